@@ -1,0 +1,62 @@
+use serde_json::json;
+
+use super::{Assignment, Grant};
+use crate::audit::{Record, ResourceType, action};
+use crate::role::Role;
+
+/// A change of role assignments.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum AssignmentChange {
+    /// A user gets a role.
+    Create {
+        /// The new assignment.
+        assignment: Assignment,
+        /// Its role.
+        role: Role,
+    },
+    /// Assignments end, for one reason.
+    Revoke {
+        /// What ends.
+        grants: Vec<Grant>,
+        /// Why, where it was not asked for by itself.
+        reason: Option<RevokeReason>,
+    },
+}
+
+/// Why an assignment ended with something else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RevokeReason {
+    /// Its user was deleted.
+    UserDeleted,
+}
+
+words! { RevokeReason { UserDeleted = "USER_DELETED" } }
+
+impl AssignmentChange {
+    pub(crate) fn records(&self) -> Vec<Record> {
+        match self {
+            Self::Create { assignment, role } => vec![record(action::ROLE_ASSIGNED, assignment, role)],
+            Self::Revoke { grants, reason } => {
+                grants.iter().map(|grant| revoked(grant, *reason)).collect()
+            }
+        }
+    }
+}
+
+fn revoked(grant: &Grant, reason: Option<RevokeReason>) -> Record {
+    let record = record(action::ROLE_REVOKED, &grant.assignment, &grant.role);
+    match reason {
+        Some(reason) => record.with("reason", reason.as_str()),
+        None => record,
+    }
+}
+
+fn record(action: &'static str, assignment: &Assignment, role: &Role) -> Record {
+    Record::new(action, ResourceType::ROLE_ASSIGNMENT, assignment.id)
+        .with("targetUserId", json!(assignment.user_id))
+        .with("roleId", json!(assignment.role_id))
+        .with("roleName", role.name.as_str())
+        .with("organizationId", json!(assignment.organization_id))
+}

@@ -1,0 +1,198 @@
+use serde_json::{Map, Value, json};
+
+use super::{AuditEntry, ResourceType};
+use crate::caller::{Actor, Caller};
+use crate::clock::Timestamp;
+use crate::id::{AuditEntryId, UserId};
+
+/// What a change says about itself, before it is known who made it and when.
+#[derive(Clone, Debug)]
+pub struct Record {
+    action: &'static str,
+    resource_type: ResourceType,
+    resource_id: Option<String>,
+    attribution: Attribution,
+    old_value: Option<Map<String, Value>>,
+    new_value: Option<Map<String, Value>>,
+    metadata: Map<String, Value>,
+}
+
+/// Whom an entry names as the acting user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Attribution {
+    /// The caller.
+    Caller,
+    /// This user, who proved itself in this very unit of work.
+    User(UserId),
+    /// Nobody, as `interface.md` §6 wants it for a failed login.
+    Nobody,
+}
+
+impl Record {
+    pub(crate) fn new(action: &'static str, resource_type: ResourceType, resource_id: impl ToString) -> Self {
+        Self {
+            action,
+            resource_type,
+            resource_id: Some(resource_id.to_string()),
+            attribution: Attribution::Caller,
+            old_value: None,
+            new_value: None,
+            metadata: Map::new(),
+        }
+    }
+
+    /// Something that happened to nothing in particular, by nobody who is known.
+    pub(crate) fn unattributed(action: &'static str, resource_type: ResourceType) -> Self {
+        Self { resource_id: None, ..Self::new(action, resource_type, "") }.attributed(Attribution::Nobody)
+    }
+
+    /// Names somebody other than the caller as the acting user.
+    pub(crate) fn attributed(self, attribution: Attribution) -> Self {
+        Self { attribution, ..self }
+    }
+
+    /// Adds to the metadata.
+    pub(crate) fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
+        self.metadata.insert(key.to_owned(), value.into());
+        self
+    }
+
+    /// The fields of something new.
+    pub(crate) fn creating(mut self, fields: &Value) -> Self {
+        self.new_value = Some(object(fields));
+        self
+    }
+
+    /// The fields of something that goes.
+    pub(crate) fn deleting(mut self, fields: &Value) -> Self {
+        self.old_value = Some(object(fields));
+        self
+    }
+
+    /// The fields that differ, before and after.
+    pub(crate) fn changing(mut self, before: &Value, after: &Value) -> Self {
+        let (before, after) = (object(before), object(after));
+        let differs = |key: &&String| before.get(*key) != after.get(*key);
+        let changed: Vec<String> = after.keys().filter(differs).cloned().collect();
+        let pick = |from: &Map<String, Value>| {
+            changed.iter().filter_map(|key| Some((key.clone(), from.get(key)?.clone()))).collect()
+        };
+        self.old_value = Some(pick(&before));
+        self.new_value = Some(pick(&after));
+        self
+    }
+
+    /// Lists the changed fields in the metadata, as an UPDATE does.
+    pub(crate) fn listing_changed_fields(self) -> Self {
+        let changed: Vec<&String> = self.new_value.iter().flat_map(Map::keys).collect();
+        let changed = json!(changed);
+        self.with("changedFields", changed)
+    }
+
+    /// The entry: the record, redacted, with who, when and in which request.
+    pub(crate) fn into_entry(self, id: AuditEntryId, caller: &Caller, created_at: Timestamp) -> AuditEntry {
+        let mut metadata = self.metadata;
+        if let Actor::System { reason } = caller.actor() {
+            metadata.insert("system".to_owned(), Value::from(reason.as_ref()));
+        }
+        AuditEntry {
+            id,
+            tenant_id: caller.tenant(),
+            action: self.action.into(),
+            resource_type: self.resource_type,
+            resource_id: self.resource_id,
+            user_id: match self.attribution {
+                Attribution::Caller => caller.user(),
+                Attribution::User(user) => Some(user),
+                Attribution::Nobody => None,
+            },
+            old_value: self.old_value.map(redacted),
+            new_value: self.new_value.map(redacted),
+            metadata: redacted(metadata),
+            context: caller.context().clone(),
+            created_at,
+        }
+    }
+}
+
+fn object(value: &Value) -> Map<String, Value> {
+    value.as_object().cloned().unwrap_or_default()
+}
+
+/// What stands in the place of a secret.
+const REDACTED: &str = "[REDACTED]";
+
+/// The names of secret fields, in lower case and without separators.
+const SECRETS: [&str; 9] = [
+    "password",
+    "passwordhash",
+    "currentpassword",
+    "newpassword",
+    "refreshtoken",
+    "accesstoken",
+    "token",
+    "secret",
+    "authorization",
+];
+
+/// Replaces the value of every field with a secret's name, at any depth; the field stays in place.
+fn redacted(fields: Map<String, Value>) -> Map<String, Value> {
+    fields
+        .into_iter()
+        .map(|(name, value)| {
+            let value = if is_secret(&name) { Value::from(REDACTED) } else { redacted_value(value) };
+            (name, value)
+        })
+        .collect()
+}
+
+fn redacted_value(value: Value) -> Value {
+    match value {
+        Value::Object(fields) => Value::Object(redacted(fields)),
+        Value::Array(items) => items.into_iter().map(redacted_value).collect(),
+        plain => plain,
+    }
+}
+
+fn is_secret(name: &str) -> bool {
+    let folded: String = name.chars().filter(|c| *c != '_').flat_map(char::to_lowercase).collect();
+    SECRETS.contains(&folded.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn redact(value: Value) -> Value {
+        redacted_value(value)
+    }
+
+    #[test]
+    fn secrets_are_redacted_by_name_at_any_depth_whatever_their_case_and_type() {
+        let value = json!({
+            "email": "ada@example.com",
+            "Password": "x",
+            "deep": [{ "refresh_token": { "nested": 1 }, "kept": null }, [{ "AUTHORIZATION": "Bearer x" }]],
+            "passwords": "not one of the names",
+        });
+        assert_eq!(
+            redact(value),
+            json!({
+                "email": "ada@example.com",
+                "Password": "[REDACTED]",
+                "deep": [{ "refresh_token": "[REDACTED]", "kept": null }, [{ "AUTHORIZATION": "[REDACTED]" }]],
+                "passwords": "not one of the names",
+            })
+        );
+    }
+
+    #[test]
+    fn an_update_holds_the_changed_fields_only() {
+        let record = Record::new("UPDATE", ResourceType::USER, "1")
+            .changing(&json!({ "a": 1, "b": 2 }), &json!({ "a": 1, "b": 3 }))
+            .listing_changed_fields();
+        assert_eq!(Value::Object(record.old_value.unwrap()), json!({ "b": 2 }));
+        assert_eq!(Value::Object(record.new_value.unwrap()), json!({ "b": 3 }));
+        assert_eq!(Value::Object(record.metadata), json!({ "changedFields": ["b"] }));
+    }
+}

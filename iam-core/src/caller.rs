@@ -1,0 +1,234 @@
+//! Who calls: the first argument of every service method.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::net::IpAddr;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use crate::access::{Grants, Permission};
+use crate::error::{Forbidden, Result};
+use crate::id::{SessionId, TenantId, UserId};
+use crate::validate::Invalid;
+
+/// Who calls, for which tenant, with which rights, in which request.
+///
+/// A caller comes from [`Iam::authenticate`](crate::Iam::authenticate), or from [`Caller::system`] for trusted code.
+/// There is no other way to make one, and the tenant of everything a service does is the caller's.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    actor: Actor,
+    tenant: TenantId,
+    grants: Arc<Grants>,
+    context: RequestContext,
+}
+
+/// Who stands behind a [`Caller`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Actor {
+    /// A user, in one of its sessions.
+    User {
+        /// The user.
+        user: UserId,
+        /// The session whose token was presented.
+        session: SessionId,
+    },
+    /// Trusted code of the application itself, and why it acts.
+    System {
+        /// Stands in the metadata of every audit entry of this caller.
+        reason: Cow<'static, str>,
+    },
+    /// Somebody who tried to log in and did not succeed.
+    Anonymous,
+}
+
+impl Caller {
+    /// Trusted code that acts in a tenant with every permission, for instance a migration or a background task.
+    ///
+    /// The reason stands in the metadata of every audit entry. Never make one from what a client sent.
+    ///
+    /// ```
+    /// use iam_core::{Caller, TenantId};
+    ///
+    /// # let tenant = TenantId::NONE;
+    /// let caller = Caller::system(tenant, "nightly import");
+    /// assert_eq!(caller.user(), None);
+    /// ```
+    #[must_use]
+    pub fn system(tenant: TenantId, reason: impl Into<Cow<'static, str>>) -> Self {
+        let actor = Actor::System { reason: reason.into() };
+        Self { actor, tenant, grants: Arc::new(Grants::everything()), context: RequestContext::default() }
+    }
+
+    /// A user whose session was just proven.
+    pub(crate) fn user_session(
+        tenant: TenantId,
+        user: UserId,
+        session: SessionId,
+        grants: Grants,
+        context: RequestContext,
+    ) -> Self {
+        Self { actor: Actor::User { user, session }, tenant, grants: Arc::new(grants), context }
+    }
+
+    /// The first user of a tenant that is being made.
+    pub(crate) fn founder(tenant: TenantId, user: UserId, session: SessionId, context: RequestContext) -> Self {
+        Self::user_session(tenant, user, session, Grants::default(), context)
+    }
+
+    /// Somebody unproven, who can do nothing but be recorded.
+    pub(crate) fn anonymous(tenant: TenantId, context: RequestContext) -> Self {
+        Self { actor: Actor::Anonymous, tenant, grants: Arc::new(Grants::default()), context }
+    }
+
+    /// The same caller in another request context, for trusted code that acts on behalf of a request.
+    #[must_use]
+    pub fn in_context(mut self, context: RequestContext) -> Self {
+        self.context = context;
+        self
+    }
+
+    /// Who stands behind the call.
+    #[must_use]
+    pub fn actor(&self) -> &Actor {
+        &self.actor
+    }
+
+    /// The tenant in which everything happens.
+    #[must_use]
+    pub fn tenant(&self) -> TenantId {
+        self.tenant
+    }
+
+    /// The acting user, if a user acts.
+    #[must_use]
+    pub fn user(&self) -> Option<UserId> {
+        match self.actor {
+            Actor::User { user, .. } => Some(user),
+            Actor::System { .. } | Actor::Anonymous => None,
+        }
+    }
+
+    /// The acting user and session, for what only a logged-in user can do.
+    ///
+    /// # Errors
+    ///
+    /// [`Forbidden::NotAUser`] for trusted code.
+    pub fn require_user(&self) -> Result<(UserId, SessionId)> {
+        match self.actor {
+            Actor::User { user, session } => Ok((user, session)),
+            Actor::System { .. } | Actor::Anonymous => Err(Forbidden::NotAUser.into()),
+        }
+    }
+
+    /// What the caller may do.
+    #[must_use]
+    pub fn grants(&self) -> &Grants {
+        &self.grants
+    }
+
+    /// Refuses a caller that lacks a permission tenant-wide.
+    ///
+    /// # Errors
+    ///
+    /// [`Forbidden::Permission`] naming what is missing.
+    pub fn require(&self, permission: Permission) -> Result<()> {
+        if self.grants.allow(&permission) { Ok(()) } else { Err(Forbidden::Permission(permission).into()) }
+    }
+
+    /// The request in which the call happens.
+    #[must_use]
+    pub fn context(&self) -> &RequestContext {
+        &self.context
+    }
+}
+
+/// What is known of the request in which a call happens; it stands in every audit entry.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RequestContext {
+    /// Links the answer, the log lines and the audit entries of one request.
+    pub correlation_id: Option<CorrelationId>,
+    /// Where the request came from.
+    pub ip_address: Option<IpAddr>,
+    /// What the client says it is.
+    pub user_agent: Option<UserAgent>,
+}
+
+/// Links the answer, the log lines and the audit entries of one request: 1–128 visible ASCII characters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CorrelationId(String);
+
+impl CorrelationId {
+    /// The text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for CorrelationId {
+    type Err = Invalid;
+
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        if (1..=128).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic()) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(Invalid::new("must be 1 to 128 visible ASCII characters"))
+        }
+    }
+}
+
+impl fmt::Display for CorrelationId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// What a client says it is, cut to 512 characters and stripped of control characters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UserAgent(String);
+
+impl UserAgent {
+    const MAX: usize = 512;
+
+    /// Takes the text of a `User-Agent` header (RFC 9110 §10.1.5).
+    #[must_use]
+    pub fn new(text: &str) -> Self {
+        Self(text.chars().filter(|c| !c.is_control()).take(Self::MAX).collect())
+    }
+
+    /// The text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::access::permission;
+    use crate::error::Error;
+
+    #[test]
+    fn correlation_ids_are_visible_ascii() {
+        assert!("!~aZ09".parse::<CorrelationId>().is_ok());
+        assert!("x".repeat(128).parse::<CorrelationId>().is_ok());
+        for bad in ["", "a b", "ü", "a\n", &"x".repeat(129)] {
+            assert!(bad.parse::<CorrelationId>().is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn user_agents_are_bounded() {
+        assert_eq!(UserAgent::new(&"é\r".repeat(600)).as_str(), "é".repeat(512));
+    }
+
+    #[test]
+    fn somebody_unproven_may_do_nothing() {
+        let nobody = Caller::anonymous(TenantId::NONE, RequestContext::default());
+        assert!(matches!(nobody.require(permission::USERS_READ), Err(Error::Forbidden(Forbidden::Permission(_)))));
+        assert!(nobody.require_user().is_err());
+    }
+}

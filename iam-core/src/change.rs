@@ -1,0 +1,55 @@
+//! Everything that can be written, noun by noun, and what each of it records.
+
+use crate::assignment::AssignmentChange;
+use crate::audit::Record;
+use crate::credential::CredentialChange;
+use crate::organization::OrganizationChange;
+use crate::role::RoleChange;
+use crate::session::SessionChange;
+use crate::tenant::TenantChange;
+use crate::user::UserChange;
+
+macro_rules! changes {
+    ($($(#[$doc:meta])* $variant:ident($change:ident),)+) => {
+        /// Something to be written, by noun.
+        ///
+        /// This is all that a [`Transaction`](crate::Transaction) can write. Each change says itself what the audit
+        /// log keeps of it, so a new kind of change does not compile before it answers that question.
+        #[derive(Clone, Debug)]
+        pub enum Change {
+            $($(#[$doc])* $variant($change),)+
+        }
+
+        impl Change {
+            /// What the audit log keeps of this change.
+            pub(crate) fn records(&self) -> Vec<Record> {
+                match self {
+                    $(Self::$variant(change) => change.records(),)+
+                }
+            }
+        }
+
+        $(impl From<$change> for Change {
+            fn from(change: $change) -> Self {
+                Self::$variant(change)
+            }
+        })+
+    };
+}
+
+changes! {
+    /// Of tenants.
+    Tenant(TenantChange),
+    /// Of users.
+    User(UserChange),
+    /// Of passwords and login attempts.
+    Credential(CredentialChange),
+    /// Of sessions.
+    Session(SessionChange),
+    /// Of roles.
+    Role(RoleChange),
+    /// Of role assignments.
+    Assignment(AssignmentChange),
+    /// Of organizations.
+    Organization(OrganizationChange),
+}

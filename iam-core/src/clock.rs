@@ -1,0 +1,78 @@
+//! Time as an argument: the [`Clock`] port and the precision of every timestamp.
+
+use chrono::{DateTime, DurationRound, TimeDelta, Utc};
+
+/// A moment in UTC, with millisecond precision (`decisions.md` §1).
+pub type Timestamp = DateTime<Utc>;
+
+/// Where the service reads the time.
+///
+/// Rules never ask a clock: they take the moment as an argument, so that an expiry can be tested to the
+/// millisecond.
+pub trait Clock: Send + Sync + 'static {
+    /// The present moment. Callers cut it to milliseconds by [`cut`].
+    fn now(&self) -> Timestamp;
+}
+
+/// The clock of the operating system.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the system's clock")]
+    fn now(&self) -> Timestamp {
+        Utc::now()
+    }
+}
+
+/// Cuts a moment to milliseconds.
+///
+/// Stores keep different precisions (PostgreSQL microseconds); cutting at creation makes what was created equal to
+/// what is read back.
+#[must_use]
+pub fn cut(moment: Timestamp) -> Timestamp {
+    moment.duration_trunc(TimeDelta::milliseconds(1)).unwrap_or(moment)
+}
+
+/// A clock for tests that moves only when told.
+#[cfg(any(test, feature = "conformance"))]
+pub mod testing {
+    use std::sync::{Arc, Mutex};
+
+    use super::{Clock, TimeDelta, Timestamp, cut};
+
+    /// Stands still until [`advance`](Self::advance)d; clones share the time.
+    #[derive(Clone, Debug)]
+    pub struct FixedClock(Arc<Mutex<Timestamp>>);
+
+    impl FixedClock {
+        /// A clock that shows `moment`, an RFC 3339 text.
+        ///
+        /// # Panics
+        ///
+        /// When the text is not RFC 3339.
+        #[must_use]
+        #[expect(clippy::expect_used, reason = "a test's own literal")]
+        pub fn at(moment: &str) -> Self {
+            Self::from(moment.parse::<Timestamp>().expect("an RFC 3339 timestamp"))
+        }
+
+        /// Moves the time forward, or back when `by` is negative.
+        pub fn advance(&self, by: TimeDelta) {
+            let mut moment = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            *moment += by;
+        }
+    }
+
+    impl From<Timestamp> for FixedClock {
+        fn from(moment: Timestamp) -> Self {
+            Self(Arc::new(Mutex::new(cut(moment))))
+        }
+    }
+
+    impl Clock for FixedClock {
+        fn now(&self) -> Timestamp {
+            *self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! Sessions.
+
+use std::sync::Arc;
+
+use chrono::TimeDelta;
+
+use super::World;
+use super::world::named;
+use crate::caller::Caller;
+use crate::random::SystemRandom;
+use crate::session::{EndReason, RefreshState, Session, SessionChange, SpentToken};
+use crate::store::Store;
+use crate::user::{User, UserChange, UserStatus};
+
+/// What was started is read back: newest first, and only that user's.
+pub async fn started_is_read_back(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let tenant = world.tenant("acme").await;
+    let (user, other) = (world.user(&tenant, "ada@example.com").await, world.user(&tenant, "b@example.com").await);
+    let first = world.new_session(&user);
+    world.commit(tenant.id, SessionChange::Start(first.clone())).await;
+    world.tick();
+    let plain = Session { ip_address: None, user_agent: None, ..world.new_session(&user) };
+    world.commit(tenant.id, SessionChange::Start(plain.clone())).await;
+    world.commit(tenant.id, SessionChange::Start(world.new_session(&other))).await;
+    assert_eq!(world.store.sessions_of(tenant.id, user.id).await.unwrap(), [plain.clone(), first.clone()]);
+
+    let caller = Caller::system(tenant.id, "conformance");
+    let mut work = world.begin(&caller).await;
+    assert_eq!(work.locks().lock_session(first.id).await.unwrap(), Some(first.clone()));
+    assert_eq!(work.locks().lock_session(world.id()).await.unwrap(), None);
+    assert_eq!(work.locks().lock_sessions_of(user.id).await.unwrap(), [plain, first]);
+}
+
+/// The snapshot shows the user's state and every assignment with what it grants.
+pub async fn snapshot_shows_status_and_grants(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let (tenant, other) = (world.tenant("acme").await, world.tenant("other").await);
+    let user = world.user(&tenant, "ada@example.com").await;
+    let session = world.new_session(&user);
+    world.commit(tenant.id, SessionChange::Start(session.clone())).await;
+    let bare = world.store.session_snapshot(tenant.id, session.id).await.unwrap().unwrap();
+    assert_eq!((bare.user_id, bare.user_status, bare.expires_at), (user.id, UserStatus::Active, session.expires_at));
+    assert_eq!(bare.grants, []);
+
+    let roles = world.roles(&tenant).await;
+    let organization = world.organization(&tenant, "branch").await;
+    world.assign(world.new_assignment(&user, named(&roles, "AUDITOR"), None), named(&roles, "AUDITOR")).await;
+    world.tick();
+    let member = named(&roles, "MEMBER");
+    world.assign(world.new_assignment(&user, member, Some(organization.id)), member).await;
+    let after = User { status: UserStatus::Suspended, ..user.clone() };
+    world.commit(tenant.id, UserChange::ChangeStatus { before: user.clone(), after }).await;
+    let full = world.store.session_snapshot(tenant.id, session.id).await.unwrap().unwrap();
+    assert_eq!(full.user_status, UserStatus::Suspended);
+    assert_eq!(full.grants, world.store.grants_of(tenant.id, user.id).await.unwrap());
+    assert_eq!(full.grants.len(), 2);
+    assert_eq!(world.store.session_snapshot(other.id, session.id).await.unwrap(), None);
+}
+
+/// A refreshed session has its new token, its new expiry and its spent token.
+pub async fn refresh_is_read_back(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let tenant = world.tenant("acme").await;
+    let user = world.user(&tenant, "ada@example.com").await;
+    let before = world.new_session(&user);
+    world.commit(tenant.id, SessionChange::Start(before.clone())).await;
+    world.tick();
+    let spent = SpentToken { hash: before.refresh.current, nonce: [7; 32], at: world.now() };
+    let refresh = RefreshState { spent: Some(spent), ..RefreshState::start(&SystemRandom).0 };
+    let after = Session {
+        last_used_at: world.now(),
+        expires_at: world.now() + TimeDelta::days(8),
+        refresh: RefreshState { tag_key: before.refresh.tag_key, ..refresh },
+        ..before
+    };
+    world.commit(tenant.id, SessionChange::Refresh(after.clone())).await;
+    world.commit(tenant.id, SessionChange::RepeatRefresh(after.clone())).await;
+    assert_eq!(world.store.sessions_of(tenant.id, user.id).await.unwrap(), [after]);
+}
+
+/// A session that ended is gone, the others are not.
+pub async fn ended_is_gone(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let tenant = world.tenant("acme").await;
+    let user = world.user(&tenant, "ada@example.com").await;
+    let sessions: Vec<Session> = (0..3).map(|_| world.new_session(&user)).collect();
+    for session in &sessions {
+        world.commit(tenant.id, SessionChange::Start(session.clone())).await;
+    }
+    let ended = sessions[..2].to_vec();
+    world.commit(tenant.id, SessionChange::End { sessions: ended, reason: EndReason::LogoutAll }).await;
+    assert_eq!(world.store.sessions_of(tenant.id, user.id).await.unwrap(), sessions[2..]);
+    assert_eq!(world.store.session_snapshot(tenant.id, sessions[0].id).await.unwrap(), None);
+}

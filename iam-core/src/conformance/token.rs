@@ -1,0 +1,43 @@
+//! Signing keys.
+
+use std::sync::Arc;
+
+use chrono::TimeDelta;
+
+use super::World;
+use crate::error::{Constraint, StoreError};
+use crate::store::Store;
+use crate::token::{PrivateKey, SigningKey};
+
+/// Keys are read back, oldest generation first, sealed or not.
+pub async fn keys_are_read_back(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let second = key(&world, 2, PrivateKey::Sealed(vec![0, 255, 7]));
+    let first = key(&world, 1, PrivateKey::Plain(vec![1; 32]));
+    for key in [&second, &first] {
+        world.store.insert_signing_key(key).await.unwrap();
+    }
+    assert_eq!(world.store.signing_keys().await.unwrap(), [first, second]);
+}
+
+/// Two replicas cannot both add the next key.
+pub async fn one_key_a_generation(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let first = key(&world, 1, PrivateKey::Plain(vec![1; 32]));
+    world.store.insert_signing_key(&first).await.unwrap();
+    let late = key(&world, 1, PrivateKey::Plain(vec![2; 32]));
+    let refused = world.store.insert_signing_key(&late).await;
+    assert!(matches!(refused, Err(StoreError::Conflict(Constraint::SigningKeyGeneration))), "{refused:?}");
+    assert_eq!(world.store.signing_keys().await.unwrap(), [first]);
+}
+
+fn key(world: &World, generation: i64, private: PrivateKey) -> SigningKey {
+    SigningKey {
+        id: world.id(),
+        generation,
+        public: vec![9; 32],
+        private,
+        created_at: world.now(),
+        signs_from: world.now() + TimeDelta::seconds(60),
+    }
+}

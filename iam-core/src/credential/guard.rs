@@ -1,0 +1,132 @@
+//! The one way in which a password proves anything: verified first, judged under the lock of its e-mail's failures.
+//!
+//! Verifying takes long and holds no lock. What it found counts only once the lock is held: of guesses that race,
+//! those that come after the fifth failure are refused even when they are right.
+
+use std::time::Duration;
+
+use super::hasher::Verified;
+use super::{Account, CredentialChange, Lockout, LoginFailure};
+use crate::error::Result;
+use crate::iam::Inner;
+use crate::id::TenantId;
+use crate::secret::{Password, PasswordHash};
+use crate::user::UserStatus;
+use crate::validate::Email;
+use crate::work::UnitOfWork;
+
+/// A password that was tried for an e-mail in a tenant, and what verifying it found.
+pub(crate) struct Attempt<'a> {
+    pub(crate) tenant: TenantId,
+    email: &'a Email,
+    account: Option<Account>,
+    finding: Finding,
+}
+
+enum Finding {
+    /// The account was locked, so the password was not looked at.
+    Locked,
+    Wrong,
+    Right {
+        /// The same password at today's cost, where the stored hash is weaker.
+        rehashed: Option<PasswordHash>,
+    },
+}
+
+/// What an attempt amounts to.
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    Proven(Account),
+    Wrong,
+    Suspended,
+    Locked(Duration),
+}
+
+impl<'a> Attempt<'a> {
+    /// Tries a password; without an account the same work is done for nothing.
+    pub(crate) async fn make(
+        iam: &Inner,
+        tenant: TenantId,
+        email: &'a Email,
+        account: Option<Account>,
+        password: &Password,
+    ) -> Result<Self> {
+        let attempts = iam.store.login_attempts(tenant, &email.key()).await?;
+        let finding = if attempts.locked_for(iam.now()).is_some() {
+            Finding::Locked
+        } else {
+            let hash = account.as_ref().map(|account| &account.password);
+            match iam.passwords.verify(password, hash).await? {
+                Verified::No => Finding::Wrong,
+                Verified::Yes => Finding::Right { rehashed: None },
+                Verified::YesButWeak => Finding::Right { rehashed: Some(iam.passwords.hash_any(password).await?) },
+            }
+        };
+        Ok(Self { tenant, email, account, finding })
+    }
+
+    /// Whether the account was locked already, so that the attempt says nothing about the password.
+    pub(crate) fn was_locked(&self) -> bool {
+        matches!(self.finding, Finding::Locked)
+    }
+
+    /// Whether the password is that of a user who is not deleted.
+    pub(crate) fn is_right(&self) -> bool {
+        let exists = |account: &Account| account.user.status != UserStatus::Inactive;
+        matches!(self.finding, Finding::Right { .. }) && self.account.as_ref().is_some_and(exists)
+    }
+
+    /// Judges the attempt under the lock and counts or clears failures. The caller commits, whatever the outcome.
+    pub(crate) async fn settle(self, work: &mut UnitOfWork<'_>, lockout: Lockout) -> Result<Outcome> {
+        let now = work.now();
+        let key = self.email.key();
+        let attempts = work.locks().lock_login_attempts(&key).await?;
+        if let Some(retry_after) = attempts.locked_for(now) {
+            work.apply(self.refusal(LoginFailure::AccountLocked, attempts.count())).await?;
+            return Ok(Outcome::Locked(retry_after));
+        }
+        let current = match &self.account {
+            Some(account) => work.locks().lock_account(account.user.id).await?,
+            None => None,
+        };
+        match self.judge(current) {
+            Ok(account) => {
+                if attempts.count() > 0 {
+                    work.apply(CredentialChange::ClearFailures(key)).await?;
+                }
+                if let Finding::Right { rehashed: Some(password) } = self.finding {
+                    work.apply(CredentialChange::Rehash { user: account.user.id, password }).await?;
+                }
+                Ok(Outcome::Proven(account))
+            }
+            Err(LoginFailure::UserSuspended) => {
+                work.apply(self.refusal(LoginFailure::UserSuspended, attempts.count())).await?;
+                Ok(Outcome::Suspended)
+            }
+            Err(reason) => {
+                let attempts = attempts.failing(now, lockout);
+                work.apply(CredentialChange::CountFailure { email: self.email.clone(), reason, attempts }).await?;
+                Ok(Outcome::Wrong)
+            }
+        }
+    }
+
+    /// What the finding is worth against the account as it is now.
+    fn judge(&self, current: Option<Account>) -> Result<Account, LoginFailure> {
+        let (Some(verified), Some(current)) = (&self.account, current) else {
+            return Err(LoginFailure::UnknownUser);
+        };
+        // The password or the e-mail may have been changed while this one was being verified.
+        let is_same = current.password == verified.password && current.user.email.key() == self.email.key();
+        match (current.user.status, &self.finding) {
+            (UserStatus::Inactive, _) => Err(LoginFailure::UserInactive),
+            (UserStatus::Suspended, Finding::Right { .. }) if is_same => Err(LoginFailure::UserSuspended),
+            (UserStatus::Active, Finding::Right { .. }) if is_same => Ok(current),
+            _ => Err(LoginFailure::InvalidPassword),
+        }
+    }
+
+    fn refusal(&self, reason: LoginFailure, attempt_count: usize) -> CredentialChange {
+        CredentialChange::Refuse { email: self.email.clone(), reason, attempt_count }
+    }
+}

@@ -1,0 +1,29 @@
+//! Credentials: passwords and the guard against guessing them (`interface.md` §2.1, §5.4, `decisions.md` §2).
+
+mod attempts;
+mod change;
+mod guard;
+mod hasher;
+mod policy;
+mod service;
+mod store;
+
+pub use attempts::{Lockout, LoginAttempts};
+pub use change::{CredentialChange, LoginFailure};
+pub use hasher::{HashingCost, PasswordHasher};
+pub(crate) use guard::{Attempt, Outcome};
+pub(crate) use policy::{AcceptedPassword, accept_password};
+pub use service::Credentials;
+pub use store::{CredentialStore, CredentialTransaction};
+
+use crate::secret::PasswordHash;
+use crate::user::User;
+
+/// A user with its password's hash, as login needs it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Account {
+    /// The user.
+    pub user: User,
+    /// Its password's hash.
+    pub password: PasswordHash,
+}

@@ -1,0 +1,304 @@
+//! The front door: [`Iam`], its [`Settings`] and its [builder](Iam::builder).
+
+use std::fmt;
+use std::sync::Arc;
+
+use chrono::TimeDelta;
+use uuid::Uuid;
+
+use crate::access::Grants;
+use crate::audit::Audit;
+use crate::caller::{Caller, RequestContext};
+use crate::clock::{Clock, SystemClock, Timestamp, cut};
+use crate::credential::{Credentials, HashingCost, Lockout, PasswordHasher};
+use crate::error::{Error, Result, StoreError, Unauthenticated};
+use crate::id::IdGenerator;
+use crate::random::{Random, SystemRandom};
+use crate::session::{NextSecret, Session, Sessions, Tokens};
+use crate::store::Store;
+use crate::tenant::Tenants;
+use crate::token::{self, Claims, KeyRing, MasterKey, PublicKey, SigningKey};
+use crate::user::{UserStatus, Users};
+use crate::work::UnitOfWork;
+
+/// Users, sessions, roles and audit over a store. Cheap to clone.
+#[derive(Clone)]
+pub struct Iam(Arc<Inner>);
+
+impl fmt::Debug for Iam {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Iam").field(&self.0.store.kind()).finish()
+    }
+}
+
+/// What every service works with.
+pub(crate) struct Inner {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) random: Arc<dyn Random>,
+    pub(crate) passwords: PasswordHasher,
+    pub(crate) settings: Settings,
+    clock: Arc<dyn Clock>,
+    ids: IdGenerator,
+    keys: KeyRing,
+}
+
+/// What can be set. The defaults are those of `decisions.md` §2.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Settings {
+    /// The `iss` claim of access tokens.
+    pub issuer: String,
+    /// The `aud` claim of access tokens.
+    pub audience: String,
+    /// How long an access token is valid: 15 minutes.
+    pub access_token_lifetime: TimeDelta,
+    /// A session that is not refreshed for this long is over: 7 days.
+    pub session_idle: TimeDelta,
+    /// A session is over this long after its login, whatever happens: 30 days.
+    pub session_absolute: TimeDelta,
+    /// For this long the refresh token just spent is forgiven: 10 seconds.
+    pub refresh_grace: TimeDelta,
+    /// When failed logins lock an account.
+    pub lockout: Lockout,
+    /// Whether strangers may create tenants.
+    pub registration: bool,
+    /// What a password hash costs.
+    pub hashing_cost: HashingCost,
+    /// Encrypts private keys at rest.
+    pub master_key: Option<MasterKey>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            issuer: "iam".to_owned(),
+            audience: "iam".to_owned(),
+            access_token_lifetime: TimeDelta::minutes(15),
+            session_idle: TimeDelta::days(7),
+            session_absolute: TimeDelta::days(30),
+            refresh_grace: TimeDelta::seconds(10),
+            lockout: Lockout::default(),
+            registration: true,
+            hashing_cost: HashingCost::default(),
+            master_key: None,
+        }
+    }
+}
+
+impl Settings {
+    /// When a session that began then and is used now is over.
+    pub(crate) fn session_expiry(&self, began: Timestamp, now: Timestamp) -> Timestamp {
+        (now + self.session_idle).min(began + self.session_absolute)
+    }
+}
+
+/// Puts an [`Iam`] together; see [`Iam::builder`].
+pub struct Builder {
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    random: Arc<dyn Random>,
+    settings: Settings,
+}
+
+impl Builder {
+    /// Uses other settings than the defaults.
+    #[must_use]
+    pub fn settings(mut self, settings: Settings) -> Self {
+        self.settings = settings;
+        self
+    }
+
+    /// Uses another clock than the system's.
+    #[must_use]
+    pub fn clock(mut self, clock: impl Clock) -> Self {
+        self.clock = Arc::new(clock);
+        self
+    }
+
+    /// Uses another source of randomness than the system's.
+    #[must_use]
+    pub fn random(mut self, random: impl Random) -> Self {
+        self.random = Arc::new(random);
+        self
+    }
+
+    /// Reads the signing keys from the store, making the first one where there is none.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Store`] when the store fails; [`Error::Internal`] when a signing key cannot be opened under the
+    /// configured master key, or when Argon2 does not allow the hashing cost.
+    pub async fn build(self) -> Result<Iam> {
+        let Self { store, clock, random, settings } = self;
+        let ids = IdGenerator::new();
+        let now = cut(clock.now());
+        let first = ids.next(now, &*random);
+        let keys = KeyRing::open(&*store, settings.master_key.clone(), now, first, &*random).await?;
+        let passwords = PasswordHasher::new(settings.hashing_cost, Arc::clone(&random))?;
+        Ok(Iam(Arc::new(Inner { store, random, passwords, settings, clock, ids, keys })))
+    }
+}
+
+impl Iam {
+    /// Starts to put an [`Iam`] together over a store.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use iam_core::{Iam, memory::MemoryStore};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> iam_core::Result<()> {
+    /// let iam = Iam::builder(Arc::new(MemoryStore::new())).build().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn builder(store: Arc<dyn Store>) -> Builder {
+        Builder {
+            store,
+            clock: Arc::new(SystemClock),
+            random: Arc::new(SystemRandom),
+            settings: Settings::default(),
+        }
+    }
+
+    /// Registers, reads and changes tenants.
+    #[must_use]
+    pub fn tenants(&self) -> Tenants<'_> {
+        Tenants(&self.0)
+    }
+
+    /// Makes, reads, changes and deletes users.
+    #[must_use]
+    pub fn users(&self) -> Users<'_> {
+        Users(&self.0)
+    }
+
+    /// Changes passwords.
+    #[must_use]
+    pub fn credentials(&self) -> Credentials<'_> {
+        Credentials(&self.0)
+    }
+
+    /// Begins, refreshes, lists and ends sessions.
+    #[must_use]
+    pub fn sessions(&self) -> Sessions<'_> {
+        Sessions(&self.0)
+    }
+
+    /// Reads the audit log.
+    #[must_use]
+    pub fn audit(&self) -> Audit<'_> {
+        Audit(&self.0)
+    }
+
+    /// The settings it was built with.
+    #[must_use]
+    pub fn settings(&self) -> &Settings {
+        &self.0.settings
+    }
+
+    /// The present moment, by the clock it was built with.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.0.now()
+    }
+
+    /// The user behind an access token.
+    ///
+    /// The token's signature, issuer, audience and times must be right, and its session must not have ended: a
+    /// token stops working the moment its session does.
+    ///
+    /// # Errors
+    ///
+    /// [`Unauthenticated::InvalidToken`], [`Unauthenticated::ExpiredToken`]; [`Error::Store`] when the store fails.
+    pub async fn authenticate(&self, token: &str, context: RequestContext) -> Result<Caller> {
+        let iam = &*self.0;
+        let now = iam.now();
+        let kid = token::key_of(token)?;
+        let key = iam.keys.verifying_key(&*iam.store, kid, now).await?.ok_or(Unauthenticated::InvalidToken)?;
+        let claims = token::verify(token, &key, &iam.settings.issuer, &iam.settings.audience, now)?;
+        let snapshot = iam.store.session_snapshot(claims.tenant_id, claims.sid).await?;
+        let stands = |snapshot: &crate::session::SessionSnapshot| {
+            snapshot.user_id == claims.sub && snapshot.user_status == UserStatus::Active && now < snapshot.expires_at
+        };
+        let snapshot = snapshot.filter(stands).ok_or(Unauthenticated::InvalidToken)?;
+        let grants = Grants::at(now, &snapshot.grants);
+        Ok(Caller::user_session(claims.tenant_id, claims.sub, claims.sid, grants, context))
+    }
+
+    /// The public keys with which access tokens can be verified (RFC 7517).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Store`] when the store fails.
+    pub async fn public_keys(&self) -> Result<Vec<PublicKey>> {
+        self.0.keys.public_keys(&*self.0.store, self.0.now()).await
+    }
+
+    /// Adds a signing key. It is published at once and signs a minute later; the older keys go on verifying what
+    /// they signed, so nobody is logged out.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Store`] when the store fails, or when two rotate at the same moment.
+    pub async fn rotate_keys(&self) -> Result<SigningKey> {
+        let iam = &*self.0;
+        iam.keys.rotate(&*iam.store, iam.now(), iam.next_id(), &*iam.random).await
+    }
+
+    /// Asks whether the store answers.
+    ///
+    /// # Errors
+    ///
+    /// What the store says.
+    pub async fn ping(&self) -> Result<(), StoreError> {
+        self.0.store.ping().await
+    }
+
+    /// Whether every migration that this program knows has run.
+    ///
+    /// # Errors
+    ///
+    /// What the store says.
+    pub async fn is_migrated(&self) -> Result<bool, StoreError> {
+        self.0.store.is_migrated().await
+    }
+}
+
+impl Inner {
+    pub(crate) fn now(&self) -> Timestamp {
+        cut(self.clock.now())
+    }
+
+    pub(crate) fn next_id<T: From<Uuid>>(&self) -> T {
+        self.ids.next(self.now(), &*self.random)
+    }
+
+    pub(crate) async fn begin<'a>(&'a self, caller: &'a Caller) -> Result<UnitOfWork<'a>> {
+        UnitOfWork::begin(&*self.store, caller, self.now(), &self.ids, &*self.random).await
+    }
+
+    /// A pair of tokens of a session.
+    pub(crate) async fn tokens_for(&self, session: &Session, secret: &NextSecret, now: Timestamp) -> Result<Tokens> {
+        self.keys.refresh_stale(&*self.store, now).await?;
+        let lifetime = self.settings.access_token_lifetime;
+        let claims = Claims {
+            iss: self.settings.issuer.clone(),
+            aud: self.settings.audience.clone(),
+            sub: session.user_id,
+            sid: session.id,
+            jti: self.next_id(),
+            tenant_id: session.tenant_id,
+            iat: now.timestamp(),
+            nbf: now.timestamp(),
+            exp: (now + lifetime).timestamp(),
+        };
+        Ok(Tokens {
+            access: token::sign(&claims, &self.keys, now)?,
+            refresh: session.refresh.token(session.tenant_id, session.id, secret),
+            expires_in: lifetime.to_std().map_err(|cause| Error::internal("access token lifetime", cause))?,
+        })
+    }
+}

@@ -1,0 +1,43 @@
+#![doc = include_str!("../README.md")]
+
+#[macro_use]
+mod words;
+
+pub mod access;
+pub mod assignment;
+pub mod audit;
+mod caller;
+mod change;
+pub mod clock;
+#[cfg(feature = "conformance")]
+pub mod conformance;
+pub mod credential;
+mod error;
+mod iam;
+mod id;
+pub mod memory;
+pub mod organization;
+pub mod page;
+pub mod random;
+pub mod role;
+pub mod secret;
+pub mod session;
+mod store;
+pub mod tenant;
+pub mod token;
+pub mod user;
+mod validate;
+mod work;
+
+pub use caller::{Actor, Caller, CorrelationId, RequestContext, UserAgent};
+pub use change::Change;
+pub use error::{
+    BoxError, Conflict, Constraint, Error, FieldError, Forbidden, Internal, Result, StoreError, Unauthenticated,
+};
+pub use iam::{Builder, Iam, Settings};
+pub use id::{
+    AssignmentId, AuditEntryId, InvalidId, KeyId, OrganizationId, RoleId, SessionId, TenantId, TokenId, UserId,
+};
+pub use store::{Locks, Store, Transaction};
+pub use validate::{Email, EmailKey, Invalid, Name, PersonName, Slug};
+pub use work::UnitOfWork;

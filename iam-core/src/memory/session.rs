@@ -1,0 +1,69 @@
+use async_trait::async_trait;
+
+use super::transaction::MemoryTransaction;
+use super::{MemoryStore, TenantState, hold};
+use crate::error::{Constraint, StoreError};
+use crate::id::{SessionId, TenantId, UserId};
+use crate::session::{Session, SessionChange, SessionSnapshot, SessionStore, SessionTransaction};
+
+#[async_trait]
+impl SessionStore for MemoryStore {
+    async fn session_snapshot(
+        &self,
+        tenant: TenantId,
+        session: SessionId,
+    ) -> Result<Option<SessionSnapshot>, StoreError> {
+        let state = self.tenant_state(tenant);
+        let snapshot = |session: &Session| {
+            Some(SessionSnapshot {
+                user_id: session.user_id,
+                user_status: state.users.get(&session.user_id)?.status,
+                expires_at: session.expires_at,
+                grants: state.grants_of(session.user_id),
+            })
+        };
+        Ok(state.sessions.get(&session).and_then(snapshot))
+    }
+
+    async fn sessions_of(&self, tenant: TenantId, user: UserId) -> Result<Vec<Session>, StoreError> {
+        Ok(self.tenant_state(tenant).sessions_of(user))
+    }
+}
+
+#[async_trait]
+impl SessionTransaction for MemoryTransaction {
+    async fn lock_session(&mut self, id: SessionId) -> Result<Option<Session>, StoreError> {
+        Ok(self.draft.sessions.get(&id).cloned())
+    }
+
+    async fn lock_sessions_of(&mut self, user: UserId) -> Result<Vec<Session>, StoreError> {
+        Ok(self.draft.sessions_of(user))
+    }
+}
+
+impl TenantState {
+    fn sessions_of(&self, user: UserId) -> Vec<Session> {
+        let mut sessions: Vec<Session> =
+            self.sessions.values().filter(|session| session.user_id == user).cloned().collect();
+        sessions.sort_by(|a, b| b.created_at.cmp(&a.created_at).then(a.id.cmp(&b.id)));
+        sessions
+    }
+
+    pub(super) fn write_session(&mut self, change: &SessionChange) -> Result<(), StoreError> {
+        match change {
+            SessionChange::Start(session) => {
+                hold(Constraint::Reference, self.users.contains_key(&session.user_id))?;
+                self.sessions.insert(session.id, session.clone());
+            }
+            SessionChange::Refresh(session) => {
+                let stored = self.sessions.get_mut(&session.id).ok_or(StoreError::Missing("session"))?;
+                *stored = session.clone();
+            }
+            SessionChange::RepeatRefresh(_) => {}
+            SessionChange::End { sessions, .. } => {
+                self.sessions.retain(|id, _| sessions.iter().all(|ended| ended.id != *id));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,46 @@
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use tokio::sync::OwnedMutexGuard;
+
+use super::{MemoryStore, TenantState};
+use crate::audit::AuditBatch;
+use crate::change::Change;
+use crate::error::StoreError;
+use crate::id::TenantId;
+use crate::store::Transaction;
+
+/// A copy of a tenant that nobody else sees, and the right to write.
+pub(super) struct MemoryTransaction {
+    pub(super) store: MemoryStore,
+    pub(super) tenant: TenantId,
+    pub(super) draft: TenantState,
+    pub(super) _writer: OwnedMutexGuard<()>,
+}
+
+#[async_trait]
+impl Transaction for MemoryTransaction {
+    async fn write(&mut self, change: &Change) -> Result<(), StoreError> {
+        match change {
+            Change::Tenant(change) => self.write_tenant(change),
+            Change::User(change) => self.draft.write_user(change),
+            Change::Credential(change) => {
+                self.draft.write_credential(change);
+                Ok(())
+            }
+            Change::Session(change) => self.draft.write_session(change),
+            Change::Role(change) => self.draft.write_role(change),
+            Change::Assignment(change) => self.draft.write_assignment(change),
+            Change::Organization(change) => self.draft.write_organization(change),
+        }
+    }
+
+    async fn commit(self: Box<Self>, audit: AuditBatch) -> Result<(), StoreError> {
+        let Self { store, tenant, draft, _writer } = *self;
+        store.change(|state| {
+            state.tenants.insert(tenant, Arc::new(draft));
+            state.audit.entry(tenant).or_default().extend(audit.into_entries());
+        });
+        Ok(())
+    }
+}

@@ -1,0 +1,68 @@
+//! Texts that must never reach a log, an error or a `Debug` output.
+
+use std::fmt;
+
+use zeroize::Zeroizing;
+
+macro_rules! secrets {
+    ($($(#[$doc:meta])* $name:ident;)+) => {$(
+        $(#[$doc])*
+        ///
+        /// `Debug` shows nothing of it, and its memory is wiped when it is dropped.
+        #[derive(Clone)]
+        pub struct $name(Zeroizing<String>);
+
+        impl $name {
+            /// The secret itself. Whoever calls this answers for where it goes.
+            #[must_use]
+            pub fn expose(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl From<String> for $name {
+            fn from(text: String) -> Self {
+                Self(Zeroizing::new(text))
+            }
+        }
+
+        impl From<&str> for $name {
+            fn from(text: &str) -> Self {
+                Self::from(text.to_owned())
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(concat!(stringify!($name), "([REDACTED])"))
+            }
+        }
+    )+};
+}
+
+secrets! {
+    /// A password as somebody typed it.
+    Password;
+    /// A signed access token (JWT, RFC 7519), sent as a bearer token (RFC 6750).
+    AccessToken;
+    /// An opaque token that is exchanged, once, for a new pair of tokens.
+    RefreshToken;
+    /// A password hash in PHC string form.
+    PasswordHash;
+}
+
+impl PartialEq for PasswordHash {
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn debug_shows_nothing() {
+        assert_eq!(format!("{:?}", Password::from("Tr0ub4dor&3")), "Password([REDACTED])");
+    }
+}

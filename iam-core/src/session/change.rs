@@ -1,0 +1,87 @@
+use serde_json::json;
+
+use super::Session;
+use crate::audit::{Attribution, Record, ResourceType, action};
+
+/// A change of sessions.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum SessionChange {
+    /// A login succeeded.
+    Start(Session),
+    /// A refresh token was exchanged: the session has another one and lives longer.
+    Refresh(Session),
+    /// The token just spent was presented again and got the same answer.
+    RepeatRefresh(Session),
+    /// Sessions end, for one reason.
+    End {
+        /// What ends.
+        sessions: Vec<Session>,
+        /// Why.
+        reason: EndReason,
+    },
+}
+
+/// Why sessions end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EndReason {
+    /// The user logged out.
+    Logout,
+    /// The user logged out everywhere.
+    LogoutAll,
+    /// The user changed its password in another session.
+    PasswordChange,
+    /// The user was suspended.
+    UserSuspended,
+    /// The user was deleted.
+    UserDeleted,
+    /// A spent refresh token was used again.
+    TokenReuse,
+    /// Somebody ended this very session.
+    Terminated,
+}
+
+words! {
+    EndReason {
+        Logout = "LOGOUT",
+        LogoutAll = "LOGOUT_ALL",
+        PasswordChange = "PASSWORD_CHANGE",
+        UserSuspended = "USER_SUSPENDED",
+        UserDeleted = "USER_DELETED",
+        TokenReuse = "TOKEN_REUSE",
+        Terminated = "TERMINATED",
+    }
+}
+
+impl SessionChange {
+    pub(crate) fn records(&self) -> Vec<Record> {
+        match self {
+            Self::Start(session) => vec![of(session, action::LOGIN).by(session).with("method", "password")],
+            Self::Refresh(session) => vec![of(session, action::TOKEN_REFRESH).by(session)],
+            Self::RepeatRefresh(session) => {
+                vec![of(session, action::TOKEN_REFRESH).by(session).with("repeated", true)]
+            }
+            Self::End { sessions, reason } => sessions.iter().map(|session| ended(session, *reason)).collect(),
+        }
+    }
+}
+
+fn of(session: &Session, action: &'static str) -> Record {
+    Record::new(action, ResourceType::SESSION, session.id)
+}
+
+impl Record {
+    /// Done by the session's user, who was not known as the caller yet.
+    fn by(self, session: &Session) -> Self {
+        self.attributed(Attribution::User(session.user_id))
+    }
+}
+
+fn ended(session: &Session, reason: EndReason) -> Record {
+    let record = of(session, action::LOGOUT).with("targetUserId", json!(session.user_id));
+    match reason {
+        EndReason::Logout => record,
+        _ => record.with("reason", reason.as_str()),
+    }
+}

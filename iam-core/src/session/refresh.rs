@@ -1,0 +1,270 @@
+//! Refresh tokens: opaque, stored only as hashes, good for one exchange (`decisions.md` §2, RFC 9700 §4.14.2).
+//!
+//! A token is the tenant, the session, 32 secret bytes and a tag. The **tag** is a MAC of the secret under a key of
+//! the session's own: it tells a token that was once genuine (whose reuse ends the session) from an invented one
+//! (which must not, or whoever reads a session's identifier in the audit log could end it). The **successor** of a
+//! secret is a MAC of it under a nonce drawn at the exchange: presenting the token just spent again gives the same
+//! successor, and neither the store alone nor the spent token alone can make it.
+
+use std::fmt;
+
+use aws_lc_rs::digest::{SHA256, digest};
+use aws_lc_rs::hmac;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use chrono::TimeDelta;
+use subtle::ConstantTimeEq as _;
+use uuid::Uuid;
+use zeroize::Zeroizing;
+
+use crate::clock::Timestamp;
+use crate::id::{SessionId, TenantId};
+use crate::random::Random;
+use crate::secret::RefreshToken;
+
+/// What a session remembers of its refresh tokens. Nothing in it is a token.
+#[derive(Clone, PartialEq, Eq)]
+pub struct RefreshState {
+    /// Makes the tags of this session's tokens.
+    pub tag_key: [u8; 32],
+    /// SHA-256 of the secret that is valid now.
+    pub current: [u8; 32],
+    /// The secret that was exchanged last.
+    pub spent: Option<SpentToken>,
+}
+
+/// The refresh token that was exchanged last.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SpentToken {
+    /// SHA-256 of its secret.
+    pub hash: [u8; 32],
+    /// With its secret, makes its successor.
+    pub nonce: [u8; 32],
+    /// When it was exchanged.
+    pub at: Timestamp,
+}
+
+impl fmt::Debug for RefreshState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("RefreshState([REDACTED])")
+    }
+}
+
+impl fmt::Debug for SpentToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SpentToken([REDACTED])")
+    }
+}
+
+type Secret = Zeroizing<[u8; 32]>;
+
+const PREFIX: &str = "iamr_";
+const TAG: usize = 16;
+
+/// A refresh token, taken apart.
+pub(crate) struct Presented {
+    pub(crate) tenant: TenantId,
+    pub(crate) session: SessionId,
+    secret: Secret,
+    tag: [u8; TAG],
+}
+
+impl Presented {
+    /// Takes a token apart; `None` when it was never one of ours.
+    pub(crate) fn parse(token: &RefreshToken) -> Option<Self> {
+        let encoded = token.expose().strip_prefix(PREFIX)?;
+        let bytes = Zeroizing::new(URL_SAFE_NO_PAD.decode(encoded).ok()?);
+        let (tenant, rest) = bytes.split_first_chunk::<16>()?;
+        let (session, rest) = rest.split_first_chunk::<16>()?;
+        let (secret, tag) = rest.split_first_chunk::<32>()?;
+        Some(Self {
+            tenant: Uuid::from_bytes(*tenant).into(),
+            session: Uuid::from_bytes(*session).into(),
+            secret: Zeroizing::new(*secret),
+            tag: tag.try_into().ok()?,
+        })
+    }
+}
+
+/// What presenting a token amounts to.
+#[derive(Debug)]
+pub(crate) enum Judgement {
+    /// It is the valid one: here is the state after the exchange, and the next secret.
+    Exchange(RefreshState, NextSecret),
+    /// It was exchanged a moment ago: here is the same next secret again.
+    Repeat(NextSecret),
+    /// It was exchanged earlier: somebody has a copy.
+    Reused,
+    /// It was never a token of this session.
+    Forged,
+}
+
+/// The secret of a token that was not handed out yet.
+pub(crate) struct NextSecret(Secret);
+
+impl fmt::Debug for NextSecret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("NextSecret([REDACTED])")
+    }
+}
+
+impl RefreshState {
+    /// The state of a new session, and its first secret.
+    pub(crate) fn start(random: &dyn Random) -> (Self, NextSecret) {
+        let secret = Zeroizing::new(random.bytes());
+        let state = Self { tag_key: random.bytes(), current: sha256(&secret), spent: None };
+        (state, NextSecret(secret))
+    }
+
+    /// Judges a presented token.
+    pub(crate) fn judge(
+        &self,
+        presented: &Presented,
+        now: Timestamp,
+        grace: TimeDelta,
+        random: &dyn Random,
+    ) -> Judgement {
+        if !is_same(&self.tag(&presented.secret), &presented.tag) {
+            return Judgement::Forged;
+        }
+        let hash = sha256(&presented.secret);
+        if is_same(&hash, &self.current) {
+            let nonce = random.bytes();
+            let next = successor(&presented.secret, &nonce);
+            let spent = Some(SpentToken { hash, nonce, at: now });
+            let state = Self { tag_key: self.tag_key, current: sha256(&next), spent };
+            return Judgement::Exchange(state, NextSecret(next));
+        }
+        match &self.spent {
+            Some(spent) if is_same(&hash, &spent.hash) && now - spent.at <= grace => {
+                Judgement::Repeat(NextSecret(successor(&presented.secret, &spent.nonce)))
+            }
+            _ => Judgement::Reused,
+        }
+    }
+
+    /// The token that carries a secret of this session.
+    pub(crate) fn token(&self, tenant: TenantId, session: SessionId, secret: &NextSecret) -> RefreshToken {
+        let NextSecret(secret) = secret;
+        let bytes = Zeroizing::new(
+            [
+                tenant.as_uuid().as_bytes().as_slice(),
+                session.as_uuid().as_bytes().as_slice(),
+                secret.as_slice(),
+                &self.tag(secret),
+            ]
+            .concat(),
+        );
+        RefreshToken::from(format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(&*bytes)))
+    }
+
+    fn tag(&self, secret: &Secret) -> [u8; TAG] {
+        let mut tag = [0; TAG];
+        tag.iter_mut().zip(mac(&self.tag_key, b"tag", secret)).for_each(|(to, from)| *to = from);
+        tag
+    }
+}
+
+fn successor(secret: &Secret, nonce: &[u8; 32]) -> Secret {
+    Zeroizing::new(mac(nonce, b"successor", secret))
+}
+
+fn mac(key: &[u8; 32], purpose: &[u8], secret: &Secret) -> [u8; 32] {
+    let mut context = hmac::Context::with_key(&hmac::Key::new(hmac::HMAC_SHA256, key));
+    context.update(purpose);
+    context.update(secret.as_slice());
+    array(context.sign().as_ref())
+}
+
+fn sha256(secret: &Secret) -> [u8; 32] {
+    array(digest(&SHA256, secret.as_slice()).as_ref())
+}
+
+fn array(bytes: &[u8]) -> [u8; 32] {
+    let mut array = [0; 32];
+    array.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+    array
+}
+
+fn is_same(a: &[u8], b: &[u8]) -> bool {
+    a.ct_eq(b).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::SystemRandom;
+
+    const GRACE: TimeDelta = TimeDelta::seconds(10);
+
+    struct Chain {
+        state: RefreshState,
+        now: Timestamp,
+    }
+
+    impl Chain {
+        fn start() -> (Self, RefreshToken) {
+            let (state, secret) = RefreshState::start(&SystemRandom);
+            let chain = Self { state, now: "2026-01-31T09:15:00Z".parse().unwrap() };
+            let token = chain.token(&secret);
+            (chain, token)
+        }
+
+        fn token(&self, secret: &NextSecret) -> RefreshToken {
+            self.state.token(TenantId::NONE, SessionId::from_uuid(Uuid::from_u128(7)), secret)
+        }
+
+        /// Presents a token and tells what came of it: the successor, or the word for its refusal.
+        fn present(&mut self, token: &RefreshToken) -> Result<String, &'static str> {
+            let presented = Presented::parse(token).ok_or("unreadable")?;
+            match self.state.judge(&presented, self.now, GRACE, &SystemRandom) {
+                Judgement::Exchange(state, next) => {
+                    self.state = state;
+                    Ok(self.token(&next).expose().to_owned())
+                }
+                Judgement::Repeat(next) => Ok(self.token(&next).expose().to_owned()),
+                Judgement::Reused => Err("reused"),
+                Judgement::Forged => Err("forged"),
+            }
+        }
+
+        fn wait(&mut self, seconds: i64) {
+            self.now += TimeDelta::seconds(seconds);
+        }
+    }
+
+    #[test]
+    fn a_token_just_spent_gets_the_same_successor_for_ten_seconds() {
+        let (mut chain, first) = Chain::start();
+        let second = chain.present(&first).unwrap();
+        chain.wait(10);
+        assert_eq!(chain.present(&first), Ok(second.clone()));
+        chain.wait(1);
+        assert_eq!(chain.present(&first), Err("reused"));
+        assert!(chain.present(&second.as_str().into()).is_ok());
+    }
+
+    #[test]
+    fn only_the_newest_spent_token_is_forgiven() {
+        let (mut chain, first) = Chain::start();
+        let second = chain.present(&first).unwrap();
+        let third = chain.present(&second.as_str().into()).unwrap();
+        assert_eq!(chain.present(&first), Err("reused"));
+        assert_eq!(chain.present(&second.as_str().into()), Ok(third));
+    }
+
+    #[test]
+    fn a_token_that_was_never_one_is_forged_and_not_reused() {
+        let (mut chain, first) = Chain::start();
+        let mut bytes = URL_SAFE_NO_PAD.decode(first.expose().strip_prefix(PREFIX).unwrap()).unwrap();
+        for at in 32..bytes.len() {
+            bytes[at] ^= 1;
+            let token = RefreshToken::from(format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(&bytes)));
+            assert_eq!(chain.present(&token), Err("forged"));
+            bytes[at] ^= 1;
+        }
+        for text in ["", "iamr_", "iamr_AAAA", first.expose().trim_end_matches(char::is_alphanumeric)] {
+            assert_eq!(chain.present(&text.into()), Err("unreadable"), "{text}");
+        }
+    }
+}

@@ -1,0 +1,144 @@
+use super::refresh::{Judgement, Presented};
+use super::{EndReason, Me, Session, SessionChange, Tokens};
+use crate::access::permission;
+use crate::audit::ResourceType;
+use crate::caller::{Caller, RequestContext};
+use crate::error::{Error, Result, Unauthenticated};
+use crate::iam::Inner;
+use crate::id::{SessionId, UserId};
+use crate::secret::RefreshToken;
+use crate::work::UnitOfWork;
+
+/// Begins, refreshes, lists and ends sessions; see [`Iam::sessions`](crate::Iam::sessions).
+#[derive(Clone, Copy)]
+pub struct Sessions<'a>(pub(crate) &'a Inner);
+
+impl Sessions<'_> {
+    /// Exchanges a refresh token for a new pair of tokens.
+    ///
+    /// The token just spent may be presented again for ten seconds and gets the same successor, so that a lost
+    /// answer or two racing tabs do no harm. Presenting one that was spent earlier ends the session.
+    ///
+    /// # Errors
+    ///
+    /// [`Unauthenticated::RefreshToken`].
+    pub async fn refresh(&self, context: &RequestContext, token: &RefreshToken) -> Result<Tokens> {
+        let iam = self.0;
+        let presented = Presented::parse(token).ok_or(Unauthenticated::RefreshToken)?;
+        let caller = Caller::anonymous(presented.tenant, context.clone());
+        let mut work = iam.begin(&caller).await?;
+        let now = work.now();
+        let session = work.locks().lock_session(presented.session).await?;
+        let session = session.filter(|session| session.is_live(now)).ok_or(Unauthenticated::RefreshToken)?;
+        let judgement = session.refresh.judge(&presented, now, iam.settings.refresh_grace, &*iam.random);
+        let (session, change, secret) = match judgement {
+            Judgement::Exchange(refresh, secret) => {
+                let expires_at = iam.settings.session_expiry(session.created_at, now);
+                let session = Session { refresh, last_used_at: now, expires_at, ..session };
+                (session.clone(), SessionChange::Refresh(session), secret)
+            }
+            Judgement::Repeat(secret) => (session.clone(), SessionChange::RepeatRefresh(session), secret),
+            Judgement::Reused => {
+                end_sessions(&mut work, vec![session], EndReason::TokenReuse).await?;
+                work.commit().await?;
+                return Err(Unauthenticated::RefreshToken.into());
+            }
+            Judgement::Forged => return Err(Unauthenticated::RefreshToken.into()),
+        };
+        let tokens = iam.tokens_for(&session, &secret, now).await?;
+        work.apply(change).await?;
+        work.commit().await?;
+        Ok(tokens)
+    }
+
+    /// Ends the caller's session.
+    ///
+    /// # Errors
+    ///
+    /// [`Forbidden::NotAUser`](crate::Forbidden::NotAUser) for trusted code.
+    pub async fn logout(&self, caller: &Caller) -> Result<()> {
+        let (_, session) = caller.require_user()?;
+        let mut work = self.0.begin(caller).await?;
+        let sessions = work.locks().lock_session(session).await?.into_iter().collect();
+        end_sessions(&mut work, sessions, EndReason::Logout).await?;
+        work.commit().await
+    }
+
+    /// Ends all of the caller's sessions.
+    ///
+    /// # Errors
+    ///
+    /// [`Forbidden::NotAUser`](crate::Forbidden::NotAUser) for trusted code.
+    pub async fn logout_all(&self, caller: &Caller) -> Result<()> {
+        let (user, _) = caller.require_user()?;
+        let mut work = self.0.begin(caller).await?;
+        let sessions = work.locks().lock_sessions_of(user).await?;
+        end_sessions(&mut work, sessions, EndReason::LogoutAll).await?;
+        work.commit().await
+    }
+
+    /// The live sessions of a user, newest first. One's own always; another's with `sessions:read`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Forbidden`], [`Error::NotFound`] for an unknown user.
+    pub async fn list(&self, caller: &Caller, user: UserId) -> Result<Vec<Session>> {
+        let store = &self.0.store;
+        if caller.user() != Some(user) {
+            caller.require(permission::SESSIONS_READ)?;
+            store.user(caller.tenant(), user).await?.ok_or(Error::NotFound(ResourceType::USER))?;
+        }
+        let now = self.0.now();
+        let mut sessions = store.sessions_of(caller.tenant(), user).await?;
+        sessions.retain(|session| session.is_live(now));
+        Ok(sessions)
+    }
+
+    /// Ends one session. One's own always; another's with `sessions:delete`, without which the answer does not tell
+    /// whether it exists.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Forbidden`], [`Error::NotFound`].
+    pub async fn terminate(&self, caller: &Caller, id: SessionId) -> Result<()> {
+        let mut work = self.0.begin(caller).await?;
+        let now = work.now();
+        let session = work.locks().lock_session(id).await?.filter(|session| session.is_live(now));
+        let is_own = session.as_ref().is_some_and(|session| Some(session.user_id) == caller.user());
+        if !is_own {
+            caller.require(permission::SESSIONS_DELETE)?;
+        }
+        let session = session.ok_or(Error::NotFound(ResourceType::SESSION))?;
+        end_sessions(&mut work, vec![session], EndReason::Terminated).await?;
+        work.commit().await
+    }
+
+    /// Who the caller is and what it may do.
+    ///
+    /// # Errors
+    ///
+    /// [`Forbidden::NotAUser`](crate::Forbidden::NotAUser) for trusted code.
+    pub async fn me(&self, caller: &Caller) -> Result<Me> {
+        let (user_id, session_id) = caller.require_user()?;
+        let (store, tenant, now) = (&self.0.store, caller.tenant(), self.0.now());
+        let is_this = |session: &Session| session.id == session_id;
+        // What vanished since the token was checked was just ended.
+        let gone = || Error::from(Unauthenticated::InvalidToken);
+        let mut grants = store.grants_of(tenant, user_id).await?;
+        grants.retain(|grant| grant.assignment.is_live(now));
+        Ok(Me {
+            user: store.user(tenant, user_id).await?.ok_or_else(gone)?,
+            tenant: store.tenant(tenant).await?.ok_or_else(gone)?,
+            session: store.sessions_of(tenant, user_id).await?.into_iter().find(is_this).ok_or_else(gone)?,
+            grants,
+        })
+    }
+}
+
+/// Ends sessions, if there are any.
+pub(crate) async fn end_sessions(work: &mut UnitOfWork<'_>, sessions: Vec<Session>, reason: EndReason) -> Result<()> {
+    if sessions.is_empty() {
+        return Ok(());
+    }
+    work.apply(SessionChange::End { sessions, reason }).await
+}

@@ -1,0 +1,45 @@
+use async_trait::async_trait;
+
+use super::Session;
+use crate::assignment::Grant;
+use crate::clock::Timestamp;
+use crate::error::StoreError;
+use crate::id::{SessionId, TenantId, UserId};
+use crate::user::UserStatus;
+
+/// What decides whether an access token still stands for its user, and for what rights.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionSnapshot {
+    /// Whose session it is.
+    pub user_id: UserId,
+    /// Whether that user may log in.
+    pub user_status: UserStatus,
+    /// From this instant on the session is over.
+    pub expires_at: Timestamp,
+    /// Every assignment of the user, expired ones included.
+    pub grants: Vec<Grant>,
+}
+
+/// Reads sessions.
+#[async_trait]
+pub trait SessionStore {
+    /// What an authenticated request needs to know of a session that has not ended.
+    async fn session_snapshot(
+        &self,
+        tenant: TenantId,
+        session: SessionId,
+    ) -> Result<Option<SessionSnapshot>, StoreError>;
+
+    /// The sessions of a user that have not ended, expired ones included, newest first, then by identifier.
+    async fn sessions_of(&self, tenant: TenantId, user: UserId) -> Result<Vec<Session>, StoreError>;
+}
+
+/// Reads sessions inside a unit of work.
+#[async_trait]
+pub trait SessionTransaction {
+    /// One session that has not ended, locked until the unit of work ends.
+    async fn lock_session(&mut self, id: SessionId) -> Result<Option<Session>, StoreError>;
+
+    /// The sessions of a user as [`SessionStore::sessions_of`] gives them, locked until the unit of work ends.
+    async fn lock_sessions_of(&mut self, user: UserId) -> Result<Vec<Session>, StoreError>;
+}

@@ -1,0 +1,74 @@
+//! The ports that a store implements.
+//!
+//! Every noun says what it reads in its own module ([`UserStore`], [`SessionStore`], …); a [`Store`] is all of them
+//! and begins [`Transaction`]s, through which alone anything is written. The
+//! [`conformance`](crate::conformance) suite says what each method must do.
+
+use async_trait::async_trait;
+
+use crate::assignment::{AssignmentStore, AssignmentTransaction};
+use crate::audit::{AuditBatch, AuditStore};
+use crate::change::Change;
+use crate::credential::{CredentialStore, CredentialTransaction};
+use crate::error::StoreError;
+use crate::id::TenantId;
+use crate::role::RoleStore;
+use crate::session::{SessionStore, SessionTransaction};
+use crate::tenant::{Directory, TenantStore, TenantTransaction};
+use crate::token::KeyStore;
+use crate::user::{UserStore, UserTransaction};
+
+/// Keeps everything; cheap to share.
+///
+/// Reads see committed data only. No method can be called without a tenant, but for [`Directory`] (which finds it)
+/// and [`KeyStore`] (whose keys are the installation's).
+#[async_trait]
+pub trait Store:
+    Directory
+    + TenantStore
+    + UserStore
+    + CredentialStore
+    + SessionStore
+    + RoleStore
+    + AssignmentStore
+    + AuditStore
+    + KeyStore
+    + Send
+    + Sync
+    + 'static
+{
+    /// Begins a unit of work in a tenant. Whatever it reads and writes is of that tenant.
+    async fn begin(&self, tenant: TenantId) -> Result<Box<dyn Transaction>, StoreError>;
+
+    /// Asks whether the store answers.
+    async fn ping(&self) -> Result<(), StoreError>;
+
+    /// Whether every migration that this program knows has run.
+    async fn is_migrated(&self) -> Result<bool, StoreError>;
+
+    /// A word for people: which kind of store this is.
+    fn kind(&self) -> &'static str;
+}
+
+/// What a unit of work reads before it decides, locked until it ends.
+pub trait Locks:
+    TenantTransaction + UserTransaction + CredentialTransaction + SessionTransaction + AssignmentTransaction + Send
+{
+}
+
+impl<T> Locks for T where
+    T: TenantTransaction + UserTransaction + CredentialTransaction + SessionTransaction + AssignmentTransaction + Send
+{
+}
+
+/// A unit of work in one tenant. Dropping it leaves nothing behind.
+///
+/// It cannot be committed without an [`AuditBatch`], and only [`UnitOfWork`](crate::UnitOfWork) makes those.
+#[async_trait]
+pub trait Transaction: Locks {
+    /// Writes a change; a violated constraint is a [`StoreError::Conflict`], after which only dropping is left.
+    async fn write(&mut self, change: &Change) -> Result<(), StoreError>;
+
+    /// Writes the audit entries and makes everything durable, or nothing.
+    async fn commit(self: Box<Self>, audit: AuditBatch) -> Result<(), StoreError>;
+}

@@ -1,0 +1,31 @@
+use super::Tenant;
+use crate::audit::{Record, ResourceType, action};
+
+/// A change of a tenant.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum TenantChange {
+    /// A new tenant.
+    Create(Tenant),
+    /// Fields of a tenant change.
+    Update {
+        /// As it was.
+        before: Tenant,
+        /// As it becomes.
+        after: Tenant,
+    },
+}
+
+impl TenantChange {
+    pub(crate) fn records(&self) -> Vec<Record> {
+        let record = match self {
+            Self::Create(tenant) => {
+                Record::new(action::CREATE, ResourceType::TENANT, tenant.id).creating(&tenant.audited())
+            }
+            Self::Update { before, after } => Record::new(action::UPDATE, ResourceType::TENANT, after.id)
+                .changing(&before.audited(), &after.audited())
+                .listing_changed_fields(),
+        };
+        vec![record]
+    }
+}

@@ -1,0 +1,94 @@
+//! Tenants: the customers whose data is kept apart (`decisions.md` §2).
+
+mod change;
+mod registration;
+mod service;
+mod store;
+
+pub use change::TenantChange;
+pub use registration::{Registered, Registration};
+pub use service::Tenants;
+pub use store::{Directory, TenantStore, TenantTransaction};
+
+use serde_json::{Value, json};
+
+use crate::clock::Timestamp;
+use crate::error::Result;
+use crate::id::TenantId;
+use crate::validate::{Fields, Name, Slug};
+
+/// A customer whose users, organizations, roles and audit log nobody else may see.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tenant {
+    /// Names the tenant.
+    pub id: TenantId,
+    /// For people.
+    pub name: Name,
+    /// For URLs and logins; no two tenants have the same.
+    pub slug: Slug,
+    /// Whether the tenant is served.
+    pub status: TenantStatus,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it was last changed.
+    pub updated_at: Timestamp,
+}
+
+/// Whether a tenant is served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TenantStatus {
+    /// It is.
+    Active,
+}
+
+words! { TenantStatus { Active = "ACTIVE" } }
+
+/// What stands for a tenant inside something else.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TenantSummary {
+    /// Names the tenant.
+    pub id: TenantId,
+    /// For URLs and logins.
+    pub slug: Slug,
+    /// For people.
+    pub name: Name,
+}
+
+impl Tenant {
+    /// What stands for it inside something else.
+    #[must_use]
+    pub fn summary(&self) -> TenantSummary {
+        TenantSummary { id: self.id, slug: self.slug.clone(), name: self.name.clone() }
+    }
+
+    fn audited(&self) -> Value {
+        json!({ "name": self.name.as_str(), "slug": self.slug.as_str(), "status": self.status.as_str() })
+    }
+}
+
+/// What to change of a tenant; what is `None` stays.
+#[derive(Clone, Debug, Default)]
+pub struct TenantPatch {
+    /// 1–120 characters.
+    pub name: Option<String>,
+    /// `[a-z0-9]+(-[a-z0-9]+)*`, at most 63 characters.
+    pub slug: Option<String>,
+}
+
+impl TenantPatch {
+    /// The tenant as the patch would have it.
+    fn apply(&self, before: &Tenant, now: Timestamp) -> Result<Tenant> {
+        let mut fields = Fields::default();
+        let name = fields.check_optional("name", self.name.as_deref());
+        let slug = fields.check_optional("slug", self.slug.as_deref());
+        fields.finish()?;
+        let mut after = before.clone();
+        after.name = name.unwrap_or(after.name);
+        after.slug = slug.unwrap_or(after.slug);
+        if after != *before {
+            after.updated_at = now;
+        }
+        Ok(after)
+    }
+}

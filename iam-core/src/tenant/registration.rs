@@ -1,0 +1,123 @@
+use super::{Tenant, TenantChange, TenantStatus, Tenants};
+use crate::assignment::{Assignment, AssignmentChange};
+use crate::caller::{Caller, RequestContext};
+use crate::error::{Constraint, Error, Forbidden, Result, StoreError};
+use crate::iam::Inner;
+use crate::id::{SessionId, TenantId, UserId};
+use crate::role::{Role, RoleChange, TENANT_ADMIN, built_in_roles};
+use crate::secret::PasswordHash;
+use crate::session::{LoggedIn, open_session};
+use crate::user::{NewProfile, NewUser, UserChange};
+use crate::validate::{Fields, Name, Slug};
+use crate::work::UnitOfWork;
+
+/// A new tenant and its first user, as somebody typed it; see [`Tenants::register`].
+#[derive(Clone, Debug)]
+pub struct Registration {
+    /// The first user, who becomes the tenant's administrator.
+    pub user: NewUser,
+    /// 1–120 characters; made from the user's name where it is `None`.
+    pub tenant_name: Option<String>,
+}
+
+/// A new tenant whose first user is logged in.
+#[derive(Clone, Debug)]
+pub struct Registered {
+    /// The tenant.
+    pub tenant: Tenant,
+    /// Its first user with its first tokens.
+    pub login: LoggedIn,
+}
+
+/// How often another slug is tried when one made from the name is taken.
+const SLUG_ATTEMPTS: usize = 4;
+
+impl Tenants<'_> {
+    /// Makes a tenant with its built-in roles and a first user who holds [`TENANT_ADMIN`], and logs that user in.
+    ///
+    /// # Errors
+    ///
+    /// [`Forbidden::RegistrationClosed`], [`Error::Validation`] naming every invalid field.
+    pub async fn register(&self, context: &RequestContext, registration: Registration) -> Result<Registered> {
+        let iam = self.0;
+        if !iam.settings.registration {
+            return Err(Forbidden::RegistrationClosed.into());
+        }
+        let mut fields = Fields::default();
+        let name = fields.check_optional("tenantName", registration.tenant_name.as_deref());
+        let profile = registration.user.validate(fields)?;
+        let name = name.map_or_else(|| default_name(&profile), Ok)?;
+        let password = iam.passwords.hash(&profile.password).await?;
+        let mut suffix = None;
+        for _ in 0..SLUG_ATTEMPTS {
+            let slug = Slug::from_name(name.as_str(), "tenant", suffix.as_deref());
+            let founding = Founding { iam, context, profile: &profile, password: &password };
+            match founding.found(name.clone(), slug).await {
+                Err(Error::Conflict(crate::Conflict::SlugTaken)) => suffix = Some(random_suffix(iam)),
+                result => return result,
+            }
+        }
+        Err(StoreError::Conflict(Constraint::TenantSlug).into())
+    }
+}
+
+fn default_name(profile: &NewProfile) -> Result<Name> {
+    let full = format!("{} {}", profile.first_name, profile.last_name);
+    let short: String = full.chars().take(120).collect();
+    short.parse().map_err(|cause| Error::internal("tenant name", cause))
+}
+
+fn random_suffix(iam: &Inner) -> String {
+    let letters = b"abcdefghijkmnpqrstuvwxyz23456789";
+    let bytes: [u8; 6] = iam.random.bytes();
+    bytes.iter().filter_map(|byte| letters.get(usize::from(byte % 32))).map(|letter| char::from(*letter)).collect()
+}
+
+/// Everything that one attempt to found a tenant needs.
+struct Founding<'a> {
+    iam: &'a Inner,
+    context: &'a RequestContext,
+    profile: &'a NewProfile,
+    password: &'a PasswordHash,
+}
+
+impl Founding<'_> {
+    async fn found(&self, name: Name, slug: Slug) -> Result<Registered> {
+        let iam = self.iam;
+        let (tenant_id, user_id, session_id): (TenantId, UserId, SessionId) =
+            (iam.next_id(), iam.next_id(), iam.next_id());
+        let caller = Caller::founder(tenant_id, user_id, session_id, self.context.clone());
+        let mut work = iam.begin(&caller).await?;
+        let now = work.now();
+        let status = TenantStatus::Active;
+        let tenant = Tenant { id: tenant_id, name, slug, status, created_at: now, updated_at: now };
+        let user = self.profile.user(user_id, tenant_id, now);
+        work.apply(TenantChange::Create(tenant.clone())).await?;
+        work.apply(UserChange::Create { user: user.clone(), password: self.password.clone() }).await?;
+        self.make_administrator(&mut work, tenant_id, user_id).await?;
+        let login = open_session(iam, &mut work, user, session_id).await?;
+        work.commit().await?;
+        Ok(Registered { tenant, login })
+    }
+
+    async fn make_administrator(&self, work: &mut UnitOfWork<'_>, tenant: TenantId, user: UserId) -> Result<()> {
+        let now = work.now();
+        let roles = built_in_roles(tenant, now, || self.iam.next_id())
+            .map_err(|cause| Error::internal("built-in roles", cause))?;
+        let is_admin = |role: &&Role| role.name == TENANT_ADMIN;
+        let missing = || Error::internal("built-in roles", "TENANT_ADMIN is missing");
+        let role = roles.iter().find(is_admin).cloned().ok_or_else(missing)?;
+        work.apply(RoleChange::CreateBuiltIn(roles)).await?;
+        let assignment = Assignment {
+            id: self.iam.next_id(),
+            tenant_id: tenant,
+            user_id: user,
+            role_id: role.id,
+            organization_id: None,
+            expires_at: None,
+            created_at: now,
+            created_by: Some(user),
+        };
+        work.apply(AssignmentChange::Create { assignment, role }).await
+    }
+}

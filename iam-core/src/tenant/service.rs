@@ -1,0 +1,51 @@
+use super::{Tenant, TenantChange, TenantPatch};
+use crate::access::permission;
+use crate::audit::ResourceType;
+use crate::caller::Caller;
+use crate::error::{Error, Result};
+use crate::iam::Inner;
+use crate::id::TenantId;
+
+/// Reads and changes the caller's tenant; see [`Iam::tenants`](crate::Iam::tenants).
+#[derive(Clone, Copy)]
+pub struct Tenants<'a>(pub(crate) &'a Inner);
+
+impl Tenants<'_> {
+    /// The caller's tenant. Needs `tenants:read`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`] for any other tenant, [`Error::Forbidden`] without the permission.
+    pub async fn get(&self, caller: &Caller, id: TenantId) -> Result<Tenant> {
+        own(caller, id)?;
+        caller.require(permission::TENANTS_READ)?;
+        self.0.store.tenant(id).await?.ok_or_else(not_found)
+    }
+
+    /// Changes the caller's tenant. Needs `tenants:update`. A patch that changes nothing records nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`] for any other tenant, [`Error::Forbidden`] without the permission,
+    /// [`Error::Validation`] naming the fields, [`Conflict::SlugTaken`](crate::Conflict::SlugTaken).
+    pub async fn update(&self, caller: &Caller, id: TenantId, patch: TenantPatch) -> Result<Tenant> {
+        own(caller, id)?;
+        caller.require(permission::TENANTS_UPDATE)?;
+        let mut work = self.0.begin(caller).await?;
+        let before = work.locks().lock_tenant().await?.ok_or_else(not_found)?;
+        let after = patch.apply(&before, work.now())?;
+        if after != before {
+            work.apply(TenantChange::Update { before, after: after.clone() }).await?;
+            work.commit().await?;
+        }
+        Ok(after)
+    }
+}
+
+fn own(caller: &Caller, id: TenantId) -> Result<()> {
+    if caller.tenant() == id { Ok(()) } else { Err(not_found()) }
+}
+
+fn not_found() -> Error {
+    Error::NotFound(ResourceType::TENANT)
+}

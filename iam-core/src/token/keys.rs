@@ -1,0 +1,117 @@
+use std::fmt;
+
+use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair as _};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use chrono::TimeDelta;
+use jsonwebtoken::{DecodingKey, EncodingKey};
+use zeroize::Zeroizing;
+
+use super::MasterKey;
+use crate::clock::Timestamp;
+use crate::error::{Error, Result};
+use crate::id::KeyId;
+use crate::random::Random;
+
+/// An Ed25519 key that signs access tokens, as a store keeps it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SigningKey {
+    /// Names the key in a token's header.
+    pub id: KeyId,
+    /// One more than that of the key before it.
+    pub generation: i64,
+    /// The 32 bytes of the public key.
+    pub public: Vec<u8>,
+    /// The private key.
+    pub private: PrivateKey,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// From when on it signs. It is published before, so that every verifier knows it by then.
+    pub signs_from: Timestamp,
+}
+
+/// The seed of a private key, sealed under the master key where there is one.
+#[derive(Clone, PartialEq, Eq)]
+pub enum PrivateKey {
+    /// As it is: whoever reads the store can sign tokens.
+    Plain(Vec<u8>),
+    /// AES-256-GCM under the master key: nonce, ciphertext and tag.
+    Sealed(Vec<u8>),
+}
+
+impl fmt::Debug for PrivateKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Plain(_) => "Plain([REDACTED])",
+            Self::Sealed(_) => "Sealed([REDACTED])",
+        })
+    }
+}
+
+/// The public half of a signing key, as verifiers need it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PublicKey {
+    /// Names the key; the `kid` of a JWK.
+    pub id: KeyId,
+    /// The 32 bytes of the Ed25519 key.
+    pub bytes: Vec<u8>,
+}
+
+impl PublicKey {
+    /// The `x` of a JWK (RFC 8037 §2): base64url without padding.
+    #[must_use]
+    pub fn x(&self) -> String {
+        URL_SAFE_NO_PAD.encode(&self.bytes)
+    }
+
+    pub(crate) fn decoding_key(&self) -> DecodingKey {
+        DecodingKey::from_ed_der(&self.bytes)
+    }
+}
+
+impl SigningKey {
+    /// Makes the key that follows another, or the first one, which signs at once.
+    pub(crate) fn make(
+        id: KeyId,
+        predecessor: Option<&Self>,
+        now: Timestamp,
+        publication: TimeDelta,
+        master: Option<&MasterKey>,
+        random: &dyn Random,
+    ) -> Result<Self> {
+        let seed: Zeroizing<[u8; 32]> = Zeroizing::new(random.bytes());
+        let pair = key_pair(&*seed)?;
+        let private = match master {
+            Some(master) => PrivateKey::Sealed(master.seal(id, &*seed, random)?),
+            None => PrivateKey::Plain(seed.to_vec()),
+        };
+        Ok(Self {
+            id,
+            generation: predecessor.map_or(1, |key| key.generation + 1),
+            public: pair.public_key().as_ref().to_vec(),
+            private,
+            created_at: now,
+            signs_from: predecessor.map_or(now, |_| now + publication),
+        })
+    }
+
+    pub(crate) fn public_key(&self) -> PublicKey {
+        PublicKey { id: self.id, bytes: self.public.clone() }
+    }
+
+    pub(crate) fn encoding_key(&self, master: Option<&MasterKey>) -> Result<EncodingKey> {
+        let seed = match (&self.private, master) {
+            (PrivateKey::Plain(seed), _) => Zeroizing::new(seed.clone()),
+            (PrivateKey::Sealed(sealed), Some(master)) => master.open(self.id, sealed)?,
+            (PrivateKey::Sealed(_), None) => {
+                return Err(Error::internal("signing key", "it is sealed and no master key is configured"));
+            }
+        };
+        let pkcs8 = key_pair(&seed)?.to_pkcs8().map_err(|cause| Error::internal("signing key", cause))?;
+        Ok(EncodingKey::from_ed_der(pkcs8.as_ref()))
+    }
+}
+
+fn key_pair(seed: &[u8]) -> Result<Ed25519KeyPair> {
+    Ed25519KeyPair::from_seed_unchecked(seed).map_err(|cause| Error::internal("signing key", cause))
+}

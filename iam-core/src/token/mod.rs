@@ -1,0 +1,85 @@
+//! Access tokens: signed JWTs (RFC 7519, RFC 8037) and the keys behind them (`decisions.md` §2).
+
+mod keys;
+mod ring;
+mod seal;
+mod store;
+
+use chrono::TimeDelta;
+use jsonwebtoken::{Algorithm, Header, Validation, decode, decode_header, encode, errors::ErrorKind};
+use serde::{Deserialize, Serialize};
+
+pub use keys::{PrivateKey, PublicKey, SigningKey};
+pub(crate) use ring::KeyRing;
+pub use seal::{MasterKey, MasterKeyError};
+pub use store::KeyStore;
+
+use crate::clock::Timestamp;
+use crate::error::{Error, Result, Unauthenticated};
+use crate::id::{KeyId, SessionId, TenantId, TokenId, UserId};
+use crate::secret::AccessToken;
+
+/// What an access token says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Claims {
+    pub(crate) iss: String,
+    pub(crate) aud: String,
+    pub(crate) sub: UserId,
+    pub(crate) sid: SessionId,
+    pub(crate) jti: TokenId,
+    pub(crate) tenant_id: TenantId,
+    pub(crate) iat: i64,
+    pub(crate) nbf: i64,
+    pub(crate) exp: i64,
+}
+
+/// How far ahead the clock of the replica that signed may be. An expiry has no leeway.
+const CLOCK_SKEW: TimeDelta = TimeDelta::seconds(60);
+
+/// Signs claims with the key of the moment.
+pub(crate) fn sign(claims: &Claims, ring: &KeyRing, now: Timestamp) -> Result<AccessToken> {
+    let (kid, key) = ring.signing_key(now)?;
+    let header = Header { kid: Some(kid.to_string()), ..Header::new(Algorithm::EdDSA) };
+    let token = encode(&header, claims, &key).map_err(|cause| Error::internal("signing an access token", cause))?;
+    Ok(AccessToken::from(token))
+}
+
+/// The key that a token says it was signed with; nothing of the token is proven by this.
+pub(crate) fn key_of(token: &str) -> Result<KeyId, Unauthenticated> {
+    let header = decode_header(token).map_err(|_| Unauthenticated::InvalidToken)?;
+    header.kid.and_then(|kid| kid.parse().ok()).ok_or(Unauthenticated::InvalidToken)
+}
+
+/// Verifies a token's signature, issuer, audience and times.
+pub(crate) fn verify(
+    token: &str,
+    key: &jsonwebtoken::DecodingKey,
+    issuer: &str,
+    audience: &str,
+    now: Timestamp,
+) -> Result<Claims, Unauthenticated> {
+    // The algorithm is the key's own, never the token's choice. Times are checked below, by our own clock.
+    let mut validation = Validation::new(Algorithm::EdDSA);
+    validation.set_issuer(&[issuer]);
+    validation.set_audience(&[audience]);
+    validation.set_required_spec_claims(&["iss", "aud", "sub", "nbf", "exp"]);
+    validation.validate_exp = false;
+    validation.validate_nbf = false;
+    let claims = match decode::<Claims>(token, key, &validation) {
+        Ok(data) => data.claims,
+        Err(error) => {
+            if !matches!(error.kind(), ErrorKind::InvalidToken | ErrorKind::InvalidSignature) {
+                tracing::debug!(%error, "an access token was refused");
+            }
+            return Err(Unauthenticated::InvalidToken);
+        }
+    };
+    if claims.exp <= now.timestamp() {
+        return Err(Unauthenticated::ExpiredToken);
+    }
+    if claims.nbf > (now + CLOCK_SKEW).timestamp() {
+        return Err(Unauthenticated::InvalidToken);
+    }
+    Ok(claims)
+}

@@ -1,0 +1,157 @@
+//! The keys that this process knows, kept up with the store.
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use chrono::TimeDelta;
+use jsonwebtoken::{DecodingKey, EncodingKey};
+
+use super::{MasterKey, PrivateKey, PublicKey, SigningKey};
+use crate::clock::Timestamp;
+use crate::error::{Constraint, Error, Result, StoreError};
+use crate::id::KeyId;
+use crate::random::Random;
+use crate::store::Store;
+
+/// The keys of this process. They are read anew when they are [`STALE`] or when a token names an unknown one.
+pub(crate) struct KeyRing {
+    keys: RwLock<Arc<Keys>>,
+    reading: tokio::sync::Mutex<()>,
+    master: Option<MasterKey>,
+}
+
+struct Keys {
+    signing: Vec<Signer>,
+    verifying: HashMap<KeyId, DecodingKey>,
+    public: Vec<PublicKey>,
+    read_at: Timestamp,
+}
+
+struct Signer {
+    id: KeyId,
+    from: Timestamp,
+    key: EncodingKey,
+}
+
+/// Keys older than this are read again, so that a rotated key is known well before it signs.
+const STALE: TimeDelta = TimeDelta::seconds(20);
+/// However many tokens name unknown keys, the store is asked no more often than this.
+const UNKNOWN_KEY: TimeDelta = TimeDelta::seconds(1);
+/// How long a new key is published before it signs.
+const PUBLICATION: TimeDelta = TimeDelta::seconds(60);
+/// How long a key is still published after its successor signs: longer than any access token lives.
+const RETIREMENT: TimeDelta = TimeDelta::hours(24);
+
+impl KeyRing {
+    /// Reads the keys, making the first one where there is none.
+    pub(crate) async fn open(
+        store: &dyn Store,
+        master: Option<MasterKey>,
+        now: Timestamp,
+        id: KeyId,
+        random: &dyn Random,
+    ) -> Result<Self> {
+        let mut stored = store.signing_keys().await?;
+        if stored.is_empty() {
+            let first = SigningKey::make(id, None, now, PUBLICATION, master.as_ref(), random)?;
+            match store.insert_signing_key(&first).await {
+                // Another replica that started at the same moment was first: its key is as good.
+                Ok(()) | Err(StoreError::Conflict(Constraint::SigningKeyGeneration)) => {}
+                Err(error) => return Err(error.into()),
+            }
+            stored = store.signing_keys().await?;
+        }
+        if stored.iter().any(|key| matches!(key.private, PrivateKey::Plain(_))) {
+            tracing::warn!("signing keys are kept unencrypted: configure a master key to have new ones encrypted");
+        }
+        let keys = Keys::from_stored(&stored, master.as_ref(), now)?;
+        Ok(Self { keys: RwLock::new(Arc::new(keys)), reading: tokio::sync::Mutex::new(()), master })
+    }
+
+    /// Adds a key that will sign once every replica knows it. The older ones go on verifying.
+    pub(crate) async fn rotate(
+        &self,
+        store: &dyn Store,
+        now: Timestamp,
+        id: KeyId,
+        random: &dyn Random,
+    ) -> Result<SigningKey> {
+        let stored = store.signing_keys().await?;
+        let next = SigningKey::make(id, stored.last(), now, PUBLICATION, self.master.as_ref(), random)?;
+        store.insert_signing_key(&next).await?;
+        self.read(store, now).await?;
+        Ok(next)
+    }
+
+    /// The key to sign with at this moment.
+    pub(crate) fn signing_key(&self, now: Timestamp) -> Result<(KeyId, EncodingKey)> {
+        let keys = self.current();
+        let signer = keys.signing.iter().rev().find(|signer| signer.from <= now).or(keys.signing.first());
+        let signer = signer.ok_or_else(|| Error::internal("signing key", "there is none"))?;
+        Ok((signer.id, signer.key.clone()))
+    }
+
+    /// The key with this name, reading the keys again where that may find it.
+    pub(crate) async fn verifying_key(
+        &self,
+        store: &dyn Store,
+        id: KeyId,
+        now: Timestamp,
+    ) -> Result<Option<DecodingKey>> {
+        let is_known = self.current().verifying.contains_key(&id);
+        self.refresh(store, now, if is_known { STALE } else { UNKNOWN_KEY }).await?;
+        Ok(self.current().verifying.get(&id).cloned())
+    }
+
+    /// The public halves of all keys that sign or may have signed a token that still lives.
+    pub(crate) async fn public_keys(&self, store: &dyn Store, now: Timestamp) -> Result<Vec<PublicKey>> {
+        self.refresh(store, now, STALE).await?;
+        Ok(self.current().public.clone())
+    }
+
+    /// Reads the keys again when they are older than this; whoever comes while another reads, goes on without.
+    pub(crate) async fn refresh(&self, store: &dyn Store, now: Timestamp, max_age: TimeDelta) -> Result<()> {
+        let is_old = || now - self.current().read_at >= max_age;
+        if is_old()
+            && let Ok(_reading) = self.reading.try_lock()
+            && is_old()
+        {
+            self.read(store, now).await?;
+        }
+        Ok(())
+    }
+
+    /// As [`refresh`](Self::refresh), for whoever is about to sign.
+    pub(crate) async fn refresh_stale(&self, store: &dyn Store, now: Timestamp) -> Result<()> {
+        self.refresh(store, now, STALE).await
+    }
+
+    async fn read(&self, store: &dyn Store, now: Timestamp) -> Result<()> {
+        let keys = Keys::from_stored(&store.signing_keys().await?, self.master.as_ref(), now)?;
+        *self.keys.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(keys);
+        Ok(())
+    }
+
+    fn current(&self) -> Arc<Keys> {
+        Arc::clone(&self.keys.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Keys {
+    fn from_stored(stored: &[SigningKey], master: Option<&MasterKey>, now: Timestamp) -> Result<Self> {
+        let successors = stored.iter().skip(1).map(Some).chain([None]);
+        let is_retired = |successor: Option<&SigningKey>| successor.is_some_and(|key| now - key.signs_from > RETIREMENT);
+        let live: Vec<&SigningKey> =
+            stored.iter().zip(successors).filter(|(_, successor)| !is_retired(*successor)).map(|(key, _)| key).collect();
+        let public: Vec<PublicKey> = live.iter().map(|key| key.public_key()).collect();
+        let signer = |key: &&SigningKey| {
+            Ok(Signer { id: key.id, from: key.signs_from, key: key.encoding_key(master)? })
+        };
+        Ok(Self {
+            signing: live.iter().map(signer).collect::<Result<_>>()?,
+            verifying: public.iter().map(|key| (key.id, key.decoding_key())).collect(),
+            public,
+            read_at: now,
+        })
+    }
+}

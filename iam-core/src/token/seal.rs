@@ -1,0 +1,98 @@
+use std::fmt;
+use std::str::FromStr;
+
+use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use zeroize::Zeroizing;
+
+use crate::error::{Error, Result};
+use crate::id::KeyId;
+use crate::random::Random;
+
+/// The key under which private keys are kept encrypted at rest: 32 bytes, written in base64.
+#[derive(Clone)]
+pub struct MasterKey(Zeroizing<[u8; 32]>);
+
+/// The text is not a master key. What it says is safe to show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("must be 32 random bytes in base64 (make one with `openssl rand -base64 32`)")]
+pub struct MasterKeyError;
+
+impl FromStr for MasterKey {
+    type Err = MasterKeyError;
+
+    fn from_str(text: &str) -> Result<Self, MasterKeyError> {
+        let bytes = Zeroizing::new(STANDARD.decode(text.trim()).map_err(|_| MasterKeyError)?);
+        let key: [u8; 32] = bytes.as_slice().try_into().map_err(|_| MasterKeyError)?;
+        Ok(Self(Zeroizing::new(key)))
+    }
+}
+
+impl fmt::Debug for MasterKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("MasterKey([REDACTED])")
+    }
+}
+
+impl MasterKey {
+    /// Encrypts a private key, bound to its identifier.
+    pub(crate) fn seal(&self, id: KeyId, secret: &[u8], random: &dyn Random) -> Result<Vec<u8>> {
+        let nonce: [u8; NONCE_LEN] = random.bytes();
+        let mut sealed = secret.to_vec();
+        self.cipher()?
+            .seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), bound_to(id), &mut sealed)
+            .map_err(|cause| Error::internal("sealing a signing key", cause))?;
+        Ok([nonce.as_slice(), &sealed].concat())
+    }
+
+    /// Decrypts what [`seal`](Self::seal) encrypted under the same master key for the same identifier.
+    pub(crate) fn open(&self, id: KeyId, sealed: &[u8]) -> Result<Zeroizing<Vec<u8>>> {
+        let wrong = || Error::internal("opening a signing key", "it was sealed under another master key");
+        let (nonce, ciphertext) = sealed.split_first_chunk::<NONCE_LEN>().ok_or_else(wrong)?;
+        let mut buffer = Zeroizing::new(ciphertext.to_vec());
+        let opened = self
+            .cipher()?
+            .open_in_place(Nonce::assume_unique_for_key(*nonce), bound_to(id), &mut buffer)
+            .map_err(|_| wrong())?;
+        Ok(Zeroizing::new(opened.to_vec()))
+    }
+
+    fn cipher(&self) -> Result<LessSafeKey> {
+        let key = UnboundKey::new(&AES_256_GCM, self.0.as_slice());
+        Ok(LessSafeKey::new(key.map_err(|cause| Error::internal("master key", cause))?))
+    }
+}
+
+fn bound_to(id: KeyId) -> Aad<[u8; 16]> {
+    Aad::from(*id.as_uuid().as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::SystemRandom;
+    use uuid::Uuid;
+
+    fn master(byte: u8) -> MasterKey {
+        STANDARD.encode([byte; 32]).parse().unwrap()
+    }
+
+    #[test]
+    fn what_is_sealed_opens_under_the_same_key_and_identifier_only() {
+        let (id, other) = (KeyId::from_uuid(Uuid::from_u128(1)), KeyId::from_uuid(Uuid::from_u128(2)));
+        let sealed = master(1).seal(id, b"secret", &SystemRandom).unwrap();
+        assert!(!sealed.windows(6).any(|window| window == b"secret"));
+        assert_eq!(master(1).open(id, &sealed).unwrap().as_slice(), b"secret");
+        assert!(master(2).open(id, &sealed).is_err());
+        assert!(master(1).open(other, &sealed).is_err());
+        assert!(master(1).open(id, &sealed[..11]).is_err());
+    }
+
+    #[test]
+    fn a_master_key_is_32_bytes() {
+        for bad in ["", "abc", &STANDARD.encode([0; 31]), &STANDARD.encode([0; 33])] {
+            assert_eq!(bad.parse::<MasterKey>().unwrap_err(), MasterKeyError);
+        }
+    }
+}

@@ -1,0 +1,88 @@
+use serde_json::{Value, json};
+
+use super::{User, UserStatus};
+use crate::audit::{Record, ResourceType, action};
+use crate::clock::Timestamp;
+use crate::id::UserId;
+use crate::secret::PasswordHash;
+
+/// A change of users.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum UserChange {
+    /// A new user with its password.
+    Create {
+        /// The user.
+        user: User,
+        /// Its password's hash.
+        password: PasswordHash,
+    },
+    /// Fields of a user change.
+    Update {
+        /// As it was.
+        before: User,
+        /// As it becomes.
+        after: User,
+    },
+    /// A user is suspended or reactivated, and nothing else.
+    ChangeStatus {
+        /// As it was.
+        before: User,
+        /// As it becomes.
+        after: User,
+    },
+    /// A user becomes INACTIVE and stays on record.
+    Delete {
+        /// As it was.
+        before: User,
+        /// As it becomes.
+        after: User,
+    },
+    /// A user logged in at this moment.
+    LoggedIn {
+        /// The user.
+        user: UserId,
+        /// When.
+        at: Timestamp,
+    },
+}
+
+impl UserChange {
+    pub(crate) fn records(&self) -> Vec<Record> {
+        match self {
+            Self::Create { user, .. } => vec![of(user, action::CREATE).creating(&with_password(user.audited()))],
+            Self::Update { before, after } => {
+                let update =
+                    of(after, action::UPDATE).changing(&before.audited(), &after.audited()).listing_changed_fields();
+                [update].into_iter().chain(status_record(before, after)).collect()
+            }
+            Self::ChangeStatus { before, after } => status_record(before, after).into_iter().collect(),
+            Self::Delete { before, after } => vec![of(after, action::DELETE).deleting(&before.audited())],
+            // The session's LOGIN entry says it.
+            Self::LoggedIn { .. } => Vec::new(),
+        }
+    }
+}
+
+fn of(user: &User, action: &'static str) -> Record {
+    Record::new(action, ResourceType::USER, user.id)
+}
+
+/// The password stands among the created fields; redaction replaces it.
+fn with_password(mut fields: Value) -> Value {
+    if let Some(fields) = fields.as_object_mut() {
+        fields.insert("password".to_owned(), Value::Null);
+    }
+    fields
+}
+
+/// A suspension or a reactivation has an entry of its own (`decisions.md` §3).
+fn status_record(before: &User, after: &User) -> Option<Record> {
+    let action = match (before.status, after.status) {
+        (UserStatus::Active, UserStatus::Suspended) => action::USER_SUSPENDED,
+        (UserStatus::Suspended, UserStatus::Active) => action::USER_REACTIVATED,
+        _ => return None,
+    };
+    let status = |user: &User| json!({ "status": user.status.as_str() });
+    Some(of(after, action).changing(&status(before), &status(after)))
+}

@@ -1,0 +1,112 @@
+use super::{User, UserStatus};
+use crate::clock::Timestamp;
+use crate::credential::{AcceptedPassword, accept_password};
+use crate::error::Result;
+use crate::id::{TenantId, UserId};
+use crate::secret::Password;
+use crate::validate::{Email, Fields, PersonName};
+
+/// A user to be made, as somebody typed it; see [`Users::create`](super::Users::create).
+#[derive(Clone, Debug)]
+pub struct NewUser {
+    /// At most 254 characters, unique in the tenant.
+    pub email: String,
+    /// 8–128 characters with an upper-case and a lower-case letter, a digit and one of `!@#$%^&*`.
+    pub password: Password,
+    /// 1–100 characters.
+    pub first_name: String,
+    /// 1–100 characters.
+    pub last_name: String,
+}
+
+/// A [`NewUser`] whose every field was found good.
+pub(crate) struct NewProfile {
+    pub(crate) email: Email,
+    pub(crate) password: AcceptedPassword,
+    pub(crate) first_name: PersonName,
+    pub(crate) last_name: PersonName,
+}
+
+impl NewUser {
+    /// Checks every field, adding to what is already known to be wrong.
+    pub(crate) fn validate(self, mut fields: Fields) -> Result<NewProfile> {
+        let email = fields.check("email", self.email.parse());
+        let password = fields.check("password", accept_password(self.password));
+        let first_name = fields.check("firstName", self.first_name.parse());
+        let last_name = fields.check("lastName", self.last_name.parse());
+        match (email, password, first_name, last_name) {
+            (Some(email), Some(password), Some(first_name), Some(last_name)) => {
+                fields.finish()?;
+                Ok(NewProfile { email, password, first_name, last_name })
+            }
+            _ => Err(fields.into_error()),
+        }
+    }
+}
+
+impl NewProfile {
+    /// The user, ACTIVE and never logged in.
+    pub(crate) fn user(&self, id: UserId, tenant_id: TenantId, now: Timestamp) -> User {
+        User {
+            id,
+            tenant_id,
+            email: self.email.clone(),
+            first_name: self.first_name.clone(),
+            last_name: self.last_name.clone(),
+            status: UserStatus::Active,
+            last_login_at: None,
+            created_at: now,
+            updated_at: now,
+        }
+    }
+}
+
+/// What to change of a user; what is `None` stays.
+#[derive(Clone, Debug, Default)]
+pub struct UserPatch {
+    /// At most 254 characters, unique in the tenant.
+    pub email: Option<String>,
+    /// 1–100 characters.
+    pub first_name: Option<String>,
+    /// 1–100 characters.
+    pub last_name: Option<String>,
+    /// Any of the three states; see [`Users::update`](super::Users::update).
+    pub status: Option<UserStatus>,
+}
+
+/// A [`UserPatch`] whose every field was found good.
+pub(super) struct ValidPatch {
+    email: Option<Email>,
+    first_name: Option<PersonName>,
+    last_name: Option<PersonName>,
+    pub(super) status: Option<UserStatus>,
+}
+
+impl UserPatch {
+    pub(super) fn validate(&self) -> Result<ValidPatch> {
+        let mut fields = Fields::default();
+        let patch = ValidPatch {
+            email: fields.check_optional("email", self.email.as_deref()),
+            first_name: fields.check_optional("firstName", self.first_name.as_deref()),
+            last_name: fields.check_optional("lastName", self.last_name.as_deref()),
+            status: self.status,
+        };
+        fields.finish()?;
+        Ok(patch)
+    }
+}
+
+impl ValidPatch {
+    /// The user as the patch would have it.
+    pub(super) fn apply(self, before: &User, now: Timestamp) -> User {
+        let mut after = before.clone();
+        after.email = self.email.unwrap_or(after.email);
+        after.first_name = self.first_name.unwrap_or(after.first_name);
+        after.last_name = self.last_name.unwrap_or(after.last_name);
+        after.status = self.status.unwrap_or(after.status);
+        if after != *before {
+            after.updated_at = now;
+        }
+        after
+    }
+}

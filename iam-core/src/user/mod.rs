@@ -1,0 +1,157 @@
+//! Users: the people of a tenant (`interface.md` §2.1, §3, §4.1).
+
+mod change;
+mod input;
+mod rules;
+mod service;
+mod store;
+
+use std::cmp::Ordering;
+
+use serde_json::{Value, json};
+
+pub use change::UserChange;
+pub use input::{NewUser, UserPatch};
+pub(crate) use input::NewProfile;
+pub use service::Users;
+pub use store::{UserStore, UserTransaction};
+
+use crate::clock::Timestamp;
+use crate::id::{OrganizationId, TenantId, UserId};
+use crate::page::SortOrder;
+use crate::validate::{Email, PersonName};
+
+/// A person who can log in to a tenant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct User {
+    /// Names the user.
+    pub id: UserId,
+    /// The tenant it belongs to.
+    pub tenant_id: TenantId,
+    /// Unique in the tenant whatever its case, also after the user is deleted.
+    pub email: Email,
+    /// Given name.
+    pub first_name: PersonName,
+    /// Family name.
+    pub last_name: PersonName,
+    /// Whether the user can log in.
+    pub status: UserStatus,
+    /// When the user last logged in; `None` is never.
+    pub last_login_at: Option<Timestamp>,
+    /// When the user was made.
+    pub created_at: Timestamp,
+    /// When one of the fields above `last_login_at` was last changed.
+    pub updated_at: Timestamp,
+}
+
+/// Whether a user can log in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum UserStatus {
+    /// It can.
+    Active,
+    /// It cannot, for a while.
+    Suspended,
+    /// It cannot: the user was deleted, and its record is kept.
+    Inactive,
+}
+
+words! { UserStatus { Active = "ACTIVE", Suspended = "SUSPENDED", Inactive = "INACTIVE" } }
+
+impl User {
+    /// The fields that the audit log keeps.
+    fn audited(&self) -> Value {
+        json!({
+            "email": self.email.as_str(),
+            "firstName": self.first_name.as_str(),
+            "lastName": self.last_name.as_str(),
+            "status": self.status.as_str(),
+        })
+    }
+}
+
+/// Which users a list shows; every part that is set must match.
+#[derive(Clone, Debug, Default)]
+pub struct UserFilter {
+    /// In this state.
+    pub status: Option<UserStatus>,
+    /// With this text in the e-mail, the first or the last name, whatever the case.
+    pub search: Option<String>,
+    /// Holding an unexpired assignment in this very organization.
+    pub organization: Option<OrganizationId>,
+}
+
+impl UserFilter {
+    /// Whether a user passes, leaving the organization aside; for stores that filter in memory.
+    #[must_use]
+    pub fn matches(&self, user: &User) -> bool {
+        let found = |text: &str| {
+            let wanted = |wanted: &String| text.to_lowercase().contains(&wanted.to_lowercase());
+            self.search.as_ref().is_none_or(wanted)
+        };
+        self.status.is_none_or(|status| status == user.status)
+            && (found(user.email.as_str()) || found(user.first_name.as_str()) || found(user.last_name.as_str()))
+    }
+}
+
+/// How a list of users is sorted; equal users stand by identifier, ascending.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct UserSort {
+    /// By which field.
+    pub by: UserSortKey,
+    /// In which direction.
+    pub order: SortOrder,
+}
+
+/// The fields by which users can be sorted. Texts sort without regard to case, by Unicode code point.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum UserSortKey {
+    /// When the user was made.
+    #[default]
+    CreatedAt,
+    /// When the user was last changed.
+    UpdatedAt,
+    /// The e-mail.
+    Email,
+    /// The first name.
+    FirstName,
+    /// The last name.
+    LastName,
+    /// The last login; never is before every login.
+    LastLoginAt,
+    /// The state, alphabetically.
+    Status,
+}
+
+words! {
+    UserSortKey {
+        CreatedAt = "createdAt",
+        UpdatedAt = "updatedAt",
+        Email = "email",
+        FirstName = "firstName",
+        LastName = "lastName",
+        LastLoginAt = "lastLoginAt",
+        Status = "status",
+    }
+}
+
+impl UserSort {
+    /// How two users stand to each other; for stores that sort in memory.
+    #[must_use]
+    pub fn compare(self, a: &User, b: &User) -> Ordering {
+        let texts = |a: &str, b: &str| a.to_lowercase().cmp(&b.to_lowercase());
+        let ascending = match self.by {
+            UserSortKey::CreatedAt => a.created_at.cmp(&b.created_at),
+            UserSortKey::UpdatedAt => a.updated_at.cmp(&b.updated_at),
+            UserSortKey::Email => texts(a.email.as_str(), b.email.as_str()),
+            UserSortKey::FirstName => texts(a.first_name.as_str(), b.first_name.as_str()),
+            UserSortKey::LastName => texts(a.last_name.as_str(), b.last_name.as_str()),
+            UserSortKey::LastLoginAt => a.last_login_at.cmp(&b.last_login_at),
+            UserSortKey::Status => a.status.as_str().cmp(b.status.as_str()),
+        };
+        let directed = match self.order {
+            SortOrder::Ascending => ascending,
+            SortOrder::Descending => ascending.reverse(),
+        };
+        directed.then(a.id.cmp(&b.id))
+    }
+}

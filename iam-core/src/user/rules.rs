@@ -1,0 +1,73 @@
+//! What a change of status asks for and brings along (`interface.md` §3, `decisions.md` §3).
+
+use super::UserStatus;
+use crate::access::{Permission, permission};
+use crate::session::EndReason;
+
+/// What a move from one status to another means.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct StatusMove {
+    /// What the caller needs beside `users:update`.
+    pub(super) permission: Option<Permission>,
+    /// The user stops being able to administer.
+    pub(super) leaves_active: bool,
+    /// Its sessions end, for this reason.
+    pub(super) ends_sessions: Option<EndReason>,
+    /// Its role assignments end.
+    pub(super) revokes_roles: bool,
+}
+
+impl StatusMove {
+    pub(super) fn between(before: UserStatus, after: UserStatus) -> Self {
+        use UserStatus::{Active, Inactive, Suspended};
+        Self {
+            permission: match (before, after) {
+                (Inactive, Active | Suspended) => Some(permission::USERS_CREATE),
+                (Active | Suspended, Inactive) => Some(permission::USERS_DELETE),
+                _ => None,
+            },
+            leaves_active: before == Active && after != Active,
+            ends_sessions: match (before, after) {
+                (Active | Suspended, Inactive) => Some(EndReason::UserDeleted),
+                (Active, Suspended) => Some(EndReason::UserSuspended),
+                _ => None,
+            },
+            revokes_roles: before != Inactive && after == Inactive,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use UserStatus::{Active, Inactive, Suspended};
+
+    #[test]
+    fn every_move_between_two_states() {
+        let rows: Vec<String> = [Active, Suspended, Inactive]
+            .into_iter()
+            .flat_map(|before| [Active, Suspended, Inactive].map(|after| (before, after)))
+            .map(|(before, after)| {
+                let status_move = StatusMove::between(before, after);
+                let needs = status_move.permission.map_or("-".to_owned(), |needed| needed.to_string());
+                let ends = status_move.ends_sessions.map_or("-", EndReason::as_str);
+                let (last_admin, revokes) = (status_move.leaves_active, status_move.revokes_roles);
+                format!("{before} {after} {needs} {ends} {last_admin} {revokes}")
+            })
+            .collect();
+        assert_eq!(
+            rows,
+            [
+                "ACTIVE ACTIVE - - false false",
+                "ACTIVE SUSPENDED - USER_SUSPENDED true false",
+                "ACTIVE INACTIVE users:delete USER_DELETED true true",
+                "SUSPENDED ACTIVE - - false false",
+                "SUSPENDED SUSPENDED - - false false",
+                "SUSPENDED INACTIVE users:delete USER_DELETED false true",
+                "INACTIVE ACTIVE users:create - false false",
+                "INACTIVE SUSPENDED users:create - false false",
+                "INACTIVE INACTIVE - - false false",
+            ]
+        );
+    }
+}

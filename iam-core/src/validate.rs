@@ -1,0 +1,233 @@
+//! Validated texts, and the collector that reports every invalid field at once.
+
+use std::fmt;
+use std::str::FromStr;
+
+use email_address::{EmailAddress, Options};
+
+use crate::error::{Error, FieldError, Result};
+
+/// Collects what is wrong with an input, field by field.
+#[derive(Debug, Default)]
+pub(crate) struct Fields(Vec<FieldError>);
+
+impl Fields {
+    /// Notes that a field is invalid.
+    pub(crate) fn reject(&mut self, field: &str, message: impl Into<String>) {
+        self.0.push(FieldError::new(field, message));
+    }
+
+    /// Keeps a good value; notes a bad one and gives `None`.
+    pub(crate) fn check<T>(&mut self, field: &str, parsed: Result<T, Invalid>) -> Option<T> {
+        parsed.map_err(|invalid| self.reject(field, invalid.0)).ok()
+    }
+
+    /// The same for an optional field.
+    pub(crate) fn check_optional<T: FromStr<Err = Invalid>>(&mut self, field: &str, text: Option<&str>) -> Option<T> {
+        text.and_then(|text| self.check(field, text.parse()))
+    }
+
+    pub(crate) fn finish(self) -> Result<()> {
+        if self.0.is_empty() { Ok(()) } else { Err(self.into_error()) }
+    }
+
+    pub(crate) fn into_error(self) -> Error {
+        Error::Validation(self.0)
+    }
+}
+
+/// What would have been a valid text.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Invalid(pub(crate) String);
+
+impl Invalid {
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Self(message.into())
+    }
+
+    pub(crate) fn one_of(words: &[&str]) -> Self {
+        Self(format!("must be one of {}", words.join(", ")))
+    }
+}
+
+macro_rules! texts {
+    ($($(#[$doc:meta])* $name:ident = $parse:expr;)+) => {$(
+        $(#[$doc])*
+        #[derive(Clone, PartialEq, Eq, Hash)]
+        pub struct $name(String);
+
+        impl $name {
+            /// The text.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = Invalid;
+
+            fn from_str(text: &str) -> Result<Self, Invalid> {
+                let parse: fn(&str) -> Result<String, Invalid> = $parse;
+                parse(text).map(Self)
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Debug::fmt(&self.0, f)
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(text: $name) -> Self {
+                text.0
+            }
+        }
+    )+};
+}
+
+texts! {
+    /// An e-mail address of at most 254 characters, in the case in which it was typed.
+    ///
+    /// Two addresses are the same account when their [`key`](Email::key)s are equal.
+    Email = parse_email;
+    /// A first or last name: 1–100 characters after trimming, without control characters.
+    PersonName = |text| bounded(text, 100);
+    /// Any other name: 1–120 characters after trimming, without control characters.
+    Name = |text| bounded(text, 120);
+    /// A name for URLs: `[a-z0-9]+(-[a-z0-9]+)*`, at most 63 characters.
+    Slug = parse_slug;
+}
+
+impl Email {
+    /// The address in lower case: what uniqueness, lookups and lockouts go by.
+    #[must_use]
+    pub fn key(&self) -> EmailKey {
+        EmailKey(self.0.to_lowercase())
+    }
+}
+
+/// An [`Email`] in lower case, by which accounts are found.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EmailKey(String);
+
+impl EmailKey {
+    /// The text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+const MAX_EMAIL: usize = 254;
+const MAX_SLUG: usize = 63;
+
+fn parse_email(text: &str) -> Result<String, Invalid> {
+    if text.chars().count() > MAX_EMAIL {
+        return Err(Invalid::new(format!("must be at most {MAX_EMAIL} characters")));
+    }
+    let options = Options::default().with_required_tld().without_display_text().without_domain_literal();
+    match EmailAddress::parse_with_options(text, options) {
+        Ok(_) if !text.chars().any(char::is_control) => Ok(text.to_owned()),
+        _ => Err(Invalid::new("must be a valid e-mail address")),
+    }
+}
+
+fn bounded(text: &str, max: usize) -> Result<String, Invalid> {
+    let text = text.trim();
+    if text.is_empty() || text.chars().count() > max {
+        return Err(Invalid::new(format!("must be 1 to {max} characters")));
+    }
+    if text.chars().any(char::is_control) {
+        return Err(Invalid::new("must not contain control characters"));
+    }
+    Ok(text.to_owned())
+}
+
+fn parse_slug(text: &str) -> Result<String, Invalid> {
+    let part_is_valid = |part: &str| !part.is_empty() && part.bytes().all(is_slug_byte);
+    if text.len() <= MAX_SLUG && text.split('-').all(part_is_valid) {
+        Ok(text.to_owned())
+    } else {
+        Err(Invalid::new(format!("must be lower-case letters and digits joined by single hyphens, at most {MAX_SLUG}")))
+    }
+}
+
+fn is_slug_byte(byte: u8) -> bool {
+    byte.is_ascii_lowercase() || byte.is_ascii_digit()
+}
+
+impl Slug {
+    /// A slug made from a name, with a suffix where one is given; `fallback` stands where the name has no usable
+    /// letter.
+    pub(crate) fn from_name(name: &str, fallback: &str, suffix: Option<&str>) -> Self {
+        let lower = name.to_lowercase();
+        let words = lower.split(|c: char| !c.is_ascii() || !is_slug_byte(c as u8)).filter(|word| !word.is_empty());
+        let mut slug = words.collect::<Vec<_>>().join("-");
+        if slug.is_empty() {
+            fallback.clone_into(&mut slug);
+        }
+        slug.truncate(MAX_SLUG - suffix.map_or(0, |suffix| suffix.len() + 1));
+        let slug = slug.trim_end_matches('-');
+        Self(suffix.map_or_else(|| slug.to_owned(), |suffix| format!("{slug}-{suffix}")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn email_addresses() {
+        for good in ["ada@example.com", "Ada.Lovelace+iam@mail.example.co", "ünïcode@exämple.de"] {
+            assert!(good.parse::<Email>().is_ok(), "{good}");
+        }
+        for bad in ["", "ada", "ada@", "@example.com", "ada@localhost", "a b@example.com", "Ada <ada@example.com>", "ada@[127.0.0.1]", "ada@example.com\n"] {
+            assert!(bad.parse::<Email>().is_err(), "{bad}");
+        }
+        let long = format!("{}@example.com", "a".repeat(250));
+        assert!(long.parse::<Email>().is_err());
+    }
+
+    #[test]
+    fn email_keeps_its_case_and_its_key_does_not() {
+        let email: Email = "Ada@Example.COM".parse().unwrap();
+        assert_eq!((email.as_str(), email.key().as_str()), ("Ada@Example.COM", "ada@example.com"));
+    }
+
+    #[test]
+    fn names_are_trimmed_and_bounded_in_characters_not_bytes() {
+        assert_eq!("  Ada ".parse::<PersonName>().unwrap().as_str(), "Ada");
+        assert!("ü".repeat(100).parse::<PersonName>().is_ok());
+        assert!("ü".repeat(101).parse::<PersonName>().is_err());
+        assert!("   ".parse::<PersonName>().is_err());
+        assert!("A\u{7}da".parse::<PersonName>().is_err());
+    }
+
+    #[test]
+    fn slugs() {
+        for good in ["a", "a-b", "acme-42"] {
+            assert!(good.parse::<Slug>().is_ok(), "{good}");
+        }
+        for bad in ["", "-a", "a-", "a--b", "A", "ü", "a_b", &"a".repeat(64)] {
+            assert!(bad.parse::<Slug>().is_err(), "{bad}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_slug_made_from_any_name_is_valid(name in ".{0,200}", suffix in proptest::option::of("[a-z0-9]{6}")) {
+            let slug = Slug::from_name(&name, "tenant", suffix.as_deref());
+            prop_assert!(slug.as_str().parse::<Slug>().is_ok(), "{slug}");
+        }
+    }
+}

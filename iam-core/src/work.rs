@@ -1,0 +1,85 @@
+//! The unit of work: changes and their audit entries, committed together or not at all.
+
+use crate::audit::{AuditBatch, AuditEntry};
+use crate::caller::Caller;
+use crate::change::Change;
+use crate::clock::Timestamp;
+use crate::error::Result;
+use crate::id::{IdGenerator, TenantId};
+use crate::random::Random;
+use crate::store::{Locks, Store, Transaction};
+
+/// Changes that a caller makes in its tenant, with their audit entries.
+///
+/// ```text
+/// begin → read under locks → decide (pure code) → apply changes → commit
+/// ```
+///
+/// Every change that is [applied](Self::apply) adds the entries that it says it records; [`commit`](Self::commit)
+/// consumes the unit of work and writes both. Dropping it instead leaves nothing.
+#[must_use = "a unit of work that is dropped leaves nothing"]
+pub struct UnitOfWork<'a> {
+    transaction: Box<dyn Transaction>,
+    caller: &'a Caller,
+    now: Timestamp,
+    ids: &'a IdGenerator,
+    random: &'a dyn Random,
+    entries: Vec<AuditEntry>,
+}
+
+impl<'a> UnitOfWork<'a> {
+    pub(crate) async fn begin(
+        store: &dyn Store,
+        caller: &'a Caller,
+        now: Timestamp,
+        ids: &'a IdGenerator,
+        random: &'a dyn Random,
+    ) -> Result<Self> {
+        let transaction = store.begin(caller.tenant()).await?;
+        Ok(Self { transaction, caller, now, ids, random, entries: Vec::new() })
+    }
+
+    /// The moment at which everything in this unit of work happens.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.now
+    }
+
+    /// Who makes the changes.
+    #[must_use]
+    pub fn caller(&self) -> &'a Caller {
+        self.caller
+    }
+
+    /// Reads that lock what they read until the unit of work ends.
+    pub fn locks(&mut self) -> &mut dyn Locks {
+        self.transaction.as_mut()
+    }
+
+    /// Writes a change and notes its audit entries.
+    ///
+    /// # Errors
+    ///
+    /// What the store says, for instance a conflict on a constraint; then only dropping is left.
+    pub async fn apply(&mut self, change: impl Into<Change>) -> Result<()> {
+        let change = change.into();
+        self.transaction.write(&change).await?;
+        // What belongs to no tenant has no audit log to go to.
+        if self.caller.tenant() != TenantId::NONE {
+            for record in change.records() {
+                let id = self.ids.next(self.now, self.random);
+                self.entries.push(record.into_entry(id, self.caller, self.now));
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the changes and their entries durable together.
+    ///
+    /// # Errors
+    ///
+    /// What the store says; then nothing was written.
+    pub async fn commit(self) -> Result<()> {
+        Ok(self.transaction.commit(AuditBatch(self.entries)).await?)
+    }
+}
