@@ -1,0 +1,128 @@
+//! What every request gets on its way in and every answer on its way out.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::extract::{ConnectInfo, OriginalUri, Request, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use axum::middleware::Next;
+use axum::response::Response;
+use iam_core::{CorrelationId, RequestContext, UserAgent};
+use tracing::Instrument as _;
+use uuid::Uuid;
+
+use crate::{Problem, Settings};
+
+const CORRELATION_ID: HeaderName = HeaderName::from_static("x-correlation-id");
+const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+
+/// Gives the request its context, and the answer its headers and its problem document.
+pub(crate) async fn conventions(State(settings): State<Arc<Settings>>, request: Request, next: Next) -> Response {
+    let started = Instant::now();
+    let (mut parts, body) = request.into_parts();
+    let correlation_id = correlation_id(&parts.headers);
+    let context = RequestContext {
+        correlation_id: Some(correlation_id.clone()),
+        ip_address: client_address(&parts, &settings),
+        user_agent: user_agent(&parts.headers),
+    };
+    let path = match parts.extensions.get::<OriginalUri>() {
+        Some(OriginalUri(uri)) => uri.path().to_owned(),
+        None => parts.uri.path().to_owned(),
+    };
+    let span = tracing::info_span!(
+        "request",
+        method = %parts.method,
+        path,
+        %correlation_id,
+        tenant_id = tracing::field::Empty,
+        user_id = tracing::field::Empty,
+    );
+    parts.extensions.insert(context);
+    let response = next.run(Request::from_parts(parts, body)).instrument(span.clone()).await;
+    let mut response = with_problem(response, &settings, &path, &correlation_id);
+    add_headers(response.headers_mut(), &correlation_id);
+    let elapsed_ms = started.elapsed().as_secs_f64() * 1000.0;
+    span.in_scope(|| tracing::info!(status = response.status().as_u16(), elapsed_ms, "answered"));
+    response
+}
+
+/// The context of a request, also where [`conventions`] did not see it because the host has its own layers.
+pub(crate) fn context_of(parts: &Parts) -> RequestContext {
+    parts.extensions.get::<RequestContext>().cloned().unwrap_or_else(|| RequestContext {
+        correlation_id: Some(correlation_id(&parts.headers)),
+        ip_address: peer_address(parts),
+        user_agent: user_agent(&parts.headers),
+    })
+}
+
+/// The client's own correlation id where it is one, else a fresh one.
+fn correlation_id(headers: &HeaderMap) -> CorrelationId {
+    let given = headers.get(CORRELATION_ID).and_then(|value| value.to_str().ok()?.parse().ok());
+    given.unwrap_or_else(fresh_correlation_id)
+}
+
+#[expect(clippy::expect_used, reason = "a UUID is 36 visible ASCII characters")]
+fn fresh_correlation_id() -> CorrelationId {
+    Uuid::now_v7().to_string().parse().expect("a UUID is a correlation id")
+}
+
+fn user_agent(headers: &HeaderMap) -> Option<UserAgent> {
+    let text = headers.get(header::USER_AGENT)?.to_str().ok()?;
+    Some(UserAgent::new(text))
+}
+
+fn peer_address(parts: &Parts) -> Option<IpAddr> {
+    let ConnectInfo(address) = parts.extensions.get::<ConnectInfo<SocketAddr>>()?;
+    Some(address.ip().to_canonical())
+}
+
+/// Where the request came from: the peer, or what trusted proxies say of it. Of a chain of addresses, the last one
+/// that no trusted proxy has is believed; those before it are the client's own claim.
+fn client_address(parts: &Parts, settings: &Settings) -> Option<IpAddr> {
+    let peer = peer_address(parts)?;
+    let is_trusted = |address: &IpAddr| settings.trusted_proxies.iter().any(|proxies| proxies.contains(address));
+    if !is_trusted(&peer) {
+        return Some(peer);
+    }
+    let lines = parts.headers.get_all(FORWARDED_FOR).iter().filter_map(|line| line.to_str().ok());
+    let mut claimed: Vec<&str> = lines.flat_map(|line| line.split(',')).map(str::trim).collect();
+    let mut client = peer;
+    while let Some(address) = claimed.pop().and_then(|text| text.parse::<IpAddr>().ok()) {
+        client = address.to_canonical();
+        if !is_trusted(&client) {
+            break;
+        }
+    }
+    Some(client)
+}
+
+/// Puts the problem document into an error answer, also into one that a library made.
+fn with_problem(response: Response, settings: &Settings, path: &str, id: &CorrelationId) -> Response {
+    let status = response.status();
+    if !status.is_client_error() && !status.is_server_error() {
+        return response;
+    }
+    let (mut parts, _) = response.into_parts();
+    let problem = parts.extensions.remove::<Problem>().unwrap_or_else(|| Problem::from_status(status));
+    let mut response = problem.respond(settings, Some((path, id.as_str())));
+    for kept in [header::ALLOW, header::WWW_AUTHENTICATE, header::RETRY_AFTER] {
+        if let Some(value) = parts.headers.remove(&kept) {
+            response.headers_mut().insert(kept, value);
+        }
+    }
+    response
+}
+
+fn add_headers(headers: &mut HeaderMap, correlation_id: &CorrelationId) {
+    if let Ok(value) = HeaderValue::from_str(correlation_id.as_str()) {
+        headers.insert(CORRELATION_ID, value);
+    }
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
+    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    // Whatever does not say otherwise may hold personal data.
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+}

@@ -1,0 +1,46 @@
+//! `/auth/password` (`decisions.md` §2).
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use iam_core::Iam;
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use crate::extract::{Authenticated, Body};
+use crate::openapi::{AUTHENTICATION, Problems};
+use crate::problem::Problem;
+
+/// A change of the caller's own password.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(as = PasswordChange)]
+pub(crate) struct PasswordChangeDto {
+    #[serde(default)]
+    #[schema(required, format = Password)]
+    current_password: String,
+    /// With an upper-case and a lower-case letter, a digit and one of `! @ # $ % ^ & *`.
+    #[serde(default)]
+    #[schema(required, format = Password, min_length = 8, max_length = 128)]
+    new_password: String,
+}
+
+/// Change one's own password
+///
+/// Ends the caller's other sessions. A wrong current password counts like a failed login.
+#[utoipa::path(
+    post,
+    path = "/auth/password",
+    tag = AUTHENTICATION,
+    request_body = PasswordChangeDto,
+    responses((status = 204, description = "The password is changed"), Problems),
+    extensions(("x-required-permission" = json!("session"))),
+)]
+pub(crate) async fn change_password(
+    State(iam): State<Iam>,
+    Authenticated(caller): Authenticated,
+    Body(body): Body<PasswordChangeDto>,
+) -> Result<StatusCode, Problem> {
+    let PasswordChangeDto { current_password, new_password } = body;
+    iam.credentials().change_password(&caller, current_password.into(), new_password.into()).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

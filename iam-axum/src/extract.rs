@@ -1,0 +1,253 @@
+//! Extractors whose every refusal is a problem document.
+
+use std::str::FromStr;
+
+use axum::extract::{FromRef, FromRequest, FromRequestParts, RawPathParams, Request};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, header};
+use iam_core::{Caller, Error, FieldError, Iam, Unauthenticated};
+use serde::de::DeserializeOwned;
+
+use crate::context::context_of;
+use crate::{Kind, Problem};
+
+/// The user behind the request's bearer token (RFC 6750).
+///
+/// Works in any router whose state can give an [`Iam`]:
+///
+/// ```
+/// use axum::{Router, routing::get};
+/// use iam_axum::Authenticated;
+/// use iam_core::Iam;
+///
+/// async fn whoami(Authenticated(caller): Authenticated) -> String {
+///     format!("{:?} of {}", caller.user(), caller.tenant())
+/// }
+///
+/// fn app(iam: Iam) -> Router {
+///     Router::new().route("/whoami", get(whoami)).with_state(iam)
+/// }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Authenticated(pub Caller);
+
+impl<S> FromRequestParts<S> for Authenticated
+where
+    S: Send + Sync,
+    Iam: FromRef<S>,
+{
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        authenticate(parts, &Iam::from_ref(state)).await.map(Self)
+    }
+}
+
+/// The caller of a request; asked for again, the one that was found before.
+pub(crate) async fn authenticate(parts: &mut Parts, iam: &Iam) -> Result<Caller, Problem> {
+    if let Some(caller) = parts.extensions.get::<Caller>() {
+        return Ok(caller.clone());
+    }
+    let token = bearer_token(&parts.headers).ok_or(Error::from(Unauthenticated::NoToken))?;
+    let caller = iam.authenticate(token, context_of(parts)).await?;
+    let span = tracing::Span::current();
+    span.record("tenant_id", tracing::field::display(caller.tenant()));
+    if let Some(user) = caller.user() {
+        span.record("user_id", tracing::field::display(user));
+    }
+    parts.extensions.insert(caller.clone());
+    Ok(caller)
+}
+
+fn bearer_token(headers: &HeaderMap) -> Option<&str> {
+    let (scheme, token) = headers.get(header::AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then_some(token.trim())
+}
+
+/// The request's context, for operations that nobody is authenticated for.
+pub(crate) struct Context(pub(crate) iam_core::RequestContext);
+
+impl<S: Send + Sync> FromRequestParts<S> for Context {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        Ok(Self(context_of(parts)))
+    }
+}
+
+/// The `{id}` of the path.
+#[derive(Clone, Copy, Debug)]
+pub struct PathId<T>(pub T);
+
+impl<S, T> FromRequestParts<S> for PathId<T>
+where
+    S: Send + Sync,
+    T: FromStr,
+    T::Err: std::fmt::Display,
+{
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let params = RawPathParams::from_request_parts(parts, state).await;
+        let params = params.map_err(|_| Problem::new(Kind::NotFound))?;
+        let id = params.iter().find_map(|(name, value)| (name == "id").then_some(value)).unwrap_or_default();
+        id.parse().map(Self).map_err(|error: T::Err| Problem::invalid_field("id", error.to_string()))
+    }
+}
+
+/// The query of the request's URI.
+#[derive(Clone, Copy, Debug)]
+pub struct Query<T>(pub T);
+
+impl<S, T> FromRequestParts<S> for Query<T>
+where
+    S: Send + Sync,
+    T: DeserializeOwned,
+{
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        axum::extract::Query::try_from_uri(&parts.uri)
+            .map(|axum::extract::Query(query)| Self(query))
+            .map_err(|error| Problem::invalid_field("query", error.body_text()))
+    }
+}
+
+/// Parses the texts of a query and notes every one that is invalid.
+#[derive(Default)]
+pub(crate) struct Params(Vec<FieldError>);
+
+impl Params {
+    /// The value of a parameter, if it is there and valid.
+    pub(crate) fn parse<T>(&mut self, name: &str, text: Option<&str>) -> Option<T>
+    where
+        T: FromStr,
+        T::Err: std::fmt::Display,
+    {
+        self.parse_with(name, text, |text| text.parse().map_err(|error: T::Err| error.to_string()))
+    }
+
+    /// The same by another way of parsing.
+    pub(crate) fn parse_with<T>(
+        &mut self,
+        name: &str,
+        text: Option<&str>,
+        parse: impl FnOnce(&str) -> Result<T, String>,
+    ) -> Option<T> {
+        parse(text?).map_err(|message| self.0.push(FieldError::new(name, message))).ok()
+    }
+
+    /// Adds what a service found invalid.
+    pub(crate) fn check<T>(&mut self, result: Result<T, Error>) -> Result<Option<T>, Problem> {
+        match result {
+            Ok(value) => Ok(Some(value)),
+            Err(Error::Validation(errors)) => {
+                self.0.extend(errors);
+                Ok(None)
+            }
+            Err(other) => Err(other.into()),
+        }
+    }
+
+    pub(crate) fn finish(self) -> Result<(), Problem> {
+        if self.0.is_empty() { Ok(()) } else { Err(Problem::invalid(self.0)) }
+    }
+}
+
+/// A JSON body (`decisions.md` §1): `application/json`, at most 256 KiB, no unknown fields where the type says so.
+#[derive(Clone, Copy, Debug)]
+pub struct Body<T>(pub T);
+
+impl<S, T> FromRequest<S> for Body<T>
+where
+    S: Send + Sync,
+    T: DeserializeOwned,
+{
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        if !is_json(request.headers()) {
+            return Err(Problem::new(Kind::UnsupportedMediaType));
+        }
+        let bytes = axum::body::Bytes::from_request(request, state).await;
+        let bytes = bytes.map_err(|rejection| Problem::from_status(rejection.status()))?;
+        parse(&bytes).map(Self)
+    }
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let Some(content_type) = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()) else {
+        return false;
+    };
+    let media_type = content_type.split(';').next().unwrap_or_default().trim();
+    media_type.eq_ignore_ascii_case("application/json")
+}
+
+/// Parses JSON, naming the field that is at fault.
+fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
+    let value = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
+        let path = error.path().to_string();
+        fault(&path, error.inner())
+    })?;
+    deserializer.end().map_err(|error| fault(".", &error))?;
+    Ok(value)
+}
+
+fn fault(path: &str, error: &serde_json::Error) -> Problem {
+    let text = error.to_string();
+    let message = text.split(" at line ").next().unwrap_or_default();
+    // serde names an unknown field only in its message: the path ends at the object that holds it.
+    let unknown = message.strip_prefix("unknown field `").and_then(|rest| rest.split('`').next());
+    let field = match (path, unknown) {
+        (".", Some(name)) => name.to_owned(),
+        (path, Some(name)) if !path.ends_with(name) => format!("{path}.{name}"),
+        (".", None) => "body".to_owned(),
+        (path, _) => path.to_owned(),
+    };
+    let message = if unknown.is_some() { "is not a known field" } else { message };
+    Problem::invalid_field(field, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde::Deserialize;
+    use serde_json::Value;
+
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    #[expect(dead_code, reason = "only parsing is looked at")]
+    struct Outer {
+        name: Option<String>,
+        inner: Option<Vec<Inner>>,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    #[expect(dead_code, reason = "only parsing is looked at")]
+    struct Inner {
+        number: u8,
+    }
+
+    #[tokio::test]
+    async fn the_field_at_fault_is_named() {
+        let cases = [
+            (r#"{"nmae": "x"}"#, "nmae"),
+            (r#"{"name": 5}"#, "name"),
+            (r#"{"inner": [{"number": 1}, {"number": "x"}]}"#, "inner[1].number"),
+            (r#"{"inner": [{"number": 1, "extra": 1}]}"#, "inner[0].extra"),
+            (r#"{"inner": [{}]}"#, "inner[0]"),
+            (r#"{"name": "x""#, "body"),
+            ("", "body"),
+            ("[1]", "body"),
+            (r#"{"name": "x"} trailing"#, "body"),
+        ];
+        for (body, field) in cases {
+            let response = parse::<Outer>(body.as_bytes()).unwrap_err().respond(&crate::Settings::default(), None);
+            let bytes = axum::body::to_bytes(response.into_body(), 9999).await.unwrap();
+            let document: Value = serde_json::from_slice(&bytes).unwrap();
+            assert_eq!(document["errors"][0]["field"], field, "{body}");
+        }
+    }
+}

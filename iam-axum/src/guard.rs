@@ -1,0 +1,89 @@
+//! A guard for the host's own routes.
+
+use std::task::{Context, Poll};
+
+use axum::extract::Request;
+use axum::response::{IntoResponse, Response};
+use futures_util::future::BoxFuture;
+use iam_core::Iam;
+use iam_core::access::Permission;
+use tower::{Layer, Service};
+
+use crate::Problem;
+use crate::extract::authenticate;
+
+/// Lets a request pass only when its bearer token stands for a user who holds a permission tenant-wide.
+///
+/// Behind it, [`Authenticated`](crate::Authenticated) finds the caller without asking again.
+///
+/// ```
+/// use axum::{Router, routing::post};
+/// use iam_axum::RequirePermission;
+/// use iam_core::Iam;
+///
+/// fn orders(iam: Iam) -> Result<Router, iam_core::Invalid> {
+///     let guard = RequirePermission::new(iam, "orders:refund".parse()?);
+///     Ok(Router::new().route("/orders/refund", post(|| async { "refunded" })).route_layer(guard))
+/// }
+/// ```
+#[derive(Clone, Debug)]
+pub struct RequirePermission {
+    iam: Iam,
+    permission: Permission,
+}
+
+impl RequirePermission {
+    /// A guard that asks for this permission.
+    #[must_use]
+    pub fn new(iam: Iam, permission: Permission) -> Self {
+        Self { iam, permission }
+    }
+
+    async fn admit(&self, request: Request) -> Result<Request, Problem> {
+        let (mut parts, body) = request.into_parts();
+        authenticate(&mut parts, &self.iam).await?.require(self.permission.clone())?;
+        Ok(Request::from_parts(parts, body))
+    }
+}
+
+impl<S> Layer<S> for RequirePermission {
+    type Service = Guarded<S>;
+
+    fn layer(&self, inner: S) -> Guarded<S> {
+        Guarded { guard: self.clone(), inner }
+    }
+}
+
+/// A service behind a [`RequirePermission`].
+#[derive(Clone, Debug)]
+pub struct Guarded<S> {
+    guard: RequirePermission,
+    inner: S,
+}
+
+impl<S> Service<Request> for Guarded<S>
+where
+    S: Service<Request, Response = Response> + Clone + Send + 'static,
+    S::Future: Send,
+{
+    type Response = Response;
+    type Error = S::Error;
+    type Future = BoxFuture<'static, Result<Response, S::Error>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.inner.poll_ready(context)
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        let guard = self.guard.clone();
+        // The instance that was polled ready is the one to call; the fresh clone takes its place.
+        let fresh = self.inner.clone();
+        let mut inner = std::mem::replace(&mut self.inner, fresh);
+        Box::pin(async move {
+            match guard.admit(request).await {
+                Ok(request) => inner.call(request).await,
+                Err(problem) => Ok(problem.into_response()),
+            }
+        })
+    }
+}

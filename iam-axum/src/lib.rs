@@ -1,0 +1,129 @@
+#![doc = include_str!("../README.md")]
+
+mod assignment;
+mod audit;
+mod context;
+mod credential;
+mod extract;
+mod guard;
+mod health;
+mod openapi;
+mod page;
+mod problem;
+mod session;
+mod settings;
+mod tenant;
+mod time;
+mod token;
+mod user;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{DefaultBodyLimit, FromRef};
+use axum::middleware::from_fn_with_state;
+use iam_core::Iam;
+use tower_http::catch_panic::CatchPanicLayer;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+pub use extract::{Authenticated, Body, PathId, Query};
+pub use guard::RequirePermission;
+pub use openapi::openapi;
+pub use problem::{Kind, Problem};
+pub use settings::Settings;
+
+/// How large a request body may be (`decisions.md` §1).
+const MAX_BODY: usize = 256 * 1024;
+
+/// What every handler works with.
+#[derive(Clone)]
+struct ApiState {
+    iam: Iam,
+    settings: Arc<Settings>,
+}
+
+impl FromRef<ApiState> for Iam {
+    fn from_ref(state: &ApiState) -> Self {
+        state.iam.clone()
+    }
+}
+
+impl FromRef<ApiState> for Arc<Settings> {
+    fn from_ref(state: &ApiState) -> Self {
+        Self::clone(&state.settings)
+    }
+}
+
+/// The API with unprefixed paths, for whoever mounts it under a prefix of its own.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use axum::Router;
+/// use iam_core::{Iam, memory::MemoryStore};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> iam_core::Result<()> {
+/// let iam = Iam::builder(Arc::new(MemoryStore::new())).build().await?;
+/// let app: Router = Router::new().nest("/iam/v1", iam_axum::router(iam, iam_axum::Settings::default()));
+/// # Ok(())
+/// # }
+/// ```
+pub fn router(iam: Iam, settings: Settings) -> Router {
+    let state = ApiState { iam, settings: Arc::new(settings) };
+    with_conventions(operations().split_for_parts().0.with_state(state.clone()), state)
+}
+
+/// Everything that the reference server answers: the API under the prefix of the [`Settings`] and, as an alias,
+/// without it; at the root `/.well-known/jwks.json`, `/openapi.json` and Swagger UI at `/docs`.
+pub fn service(iam: Iam, settings: Settings) -> Router {
+    let prefix = settings.prefix.clone();
+    let document = openapi(&settings);
+    let state = ApiState { iam, settings: Arc::new(settings) };
+    let api = operations().split_for_parts().0;
+    let composed = Router::new()
+        .nest(&prefix, api.clone())
+        .merge(api)
+        .merge(operations_at_the_root().split_for_parts().0)
+        .with_state(state.clone())
+        .merge(openapi::swagger_ui(document));
+    with_conventions(composed, state)
+}
+
+/// Every operation of the API, by the path without prefix.
+fn operations() -> OpenApiRouter<ApiState> {
+    OpenApiRouter::new()
+        .routes(routes!(session::register))
+        .routes(routes!(session::login))
+        .routes(routes!(session::refresh))
+        .routes(routes!(session::logout))
+        .routes(routes!(session::logout_all))
+        .routes(routes!(credential::change_password))
+        .routes(routes!(session::me))
+        .routes(routes!(user::list, user::create))
+        .routes(routes!(user::get, user::update, user::delete))
+        .routes(routes!(user::suspend))
+        .routes(routes!(user::reactivate))
+        .routes(routes!(session::list))
+        .routes(routes!(session::terminate))
+        .routes(routes!(tenant::get, tenant::update))
+        .routes(routes!(audit::list))
+        .routes(routes!(health::health))
+        .routes(routes!(health::ready))
+        .routes(routes!(health::live))
+}
+
+/// The operations that have their place at the root, whatever the prefix.
+fn operations_at_the_root() -> OpenApiRouter<ApiState> {
+    OpenApiRouter::new().routes(routes!(token::jwks))
+}
+
+/// What holds for every answer: correlation id, security headers, problem documents, a body limit, no panic.
+fn with_conventions(router: Router, state: ApiState) -> Router {
+    router
+        .fallback(|| async { Problem::new(Kind::NotFound).detail("There is nothing at this path.") })
+        .layer(CatchPanicLayer::custom(problem::from_panic))
+        .layer(DefaultBodyLimit::max(MAX_BODY))
+        .layer(from_fn_with_state(state.settings, context::conventions))
+}

@@ -1,0 +1,76 @@
+//! The collection envelope (`interface.md` §2.7).
+
+use iam_core::page::{DEFAULT_LIMIT, Page, PageRequest};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::Problem;
+use crate::extract::Params;
+
+/// A page of a collection.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Collection<T> {
+    /// The items of this page; empty past the end.
+    data: Vec<T>,
+    pagination: Pagination,
+}
+
+/// Where a page stands in the whole collection.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Pagination {
+    /// How many items there are in all.
+    total: u64,
+    /// Which page this is, from 1.
+    page: u32,
+    /// How many items a page holds at most.
+    limit: u32,
+    /// How many pages there are.
+    total_pages: u64,
+    /// Whether a later page has items.
+    has_next: bool,
+    /// Whether there is an earlier page.
+    has_prev: bool,
+}
+
+impl<T> Collection<T> {
+    pub(crate) fn of<D>(page: Page<D>) -> Self
+    where
+        T: From<D>,
+    {
+        let pagination = Pagination {
+            total: page.total,
+            page: page.request.page(),
+            limit: page.request.limit(),
+            total_pages: page.total_pages(),
+            has_next: page.has_next(),
+            has_prev: page.has_previous(),
+        };
+        Self { data: page.items.into_iter().map(T::from).collect(), pagination }
+    }
+}
+
+/// Items without pages.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct List<T> {
+    /// All of them.
+    pub(crate) data: Vec<T>,
+}
+
+/// The page that a query asks for.
+pub(crate) fn page_request(
+    params: &mut Params,
+    page: Option<&str>,
+    limit: Option<&str>,
+) -> Result<Option<PageRequest>, Problem> {
+    let (given_page, given_limit) = (number(params, "page", page), number(params, "limit", limit));
+    if given_page.is_none() && page.is_some() || given_limit.is_none() && limit.is_some() {
+        return Ok(None);
+    }
+    params.check(PageRequest::new(given_page.unwrap_or(1), given_limit.unwrap_or(DEFAULT_LIMIT)))
+}
+
+/// A whole number that is not negative.
+pub(crate) fn number(params: &mut Params, name: &str, text: Option<&str>) -> Option<u32> {
+    params.parse_with(name, text, |text| text.parse().map_err(|_| "must be a whole number".to_owned()))
+}

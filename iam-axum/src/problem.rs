@@ -1,0 +1,286 @@
+//! Problem documents (RFC 9457): the one place where an error becomes an HTTP answer.
+
+use std::any::Any;
+
+use axum::body::Body;
+use axum::http::{HeaderValue, Response, StatusCode, header};
+use axum::response::IntoResponse;
+use iam_core::{Conflict, Error, FieldError, StoreError, Unauthenticated};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+use utoipa::ToSchema;
+
+use crate::Settings;
+
+/// An error as a client sees it.
+///
+/// `instance`, `correlationId` and the base of `type` are filled in on the way out, where the request is known.
+#[derive(Clone, Debug)]
+pub struct Problem {
+    kind: Kind,
+    status: StatusCode,
+    detail: String,
+    errors: Vec<FieldError>,
+    retry_after: Option<u64>,
+    challenge: Option<&'static str>,
+    extra: Map<String, Value>,
+}
+
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $name:ident = $text:literal, $title:literal, $status:ident, $detail:literal;)+) => {
+        /// The kinds of problems (`decisions.md` §1); the last part of a problem's `type`.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub enum Kind {
+            $($(#[$doc])* $name,)+
+        }
+
+        impl Kind {
+            /// The last part of the `type`.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$name => $text,)+
+                }
+            }
+
+            const fn title(self) -> &'static str {
+                match self {
+                    $(Self::$name => $title,)+
+                }
+            }
+
+            const fn status(self) -> StatusCode {
+                match self {
+                    $(Self::$name => StatusCode::$status,)+
+                }
+            }
+
+            const fn detail(self) -> &'static str {
+                match self {
+                    $(Self::$name => $detail,)+
+                }
+            }
+        }
+    };
+}
+
+kinds! {
+    /// Fields of the input are invalid; each is named in `errors`.
+    ValidationError = "validation-error", "Validation Error", BAD_REQUEST, "The request is invalid.";
+    /// The caller is not authenticated.
+    Unauthorized = "unauthorized", "Unauthorized", UNAUTHORIZED, "Authentication is required.";
+    /// The caller may not do this.
+    Forbidden = "forbidden", "Forbidden", FORBIDDEN, "You may not do this.";
+    /// Too many failed logins.
+    AccountLocked = "account-locked", "Account Locked", FORBIDDEN, "The account is temporarily locked.";
+    /// There is nothing, or nothing that the caller may know of.
+    NotFound = "not-found", "Not Found", NOT_FOUND, "There is no such resource.";
+    /// The present state forbids it.
+    Conflict = "conflict", "Conflict", CONFLICT, "The present state does not allow this.";
+    /// The body is too large.
+    PayloadTooLarge = "payload-too-large", "Payload Too Large", PAYLOAD_TOO_LARGE, "The request body may have 256 KiB at most.";
+    /// The body is not JSON.
+    UnsupportedMediaType = "unsupported-media-type", "Unsupported Media Type", UNSUPPORTED_MEDIA_TYPE, "Send a body as application/json.";
+    /// The path does not have this method.
+    MethodNotAllowed = "method-not-allowed", "Method Not Allowed", METHOD_NOT_ALLOWED, "This path does not allow this method; see the Allow header.";
+    /// A defect; the log knows more.
+    Internal = "internal", "Internal Server Error", INTERNAL_SERVER_ERROR, "An internal error occurred.";
+    /// Something that the service needs does not answer.
+    Unavailable = "unavailable", "Service Unavailable", SERVICE_UNAVAILABLE, "The service is temporarily unavailable.";
+}
+
+impl Problem {
+    /// A problem with the usual status and detail of its kind.
+    #[must_use]
+    pub fn new(kind: Kind) -> Self {
+        Self {
+            kind,
+            status: kind.status(),
+            detail: kind.detail().to_owned(),
+            errors: Vec::new(),
+            retry_after: None,
+            challenge: None,
+            extra: Map::new(),
+        }
+    }
+
+    /// Says what happened, in words for whoever made the request.
+    #[must_use]
+    pub fn detail(mut self, detail: impl Into<String>) -> Self {
+        self.detail = detail.into();
+        self
+    }
+
+    /// Adds a member beyond those that every problem has.
+    #[must_use]
+    pub fn with(mut self, member: &str, value: Value) -> Self {
+        self.extra.insert(member.to_owned(), value);
+        self
+    }
+
+    /// Invalid fields.
+    pub(crate) fn invalid(errors: Vec<FieldError>) -> Self {
+        Self { detail: Error::Validation(errors.clone()).to_string(), errors, ..Self::new(Kind::ValidationError) }
+    }
+
+    /// One invalid field.
+    pub(crate) fn invalid_field(field: impl Into<String>, message: impl Into<String>) -> Self {
+        Self::invalid(vec![FieldError::new(field, message)])
+    }
+
+    /// The problem that stands for an error answer which somebody else made.
+    pub(crate) fn from_status(status: StatusCode) -> Self {
+        let kind = match status {
+            StatusCode::UNAUTHORIZED => Kind::Unauthorized,
+            StatusCode::FORBIDDEN => Kind::Forbidden,
+            StatusCode::NOT_FOUND => Kind::NotFound,
+            StatusCode::METHOD_NOT_ALLOWED => Kind::MethodNotAllowed,
+            StatusCode::CONFLICT => Kind::Conflict,
+            StatusCode::PAYLOAD_TOO_LARGE => Kind::PayloadTooLarge,
+            StatusCode::UNSUPPORTED_MEDIA_TYPE => Kind::UnsupportedMediaType,
+            StatusCode::SERVICE_UNAVAILABLE => Kind::Unavailable,
+            _ if status.is_client_error() => Kind::ValidationError,
+            _ => Kind::Internal,
+        };
+        Self { status, ..Self::new(kind) }
+    }
+
+    /// The answer to a request at this path, with this correlation id.
+    pub(crate) fn respond(&self, settings: &Settings, place: Option<(&str, &str)>) -> Response<Body> {
+        let mut document = json!({
+            "type": format!("{}/{}", settings.problem_type_base.trim_end_matches('/'), self.kind.as_str()),
+            "title": self.kind.title(),
+            "status": self.status.as_u16(),
+            "detail": self.detail,
+        });
+        if let Some(members) = document.as_object_mut() {
+            if let Some((instance, correlation_id)) = place {
+                members.insert("instance".to_owned(), instance.into());
+                members.insert("correlationId".to_owned(), correlation_id.into());
+            }
+            if self.kind == Kind::ValidationError {
+                let error = |error: &FieldError| json!({ "field": error.field, "message": error.message });
+                members.insert("errors".to_owned(), self.errors.iter().map(error).collect());
+            }
+            if let Some(seconds) = self.retry_after {
+                members.insert("retryAfter".to_owned(), seconds.into());
+            }
+            members.extend(self.extra.clone());
+        }
+        let mut response = Response::new(Body::from(document.to_string()));
+        *response.status_mut() = self.status;
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        if let Some(seconds) = self.retry_after {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        if let Some(challenge) = self.challenge {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
+        }
+        response
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response<Body> {
+        let mut response = self.respond(&Settings::default(), None);
+        // Taken up on the way out, where the request is known.
+        response.extensions_mut().insert(self);
+        response
+    }
+}
+
+impl From<Error> for Problem {
+    fn from(error: Error) -> Self {
+        let detail = error.to_string();
+        let problem = match error {
+            Error::Validation(errors) => return Self::invalid(errors),
+            Error::Unauthenticated(reason) => {
+                Self { challenge: Some(challenge(reason)), ..Self::new(Kind::Unauthorized) }
+            }
+            Error::Forbidden(_) => Self::new(Kind::Forbidden),
+            Error::AccountLocked { retry_after } => {
+                Self { retry_after: Some(retry_after.as_secs()), ..Self::new(Kind::AccountLocked) }
+            }
+            Error::NotFound(_) => Self::new(Kind::NotFound),
+            Error::Conflict(Conflict::SeveralTenants(tenants)) => {
+                let tenant = |tenant: &iam_core::tenant::TenantSummary| {
+                    json!({ "id": tenant.id, "slug": tenant.slug.as_str(), "name": tenant.name.as_str() })
+                };
+                Self::new(Kind::Conflict).with("tenants", tenants.iter().map(tenant).collect())
+            }
+            Error::Conflict(_) => Self::new(Kind::Conflict),
+            Error::Store(StoreError::Unavailable(cause)) => {
+                tracing::error!(error = %chain(&*cause), "the store is unavailable");
+                Self { retry_after: Some(1), ..Self::new(Kind::Unavailable) }
+            }
+            other => {
+                tracing::error!(error = %chain(&other), "internal error");
+                Self::new(Kind::Internal)
+            }
+        };
+        problem.detail(detail)
+    }
+}
+
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Self {
+        Error::from(error).into()
+    }
+}
+
+/// How to authenticate (RFC 6750 §3).
+fn challenge(reason: Unauthenticated) -> &'static str {
+    match reason {
+        Unauthenticated::InvalidToken | Unauthenticated::ExpiredToken => r#"Bearer error="invalid_token""#,
+        _ => "Bearer",
+    }
+}
+
+/// An error with all its causes, for the log.
+fn chain(error: &(dyn std::error::Error + 'static)) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}
+
+/// The answer in place of a panic. What it said goes to the log alone.
+pub(crate) fn from_panic(panic: Box<dyn Any + Send>) -> Response<Body> {
+    let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
+    tracing::error!(panic = text.unwrap_or("not a text"), "a handler panicked");
+    Problem::new(Kind::Internal).into_response()
+}
+
+/// The shape of a problem document, for the OpenAPI document; a [`Problem`] writes itself.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = Problem)]
+pub(crate) struct ProblemDocument {
+    /// What kind of problem this is.
+    #[schema(format = "uri", example = "https://iam.invalid/problems/conflict")]
+    r#type: String,
+    /// The kind in words.
+    title: String,
+    /// The HTTP status code.
+    #[schema(example = 409)]
+    status: u16,
+    /// What happened this time.
+    detail: String,
+    /// The path of the request.
+    instance: String,
+    /// Links this answer with the log and the audit log.
+    correlation_id: String,
+    /// The invalid fields, for `validation-error`.
+    errors: Option<Vec<FieldErrorDocument>>,
+    /// After how many seconds to try again, for `account-locked` and `unavailable`.
+    retry_after: Option<u64>,
+}
+
+#[derive(Serialize, ToSchema)]
+#[schema(as = FieldError)]
+pub(crate) struct FieldErrorDocument {
+    /// The field as the request names it.
+    field: String,
+    /// What would be right.
+    message: String,
+}

@@ -1,0 +1,330 @@
+//! `/auth/*` and sessions (`decisions.md` §2).
+
+use std::net::IpAddr;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use iam_core::secret::RefreshToken;
+use iam_core::session::{Login, Me, Session, Tokens};
+use iam_core::tenant::Registration;
+use iam_core::user::NewUser;
+use iam_core::{Iam, SessionId, UserId};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use crate::assignment::{HeldPermissions, HeldRole};
+use crate::extract::{Authenticated, Body, Context, PathId};
+use crate::openapi::{AUTHENTICATION, Problems, SESSIONS};
+use crate::page::List;
+use crate::problem::Problem;
+use crate::tenant::TenantDto;
+use crate::time::Time;
+use crate::user::UserDto;
+
+/// A new tenant and its first user.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(as = Registration)]
+pub(crate) struct RegistrationDto {
+    #[serde(default)]
+    #[schema(required, format = "email", max_length = 254, example = "ada@example.com")]
+    email: String,
+    /// With an upper-case and a lower-case letter, a digit and one of `! @ # $ % ^ & *`.
+    #[serde(default)]
+    #[schema(required, format = Password, min_length = 8, max_length = 128, example = "Passw0rd!")]
+    password: String,
+    #[serde(default)]
+    #[schema(required, min_length = 1, max_length = 100, example = "Ada")]
+    first_name: String,
+    #[serde(default)]
+    #[schema(required, min_length = 1, max_length = 100, example = "Lovelace")]
+    last_name: String,
+    /// Made from the person's name where it is absent.
+    #[schema(min_length = 1, max_length = 120, example = "Analytical Engines")]
+    tenant_name: Option<String>,
+}
+
+/// Who claims to be whom.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(as = Login)]
+pub(crate) struct LoginDto {
+    #[serde(default)]
+    #[schema(required, format = "email", example = "ada@example.com")]
+    email: String,
+    #[serde(default)]
+    #[schema(required, format = Password, example = "Passw0rd!")]
+    password: String,
+    /// A tenant's id or slug, for an e-mail that several tenants have.
+    tenant: Option<String>,
+}
+
+/// A refresh token to be exchanged.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(as = Refresh)]
+pub(crate) struct RefreshDto {
+    #[serde(default)]
+    #[schema(required)]
+    refresh_token: String,
+}
+
+/// A pair of tokens.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = Tokens)]
+pub(crate) struct TokensDto {
+    /// A signed JWT (RFC 7519), to be sent as `Authorization: Bearer …`.
+    access_token: String,
+    /// An opaque token that gets the next pair, once.
+    refresh_token: String,
+    /// Always `Bearer`.
+    #[schema(example = "Bearer")]
+    token_type: &'static str,
+    /// How many seconds the access token is valid.
+    #[schema(example = 900)]
+    expires_in: u64,
+}
+
+impl From<Tokens> for TokensDto {
+    fn from(tokens: Tokens) -> Self {
+        Self {
+            access_token: tokens.access.expose().to_owned(),
+            refresh_token: tokens.refresh.expose().to_owned(),
+            token_type: "Bearer",
+            expires_in: tokens.expires_in.as_secs(),
+        }
+    }
+}
+
+/// A successful login.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct LoggedIn {
+    #[serde(flatten)]
+    tokens: TokensDto,
+    user: UserDto,
+}
+
+/// A new tenant whose first user is logged in.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Registered {
+    tenant: TenantDto,
+    user: UserDto,
+    #[serde(flatten)]
+    tokens: TokensDto,
+}
+
+/// Who the caller is and what it may do.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Me)]
+pub(crate) struct MeDto {
+    user: UserDto,
+    tenant: TenantDto,
+    session: SessionDto,
+    roles: Vec<HeldRole>,
+    permissions: HeldPermissions,
+}
+
+/// A login that has not ended.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = Session)]
+pub(crate) struct SessionDto {
+    id: Uuid,
+    created_at: Time,
+    last_used_at: Time,
+    /// When it is over unless it is refreshed before.
+    expires_at: Time,
+    #[schema(required, value_type = Option<String>, example = "192.0.2.7")]
+    ip_address: Option<IpAddr>,
+    #[schema(required)]
+    user_agent: Option<String>,
+    /// Whether it is the session of this very request.
+    current: bool,
+}
+
+impl SessionDto {
+    fn seen_from(session: Session, current: Option<SessionId>) -> Self {
+        Self {
+            id: session.id.as_uuid(),
+            created_at: Time(session.created_at),
+            last_used_at: Time(session.last_used_at),
+            expires_at: Time(session.expires_at),
+            ip_address: session.ip_address,
+            user_agent: session.user_agent.map(|agent| agent.as_str().to_owned()),
+            current: current == Some(session.id),
+        }
+    }
+}
+
+/// Register a tenant
+///
+/// Makes a tenant with its built-in roles and its first user as TENANT_ADMIN, and logs that user in.
+#[utoipa::path(
+    post,
+    path = "/auth/register",
+    tag = AUTHENTICATION,
+    request_body = RegistrationDto,
+    responses((status = 201, description = "The tenant, its administrator and tokens", body = Registered), Problems),
+    security(()),
+    extensions(("x-required-permission" = json!("public"))),
+)]
+pub(crate) async fn register(
+    State(iam): State<Iam>,
+    Context(context): Context,
+    Body(body): Body<RegistrationDto>,
+) -> Result<(StatusCode, Json<Registered>), Problem> {
+    let RegistrationDto { email, password, first_name, last_name, tenant_name } = body;
+    let user = NewUser { email, password: password.into(), first_name, last_name };
+    let registered = iam.tenants().register(&context, Registration { user, tenant_name }).await?;
+    let response = Registered {
+        tenant: registered.tenant.into(),
+        user: registered.login.user.into(),
+        tokens: registered.login.tokens.into(),
+    };
+    Ok((StatusCode::CREATED, Json(response)))
+}
+
+/// Log in
+#[utoipa::path(
+    post,
+    path = "/auth/login",
+    tag = AUTHENTICATION,
+    request_body = LoginDto,
+    responses((status = 200, description = "Tokens and the user", body = LoggedIn), Problems),
+    security(()),
+    extensions(("x-required-permission" = json!("public"))),
+)]
+pub(crate) async fn login(
+    State(iam): State<Iam>,
+    Context(context): Context,
+    Body(body): Body<LoginDto>,
+) -> Result<Json<LoggedIn>, Problem> {
+    let login = Login { email: body.email, password: body.password.into(), tenant: body.tenant };
+    let logged_in = iam.sessions().login(&context, login).await?;
+    Ok(Json(LoggedIn { tokens: logged_in.tokens.into(), user: logged_in.user.into() }))
+}
+
+/// Exchange a refresh token
+///
+/// The token is spent by this. Presenting it again within ten seconds gets the same successor; later, it ends the
+/// session.
+#[utoipa::path(
+    post,
+    path = "/auth/refresh",
+    tag = AUTHENTICATION,
+    request_body = RefreshDto,
+    responses((status = 200, description = "The next pair of tokens", body = TokensDto), Problems),
+    security(()),
+    extensions(("x-required-permission" = json!("public"))),
+)]
+pub(crate) async fn refresh(
+    State(iam): State<Iam>,
+    Context(context): Context,
+    Body(body): Body<RefreshDto>,
+) -> Result<Json<TokensDto>, Problem> {
+    let tokens = iam.sessions().refresh(&context, &RefreshToken::from(body.refresh_token)).await?;
+    Ok(Json(tokens.into()))
+}
+
+/// Log out
+///
+/// Ends the session of this request; its access token stops working at once.
+#[utoipa::path(
+    post,
+    path = "/auth/logout",
+    tag = AUTHENTICATION,
+    responses((status = 204, description = "The session has ended"), Problems),
+    extensions(("x-required-permission" = json!("session"))),
+)]
+pub(crate) async fn logout(
+    State(iam): State<Iam>,
+    Authenticated(caller): Authenticated,
+) -> Result<StatusCode, Problem> {
+    iam.sessions().logout(&caller).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Log out everywhere
+///
+/// Ends all sessions of the caller.
+#[utoipa::path(
+    post,
+    path = "/auth/logout-all",
+    tag = AUTHENTICATION,
+    responses((status = 204, description = "All sessions have ended"), Problems),
+    extensions(("x-required-permission" = json!("session"))),
+)]
+pub(crate) async fn logout_all(
+    State(iam): State<Iam>,
+    Authenticated(caller): Authenticated,
+) -> Result<StatusCode, Problem> {
+    iam.sessions().logout_all(&caller).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Get the caller
+///
+/// Who the caller is, with its current roles and permissions.
+#[utoipa::path(
+    get,
+    path = "/auth/me",
+    tag = AUTHENTICATION,
+    responses((status = 200, description = "The caller", body = MeDto), Problems),
+    extensions(("x-required-permission" = json!("session"))),
+)]
+pub(crate) async fn me(State(iam): State<Iam>, Authenticated(caller): Authenticated) -> Result<Json<MeDto>, Problem> {
+    let Me { user, tenant, session, grants } = iam.sessions().me(&caller).await?;
+    let current = session.id;
+    Ok(Json(MeDto {
+        user: user.into(),
+        tenant: tenant.into(),
+        session: SessionDto::seen_from(session, Some(current)),
+        permissions: HeldPermissions::at(iam.now(), &grants),
+        roles: grants.into_iter().map(HeldRole::from).collect(),
+    }))
+}
+
+/// List a user's sessions
+///
+/// One's own always; another's with the permission.
+#[utoipa::path(
+    get,
+    path = "/users/{id}/sessions",
+    tag = SESSIONS,
+    params(("id" = Uuid, Path, description = "The user")),
+    responses((status = 200, description = "The live sessions, newest first", body = List<SessionDto>), Problems),
+    extensions(("x-required-permission" = json!("sessions:read"))),
+)]
+pub(crate) async fn list(
+    State(iam): State<Iam>,
+    Authenticated(caller): Authenticated,
+    PathId(user): PathId<UserId>,
+) -> Result<Json<List<SessionDto>>, Problem> {
+    let current = caller.require_user().ok().map(|(_, session)| session);
+    let sessions = iam.sessions().list(&caller, user).await?;
+    let data = sessions.into_iter().map(|session| SessionDto::seen_from(session, current)).collect();
+    Ok(Json(List { data }))
+}
+
+/// End a session
+///
+/// One's own always; another's with the permission.
+#[utoipa::path(
+    delete,
+    path = "/sessions/{id}",
+    tag = SESSIONS,
+    params(("id" = Uuid, Path, description = "The session")),
+    responses((status = 204, description = "The session has ended"), Problems),
+    extensions(("x-required-permission" = json!("sessions:delete"))),
+)]
+pub(crate) async fn terminate(
+    State(iam): State<Iam>,
+    Authenticated(caller): Authenticated,
+    PathId(id): PathId<SessionId>,
+) -> Result<StatusCode, Problem> {
+    iam.sessions().terminate(&caller, id).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

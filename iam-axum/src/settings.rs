@@ -1,0 +1,32 @@
+use ipnet::IpNet;
+
+/// What can be set of the HTTP API.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Settings {
+    /// The path under which [`service`](crate::service) mounts the API, and the OpenAPI document's server.
+    pub prefix: String,
+    /// What the `type` of a problem document starts with; the kind follows after a slash.
+    pub problem_type_base: String,
+    /// The service's name in the health response.
+    pub service: String,
+    /// The service's release in the health response.
+    pub version: String,
+    /// Where it runs, in the health response.
+    pub environment: String,
+    /// The proxies whose `X-Forwarded-For` counts.
+    pub trusted_proxies: Vec<IpNet>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            prefix: "/api/v1".to_owned(),
+            problem_type_base: "https://iam.invalid/problems".to_owned(),
+            service: "iam".to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            environment: "development".to_owned(),
+            trusted_proxies: Vec::new(),
+        }
+    }
+}

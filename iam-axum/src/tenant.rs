@@ -1,0 +1,93 @@
+//! `/tenants` (`decisions.md` §2).
+
+use axum::Json;
+use axum::extract::State;
+use iam_core::tenant::{Tenant, TenantPatch};
+use iam_core::{Iam, TenantId};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use crate::extract::{Authenticated, Body, PathId};
+use crate::openapi::{Problems, TENANTS};
+use crate::problem::Problem;
+use crate::time::Time;
+
+/// A customer whose users nobody else may see.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = Tenant)]
+pub(crate) struct TenantDto {
+    id: Uuid,
+    name: String,
+    slug: String,
+    #[schema(example = "ACTIVE")]
+    status: &'static str,
+    created_at: Time,
+    updated_at: Time,
+}
+
+impl From<Tenant> for TenantDto {
+    fn from(tenant: Tenant) -> Self {
+        Self {
+            id: tenant.id.as_uuid(),
+            name: tenant.name.into(),
+            slug: tenant.slug.into(),
+            status: tenant.status.as_str(),
+            created_at: Time(tenant.created_at),
+            updated_at: Time(tenant.updated_at),
+        }
+    }
+}
+
+/// What to change of a tenant; what is absent or null stays.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(as = TenantPatch)]
+pub(crate) struct TenantPatchDto {
+    #[schema(min_length = 1, max_length = 120)]
+    name: Option<String>,
+    /// Unique among all tenants.
+    #[schema(min_length = 1, max_length = 63, pattern = "^[a-z0-9]+(-[a-z0-9]+)*$")]
+    slug: Option<String>,
+}
+
+/// Get the tenant
+///
+/// One's own only.
+#[utoipa::path(
+    get,
+    path = "/tenants/{id}",
+    tag = TENANTS,
+    params(("id" = Uuid, Path, description = "The tenant")),
+    responses((status = 200, description = "The tenant", body = TenantDto), Problems),
+    extensions(("x-required-permission" = json!("tenants:read"))),
+)]
+pub(crate) async fn get(
+    State(iam): State<Iam>,
+    Authenticated(caller): Authenticated,
+    PathId(id): PathId<TenantId>,
+) -> Result<Json<TenantDto>, Problem> {
+    Ok(Json(iam.tenants().get(&caller, id).await?.into()))
+}
+
+/// Change the tenant
+///
+/// One's own only.
+#[utoipa::path(
+    patch,
+    path = "/tenants/{id}",
+    tag = TENANTS,
+    params(("id" = Uuid, Path, description = "The tenant")),
+    request_body = TenantPatchDto,
+    responses((status = 200, description = "The changed tenant", body = TenantDto), Problems),
+    extensions(("x-required-permission" = json!("tenants:update"))),
+)]
+pub(crate) async fn update(
+    State(iam): State<Iam>,
+    Authenticated(caller): Authenticated,
+    PathId(id): PathId<TenantId>,
+    Body(TenantPatchDto { name, slug }): Body<TenantPatchDto>,
+) -> Result<Json<TenantDto>, Problem> {
+    Ok(Json(iam.tenants().update(&caller, id, TenantPatch { name, slug }).await?.into()))
+}

@@ -1,0 +1,58 @@
+//! Timestamps as JSON shows them: UTC with a `Z`, to the millisecond (`decisions.md` §1).
+
+use chrono::{NaiveDate, NaiveTime, SecondsFormat, TimeDelta};
+use iam_core::clock::Timestamp;
+use serde::{Serialize, Serializer};
+use utoipa::ToSchema;
+
+/// A moment.
+#[derive(Clone, Copy, Debug, ToSchema)]
+#[schema(value_type = String, format = DateTime, example = "2026-01-31T09:15:00.123Z")]
+pub(crate) struct Time(pub(crate) Timestamp);
+
+impl Serialize for Time {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0.to_rfc3339_opts(SecondsFormat::Millis, true))
+    }
+}
+
+impl From<Timestamp> for Time {
+    fn from(moment: Timestamp) -> Self {
+        Self(moment)
+    }
+}
+
+/// The first moment that a date or a moment stands for.
+pub(crate) fn start_of(text: &str) -> Result<Timestamp, String> {
+    match text.parse::<NaiveDate>() {
+        Ok(day) => Ok(day.and_time(NaiveTime::MIN).and_utc()),
+        Err(_) => moment(text),
+    }
+}
+
+/// The last moment that a date or a moment stands for; that of a date is the end of the UTC day.
+pub(crate) fn end_of(text: &str) -> Result<Timestamp, String> {
+    match text.parse::<NaiveDate>() {
+        Ok(day) => Ok(day.and_time(NaiveTime::MIN).and_utc() + TimeDelta::days(1) - TimeDelta::milliseconds(1)),
+        Err(_) => moment(text),
+    }
+}
+
+fn moment(text: &str) -> Result<Timestamp, String> {
+    text.parse().map_err(|_| "must be an ISO 8601 date or timestamp with a time zone".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_date_stands_for_its_whole_utc_day() {
+        let shown = |moment: Timestamp| serde_json::to_string(&Time(moment)).unwrap();
+        assert_eq!(shown(start_of("2026-01-31").unwrap()), r#""2026-01-31T00:00:00.000Z""#);
+        assert_eq!(shown(end_of("2026-01-31").unwrap()), r#""2026-01-31T23:59:59.999Z""#);
+        assert_eq!(shown(end_of("2026-01-31T10:00:00+01:00").unwrap()), r#""2026-01-31T09:00:00.000Z""#);
+        assert!(start_of("31.1.2026").is_err());
+        assert!(start_of("2026-01-31T10:00:00").is_err());
+    }
+}

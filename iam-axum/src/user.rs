@@ -1,0 +1,382 @@
+//! `/users` (`interface.md` §2.1, §4.1).
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use iam_core::user::{NewUser, User, UserFilter, UserPatch, UserSort, UserSortKey, UserStatus};
+use iam_core::page::SortOrder;
+use iam_core::{Iam, UserId};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use uuid::Uuid;
+
+use crate::extract::{Authenticated, Body, Params, PathId, Query};
+use crate::openapi::{Problems, USERS};
+use crate::page::{Collection, page_request};
+use crate::problem::Problem;
+use crate::time::Time;
+
+/// A person who can log in to a tenant.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = User)]
+pub(crate) struct UserDto {
+    id: Uuid,
+    email: String,
+    first_name: String,
+    last_name: String,
+    tenant_id: Uuid,
+    #[schema(inline)]
+    status: StatusDto,
+    /// When the user last logged in; null is never.
+    #[schema(required)]
+    last_login_at: Option<Time>,
+    created_at: Time,
+    updated_at: Time,
+}
+
+/// A user as lists show it.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct UserListItem {
+    id: Uuid,
+    email: String,
+    first_name: String,
+    last_name: String,
+    #[schema(inline)]
+    status: StatusDto,
+    /// When the user last logged in; null is never.
+    #[schema(required)]
+    last_login_at: Option<Time>,
+}
+
+/// A user as changing it shows it.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct UpdatedUser {
+    id: Uuid,
+    email: String,
+    first_name: String,
+    last_name: String,
+    #[schema(inline)]
+    status: StatusDto,
+    updated_at: Time,
+}
+
+/// Whether a user can log in.
+#[derive(Clone, Copy, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "UPPERCASE")]
+pub(crate) enum StatusDto {
+    Active,
+    Suspended,
+    Inactive,
+}
+
+impl From<UserStatus> for StatusDto {
+    fn from(status: UserStatus) -> Self {
+        match status {
+            UserStatus::Active => Self::Active,
+            UserStatus::Suspended => Self::Suspended,
+            UserStatus::Inactive => Self::Inactive,
+        }
+    }
+}
+
+impl From<StatusDto> for UserStatus {
+    fn from(status: StatusDto) -> Self {
+        match status {
+            StatusDto::Active => Self::Active,
+            StatusDto::Suspended => Self::Suspended,
+            StatusDto::Inactive => Self::Inactive,
+        }
+    }
+}
+
+impl From<User> for UserDto {
+    fn from(user: User) -> Self {
+        Self {
+            id: user.id.as_uuid(),
+            email: user.email.into(),
+            first_name: user.first_name.into(),
+            last_name: user.last_name.into(),
+            tenant_id: user.tenant_id.as_uuid(),
+            status: user.status.into(),
+            last_login_at: user.last_login_at.map(Time),
+            created_at: Time(user.created_at),
+            updated_at: Time(user.updated_at),
+        }
+    }
+}
+
+impl From<User> for UserListItem {
+    fn from(user: User) -> Self {
+        Self {
+            id: user.id.as_uuid(),
+            email: user.email.into(),
+            first_name: user.first_name.into(),
+            last_name: user.last_name.into(),
+            status: user.status.into(),
+            last_login_at: user.last_login_at.map(Time),
+        }
+    }
+}
+
+impl From<User> for UpdatedUser {
+    fn from(user: User) -> Self {
+        Self {
+            id: user.id.as_uuid(),
+            email: user.email.into(),
+            first_name: user.first_name.into(),
+            last_name: user.last_name.into(),
+            status: user.status.into(),
+            updated_at: Time(user.updated_at),
+        }
+    }
+}
+
+/// A user to be made. A missing field counts as an empty one, so that every invalid field is reported at once.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(as = NewUser)]
+pub(crate) struct NewUserDto {
+    /// Unique in the tenant whatever its case.
+    #[serde(default)]
+    #[schema(required, format = "email", max_length = 254, example = "ada@example.com")]
+    email: String,
+    /// With an upper-case and a lower-case letter, a digit and one of `! @ # $ % ^ & *`.
+    #[serde(default)]
+    #[schema(required, format = Password, min_length = 8, max_length = 128, example = "Passw0rd!")]
+    password: String,
+    #[serde(default)]
+    #[schema(required, min_length = 1, max_length = 100, example = "Ada")]
+    first_name: String,
+    #[serde(default)]
+    #[schema(required, min_length = 1, max_length = 100, example = "Lovelace")]
+    last_name: String,
+}
+
+impl From<NewUserDto> for NewUser {
+    fn from(dto: NewUserDto) -> Self {
+        let NewUserDto { email, password, first_name, last_name } = dto;
+        Self { email, password: password.into(), first_name, last_name }
+    }
+}
+
+/// What to change of a user; what is absent or null stays.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(as = UserPatch)]
+pub(crate) struct UserPatchDto {
+    #[schema(format = "email", max_length = 254)]
+    email: Option<String>,
+    #[schema(min_length = 1, max_length = 100)]
+    first_name: Option<String>,
+    #[schema(min_length = 1, max_length = 100)]
+    last_name: Option<String>,
+    /// INACTIVE deletes the user (and needs `users:delete`); leaving it restores the user (`users:create`).
+    #[schema(inline)]
+    status: Option<StatusDto>,
+}
+
+impl From<UserPatchDto> for UserPatch {
+    fn from(dto: UserPatchDto) -> Self {
+        let UserPatchDto { email, first_name, last_name, status } = dto;
+        Self { email, first_name, last_name, status: status.map(UserStatus::from) }
+    }
+}
+
+/// Which users to list, in which order.
+#[derive(Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+pub(crate) struct UserQuery {
+    /// Which page, from 1.
+    #[param(value_type = Option<u32>, minimum = 1, default = 1)]
+    page: Option<String>,
+    /// How many items a page holds.
+    #[param(value_type = Option<u32>, minimum = 1, maximum = 100, default = 20)]
+    limit: Option<String>,
+    /// Users in this state only.
+    #[param(value_type = Option<StatusDto>, inline)]
+    status: Option<String>,
+    /// Users with this text in e-mail, first or last name, whatever the case.
+    search: Option<String>,
+    /// Users with an unexpired role in this very organization.
+    #[param(value_type = Option<Uuid>)]
+    organization_id: Option<String>,
+    /// What to sort by.
+    #[param(value_type = Option<SortByDto>, inline)]
+    sort_by: Option<String>,
+    /// In which direction.
+    #[param(value_type = Option<SortOrderDto>, inline)]
+    sort_order: Option<String>,
+}
+
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase", default = "createdAt")]
+#[expect(dead_code, reason = "only its schema is used; the domain parses the word")]
+pub(crate) enum SortByDto {
+    CreatedAt,
+    UpdatedAt,
+    Email,
+    FirstName,
+    LastName,
+    LastLoginAt,
+    Status,
+}
+
+#[derive(ToSchema)]
+#[schema(rename_all = "lowercase", default = "desc")]
+#[expect(dead_code, reason = "only its schema is used")]
+pub(crate) enum SortOrderDto {
+    Asc,
+    Desc,
+}
+
+fn sort_order(text: &str) -> Result<SortOrder, String> {
+    match text {
+        "asc" => Ok(SortOrder::Ascending),
+        "desc" => Ok(SortOrder::Descending),
+        _ => Err("must be one of asc, desc".to_owned()),
+    }
+}
+
+/// List users
+#[utoipa::path(
+    get,
+    path = "/users",
+    tag = USERS,
+    params(UserQuery),
+    responses((status = 200, description = "A page of users", body = Collection<UserListItem>), Problems),
+    extensions(("x-required-permission" = json!("users:read"))),
+)]
+pub(crate) async fn list(
+    State(iam): State<Iam>,
+    Authenticated(caller): Authenticated,
+    Query(query): Query<UserQuery>,
+) -> Result<Json<Collection<UserListItem>>, Problem> {
+    let mut params = Params::default();
+    let page = page_request(&mut params, query.page.as_deref(), query.limit.as_deref())?;
+    let filter = UserFilter {
+        status: params.parse("status", query.status.as_deref()),
+        search: query.search,
+        organization: params.parse("organizationId", query.organization_id.as_deref()),
+    };
+    let by = params.parse::<UserSortKey>("sortBy", query.sort_by.as_deref()).unwrap_or_default();
+    let order = params.parse_with("sortOrder", query.sort_order.as_deref(), sort_order).unwrap_or_default();
+    params.finish()?;
+    let page = iam.users().list(&caller, &filter, UserSort { by, order }, page.unwrap_or_default()).await?;
+    Ok(Json(Collection::of(page)))
+}
+
+/// Create a user
+#[utoipa::path(
+    post,
+    path = "/users",
+    tag = USERS,
+    request_body = NewUserDto,
+    responses((status = 201, description = "The new user", body = UserDto), Problems),
+    extensions(("x-required-permission" = json!("users:create"))),
+)]
+pub(crate) async fn create(
+    State(iam): State<Iam>,
+    Authenticated(caller): Authenticated,
+    Body(body): Body<NewUserDto>,
+) -> Result<(StatusCode, Json<UserDto>), Problem> {
+    let user = iam.users().create(&caller, body.into()).await?;
+    Ok((StatusCode::CREATED, Json(user.into())))
+}
+
+/// Get a user
+#[utoipa::path(
+    get,
+    path = "/users/{id}",
+    tag = USERS,
+    params(("id" = Uuid, Path, description = "The user")),
+    responses((status = 200, description = "The user", body = UserDto), Problems),
+    extensions(("x-required-permission" = json!("users:read"))),
+)]
+pub(crate) async fn get(
+    State(iam): State<Iam>,
+    Authenticated(caller): Authenticated,
+    PathId(id): PathId<UserId>,
+) -> Result<Json<UserDto>, Problem> {
+    Ok(Json(iam.users().get(&caller, id).await?.into()))
+}
+
+/// Change a user
+#[utoipa::path(
+    patch,
+    path = "/users/{id}",
+    tag = USERS,
+    params(("id" = Uuid, Path, description = "The user")),
+    request_body = UserPatchDto,
+    responses((status = 200, description = "The changed user", body = UpdatedUser), Problems),
+    extensions(("x-required-permission" = json!("users:update"))),
+)]
+pub(crate) async fn update(
+    State(iam): State<Iam>,
+    Authenticated(caller): Authenticated,
+    PathId(id): PathId<UserId>,
+    Body(body): Body<UserPatchDto>,
+) -> Result<Json<UpdatedUser>, Problem> {
+    Ok(Json(iam.users().update(&caller, id, body.into()).await?.into()))
+}
+
+/// Delete a user
+///
+/// The user becomes INACTIVE, its sessions and roles end, its record stays.
+#[utoipa::path(
+    delete,
+    path = "/users/{id}",
+    tag = USERS,
+    params(("id" = Uuid, Path, description = "The user")),
+    responses((status = 204, description = "The user is deleted"), Problems),
+    extensions(("x-required-permission" = json!("users:delete"))),
+)]
+pub(crate) async fn delete(
+    State(iam): State<Iam>,
+    Authenticated(caller): Authenticated,
+    PathId(id): PathId<UserId>,
+) -> Result<StatusCode, Problem> {
+    iam.users().delete(&caller, id).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Suspend a user
+///
+/// Its sessions end at once. Suspending a suspended user does nothing.
+#[utoipa::path(
+    post,
+    path = "/users/{id}/suspend",
+    tag = USERS,
+    params(("id" = Uuid, Path, description = "The user")),
+    responses((status = 200, description = "The suspended user", body = UpdatedUser), Problems),
+    extensions(("x-required-permission" = json!("users:update"))),
+)]
+pub(crate) async fn suspend(
+    State(iam): State<Iam>,
+    Authenticated(caller): Authenticated,
+    PathId(id): PathId<UserId>,
+) -> Result<Json<UpdatedUser>, Problem> {
+    Ok(Json(iam.users().suspend(&caller, id).await?.into()))
+}
+
+/// Reactivate a user
+///
+/// Reactivating an active user does nothing.
+#[utoipa::path(
+    post,
+    path = "/users/{id}/reactivate",
+    tag = USERS,
+    params(("id" = Uuid, Path, description = "The user")),
+    responses((status = 200, description = "The active user", body = UpdatedUser), Problems),
+    extensions(("x-required-permission" = json!("users:update"))),
+)]
+pub(crate) async fn reactivate(
+    State(iam): State<Iam>,
+    Authenticated(caller): Authenticated,
+    PathId(id): PathId<UserId>,
+) -> Result<Json<UpdatedUser>, Problem> {
+    Ok(Json(iam.users().reactivate(&caller, id).await?.into()))
+}
