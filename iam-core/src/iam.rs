@@ -155,12 +155,7 @@ impl Iam {
     /// ```
     #[must_use]
     pub fn builder(store: Arc<dyn Store>) -> Builder {
-        Builder {
-            store,
-            clock: Arc::new(SystemClock),
-            random: Arc::new(SystemRandom),
-            settings: Settings::default(),
-        }
+        Builder { store, clock: Arc::new(SystemClock), random: Arc::new(SystemRandom), settings: Settings::default() }
     }
 
     /// Registers, reads and changes tenants.

@@ -17,6 +17,18 @@ impl Fields {
         self.0.push(FieldError::new(field, message));
     }
 
+    /// Notes that a field must not be empty, where it is.
+    pub(crate) fn require(&mut self, field: &str, text: &str) {
+        if text.is_empty() {
+            self.reject(field, "must not be empty");
+        }
+    }
+
+    /// Whether nothing is wrong so far.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Keeps a good value; notes a bad one and gives `None`.
     pub(crate) fn check<T>(&mut self, field: &str, parsed: Result<T, Invalid>) -> Option<T> {
         parsed.map_err(|invalid| self.reject(field, invalid.0)).ok()
@@ -28,7 +40,7 @@ impl Fields {
     }
 
     pub(crate) fn finish(self) -> Result<()> {
-        if self.0.is_empty() { Ok(()) } else { Err(self.into_error()) }
+        if self.is_empty() { Ok(()) } else { Err(self.into_error()) }
     }
 
     pub(crate) fn into_error(self) -> Error {
@@ -191,7 +203,17 @@ mod tests {
         for good in ["ada@example.com", "Ada.Lovelace+iam@mail.example.co", "ünïcode@exämple.de"] {
             assert!(good.parse::<Email>().is_ok(), "{good}");
         }
-        for bad in ["", "ada", "ada@", "@example.com", "ada@localhost", "a b@example.com", "Ada <ada@example.com>", "ada@[127.0.0.1]", "ada@example.com\n"] {
+        for bad in [
+            "",
+            "ada",
+            "ada@",
+            "@example.com",
+            "ada@localhost",
+            "a b@example.com",
+            "Ada <ada@example.com>",
+            "ada@[127.0.0.1]",
+            "ada@example.com\n",
+        ] {
             assert!(bad.parse::<Email>().is_err(), "{bad}");
         }
         let long = format!("{}@example.com", "a".repeat(250));

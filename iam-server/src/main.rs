@@ -1,1 +1,62 @@
-fn main(){}
+//! The reference server of the IAM service.
+
+mod command;
+mod log;
+mod serve;
+mod settings;
+mod store;
+
+use std::fmt;
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use crate::command::Command;
+use crate::settings::{Arguments, Settings};
+
+/// Why the server stops before it serves, in one line.
+#[derive(Debug)]
+pub(crate) struct Failure(String);
+
+impl Failure {
+    /// What was being done, and what went wrong, with every cause.
+    pub(crate) fn new(doing: impl fmt::Display, error: &dyn std::error::Error) -> Self {
+        let causes = std::iter::successors(Some(error), |error| error.source());
+        let causes: Vec<String> = causes.map(ToString::to_string).collect();
+        Self(format!("{doing}: {}", causes.join(": ")).replace('\n', " "))
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let settings = match Settings::resolve(&arguments) {
+        Ok(settings) => settings,
+        Err(error) => return refuse(&error, 2),
+    };
+    log::start(&settings.log, settings.log_format);
+    let result = match arguments.command.unwrap_or_default() {
+        Command::Serve => serve::serve(settings).await,
+        Command::Migrate => command::migrate(&settings).await,
+        Command::Openapi => command::openapi(&settings),
+        Command::Keys { action } => command::keys(action, &settings).await,
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => refuse(&failure, 1),
+    }
+}
+
+/// Says why in one line.
+fn refuse(reason: &dyn fmt::Display, code: u8) -> ExitCode {
+    // There is nowhere left to report that the error output is closed.
+    let _ = writeln!(std::io::stderr(), "iam-server: {reason}");
+    ExitCode::from(code)
+}

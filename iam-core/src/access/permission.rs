@@ -127,7 +127,8 @@ mod tests {
 
     #[test]
     fn patterns_cover_what_they_say_and_no_more() {
-        let covers = |pattern: &str, permission: &Permission| pattern.parse::<PermissionPattern>().unwrap().covers(permission);
+        let covers =
+            |pattern: &str, permission: &Permission| pattern.parse::<PermissionPattern>().unwrap().covers(permission);
         assert!(covers("*", &USERS_READ));
         assert!(covers("users:*", &USERS_READ));
         assert!(covers("users:read", &USERS_READ));

@@ -2,7 +2,6 @@ use serde_json::json;
 
 use super::{Assignment, Grant};
 use crate::audit::{Record, ResourceType, action};
-use crate::role::Role;
 
 /// A change of role assignments.
 #[derive(Clone, Debug)]
@@ -12,8 +11,8 @@ pub enum AssignmentChange {
     Create {
         /// The new assignment.
         assignment: Assignment,
-        /// Its role.
-        role: Role,
+        /// The name of its role.
+        role_name: String,
     },
     /// Assignments end, for one reason.
     Revoke {
@@ -37,26 +36,24 @@ words! { RevokeReason { UserDeleted = "USER_DELETED" } }
 impl AssignmentChange {
     pub(crate) fn records(&self) -> Vec<Record> {
         match self {
-            Self::Create { assignment, role } => vec![record(action::ROLE_ASSIGNED, assignment, role)],
-            Self::Revoke { grants, reason } => {
-                grants.iter().map(|grant| revoked(grant, *reason)).collect()
-            }
+            Self::Create { assignment, role_name } => vec![record(action::ROLE_ASSIGNED, assignment, role_name)],
+            Self::Revoke { grants, reason } => grants.iter().map(|grant| revoked(grant, *reason)).collect(),
         }
     }
 }
 
 fn revoked(grant: &Grant, reason: Option<RevokeReason>) -> Record {
-    let record = record(action::ROLE_REVOKED, &grant.assignment, &grant.role);
+    let record = record(action::ROLE_REVOKED, &grant.assignment, &grant.role.name);
     match reason {
         Some(reason) => record.with("reason", reason.as_str()),
         None => record,
     }
 }
 
-fn record(action: &'static str, assignment: &Assignment, role: &Role) -> Record {
+fn record(action: &'static str, assignment: &Assignment, role_name: &str) -> Record {
     Record::new(action, ResourceType::ROLE_ASSIGNMENT, assignment.id)
         .with("targetUserId", json!(assignment.user_id))
         .with("roleId", json!(assignment.role_id))
-        .with("roleName", role.name.as_str())
+        .with("roleName", role_name)
         .with("organizationId", json!(assignment.organization_id))
 }

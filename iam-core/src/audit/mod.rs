@@ -13,8 +13,8 @@ use std::borrow::Cow;
 use serde_json::{Map, Value};
 
 pub use cursor::Cursor;
-pub use record::Record;
 pub(crate) use record::Attribution;
+pub use record::Record;
 pub use service::Audit;
 pub use store::AuditStore;
 

@@ -59,7 +59,7 @@ pub async fn a_context_holds_a_role_once(store: Arc<dyn Store>) {
     for organization in [None, Some(branch.id)] {
         world.assign(world.new_assignment(&user, member, organization), member).await;
         let assignment = world.new_assignment(&user, member, organization);
-        let again = AssignmentChange::Create { assignment, role: member.clone() };
+        let again = AssignmentChange::Create { assignment, role_name: member.name.clone() };
         let refused = world.try_commit(tenant.id, [again.into()]).await;
         assert!(conflicts(&refused, Constraint::RoleAssignment), "{refused:?}");
     }
@@ -127,7 +127,7 @@ pub async fn references_to_another_tenant_are_refused(store: Arc<dyn Store>) {
         (world.new_assignment(&user, member, Some(place.id)), member),
     ];
     for (assignment, role) in attempts {
-        let create = AssignmentChange::Create { assignment, role: role.clone() };
+        let create = AssignmentChange::Create { assignment, role_name: role.name.clone() };
         let refused = world.try_commit(acme.id, [create.into()]).await;
         assert!(conflicts(&refused, Constraint::Reference), "{refused:?}");
     }

@@ -23,7 +23,8 @@ pub async fn entries_are_read_back(store: Arc<dyn Store>) {
             ip_address: Some(address.parse().unwrap()),
             user_agent: Some(UserAgent::new("Größe/1.0 \"x\" \\ 'y'")),
         };
-        let caller = Caller::user_session(tenant.id, user.id, world.id(), crate::access::Grants::default(), context.clone());
+        let caller =
+            Caller::user_session(tenant.id, user.id, world.id(), crate::access::Grants::default(), context.clone());
         let mut work = world.begin(&caller).await;
         work.apply(super::world::create(&user)).await.unwrap();
         work.commit().await.unwrap();

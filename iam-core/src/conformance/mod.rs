@@ -10,7 +10,6 @@
 
 #![expect(
     clippy::unwrap_used,
-    clippy::panic,
     clippy::indexing_slicing,
     clippy::missing_panics_doc,
     reason = "these are tests: they fail by panicking"

@@ -82,7 +82,7 @@ pub async fn removals_of_the_last_two_administrators(store: Arc<dyn Store>) {
         let second = iam.users().create(&caller, new_user("second@example.com")).await.unwrap();
         let grant = world.store.grants_of(registered.tenant.id, first.id).await.unwrap().remove(0);
         let assignment = Assignment { id: world.id(), user_id: second.id, ..grant.assignment };
-        world.commit(registered.tenant.id, AssignmentChange::Create { assignment, role: grant.role }).await;
+        world.commit(registered.tenant.id, AssignmentChange::Create { assignment, role_name: grant.role.name }).await;
         let users = [first.id, second.id];
         let results = race(2, |number| {
             let (iam, caller, user) = (iam.clone(), caller.clone(), users[number]);

@@ -161,7 +161,7 @@ impl World {
 
     /// Puts an assignment into the store.
     pub async fn assign(&self, assignment: Assignment, role: &Role) -> Assignment {
-        let change = AssignmentChange::Create { assignment: assignment.clone(), role: role.clone() };
+        let change = AssignmentChange::Create { assignment: assignment.clone(), role_name: role.name.clone() };
         self.commit(assignment.tenant_id, change).await;
         assignment
     }

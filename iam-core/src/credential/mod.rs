@@ -10,8 +10,8 @@ mod store;
 
 pub use attempts::{Lockout, LoginAttempts};
 pub use change::{CredentialChange, LoginFailure};
-pub use hasher::{HashingCost, PasswordHasher};
 pub(crate) use guard::{Attempt, Outcome};
+pub use hasher::{HashingCost, PasswordHasher};
 pub(crate) use policy::{AcceptedPassword, accept_password};
 pub use service::Credentials;
 pub use store::{CredentialStore, CredentialTransaction};

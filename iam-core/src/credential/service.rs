@@ -25,7 +25,9 @@ impl Credentials<'_> {
         let iam = self.0;
         let (user_id, session_id) = caller.require_user()?;
         let mut fields = Fields::default();
-        let Some(new) = fields.check("newPassword", accept_password(new)) else {
+        fields.require("currentPassword", current.expose());
+        let new = fields.check("newPassword", accept_password(new));
+        let Some(new) = new.filter(|_| fields.is_empty()) else {
             return Err(fields.into_error());
         };
         let user = iam.store.user(caller.tenant(), user_id).await?.ok_or_else(not_found)?;

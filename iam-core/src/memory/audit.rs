@@ -14,12 +14,9 @@ impl AuditStore for MemoryStore {
         after: Option<Cursor>,
         limit: u32,
     ) -> Result<Vec<AuditEntry>, StoreError> {
-        let passes = |entry: &&AuditEntry| {
-            filter.matches(entry) && after.is_none_or(|cursor| cursor.precedes(entry))
-        };
-        let mut entries: Vec<AuditEntry> = self.read(|state| {
-            state.audit.get(&tenant).into_iter().flatten().filter(passes).cloned().collect()
-        });
+        let passes = |entry: &&AuditEntry| filter.matches(entry) && after.is_none_or(|cursor| cursor.precedes(entry));
+        let mut entries: Vec<AuditEntry> =
+            self.read(|state| state.audit.get(&tenant).into_iter().flatten().filter(passes).cloned().collect());
         entries.sort_by_key(|entry| std::cmp::Reverse((entry.created_at, entry.id)));
         entries.truncate(limit as usize);
         Ok(entries)

@@ -11,9 +11,7 @@ use crate::validate::{EmailKey, Slug};
 impl Directory for MemoryStore {
     async fn tenant_by_slug(&self, slug: &Slug) -> Result<Option<Tenant>, StoreError> {
         let has_slug = |tenant: &&Tenant| tenant.slug == *slug;
-        Ok(self.read(|state| {
-            state.tenants.values().filter_map(|state| state.tenant.as_ref()).find(has_slug).cloned()
-        }))
+        Ok(self.read(|state| state.tenants.values().filter_map(|state| state.tenant.as_ref()).find(has_slug).cloned()))
     }
 
     async fn tenants_with_email(&self, email: &EmailKey, limit: u32) -> Result<Vec<Tenant>, StoreError> {

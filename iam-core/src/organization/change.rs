@@ -14,13 +14,13 @@ pub enum OrganizationChange {
 impl OrganizationChange {
     pub(crate) fn records(&self) -> Vec<Record> {
         match self {
-            Self::Create(organization) => vec![
-                Record::new(action::CREATE, ResourceType::ORGANIZATION, organization.id).creating(&json!({
+            Self::Create(organization) => {
+                vec![Record::new(action::CREATE, ResourceType::ORGANIZATION, organization.id).creating(&json!({
                     "name": organization.name.as_str(),
                     "slug": organization.slug.as_str(),
                     "parentId": organization.parent_id,
-                })),
-            ],
+                }))]
+            }
         }
     }
 }

@@ -37,10 +37,13 @@ impl Sessions<'_> {
     ///
     /// [`Unauthenticated::Credentials`] for every failure of identity, [`Error::AccountLocked`] after five of them
     /// in fifteen minutes, [`Forbidden::Suspended`], [`Conflict::SeveralTenants`] when the credentials are right in
-    /// several tenants and none is named, [`Error::Validation`] when the e-mail is none.
+    /// several tenants and none is named, [`Error::Validation`] when the e-mail is none or the password
+    /// empty.
     pub async fn login(&self, context: &RequestContext, login: Login) -> Result<LoggedIn> {
         let mut fields = Fields::default();
-        let Some(email) = fields.check("email", login.email.parse::<Email>()) else {
+        let email = fields.check("email", login.email.parse::<Email>());
+        fields.require("password", login.password.expose());
+        let Some(email) = email.filter(|_| fields.is_empty()) else {
             return Err(fields.into_error());
         };
         let mut attempts = Vec::new();

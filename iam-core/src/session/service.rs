@@ -7,6 +7,7 @@ use crate::error::{Error, Result, Unauthenticated};
 use crate::iam::Inner;
 use crate::id::{SessionId, UserId};
 use crate::secret::RefreshToken;
+use crate::validate::Fields;
 use crate::work::UnitOfWork;
 
 /// Begins, refreshes, lists and ends sessions; see [`Iam::sessions`](crate::Iam::sessions).
@@ -21,9 +22,12 @@ impl Sessions<'_> {
     ///
     /// # Errors
     ///
-    /// [`Unauthenticated::RefreshToken`].
+    /// [`Unauthenticated::RefreshToken`]; [`Error::Validation`] when the token is empty.
     pub async fn refresh(&self, context: &RequestContext, token: &RefreshToken) -> Result<Tokens> {
         let iam = self.0;
+        let mut fields = Fields::default();
+        fields.require("refreshToken", token.expose());
+        fields.finish()?;
         let presented = Presented::parse(token).ok_or(Unauthenticated::RefreshToken)?;
         let caller = Caller::anonymous(presented.tenant, context.clone());
         let mut work = iam.begin(&caller).await?;

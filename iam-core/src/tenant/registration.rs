@@ -106,18 +106,18 @@ impl Founding<'_> {
             .map_err(|cause| Error::internal("built-in roles", cause))?;
         let is_admin = |role: &&Role| role.name == TENANT_ADMIN;
         let missing = || Error::internal("built-in roles", "TENANT_ADMIN is missing");
-        let role = roles.iter().find(is_admin).cloned().ok_or_else(missing)?;
+        let role_id = roles.iter().find(is_admin).ok_or_else(missing)?.id;
         work.apply(RoleChange::CreateBuiltIn(roles)).await?;
         let assignment = Assignment {
             id: self.iam.next_id(),
             tenant_id: tenant,
             user_id: user,
-            role_id: role.id,
+            role_id,
             organization_id: None,
             expires_at: None,
             created_at: now,
             created_by: Some(user),
         };
-        work.apply(AssignmentChange::Create { assignment, role }).await
+        work.apply(AssignmentChange::Create { assignment, role_name: TENANT_ADMIN.to_owned() }).await
     }
 }

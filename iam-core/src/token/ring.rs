@@ -140,13 +140,17 @@ impl KeyRing {
 impl Keys {
     fn from_stored(stored: &[SigningKey], master: Option<&MasterKey>, now: Timestamp) -> Result<Self> {
         let successors = stored.iter().skip(1).map(Some).chain([None]);
-        let is_retired = |successor: Option<&SigningKey>| successor.is_some_and(|key| now - key.signs_from > RETIREMENT);
-        let live: Vec<&SigningKey> =
-            stored.iter().zip(successors).filter(|(_, successor)| !is_retired(*successor)).map(|(key, _)| key).collect();
+        let is_retired =
+            |successor: Option<&SigningKey>| successor.is_some_and(|key| now - key.signs_from > RETIREMENT);
+        let live: Vec<&SigningKey> = stored
+            .iter()
+            .zip(successors)
+            .filter(|(_, successor)| !is_retired(*successor))
+            .map(|(key, _)| key)
+            .collect();
         let public: Vec<PublicKey> = live.iter().map(|key| key.public_key()).collect();
-        let signer = |key: &&SigningKey| {
-            Ok(Signer { id: key.id, from: key.signs_from, key: key.encoding_key(master)? })
-        };
+        let signer =
+            |key: &&SigningKey| Ok(Signer { id: key.id, from: key.signs_from, key: key.encoding_key(master)? });
         Ok(Self {
             signing: live.iter().map(signer).collect::<Result<_>>()?,
             verifying: public.iter().map(|key| (key.id, key.decoding_key())).collect(),

@@ -11,8 +11,8 @@ use std::cmp::Ordering;
 use serde_json::{Value, json};
 
 pub use change::UserChange;
-pub use input::{NewUser, UserPatch};
 pub(crate) use input::NewProfile;
+pub use input::{NewUser, UserPatch};
 pub use service::Users;
 pub use store::{UserStore, UserTransaction};
 

@@ -1,0 +1,20 @@
+//! The log, on the error output.
+
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::layer;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+
+use crate::settings::LogFormat;
+
+/// Starts to log what passes the filter.
+pub(crate) fn start(filter: &str, format: LogFormat) {
+    let registry = tracing_subscriber::registry().with(EnvFilter::new(filter));
+    match format {
+        LogFormat::Text => registry.with(layer().with_writer(std::io::stderr)).init(),
+        LogFormat::Json => {
+            let json = layer().json().flatten_event(true).with_span_list(false).with_writer(std::io::stderr);
+            registry.with(json).init();
+        }
+    }
+}

@@ -1,0 +1,380 @@
+//! What can be set, and where from: flags, then environment, then a TOML file, then defaults (`decisions.md` §8).
+
+use std::env;
+use std::fmt;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use chrono::TimeDelta;
+use clap::{Args, CommandFactory as _, Parser};
+use iam_core::token::MasterKey;
+use ipnet::IpNet;
+use serde::Deserialize;
+use serde::de::{Deserializer, Error as _};
+
+use crate::command::Command;
+
+/// Identity, access and audit for many tenants: one binary, an embedded SQLite file by default, PostgreSQL for
+/// several replicas.
+#[derive(Parser)]
+#[command(version, after_help = "Settings come from flags, then the environment, then the TOML file, then defaults.\n\
+    Start it without anything, then open http://127.0.0.1:8080/docs.")]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+    /// A TOML file with the settings below, in snake case
+    #[arg(long, env = "IAM_CONFIG", value_name = "FILE", global = true)]
+    config: Option<PathBuf>,
+    #[command(flatten)]
+    given: Given,
+}
+
+/// Every setting as its text, wherever it was given.
+#[derive(Args, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Given {
+    /// sqlite://PATH, postgres://… or memory: (DATABASE_URL counts too) [default: sqlite://iam.db]
+    #[arg(long, env = "IAM_DATABASE_URL", value_name = "URL", global = true, hide_env_values = true)]
+    database_url: Option<Text>,
+    /// Where to listen [default: 127.0.0.1:8080]
+    #[arg(long, env = "IAM_LISTEN", value_name = "ADDRESS:PORT", global = true)]
+    listen: Option<Text>,
+    /// Whether strangers may create tenants: open or closed [default: open]
+    #[arg(long, env = "IAM_REGISTRATION", value_name = "WORD", global = true)]
+    registration: Option<Text>,
+    /// Whether requests are limited: on or off; the limiter is not part of this release [default: off]
+    #[arg(long, env = "IAM_RATE_LIMITS", value_name = "WORD", global = true)]
+    rate_limits: Option<Text>,
+    /// What the health response says of where this runs [default: development]
+    #[arg(long, env = "IAM_ENVIRONMENT", value_name = "NAME", global = true)]
+    environment: Option<Text>,
+    /// How deep organizations may nest; moving them is not part of this release [default: 5]
+    #[arg(long, env = "IAM_MAX_ORGANIZATION_DEPTH", value_name = "NUMBER", global = true)]
+    max_organization_depth: Option<Text>,
+    /// Proxies whose X-Forwarded-For counts: addresses or networks, joined by commas [default: none]
+    #[arg(long, env = "IAM_TRUSTED_PROXIES", value_name = "NETWORKS", global = true)]
+    trusted_proxies: Option<Text>,
+    /// Encrypts signing keys at rest: 32 random bytes in base64 [default: none]
+    #[arg(long, env = "IAM_MASTER_KEY", value_name = "KEY", global = true, hide_env_values = true)]
+    master_key: Option<Text>,
+    /// The `iss` claim of access tokens [default: iam]
+    #[arg(long, env = "IAM_ISSUER", value_name = "TEXT", global = true)]
+    issuer: Option<Text>,
+    /// The `aud` claim of access tokens [default: iam]
+    #[arg(long, env = "IAM_AUDIENCE", value_name = "TEXT", global = true)]
+    audience: Option<Text>,
+    /// A session that is not refreshed for this long is over, such as 12h [default: 7d]
+    #[arg(long, env = "IAM_SESSION_IDLE", value_name = "DURATION", global = true)]
+    session_idle: Option<Text>,
+    /// A session is over this long after its login, such as 12h [default: 30d]
+    #[arg(long, env = "IAM_SESSION_ABSOLUTE", value_name = "DURATION", global = true)]
+    session_absolute: Option<Text>,
+    /// What the type of a problem document starts with [default: https://iam.invalid/problems]
+    #[arg(long, env = "IAM_PROBLEM_TYPE_BASE", value_name = "URI", global = true)]
+    problem_type_base: Option<Text>,
+    /// What is logged, as a tracing filter [default: info]
+    #[arg(long, env = "IAM_LOG", value_name = "FILTER", global = true)]
+    log: Option<Text>,
+    /// How it is logged: text or json [default: text]
+    #[arg(long, env = "IAM_LOG_FORMAT", value_name = "WORD", global = true)]
+    log_format: Option<Text>,
+}
+
+macro_rules! given {
+    ($($field:ident),+ $(,)?) => {
+        impl Given {
+            /// What is given here, and else what is given there.
+            fn or(self, other: Self) -> Self {
+                Self { $($field: self.$field.or(other.$field),)+ }
+            }
+        }
+    };
+}
+
+given! {
+    database_url, listen, registration, rate_limits, environment, max_organization_depth, trusted_proxies, master_key,
+    issuer, audience, session_idle, session_absolute, problem_type_base, log, log_format,
+}
+
+/// A setting's text. In a TOML file it may also be a number, or a list that is joined by commas.
+#[derive(Clone)]
+struct Text(String);
+
+impl FromStr for Text {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(Self(text.to_owned()))
+    }
+}
+
+impl<'de> Deserialize<'de> for Text {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = |value: &toml::Value| match value {
+            toml::Value::String(text) => Ok(text.clone()),
+            toml::Value::Integer(number) => Ok(number.to_string()),
+            _ => Err(D::Error::custom("must be a text, a number or a list of texts")),
+        };
+        match toml::Value::deserialize(deserializer)? {
+            toml::Value::Array(items) => {
+                Ok(Self(items.iter().map(text).collect::<Result<Vec<_>, _>>()?.join(",")))
+            }
+            value => Ok(Self(text(&value)?)),
+        }
+    }
+}
+
+/// Every setting, checked.
+pub(crate) struct Settings {
+    pub(crate) database: Database,
+    pub(crate) listen: SocketAddr,
+    pub(crate) rate_limits: bool,
+    pub(crate) log: String,
+    pub(crate) log_format: LogFormat,
+    pub(crate) iam: iam_core::Settings,
+    pub(crate) http: iam_axum::Settings,
+}
+
+/// Which store, by its URL.
+#[derive(Clone)]
+pub(crate) enum Database {
+    Memory,
+    Sqlite(String),
+    Postgres(String),
+}
+
+/// How the log is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LogFormat {
+    Text,
+    Json,
+}
+
+/// A setting that cannot be used. What it says shows no value, which may be secret.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum SettingsError {
+    #[error("{name} (--{}, IAM_{}) {problem}", .name.replace('_', "-"), .name.to_uppercase())]
+    Value { name: &'static str, problem: String },
+    #[error("{0} is not a setting; `iam-server --help` lists them all")]
+    UnknownVariable(String),
+    #[error("the settings file {path}: {problem}")]
+    File { path: String, problem: String },
+}
+
+impl Settings {
+    /// Puts the settings together from everywhere.
+    pub(crate) fn resolve(arguments: &Arguments) -> Result<Self, SettingsError> {
+        refuse_unknown_variables(env::vars_os().filter_map(|(name, _)| name.into_string().ok()))?;
+        let mut given = arguments.given.clone();
+        given.database_url = given.database_url.or_else(|| env::var("DATABASE_URL").ok().map(Text));
+        let file = arguments.config.as_deref().map(read_file).transpose()?.unwrap_or_default();
+        Self::check(given.or(file))
+    }
+
+    fn check(given: Given) -> Result<Self, SettingsError> {
+        let mut iam = iam_core::Settings::default();
+        iam.registration = parse("registration", given.registration, iam.registration, open_or_closed)?;
+        iam.master_key = parse("master_key", given.master_key, None, |text| text.parse().map(Some).map_err(say))?;
+        iam.issuer = parse("issuer", given.issuer, iam.issuer, not_empty)?;
+        iam.audience = parse("audience", given.audience, iam.audience, not_empty)?;
+        iam.session_idle = parse("session_idle", given.session_idle, iam.session_idle, duration)?;
+        iam.session_absolute = parse("session_absolute", given.session_absolute, iam.session_absolute, duration)?;
+        let mut http = iam_axum::Settings::default();
+        http.service = "iam-server".to_owned();
+        http.version = env!("CARGO_PKG_VERSION").to_owned();
+        http.environment = parse("environment", given.environment, http.environment, not_empty)?;
+        http.trusted_proxies = parse("trusted_proxies", given.trusted_proxies, Vec::new(), networks)?;
+        http.problem_type_base =
+            parse("problem_type_base", given.problem_type_base, http.problem_type_base, not_empty)?;
+        parse("max_organization_depth", given.max_organization_depth, 5, depth)?;
+        let default_listen = SocketAddr::from(([127, 0, 0, 1], 8080));
+        Ok(Self {
+            database: parse("database_url", given.database_url, Database::Sqlite("sqlite://iam.db".into()), database)?,
+            listen: parse("listen", given.listen, default_listen, listen)?,
+            rate_limits: parse("rate_limits", given.rate_limits, false, on_or_off)?,
+            log: parse("log", given.log, "info".to_owned(), log_filter)?,
+            log_format: parse("log_format", given.log_format, LogFormat::Text, log_format)?,
+            iam,
+            http,
+        })
+    }
+}
+
+fn parse<T>(
+    name: &'static str,
+    given: Option<Text>,
+    default: T,
+    parse: impl FnOnce(&str) -> Result<T, String>,
+) -> Result<T, SettingsError> {
+    match given {
+        None => Ok(default),
+        Some(Text(text)) => parse(&text).map_err(|problem| SettingsError::Value { name, problem }),
+    }
+}
+
+fn say(error: impl fmt::Display) -> String {
+    error.to_string()
+}
+
+fn database(text: &str) -> Result<Database, String> {
+    match text.split_once(':') {
+        Some(("memory", "")) => Ok(Database::Memory),
+        Some(("sqlite", path)) if path.len() > 2 && path.starts_with("//") => Ok(Database::Sqlite(text.to_owned())),
+        Some(("postgres" | "postgresql", rest)) if rest.starts_with("//") => Ok(Database::Postgres(text.to_owned())),
+        _ => Err("must be sqlite://PATH, postgres://… or memory:".to_owned()),
+    }
+}
+
+fn listen(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| "must be an address and a port such as 127.0.0.1:8080".to_owned())
+}
+
+fn open_or_closed(text: &str) -> Result<bool, String> {
+    choice(text, ("open", true), ("closed", false))
+}
+
+fn on_or_off(text: &str) -> Result<bool, String> {
+    choice(text, ("on", true), ("off", false))
+}
+
+fn log_format(text: &str) -> Result<LogFormat, String> {
+    choice(text, ("text", LogFormat::Text), ("json", LogFormat::Json))
+}
+
+fn choice<T>(text: &str, (a, is_a): (&str, T), (b, is_b): (&str, T)) -> Result<T, String> {
+    match text {
+        text if text == a => Ok(is_a),
+        text if text == b => Ok(is_b),
+        _ => Err(format!("must be {a} or {b}")),
+    }
+}
+
+fn not_empty(text: &str) -> Result<String, String> {
+    if text.trim().is_empty() { Err("must not be empty".to_owned()) } else { Ok(text.to_owned()) }
+}
+
+fn depth(text: &str) -> Result<u32, String> {
+    match text.parse() {
+        Ok(depth @ 1..=100) => Ok(depth),
+        _ => Err("must be a whole number from 1 to 100".to_owned()),
+    }
+}
+
+fn networks(text: &str) -> Result<Vec<IpNet>, String> {
+    let network = |part: &str| {
+        let address = || part.parse().map(|address: std::net::IpAddr| IpNet::from(address));
+        part.parse::<IpNet>().or_else(|_| address()).map_err(|_| format!("must be addresses or networks: {part:?}"))
+    };
+    text.split(',').map(str::trim).filter(|part| !part.is_empty()).map(network).collect()
+}
+
+fn duration(text: &str) -> Result<TimeDelta, String> {
+    let problem = || "must be a whole number with a unit: s, m, h or d, such as 12h".to_owned();
+    let (number, seconds) = [("s", 1), ("m", 60), ("h", 3600), ("d", 86_400)]
+        .into_iter()
+        .find_map(|(unit, seconds)| Some((text.strip_suffix(unit)?, seconds)))
+        .ok_or_else(problem)?;
+    match number.parse::<u32>() {
+        Ok(number @ 1..) => TimeDelta::try_seconds(i64::from(number) * seconds).ok_or_else(problem),
+        _ => Err(problem()),
+    }
+}
+
+fn log_filter(text: &str) -> Result<String, String> {
+    let filter = text.parse::<tracing_subscriber::EnvFilter>();
+    filter.map(|_| text.to_owned()).map_err(|_| "must be a tracing filter such as info,iam_core=debug".to_owned())
+}
+
+/// A misspelt variable must not pass unseen. `IAM_TEST_…` belongs to the tests.
+fn refuse_unknown_variables(names: impl Iterator<Item = String>) -> Result<(), SettingsError> {
+    let command = Arguments::command();
+    let known: Vec<&str> = command.get_arguments().filter_map(|argument| argument.get_env()?.to_str()).collect();
+    let is_unknown =
+        |name: &String| name.starts_with("IAM_") && !name.starts_with("IAM_TEST_") && !known.contains(&name.as_str());
+    match names.into_iter().find(is_unknown) {
+        Some(name) => Err(SettingsError::UnknownVariable(name)),
+        None => Ok(()),
+    }
+}
+
+fn read_file(path: &Path) -> Result<Given, SettingsError> {
+    let failed = |problem: String| SettingsError::File { path: path.display().to_string(), problem };
+    let text = std::fs::read_to_string(path).map_err(|error| failed(say(error)))?;
+    // The message alone: the full text spans several lines and quotes the file, secrets and all.
+    toml::from_str(&text).map_err(|error| failed(error.message().replace('\n', " ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn from_toml(text: &str) -> Result<Settings, String> {
+        let given = toml::from_str::<Given>(text).map_err(|error| error.message().to_owned())?;
+        Settings::check(given).map_err(|error| error.to_string())
+    }
+
+    fn complaint(text: &str) -> String {
+        from_toml(text).err().unwrap_or_default()
+    }
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn defaults_are_those_of_the_contract() {
+        let settings = from_toml("").unwrap();
+        assert!(matches!(settings.database, Database::Sqlite(url) if url == "sqlite://iam.db"));
+        assert_eq!(settings.listen, "127.0.0.1:8080".parse().unwrap());
+        assert!(settings.iam.registration);
+        assert_eq!(settings.log_format, LogFormat::Text);
+    }
+
+    #[test]
+    fn values_of_every_kind_are_taken_from_a_file() {
+        let text = r#"
+            database_url = "postgres://localhost/iam"
+            trusted_proxies = ["10.0.0.0/8", "192.0.2.1"]
+            max_organization_depth = 7
+            session_idle = "12h"
+        "#;
+        let settings = from_toml(text).unwrap();
+        assert!(matches!(settings.database, Database::Postgres(_)));
+        assert_eq!(settings.http.trusted_proxies.len(), 2);
+        assert_eq!(settings.iam.session_idle, TimeDelta::hours(12));
+    }
+
+    #[test]
+    fn a_bad_value_is_named_and_not_shown() {
+        let cases = [
+            ("listen = 'localhost'", "listen"),
+            ("database_url = 'mysql://user:hunter2@host/db'", "database_url"),
+            ("master_key = 'hunter2'", "master_key"),
+            ("registration = 'maybe'", "registration"),
+            ("log_format = 'xml'", "log_format"),
+            ("log = 'a=b=c'", "log"),
+            ("session_idle = '7 days'", "session_idle"),
+            ("session_absolute = '0d'", "session_absolute"),
+            ("max_organization_depth = 0", "max_organization_depth"),
+            ("trusted_proxies = 'proxy'", "trusted_proxies"),
+            ("environment = ' '", "environment"),
+        ];
+        for (text, name) in cases {
+            let complaint = complaint(text);
+            assert!(complaint.starts_with(name), "{text}: {complaint}");
+            assert!(!complaint.contains("hunter2") && !complaint.contains('\n'), "{complaint}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_key_or_variable_is_named() {
+        assert!(complaint("listne = 'x'").contains("listne"));
+        let unknown = |name: &str| refuse_unknown_variables([name.to_owned()].into_iter());
+        assert_eq!(unknown("IAM_LISTNE"), Err(SettingsError::UnknownVariable("IAM_LISTNE".into())));
+        for known in ["IAM_LISTEN", "IAM_CONFIG", "IAM_TEST_POSTGRES_URL", "PATH"] {
+            assert_eq!(unknown(known), Ok(()));
+        }
+    }
+}
