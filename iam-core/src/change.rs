@@ -14,7 +14,8 @@ macro_rules! changes {
         /// Something to be written, by noun.
         ///
         /// This is all that a [`Transaction`](crate::Transaction) can write. Each change says itself what the audit
-        /// log keeps of it, so a new kind of change does not compile before it answers that question.
+        /// log keeps of it, so a new kind of change does not compile before it answers that question. The changes are
+        /// exhaustive on purpose: a store that matches them does not compile either before it writes the new one.
         #[derive(Clone, Debug)]
         pub enum Change {
             $($(#[$doc])* $variant($change),)+

@@ -252,6 +252,20 @@ impl Iam {
         self.0.store.ping().await
     }
 
+    /// Whether there is no tenant yet.
+    ///
+    /// # Errors
+    ///
+    /// What the store says.
+    pub async fn is_empty(&self) -> Result<bool, StoreError> {
+        self.0.store.is_empty().await
+    }
+
+    /// Gives back what the store holds, waiting for those who use it.
+    pub async fn close(&self) {
+        self.0.store.close().await;
+    }
+
     /// Whether every migration that this program knows has run.
     ///
     /// # Errors

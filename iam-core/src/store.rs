@@ -46,6 +46,9 @@ pub trait Store:
     /// Whether every migration that this program knows has run.
     async fn is_migrated(&self) -> Result<bool, StoreError>;
 
+    /// Gives back what it holds, waiting for those who use it. Nothing may be asked of it afterwards.
+    async fn close(&self);
+
     /// A word for people: which kind of store this is.
     fn kind(&self) -> &'static str;
 }

@@ -8,7 +8,6 @@ use std::str::FromStr;
 
 use chrono::TimeDelta;
 use clap::{Args, CommandFactory as _, Parser};
-use iam_core::token::MasterKey;
 use ipnet::IpNet;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _};

@@ -5,7 +5,6 @@ use crate::audit::{Record, ResourceType, action};
 
 /// A change of role assignments.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub enum AssignmentChange {
     /// A user gets a role.
     Create {

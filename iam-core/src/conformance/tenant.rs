@@ -10,7 +10,9 @@ use crate::tenant::{Tenant, TenantChange};
 /// What was created is read back, by identifier and by slug.
 pub async fn created_is_read_back(store: Arc<dyn Store>) {
     let world = World::new(store);
+    assert!(world.store.is_empty().await.unwrap());
     let tenant = world.tenant("acme").await;
+    assert!(!world.store.is_empty().await.unwrap());
     assert_eq!(world.store.tenant(tenant.id).await.unwrap(), Some(tenant.clone()));
     assert_eq!(world.store.tenant_by_slug(&tenant.slug).await.unwrap(), Some(tenant));
     assert_eq!(world.store.tenant(world.id()).await.unwrap(), None);

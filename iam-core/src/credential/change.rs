@@ -6,7 +6,6 @@ use crate::validate::{Email, EmailKey};
 
 /// A change of credentials.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub enum CredentialChange {
     /// A user chose another password.
     ChangePassword {

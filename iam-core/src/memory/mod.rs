@@ -115,6 +115,8 @@ impl Store for MemoryStore {
         Ok(true)
     }
 
+    async fn close(&self) {}
+
     fn kind(&self) -> &'static str {
         "memory"
     }

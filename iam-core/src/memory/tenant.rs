@@ -20,6 +20,10 @@ impl Directory for MemoryStore {
             with_email.filter_map(|state| state.tenant.clone()).take(limit as usize).collect()
         }))
     }
+
+    async fn is_empty(&self) -> Result<bool, StoreError> {
+        Ok(self.read(|state| state.tenants.values().all(|state| state.tenant.is_none())))
+    }
 }
 
 #[async_trait]

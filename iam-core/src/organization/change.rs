@@ -5,7 +5,6 @@ use crate::audit::{Record, ResourceType, action};
 
 /// A change of organizations.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub enum OrganizationChange {
     /// A new organization.
     Create(Organization),

@@ -3,7 +3,6 @@ use crate::audit::Record;
 
 /// A change of the roles of a tenant.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub enum RoleChange {
     /// A new tenant gets its built-in roles.
     CreateBuiltIn(Vec<Role>),

@@ -5,7 +5,6 @@ use crate::audit::{Attribution, Record, ResourceType, action};
 
 /// A change of sessions.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub enum SessionChange {
     /// A login succeeded.
     Start(Session),

@@ -3,7 +3,6 @@ use crate::audit::{Record, ResourceType, action};
 
 /// A change of a tenant.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub enum TenantChange {
     /// A new tenant.
     Create(Tenant),

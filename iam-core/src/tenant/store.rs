@@ -16,6 +16,9 @@ pub trait Directory {
 
     /// The tenants that have a user with this e-mail, oldest first, at most `limit`.
     async fn tenants_with_email(&self, email: &EmailKey, limit: u32) -> Result<Vec<Tenant>, StoreError>;
+
+    /// Whether there is no tenant at all.
+    async fn is_empty(&self) -> Result<bool, StoreError>;
 }
 
 /// Reads tenants.

@@ -8,7 +8,6 @@ use crate::secret::PasswordHash;
 
 /// A change of users.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub enum UserChange {
     /// A new user with its password.
     Create {

@@ -1,0 +1,194 @@
+-- Tenants and everything that belongs to one: users, sessions, organizations, roles, the audit log.
+--
+-- Every primary key and every unique constraint of a tenant's table starts with tenant_id, and every foreign key
+-- carries it. So a reference into another tenant cannot be written, whatever the code does, and the tables can one
+-- day be sharded by tenant: a distributed engine refuses a unique index without the distribution column.
+--
+-- The store finds out by its name which constraint was violated. Whoever renames one changes src/error.rs too.
+--
+-- The migrator makes the schema iam, in which its own table of migrations stands too.
+
+CREATE TABLE iam.tenants (
+    id         uuid        NOT NULL,
+    name       text        NOT NULL,
+    slug       text        NOT NULL,
+    status     text        NOT NULL,
+    created_at timestamptz NOT NULL,
+    updated_at timestamptz NOT NULL,
+    CONSTRAINT tenants_pkey PRIMARY KEY (id),
+    -- The exception: the slug is what a tenant is found by.
+    CONSTRAINT tenants_slug_key UNIQUE (slug),
+    CONSTRAINT tenants_status_check CHECK (status IN ('ACTIVE'))
+);
+
+CREATE TABLE iam.users (
+    tenant_id      uuid             NOT NULL,
+    id             uuid             NOT NULL,
+    email          text             NOT NULL,
+    -- The *_key columns hold the text in lower case, folded by the service and not by the database, and are compared
+    -- by code point. So every store finds and sorts the same, whatever the locale of its database.
+    email_key      text COLLATE "C" NOT NULL,
+    first_name     text             NOT NULL,
+    first_name_key text COLLATE "C" NOT NULL,
+    last_name      text             NOT NULL,
+    last_name_key  text COLLATE "C" NOT NULL,
+    status         text             NOT NULL,
+    last_login_at  timestamptz,
+    created_at     timestamptz      NOT NULL,
+    updated_at     timestamptz      NOT NULL,
+    CONSTRAINT users_pkey PRIMARY KEY (tenant_id, id),
+    CONSTRAINT users_tenant_fkey FOREIGN KEY (tenant_id) REFERENCES iam.tenants (id),
+    -- Deleted users stay in the table, so their e-mails stay taken.
+    CONSTRAINT users_email_key UNIQUE (tenant_id, email_key),
+    CONSTRAINT users_status_check CHECK (status IN ('ACTIVE', 'SUSPENDED', 'INACTIVE'))
+);
+
+-- A login that names no tenant looks for the e-mail in all of them.
+CREATE INDEX users_email_idx ON iam.users (email_key);
+-- The default order of the list.
+CREATE INDEX users_created_idx ON iam.users (tenant_id, created_at DESC, id);
+
+-- Apart from users, so that reading users never touches a hash.
+CREATE TABLE iam.credentials (
+    tenant_id     uuid NOT NULL,
+    user_id       uuid NOT NULL,
+    password_hash text NOT NULL,
+    CONSTRAINT credentials_pkey PRIMARY KEY (tenant_id, user_id),
+    CONSTRAINT credentials_user_fkey FOREIGN KEY (tenant_id, user_id) REFERENCES iam.users (tenant_id, id)
+);
+
+-- Failed logins. They refer to nothing: an e-mail that nobody has is counted too, and one for which not even a tenant
+-- is known is counted under the nil tenant.
+CREATE TABLE iam.login_attempts (
+    tenant_id    uuid             NOT NULL,
+    email_key    text COLLATE "C" NOT NULL,
+    failed_at    timestamptz[]    NOT NULL DEFAULT '{}',
+    locked_until timestamptz,
+    CONSTRAINT login_attempts_pkey PRIMARY KEY (tenant_id, email_key)
+);
+
+-- Sessions that have not ended: one that ends is removed, and the audit log remembers it.
+CREATE TABLE iam.sessions (
+    tenant_id       uuid        NOT NULL,
+    id              uuid        NOT NULL,
+    user_id         uuid        NOT NULL,
+    -- Text, because inet would also take networks.
+    ip_address      text,
+    user_agent      text,
+    created_at      timestamptz NOT NULL,
+    last_used_at    timestamptz NOT NULL,
+    expires_at      timestamptz NOT NULL,
+    -- No refresh token can be made from these columns.
+    refresh_tag_key bytea       NOT NULL,
+    refresh_current bytea       NOT NULL,
+    spent_hash      bytea,
+    spent_nonce     bytea,
+    spent_at        timestamptz,
+    CONSTRAINT sessions_pkey PRIMARY KEY (tenant_id, id),
+    CONSTRAINT sessions_user_fkey FOREIGN KEY (tenant_id, user_id) REFERENCES iam.users (tenant_id, id),
+    CONSTRAINT sessions_spent_check CHECK (num_nulls(spent_hash, spent_nonce, spent_at) IN (0, 3))
+);
+
+CREATE INDEX sessions_user_idx ON iam.sessions (tenant_id, user_id);
+
+CREATE TABLE iam.organizations (
+    tenant_id  uuid        NOT NULL,
+    id         uuid        NOT NULL,
+    name       text        NOT NULL,
+    slug       text        NOT NULL,
+    status     text        NOT NULL DEFAULT 'ACTIVE',
+    parent_id  uuid,
+    created_at timestamptz NOT NULL,
+    updated_at timestamptz NOT NULL,
+    CONSTRAINT organizations_pkey PRIMARY KEY (tenant_id, id),
+    CONSTRAINT organizations_tenant_fkey FOREIGN KEY (tenant_id) REFERENCES iam.tenants (id),
+    CONSTRAINT organizations_parent_fkey FOREIGN KEY (tenant_id, parent_id)
+        REFERENCES iam.organizations (tenant_id, id),
+    CONSTRAINT organizations_slug_key UNIQUE (tenant_id, slug)
+);
+
+CREATE TABLE iam.roles (
+    tenant_id   uuid        NOT NULL,
+    id          uuid        NOT NULL,
+    name        text        NOT NULL,
+    description text        NOT NULL,
+    scope       text        NOT NULL,
+    system      boolean     NOT NULL,
+    created_at  timestamptz NOT NULL,
+    updated_at  timestamptz NOT NULL,
+    CONSTRAINT roles_pkey PRIMARY KEY (tenant_id, id),
+    CONSTRAINT roles_tenant_fkey FOREIGN KEY (tenant_id) REFERENCES iam.tenants (id),
+    CONSTRAINT roles_name_key UNIQUE (tenant_id, name),
+    CONSTRAINT roles_scope_check CHECK (scope IN ('TENANT', 'ORGANIZATION', 'ANY'))
+);
+
+CREATE TABLE iam.role_permissions (
+    tenant_id  uuid             NOT NULL,
+    role_id    uuid             NOT NULL,
+    permission text COLLATE "C" NOT NULL,
+    CONSTRAINT role_permissions_pkey PRIMARY KEY (tenant_id, role_id, permission),
+    CONSTRAINT role_permissions_role_fkey FOREIGN KEY (tenant_id, role_id) REFERENCES iam.roles (tenant_id, id)
+);
+
+CREATE TABLE iam.role_assignments (
+    tenant_id       uuid        NOT NULL,
+    id              uuid        NOT NULL,
+    user_id         uuid        NOT NULL,
+    role_id         uuid        NOT NULL,
+    organization_id uuid,
+    expires_at      timestamptz,
+    created_at      timestamptz NOT NULL,
+    -- Who made it is on record like the user of an audit entry, and is no reference.
+    created_by      uuid,
+    CONSTRAINT role_assignments_pkey PRIMARY KEY (tenant_id, id),
+    CONSTRAINT role_assignments_user_fkey FOREIGN KEY (tenant_id, user_id) REFERENCES iam.users (tenant_id, id),
+    CONSTRAINT role_assignments_role_fkey FOREIGN KEY (tenant_id, role_id) REFERENCES iam.roles (tenant_id, id),
+    CONSTRAINT role_assignments_organization_fkey FOREIGN KEY (tenant_id, organization_id)
+        REFERENCES iam.organizations (tenant_id, id),
+    -- Tenant-wide, that is without an organization, a role is held once too.
+    CONSTRAINT role_assignments_context_key UNIQUE NULLS NOT DISTINCT (tenant_id, user_id, role_id, organization_id)
+);
+
+CREATE INDEX role_assignments_organization_idx ON iam.role_assignments (tenant_id, organization_id);
+CREATE INDEX role_assignments_role_idx ON iam.role_assignments (tenant_id, role_id);
+
+-- What happened. Entries are only ever added.
+CREATE TABLE iam.audit_entries (
+    tenant_id      uuid        NOT NULL,
+    id             uuid        NOT NULL,
+    action         text        NOT NULL,
+    resource_type  text        NOT NULL,
+    -- What an entry names is on record whatever becomes of it, so it is no reference.
+    resource_id    text,
+    user_id        uuid,
+    old_value      jsonb,
+    new_value      jsonb,
+    metadata       jsonb       NOT NULL,
+    correlation_id text,
+    ip_address     text,
+    user_agent     text,
+    created_at     timestamptz NOT NULL,
+    -- With the time inside, so that the table can be partitioned by month; it is also the order of the list.
+    CONSTRAINT audit_entries_pkey PRIMARY KEY (tenant_id, created_at, id),
+    CONSTRAINT audit_entries_tenant_fkey FOREIGN KEY (tenant_id) REFERENCES iam.tenants (id)
+);
+
+CREATE INDEX audit_entries_resource_idx
+    ON iam.audit_entries (tenant_id, resource_type, resource_id, created_at DESC, id DESC);
+CREATE INDEX audit_entries_user_idx ON iam.audit_entries (tenant_id, user_id, created_at DESC, id DESC);
+CREATE INDEX audit_entries_action_idx ON iam.audit_entries (tenant_id, action, created_at DESC, id DESC);
+
+-- The keys that sign access tokens. They belong to the installation and to no tenant.
+CREATE TABLE iam.signing_keys (
+    -- Two replicas that add a key at the same moment choose the same generation, and one of them fails.
+    generation  bigint      NOT NULL,
+    id          uuid        NOT NULL,
+    public_key  bytea       NOT NULL,
+    private_key bytea       NOT NULL,
+    -- Whether the private key is encrypted under the master key.
+    sealed      boolean     NOT NULL,
+    created_at  timestamptz NOT NULL,
+    signs_from  timestamptz NOT NULL,
+    CONSTRAINT signing_keys_pkey PRIMARY KEY (generation),
+    CONSTRAINT signing_keys_id_key UNIQUE (id)
+);

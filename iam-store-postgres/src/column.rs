@@ -1,0 +1,35 @@
+//! Columns as the values that they stand for.
+
+use std::fmt::Display;
+use std::str::FromStr;
+
+use iam_core::StoreError;
+
+/// The value that a text stands for.
+pub(crate) fn parse<T>(column: &'static str, text: &str) -> Result<T, StoreError>
+where
+    T: FromStr,
+    T::Err: Display,
+{
+    text.parse().map_err(|cause| StoreError::corrupt(column, cause))
+}
+
+/// The same where there may be none.
+pub(crate) fn parse_optional<T>(column: &'static str, text: Option<&str>) -> Result<Option<T>, StoreError>
+where
+    T: FromStr,
+    T::Err: Display,
+{
+    text.map(|text| parse(column, text)).transpose()
+}
+
+/// A key or a hash of 32 bytes.
+pub(crate) fn bytes_32(column: &'static str, bytes: &[u8]) -> Result<[u8; 32], StoreError> {
+    bytes.try_into().map_err(|cause| StoreError::corrupt(column, cause))
+}
+
+/// Whether PostgreSQL can hold a text. It refuses every statement with a NUL inside, so a search for one is answered
+/// without it: nothing that is stored has one.
+pub(crate) fn is_storable(text: &str) -> bool {
+    !text.contains('\0')
+}

@@ -1,0 +1,58 @@
+//! What the driver's errors mean to the service.
+
+use iam_core::{Constraint, StoreError};
+use sqlx::error::{DatabaseError, ErrorKind};
+use sqlx::postgres::PgQueryResult;
+
+/// The service's word for an error of the driver.
+pub(crate) fn store_error(error: sqlx::Error) -> StoreError {
+    if let sqlx::Error::Database(cause) = &error
+        && let Some(constraint) = constraint(cause.as_ref())
+    {
+        return StoreError::Conflict(constraint);
+    }
+    match error {
+        sqlx::Error::ColumnDecode { index, source } => StoreError::corrupt("column", format!("{index}: {source}")),
+        error if is_unavailable(&error) => StoreError::Unavailable(error.into()),
+        error => StoreError::Failed(error.into()),
+    }
+}
+
+/// The violated constraint, by the names that the migrations give.
+fn constraint(error: &dyn DatabaseError) -> Option<Constraint> {
+    if error.kind() == ErrorKind::ForeignKeyViolation {
+        return Some(Constraint::Reference);
+    }
+    match error.constraint()? {
+        "users_email_key" => Some(Constraint::UserEmail),
+        "tenants_slug_key" => Some(Constraint::TenantSlug),
+        "roles_name_key" => Some(Constraint::RoleName),
+        "role_assignments_context_key" => Some(Constraint::RoleAssignment),
+        "organizations_slug_key" => Some(Constraint::OrganizationSlug),
+        "signing_keys_pkey" => Some(Constraint::SigningKeyGeneration),
+        _ => None,
+    }
+}
+
+fn is_unavailable(error: &sqlx::Error) -> bool {
+    match error {
+        sqlx::Error::Io(_)
+        | sqlx::Error::Tls(_)
+        | sqlx::Error::PoolTimedOut
+        | sqlx::Error::PoolClosed
+        | sqlx::Error::WorkerCrashed => true,
+        sqlx::Error::Database(cause) => cause.code().is_some_and(|code| is_passing(&code)),
+        _ => false,
+    }
+}
+
+/// Whether trying again later may help (PostgreSQL's appendix A, by class): the connection broke (08), a deadlock was
+/// resolved (40), resources ran out (53), an operator stopped the server or the statement (57).
+fn is_passing(code: &str) -> bool {
+    ["08", "40", "53", "57"].iter().any(|class| code.starts_with(class))
+}
+
+/// Fails when a statement found no row to change.
+pub(crate) fn expect_row(done: &PgQueryResult, what: &'static str) -> Result<(), StoreError> {
+    if done.rows_affected() == 0 { Err(StoreError::Missing(what)) } else { Ok(()) }
+}

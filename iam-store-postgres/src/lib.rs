@@ -1,0 +1,147 @@
+#![doc = include_str!("../README.md")]
+
+mod assignment;
+mod audit;
+mod column;
+mod credential;
+mod error;
+mod organization;
+mod role;
+mod session;
+mod tenant;
+mod token;
+mod transaction;
+mod user;
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use iam_core::{Store, StoreError, TenantId, Transaction};
+use sqlx::migrate::{MigrateError, Migrator};
+use sqlx::postgres::{PgPool, PgPoolOptions};
+use sqlx::{Connection as _, FromRow};
+
+use error::store_error;
+use transaction::PostgresTransaction;
+
+static MIGRATOR: Migrator = sqlx::migrate!();
+
+/// Keeps everything in PostgreSQL; clones share the pool of connections.
+#[derive(Clone, Debug)]
+pub struct PostgresStore {
+    pool: PgPool,
+}
+
+const MAX_CONNECTIONS: u32 = 16;
+/// Rather an error soon than a queue of requests that nobody waits for any more.
+const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
+/// A connection that was idle for longer is asked whether it still works.
+const TRUSTED_IDLE: Duration = Duration::from_secs(1);
+
+impl PostgresStore {
+    /// Connects to the database that a `postgres://` URL names, with at most 16 connections.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Unavailable`] when the server does not answer within five seconds, [`StoreError::Failed`] when
+    /// the URL is none or the server refuses.
+    pub async fn connect(url: &str) -> Result<Self, StoreError> {
+        let pool = PgPoolOptions::new()
+            .max_connections(MAX_CONNECTIONS)
+            .acquire_timeout(ACQUIRE_TIMEOUT)
+            // Asking before every use is one more round trip for every query. Under load a connection is never idle
+            // for long and a broken one is thrown away when it is given back, so only one that rested is asked.
+            .test_before_acquire(false)
+            .before_acquire(|connection, meta| {
+                Box::pin(async move {
+                    if meta.idle_for > TRUSTED_IDLE {
+                        connection.ping().await?;
+                    }
+                    Ok(true)
+                })
+            })
+            .connect(url)
+            .await
+            .map_err(store_error)?;
+        Ok(Self::from_pool(pool))
+    }
+
+    /// Uses a pool that the host program has made, with its own limits.
+    #[must_use]
+    pub fn from_pool(pool: PgPool) -> Self {
+        Self { pool }
+    }
+
+    /// The pool, for a host program that keeps tables of its own beside the schema `iam`.
+    #[must_use]
+    pub fn pool(&self) -> &PgPool {
+        &self.pool
+    }
+
+    /// Brings the schema `iam` up to date.
+    ///
+    /// Replicas may do so at the same moment: an advisory lock of the database lets one after the other.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Unavailable`] when the database does not answer; [`StoreError::Failed`] when a migration fails,
+    /// or when the database has one that this program does not know.
+    pub async fn migrate(&self) -> Result<(), StoreError> {
+        let mut connection = self.pool.acquire().await.map_err(store_error)?;
+        // When a migration fails, the lock stays with the session: closing that gives it back.
+        connection.close_on_drop();
+        MIGRATOR.run(&mut *connection).await.map_err(|error| match error {
+            MigrateError::Execute(cause) => store_error(cause),
+            error => StoreError::Failed(error.into()),
+        })
+    }
+
+    /// Closes the connections, waiting for those in use. Whatever is asked for later is
+    /// [`StoreError::Unavailable`].
+    pub async fn close(&self) {
+        self.pool.close().await;
+    }
+}
+
+/// A migration that has run.
+#[derive(FromRow)]
+struct Applied {
+    version: i64,
+    checksum: Vec<u8>,
+}
+
+#[async_trait]
+impl Store for PostgresStore {
+    async fn begin(&self, tenant: TenantId) -> Result<Box<dyn Transaction>, StoreError> {
+        // READ COMMITTED, whatever the database's default: every rule that two transactions can race for is guarded
+        // by a lock or a constraint, and after waiting for a lock a statement must see what the other one wrote.
+        let begun = self.pool.begin_with("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE").await;
+        Ok(Box::new(PostgresTransaction::new(tenant, begun.map_err(store_error)?)))
+    }
+
+    async fn ping(&self) -> Result<(), StoreError> {
+        sqlx::query("SELECT 1").execute(&self.pool).await.map_err(store_error)?;
+        Ok(())
+    }
+
+    // Unchecked queries, because the table is the migrator's own and not part of any migration.
+    async fn is_migrated(&self) -> Result<bool, StoreError> {
+        let exists = sqlx::query_scalar::<_, bool>("SELECT to_regclass('iam._migrations') IS NOT NULL");
+        if !exists.fetch_one(&self.pool).await.map_err(store_error)? {
+            return Ok(false);
+        }
+        let applied = sqlx::query_as::<_, Applied>("SELECT version, checksum FROM iam._migrations WHERE success");
+        let applied = applied.fetch_all(&self.pool).await.map_err(store_error)?;
+        Ok(MIGRATOR.iter().all(|known| {
+            applied.iter().any(|done| done.version == known.version && *done.checksum == *known.checksum)
+        }))
+    }
+
+    async fn close(&self) {
+        Self::close(self).await;
+    }
+
+    fn kind(&self) -> &'static str {
+        "PostgreSQL"
+    }
+}

@@ -1,0 +1,296 @@
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+use iam_core::assignment::Grant;
+use iam_core::session::{
+    RefreshState, Session, SessionChange, SessionSnapshot, SessionStore, SessionTransaction, SpentToken,
+};
+use iam_core::{SessionId, StoreError, TenantId, UserAgent, UserId};
+use sqlx::types::Json;
+use uuid::Uuid;
+
+use crate::PostgresStore;
+use crate::assignment::GrantRow;
+use crate::column::{bytes_32, parse, parse_optional};
+use crate::error::{expect_row, store_error};
+use crate::transaction::PostgresTransaction;
+
+struct SessionRow {
+    tenant_id: Uuid,
+    id: Uuid,
+    user_id: Uuid,
+    ip_address: Option<String>,
+    user_agent: Option<String>,
+    created_at: DateTime<Utc>,
+    last_used_at: DateTime<Utc>,
+    expires_at: DateTime<Utc>,
+    refresh_tag_key: Vec<u8>,
+    refresh_current: Vec<u8>,
+    spent_hash: Option<Vec<u8>>,
+    spent_nonce: Option<Vec<u8>>,
+    spent_at: Option<DateTime<Utc>>,
+}
+
+impl SessionRow {
+    fn refresh(&self) -> Result<RefreshState, StoreError> {
+        let spent = match (&self.spent_hash, &self.spent_nonce, self.spent_at) {
+            (Some(hash), Some(nonce), Some(at)) => Some(SpentToken {
+                hash: bytes_32("sessions.spent_hash", hash)?,
+                nonce: bytes_32("sessions.spent_nonce", nonce)?,
+                at,
+            }),
+            _ => None,
+        };
+        Ok(RefreshState {
+            tag_key: bytes_32("sessions.refresh_tag_key", &self.refresh_tag_key)?,
+            current: bytes_32("sessions.refresh_current", &self.refresh_current)?,
+            spent,
+        })
+    }
+}
+
+impl TryFrom<SessionRow> for Session {
+    type Error = StoreError;
+
+    fn try_from(row: SessionRow) -> Result<Self, StoreError> {
+        Ok(Self {
+            id: row.id.into(),
+            tenant_id: row.tenant_id.into(),
+            user_id: row.user_id.into(),
+            ip_address: parse_optional("sessions.ip_address", row.ip_address.as_deref())?,
+            user_agent: row.user_agent.as_deref().map(UserAgent::new),
+            created_at: row.created_at,
+            last_used_at: row.last_used_at,
+            expires_at: row.expires_at,
+            refresh: row.refresh()?,
+        })
+    }
+}
+
+/// The columns of a session, and which sessions.
+macro_rules! select_sessions {
+    ($which:literal, $($argument:expr),+) => {
+        sqlx::query_as!(
+            SessionRow,
+            r#"
+            SELECT
+                s.tenant_id,
+                s.id,
+                s.user_id,
+                s.ip_address,
+                s.user_agent,
+                s.created_at,
+                s.last_used_at,
+                s.expires_at,
+                s.refresh_tag_key,
+                s.refresh_current,
+                s.spent_hash,
+                s.spent_nonce,
+                s.spent_at
+            FROM iam.sessions s
+            "# + $which,
+            $($argument),+
+        )
+    };
+}
+
+struct SnapshotRow {
+    user_id: Uuid,
+    user_status: String,
+    expires_at: DateTime<Utc>,
+    grants: Json<Vec<GrantRow>>,
+}
+
+impl TryFrom<SnapshotRow> for SessionSnapshot {
+    type Error = StoreError;
+
+    fn try_from(row: SnapshotRow) -> Result<Self, StoreError> {
+        Ok(Self {
+            user_id: row.user_id.into(),
+            user_status: parse("users.status", &row.user_status)?,
+            expires_at: row.expires_at,
+            grants: row.grants.0.into_iter().map(Grant::try_from).collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+#[async_trait]
+impl SessionStore for PostgresStore {
+    // Every authenticated request asks this, so it is one query: the grants come along as JSON.
+    async fn session_snapshot(
+        &self,
+        tenant: TenantId,
+        session: SessionId,
+    ) -> Result<Option<SessionSnapshot>, StoreError> {
+        let row = sqlx::query_as!(
+            SnapshotRow,
+            r#"
+            SELECT
+                s.user_id,
+                u.status AS user_status,
+                s.expires_at,
+                coalesce(
+                    (
+                        SELECT jsonb_agg(
+                            jsonb_build_object(
+                                'tenant_id', a.tenant_id,
+                                'id', a.id,
+                                'user_id', a.user_id,
+                                'role_id', a.role_id,
+                                'organization_id', a.organization_id,
+                                'organization_name', o.name,
+                                'expires_at', a.expires_at,
+                                'created_at', a.created_at,
+                                'created_by', a.created_by,
+                                'role_name', r.name,
+                                'role_description', r.description,
+                                'role_scope', r.scope,
+                                'role_permissions', ARRAY(
+                                    SELECT p.permission
+                                    FROM iam.role_permissions p
+                                    WHERE p.tenant_id = r.tenant_id AND p.role_id = r.id
+                                    ORDER BY p.permission
+                                ),
+                                'role_system', r.system,
+                                'role_created_at', r.created_at,
+                                'role_updated_at', r.updated_at
+                            )
+                            ORDER BY a.created_at DESC, a.id
+                        )
+                        FROM iam.role_assignments a
+                        JOIN iam.roles r ON r.tenant_id = a.tenant_id AND r.id = a.role_id
+                        LEFT JOIN iam.organizations o ON o.tenant_id = a.tenant_id AND o.id = a.organization_id
+                        WHERE a.tenant_id = s.tenant_id AND a.user_id = s.user_id
+                    ),
+                    '[]'
+                ) AS "grants!: Json<Vec<GrantRow>>"
+            FROM iam.sessions s
+            JOIN iam.users u ON u.tenant_id = s.tenant_id AND u.id = s.user_id
+            WHERE s.tenant_id = $1 AND s.id = $2
+            "#,
+            tenant.as_uuid(),
+            session.as_uuid()
+        );
+        row.fetch_optional(&self.pool).await.map_err(store_error)?.map(SessionSnapshot::try_from).transpose()
+    }
+
+    async fn sessions_of(&self, tenant: TenantId, user: UserId) -> Result<Vec<Session>, StoreError> {
+        let rows = select_sessions!(
+            "WHERE s.tenant_id = $1 AND s.user_id = $2 ORDER BY s.created_at DESC, s.id",
+            tenant.as_uuid(),
+            user.as_uuid()
+        );
+        rows.fetch_all(&self.pool).await.map_err(store_error)?.into_iter().map(Session::try_from).collect()
+    }
+}
+
+#[async_trait]
+impl SessionTransaction for PostgresTransaction {
+    async fn lock_session(&mut self, id: SessionId) -> Result<Option<Session>, StoreError> {
+        let row =
+            select_sessions!("WHERE s.tenant_id = $1 AND s.id = $2 FOR UPDATE", self.tenant(), id.as_uuid());
+        row.fetch_optional(self.connection()).await.map_err(store_error)?.map(Session::try_from).transpose()
+    }
+
+    // Rows are locked in the order in which they come, by columns that never change: two that lock the same sessions
+    // wait for each other and never deadlock.
+    async fn lock_sessions_of(&mut self, user: UserId) -> Result<Vec<Session>, StoreError> {
+        let rows = select_sessions!(
+            "WHERE s.tenant_id = $1 AND s.user_id = $2 ORDER BY s.created_at DESC, s.id FOR UPDATE",
+            self.tenant(),
+            user.as_uuid()
+        );
+        rows.fetch_all(self.connection()).await.map_err(store_error)?.into_iter().map(Session::try_from).collect()
+    }
+}
+
+impl PostgresTransaction {
+    pub(crate) async fn write_session(&mut self, change: &SessionChange) -> Result<(), StoreError> {
+        match change {
+            SessionChange::Start(session) => self.insert_session(session).await,
+            SessionChange::Refresh(session) => self.update_session(session).await,
+            // The audit log alone keeps it.
+            SessionChange::RepeatRefresh(_) => Ok(()),
+            SessionChange::End { sessions, .. } => self.delete_sessions(sessions).await,
+        }
+    }
+
+    async fn insert_session(&mut self, session: &Session) -> Result<(), StoreError> {
+        let refresh = &session.refresh;
+        sqlx::query!(
+            r#"
+            INSERT INTO iam.sessions (
+                tenant_id,
+                id,
+                user_id,
+                ip_address,
+                user_agent,
+                created_at,
+                last_used_at,
+                expires_at,
+                refresh_tag_key,
+                refresh_current,
+                spent_hash,
+                spent_nonce,
+                spent_at
+            )
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+            "#,
+            self.tenant(),
+            session.id.as_uuid(),
+            session.user_id.as_uuid(),
+            session.ip_address.map(|address| address.to_string()),
+            session.user_agent.as_ref().map(UserAgent::as_str),
+            session.created_at,
+            session.last_used_at,
+            session.expires_at,
+            &refresh.tag_key,
+            &refresh.current,
+            refresh.spent.as_ref().map(|spent| spent.hash.as_slice()),
+            refresh.spent.as_ref().map(|spent| spent.nonce.as_slice()),
+            refresh.spent.as_ref().map(|spent| spent.at)
+        )
+        .execute(self.connection())
+        .await
+        .map_err(store_error)?;
+        Ok(())
+    }
+
+    /// Writes what a refresh changes.
+    async fn update_session(&mut self, session: &Session) -> Result<(), StoreError> {
+        let refresh = &session.refresh;
+        let updated = sqlx::query!(
+            r#"
+            UPDATE iam.sessions
+            SET
+                last_used_at = $3,
+                expires_at = $4,
+                refresh_current = $5,
+                spent_hash = $6,
+                spent_nonce = $7,
+                spent_at = $8
+            WHERE tenant_id = $1 AND id = $2
+            "#,
+            self.tenant(),
+            session.id.as_uuid(),
+            session.last_used_at,
+            session.expires_at,
+            &refresh.current,
+            refresh.spent.as_ref().map(|spent| spent.hash.as_slice()),
+            refresh.spent.as_ref().map(|spent| spent.nonce.as_slice()),
+            refresh.spent.as_ref().map(|spent| spent.at)
+        )
+        .execute(self.connection())
+        .await
+        .map_err(store_error)?;
+        expect_row(&updated, "session")
+    }
+
+    async fn delete_sessions(&mut self, sessions: &[Session]) -> Result<(), StoreError> {
+        let ids: Vec<Uuid> = sessions.iter().map(|session| session.id.as_uuid()).collect();
+        sqlx::query!("DELETE FROM iam.sessions WHERE tenant_id = $1 AND id = ANY($2)", self.tenant(), &ids)
+            .execute(self.connection())
+            .await
+            .map_err(store_error)?;
+        Ok(())
+    }
+}

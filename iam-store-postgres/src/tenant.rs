@@ -1,0 +1,150 @@
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+use iam_core::tenant::{Directory, Tenant, TenantChange, TenantStore, TenantTransaction};
+use iam_core::{EmailKey, Slug, StoreError, TenantId};
+use uuid::Uuid;
+
+use crate::PostgresStore;
+use crate::column::parse;
+use crate::error::{expect_row, store_error};
+use crate::transaction::PostgresTransaction;
+
+struct TenantRow {
+    id: Uuid,
+    name: String,
+    slug: String,
+    status: String,
+    created_at: DateTime<Utc>,
+    updated_at: DateTime<Utc>,
+}
+
+impl TryFrom<TenantRow> for Tenant {
+    type Error = StoreError;
+
+    fn try_from(row: TenantRow) -> Result<Self, StoreError> {
+        Ok(Self {
+            id: row.id.into(),
+            name: parse("tenants.name", &row.name)?,
+            slug: parse("tenants.slug", &row.slug)?,
+            status: parse("tenants.status", &row.status)?,
+            created_at: row.created_at,
+            updated_at: row.updated_at,
+        })
+    }
+}
+
+/// The columns of a tenant, and which tenants.
+macro_rules! select_tenants {
+    ($which:literal, $($argument:expr),+) => {
+        sqlx::query_as!(
+            TenantRow,
+            r#"
+            SELECT
+                t.id,
+                t.name,
+                t.slug,
+                t.status,
+                t.created_at,
+                t.updated_at
+            FROM iam.tenants t
+            "# + $which,
+            $($argument),+
+        )
+    };
+}
+
+#[async_trait]
+impl Directory for PostgresStore {
+    async fn tenant_by_slug(&self, slug: &Slug) -> Result<Option<Tenant>, StoreError> {
+        let row = select_tenants!("WHERE t.slug = $1", slug.as_str());
+        row.fetch_optional(&self.pool).await.map_err(store_error)?.map(Tenant::try_from).transpose()
+    }
+
+    async fn tenants_with_email(&self, email: &EmailKey, limit: u32) -> Result<Vec<Tenant>, StoreError> {
+        let rows = select_tenants!(
+            r#"
+            JOIN iam.users u ON u.tenant_id = t.id
+            WHERE u.email_key = $1
+            ORDER BY t.created_at, t.id
+            LIMIT $2
+            "#,
+            email.as_str(),
+            i64::from(limit)
+        );
+        rows.fetch_all(&self.pool).await.map_err(store_error)?.into_iter().map(Tenant::try_from).collect()
+    }
+
+    async fn is_empty(&self) -> Result<bool, StoreError> {
+        let is_empty = sqlx::query_scalar!(r#"SELECT NOT EXISTS (SELECT 1 FROM iam.tenants) AS "is_empty!""#);
+        is_empty.fetch_one(&self.pool).await.map_err(store_error)
+    }
+}
+
+#[async_trait]
+impl TenantStore for PostgresStore {
+    async fn tenant(&self, tenant: TenantId) -> Result<Option<Tenant>, StoreError> {
+        let row = select_tenants!("WHERE t.id = $1", tenant.as_uuid());
+        row.fetch_optional(&self.pool).await.map_err(store_error)?.map(Tenant::try_from).transpose()
+    }
+}
+
+#[async_trait]
+impl TenantTransaction for PostgresTransaction {
+    // NO KEY, because every row that is added to the tenant's tables, each audit entry for one, takes the key share
+    // lock that FOR UPDATE would keep waiting.
+    async fn lock_tenant(&mut self) -> Result<Option<Tenant>, StoreError> {
+        let row = select_tenants!("WHERE t.id = $1 FOR NO KEY UPDATE", self.tenant());
+        row.fetch_optional(self.connection()).await.map_err(store_error)?.map(Tenant::try_from).transpose()
+    }
+}
+
+impl PostgresTransaction {
+    pub(crate) async fn write_tenant(&mut self, change: &TenantChange) -> Result<(), StoreError> {
+        match change {
+            TenantChange::Create(tenant) => self.insert_tenant(tenant).await,
+            TenantChange::Update { after, .. } => self.update_tenant(after).await,
+        }
+    }
+
+    async fn insert_tenant(&mut self, tenant: &Tenant) -> Result<(), StoreError> {
+        sqlx::query!(
+            r#"
+            INSERT INTO iam.tenants (id, name, slug, status, created_at, updated_at)
+            VALUES ($1, $2, $3, $4, $5, $6)
+            "#,
+            self.tenant(),
+            tenant.name.as_str(),
+            tenant.slug.as_str(),
+            tenant.status.as_str(),
+            tenant.created_at,
+            tenant.updated_at
+        )
+        .execute(self.connection())
+        .await
+        .map_err(store_error)?;
+        Ok(())
+    }
+
+    async fn update_tenant(&mut self, tenant: &Tenant) -> Result<(), StoreError> {
+        let updated = sqlx::query!(
+            r#"
+            UPDATE iam.tenants
+            SET
+                name = $2,
+                slug = $3,
+                status = $4,
+                updated_at = $5
+            WHERE id = $1
+            "#,
+            self.tenant(),
+            tenant.name.as_str(),
+            tenant.slug.as_str(),
+            tenant.status.as_str(),
+            tenant.updated_at
+        )
+        .execute(self.connection())
+        .await
+        .map_err(store_error)?;
+        expect_row(&updated, "tenant")
+    }
+}

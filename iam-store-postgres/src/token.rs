@@ -1,0 +1,78 @@
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+use iam_core::StoreError;
+use iam_core::token::{KeyStore, PrivateKey, SigningKey};
+use uuid::Uuid;
+
+use crate::PostgresStore;
+use crate::error::store_error;
+
+struct SigningKeyRow {
+    generation: i64,
+    id: Uuid,
+    public_key: Vec<u8>,
+    private_key: Vec<u8>,
+    sealed: bool,
+    created_at: DateTime<Utc>,
+    signs_from: DateTime<Utc>,
+}
+
+impl From<SigningKeyRow> for SigningKey {
+    fn from(row: SigningKeyRow) -> Self {
+        let private = if row.sealed { PrivateKey::Sealed } else { PrivateKey::Plain };
+        Self {
+            id: row.id.into(),
+            generation: row.generation,
+            public: row.public_key,
+            private: private(row.private_key),
+            created_at: row.created_at,
+            signs_from: row.signs_from,
+        }
+    }
+}
+
+#[async_trait]
+impl KeyStore for PostgresStore {
+    async fn signing_keys(&self) -> Result<Vec<SigningKey>, StoreError> {
+        let rows = sqlx::query_as!(
+            SigningKeyRow,
+            r#"
+            SELECT
+                generation,
+                id,
+                public_key,
+                private_key,
+                sealed,
+                created_at,
+                signs_from
+            FROM iam.signing_keys
+            ORDER BY generation
+            "#
+        );
+        Ok(rows.fetch_all(&self.pool).await.map_err(store_error)?.into_iter().map(SigningKey::from).collect())
+    }
+
+    async fn insert_signing_key(&self, key: &SigningKey) -> Result<(), StoreError> {
+        let (private_key, sealed) = match &key.private {
+            PrivateKey::Plain(bytes) => (bytes, false),
+            PrivateKey::Sealed(bytes) => (bytes, true),
+        };
+        sqlx::query!(
+            r#"
+            INSERT INTO iam.signing_keys (generation, id, public_key, private_key, sealed, created_at, signs_from)
+            VALUES ($1, $2, $3, $4, $5, $6, $7)
+            "#,
+            key.generation,
+            key.id.as_uuid(),
+            key.public,
+            private_key,
+            sealed,
+            key.created_at,
+            key.signs_from
+        )
+        .execute(&self.pool)
+        .await
+        .map_err(store_error)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,205 @@
+-- Tenants and everything that belongs to one: users, sessions, organizations, roles, the audit log.
+--
+-- Every primary key and every unique constraint of a tenant's table starts with tenant_id, and every foreign key
+-- carries it. So a reference into another tenant cannot be written, whatever the code does.
+--
+-- The tables are those of the PostgreSQL store, in the types that SQLite has:
+--
+-- * identifiers are BLOBs of 16 bytes;
+-- * moments are INTEGERs, the milliseconds since 1970: exact to the precision of the service, compact, and compared
+--   as numbers;
+-- * truth values are the INTEGERs 0 and 1;
+-- * JSON is TEXT.
+--
+-- STRICT makes SQLite refuse a value of another type. Texts are compared by code point.
+--
+-- The store finds out by the columns in SQLite's message which constraint was violated. Whoever renames one changes
+-- src/error.rs too. A column that holds an identifier or a truth value also stands in sqlx.toml.
+
+CREATE TABLE tenants (
+    id         BLOB    NOT NULL,
+    name       TEXT    NOT NULL,
+    slug       TEXT    NOT NULL,
+    status     TEXT    NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    CONSTRAINT tenants_pkey PRIMARY KEY (id),
+    -- The exception: the slug is what a tenant is found by.
+    CONSTRAINT tenants_slug_key UNIQUE (slug),
+    CONSTRAINT tenants_status_check CHECK (status IN ('ACTIVE'))
+) STRICT;
+
+CREATE TABLE users (
+    tenant_id      BLOB    NOT NULL,
+    id             BLOB    NOT NULL,
+    email          TEXT    NOT NULL,
+    -- The *_key columns hold the text in lower case, folded by the service, because SQLite folds ASCII only.
+    email_key      TEXT    NOT NULL,
+    first_name     TEXT    NOT NULL,
+    first_name_key TEXT    NOT NULL,
+    last_name      TEXT    NOT NULL,
+    last_name_key  TEXT    NOT NULL,
+    status         TEXT    NOT NULL,
+    last_login_at  INTEGER,
+    created_at     INTEGER NOT NULL,
+    updated_at     INTEGER NOT NULL,
+    CONSTRAINT users_pkey PRIMARY KEY (tenant_id, id),
+    CONSTRAINT users_tenant_fkey FOREIGN KEY (tenant_id) REFERENCES tenants (id),
+    -- Deleted users stay in the table, so their e-mails stay taken.
+    CONSTRAINT users_email_key UNIQUE (tenant_id, email_key),
+    CONSTRAINT users_status_check CHECK (status IN ('ACTIVE', 'SUSPENDED', 'INACTIVE'))
+) STRICT;
+
+-- A login that names no tenant looks for the e-mail in all of them.
+CREATE INDEX users_email_idx ON users (email_key);
+-- The default order of the list.
+CREATE INDEX users_created_idx ON users (tenant_id, created_at DESC, id);
+
+-- Apart from users, so that reading users never touches a hash.
+CREATE TABLE credentials (
+    tenant_id     BLOB NOT NULL,
+    user_id       BLOB NOT NULL,
+    password_hash TEXT NOT NULL,
+    CONSTRAINT credentials_pkey PRIMARY KEY (tenant_id, user_id),
+    CONSTRAINT credentials_user_fkey FOREIGN KEY (tenant_id, user_id) REFERENCES users (tenant_id, id)
+) STRICT;
+
+-- Failed logins. They refer to nothing: an e-mail that nobody has is counted too, and one for which not even a tenant
+-- is known is counted under the nil tenant.
+CREATE TABLE login_attempts (
+    tenant_id    BLOB NOT NULL,
+    email_key    TEXT NOT NULL,
+    -- A JSON array of moments, read and written as a whole.
+    failed_at    TEXT NOT NULL,
+    locked_until INTEGER,
+    CONSTRAINT login_attempts_pkey PRIMARY KEY (tenant_id, email_key)
+) STRICT;
+
+-- Sessions that have not ended: one that ends is removed, and the audit log remembers it.
+CREATE TABLE sessions (
+    tenant_id       BLOB    NOT NULL,
+    id              BLOB    NOT NULL,
+    user_id         BLOB    NOT NULL,
+    ip_address      TEXT,
+    user_agent      TEXT,
+    created_at      INTEGER NOT NULL,
+    last_used_at    INTEGER NOT NULL,
+    expires_at      INTEGER NOT NULL,
+    -- No refresh token can be made from these columns.
+    refresh_tag_key BLOB    NOT NULL,
+    refresh_current BLOB    NOT NULL,
+    spent_hash      BLOB,
+    spent_nonce     BLOB,
+    spent_at        INTEGER,
+    CONSTRAINT sessions_pkey PRIMARY KEY (tenant_id, id),
+    CONSTRAINT sessions_user_fkey FOREIGN KEY (tenant_id, user_id) REFERENCES users (tenant_id, id),
+    CONSTRAINT sessions_spent_check CHECK (
+        (spent_hash IS NULL) = (spent_nonce IS NULL) AND (spent_hash IS NULL) = (spent_at IS NULL)
+    )
+) STRICT;
+
+CREATE INDEX sessions_user_idx ON sessions (tenant_id, user_id);
+
+CREATE TABLE organizations (
+    tenant_id  BLOB    NOT NULL,
+    id         BLOB    NOT NULL,
+    name       TEXT    NOT NULL,
+    slug       TEXT    NOT NULL,
+    status     TEXT    NOT NULL DEFAULT 'ACTIVE',
+    parent_id  BLOB,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    CONSTRAINT organizations_pkey PRIMARY KEY (tenant_id, id),
+    CONSTRAINT organizations_tenant_fkey FOREIGN KEY (tenant_id) REFERENCES tenants (id),
+    CONSTRAINT organizations_parent_fkey FOREIGN KEY (tenant_id, parent_id) REFERENCES organizations (tenant_id, id),
+    CONSTRAINT organizations_slug_key UNIQUE (tenant_id, slug)
+) STRICT;
+
+CREATE TABLE roles (
+    tenant_id   BLOB    NOT NULL,
+    id          BLOB    NOT NULL,
+    name        TEXT    NOT NULL,
+    description TEXT    NOT NULL,
+    scope       TEXT    NOT NULL,
+    system      INTEGER NOT NULL,
+    created_at  INTEGER NOT NULL,
+    updated_at  INTEGER NOT NULL,
+    CONSTRAINT roles_pkey PRIMARY KEY (tenant_id, id),
+    CONSTRAINT roles_tenant_fkey FOREIGN KEY (tenant_id) REFERENCES tenants (id),
+    CONSTRAINT roles_name_key UNIQUE (tenant_id, name),
+    CONSTRAINT roles_scope_check CHECK (scope IN ('TENANT', 'ORGANIZATION', 'ANY')),
+    CONSTRAINT roles_system_check CHECK (system IN (0, 1))
+) STRICT;
+
+CREATE TABLE role_permissions (
+    tenant_id  BLOB NOT NULL,
+    role_id    BLOB NOT NULL,
+    permission TEXT NOT NULL,
+    CONSTRAINT role_permissions_pkey PRIMARY KEY (tenant_id, role_id, permission),
+    CONSTRAINT role_permissions_role_fkey FOREIGN KEY (tenant_id, role_id) REFERENCES roles (tenant_id, id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE role_assignments (
+    tenant_id       BLOB    NOT NULL,
+    id              BLOB    NOT NULL,
+    user_id         BLOB    NOT NULL,
+    role_id         BLOB    NOT NULL,
+    organization_id BLOB,
+    expires_at      INTEGER,
+    created_at      INTEGER NOT NULL,
+    -- Who made it is on record like the user of an audit entry, and is no reference.
+    created_by      BLOB,
+    CONSTRAINT role_assignments_pkey PRIMARY KEY (tenant_id, id),
+    CONSTRAINT role_assignments_user_fkey FOREIGN KEY (tenant_id, user_id) REFERENCES users (tenant_id, id),
+    CONSTRAINT role_assignments_role_fkey FOREIGN KEY (tenant_id, role_id) REFERENCES roles (tenant_id, id),
+    CONSTRAINT role_assignments_organization_fkey FOREIGN KEY (tenant_id, organization_id)
+        REFERENCES organizations (tenant_id, id)
+) STRICT;
+
+-- Tenant-wide, that is without an organization, a role is held once too; two NULLs would count as different.
+CREATE UNIQUE INDEX role_assignments_context_key
+    ON role_assignments (tenant_id, user_id, role_id, coalesce(organization_id, x''));
+CREATE INDEX role_assignments_organization_idx ON role_assignments (tenant_id, organization_id);
+CREATE INDEX role_assignments_role_idx ON role_assignments (tenant_id, role_id);
+
+-- What happened. Entries are only ever added.
+CREATE TABLE audit_entries (
+    tenant_id      BLOB    NOT NULL,
+    id             BLOB    NOT NULL,
+    action         TEXT    NOT NULL,
+    resource_type  TEXT    NOT NULL,
+    -- What an entry names is on record whatever becomes of it, so it is no reference.
+    resource_id    TEXT,
+    user_id        BLOB,
+    old_value      TEXT,
+    new_value      TEXT,
+    metadata       TEXT    NOT NULL,
+    correlation_id TEXT,
+    ip_address     TEXT,
+    user_agent     TEXT,
+    created_at     INTEGER NOT NULL,
+    -- The order of the list.
+    CONSTRAINT audit_entries_pkey PRIMARY KEY (tenant_id, created_at, id),
+    CONSTRAINT audit_entries_tenant_fkey FOREIGN KEY (tenant_id) REFERENCES tenants (id)
+) STRICT;
+
+CREATE INDEX audit_entries_resource_idx
+    ON audit_entries (tenant_id, resource_type, resource_id, created_at DESC, id DESC);
+CREATE INDEX audit_entries_user_idx ON audit_entries (tenant_id, user_id, created_at DESC, id DESC);
+CREATE INDEX audit_entries_action_idx ON audit_entries (tenant_id, action, created_at DESC, id DESC);
+
+-- The keys that sign access tokens. They belong to the installation and to no tenant.
+CREATE TABLE signing_keys (
+    -- Two processes that add a key at the same moment choose the same generation, and one of them fails.
+    generation  INTEGER NOT NULL,
+    id          BLOB    NOT NULL,
+    public_key  BLOB    NOT NULL,
+    private_key BLOB    NOT NULL,
+    -- Whether the private key is encrypted under the master key.
+    sealed      INTEGER NOT NULL,
+    created_at  INTEGER NOT NULL,
+    signs_from  INTEGER NOT NULL,
+    CONSTRAINT signing_keys_pkey PRIMARY KEY (generation),
+    CONSTRAINT signing_keys_id_key UNIQUE (id),
+    CONSTRAINT signing_keys_sealed_check CHECK (sealed IN (0, 1))
+) STRICT;

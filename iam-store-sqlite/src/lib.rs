@@ -1,0 +1,120 @@
+#![doc = include_str!("../README.md")]
+
+mod assignment;
+mod audit;
+mod column;
+mod credential;
+mod error;
+mod open;
+mod organization;
+mod role;
+mod session;
+mod tenant;
+mod token;
+mod transaction;
+mod user;
+
+use async_trait::async_trait;
+use iam_core::{Store, StoreError, TenantId, Transaction};
+use sqlx::FromRow;
+use sqlx::migrate::{MigrateError, Migrator};
+use sqlx::sqlite::SqlitePool;
+
+use error::store_error;
+use transaction::SqliteTransaction;
+
+static MIGRATOR: Migrator = sqlx::migrate!();
+
+/// Takes the lock of the only writer at once. A transaction that begins by reading and takes it later fails when
+/// another one wrote in between, however long it is willing to wait.
+const BEGIN: &str = "BEGIN IMMEDIATE";
+
+/// Keeps everything in one SQLite file; clones share the connections.
+#[derive(Clone, Debug)]
+pub struct SqliteStore {
+    writer: SqlitePool,
+    readers: SqlitePool,
+}
+
+impl SqliteStore {
+    /// Opens the file that a `sqlite://PATH` URL names, making it when it is missing.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Failed`] when the file cannot be opened, is no database, or the URL asks for a database in
+    /// memory; [`StoreError::Unavailable`] when another process keeps it locked.
+    pub async fn open(url: &str) -> Result<Self, StoreError> {
+        let options = open::options(url)?;
+        open::make_private(options.get_filename())?;
+        // The writer first: only it may make the file and turn on its write-ahead log.
+        let writer = open::writer(options.clone()).await.map_err(store_error)?;
+        let readers = open::readers(options).await.map_err(store_error)?;
+        Ok(Self { writer, readers })
+    }
+
+    /// Brings the tables up to date, all migrations or none.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Unavailable`] when another process keeps the file locked; [`StoreError::Failed`] when a migration
+    /// fails, or when the file has one that this program does not know.
+    pub async fn migrate(&self) -> Result<(), StoreError> {
+        // The driver has no lock of its own that would keep two processes from migrating at once.
+        let mut transaction = self.writer.begin_with(BEGIN).await.map_err(store_error)?;
+        MIGRATOR.run(&mut *transaction).await.map_err(|error| match error {
+            MigrateError::Execute(cause) => store_error(cause),
+            error => StoreError::Failed(error.into()),
+        })?;
+        transaction.commit().await.map_err(store_error)
+    }
+
+    /// Closes the file, waiting for those who use it. Whatever is asked for later is [`StoreError::Unavailable`].
+    pub async fn close(&self) {
+        self.readers.close().await;
+        // Whoever closes last folds the write-ahead log into the file, which a reader may not.
+        self.writer.close().await;
+    }
+}
+
+/// A migration that has run.
+#[derive(FromRow)]
+struct Applied {
+    version: i64,
+    checksum: Vec<u8>,
+}
+
+#[async_trait]
+impl Store for SqliteStore {
+    async fn begin(&self, tenant: TenantId) -> Result<Box<dyn Transaction>, StoreError> {
+        let begun = self.writer.begin_with(BEGIN).await.map_err(store_error)?;
+        Ok(Box::new(SqliteTransaction::new(tenant, begun)))
+    }
+
+    async fn ping(&self) -> Result<(), StoreError> {
+        // A constant would be answered without a look at the file.
+        sqlx::query("SELECT count(*) FROM sqlite_schema").execute(&self.readers).await.map_err(store_error)?;
+        Ok(())
+    }
+
+    // Unchecked queries, because the table is the migrator's own and not part of any migration.
+    async fn is_migrated(&self) -> Result<bool, StoreError> {
+        let exists =
+            sqlx::query_scalar::<_, bool>("SELECT count(*) = 1 FROM sqlite_schema WHERE name = '_iam_migrations'");
+        if !exists.fetch_one(&self.readers).await.map_err(store_error)? {
+            return Ok(false);
+        }
+        let applied = sqlx::query_as::<_, Applied>("SELECT version, checksum FROM _iam_migrations WHERE success");
+        let applied = applied.fetch_all(&self.readers).await.map_err(store_error)?;
+        Ok(MIGRATOR.iter().all(|known| {
+            applied.iter().any(|done| done.version == known.version && *done.checksum == *known.checksum)
+        }))
+    }
+
+    async fn close(&self) {
+        Self::close(self).await;
+    }
+
+    fn kind(&self) -> &'static str {
+        "SQLite"
+    }
+}

@@ -1,0 +1,253 @@
+use async_trait::async_trait;
+use iam_core::assignment::AssignmentStore as _;
+use iam_core::session::{
+    RefreshState, Session, SessionChange, SessionSnapshot, SessionStore, SessionTransaction, SpentToken,
+};
+use iam_core::{SessionId, StoreError, TenantId, UserAgent, UserId};
+use uuid::Uuid;
+
+use crate::SqliteStore;
+use crate::column::{bytes_32, millis, moment, parse, parse_optional};
+use crate::error::{expect_row, store_error};
+use crate::transaction::SqliteTransaction;
+
+struct SessionRow {
+    tenant_id: Uuid,
+    id: Uuid,
+    user_id: Uuid,
+    ip_address: Option<String>,
+    user_agent: Option<String>,
+    created_at: i64,
+    last_used_at: i64,
+    expires_at: i64,
+    refresh_tag_key: Vec<u8>,
+    refresh_current: Vec<u8>,
+    spent_hash: Option<Vec<u8>>,
+    spent_nonce: Option<Vec<u8>>,
+    spent_at: Option<i64>,
+}
+
+impl SessionRow {
+    fn refresh(&self) -> Result<RefreshState, StoreError> {
+        let spent = match (&self.spent_hash, &self.spent_nonce, self.spent_at) {
+            (Some(hash), Some(nonce), Some(at)) => Some(SpentToken {
+                hash: bytes_32("sessions.spent_hash", hash)?,
+                nonce: bytes_32("sessions.spent_nonce", nonce)?,
+                at: moment("sessions.spent_at", at)?,
+            }),
+            _ => None,
+        };
+        Ok(RefreshState {
+            tag_key: bytes_32("sessions.refresh_tag_key", &self.refresh_tag_key)?,
+            current: bytes_32("sessions.refresh_current", &self.refresh_current)?,
+            spent,
+        })
+    }
+}
+
+impl TryFrom<SessionRow> for Session {
+    type Error = StoreError;
+
+    fn try_from(row: SessionRow) -> Result<Self, StoreError> {
+        Ok(Self {
+            id: row.id.into(),
+            tenant_id: row.tenant_id.into(),
+            user_id: row.user_id.into(),
+            ip_address: parse_optional("sessions.ip_address", row.ip_address.as_deref())?,
+            user_agent: row.user_agent.as_deref().map(UserAgent::new),
+            created_at: moment("sessions.created_at", row.created_at)?,
+            last_used_at: moment("sessions.last_used_at", row.last_used_at)?,
+            expires_at: moment("sessions.expires_at", row.expires_at)?,
+            refresh: row.refresh()?,
+        })
+    }
+}
+
+/// The columns of a session, and which sessions.
+macro_rules! select_sessions {
+    ($which:literal, $($argument:expr),+) => {
+        sqlx::query_as!(
+            SessionRow,
+            r#"
+            SELECT
+                s.tenant_id,
+                s.id,
+                s.user_id,
+                s.ip_address,
+                s.user_agent,
+                s.created_at,
+                s.last_used_at,
+                s.expires_at,
+                s.refresh_tag_key,
+                s.refresh_current,
+                s.spent_hash,
+                s.spent_nonce,
+                s.spent_at
+            FROM sessions s
+            "# + $which,
+            $($argument),+
+        )
+    };
+}
+
+struct SnapshotRow {
+    user_id: Uuid,
+    user_status: String,
+    expires_at: i64,
+}
+
+#[async_trait]
+impl SessionStore for SqliteStore {
+    async fn session_snapshot(
+        &self,
+        tenant: TenantId,
+        session: SessionId,
+    ) -> Result<Option<SessionSnapshot>, StoreError> {
+        let row = sqlx::query_as!(
+            SnapshotRow,
+            r#"
+            SELECT
+                s.user_id,
+                u.status AS user_status,
+                s.expires_at
+            FROM sessions s
+            JOIN users u ON u.tenant_id = s.tenant_id AND u.id = s.user_id
+            WHERE s.tenant_id = ?1 AND s.id = ?2
+            "#,
+            tenant.as_uuid(),
+            session.as_uuid()
+        );
+        let Some(row) = row.fetch_optional(&self.readers).await.map_err(store_error)? else {
+            return Ok(None);
+        };
+        let user_id = UserId::from(row.user_id);
+        Ok(Some(SessionSnapshot {
+            user_id,
+            user_status: parse("users.status", &row.user_status)?,
+            expires_at: moment("sessions.expires_at", row.expires_at)?,
+            // A second query costs no round trip here, and what it finds is no older than the first.
+            grants: self.grants_of(tenant, user_id).await?,
+        }))
+    }
+
+    async fn sessions_of(&self, tenant: TenantId, user: UserId) -> Result<Vec<Session>, StoreError> {
+        let rows = select_sessions!(
+            "WHERE s.tenant_id = ?1 AND s.user_id = ?2 ORDER BY s.created_at DESC, s.id",
+            tenant.as_uuid(),
+            user.as_uuid()
+        );
+        rows.fetch_all(&self.readers).await.map_err(store_error)?.into_iter().map(Session::try_from).collect()
+    }
+}
+
+#[async_trait]
+impl SessionTransaction for SqliteTransaction {
+    async fn lock_session(&mut self, id: SessionId) -> Result<Option<Session>, StoreError> {
+        let row =
+            select_sessions!("WHERE s.tenant_id = ?1 AND s.id = ?2", self.tenant(), id.as_uuid());
+        row.fetch_optional(self.connection()).await.map_err(store_error)?.map(Session::try_from).transpose()
+    }
+
+    async fn lock_sessions_of(&mut self, user: UserId) -> Result<Vec<Session>, StoreError> {
+        let rows = select_sessions!(
+            "WHERE s.tenant_id = ?1 AND s.user_id = ?2 ORDER BY s.created_at DESC, s.id",
+            self.tenant(),
+            user.as_uuid()
+        );
+        rows.fetch_all(self.connection()).await.map_err(store_error)?.into_iter().map(Session::try_from).collect()
+    }
+}
+
+impl SqliteTransaction {
+    pub(crate) async fn write_session(&mut self, change: &SessionChange) -> Result<(), StoreError> {
+        match change {
+            SessionChange::Start(session) => self.insert_session(session).await,
+            SessionChange::Refresh(session) => self.update_session(session).await,
+            // The audit log alone keeps it.
+            SessionChange::RepeatRefresh(_) => Ok(()),
+            SessionChange::End { sessions, .. } => self.delete_sessions(sessions).await,
+        }
+    }
+
+    async fn insert_session(&mut self, session: &Session) -> Result<(), StoreError> {
+        let refresh = &session.refresh;
+        sqlx::query!(
+            r#"
+            INSERT INTO sessions (
+                tenant_id,
+                id,
+                user_id,
+                ip_address,
+                user_agent,
+                created_at,
+                last_used_at,
+                expires_at,
+                refresh_tag_key,
+                refresh_current,
+                spent_hash,
+                spent_nonce,
+                spent_at
+            )
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
+            "#,
+            self.tenant(),
+            session.id.as_uuid(),
+            session.user_id.as_uuid(),
+            session.ip_address.map(|address| address.to_string()),
+            session.user_agent.as_ref().map(UserAgent::as_str),
+            millis(session.created_at),
+            millis(session.last_used_at),
+            millis(session.expires_at),
+            refresh.tag_key.as_slice(),
+            refresh.current.as_slice(),
+            refresh.spent.as_ref().map(|spent| spent.hash.as_slice()),
+            refresh.spent.as_ref().map(|spent| spent.nonce.as_slice()),
+            refresh.spent.as_ref().map(|spent| millis(spent.at))
+        )
+        .execute(self.connection())
+        .await
+        .map_err(store_error)?;
+        Ok(())
+    }
+
+    /// Writes what a refresh changes.
+    async fn update_session(&mut self, session: &Session) -> Result<(), StoreError> {
+        let refresh = &session.refresh;
+        let updated = sqlx::query!(
+            r#"
+            UPDATE sessions
+            SET
+                last_used_at = ?3,
+                expires_at = ?4,
+                refresh_current = ?5,
+                spent_hash = ?6,
+                spent_nonce = ?7,
+                spent_at = ?8
+            WHERE tenant_id = ?1 AND id = ?2
+            "#,
+            self.tenant(),
+            session.id.as_uuid(),
+            millis(session.last_used_at),
+            millis(session.expires_at),
+            refresh.current.as_slice(),
+            refresh.spent.as_ref().map(|spent| spent.hash.as_slice()),
+            refresh.spent.as_ref().map(|spent| spent.nonce.as_slice()),
+            refresh.spent.as_ref().map(|spent| millis(spent.at))
+        )
+        .execute(self.connection())
+        .await
+        .map_err(store_error)?;
+        expect_row(&updated, "session")
+    }
+
+    async fn delete_sessions(&mut self, sessions: &[Session]) -> Result<(), StoreError> {
+        for session in sessions {
+            let id = session.id.as_uuid();
+            sqlx::query!("DELETE FROM sessions WHERE tenant_id = ?1 AND id = ?2", self.tenant(), id)
+                .execute(self.connection())
+                .await
+                .map_err(store_error)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,147 @@
+use async_trait::async_trait;
+use iam_core::tenant::{Directory, Tenant, TenantChange, TenantStore, TenantTransaction};
+use iam_core::{EmailKey, Slug, StoreError, TenantId};
+use uuid::Uuid;
+
+use crate::SqliteStore;
+use crate::column::{millis, moment, parse};
+use crate::error::{expect_row, store_error};
+use crate::transaction::SqliteTransaction;
+
+struct TenantRow {
+    id: Uuid,
+    name: String,
+    slug: String,
+    status: String,
+    created_at: i64,
+    updated_at: i64,
+}
+
+impl TryFrom<TenantRow> for Tenant {
+    type Error = StoreError;
+
+    fn try_from(row: TenantRow) -> Result<Self, StoreError> {
+        Ok(Self {
+            id: row.id.into(),
+            name: parse("tenants.name", &row.name)?,
+            slug: parse("tenants.slug", &row.slug)?,
+            status: parse("tenants.status", &row.status)?,
+            created_at: moment("tenants.created_at", row.created_at)?,
+            updated_at: moment("tenants.updated_at", row.updated_at)?,
+        })
+    }
+}
+
+/// The columns of a tenant, and which tenants.
+macro_rules! select_tenants {
+    ($which:literal, $($argument:expr),+) => {
+        sqlx::query_as!(
+            TenantRow,
+            r#"
+            SELECT
+                t.id,
+                t.name,
+                t.slug,
+                t.status,
+                t.created_at,
+                t.updated_at
+            FROM tenants t
+            "# + $which,
+            $($argument),+
+        )
+    };
+}
+
+#[async_trait]
+impl Directory for SqliteStore {
+    async fn tenant_by_slug(&self, slug: &Slug) -> Result<Option<Tenant>, StoreError> {
+        let row = select_tenants!("WHERE t.slug = ?1", slug.as_str());
+        row.fetch_optional(&self.readers).await.map_err(store_error)?.map(Tenant::try_from).transpose()
+    }
+
+    async fn tenants_with_email(&self, email: &EmailKey, limit: u32) -> Result<Vec<Tenant>, StoreError> {
+        let rows = select_tenants!(
+            r#"
+            JOIN users u ON u.tenant_id = t.id
+            WHERE u.email_key = ?1
+            ORDER BY t.created_at, t.id
+            LIMIT ?2
+            "#,
+            email.as_str(),
+            limit
+        );
+        rows.fetch_all(&self.readers).await.map_err(store_error)?.into_iter().map(Tenant::try_from).collect()
+    }
+
+    async fn is_empty(&self) -> Result<bool, StoreError> {
+        let is_empty = sqlx::query_scalar!(r#"SELECT NOT EXISTS (SELECT 1 FROM tenants) AS "is_empty!: bool""#);
+        is_empty.fetch_one(&self.readers).await.map_err(store_error)
+    }
+}
+
+#[async_trait]
+impl TenantStore for SqliteStore {
+    async fn tenant(&self, tenant: TenantId) -> Result<Option<Tenant>, StoreError> {
+        let row = select_tenants!("WHERE t.id = ?1", tenant.as_uuid());
+        row.fetch_optional(&self.readers).await.map_err(store_error)?.map(Tenant::try_from).transpose()
+    }
+}
+
+#[async_trait]
+impl TenantTransaction for SqliteTransaction {
+    async fn lock_tenant(&mut self) -> Result<Option<Tenant>, StoreError> {
+        let row = select_tenants!("WHERE t.id = ?1", self.tenant());
+        row.fetch_optional(self.connection()).await.map_err(store_error)?.map(Tenant::try_from).transpose()
+    }
+}
+
+impl SqliteTransaction {
+    pub(crate) async fn write_tenant(&mut self, change: &TenantChange) -> Result<(), StoreError> {
+        match change {
+            TenantChange::Create(tenant) => self.insert_tenant(tenant).await,
+            TenantChange::Update { after, .. } => self.update_tenant(after).await,
+        }
+    }
+
+    async fn insert_tenant(&mut self, tenant: &Tenant) -> Result<(), StoreError> {
+        sqlx::query!(
+            r#"
+            INSERT INTO tenants (id, name, slug, status, created_at, updated_at)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+            "#,
+            self.tenant(),
+            tenant.name.as_str(),
+            tenant.slug.as_str(),
+            tenant.status.as_str(),
+            millis(tenant.created_at),
+            millis(tenant.updated_at)
+        )
+        .execute(self.connection())
+        .await
+        .map_err(store_error)?;
+        Ok(())
+    }
+
+    async fn update_tenant(&mut self, tenant: &Tenant) -> Result<(), StoreError> {
+        let updated = sqlx::query!(
+            r#"
+            UPDATE tenants
+            SET
+                name = ?2,
+                slug = ?3,
+                status = ?4,
+                updated_at = ?5
+            WHERE id = ?1
+            "#,
+            self.tenant(),
+            tenant.name.as_str(),
+            tenant.slug.as_str(),
+            tenant.status.as_str(),
+            millis(tenant.updated_at)
+        )
+        .execute(self.connection())
+        .await
+        .map_err(store_error)?;
+        expect_row(&updated, "tenant")
+    }
+}

@@ -1,0 +1,80 @@
+use async_trait::async_trait;
+use iam_core::StoreError;
+use iam_core::token::{KeyStore, PrivateKey, SigningKey};
+use uuid::Uuid;
+
+use crate::SqliteStore;
+use crate::column::{millis, moment};
+use crate::error::store_error;
+
+struct SigningKeyRow {
+    generation: i64,
+    id: Uuid,
+    public_key: Vec<u8>,
+    private_key: Vec<u8>,
+    sealed: bool,
+    created_at: i64,
+    signs_from: i64,
+}
+
+impl TryFrom<SigningKeyRow> for SigningKey {
+    type Error = StoreError;
+
+    fn try_from(row: SigningKeyRow) -> Result<Self, StoreError> {
+        let private = if row.sealed { PrivateKey::Sealed } else { PrivateKey::Plain };
+        Ok(Self {
+            id: row.id.into(),
+            generation: row.generation,
+            public: row.public_key,
+            private: private(row.private_key),
+            created_at: moment("signing_keys.created_at", row.created_at)?,
+            signs_from: moment("signing_keys.signs_from", row.signs_from)?,
+        })
+    }
+}
+
+#[async_trait]
+impl KeyStore for SqliteStore {
+    async fn signing_keys(&self) -> Result<Vec<SigningKey>, StoreError> {
+        let rows = sqlx::query_as!(
+            SigningKeyRow,
+            r#"
+            SELECT
+                generation,
+                id,
+                public_key,
+                private_key,
+                sealed,
+                created_at,
+                signs_from
+            FROM signing_keys
+            ORDER BY generation
+            "#
+        );
+        rows.fetch_all(&self.readers).await.map_err(store_error)?.into_iter().map(SigningKey::try_from).collect()
+    }
+
+    async fn insert_signing_key(&self, key: &SigningKey) -> Result<(), StoreError> {
+        let (private_key, sealed) = match &key.private {
+            PrivateKey::Plain(bytes) => (bytes, false),
+            PrivateKey::Sealed(bytes) => (bytes, true),
+        };
+        sqlx::query!(
+            r#"
+            INSERT INTO signing_keys (generation, id, public_key, private_key, sealed, created_at, signs_from)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+            "#,
+            key.generation,
+            key.id.as_uuid(),
+            key.public,
+            private_key,
+            sealed,
+            millis(key.created_at),
+            millis(key.signs_from)
+        )
+        .execute(&self.writer)
+        .await
+        .map_err(store_error)?;
+        Ok(())
+    }
+}
