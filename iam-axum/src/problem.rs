@@ -148,27 +148,10 @@ impl Problem {
 
     /// The answer to a request at this path, with this correlation id.
     pub(crate) fn respond(&self, settings: &Settings, place: Option<(&str, &str)>) -> Response<Body> {
-        let mut document = json!({
-            "type": format!("{}/{}", settings.problem_type_base.trim_end_matches('/'), self.kind.as_str()),
-            "title": self.kind.title(),
-            "status": self.status.as_u16(),
-            "detail": self.detail,
-        });
-        if let Some(members) = document.as_object_mut() {
-            if let Some((instance, correlation_id)) = place {
-                members.insert("instance".to_owned(), instance.into());
-                members.insert("correlationId".to_owned(), correlation_id.into());
-            }
-            if self.kind == Kind::ValidationError {
-                let error = |error: &FieldError| json!({ "field": error.field, "message": error.message });
-                members.insert("errors".to_owned(), self.errors.iter().map(error).collect());
-            }
-            if let Some(seconds) = self.retry_after {
-                members.insert("retryAfter".to_owned(), seconds.into());
-            }
-            members.extend(self.extra.clone());
-        }
-        let mut response = Response::new(Body::from(document.to_string()));
+        let document = self.document(settings, place);
+        // A document of texts and numbers always becomes JSON.
+        let body = serde_json::to_vec(&document).unwrap_or_default();
+        let mut response = Response::new(Body::from(body));
         *response.status_mut() = self.status;
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
@@ -179,6 +162,26 @@ impl Problem {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
         }
         response
+    }
+
+    fn document(&self, settings: &Settings, place: Option<(&str, &str)>) -> ProblemDocument {
+        let base = settings.problem_type_base.trim_end_matches('/');
+        let error = |error: &FieldError| FieldErrorDocument {
+            field: error.field.clone(),
+            message: error.message.clone(),
+        };
+        let is_about_fields = self.kind == Kind::ValidationError;
+        ProblemDocument {
+            r#type: format!("{base}/{}", self.kind.as_str()),
+            title: self.kind.title(),
+            status: self.status.as_u16(),
+            detail: self.detail.clone(),
+            instance: place.map(|(instance, _)| instance.to_owned()),
+            correlation_id: place.map(|(_, correlation_id)| correlation_id.to_owned()),
+            errors: is_about_fields.then(|| self.errors.iter().map(error).collect()),
+            retry_after: self.retry_after,
+            extra: self.extra.clone(),
+        }
     }
 }
 
@@ -251,7 +254,7 @@ pub(crate) fn from_panic(panic: Box<dyn Any + Send>) -> Response<Body> {
     Problem::new(Kind::Internal).into_response()
 }
 
-/// The shape of a problem document, for the OpenAPI document; a [`Problem`] writes itself.
+/// A problem document as it is written.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = Problem)]
@@ -260,22 +263,34 @@ pub(crate) struct ProblemDocument {
     #[schema(format = "uri", example = "https://iam.invalid/problems/conflict")]
     r#type: String,
     /// The kind in words.
-    title: String,
+    title: &'static str,
     /// The HTTP status code.
     #[schema(example = 409)]
     status: u16,
     /// What happened this time.
     detail: String,
     /// The path of the request.
-    instance: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(required, nullable = false)]
+    instance: Option<String>,
     /// Links this answer with the log and the audit log.
-    correlation_id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(required, nullable = false)]
+    correlation_id: Option<String>,
     /// The invalid fields, for `validation-error`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     errors: Option<Vec<FieldErrorDocument>>,
     /// After how many seconds to try again, for `account-locked` and `unavailable`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     retry_after: Option<u64>,
+    #[serde(flatten)]
+    #[schema(ignore)]
+    extra: Map<String, Value>,
 }
 
+/// What is wrong with a field.
 #[derive(Serialize, ToSchema)]
 #[schema(as = FieldError)]
 pub(crate) struct FieldErrorDocument {
