@@ -44,8 +44,8 @@ pub(crate) async fn conventions(State(settings): State<Arc<Settings>>, request: 
     let response = next.run(Request::from_parts(parts, body)).instrument(span.clone()).await;
     let mut response = with_problem(response, &settings, &path, &correlation_id);
     add_headers(response.headers_mut(), &correlation_id);
-    let elapsed_ms = started.elapsed().as_secs_f64() * 1000.0;
-    span.in_scope(|| tracing::info!(status = response.status().as_u16(), elapsed_ms, "answered"));
+    let elapsed_us = started.elapsed().as_micros();
+    span.in_scope(|| tracing::info!(status = response.status().as_u16(), elapsed_us, "answered"));
     response
 }
 

@@ -1,5 +1,7 @@
 //! The log, on the error output.
 
+use std::io::IsTerminal as _;
+
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::layer;
 use tracing_subscriber::layer::SubscriberExt as _;
@@ -11,7 +13,10 @@ use crate::settings::LogFormat;
 pub(crate) fn start(filter: &str, format: LogFormat) {
     let registry = tracing_subscriber::registry().with(EnvFilter::new(filter));
     match format {
-        LogFormat::Text => registry.with(layer().with_writer(std::io::stderr)).init(),
+        LogFormat::Text => {
+            let text = layer().with_ansi(std::io::stderr().is_terminal()).with_writer(std::io::stderr);
+            registry.with(text).init();
+        }
         LogFormat::Json => {
             let json = layer().json().flatten_event(true).with_span_list(false).with_writer(std::io::stderr);
             registry.with(json).init();

@@ -17,8 +17,11 @@ use crate::command::Command;
 /// Identity, access and audit for many tenants: one binary, an embedded SQLite file by default, PostgreSQL for
 /// several replicas.
 #[derive(Parser)]
-#[command(version, after_help = "Settings come from flags, then the environment, then the TOML file, then defaults.\n\
-    Start it without anything, then open http://127.0.0.1:8080/docs.")]
+#[command(
+    version,
+    after_help = "Settings come from flags, then the environment, then the TOML file, then defaults.\n\
+    Start it without anything, then open http://127.0.0.1:8080/docs."
+)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
@@ -116,9 +119,7 @@ impl<'de> Deserialize<'de> for Text {
             _ => Err(D::Error::custom("must be a text, a number or a list of texts")),
         };
         match toml::Value::deserialize(deserializer)? {
-            toml::Value::Array(items) => {
-                Ok(Self(items.iter().map(text).collect::<Result<Vec<_>, _>>()?.join(",")))
-            }
+            toml::Value::Array(items) => Ok(Self(items.iter().map(text).collect::<Result<Vec<_>, _>>()?.join(","))),
             value => Ok(Self(text(&value)?)),
         }
     }
