@@ -125,6 +125,7 @@ pub(crate) struct AuditQuery {
 #[utoipa::path(
     get,
     path = "/audit-logs",
+    operation_id = "listAuditLogs",
     tag = AUDIT_LOGS,
     params(AuditQuery),
     responses((status = 200, description = "A page of entries", body = AuditLog), Problems),

@@ -30,6 +30,7 @@ pub(crate) struct PasswordChangeDto {
 #[utoipa::path(
     post,
     path = "/auth/password",
+    operation_id = "changePassword",
     tag = AUTHENTICATION,
     request_body = PasswordChangeDto,
     responses((status = 204, description = "The password is changed"), Problems),

@@ -76,6 +76,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 #[utoipa::path(
     get,
     path = "/health",
+    operation_id = "getHealth",
     tag = HEALTH,
     responses((status = 200, description = "The service answers", body = Health), Problems),
     security(()),
@@ -97,6 +98,7 @@ pub(crate) async fn health(State(iam): State<Iam>, State(settings): State<Arc<Se
 #[utoipa::path(
     get,
     path = "/health/ready",
+    operation_id = "getReadiness",
     tag = HEALTH,
     responses((status = 200, description = "The service can do its work", body = Ready), Problems),
     security(()),
@@ -127,6 +129,7 @@ fn word(is_ok: bool) -> &'static str {
 #[utoipa::path(
     get,
     path = "/health/live",
+    operation_id = "getLiveness",
     tag = HEALTH,
     responses((status = 200, description = "The process answers", body = Live), Problems),
     security(()),

@@ -165,6 +165,7 @@ impl SessionDto {
 #[utoipa::path(
     post,
     path = "/auth/register",
+    operation_id = "register",
     tag = AUTHENTICATION,
     request_body = RegistrationDto,
     responses((status = 201, description = "The tenant, its administrator and tokens", body = Registered), Problems),
@@ -191,6 +192,7 @@ pub(crate) async fn register(
 #[utoipa::path(
     post,
     path = "/auth/login",
+    operation_id = "login",
     tag = AUTHENTICATION,
     request_body = LoginDto,
     responses((status = 200, description = "Tokens and the user", body = LoggedIn), Problems),
@@ -214,6 +216,7 @@ pub(crate) async fn login(
 #[utoipa::path(
     post,
     path = "/auth/refresh",
+    operation_id = "refresh",
     tag = AUTHENTICATION,
     request_body = RefreshDto,
     responses((status = 200, description = "The next pair of tokens", body = TokensDto), Problems),
@@ -235,6 +238,7 @@ pub(crate) async fn refresh(
 #[utoipa::path(
     post,
     path = "/auth/logout",
+    operation_id = "logout",
     tag = AUTHENTICATION,
     responses((status = 204, description = "The session has ended"), Problems),
     extensions(("x-required-permission" = json!("session"))),
@@ -253,6 +257,7 @@ pub(crate) async fn logout(
 #[utoipa::path(
     post,
     path = "/auth/logout-all",
+    operation_id = "logoutAll",
     tag = AUTHENTICATION,
     responses((status = 204, description = "All sessions have ended"), Problems),
     extensions(("x-required-permission" = json!("session"))),
@@ -271,6 +276,7 @@ pub(crate) async fn logout_all(
 #[utoipa::path(
     get,
     path = "/auth/me",
+    operation_id = "getMe",
     tag = AUTHENTICATION,
     responses((status = 200, description = "The caller", body = MeDto), Problems),
     extensions(("x-required-permission" = json!("session"))),
@@ -293,6 +299,7 @@ pub(crate) async fn me(State(iam): State<Iam>, Authenticated(caller): Authentica
 #[utoipa::path(
     get,
     path = "/users/{id}/sessions",
+    operation_id = "listUserSessions",
     tag = SESSIONS,
     params(("id" = Uuid, Path, description = "The user")),
     responses((status = 200, description = "The live sessions, newest first", body = List<SessionDto>), Problems),
@@ -315,6 +322,7 @@ pub(crate) async fn list(
 #[utoipa::path(
     delete,
     path = "/sessions/{id}",
+    operation_id = "deleteSession",
     tag = SESSIONS,
     params(("id" = Uuid, Path, description = "The session")),
     responses((status = 204, description = "The session has ended"), Problems),

@@ -58,6 +58,7 @@ pub(crate) struct TenantPatchDto {
 #[utoipa::path(
     get,
     path = "/tenants/{id}",
+    operation_id = "getTenant",
     tag = TENANTS,
     params(("id" = Uuid, Path, description = "The tenant")),
     responses((status = 200, description = "The tenant", body = TenantDto), Problems),
@@ -77,6 +78,7 @@ pub(crate) async fn get(
 #[utoipa::path(
     patch,
     path = "/tenants/{id}",
+    operation_id = "updateTenant",
     tag = TENANTS,
     params(("id" = Uuid, Path, description = "The tenant")),
     request_body = TenantPatchDto,

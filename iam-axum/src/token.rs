@@ -47,6 +47,7 @@ impl From<PublicKey> for Jwk {
 #[utoipa::path(
     get,
     path = "/.well-known/jwks.json",
+    operation_id = "getPublicKeys",
     tag = AUTHENTICATION,
     responses((status = 200, description = "The public keys", body = JwkSet), Problems),
     security(()),

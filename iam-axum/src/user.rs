@@ -134,7 +134,9 @@ impl From<User> for UpdatedUser {
     }
 }
 
-/// A user to be made. A missing field counts as an empty one, so that every invalid field is reported at once.
+/// A user to be made.
+//
+// A missing field counts as an empty one, so that every invalid field is reported at once.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(as = NewUser)]
@@ -245,6 +247,7 @@ fn sort_order(text: &str) -> Result<SortOrder, String> {
 #[utoipa::path(
     get,
     path = "/users",
+    operation_id = "listUsers",
     tag = USERS,
     params(UserQuery),
     responses((status = 200, description = "A page of users", body = Collection<UserListItem>), Problems),
@@ -273,6 +276,7 @@ pub(crate) async fn list(
 #[utoipa::path(
     post,
     path = "/users",
+    operation_id = "createUser",
     tag = USERS,
     request_body = NewUserDto,
     responses((status = 201, description = "The new user", body = UserDto), Problems),
@@ -291,6 +295,7 @@ pub(crate) async fn create(
 #[utoipa::path(
     get,
     path = "/users/{id}",
+    operation_id = "getUser",
     tag = USERS,
     params(("id" = Uuid, Path, description = "The user")),
     responses((status = 200, description = "The user", body = UserDto), Problems),
@@ -308,6 +313,7 @@ pub(crate) async fn get(
 #[utoipa::path(
     patch,
     path = "/users/{id}",
+    operation_id = "updateUser",
     tag = USERS,
     params(("id" = Uuid, Path, description = "The user")),
     request_body = UserPatchDto,
@@ -329,6 +335,7 @@ pub(crate) async fn update(
 #[utoipa::path(
     delete,
     path = "/users/{id}",
+    operation_id = "deleteUser",
     tag = USERS,
     params(("id" = Uuid, Path, description = "The user")),
     responses((status = 204, description = "The user is deleted"), Problems),
@@ -349,6 +356,7 @@ pub(crate) async fn delete(
 #[utoipa::path(
     post,
     path = "/users/{id}/suspend",
+    operation_id = "suspendUser",
     tag = USERS,
     params(("id" = Uuid, Path, description = "The user")),
     responses((status = 200, description = "The suspended user", body = UpdatedUser), Problems),
@@ -368,6 +376,7 @@ pub(crate) async fn suspend(
 #[utoipa::path(
     post,
     path = "/users/{id}/reactivate",
+    operation_id = "reactivateUser",
     tag = USERS,
     params(("id" = Uuid, Path, description = "The user")),
     responses((status = 200, description = "The active user", body = UpdatedUser), Problems),

@@ -289,9 +289,14 @@ impl Inner {
         UnitOfWork::begin(&*self.store, caller, self.now(), &self.ids, &*self.random).await
     }
 
+    /// Reads the signing keys again where they are stale. Whoever will sign calls this before it begins a unit of
+    /// work, inside which asking the store for more could exhaust its connections.
+    pub(crate) async fn refresh_keys(&self) -> Result<()> {
+        self.keys.refresh_stale(&*self.store, self.now()).await
+    }
+
     /// A pair of tokens of a session.
-    pub(crate) async fn tokens_for(&self, session: &Session, secret: &NextSecret, now: Timestamp) -> Result<Tokens> {
-        self.keys.refresh_stale(&*self.store, now).await?;
+    pub(crate) fn tokens_for(&self, session: &Session, secret: &NextSecret, now: Timestamp) -> Result<Tokens> {
         let lifetime = self.settings.access_token_lifetime;
         let claims = Claims {
             iss: self.settings.issuer.clone(),

@@ -91,6 +91,7 @@ impl Sessions<'_> {
     /// Settles each attempt in its own tenant; the one that is proven becomes a session.
     async fn settle(&self, context: &RequestContext, attempts: Vec<Attempt<'_>>) -> Result<LoggedIn> {
         let iam = self.0;
+        iam.refresh_keys().await?;
         let mut refusal = None;
         for attempt in attempts {
             let caller = Caller::anonymous(attempt.tenant, context.clone());
@@ -132,7 +133,7 @@ fn milder(refusal: Option<Outcome>, next: Outcome) -> Option<Outcome> {
     })
 }
 
-/// Begins a session of a user who just proved itself.
+/// Begins a session of a user who just proved itself; [`Inner::refresh_keys`] comes before.
 pub(crate) async fn open_session(
     iam: &Inner,
     work: &mut UnitOfWork<'_>,
@@ -153,7 +154,7 @@ pub(crate) async fn open_session(
         expires_at: iam.settings.session_expiry(now, now),
         refresh,
     };
-    let tokens = iam.tokens_for(&session, &secret, now).await?;
+    let tokens = iam.tokens_for(&session, &secret, now)?;
     work.apply(UserChange::LoggedIn { user: user.id, at: now }).await?;
     work.apply(SessionChange::Start(session)).await?;
     Ok(LoggedIn { user: User { last_login_at: Some(now), ..user }, tokens })

@@ -29,6 +29,7 @@ impl Sessions<'_> {
         fields.require("refreshToken", token.expose());
         fields.finish()?;
         let presented = Presented::parse(token).ok_or(Unauthenticated::RefreshToken)?;
+        iam.refresh_keys().await?;
         let caller = Caller::anonymous(presented.tenant, context.clone());
         let mut work = iam.begin(&caller).await?;
         let now = work.now();
@@ -49,7 +50,7 @@ impl Sessions<'_> {
             }
             Judgement::Forged => return Err(Unauthenticated::RefreshToken.into()),
         };
-        let tokens = iam.tokens_for(&session, &secret, now).await?;
+        let tokens = iam.tokens_for(&session, &secret, now)?;
         work.apply(change).await?;
         work.commit().await?;
         Ok(tokens)

@@ -48,6 +48,7 @@ impl Tenants<'_> {
         let profile = registration.user.validate(fields)?;
         let name = name.map_or_else(|| default_name(&profile), Ok)?;
         let password = iam.passwords.hash(&profile.password).await?;
+        iam.refresh_keys().await?;
         let mut suffix = None;
         for _ in 0..SLUG_ATTEMPTS {
             let slug = Slug::from_name(name.as_str(), "tenant", suffix.as_deref());
