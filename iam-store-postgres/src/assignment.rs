@@ -99,7 +99,8 @@ macro_rules! select_grants {
             LEFT JOIN iam.organizations o ON o.tenant_id = a.tenant_id AND o.id = a.organization_id
             WHERE a.tenant_id = $1 AND a.user_id = $2
             ORDER BY a.created_at DESC, a.id
-            "# + $lock,
+            "#
+                + $lock,
             $tenant,
             $user
         )

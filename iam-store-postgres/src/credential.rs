@@ -81,8 +81,7 @@ impl From<LoginAttemptsRow> for LoginAttempts {
 #[async_trait]
 impl CredentialStore for PostgresStore {
     async fn account(&self, tenant: TenantId, email: &EmailKey) -> Result<Option<Account>, StoreError> {
-        let row =
-            select_account!("WHERE u.tenant_id = $1 AND u.email_key = $2", tenant.as_uuid(), email.as_str());
+        let row = select_account!("WHERE u.tenant_id = $1 AND u.email_key = $2", tenant.as_uuid(), email.as_str());
         row.fetch_optional(&self.pool).await.map_err(store_error)?.map(Account::try_from).transpose()
     }
 
@@ -107,8 +106,7 @@ impl CredentialStore for PostgresStore {
 #[async_trait]
 impl CredentialTransaction for PostgresTransaction {
     async fn lock_account(&mut self, user: UserId) -> Result<Option<Account>, StoreError> {
-        let row =
-            select_account!("WHERE u.tenant_id = $1 AND u.id = $2 FOR UPDATE", self.tenant(), user.as_uuid());
+        let row = select_account!("WHERE u.tenant_id = $1 AND u.id = $2 FOR UPDATE", self.tenant(), user.as_uuid());
         row.fetch_optional(self.connection()).await.map_err(store_error)?.map(Account::try_from).transpose()
     }
 
@@ -147,11 +145,7 @@ impl PostgresTransaction {
         }
     }
 
-    pub(crate) async fn insert_credential(
-        &mut self,
-        user: UserId,
-        password: &PasswordHash,
-    ) -> Result<(), StoreError> {
+    pub(crate) async fn insert_credential(&mut self, user: UserId, password: &PasswordHash) -> Result<(), StoreError> {
         sqlx::query!(
             "INSERT INTO iam.credentials (tenant_id, user_id, password_hash) VALUES ($1, $2, $3)",
             self.tenant(),

@@ -90,16 +90,11 @@ impl PostgresStore {
         let mut connection = self.pool.acquire().await.map_err(store_error)?;
         // When a migration fails, the lock stays with the session: closing that gives it back.
         connection.close_on_drop();
-        MIGRATOR.run(&mut *connection).await.map_err(|error| match error {
+        // Not `run`: the compiler does not see that its future is `Send` when it borrows a connection.
+        MIGRATOR.run_direct(None, &mut *connection, false).await.map_err(|error| match error {
             MigrateError::Execute(cause) => store_error(cause),
             error => StoreError::Failed(error.into()),
         })
-    }
-
-    /// Closes the connections, waiting for those in use. Whatever is asked for later is
-    /// [`StoreError::Unavailable`].
-    pub async fn close(&self) {
-        self.pool.close().await;
     }
 }
 
@@ -132,13 +127,13 @@ impl Store for PostgresStore {
         }
         let applied = sqlx::query_as::<_, Applied>("SELECT version, checksum FROM iam._migrations WHERE success");
         let applied = applied.fetch_all(&self.pool).await.map_err(store_error)?;
-        Ok(MIGRATOR.iter().all(|known| {
-            applied.iter().any(|done| done.version == known.version && *done.checksum == *known.checksum)
-        }))
+        Ok(MIGRATOR
+            .iter()
+            .all(|known| applied.iter().any(|done| done.version == known.version && *done.checksum == *known.checksum)))
     }
 
     async fn close(&self) {
-        Self::close(self).await;
+        self.pool.close().await;
     }
 
     fn kind(&self) -> &'static str {

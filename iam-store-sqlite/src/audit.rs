@@ -4,7 +4,7 @@ use iam_core::clock::cut;
 use iam_core::{CorrelationId, RequestContext, StoreError, TenantId, UserAgent, UserId};
 use serde_json::{Map, Value};
 use sqlx::types::Json;
-use sqlx::{FromRow, Sqlite, QueryBuilder};
+use sqlx::{FromRow, QueryBuilder, Sqlite};
 use uuid::Uuid;
 
 use crate::SqliteStore;

@@ -106,8 +106,7 @@ macro_rules! select_login_attempts {
 #[async_trait]
 impl CredentialStore for SqliteStore {
     async fn account(&self, tenant: TenantId, email: &EmailKey) -> Result<Option<Account>, StoreError> {
-        let row =
-            select_account!("WHERE u.tenant_id = ?1 AND u.email_key = ?2", tenant.as_uuid(), email.as_str());
+        let row = select_account!("WHERE u.tenant_id = ?1 AND u.email_key = ?2", tenant.as_uuid(), email.as_str());
         row.fetch_optional(&self.readers).await.map_err(store_error)?.map(Account::try_from).transpose()
     }
 
@@ -121,8 +120,7 @@ impl CredentialStore for SqliteStore {
 #[async_trait]
 impl CredentialTransaction for SqliteTransaction {
     async fn lock_account(&mut self, user: UserId) -> Result<Option<Account>, StoreError> {
-        let row =
-            select_account!("WHERE u.tenant_id = ?1 AND u.id = ?2", self.tenant(), user.as_uuid());
+        let row = select_account!("WHERE u.tenant_id = ?1 AND u.id = ?2", self.tenant(), user.as_uuid());
         row.fetch_optional(self.connection()).await.map_err(store_error)?.map(Account::try_from).transpose()
     }
 
@@ -148,11 +146,7 @@ impl SqliteTransaction {
         }
     }
 
-    pub(crate) async fn insert_credential(
-        &mut self,
-        user: UserId,
-        password: &PasswordHash,
-    ) -> Result<(), StoreError> {
+    pub(crate) async fn insert_credential(&mut self, user: UserId, password: &PasswordHash) -> Result<(), StoreError> {
         sqlx::query!(
             "INSERT INTO credentials (tenant_id, user_id, password_hash) VALUES (?1, ?2, ?3)",
             self.tenant(),

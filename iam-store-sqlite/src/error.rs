@@ -36,10 +36,7 @@ fn constraint(error: &dyn DatabaseError) -> Option<Constraint> {
 
 fn is_unavailable(error: &sqlx::Error) -> bool {
     match error {
-        sqlx::Error::Io(_)
-        | sqlx::Error::PoolTimedOut
-        | sqlx::Error::PoolClosed
-        | sqlx::Error::WorkerCrashed => true,
+        sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed | sqlx::Error::WorkerCrashed => true,
         sqlx::Error::Database(cause) => cause.code().is_some_and(|code| is_passing(&code)),
         _ => false,
     }

@@ -47,8 +47,8 @@ impl SqliteStore {
         let options = open::options(url)?;
         open::make_private(options.get_filename())?;
         // The writer first: only it may make the file and turn on its write-ahead log.
-        let writer = open::writer(options.clone()).await.map_err(store_error)?;
-        let readers = open::readers(options).await.map_err(store_error)?;
+        let writer = open::writer(options.clone()).await?;
+        let readers = open::readers(options).await?;
         Ok(Self { writer, readers })
     }
 
@@ -61,18 +61,12 @@ impl SqliteStore {
     pub async fn migrate(&self) -> Result<(), StoreError> {
         // The driver has no lock of its own that would keep two processes from migrating at once.
         let mut transaction = self.writer.begin_with(BEGIN).await.map_err(store_error)?;
-        MIGRATOR.run(&mut *transaction).await.map_err(|error| match error {
+        // Not `run`: the compiler does not see that its future is `Send` when it borrows a connection.
+        MIGRATOR.run_direct(None, &mut *transaction, false).await.map_err(|error| match error {
             MigrateError::Execute(cause) => store_error(cause),
             error => StoreError::Failed(error.into()),
         })?;
         transaction.commit().await.map_err(store_error)
-    }
-
-    /// Closes the file, waiting for those who use it. Whatever is asked for later is [`StoreError::Unavailable`].
-    pub async fn close(&self) {
-        self.readers.close().await;
-        // Whoever closes last folds the write-ahead log into the file, which a reader may not.
-        self.writer.close().await;
     }
 }
 
@@ -105,13 +99,15 @@ impl Store for SqliteStore {
         }
         let applied = sqlx::query_as::<_, Applied>("SELECT version, checksum FROM _iam_migrations WHERE success");
         let applied = applied.fetch_all(&self.readers).await.map_err(store_error)?;
-        Ok(MIGRATOR.iter().all(|known| {
-            applied.iter().any(|done| done.version == known.version && *done.checksum == *known.checksum)
-        }))
+        Ok(MIGRATOR
+            .iter()
+            .all(|known| applied.iter().any(|done| done.version == known.version && *done.checksum == *known.checksum)))
     }
 
     async fn close(&self) {
-        Self::close(self).await;
+        self.readers.close().await;
+        // Whoever closes last folds the write-ahead log into the file, which a reader may not.
+        self.writer.close().await;
     }
 
     fn kind(&self) -> &'static str {

@@ -3,10 +3,11 @@
 use std::fs::OpenOptions;
 use std::path::Path;
 use std::str::FromStr as _;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use iam_core::StoreError;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
+use tokio::time::sleep;
 
 use crate::error::store_error;
 
@@ -15,6 +16,7 @@ const READERS: u32 = 4;
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long to wait for another process that holds the lock.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+const RETRY_AFTER: Duration = Duration::from_millis(10);
 
 /// What a URL says, refusing what is not a file.
 pub(crate) fn options(url: &str) -> Result<SqliteConnectOptions, StoreError> {
@@ -38,17 +40,25 @@ pub(crate) fn make_private(path: &Path) -> Result<(), StoreError> {
 }
 
 /// The one connection that writes. Whoever wants to write queues for it, in order.
-pub(crate) async fn writer(options: SqliteConnectOptions) -> Result<SqlitePool, sqlx::Error> {
+pub(crate) async fn writer(options: SqliteConnectOptions) -> Result<SqlitePool, StoreError> {
     let options = options
         .journal_mode(SqliteJournalMode::Wal)
         // NORMAL would sync the log only now and then: a power cut would take back what was already acknowledged.
         .synchronous(SqliteSynchronous::Full);
-    pool(1).connect_with(options).await
+    let begun = Instant::now();
+    loop {
+        // Two processes that turn on the log of a new file at the same moment do not wait for each other: one fails at
+        // once.
+        match pool(1).connect_with(options.clone()).await.map_err(store_error) {
+            Err(StoreError::Unavailable(_)) if begun.elapsed() < BUSY_TIMEOUT => sleep(RETRY_AFTER).await,
+            opened => return opened,
+        }
+    }
 }
 
 /// The connections that read, each what was committed last when its statement began.
-pub(crate) async fn readers(options: SqliteConnectOptions) -> Result<SqlitePool, sqlx::Error> {
-    pool(READERS).connect_with(options.read_only(true)).await
+pub(crate) async fn readers(options: SqliteConnectOptions) -> Result<SqlitePool, StoreError> {
+    pool(READERS).connect_with(options.read_only(true)).await.map_err(store_error)
 }
 
 fn pool(connections: u32) -> SqlitePoolOptions {
@@ -59,4 +69,30 @@ fn pool(connections: u32) -> SqlitePoolOptions {
         .test_before_acquire(false)
         .idle_timeout(None)
         .max_lifetime(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use test_support::sqlite::TestFile;
+
+    use super::*;
+
+    async fn pragma(pool: &SqlitePool, name: &'static str) -> String {
+        let sql = sqlx::AssertSqlSafe(format!("SELECT CAST({name} AS TEXT) FROM pragma_{name}"));
+        sqlx::query_scalar(sql).fetch_one(pool).await.unwrap()
+    }
+
+    /// What an acknowledged write needs to survive a power cut, and a reference to hold.
+    #[tokio::test]
+    async fn every_commit_is_synced_and_references_are_checked() {
+        const FULL: &str = "2";
+        let file = TestFile::create();
+        let options = options(file.url()).unwrap();
+        let writer = writer(options.clone().create_if_missing(true)).await.unwrap();
+        assert_eq!(pragma(&writer, "journal_mode").await, "wal");
+        assert_eq!(pragma(&writer, "synchronous").await, FULL);
+        assert_eq!(pragma(&writer, "foreign_keys").await, "1");
+        let readers = readers(options).await.unwrap();
+        sqlx::query("CREATE TABLE t (c)").execute(&readers).await.unwrap_err();
+    }
 }

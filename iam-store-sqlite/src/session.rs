@@ -143,8 +143,7 @@ impl SessionStore for SqliteStore {
 #[async_trait]
 impl SessionTransaction for SqliteTransaction {
     async fn lock_session(&mut self, id: SessionId) -> Result<Option<Session>, StoreError> {
-        let row =
-            select_sessions!("WHERE s.tenant_id = ?1 AND s.id = ?2", self.tenant(), id.as_uuid());
+        let row = select_sessions!("WHERE s.tenant_id = ?1 AND s.id = ?2", self.tenant(), id.as_uuid());
         row.fetch_optional(self.connection()).await.map_err(store_error)?.map(Session::try_from).transpose()
     }
 

@@ -4,7 +4,7 @@ use iam_core::page::{Page, PageRequest, SortOrder};
 use iam_core::secret::PasswordHash;
 use iam_core::user::{User, UserChange, UserFilter, UserSort, UserSortKey, UserStore, UserTransaction};
 use iam_core::{StoreError, TenantId, UserId};
-use sqlx::{FromRow, Sqlite, QueryBuilder};
+use sqlx::{FromRow, QueryBuilder, Sqlite};
 use uuid::Uuid;
 
 use crate::SqliteStore;

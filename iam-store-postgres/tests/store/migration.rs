@@ -1,0 +1,47 @@
+//! Migrating: again, at once, and after a failure.
+
+use std::time::Duration;
+
+use iam_core::Store as _;
+use iam_store_postgres::PostgresStore;
+use test_support::postgres::TestDatabase;
+
+#[tokio::test]
+async fn a_store_is_migrated_once_all_migrations_have_run() {
+    let database = TestDatabase::create().await;
+    let store = PostgresStore::connect(database.url()).await.unwrap();
+    assert!(!store.is_migrated().await.unwrap());
+    store.migrate().await.unwrap();
+    assert!(store.is_migrated().await.unwrap());
+    store.migrate().await.unwrap();
+
+    sqlx::query("UPDATE iam._migrations SET checksum = ''").execute(store.pool()).await.unwrap();
+    assert!(!store.is_migrated().await.unwrap());
+    assert!(store.migrate().await.is_err());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn replicas_may_migrate_at_once() {
+    let database = TestDatabase::create().await;
+    let mut replicas = tokio::task::JoinSet::new();
+    for _ in 0..4 {
+        let url = database.url().to_owned();
+        replicas.spawn(async move { PostgresStore::connect(&url).await.unwrap().migrate().await });
+    }
+    for outcome in replicas.join_all().await {
+        outcome.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_migration_that_fails_leaves_no_lock_behind() {
+    let database = TestDatabase::create().await;
+    let store = PostgresStore::connect(database.url()).await.unwrap();
+    for statement in ["CREATE SCHEMA iam", "CREATE TABLE iam.tenants ()"] {
+        sqlx::query(statement).execute(store.pool()).await.unwrap();
+    }
+    store.migrate().await.unwrap_err();
+    sqlx::query("DROP TABLE iam.tenants").execute(store.pool()).await.unwrap();
+    let other = PostgresStore::connect(database.url()).await.unwrap();
+    tokio::time::timeout(Duration::from_secs(5), other.migrate()).await.expect("nobody holds the lock").unwrap();
+}

@@ -1,0 +1,52 @@
+//! What holds for every table, those to come included.
+
+use iam_store_postgres::PostgresStore;
+use test_support::postgres::TestDatabase;
+
+async fn migrated() -> (PostgresStore, TestDatabase) {
+    let database = TestDatabase::create().await;
+    let store = PostgresStore::connect(database.url()).await.unwrap();
+    store.migrate().await.unwrap();
+    (store, database)
+}
+
+/// A unique index without the tenant would let one tenant notice another, and could not be sharded by tenant.
+#[tokio::test]
+async fn every_unique_index_starts_with_the_tenant() {
+    let (store, _database) = migrated().await;
+    let others: Vec<String> = sqlx::query_scalar(
+        "SELECT c.relname
+        FROM pg_index i
+        JOIN pg_class c ON c.oid = i.indexrelid
+        LEFT JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
+        WHERE c.relnamespace = 'iam'::regnamespace AND i.indisunique AND a.attname IS DISTINCT FROM 'tenant_id'
+        ORDER BY c.relname",
+    )
+    .fetch_all(store.pool())
+    .await
+    .unwrap();
+    let allowed = ["_migrations_pkey", "signing_keys_id_key", "signing_keys_pkey", "tenants_pkey", "tenants_slug_key"];
+    assert_eq!(others, allowed);
+}
+
+/// A foreign key without the tenant would allow a reference into another one.
+#[tokio::test]
+async fn every_foreign_key_starts_with_the_tenant_on_both_sides() {
+    let (store, _database) = migrated().await;
+    let others: Vec<String> = sqlx::query_scalar(
+        "SELECT k.conname
+        FROM pg_constraint k
+        JOIN pg_attribute here ON here.attrelid = k.conrelid AND here.attnum = k.conkey[1]
+        JOIN pg_attribute there ON there.attrelid = k.confrelid AND there.attnum = k.confkey[1]
+        WHERE k.connamespace = 'iam'::regnamespace
+            AND k.contype = 'f'
+            AND (
+                here.attname <> 'tenant_id'
+                OR there.attname <> CASE WHEN k.confrelid = 'iam.tenants'::regclass THEN 'id' ELSE 'tenant_id' END
+            )",
+    )
+    .fetch_all(store.pool())
+    .await
+    .unwrap();
+    assert_eq!(others, Vec::<String>::new());
+}

@@ -1,0 +1,38 @@
+//! The store over a real file.
+
+#![cfg(test)]
+
+mod file;
+mod migration;
+mod schema;
+
+use std::sync::Arc;
+
+use iam_core::Store;
+use test_support::{TestStore, cases};
+
+async fn fixture() -> (Arc<dyn Store>, TestStore) {
+    let test = TestStore::sqlite().await;
+    (test.store(), test)
+}
+
+iam_core::conformance_suite!(fixture);
+
+macro_rules! cases {
+    ($($case:ident),+ $(,)?) => {
+        $(#[tokio::test(flavor = "multi_thread")]
+        async fn $case() {
+            let (store, _guard) = fixture().await;
+            cases::$case(store).await;
+        })+
+    };
+}
+
+cases! {
+    every_constraint_is_recognized,
+    the_tenant_inside_a_change_is_ignored,
+    nothing_is_committed_after_a_failure,
+    aborted_tasks_leave_nothing,
+    odd_filters_find_nothing,
+    entries_are_found_to_the_millisecond,
+}

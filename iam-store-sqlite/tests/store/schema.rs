@@ -1,0 +1,62 @@
+//! What holds for every table, those to come included.
+
+use iam_store_sqlite::SqliteStore;
+use sqlx::sqlite::SqlitePool;
+use test_support::sqlite::TestFile;
+
+async fn migrated() -> (SqlitePool, TestFile) {
+    let file = TestFile::create();
+    SqliteStore::open(file.url()).await.unwrap().migrate().await.unwrap();
+    (SqlitePool::connect(file.url()).await.unwrap(), file)
+}
+
+/// A unique index without the tenant would let one tenant notice another.
+#[tokio::test]
+async fn every_unique_index_starts_with_the_tenant() {
+    let (pool, _file) = migrated().await;
+    let others: Vec<String> = sqlx::query_scalar(
+        "SELECT t.name || '.' || coalesce(c.name, '')
+        FROM sqlite_schema t
+        JOIN pragma_index_list(t.name) i
+        JOIN pragma_index_info(i.name) c ON c.seqno = 0
+        WHERE t.type = 'table' AND i.\"unique\" AND c.name IS NOT 'tenant_id'
+        ORDER BY 1",
+    )
+    .fetch_all(&pool)
+    .await
+    .unwrap();
+    // The generation is SQLite's row number, which has no index.
+    assert_eq!(others, ["_iam_migrations.version", "signing_keys.id", "tenants.id", "tenants.slug"]);
+}
+
+/// A foreign key without the tenant would allow a reference into another one.
+#[tokio::test]
+async fn every_foreign_key_starts_with_the_tenant_on_both_sides() {
+    let (pool, _file) = migrated().await;
+    let others: Vec<String> = sqlx::query_scalar(
+        "SELECT t.name || '.' || k.\"from\"
+        FROM sqlite_schema t
+        JOIN pragma_foreign_key_list(t.name) k
+        WHERE t.type = 'table'
+            AND k.seq = 0
+            AND (k.\"from\" <> 'tenant_id' OR k.\"to\" <> CASE k.\"table\" WHEN 'tenants' THEN 'id' ELSE 'tenant_id' END)",
+    )
+    .fetch_all(&pool)
+    .await
+    .unwrap();
+    assert_eq!(others, Vec::<String>::new());
+}
+
+/// Without STRICT a column takes values of any type.
+#[tokio::test]
+async fn every_table_is_strict() {
+    let (pool, _file) = migrated().await;
+    let others: Vec<String> = sqlx::query_scalar(
+        "SELECT name FROM pragma_table_list
+        WHERE schema = 'main' AND type = 'table' AND NOT strict AND name NOT LIKE 'sqlite%'",
+    )
+    .fetch_all(&pool)
+    .await
+    .unwrap();
+    assert_eq!(others, ["_iam_migrations"]);
+}

@@ -1,0 +1,196 @@
+//! What must hold for a store over a real database beyond the conformance suite, for both of them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::TimeDelta;
+use iam_core::assignment::AssignmentChange;
+use iam_core::audit::{AuditFilter, Cursor};
+use iam_core::clock::Timestamp;
+use iam_core::conformance::World;
+use iam_core::organization::{Organization, OrganizationChange};
+use iam_core::page::PageRequest;
+use iam_core::role::{Role, RoleChange, TENANT_ADMIN};
+use iam_core::secret::PasswordHash;
+use iam_core::session::SessionChange;
+use iam_core::tenant::{Tenant, TenantChange};
+use iam_core::token::{PrivateKey, SigningKey};
+use iam_core::user::{User, UserChange, UserFilter, UserSort};
+use iam_core::{Change, Constraint, Store, StoreError};
+
+/// Provokes every constraint that the service knows, and looks whether the store recognizes it. A name that was
+/// mistyped in the mapping would go unnoticed otherwise, until two requests race.
+pub async fn every_constraint_is_recognized(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let tenant = world.tenant("acme").await;
+    let user = world.user(&tenant, "ada@example.com").await;
+    let roles = world.roles(&tenant).await;
+    let branch = world.organization(&tenant, "branch").await;
+    let admin = roles.iter().find(|role| role.name == TENANT_ADMIN).expect("it is built in");
+    world.assign(world.new_assignment(&user, admin, None), admin).await;
+    world.assign(world.new_assignment(&user, admin, Some(branch.id)), admin).await;
+
+    let stranger = world.new_user(&tenant, "stranger@example.com");
+    let same_roles = roles.iter().map(|role| Role { id: world.id(), ..role.clone() }).collect();
+    let orphan = Organization { id: world.id(), slug: slug("orphan"), parent_id: Some(world.id()), ..branch.clone() };
+    let nowhere = world.new_assignment(&user, admin, Some(world.id()));
+    let cases: Vec<(Constraint, Change)> = vec![
+        (Constraint::UserEmail, create(&world.new_user(&tenant, "ADA@example.com"))),
+        (Constraint::TenantSlug, TenantChange::Create(world.new_tenant("acme")).into()),
+        (Constraint::RoleName, RoleChange::CreateBuiltIn(same_roles).into()),
+        (Constraint::RoleAssignment, assign(world.new_assignment(&user, admin, None), admin)),
+        (Constraint::RoleAssignment, assign(world.new_assignment(&user, admin, Some(branch.id)), admin)),
+        (Constraint::OrganizationSlug, organize(Organization { id: world.id(), ..branch.clone() })),
+        (Constraint::Reference, organize(orphan)),
+        (Constraint::Reference, assign(nowhere, admin)),
+        (Constraint::Reference, SessionChange::Start(world.new_session(&stranger)).into()),
+    ];
+    for (expected, change) in cases {
+        // A tenant is made under an identifier of its own.
+        let scope = if expected == Constraint::TenantSlug { world.id() } else { tenant.id };
+        let mut transaction = world.store.begin(scope).await.expect("a transaction begins");
+        let refused = transaction.write(&change).await;
+        assert_conflict(&refused, expected);
+    }
+    let key = signing_key(&world, 1);
+    world.store.insert_signing_key(&key).await.expect("the first key is new");
+    let again = world.store.insert_signing_key(&signing_key(&world, 1)).await;
+    assert_conflict(&again, Constraint::SigningKeyGeneration);
+}
+
+fn assert_conflict(refused: &Result<(), StoreError>, expected: Constraint) {
+    assert!(matches!(refused, Err(StoreError::Conflict(found)) if *found == expected), "{expected:?}: {refused:?}");
+}
+
+fn slug(text: &str) -> iam_core::Slug {
+    text.parse().expect("it is a slug")
+}
+
+fn create(user: &User) -> Change {
+    UserChange::Create { user: user.clone(), password: PasswordHash::from("hash") }.into()
+}
+
+fn assign(assignment: iam_core::assignment::Assignment, role: &Role) -> Change {
+    AssignmentChange::Create { assignment, role_name: role.name.clone() }.into()
+}
+
+fn organize(organization: Organization) -> Change {
+    OrganizationChange::Create(organization).into()
+}
+
+fn signing_key(world: &World, generation: i64) -> SigningKey {
+    SigningKey {
+        id: world.id(),
+        generation,
+        public: vec![9; 32],
+        private: PrivateKey::Plain(vec![1; 32]),
+        created_at: world.now(),
+        signs_from: world.now(),
+    }
+}
+
+/// The tenant that counts is the transaction's. A change that was made for another one is refused, or it stays in the
+/// transaction's tenant.
+pub async fn the_tenant_inside_a_change_is_ignored(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let (acme, other) = (world.tenant("acme").await, world.tenant("other").await);
+    let user = world.new_user(&other, "ada@example.com");
+    world.try_commit(acme.id, [create(&user)]).await.expect("it is a user of the transaction's tenant");
+    assert_eq!(world.store.user(other.id, user.id).await.expect("it reads"), None);
+    let expected = User { tenant_id: acme.id, ..user };
+    assert_eq!(world.store.user(acme.id, expected.id).await.expect("it reads"), Some(expected));
+
+    let after = Tenant { name: "Taken over".parse().expect("a name"), ..other.clone() };
+    let rename = TenantChange::Update { before: other.clone(), after: Tenant { slug: slug("acme-2"), ..after } };
+    world.try_commit(acme.id, [rename.into()]).await.expect("it is a change of the transaction's tenant");
+    assert_eq!(world.store.tenant(other.id).await.expect("it reads"), Some(other));
+}
+
+/// After a change has failed, nothing of a unit of work can be committed any more, whoever tries.
+pub async fn nothing_is_committed_after_a_failure(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let tenant = world.tenant("acme").await;
+    world.user(&tenant, "ada@example.com").await;
+    let fresh = world.new_user(&tenant, "grace@example.com");
+    let caller = iam_core::Caller::system(tenant.id, "test");
+    let mut work = world.begin(&caller).await;
+    work.apply(create(&fresh)).await.expect("the e-mail is free");
+    work.apply(create(&world.new_user(&tenant, "ada@example.com"))).await.expect_err("the e-mail is taken");
+    work.commit().await.expect_err("the failure was passed over");
+    assert_eq!(world.store.user(tenant.id, fresh.id).await.expect("it reads"), None);
+}
+
+/// Tasks that are aborted in the middle of a unit of work leave nothing, and no lock that keeps others waiting.
+pub async fn aborted_tasks_leave_nothing(store: Arc<dyn Store>) {
+    let world = World::new(Arc::clone(&store));
+    let tenant = world.tenant("acme").await;
+    let user = world.new_user(&tenant, "ada@example.com");
+    for round in 0..50 {
+        let (store, change, tenant) = (Arc::clone(&store), create(&user), tenant.id);
+        let task = tokio::spawn(async move {
+            let mut transaction = store.begin(tenant).await.expect("a transaction begins");
+            transaction.lock_tenant().await.expect("the tenant is locked");
+            transaction.write(&change).await.expect("nobody has the e-mail");
+            std::future::pending::<()>().await;
+        });
+        // Another moment each time: while it waits for the lock, reads, writes, or has written.
+        tokio::time::sleep(Duration::from_micros(200 * round)).await;
+        task.abort();
+    }
+    world.add(user).await;
+}
+
+/// Whatever a client may send as a filter finds nothing instead of failing: texts that a database cannot hold or takes
+/// for patterns, texts without end, and moments beyond every calendar.
+pub async fn odd_filters_find_nothing(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let tenant = world.tenant("acme").await;
+    let user = world.user(&tenant, "ada@example.com").await;
+    let page = PageRequest::default();
+    for search in ["\0", "ada\0", "%", "_da", "\\", "'", "\u{10ffff}", &"a".repeat(100_000)] {
+        let filter = UserFilter { search: Some(search.to_owned()), ..UserFilter::default() };
+        let found = world.store.users(tenant.id, &filter, UserSort::default(), page, world.now()).await;
+        assert_eq!(found.expect("it reads").total, 0, "{search:?}");
+    }
+    let last = PageRequest::new(u32::MAX, 100).expect("a page");
+    let found = world.store.users(tenant.id, &UserFilter::default(), UserSort::default(), last, world.now()).await;
+    assert_eq!(found.map(|page| (page.items, page.total)).expect("it reads"), (vec![], 1));
+
+    let plain = AuditFilter::default;
+    let nul = || Some("USER\0".to_owned());
+    let (first, last) = (Timestamp::MIN_UTC, Timestamp::MAX_UTC);
+    for filter in [
+        AuditFilter { action: nul(), ..plain() },
+        AuditFilter { resource_type: nul(), ..plain() },
+        AuditFilter { resource_id: nul(), ..plain() },
+        AuditFilter { from: Some(last), ..plain() },
+        AuditFilter { until: Some(first), ..plain() },
+    ] {
+        let found = world.store.audit_entries(tenant.id, &filter, None, 10).await;
+        assert_eq!(found.expect("it reads"), [], "{filter:?}");
+    }
+    let all = AuditFilter { from: Some(first), until: Some(last), ..plain() };
+    assert_eq!(world.store.audit_entries(tenant.id, &all, None, 10).await.expect("it reads").len(), 2);
+    for (created_at, count) in [(first, 0), (last, 2)] {
+        let after = Some(Cursor { created_at, id: world.id() });
+        let found = world.store.audit_entries(tenant.id, &plain(), after, 10).await;
+        assert_eq!(found.expect("it reads").len(), count);
+    }
+    assert_eq!(world.store.role_by_name(tenant.id, "TENANT_ADMIN\0").await.expect("it reads"), None);
+    assert!(world.store.user(tenant.id, user.id).await.expect("it reads").is_some());
+}
+
+/// A moment within a millisecond comes after the entry that stands at its start.
+pub async fn entries_are_found_to_the_millisecond(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let tenant = world.tenant("acme").await;
+    let entry_at = world.now();
+    for (nanoseconds, from, until) in [(-1, 1, 0), (0, 1, 1), (1, 0, 1), (1_000, 0, 1), (999_999, 0, 1)] {
+        let moment = entry_at + TimeDelta::nanoseconds(nanoseconds);
+        let count = async |filter: AuditFilter| {
+            world.store.audit_entries(tenant.id, &filter, None, 10).await.expect("it reads").len()
+        };
+        assert_eq!(count(AuditFilter { from: Some(moment), ..AuditFilter::default() }).await, from, "{nanoseconds}");
+        assert_eq!(count(AuditFilter { until: Some(moment), ..AuditFilter::default() }).await, until, "{nanoseconds}");
+    }
+}

@@ -1,0 +1,74 @@
+//! Stores for tests: each empty, each gone when the test is over.
+//!
+//! ```
+//! # fn takes(_: std::sync::Arc<dyn iam_core::Store>) {}
+//! # async fn example() {
+//! for test in test_support::stores().await {
+//!     takes(test.store()); // what goes wrong below is told with `test.name()`
+//! }
+//! # }
+//! ```
+
+#![expect(clippy::expect_used, clippy::panic, clippy::missing_panics_doc, reason = "a test fails by panicking")]
+
+pub mod cases;
+pub mod postgres;
+pub mod sqlite;
+
+use std::sync::Arc;
+
+use iam_core::Store;
+use iam_core::memory::MemoryStore;
+use iam_store_postgres::PostgresStore;
+use iam_store_sqlite::SqliteStore;
+
+use postgres::TestDatabase;
+use sqlite::TestFile;
+
+/// An empty, migrated store. What it stands on goes when this is dropped.
+pub struct TestStore {
+    store: Arc<dyn Store>,
+    /// The file or the database.
+    _ground: Box<dyn Send + Sync>,
+}
+
+impl TestStore {
+    /// A store in memory.
+    #[must_use]
+    pub fn memory() -> Self {
+        Self { store: Arc::new(MemoryStore::new()), _ground: Box::new(()) }
+    }
+
+    /// A store in a temporary SQLite file.
+    pub async fn sqlite() -> Self {
+        let file = TestFile::create();
+        let store = SqliteStore::open(file.url()).await.expect("the file opens");
+        store.migrate().await.expect("the migrations run");
+        Self { store: Arc::new(store), _ground: Box::new(file) }
+    }
+
+    /// A store in a PostgreSQL database of its own.
+    pub async fn postgres() -> Self {
+        let database = TestDatabase::create().await;
+        let store = PostgresStore::connect(database.url()).await.expect("the database answers");
+        store.migrate().await.expect("the migrations run");
+        Self { store: Arc::new(store), _ground: Box::new(database) }
+    }
+
+    /// The store.
+    #[must_use]
+    pub fn store(&self) -> Arc<dyn Store> {
+        Arc::clone(&self.store)
+    }
+
+    /// Which kind of store it is.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        self.store.kind()
+    }
+}
+
+/// One store of each kind.
+pub async fn stores() -> Vec<TestStore> {
+    vec![TestStore::memory(), TestStore::sqlite().await, TestStore::postgres().await]
+}
