@@ -91,9 +91,8 @@ impl<'a> Attempt<'a> {
         };
         match self.judge(current) {
             Ok(account) => {
-                if attempts.count() > 0 {
-                    work.apply(CredentialChange::ClearFailures(key)).await?;
-                }
+                // Also where there are none: a store may have made a row to lock.
+                work.apply(CredentialChange::ClearFailures(key)).await?;
                 if let Finding::Right { rehashed: Some(password) } = self.finding {
                     work.apply(CredentialChange::Rehash { user: account.user.id, password }).await?;
                 }
