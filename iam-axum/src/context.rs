@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Instant;
 
-use axum::extract::{ConnectInfo, OriginalUri, Request, State};
+use axum::extract::{ConnectInfo, MatchedPath, OriginalUri, Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::middleware::Next;
@@ -32,10 +32,12 @@ pub(crate) async fn conventions(State(settings): State<Arc<Settings>>, request: 
         Some(OriginalUri(uri)) => uri.path().to_owned(),
         None => parts.uri.path().to_owned(),
     };
+    // The route and not the path, into which a client may put anything.
+    let route = parts.extensions.get::<MatchedPath>().map_or("none", MatchedPath::as_str);
     let span = tracing::info_span!(
         "request",
         method = %parts.method,
-        path,
+        route,
         %correlation_id,
         tenant_id = tracing::field::Empty,
         user_id = tracing::field::Empty,

@@ -89,7 +89,7 @@ where
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         let params = RawPathParams::from_request_parts(parts, state).await;
-        let params = params.map_err(|_| Problem::new(Kind::NotFound))?;
+        let params = params.map_err(|_| Problem::invalid_field("id", "must be percent-encoded UTF-8"))?;
         let id = params.iter().find_map(|(name, value)| (name == "id").then_some(value)).unwrap_or_default();
         id.parse().map(Self).map_err(|error: T::Err| Problem::invalid_field("id", error.to_string()))
     }

@@ -79,7 +79,8 @@ fn at_the_root(mut document: OpenApi) -> OpenApi {
 
 /// `/openapi.json`, and Swagger UI at `/docs` with its assets built in.
 pub(crate) fn swagger_ui(document: OpenApi) -> Router {
-    let config = Config::from("/openapi.json").persist_authorization(true).try_it_out_enabled(true);
+    // By default the page sends the document's address to a validator on the web.
+    let config = Config::from("/openapi.json").persist_authorization(true).try_it_out_enabled(true).validator_url("none");
     let ui = SwaggerUi::new("/docs").config(config);
     Router::new().route("/openapi.json", get(async || axum::Json(document))).merge(ui)
 }

@@ -11,6 +11,7 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::Parser as _;
+use clap::error::ErrorKind;
 
 use crate::command::Command;
 use crate::settings::{Arguments, Settings};
@@ -36,7 +37,11 @@ impl fmt::Display for Failure {
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) if is_wish(error.kind()) => error.exit(),
+        Err(error) => return refuse(&in_one_line(&error), 2),
+    };
     let settings = match Settings::resolve(&arguments) {
         Ok(settings) => settings,
         Err(error) => return refuse(&error, 2),
@@ -52,6 +57,20 @@ async fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => refuse(&failure, 1),
     }
+}
+
+/// Whether somebody asked for the help or the version, and made no mistake.
+fn is_wish(kind: ErrorKind) -> bool {
+    use ErrorKind::{DisplayHelp, DisplayHelpOnMissingArgumentOrSubcommand, DisplayVersion};
+    matches!(kind, DisplayHelp | DisplayHelpOnMissingArgumentOrSubcommand | DisplayVersion)
+}
+
+/// What is wrong with the arguments, without the usage and the pointer to the help that follow.
+fn in_one_line(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let says_why = |line: &&str| !line.starts_with("Usage:") && !line.starts_with("For more information");
+    let lines: Vec<&str> = text.lines().map(str::trim).take_while(says_why).filter(|line| !line.is_empty()).collect();
+    lines.join("; ").trim_start_matches("error: ").to_owned()
 }
 
 /// Says why in one line.

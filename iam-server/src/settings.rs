@@ -72,7 +72,7 @@ struct Given {
     /// A session is over this long after its login, such as 12h [default: 30d]
     #[arg(long, env = "IAM_SESSION_ABSOLUTE", value_name = "DURATION", global = true)]
     session_absolute: Option<Text>,
-    /// What the type of a problem document starts with [default: https://iam.invalid/problems]
+    /// What the type of a problem document starts with [default: `https://iam.invalid/problems`]
     #[arg(long, env = "IAM_PROBLEM_TYPE_BASE", value_name = "URI", global = true)]
     problem_type_base: Option<Text>,
     /// What is logged, as a tracing filter [default: info]
@@ -301,8 +301,26 @@ fn refuse_unknown_variables(names: impl Iterator<Item = String>) -> Result<(), S
 fn read_file(path: &Path) -> Result<Given, SettingsError> {
     let failed = |problem: String| SettingsError::File { path: path.display().to_string(), problem };
     let text = std::fs::read_to_string(path).map_err(|error| failed(say(error)))?;
-    // The message alone: the full text spans several lines and quotes the file, secrets and all.
-    toml::from_str(&text).map_err(|error| failed(error.message().replace('\n', " ")))
+    parse_file(&text).map_err(failed)
+}
+
+fn parse_file(text: &str) -> Result<Given, String> {
+    let deserializer = toml::Deserializer::parse(text).map_err(|error| place(text, &error))?;
+    serde_path_to_error::deserialize(deserializer).map_err(|error| {
+        let problem = place(text, error.inner());
+        // The message about an unknown key quotes it; the others do not know whose value is wrong.
+        if problem.contains('`') { problem } else { format!("{}: {problem}", error.path()) }
+    })
+}
+
+/// What is wrong and in which line. Not the error's own text: that spans several lines and quotes the file, secrets
+/// and all.
+fn place(text: &str, error: &toml::de::Error) -> String {
+    let message = error.message().replace('\n', " ");
+    match error.span().and_then(|span| text.get(..span.start)) {
+        Some(before) => format!("{message} (line {})", before.matches('\n').count() + 1),
+        None => message,
+    }
 }
 
 #[cfg(test)]
@@ -310,8 +328,7 @@ mod tests {
     use super::*;
 
     fn from_toml(text: &str) -> Result<Settings, String> {
-        let given = toml::from_str::<Given>(text).map_err(|error| error.message().to_owned())?;
-        Settings::check(given).map_err(|error| error.to_string())
+        Settings::check(parse_file(text)?).map_err(|error| error.to_string())
     }
 
     fn complaint(text: &str) -> String {
@@ -371,6 +388,8 @@ mod tests {
     #[test]
     fn an_unknown_key_or_variable_is_named() {
         assert!(complaint("listne = 'x'").contains("listne"));
+        assert_eq!(complaint("\nlisten = true"), "listen: must be a text, a number or a list of texts (line 2)");
+        assert!(complaint("\n\nmaster_key = hunter2").ends_with("(line 3)"));
         let unknown = |name: &str| refuse_unknown_variables([name.to_owned()].into_iter());
         assert_eq!(unknown("IAM_LISTNE"), Err(SettingsError::UnknownVariable("IAM_LISTNE".into())));
         for known in ["IAM_LISTEN", "IAM_CONFIG", "IAM_TEST_POSTGRES_URL", "PATH"] {

@@ -1,0 +1,47 @@
+//! Swagger UI in a real browser: somebody who has nothing but the page gets an answer from the API.
+
+use std::path::Path;
+
+use crate::process::Home;
+use crate::webdriver::Browser;
+
+/// No name of this machine: Swagger UI leaves things out on localhost that it does elsewhere.
+const HOST: &str = "iam.test";
+const EMAIL: &str = "grace@navy.example";
+
+#[test]
+fn users_are_listed_from_the_documentation_page() {
+    let home = Home::new();
+    let server = home.serve();
+    let session = server.client().register(EMAIL);
+    let origin = format!("http://{HOST}:{}", server.address.port());
+    let browser = Browser::knowing(HOST, server.address);
+
+    browser.open(&format!("{origin}/docs"));
+    browser.click("//div[@class='auth-wrapper']/button[contains(@class, 'authorize')]");
+    browser.type_into("//div[@class='modal-ux']//input", &session.access);
+    browser.click("//div[@class='modal-ux']//button[@type='submit']");
+    browser.click("//div[@class='modal-ux']//button[text()='Close']");
+
+    let operation = "//div[contains(@class, 'opblock-get')][.//span[@data-path='/users']]";
+    browser.click(&format!("{operation}//button[contains(@class, 'opblock-summary-control')]"));
+    browser.click(&format!("{operation}//button[contains(@class, 'execute')]"));
+    let answer = format!("{operation}//table[contains(@class, 'live-responses-table')]//tr[@class='response']");
+    let status = browser.text_of(&format!("{answer}//td[contains(@class, 'response-col_status')]"));
+    browser.screenshot(operation, &Path::new(env!("CARGO_TARGET_TMPDIR")).join("swagger-ui.png"));
+    assert!(status.starts_with("200"), "{status}");
+    let body = browser.text_of(&format!("{answer}//td[contains(@class, 'response-col_description')]"));
+    assert!(body.contains(EMAIL), "{body}");
+
+    let requests = browser.requests();
+    let asked = |url: &String| url.starts_with(&format!("{origin}/api/v1/users"));
+    assert!(requests.iter().any(asked), "{requests:#?}");
+    let elsewhere: Vec<&String> = requests.iter().filter(|url| leaves(url, &origin)).collect();
+    assert!(elsewhere.is_empty(), "the page asks other hosts: {elsewhere:#?}");
+}
+
+/// Whether it is asked of another host. Other schemes mean the page itself (`data:`) or the browser (`chrome:`).
+fn leaves(url: &str, origin: &str) -> bool {
+    let scheme = url.split(':').next().unwrap_or_default();
+    ["http", "https", "ws", "wss"].contains(&scheme) && !url.starts_with(&format!("{origin}/"))
+}

@@ -1,0 +1,129 @@
+//! A client of the HTTP API.
+
+use std::net::SocketAddr;
+
+use serde_json::{Value, json};
+use ureq::Agent;
+use ureq::http::{Request, Response};
+
+use crate::process::PATIENCE;
+
+/// The password of everybody in these tests.
+pub(crate) const PASSWORD: &str = "Correct-Horse-7!";
+
+/// Talks to one server, as one user or as nobody.
+#[derive(Clone)]
+pub(crate) struct Client {
+    agent: Agent,
+    origin: String,
+    token: Option<String>,
+}
+
+/// An answer, with the request that it belongs to.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    request: String,
+    pub(crate) status: u16,
+    pub(crate) correlation_id: Option<String>,
+    pub(crate) body: Value,
+}
+
+impl Answer {
+    /// The body, which must come with this status.
+    #[track_caller]
+    pub(crate) fn expect(self, status: u16) -> Value {
+        assert_eq!(self.status, status, "{}: {}", self.request, self.body);
+        self.body
+    }
+}
+
+/// A session, as its user's program holds it.
+#[derive(Clone, Debug)]
+pub(crate) struct Session {
+    pub(crate) user: String,
+    pub(crate) access: String,
+    pub(crate) refresh: String,
+}
+
+impl Session {
+    fn of(body: &Value) -> Self {
+        Self {
+            user: text(&body["user"]["id"]),
+            access: text(&body["accessToken"]),
+            refresh: text(&body["refreshToken"]),
+        }
+    }
+}
+
+/// A text in a document; a test fails where there is none.
+#[track_caller]
+pub(crate) fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_else(|| panic!("{value} is not a text")).to_owned()
+}
+
+impl Client {
+    pub(crate) fn of(address: SocketAddr) -> Self {
+        // Without a proxy, whatever the environment says: all of this stays on the machine.
+        let config = Agent::config_builder().http_status_as_error(false).timeout_global(Some(PATIENCE)).proxy(None);
+        Self { agent: config.build().into(), origin: format!("http://{address}"), token: None }
+    }
+
+    /// The same client, in this session.
+    pub(crate) fn with_token(&self, token: &str) -> Self {
+        Self { token: Some(token.to_owned()), ..self.clone() }
+    }
+
+    pub(crate) fn get(&self, path: &str) -> Answer {
+        self.send("GET", path, None).unwrap()
+    }
+
+    pub(crate) fn post(&self, path: &str, body: &Value) -> Answer {
+        self.try_post(path, body).unwrap()
+    }
+
+    /// Fails where no answer comes.
+    pub(crate) fn try_post(&self, path: &str, body: &Value) -> Result<Answer, ureq::Error> {
+        self.send("POST", path, Some(&body.to_string()))
+    }
+
+    /// A POST whose body is not JSON, or is none.
+    pub(crate) fn post_text(&self, path: &str, body: &str) -> Answer {
+        self.send("POST", path, Some(body)).unwrap()
+    }
+
+    /// Fails where no answer comes.
+    pub(crate) fn try_delete(&self, path: &str) -> Result<Answer, ureq::Error> {
+        self.send("DELETE", path, None)
+    }
+
+    /// A new tenant with this administrator.
+    pub(crate) fn register(&self, email: &str) -> Session {
+        let body = json!({ "email": email, "password": PASSWORD, "firstName": "Ada", "lastName": "Lovelace" });
+        Session::of(&self.post("/api/v1/auth/register", &body).expect(201))
+    }
+
+    pub(crate) fn log_in(&self, email: &str) -> Session {
+        let body = json!({ "email": email, "password": PASSWORD });
+        Session::of(&self.post("/api/v1/auth/login", &body).expect(200))
+    }
+
+    fn send(&self, method: &str, path: &str, body: Option<&str>) -> Result<Answer, ureq::Error> {
+        let mut request = Request::builder().method(method).uri(format!("{}{path}", self.origin));
+        if let Some(token) = &self.token {
+            request = request.header("authorization", format!("Bearer {token}"));
+        }
+        let response = match body.filter(|body| !body.is_empty()) {
+            Some(body) => self.agent.run(request.header("content-type", "application/json").body(body).unwrap())?,
+            None => self.agent.run(request.body(()).unwrap())?,
+        };
+        let correlation_id = response.headers().get("x-correlation-id").map(|id| id.to_str().unwrap().to_owned());
+        let (status, body) = (response.status().as_u16(), json_body(response)?);
+        Ok(Answer { request: format!("{method} {path}"), status, correlation_id, body })
+    }
+}
+
+/// Null where there is no body.
+fn json_body(mut response: Response<ureq::Body>) -> Result<Value, ureq::Error> {
+    let text = response.body_mut().read_to_string()?;
+    Ok(if text.is_empty() { Value::Null } else { serde_json::from_str(&text).unwrap_or(Value::String(text)) })
+}

@@ -1,0 +1,143 @@
+//! What the log says of requests, and what it must not say.
+
+use serde_json::{Value, json};
+
+use crate::client::{Client, PASSWORD, Session, text};
+use crate::process::{Home, Server};
+use crate::store::Store;
+
+const EMAIL: &str = "grace@navy.example";
+const UNKNOWN_EMAIL: &str = "nobody@navy.example";
+const NEW_EMAIL: &str = "Edsger.W@thn.example";
+const WRONG_PASSWORD: &str = "Wrong-Horse-8!";
+const NEXT_PASSWORD: &str = "Better-Horse-9!";
+
+/// One person's way through the service, with its mistakes. Returns what must not show up in any log.
+fn a_day_at_work(client: &Client) -> Vec<String> {
+    let mut tokens = vec!["invented-token-0123456789".to_owned()];
+    let mut remember = |session: &Session| tokens.extend([session.access.clone(), session.refresh.clone()]);
+
+    let session = client.register(EMAIL);
+    remember(&session);
+    for (email, password) in [(EMAIL, WRONG_PASSWORD), (UNKNOWN_EMAIL, WRONG_PASSWORD)] {
+        client.post("/api/v1/auth/login", &json!({ "email": email, "password": password })).expect(401);
+    }
+    let session = client.log_in(EMAIL);
+    remember(&session);
+    let refreshed = client.post("/api/v1/auth/refresh", &json!({ "refreshToken": session.refresh })).expect(200);
+    remember(&Session {
+        user: session.user.clone(),
+        access: text(&refreshed["accessToken"]),
+        refresh: text(&refreshed["refreshToken"]),
+    });
+    client.post("/api/v1/auth/refresh", &json!({ "refreshToken": "invented-token-0123456789" })).expect(401);
+
+    let user = client.with_token(&text(&refreshed["accessToken"]));
+    user.get("/api/v1/auth/me").expect(200);
+    let person = |password: &str| {
+        json!({
+            "email": NEW_EMAIL, "password": password, "firstName": "Edsger", "lastName": "Dijkstra",
+        })
+    };
+    user.post("/api/v1/users", &person("horse-without-digit")).expect(400);
+    user.post("/api/v1/users", &person(WRONG_PASSWORD)).expect(201);
+    user.post("/api/v1/users", &person(WRONG_PASSWORD)).expect(409);
+    user.get(&format!("/api/v1/users?search={NEW_EMAIL}")).expect(200);
+    let change = json!({ "currentPassword": PASSWORD, "newPassword": NEXT_PASSWORD });
+    user.post("/api/v1/auth/password", &change).expect(204);
+    let broken = format!(r#"{{"email": "{EMAIL}", "password": "{PASSWORD}", "#);
+    client.post_text("/api/v1/auth/login", &broken).expect(400);
+    let misspelt = json!({ "email": EMAIL, "password": PASSWORD, PASSWORD: EMAIL });
+    client.post("/api/v1/auth/login", &misspelt).expect(400);
+    client.with_token("invented-token-0123456789").get("/api/v1/auth/me").expect(401);
+    user.post_text("/api/v1/auth/logout", "").expect(204);
+
+    let given = [EMAIL, UNKNOWN_EMAIL, NEW_EMAIL, PASSWORD, WRONG_PASSWORD, NEXT_PASSWORD, "horse-without-digit"];
+    tokens.extend(given.map(str::to_owned));
+    // What a password hash starts with, and an e-mail as it is looked up.
+    tokens.extend(["$argon2".to_owned(), NEW_EMAIL.to_lowercase()]);
+    tokens
+}
+
+#[track_caller]
+fn assert_tells_nothing(server: Server) {
+    let secrets = a_day_at_work(&server.client());
+    let log = server.stop().log;
+    assert!(log.contains("answered"), "it logs requests:\n{log}");
+    for secret in secrets {
+        let lines: Vec<&str> = log.lines().filter(|line| line.contains(&secret)).collect();
+        assert!(lines.is_empty(), "{secret} is in the log:\n{}", lines.join("\n"));
+    }
+}
+
+#[test]
+fn no_password_token_or_email_is_logged() {
+    for format in ["text", "json"] {
+        let home = Home::new();
+        assert_tells_nothing(home.iam_server().env("IAM_LOG_FORMAT", format).serve());
+    }
+}
+
+/// Whoever looks for a fault turns everything on, the libraries' own words too.
+#[test]
+fn not_even_where_everything_is_logged() {
+    for (store, format) in [(Store::sqlite(), "text"), (Store::postgres(), "json")] {
+        assert_tells_nothing(store.iam_server().env("IAM_LOG", "trace").env("IAM_LOG_FORMAT", format).serve());
+    }
+}
+
+/// The lines that the log has of a request.
+fn lines_of<'a>(log: &'a [Value], correlation_id: &str) -> Vec<&'a Value> {
+    let lines: Vec<&Value> = log.iter().filter(|line| line["span"]["correlation_id"] == correlation_id).collect();
+    assert!(!lines.is_empty(), "nothing is logged of the request {correlation_id}: {log:#?}");
+    lines
+}
+
+#[test]
+fn json_lines_say_which_request_they_belong_to_and_whose_it_is() {
+    let home = Home::new();
+    let server = home.iam_server().env("IAM_LOG_FORMAT", "json").serve();
+    let session = server.client().register(EMAIL);
+    let user = server.client().with_token(&session.access);
+    let me = user.get("/api/v1/auth/me");
+    let unknown = user.get("/api/v1/nothing-here");
+    let anonymous = server.client().get("/api/v1/users");
+    let tenant = me.body["tenant"]["id"].clone();
+    let log = server.stop().log;
+    let parse = |line: &str| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+    let log: Vec<Value> = log.lines().map(parse).collect();
+
+    for line in lines_of(&log, &me.correlation_id.unwrap()) {
+        assert_eq!(line["span"]["user_id"], session.user, "{line}");
+        assert_eq!(line["span"]["tenant_id"], tenant, "{line}");
+        assert_eq!((&line["status"], &line["span"]["method"]), (&json!(200), &json!("GET")), "{line}");
+        assert_eq!(line["span"]["path"], "/api/v1/auth/me", "{line}");
+    }
+    assert_eq!(lines_of(&log, &unknown.correlation_id.unwrap())[0]["status"], 404);
+    for line in lines_of(&log, &anonymous.correlation_id.unwrap()) {
+        assert_eq!(line["status"], 401, "{line}");
+        assert!(line["span"].get("user_id").is_none(), "{line}");
+    }
+}
+
+#[test]
+fn text_lines_say_the_same() {
+    let home = Home::new();
+    let server = home.serve();
+    let session = server.client().register(EMAIL);
+    let me = server.client().with_token(&session.access).get("/api/v1/auth/me");
+    let log = server.stop().log;
+    let id = me.correlation_id.unwrap();
+    let line = log.lines().find(|line| line.contains(&format!("correlation_id={id}"))).unwrap();
+    assert!(line.contains(&format!("user_id={}", session.user)), "{line}");
+    assert!(line.contains(&format!("tenant_id={}", text(&me.body["tenant"]["id"]))), "{line}");
+    assert!(!log.contains('\u{1b}'), "colours do not belong into a file: {line}");
+}
+
+#[test]
+fn a_filter_decides_what_is_logged() {
+    let home = Home::new();
+    let server = home.iam_server().env("IAM_LOG", "info,iam_axum=warn").serve();
+    server.client().get("/health").expect(200);
+    assert!(!server.stop().log.contains("answered"));
+}

@@ -1,0 +1,15 @@
+//! The server as those who run it meet it: a process with settings, a log, an address and an end.
+#![cfg(test)]
+
+mod browser;
+mod client;
+mod command;
+mod crash;
+mod log;
+mod process;
+mod replicas;
+mod settings;
+mod start;
+mod stop;
+mod store;
+mod webdriver;

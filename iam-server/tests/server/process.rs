@@ -1,0 +1,256 @@
+//! Starts the server's binary, listens to what it says, and ends it.
+
+use std::io::{BufRead as _, BufReader, Read};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+
+use crate::client::Client;
+
+/// How long anything may take before a test gives up. Far more than it needs, however busy the machine is.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Asks again and again until there is an answer.
+pub(crate) fn wait_for<T>(what: &str, patience: Duration, mut ask: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + patience;
+    loop {
+        if let Some(answer) = ask() {
+            return answer;
+        }
+        assert!(Instant::now() < deadline, "waited {} seconds for {what}", patience.as_secs());
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// A command that sees nothing of this process's environment but where programs are.
+pub(crate) fn clean_command(program: &Path) -> Command {
+    let mut command = Command::new(program);
+    command.env_clear().envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// A working directory for servers, gone when this is dropped.
+pub(crate) struct Home(TempDir);
+
+impl Home {
+    pub(crate) fn new() -> Self {
+        Self(TempDir::new().unwrap())
+    }
+
+    pub(crate) fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.0.path().join(name);
+        std::fs::write(&path, content).unwrap();
+        path
+    }
+
+    /// The names of the files in it, sorted.
+    pub(crate) fn files(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.0.path()).unwrap();
+        let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    /// The server's binary, about to be run here.
+    pub(crate) fn iam_server(&self) -> Launch {
+        let mut command = clean_command(Path::new(env!("CARGO_BIN_EXE_iam-server")));
+        command.current_dir(self.0.path());
+        Launch(command)
+    }
+
+    /// A server that serves with the default settings, but for the port.
+    pub(crate) fn serve(&self) -> Server {
+        self.iam_server().serve()
+    }
+}
+
+/// What is to be run, with its settings.
+pub(crate) struct Launch(Command);
+
+impl Launch {
+    pub(crate) fn env(mut self, name: &str, value: impl AsRef<std::ffi::OsStr>) -> Self {
+        self.0.env(name, value);
+        self
+    }
+
+    pub(crate) fn args<A: AsRef<std::ffi::OsStr>>(mut self, arguments: impl IntoIterator<Item = A>) -> Self {
+        self.0.args(arguments);
+        self
+    }
+
+    /// Runs it to its end.
+    pub(crate) fn run(self) -> Ended {
+        let mut process = Process::start(self.0);
+        let status = process.wait();
+        Ended { code: status.code(), output: process.output.text(), log: process.log.text() }
+    }
+
+    /// Starts a server on a port of its own and waits until it listens.
+    pub(crate) fn serve(self) -> Server {
+        self.start().ready()
+    }
+
+    /// Starts a server on a port of its own, and waits for nothing.
+    pub(crate) fn start(mut self) -> Starting {
+        self.0.args(["--listen", "127.0.0.1:0"]);
+        Starting(Process::start(self.0))
+    }
+}
+
+/// A process that ended by itself.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    /// Nothing where a signal ended it.
+    pub(crate) code: Option<i32>,
+    /// What it wrote to its standard output.
+    pub(crate) output: String,
+    /// What it wrote to its error output.
+    pub(crate) log: String,
+}
+
+/// A server that does not listen yet.
+pub(crate) struct Starting(Process);
+
+impl Starting {
+    pub(crate) fn ready(self) -> Server {
+        let line = self.0.log.wait_for_line("listening on http://");
+        let (_, url) = line.split_once("listening on http://").unwrap();
+        let address = url.split('/').next().unwrap().parse();
+        let address = address.unwrap_or_else(|error| panic!("{error}: there is no address in {line}"));
+        Server { process: self.0, address }
+    }
+}
+
+/// A server that listens; it is killed when this is dropped.
+pub(crate) struct Server {
+    process: Process,
+    pub(crate) address: SocketAddr,
+}
+
+impl Server {
+    /// A client that is not logged in.
+    pub(crate) fn client(&self) -> Client {
+        Client::of(self.address)
+    }
+
+    pub(crate) fn log(&self) -> &Lines {
+        &self.process.log
+    }
+
+    /// `kill -9`: nothing of the process runs any more when this returns.
+    pub(crate) fn kill(mut self) {
+        self.process.child.kill().unwrap();
+        self.process.child.wait().unwrap();
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.process.child), signal).unwrap();
+    }
+
+    /// Waits until it has ended by itself.
+    pub(crate) fn end(mut self) -> Ended {
+        let status = self.process.wait();
+        Ended { code: status.code(), output: self.process.output.text(), log: self.process.log.text() }
+    }
+
+    /// Tells it to stop, and waits until it has.
+    pub(crate) fn stop(self) -> Ended {
+        self.signal(Signal::TERM);
+        self.end()
+    }
+}
+
+/// A running process; it is killed when this is dropped.
+pub(crate) struct Process {
+    child: Child,
+    pub(crate) output: Lines,
+    log: Lines,
+}
+
+impl Process {
+    pub(crate) fn start(mut command: Command) -> Self {
+        let mut child = command.spawn().unwrap_or_else(|error| panic!("{:?}: {error}", command.get_program()));
+        let output = Lines::of(child.stdout.take().unwrap());
+        let log = Lines::of(child.stderr.take().unwrap());
+        Self { child, output, log }
+    }
+
+    fn wait(&mut self) -> ExitStatus {
+        let deadline = Instant::now() + 2 * PATIENCE;
+        while Instant::now() < deadline {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                self.output.wait_for_end();
+                self.log.wait_for_end();
+                return status;
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+        panic!("the process did not end; its log:\n{}", self.log.text());
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // It fails when the process has ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The lines that a process writes, as they come.
+pub(crate) struct Lines(Arc<(Mutex<Written>, Condvar)>);
+
+#[derive(Default)]
+struct Written {
+    lines: Vec<String>,
+    is_closed: bool,
+}
+
+impl Lines {
+    /// Reads all the time, whoever waits: a full pipe would stop the process.
+    fn of(stream: impl Read + Send + 'static) -> Self {
+        let shared = Arc::new((Mutex::new(Written::default()), Condvar::new()));
+        let writer = Arc::clone(&shared);
+        thread::spawn(move || {
+            let (written, changed) = &*writer;
+            for line in BufReader::new(stream).split(b'\n').map_while(Result::ok) {
+                written.lock().unwrap().lines.push(String::from_utf8_lossy(&line).into_owned());
+                changed.notify_all();
+            }
+            written.lock().unwrap().is_closed = true;
+            changed.notify_all();
+        });
+        Self(shared)
+    }
+
+    pub(crate) fn text(&self) -> String {
+        self.0.0.lock().unwrap().lines.join("\n")
+    }
+
+    /// The first line that contains this, once it is written.
+    pub(crate) fn wait_for_line(&self, part: &str) -> String {
+        let find = |written: &Written| written.lines.iter().find(|line| line.contains(part)).cloned();
+        let written = self.wait_while(|written| find(written).is_none() && !written.is_closed);
+        find(&written).unwrap_or_else(|| {
+            let end = if written.is_closed { "ended" } else { "went on" };
+            panic!("the process {end} and did not say {part:?}; it said:\n{}", written.lines.join("\n"))
+        })
+    }
+
+    /// How long the pipe may stay open after its process ended: a child of that may have inherited it.
+    fn wait_for_end(&self) {
+        drop(self.wait_while(|written| !written.is_closed));
+    }
+
+    fn wait_while(&self, is_missing: impl Fn(&Written) -> bool) -> std::sync::MutexGuard<'_, Written> {
+        let (written, changed) = &*self.0;
+        changed.wait_timeout_while(written.lock().unwrap(), PATIENCE, |written| is_missing(written)).unwrap().0
+    }
+}

@@ -1,0 +1,144 @@
+//! What happens between the start and the first request.
+
+use serde_json::Value;
+
+use crate::process::{Ended, Home};
+use crate::store::Store;
+
+/// 32 bytes in base64.
+const MASTER_KEY: &str = "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=";
+const OTHER_MASTER_KEY: &str = "AgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgI=";
+
+/// The line that a server leaves which could not start.
+#[track_caller]
+fn only_line(ended: &Ended) -> &str {
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    assert_eq!(ended.log.lines().count(), 1, "{}", ended.log);
+    &ended.log
+}
+
+#[test]
+fn without_settings_everything_is_kept_in_a_file_in_the_working_directory() {
+    let home = Home::new();
+    let server = home.serve();
+    let session = server.client().register("grace@navy.example");
+    assert!(home.files().contains(&"iam.db".to_owned()));
+    assert_eq!(server.stop().code, Some(0));
+    assert_eq!(home.files(), ["iam.db"], "a clean stop leaves one file");
+
+    let server = home.serve();
+    server.client().log_in("grace@navy.example");
+    let me = server.client().with_token(&session.access).get("/api/v1/auth/me").expect(200);
+    assert_eq!(me["user"]["id"], session.user, "a session outlives a restart");
+}
+
+#[test]
+fn it_says_where_it_is_and_what_to_do_first() {
+    let home = Home::new();
+    let server = home.serve();
+    let (log, address) = (server.log(), server.address);
+    assert!(log.wait_for_line(&format!("listening on http://{address}/api/v1")).contains("SQLite"));
+    log.wait_for_line(&format!("http://{address}/docs"));
+    let page = server.client().get("/docs/").expect(200);
+    assert!(page.as_str().unwrap().contains("swagger-ui"), "{page}");
+
+    // Who copies the first step out of the log gets a tenant.
+    let step = log.wait_for_line("there is no tenant yet");
+    assert!(step.contains(&format!("http://{address}/api/v1/auth/register")), "{step}");
+    let (_, body) = step.split_once("-d '").unwrap();
+    let body: Value = serde_json::from_str(body.trim_end_matches('\'')).unwrap();
+    server.client().post("/api/v1/auth/register", &body).expect(201);
+    server.stop();
+
+    let server = home.serve();
+    server.log().wait_for_line("/docs");
+    assert!(!server.stop().log.contains("auth/register"), "there is a tenant now");
+}
+
+#[test]
+fn on_postgresql_it_says_so() {
+    let store = Store::postgres();
+    let server = store.serve();
+    assert!(server.log().wait_for_line("listening on").contains("PostgreSQL"));
+    server.client().register("grace@navy.example");
+    assert!(!server.stop().log.contains("WARN sqlx"));
+    store.serve().client().log_in("grace@navy.example");
+}
+
+#[test]
+fn in_memory_it_warns_and_keeps_nothing() {
+    let home = Home::new();
+    let server = home.iam_server().env("IAM_DATABASE_URL", "memory:").serve();
+    assert!(server.log().wait_for_line("gone when the server stops").contains("WARN"));
+    server.client().register("grace@navy.example");
+    server.stop();
+    assert!(home.files().is_empty(), "{:?}", home.files());
+}
+
+#[test]
+fn it_is_ready_when_it_says_that_it_listens() {
+    for store in [Store::sqlite(), Store::postgres()] {
+        let server = store.serve();
+        for prefix in ["", "/api/v1"] {
+            let ready = server.client().get(&format!("{prefix}/health/ready")).expect(200);
+            assert_eq!(ready["status"], "ok");
+            assert_eq!(ready["checks"]["database"]["status"], "ok");
+            assert!(ready["checks"]["database"]["latencyMs"].is_number());
+            assert_eq!(ready["checks"]["migrations"]["status"], "ok");
+            assert_eq!(server.client().get(&format!("{prefix}/health/live")).expect(200)["status"], "ok");
+            let health = server.client().get(&format!("{prefix}/health")).expect(200);
+            assert_eq!(health["service"], "iam-server");
+            assert_eq!(health["version"], env!("CARGO_PKG_VERSION"));
+        }
+    }
+}
+
+#[test]
+fn a_port_in_use_is_one_line() {
+    let home = Home::new();
+    let first = home.iam_server().env("IAM_DATABASE_URL", "memory:").serve();
+    let address = first.address.to_string();
+    let second = home.iam_server().env("IAM_DATABASE_URL", "memory:").env("IAM_LISTEN", &address).run();
+    assert!(only_line(&second).contains(&address), "{second:?}");
+    first.client().get("/health").expect(200);
+}
+
+#[test]
+fn a_database_that_cannot_be_opened_is_one_line_without_its_password() {
+    let home = Home::new();
+    // Nothing listens on port 1.
+    let unreachable = "postgres://iam:hunter2@127.0.0.1:1/iam";
+    let no_port = "postgres://iam:hunter2@127.0.0.1:port/iam";
+    let no_directory = "sqlite://no/such/hunter2/iam.db";
+    let no_database = format!("sqlite://{}", home.file("notes.txt", "x".repeat(4096)).display());
+    for url in [unreachable, no_port, no_directory, &no_database] {
+        let ended = home.iam_server().env("IAM_DATABASE_URL", url).run();
+        let line = only_line(&ended);
+        assert!(line.contains("opening the database"), "{line}");
+        assert!(!line.contains("hunter2"), "{line}");
+    }
+}
+
+#[test]
+fn sealed_keys_open_under_their_own_master_key_alone() {
+    let home = Home::new();
+    let server = home.iam_server().env("IAM_MASTER_KEY", MASTER_KEY).serve();
+    let session = server.client().register("grace@navy.example");
+    assert!(!server.stop().log.contains("unencrypted"));
+
+    let wrong = home.iam_server().env("IAM_MASTER_KEY", OTHER_MASTER_KEY).run();
+    assert!(only_line(&wrong).contains("another master key"), "{wrong:?}");
+    assert!(!wrong.log.contains(OTHER_MASTER_KEY));
+    let none = home.iam_server().run();
+    assert!(only_line(&none).contains("no master key is configured"), "{none:?}");
+
+    let server = home.iam_server().env("IAM_MASTER_KEY", MASTER_KEY).serve();
+    server.client().with_token(&session.access).get("/api/v1/auth/me").expect(200);
+}
+
+#[test]
+fn keys_that_are_kept_unencrypted_are_warned_of() {
+    let home = Home::new();
+    let server = home.serve();
+    assert!(server.log().wait_for_line("unencrypted").contains("WARN"));
+}

@@ -1,0 +1,152 @@
+//! A headless Chromium, driven by the W3C WebDriver protocol.
+
+use std::env;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::client::{Client, text};
+use crate::process::{PATIENCE, Process, clean_command, wait_for};
+
+/// What an element is called in answers of the protocol.
+const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
+
+/// A browser with a fresh profile; it is closed when this is dropped.
+pub(crate) struct Browser {
+    driver: Client,
+    session: String,
+    browser_pid: Option<Pid>,
+    _driver_process: Process,
+    _profile: TempDir,
+}
+
+impl Browser {
+    /// Opens a browser that knows this host, at this address, and no other: it cannot leave the machine.
+    pub(crate) fn knowing(host: &str, address: SocketAddr) -> Self {
+        let (driver, chromium) = (program("chromedriver"), program("chromium"));
+        let profile = TempDir::new().unwrap();
+        let mut command = clean_command(&driver);
+        command.env("HOME", profile.path()).env("TMPDIR", profile.path()).arg("--port=0");
+        let process = Process::start(command);
+        let port = port(&process.output.wait_for_line("started successfully on port"));
+        let driver = Client::of(SocketAddr::from(([127, 0, 0, 1], port)));
+        let arguments = [
+            "--headless",
+            // Chromium refuses to run as root with its sandbox, and containers often lack what the sandbox needs.
+            "--no-sandbox",
+            // Containers often have a small /dev/shm.
+            "--disable-dev-shm-usage",
+            "--disable-gpu",
+            "--disable-quic",
+            "--no-first-run",
+            "--no-proxy-server",
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--disable-sync",
+            "--disable-features=HttpsUpgrades,HttpsFirstBalancedModeAutoEnable",
+            "--window-size=1280,3000",
+            &format!("--host-resolver-rules=MAP {host} {}, MAP * ~NOTFOUND", address.ip()),
+            &format!("--user-data-dir={}", profile.path().display()),
+        ];
+        let options = json!({ "binary": chromium, "args": arguments });
+        let capabilities = json!({ "alwaysMatch": {
+            "browserName": "chrome",
+            "goog:chromeOptions": options,
+            "goog:loggingPrefs": { "performance": "ALL" },
+        }});
+        let answer = driver.post("/session", &json!({ "capabilities": capabilities })).expect(200)["value"].take();
+        let pid = answer["capabilities"]["goog:processID"].as_i64();
+        Self {
+            driver,
+            session: format!("/session/{}", text(&answer["sessionId"])),
+            browser_pid: pid.and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?)),
+            _driver_process: process,
+            _profile: profile,
+        }
+    }
+
+    pub(crate) fn open(&self, url: &str) {
+        self.command("url", &json!({ "url": url })).unwrap();
+    }
+
+    /// Clicks what this XPath finds, once it is there and can be clicked.
+    pub(crate) fn click(&self, xpath: &str) {
+        wait_for(&format!("{xpath} to be clicked"), PATIENCE, || {
+            self.command(&format!("element/{}/click", self.find(xpath)?), &json!({})).ok()
+        });
+    }
+
+    /// Types into what this XPath finds.
+    pub(crate) fn type_into(&self, xpath: &str, keys: &str) {
+        wait_for(&format!("{xpath} to be filled in"), PATIENCE, || {
+            self.command(&format!("element/{}/value", self.find(xpath)?), &json!({ "text": keys })).ok()
+        });
+    }
+
+    /// The text of what this XPath finds, once there is one.
+    pub(crate) fn text_of(&self, xpath: &str) -> String {
+        wait_for(&format!("a text in {xpath}"), PATIENCE, || {
+            let answer = self.driver.get(&format!("{}/element/{}/text", self.session, self.find(xpath)?));
+            answer.body["value"].as_str().filter(|text| !text.trim().is_empty()).map(str::to_owned)
+        })
+    }
+
+    /// Every address that the browser has asked for, as the browser's own log has it.
+    pub(crate) fn requests(&self) -> Vec<String> {
+        let entries = self.command("se/log", &json!({ "type": "performance" })).unwrap();
+        let message =
+            |entry: &Value| serde_json::from_str::<Value>(&text(&entry["message"])).unwrap()["message"].take();
+        let messages = entries.as_array().unwrap().iter().map(message);
+        let sent = messages.filter(|message| message["method"] == "Network.requestWillBeSent");
+        sent.map(|message| text(&message["params"]["request"]["url"])).collect()
+    }
+
+    /// Keeps what this XPath finds as a picture, in a PNG file.
+    pub(crate) fn screenshot(&self, xpath: &str, path: &Path) {
+        let element = self.find(xpath).unwrap();
+        let image = self.driver.get(&format!("{}/element/{element}/screenshot", self.session)).expect(200);
+        std::fs::write(path, STANDARD.decode(text(&image["value"])).unwrap()).unwrap();
+    }
+
+    fn find(&self, xpath: &str) -> Option<String> {
+        let found = self.command("element", &json!({ "using": "xpath", "value": xpath })).ok()?;
+        Some(text(&found[ELEMENT]))
+    }
+
+    /// A command's result, or why there is none, for instance because an element is not there yet.
+    fn command(&self, command: &str, arguments: &Value) -> Result<Value, Value> {
+        let mut answer = self.driver.post(&format!("{}/{command}", self.session), arguments);
+        let value = answer.body["value"].take();
+        if answer.status == 200 { Ok(value) } else { Err(value) }
+    }
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        // Not what panics: the test may have failed already.
+        let is_closed = self.driver.try_delete(&self.session).is_ok();
+        if let Some(pid) = self.browser_pid.filter(|_| !is_closed) {
+            let _ = kill_process(pid, Signal::KILL);
+        }
+    }
+}
+
+fn program(name: &str) -> PathBuf {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let found = env::split_paths(&path).map(|directory| directory.join(name)).find(|file| file.is_file());
+    found.unwrap_or_else(|| {
+        panic!(
+            "needs {name}: run scripts/test or scripts/with-chromium, or install Debian's chromium and chromium-driver"
+        )
+    })
+}
+
+fn port(line: &str) -> u16 {
+    let (_, port) = line.split_once("on port ").unwrap();
+    port.trim_end_matches('.').trim().parse().unwrap_or_else(|error| panic!("{error}: {line}"))
+}
