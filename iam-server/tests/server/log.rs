@@ -111,7 +111,7 @@ fn json_lines_say_which_request_they_belong_to_and_whose_it_is() {
         assert_eq!(line["span"]["user_id"], session.user, "{line}");
         assert_eq!(line["span"]["tenant_id"], tenant, "{line}");
         assert_eq!((&line["status"], &line["span"]["method"]), (&json!(200), &json!("GET")), "{line}");
-        assert_eq!(line["span"]["path"], "/api/v1/auth/me", "{line}");
+        assert_eq!(line["span"]["route"], "/api/v1/auth/me", "{line}");
     }
     assert_eq!(lines_of(&log, &unknown.correlation_id.unwrap())[0]["status"], 404);
     for line in lines_of(&log, &anonymous.correlation_id.unwrap()) {
