@@ -20,6 +20,10 @@ const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
 /// Gives the request its context, and the answer its headers and its problem document.
 pub(crate) async fn conventions(State(settings): State<Arc<Settings>>, request: Request, next: Next) -> Response {
+    if request.extensions().get::<RequestContext>().is_some() {
+        // A host that has them for all of its routes.
+        return next.run(request).await;
+    }
     let started = Instant::now();
     let (mut parts, body) = request.into_parts();
     let correlation_id = correlation_id(&parts.headers);
@@ -89,16 +93,22 @@ fn client_address(parts: &Parts, settings: &Settings) -> Option<IpAddr> {
     if !is_trusted(&peer) {
         return Some(peer);
     }
-    let lines = parts.headers.get_all(FORWARDED_FOR).iter().filter_map(|line| line.to_str().ok());
-    let mut claimed: Vec<&str> = lines.flat_map(|line| line.split(',')).map(str::trim).collect();
+    // By bytes: what the client wrote before the proxy's own entry need not be text.
+    let lines = parts.headers.get_all(FORWARDED_FOR).iter().map(HeaderValue::as_bytes);
+    let mut claimed: Vec<&[u8]> = lines.flat_map(|line| line.split(|byte| *byte == b',')).collect();
     let mut client = peer;
-    while let Some(address) = claimed.pop().and_then(|text| text.parse::<IpAddr>().ok()) {
-        client = address.to_canonical();
+    while let Some(address) = claimed.pop().and_then(address) {
+        client = address;
         if !is_trusted(&client) {
             break;
         }
     }
     Some(client)
+}
+
+fn address(bytes: &[u8]) -> Option<IpAddr> {
+    let address: IpAddr = str::from_utf8(bytes).ok()?.trim().parse().ok()?;
+    Some(address.to_canonical())
 }
 
 /// Puts the problem document into an error answer, also into one that a library made.

@@ -183,8 +183,12 @@ fn is_json(headers: &HeaderMap) -> bool {
     media_type.eq_ignore_ascii_case("application/json")
 }
 
-/// Parses JSON, naming the field that is at fault.
+/// Parses a JSON object, naming the field that is at fault.
 fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    // serde would take an array for a struct, member by member.
+    if bytes.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'{') {
+        return Err(Problem::invalid_field("body", "must be a JSON object"));
+    }
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
     let value = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
         let path = error.path().to_string();
@@ -194,19 +198,32 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     Ok(value)
 }
 
+/// What is wrong, in words that do not repeat the value: it may be a secret in the wrong place.
 fn fault(path: &str, error: &serde_json::Error) -> Problem {
     let text = error.to_string();
     let message = text.split(" at line ").next().unwrap_or_default();
-    // serde names an unknown field only in its message: the path ends at the object that holds it.
-    let unknown = message.strip_prefix("unknown field `").and_then(|rest| rest.split('`').next());
-    let field = match (path, unknown) {
-        (".", Some(name)) => name.to_owned(),
-        (path, Some(name)) if !path.ends_with(name) => format!("{path}.{name}"),
-        (".", None) => "body".to_owned(),
-        (path, _) => path.to_owned(),
-    };
-    let message = if unknown.is_some() { "is not a known field" } else { message };
-    Problem::invalid_field(field, message)
+    let quoted = |start: &str| message.strip_prefix(start).and_then(|rest| rest.split('`').next());
+    if let Some(name) = quoted("unknown field `") {
+        // serde's path ends at the object that holds the field.
+        let field = match path {
+            "." => name.to_owned(),
+            path if path.ends_with(name) => path.to_owned(),
+            path => format!("{path}.{name}"),
+        };
+        return Problem::invalid_field(field, "is not a known field");
+    }
+    if let Some(name) = quoted("missing field `") {
+        return Problem::invalid_field(
+            if path == "." { name.to_owned() } else { format!("{path}.{name}") },
+            "is required",
+        );
+    }
+    let field = if path == "." { "body" } else { path };
+    match message.split_once(", expected ") {
+        Some((_, expected)) if error.is_data() => Problem::invalid_field(field, format!("must be {expected}")),
+        _ if error.is_data() => Problem::invalid_field(field, "is not valid"),
+        _ => Problem::invalid_field(field, format!("is not valid JSON: {message}")),
+    }
 }
 
 #[cfg(test)]
@@ -237,10 +254,11 @@ mod tests {
             (r#"{"name": 5}"#, "name"),
             (r#"{"inner": [{"number": 1}, {"number": "x"}]}"#, "inner[1].number"),
             (r#"{"inner": [{"number": 1, "extra": 1}]}"#, "inner[0].extra"),
-            (r#"{"inner": [{}]}"#, "inner[0]"),
+            (r#"{"inner": [{}]}"#, "inner[0].number"),
             (r#"{"name": "x""#, "body"),
             ("", "body"),
             ("[1]", "body"),
+            (r#"["x", null]"#, "body"),
             (r#"{"name": "x"} trailing"#, "body"),
         ];
         for (body, field) in cases {

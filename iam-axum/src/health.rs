@@ -11,10 +11,10 @@ use serde_json::json;
 use tokio::time::timeout;
 use utoipa::ToSchema;
 
-use crate::openapi::{HEALTH, Problems};
-use crate::problem::{Kind, Problem};
-use crate::time::Time;
 use crate::Settings;
+use crate::openapi::{HEALTH, Problems};
+use crate::problem::Problem;
+use crate::time::Time;
 
 /// The service, by its own account.
 #[derive(Serialize, ToSchema)]
@@ -117,7 +117,7 @@ pub(crate) async fn ready(State(iam): State<Iam>) -> Result<Json<Ready>, Problem
         Ok(Json(Ready { status: "ok", checks }))
     } else {
         let detail = if answers { "The database is not migrated." } else { "The database does not answer." };
-        Err(Problem::new(Kind::Unavailable).detail(detail).with("checks", json!(checks)))
+        Err(Problem::unavailable().detail(detail).with("checks", json!(checks)))
     }
 }
 

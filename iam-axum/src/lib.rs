@@ -71,8 +71,8 @@ impl FromRef<ApiState> for Arc<Settings> {
 /// # }
 /// ```
 pub fn router(iam: Iam, settings: Settings) -> Router {
-    let state = ApiState { iam, settings: Arc::new(settings) };
-    with_conventions(operations().split_for_parts().0.with_state(state.clone()), state)
+    let api = operations().split_for_parts().0.with_state(ApiState { iam, settings: Arc::new(settings.clone()) });
+    with_conventions(limited(api), settings)
 }
 
 /// Everything that the reference server answers: the API under the prefix of the [`Settings`] and, as an alias,
@@ -80,15 +80,15 @@ pub fn router(iam: Iam, settings: Settings) -> Router {
 pub fn service(iam: Iam, settings: Settings) -> Router {
     let prefix = settings.prefix.clone();
     let document = openapi(&settings);
-    let state = ApiState { iam, settings: Arc::new(settings) };
+    let state = ApiState { iam, settings: Arc::new(settings.clone()) };
     let api = operations().split_for_parts().0;
     let composed = Router::new()
         .nest(&prefix, api.clone())
         .merge(api)
         .merge(operations_at_the_root().split_for_parts().0)
-        .with_state(state.clone())
+        .with_state(state)
         .merge(openapi::swagger_ui(document));
-    with_conventions(composed, state)
+    with_conventions(limited(composed), settings)
 }
 
 /// Every operation of the API, by the path without prefix.
@@ -119,11 +119,28 @@ fn operations_at_the_root() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(token::jwks))
 }
 
-/// What holds for every answer: correlation id, security headers, problem documents, a body limit, no panic.
-fn with_conventions(router: Router, state: ApiState) -> Router {
+/// Bounds bodies, and answers for paths that are none.
+fn limited(router: Router) -> Router {
     router
         .fallback(|| async { Problem::new(Kind::NotFound).detail("There is nothing at this path.") })
-        .layer(CatchPanicLayer::custom(problem::from_panic))
         .layer(DefaultBodyLimit::max(MAX_BODY))
-        .layer(from_fn_with_state(state.settings, context::conventions))
+}
+
+/// Gives every route of a host what the API's own routes have: a correlation id, a request context for audit entries,
+/// security headers, problem documents for every error answer, and a 500 in place of a panic.
+///
+/// ```
+/// use axum::{Router, routing::get};
+/// use iam_axum::{Settings, with_conventions};
+/// use iam_core::Iam;
+///
+/// fn app(iam: Iam) -> Router {
+///     let host = Router::new().route("/hello", get(|| async { "hello" }));
+///     with_conventions(host.nest("/iam", iam_axum::router(iam, Settings::default())), Settings::default())
+/// }
+/// ```
+pub fn with_conventions(router: Router, settings: Settings) -> Router {
+    router
+        .layer(CatchPanicLayer::custom(problem::from_panic))
+        .layer(from_fn_with_state(Arc::new(settings), context::conventions))
 }

@@ -5,9 +5,7 @@ use std::collections::BTreeMap;
 use axum::Router;
 use axum::routing::get;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme};
-use utoipa::openapi::{
-    ContentBuilder, OpenApi, Ref, RefOr, Response, ResponseBuilder, Server, ServerBuilder,
-};
+use utoipa::openapi::{ContentBuilder, OpenApi, Ref, RefOr, Response, ResponseBuilder, Server, ServerBuilder};
 use utoipa::{IntoResponses, OpenApi as _};
 use utoipa_swagger_ui::{Config, SwaggerUi};
 
@@ -32,7 +30,7 @@ const BEARER: &str = "bearer";
                        (any logged-in user) or `public`.",
         license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0"),
     ),
-    components(schemas(ProblemDocument, FieldErrorDocument)),
+    components(schemas(ProblemDocument, FieldErrorDocument))
 )]
 struct Document;
 
@@ -80,7 +78,7 @@ fn at_the_root(mut document: OpenApi) -> OpenApi {
 /// `/openapi.json`, and Swagger UI at `/docs` with its assets built in.
 pub(crate) fn swagger_ui(document: OpenApi) -> Router {
     // By default the page sends the document's address to a validator on the web.
-    let config = Config::from("/openapi.json").persist_authorization(true).try_it_out_enabled(true).validator_url("none");
+    let config = Config::from("/openapi.json").try_it_out_enabled(true).validator_url("none");
     let ui = SwaggerUi::new("/docs").config(config);
     Router::new().route("/openapi.json", get(async || axum::Json(document))).merge(ui)
 }

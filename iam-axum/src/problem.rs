@@ -119,6 +119,11 @@ impl Problem {
         self
     }
 
+    /// Something does not answer; trying again in a moment may help.
+    pub(crate) fn unavailable() -> Self {
+        Self { retry_after: Some(1), ..Self::new(Kind::Unavailable) }
+    }
+
     /// Invalid fields.
     pub(crate) fn invalid(errors: Vec<FieldError>) -> Self {
         Self { detail: Error::Validation(errors.clone()).to_string(), errors, ..Self::new(Kind::ValidationError) }
@@ -166,10 +171,8 @@ impl Problem {
 
     fn document(&self, settings: &Settings, place: Option<(&str, &str)>) -> ProblemDocument {
         let base = settings.problem_type_base.trim_end_matches('/');
-        let error = |error: &FieldError| FieldErrorDocument {
-            field: error.field.clone(),
-            message: error.message.clone(),
-        };
+        let error =
+            |error: &FieldError| FieldErrorDocument { field: error.field.clone(), message: error.message.clone() };
         let is_about_fields = self.kind == Kind::ValidationError;
         ProblemDocument {
             r#type: format!("{base}/{}", self.kind.as_str()),
@@ -208,15 +211,13 @@ impl From<Error> for Problem {
             }
             Error::NotFound(_) => Self::new(Kind::NotFound),
             Error::Conflict(Conflict::SeveralTenants(tenants)) => {
-                let tenant = |tenant: &iam_core::tenant::TenantSummary| {
-                    json!({ "id": tenant.id, "slug": tenant.slug.as_str(), "name": tenant.name.as_str() })
-                };
+                let tenant = |tenant: &iam_core::tenant::TenantSummary| json!({ "id": tenant.id, "slug": tenant.slug.as_str(), "name": tenant.name.as_str() });
                 Self::new(Kind::Conflict).with("tenants", tenants.iter().map(tenant).collect())
             }
             Error::Conflict(_) => Self::new(Kind::Conflict),
             Error::Store(StoreError::Unavailable(cause)) => {
                 tracing::error!(error = %chain(&*cause), "the store is unavailable");
-                Self { retry_after: Some(1), ..Self::new(Kind::Unavailable) }
+                Self::unavailable()
             }
             other => {
                 tracing::error!(error = %chain(&other), "internal error");
@@ -224,12 +225,6 @@ impl From<Error> for Problem {
             }
         };
         problem.detail(detail)
-    }
-}
-
-impl From<StoreError> for Problem {
-    fn from(error: StoreError) -> Self {
-        Error::from(error).into()
     }
 }
 

@@ -16,26 +16,26 @@ impl Serialize for Time {
     }
 }
 
-impl From<Timestamp> for Time {
-    fn from(moment: Timestamp) -> Self {
-        Self(moment)
-    }
-}
-
 /// The first moment that a date or a moment stands for.
 pub(crate) fn start_of(text: &str) -> Result<Timestamp, String> {
-    match text.parse::<NaiveDate>() {
-        Ok(day) => Ok(day.and_time(NaiveTime::MIN).and_utc()),
-        Err(_) => moment(text),
+    match date(text) {
+        Some(day) => Ok(day),
+        None => moment(text),
     }
 }
 
 /// The last moment that a date or a moment stands for; that of a date is the end of the UTC day.
 pub(crate) fn end_of(text: &str) -> Result<Timestamp, String> {
-    match text.parse::<NaiveDate>() {
-        Ok(day) => Ok(day.and_time(NaiveTime::MIN).and_utc() + TimeDelta::days(1) - TimeDelta::milliseconds(1)),
-        Err(_) => moment(text),
+    match date(text) {
+        Some(day) => Ok(day + (TimeDelta::days(1) - TimeDelta::milliseconds(1))),
+        None => moment(text),
     }
+}
+
+/// The start of the day `YYYY-MM-DD`. Longer years, which chrono reads too, are none of the contract's.
+fn date(text: &str) -> Option<Timestamp> {
+    let day = text.parse::<NaiveDate>().ok().filter(|_| text.len() == "YYYY-MM-DD".len())?;
+    Some(day.and_time(NaiveTime::MIN).and_utc())
 }
 
 fn moment(text: &str) -> Result<Timestamp, String> {
@@ -52,6 +52,8 @@ mod tests {
         assert_eq!(shown(start_of("2026-01-31").unwrap()), r#""2026-01-31T00:00:00.000Z""#);
         assert_eq!(shown(end_of("2026-01-31").unwrap()), r#""2026-01-31T23:59:59.999Z""#);
         assert_eq!(shown(end_of("2026-01-31T10:00:00+01:00").unwrap()), r#""2026-01-31T09:00:00.000Z""#);
+        assert!(end_of("9999-12-31").is_ok());
+        assert!(end_of("+262142-12-31").is_err());
         assert!(start_of("31.1.2026").is_err());
         assert!(start_of("2026-01-31T10:00:00").is_err());
     }

@@ -3,8 +3,8 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use iam_core::user::{NewUser, User, UserFilter, UserPatch, UserSort, UserSortKey, UserStatus};
 use iam_core::page::SortOrder;
+use iam_core::user::{NewUser, User, UserFilter, UserPatch, UserSort, UserSortKey, UserStatus};
 use iam_core::{Iam, UserId};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};

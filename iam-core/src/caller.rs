@@ -39,7 +39,7 @@ pub enum Actor {
         /// Stands in the metadata of every audit entry of this caller.
         reason: Cow<'static, str>,
     },
-    /// Somebody who tried to log in and did not succeed.
+    /// Somebody who logs in or refreshes, and is not known before that succeeded.
     Anonymous,
 }
 
@@ -77,7 +77,7 @@ impl Caller {
         Self::user_session(tenant, user, session, Grants::default(), context)
     }
 
-    /// Somebody unproven, who can do nothing but be recorded.
+    /// Somebody unproven, who can do nothing but prove itself and be recorded.
     pub(crate) fn anonymous(tenant: TenantId, context: RequestContext) -> Self {
         Self { actor: Actor::Anonymous, tenant, grants: Arc::new(Grants::default()), context }
     }

@@ -17,7 +17,7 @@ use crate::random::{Random, SystemRandom};
 use crate::session::{NextSecret, Session, Sessions, Tokens};
 use crate::store::Store;
 use crate::tenant::Tenants;
-use crate::token::{self, Claims, KeyRing, MasterKey, PublicKey, SigningKey};
+use crate::token::{self, Claims, KeyRing, MasterKey, PublicKey, RETIREMENT, SigningKey};
 use crate::user::{UserStatus, Users};
 use crate::work::UnitOfWork;
 
@@ -126,10 +126,14 @@ impl Builder {
     ///
     /// # Errors
     ///
-    /// [`Error::Store`] when the store fails; [`Error::Internal`] when a signing key cannot be opened under the
+    /// [`Error::Store`] when the store fails; [`Error::Validation`] when the access tokens' lifetime is not from a
+    /// second to a day; [`Error::Internal`] when a signing key cannot be opened under the
     /// configured master key, or when Argon2 does not allow the hashing cost.
     pub async fn build(self) -> Result<Iam> {
         let Self { store, clock, random, settings } = self;
+        if settings.access_token_lifetime < TimeDelta::seconds(1) || settings.access_token_lifetime > RETIREMENT {
+            return Err(Error::field("access_token_lifetime", "must be from a second to a day"));
+        }
         let ids = IdGenerator::new();
         let now = cut(clock.now());
         let first = ids.next(now, &*random);
@@ -286,13 +290,13 @@ impl Inner {
     }
 
     pub(crate) async fn begin<'a>(&'a self, caller: &'a Caller) -> Result<UnitOfWork<'a>> {
-        UnitOfWork::begin(&*self.store, caller, self.now(), &self.ids, &*self.random).await
+        UnitOfWork::begin(&*self.store, caller, &*self.clock, &self.ids, &*self.random).await
     }
 
     /// Reads the signing keys again where they are stale. Whoever will sign calls this before it begins a unit of
     /// work, inside which asking the store for more could exhaust its connections.
     pub(crate) async fn refresh_keys(&self) -> Result<()> {
-        self.keys.refresh_stale(&*self.store, self.now()).await
+        self.keys.refresh(&*self.store, self.now()).await
     }
 
     /// A pair of tokens of a session.

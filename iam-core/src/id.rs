@@ -7,6 +7,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Mutex;
 
+use aws_lc_rs::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};
 use uuid::{Builder, Uuid};
 
@@ -67,6 +68,10 @@ macro_rules! ids {
             type Err = InvalidId;
 
             fn from_str(text: &str) -> Result<Self, InvalidId> {
+                // Of the forms of RFC 9562, the hyphenated one alone.
+                if text.len() != 36 {
+                    return Err(InvalidId);
+                }
                 Uuid::try_parse(text).map(Self).map_err(|_| InvalidId)
             }
         }
@@ -99,6 +104,23 @@ impl TenantId {
     ///
     /// No tenant can have this identifier (it is not version 7), so nothing of a tenant is ever found under it.
     pub const NONE: Self = Self(Uuid::nil());
+
+    /// The place of failed logins that name a tenant which does not exist.
+    ///
+    /// Each name has a place of its own (UUID version 8): counted together with [`NONE`](Self::NONE), failures
+    /// there would tell whether somebody has an e-mail.
+    pub(crate) fn of_unknown(name: &str) -> Self {
+        let hash = digest(&SHA256, &[b"unknown tenant", name.as_bytes()].concat());
+        let mut bytes = [0; 16];
+        bytes.iter_mut().zip(hash.as_ref()).for_each(|(to, from)| *to = *from);
+        Self(Builder::from_custom_bytes(bytes).into_uuid())
+    }
+
+    /// Whether no tenant can have this identifier.
+    #[must_use]
+    pub fn is_nobodys(self) -> bool {
+        self.0.get_version_num() != 7
+    }
 }
 
 /// Makes identifiers that sort in the order in which this process made them, even within one millisecond.
@@ -165,7 +187,20 @@ mod tests {
     }
 
     #[test]
+    fn nobodys_places_are_apart_from_tenants_and_from_each_other() {
+        let tenant: TenantId = IdGenerator::new().next(FixedClock::at("2026-01-31T09:15:00Z").now(), &SystemRandom);
+        assert!(!tenant.is_nobodys());
+        let (a, b) = (TenantId::of_unknown("acme"), TenantId::of_unknown("other"));
+        assert!(TenantId::NONE.is_nobodys() && a.is_nobodys() && b.is_nobodys());
+        assert!(a != b && a != TenantId::NONE && a == TenantId::of_unknown("acme"));
+    }
+
+    #[test]
     fn text_that_is_no_uuid_is_refused() {
-        assert_eq!("17".parse::<UserId>(), Err(InvalidId));
+        let id = "019bb3f0-7b2e-7a44-9d41-5d1a5a4c1c11";
+        assert!(id.parse::<UserId>().is_ok());
+        for bad in ["17", "", &id.replace('-', ""), &format!("urn:uuid:{id}"), &format!("{{{id}}}")] {
+            assert_eq!(bad.parse::<UserId>(), Err(InvalidId), "{bad}");
+        }
     }
 }

@@ -3,9 +3,9 @@
 use crate::audit::{AuditBatch, AuditEntry};
 use crate::caller::Caller;
 use crate::change::Change;
-use crate::clock::Timestamp;
+use crate::clock::{Clock, Timestamp, cut};
 use crate::error::Result;
-use crate::id::{IdGenerator, TenantId};
+use crate::id::IdGenerator;
 use crate::random::Random;
 use crate::store::{Locks, Store, Transaction};
 
@@ -21,7 +21,8 @@ use crate::store::{Locks, Store, Transaction};
 pub struct UnitOfWork<'a> {
     transaction: Box<dyn Transaction>,
     caller: &'a Caller,
-    now: Timestamp,
+    clock: &'a dyn Clock,
+    now: Option<Timestamp>,
     ids: &'a IdGenerator,
     random: &'a dyn Random,
     entries: Vec<AuditEntry>,
@@ -31,18 +32,20 @@ impl<'a> UnitOfWork<'a> {
     pub(crate) async fn begin(
         store: &dyn Store,
         caller: &'a Caller,
-        now: Timestamp,
+        clock: &'a dyn Clock,
         ids: &'a IdGenerator,
         random: &'a dyn Random,
     ) -> Result<Self> {
         let transaction = store.begin(caller.tenant()).await?;
-        Ok(Self { transaction, caller, now, ids, random, entries: Vec::new() })
+        Ok(Self { transaction, caller, clock, now: None, ids, random, entries: Vec::new() })
     }
 
     /// The moment at which everything in this unit of work happens.
-    #[must_use]
-    pub fn now(&self) -> Timestamp {
-        self.now
+    ///
+    /// It is fixed when it is first asked for. Whoever asks after taking its locks gets a moment after that of
+    /// whoever held them before.
+    pub fn now(&mut self) -> Timestamp {
+        *self.now.get_or_insert_with(|| cut(self.clock.now()))
     }
 
     /// Who makes the changes.
@@ -65,11 +68,13 @@ impl<'a> UnitOfWork<'a> {
         let change = change.into();
         self.transaction.write(&change).await?;
         // What belongs to no tenant has no audit log to go to.
-        if self.caller.tenant() != TenantId::NONE {
-            for record in change.records() {
-                let id = self.ids.next(self.now, self.random);
-                self.entries.push(record.into_entry(id, self.caller, self.now));
-            }
+        if self.caller.tenant().is_nobodys() {
+            return Ok(());
+        }
+        let now = self.now();
+        for record in change.records() {
+            let id = self.ids.next(now, self.random);
+            self.entries.push(record.into_entry(id, self.caller, now));
         }
         Ok(())
     }

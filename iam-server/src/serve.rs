@@ -26,10 +26,7 @@ pub(crate) async fn serve(settings: Settings) -> Result<(), Failure> {
     let iam = iam.map_err(|error| Failure::new("starting", &error))?;
     let stop = stop_signal()?;
     announce(&settings, address, kind, &iam).await;
-    run(listener, iam_axum::service(iam.clone(), settings.http), stop).await?;
-    iam.close().await;
-    tracing::info!("stopped");
-    Ok(())
+    run(listener, iam, settings.http, stop).await
 }
 
 async fn announce(settings: &Settings, address: SocketAddr, kind: &str, iam: &Iam) {
@@ -51,23 +48,34 @@ async fn announce(settings: &Settings, address: SocketAddr, kind: &str, iam: &Ia
     }
 }
 
-async fn run(listener: TcpListener, service: axum::Router, mut stop: watch::Receiver<bool>) -> Result<(), Failure> {
+async fn run(
+    listener: TcpListener,
+    iam: Iam,
+    settings: iam_axum::Settings,
+    mut stop: watch::Receiver<bool>,
+) -> Result<(), Failure> {
     let mut graceful = stop.clone();
     let stopped = async move {
         // An error means that nobody can signal any more: stopping is right then too.
         let _ = graceful.wait_for(|stop| *stop).await;
     };
-    let service = service.into_make_service_with_connect_info::<SocketAddr>();
+    let service = iam_axum::service(iam.clone(), settings).into_make_service_with_connect_info::<SocketAddr>();
     let server = axum::serve(listener, service).with_graceful_shutdown(stopped);
+    let finished = async {
+        server.into_future().await.map_err(|error| Failure::new("serving", &error))?;
+        iam.close().await;
+        tracing::info!("stopped");
+        Ok(())
+    };
     let too_late = async {
         let _ = stop.wait_for(|stop| *stop).await;
         tracing::info!("stopping: requests in flight are finished");
         tokio::time::sleep(PATIENCE).await;
     };
     tokio::select! {
-        result = server.into_future() => result.map_err(|error| Failure::new("serving", &error)),
+        result = finished => result,
         () = too_late => {
-            tracing::warn!("some requests took longer than {} seconds and were cut", PATIENCE.as_secs());
+            tracing::warn!("stopped: what took longer than {} seconds is cut", PATIENCE.as_secs());
             Ok(())
         }
     }

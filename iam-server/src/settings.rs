@@ -264,7 +264,9 @@ fn depth(text: &str) -> Result<u32, String> {
 fn networks(text: &str) -> Result<Vec<IpNet>, String> {
     let network = |part: &str| {
         let address = || part.parse().map(|address: std::net::IpAddr| IpNet::from(address));
-        part.parse::<IpNet>().or_else(|_| address()).map_err(|_| format!("must be addresses or networks: {part:?}"))
+        part.parse::<IpNet>()
+            .or_else(|_| address())
+            .map_err(|_| "must be addresses or networks, such as 10.0.0.0/8".to_owned())
     };
     text.split(',').map(str::trim).filter(|part| !part.is_empty()).map(network).collect()
 }
@@ -286,12 +288,16 @@ fn log_filter(text: &str) -> Result<String, String> {
     filter.map(|_| text.to_owned()).map_err(|_| "must be a tracing filter such as info,iam_core=debug".to_owned())
 }
 
-/// A misspelt variable must not pass unseen. `IAM_TEST_…` belongs to the tests.
+/// A misspelt variable must not pass unseen. `IAM_TEST_…` belongs to the tests; Kubernetes gives every pod such as
+/// `IAM_SERVICE_HOST` and `IAM_PORT_8080_TCP` when a service is named `iam`.
 fn refuse_unknown_variables(names: impl Iterator<Item = String>) -> Result<(), SettingsError> {
     let command = Arguments::command();
     let known: Vec<&str> = command.get_arguments().filter_map(|argument| argument.get_env()?.to_str()).collect();
-    let is_unknown =
-        |name: &String| name.starts_with("IAM_") && !name.starts_with("IAM_TEST_") && !known.contains(&name.as_str());
+    let is_anothers = |name: &str| {
+        name.starts_with("IAM_TEST_")
+            || ["_SERVICE_HOST", "_SERVICE_PORT", "_PORT"].iter().any(|mark| name.contains(mark))
+    };
+    let is_unknown = |name: &String| name.starts_with("IAM_") && !known.contains(&name.as_str()) && !is_anothers(name);
     match names.into_iter().find(is_unknown) {
         Some(name) => Err(SettingsError::UnknownVariable(name)),
         None => Ok(()),
@@ -392,7 +398,8 @@ mod tests {
         assert!(complaint("\n\nmaster_key = hunter2").ends_with("(line 3)"));
         let unknown = |name: &str| refuse_unknown_variables([name.to_owned()].into_iter());
         assert_eq!(unknown("IAM_LISTNE"), Err(SettingsError::UnknownVariable("IAM_LISTNE".into())));
-        for known in ["IAM_LISTEN", "IAM_CONFIG", "IAM_TEST_POSTGRES_URL", "PATH"] {
+        let others = ["IAM_TEST_POSTGRES_URL", "IAM_SERVICE_HOST", "IAM_PORT_8080_TCP", "PATH"];
+        for known in ["IAM_LISTEN", "IAM_CONFIG"].into_iter().chain(others) {
             assert_eq!(unknown(known), Ok(()));
         }
     }

@@ -130,6 +130,11 @@ impl SessionStore for SqliteStore {
         }))
     }
 
+    async fn session(&self, tenant: TenantId, id: SessionId) -> Result<Option<Session>, StoreError> {
+        let row = select_sessions!("WHERE s.tenant_id = ?1 AND s.id = ?2", tenant.as_uuid(), id.as_uuid());
+        row.fetch_optional(&self.readers).await.map_err(store_error)?.map(Session::try_from).transpose()
+    }
+
     async fn sessions_of(&self, tenant: TenantId, user: UserId) -> Result<Vec<Session>, StoreError> {
         let rows = select_sessions!(
             "WHERE s.tenant_id = ?1 AND s.user_id = ?2 ORDER BY s.created_at DESC, s.id",
@@ -164,7 +169,9 @@ impl SqliteTransaction {
             SessionChange::Refresh(session) => self.update_session(session).await,
             // The audit log alone keeps it.
             SessionChange::RepeatRefresh(_) => Ok(()),
-            SessionChange::End { sessions, .. } => self.delete_sessions(sessions).await,
+            SessionChange::End { sessions, .. } | SessionChange::Forget(sessions) => {
+                self.delete_sessions(sessions).await
+            }
         }
     }
 

@@ -28,9 +28,11 @@ pub enum AssignmentChange {
 pub enum RevokeReason {
     /// Its user was deleted.
     UserDeleted,
+    /// It granted nothing any more.
+    Expired,
 }
 
-words! { RevokeReason { UserDeleted = "USER_DELETED" } }
+words! { RevokeReason { UserDeleted = "USER_DELETED", Expired = "EXPIRED" } }
 
 impl AssignmentChange {
     pub(crate) fn records(&self) -> Vec<Record> {

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 
 pub use cursor::Cursor;
 pub(crate) use record::Attribution;
-pub use record::Record;
+pub(crate) use record::Record;
 pub use service::Audit;
 pub use store::AuditStore;
 

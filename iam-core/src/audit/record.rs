@@ -7,7 +7,7 @@ use crate::id::{AuditEntryId, UserId};
 
 /// What a change says about itself, before it is known who made it and when.
 #[derive(Clone, Debug)]
-pub struct Record {
+pub(crate) struct Record {
     action: &'static str,
     resource_type: ResourceType,
     resource_id: Option<String>,

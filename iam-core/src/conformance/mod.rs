@@ -49,6 +49,7 @@ macro_rules! conformance_suite {
             token: keys_are_read_back, one_key_a_generation;
             work: dropped_leaves_nothing, failed_leaves_nothing, changes_and_entries_commit_together, queued_writers_all_succeed;
             race: creates_of_one_email, guesses_of_one_password, guesses_of_an_unknown_email,
+                guesses_beside_an_account_of_ones_own,
                 refreshes_of_one_token, removals_of_the_last_two_administrators, starts_with_an_empty_store;
         }
     };

@@ -54,6 +54,21 @@ pub async fn guesses_of_an_unknown_email(store: Arc<dyn Store>) {
     assert_eq!(answers(&results), (5, 19));
 }
 
+/// Whoever has an account of its own with the same e-mail, in another tenant, cannot guess unseen beside it.
+pub async fn guesses_beside_an_account_of_ones_own(store: Arc<dyn Store>) {
+    let iam = iam(store).await;
+    let victim = register(&iam).await;
+    let guess = "Gu3ssed it!";
+    let own =
+        Registration { user: NewUser { password: guess.into(), ..new_user("ada@example.com") }, tenant_name: None };
+    iam.tenants().register(&RequestContext::default(), own).await.unwrap();
+    let results = race(8, |_| login(&iam, "ada@example.com", guess)).await;
+    assert!(results.iter().all(Result::is_ok), "the guesser gets into its own account");
+    assert!(matches!(login(&iam, "ada@example.com", PASSWORD).await, Err(Error::Unauthenticated(_))));
+    let caller = Caller::system(victim.tenant.id, "conformance");
+    assert_eq!(count(&iam, &caller, "LOGIN_FAILURE", "USER").await, 5);
+}
+
 /// Of many that exchange one refresh token, all get the same successor, and the session lives on.
 pub async fn refreshes_of_one_token(store: Arc<dyn Store>) {
     let iam = iam(store).await;

@@ -24,6 +24,9 @@ pub async fn started_is_read_back(store: Arc<dyn Store>) {
     world.commit(tenant.id, SessionChange::Start(plain.clone())).await;
     world.commit(tenant.id, SessionChange::Start(world.new_session(&other))).await;
     assert_eq!(world.store.sessions_of(tenant.id, user.id).await.unwrap(), [plain.clone(), first.clone()]);
+    assert_eq!(world.store.session(tenant.id, first.id).await.unwrap(), Some(first.clone()));
+    let elsewhere = world.tenant("other").await;
+    assert_eq!(world.store.session(elsewhere.id, first.id).await.unwrap(), None);
 
     let caller = Caller::system(tenant.id, "conformance");
     let mut work = world.begin(&caller).await;
@@ -92,4 +95,6 @@ pub async fn ended_is_gone(store: Arc<dyn Store>) {
     world.commit(tenant.id, SessionChange::End { sessions: ended, reason: EndReason::LogoutAll }).await;
     assert_eq!(world.store.sessions_of(tenant.id, user.id).await.unwrap(), sessions[2..]);
     assert_eq!(world.store.session_snapshot(tenant.id, sessions[0].id).await.unwrap(), None);
+    world.commit(tenant.id, SessionChange::Forget(sessions[2..].to_vec())).await;
+    assert_eq!(world.store.sessions_of(tenant.id, user.id).await.unwrap(), []);
 }

@@ -53,7 +53,7 @@ impl World {
 
     /// Begins a unit of work.
     pub async fn begin<'a>(&'a self, caller: &'a Caller) -> UnitOfWork<'a> {
-        UnitOfWork::begin(&*self.store, caller, self.now(), &self.ids, &SystemRandom).await.unwrap()
+        UnitOfWork::begin(&*self.store, caller, &self.clock, &self.ids, &SystemRandom).await.unwrap()
     }
 
     /// Commits changes in a tenant, or says why not.

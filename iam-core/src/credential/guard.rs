@@ -78,10 +78,12 @@ impl<'a> Attempt<'a> {
 
     /// Judges the attempt under the lock and counts or clears failures. The caller commits, whatever the outcome.
     pub(crate) async fn settle(self, work: &mut UnitOfWork<'_>, lockout: Lockout) -> Result<Outcome> {
-        let now = work.now();
         let key = self.email.key();
         let attempts = work.locks().lock_login_attempts(&key).await?;
-        if let Some(retry_after) = attempts.locked_for(now) {
+        let now = work.now();
+        // A lock that ended meanwhile is an answer too: the password was not looked at, so it is not judged.
+        let ended = self.was_locked().then_some(Duration::from_secs(1));
+        if let Some(retry_after) = attempts.locked_for(now).or(ended) {
             work.apply(self.refusal(LoginFailure::AccountLocked, attempts.count())).await?;
             return Ok(Outcome::Locked(retry_after));
         }
@@ -103,6 +105,9 @@ impl<'a> Attempt<'a> {
                 Ok(Outcome::Suspended)
             }
             Err(reason) => {
+                if self.tenant.is_nobodys() {
+                    tracing::info!(%reason, "a login failed that belongs to no tenant");
+                }
                 let attempts = attempts.failing(now, lockout);
                 work.apply(CredentialChange::CountFailure { email: self.email.clone(), reason, attempts }).await?;
                 Ok(Outcome::Wrong)

@@ -33,7 +33,8 @@ impl Credentials<'_> {
         let user = iam.store.user(caller.tenant(), user_id).await?.ok_or_else(not_found)?;
         let account = iam.store.account(caller.tenant(), &user.email.key()).await?;
         let attempt = Attempt::make(iam, caller.tenant(), &user.email, account, &current).await?;
-        let password = iam.passwords.hash(&new).await?;
+        // A password that was not proven is not worth the work of hashing its successor.
+        let password = if attempt.is_right() { Some(iam.passwords.hash(&new).await?) } else { None };
 
         let mut work = iam.begin(caller).await?;
         let refusal = match attempt.settle(&mut work, iam.settings.lockout).await? {
@@ -42,10 +43,10 @@ impl Credentials<'_> {
             Outcome::Suspended => Some(Forbidden::Suspended.into()),
             Outcome::Locked(retry_after) => Some(Error::AccountLocked { retry_after }),
         };
-        if let Some(refusal) = refusal {
+        let (None, Some(password)) = (&refusal, password) else {
             work.commit().await?;
-            return Err(refusal);
-        }
+            return Err(refusal.unwrap_or_else(not_found));
+        };
         work.apply(CredentialChange::ChangePassword { user: user_id, password }).await?;
         let mut others = work.locks().lock_sessions_of(user_id).await?;
         others.retain(|session| session.id != session_id);

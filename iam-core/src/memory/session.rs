@@ -25,6 +25,10 @@ impl SessionStore for MemoryStore {
         Ok(state.sessions.get(&session).and_then(snapshot))
     }
 
+    async fn session(&self, tenant: TenantId, id: SessionId) -> Result<Option<Session>, StoreError> {
+        Ok(self.tenant_state(tenant).sessions.get(&id).cloned())
+    }
+
     async fn sessions_of(&self, tenant: TenantId, user: UserId) -> Result<Vec<Session>, StoreError> {
         Ok(self.tenant_state(tenant).sessions_of(user))
     }
@@ -60,7 +64,7 @@ impl TenantState {
                 *stored = session.clone();
             }
             SessionChange::RepeatRefresh(_) => {}
-            SessionChange::End { sessions, .. } => {
+            SessionChange::End { sessions, .. } | SessionChange::Forget(sessions) => {
                 self.sessions.retain(|id, _| sessions.iter().all(|ended| ended.id != *id));
             }
         }

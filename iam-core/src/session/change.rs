@@ -12,6 +12,8 @@ pub enum SessionChange {
     Refresh(Session),
     /// The token just spent was presented again and got the same answer.
     RepeatRefresh(Session),
+    /// Sessions that expired are removed.
+    Forget(Vec<Session>),
     /// Sessions end, for one reason.
     End {
         /// What ends.
@@ -61,6 +63,8 @@ impl SessionChange {
             Self::RepeatRefresh(session) => {
                 vec![of(session, action::TOKEN_REFRESH).by(session).with("repeated", true)]
             }
+            // When they would be over was known from their last refresh.
+            Self::Forget(_) => Vec::new(),
             Self::End { sessions, reason } => sessions.iter().map(|session| ended(session, *reason)).collect(),
         }
     }
@@ -81,6 +85,8 @@ fn ended(session: &Session, reason: EndReason) -> Record {
     let record = of(session, action::LOGOUT).with("targetUserId", json!(session.user_id));
     match reason {
         EndReason::Logout => record,
+        // The caller is known by the token alone, which is the user's.
+        EndReason::TokenReuse => record.by(session).with("reason", reason.as_str()),
         _ => record.with("reason", reason.as_str()),
     }
 }

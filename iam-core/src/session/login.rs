@@ -24,10 +24,32 @@ pub struct Login {
 /// In how many tenants a password is tried when none is named.
 const MAX_CANDIDATES: u32 = 5;
 
-/// A tenant that may be meant, with the account in it; [`TenantId::NONE`] when there is none.
+/// A tenant that may be meant, and the account in it.
 struct Candidate {
-    tenant: Option<Tenant>,
+    scope: Scope,
     account: Option<Account>,
+}
+
+/// Where the failures of a login are counted.
+enum Scope {
+    Tenant(Tenant),
+    /// In a place of no tenant's.
+    Nowhere(TenantId),
+}
+
+impl Scope {
+    fn id(&self) -> TenantId {
+        match self {
+            Self::Tenant(tenant) => tenant.id,
+            Self::Nowhere(id) => *id,
+        }
+    }
+}
+
+/// A password that was tried in a tenant.
+struct Tried<'a> {
+    scope: Scope,
+    attempt: Attempt<'a>,
 }
 
 impl Sessions<'_> {
@@ -37,8 +59,7 @@ impl Sessions<'_> {
     ///
     /// [`Unauthenticated::Credentials`] for every failure of identity, [`Error::AccountLocked`] after five of them
     /// in fifteen minutes, [`Forbidden::Suspended`], [`Conflict::SeveralTenants`] when the credentials are right in
-    /// several tenants and none is named, [`Error::Validation`] when the e-mail is none or the password
-    /// empty.
+    /// several tenants and none is named, [`Error::Validation`] when the e-mail is none or the password empty.
     pub async fn login(&self, context: &RequestContext, login: Login) -> Result<LoggedIn> {
         let mut fields = Fields::default();
         let email = fields.check("email", login.email.parse::<Email>());
@@ -46,18 +67,17 @@ impl Sessions<'_> {
         let Some(email) = email.filter(|_| fields.is_empty()) else {
             return Err(fields.into_error());
         };
-        let mut attempts = Vec::new();
-        let mut tenants = Vec::new();
-        for Candidate { tenant, account } in self.candidates(&email, login.tenant.as_deref()).await? {
-            let scope = tenant.as_ref().map_or(TenantId::NONE, |tenant| tenant.id);
-            let attempt = Attempt::make(self.0, scope, &email, account, &login.password).await?;
-            tenants.extend(tenant.filter(|_| attempt.is_right()));
-            attempts.push(attempt);
+        let mut tried = Vec::new();
+        for Candidate { scope, account } in self.candidates(&email, login.tenant.as_deref()).await? {
+            let attempt = Attempt::make(self.0, scope.id(), &email, account, &login.password).await?;
+            tried.push(Tried { scope, attempt });
         }
-        if tenants.len() > 1 {
-            return Err(Conflict::SeveralTenants(tenants.iter().map(Tenant::summary).collect()).into());
+        // Locked accounts are passed over, unless there are no others.
+        if tried.iter().any(|tried| !tried.attempt.was_locked()) {
+            tried.retain(|tried| !tried.attempt.was_locked());
         }
-        self.settle(context, relevant(attempts)).await
+        self.0.refresh_keys().await?;
+        self.settle(context, tried).await
     }
 
     /// Where the e-mail may belong: the named tenant, or those that have it, or nowhere.
@@ -70,10 +90,11 @@ impl Sessions<'_> {
         let mut candidates = Vec::new();
         for tenant in tenants {
             let account = store.account(tenant.id, &email.key()).await?;
-            candidates.push(Candidate { tenant: Some(tenant), account });
+            candidates.push(Candidate { scope: Scope::Tenant(tenant), account });
         }
         if candidates.is_empty() {
-            candidates.push(Candidate { tenant: None, account: None });
+            let nowhere = named.map_or(TenantId::NONE, TenantId::of_unknown);
+            candidates.push(Candidate { scope: Scope::Nowhere(nowhere), account: None });
         }
         Ok(candidates)
     }
@@ -88,47 +109,48 @@ impl Sessions<'_> {
         }
     }
 
-    /// Settles each attempt in its own tenant; the one that is proven becomes a session.
-    async fn settle(&self, context: &RequestContext, attempts: Vec<Attempt<'_>>) -> Result<LoggedIn> {
+    /// Settles each attempt in its own tenant. The one that is proven becomes a session.
+    ///
+    /// A wrong password counts where it was tried, also when it is right elsewhere: otherwise somebody could guess
+    /// a password beside an account of its own with the same e-mail, and never be counted.
+    async fn settle(&self, context: &RequestContext, tried: Vec<Tried<'_>>) -> Result<LoggedIn> {
         let iam = self.0;
-        iam.refresh_keys().await?;
-        let mut refusal = None;
-        for attempt in attempts {
-            let caller = Caller::anonymous(attempt.tenant, context.clone());
+        let is_ambiguous = tried.iter().filter(|tried| tried.attempt.is_right()).count() > 1;
+        let (mut logged_in, mut refusal, mut proven) = (None, None, Vec::new());
+        for Tried { scope, attempt } in tried {
+            let caller = Caller::anonymous(scope.id(), context.clone());
             let mut work = iam.begin(&caller).await?;
             let outcome = attempt.settle(&mut work, iam.settings.lockout).await?;
-            if let Outcome::Proven(account) = outcome {
-                let logged_in = open_session(iam, &mut work, account.user, iam.next_id()).await?;
-                work.commit().await?;
-                return Ok(logged_in);
+            match (outcome, scope) {
+                // Nobody logs in yet, so the success leaves no trace.
+                (Outcome::Proven(_), Scope::Tenant(tenant)) if is_ambiguous => {
+                    proven.push(tenant.summary());
+                    continue;
+                }
+                (Outcome::Proven(account), _) => {
+                    logged_in = Some(open_session(iam, &mut work, account.user, iam.next_id()).await?);
+                }
+                (outcome, _) => refusal = milder(refusal, outcome),
             }
             work.commit().await?;
-            refusal = milder(refusal, outcome);
         }
-        Err(match refusal {
-            Some(Outcome::Locked(retry_after)) => Error::AccountLocked { retry_after },
-            Some(Outcome::Suspended) => Forbidden::Suspended.into(),
-            _ => Unauthenticated::Credentials.into(),
-        })
+        match (logged_in, refusal) {
+            (Some(logged_in), _) => Ok(logged_in),
+            (None, _) if !proven.is_empty() => Err(Conflict::SeveralTenants(proven).into()),
+            (None, Some(Outcome::Locked(retry_after))) => Err(Error::AccountLocked { retry_after }),
+            (None, Some(Outcome::Suspended)) => Err(Forbidden::Suspended.into()),
+            (None, _) => Err(Unauthenticated::Credentials.into()),
+        }
     }
 }
 
-/// The attempts that count: the right one alone; else those that were not locked already; else all.
-fn relevant(mut attempts: Vec<Attempt<'_>>) -> Vec<Attempt<'_>> {
-    if attempts.iter().any(Attempt::is_right) {
-        attempts.retain(Attempt::is_right);
-    } else if !attempts.iter().all(Attempt::was_locked) {
-        attempts.retain(|attempt| !attempt.was_locked());
-    }
-    attempts
-}
-
-/// Of several refusals, the one to answer with: locked only where all are, and then the lock that ends first.
+/// Of several refusals, the one to answer with. A suspension is told to whoever proved the password; a lock only
+/// where all accounts are locked, and then the one that ends first.
 fn milder(refusal: Option<Outcome>, next: Outcome) -> Option<Outcome> {
     Some(match (refusal, next) {
         (None, next) => next,
         (Some(Outcome::Locked(a)), Outcome::Locked(b)) => Outcome::Locked(a.min(b)),
-        (Some(Outcome::Locked(_)), next) => next,
+        (Some(Outcome::Locked(_)), next) | (Some(_), next @ Outcome::Suspended) => next,
         (Some(refusal), _) => refusal,
     })
 }

@@ -95,8 +95,6 @@ pub(crate) enum Judgement {
     Repeat(NextSecret),
     /// It was exchanged earlier: somebody has a copy.
     Reused,
-    /// It was never a token of this session.
-    Forged,
 }
 
 /// The secret of a token that was not handed out yet.
@@ -116,7 +114,12 @@ impl RefreshState {
         (state, NextSecret(secret))
     }
 
-    /// Judges a presented token.
+    /// Whether a presented token is, or was, one of this session's.
+    pub(crate) fn is_genuine(&self, presented: &Presented) -> bool {
+        is_same(&self.tag(&presented.secret), &presented.tag)
+    }
+
+    /// Judges a genuine token.
     pub(crate) fn judge(
         &self,
         presented: &Presented,
@@ -124,9 +127,6 @@ impl RefreshState {
         grace: TimeDelta,
         random: &dyn Random,
     ) -> Judgement {
-        if !is_same(&self.tag(&presented.secret), &presented.tag) {
-            return Judgement::Forged;
-        }
         let hash = sha256(&presented.secret);
         if is_same(&hash, &self.current) {
             let nonce = random.bytes();
@@ -217,6 +217,9 @@ mod tests {
         /// Presents a token and tells what came of it: the successor, or the word for its refusal.
         fn present(&mut self, token: &RefreshToken) -> Result<String, &'static str> {
             let presented = Presented::parse(token).ok_or("unreadable")?;
+            if !self.state.is_genuine(&presented) {
+                return Err("forged");
+            }
             match self.state.judge(&presented, self.now, GRACE, &SystemRandom) {
                 Judgement::Exchange(state, next) => {
                     self.state = state;
@@ -224,7 +227,6 @@ mod tests {
                 }
                 Judgement::Repeat(next) => Ok(self.token(&next).expose().to_owned()),
                 Judgement::Reused => Err("reused"),
-                Judgement::Forged => Err("forged"),
             }
         }
 

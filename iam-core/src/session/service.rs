@@ -29,11 +29,16 @@ impl Sessions<'_> {
         fields.require("refreshToken", token.expose());
         fields.finish()?;
         let presented = Presented::parse(token).ok_or(Unauthenticated::RefreshToken)?;
+        let session = iam.store.session(presented.tenant, presented.session).await?;
+        if !session.is_some_and(|session| session.refresh.is_genuine(&presented)) {
+            // Told without a lock: whoever invents tokens must not keep others from writing.
+            return Err(Unauthenticated::RefreshToken.into());
+        }
         iam.refresh_keys().await?;
         let caller = Caller::anonymous(presented.tenant, context.clone());
         let mut work = iam.begin(&caller).await?;
-        let now = work.now();
         let session = work.locks().lock_session(presented.session).await?;
+        let now = work.now();
         let session = session.filter(|session| session.is_live(now)).ok_or(Unauthenticated::RefreshToken)?;
         let judgement = session.refresh.judge(&presented, now, iam.settings.refresh_grace, &*iam.random);
         let (session, change, secret) = match judgement {
@@ -48,7 +53,6 @@ impl Sessions<'_> {
                 work.commit().await?;
                 return Err(Unauthenticated::RefreshToken.into());
             }
-            Judgement::Forged => return Err(Unauthenticated::RefreshToken.into()),
         };
         let tokens = iam.tokens_for(&session, &secret, now)?;
         work.apply(change).await?;
@@ -107,8 +111,9 @@ impl Sessions<'_> {
     /// [`Error::Forbidden`], [`Error::NotFound`].
     pub async fn terminate(&self, caller: &Caller, id: SessionId) -> Result<()> {
         let mut work = self.0.begin(caller).await?;
+        let session = work.locks().lock_session(id).await?;
         let now = work.now();
-        let session = work.locks().lock_session(id).await?.filter(|session| session.is_live(now));
+        let session = session.filter(|session| session.is_live(now));
         let is_own = session.as_ref().is_some_and(|session| Some(session.user_id) == caller.user());
         if !is_own {
             caller.require(permission::SESSIONS_DELETE)?;
@@ -126,7 +131,6 @@ impl Sessions<'_> {
     pub async fn me(&self, caller: &Caller) -> Result<Me> {
         let (user_id, session_id) = caller.require_user()?;
         let (store, tenant, now) = (&self.0.store, caller.tenant(), self.0.now());
-        let is_this = |session: &Session| session.id == session_id;
         // What vanished since the token was checked was just ended.
         let gone = || Error::from(Unauthenticated::InvalidToken);
         let mut grants = store.grants_of(tenant, user_id).await?;
@@ -134,16 +138,21 @@ impl Sessions<'_> {
         Ok(Me {
             user: store.user(tenant, user_id).await?.ok_or_else(gone)?,
             tenant: store.tenant(tenant).await?.ok_or_else(gone)?,
-            session: store.sessions_of(tenant, user_id).await?.into_iter().find(is_this).ok_or_else(gone)?,
+            session: store.session(tenant, session_id).await?.ok_or_else(gone)?,
             grants,
         })
     }
 }
 
-/// Ends sessions, if there are any.
+/// Ends sessions, if there are any. Those that were over already are removed without being recorded again.
 pub(crate) async fn end_sessions(work: &mut UnitOfWork<'_>, sessions: Vec<Session>, reason: EndReason) -> Result<()> {
-    if sessions.is_empty() {
-        return Ok(());
+    let now = work.now();
+    let (live, over): (Vec<_>, Vec<_>) = sessions.into_iter().partition(|session| session.is_live(now));
+    if !live.is_empty() {
+        work.apply(SessionChange::End { sessions: live, reason }).await?;
     }
-    work.apply(SessionChange::End { sessions, reason }).await
+    if !over.is_empty() {
+        work.apply(SessionChange::Forget(over)).await?;
+    }
+    Ok(())
 }

@@ -30,6 +30,9 @@ pub trait SessionStore {
         session: SessionId,
     ) -> Result<Option<SessionSnapshot>, StoreError>;
 
+    /// One session that has not ended.
+    async fn session(&self, tenant: TenantId, id: SessionId) -> Result<Option<Session>, StoreError>;
+
     /// The sessions of a user that have not ended, expired ones included, newest first, then by identifier.
     async fn sessions_of(&self, tenant: TenantId, user: UserId) -> Result<Vec<Session>, StoreError>;
 }

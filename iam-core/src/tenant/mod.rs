@@ -76,19 +76,33 @@ pub struct TenantPatch {
     pub slug: Option<String>,
 }
 
+/// A [`TenantPatch`] whose every field was found good.
+struct ValidPatch {
+    name: Option<Name>,
+    slug: Option<Slug>,
+}
+
 impl TenantPatch {
-    /// The tenant as the patch would have it.
-    fn apply(&self, before: &Tenant, now: Timestamp) -> Result<Tenant> {
+    fn validate(&self) -> Result<ValidPatch> {
         let mut fields = Fields::default();
-        let name = fields.check_optional("name", self.name.as_deref());
-        let slug = fields.check_optional("slug", self.slug.as_deref());
+        let patch = ValidPatch {
+            name: fields.check_optional("name", self.name.as_deref()),
+            slug: fields.check_optional("slug", self.slug.as_deref()),
+        };
         fields.finish()?;
+        Ok(patch)
+    }
+}
+
+impl ValidPatch {
+    /// The tenant as the patch would have it.
+    fn apply(self, before: &Tenant, now: Timestamp) -> Tenant {
         let mut after = before.clone();
-        after.name = name.unwrap_or(after.name);
-        after.slug = slug.unwrap_or(after.slug);
+        after.name = self.name.unwrap_or(after.name);
+        after.slug = self.slug.unwrap_or(after.slug);
         if after != *before {
             after.updated_at = now;
         }
-        Ok(after)
+        after
     }
 }

@@ -31,9 +31,10 @@ impl Tenants<'_> {
     pub async fn update(&self, caller: &Caller, id: TenantId, patch: TenantPatch) -> Result<Tenant> {
         own(caller, id)?;
         caller.require(permission::TENANTS_UPDATE)?;
+        let patch = patch.validate()?;
         let mut work = self.0.begin(caller).await?;
         let before = work.locks().lock_tenant().await?.ok_or_else(not_found)?;
-        let after = patch.apply(&before, work.now())?;
+        let after = patch.apply(&before, work.now());
         if after != before {
             work.apply(TenantChange::Update { before, after: after.clone() }).await?;
             work.commit().await?;

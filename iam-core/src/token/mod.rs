@@ -10,7 +10,7 @@ use jsonwebtoken::{Algorithm, Header, Validation, decode, decode_header, encode,
 use serde::{Deserialize, Serialize};
 
 pub use keys::{PrivateKey, PublicKey, SigningKey};
-pub(crate) use ring::KeyRing;
+pub(crate) use ring::{KeyRing, RETIREMENT};
 pub use seal::{MasterKey, MasterKeyError};
 pub use store::KeyStore;
 

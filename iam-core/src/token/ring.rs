@@ -39,8 +39,8 @@ const STALE: TimeDelta = TimeDelta::seconds(20);
 const UNKNOWN_KEY: TimeDelta = TimeDelta::seconds(1);
 /// How long a new key is published before it signs.
 const PUBLICATION: TimeDelta = TimeDelta::seconds(60);
-/// How long a key is still published after its successor signs: longer than any access token lives.
-const RETIREMENT: TimeDelta = TimeDelta::hours(24);
+/// How long a key is still published after its successor signs. No access token may live longer.
+pub(crate) const RETIREMENT: TimeDelta = TimeDelta::hours(24);
 
 impl KeyRing {
     /// Reads the keys, making the first one where there is none.
@@ -64,7 +64,11 @@ impl KeyRing {
         if stored.iter().any(|key| matches!(key.private, PrivateKey::Plain(_))) {
             tracing::warn!("signing keys are kept unencrypted: configure a master key to have new ones encrypted");
         }
-        let keys = Keys::from_stored(&stored, master.as_ref(), now)?;
+        // At the start, a key that cannot be opened means a wrong master key.
+        if let Some(error) = stored.iter().find_map(|key| key.encoding_key(master.as_ref()).err()) {
+            return Err(error);
+        }
+        let keys = Keys::from_stored(&stored, master.as_ref(), now);
         Ok(Self { keys: RwLock::new(Arc::new(keys)), reading: tokio::sync::Mutex::new(()), master })
     }
 
@@ -98,36 +102,41 @@ impl KeyRing {
         id: KeyId,
         now: Timestamp,
     ) -> Result<Option<DecodingKey>> {
-        let is_known = self.current().verifying.contains_key(&id);
-        self.refresh(store, now, if is_known { STALE } else { UNKNOWN_KEY }).await?;
+        self.refresh(store, now).await?;
+        if !self.current().verifying.contains_key(&id) {
+            // Everyone who meets a new key waits for whoever reads it.
+            let _reading = self.reading.lock().await;
+            if self.is_older_than(UNKNOWN_KEY, now) {
+                self.read(store, now).await?;
+            }
+        }
         Ok(self.current().verifying.get(&id).cloned())
     }
 
     /// The public halves of all keys that sign or may have signed a token that still lives.
     pub(crate) async fn public_keys(&self, store: &dyn Store, now: Timestamp) -> Result<Vec<PublicKey>> {
-        self.refresh(store, now, STALE).await?;
+        self.refresh(store, now).await?;
         Ok(self.current().public.clone())
     }
 
-    /// Reads the keys again when they are older than this; whoever comes while another reads, goes on without.
-    pub(crate) async fn refresh(&self, store: &dyn Store, now: Timestamp, max_age: TimeDelta) -> Result<()> {
-        let is_old = || now - self.current().read_at >= max_age;
-        if is_old()
+    /// Reads the keys again when they are [`STALE`]; whoever comes while another reads, goes on with those it has.
+    pub(crate) async fn refresh(&self, store: &dyn Store, now: Timestamp) -> Result<()> {
+        if self.is_older_than(STALE, now)
             && let Ok(_reading) = self.reading.try_lock()
-            && is_old()
+            && self.is_older_than(STALE, now)
         {
             self.read(store, now).await?;
         }
         Ok(())
     }
 
-    /// As [`refresh`](Self::refresh), for whoever is about to sign.
-    pub(crate) async fn refresh_stale(&self, store: &dyn Store, now: Timestamp) -> Result<()> {
-        self.refresh(store, now, STALE).await
+    /// Also when the clock was set back, which would keep old keys for as long.
+    fn is_older_than(&self, age: TimeDelta, now: Timestamp) -> bool {
+        (now - self.current().read_at).abs() >= age
     }
 
     async fn read(&self, store: &dyn Store, now: Timestamp) -> Result<()> {
-        let keys = Keys::from_stored(&store.signing_keys().await?, self.master.as_ref(), now)?;
+        let keys = Keys::from_stored(&store.signing_keys().await?, self.master.as_ref(), now);
         *self.keys.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(keys);
         Ok(())
     }
@@ -138,24 +147,33 @@ impl KeyRing {
 }
 
 impl Keys {
-    fn from_stored(stored: &[SigningKey], master: Option<&MasterKey>, now: Timestamp) -> Result<Self> {
+    fn from_stored(stored: &[SigningKey], master: Option<&MasterKey>, now: Timestamp) -> Self {
         let successors = stored.iter().skip(1).map(Some).chain([None]);
         let is_retired =
             |successor: Option<&SigningKey>| successor.is_some_and(|key| now - key.signs_from > RETIREMENT);
-        let live: Vec<&SigningKey> = stored
-            .iter()
-            .zip(successors)
-            .filter(|(_, successor)| !is_retired(*successor))
-            .map(|(key, _)| key)
-            .collect();
+        let live = stored.iter().zip(successors).filter(|(_, successor)| !is_retired(*successor));
+        let live: Vec<&SigningKey> = live.map(|(key, _)| key).collect();
         let public: Vec<PublicKey> = live.iter().map(|key| key.public_key()).collect();
-        let signer =
-            |key: &&SigningKey| Ok(Signer { id: key.id, from: key.signs_from, key: key.encoding_key(master)? });
-        Ok(Self {
-            signing: live.iter().map(signer).collect::<Result<_>>()?,
+        Self {
+            signing: live.iter().filter_map(|key| Signer::open(key, master)).collect(),
             verifying: public.iter().map(|key| (key.id, key.decoding_key())).collect(),
             public,
             read_at: now,
-        })
+        }
+    }
+}
+
+impl Signer {
+    /// A key that cannot be opened does not sign here, but verifies what others signed with it: a replica that was
+    /// not given the master key yet goes on with the keys it can use.
+    fn open(key: &SigningKey, master: Option<&MasterKey>) -> Option<Self> {
+        match key.encoding_key(master) {
+            Ok(encoding) => Some(Self { id: key.id, from: key.signs_from, key: encoding }),
+            Err(error) => {
+                let cause = std::error::Error::source(&error).map(ToString::to_string);
+                tracing::error!(kid = %key.id, cause, "a signing key cannot be used");
+                None
+            }
+        }
     }
 }

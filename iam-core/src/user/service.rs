@@ -159,9 +159,19 @@ async fn follow(work: &mut UnitOfWork<'_>, user: UserId, status_move: &StatusMov
         end_sessions(work, sessions, reason).await?;
     }
     if status_move.revokes_roles {
-        let grants = work.locks().lock_grants_of(user).await?;
+        revoke_roles(work, user).await?;
+    }
+    Ok(())
+}
+
+/// Ends the assignments of a deleted user; those that had expired are said to have done so.
+async fn revoke_roles(work: &mut UnitOfWork<'_>, user: UserId) -> Result<()> {
+    let grants = work.locks().lock_grants_of(user).await?;
+    let now = work.now();
+    let (live, expired): (Vec<_>, Vec<_>) = grants.into_iter().partition(|grant| grant.assignment.is_live(now));
+    for (grants, reason) in [(live, RevokeReason::UserDeleted), (expired, RevokeReason::Expired)] {
         if !grants.is_empty() {
-            work.apply(AssignmentChange::Revoke { grants, reason: Some(RevokeReason::UserDeleted) }).await?;
+            work.apply(AssignmentChange::Revoke { grants, reason: Some(reason) }).await?;
         }
     }
     Ok(())
