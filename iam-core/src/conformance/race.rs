@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio::task::JoinSet;
 
 use crate::assignment::{Assignment, AssignmentChange};
-use crate::audit::AuditFilter;
+use crate::audit::{AuditEntry, AuditFilter};
 use crate::caller::{Caller, RequestContext};
 use crate::credential::HashingCost;
 use crate::error::{Conflict, Error, Result};
@@ -64,9 +64,17 @@ pub async fn guesses_beside_an_account_of_ones_own(store: Arc<dyn Store>) {
     iam.tenants().register(&RequestContext::default(), own).await.unwrap();
     let results = race(8, |_| login(&iam, "ada@example.com", guess)).await;
     assert!(results.iter().all(Result::is_ok), "the guesser gets into its own account");
-    assert!(matches!(login(&iam, "ada@example.com", PASSWORD).await, Err(Error::Unauthenticated(_))));
+    let named = Login {
+        email: "ada@example.com".to_owned(),
+        password: PASSWORD.into(),
+        tenant: Some(victim.tenant.slug.to_string()),
+    };
+    let refused = iam.sessions().login(&RequestContext::default(), named).await;
+    assert!(matches!(refused, Err(Error::AccountLocked { .. })), "{refused:?}");
     let caller = Caller::system(victim.tenant.id, "conformance");
-    assert_eq!(count(&iam, &caller, "LOGIN_FAILURE", "USER").await, 5);
+    let log = iam.audit().list(&caller, AuditFilter::default(), None, 100).await.unwrap();
+    let is_counted = |entry: &&AuditEntry| entry.metadata.get("reason").is_some_and(|it| it == "INVALID_PASSWORD");
+    assert_eq!(log.entries.iter().filter(is_counted).count(), 5);
 }
 
 /// Of many that exchange one refresh token, all get the same successor, and the session lives on.
