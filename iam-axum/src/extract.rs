@@ -6,7 +6,7 @@ use axum::extract::{FromRef, FromRequest, FromRequestParts, RawPathParams, Reque
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
 use iam_core::{Caller, Error, FieldError, Iam, Unauthenticated};
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 
 use crate::context::context_of;
 use crate::{Kind, Problem};
@@ -189,19 +189,20 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     if bytes.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'{') {
         return Err(Problem::invalid_field("body", "must be a JSON object"));
     }
+    let malformed = |error| Problem::invalid_field("body", format!("is not valid JSON: {}", without_place(&error)));
+    serde_json::from_slice::<IgnoredAny>(bytes).map_err(malformed)?;
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
-    let value = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
-        let path = error.path().to_string();
-        fault(&path, error.inner())
-    })?;
-    deserializer.end().map_err(|error| fault(".", &error))?;
-    Ok(value)
+    serde_path_to_error::deserialize(&mut deserializer)
+        .map_err(|error| fault(&error.path().to_string(), &without_place(error.inner())))
+}
+
+/// An error's message without line and column.
+fn without_place(error: &serde_json::Error) -> String {
+    error.to_string().split(" at line ").next().unwrap_or_default().to_owned()
 }
 
 /// What is wrong, in words that do not repeat the value: it may be a secret in the wrong place.
-fn fault(path: &str, error: &serde_json::Error) -> Problem {
-    let text = error.to_string();
-    let message = text.split(" at line ").next().unwrap_or_default();
+fn fault(path: &str, message: &str) -> Problem {
     let quoted = |start: &str| message.strip_prefix(start).and_then(|rest| rest.split('`').next());
     if let Some(name) = quoted("unknown field `") {
         // serde's path ends at the object that holds the field.
@@ -220,9 +221,8 @@ fn fault(path: &str, error: &serde_json::Error) -> Problem {
     }
     let field = if path == "." { "body" } else { path };
     match message.split_once(", expected ") {
-        Some((_, expected)) if error.is_data() => Problem::invalid_field(field, format!("must be {expected}")),
-        _ if error.is_data() => Problem::invalid_field(field, "is not valid"),
-        _ => Problem::invalid_field(field, format!("is not valid JSON: {message}")),
+        Some((_, expected)) => Problem::invalid_field(field, format!("must be {expected}")),
+        None => Problem::invalid_field(field, "is not valid"),
     }
 }
 

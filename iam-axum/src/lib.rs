@@ -82,8 +82,8 @@ pub fn service(iam: Iam, settings: Settings) -> Router {
     let document = openapi(&settings);
     let state = ApiState { iam, settings: Arc::new(settings.clone()) };
     let api = operations().split_for_parts().0;
-    let composed = Router::new()
-        .nest(&prefix, api.clone())
+    let prefixed = if prefix.is_empty() { Router::new() } else { Router::new().nest(&prefix, api.clone()) };
+    let composed = prefixed
         .merge(api)
         .merge(operations_at_the_root().split_for_parts().0)
         .with_state(state)

@@ -4,7 +4,8 @@ use ipnet::IpNet;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Settings {
-    /// The path under which [`service`](crate::service) mounts the API, and the OpenAPI document's server.
+    /// The path under which [`service`](crate::service) mounts the API, and the OpenAPI document's server; may be
+    /// empty.
     pub prefix: String,
     /// What the `type` of a problem document starts with; the kind follows after a slash.
     pub problem_type_base: String,

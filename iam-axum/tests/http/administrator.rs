@@ -1,0 +1,112 @@
+//! A tenant is never left without anyone who can administer it (decisions §3).
+
+use chrono::TimeDelta;
+use futures_util::future::join_all;
+use serde_json::json;
+
+use crate::app::TestApp;
+use crate::people::Person;
+use crate::request::Request;
+
+on_every_store![
+    the_last_administrator_cannot_be_deleted_or_suspended_in_any_way,
+    with_a_second_administrator_the_first_can_go,
+    an_administrator_for_a_while_is_not_one_who_can_stay_behind,
+    a_suspended_or_deleted_administrator_is_not_one_who_can_stay_behind,
+    an_administrator_of_another_tenant_is_not_one_who_can_stay_behind,
+    a_role_with_every_permission_is_not_that_of_an_administrator,
+    the_last_administrator_can_be_renamed,
+    two_administrators_cannot_remove_each_other_at_the_same_moment,
+];
+
+/// Every way in which a user stops being active.
+fn removals<'a>(app: &'a TestApp, by: &Person, id: &str) -> Vec<Request<'a>> {
+    let path = format!("/users/{id}");
+    vec![
+        app.delete(&path).by(by),
+        app.post(&format!("{path}/suspend")).by(by),
+        app.patch(&path).by(by).json(&json!({ "status": "SUSPENDED" })),
+        app.patch(&path).by(by).json(&json!({ "status": "INACTIVE" })),
+    ]
+}
+
+/// Nothing that would remove the user succeeds, and nothing is left of the attempts.
+async fn must_stay(app: &TestApp, by: &Person, id: &str) {
+    let (user, entries) = (app.user(by, id).await, app.audit(by, &[]).await);
+    for removal in removals(app, by, id) {
+        removal.send().await.problem("conflict");
+    }
+    assert_eq!((app.user(by, id).await, app.audit(by, &[]).await), (user, entries));
+    assert!(app.knows(by).await);
+}
+
+async fn the_last_administrator_cannot_be_deleted_or_suspended_in_any_way(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    app.add_user(&ada, "bob@example.com").await;
+    must_stay(&app, &ada, &ada.user).await;
+}
+
+async fn with_a_second_administrator_the_first_can_go(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let bob = app.colleague(&ada, "bob@example.com").await;
+    app.assign(&ada, &bob.user, "TENANT_ADMIN", None, None).await;
+    for removal in removals(&app, &bob, &ada.user) {
+        let status = removal.send().await.status();
+        assert!(matches!(status, 200 | 204));
+        app.set_status(&bob, &ada.user, "ACTIVE").await;
+        let is_administrator = app.store.grants_of(ada.tenant.parse().unwrap(), ada.user.parse().unwrap());
+        if is_administrator.await.unwrap().is_empty() {
+            app.assign(&bob, &ada.user, "TENANT_ADMIN", None, None).await;
+        }
+    }
+}
+
+async fn an_administrator_for_a_while_is_not_one_who_can_stay_behind(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let bob = app.colleague(&ada, "bob@example.com").await;
+    app.assign(&ada, &bob.user, "TENANT_ADMIN", None, Some(app.iam.now() + TimeDelta::days(365))).await;
+    must_stay(&app, &bob, &ada.user).await;
+    app.delete(&format!("/users/{}", bob.user)).by(&ada).send().await.no_content();
+}
+
+async fn a_suspended_or_deleted_administrator_is_not_one_who_can_stay_behind(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    for status in ["SUSPENDED", "INACTIVE"] {
+        let bob = app.add_user(&ada, &format!("{status}@example.com")).await;
+        app.assign(&ada, &bob, "TENANT_ADMIN", None, None).await;
+        app.set_status(&ada, &bob, status).await;
+        must_stay(&app, &ada, &ada.user).await;
+    }
+}
+
+async fn an_administrator_of_another_tenant_is_not_one_who_can_stay_behind(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    app.register("ada@example.com").await;
+    must_stay(&app, &ada, &ada.user).await;
+}
+
+async fn a_role_with_every_permission_is_not_that_of_an_administrator(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    app.colleague_who_may(&ada, "bob@example.com", &["*"]).await;
+    must_stay(&app, &ada, &ada.user).await;
+}
+
+async fn the_last_administrator_can_be_renamed(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let body = json!({ "firstName": "Augusta", "status": "ACTIVE" });
+    app.patch(&format!("/users/{}", ada.user)).by(&ada).json(&body).send().await.ok();
+    app.post(&format!("/users/{}/reactivate", ada.user)).by(&ada).send().await.ok();
+}
+
+async fn two_administrators_cannot_remove_each_other_at_the_same_moment(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let bob = app.colleague(&ada, "bob@example.com").await;
+    app.assign(&ada, &bob.user, "TENANT_ADMIN", None, None).await;
+    let removals = [
+        app.delete(&format!("/users/{}", bob.user)).by(&ada).send(),
+        app.delete(&format!("/users/{}", ada.user)).by(&bob).send(),
+    ];
+    let answers = join_all(removals).await;
+    assert_eq!(answers.iter().filter(|answer| answer.status() == 204).count(), 1);
+    assert_ne!(app.knows(&ada).await, app.knows(&bob).await);
+}

@@ -1,0 +1,110 @@
+//! The service under test, in this very process.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::http::Method;
+use chrono::{SecondsFormat, TimeDelta};
+use iam_core::clock::testing::FixedClock;
+use iam_core::clock::{Clock, Timestamp};
+use iam_core::credential::HashingCost;
+use iam_core::{Iam, Store};
+use test_support::TestStore;
+
+use crate::request::Request;
+
+/// What the canonical paths start with.
+pub(crate) const PREFIX: &str = "/api/v1";
+
+/// A service over a store, with a clock that moves only when told.
+pub(crate) struct TestApp {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) clock: FixedClock,
+    pub(crate) iam: Iam,
+    pub(crate) router: Router,
+    /// Takes what the store stands on along when the last service over it goes.
+    ground: Arc<TestStore>,
+}
+
+impl TestApp {
+    pub(crate) async fn on(ground: TestStore) -> Self {
+        let store = ground.store();
+        // A date in the past of whoever runs this, so that nothing passes by asking the system's clock.
+        let clock = FixedClock::at("2026-01-31T09:15:00.123Z");
+        let iam = Self::iam(&store, clock.clone(), |_| {}).await;
+        let router = iam_axum::service(iam.clone(), iam_axum::Settings::default());
+        Self { store, clock, iam, router, ground: Arc::new(ground) }
+    }
+
+    async fn iam(store: &Arc<dyn Store>, clock: impl Clock, set: impl FnOnce(&mut iam_core::Settings)) -> Iam {
+        let mut settings = iam_core::Settings::default();
+        settings.hashing_cost = HashingCost { memory_kib: 64, passes: 1, lanes: 1 };
+        set(&mut settings);
+        Iam::builder(Arc::clone(store)).clock(clock).settings(settings).build().await.unwrap()
+    }
+
+    /// Another process over the same store and clock, with other settings.
+    pub(crate) async fn with_settings(&self, set: impl FnOnce(&mut iam_core::Settings)) -> Self {
+        let iam = Self::iam(&self.store, self.clock.clone(), set).await;
+        self.serving(iam, iam_axum::Settings::default())
+    }
+
+    /// Another process over the same store and clock, with other settings of its HTTP side.
+    pub(crate) fn with_http_settings(&self, set: impl FnOnce(&mut iam_axum::Settings)) -> Self {
+        let mut settings = iam_axum::Settings::default();
+        set(&mut settings);
+        self.serving(self.iam.clone(), settings)
+    }
+
+    /// Another process over the same store, whose time is told by another clock.
+    pub(crate) async fn with_clock(&self, clock: impl Clock) -> Self {
+        let iam = Self::iam(&self.store, clock, |_| {}).await;
+        self.serving(iam, iam_axum::Settings::default())
+    }
+
+    /// The service after a restart: nothing is left but what the store holds.
+    pub(crate) async fn restarted(&self) -> Self {
+        self.with_settings(|_| {}).await
+    }
+
+    fn serving(&self, iam: Iam, settings: iam_axum::Settings) -> Self {
+        let router = iam_axum::service(iam.clone(), settings);
+        let (store, ground) = (Arc::clone(&self.store), Arc::clone(&self.ground));
+        Self { store, clock: self.clock.clone(), iam, router, ground }
+    }
+
+    pub(crate) fn get(&self, path: &str) -> Request<'_> {
+        self.request(Method::GET, &format!("{PREFIX}{path}"))
+    }
+
+    pub(crate) fn post(&self, path: &str) -> Request<'_> {
+        self.request(Method::POST, &format!("{PREFIX}{path}"))
+    }
+
+    pub(crate) fn patch(&self, path: &str) -> Request<'_> {
+        self.request(Method::PATCH, &format!("{PREFIX}{path}"))
+    }
+
+    pub(crate) fn delete(&self, path: &str) -> Request<'_> {
+        self.request(Method::DELETE, &format!("{PREFIX}{path}"))
+    }
+
+    /// A request to a path as it stands.
+    pub(crate) fn request(&self, method: Method, path: &str) -> Request<'_> {
+        Request::new(self, method, path)
+    }
+
+    pub(crate) fn pass(&self, time: TimeDelta) {
+        self.clock.advance(time);
+    }
+
+    /// The present moment as JSON shows it.
+    pub(crate) fn now(&self) -> String {
+        shown(self.clock.now())
+    }
+}
+
+/// A moment as JSON shows it.
+pub(crate) fn shown(moment: Timestamp) -> String {
+    moment.to_rfc3339_opts(SecondsFormat::Millis, true)
+}

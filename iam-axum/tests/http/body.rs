@@ -1,0 +1,137 @@
+//! Request bodies (decisions §1).
+
+use serde_json::{Value, json};
+
+use crate::app::TestApp;
+use crate::people::profile;
+
+on_every_store![
+    another_content_type_is_415,
+    a_body_without_content_type_is_415,
+    a_content_type_with_parameters_is_json_all_the_same,
+    broken_json_is_400,
+    trailing_garbage_is_400,
+    json_that_is_no_object_is_400,
+    text_that_is_not_utf_8_is_400,
+    an_unknown_field_is_400_and_named,
+    a_type_error_is_400_and_named,
+    a_body_over_256_kib_is_413,
+    a_body_of_256_kib_is_read,
+    a_token_is_asked_for_before_the_body_is_looked_at,
+];
+
+const PATHS: [&str; 4] = ["/auth/register", "/auth/login", "/auth/refresh", "/users"];
+
+async fn another_content_type_is_415(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    for path in PATHS {
+        for content_type in
+            ["text/plain", "application/xml", "application/x-www-form-urlencoded", "json", "application/jsonp", ""]
+        {
+            let request = app.post(path).by(&ada).body(profile("bob@example.com").to_string());
+            let answer = request.header("content-type", content_type).send().await;
+            answer.problem("unsupported-media-type");
+        }
+    }
+}
+
+async fn a_body_without_content_type_is_415(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    for path in PATHS {
+        let request = app.post(path).by(&ada).body(profile("bob@example.com").to_string());
+        request.send().await.problem("unsupported-media-type");
+    }
+}
+
+async fn a_content_type_with_parameters_is_json_all_the_same(app: TestApp) {
+    for (number, content_type) in
+        ["application/json; charset=utf-8", "Application/JSON ;charset=utf-8"].iter().enumerate()
+    {
+        let body = profile(&format!("user{number}@example.com")).to_string();
+        app.post("/auth/register").header("content-type", content_type).body(body).send().await.created();
+    }
+}
+
+/// The fields that are named when this text is sent as JSON to each path.
+async fn all_refuse(app: &TestApp, body: &[u8]) {
+    let ada = app.register("ada@example.com").await;
+    for path in PATHS {
+        let request = app.post(path).by(&ada).header("content-type", "application/json").body(body.to_vec());
+        assert_eq!(request.send().await.invalid_fields().len(), 1, "{path}");
+    }
+    let path = format!("/users/{}", ada.user);
+    let request = app.patch(&path).by(&ada).header("content-type", "application/json").body(body.to_vec());
+    assert_eq!(request.send().await.invalid_fields().len(), 1);
+}
+
+async fn broken_json_is_400(app: TestApp) {
+    for body in
+        ["{", "{\"email\": }", "{\"email\": \"a\",}", "{'email': 'a'}", "{\"email\": \"a\" \"b\"}", "", " ", "nonsense"]
+    {
+        all_refuse(&app, body.as_bytes()).await;
+    }
+    all_refuse(&app, "[".repeat(100_000).as_bytes()).await;
+}
+
+async fn trailing_garbage_is_400(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    for garbage in ["x", "{}", ",", "]", "\u{0}"] {
+        let request = app.patch(&format!("/users/{}", ada.user)).by(&ada).header("content-type", "application/json");
+        request.body(format!("{{}}{garbage}")).send().await.problem("validation-error");
+    }
+    let request = app.patch(&format!("/users/{}", ada.user)).by(&ada).header("content-type", "application/json");
+    request.body("\n {} \r\n").send().await.ok();
+}
+
+async fn json_that_is_no_object_is_400(app: TestApp) {
+    for body in ["null", "17", "\"text\"", "true", "[{}]"] {
+        all_refuse(&app, body.as_bytes()).await;
+    }
+}
+
+async fn text_that_is_not_utf_8_is_400(app: TestApp) {
+    all_refuse(&app, b"{\"email\": \"\xff\"}").await;
+}
+
+async fn an_unknown_field_is_400_and_named(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    for path in PATHS {
+        let refused = app.post(path).by(&ada).json(&json!({ "expiresAt": null })).send().await;
+        assert_eq!(refused.invalid_fields(), ["expiresAt"], "{path}");
+    }
+}
+
+async fn a_type_error_is_400_and_named(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    for wrong in [json!(17), json!(true), json!(["a"]), json!({ "a": 1 }), Value::Null] {
+        let mut body = profile("bob@example.com");
+        body["lastName"] = wrong;
+        for path in ["/auth/register", "/users"] {
+            assert_eq!(app.post(path).by(&ada).json(&body).send().await.invalid_fields(), ["lastName"]);
+        }
+    }
+}
+
+/// A body of so many bytes, most of them spaces.
+fn padded(body: &Value, length: usize) -> String {
+    let text = body.to_string();
+    format!("{}{text}", " ".repeat(length - text.len()))
+}
+
+async fn a_body_over_256_kib_is_413(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    for path in PATHS {
+        let request = app.post(path).by(&ada).header("content-type", "application/json");
+        request.body(padded(&profile("bob@example.com"), 256 * 1024 + 1)).send().await.problem("payload-too-large");
+    }
+}
+
+async fn a_body_of_256_kib_is_read(app: TestApp) {
+    let request = app.post("/auth/register").header("content-type", "application/json");
+    request.body(padded(&profile("ada@example.com"), 256 * 1024)).send().await.created();
+}
+
+async fn a_token_is_asked_for_before_the_body_is_looked_at(app: TestApp) {
+    app.post("/users").header("content-type", "text/plain").body("x").send().await.problem("unauthorized");
+    app.post("/users").json(&json!({ "unknown": 1 })).send().await.problem("unauthorized");
+}

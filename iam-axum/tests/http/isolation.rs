@@ -1,0 +1,78 @@
+//! Whatever belongs to another tenant does not exist (interface §5.5).
+
+use axum::http::Method;
+use serde_json::json;
+
+use crate::app::TestApp;
+
+on_every_store![
+    another_tenants_ids_are_not_found_anywhere,
+    lists_show_ones_own_tenant_alone,
+    a_filter_by_something_of_another_tenant_finds_nothing,
+    another_tenants_audit_entries_are_not_shown,
+    a_forged_tenant_claim_gains_nothing,
+];
+
+async fn another_tenants_ids_are_not_found_anywhere(app: TestApp) {
+    let [ada, eve] = [app.register("ada@example.com").await, app.register("eve@example.com").await];
+    let victim = app.colleague(&ada, "victim@example.com").await;
+    let before = (app.user(&ada, &victim.user).await, app.audit(&ada, &[]).await);
+    let (user, session, tenant) = (&victim.user, &victim.session, &victim.tenant);
+    let requests = [
+        (Method::GET, format!("/users/{user}")),
+        (Method::PATCH, format!("/users/{user}")),
+        (Method::DELETE, format!("/users/{user}")),
+        (Method::POST, format!("/users/{user}/suspend")),
+        (Method::POST, format!("/users/{user}/reactivate")),
+        (Method::GET, format!("/users/{user}/sessions")),
+        (Method::DELETE, format!("/sessions/{session}")),
+        (Method::GET, format!("/tenants/{tenant}")),
+        (Method::PATCH, format!("/tenants/{tenant}")),
+    ];
+    for (method, path) in requests {
+        let request = app.request(method.clone(), &format!("/api/v1{path}")).by(&eve);
+        let request = if method == Method::PATCH { request.json(&json!({})) } else { request };
+        request.send().await.problem("not-found");
+    }
+    assert!(app.knows(&victim).await);
+    assert_eq!((app.user(&ada, &victim.user).await, app.audit(&ada, &[]).await), before);
+}
+
+async fn lists_show_ones_own_tenant_alone(app: TestApp) {
+    let [ada, eve] = [app.register("ada@example.com").await, app.register("eve@example.com").await];
+    for (person, email) in [(&ada, "ada@example.com"), (&eve, "eve@example.com")] {
+        let body = app.get("/users").by(person).send().await.ok();
+        assert_eq!((&body["data"][0]["email"], &body["pagination"]["total"]), (&json!(email), &json!(1)));
+    }
+}
+
+async fn a_filter_by_something_of_another_tenant_finds_nothing(app: TestApp) {
+    let [ada, eve] = [app.register("ada@example.com").await, app.register("eve@example.com").await];
+    let sales = app.organization(&ada, "sales").await;
+    app.assign(&ada, &ada.user, "MEMBER", Some(sales), None).await;
+    let listed = app.get("/users").by(&eve).query("organizationId", &sales.to_string()).send().await.ok();
+    assert_eq!(listed["data"], json!([]));
+    for (name, value) in [("userId", &ada.user), ("resourceId", &ada.user), ("resourceId", &ada.tenant)] {
+        assert!(app.audit(&eve, &[(name, value)]).await.is_empty());
+    }
+}
+
+async fn another_tenants_audit_entries_are_not_shown(app: TestApp) {
+    let [ada, eve] = [app.register("ada@example.com").await, app.register("eve@example.com").await];
+    for person in [&ada, &eve] {
+        let entries = app.audit(person, &[]).await;
+        assert_eq!(entries.len(), 4);
+        assert!(entries.iter().all(|entry| entry["tenantId"] == person.tenant));
+    }
+}
+
+async fn a_forged_tenant_claim_gains_nothing(app: TestApp) {
+    let [ada, eve] = [app.register("ada@example.com").await, app.register("eve@example.com").await];
+    for header in ["x-tenant-id", "tenant-id", "x-forwarded-host"] {
+        let request = app.get(&format!("/users/{}", ada.user)).by(&eve).header(header, &ada.tenant);
+        request.send().await.problem("not-found");
+    }
+    let body = json!({ "firstName": "Mine", "tenantId": ada.tenant });
+    let refused = app.patch(&format!("/users/{}", eve.user)).by(&eve).json(&body).send().await;
+    assert_eq!(refused.invalid_fields(), ["tenantId"]);
+}

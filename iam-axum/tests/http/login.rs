@@ -1,0 +1,250 @@
+//! `POST /auth/login` (decisions §2).
+
+use serde_json::{Value, json};
+
+use crate::app::TestApp;
+use crate::people::{PASSWORD, Person, WRONG_PASSWORD};
+use crate::request::{Response, members};
+
+on_every_store![
+    answers_200_with_tokens_and_user,
+    the_email_is_matched_whatever_its_case,
+    a_tenant_is_named_by_id_or_slug,
+    every_failure_of_identity_is_the_same_401,
+    exactly_one_match_among_several_tenants_logs_in,
+    several_matches_are_a_conflict_that_names_just_those_tenants,
+    the_password_is_tried_in_at_most_five_tenants,
+    with_several_candidates_a_failure_counts_once_on_each,
+    a_locked_candidate_is_passed_over,
+    when_all_candidates_are_locked_the_login_is,
+    a_suspended_user_with_the_right_password_is_forbidden,
+    a_suspended_user_with_a_wrong_password_is_unauthorized,
+    invalid_and_missing_fields_are_named,
+    a_login_is_recorded,
+    every_failure_is_recorded_with_its_reason,
+    a_failure_for_an_email_that_no_tenant_has_is_recorded_nowhere,
+    a_password_hashed_at_a_lower_cost_is_hashed_again,
+];
+
+async fn answers_200_with_tokens_and_user(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    app.pass(chrono::TimeDelta::hours(1));
+    let body = app.attempt("ada@example.com", PASSWORD).send().await.ok();
+    assert_eq!(members(&body), ["accessToken", "expiresIn", "refreshToken", "tokenType", "user"]);
+    assert_eq!((&body["tokenType"], &body["expiresIn"]), (&json!("Bearer"), &json!(900)));
+    assert_eq!(body["user"]["lastLoginAt"], app.now());
+    let token = body["accessToken"].as_str().unwrap();
+    assert_eq!(app.get(&format!("/users/{}", ada.user)).bearer(token).send().await.ok(), body["user"]);
+}
+
+async fn the_email_is_matched_whatever_its_case(app: TestApp) {
+    app.register("Ada@Example.com").await;
+    let body = app.attempt("aDA@eXAMPLE.COM", PASSWORD).send().await.ok();
+    assert_eq!(body["user"]["email"], "Ada@Example.com");
+}
+
+async fn a_tenant_is_named_by_id_or_slug(app: TestApp) {
+    let [first, second] = [app.register("ada@example.com").await, app.register("ada@example.com").await];
+    let slug = slug_of(&app, &second).await;
+    for (named, meant) in [(&first.tenant, &first), (&second.tenant, &second), (&slug, &second)] {
+        let body = app.attempt_at(named, "ada@example.com", PASSWORD).send().await.ok();
+        assert_eq!(body["user"]["id"], meant.user);
+    }
+}
+
+async fn every_failure_of_identity_is_the_same_401(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let gone = app.add_user(&ada, "gone@example.com").await;
+    app.delete(&format!("/users/{gone}")).by(&ada).send().await.no_content();
+    let other = app.register("other@example.com").await;
+    let attempts = [
+        app.attempt("ada@example.com", WRONG_PASSWORD),
+        app.attempt("nobody@example.com", WRONG_PASSWORD),
+        app.attempt("gone@example.com", PASSWORD),
+        app.attempt_at("no-such-tenant", "ada@example.com", PASSWORD),
+        app.attempt_at("No such slug", "ada@example.com", PASSWORD),
+        app.attempt_at("00000000-0000-0000-0000-000000000000", "ada@example.com", PASSWORD),
+        app.attempt_at(&other.tenant, "ada@example.com", PASSWORD),
+        app.attempt("ada@example.com", &"a".repeat(1000)),
+    ];
+    let mut answers = Vec::new();
+    for attempt in attempts {
+        let answer = attempt.header("x-correlation-id", "the-same").send().await;
+        answer.problem("unauthorized");
+        answers.push((answer.headers.clone(), answer.text()));
+    }
+    answers.dedup();
+    assert_eq!(answers.len(), 1, "{answers:?}");
+}
+
+async fn exactly_one_match_among_several_tenants_logs_in(app: TestApp) {
+    let first = app.register("ada@example.com").await;
+    let second = app.register_with_password("ada@example.com", WRONG_PASSWORD).await;
+    for (password, meant) in [(WRONG_PASSWORD, &second), (PASSWORD, &first)] {
+        let body = app.attempt("ada@example.com", password).send().await.ok();
+        assert_eq!(body["user"]["id"], meant.user);
+    }
+    for person in [&first, &second] {
+        let failures = app.audit(person, &[("action", "LOGIN_FAILURE")]).await;
+        assert_eq!(failures.len(), 1, "the password that was right elsewhere was wrong here");
+        assert_eq!(failures[0]["metadata"]["reason"], "INVALID_PASSWORD");
+    }
+}
+
+async fn several_matches_are_a_conflict_that_names_just_those_tenants(app: TestApp) {
+    let first = app.register("ada@example.com").await;
+    app.register_with_password("ada@example.com", WRONG_PASSWORD).await;
+    let third = app.register("ADA@example.com").await;
+    let problem = app.attempt("ada@example.com", PASSWORD).send().await.problem("conflict");
+    let mut expected = Vec::new();
+    for person in [&first, &third] {
+        let tenant = app.get(&format!("/tenants/{}", person.tenant)).by(person).send().await.ok();
+        expected.push(json!({ "id": tenant["id"], "slug": tenant["slug"], "name": tenant["name"] }));
+    }
+    let by_id = |tenant: &Value| tenant["id"].as_str().unwrap().to_owned();
+    let mut found = problem["tenants"].as_array().unwrap().clone();
+    found.sort_by_key(by_id);
+    expected.sort_by_key(by_id);
+    assert_eq!(found, expected);
+}
+
+async fn the_password_is_tried_in_at_most_five_tenants(app: TestApp) {
+    for _ in 0..6 {
+        app.register("ada@example.com").await;
+    }
+    let problem = app.attempt("ada@example.com", PASSWORD).send().await.problem("conflict");
+    assert_eq!(problem["tenants"].as_array().unwrap().len(), 5);
+}
+
+async fn with_several_candidates_a_failure_counts_once_on_each(app: TestApp) {
+    let people = [app.register("ada@example.com").await, app.register("ada@example.com").await];
+    for count in 1..=2 {
+        app.attempt("ada@example.com", WRONG_PASSWORD).send().await.problem("unauthorized");
+        for person in &people {
+            let failures = app.audit(person, &[("action", "LOGIN_FAILURE")]).await;
+            assert_eq!(failures.len(), count);
+            assert_eq!(failures[0]["metadata"]["attemptCount"], count);
+        }
+    }
+}
+
+async fn a_locked_candidate_is_passed_over(app: TestApp) {
+    let locked = app.register("ada@example.com").await;
+    let open = app.register_with_password("ada@example.com", "An0ther!Password").await;
+    lock(&app, &locked).await;
+    app.attempt("ada@example.com", PASSWORD).send().await.problem("unauthorized");
+    assert_eq!(app.audit(&open, &[("action", "LOGIN_FAILURE")]).await.len(), 1);
+    assert_eq!(app.audit(&locked, &[("action", "LOGIN_FAILURE")]).await.len(), 5);
+    let body = app.attempt("ada@example.com", "An0ther!Password").send().await.ok();
+    assert_eq!(body["user"]["id"], open.user);
+}
+
+async fn when_all_candidates_are_locked_the_login_is(app: TestApp) {
+    let people = [app.register("ada@example.com").await, app.register("ada@example.com").await];
+    lock(&app, &people[0]).await;
+    app.pass(chrono::TimeDelta::minutes(5));
+    lock(&app, &people[1]).await;
+    let problem = app.attempt("ada@example.com", PASSWORD).send().await.problem("account-locked");
+    assert_eq!(problem["retryAfter"], 600, "the lock that ends first");
+}
+
+async fn a_suspended_user_with_the_right_password_is_forbidden(app: TestApp) {
+    let (ada, bob) = with_suspended_bob(&app).await;
+    let problem = app.attempt("bob@example.com", PASSWORD).send().await.problem("forbidden");
+    assert!(problem["detail"].as_str().unwrap().contains("suspended"), "{problem}");
+    assert_eq!(app.user(&ada, &bob).await["lastLoginAt"], Value::Null);
+}
+
+async fn a_suspended_user_with_a_wrong_password_is_unauthorized(app: TestApp) {
+    with_suspended_bob(&app).await;
+    app.attempt("bob@example.com", WRONG_PASSWORD).send().await.problem("unauthorized");
+}
+
+async fn invalid_and_missing_fields_are_named(app: TestApp) {
+    app.register("ada@example.com").await;
+    let refused = async |body: Value| -> Response { app.post("/auth/login").json(&body).send().await };
+    assert_eq!(refused(json!({})).await.invalid_fields(), ["email", "password"]);
+    assert_eq!(refused(json!({ "email": "ada@example.com" })).await.invalid_fields(), ["password"]);
+    assert_eq!(refused(json!({ "email": "ada", "password": PASSWORD })).await.invalid_fields(), ["email"]);
+    for field in ["email", "password", "tenant", "remember"] {
+        let body = crate::people::with(json!({ "email": "ada@example.com", "password": "x" }), &json!({ field: 17 }));
+        assert_eq!(refused(body).await.invalid_fields(), [field]);
+    }
+}
+
+async fn a_login_is_recorded(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let again = app.login(&ada).await;
+    let entry = &app.audit(&ada, &[("action", "LOGIN")]).await[0];
+    assert_eq!((&entry["resourceType"], &entry["resourceId"]), (&json!("SESSION"), &json!(again.session)));
+    assert_eq!((&entry["userId"], &entry["metadata"]["method"]), (&json!(ada.user), &json!("password")));
+}
+
+async fn every_failure_is_recorded_with_its_reason(app: TestApp) {
+    let (ada, _) = with_suspended_bob(&app).await;
+    let gone = app.add_user(&ada, "gone@example.com").await;
+    app.delete(&format!("/users/{gone}")).by(&ada).send().await.no_content();
+    lock(&app, &app.colleague(&ada, "locked@example.com").await).await;
+    let attempts = [
+        ("nobody@example.com", WRONG_PASSWORD, "UNKNOWN_USER", 1),
+        ("ada@example.com", WRONG_PASSWORD, "INVALID_PASSWORD", 1),
+        ("bob@example.com", PASSWORD, "USER_SUSPENDED", 0),
+        ("gone@example.com", PASSWORD, "USER_INACTIVE", 1),
+        ("locked@example.com", PASSWORD, "ACCOUNT_LOCKED", 5),
+    ];
+    for (email, password, reason, count) in attempts {
+        let id = format!("trying-{email}");
+        app.attempt_at(&ada.tenant, email, password).header("x-correlation-id", &id).send().await;
+        let entries = app.audit(&ada, &[("correlationId", &id)]).await;
+        assert_eq!(entries.len(), 1, "{email}");
+        let entry = &entries[0];
+        assert_eq!((&entry["action"], &entry["resourceType"]), (&json!("LOGIN_FAILURE"), &json!("USER")));
+        assert_eq!((&entry["resourceId"], &entry["userId"]), (&Value::Null, &Value::Null));
+        assert_eq!(entry["metadata"], json!({ "email": email, "reason": reason, "attemptCount": count }));
+    }
+}
+
+async fn a_failure_for_an_email_that_no_tenant_has_is_recorded_nowhere(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    app.attempt("nobody@example.com", PASSWORD).send().await.problem("unauthorized");
+    assert!(app.audit(&ada, &[("action", "LOGIN_FAILURE")]).await.is_empty());
+}
+
+async fn a_password_hashed_at_a_lower_cost_is_hashed_again(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let email = "ada@example.com".parse::<iam_core::Email>().unwrap().key();
+    let hash = async || {
+        let account = app.store.account(ada.tenant.parse().unwrap(), &email).await.unwrap().unwrap();
+        account.password.expose().to_owned()
+    };
+    let (cheap, entries) = (hash().await, app.audit(&ada, &[]).await.len());
+    app.login(&ada).await;
+    assert_eq!(hash().await, cheap);
+    let dearer = app.with_settings(|settings| settings.hashing_cost.memory_kib *= 2).await;
+    dearer.attempt("ada@example.com", WRONG_PASSWORD).send().await.problem("unauthorized");
+    assert_eq!(hash().await, cheap);
+    dearer.login(&ada).await;
+    assert!(hash().await.starts_with("$argon2id$v=19$m=128,t=1,p=1$"));
+    app.login(&ada).await;
+    assert_eq!(app.audit(&ada, &[]).await.len(), entries + 4, "three logins, one failure and nothing else");
+}
+
+async fn slug_of(app: &TestApp, person: &Person) -> String {
+    let tenant = app.get(&format!("/tenants/{}", person.tenant)).by(person).send().await.ok();
+    tenant["slug"].as_str().unwrap().to_owned()
+}
+
+/// An administrator, and the id of a suspended user.
+async fn with_suspended_bob(app: &TestApp) -> (Person, String) {
+    let ada = app.register("ada@example.com").await;
+    let bob = app.add_user(&ada, "bob@example.com").await;
+    app.set_status(&ada, &bob, "SUSPENDED").await;
+    (ada, bob)
+}
+
+/// Locks somebody's account in its own tenant alone.
+async fn lock(app: &TestApp, person: &Person) {
+    for _ in 0..5 {
+        app.attempt_at(&person.tenant, &person.email, WRONG_PASSWORD).send().await.problem("unauthorized");
+    }
+}

@@ -1,0 +1,48 @@
+//! The HTTP API, rule by rule, on every store.
+#![cfg(test)]
+
+/// Runs the named tests of a module on every store, each with an empty one of its own.
+macro_rules! on_every_store {
+    ($($test:ident),+ $(,)?) => {
+        on_stores!(memory: $($test),+);
+        on_stores!(sqlite: $($test),+);
+        on_stores!(postgres: $($test),+);
+    };
+}
+
+macro_rules! on_stores {
+    ($store:ident: $($test:ident),+) => {
+        mod $store {
+            $(#[tokio::test]
+            async fn $test() {
+                super::$test($crate::store::$store().await).await;
+            })+
+        }
+    };
+}
+
+mod administrator;
+mod app;
+mod audit;
+mod body;
+mod conventions;
+mod health;
+mod isolation;
+mod lockout;
+mod login;
+mod mount;
+mod openapi;
+mod password;
+mod people;
+mod permissions;
+mod refresh;
+mod register;
+mod request;
+mod seed;
+mod session;
+mod status;
+mod store;
+mod tenant;
+mod token;
+mod user;
+mod user_list;

@@ -1,0 +1,168 @@
+//! The OpenAPI document (decisions §7).
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use axum::http::Method;
+use serde_json::Value;
+
+use crate::app::TestApp;
+
+on_every_store![the_service_shows_the_document];
+
+/// One operation of the document.
+pub(crate) struct Operation {
+    pub(crate) method: Method,
+    /// The template without prefix, for instance `/users/{id}`.
+    pub(crate) path: String,
+    /// Whether it has its place at the root, whatever the prefix.
+    pub(crate) at_the_root: bool,
+    pub(crate) description: Value,
+}
+
+impl Operation {
+    pub(crate) fn required_permission(&self) -> &str {
+        self.description["x-required-permission"].as_str().unwrap_or_else(|| panic!("{self} names no permission"))
+    }
+}
+
+impl std::fmt::Display for Operation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}", self.method, self.path)
+    }
+}
+
+pub(crate) fn document() -> Value {
+    serde_json::to_value(iam_axum::openapi(&iam_axum::Settings::default())).unwrap()
+}
+
+pub(crate) fn operations(document: &Value) -> Vec<Operation> {
+    let mut operations = Vec::new();
+    for (path, item) in document["paths"].as_object().unwrap() {
+        for method in [Method::GET, Method::POST, Method::PUT, Method::PATCH, Method::DELETE] {
+            if let Some(description) = item.get(method.as_str().to_lowercase()) {
+                let at_the_root = item.get("servers").is_some();
+                operations.push(Operation {
+                    method,
+                    path: path.clone(),
+                    at_the_root,
+                    description: description.clone(),
+                });
+            }
+        }
+    }
+    operations
+}
+
+async fn the_service_shows_the_document(app: TestApp) {
+    let shown = app.request(Method::GET, "/openapi.json").send().await.ok();
+    assert_eq!(shown, document());
+    assert_eq!(shown["servers"][0]["url"], "/api/v1");
+}
+
+#[test]
+fn the_committed_document_is_the_present_one() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/openapi.json");
+    let present = serde_json::to_string_pretty(&iam_axum::openapi(&iam_axum::Settings::default())).unwrap() + "\n";
+    if std::env::var_os("IAM_UPDATE_OPENAPI").is_some_and(|value| value == "1") {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, &present).unwrap();
+    }
+    let committed = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(committed == present, "docs/openapi.json is not the present document: IAM_UPDATE_OPENAPI=1 rewrites it");
+}
+
+#[test]
+fn every_operation_of_the_contract_is_described() {
+    let document = document();
+    let described: BTreeSet<String> = operations(&document).iter().map(ToString::to_string).collect();
+    let expected = [
+        "POST /auth/register",
+        "POST /auth/login",
+        "POST /auth/refresh",
+        "POST /auth/logout",
+        "POST /auth/logout-all",
+        "POST /auth/password",
+        "GET /auth/me",
+        "GET /users",
+        "POST /users",
+        "GET /users/{id}",
+        "PATCH /users/{id}",
+        "DELETE /users/{id}",
+        "POST /users/{id}/suspend",
+        "POST /users/{id}/reactivate",
+        "GET /users/{id}/sessions",
+        "DELETE /sessions/{id}",
+        "GET /tenants/{id}",
+        "PATCH /tenants/{id}",
+        "GET /audit-logs",
+        "GET /health",
+        "GET /health/ready",
+        "GET /health/live",
+        "GET /.well-known/jwks.json",
+    ];
+    for operation in expected {
+        assert!(described.contains(operation), "{operation}");
+    }
+}
+
+#[test]
+fn every_operation_names_a_permission_or_session_or_public() {
+    for operation in operations(&document()) {
+        let required = operation.required_permission();
+        let is_permission = required.parse::<iam_core::access::Permission>().is_ok();
+        assert!(is_permission || ["public", "session"].contains(&required), "{operation}: {required}");
+    }
+}
+
+#[test]
+fn public_operations_alone_need_no_token() {
+    let document = document();
+    assert_eq!(document["security"], serde_json::json!([{ "bearer": [] }]));
+    for operation in operations(&document) {
+        let needs_none = operation.description.get("security").is_some_and(|security| {
+            security.as_array().unwrap().iter().all(|scheme| scheme.as_object().unwrap().is_empty())
+        });
+        assert_eq!(needs_none, operation.required_permission() == "public", "{operation}");
+    }
+}
+
+#[test]
+fn every_operation_describes_a_success_and_the_failures() {
+    for operation in operations(&document()) {
+        let responses = operation.description["responses"].as_object().unwrap();
+        assert!(responses.keys().any(|status| status.starts_with('2')), "{operation}");
+        assert!(responses["default"]["content"].get("application/problem+json").is_some(), "{operation}");
+        for (status, response) in responses {
+            let description = response["description"].as_str().unwrap_or_default();
+            assert!(!description.is_empty(), "{operation} {status}");
+        }
+        assert!(operation.description["summary"].as_str().is_some_and(|text| !text.is_empty()), "{operation}");
+    }
+}
+
+#[test]
+fn operation_ids_are_unique() {
+    let document = document();
+    let operations = operations(&document);
+    let ids: BTreeSet<&str> =
+        operations.iter().map(|operation| operation.description["operationId"].as_str().unwrap()).collect();
+    assert_eq!(ids.len(), operations.len(), "{ids:?}");
+}
+
+#[test]
+fn every_reference_leads_somewhere() {
+    let document = document();
+    let mut pending = vec![&document];
+    while let Some(value) = pending.pop() {
+        if let Some(Value::String(reference)) = value.get("$ref") {
+            let pointer = reference.strip_prefix('#').unwrap();
+            assert!(document.pointer(pointer).is_some(), "{reference}");
+        }
+        match value {
+            Value::Object(members) => pending.extend(members.values()),
+            Value::Array(items) => pending.extend(items),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! Requests and what comes back, in the words of HTTP.
+
+use std::net::SocketAddr;
+
+use axum::body::{Body, Bytes, to_bytes};
+use axum::extract::ConnectInfo;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use serde_json::Value;
+use tower::ServiceExt as _;
+
+use crate::app::{TestApp, shown};
+use crate::people::{PASSWORD, Person};
+
+/// Where requests come from.
+pub(crate) const ADDRESS: &str = "192.0.2.7";
+
+/// A request that was not sent yet.
+pub(crate) struct Request<'a> {
+    app: &'a TestApp,
+    method: Method,
+    target: String,
+    headers: HeaderMap,
+    body: Bytes,
+    address: SocketAddr,
+}
+
+impl<'a> Request<'a> {
+    pub(crate) fn new(app: &'a TestApp, method: Method, target: &str) -> Self {
+        let address = SocketAddr::new(ADDRESS.parse().unwrap(), 50_000);
+        Self { app, method, target: target.to_owned(), headers: HeaderMap::new(), body: Bytes::new(), address }
+    }
+
+    /// Adds a parameter to the query.
+    pub(crate) fn query(mut self, name: &str, value: &str) -> Self {
+        self.target.push(if self.target.contains('?') { '&' } else { '?' });
+        let encoded: String = value.bytes().map(|byte| format!("%{byte:02X}")).collect();
+        self.target.push_str(&format!("{name}={encoded}"));
+        self
+    }
+
+    pub(crate) fn header(mut self, name: &'static str, value: &str) -> Self {
+        self.headers.append(HeaderName::from_static(name), HeaderValue::from_bytes(value.as_bytes()).unwrap());
+        self
+    }
+
+    pub(crate) fn headers_mut(&mut self) -> &mut HeaderMap {
+        &mut self.headers
+    }
+
+    pub(crate) fn bearer(self, token: &str) -> Self {
+        self.header("authorization", &format!("Bearer {token}"))
+    }
+
+    /// Sends the person's access token along.
+    pub(crate) fn by(self, person: &Person) -> Self {
+        self.bearer(&person.access)
+    }
+
+    pub(crate) fn json(self, body: &Value) -> Self {
+        self.header("content-type", "application/json").body(body.to_string())
+    }
+
+    /// A body of whatever type.
+    pub(crate) fn body(mut self, body: impl Into<Bytes>) -> Self {
+        self.body = body.into();
+        self
+    }
+
+    /// Comes from this address.
+    pub(crate) fn from(mut self, address: &str) -> Self {
+        self.address.set_ip(address.parse().unwrap());
+        self
+    }
+
+    pub(crate) async fn send(self) -> Response {
+        let response = self.exchange().await;
+        response.keeps_the_conventions();
+        response
+    }
+
+    /// The status and the body of an answer that a host program may have made, by conventions of its own.
+    pub(crate) async fn send_to_host(self) -> (u16, Value) {
+        let response = self.exchange().await;
+        let body = serde_json::from_slice(&response.body).unwrap_or_else(|_| response.text().into());
+        (response.status(), body)
+    }
+
+    async fn exchange(self) -> Response {
+        let mut request = axum::http::Request::new(Body::from(self.body));
+        *request.method_mut() = self.method;
+        *request.uri_mut() = self.target.parse().unwrap();
+        *request.headers_mut() = self.headers;
+        request.extensions_mut().insert(ConnectInfo(self.address));
+        let path = request.uri().path().to_owned();
+        let (parts, body) = self.app.router.clone().oneshot(request).await.unwrap().into_parts();
+        let body = to_bytes(body, usize::MAX).await.unwrap();
+        Response { status: parts.status, headers: parts.headers, body, path }
+    }
+}
+
+/// An answer.
+#[derive(Debug)]
+pub(crate) struct Response {
+    status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    body: Bytes,
+    path: String,
+}
+
+impl Response {
+    /// What holds for every answer, whatever the question was.
+    fn keeps_the_conventions(&self) {
+        let correlation_id = self.header("x-correlation-id").expect("every answer has a correlation id");
+        assert!((1..=128).contains(&correlation_id.len()));
+        assert_eq!(self.header("x-content-type-options"), Some("nosniff"));
+        for secret in [PASSWORD, "$argon2"] {
+            assert!(!self.text().contains(secret), "a secret in {}", self.text());
+        }
+        if self.status.is_client_error() || self.status.is_server_error() {
+            self.is_a_problem();
+        }
+        if self.status == StatusCode::NO_CONTENT {
+            assert!(self.body.is_empty());
+        }
+        if self.header("content-type") == Some("application/json") {
+            has_plain_ids_and_times(&self.json());
+        }
+    }
+
+    fn is_a_problem(&self) {
+        assert_eq!(self.header("content-type"), Some("application/problem+json"), "{}", self.text());
+        let problem = self.json();
+        for member in ["type", "title", "detail"] {
+            assert!(problem[member].as_str().is_some_and(|text| !text.is_empty()), "{member} in {problem}");
+        }
+        assert_eq!(problem["status"], self.status());
+        assert_eq!(problem["instance"], self.path);
+        assert_eq!(problem["correlationId"], self.header("x-correlation-id").unwrap());
+    }
+
+    pub(crate) fn status(&self) -> u16 {
+        self.status.as_u16()
+    }
+
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        Some(self.headers.get(name)?.to_str().unwrap())
+    }
+
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {}", self.text()))
+    }
+
+    fn having(&self, status: u16) -> &Self {
+        assert_eq!(self.status(), status, "{}", self.text());
+        self
+    }
+
+    /// The body of a 200.
+    pub(crate) fn ok(&self) -> Value {
+        assert_eq!(self.having(200).header(header::CONTENT_TYPE.as_str()), Some("application/json"));
+        self.json()
+    }
+
+    /// The body of a 201.
+    pub(crate) fn created(&self) -> Value {
+        assert_eq!(self.having(201).header(header::CONTENT_TYPE.as_str()), Some("application/json"));
+        self.json()
+    }
+
+    /// A 204, and nothing else.
+    pub(crate) fn no_content(&self) {
+        self.having(204);
+    }
+
+    /// The problem document, which must be of this kind.
+    pub(crate) fn problem(&self, kind: &str) -> Value {
+        self.having(status_of(kind));
+        let problem = self.json();
+        let found = problem["type"].as_str().unwrap();
+        assert!(found.ends_with(&format!("/{kind}")), "{kind} expected: {problem}");
+        problem
+    }
+
+    /// The fields that a validation error names, in order.
+    pub(crate) fn invalid_fields(&self) -> Vec<String> {
+        let problem = self.problem("validation-error");
+        let errors = problem["errors"].as_array().unwrap();
+        assert!(errors.iter().all(|error| error["message"].as_str().is_some_and(|text| !text.is_empty())));
+        errors.iter().map(|error| error["field"].as_str().unwrap().to_owned()).collect()
+    }
+}
+
+/// At any depth, identifiers are UUIDs of version 7, and moments are in UTC to the millisecond.
+fn has_plain_ids_and_times(value: &Value) {
+    match value {
+        Value::Array(items) => items.iter().for_each(has_plain_ids_and_times),
+        Value::Object(members) => {
+            for (name, value) in members {
+                match value.as_str() {
+                    Some(text) if name == "id" => {
+                        let version = text.parse::<uuid::Uuid>().map(|id| id.get_version_num());
+                        assert_eq!(version, Ok(7), "{name}: {text}");
+                    }
+                    Some(text) if name.ends_with("At") || name == "timestamp" => {
+                        let moment = text.parse().unwrap_or_else(|error| panic!("{name}: {text}: {error}"));
+                        assert_eq!(shown(moment), text, "{name}");
+                    }
+                    _ => has_plain_ids_and_times(value),
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The status of every kind of problem.
+fn status_of(kind: &str) -> u16 {
+    match kind {
+        "validation-error" => 400,
+        "unauthorized" => 401,
+        "forbidden" | "account-locked" => 403,
+        "not-found" => 404,
+        "method-not-allowed" => 405,
+        "conflict" => 409,
+        "payload-too-large" => 413,
+        "unsupported-media-type" => 415,
+        "internal" => 500,
+        "unavailable" => 503,
+        _ => panic!("{kind} is no kind of problem"),
+    }
+}
+
+/// The names of an object's members, in alphabetical order.
+pub(crate) fn members(value: &Value) -> Vec<&str> {
+    let mut names: Vec<&str> = value.as_object().unwrap().keys().map(String::as_str).collect();
+    names.sort_unstable();
+    names
+}
