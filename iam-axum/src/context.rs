@@ -120,7 +120,7 @@ fn with_problem(response: Response, settings: &Settings, path: &str, id: &Correl
     let (mut parts, _) = response.into_parts();
     let problem = parts.extensions.remove::<Problem>().unwrap_or_else(|| Problem::from_status(status));
     let mut response = problem.respond(settings, Some((path, id.as_str())));
-    for kept in [header::ALLOW, header::WWW_AUTHENTICATE, header::RETRY_AFTER] {
+    for kept in [header::WWW_AUTHENTICATE, header::RETRY_AFTER] {
         if let Some(value) = parts.headers.remove(&kept) {
             response.headers_mut().insert(kept, value);
         }

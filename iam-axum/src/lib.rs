@@ -78,7 +78,7 @@ pub fn router(iam: Iam, settings: Settings) -> Router {
 /// Everything that the reference server answers: the API under the prefix of the [`Settings`] and, as an alias,
 /// without it; at the root `/.well-known/jwks.json`, `/openapi.json` and Swagger UI at `/docs`.
 pub fn service(iam: Iam, settings: Settings) -> Router {
-    let prefix = settings.prefix.clone();
+    let prefix = settings.prefix().to_owned();
     let document = openapi(&settings);
     let state = ApiState { iam, settings: Arc::new(settings.clone()) };
     let api = operations().split_for_parts().0;

@@ -53,7 +53,7 @@ impl IntoResponses for Problems {
 pub fn openapi(settings: &Settings) -> OpenApi {
     let mut document = Document::openapi();
     document.info.version.clone_from(&settings.version);
-    document.servers = Some(vec![server(&settings.prefix)]);
+    document.servers = Some(vec![server(settings.prefix())]);
     document.merge(operations().into_openapi());
     document.merge(at_the_root(operations_at_the_root().into_openapi()));
     let bearer = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).bearer_format("JWT").build();

@@ -1,5 +1,7 @@
 //! The collection envelope (`interface.md` §2.7).
 
+use std::str::FromStr;
+
 use iam_core::page::{DEFAULT_LIMIT, Page, PageRequest};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -22,7 +24,7 @@ pub(crate) struct Pagination {
     /// How many items there are in all.
     total: u64,
     /// Which page this is, from 1.
-    page: u32,
+    page: u64,
     /// How many items a page holds at most.
     limit: u32,
     /// How many pages there are.
@@ -63,7 +65,7 @@ pub(crate) fn page_request(
     page: Option<&str>,
     limit: Option<&str>,
 ) -> Result<Option<PageRequest>, Problem> {
-    let (given_page, given_limit) = (number(params, "page", page), number(params, "limit", limit));
+    let (given_page, given_limit) = (number::<u64>(params, "page", page), number::<u32>(params, "limit", limit));
     if given_page.is_none() && page.is_some() || given_limit.is_none() && limit.is_some() {
         return Ok(None);
     }
@@ -71,6 +73,6 @@ pub(crate) fn page_request(
 }
 
 /// A whole number that is not negative.
-pub(crate) fn number(params: &mut Params, name: &str, text: Option<&str>) -> Option<u32> {
+pub(crate) fn number<T: FromStr>(params: &mut Params, name: &str, text: Option<&str>) -> Option<T> {
     params.parse_with(name, text, |text| text.parse().map_err(|_| "must be a whole number".to_owned()))
 }

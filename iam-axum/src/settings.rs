@@ -19,6 +19,13 @@ pub struct Settings {
     pub trusted_proxies: Vec<IpNet>,
 }
 
+impl Settings {
+    /// The prefix without a slash at its end, so that paths can follow.
+    pub(crate) fn prefix(&self) -> &str {
+        self.prefix.trim_end_matches('/')
+    }
+}
+
 impl Default for Settings {
     fn default() -> Self {
         Self {

@@ -193,7 +193,7 @@ impl From<UserPatchDto> for UserPatch {
 #[into_params(parameter_in = Query)]
 pub(crate) struct UserQuery {
     /// Which page, from 1.
-    #[param(value_type = Option<u32>, minimum = 1, default = 1)]
+    #[param(value_type = Option<u64>, minimum = 1, default = 1)]
     page: Option<String>,
     /// How many items a page holds.
     #[param(value_type = Option<u32>, minimum = 1, maximum = 100, default = 20)]

@@ -10,7 +10,7 @@ pub const MAX_LIMIT: u32 = 100;
 /// Which page of a list is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageRequest {
-    page: u32,
+    page: u64,
     limit: u32,
 }
 
@@ -20,7 +20,7 @@ impl PageRequest {
     /// # Errors
     ///
     /// [`Error::Validation`](crate::Error::Validation) naming `page` or `limit`.
-    pub fn new(page: u32, limit: u32) -> crate::Result<Self> {
+    pub fn new(page: u64, limit: u32) -> crate::Result<Self> {
         let mut fields = Fields::default();
         if page < 1 {
             fields.reject("page", "must be at least 1");
@@ -32,7 +32,7 @@ impl PageRequest {
 
     /// The page's number, from 1.
     #[must_use]
-    pub fn page(self) -> u32 {
+    pub fn page(self) -> u64 {
         self.page
     }
 
@@ -45,7 +45,7 @@ impl PageRequest {
     /// How many items come before the page.
     #[must_use]
     pub fn offset(self) -> u64 {
-        u64::from(self.page - 1) * u64::from(self.limit)
+        (self.page - 1).saturating_mul(u64::from(self.limit))
     }
 }
 
@@ -82,7 +82,7 @@ impl<T> Page<T> {
     /// Whether a later page has items.
     #[must_use]
     pub fn has_next(&self) -> bool {
-        u64::from(self.request.page) < self.total_pages()
+        self.request.page < self.total_pages()
     }
 
     /// Whether an earlier page exists.
@@ -106,7 +106,7 @@ pub enum SortOrder {
 mod tests {
     use super::*;
 
-    fn page_of(total: u64, page: u32, limit: u32) -> Page<()> {
+    fn page_of(total: u64, page: u64, limit: u32) -> Page<()> {
         Page { items: Vec::new(), total, request: PageRequest::new(page, limit).unwrap() }
     }
 
@@ -118,7 +118,7 @@ mod tests {
         assert!(!page_of(40, 2, 20).has_next());
         assert!(page_of(41, 2, 20).has_next());
         assert!(page_of(5, 9, 20).has_previous());
-        assert_eq!(PageRequest::new(u32::MAX, 100).unwrap().offset(), 429_496_729_400);
+        assert_eq!(PageRequest::new(u64::MAX, 100).unwrap().offset(), u64::MAX);
     }
 
     #[test]

@@ -152,7 +152,7 @@ pub async fn odd_filters_find_nothing(store: Arc<dyn Store>) {
         let found = world.store.users(tenant.id, &filter, UserSort::default(), page, world.now()).await;
         assert_eq!(found.expect("it reads").total, 0, "{search:?}");
     }
-    let last = PageRequest::new(u32::MAX, 100).expect("a page");
+    let last = PageRequest::new(u64::MAX, 100).expect("a page");
     let found = world.store.users(tenant.id, &UserFilter::default(), UserSort::default(), last, world.now()).await;
     assert_eq!(found.map(|page| (page.items, page.total)).expect("it reads"), (vec![], 1));
 

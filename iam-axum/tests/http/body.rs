@@ -15,6 +15,7 @@ on_every_store![
     text_that_is_not_utf_8_is_400,
     an_unknown_field_is_400_and_named,
     a_type_error_is_400_and_named,
+    a_refused_value_is_not_repeated,
     a_body_over_256_kib_is_413,
     a_body_of_256_kib_is_read,
     a_token_is_asked_for_before_the_body_is_looked_at,
@@ -109,6 +110,16 @@ async fn a_type_error_is_400_and_named(app: TestApp) {
         for path in ["/auth/register", "/users"] {
             assert_eq!(app.post(path).by(&ada).json(&body).send().await.invalid_fields(), ["lastName"]);
         }
+    }
+}
+
+async fn a_refused_value_is_not_repeated(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let path = format!("/users/{}", ada.user);
+    for body in [json!(["hunter2"]), json!({ "status": "hunter2" }), json!("hunter2"), json!({ "email": "hunter2" })] {
+        let answer = app.patch(&path).by(&ada).json(&body).send().await;
+        answer.problem("validation-error");
+        assert!(!answer.text().contains("hunter2"), "it may be a secret in the wrong place: {}", answer.text());
     }
 }
 

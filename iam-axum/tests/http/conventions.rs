@@ -134,9 +134,11 @@ async fn the_base_of_problem_types_is_configurable(app: TestApp) {
 }
 
 async fn the_prefix_is_configurable(app: TestApp) {
-    for prefix in ["/iam", "/iam/v7", ""] {
+    for (prefix, server) in [("/iam", "/iam"), ("/iam/v7", "/iam/v7"), ("/iam/v8/", "/iam/v8"), ("/", "/"), ("", "/")] {
         let app = app.with_http_settings(|settings| settings.prefix = prefix.to_owned());
-        app.request(Method::GET, &format!("{prefix}/health")).send().await.ok();
+        let document = app.request(Method::GET, "/openapi.json").send().await.ok();
+        assert_eq!(document["servers"][0]["url"], server);
+        app.request(Method::GET, &format!("{}/health", server.trim_end_matches('/'))).send().await.ok();
         app.request(Method::GET, "/health").send().await.ok();
         app.request(Method::GET, "/api/v1/health").send().await.problem("not-found");
     }

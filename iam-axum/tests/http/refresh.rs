@@ -79,7 +79,7 @@ async fn reuse_is_recorded_as_the_end_of_the_session(app: TestApp) {
     let entries = app.audit(&ada, &[("action", "LOGOUT")]).await;
     assert_eq!(entries.len(), 1);
     assert_eq!((&entries[0]["resourceType"], &entries[0]["resourceId"]), (&json!("SESSION"), &json!(robbed.session)));
-    assert_eq!(entries[0]["metadata"]["reason"], "TOKEN_REUSE");
+    assert_eq!((&entries[0]["userId"], &entries[0]["metadata"]["reason"]), (&json!(ada.user), &json!("TOKEN_REUSE")));
 }
 
 async fn reuse_ends_no_other_session(app: TestApp) {

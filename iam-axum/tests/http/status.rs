@@ -256,12 +256,19 @@ async fn a_second_delete_is_204_and_records_nothing(app: TestApp) {
 
 async fn a_suspended_user_can_be_deleted(app: TestApp) {
     let ada = app.register("ada@example.com").await;
-    let bob = app.add_user(&ada, "bob@example.com").await;
-    act(&app, &ada, &bob, "suspend").await.ok();
-    app.delete(&format!("/users/{bob}")).by(&ada).send().await.no_content();
-    assert_eq!(app.user(&ada, &bob).await["status"], "INACTIVE");
-    let entry = &app.audit(&ada, &[("resourceId", &bob), ("action", "DELETE")]).await[0];
-    assert_eq!(entry["oldValue"]["status"], "SUSPENDED");
+    for by_patch in [true, false] {
+        let bob = app.colleague(&ada, &format!("bob-{by_patch}@example.com")).await;
+        app.assign(&ada, &bob.user, "MEMBER", None, None).await;
+        act(&app, &ada, &bob.user, "suspend").await.ok();
+        if by_patch {
+            app.set_status(&ada, &bob.user, "INACTIVE").await;
+        } else {
+            app.delete(&format!("/users/{}", bob.user)).by(&ada).send().await.no_content();
+            let entry = &app.audit(&ada, &[("resourceId", &bob.user), ("action", "DELETE")]).await[0];
+            assert_eq!(entry["oldValue"]["status"], "SUSPENDED");
+        }
+        has_lost_everything(&app, &ada, &bob).await;
+    }
 }
 
 async fn patch_to_inactive_has_the_effects_of_delete_and_records_an_update(app: TestApp) {

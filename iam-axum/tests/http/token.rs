@@ -25,6 +25,7 @@ on_every_store![
     a_token_of_another_issuer_or_audience_is_401,
     a_token_from_the_future_is_401,
     the_token_of_an_ended_session_is_401_at_once,
+    a_rotated_key_is_published_before_it_signs,
     keys_rotate_without_logging_anyone_out,
 ];
 
@@ -195,6 +196,22 @@ async fn the_token_of_an_ended_session_is_401_at_once(app: TestApp) {
         app.set_status(&ada, &bob.user, status).await;
         is_refused(&app, &bob.access).await;
     }
+}
+
+async fn a_rotated_key_is_published_before_it_signs(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let replica = app.restarted().await;
+    app.iam.rotate_keys().await.unwrap();
+    let kid_of_a_login = async |app: &TestApp| header(&app.login(&ada).await.access)["kid"].clone();
+    let before = header(&ada.access)["kid"].clone();
+    assert_eq!((published_keys(&app).await.len(), kid_of_a_login(&app).await), (2, before.clone()));
+    app.pass(TimeDelta::seconds(59));
+    assert_eq!(published_keys(&replica).await.len(), 2, "within a minute everywhere");
+    assert_eq!(kid_of_a_login(&replica).await, before);
+    app.pass(TimeDelta::seconds(1));
+    let after = kid_of_a_login(&app).await;
+    assert_ne!(after, before);
+    assert_eq!(kid_of_a_login(&replica).await, after);
 }
 
 async fn keys_rotate_without_logging_anyone_out(app: TestApp) {
