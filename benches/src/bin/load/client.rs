@@ -1,0 +1,123 @@
+//! HTTP/1.1 with as little work as possible: the client shares the cores with whom is measured.
+
+use std::net::SocketAddr;
+use std::str;
+
+use iam_benches::Outcome;
+use serde_json::Value;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+/// A connection that is kept alive.
+pub(crate) struct Connection {
+    stream: TcpStream,
+    received: Vec<u8>,
+}
+
+/// An answer; its body stays in the connection.
+pub(crate) struct Answer<'a> {
+    pub(crate) status: u16,
+    pub(crate) body: &'a [u8],
+}
+
+impl Answer<'_> {
+    /// Refuses every status but one.
+    pub(crate) fn expect(&self, status: u16) -> Outcome {
+        if self.status == status {
+            return Ok(());
+        }
+        let body = String::from_utf8_lossy(self.body);
+        Err(format!("answered {} instead of {status}: {body}", self.status).into())
+    }
+
+    pub(crate) fn json(&self) -> Outcome<Value> {
+        Ok(serde_json::from_slice(self.body)?)
+    }
+}
+
+impl Connection {
+    pub(crate) async fn open(address: SocketAddr) -> Outcome<Self> {
+        let stream = TcpStream::connect(address).await?;
+        stream.set_nodelay(true)?;
+        Ok(Self { stream, received: Vec::with_capacity(16 * 1024) })
+    }
+
+    /// Sends a request and waits for the whole answer.
+    pub(crate) async fn ask(&mut self, request: &[u8]) -> Outcome<Answer<'_>> {
+        self.stream.write_all(request).await?;
+        self.received.clear();
+        let head = loop {
+            self.receive().await?;
+            if let Some(head) = Head::parse(&self.received)? {
+                break head;
+            }
+        };
+        let end = head.length + head.content_length;
+        while self.received.len() < end {
+            self.receive().await?;
+        }
+        let body = self.received.get(head.length..end).unwrap_or_default();
+        Ok(Answer { status: head.status, body })
+    }
+
+    async fn receive(&mut self) -> Outcome {
+        match self.stream.read_buf(&mut self.received).await? {
+            0 => Err("the connection was closed".into()),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What must be known of a response's head.
+#[derive(Debug, PartialEq)]
+struct Head {
+    status: u16,
+    content_length: usize,
+    /// How many bytes the head has.
+    length: usize,
+}
+
+impl Head {
+    /// The head, once all of it is there.
+    fn parse(received: &[u8]) -> Outcome<Option<Self>> {
+        let Some(end) = received.windows(4).position(|four| four == b"\r\n\r\n") else {
+            return Ok(None);
+        };
+        let head = str::from_utf8(received.get(..end).unwrap_or_default())?;
+        let mut lines = head.split("\r\n");
+        let status = lines.next().and_then(|line| line.split(' ').nth(1)).ok_or("there is no status")?.parse()?;
+        let content_length = lines
+            .filter_map(|line| line.split_once(':'))
+            .find(|(name, _)| name.eq_ignore_ascii_case("content-length"))
+            .ok_or("there is no Content-Length")?;
+        Ok(Some(Self { status, content_length: content_length.1.trim().parse()?, length: end + 4 }))
+    }
+}
+
+/// The text of a request.
+pub(crate) fn request(method: &str, path: &str, token: Option<&str>, body: Option<&str>) -> Vec<u8> {
+    let mut text = format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\n");
+    if let Some(token) = token {
+        text.push_str(&format!("Authorization: Bearer {token}\r\n"));
+    }
+    if let Some(body) = body {
+        text.push_str(&format!("Content-Type: application/json\r\nContent-Length: {}\r\n", body.len()));
+    }
+    text.push_str("\r\n");
+    text.push_str(body.unwrap_or_default());
+    text.into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_head_is_read_when_it_is_there() {
+        let whole = b"HTTP/1.1 201 Created\r\nx: y\r\nContent-Length: 2\r\n\r\n{}";
+        let expected = Head { status: 201, content_length: 2, length: whole.len() - 2 };
+        assert_eq!(Head::parse(whole).unwrap(), Some(expected));
+        assert_eq!(Head::parse(&whole[..40]).unwrap(), None);
+        assert!(Head::parse(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n").is_err());
+    }
+}

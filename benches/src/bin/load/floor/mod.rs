@@ -1,0 +1,150 @@
+//! The floor: the queries of a request and nothing else, over HTTP, in a process of the same shape as the server.
+//!
+//! Nobody is authenticated, nothing is validated, and times are written as the database holds them.
+
+mod postgres;
+mod sqlite;
+
+use std::net::SocketAddr;
+
+use axum::extract::{Path, Query, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use axum::{Json, Router};
+use iam_benches::Outcome;
+use serde::{Deserialize, Serialize};
+use sqlx::FromRow;
+use tokio::net::TcpListener;
+use uuid::Uuid;
+
+use self::postgres::Postgres;
+use self::sqlite::Sqlite;
+
+/// The queries on a kind of database.
+trait Queries: Clone + Send + Sync + 'static {
+    /// How the database holds times.
+    type Time: Serialize + Send;
+
+    /// A user by its primary key.
+    fn user(&self, tenant: Uuid, id: Uuid) -> impl Future<Output = sqlx::Result<UserRow<Self::Time>>> + Send;
+
+    /// The newest users, and how many there are.
+    fn users(
+        &self,
+        tenant: Uuid,
+        limit: i64,
+    ) -> impl Future<Output = sqlx::Result<(Vec<UserRow<Self::Time>>, i64)>> + Send;
+
+    /// What making a user writes, in one transaction: the user, its credential and an audit entry.
+    fn insert(&self, tenant: Uuid, id: Uuid, new: &NewUser) -> impl Future<Output = sqlx::Result<()>> + Send;
+}
+
+#[derive(FromRow, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct UserRow<T> {
+    tenant_id: Uuid,
+    id: Uuid,
+    email: String,
+    first_name: String,
+    last_name: String,
+    status: String,
+    last_login_at: Option<T>,
+    created_at: T,
+    updated_at: T,
+}
+
+#[derive(Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct NewUser {
+    email: String,
+    first_name: String,
+    last_name: String,
+}
+
+/// Of the length of a hash at the default cost.
+const HASH: &str = "$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
+
+/// Serves until it is killed.
+pub(crate) async fn serve(database_url: &str, listen: SocketAddr, tenant: Uuid) -> Outcome {
+    if database_url.starts_with("sqlite:") {
+        listen_on(listen, router(Sqlite::open(database_url).await?, tenant)).await
+    } else {
+        listen_on(listen, router(Postgres::connect(database_url).await?, tenant)).await
+    }
+}
+
+async fn listen_on(address: SocketAddr, router: Router) -> Outcome {
+    Ok(axum::serve(TcpListener::bind(address).await?, router).await?)
+}
+
+#[derive(Clone)]
+struct Floor<Q> {
+    queries: Q,
+    tenant: Uuid,
+}
+
+fn router<Q: Queries>(queries: Q, tenant: Uuid) -> Router {
+    Router::new()
+        .route("/health/ready", get(async || ()))
+        .route("/users/{id}", get(user::<Q>))
+        .route("/users", get(users::<Q>).post(create::<Q>))
+        .with_state(Floor { queries, tenant })
+}
+
+async fn user<Q: Queries>(
+    State(floor): State<Floor<Q>>,
+    Path(id): Path<Uuid>,
+) -> Result<Json<UserRow<Q::Time>>, Failure> {
+    Ok(Json(floor.queries.user(floor.tenant, id).await?))
+}
+
+#[derive(Deserialize)]
+struct Limit {
+    limit: i64,
+}
+
+#[derive(Serialize)]
+struct Users<T> {
+    data: Vec<UserRow<T>>,
+    total: i64,
+}
+
+async fn users<Q: Queries>(
+    State(floor): State<Floor<Q>>,
+    Query(Limit { limit }): Query<Limit>,
+) -> Result<Json<Users<Q::Time>>, Failure> {
+    let (data, total) = floor.queries.users(floor.tenant, limit).await?;
+    Ok(Json(Users { data, total }))
+}
+
+#[derive(Serialize)]
+struct Created {
+    id: Uuid,
+    #[serde(flatten)]
+    user: NewUser,
+}
+
+async fn create<Q: Queries>(
+    State(floor): State<Floor<Q>>,
+    Json(user): Json<NewUser>,
+) -> Result<(StatusCode, Json<Created>), Failure> {
+    let id = Uuid::now_v7();
+    floor.queries.insert(floor.tenant, id, &user).await?;
+    Ok((StatusCode::CREATED, Json(Created { id, user })))
+}
+
+/// A query that failed, which ends the run.
+struct Failure(sqlx::Error);
+
+impl From<sqlx::Error> for Failure {
+    fn from(error: sqlx::Error) -> Self {
+        Self(error)
+    }
+}
+
+impl IntoResponse for Failure {
+    fn into_response(self) -> Response {
+        (StatusCode::INTERNAL_SERVER_ERROR, self.0.to_string()).into_response()
+    }
+}

@@ -1,0 +1,97 @@
+//! Measures the server under load, beside the least that the same work can cost on the same database.
+//!
+//! `scripts/bench-load` builds what it needs and runs it; `docs/performance.md` says what is measured.
+
+mod client;
+mod compare;
+mod database;
+mod facts;
+mod floor;
+mod hash;
+mod process;
+mod report;
+mod scene;
+mod startup;
+mod work;
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use clap::{Args, Parser};
+use iam_benches::Outcome;
+use tokio::runtime::Builder;
+use tokio::signal::unix::{SignalKind, signal};
+use uuid::Uuid;
+
+use crate::database::Database;
+use crate::scene::Scene;
+
+#[derive(Parser)]
+enum Arguments {
+    /// Measure on a new SQLite file
+    Sqlite(Length),
+    /// Measure on a new database of the server that `IAM_TEST_POSTGRES_URL` names
+    Postgres(Length),
+    /// Serve bare queries, for the run that started this
+    #[command(hide = true)]
+    Floor(Floor),
+}
+
+#[derive(Args)]
+struct Length {
+    /// How long each measurement takes
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=60))]
+    seconds: u64,
+}
+
+#[derive(Args)]
+struct Floor {
+    #[arg(long)]
+    database_url: String,
+    #[arg(long)]
+    listen: SocketAddr,
+    #[arg(long)]
+    tenant: Uuid,
+}
+
+fn main() -> Outcome {
+    match Arguments::parse() {
+        // As many threads as the server has.
+        Arguments::Floor(floor) => {
+            let runtime = Builder::new_multi_thread().enable_all().build()?;
+            runtime.block_on(floor::serve(&floor.database_url, floor.listen, floor.tenant))
+        }
+        // One thread is enough for the client, and leaves the most to whom is measured.
+        Arguments::Sqlite(length) => {
+            let runtime = Builder::new_current_thread().enable_all().build()?;
+            runtime.block_on(until_stopped(run(Database::sqlite(), length)))
+        }
+        Arguments::Postgres(length) => {
+            let runtime = Builder::new_current_thread().enable_all().build()?;
+            runtime.block_on(until_stopped(async { run(Database::postgres().await?, length).await }))
+        }
+    }
+}
+
+async fn run(database: Database, Length { seconds }: Length) -> Outcome {
+    report::heading(&facts::gather(&database).await?)?;
+    let scene = Scene::set(&database).await?;
+    let comparisons = compare::all(&scene, Duration::from_secs(seconds)).await?;
+    report::comparisons(&comparisons)?;
+    scene.end().await?;
+    if let Database::Sqlite(file) = &database {
+        report::startup(&startup::measure(file).await?)?;
+    }
+    Ok(())
+}
+
+/// Drops the work, and with it the processes that it has started, when somebody stops this one.
+async fn until_stopped(work: impl Future<Output = Outcome>) -> Outcome {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    tokio::select! {
+        result = work => result,
+        _ = terminate.recv() => Err("terminated".into()),
+        _ = interrupt.recv() => Err("interrupted".into()),
+    }
+}

@@ -1,0 +1,103 @@
+//! The processes that are measured.
+
+use std::env;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use iam_benches::{MASTER_KEY, Outcome};
+use rustix::process::{Pid, Signal, kill_process};
+use tokio::net::TcpListener;
+use tokio::time::{sleep, timeout};
+use uuid::Uuid;
+
+use crate::client::{Connection, request};
+
+const START: Duration = Duration::from_secs(30);
+const STOP: Duration = Duration::from_secs(10);
+
+/// A process that serves HTTP; dropping it ends it.
+pub(crate) struct Process {
+    child: Child,
+    pub(crate) address: SocketAddr,
+}
+
+impl Process {
+    /// Starts the server on a database.
+    pub(crate) async fn server(database_url: &str) -> Outcome<Self> {
+        let address = free_address().await?;
+        let mut command = Command::new(beside("iam-server")?);
+        // Nothing but what is named here decides how it runs.
+        command.env_clear().env("IAM_LOG", "warn").env("IAM_MASTER_KEY", MASTER_KEY);
+        command.env("IAM_DATABASE_URL", database_url).env("IAM_LISTEN", address.to_string());
+        Self::start(&mut command, address).await
+    }
+
+    /// Starts the floor on a database that the server has filled.
+    pub(crate) async fn floor(database_url: &str, tenant: Uuid) -> Outcome<Self> {
+        let address = free_address().await?;
+        let mut command = Command::new(env::current_exe()?);
+        command.env_clear().arg("floor").args(["--database-url", database_url]);
+        command.args(["--listen", &address.to_string(), "--tenant", &tenant.to_string()]);
+        Self::start(&mut command, address).await
+    }
+
+    async fn start(command: &mut Command, address: SocketAddr) -> Outcome<Self> {
+        let child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn();
+        let child = child.map_err(|error| format!("{}: {error}", command.get_program().display()))?;
+        let mut process = Self { child, address };
+        timeout(START, process.ready()).await??;
+        Ok(process)
+    }
+
+    /// Waits until it answers that it is ready.
+    async fn ready(&mut self) -> Outcome {
+        while !is_ready(self.address).await {
+            if let Some(status) = self.child.try_wait()? {
+                return Err(format!("a process ended before it was ready: {status}").into());
+            }
+            sleep(Duration::from_millis(1)).await;
+        }
+        Ok(())
+    }
+
+    /// Asks it to stop, and waits until it has.
+    pub(crate) async fn stop(mut self) -> Outcome {
+        kill_process(Pid::from_child(&self.child), Signal::TERM)?;
+        let began = Instant::now();
+        while self.child.try_wait()?.is_none() {
+            if began.elapsed() > STOP {
+                return Err("a process does not stop".into());
+            }
+            sleep(Duration::from_millis(5)).await;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // It fails for a process that has ended, which is what is wanted.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+async fn is_ready(address: SocketAddr) -> bool {
+    let Ok(mut connection) = Connection::open(address).await else {
+        return false;
+    };
+    let answer = connection.ask(&request("GET", "/health/ready", None, None)).await;
+    answer.is_ok_and(|answer| answer.status == 200)
+}
+
+/// A program that was built together with this one.
+fn beside(name: &str) -> Outcome<PathBuf> {
+    Ok(env::current_exe()?.with_file_name(name))
+}
+
+/// A loopback address that nobody listens on.
+async fn free_address() -> Outcome<SocketAddr> {
+    Ok(TcpListener::bind("127.0.0.1:0").await?.local_addr()?)
+}

@@ -1,0 +1,103 @@
+//! A filled database, with the server and the floor on it.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use iam_benches::{CHEAP, Outcome, PASSWORD, email, fill, iam};
+use iam_core::{TenantId, UserId};
+use serde_json::{Value, json};
+
+use crate::client::{Connection, request};
+use crate::compare::Side;
+use crate::database::Database;
+use crate::process::Process;
+use crate::work::{Manner, Work};
+
+/// How many users the tenant has, the administrator not counted.
+const USERS: u64 = 1_000;
+/// How many of them were made over HTTP, so that their passwords are hashed at the server's cost: the others' would
+/// be hashed anew at their first login.
+const LOGINS: u64 = 64;
+
+const PREFIX: &str = "/api/v1";
+
+pub(crate) struct Scene {
+    server: Process,
+    floor: Process,
+    manner: Manner,
+    users: Vec<UserId>,
+    /// The number of the next user to be made, by the server or by the floor.
+    next: Arc<AtomicU64>,
+}
+
+/// Who the administrator is.
+struct Administrator {
+    tenant: TenantId,
+    token: String,
+}
+
+impl Scene {
+    /// Starts the server on an empty database, fills that, and starts the floor.
+    pub(crate) async fn set(database: &Database) -> Outcome<Self> {
+        let server = Process::server(database.url()).await?;
+        let mut connection = Connection::open(server.address).await?;
+        let Administrator { tenant, token } = register(&mut connection).await?;
+        let manner = Manner { prefix: PREFIX, token: Some(token) };
+        let mut users = Vec::new();
+        for number in 1..=LOGINS {
+            users.push(create(&mut connection, &manner, number).await?);
+        }
+        let iam = iam(database.store().await?, CHEAP).await?;
+        users.extend(fill(&iam, tenant, LOGINS + 1, USERS - LOGINS).await?);
+        iam.close().await;
+        database.settle().await?;
+        let floor = Process::floor(database.url(), tenant.as_uuid()).await?;
+        Ok(Self { server, floor, manner, users, next: Arc::new(AtomicU64::new(USERS + 1)) })
+    }
+
+    pub(crate) fn get_user(&self) -> (Side, Side) {
+        self.sides(|manner| Work::get_user(manner, &self.users))
+    }
+
+    pub(crate) fn list_users(&self) -> (Side, Side) {
+        self.sides(Work::list_users)
+    }
+
+    pub(crate) fn create_users(&self) -> (Side, Side) {
+        self.sides(|manner| Work::create_users(manner, &self.next))
+    }
+
+    pub(crate) fn login(&self) -> Side {
+        let manner = Manner { prefix: PREFIX, token: None };
+        Side::http(self.server.address, Work::login(&manner, 1..=LOGINS))
+    }
+
+    /// The same work for the server and for the floor.
+    fn sides(&self, work: impl Fn(&Manner) -> Work) -> (Side, Side) {
+        let server = Side::http(self.server.address, work(&self.manner));
+        (server, Side::http(self.floor.address, work(&Manner::default())))
+    }
+
+    /// Stops both processes.
+    pub(crate) async fn end(self) -> Outcome {
+        self.floor.stop().await?;
+        self.server.stop().await
+    }
+}
+
+async fn register(connection: &mut Connection) -> Outcome<Administrator> {
+    let body = json!({ "email": email(0), "password": PASSWORD, "firstName": "Ada", "lastName": "Lovelace" });
+    let request = request("POST", &format!("{PREFIX}/auth/register"), None, Some(&body.to_string()));
+    let answer = connection.ask(&request).await?;
+    answer.expect(201)?;
+    let registered = answer.json()?;
+    let text = |pointer| registered.pointer(pointer).and_then(Value::as_str).ok_or("a field is missing");
+    Ok(Administrator { tenant: text("/tenant/id")?.parse()?, token: text("/accessToken")?.to_owned() })
+}
+
+async fn create(connection: &mut Connection, manner: &Manner, number: u64) -> Outcome<UserId> {
+    let answer = connection.ask(&manner.new_user(number)).await?;
+    answer.expect(201)?;
+    let user = answer.json()?;
+    Ok(user.get("id").and_then(Value::as_str).ok_or("a field is missing")?.parse()?)
+}

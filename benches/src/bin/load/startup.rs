@@ -1,0 +1,37 @@
+//! How long the server takes from the start of its process until it is ready.
+
+use std::time::{Duration, Instant};
+
+use iam_benches::Outcome;
+use test_support::sqlite::TestFile;
+
+use crate::process::Process;
+
+const STARTS: usize = 10;
+
+/// The times of several starts, in ascending order.
+pub(crate) struct Startup {
+    pub(crate) new_file: Vec<Duration>,
+    pub(crate) filled_file: Vec<Duration>,
+}
+
+/// Starts on new files, and on one that is filled.
+pub(crate) async fn measure(filled: &TestFile) -> Outcome<Startup> {
+    let mut new_file = Vec::new();
+    let mut filled_file = Vec::new();
+    for _ in 0..STARTS {
+        new_file.push(time_start(&TestFile::create()).await?);
+        filled_file.push(time_start(filled).await?);
+    }
+    new_file.sort_unstable();
+    filled_file.sort_unstable();
+    Ok(Startup { new_file, filled_file })
+}
+
+async fn time_start(file: &TestFile) -> Outcome<Duration> {
+    let began = Instant::now();
+    let server = Process::server(file.url()).await?;
+    let elapsed = began.elapsed();
+    server.stop().await?;
+    Ok(elapsed)
+}

@@ -1,0 +1,102 @@
+//! What the service and each store cost, without HTTP and with next to no hashing.
+
+use std::env;
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use argon2::PasswordHasher as _;
+use criterion::Criterion;
+use iam_benches::{CHEAP, Outcome, PASSWORD, argon2id, fill, iam, register, sure};
+use iam_core::{Caller, Iam, RequestContext, TenantId, UserId};
+use test_support::{TestStore, stores};
+use tokio::runtime::Runtime;
+
+/// How many users there are to be read.
+const USERS: u64 = 1_000;
+
+/// How many users are made before a new tenant is taken: the store in memory copies the tenant for every unit of
+/// work, so its cost depends on the tenant's size, which must not depend on how long is measured.
+const PER_TENANT: u64 = 100;
+
+fn main() -> Outcome {
+    if env::var_os("IAM_TEST_POSTGRES_URL").is_none() {
+        return Err("there is no PostgreSQL: run IAM_TEST_POSTGRES_FSYNC=on \
+                    scripts/with-postgres cargo bench -p iam-benches"
+            .into());
+    }
+    let criterion = Criterion::default().without_plots();
+    let criterion = criterion.warm_up_time(Duration::from_millis(500)).measurement_time(Duration::from_secs(3));
+    let mut criterion = criterion.configure_from_args();
+    let runtime = Runtime::new()?;
+    for test in runtime.block_on(stores()) {
+        measure_store(&mut criterion, &runtime, &test)?;
+    }
+    measure_cheap_hash(&mut criterion)?;
+    criterion.final_summary();
+    Ok(())
+}
+
+fn measure_store(criterion: &mut Criterion, runtime: &Runtime, test: &TestStore) -> Outcome {
+    let iam = runtime.block_on(iam(test.store(), CHEAP))?;
+    let registered = runtime.block_on(register(&iam))?;
+    let tenant = registered.tenant.id;
+    let users = runtime.block_on(fill(&iam, tenant, 1, USERS))?;
+    measure_authenticate(criterion, runtime, &iam, registered.login.tokens.access.expose(), test.name());
+    measure_get(criterion, runtime, &iam, (tenant, &users), test.name());
+    measure_create(criterion, runtime, &iam, test.name());
+    runtime.block_on(iam.close());
+    Ok(())
+}
+
+/// What comes before `get` where a request asks for it: the token, and the session behind it.
+fn measure_authenticate(criterion: &mut Criterion, runtime: &Runtime, iam: &Iam, token: &str, store: &str) {
+    criterion.bench_function(&format!("user/authenticate/{store}"), |bencher| {
+        bencher
+            .to_async(runtime)
+            .iter(|| async { sure(iam.authenticate(black_box(token), RequestContext::default()).await) });
+    });
+}
+
+fn measure_get(
+    criterion: &mut Criterion,
+    runtime: &Runtime,
+    iam: &Iam,
+    (tenant, users): (TenantId, &[UserId]),
+    store: &str,
+) {
+    let caller = Caller::system(tenant, "benchmark");
+    let any = || sure(fastrand::choice(users).copied().ok_or("there is no user"));
+    criterion.bench_function(&format!("user/get/{store}"), |bencher| {
+        bencher.to_async(runtime).iter(|| async { sure(iam.users().get(&caller, any()).await) });
+    });
+}
+
+fn measure_create(criterion: &mut Criterion, runtime: &Runtime, iam: &Iam, store: &str) {
+    criterion.bench_function(&format!("user/create/{store}"), |bencher| {
+        bencher.to_async(runtime).iter_custom(|count| async move { sure(time_create(iam, count).await) });
+    });
+}
+
+/// How long it takes to make so many users.
+async fn time_create(iam: &Iam, count: u64) -> Outcome<Duration> {
+    let mut elapsed = Duration::ZERO;
+    let mut left = count;
+    while left > 0 {
+        let now = left.min(PER_TENANT);
+        let tenant = register(iam).await?.tenant.id;
+        let began = Instant::now();
+        black_box(fill(iam, tenant, 1, now).await?);
+        elapsed += began.elapsed();
+        left -= now;
+    }
+    Ok(elapsed)
+}
+
+/// The part of `create` that is hashing.
+fn measure_cheap_hash(criterion: &mut Criterion) -> Outcome {
+    let argon2 = argon2id(CHEAP)?;
+    criterion.bench_function("user/of create: the hash", |bencher| {
+        bencher.iter(|| sure(argon2.hash_password_with_salt(black_box(PASSWORD).as_bytes(), &[7; 16])));
+    });
+    Ok(())
+}
