@@ -64,7 +64,6 @@ async fn run(
     let finished = async {
         server.into_future().await.map_err(|error| Failure::new("serving", &error))?;
         iam.close().await;
-        tracing::info!("stopped");
         Ok(())
     };
     let too_late = async {
@@ -73,12 +72,11 @@ async fn run(
         tokio::time::sleep(PATIENCE).await;
     };
     tokio::select! {
-        result = finished => result,
-        () = too_late => {
-            tracing::warn!("stopped: what took longer than {} seconds is cut", PATIENCE.as_secs());
-            Ok(())
-        }
+        result = finished => result?,
+        () = too_late => tracing::warn!("requests that took longer than {} seconds were cut", PATIENCE.as_secs()),
     }
+    tracing::info!("stopped");
+    Ok(())
 }
 
 /// Turns true at the first SIGTERM or SIGINT.
