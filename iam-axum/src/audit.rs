@@ -4,7 +4,6 @@ use axum::Json;
 use axum::extract::State;
 use iam_core::Iam;
 use iam_core::audit::{AuditEntry, AuditFilter, AuditPage};
-use iam_core::page::DEFAULT_LIMIT;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
@@ -12,7 +11,7 @@ use uuid::Uuid;
 
 use crate::extract::{Authenticated, Params, Query};
 use crate::openapi::{AUDIT_LOGS, Problems};
-use crate::page::number;
+use crate::page::page_request;
 use crate::problem::Problem;
 use crate::time::{Time, end_of, start_of};
 
@@ -138,7 +137,7 @@ pub(crate) async fn list(
 ) -> Result<Json<AuditLog>, Problem> {
     let mut params = Params::default();
     let cursor = params.parse("cursor", query.cursor.as_deref());
-    let limit = number(&mut params, "limit", query.limit.as_deref()).unwrap_or(DEFAULT_LIMIT);
+    let page = page_request(&mut params, None, query.limit.as_deref())?.unwrap_or_default();
     let filter = AuditFilter {
         action: query.action,
         resource_type: query.resource_type,
@@ -149,8 +148,11 @@ pub(crate) async fn list(
         until: params.parse_with("endDate", query.end_date.as_deref(), end_of),
     };
     params.finish()?;
-    let AuditPage { entries, next } = iam.audit().list(&caller, filter, cursor, limit).await?;
-    let pagination =
-        CursorPagination { limit, has_next: next.is_some(), next_cursor: next.map(|cursor| cursor.to_string()) };
+    let AuditPage { entries, next } = iam.audit().list(&caller, filter, cursor, page.limit()).await?;
+    let pagination = CursorPagination {
+        limit: page.limit(),
+        has_next: next.is_some(),
+        next_cursor: next.map(|cursor| cursor.to_string()),
+    };
     Ok(Json(AuditLog { data: entries.into_iter().map(AuditEntryDto::from).collect(), pagination }))
 }
