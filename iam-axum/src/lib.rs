@@ -105,6 +105,7 @@ fn operations() -> OpenApiRouter<ApiState> {
         .routes(routes!(user::get, user::update, user::delete))
         .routes(routes!(user::suspend))
         .routes(routes!(user::reactivate))
+        .routes(routes!(assignment::of_user))
         .routes(routes!(session::list))
         .routes(routes!(session::terminate))
         .routes(routes!(tenant::get, tenant::update))

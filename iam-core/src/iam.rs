@@ -7,6 +7,7 @@ use chrono::TimeDelta;
 use uuid::Uuid;
 
 use crate::access::Grants;
+use crate::assignment::Assignments;
 use crate::audit::Audit;
 use crate::caller::{Caller, RequestContext};
 use crate::clock::{Clock, SystemClock, Timestamp, cut};
@@ -184,6 +185,12 @@ impl Iam {
     #[must_use]
     pub fn sessions(&self) -> Sessions<'_> {
         Sessions(&self.0)
+    }
+
+    /// Reads role assignments.
+    #[must_use]
+    pub fn assignments(&self) -> Assignments<'_> {
+        Assignments(&self.0)
     }
 
     /// Reads the audit log.

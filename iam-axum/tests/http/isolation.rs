@@ -25,6 +25,7 @@ async fn another_tenants_ids_are_not_found_anywhere(app: TestApp) {
         (Method::POST, format!("/users/{user}/suspend")),
         (Method::POST, format!("/users/{user}/reactivate")),
         (Method::GET, format!("/users/{user}/sessions")),
+        (Method::GET, format!("/users/{user}/roles")),
         (Method::DELETE, format!("/sessions/{session}")),
         (Method::GET, format!("/tenants/{tenant}")),
         (Method::PATCH, format!("/tenants/{tenant}")),

@@ -23,6 +23,7 @@ macro_rules! on_stores {
 
 mod administrator;
 mod app;
+mod assignment;
 mod audit;
 mod body;
 mod conventions;

@@ -27,6 +27,7 @@ built_in! {
     TENANTS_READ = "tenants:read";
     TENANTS_UPDATE = "tenants:update";
     AUDIT_LOGS_READ = "audit-logs:read";
+    ROLE_ASSIGNMENTS_READ = "role-assignments:read";
 }
 
 impl Permission {

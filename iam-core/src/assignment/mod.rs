@@ -1,9 +1,11 @@
 //! Role assignments: which user holds which role, where, until when (`interface.md` §2.2).
 
 mod change;
+mod service;
 mod store;
 
 pub use change::{AssignmentChange, RevokeReason};
+pub use service::Assignments;
 pub use store::{AssignmentStore, AssignmentTransaction};
 
 use crate::clock::Timestamp;
