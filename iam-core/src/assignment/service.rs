@@ -1,10 +1,10 @@
 use super::Grant;
 use crate::access::permission;
-use crate::audit::ResourceType;
 use crate::caller::Caller;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::iam::Inner;
 use crate::id::UserId;
+use crate::user::require_own;
 
 /// Reads role assignments; see [`Iam::assignments`](crate::Iam::assignments).
 #[derive(Clone, Copy)]
@@ -16,15 +16,11 @@ impl Assignments<'_> {
     ///
     /// # Errors
     ///
-    /// [`Error::Forbidden`], [`Error::NotFound`] for an unknown user.
+    /// [`Error::Forbidden`](crate::Error::Forbidden), [`Error::NotFound`](crate::Error::NotFound) for an unknown user.
     pub async fn of_user(&self, caller: &Caller, user: UserId) -> Result<Vec<Grant>> {
-        let store = &self.0.store;
-        if caller.user() != Some(user) {
-            caller.require(permission::ROLE_ASSIGNMENTS_READ)?;
-            store.user(caller.tenant(), user).await?.ok_or(Error::NotFound(ResourceType::USER))?;
-        }
+        require_own(self.0, caller, user, permission::ROLE_ASSIGNMENTS_READ).await?;
         let now = self.0.now();
-        let mut grants = store.grants_of(caller.tenant(), user).await?;
+        let mut grants = self.0.store.grants_of(caller.tenant(), user).await?;
         grants.retain(|grant| grant.assignment.is_live(now));
         Ok(grants)
     }

@@ -1,12 +1,14 @@
 use super::refresh::{Judgement, Presented};
 use super::{EndReason, Me, Session, SessionChange, Tokens};
 use crate::access::permission;
+use crate::assignment::Assignments;
 use crate::audit::ResourceType;
 use crate::caller::{Caller, RequestContext};
 use crate::error::{Error, Result, Unauthenticated};
 use crate::iam::Inner;
 use crate::id::{SessionId, UserId};
 use crate::secret::RefreshToken;
+use crate::user::require_own;
 use crate::validate::Fields;
 use crate::work::UnitOfWork;
 
@@ -92,13 +94,9 @@ impl Sessions<'_> {
     ///
     /// [`Error::Forbidden`], [`Error::NotFound`] for an unknown user.
     pub async fn list(&self, caller: &Caller, user: UserId) -> Result<Vec<Session>> {
-        let store = &self.0.store;
-        if caller.user() != Some(user) {
-            caller.require(permission::SESSIONS_READ)?;
-            store.user(caller.tenant(), user).await?.ok_or(Error::NotFound(ResourceType::USER))?;
-        }
+        require_own(self.0, caller, user, permission::SESSIONS_READ).await?;
         let now = self.0.now();
-        let mut sessions = store.sessions_of(caller.tenant(), user).await?;
+        let mut sessions = self.0.store.sessions_of(caller.tenant(), user).await?;
         sessions.retain(|session| session.is_live(now));
         Ok(sessions)
     }
@@ -130,16 +128,14 @@ impl Sessions<'_> {
     /// [`Forbidden::NotAUser`](crate::Forbidden::NotAUser) for trusted code.
     pub async fn me(&self, caller: &Caller) -> Result<Me> {
         let (user_id, session_id) = caller.require_user()?;
-        let (store, tenant, now) = (&self.0.store, caller.tenant(), self.0.now());
+        let (store, tenant) = (&self.0.store, caller.tenant());
         // What vanished since the token was checked was just ended.
         let gone = || Error::from(Unauthenticated::InvalidToken);
-        let mut grants = store.grants_of(tenant, user_id).await?;
-        grants.retain(|grant| grant.assignment.is_live(now));
         Ok(Me {
             user: store.user(tenant, user_id).await?.ok_or_else(gone)?,
             tenant: store.tenant(tenant).await?.ok_or_else(gone)?,
             session: store.session(tenant, session_id).await?.ok_or_else(gone)?,
-            grants,
+            grants: Assignments(self.0).of_user(caller, user_id).await?,
         })
     }
 }

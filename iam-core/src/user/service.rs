@@ -1,7 +1,7 @@
 use super::rules::StatusMove;
 use super::{NewUser, User, UserChange, UserFilter, UserPatch, UserSort, UserStatus};
-use crate::access::permission;
-use crate::assignment::{AssignmentChange, RevokeReason};
+use crate::access::{Permission, permission};
+use crate::assignment::{AssignmentChange, Grant, RevokeReason};
 use crate::audit::ResourceType;
 use crate::caller::Caller;
 use crate::error::{Conflict, Error, Result};
@@ -149,24 +149,35 @@ impl Users<'_> {
     }
 }
 
+/// Lets a caller look at what belongs to a user: its own always, another's with a permission where there is such a
+/// user.
+pub(crate) async fn require_own(iam: &Inner, caller: &Caller, user: UserId, otherwise: Permission) -> Result<()> {
+    if caller.user() != Some(user) {
+        caller.require(otherwise)?;
+        iam.store.user(caller.tenant(), user).await?.ok_or_else(not_found)?;
+    }
+    Ok(())
+}
+
 /// What a change of status brings along, in the same unit of work and under the tenant's lock.
 async fn follow(work: &mut UnitOfWork<'_>, user: UserId, status_move: &StatusMove) -> Result<()> {
+    let loses_rights = status_move.leaves_active || status_move.revokes_roles;
+    let grants = if loses_rights { work.locks().lock_grants_of(user).await? } else { Vec::new() };
     if status_move.leaves_active {
-        keep_an_administrator(work, user).await?;
+        keep_an_administrator(work, user, &grants).await?;
     }
     if let Some(reason) = status_move.ends_sessions {
         let sessions = work.locks().lock_sessions_of(user).await?;
         end_sessions(work, sessions, reason).await?;
     }
     if status_move.revokes_roles {
-        revoke_roles(work, user).await?;
+        revoke(work, grants).await?;
     }
     Ok(())
 }
 
 /// Ends the assignments of a deleted user; those that had expired are said to have done so.
-async fn revoke_roles(work: &mut UnitOfWork<'_>, user: UserId) -> Result<()> {
-    let grants = work.locks().lock_grants_of(user).await?;
+async fn revoke(work: &mut UnitOfWork<'_>, grants: Vec<Grant>) -> Result<()> {
     let now = work.now();
     let (live, expired): (Vec<_>, Vec<_>) = grants.into_iter().partition(|grant| grant.assignment.is_live(now));
     for (grants, reason) in [(live, RevokeReason::UserDeleted), (expired, RevokeReason::Expired)] {
@@ -178,9 +189,8 @@ async fn revoke_roles(work: &mut UnitOfWork<'_>, user: UserId) -> Result<()> {
 }
 
 /// A tenant always keeps an ACTIVE user who holds `TENANT_ADMIN` tenant-wide without expiry (`decisions.md` §3).
-async fn keep_an_administrator(work: &mut UnitOfWork<'_>, without: UserId) -> Result<()> {
-    let grants = work.locks().lock_grants_of(without).await?;
-    let is_administrator = grants.iter().any(|grant| grant.is_lasting_administration());
+async fn keep_an_administrator(work: &mut UnitOfWork<'_>, without: UserId, grants: &[Grant]) -> Result<()> {
+    let is_administrator = grants.iter().any(Grant::is_lasting_administration);
     if is_administrator && !work.locks().has_other_administrator(without).await? {
         return Err(Conflict::LastAdministrator.into());
     }
