@@ -1,13 +1,17 @@
-//! Users, logins, tenants and the audit log as plain library calls, without HTTP.
+//! Users, logins, roles, organizations and the audit log as plain library calls, without HTTP.
 //!
 //! `cargo run -p iam-examples --example embed` runs the same flow on the store in memory and on a SQLite file.
 
 use std::error::Error;
 use std::sync::Arc;
 
+use iam_core::assignment::NewAssignment;
 use iam_core::audit::AuditFilter;
 use iam_core::memory::MemoryStore;
+use iam_core::organization::NewOrganization;
 use iam_core::page::PageRequest;
+use iam_core::permission::NewPermission;
+use iam_core::role::NewRole;
 use iam_core::session::Login;
 use iam_core::tenant::{Registration, TenantPatch};
 use iam_core::user::{NewUser, UserFilter, UserPatch, UserSort};
@@ -65,6 +69,26 @@ async fn run(store: Arc<dyn Store>) -> Result<()> {
     assert!(iam.authenticate(tokens.access.expose(), context.clone()).await.is_err());
     assert!(iam.sessions().login(&context, credentials()).await.is_err());
 
+    // Organizations, and roles in them with permissions of the application itself.
+    let new = |name: &str, parent| NewOrganization { name: name.to_owned(), slug: None, parent };
+    let north = iam.organizations().create(&ada, new("North", None)).await?.organization.id;
+    let harbour = iam.organizations().create(&ada, new("Harbour", Some(north))).await?.organization.id;
+    let refund = NewPermission { name: "orders:refund".to_owned(), description: None };
+    iam.permissions().create(&ada, refund).await?;
+    let cashier =
+        NewRole { name: "CASHIER".to_owned(), permissions: vec!["orders:refund".to_owned()], ..NewRole::default() };
+    let cashier = iam.roles().create(&ada, cashier).await?;
+    let hedy = iam.users().create(&ada, person("hedy@example.com", "Hedy", "Lamarr")).await?;
+    let assignment = NewAssignment { user: hedy.id, role: cashier.id, organization: Some(north), expires_at: None };
+    iam.assignments().create(&ada, assignment).await?;
+
+    // What she holds in an organization counts below it too, and nowhere else.
+    let login = Login { email: hedy.email.to_string(), password: "Passw0rd!".into(), tenant: None };
+    let login = iam.sessions().login(&context, login).await?;
+    let hedy = iam.authenticate(login.tokens.access.expose(), context.clone()).await?;
+    iam.access().require(&hedy, "orders:refund", harbour).await?;
+    assert!(iam.access().require(&hedy, "orders:refund", None).await.is_err(), "not tenant-wide");
+
     // Trusted code acts without a user, and says why.
     let job = Caller::system(registered.tenant.id, "nightly clean-up");
     iam.users().delete(&job, grace.id).await?;
@@ -88,6 +112,13 @@ async fn run(store: Arc<dyn Store>) -> Result<()> {
             "USER_SUSPENDED",
             "LOGOUT",
             "LOGIN_FAILURE",
+            "CREATE",
+            "CREATE",
+            "CREATE",
+            "CREATE",
+            "CREATE",
+            "ROLE_ASSIGNED",
+            "LOGIN",
             "DELETE",
             "UPDATE",
         ]

@@ -1,63 +1,29 @@
-//! Role assignments: `/users/{id}/roles` (`decisions.md` §3), and as `/auth/me` shows them (§2).
-
-use std::collections::BTreeMap;
+//! `/role-assignments` (`interface.md` §2.2, §4.2, `decisions.md` §4), `/users/{id}/roles` (§3), and as `/auth/me`
+//! shows them (§2).
 
 use axum::Json;
 use axum::extract::State;
-use iam_core::access::{Grants, PermissionSet};
-use iam_core::assignment::Grant;
+use axum::http::StatusCode;
+use iam_core::access::PermissionSet;
+use iam_core::assignment::{
+    Assignment, AssignmentFilter, AssignmentPatch, EffectivePermissions, Grant, GrantOrganization, ListedAssignment,
+    NewAssignment,
+};
 use iam_core::clock::Timestamp;
 use iam_core::organization::OrganizationSummary;
-use iam_core::{Iam, UserId};
-use serde::Serialize;
-use utoipa::ToSchema;
+use iam_core::role::RoleSummary;
+use iam_core::{AssignmentId, Iam, OrganizationId, UserId};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-use crate::extract::{Authenticated, PathId};
-use crate::openapi::{Problems, USERS};
-use crate::page::List;
+use crate::extract::{Authenticated, Body, Params, PathId, Query, nullable};
+use crate::openapi::{Problems, ROLE_ASSIGNMENTS, USERS};
+use crate::page::{Collection, List, page_request};
 use crate::problem::Problem;
-use crate::time::Time;
+use crate::time::{Time, moment};
 
-/// A role that the caller holds.
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct HeldRole {
-    assignment_id: Uuid,
-    role: Named,
-    /// Absent when the role is held tenant-wide.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    organization: Option<Named>,
-    /// Null is never.
-    #[schema(required)]
-    expires_at: Option<Time>,
-}
-
-/// Something that is embedded with its name.
-#[derive(Serialize, ToSchema)]
-pub(crate) struct Named {
-    id: Uuid,
-    name: String,
-}
-
-impl From<OrganizationSummary> for Named {
-    fn from(organization: OrganizationSummary) -> Self {
-        Self { id: organization.id.as_uuid(), name: organization.name }
-    }
-}
-
-impl From<Grant> for HeldRole {
-    fn from(grant: Grant) -> Self {
-        Self {
-            assignment_id: grant.assignment.id.as_uuid(),
-            role: Named { id: grant.role.id.as_uuid(), name: grant.role.name },
-            organization: grant.organization.map(Named::from),
-            expires_at: grant.assignment.expires_at.map(Time),
-        }
-    }
-}
-
-/// A role that a user holds, tenant-wide or in an organization.
+/// A user holds a role, tenant-wide or in an organization.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = RoleAssignment)]
@@ -75,29 +41,125 @@ pub(crate) struct AssignmentDto {
     /// Who made it; null is the service itself.
     #[schema(required)]
     created_by: Option<Uuid>,
-    role: Named,
-    /// Absent when the role is held tenant-wide.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    organization: Option<Named>,
 }
 
-impl From<Grant> for AssignmentDto {
-    fn from(Grant { assignment, role, organization }: Grant) -> Self {
+impl From<Assignment> for AssignmentDto {
+    fn from(assignment: Assignment) -> Self {
         Self {
             id: assignment.id.as_uuid(),
             user_id: assignment.user_id.as_uuid(),
             role_id: assignment.role_id.as_uuid(),
-            organization_id: assignment.organization_id.map(iam_core::OrganizationId::as_uuid),
+            organization_id: assignment.organization_id.map(OrganizationId::as_uuid),
             expires_at: assignment.expires_at.map(Time),
             created_at: Time(assignment.created_at),
             created_by: assignment.created_by.map(UserId::as_uuid),
-            role: Named { id: role.id.as_uuid(), name: role.name },
-            organization: organization.map(Named::from),
         }
     }
 }
 
-/// What the caller may do, tenant-wide and beyond that in single organizations.
+/// Something that is embedded with its name.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Named {
+    id: Uuid,
+    name: String,
+}
+
+impl From<OrganizationSummary> for Named {
+    fn from(organization: OrganizationSummary) -> Self {
+        Self { id: organization.id.as_uuid(), name: organization.name }
+    }
+}
+
+impl From<GrantOrganization> for Named {
+    fn from(organization: GrantOrganization) -> Self {
+        Self { id: organization.id.as_uuid(), name: organization.name }
+    }
+}
+
+impl From<RoleSummary> for Named {
+    fn from(role: RoleSummary) -> Self {
+        Self { id: role.id.as_uuid(), name: role.name.into() }
+    }
+}
+
+/// An assignment of a user, with its role and its organization.
+#[derive(Serialize, ToSchema)]
+#[schema(as = UserRole)]
+pub(crate) struct UserRoleDto {
+    #[serde(flatten)]
+    assignment: AssignmentDto,
+    role: Named,
+    /// Absent when the role is held tenant-wide.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    organization: Option<Named>,
+}
+
+impl From<Grant> for UserRoleDto {
+    fn from(Grant { assignment, role, organization }: Grant) -> Self {
+        Self { assignment: assignment.into(), role: role.summary().into(), organization: organization.map(Named::from) }
+    }
+}
+
+/// An assignment as lists show it.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ListedRoleAssignment)]
+pub(crate) struct ListedAssignmentDto {
+    #[serde(flatten)]
+    assignment: AssignmentDto,
+    user: AssignedUser,
+    role: Named,
+    /// Absent when the role is held tenant-wide.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    organization: Option<Named>,
+}
+
+/// Who holds a role.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct AssignedUser {
+    id: Uuid,
+    email: String,
+}
+
+impl From<ListedAssignment> for ListedAssignmentDto {
+    fn from(listed: ListedAssignment) -> Self {
+        Self {
+            user: AssignedUser { id: listed.assignment.user_id.as_uuid(), email: listed.email.into() },
+            assignment: listed.assignment.into(),
+            role: listed.role.into(),
+            organization: listed.organization.map(Named::from),
+        }
+    }
+}
+
+/// A role that the caller holds.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct HeldRole {
+    assignment_id: Uuid,
+    role: Named,
+    /// Absent when the role is held tenant-wide.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    organization: Option<Named>,
+    /// Null is never.
+    #[schema(required)]
+    expires_at: Option<Time>,
+}
+
+impl From<Grant> for HeldRole {
+    fn from(grant: Grant) -> Self {
+        Self {
+            assignment_id: grant.assignment.id.as_uuid(),
+            role: grant.role.summary().into(),
+            organization: grant.organization.map(Named::from),
+            expires_at: grant.assignment.expires_at.map(Time),
+        }
+    }
+}
+
+/// What the caller may do, tenant-wide and beyond that in single organizations and everything below them.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct HeldPermissions {
     #[schema(example = json!(["users:read"]))]
@@ -105,7 +167,7 @@ pub(crate) struct HeldPermissions {
     organizations: Vec<OrganizationPermissions>,
 }
 
-/// What the caller may do in an organization.
+/// What the caller may do in an organization, inherited from above included.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct OrganizationPermissions {
@@ -115,37 +177,272 @@ pub(crate) struct OrganizationPermissions {
 
 impl HeldPermissions {
     pub(crate) fn at(now: Timestamp, grants: &[Grant]) -> Self {
-        let grants = Grants::at(now, grants);
-        let organizations: &BTreeMap<_, _> = grants.organizations();
-        let in_organization = |(id, set): (&iam_core::OrganizationId, &PermissionSet)| OrganizationPermissions {
+        let held = EffectivePermissions::at(now, grants);
+        let in_organization = |(id, set): (OrganizationId, PermissionSet)| OrganizationPermissions {
             organization_id: id.as_uuid(),
-            permissions: names(set),
+            permissions: names(&set),
         };
-        Self { tenant: names(grants.tenant()), organizations: organizations.iter().map(in_organization).collect() }
+        Self {
+            tenant: names(&held.tenant),
+            organizations: held.organizations.into_iter().map(in_organization).collect(),
+        }
     }
 }
 
 fn names(set: &PermissionSet) -> Vec<String> {
-    set.iter().map(|pattern| pattern.as_str().to_owned()).collect()
+    set.iter().map(ToString::to_string).collect()
+}
+
+/// A role for a user, to be assigned.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(as = NewRoleAssignment)]
+pub(crate) struct NewAssignmentDto {
+    #[serde(default)]
+    #[schema(required, value_type = Uuid)]
+    user_id: String,
+    #[serde(default)]
+    #[schema(required, value_type = Uuid)]
+    role_id: String,
+    /// Absent or null is tenant-wide.
+    #[schema(value_type = Option<Uuid>)]
+    organization_id: Option<String>,
+    /// In the future; absent or null is never.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    expires_at: Option<String>,
+}
+
+impl NewAssignmentDto {
+    fn parse(&self, params: &mut Params, field: impl Fn(&str) -> String) -> Option<NewAssignment> {
+        let user = params.require(&field("userId"), &self.user_id);
+        let role = params.require(&field("roleId"), &self.role_id);
+        let organization = params.parse(&field("organizationId"), self.organization_id.as_deref());
+        let expires_at = params.parse_with(&field("expiresAt"), self.expires_at.as_deref(), moment);
+        Some(NewAssignment { user: user?, role: role?, organization, expires_at })
+    }
+}
+
+/// Roles for users, to be assigned all or none.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(as = NewRoleAssignments)]
+pub(crate) struct NewAssignmentsDto {
+    #[serde(default)]
+    #[schema(required, min_items = 1, max_items = 500)]
+    assignments: Vec<NewAssignmentDto>,
+}
+
+/// The assignments that were made.
+#[derive(Serialize, ToSchema)]
+#[schema(as = CreatedRoleAssignments)]
+pub(crate) struct CreatedAssignments {
+    created: usize,
+    assignments: Vec<CreatedAssignment>,
+}
+
+/// One of them.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = CreatedRoleAssignment)]
+pub(crate) struct CreatedAssignment {
+    id: Uuid,
+    user_id: Uuid,
+    role_id: Uuid,
+}
+
+impl From<Assignment> for CreatedAssignment {
+    fn from(assignment: Assignment) -> Self {
+        Self {
+            id: assignment.id.as_uuid(),
+            user_id: assignment.user_id.as_uuid(),
+            role_id: assignment.role_id.as_uuid(),
+        }
+    }
+}
+
+/// What to change of an assignment; what is absent stays.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(as = RoleAssignmentPatch)]
+pub(crate) struct AssignmentPatchDto {
+    /// In the future; null is never.
+    #[serde(default, deserialize_with = "nullable")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    expires_at: Option<Option<String>>,
+}
+
+/// Which assignments to list.
+#[derive(Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+pub(crate) struct AssignmentQuery {
+    /// Which page, from 1.
+    #[param(value_type = Option<u64>, minimum = 1, default = 1)]
+    page: Option<String>,
+    /// How many items a page holds.
+    #[param(value_type = Option<u32>, minimum = 1, maximum = 100, default = 20)]
+    limit: Option<String>,
+    /// Assignments of this user.
+    #[param(value_type = Option<Uuid>)]
+    user_id: Option<String>,
+    /// Assignments of this role.
+    #[param(value_type = Option<Uuid>)]
+    role_id: Option<String>,
+    /// Assignments in this very organization.
+    #[param(value_type = Option<Uuid>)]
+    organization_id: Option<String>,
+    /// Whether to show those that have expired too.
+    #[param(value_type = Option<bool>, default = false)]
+    include_expired: Option<String>,
+}
+
+/// List role assignments
+///
+/// Held in organizations, the permission shows the assignments in those and below.
+#[utoipa::path(
+    get,
+    path = "/role-assignments",
+    operation_id = "listRoleAssignments",
+    tag = ROLE_ASSIGNMENTS,
+    params(AssignmentQuery),
+    responses((status = 200, description = "A page of assignments", body = Collection<ListedAssignmentDto>), Problems),
+    extensions(("x-required-permission" = json!("role-assignments:read"))),
+)]
+pub(crate) async fn list(
+    State(iam): State<Iam>,
+    Authenticated(caller): Authenticated,
+    Query(query): Query<AssignmentQuery>,
+) -> Result<Json<Collection<ListedAssignmentDto>>, Problem> {
+    let mut params = Params::default();
+    let page = page_request(&mut params, query.page.as_deref(), query.limit.as_deref())?;
+    let include_expired = params.parse_with("includeExpired", query.include_expired.as_deref(), |text| {
+        text.parse().map_err(|_| "must be true or false".to_owned())
+    });
+    let filter = AssignmentFilter {
+        user: params.parse("userId", query.user_id.as_deref()),
+        role: params.parse("roleId", query.role_id.as_deref()),
+        organization: params.parse("organizationId", query.organization_id.as_deref()),
+        include_expired: include_expired.unwrap_or(false),
+    };
+    params.finish()?;
+    Ok(Json(Collection::of(iam.assignments().list(&caller, &filter, page.unwrap_or_default()).await?)))
+}
+
+/// Assign a role
+///
+/// Needs the permission where the role will apply, and everything that the role permits, there and for as long.
+#[utoipa::path(
+    post,
+    path = "/role-assignments",
+    operation_id = "createRoleAssignment",
+    tag = ROLE_ASSIGNMENTS,
+    request_body = NewAssignmentDto,
+    responses((status = 201, description = "The new assignment", body = AssignmentDto), Problems),
+    extensions(("x-required-permission" = json!("role-assignments:create"))),
+)]
+pub(crate) async fn create(
+    State(iam): State<Iam>,
+    Authenticated(caller): Authenticated,
+    Body(body): Body<NewAssignmentDto>,
+) -> Result<(StatusCode, Json<AssignmentDto>), Problem> {
+    let mut params = Params::default();
+    let new = body.parse(&mut params, str::to_owned);
+    params.finish()?;
+    let Some(new) = new else { return Err(Problem::invalid_field("body", "is incomplete")) };
+    let assignment = iam.assignments().create(&caller, new).await?;
+    Ok((StatusCode::CREATED, Json(assignment.into())))
+}
+
+/// Assign several roles
+///
+/// 1–500, all or none; every item is checked like a single assignment.
+#[utoipa::path(
+    post,
+    path = "/role-assignments/bulk",
+    operation_id = "createRoleAssignments",
+    tag = ROLE_ASSIGNMENTS,
+    request_body = NewAssignmentsDto,
+    responses((status = 201, description = "The new assignments, in order", body = CreatedAssignments), Problems),
+    extensions(("x-required-permission" = json!("role-assignments:create"))),
+)]
+pub(crate) async fn create_all(
+    State(iam): State<Iam>,
+    Authenticated(caller): Authenticated,
+    Body(NewAssignmentsDto { assignments }): Body<NewAssignmentsDto>,
+) -> Result<(StatusCode, Json<CreatedAssignments>), Problem> {
+    let mut params = Params::default();
+    let parse = |(number, new): (usize, &NewAssignmentDto)| {
+        new.parse(&mut params, |field| format!("assignments[{number}].{field}"))
+    };
+    let new: Vec<NewAssignment> = assignments.iter().enumerate().filter_map(parse).collect();
+    params.finish()?;
+    let made = iam.assignments().create_all(&caller, &new).await?;
+    let made: Vec<CreatedAssignment> = made.into_iter().map(CreatedAssignment::from).collect();
+    Ok((StatusCode::CREATED, Json(CreatedAssignments { created: made.len(), assignments: made })))
+}
+
+/// Change when an assignment expires
+///
+/// A later expiry needs everything that its role permits, there and until then.
+#[utoipa::path(
+    patch,
+    path = "/role-assignments/{id}",
+    operation_id = "updateRoleAssignment",
+    tag = ROLE_ASSIGNMENTS,
+    params(("id" = Uuid, Path, description = "The assignment")),
+    request_body = AssignmentPatchDto,
+    responses((status = 200, description = "The changed assignment", body = AssignmentDto), Problems),
+    extensions(("x-required-permission" = json!("role-assignments:update"))),
+)]
+pub(crate) async fn update(
+    State(iam): State<Iam>,
+    Authenticated(caller): Authenticated,
+    PathId(id): PathId<AssignmentId>,
+    Body(body): Body<AssignmentPatchDto>,
+) -> Result<Json<AssignmentDto>, Problem> {
+    let mut params = Params::default();
+    let expires_at = body.expires_at.map(|text| params.parse_with("expiresAt", text.as_deref(), moment));
+    params.finish()?;
+    Ok(Json(iam.assignments().update(&caller, id, AssignmentPatch { expires_at }).await?.into()))
+}
+
+/// Revoke a role
+#[utoipa::path(
+    delete,
+    path = "/role-assignments/{id}",
+    operation_id = "deleteRoleAssignment",
+    tag = ROLE_ASSIGNMENTS,
+    params(("id" = Uuid, Path, description = "The assignment")),
+    responses((status = 204, description = "The assignment is gone"), Problems),
+    extensions(("x-required-permission" = json!("role-assignments:delete"))),
+)]
+pub(crate) async fn delete(
+    State(iam): State<Iam>,
+    Authenticated(caller): Authenticated,
+    PathId(id): PathId<AssignmentId>,
+) -> Result<StatusCode, Problem> {
+    iam.assignments().delete(&caller, id).await?;
+    Ok(StatusCode::NO_CONTENT)
 }
 
 /// List a user's roles
 ///
-/// The assignments that have not expired. One's own always; another's with the permission.
+/// The assignments that have not expired. One's own always; another's with the permission, which held in
+/// organizations shows the assignments in those and below.
 #[utoipa::path(
     get,
     path = "/users/{id}/roles",
     operation_id = "listUserRoles",
     tag = USERS,
     params(("id" = Uuid, Path, description = "The user")),
-    responses((status = 200, description = "The assignments, newest first", body = List<AssignmentDto>), Problems),
+    responses((status = 200, description = "The assignments, newest first", body = List<UserRoleDto>), Problems),
     extensions(("x-required-permission" = json!("role-assignments:read"))),
 )]
 pub(crate) async fn of_user(
     State(iam): State<Iam>,
     Authenticated(caller): Authenticated,
     PathId(user): PathId<UserId>,
-) -> Result<Json<List<AssignmentDto>>, Problem> {
+) -> Result<Json<List<UserRoleDto>>, Problem> {
     let grants = iam.assignments().of_user(&caller, user).await?;
-    Ok(Json(List { data: grants.into_iter().map(AssignmentDto::from).collect() }))
+    Ok(Json(List { data: grants.into_iter().map(UserRoleDto::from).collect() }))
 }

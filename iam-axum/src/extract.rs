@@ -7,6 +7,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
 use iam_core::{Caller, Error, FieldError, Iam, Unauthenticated};
 use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::{Deserialize, Deserializer};
 
 use crate::context::context_of;
 use crate::{Kind, Problem};
@@ -87,12 +88,23 @@ where
 {
     type Rejection = Problem;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
-        let params = RawPathParams::from_request_parts(parts, state).await;
-        let params = params.map_err(|_| Problem::invalid_field("id", "must be percent-encoded UTF-8"))?;
-        let id = params.iter().find_map(|(name, value)| (name == "id").then_some(value)).unwrap_or_default();
-        id.parse().map(Self).map_err(|error: T::Err| Problem::invalid_field("id", error.to_string()))
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        path_parameter(parts, "id").await.map(Self)
     }
+}
+
+/// A parameter of the path. A route without it is a defect.
+pub(crate) async fn path_parameter<T: FromStr>(parts: &mut Parts, name: &str) -> Result<T, Problem>
+where
+    T::Err: std::fmt::Display,
+{
+    let params = RawPathParams::from_request_parts(parts, &()).await;
+    let params = params.map_err(|_| Problem::invalid_field(name, "must be percent-encoded UTF-8"))?;
+    let Some((_, text)) = params.iter().find(|(found, _)| *found == name) else {
+        tracing::error!(parameter = name, "the route does not have this path parameter");
+        return Err(Problem::new(Kind::Internal));
+    };
+    text.parse().map_err(|error: T::Err| Problem::invalid_field(name, error.to_string()))
 }
 
 /// The query of the request's URI.
@@ -149,6 +161,15 @@ impl Params {
         }
     }
 
+    /// The value of a parameter that must be there; a missing one is as invalid as an empty one.
+    pub(crate) fn require<T>(&mut self, name: &str, text: &str) -> Option<T>
+    where
+        T: FromStr,
+        T::Err: std::fmt::Display,
+    {
+        self.parse(name, Some(text))
+    }
+
     pub(crate) fn finish(self) -> Result<(), Problem> {
         if self.0.is_empty() { Ok(()) } else { Err(Problem::invalid(self.0)) }
     }
@@ -173,6 +194,15 @@ where
         let bytes = bytes.map_err(|rejection| Problem::from_status(rejection.status()))?;
         parse(&bytes).map(Self)
     }
+}
+
+/// For a field that can be cleared: tells `null` from absent, together with `#[serde(default)]`.
+pub(crate) fn nullable<'de, T, D>(deserializer: D) -> Result<Option<Option<T>>, D::Error>
+where
+    T: Deserialize<'de>,
+    D: Deserializer<'de>,
+{
+    Option::deserialize(deserializer).map(Some)
 }
 
 fn is_json(headers: &HeaderMap) -> bool {
@@ -229,7 +259,6 @@ fn fault(path: &str, message: &str) -> Problem {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde::Deserialize;
     use serde_json::Value;
 
     #[derive(Debug, Deserialize)]

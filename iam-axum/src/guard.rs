@@ -5,14 +5,15 @@ use std::task::{Context, Poll};
 use axum::extract::Request;
 use axum::response::{IntoResponse, Response};
 use futures_util::future::BoxFuture;
-use iam_core::Iam;
 use iam_core::access::Permission;
+use iam_core::{Iam, OrganizationId};
 use tower::{Layer, Service};
 
 use crate::Problem;
-use crate::extract::authenticate;
+use crate::extract::{authenticate, path_parameter};
 
-/// Lets a request pass only when its bearer token stands for a user who holds a permission tenant-wide.
+/// Lets a request pass only when its bearer token stands for a user who holds a permission: a built-in one or one of
+/// the application, tenant-wide or in the organization that the path names.
 ///
 /// Behind it, [`Authenticated`](crate::Authenticated) finds the caller without asking again.
 ///
@@ -22,26 +23,45 @@ use crate::extract::authenticate;
 /// use iam_core::Iam;
 ///
 /// fn orders(iam: Iam) -> Result<Router, iam_core::Invalid> {
-///     let guard = RequirePermission::new(iam, "orders:refund".parse()?);
-///     Ok(Router::new().route("/orders/refund", post(|| async { "refunded" })).route_layer(guard))
+///     let anywhere = RequirePermission::new(iam.clone(), "orders:report".parse()?);
+///     let in_branch = RequirePermission::new(iam, "orders:refund".parse()?).in_organization("branch");
+///     Ok(Router::new()
+///         .route("/branches/{branch}/refunds", post(|| async { "refunded" }))
+///         .route_layer(in_branch)
+///         .merge(Router::new().route("/report", post(|| async { "reported" })).route_layer(anywhere)))
 /// }
 /// ```
 #[derive(Clone, Debug)]
 pub struct RequirePermission {
     iam: Iam,
     permission: Permission,
+    organization: Option<&'static str>,
 }
 
 impl RequirePermission {
-    /// A guard that asks for this permission.
+    /// A guard that asks for this permission, tenant-wide.
     #[must_use]
     pub fn new(iam: Iam, permission: Permission) -> Self {
-        Self { iam, permission }
+        Self { iam, permission, organization: None }
+    }
+
+    /// Asks for the permission in the organization whose id is this parameter of the path.
+    ///
+    /// To those who hold nothing there it answers 404. A route without the parameter is a defect and answers 500.
+    #[must_use]
+    pub fn in_organization(mut self, parameter: &'static str) -> Self {
+        self.organization = Some(parameter);
+        self
     }
 
     async fn admit(&self, request: Request) -> Result<Request, Problem> {
         let (mut parts, body) = request.into_parts();
-        authenticate(&mut parts, &self.iam).await?.require(self.permission.clone())?;
+        let caller = authenticate(&mut parts, &self.iam).await?;
+        let organization = match self.organization {
+            Some(parameter) => Some(path_parameter::<OrganizationId>(&mut parts, parameter).await?),
+            None => None,
+        };
+        self.iam.access().require(&caller, self.permission.clone(), organization).await?;
         Ok(Request::from_parts(parts, body))
     }
 }

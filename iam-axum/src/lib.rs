@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod access;
 mod assignment;
 mod audit;
 mod context;
@@ -8,8 +9,11 @@ mod extract;
 mod guard;
 mod health;
 mod openapi;
+mod organization;
 mod page;
+mod permission;
 mod problem;
+mod role;
 mod session;
 mod settings;
 mod tenant;
@@ -108,6 +112,20 @@ fn operations() -> OpenApiRouter<ApiState> {
         .routes(routes!(assignment::of_user))
         .routes(routes!(session::list))
         .routes(routes!(session::terminate))
+        .routes(routes!(permission::list, permission::create))
+        .routes(routes!(permission::delete))
+        .routes(routes!(role::list, role::create))
+        .routes(routes!(role::get, role::update, role::delete))
+        .routes(routes!(assignment::list, assignment::create))
+        .routes(routes!(assignment::update, assignment::delete))
+        .routes(routes!(assignment::create_all))
+        .routes(routes!(organization::list, organization::create))
+        .routes(routes!(organization::get, organization::update, organization::delete))
+        .routes(routes!(organization::tree))
+        .routes(routes!(organization::children))
+        .routes(routes!(organization::ancestors))
+        .routes(routes!(access::check))
+        .routes(routes!(access::check_all))
         .routes(routes!(tenant::get, tenant::update))
         .routes(routes!(audit::list))
         .routes(routes!(health::health))

@@ -14,6 +14,10 @@ use crate::{Settings, operations, operations_at_the_root};
 
 pub(crate) const AUTHENTICATION: &str = "Authentication";
 pub(crate) const USERS: &str = "Users";
+pub(crate) const ROLES: &str = "Roles";
+pub(crate) const ROLE_ASSIGNMENTS: &str = "Role assignments";
+pub(crate) const ORGANIZATIONS: &str = "Organizations";
+pub(crate) const AUTHORIZATION: &str = "Authorization";
 pub(crate) const SESSIONS: &str = "Sessions";
 pub(crate) const TENANTS: &str = "Tenants";
 pub(crate) const AUDIT_LOGS: &str = "Audit logs";

@@ -2,9 +2,9 @@
 
 use std::str::FromStr;
 
-use iam_core::page::{DEFAULT_LIMIT, Page, PageRequest};
-use serde::Serialize;
-use utoipa::ToSchema;
+use iam_core::page::{DEFAULT_LIMIT, Page, PageRequest, SortOrder};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
 
 use crate::Problem;
 use crate::extract::Params;
@@ -57,6 +57,43 @@ impl<T> Collection<T> {
 pub(crate) struct List<T> {
     /// All of them.
     pub(crate) data: Vec<T>,
+}
+
+#[derive(ToSchema)]
+#[schema(rename_all = "lowercase", default = "desc")]
+#[expect(dead_code, reason = "only its schema is used")]
+pub(crate) enum SortOrderDto {
+    Asc,
+    Desc,
+}
+
+pub(crate) fn sort_order(text: &str) -> Result<SortOrder, String> {
+    match text {
+        "asc" => Ok(SortOrder::Ascending),
+        "desc" => Ok(SortOrder::Descending),
+        _ => Err("must be one of asc, desc".to_owned()),
+    }
+}
+
+/// Which page of a list to show.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct PageQuery {
+    /// Which page, from 1.
+    #[param(value_type = Option<u64>, minimum = 1, default = 1)]
+    page: Option<String>,
+    /// How many items a page holds.
+    #[param(value_type = Option<u32>, minimum = 1, maximum = 100, default = 20)]
+    limit: Option<String>,
+}
+
+impl PageQuery {
+    pub(crate) fn request(&self) -> Result<PageRequest, Problem> {
+        let mut params = Params::default();
+        let page = page_request(&mut params, self.page.as_deref(), self.limit.as_deref())?;
+        params.finish()?;
+        Ok(page.unwrap_or_default())
+    }
 }
 
 /// The page that a query asks for.

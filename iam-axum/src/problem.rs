@@ -68,6 +68,8 @@ macro_rules! kinds {
 kinds! {
     /// Fields of the input are invalid; each is named in `errors`.
     ValidationError = "validation-error", "Validation Error", BAD_REQUEST, "The request is invalid.";
+    /// A rule forbids what the input asks for.
+    Validation = "validation", "Validation Error", BAD_REQUEST, "A rule does not allow this.";
     /// The caller is not authenticated.
     Unauthorized = "unauthorized", "Unauthorized", UNAUTHORIZED, "Authentication is required.";
     /// The caller may not do this.
@@ -173,7 +175,7 @@ impl Problem {
         let base = settings.problem_type_base.trim_end_matches('/');
         let error =
             |error: &FieldError| FieldErrorDocument { field: error.field.clone(), message: error.message.clone() };
-        let is_about_fields = self.kind == Kind::ValidationError;
+        let is_about_fields = self.kind == Kind::ValidationError || !self.errors.is_empty();
         ProblemDocument {
             r#type: format!("{base}/{}", self.kind.as_str()),
             title: self.kind.title(),
@@ -202,6 +204,14 @@ impl From<Error> for Problem {
         let detail = error.to_string();
         let problem = match error {
             Error::Validation(errors) => return Self::invalid(errors),
+            Error::About { field, error } => {
+                let problem = Self::from(*error);
+                // An invalid field says itself which one it is.
+                let errors =
+                    if problem.errors.is_empty() { vec![FieldError::new(field, detail)] } else { problem.errors };
+                return Self { errors, ..problem };
+            }
+            Error::Rule(_) => Self::new(Kind::Validation),
             Error::Unauthenticated(reason) => {
                 Self { challenge: Some(challenge(reason)), ..Self::new(Kind::Unauthorized) }
             }
@@ -272,7 +282,7 @@ pub(crate) struct ProblemDocument {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(required, nullable = false)]
     correlation_id: Option<String>,
-    /// The invalid fields, for `validation-error`.
+    /// The fields that it is about, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     errors: Option<Vec<FieldErrorDocument>>,

@@ -38,7 +38,7 @@ fn date(text: &str) -> Option<Timestamp> {
     Some(day.and_time(NaiveTime::MIN).and_utc())
 }
 
-fn moment(text: &str) -> Result<Timestamp, String> {
+pub(crate) fn moment(text: &str) -> Result<Timestamp, String> {
     text.parse().map_err(|_| "must be an ISO 8601 date or timestamp with a time zone".to_owned())
 }
 

@@ -3,7 +3,6 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use iam_core::page::SortOrder;
 use iam_core::user::{NewUser, User, UserFilter, UserPatch, UserSort, UserSortKey, UserStatus};
 use iam_core::{Iam, UserId};
 use serde::{Deserialize, Serialize};
@@ -12,7 +11,7 @@ use uuid::Uuid;
 
 use crate::extract::{Authenticated, Body, Params, PathId, Query};
 use crate::openapi::{Problems, USERS};
-use crate::page::{Collection, page_request};
+use crate::page::{Collection, SortOrderDto, page_request, sort_order};
 use crate::problem::Problem;
 use crate::time::Time;
 
@@ -225,22 +224,6 @@ pub(crate) enum SortByDto {
     LastName,
     LastLoginAt,
     Status,
-}
-
-#[derive(ToSchema)]
-#[schema(rename_all = "lowercase", default = "desc")]
-#[expect(dead_code, reason = "only its schema is used")]
-pub(crate) enum SortOrderDto {
-    Asc,
-    Desc,
-}
-
-fn sort_order(text: &str) -> Result<SortOrder, String> {
-    match text {
-        "asc" => Ok(SortOrder::Ascending),
-        "desc" => Ok(SortOrder::Descending),
-        _ => Err("must be one of asc, desc".to_owned()),
-    }
 }
 
 /// List users

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use crate::access::{Grants, Permission};
+use crate::access::Authority;
 use crate::error::{Forbidden, Result};
 use crate::id::{SessionId, TenantId, UserId};
 use crate::validate::Invalid;
@@ -19,7 +19,7 @@ use crate::validate::Invalid;
 pub struct Caller {
     actor: Actor,
     tenant: TenantId,
-    grants: Arc<Grants>,
+    authority: Arc<Authority>,
     context: RequestContext,
 }
 
@@ -58,7 +58,7 @@ impl Caller {
     #[must_use]
     pub fn system(tenant: TenantId, reason: impl Into<Cow<'static, str>>) -> Self {
         let actor = Actor::System { reason: reason.into() };
-        Self { actor, tenant, grants: Arc::new(Grants::everything()), context: RequestContext::default() }
+        Self { actor, tenant, authority: Arc::new(Authority::everything()), context: RequestContext::default() }
     }
 
     /// A user whose session was just proven.
@@ -66,20 +66,20 @@ impl Caller {
         tenant: TenantId,
         user: UserId,
         session: SessionId,
-        grants: Grants,
+        authority: Authority,
         context: RequestContext,
     ) -> Self {
-        Self { actor: Actor::User { user, session }, tenant, grants: Arc::new(grants), context }
+        Self { actor: Actor::User { user, session }, tenant, authority: Arc::new(authority), context }
     }
 
     /// The first user of a tenant that is being made.
     pub(crate) fn founder(tenant: TenantId, user: UserId, session: SessionId, context: RequestContext) -> Self {
-        Self::user_session(tenant, user, session, Grants::default(), context)
+        Self::user_session(tenant, user, session, Authority::of([]), context)
     }
 
     /// Somebody unproven, who can do nothing but prove itself and be recorded.
     pub(crate) fn anonymous(tenant: TenantId, context: RequestContext) -> Self {
-        Self { actor: Actor::Anonymous, tenant, grants: Arc::new(Grants::default()), context }
+        Self { actor: Actor::Anonymous, tenant, authority: Arc::new(Authority::of([])), context }
     }
 
     /// The same caller in another request context, for trusted code that acts on behalf of a request.
@@ -122,19 +122,10 @@ impl Caller {
         }
     }
 
-    /// What the caller may do.
+    /// What the caller may do, as it was when it was authenticated.
     #[must_use]
-    pub fn grants(&self) -> &Grants {
-        &self.grants
-    }
-
-    /// Refuses a caller that lacks a permission tenant-wide.
-    ///
-    /// # Errors
-    ///
-    /// [`Forbidden::Permission`] naming what is missing.
-    pub fn require(&self, permission: Permission) -> Result<()> {
-        if self.grants.allow(&permission) { Ok(()) } else { Err(Forbidden::Permission(permission).into()) }
+    pub fn authority(&self) -> &Authority {
+        &self.authority
     }
 
     /// The request in which the call happens.
@@ -208,8 +199,9 @@ impl UserAgent {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::access::permission;
-    use crate::error::Error;
+    use crate::access::{Place, permission};
+    use crate::clock::Clock as _;
+    use crate::clock::testing::FixedClock;
 
     #[test]
     fn correlation_ids_are_visible_ascii() {
@@ -228,7 +220,8 @@ mod tests {
     #[test]
     fn somebody_unproven_may_do_nothing() {
         let nobody = Caller::anonymous(TenantId::NONE, RequestContext::default());
-        assert!(matches!(nobody.require(permission::USERS_READ), Err(Error::Forbidden(Forbidden::Permission(_)))));
+        let now = FixedClock::at("2026-01-31T09:15:00Z").now();
+        assert!(!nobody.authority().allows(&permission::USERS_READ, Place::Tenant, now));
         assert!(nobody.require_user().is_err());
     }
 }

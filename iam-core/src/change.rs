@@ -4,6 +4,7 @@ use crate::assignment::AssignmentChange;
 use crate::audit::Record;
 use crate::credential::CredentialChange;
 use crate::organization::OrganizationChange;
+use crate::permission::PermissionChange;
 use crate::role::RoleChange;
 use crate::session::SessionChange;
 use crate::tenant::TenantChange;
@@ -47,6 +48,8 @@ changes! {
     Credential(CredentialChange),
     /// Of sessions.
     Session(SessionChange),
+    /// Of the catalogue of permissions.
+    Permission(PermissionChange),
     /// Of roles.
     Role(RoleChange),
     /// Of role assignments.

@@ -1,6 +1,6 @@
 //! Time as an argument: the [`Clock`] port and the precision of every timestamp.
 
-use chrono::{DateTime, DurationRound, TimeDelta, Utc};
+use chrono::{DateTime, SecondsFormat, Utc};
 
 /// A moment in UTC, with millisecond precision (`decisions.md` §1).
 pub type Timestamp = DateTime<Utc>;
@@ -27,11 +27,16 @@ impl Clock for SystemClock {
 
 /// Cuts a moment to milliseconds.
 ///
-/// Stores keep different precisions (PostgreSQL microseconds); cutting at creation makes what was created equal to
-/// what is read back.
+/// Stores keep different precisions (PostgreSQL microseconds) and no leap seconds; cutting at creation makes what was
+/// created equal to what is read back.
 #[must_use]
 pub fn cut(moment: Timestamp) -> Timestamp {
-    moment.duration_trunc(TimeDelta::milliseconds(1)).unwrap_or(moment)
+    DateTime::from_timestamp_millis(moment.timestamp_millis()).unwrap_or(moment)
+}
+
+/// A moment as JSON shows it: RFC 3339, UTC with a `Z`, to the millisecond.
+pub(crate) fn shown(moment: Timestamp) -> String {
+    moment.to_rfc3339_opts(SecondsFormat::Millis, true)
 }
 
 /// A clock for tests that moves only when told.
@@ -39,7 +44,9 @@ pub fn cut(moment: Timestamp) -> Timestamp {
 pub mod testing {
     use std::sync::{Arc, Mutex};
 
-    use super::{Clock, TimeDelta, Timestamp, cut};
+    use chrono::TimeDelta;
+
+    use super::{Clock, Timestamp, cut};
 
     /// Stands still until [`advance`](Self::advance)d; clones share the time.
     #[derive(Clone, Debug)]
@@ -73,6 +80,22 @@ pub mod testing {
     impl Clock for FixedClock {
         fn now(&self) -> Timestamp {
             *self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_are_cut_to_milliseconds_and_leap_seconds_are_the_next_one() {
+        for (text, expected) in [
+            ("2026-01-31T09:15:00.123999Z", "2026-01-31T09:15:00.123Z"),
+            ("1969-12-31T23:59:59.999999Z", "1969-12-31T23:59:59.999Z"),
+            ("2030-06-30T23:59:60Z", "2030-07-01T00:00:00.000Z"),
+        ] {
+            assert_eq!(shown(cut(text.parse().unwrap())), expected);
         }
     }
 }

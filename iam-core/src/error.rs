@@ -5,7 +5,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::access::Permission;
+use crate::access::{Permission, Shortfall};
 use crate::audit::ResourceType;
 use crate::tenant::TenantSummary;
 
@@ -37,9 +37,20 @@ pub enum Error {
     /// There is no such thing, or the caller may not know that there is.
     #[error("{} not found.", .0.title())]
     NotFound(ResourceType),
+    /// A rule of the domain forbids the input, whoever asks and whatever the state.
+    #[error("{0}")]
+    Rule(#[from] Rule),
     /// The present state forbids it.
     #[error("{0}")]
     Conflict(#[from] Conflict),
+    /// Any of the others, about one field of the input.
+    #[error("{error}")]
+    About {
+        /// The field's name as the caller wrote it, for instance `roleId` or `assignments[3].roleId`.
+        field: String,
+        /// What is wrong with it.
+        error: Box<Error>,
+    },
     /// The store failed.
     #[error("{}", describe_store(.0))]
     Store(#[source] StoreError),
@@ -55,6 +66,12 @@ impl Error {
         Self::Validation(vec![FieldError::new(field, message)])
     }
 
+    /// The same error, about a field of the input.
+    #[must_use]
+    pub fn about(self, field: impl Into<String>) -> Self {
+        Self::About { field: field.into(), error: Box::new(self) }
+    }
+
     pub(crate) fn internal(context: &'static str, cause: impl fmt::Display) -> Self {
         Self::Internal(Internal { context, cause: cause.to_string() })
     }
@@ -65,7 +82,10 @@ impl From<StoreError> for Error {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Conflict(Constraint::UserEmail) => Conflict::EmailTaken.into(),
-            StoreError::Conflict(Constraint::TenantSlug) => Conflict::SlugTaken.into(),
+            StoreError::Conflict(Constraint::TenantSlug | Constraint::OrganizationSlug) => Conflict::SlugTaken.into(),
+            StoreError::Conflict(Constraint::RoleName) => Conflict::RoleNameTaken.into(),
+            StoreError::Conflict(Constraint::PermissionName) => Conflict::PermissionNameTaken.into(),
+            StoreError::Conflict(Constraint::RoleAssignment) => Conflict::RoleHeld.into(),
             other => Self::Store(other),
         }
     }
@@ -119,6 +139,9 @@ pub enum Forbidden {
     /// The caller lacks this permission.
     #[error("Missing permission: {0}.")]
     Permission(Permission),
+    /// Somebody would get rights that the caller itself does not hold, there and for as long.
+    #[error("Nobody can give a role with higher privileges than their own: {0}.")]
+    Escalation(Shortfall),
     /// Only a user can do this, for instance change its own password; trusted code without a user cannot.
     #[error("Only a logged-in user can do this.")]
     NotAUser,
@@ -130,6 +153,24 @@ pub enum Forbidden {
     RegistrationClosed,
 }
 
+/// A rule of the domain that an input breaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Rule {
+    /// A role of scope ORGANIZATION needs an organization.
+    #[error("Organization-scoped roles require an organizationId.")]
+    OrganizationRequired,
+    /// A role of scope TENANT takes no organization.
+    #[error("Tenant-scoped roles do not take an organizationId.")]
+    OrganizationRefused,
+    /// An organization cannot stand below itself.
+    #[error("Circular reference: the parent is the organization itself or stands below it.")]
+    CircularParent,
+    /// The hierarchy would become deeper than it may.
+    #[error("Maximum hierarchy depth of {0} exceeded.")]
+    Depth(u32),
+}
+
 /// What the present state forbids.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -137,12 +178,45 @@ pub enum Conflict {
     /// Another user of the tenant has this e-mail, whatever its case; a deleted user keeps it too.
     #[error("A user with this e-mail already exists.")]
     EmailTaken,
-    /// Another tenant has this slug.
+    /// Another tenant, or another organization of the tenant, has this slug.
     #[error("This slug is already taken.")]
     SlugTaken,
     /// A deleted user can be neither suspended nor reactivated.
     #[error("The user is inactive.")]
     UserInactive,
+    /// The user already holds the role there.
+    #[error("The user already holds this role in this organization, or tenant-wide.")]
+    RoleHeld,
+    /// Another role of the tenant has this name.
+    #[error("A role with this name already exists.")]
+    RoleNameTaken,
+    /// Built-in roles stay as they are.
+    #[error("Built-in roles can be neither changed nor deleted.")]
+    SystemRole,
+    /// Somebody holds the role.
+    #[error("The role is assigned to somebody.")]
+    RoleInUse,
+    /// Somebody holds the role where its new scope does not let it be held.
+    #[error("The role is assigned where its new scope does not allow it.")]
+    RoleScopeInUse,
+    /// The tenant's catalogue has this permission already.
+    #[error("A permission with this name already exists.")]
+    PermissionNameTaken,
+    /// Built-in permissions stay.
+    #[error("Built-in permissions cannot be deleted.")]
+    SystemPermission,
+    /// A role holds the permission.
+    #[error("A role holds this permission.")]
+    PermissionInUse,
+    /// The organization was deleted: nothing can be put into it or below it.
+    #[error("The organization is inactive.")]
+    OrganizationInactive,
+    /// Something that is not INACTIVE stands below the organization.
+    #[error("The organization has children.")]
+    OrganizationHasChildren,
+    /// The place of a deleted organization is too deep by now.
+    #[error("The organization would stand deeper than the hierarchy may be.")]
+    OrganizationTooDeep,
     /// The tenant would be left without anyone who can administer it.
     #[error("The last active administrator of a tenant cannot be deleted, suspended or lose that role.")]
     LastAdministrator,
@@ -208,7 +282,9 @@ pub enum Constraint {
     RoleName,
     /// One user holds one role in one context once.
     RoleAssignment,
-    /// One slug, one organization, inside a tenant.
+    /// One name, one permission, inside a tenant.
+    PermissionName,
+    /// One slug, one organization that is not INACTIVE, inside a tenant.
     OrganizationSlug,
     /// One generation, one signing key.
     SigningKeyGeneration,

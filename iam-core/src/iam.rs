@@ -6,7 +6,7 @@ use std::sync::Arc;
 use chrono::TimeDelta;
 use uuid::Uuid;
 
-use crate::access::Grants;
+use crate::access::{Access, Authority, Rights};
 use crate::assignment::Assignments;
 use crate::audit::Audit;
 use crate::caller::{Caller, RequestContext};
@@ -14,7 +14,10 @@ use crate::clock::{Clock, SystemClock, Timestamp, cut};
 use crate::credential::{Credentials, HashingCost, Lockout, PasswordHasher};
 use crate::error::{Error, Result, StoreError, Unauthenticated};
 use crate::id::IdGenerator;
+use crate::organization::Organizations;
+use crate::permission::Permissions;
 use crate::random::{Random, SystemRandom};
+use crate::role::Roles;
 use crate::session::{NextSecret, Session, Sessions, Tokens};
 use crate::store::Store;
 use crate::tenant::Tenants;
@@ -24,7 +27,7 @@ use crate::work::UnitOfWork;
 
 /// Users, sessions, roles and audit over a store. Cheap to clone.
 #[derive(Clone)]
-pub struct Iam(Arc<Inner>);
+pub struct Iam(pub(crate) Arc<Inner>);
 
 impl fmt::Debug for Iam {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -65,6 +68,8 @@ pub struct Settings {
     pub registration: bool,
     /// What a password hash costs.
     pub hashing_cost: HashingCost,
+    /// How deep an organization may stand; roots stand at depth 0: 5.
+    pub max_organization_depth: u32,
     /// Encrypts private keys at rest.
     pub master_key: Option<MasterKey>,
 }
@@ -81,6 +86,7 @@ impl Default for Settings {
             lockout: Lockout::default(),
             registration: true,
             hashing_cost: HashingCost::default(),
+            max_organization_depth: 5,
             master_key: None,
         }
     }
@@ -187,7 +193,31 @@ impl Iam {
         Sessions(&self.0)
     }
 
-    /// Reads role assignments.
+    /// Registers, reads and removes permissions.
+    #[must_use]
+    pub fn permissions(&self) -> Permissions<'_> {
+        Permissions(&self.0)
+    }
+
+    /// Makes, reads, changes and deletes roles.
+    #[must_use]
+    pub fn roles(&self) -> Roles<'_> {
+        Roles(&self.0)
+    }
+
+    /// Makes, reads, changes, moves and deletes organizations.
+    #[must_use]
+    pub fn organizations(&self) -> Organizations<'_> {
+        Organizations(&self.0)
+    }
+
+    /// Answers who may do what.
+    #[must_use]
+    pub fn access(&self) -> Access<'_> {
+        Access(&self.0)
+    }
+
+    /// Gives roles to users, and takes them away.
     #[must_use]
     pub fn assignments(&self) -> Assignments<'_> {
         Assignments(&self.0)
@@ -230,8 +260,8 @@ impl Iam {
             snapshot.user_id == claims.sub && snapshot.user_status == UserStatus::Active && now < snapshot.expires_at
         };
         let snapshot = snapshot.filter(stands).ok_or(Unauthenticated::InvalidToken)?;
-        let grants = Grants::at(now, &snapshot.grants);
-        Ok(Caller::user_session(claims.tenant_id, claims.sub, claims.sid, grants, context))
+        let authority = Authority::of(&snapshot.grants);
+        Ok(Caller::user_session(claims.tenant_id, claims.sub, claims.sid, authority, context))
     }
 
     /// The public keys with which access tokens can be verified (RFC 7517).
@@ -294,6 +324,11 @@ impl Inner {
 
     pub(crate) fn next_id<T: From<Uuid>>(&self) -> T {
         self.ids.next(self.now(), &*self.random)
+    }
+
+    /// What a caller may do at this moment.
+    pub(crate) fn rights<'a>(&self, caller: &'a Caller) -> Rights<'a> {
+        Rights::new(caller.authority(), self.now())
     }
 
     pub(crate) async fn begin<'a>(&'a self, caller: &'a Caller) -> Result<UnitOfWork<'a>> {

@@ -87,6 +87,8 @@ ids! {
     SessionId;
     /// Names a role of a tenant.
     RoleId;
+    /// Names a permission of a tenant's catalogue.
+    PermissionId;
     /// Names a role assignment.
     AssignmentId;
     /// Names an organization of a tenant.

@@ -18,6 +18,7 @@ mod id;
 pub mod memory;
 pub mod organization;
 pub mod page;
+pub mod permission;
 pub mod random;
 pub mod role;
 pub mod secret;
@@ -32,12 +33,13 @@ mod work;
 pub use caller::{Actor, Caller, CorrelationId, RequestContext, UserAgent};
 pub use change::Change;
 pub use error::{
-    BoxError, Conflict, Constraint, Error, FieldError, Forbidden, Internal, Result, StoreError, Unauthenticated,
+    BoxError, Conflict, Constraint, Error, FieldError, Forbidden, Internal, Result, Rule, StoreError, Unauthenticated,
 };
 pub use iam::{Builder, Iam, Settings};
 pub use id::{
-    AssignmentId, AuditEntryId, InvalidId, KeyId, OrganizationId, RoleId, SessionId, TenantId, TokenId, UserId,
+    AssignmentId, AuditEntryId, InvalidId, KeyId, OrganizationId, PermissionId, RoleId, SessionId, TenantId, TokenId,
+    UserId,
 };
 pub use store::{Locks, Store, Transaction};
-pub use validate::{Email, EmailKey, Invalid, Name, PersonName, Slug};
+pub use validate::{Description, Email, EmailKey, Invalid, Name, PersonName, RoleName, Slug};
 pub use work::UnitOfWork;

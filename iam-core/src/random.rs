@@ -16,6 +16,13 @@ impl dyn Random + '_ {
     }
 }
 
+/// A few random letters and digits, to tell apart what would have the same name.
+pub(crate) fn suffix(random: &dyn Random) -> String {
+    let letters = b"abcdefghijkmnpqrstuvwxyz23456789";
+    let bytes: [u8; 6] = random.bytes();
+    bytes.iter().filter_map(|byte| letters.get(usize::from(byte % 32))).map(|letter| char::from(*letter)).collect()
+}
+
 /// The random number generator of the operating system.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemRandom;

@@ -12,7 +12,9 @@ use crate::change::Change;
 use crate::credential::{CredentialStore, CredentialTransaction};
 use crate::error::StoreError;
 use crate::id::TenantId;
-use crate::role::RoleStore;
+use crate::organization::{OrganizationStore, OrganizationTransaction};
+use crate::permission::{PermissionStore, PermissionTransaction};
+use crate::role::{RoleStore, RoleTransaction};
 use crate::session::{SessionStore, SessionTransaction};
 use crate::tenant::{Directory, TenantStore, TenantTransaction};
 use crate::token::KeyStore;
@@ -29,7 +31,9 @@ pub trait Store:
     + UserStore
     + CredentialStore
     + SessionStore
+    + PermissionStore
     + RoleStore
+    + OrganizationStore
     + AssignmentStore
     + AuditStore
     + KeyStore
@@ -55,12 +59,28 @@ pub trait Store:
 
 /// What a unit of work reads before it decides, locked until it ends.
 pub trait Locks:
-    TenantTransaction + UserTransaction + CredentialTransaction + SessionTransaction + AssignmentTransaction + Send
+    TenantTransaction
+    + UserTransaction
+    + CredentialTransaction
+    + SessionTransaction
+    + PermissionTransaction
+    + RoleTransaction
+    + OrganizationTransaction
+    + AssignmentTransaction
+    + Send
 {
 }
 
 impl<T> Locks for T where
-    T: TenantTransaction + UserTransaction + CredentialTransaction + SessionTransaction + AssignmentTransaction + Send
+    T: TenantTransaction
+        + UserTransaction
+        + CredentialTransaction
+        + SessionTransaction
+        + PermissionTransaction
+        + RoleTransaction
+        + OrganizationTransaction
+        + AssignmentTransaction
+        + Send
 {
 }
 

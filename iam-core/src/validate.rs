@@ -117,6 +117,11 @@ texts! {
     Name = |text| bounded(text, 120);
     /// A name for URLs: `[a-z0-9]+(-[a-z0-9]+)*`, at most 63 characters.
     Slug = parse_slug;
+    /// A role's name: upper snake case, `[A-Z][A-Z0-9]*(_[A-Z0-9]+)*`, at most 120 characters.
+    RoleName = parse_role_name;
+    /// A text for people: at most 500 characters after trimming, without control characters; it may be empty.
+    #[derive(Default)]
+    Description = parse_description;
 }
 
 impl Email {
@@ -151,6 +156,31 @@ fn parse_email(text: &str) -> Result<String, Invalid> {
         Ok(_) if !text.chars().any(char::is_control) => Ok(text.to_owned()),
         _ => Err(Invalid::new("must be a valid e-mail address")),
     }
+}
+
+const MAX_ROLE_NAME: usize = 120;
+
+fn parse_role_name(text: &str) -> Result<String, Invalid> {
+    let word =
+        |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit());
+    let starts_with_letter = text.starts_with(|first: char| first.is_ascii_uppercase());
+    if text.len() <= MAX_ROLE_NAME && starts_with_letter && text.split('_').all(word) {
+        Ok(text.to_owned())
+    } else {
+        Err(Invalid::new(format!("must be upper snake case, such as SHIFT_LEADER, at most {MAX_ROLE_NAME} characters")))
+    }
+}
+
+const MAX_DESCRIPTION: usize = 500;
+
+fn parse_description(text: &str) -> Result<String, Invalid> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Ok(String::new());
+    }
+    bounded(text, MAX_DESCRIPTION).map_err(|_| {
+        Invalid::new(format!("must be at most {MAX_DESCRIPTION} characters, none of them a control character"))
+    })
 }
 
 fn bounded(text: &str, max: usize) -> Result<String, Invalid> {
@@ -243,6 +273,24 @@ mod tests {
         for bad in ["", "-a", "a-", "a--b", "A", "ü", "a_b", &"a".repeat(64)] {
             assert!(bad.parse::<Slug>().is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn role_names_are_upper_snake_case() {
+        for good in ["A", "MEMBER", "TIER_2_SUPPORT", &"A".repeat(120)] {
+            assert!(good.parse::<RoleName>().is_ok(), "{good}");
+        }
+        for bad in ["", "member", "_A", "A_", "A__B", "2ND", "A-B", "A B", "Ä", &"A".repeat(121)] {
+            assert!(bad.parse::<RoleName>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn descriptions_may_be_empty_and_are_bounded() {
+        assert_eq!("  ".parse::<Description>().unwrap().as_str(), "");
+        assert!("ü".repeat(500).parse::<Description>().is_ok());
+        assert!("ü".repeat(501).parse::<Description>().is_err());
+        assert!("two\nlines".parse::<Description>().is_err());
     }
 
     proptest! {

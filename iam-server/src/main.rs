@@ -5,6 +5,7 @@ mod log;
 mod serve;
 mod settings;
 mod store;
+mod sweep;
 
 use std::fmt;
 use std::io::Write as _;

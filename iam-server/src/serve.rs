@@ -11,6 +11,7 @@ use tokio::sync::watch;
 use crate::Failure;
 use crate::settings::{Database, Settings};
 use crate::store;
+use crate::sweep::sweep;
 
 /// How long requests in flight may take once the server is told to stop.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -26,6 +27,7 @@ pub(crate) async fn serve(settings: Settings) -> Result<(), Failure> {
     let iam = iam.map_err(|error| Failure::new("starting", &error))?;
     let stop = stop_signal()?;
     announce(&settings, address, kind, &iam).await;
+    tokio::spawn(sweep(iam.clone(), stop.clone()));
     run(listener, iam, settings.http, stop).await
 }
 

@@ -51,7 +51,7 @@ struct Given {
     /// What the health response says of where this runs [default: development]
     #[arg(long, env = "IAM_ENVIRONMENT", value_name = "NAME", global = true)]
     environment: Option<Text>,
-    /// How deep organizations may nest; moving them is not part of this release [default: 5]
+    /// How deep organizations may nest, roots being at depth 0 [default: 5]
     #[arg(long, env = "IAM_MAX_ORGANIZATION_DEPTH", value_name = "NUMBER", global = true)]
     max_organization_depth: Option<Text>,
     /// Proxies whose X-Forwarded-For counts: addresses or networks, joined by commas [default: none]
@@ -180,6 +180,8 @@ impl Settings {
         iam.audience = parse("audience", given.audience, iam.audience, not_empty)?;
         iam.session_idle = parse("session_idle", given.session_idle, iam.session_idle, duration)?;
         iam.session_absolute = parse("session_absolute", given.session_absolute, iam.session_absolute, duration)?;
+        iam.max_organization_depth =
+            parse("max_organization_depth", given.max_organization_depth, iam.max_organization_depth, depth)?;
         let mut http = iam_axum::Settings::default();
         http.service = "iam-server".to_owned();
         http.version = env!("CARGO_PKG_VERSION").to_owned();
@@ -187,7 +189,6 @@ impl Settings {
         http.trusted_proxies = parse("trusted_proxies", given.trusted_proxies, Vec::new(), networks)?;
         http.problem_type_base =
             parse("problem_type_base", given.problem_type_base, http.problem_type_base, not_empty)?;
-        parse("max_organization_depth", given.max_organization_depth, 5, depth)?;
         let default_listen = SocketAddr::from(([127, 0, 0, 1], 8080));
         Ok(Self {
             database: parse("database_url", given.database_url, Database::Sqlite("sqlite://iam.db".into()), database)?,

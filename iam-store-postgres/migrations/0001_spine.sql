@@ -1,4 +1,4 @@
--- Tenants and everything that belongs to one: users, sessions, organizations, roles, the audit log.
+-- Tenants and everything that belongs to one: users, sessions, organizations, permissions, roles, the audit log.
 --
 -- Every primary key and every unique constraint of a tenant's table starts with tenant_id, and every foreign key
 -- carries it. So a reference into another tenant cannot be written, whatever the code does, and the tables can one
@@ -92,19 +92,41 @@ CREATE TABLE iam.sessions (
 CREATE INDEX sessions_user_idx ON iam.sessions (tenant_id, user_id);
 
 CREATE TABLE iam.organizations (
-    tenant_id  uuid        NOT NULL,
-    id         uuid        NOT NULL,
-    name       text        NOT NULL,
-    slug       text        NOT NULL,
-    status     text        NOT NULL DEFAULT 'ACTIVE',
+    tenant_id  uuid             NOT NULL,
+    id         uuid             NOT NULL,
+    name       text             NOT NULL,
+    name_key   text COLLATE "C" NOT NULL,
+    slug       text             NOT NULL,
+    status     text             NOT NULL,
     parent_id  uuid,
-    created_at timestamptz NOT NULL,
-    updated_at timestamptz NOT NULL,
+    created_at timestamptz      NOT NULL,
+    updated_at timestamptz      NOT NULL,
     CONSTRAINT organizations_pkey PRIMARY KEY (tenant_id, id),
     CONSTRAINT organizations_tenant_fkey FOREIGN KEY (tenant_id) REFERENCES iam.tenants (id),
+    -- That nobody stands above itself the service sees to: a constraint sees one row at a time.
     CONSTRAINT organizations_parent_fkey FOREIGN KEY (tenant_id, parent_id)
         REFERENCES iam.organizations (tenant_id, id),
-    CONSTRAINT organizations_slug_key UNIQUE (tenant_id, slug)
+    CONSTRAINT organizations_status_check CHECK (status IN ('ACTIVE', 'SUSPENDED', 'INACTIVE'))
+);
+
+-- Deleted organizations stay in the table, and their slugs are free. Only an index can leave rows aside, no constraint.
+CREATE UNIQUE INDEX organizations_slug_key ON iam.organizations (tenant_id, slug) WHERE status <> 'INACTIVE';
+-- The way down the tree; the primary key is the way up.
+CREATE INDEX organizations_parent_idx ON iam.organizations (tenant_id, parent_id);
+-- The default order of the list.
+CREATE INDEX organizations_created_idx ON iam.organizations (tenant_id, created_at DESC, id);
+
+-- The catalogue of permissions.
+CREATE TABLE iam.permissions (
+    tenant_id   uuid             NOT NULL,
+    id          uuid             NOT NULL,
+    name        text COLLATE "C" NOT NULL,
+    description text             NOT NULL,
+    system      boolean          NOT NULL,
+    created_at  timestamptz      NOT NULL,
+    CONSTRAINT permissions_pkey PRIMARY KEY (tenant_id, id),
+    CONSTRAINT permissions_tenant_fkey FOREIGN KEY (tenant_id) REFERENCES iam.tenants (id),
+    CONSTRAINT permissions_name_key UNIQUE (tenant_id, name)
 );
 
 CREATE TABLE iam.roles (
@@ -125,10 +147,14 @@ CREATE TABLE iam.roles (
 CREATE TABLE iam.role_permissions (
     tenant_id  uuid             NOT NULL,
     role_id    uuid             NOT NULL,
+    -- No reference to the catalogue: it may be a wildcard, which is in no catalogue.
     permission text COLLATE "C" NOT NULL,
     CONSTRAINT role_permissions_pkey PRIMARY KEY (tenant_id, role_id, permission),
     CONSTRAINT role_permissions_role_fkey FOREIGN KEY (tenant_id, role_id) REFERENCES iam.roles (tenant_id, id)
 );
+
+-- Whether a role still holds a permission that is to go.
+CREATE INDEX role_permissions_permission_idx ON iam.role_permissions (tenant_id, permission);
 
 CREATE TABLE iam.role_assignments (
     tenant_id       uuid        NOT NULL,
@@ -151,6 +177,10 @@ CREATE TABLE iam.role_assignments (
 
 CREATE INDEX role_assignments_organization_idx ON iam.role_assignments (tenant_id, organization_id);
 CREATE INDEX role_assignments_role_idx ON iam.role_assignments (tenant_id, role_id);
+-- The order of the list.
+CREATE INDEX role_assignments_created_idx ON iam.role_assignments (tenant_id, created_at DESC, id);
+-- The sweeper looks for what has expired in all tenants. What never expires is left aside.
+CREATE INDEX role_assignments_expires_idx ON iam.role_assignments (expires_at, tenant_id) WHERE expires_at IS NOT NULL;
 
 -- What happened. Entries are only ever added.
 CREATE TABLE iam.audit_entries (

@@ -1,125 +1,428 @@
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use iam_core::assignment::{Assignment, AssignmentChange, AssignmentStore, AssignmentTransaction, Grant};
+use iam_core::access::{Reach, Until};
+use iam_core::assignment::{
+    Assignment, AssignmentChange, AssignmentFilter, AssignmentStore, AssignmentTransaction, Grant, GrantContext,
+    GrantOrganization, GrantQuery, HeldRole, ListedAssignment, NewGrant,
+};
+use iam_core::clock::Timestamp;
 use iam_core::organization::OrganizationSummary;
-use iam_core::role::TENANT_ADMIN;
+use iam_core::page::{Page, PageRequest};
+use iam_core::role::{Role, RoleSummary, RoleTransaction as _, TENANT_ADMIN};
 use iam_core::user::UserStatus;
-use iam_core::{OrganizationId, StoreError, TenantId, UserId};
-use serde::Deserialize;
+use iam_core::{OrganizationId, RoleId, StoreError, TenantId, UserId};
+use serde::{Deserialize, Deserializer};
+use sqlx::types::Json;
+use sqlx::{FromRow, Postgres, QueryBuilder};
 use uuid::Uuid;
 
 use crate::PostgresStore;
-use crate::error::store_error;
+use crate::column::{in_range, parse};
+use crate::error::{expect_row, store_error};
+use crate::organization::push_reach;
+use crate::page::{page_of, push_page};
 use crate::role::RoleRow;
 use crate::transaction::PostgresTransaction;
 
-/// An assignment with its role and its organization; inside a session's snapshot it comes as JSON.
-#[derive(Deserialize)]
-pub(crate) struct GrantRow {
+/// An assignment; inside a grant it comes as JSON.
+#[derive(Deserialize, FromRow)]
+struct AssignmentRow {
     tenant_id: Uuid,
     id: Uuid,
     user_id: Uuid,
     role_id: Uuid,
     organization_id: Option<Uuid>,
-    organization_name: Option<String>,
+    #[serde(deserialize_with = "expiry")]
     expires_at: Option<DateTime<Utc>>,
     created_at: DateTime<Utc>,
     created_by: Option<Uuid>,
-    role_name: String,
-    role_description: String,
-    role_scope: String,
-    role_permissions: Vec<String>,
-    role_system: bool,
-    role_created_at: DateTime<Utc>,
-    role_updated_at: DateTime<Utc>,
 }
 
-impl TryFrom<GrantRow> for Grant {
-    type Error = StoreError;
+/// Years beyond 9999, which an expiry may have, come without the sign that ISO 8601 puts before them.
+fn expiry<'de, D: Deserializer<'de>>(from: D) -> Result<Option<DateTime<Utc>>, D::Error> {
+    let Some(mut text) = Option::<String>::deserialize(from)? else { return Ok(None) };
+    if text.find('-').is_some_and(|year| year > "9999".len()) {
+        text.insert(0, '+');
+    }
+    text.parse().map(Some).map_err(serde::de::Error::custom)
+}
 
-    fn try_from(row: GrantRow) -> Result<Self, StoreError> {
-        let organization_id = row.organization_id.map(OrganizationId::from);
-        let assignment = Assignment {
+impl From<AssignmentRow> for Assignment {
+    fn from(row: AssignmentRow) -> Self {
+        Self {
             id: row.id.into(),
             tenant_id: row.tenant_id.into(),
             user_id: row.user_id.into(),
             role_id: row.role_id.into(),
-            organization_id,
+            organization_id: row.organization_id.map(OrganizationId::from),
             expires_at: row.expires_at,
             created_at: row.created_at,
             created_by: row.created_by.map(UserId::from),
-        };
-        let role = RoleRow {
-            tenant_id: row.tenant_id,
-            id: row.role_id,
-            name: row.role_name,
-            description: row.role_description,
-            scope: row.role_scope,
-            permissions: row.role_permissions,
-            system: row.role_system,
-            created_at: row.role_created_at,
-            updated_at: row.role_updated_at,
-        };
-        let organization = organization_id.zip(row.organization_name);
-        let organization = organization.map(|(id, name)| OrganizationSummary { id, name });
-        Ok(Self { assignment, role: role.try_into()?, organization })
+        }
     }
 }
 
-/// The columns of a user's grants, and whether they are locked.
+/// An assignment with its role and its organization; inside a session's snapshot it comes as JSON.
+#[derive(Deserialize)]
+pub(crate) struct GrantRow {
+    assignment: Json<AssignmentRow>,
+    role: Json<RoleRow>,
+    organization: Option<Json<GrantOrganizationRow>>,
+}
+
+#[derive(Deserialize)]
+struct GrantOrganizationRow {
+    id: Uuid,
+    name: String,
+    lineage: Vec<Uuid>,
+    is_awake: bool,
+}
+
+impl From<GrantOrganizationRow> for GrantOrganization {
+    fn from(row: GrantOrganizationRow) -> Self {
+        let lineage = row.lineage.into_iter().map(OrganizationId::from).collect();
+        Self { id: row.id.into(), name: row.name, lineage, is_awake: row.is_awake }
+    }
+}
+
+/// The grants that rows stand for. Those of one role share it.
+pub(crate) fn grants(rows: Vec<GrantRow>) -> Result<Vec<Grant>, StoreError> {
+    let mut roles: HashMap<Uuid, Arc<Role>> = HashMap::new();
+    let grant = |row: GrantRow| {
+        let (Json(assignment), Json(role)) = (row.assignment, row.role);
+        let role = match roles.get(&role.id) {
+            Some(known) => Arc::clone(known),
+            None => {
+                let (id, role) = (role.id, Arc::new(Role::try_from(role)?));
+                roles.insert(id, Arc::clone(&role));
+                role
+            }
+        };
+        let organization = row.organization.map(|Json(organization)| organization.into());
+        Ok(Grant { assignment: assignment.into(), role, organization })
+    };
+    rows.into_iter().map(grant).collect()
+}
+
+/// The columns of grants: what comes before the statement, which assignments, in which order, and what comes after.
+///
+/// The lineages are found for all of the organizations together and not grant by grant: that would be as fast, but the
+/// planner would take some hundred grants for so much work that it compiles the statement first, which takes longer
+/// than all the rest.
 macro_rules! select_grants {
-    ($tenant:expr, $user:expr, $lock:literal) => {
+    ($row:ident, $before:literal, $which:literal, $order:literal, $after:literal, $($argument:expr),+) => {
         sqlx::query_as!(
-            GrantRow,
-            r#"
+            $row,
+            $before
+                + r#"
+            WITH RECURSIVE found AS (
+                SELECT a.*
+                FROM iam.role_assignments a
+                "# + $which
+                + r#"
+            ),
+            step AS (
+                SELECT
+                    o.tenant_id,
+                    o.id,
+                    o.name,
+                    o.parent_id,
+                    o.status = 'ACTIVE' AS is_awake,
+                    ARRAY[o.id] AS lineage
+                FROM iam.organizations o
+                WHERE (o.tenant_id, o.id) IN (SELECT f.tenant_id, f.organization_id FROM found f)
+                UNION ALL
+                SELECT
+                    s.tenant_id,
+                    s.id,
+                    s.name,
+                    o.parent_id,
+                    s.is_awake AND o.status = 'ACTIVE',
+                    s.lineage || o.id
+                FROM step s
+                JOIN iam.organizations o ON o.tenant_id = s.tenant_id AND o.id = s.parent_id
+                -- Even a cycle, which nobody can write, would come to an end.
+                WHERE o.id <> ALL (s.lineage)
+            ),
+            place AS (
+                -- The last step is the one that has seen everything above.
+                SELECT DISTINCT ON (s.id)
+                    s.id,
+                    s.name,
+                    s.lineage,
+                    s.is_awake
+                FROM step s
+                ORDER BY s.id, cardinality(s.lineage) DESC
+            )
             SELECT
-                a.tenant_id,
-                a.id,
-                a.user_id,
-                a.role_id,
-                a.organization_id,
-                o.name AS "organization_name?",
-                a.expires_at,
-                a.created_at,
-                a.created_by,
-                r.name AS role_name,
-                r.description AS role_description,
-                r.scope AS role_scope,
-                ARRAY(
-                    SELECT p.permission
-                    FROM iam.role_permissions p
-                    WHERE p.tenant_id = r.tenant_id AND p.role_id = r.id
-                    ORDER BY p.permission
-                ) AS "role_permissions!",
-                r.system AS role_system,
-                r.created_at AS role_created_at,
-                r.updated_at AS role_updated_at
-            FROM iam.role_assignments a
+                to_json(a) AS "assignment!: Json<AssignmentRow>",
+                (
+                    SELECT to_json(role)
+                    FROM (
+                        SELECT
+                            r.*,
+                            ARRAY(
+                                SELECT p.permission
+                                FROM iam.role_permissions p
+                                WHERE p.tenant_id = r.tenant_id AND p.role_id = r.id
+                            ) AS permissions
+                    ) role
+                ) AS "role!: Json<RoleRow>",
+                to_json(o) AS "organization?: Json<GrantOrganizationRow>"
+            FROM found a
             JOIN iam.roles r ON r.tenant_id = a.tenant_id AND r.id = a.role_id
-            LEFT JOIN iam.organizations o ON o.tenant_id = a.tenant_id AND o.id = a.organization_id
-            WHERE a.tenant_id = $1 AND a.user_id = $2
-            ORDER BY a.created_at DESC, a.id
-            "#
-                + $lock,
-            $tenant,
-            $user
+            LEFT JOIN place o ON o.id = a.organization_id
+            ORDER BY "# + $order
+                + $after,
+            $($argument),+
         )
     };
 }
+pub(crate) use select_grants;
 
 #[async_trait]
 impl AssignmentStore for PostgresStore {
-    async fn grants_of(&self, tenant: TenantId, user: UserId) -> Result<Vec<Grant>, StoreError> {
-        let rows = select_grants!(tenant.as_uuid(), user.as_uuid(), "");
-        rows.fetch_all(&self.pool).await.map_err(store_error)?.into_iter().map(Grant::try_from).collect()
+    async fn grants_of(&self, tenant: TenantId, users: &[UserId]) -> Result<Vec<Grant>, StoreError> {
+        let users: Vec<Uuid> = users.iter().map(|user| user.as_uuid()).collect();
+        let rows = select_grants!(
+            GrantRow,
+            "",
+            "WHERE a.tenant_id = $1 AND a.user_id = ANY($2)",
+            "a.created_at DESC, a.id",
+            "",
+            tenant.as_uuid(),
+            &users
+        );
+        grants(rows.fetch_all(&self.pool).await.map_err(store_error)?)
     }
+
+    async fn assignments(
+        &self,
+        tenant: TenantId,
+        filter: &AssignmentFilter,
+        reach: &Reach,
+        page: PageRequest,
+        now: Timestamp,
+    ) -> Result<Page<ListedAssignment>, StoreError> {
+        let mut count = QueryBuilder::new("SELECT count(*)");
+        push_filter(&mut count, tenant, filter, reach, now);
+        let total: i64 = count.build_query_scalar().fetch_one(&self.pool).await.map_err(store_error)?;
+        // The page is cut first, so that what is only shown beside it is looked up for its rows alone.
+        let mut list = QueryBuilder::new(LIST_COLUMNS);
+        list.push(" FROM (SELECT a.*");
+        push_filter(&mut list, tenant, filter, reach, now);
+        list.push(NEWEST_FIRST);
+        push_page(&mut list, page);
+        list.push(LIST_JOINS).push(NEWEST_FIRST);
+        let rows: Vec<ListedRow> = list.build_query_as().fetch_all(&self.pool).await.map_err(store_error)?;
+        page_of(rows, total, page)
+    }
+
+    async fn tenants_with_expired_assignments(&self, now: Timestamp, limit: u32) -> Result<Vec<TenantId>, StoreError> {
+        let tenants = sqlx::query_scalar!(
+            "SELECT DISTINCT tenant_id FROM iam.role_assignments WHERE expires_at <= $1 LIMIT $2",
+            in_range(now),
+            i64::from(limit)
+        );
+        let tenants = tenants.fetch_all(&self.pool).await.map_err(store_error)?;
+        Ok(tenants.into_iter().map(TenantId::from).collect())
+    }
+}
+
+// The list is built at run time, because which conditions it has varies from call to call. What is pushed is text of
+// this file alone; whatever came from outside is bound.
+
+const LIST_COLUMNS: &str = "
+    SELECT
+        a.tenant_id,
+        a.id,
+        a.user_id,
+        a.role_id,
+        a.organization_id,
+        a.expires_at,
+        a.created_at,
+        a.created_by,
+        u.email,
+        r.name AS role_name,
+        o.name AS organization_name";
+
+const LIST_JOINS: &str = ") a
+    JOIN iam.users u ON u.tenant_id = a.tenant_id AND u.id = a.user_id
+    JOIN iam.roles r ON r.tenant_id = a.tenant_id AND r.id = a.role_id
+    LEFT JOIN iam.organizations o ON o.tenant_id = a.tenant_id AND o.id = a.organization_id";
+
+const NEWEST_FIRST: &str = " ORDER BY a.created_at DESC, a.id";
+
+#[derive(FromRow)]
+struct ListedRow {
+    #[sqlx(flatten)]
+    assignment: AssignmentRow,
+    email: String,
+    role_name: String,
+    organization_name: Option<String>,
+}
+
+impl TryFrom<ListedRow> for ListedAssignment {
+    type Error = StoreError;
+
+    fn try_from(row: ListedRow) -> Result<Self, StoreError> {
+        let assignment = Assignment::from(row.assignment);
+        let organization = assignment.organization_id.zip(row.organization_name);
+        Ok(Self {
+            email: parse("users.email", &row.email)?,
+            role: RoleSummary { id: assignment.role_id, name: parse("roles.name", &row.role_name)? },
+            organization: organization.map(|(id, name)| OrganizationSummary { id, name }),
+            assignment,
+        })
+    }
+}
+
+/// Adds where the assignments within reach come from that pass a filter.
+fn push_filter(
+    query: &mut QueryBuilder<Postgres>,
+    tenant: TenantId,
+    filter: &AssignmentFilter,
+    reach: &Reach,
+    now: Timestamp,
+) {
+    query.push(" FROM iam.role_assignments a WHERE a.tenant_id = ").push_bind(tenant.as_uuid());
+    for (condition, id) in [
+        (" AND a.user_id = ", filter.user.map(UserId::as_uuid)),
+        (" AND a.role_id = ", filter.role.map(RoleId::as_uuid)),
+        (" AND a.organization_id = ", filter.organization.map(OrganizationId::as_uuid)),
+    ] {
+        if let Some(id) = id {
+            query.push(condition).push_bind(id);
+        }
+    }
+    if !filter.include_expired {
+        push_live(query, now);
+    }
+    push_reach(query, "a.organization_id", tenant, reach);
+}
+
+/// Adds the condition that an assignment `a` has not expired.
+pub(crate) fn push_live(query: &mut QueryBuilder<Postgres>, now: Timestamp) {
+    query.push(" AND (a.expires_at IS NULL OR a.expires_at > ").push_bind(in_range(now)).push(")");
 }
 
 #[async_trait]
 impl AssignmentTransaction for PostgresTransaction {
-    async fn lock_grants_of(&mut self, user: UserId) -> Result<Vec<Grant>, StoreError> {
-        let rows = select_grants!(self.tenant(), user.as_uuid(), "FOR UPDATE OF a");
-        rows.fetch_all(self.connection()).await.map_err(store_error)?.into_iter().map(Grant::try_from).collect()
+    async fn lock_grants(&mut self, which: GrantQuery<'_>) -> Result<Vec<Grant>, StoreError> {
+        macro_rules! lock {
+            ($which:literal, $order:literal, $($argument:expr),+) => {
+                select_grants!(GrantRow, "", $which, $order, "", self.tenant(), $($argument),+)
+                    .fetch_all(self.connection())
+                    .await
+            };
+        }
+        let rows = match which {
+            GrantQuery::One(id) => {
+                lock!("WHERE a.tenant_id = $1 AND a.id = $2 FOR UPDATE", "a.created_at DESC, a.id", id.as_uuid())
+            }
+            GrantQuery::OfUser(user) => {
+                lock!("WHERE a.tenant_id = $1 AND a.user_id = $2 FOR UPDATE", "a.created_at DESC, a.id", user.as_uuid())
+            }
+            GrantQuery::OfRole(role) => {
+                lock!("WHERE a.tenant_id = $1 AND a.role_id = $2 FOR UPDATE", "a.created_at DESC, a.id", role.as_uuid())
+            }
+            GrantQuery::In(organization) => lock!(
+                "WHERE a.tenant_id = $1 AND a.organization_id = $2 FOR UPDATE",
+                "a.created_at DESC, a.id",
+                organization.as_uuid()
+            ),
+            GrantQuery::At(contexts) => {
+                let Contexts { users, roles, organizations } = contexts.iter().collect();
+                lock!(
+                    r#"
+                    JOIN (
+                        SELECT DISTINCT *
+                        FROM unnest($2::uuid[], $3::uuid[], $4::uuid[])
+                    ) c (user_id, role_id, organization_id)
+                        ON c.user_id = a.user_id
+                        AND c.role_id = a.role_id
+                        AND c.organization_id IS NOT DISTINCT FROM a.organization_id
+                    WHERE a.tenant_id = $1
+                    FOR UPDATE OF a
+                    "#,
+                    "a.created_at DESC, a.id",
+                    &users,
+                    &roles,
+                    &organizations as &[Option<Uuid>]
+                )
+            }
+            GrantQuery::Expired { at, limit } => lock!(
+                r#"
+                WHERE a.tenant_id = $1 AND a.expires_at <= $2
+                ORDER BY a.expires_at, a.created_at DESC, a.id
+                LIMIT $3
+                FOR UPDATE
+                "#,
+                "a.expires_at, a.created_at DESC, a.id",
+                in_range(at),
+                i64::from(limit)
+            ),
+        };
+        grants(rows.map_err(store_error)?)
+    }
+
+    async fn roles_held_in(
+        &mut self,
+        organizations: &[OrganizationId],
+        now: Timestamp,
+    ) -> Result<Vec<HeldRole>, StoreError> {
+        let organizations: Vec<Uuid> = organizations.iter().map(|id| id.as_uuid()).collect();
+        let rows = sqlx::query!(
+            r#"
+            SELECT
+                a.organization_id AS "organization_id!",
+                a.role_id,
+                -- Where one of them never expires, this is NULL.
+                CASE WHEN count(*) = count(a.expires_at) THEN max(a.expires_at) END AS until
+            FROM iam.role_assignments a
+            WHERE a.tenant_id = $1
+                AND a.organization_id = ANY($2)
+                AND (a.expires_at IS NULL OR a.expires_at > $3)
+            GROUP BY a.organization_id, a.role_id
+            "#,
+            self.tenant(),
+            &organizations,
+            in_range(now)
+        );
+        let rows = rows.fetch_all(self.connection()).await.map_err(store_error)?;
+        let ids: BTreeSet<RoleId> = rows.iter().map(|row| row.role_id.into()).collect();
+        let roles = self.roles_by_id(&Vec::from_iter(ids)).await?;
+        let roles: HashMap<Uuid, Arc<Role>> =
+            roles.into_iter().map(|role| (role.id.as_uuid(), Arc::new(role))).collect();
+        let held = rows.into_iter().filter_map(|row| {
+            let role = Arc::clone(roles.get(&row.role_id)?);
+            Some(HeldRole { role, organization: row.organization_id.into(), until: row.until.into() })
+        });
+        Ok(held.collect())
+    }
+
+    async fn roles_held_until(&mut self, roles: &[RoleId], now: Timestamp) -> Result<Option<Until>, StoreError> {
+        let roles: Vec<Uuid> = roles.iter().map(|role| role.as_uuid()).collect();
+        let until = sqlx::query_scalar!(
+            r#"
+            SELECT
+                -- Where one of them never expires, this is NULL.
+                CASE WHEN count(*) = count(a.expires_at) THEN max(a.expires_at) END AS until
+            FROM iam.role_assignments a
+            WHERE a.tenant_id = $1
+                AND a.role_id = ANY($2)
+                AND (a.expires_at IS NULL OR a.expires_at > $3)
+            HAVING count(*) > 0
+            "#,
+            self.tenant(),
+            &roles,
+            in_range(now)
+        );
+        let until = until.fetch_optional(self.connection()).await.map_err(store_error)?;
+        Ok(until.map(Until::from))
     }
 
     async fn has_other_administrator(&mut self, than: UserId) -> Result<bool, StoreError> {
@@ -150,15 +453,44 @@ impl AssignmentTransaction for PostgresTransaction {
     }
 }
 
+/// Contexts, turned from rows to columns.
+#[derive(Default)]
+struct Contexts {
+    users: Vec<Uuid>,
+    roles: Vec<Uuid>,
+    organizations: Vec<Option<Uuid>>,
+}
+
+impl<'a> FromIterator<&'a GrantContext> for Contexts {
+    fn from_iter<I: IntoIterator<Item = &'a GrantContext>>(contexts: I) -> Self {
+        let mut columns = Self::default();
+        for context in contexts {
+            columns.users.push(context.user.as_uuid());
+            columns.roles.push(context.role.as_uuid());
+            columns.organizations.push(context.organization.map(OrganizationId::as_uuid));
+        }
+        columns
+    }
+}
+
 impl PostgresTransaction {
     pub(crate) async fn write_assignment(&mut self, change: &AssignmentChange) -> Result<(), StoreError> {
         match change {
-            AssignmentChange::Create { assignment, .. } => self.insert_assignment(assignment).await,
+            AssignmentChange::Create(grants) => self.insert_assignments(grants).await,
+            AssignmentChange::ChangeExpiry { after, .. } => self.update_expiry(after).await,
             AssignmentChange::Revoke { grants, .. } => self.delete_assignments(grants).await,
         }
     }
 
-    async fn insert_assignment(&mut self, assignment: &Assignment) -> Result<(), StoreError> {
+    async fn insert_assignments(&mut self, grants: &[NewGrant]) -> Result<(), StoreError> {
+        let assignments = || grants.iter().map(|grant| &grant.assignment);
+        let ids: Vec<Uuid> = assignments().map(|assignment| assignment.id.as_uuid()).collect();
+        let contexts: Vec<GrantContext> = assignments().map(Assignment::context).collect();
+        let Contexts { users, roles, organizations } = contexts.iter().collect();
+        let expires_at: Vec<Option<DateTime<Utc>>> = assignments().map(|assignment| assignment.expires_at).collect();
+        let created_at: Vec<DateTime<Utc>> = assignments().map(|assignment| assignment.created_at).collect();
+        let created_by: Vec<Option<Uuid>> =
+            assignments().map(|assignment| assignment.created_by.map(UserId::as_uuid)).collect();
         sqlx::query!(
             r#"
             INSERT INTO iam.role_assignments (
@@ -171,21 +503,43 @@ impl PostgresTransaction {
                 created_at,
                 created_by
             )
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+            SELECT $1, *
+            FROM unnest(
+                $2::uuid[],
+                $3::uuid[],
+                $4::uuid[],
+                $5::uuid[],
+                $6::timestamptz[],
+                $7::timestamptz[],
+                $8::uuid[]
+            )
             "#,
             self.tenant(),
-            assignment.id.as_uuid(),
-            assignment.user_id.as_uuid(),
-            assignment.role_id.as_uuid(),
-            assignment.organization_id.map(OrganizationId::as_uuid),
-            assignment.expires_at,
-            assignment.created_at,
-            assignment.created_by.map(UserId::as_uuid)
+            &ids,
+            &users,
+            &roles,
+            &organizations as &[Option<Uuid>],
+            &expires_at as &[Option<DateTime<Utc>>],
+            &created_at,
+            &created_by as &[Option<Uuid>]
         )
         .execute(self.connection())
         .await
         .map_err(store_error)?;
         Ok(())
+    }
+
+    async fn update_expiry(&mut self, assignment: &Assignment) -> Result<(), StoreError> {
+        let updated = sqlx::query!(
+            "UPDATE iam.role_assignments SET expires_at = $3 WHERE tenant_id = $1 AND id = $2",
+            self.tenant(),
+            assignment.id.as_uuid(),
+            assignment.expires_at
+        )
+        .execute(self.connection())
+        .await
+        .map_err(store_error)?;
+        expect_row(&updated, "role assignment")
     }
 
     async fn delete_assignments(&mut self, grants: &[Grant]) -> Result<(), StoreError> {

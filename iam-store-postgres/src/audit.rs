@@ -9,7 +9,7 @@ use sqlx::{FromRow, Postgres, QueryBuilder};
 use uuid::Uuid;
 
 use crate::PostgresStore;
-use crate::column::{is_storable, parse_optional};
+use crate::column::{in_range, is_storable, parse_optional};
 use crate::error::store_error;
 use crate::transaction::PostgresTransaction;
 
@@ -129,11 +129,6 @@ fn filtered(tenant: TenantId, filter: &AuditFilter) -> QueryBuilder<Postgres> {
         query.push(" AND created_at <= ").push_bind(in_range(cut(until)));
     }
     query
-}
-
-/// PostgreSQL refuses moments before 4713 BC, and nothing was recorded before 1970 anyway.
-fn in_range(moment: DateTime<Utc>) -> DateTime<Utc> {
-    moment.max(DateTime::UNIX_EPOCH)
 }
 
 impl PostgresTransaction {

@@ -3,6 +3,7 @@
 use std::fmt::Display;
 use std::str::FromStr;
 
+use chrono::{DateTime, Utc};
 use iam_core::StoreError;
 
 /// The value that a text stands for.
@@ -32,4 +33,9 @@ pub(crate) fn bytes_32(column: &'static str, bytes: &[u8]) -> Result<[u8; 32], S
 /// without it: nothing that is stored has one.
 pub(crate) fn is_storable(text: &str) -> bool {
     !text.contains('\0')
+}
+
+/// PostgreSQL refuses moments before 4713 BC, and nothing that is stored happened or expired before 1970 anyway.
+pub(crate) fn in_range(moment: DateTime<Utc>) -> DateTime<Utc> {
+    moment.max(DateTime::UNIX_EPOCH)
 }

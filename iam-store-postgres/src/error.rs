@@ -26,6 +26,7 @@ fn constraint(error: &dyn DatabaseError) -> Option<Constraint> {
     match error.constraint()? {
         "users_email_key" => Some(Constraint::UserEmail),
         "tenants_slug_key" => Some(Constraint::TenantSlug),
+        "permissions_name_key" => Some(Constraint::PermissionName),
         "roles_name_key" => Some(Constraint::RoleName),
         "role_assignments_context_key" => Some(Constraint::RoleAssignment),
         "organizations_slug_key" => Some(Constraint::OrganizationSlug),

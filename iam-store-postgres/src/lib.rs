@@ -6,6 +6,8 @@ mod column;
 mod credential;
 mod error;
 mod organization;
+mod page;
+mod permission;
 mod role;
 mod session;
 mod tenant;

@@ -1,24 +1,30 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use iam_core::role::{Role, RoleChange, RoleStore};
-use iam_core::{StoreError, TenantId};
+use iam_core::access::PermissionPattern;
+use iam_core::page::{Page, PageRequest};
+use iam_core::role::{Role, RoleChange, RoleStore, RoleTransaction};
+use iam_core::{RoleId, StoreError, TenantId};
+use serde::Deserialize;
 use uuid::Uuid;
 
 use crate::PostgresStore;
 use crate::column::{is_storable, parse};
-use crate::error::store_error;
+use crate::error::{expect_row, store_error};
+use crate::page::{offset, page_of};
 use crate::transaction::PostgresTransaction;
 
+/// A role with its permissions; inside a grant it comes as JSON.
+#[derive(Deserialize)]
 pub(crate) struct RoleRow {
-    pub(crate) tenant_id: Uuid,
+    tenant_id: Uuid,
     pub(crate) id: Uuid,
-    pub(crate) name: String,
-    pub(crate) description: String,
-    pub(crate) scope: String,
-    pub(crate) permissions: Vec<String>,
-    pub(crate) system: bool,
-    pub(crate) created_at: DateTime<Utc>,
-    pub(crate) updated_at: DateTime<Utc>,
+    name: String,
+    description: String,
+    scope: String,
+    permissions: Vec<String>,
+    system: bool,
+    created_at: DateTime<Utc>,
+    updated_at: DateTime<Utc>,
 }
 
 impl TryFrom<RoleRow> for Role {
@@ -29,8 +35,8 @@ impl TryFrom<RoleRow> for Role {
         Ok(Self {
             id: row.id.into(),
             tenant_id: row.tenant_id.into(),
-            name: row.name,
-            description: row.description,
+            name: parse("roles.name", &row.name)?,
+            description: parse("roles.description", &row.description)?,
             scope: parse("roles.scope", &row.scope)?,
             permissions: row.permissions.iter().map(permission).collect::<Result<_, _>>()?,
             system: row.system,
@@ -40,13 +46,10 @@ impl TryFrom<RoleRow> for Role {
     }
 }
 
-#[async_trait]
-impl RoleStore for PostgresStore {
-    async fn role_by_name(&self, tenant: TenantId, name: &str) -> Result<Option<Role>, StoreError> {
-        if !is_storable(name) {
-            return Ok(None);
-        }
-        let row = sqlx::query_as!(
+/// The columns of a role, and which roles.
+macro_rules! select_roles {
+    ($which:literal, $($argument:expr),+) => {
+        sqlx::query_as!(
             RoleRow,
             r#"
             SELECT
@@ -59,35 +62,79 @@ impl RoleStore for PostgresStore {
                     SELECT p.permission
                     FROM iam.role_permissions p
                     WHERE p.tenant_id = r.tenant_id AND p.role_id = r.id
-                    ORDER BY p.permission
                 ) AS "permissions!",
                 r.system,
                 r.created_at,
                 r.updated_at
             FROM iam.roles r
-            WHERE r.tenant_id = $1 AND r.name = $2
-            "#,
-            tenant.as_uuid(),
-            name
-        );
+            "# + $which,
+            $($argument),+
+        )
+    };
+}
+
+#[async_trait]
+impl RoleStore for PostgresStore {
+    async fn role(&self, tenant: TenantId, id: RoleId) -> Result<Option<Role>, StoreError> {
+        let row = select_roles!("WHERE r.tenant_id = $1 AND r.id = $2", tenant.as_uuid(), id.as_uuid());
         row.fetch_optional(&self.pool).await.map_err(store_error)?.map(Role::try_from).transpose()
+    }
+
+    async fn role_by_name(&self, tenant: TenantId, name: &str) -> Result<Option<Role>, StoreError> {
+        if !is_storable(name) {
+            return Ok(None);
+        }
+        let row = select_roles!("WHERE r.tenant_id = $1 AND r.name = $2", tenant.as_uuid(), name);
+        row.fetch_optional(&self.pool).await.map_err(store_error)?.map(Role::try_from).transpose()
+    }
+
+    async fn roles(&self, tenant: TenantId, page: PageRequest) -> Result<Page<Role>, StoreError> {
+        let total =
+            sqlx::query_scalar!(r#"SELECT count(*) AS "count!" FROM iam.roles WHERE tenant_id = $1"#, tenant.as_uuid());
+        let total = total.fetch_one(&self.pool).await.map_err(store_error)?;
+        let rows = select_roles!(
+            "WHERE r.tenant_id = $1 ORDER BY r.created_at DESC, r.id LIMIT $2 OFFSET $3",
+            tenant.as_uuid(),
+            i64::from(page.limit()),
+            offset(page)
+        );
+        page_of(rows.fetch_all(&self.pool).await.map_err(store_error)?, total, page)
+    }
+}
+
+#[async_trait]
+impl RoleTransaction for PostgresTransaction {
+    async fn roles_by_id(&mut self, ids: &[RoleId]) -> Result<Vec<Role>, StoreError> {
+        let ids: Vec<Uuid> = ids.iter().map(|id| id.as_uuid()).collect();
+        let rows = select_roles!("WHERE r.tenant_id = $1 AND r.id = ANY($2)", self.tenant(), &ids);
+        rows.fetch_all(self.connection()).await.map_err(store_error)?.into_iter().map(Role::try_from).collect()
+    }
+
+    async fn roles_with(&mut self, pattern: &PermissionPattern) -> Result<Vec<RoleId>, StoreError> {
+        let ids = sqlx::query_scalar!(
+            "SELECT role_id FROM iam.role_permissions WHERE tenant_id = $1 AND permission = $2",
+            self.tenant(),
+            pattern.as_str()
+        );
+        let ids = ids.fetch_all(self.connection()).await.map_err(store_error)?;
+        Ok(ids.into_iter().map(RoleId::from).collect())
     }
 }
 
 impl PostgresTransaction {
     pub(crate) async fn write_role(&mut self, change: &RoleChange) -> Result<(), StoreError> {
         match change {
-            RoleChange::CreateBuiltIn(roles) => {
-                self.insert_roles(roles).await?;
-                self.insert_role_permissions(roles).await
-            }
+            RoleChange::CreateBuiltIn(roles) => self.insert_roles(roles).await,
+            RoleChange::Create { role, .. } => self.insert_roles(std::slice::from_ref(role)).await,
+            RoleChange::Update { after, .. } => self.update_role(after).await,
+            RoleChange::Delete(role) => self.delete_role(role.id).await,
         }
     }
 
     async fn insert_roles(&mut self, roles: &[Role]) -> Result<(), StoreError> {
         let ids: Vec<Uuid> = roles.iter().map(|role| role.id.as_uuid()).collect();
-        let names: Vec<String> = roles.iter().map(|role| role.name.clone()).collect();
-        let descriptions: Vec<String> = roles.iter().map(|role| role.description.clone()).collect();
+        let names: Vec<String> = roles.iter().map(|role| role.name.to_string()).collect();
+        let descriptions: Vec<String> = roles.iter().map(|role| role.description.to_string()).collect();
         let scopes: Vec<String> = roles.iter().map(|role| role.scope.to_string()).collect();
         let systems: Vec<bool> = roles.iter().map(|role| role.system).collect();
         let created_at: Vec<DateTime<Utc>> = roles.iter().map(|role| role.created_at).collect();
@@ -118,7 +165,7 @@ impl PostgresTransaction {
         .execute(self.connection())
         .await
         .map_err(store_error)?;
-        Ok(())
+        self.insert_role_permissions(roles).await
     }
 
     async fn insert_role_permissions(&mut self, roles: &[Role]) -> Result<(), StoreError> {
@@ -134,6 +181,54 @@ impl PostgresTransaction {
             self.tenant(),
             &ids,
             &permissions
+        )
+        .execute(self.connection())
+        .await
+        .map_err(store_error)?;
+        Ok(())
+    }
+
+    async fn update_role(&mut self, role: &Role) -> Result<(), StoreError> {
+        let updated = sqlx::query!(
+            r#"
+            UPDATE iam.roles
+            SET
+                name = $3,
+                description = $4,
+                scope = $5,
+                updated_at = $6
+            WHERE tenant_id = $1 AND id = $2
+            "#,
+            self.tenant(),
+            role.id.as_uuid(),
+            role.name.as_str(),
+            role.description.as_str(),
+            role.scope.as_str(),
+            role.updated_at
+        )
+        .execute(self.connection())
+        .await
+        .map_err(store_error)?;
+        expect_row(&updated, "role")?;
+        self.delete_role_permissions(role.id).await?;
+        self.insert_role_permissions(std::slice::from_ref(role)).await
+    }
+
+    async fn delete_role(&mut self, id: RoleId) -> Result<(), StoreError> {
+        self.delete_role_permissions(id).await?;
+        let deleted =
+            sqlx::query!("DELETE FROM iam.roles WHERE tenant_id = $1 AND id = $2", self.tenant(), id.as_uuid())
+                .execute(self.connection())
+                .await
+                .map_err(store_error)?;
+        expect_row(&deleted, "role")
+    }
+
+    async fn delete_role_permissions(&mut self, id: RoleId) -> Result<(), StoreError> {
+        sqlx::query!(
+            "DELETE FROM iam.role_permissions WHERE tenant_id = $1 AND role_id = $2",
+            self.tenant(),
+            id.as_uuid()
         )
         .execute(self.connection())
         .await

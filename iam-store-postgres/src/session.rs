@@ -1,6 +1,5 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use iam_core::assignment::Grant;
 use iam_core::session::{
     RefreshState, Session, SessionChange, SessionSnapshot, SessionStore, SessionTransaction, SpentToken,
 };
@@ -9,7 +8,7 @@ use sqlx::types::Json;
 use uuid::Uuid;
 
 use crate::PostgresStore;
-use crate::assignment::GrantRow;
+use crate::assignment::{GrantRow, grants, select_grants};
 use crate::column::{bytes_32, parse, parse_optional};
 use crate::error::{expect_row, store_error};
 use crate::transaction::PostgresTransaction;
@@ -108,7 +107,7 @@ impl TryFrom<SnapshotRow> for SessionSnapshot {
             user_id: row.user_id.into(),
             user_status: parse("users.status", &row.user_status)?,
             expires_at: row.expires_at,
-            grants: row.grants.0.into_iter().map(Grant::try_from).collect::<Result<_, _>>()?,
+            grants: grants(row.grants.0)?,
         })
     }
 }
@@ -121,7 +120,7 @@ impl SessionStore for PostgresStore {
         tenant: TenantId,
         session: SessionId,
     ) -> Result<Option<SessionSnapshot>, StoreError> {
-        let row = sqlx::query_as!(
+        let row = select_grants!(
             SnapshotRow,
             r#"
             SELECT
@@ -130,36 +129,13 @@ impl SessionStore for PostgresStore {
                 s.expires_at,
                 coalesce(
                     (
-                        SELECT jsonb_agg(
-                            jsonb_build_object(
-                                'tenant_id', a.tenant_id,
-                                'id', a.id,
-                                'user_id', a.user_id,
-                                'role_id', a.role_id,
-                                'organization_id', a.organization_id,
-                                'organization_name', o.name,
-                                'expires_at', a.expires_at,
-                                'created_at', a.created_at,
-                                'created_by', a.created_by,
-                                'role_name', r.name,
-                                'role_description', r.description,
-                                'role_scope', r.scope,
-                                'role_permissions', ARRAY(
-                                    SELECT p.permission
-                                    FROM iam.role_permissions p
-                                    WHERE p.tenant_id = r.tenant_id AND p.role_id = r.id
-                                    ORDER BY p.permission
-                                ),
-                                'role_system', r.system,
-                                'role_created_at', r.created_at,
-                                'role_updated_at', r.updated_at
-                            )
-                            ORDER BY a.created_at DESC, a.id
-                        )
-                        FROM iam.role_assignments a
-                        JOIN iam.roles r ON r.tenant_id = a.tenant_id AND r.id = a.role_id
-                        LEFT JOIN iam.organizations o ON o.tenant_id = a.tenant_id AND o.id = a.organization_id
-                        WHERE a.tenant_id = s.tenant_id AND a.user_id = s.user_id
+                        SELECT json_agg(g)
+                        FROM (
+            "#,
+            "WHERE a.tenant_id = s.tenant_id AND a.user_id = s.user_id",
+            "a.created_at DESC, a.id",
+            r#"
+                        ) g (assignment, role, organization)
                     ),
                     '[]'
                 ) AS "grants!: Json<Vec<GrantRow>>"

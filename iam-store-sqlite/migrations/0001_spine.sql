@@ -1,4 +1,4 @@
--- Tenants and everything that belongs to one: users, sessions, organizations, roles, the audit log.
+-- Tenants and everything that belongs to one: users, sessions, organizations, permissions, roles, the audit log.
 --
 -- Every primary key and every unique constraint of a tenant's table starts with tenant_id, and every foreign key
 -- carries it. So a reference into another tenant cannot be written, whatever the code does.
@@ -104,15 +104,37 @@ CREATE TABLE organizations (
     tenant_id  BLOB    NOT NULL,
     id         BLOB    NOT NULL,
     name       TEXT    NOT NULL,
+    name_key   TEXT    NOT NULL,
     slug       TEXT    NOT NULL,
-    status     TEXT    NOT NULL DEFAULT 'ACTIVE',
+    status     TEXT    NOT NULL,
     parent_id  BLOB,
     created_at INTEGER NOT NULL,
     updated_at INTEGER NOT NULL,
     CONSTRAINT organizations_pkey PRIMARY KEY (tenant_id, id),
     CONSTRAINT organizations_tenant_fkey FOREIGN KEY (tenant_id) REFERENCES tenants (id),
     CONSTRAINT organizations_parent_fkey FOREIGN KEY (tenant_id, parent_id) REFERENCES organizations (tenant_id, id),
-    CONSTRAINT organizations_slug_key UNIQUE (tenant_id, slug)
+    CONSTRAINT organizations_status_check CHECK (status IN ('ACTIVE', 'SUSPENDED', 'INACTIVE'))
+) STRICT;
+
+-- A deleted organization stays in the table, and its slug is free.
+CREATE UNIQUE INDEX organizations_slug_key ON organizations (tenant_id, slug) WHERE status <> 'INACTIVE';
+-- What stands below one.
+CREATE INDEX organizations_parent_idx ON organizations (tenant_id, parent_id);
+-- The default order of the list.
+CREATE INDEX organizations_created_idx ON organizations (tenant_id, created_at DESC, id);
+
+-- The catalogue of what roles can hold.
+CREATE TABLE permissions (
+    tenant_id   BLOB    NOT NULL,
+    id          BLOB    NOT NULL,
+    name        TEXT    NOT NULL,
+    description TEXT    NOT NULL,
+    system      INTEGER NOT NULL,
+    created_at  INTEGER NOT NULL,
+    CONSTRAINT permissions_pkey PRIMARY KEY (tenant_id, id),
+    CONSTRAINT permissions_tenant_fkey FOREIGN KEY (tenant_id) REFERENCES tenants (id),
+    CONSTRAINT permissions_name_key UNIQUE (tenant_id, name),
+    CONSTRAINT permissions_system_check CHECK (system IN (0, 1))
 ) STRICT;
 
 CREATE TABLE roles (
@@ -131,6 +153,7 @@ CREATE TABLE roles (
     CONSTRAINT roles_system_check CHECK (system IN (0, 1))
 ) STRICT;
 
+-- They do not refer to the catalogue, which has no wildcards.
 CREATE TABLE role_permissions (
     tenant_id  BLOB NOT NULL,
     role_id    BLOB NOT NULL,
@@ -138,6 +161,9 @@ CREATE TABLE role_permissions (
     CONSTRAINT role_permissions_pkey PRIMARY KEY (tenant_id, role_id, permission),
     CONSTRAINT role_permissions_role_fkey FOREIGN KEY (tenant_id, role_id) REFERENCES roles (tenant_id, id)
 ) STRICT, WITHOUT ROWID;
+
+-- Which roles hold a permission that is to go.
+CREATE INDEX role_permissions_permission_idx ON role_permissions (tenant_id, permission);
 
 CREATE TABLE role_assignments (
     tenant_id       BLOB    NOT NULL,
@@ -159,8 +185,16 @@ CREATE TABLE role_assignments (
 -- Tenant-wide, that is without an organization, a role is held once too; two NULLs would count as different.
 CREATE UNIQUE INDEX role_assignments_context_key
     ON role_assignments (tenant_id, user_id, role_id, coalesce(organization_id, x''));
-CREATE INDEX role_assignments_organization_idx ON role_assignments (tenant_id, organization_id);
-CREATE INDEX role_assignments_role_idx ON role_assignments (tenant_id, role_id);
+-- The indexes also have the expiry, so that those which have not expired are counted without reading their rows. Who may
+-- see all below an organization gets lists of what may be most of the tenant: this one answers them alone but for the
+-- rows that are shown.
+CREATE INDEX role_assignments_organization_idx
+    ON role_assignments (tenant_id, organization_id, role_id, user_id, expires_at, created_at, id);
+CREATE INDEX role_assignments_role_idx ON role_assignments (tenant_id, role_id, expires_at);
+-- The order of the list.
+CREATE INDEX role_assignments_created_idx ON role_assignments (tenant_id, created_at DESC, id, expires_at);
+-- What the sweeper looks for, in all tenants at first.
+CREATE INDEX role_assignments_expiry_idx ON role_assignments (expires_at, tenant_id) WHERE expires_at IS NOT NULL;
 
 -- What happened. Entries are only ever added.
 CREATE TABLE audit_entries (
@@ -203,3 +237,28 @@ CREATE TABLE signing_keys (
     CONSTRAINT signing_keys_id_key UNIQUE (id),
     CONSTRAINT signing_keys_sealed_check CHECK (sealed IN (0, 1))
 ) STRICT;
+
+-- What the planner is to expect. Knowing nothing it takes a tenant for ten rows, and then rather reads the whole tenant
+-- in the order of a list than sorts the few rows that a longer index finds. The numbers are the rows of an index, and
+-- how many of them share its first column, its first two, and so on; they are no measurement, and need not change when
+-- a table grows.
+ANALYZE sqlite_schema;
+INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
+    ('users', 'sqlite_autoindex_users_1', '1000000 10000 1'),
+    ('users', 'sqlite_autoindex_users_2', '1000000 10000 1'),
+    ('users', 'users_email_idx', '1000000 1'),
+    ('users', 'users_created_idx', '1000000 10000 2 1'),
+    ('organizations', 'sqlite_autoindex_organizations_1', '100000 1000 1'),
+    ('organizations', 'organizations_slug_key', '100000 1000 1'),
+    ('organizations', 'organizations_parent_idx', '100000 1000 5'),
+    ('organizations', 'organizations_created_idx', '100000 1000 2 1'),
+    ('roles', 'sqlite_autoindex_roles_1', '2000 20 1'),
+    ('roles', 'sqlite_autoindex_roles_2', '2000 20 1'),
+    ('role_assignments', 'sqlite_autoindex_role_assignments_1', '2000000 20000 1'),
+    ('role_assignments', 'role_assignments_context_key', '2000000 20000 2 2 1'),
+    ('role_assignments', 'role_assignments_organization_idx', '2000000 20000 20 10 1 1 1 1'),
+    ('role_assignments', 'role_assignments_role_idx', '2000000 20000 1000 100'),
+    ('role_assignments', 'role_assignments_created_idx', '2000000 20000 2 1 1'),
+    ('role_assignments', 'role_assignments_expiry_idx', '200000 1 1');
+-- This connection reads them now, the others with the new schema.
+ANALYZE sqlite_schema;

@@ -1,122 +1,431 @@
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
 use async_trait::async_trait;
-use iam_core::assignment::{Assignment, AssignmentChange, AssignmentStore, AssignmentTransaction, Grant};
-use iam_core::organization::OrganizationSummary;
-use iam_core::role::TENANT_ADMIN;
+use iam_core::access::{Reach, Until};
+use iam_core::assignment::{
+    Assignment, AssignmentChange, AssignmentFilter, AssignmentStore, AssignmentTransaction, Grant, GrantContext,
+    GrantOrganization, GrantQuery, HeldRole, ListedAssignment, NewGrant,
+};
+use iam_core::clock::Timestamp;
+use iam_core::organization::{OrganizationStatus, OrganizationSummary};
+use iam_core::page::{Page, PageRequest};
+use iam_core::role::{Role, RoleSummary, RoleTransaction as _, TENANT_ADMIN};
 use iam_core::user::UserStatus;
-use iam_core::{OrganizationId, StoreError, TenantId, UserId};
+use iam_core::{AssignmentId, OrganizationId, RoleId, StoreError, TenantId, UserId};
+use serde::Deserialize;
+use serde_json::json;
 use sqlx::types::Json;
+use sqlx::{FromRow, QueryBuilder, Sqlite};
 use uuid::Uuid;
 
 use crate::SqliteStore;
-use crate::column::{millis, moment, moment_optional};
-use crate::error::store_error;
+use crate::column::{millis, moment, moment_optional, parse};
+use crate::error::{expect_row, store_error};
+use crate::organization::push_reach;
+use crate::page::{page_of, push_page};
 use crate::role::RoleRow;
 use crate::transaction::SqliteTransaction;
 
-/// An assignment with its role and its organization.
-struct GrantRow {
+/// An assignment; as a grant it comes as JSON.
+#[derive(Deserialize, FromRow)]
+pub(crate) struct AssignmentRow {
     tenant_id: Uuid,
     id: Uuid,
     user_id: Uuid,
     role_id: Uuid,
     organization_id: Option<Uuid>,
-    organization_name: Option<String>,
     expires_at: Option<i64>,
     created_at: i64,
     created_by: Option<Uuid>,
-    role_name: String,
-    role_description: String,
-    role_scope: String,
-    role_permissions: Json<Vec<String>>,
-    role_system: bool,
-    role_created_at: i64,
-    role_updated_at: i64,
 }
 
-impl TryFrom<GrantRow> for Grant {
+impl TryFrom<AssignmentRow> for Assignment {
     type Error = StoreError;
 
-    fn try_from(row: GrantRow) -> Result<Self, StoreError> {
-        let organization_id = row.organization_id.map(OrganizationId::from);
-        let assignment = Assignment {
+    fn try_from(row: AssignmentRow) -> Result<Self, StoreError> {
+        Ok(Self {
             id: row.id.into(),
             tenant_id: row.tenant_id.into(),
             user_id: row.user_id.into(),
             role_id: row.role_id.into(),
-            organization_id,
+            organization_id: row.organization_id.map(OrganizationId::from),
             expires_at: moment_optional("role_assignments.expires_at", row.expires_at)?,
             created_at: moment("role_assignments.created_at", row.created_at)?,
             created_by: row.created_by.map(UserId::from),
-        };
-        let role = RoleRow {
-            tenant_id: row.tenant_id,
-            id: row.role_id,
-            name: row.role_name,
-            description: row.role_description,
-            scope: row.role_scope,
-            permissions: row.role_permissions,
-            system: row.role_system,
-            created_at: row.role_created_at,
-            updated_at: row.role_updated_at,
-        };
-        let organization = organization_id.zip(row.organization_name);
-        let organization = organization.map(|(id, name)| OrganizationSummary { id, name });
-        Ok(Self { assignment, role: role.try_into()?, organization })
+        })
     }
 }
 
-/// The columns of a user's grants.
+/// An organization that grants are in, or that stands above one.
+#[derive(Deserialize)]
+pub(crate) struct PlaceRow {
+    id: Uuid,
+    parent_id: Option<Uuid>,
+    name: String,
+    status: String,
+}
+
+/// Grants in pieces: each role and each organization once, however many grants have it.
+pub(crate) struct GrantRows {
+    pub(crate) assignments: Json<Vec<AssignmentRow>>,
+    pub(crate) roles: Json<Vec<RoleRow>>,
+    pub(crate) places: Json<Vec<PlaceRow>>,
+}
+
+impl TryFrom<GrantRows> for Vec<Grant> {
+    type Error = StoreError;
+
+    fn try_from(rows: GrantRows) -> Result<Self, StoreError> {
+        let roles = rows.roles.0.into_iter().map(Role::try_from).collect::<Result<Vec<_>, _>>()?;
+        let roles = shared(roles);
+        let places: HashMap<Uuid, PlaceRow> = rows.places.0.into_iter().map(|place| (place.id, place)).collect();
+        let grant = |row: AssignmentRow| {
+            Ok(Grant {
+                role: known(&roles, row.role_id)?,
+                organization: row.organization_id.map(|id| place(&places, id)).transpose()?,
+                assignment: row.try_into()?,
+            })
+        };
+        rows.assignments.0.into_iter().map(grant).collect()
+    }
+}
+
+/// Roles by their ids.
+fn shared(roles: Vec<Role>) -> HashMap<Uuid, Arc<Role>> {
+    roles.into_iter().map(|role| (role.id.as_uuid(), Arc::new(role))).collect()
+}
+
+fn known(roles: &HashMap<Uuid, Arc<Role>>, id: Uuid) -> Result<Arc<Role>, StoreError> {
+    roles.get(&id).map(Arc::clone).ok_or_else(|| StoreError::corrupt("role_assignments.role_id", "names no role"))
+}
+
+fn place(places: &HashMap<Uuid, PlaceRow>, id: Uuid) -> Result<GrantOrganization, StoreError> {
+    let here = places.get(&id).ok_or_else(|| StoreError::corrupt("organizations.id", "is missing"))?;
+    let above = |place: &&PlaceRow| places.get(&place.parent_id?);
+    // Never longer than all there is: no constraint forbids a cycle.
+    let lineage: Vec<&PlaceRow> = std::iter::successors(Some(here), above).take(places.len()).collect();
+    Ok(GrantOrganization {
+        id: id.into(),
+        name: here.name.clone(),
+        lineage: lineage.iter().map(|place| place.id.into()).collect(),
+        is_awake: lineage.iter().all(|place| place.status == OrganizationStatus::Active.as_str()),
+    })
+}
+
+/// One row with grants in pieces: its type, which assignments, in which order, and what else is selected from where.
+///
+/// It is one statement, so that the pieces fit together whatever is written meanwhile.
 macro_rules! select_grants {
-    ($tenant:expr, $user:expr) => {
+    ($row:ident, $which:literal, $order:literal, $columns:literal, $from:literal, $($argument:expr),+) => {
         sqlx::query_as!(
-            GrantRow,
+            $row,
             r#"
+            WITH RECURSIVE
+            granted AS MATERIALIZED (
+                SELECT a.*
+                FROM role_assignments a
+                "# + $which
+                + r#"
+            ),
+            lineage (id) AS (
+                SELECT g.organization_id
+                FROM granted g
+                WHERE g.organization_id IS NOT NULL
+                UNION
+                SELECT o.parent_id
+                FROM lineage l
+                CROSS JOIN organizations o ON o.tenant_id = ?1 AND o.id = l.id
+                WHERE o.parent_id IS NOT NULL
+            )
             SELECT
-                a.tenant_id,
-                a.id,
-                a.user_id,
-                a.role_id,
-                a.organization_id,
-                o.name AS "organization_name?",
-                a.expires_at,
-                a.created_at,
-                a.created_by,
-                r.name AS role_name,
-                r.description AS role_description,
-                r.scope AS role_scope,
+                "# + $columns
+                + r#"
                 (
-                    SELECT json_group_array(p.permission ORDER BY p.permission)
-                    FROM role_permissions p
-                    WHERE p.tenant_id = r.tenant_id AND p.role_id = r.id
-                ) AS "role_permissions!: Json<Vec<String>>",
-                r.system AS role_system,
-                r.created_at AS role_created_at,
-                r.updated_at AS role_updated_at
-            FROM role_assignments a
-            JOIN roles r ON r.tenant_id = a.tenant_id AND r.id = a.role_id
-            LEFT JOIN organizations o ON o.tenant_id = a.tenant_id AND o.id = a.organization_id
-            WHERE a.tenant_id = ?1 AND a.user_id = ?2
-            ORDER BY a.created_at DESC, a.id
-            "#,
-            $tenant,
-            $user
+                    SELECT json_group_array(
+                        json_object(
+                            'tenant_id', hex(g.tenant_id),
+                            'id', hex(g.id),
+                            'user_id', hex(g.user_id),
+                            'role_id', hex(g.role_id),
+                            'organization_id', nullif(hex(g.organization_id), ''),
+                            'expires_at', g.expires_at,
+                            'created_at', g.created_at,
+                            'created_by', nullif(hex(g.created_by), '')
+                        )
+                        ORDER BY "# + $order
+                + r#"
+                    )
+                    FROM granted g
+                ) AS "assignments!: _",
+                (
+                    SELECT json_group_array(
+                        json_object(
+                            'tenant_id', hex(r.tenant_id),
+                            'id', hex(r.id),
+                            'name', r.name,
+                            'description', r.description,
+                            'scope', r.scope,
+                            'permissions', (
+                                SELECT json_group_array(p.permission)
+                                FROM role_permissions p
+                                WHERE p.tenant_id = r.tenant_id AND p.role_id = r.id
+                            ),
+                            'system', json(iif(r.system, 'true', 'false')),
+                            'created_at', r.created_at,
+                            'updated_at', r.updated_at
+                        )
+                    )
+                    FROM roles r
+                    WHERE r.tenant_id = ?1 AND r.id IN (SELECT g.role_id FROM granted g)
+                ) AS "roles!: _",
+                (
+                    SELECT json_group_array(
+                        json_object(
+                            'id', hex(o.id),
+                            'parent_id', nullif(hex(o.parent_id), ''),
+                            'name', o.name,
+                            'status', o.status
+                        )
+                    )
+                    FROM lineage l
+                    CROSS JOIN organizations o ON o.tenant_id = ?1 AND o.id = l.id
+                ) AS "places!: _"
+            "# + $from,
+            $($argument),+
         )
     };
+    ($which:literal, $($argument:expr),+) => {
+        select_grants!(GrantRows, $which, "g.created_at DESC, g.id", "", "", $($argument),+)
+    };
 }
+pub(crate) use select_grants;
 
 #[async_trait]
 impl AssignmentStore for SqliteStore {
-    async fn grants_of(&self, tenant: TenantId, user: UserId) -> Result<Vec<Grant>, StoreError> {
-        let rows = select_grants!(tenant.as_uuid(), user.as_uuid());
-        rows.fetch_all(&self.readers).await.map_err(store_error)?.into_iter().map(Grant::try_from).collect()
+    async fn grants_of(&self, tenant: TenantId, users: &[UserId]) -> Result<Vec<Grant>, StoreError> {
+        let rows = select_grants!(
+            "WHERE a.tenant_id = ?1 AND a.user_id IN (SELECT unhex(value, '-') FROM json_each(?2))",
+            tenant.as_uuid(),
+            Json(users)
+        );
+        rows.fetch_one(&self.readers).await.map_err(store_error)?.try_into()
     }
+
+    async fn assignments(
+        &self,
+        tenant: TenantId,
+        filter: &AssignmentFilter,
+        reach: &Reach,
+        page: PageRequest,
+        now: Timestamp,
+    ) -> Result<Page<ListedAssignment>, StoreError> {
+        let mut count = QueryBuilder::new("SELECT count(*)");
+        push_filter(&mut count, tenant, filter, reach, now);
+        let total: i64 = count.build_query_scalar().fetch_one(&self.readers).await.map_err(store_error)?;
+        // The page is cut first, so that what is only shown beside it is looked up for its rows alone.
+        let mut list = QueryBuilder::new(LIST_COLUMNS);
+        list.push(" FROM (SELECT a.*");
+        push_filter(&mut list, tenant, filter, reach, now);
+        list.push(NEWEST_FIRST);
+        push_page(&mut list, page);
+        list.push(LIST_JOINS).push(NEWEST_FIRST);
+        let rows: Vec<ListedRow> = list.build_query_as().fetch_all(&self.readers).await.map_err(store_error)?;
+        page_of(rows, total, page)
+    }
+
+    async fn tenants_with_expired_assignments(&self, now: Timestamp, limit: u32) -> Result<Vec<TenantId>, StoreError> {
+        let tenants = sqlx::query_scalar!(
+            "SELECT DISTINCT tenant_id FROM role_assignments WHERE expires_at <= ?1 LIMIT ?2",
+            millis(now),
+            limit
+        );
+        let tenants = tenants.fetch_all(&self.readers).await.map_err(store_error)?;
+        Ok(tenants.into_iter().map(TenantId::from).collect())
+    }
+}
+
+// The list is built at run time, because which conditions it has varies from call to call. What is pushed is text of
+// this file alone; whatever came from outside is bound.
+
+const LIST_COLUMNS: &str = "
+    SELECT
+        a.tenant_id,
+        a.id,
+        a.user_id,
+        a.role_id,
+        a.organization_id,
+        a.expires_at,
+        a.created_at,
+        a.created_by,
+        u.email,
+        r.name AS role_name,
+        o.name AS organization_name";
+
+const LIST_JOINS: &str = ") a
+    JOIN users u ON u.tenant_id = a.tenant_id AND u.id = a.user_id
+    JOIN roles r ON r.tenant_id = a.tenant_id AND r.id = a.role_id
+    LEFT JOIN organizations o ON o.tenant_id = a.tenant_id AND o.id = a.organization_id";
+
+const NEWEST_FIRST: &str = " ORDER BY a.created_at DESC, a.id";
+
+#[derive(FromRow)]
+struct ListedRow {
+    #[sqlx(flatten)]
+    assignment: AssignmentRow,
+    email: String,
+    role_name: String,
+    organization_name: Option<String>,
+}
+
+impl TryFrom<ListedRow> for ListedAssignment {
+    type Error = StoreError;
+
+    fn try_from(row: ListedRow) -> Result<Self, StoreError> {
+        let assignment = Assignment::try_from(row.assignment)?;
+        let organization = assignment.organization_id.zip(row.organization_name);
+        Ok(Self {
+            email: parse("users.email", &row.email)?,
+            role: RoleSummary { id: assignment.role_id, name: parse("roles.name", &row.role_name)? },
+            organization: organization.map(|(id, name)| OrganizationSummary { id, name }),
+            assignment,
+        })
+    }
+}
+
+/// Adds where the assignments within reach come from that pass a filter.
+fn push_filter(
+    query: &mut QueryBuilder<Sqlite>,
+    tenant: TenantId,
+    filter: &AssignmentFilter,
+    reach: &Reach,
+    now: Timestamp,
+) {
+    query.push(" FROM role_assignments a WHERE a.tenant_id = ").push_bind(tenant.as_uuid());
+    for (condition, id) in [
+        (" AND a.user_id = ", filter.user.map(UserId::as_uuid)),
+        (" AND a.role_id = ", filter.role.map(RoleId::as_uuid)),
+        (" AND a.organization_id = ", filter.organization.map(OrganizationId::as_uuid)),
+    ] {
+        if let Some(id) = id {
+            query.push(condition).push_bind(id);
+        }
+    }
+    if !filter.include_expired {
+        push_live(query, now);
+    }
+    push_reach(query, "a.organization_id", tenant, reach);
+}
+
+/// Adds the condition that an assignment `a` has not expired.
+///
+/// It is not `expires_at IS NULL OR …`, here and below: SQLite would look for the two halves one after the other.
+pub(crate) fn push_live(query: &mut QueryBuilder<Sqlite>, now: Timestamp) {
+    query.push(" AND (a.expires_at <= ").push_bind(millis(now)).push(") IS NOT TRUE");
 }
 
 #[async_trait]
 impl AssignmentTransaction for SqliteTransaction {
-    async fn lock_grants_of(&mut self, user: UserId) -> Result<Vec<Grant>, StoreError> {
-        let rows = select_grants!(self.tenant(), user.as_uuid());
-        rows.fetch_all(self.connection()).await.map_err(store_error)?.into_iter().map(Grant::try_from).collect()
+    async fn lock_grants(&mut self, which: GrantQuery<'_>) -> Result<Vec<Grant>, StoreError> {
+        macro_rules! lock {
+            ($which:literal, $argument:expr) => {
+                select_grants!($which, self.tenant(), $argument).fetch_one(self.connection()).await
+            };
+        }
+        let rows = match which {
+            GrantQuery::One(id) => lock!("WHERE a.tenant_id = ?1 AND a.id = ?2", id.as_uuid()),
+            GrantQuery::OfUser(user) => lock!("WHERE a.tenant_id = ?1 AND a.user_id = ?2", user.as_uuid()),
+            GrantQuery::OfRole(role) => lock!("WHERE a.tenant_id = ?1 AND a.role_id = ?2", role.as_uuid()),
+            GrantQuery::In(organization) => {
+                lock!("WHERE a.tenant_id = ?1 AND a.organization_id = ?2", organization.as_uuid())
+            }
+            // By the expression of the index: somebody may hold one role in very many places.
+            GrantQuery::At(contexts) => lock!(
+                r#"
+                WHERE a.tenant_id = ?1 AND a.id IN (
+                    SELECT b.id
+                    FROM json_each(?2)
+                    CROSS JOIN role_assignments b ON b.tenant_id = ?1
+                        AND b.user_id = unhex(value ->> 0, '-')
+                        AND b.role_id = unhex(value ->> 1, '-')
+                        AND coalesce(b.organization_id, x'') = coalesce(unhex(value ->> 2, '-'), x'')
+                )
+                "#,
+                contexts_as_json(contexts)
+            ),
+            GrantQuery::Expired { at, limit } => {
+                select_grants!(
+                    GrantRows,
+                    "WHERE a.tenant_id = ?1 AND a.expires_at <= ?2 ORDER BY a.expires_at LIMIT ?3",
+                    "g.expires_at, g.created_at DESC, g.id",
+                    "",
+                    "",
+                    self.tenant(),
+                    millis(at),
+                    limit
+                )
+                .fetch_one(self.connection())
+                .await
+            }
+        };
+        rows.map_err(store_error)?.try_into()
+    }
+
+    async fn roles_held_in(
+        &mut self,
+        organizations: &[OrganizationId],
+        now: Timestamp,
+    ) -> Result<Vec<HeldRole>, StoreError> {
+        let rows = sqlx::query!(
+            r#"
+            SELECT
+                a.role_id AS "role_id!",
+                a.organization_id AS "organization_id!",
+                CASE WHEN count(*) = count(a.expires_at) THEN max(a.expires_at) END AS "until: i64"
+            FROM role_assignments a
+            WHERE a.tenant_id = ?1
+                AND a.organization_id IN (SELECT unhex(value, '-') FROM json_each(?2))
+                AND (a.expires_at <= ?3) IS NOT TRUE
+            GROUP BY a.organization_id, a.role_id
+            "#,
+            self.tenant(),
+            Json(organizations),
+            millis(now)
+        );
+        let rows = rows.fetch_all(self.connection()).await.map_err(store_error)?;
+        let ids: BTreeSet<RoleId> = rows.iter().map(|row| row.role_id.into()).collect();
+        let ids: Vec<RoleId> = ids.into_iter().collect();
+        let roles = shared(self.roles_by_id(&ids).await?);
+        let held = rows.into_iter().map(|row| {
+            Ok(HeldRole {
+                role: known(&roles, row.role_id)?,
+                organization: row.organization_id.into(),
+                until: moment_optional("role_assignments.expires_at", row.until)?.into(),
+            })
+        });
+        held.collect()
+    }
+
+    async fn roles_held_until(&mut self, roles: &[RoleId], now: Timestamp) -> Result<Option<Until>, StoreError> {
+        let row = sqlx::query!(
+            r#"
+            SELECT
+                count(*) AS held,
+                CASE WHEN count(*) = count(a.expires_at) THEN max(a.expires_at) END AS "until: i64"
+            FROM role_assignments a
+            WHERE a.tenant_id = ?1
+                AND a.role_id IN (SELECT unhex(value, '-') FROM json_each(?2))
+                AND (a.expires_at <= ?3) IS NOT TRUE
+            "#,
+            self.tenant(),
+            Json(roles),
+            millis(now)
+        );
+        let row = row.fetch_one(self.connection()).await.map_err(store_error)?;
+        if row.held == 0 {
+            return Ok(None);
+        }
+        Ok(Some(moment_optional("role_assignments.expires_at", row.until)?.into()))
     }
 
     async fn has_other_administrator(&mut self, than: UserId) -> Result<bool, StoreError> {
@@ -147,15 +456,32 @@ impl AssignmentTransaction for SqliteTransaction {
     }
 }
 
+fn contexts_as_json(contexts: &[GrantContext]) -> Json<Vec<(UserId, RoleId, Option<OrganizationId>)>> {
+    Json(contexts.iter().map(|context| (context.user, context.role, context.organization)).collect())
+}
+
 impl SqliteTransaction {
     pub(crate) async fn write_assignment(&mut self, change: &AssignmentChange) -> Result<(), StoreError> {
         match change {
-            AssignmentChange::Create { assignment, .. } => self.insert_assignment(assignment).await,
+            AssignmentChange::Create(grants) => self.insert_assignments(grants).await,
+            AssignmentChange::ChangeExpiry { after, .. } => self.update_expiry(after).await,
             AssignmentChange::Revoke { grants, .. } => self.delete_assignments(grants).await,
         }
     }
 
-    async fn insert_assignment(&mut self, assignment: &Assignment) -> Result<(), StoreError> {
+    async fn insert_assignments(&mut self, grants: &[NewGrant]) -> Result<(), StoreError> {
+        let row = |NewGrant { assignment, .. }: &NewGrant| {
+            json!({
+                "id": assignment.id,
+                "user_id": assignment.user_id,
+                "role_id": assignment.role_id,
+                "organization_id": assignment.organization_id,
+                "expires_at": assignment.expires_at.map(millis),
+                "created_at": millis(assignment.created_at),
+                "created_by": assignment.created_by,
+            })
+        };
+        let rows: Vec<_> = grants.iter().map(row).collect();
         sqlx::query!(
             r#"
             INSERT INTO role_assignments (
@@ -168,16 +494,19 @@ impl SqliteTransaction {
                 created_at,
                 created_by
             )
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+            SELECT
+                ?1,
+                unhex(value ->> 'id', '-'),
+                unhex(value ->> 'user_id', '-'),
+                unhex(value ->> 'role_id', '-'),
+                unhex(value ->> 'organization_id', '-'),
+                value ->> 'expires_at',
+                value ->> 'created_at',
+                unhex(value ->> 'created_by', '-')
+            FROM json_each(?2)
             "#,
             self.tenant(),
-            assignment.id.as_uuid(),
-            assignment.user_id.as_uuid(),
-            assignment.role_id.as_uuid(),
-            assignment.organization_id.map(OrganizationId::as_uuid),
-            assignment.expires_at.map(millis),
-            millis(assignment.created_at),
-            assignment.created_by.map(UserId::as_uuid)
+            Json(rows)
         )
         .execute(self.connection())
         .await
@@ -185,14 +514,32 @@ impl SqliteTransaction {
         Ok(())
     }
 
+    async fn update_expiry(&mut self, assignment: &Assignment) -> Result<(), StoreError> {
+        let updated = sqlx::query!(
+            "UPDATE role_assignments SET expires_at = ?3 WHERE tenant_id = ?1 AND id = ?2",
+            self.tenant(),
+            assignment.id.as_uuid(),
+            assignment.expires_at.map(millis)
+        )
+        .execute(self.connection())
+        .await
+        .map_err(store_error)?;
+        expect_row(&updated, "role assignment")
+    }
+
     async fn delete_assignments(&mut self, grants: &[Grant]) -> Result<(), StoreError> {
-        for grant in grants {
-            let id = grant.assignment.id.as_uuid();
-            sqlx::query!("DELETE FROM role_assignments WHERE tenant_id = ?1 AND id = ?2", self.tenant(), id)
-                .execute(self.connection())
-                .await
-                .map_err(store_error)?;
-        }
+        let ids: Vec<AssignmentId> = grants.iter().map(|grant| grant.assignment.id).collect();
+        sqlx::query!(
+            r#"
+            DELETE FROM role_assignments
+            WHERE tenant_id = ?1 AND id IN (SELECT unhex(value, '-') FROM json_each(?2))
+            "#,
+            self.tenant(),
+            Json(ids)
+        )
+        .execute(self.connection())
+        .await
+        .map_err(store_error)?;
         Ok(())
     }
 }

@@ -26,6 +26,7 @@ fn constraint(error: &dyn DatabaseError) -> Option<Constraint> {
     match error.message().strip_prefix("UNIQUE constraint failed: ")? {
         "users.tenant_id, users.email_key" => Some(Constraint::UserEmail),
         "tenants.slug" => Some(Constraint::TenantSlug),
+        "permissions.tenant_id, permissions.name" => Some(Constraint::PermissionName),
         "roles.tenant_id, roles.name" => Some(Constraint::RoleName),
         "index 'role_assignments_context_key'" => Some(Constraint::RoleAssignment),
         "organizations.tenant_id, organizations.slug" => Some(Constraint::OrganizationSlug),

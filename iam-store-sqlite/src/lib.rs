@@ -7,6 +7,8 @@ mod credential;
 mod error;
 mod open;
 mod organization;
+mod page;
+mod permission;
 mod role;
 mod session;
 mod tenant;

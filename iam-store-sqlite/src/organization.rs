@@ -1,27 +1,304 @@
-use iam_core::organization::{Organization, OrganizationChange};
-use iam_core::{OrganizationId, StoreError};
+use async_trait::async_trait;
+use iam_core::access::Reach;
+use iam_core::organization::{
+    Organization, OrganizationChange, OrganizationFilter, OrganizationSort, OrganizationSortKey, OrganizationStore,
+    OrganizationTransaction, ParentFilter,
+};
+use iam_core::page::{Page, PageRequest};
+use iam_core::{OrganizationId, Slug, StoreError, TenantId};
+use sqlx::types::Json;
+use sqlx::{FromRow, QueryBuilder, Sqlite};
+use uuid::Uuid;
 
-use crate::column::millis;
-use crate::error::store_error;
+use crate::SqliteStore;
+use crate::column::{millis, moment, parse};
+use crate::error::{expect_row, store_error};
+use crate::page::{direction, page_of, push_page};
 use crate::transaction::SqliteTransaction;
+
+#[derive(FromRow)]
+struct OrganizationRow {
+    tenant_id: Uuid,
+    id: Uuid,
+    name: String,
+    slug: String,
+    status: String,
+    parent_id: Option<Uuid>,
+    created_at: i64,
+    updated_at: i64,
+}
+
+impl TryFrom<OrganizationRow> for Organization {
+    type Error = StoreError;
+
+    fn try_from(row: OrganizationRow) -> Result<Self, StoreError> {
+        Ok(Self {
+            id: row.id.into(),
+            tenant_id: row.tenant_id.into(),
+            name: parse("organizations.name", &row.name)?,
+            slug: parse("organizations.slug", &row.slug)?,
+            status: parse("organizations.status", &row.status)?,
+            parent_id: row.parent_id.map(OrganizationId::from),
+            created_at: moment("organizations.created_at", row.created_at)?,
+            updated_at: moment("organizations.updated_at", row.updated_at)?,
+        })
+    }
+}
+
+/// What comes before the columns of an organization, and from where they are taken.
+macro_rules! select_organizations {
+    ($before:literal, $from:literal, $($argument:expr),+) => {
+        sqlx::query_as!(
+            OrganizationRow,
+            $before
+                + r#"
+            SELECT
+                o.tenant_id,
+                o.id,
+                o.name,
+                o.slug,
+                o.status,
+                o.parent_id,
+                o.created_at,
+                o.updated_at
+            "# + $from,
+            $($argument),+
+        )
+    };
+}
+
+// Ways through the tree are UNION and not UNION ALL: what was found is not followed again, so that even a cycle, which
+// nobody can write, would come to an end. And they are CROSS JOIN, which SQLite never turns round: the other way it
+// would read all organizations of the tenant at each step.
+
+macro_rules! select_lineages {
+    ($tenant:expr, $organizations:expr) => {
+        select_organizations!(
+            r#"
+            WITH RECURSIVE lineage (id) AS (
+                SELECT unhex(value, '-')
+                FROM json_each(?2)
+                UNION
+                SELECT o.parent_id
+                FROM lineage l
+                CROSS JOIN organizations o ON o.tenant_id = ?1 AND o.id = l.id
+                WHERE o.parent_id IS NOT NULL
+            )
+            "#,
+            "FROM lineage l CROSS JOIN organizations o ON o.tenant_id = ?1 AND o.id = l.id",
+            $tenant,
+            Json($organizations)
+        )
+    };
+}
+
+macro_rules! select_subtree {
+    ($tenant:expr, $root:expr) => {
+        select_organizations!(
+            r#"
+            WITH RECURSIVE subtree (id) AS (
+                SELECT ?2
+                UNION
+                SELECT o.id
+                FROM subtree s
+                CROSS JOIN organizations o ON o.tenant_id = ?1 AND o.parent_id = s.id
+                WHERE o.status <> 'INACTIVE'
+            )
+            "#,
+            r#"
+            FROM subtree s
+            CROSS JOIN organizations o ON o.tenant_id = ?1 AND o.id = s.id
+            ORDER BY o.created_at DESC, o.id
+            "#,
+            $tenant,
+            $root
+        )
+    };
+}
+
+fn organizations(rows: Vec<OrganizationRow>) -> Result<Vec<Organization>, StoreError> {
+    rows.into_iter().map(Organization::try_from).collect()
+}
+
+#[async_trait]
+impl OrganizationStore for SqliteStore {
+    async fn lineages(
+        &self,
+        tenant: TenantId,
+        organizations: &[OrganizationId],
+    ) -> Result<Vec<Organization>, StoreError> {
+        let rows = select_lineages!(tenant.as_uuid(), organizations);
+        self::organizations(rows.fetch_all(&self.readers).await.map_err(store_error)?)
+    }
+
+    async fn subtree(&self, tenant: TenantId, root: OrganizationId) -> Result<Vec<Organization>, StoreError> {
+        let rows = select_subtree!(tenant.as_uuid(), root.as_uuid());
+        organizations(rows.fetch_all(&self.readers).await.map_err(store_error)?)
+    }
+
+    async fn children(&self, tenant: TenantId, parent: OrganizationId) -> Result<Vec<Organization>, StoreError> {
+        let rows = select_organizations!(
+            "",
+            r#"
+            FROM organizations o
+            WHERE o.tenant_id = ?1 AND o.parent_id = ?2 AND o.status <> 'INACTIVE'
+            ORDER BY o.created_at DESC, o.id
+            "#,
+            tenant.as_uuid(),
+            parent.as_uuid()
+        );
+        organizations(rows.fetch_all(&self.readers).await.map_err(store_error)?)
+    }
+
+    async fn organizations(
+        &self,
+        tenant: TenantId,
+        filter: &OrganizationFilter,
+        reach: &Reach,
+        sort: OrganizationSort,
+        page: PageRequest,
+    ) -> Result<Page<Organization>, StoreError> {
+        let mut count = filtered("SELECT count(*)", tenant, filter, reach);
+        let total: i64 = count.build_query_scalar().fetch_one(&self.readers).await.map_err(store_error)?;
+        let mut list = filtered(LIST_COLUMNS, tenant, filter, reach);
+        list.push(" ORDER BY ").push(sort_column(sort.by)).push(direction(sort.order)).push(", o.id");
+        push_page(&mut list, page);
+        let rows: Vec<OrganizationRow> = list.build_query_as().fetch_all(&self.readers).await.map_err(store_error)?;
+        page_of(rows, total, page)
+    }
+}
+
+// The list is built at run time, because which conditions it has, and by what it is sorted, varies from call to call.
+// What is pushed is text of this file alone; whatever came from outside is bound.
+
+const LIST_COLUMNS: &str = "
+    SELECT
+        o.tenant_id,
+        o.id,
+        o.name,
+        o.slug,
+        o.status,
+        o.parent_id,
+        o.created_at,
+        o.updated_at";
+
+/// Selects something of the organizations within reach that pass a filter.
+fn filtered(
+    select: &'static str,
+    tenant: TenantId,
+    filter: &OrganizationFilter,
+    reach: &Reach,
+) -> QueryBuilder<Sqlite> {
+    let mut query = QueryBuilder::new(select);
+    query.push(" FROM organizations o WHERE o.tenant_id = ").push_bind(tenant.as_uuid());
+    match filter.status {
+        Some(status) => query.push(" AND o.status = ").push_bind(status.as_str()),
+        None => query.push(" AND o.status <> 'INACTIVE'"),
+    };
+    match filter.parent {
+        Some(ParentFilter::Root) => query.push(" AND o.parent_id IS NULL"),
+        Some(ParentFilter::Of(parent)) => query.push(" AND o.parent_id = ").push_bind(parent.as_uuid()),
+        None => &mut query,
+    };
+    if let Some(search) = &filter.search {
+        // Not LIKE, which would give some characters of the text a meaning, and a bound to its length.
+        query.push(" AND (FALSE");
+        for column in ["o.name_key", "o.slug"] {
+            query.push(" OR instr(").push(column).push(", ").push_bind(search.to_lowercase()).push(") > 0");
+        }
+        query.push(")");
+    }
+    push_reach(&mut query, "o.id", tenant, reach);
+    query
+}
+
+/// Adds the condition that a column names an organization within reach.
+pub(crate) fn push_reach(query: &mut QueryBuilder<Sqlite>, column: &'static str, tenant: TenantId, reach: &Reach) {
+    let Reach::Organizations(roots) = reach else { return };
+    query.push(" AND ").push(column).push(
+        " IN (
+            WITH RECURSIVE reach (id) AS (
+                SELECT unhex(value, '-')
+                FROM json_each(",
+    );
+    query.push_bind(Json(roots.clone())).push(
+        ")
+                UNION
+                SELECT o.id
+                FROM reach r
+                CROSS JOIN organizations o ON o.parent_id = r.id AND o.tenant_id = ",
+    );
+    query.push_bind(tenant.as_uuid()).push(") SELECT r.id FROM reach r)");
+}
+
+fn sort_column(by: OrganizationSortKey) -> &'static str {
+    match by {
+        OrganizationSortKey::Name => "o.name_key",
+        OrganizationSortKey::CreatedAt => "o.created_at",
+        OrganizationSortKey::UpdatedAt => "o.updated_at",
+    }
+}
+
+#[async_trait]
+impl OrganizationTransaction for SqliteTransaction {
+    async fn lineages(&mut self, organizations: &[OrganizationId]) -> Result<Vec<Organization>, StoreError> {
+        let rows = select_lineages!(self.tenant(), organizations);
+        self::organizations(rows.fetch_all(self.connection()).await.map_err(store_error)?)
+    }
+
+    async fn subtree(&mut self, root: OrganizationId) -> Result<Vec<Organization>, StoreError> {
+        let rows = select_subtree!(self.tenant(), root.as_uuid());
+        organizations(rows.fetch_all(self.connection()).await.map_err(store_error)?)
+    }
+
+    async fn is_organization_slug_taken(&mut self, slug: &Slug) -> Result<bool, StoreError> {
+        sqlx::query_scalar!(
+            r#"
+            SELECT EXISTS (
+                SELECT 1 FROM organizations WHERE tenant_id = ?1 AND slug = ?2 AND status <> 'INACTIVE'
+            ) AS "exists!: bool"
+            "#,
+            self.tenant(),
+            slug.as_str()
+        )
+        .fetch_one(self.connection())
+        .await
+        .map_err(store_error)
+    }
+}
 
 impl SqliteTransaction {
     pub(crate) async fn write_organization(&mut self, change: &OrganizationChange) -> Result<(), StoreError> {
         match change {
             OrganizationChange::Create(organization) => self.insert_organization(organization).await,
+            OrganizationChange::Update { after, .. } | OrganizationChange::Delete { after, .. } => {
+                self.update_organization(after).await
+            }
         }
     }
 
     async fn insert_organization(&mut self, organization: &Organization) -> Result<(), StoreError> {
         sqlx::query!(
             r#"
-            INSERT INTO organizations (tenant_id, id, name, slug, parent_id, created_at, updated_at)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+            INSERT INTO organizations (
+                tenant_id,
+                id,
+                name,
+                name_key,
+                slug,
+                status,
+                parent_id,
+                created_at,
+                updated_at
+            )
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
             "#,
             self.tenant(),
             organization.id.as_uuid(),
             organization.name.as_str(),
+            organization.name.as_str().to_lowercase(),
             organization.slug.as_str(),
+            organization.status.as_str(),
             organization.parent_id.map(OrganizationId::as_uuid),
             millis(organization.created_at),
             millis(organization.updated_at)
@@ -30,5 +307,33 @@ impl SqliteTransaction {
         .await
         .map_err(store_error)?;
         Ok(())
+    }
+
+    async fn update_organization(&mut self, organization: &Organization) -> Result<(), StoreError> {
+        let updated = sqlx::query!(
+            r#"
+            UPDATE organizations
+            SET
+                name = ?3,
+                name_key = ?4,
+                slug = ?5,
+                status = ?6,
+                parent_id = ?7,
+                updated_at = ?8
+            WHERE tenant_id = ?1 AND id = ?2
+            "#,
+            self.tenant(),
+            organization.id.as_uuid(),
+            organization.name.as_str(),
+            organization.name.as_str().to_lowercase(),
+            organization.slug.as_str(),
+            organization.status.as_str(),
+            organization.parent_id.map(OrganizationId::as_uuid),
+            millis(organization.updated_at)
+        )
+        .execute(self.connection())
+        .await
+        .map_err(store_error)?;
+        expect_row(&updated, "organization")
     }
 }

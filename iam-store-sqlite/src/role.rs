@@ -1,24 +1,30 @@
 use async_trait::async_trait;
-use iam_core::role::{Role, RoleChange, RoleStore};
-use iam_core::{StoreError, TenantId};
+use iam_core::access::PermissionPattern;
+use iam_core::page::{Page, PageRequest};
+use iam_core::role::{Role, RoleChange, RoleStore, RoleTransaction};
+use iam_core::{RoleId, StoreError, TenantId};
+use serde::Deserialize;
 use sqlx::types::Json;
 use uuid::Uuid;
 
 use crate::SqliteStore;
 use crate::column::{millis, moment, parse};
-use crate::error::store_error;
+use crate::error::{expect_row, store_error};
+use crate::page::{offset, page_of};
 use crate::transaction::SqliteTransaction;
 
+/// A role; with a grant it comes as JSON.
+#[derive(Deserialize)]
 pub(crate) struct RoleRow {
-    pub(crate) tenant_id: Uuid,
+    tenant_id: Uuid,
     pub(crate) id: Uuid,
-    pub(crate) name: String,
-    pub(crate) description: String,
-    pub(crate) scope: String,
-    pub(crate) permissions: Json<Vec<String>>,
-    pub(crate) system: bool,
-    pub(crate) created_at: i64,
-    pub(crate) updated_at: i64,
+    name: String,
+    description: String,
+    scope: String,
+    permissions: Json<Vec<String>>,
+    system: bool,
+    created_at: i64,
+    updated_at: i64,
 }
 
 impl TryFrom<RoleRow> for Role {
@@ -29,8 +35,8 @@ impl TryFrom<RoleRow> for Role {
         Ok(Self {
             id: row.id.into(),
             tenant_id: row.tenant_id.into(),
-            name: row.name,
-            description: row.description,
+            name: parse("roles.name", &row.name)?,
+            description: parse("roles.description", &row.description)?,
             scope: parse("roles.scope", &row.scope)?,
             permissions: row.permissions.0.iter().map(permission).collect::<Result<_, _>>()?,
             system: row.system,
@@ -40,10 +46,10 @@ impl TryFrom<RoleRow> for Role {
     }
 }
 
-#[async_trait]
-impl RoleStore for SqliteStore {
-    async fn role_by_name(&self, tenant: TenantId, name: &str) -> Result<Option<Role>, StoreError> {
-        let row = sqlx::query_as!(
+/// The columns of a role, and which roles.
+macro_rules! select_roles {
+    ($which:literal, $($argument:expr),+) => {
+        sqlx::query_as!(
             RoleRow,
             r#"
             SELECT
@@ -53,20 +59,64 @@ impl RoleStore for SqliteStore {
                 r.description,
                 r.scope,
                 (
-                    SELECT json_group_array(p.permission ORDER BY p.permission)
+                    SELECT json_group_array(p.permission)
                     FROM role_permissions p
                     WHERE p.tenant_id = r.tenant_id AND p.role_id = r.id
-                ) AS "permissions!: Json<Vec<String>>",
+                ) AS "permissions!: _",
                 r.system,
                 r.created_at,
                 r.updated_at
             FROM roles r
-            WHERE r.tenant_id = ?1 AND r.name = ?2
-            "#,
-            tenant.as_uuid(),
-            name
-        );
+            "# + $which,
+            $($argument),+
+        )
+    };
+}
+
+#[async_trait]
+impl RoleStore for SqliteStore {
+    async fn role(&self, tenant: TenantId, id: RoleId) -> Result<Option<Role>, StoreError> {
+        let row = select_roles!("WHERE r.tenant_id = ?1 AND r.id = ?2", tenant.as_uuid(), id.as_uuid());
         row.fetch_optional(&self.readers).await.map_err(store_error)?.map(Role::try_from).transpose()
+    }
+
+    async fn role_by_name(&self, tenant: TenantId, name: &str) -> Result<Option<Role>, StoreError> {
+        let row = select_roles!("WHERE r.tenant_id = ?1 AND r.name = ?2", tenant.as_uuid(), name);
+        row.fetch_optional(&self.readers).await.map_err(store_error)?.map(Role::try_from).transpose()
+    }
+
+    async fn roles(&self, tenant: TenantId, page: PageRequest) -> Result<Page<Role>, StoreError> {
+        let total = sqlx::query_scalar!("SELECT count(*) FROM roles WHERE tenant_id = ?1", tenant.as_uuid());
+        let total = total.fetch_one(&self.readers).await.map_err(store_error)?;
+        let rows = select_roles!(
+            "WHERE r.tenant_id = ?1 ORDER BY r.created_at DESC, r.id LIMIT ?2 OFFSET ?3",
+            tenant.as_uuid(),
+            page.limit(),
+            offset(page)
+        );
+        page_of(rows.fetch_all(&self.readers).await.map_err(store_error)?, total, page)
+    }
+}
+
+#[async_trait]
+impl RoleTransaction for SqliteTransaction {
+    async fn roles_by_id(&mut self, ids: &[RoleId]) -> Result<Vec<Role>, StoreError> {
+        let rows = select_roles!(
+            "WHERE r.tenant_id = ?1 AND r.id IN (SELECT unhex(value, '-') FROM json_each(?2))",
+            self.tenant(),
+            Json(ids)
+        );
+        rows.fetch_all(self.connection()).await.map_err(store_error)?.into_iter().map(Role::try_from).collect()
+    }
+
+    async fn roles_with(&mut self, pattern: &PermissionPattern) -> Result<Vec<RoleId>, StoreError> {
+        let ids = sqlx::query_scalar!(
+            "SELECT role_id FROM role_permissions WHERE tenant_id = ?1 AND permission = ?2",
+            self.tenant(),
+            pattern.as_str()
+        );
+        let ids = ids.fetch_all(self.connection()).await.map_err(store_error)?;
+        Ok(ids.into_iter().map(RoleId::from).collect())
     }
 }
 
@@ -76,10 +126,12 @@ impl SqliteTransaction {
             RoleChange::CreateBuiltIn(roles) => {
                 for role in roles {
                     self.insert_role(role).await?;
-                    self.insert_role_permissions(role).await?;
                 }
                 Ok(())
             }
+            RoleChange::Create { role, .. } => self.insert_role(role).await,
+            RoleChange::Update { after, .. } => self.update_role(after).await,
+            RoleChange::Delete(role) => self.delete_role(role.id).await,
         }
     }
 
@@ -91,8 +143,8 @@ impl SqliteTransaction {
             "#,
             self.tenant(),
             role.id.as_uuid(),
-            role.name,
-            role.description,
+            role.name.as_str(),
+            role.description.as_str(),
             role.scope.as_str(),
             role.system,
             millis(role.created_at),
@@ -101,21 +153,71 @@ impl SqliteTransaction {
         .execute(self.connection())
         .await
         .map_err(store_error)?;
-        Ok(())
+        self.insert_role_permissions(role).await
     }
 
-    async fn insert_role_permissions(&mut self, role: &Role) -> Result<(), StoreError> {
-        for permission in &role.permissions {
-            sqlx::query!(
-                "INSERT INTO role_permissions (tenant_id, role_id, permission) VALUES (?1, ?2, ?3)",
-                self.tenant(),
-                role.id.as_uuid(),
-                permission.as_str()
-            )
+    async fn update_role(&mut self, role: &Role) -> Result<(), StoreError> {
+        let updated = sqlx::query!(
+            r#"
+            UPDATE roles
+            SET
+                name = ?3,
+                description = ?4,
+                scope = ?5,
+                updated_at = ?6
+            WHERE tenant_id = ?1 AND id = ?2
+            "#,
+            self.tenant(),
+            role.id.as_uuid(),
+            role.name.as_str(),
+            role.description.as_str(),
+            role.scope.as_str(),
+            millis(role.updated_at)
+        )
+        .execute(self.connection())
+        .await
+        .map_err(store_error)?;
+        expect_row(&updated, "role")?;
+        self.delete_role_permissions(role.id).await?;
+        self.insert_role_permissions(role).await
+    }
+
+    async fn delete_role(&mut self, id: RoleId) -> Result<(), StoreError> {
+        self.delete_role_permissions(id).await?;
+        let deleted = sqlx::query!("DELETE FROM roles WHERE tenant_id = ?1 AND id = ?2", self.tenant(), id.as_uuid())
             .execute(self.connection())
             .await
             .map_err(store_error)?;
-        }
+        expect_row(&deleted, "role")
+    }
+
+    async fn insert_role_permissions(&mut self, role: &Role) -> Result<(), StoreError> {
+        let permissions: Vec<&str> = role.permissions.iter().map(PermissionPattern::as_str).collect();
+        sqlx::query!(
+            r#"
+            INSERT INTO role_permissions (tenant_id, role_id, permission)
+            SELECT ?1, ?2, value
+            FROM json_each(?3)
+            "#,
+            self.tenant(),
+            role.id.as_uuid(),
+            Json(permissions)
+        )
+        .execute(self.connection())
+        .await
+        .map_err(store_error)?;
+        Ok(())
+    }
+
+    async fn delete_role_permissions(&mut self, role: RoleId) -> Result<(), StoreError> {
+        sqlx::query!(
+            "DELETE FROM role_permissions WHERE tenant_id = ?1 AND role_id = ?2",
+            self.tenant(),
+            role.as_uuid()
+        )
+        .execute(self.connection())
+        .await
+        .map_err(store_error)?;
         Ok(())
     }
 }

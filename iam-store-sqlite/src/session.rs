@@ -1,14 +1,16 @@
 use async_trait::async_trait;
-use iam_core::assignment::AssignmentStore as _;
 use iam_core::session::{
     RefreshState, Session, SessionChange, SessionSnapshot, SessionStore, SessionTransaction, SpentToken,
 };
 use iam_core::{SessionId, StoreError, TenantId, UserAgent, UserId};
+use sqlx::types::Json;
 use uuid::Uuid;
 
 use crate::SqliteStore;
+use crate::assignment::{AssignmentRow, GrantRows, PlaceRow, select_grants};
 use crate::column::{bytes_32, millis, moment, parse, parse_optional};
 use crate::error::{expect_row, store_error};
+use crate::role::RoleRow;
 use crate::transaction::SqliteTransaction;
 
 struct SessionRow {
@@ -94,6 +96,9 @@ struct SnapshotRow {
     user_id: Uuid,
     user_status: String,
     expires_at: i64,
+    assignments: Json<Vec<AssignmentRow>>,
+    roles: Json<Vec<RoleRow>>,
+    places: Json<Vec<PlaceRow>>,
 }
 
 #[async_trait]
@@ -103,13 +108,15 @@ impl SessionStore for SqliteStore {
         tenant: TenantId,
         session: SessionId,
     ) -> Result<Option<SessionSnapshot>, StoreError> {
-        let row = sqlx::query_as!(
+        let row = select_grants!(
             SnapshotRow,
             r#"
-            SELECT
-                s.user_id,
-                u.status AS user_status,
-                s.expires_at
+            WHERE a.tenant_id = ?1
+                AND a.user_id = (SELECT s.user_id FROM sessions s WHERE s.tenant_id = ?1 AND s.id = ?2)
+            "#,
+            "g.created_at DESC, g.id",
+            "s.user_id, u.status AS user_status, s.expires_at,",
+            r#"
             FROM sessions s
             JOIN users u ON u.tenant_id = s.tenant_id AND u.id = s.user_id
             WHERE s.tenant_id = ?1 AND s.id = ?2
@@ -120,13 +127,12 @@ impl SessionStore for SqliteStore {
         let Some(row) = row.fetch_optional(&self.readers).await.map_err(store_error)? else {
             return Ok(None);
         };
-        let user_id = UserId::from(row.user_id);
+        let grants = GrantRows { assignments: row.assignments, roles: row.roles, places: row.places };
         Ok(Some(SessionSnapshot {
-            user_id,
+            user_id: row.user_id.into(),
             user_status: parse("users.status", &row.user_status)?,
             expires_at: moment("sessions.expires_at", row.expires_at)?,
-            // A second query costs no round trip here, and what it finds is no older than the first.
-            grants: self.grants_of(tenant, user_id).await?,
+            grants: grants.try_into()?,
         }))
     }
 

@@ -39,6 +39,7 @@ impl Transaction for SqliteTransaction {
             Change::User(change) => self.write_user(change).await,
             Change::Credential(change) => self.write_credential(change).await,
             Change::Session(change) => self.write_session(change).await,
+            Change::Permission(change) => self.write_permission(change).await,
             Change::Role(change) => self.write_role(change).await,
             Change::Assignment(change) => self.write_assignment(change).await,
             Change::Organization(change) => self.write_organization(change).await,

@@ -1,15 +1,20 @@
 use async_trait::async_trait;
+use iam_core::access::Reach;
 use iam_core::clock::Timestamp;
-use iam_core::page::{Page, PageRequest, SortOrder};
+use iam_core::page::{Page, PageRequest};
 use iam_core::secret::PasswordHash;
 use iam_core::user::{User, UserChange, UserFilter, UserSort, UserSortKey, UserStore, UserTransaction};
 use iam_core::{StoreError, TenantId, UserId};
+use sqlx::types::Json;
 use sqlx::{FromRow, QueryBuilder, Sqlite};
 use uuid::Uuid;
 
 use crate::SqliteStore;
+use crate::assignment::push_live;
 use crate::column::{millis, moment, moment_optional, parse};
 use crate::error::{expect_row, store_error};
+use crate::organization::push_reach;
+use crate::page::{direction, page_of, push_page};
 use crate::transaction::SqliteTransaction;
 
 #[derive(FromRow)]
@@ -43,8 +48,8 @@ impl TryFrom<UserRow> for User {
     }
 }
 
-/// The columns of a user, and which user.
-macro_rules! select_user {
+/// The columns of a user, and which users.
+macro_rules! select_users {
     ($which:literal, $($argument:expr),+) => {
         sqlx::query_as!(
             UserRow,
@@ -66,31 +71,44 @@ macro_rules! select_user {
     };
 }
 
+macro_rules! select_users_by_id {
+    ($tenant:expr, $ids:expr) => {
+        select_users!(
+            "WHERE u.tenant_id = ?1 AND u.id IN (SELECT unhex(value, '-') FROM json_each(?2))",
+            $tenant,
+            Json($ids)
+        )
+    };
+}
+
 #[async_trait]
 impl UserStore for SqliteStore {
     async fn user(&self, tenant: TenantId, id: UserId) -> Result<Option<User>, StoreError> {
-        let row = select_user!("WHERE u.tenant_id = ?1 AND u.id = ?2", tenant.as_uuid(), id.as_uuid());
+        let row = select_users!("WHERE u.tenant_id = ?1 AND u.id = ?2", tenant.as_uuid(), id.as_uuid());
         row.fetch_optional(&self.readers).await.map_err(store_error)?.map(User::try_from).transpose()
+    }
+
+    async fn users_by_id(&self, tenant: TenantId, ids: &[UserId]) -> Result<Vec<User>, StoreError> {
+        let rows = select_users_by_id!(tenant.as_uuid(), ids);
+        rows.fetch_all(&self.readers).await.map_err(store_error)?.into_iter().map(User::try_from).collect()
     }
 
     async fn users(
         &self,
         tenant: TenantId,
         filter: &UserFilter,
+        reach: &Reach,
         sort: UserSort,
         page: PageRequest,
         now: Timestamp,
     ) -> Result<Page<User>, StoreError> {
-        let mut count = filtered("SELECT count(*)", tenant, filter, now);
+        let mut count = filtered("SELECT count(*)", tenant, filter, reach, now);
         let total: i64 = count.build_query_scalar().fetch_one(&self.readers).await.map_err(store_error)?;
-        let mut list = filtered(LIST_COLUMNS, tenant, filter, now);
-        push_order_and_page(&mut list, sort, page);
+        let mut list = filtered(LIST_COLUMNS, tenant, filter, reach, now);
+        list.push(" ORDER BY ").push(sort_column(sort.by)).push(direction(sort.order)).push(", u.id");
+        push_page(&mut list, page);
         let rows: Vec<UserRow> = list.build_query_as().fetch_all(&self.readers).await.map_err(store_error)?;
-        Ok(Page {
-            items: rows.into_iter().map(User::try_from).collect::<Result<_, _>>()?,
-            total: total.unsigned_abs(),
-            request: page,
-        })
+        page_of(rows, total, page)
     }
 }
 
@@ -109,8 +127,14 @@ const LIST_COLUMNS: &str = "
         u.created_at,
         u.updated_at";
 
-/// Selects something of the users that pass a filter.
-fn filtered(select: &'static str, tenant: TenantId, filter: &UserFilter, now: Timestamp) -> QueryBuilder<Sqlite> {
+/// Selects something of the users within reach that pass a filter.
+fn filtered(
+    select: &'static str,
+    tenant: TenantId,
+    filter: &UserFilter,
+    reach: &Reach,
+    now: Timestamp,
+) -> QueryBuilder<Sqlite> {
     let mut query = QueryBuilder::new(select);
     query.push(" FROM users u WHERE u.tenant_id = ").push_bind(tenant.as_uuid());
     if let Some(status) = filter.status {
@@ -124,22 +148,28 @@ fn filtered(select: &'static str, tenant: TenantId, filter: &UserFilter, now: Ti
         }
         query.push(")");
     }
+    // One assignment may make a user a member of the organization, and another one bring it within reach.
     if let Some(organization) = filter.organization {
-        query.push(
-            " AND EXISTS (
-                SELECT 1 FROM role_assignments a
-                WHERE a.tenant_id = u.tenant_id AND a.user_id = u.id AND a.organization_id = ",
-        );
-        query.push_bind(organization.as_uuid());
-        query.push(" AND (a.expires_at IS NULL OR a.expires_at > ").push_bind(millis(now)).push("))");
+        push_holds(&mut query, tenant, now);
+        query.push(" AND a.organization_id = ").push_bind(organization.as_uuid()).push(")");
+    }
+    if matches!(reach, Reach::Organizations(_)) {
+        push_holds(&mut query, tenant, now);
+        push_reach(&mut query, "a.organization_id", tenant, reach);
+        query.push(")");
     }
     query
 }
 
-fn push_order_and_page(query: &mut QueryBuilder<Sqlite>, sort: UserSort, page: PageRequest) {
-    query.push(" ORDER BY ").push(sort_column(sort.by)).push(direction(sort.order)).push(", u.id");
-    query.push(" LIMIT ").push_bind(i64::from(page.limit()));
-    query.push(" OFFSET ").push_bind(i64::try_from(page.offset()).unwrap_or(i64::MAX));
+/// Adds the condition that the user holds an assignment `a` which has not expired. What else it must be, and the
+/// closing parenthesis, is left to the caller.
+///
+/// Not EXISTS, which would be asked for every user of the tenant, however few hold such an assignment.
+fn push_holds(query: &mut QueryBuilder<Sqlite>, tenant: TenantId, now: Timestamp) {
+    query
+        .push(" AND u.id IN (SELECT a.user_id FROM role_assignments a WHERE a.tenant_id = ")
+        .push_bind(tenant.as_uuid());
+    push_live(query, now);
 }
 
 fn sort_column(by: UserSortKey) -> &'static str {
@@ -154,19 +184,16 @@ fn sort_column(by: UserSortKey) -> &'static str {
     }
 }
 
-/// SQLite puts NULL before everything, as never is before every login.
-fn direction(order: SortOrder) -> &'static str {
-    match order {
-        SortOrder::Ascending => " ASC",
-        SortOrder::Descending => " DESC",
-    }
-}
-
 #[async_trait]
 impl UserTransaction for SqliteTransaction {
     async fn lock_user(&mut self, id: UserId) -> Result<Option<User>, StoreError> {
-        let row = select_user!("WHERE u.tenant_id = ?1 AND u.id = ?2", self.tenant(), id.as_uuid());
+        let row = select_users!("WHERE u.tenant_id = ?1 AND u.id = ?2", self.tenant(), id.as_uuid());
         row.fetch_optional(self.connection()).await.map_err(store_error)?.map(User::try_from).transpose()
+    }
+
+    async fn users_by_id(&mut self, ids: &[UserId]) -> Result<Vec<User>, StoreError> {
+        let rows = select_users_by_id!(self.tenant(), ids);
+        rows.fetch_all(self.connection()).await.map_err(store_error)?.into_iter().map(User::try_from).collect()
     }
 }
 

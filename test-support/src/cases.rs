@@ -4,12 +4,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use iam_core::assignment::AssignmentChange;
+use iam_core::access::{Covered, Reach};
+use iam_core::assignment::{Assignment, AssignmentChange, AssignmentFilter, NewGrant};
 use iam_core::audit::{AuditFilter, Cursor};
 use iam_core::clock::Timestamp;
 use iam_core::conformance::World;
-use iam_core::organization::{Organization, OrganizationChange};
+use iam_core::organization::{
+    Organization, OrganizationChange, OrganizationFilter, OrganizationSort, OrganizationStatus, ParentFilter,
+};
 use iam_core::page::PageRequest;
+use iam_core::permission::{PermissionChange, RegisteredPermission};
 use iam_core::role::{Role, RoleChange, TENANT_ADMIN};
 use iam_core::secret::PasswordHash;
 use iam_core::session::SessionChange;
@@ -26,23 +30,50 @@ pub async fn every_constraint_is_recognized(store: Arc<dyn Store>) {
     let user = world.user(&tenant, "ada@example.com").await;
     let roles = world.roles(&tenant).await;
     let branch = world.organization(&tenant, "branch").await;
-    let admin = roles.iter().find(|role| role.name == TENANT_ADMIN).expect("it is built in");
-    world.assign(world.new_assignment(&user, admin, None), admin).await;
-    world.assign(world.new_assignment(&user, admin, Some(branch.id)), admin).await;
+    let admin = roles.iter().find(|role| role.name.as_str() == TENANT_ADMIN).expect("it is built in");
+    world.give(&user, admin, None).await;
+    world.give(&user, admin, Some(&branch)).await;
+    let buyer = world.role(&tenant, "BUYER", &["orders:read"]).await;
+    world.permission(&tenant, "orders:read").await;
+    let place = world.organization(&tenant, "place").await;
+    let gone = world.set_status(&world.organization(&tenant, "gone").await, OrganizationStatus::Inactive).await;
+    world.organization(&tenant, "gone").await;
 
     let stranger = world.new_user(&tenant, "stranger@example.com");
+    let same_email = User { email: user.email.clone(), ..world.user(&tenant, "grace@example.com").await };
     let same_roles = roles.iter().map(|role| Role { id: world.id(), ..role.clone() }).collect();
-    let orphan = Organization { id: world.id(), slug: slug("orphan"), parent_id: Some(world.id()), ..branch.clone() };
-    let nowhere = world.new_assignment(&user, admin, Some(world.id()));
+    let same_name = Role { name: admin.name.clone(), ..buyer.clone() };
+    let same_permission = world.new_permission(&tenant, "orders:read");
+    let built_in = PermissionChange::CreateBuiltIn(vec![same_permission.clone()]);
+    let same_slug = Organization { slug: branch.slug.clone(), ..place.clone() };
+    let back = Organization { status: OrganizationStatus::Active, ..gone };
+    let orphan = Organization { parent_id: Some(world.id()), ..world.new_organization(tenant.id, "orphan") };
+    let moved = Organization { parent_id: Some(world.id()), ..place };
+    let to = |role: &Role, place| world.new_assignment(&user, role, place);
+    let twice = vec![to(&buyer, None), to(&buyer, None)];
+    let to_stranger = world.new_assignment(&stranger, admin, None);
+    let unknown = world.new_role(&tenant, "UNKNOWN", &[]);
     let cases: Vec<(Constraint, Change)> = vec![
         (Constraint::UserEmail, create(&world.new_user(&tenant, "ADA@example.com"))),
+        (Constraint::UserEmail, update_user(same_email)),
         (Constraint::TenantSlug, TenantChange::Create(world.new_tenant("acme")).into()),
+        (Constraint::PermissionName, register(same_permission)),
+        (Constraint::PermissionName, built_in.into()),
         (Constraint::RoleName, RoleChange::CreateBuiltIn(same_roles).into()),
-        (Constraint::RoleAssignment, assign(world.new_assignment(&user, admin, None), admin)),
-        (Constraint::RoleAssignment, assign(world.new_assignment(&user, admin, Some(branch.id)), admin)),
+        (Constraint::RoleName, create_role(world.new_role(&tenant, TENANT_ADMIN, &[]))),
+        (Constraint::RoleName, update_role(same_name)),
+        (Constraint::RoleAssignment, assign(vec![to(admin, None)], admin)),
+        (Constraint::RoleAssignment, assign(vec![to(admin, Some(branch.id))], admin)),
+        (Constraint::RoleAssignment, assign(twice, &buyer)),
         (Constraint::OrganizationSlug, organize(Organization { id: world.id(), ..branch.clone() })),
+        (Constraint::OrganizationSlug, reorganize(same_slug)),
+        (Constraint::OrganizationSlug, reorganize(back)),
         (Constraint::Reference, organize(orphan)),
-        (Constraint::Reference, assign(nowhere, admin)),
+        (Constraint::Reference, reorganize(moved)),
+        (Constraint::Reference, assign(vec![to(admin, Some(world.id()))], admin)),
+        (Constraint::Reference, assign(vec![to(&unknown, None)], &unknown)),
+        (Constraint::Reference, assign(vec![to_stranger], admin)),
+        (Constraint::Reference, RoleChange::Delete(admin.clone()).into()),
         (Constraint::Reference, SessionChange::Start(world.new_session(&stranger)).into()),
     ];
     for (expected, change) in cases {
@@ -70,8 +101,29 @@ fn create(user: &User) -> Change {
     UserChange::Create { user: user.clone(), password: PasswordHash::from("hash") }.into()
 }
 
-fn assign(assignment: iam_core::assignment::Assignment, role: &Role) -> Change {
-    AssignmentChange::Create { assignment, role_name: role.name.clone() }.into()
+fn update_user(after: User) -> Change {
+    UserChange::Update { before: after.clone(), after, covered: Covered::assumed() }.into()
+}
+
+fn register(permission: RegisteredPermission) -> Change {
+    PermissionChange::Create { permission, covered: Covered::assumed() }.into()
+}
+
+fn create_role(role: Role) -> Change {
+    RoleChange::Create { role, covered: Covered::assumed() }.into()
+}
+
+fn update_role(after: Role) -> Change {
+    RoleChange::Update { before: after.clone(), after, covered: Covered::assumed() }.into()
+}
+
+fn assign(assignments: Vec<Assignment>, role: &Role) -> Change {
+    let grant = |assignment| NewGrant { assignment, role_name: role.name.clone(), covered: Covered::assumed() };
+    AssignmentChange::Create(assignments.into_iter().map(grant).collect()).into()
+}
+
+fn reorganize(after: Organization) -> Change {
+    OrganizationChange::Update { before: after.clone(), after, covered: Covered::assumed() }.into()
 }
 
 fn organize(organization: Organization) -> Change {
@@ -98,7 +150,31 @@ pub async fn the_tenant_inside_a_change_is_ignored(store: Arc<dyn Store>) {
     world.try_commit(acme.id, [create(&user)]).await.expect("it is a user of the transaction's tenant");
     assert_eq!(world.store.user(other.id, user.id).await.expect("it reads"), None);
     let expected = User { tenant_id: acme.id, ..user };
-    assert_eq!(world.store.user(acme.id, expected.id).await.expect("it reads"), Some(expected));
+    assert_eq!(world.store.user(acme.id, expected.id).await.expect("it reads"), Some(expected.clone()));
+
+    let (role, place) = (world.new_role(&other, "BUYER", &["*"]), world.new_organization(other.id, "branch"));
+    let permission = world.new_permission(&other, "orders:read");
+    let assignment = world.new_assignment(&expected, &role, Some(place.id));
+    let changes = [
+        create_role(role.clone()),
+        organize(place.clone()),
+        register(permission.clone()),
+        assign(vec![Assignment { tenant_id: other.id, ..assignment.clone() }], &role),
+    ];
+    world.try_commit(acme.id, changes).await.expect("they are the transaction's tenant's");
+    let page = PageRequest::default();
+    assert_eq!(world.store.role(other.id, role.id).await.expect("it reads"), None);
+    assert_eq!(world.store.lineages(other.id, &[place.id]).await.expect("it reads"), []);
+    assert_eq!(world.store.permissions(other.id, page).await.expect("it reads").items, []);
+    assert_eq!(world.store.grants_of(other.id, &[expected.id]).await.expect("it reads"), []);
+    let role = Role { tenant_id: acme.id, ..role };
+    assert_eq!(world.store.role(acme.id, role.id).await.expect("it reads").as_ref(), Some(&role));
+    let place = Organization { tenant_id: acme.id, ..place };
+    assert_eq!(world.store.lineages(acme.id, &[place.id]).await.expect("it reads"), [place]);
+    let permission = RegisteredPermission { tenant_id: acme.id, ..permission };
+    assert_eq!(world.store.permissions(acme.id, page).await.expect("it reads").items, [permission]);
+    let grants = world.store.grants_of(acme.id, &[expected.id]).await.expect("it reads");
+    assert!(matches!(&grants[..], [grant] if grant.assignment == assignment && *grant.role == role), "{grants:?}");
 
     let after = Tenant { name: "Taken over".parse().expect("a name"), ..other.clone() };
     let rename = TenantChange::Update { before: other.clone(), after: Tenant { slug: slug("acme-2"), ..after } };
@@ -147,14 +223,43 @@ pub async fn odd_filters_find_nothing(store: Arc<dyn Store>) {
     let tenant = world.tenant("acme").await;
     let user = world.user(&tenant, "ada@example.com").await;
     let page = PageRequest::default();
-    for search in ["\0", "ada\0", "%", "_da", "\\", "'", "\u{10ffff}", &"a".repeat(100_000)] {
-        let filter = UserFilter { search: Some(search.to_owned()), ..UserFilter::default() };
-        let found = world.store.users(tenant.id, &filter, UserSort::default(), page, world.now()).await;
-        assert_eq!(found.expect("it reads").total, 0, "{search:?}");
+    let branch = world.organization(&tenant, "branch").await;
+    let role = world.role(&tenant, "BUYER", &["orders:read"]).await;
+    world.give(&user, &role, Some(&branch)).await;
+    let somewhere = Reach::Organizations(vec![branch.id]);
+    let (user_sort, organization_sort) = (UserSort::default(), OrganizationSort::default());
+    for search in ["\0", "ada\0", "branch\0", "%", "_da", "_ranch", "\\", "'", "\u{10ffff}", &"a".repeat(100_000)] {
+        for reach in [&Reach::Tenant, &somewhere] {
+            let filter = UserFilter { search: Some(search.to_owned()), ..UserFilter::default() };
+            let found = world.store.users(tenant.id, &filter, reach, user_sort, page, world.now()).await;
+            assert_eq!(found.expect("it reads").total, 0, "{search:?}");
+            let filter = OrganizationFilter { search: Some(search.to_owned()), ..OrganizationFilter::default() };
+            let found = world.store.organizations(tenant.id, &filter, reach, organization_sort, page).await;
+            assert_eq!(found.expect("it reads").total, 0, "{search:?}");
+        }
     }
     let last = PageRequest::new(u64::MAX, 100).expect("a page");
-    let found = world.store.users(tenant.id, &UserFilter::default(), UserSort::default(), last, world.now()).await;
+    let filter = UserFilter::default();
+    let found = world.store.users(tenant.id, &filter, &Reach::Tenant, user_sort, last, world.now()).await;
     assert_eq!(found.map(|page| (page.items, page.total)).expect("it reads"), (vec![], 1));
+    let filter = OrganizationFilter::default();
+    let found = world.store.organizations(tenant.id, &filter, &somewhere, organization_sort, last).await;
+    assert_eq!(found.map(|page| (page.items, page.total)).expect("it reads"), (vec![], 1));
+    let filter = OrganizationFilter { parent: Some(ParentFilter::Of(branch.id)), ..filter };
+    let found = world.store.organizations(tenant.id, &filter, &Reach::Tenant, organization_sort, last).await;
+    assert_eq!(found.expect("it reads").total, 0);
+
+    // Moments that a service takes from a clock or from a client.
+    for (now, count) in [(Timestamp::MIN_UTC, 1), (Timestamp::MAX_UTC, 1)] {
+        let filter = AssignmentFilter::default();
+        let found = world.store.assignments(tenant.id, &filter, &somewhere, last, now).await;
+        assert_eq!(found.map(|page| (page.items, page.total)).expect("it reads"), (vec![], count));
+    }
+    // More roots than a statement has parameters, should a store bind them one by one.
+    let many = Reach::Organizations((0..40_000).map(|_| world.id()).chain([branch.id]).collect());
+    let filter = UserFilter::default();
+    let found = world.store.users(tenant.id, &filter, &many, user_sort, page, world.now()).await;
+    assert_eq!(found.expect("it reads").total, 1);
 
     let plain = AuditFilter::default;
     let nul = || Some("USER\0".to_owned());
@@ -170,8 +275,8 @@ pub async fn odd_filters_find_nothing(store: Arc<dyn Store>) {
         assert_eq!(found.expect("it reads"), [], "{filter:?}");
     }
     let all = AuditFilter { from: Some(first), until: Some(last), ..plain() };
-    assert_eq!(world.store.audit_entries(tenant.id, &all, None, 10).await.expect("it reads").len(), 2);
-    for (created_at, count) in [(first, 0), (last, 2)] {
+    assert_eq!(world.store.audit_entries(tenant.id, &all, None, 10).await.expect("it reads").len(), 5);
+    for (created_at, count) in [(first, 0), (last, 5)] {
         let after = Some(Cursor { created_at, id: world.id() });
         let found = world.store.audit_entries(tenant.id, &plain(), after, 10).await;
         assert_eq!(found.expect("it reads").len(), count);

@@ -4,12 +4,12 @@ use chrono::TimeDelta;
 use futures_util::future::join_all;
 use serde_json::json;
 
-use crate::app::TestApp;
+use crate::app::{TestApp, shown};
 use crate::people::Person;
 use crate::request::Request;
 
 on_every_store![
-    the_last_administrator_cannot_be_deleted_or_suspended_in_any_way,
+    the_last_administrator_cannot_be_deleted_or_suspended_or_lose_that_role_in_any_way,
     with_a_second_administrator_the_first_can_go,
     an_administrator_for_a_while_is_not_one_who_can_stay_behind,
     a_suspended_or_deleted_administrator_is_not_one_who_can_stay_behind,
@@ -17,12 +17,20 @@ on_every_store![
     a_role_with_every_permission_is_not_that_of_an_administrator,
     the_last_administrator_can_be_renamed,
     two_administrators_cannot_remove_each_other_at_the_same_moment,
+    two_administrators_cannot_take_that_role_from_each_other_at_the_same_moment,
+    the_last_administrator_may_hold_other_roles_that_expire,
 ];
 
-/// Every way in which a user stops being active.
-fn removals<'a>(app: &'a TestApp, by: &Person, id: &str) -> Vec<Request<'a>> {
+/// Every way in which an administrator stops being one for good.
+async fn removals<'a>(app: &'a TestApp, by: &Person, id: &str) -> [Request<'a>; 6] {
     let path = format!("/users/{id}");
-    vec![
+    let roles = app.get(&format!("{path}/roles")).by(by).send().await.ok();
+    let role = roles["data"].as_array().unwrap().iter().find(|held| held["role"]["name"] == "TENANT_ADMIN").unwrap();
+    let role = format!("/role-assignments/{}", role["id"].as_str().unwrap());
+    let expiry = shown(app.iam.now() + TimeDelta::days(3650));
+    [
+        app.delete(&role).by(by),
+        app.patch(&role).by(by).json(&json!({ "expiresAt": expiry })),
         app.delete(&path).by(by),
         app.post(&format!("{path}/suspend")).by(by),
         app.patch(&path).by(by).json(&json!({ "status": "SUSPENDED" })),
@@ -33,14 +41,14 @@ fn removals<'a>(app: &'a TestApp, by: &Person, id: &str) -> Vec<Request<'a>> {
 /// Nothing that would remove the user succeeds, and nothing is left of the attempts.
 async fn must_stay(app: &TestApp, by: &Person, id: &str) {
     let (user, entries) = (app.user(by, id).await, app.audit(by, &[]).await);
-    for removal in removals(app, by, id) {
+    for removal in removals(app, by, id).await {
         removal.send().await.problem("conflict");
     }
     assert_eq!((app.user(by, id).await, app.audit(by, &[]).await), (user, entries));
     assert!(app.knows(by).await);
 }
 
-async fn the_last_administrator_cannot_be_deleted_or_suspended_in_any_way(app: TestApp) {
+async fn the_last_administrator_cannot_be_deleted_or_suspended_or_lose_that_role_in_any_way(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     app.add_user(&ada, "bob@example.com").await;
     must_stay(&app, &ada, &ada.user).await;
@@ -50,15 +58,16 @@ async fn with_a_second_administrator_the_first_can_go(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let bob = app.colleague(&ada, "bob@example.com").await;
     app.assign(&ada, &bob.user, "TENANT_ADMIN", None, None).await;
-    for removal in removals(&app, &bob, &ada.user) {
-        let status = removal.send().await.status();
-        assert!(matches!(status, 200 | 204));
-        app.set_status(&bob, &ada.user, "ACTIVE").await;
-        let is_administrator = app.store.grants_of(ada.tenant.parse().unwrap(), ada.user.parse().unwrap());
-        if is_administrator.await.unwrap().is_empty() {
-            app.assign(&bob, &ada.user, "TENANT_ADMIN", None, None).await;
-        }
+    let ways = removals(&app, &bob, &ada.user).await.len();
+    for way in 0..ways {
+        let carl = app.add_user(&bob, &format!("carl{way}@example.com")).await;
+        app.assign(&bob, &carl, "TENANT_ADMIN", None, None).await;
+        let removal = removals(&app, &bob, &carl).await.into_iter().nth(way).unwrap();
+        let answer = removal.send().await;
+        assert!(matches!(answer.status(), 200 | 204), "{way}: {}", answer.text());
     }
+    app.delete(&format!("/users/{}", ada.user)).by(&bob).send().await.no_content();
+    must_stay(&app, &bob, &bob.user).await;
 }
 
 async fn an_administrator_for_a_while_is_not_one_who_can_stay_behind(app: TestApp) {
@@ -109,4 +118,22 @@ async fn two_administrators_cannot_remove_each_other_at_the_same_moment(app: Tes
     let answers = join_all(removals).await;
     assert_eq!(answers.iter().filter(|answer| answer.status() == 204).count(), 1);
     assert_ne!(app.knows(&ada).await, app.knows(&bob).await);
+}
+
+async fn two_administrators_cannot_take_that_role_from_each_other_at_the_same_moment(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let bob = app.colleague(&ada, "bob@example.com").await;
+    app.assign(&ada, &bob.user, "TENANT_ADMIN", None, None).await;
+    let [from_bob, ..] = removals(&app, &ada, &bob.user).await;
+    let [from_ada, ..] = removals(&app, &bob, &ada.user).await;
+    let answers = join_all([from_bob.send(), from_ada.send()]).await;
+    assert_eq!(answers.iter().filter(|answer| answer.status() == 204).count(), 1);
+}
+
+async fn the_last_administrator_may_hold_other_roles_that_expire(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let id = app.assign(&ada, &ada.user, "AUDITOR", None, None).await;
+    let body = json!({ "expiresAt": shown(app.iam.now() + TimeDelta::minutes(1)) });
+    app.patch(&format!("/role-assignments/{id}")).by(&ada).json(&body).send().await.ok();
+    app.delete(&format!("/role-assignments/{id}")).by(&ada).send().await.no_content();
 }

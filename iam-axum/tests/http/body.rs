@@ -21,7 +21,17 @@ on_every_store![
     a_token_is_asked_for_before_the_body_is_looked_at,
 ];
 
-const PATHS: [&str; 4] = ["/auth/register", "/auth/login", "/auth/refresh", "/users"];
+const PATHS: [&str; 9] = [
+    "/auth/register",
+    "/auth/login",
+    "/auth/refresh",
+    "/users",
+    "/roles",
+    "/permissions",
+    "/organizations",
+    "/role-assignments/bulk",
+    "/authz/check",
+];
 
 async fn another_content_type_is_415(app: TestApp) {
     let ada = app.register("ada@example.com").await;

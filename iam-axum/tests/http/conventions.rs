@@ -27,6 +27,7 @@ on_every_store![
     the_prefix_is_configurable,
     no_panic_reaches_a_client,
     no_race_is_an_error_of_the_server,
+    no_race_for_rights_is_an_error_of_the_server,
     the_client_address_is_the_peers,
     forwarded_addresses_count_from_trusted_proxies_alone,
 ];
@@ -68,6 +69,7 @@ async fn no_answer_may_be_stored(app: TestApp) {
         app.get(&format!("/users/{}", ada.user)).by(&ada).send().await,
         app.get(&format!("/users/{}/sessions", ada.user)).by(&ada).send().await,
         app.get("/audit-logs").by(&ada).send().await,
+        app.get("/role-assignments").by(&ada).send().await,
     ];
     for answer in answers {
         assert_eq!(answer.header("cache-control"), Some("no-store"), "{}", answer.text());
@@ -198,6 +200,48 @@ async fn no_race_is_an_error_of_the_server(app: TestApp) {
         for answer in join_all(requests.map(Request::send)).await {
             assert!(answer.status() < 500, "{}", answer.text());
         }
+    }
+}
+
+async fn no_race_for_rights_is_an_error_of_the_server(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let bob = app.colleague(&ada, "bob@example.com").await;
+    let member = app.role_id(&ada, "MEMBER").await;
+    for round in 0..4 {
+        let [upper, lower] = app.chain(&ada, &format!("x-{round}")).await;
+        let other = app.organization(&ada, &format!("y-{round}")).await;
+        let role = app.role(&ada, &format!("R{round}"), &["users:read"]).await;
+        let held = app.assign(&ada, &bob.user, &format!("R{round}"), Some(lower), None).await;
+        let path = |noun: &str, id: &dyn std::fmt::Display| format!("/{noun}/{id}");
+        let give = |role: &str, place| json!({ "userId": bob.user, "roleId": role, "organizationId": place });
+        let post = |path: &str, body| app.post(path).by(&ada).json(&body);
+        let patch = |path: &str, body| app.patch(path).by(&ada).json(&body);
+        let requests = [
+            patch(&path("organizations", &upper), json!({ "parentId": other })),
+            patch(&path("organizations", &other), json!({ "parentId": lower })),
+            patch(&path("roles", &role), json!({ "permissions": ["users:*"], "scope": "ORGANIZATION" })),
+            post("/role-assignments", give(&member, Some(lower))),
+            post("/role-assignments", give(&role, None)),
+            post("/role-assignments/bulk", json!({ "assignments": [give(&role, Some(other)), give(&member, None)] })),
+            app.delete(&path("role-assignments", &held)).by(&ada),
+            patch(&path("role-assignments", &held), json!({ "expiresAt": "2027-01-01T00:00:00Z" })),
+            app.delete(&path("organizations", &lower)).by(&ada),
+            post("/organizations", json!({ "name": "Below", "parentId": lower })),
+            patch(&path("users", &bob.user), json!({ "status": "SUSPENDED" })),
+            patch(&path("users", &bob.user), json!({ "status": "ACTIVE" })),
+            app.delete(&path("users", &bob.user)).by(&ada),
+            app.delete(&path("roles", &role)).by(&ada),
+            post("/permissions", json!({ "name": format!("orders:refund-{round}") })),
+            patch(&path("organizations", &lower), json!({ "status": "ACTIVE" })),
+            patch(&path("users", &bob.user), json!({ "status": "ACTIVE" })),
+            app.get("/role-assignments").by(&ada),
+            app.get(&format!("/organizations/{upper}/tree")).by(&ada),
+            app.get("/users").by(&bob),
+        ];
+        for answer in join_all(requests.map(Request::send)).await {
+            assert!(answer.status() < 500, "{}", answer.text());
+        }
+        app.set_status(&ada, &bob.user, "ACTIVE").await;
     }
 }
 

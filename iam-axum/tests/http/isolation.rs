@@ -16,8 +16,12 @@ on_every_store![
 async fn another_tenants_ids_are_not_found_anywhere(app: TestApp) {
     let [ada, eve] = [app.register("ada@example.com").await, app.register("eve@example.com").await];
     let victim = app.colleague(&ada, "victim@example.com").await;
-    let before = (app.user(&ada, &victim.user).await, app.audit(&ada, &[]).await);
     let (user, session, tenant) = (&victim.user, &victim.session, &victim.tenant);
+    let (role, organization) = (app.role(&ada, "CLERK", &[]).await, app.organization(&ada, "sales").await);
+    let assignment = app.assign(&ada, user, "MEMBER", Some(organization), None).await;
+    let permission = app.post("/permissions").by(&ada).json(&json!({ "name": "orders:refund" })).send().await.created();
+    let permission = permission["id"].as_str().unwrap();
+    let before = (app.user(&ada, user).await, app.audit(&ada, &[]).await);
     let requests = [
         (Method::GET, format!("/users/{user}")),
         (Method::PATCH, format!("/users/{user}")),
@@ -29,6 +33,18 @@ async fn another_tenants_ids_are_not_found_anywhere(app: TestApp) {
         (Method::DELETE, format!("/sessions/{session}")),
         (Method::GET, format!("/tenants/{tenant}")),
         (Method::PATCH, format!("/tenants/{tenant}")),
+        (Method::GET, format!("/roles/{role}")),
+        (Method::PATCH, format!("/roles/{role}")),
+        (Method::DELETE, format!("/roles/{role}")),
+        (Method::DELETE, format!("/permissions/{permission}")),
+        (Method::PATCH, format!("/role-assignments/{assignment}")),
+        (Method::DELETE, format!("/role-assignments/{assignment}")),
+        (Method::GET, format!("/organizations/{organization}")),
+        (Method::PATCH, format!("/organizations/{organization}")),
+        (Method::DELETE, format!("/organizations/{organization}")),
+        (Method::GET, format!("/organizations/{organization}/tree")),
+        (Method::GET, format!("/organizations/{organization}/children")),
+        (Method::GET, format!("/organizations/{organization}/ancestors")),
     ];
     for (method, path) in requests {
         let request = app.request(method.clone(), &format!("/api/v1{path}")).by(&eve);
@@ -44,6 +60,13 @@ async fn lists_show_ones_own_tenant_alone(app: TestApp) {
     for (person, email) in [(&ada, "ada@example.com"), (&eve, "eve@example.com")] {
         let body = app.get("/users").by(person).send().await.ok();
         assert_eq!((&body["data"][0]["email"], &body["pagination"]["total"]), (&json!(email), &json!(1)));
+    }
+    app.role(&ada, "CLERK", &[]).await;
+    app.organization(&ada, "sales").await;
+    app.post("/permissions").by(&ada).json(&json!({ "name": "orders:refund" })).send().await.created();
+    for (path, total) in [("/roles", 4), ("/permissions", 32), ("/role-assignments", 1), ("/organizations", 0)] {
+        assert_eq!(app.get(path).by(&eve).send().await.ok()["pagination"]["total"], total, "{path}");
+        assert_ne!(app.get(path).by(&ada).send().await.ok()["data"], app.get(path).by(&eve).send().await.ok()["data"]);
     }
 }
 

@@ -1,27 +1,59 @@
 //! The router beside a host's own routes, and the host's routes behind the same callers and permissions.
 
 use axum::Router;
+use axum::extract::{Path, State};
+use axum::http::Method;
 use axum::routing::get;
-use iam_axum::{Authenticated, RequirePermission, Settings};
-use iam_core::Iam;
-use serde_json::json;
+use iam_axum::{Authenticated, Problem, RequirePermission, Settings};
+use iam_core::access::Permission;
+use iam_core::{Iam, OrganizationId};
+use serde_json::{Value, json};
 
 use crate::app::TestApp;
+use crate::people::Person;
 
 on_every_store![
     the_router_answers_under_the_prefix_of_its_host,
     the_hosts_routes_know_their_caller,
     the_hosts_guard_asks_for_the_hosts_own_permission,
+    the_guard_asks_in_the_organization_of_the_path,
+    the_guard_tells_nothing_of_organizations_in_which_nothing_is_held,
+    the_guard_refuses_what_is_no_organization,
+    a_guarded_route_without_the_parameter_is_a_defect,
+    a_handler_asks_for_the_hosts_own_permission,
+    guard_and_handler_ask_each_time,
+    behind_the_guard_the_body_is_still_there,
 ];
 
 impl TestApp {
-    /// A host with two routes of its own, and the API under a prefix of its choice.
+    /// A host with routes of its own, and the API under a prefix of its choice.
     fn mounted(mut self) -> Self {
-        let own = |path: &str| Router::<Iam>::new().route(path, get(greet));
-        let guard = RequirePermission::new(self.iam.clone(), "orders:refund".parse().unwrap());
-        let host = own("/own").merge(own("/guarded").route_layer(guard)).with_state(self.iam.clone());
-        self.router = host.nest("/access/v1", iam_axum::router(self.iam.clone(), Settings::default()));
+        let iam = || self.iam.clone();
+        let refund = || "orders:refund".parse::<Permission>().unwrap();
+        let own = |path: &str| Router::<Iam>::new().route(path, get(greet).post(echo));
+        let tenant_wide = RequirePermission::new(iam(), refund());
+        let in_branch = RequirePermission::new(iam(), refund()).in_organization("branch");
+        let host = own("/own")
+            .merge(own("/guarded").route_layer(tenant_wide))
+            .merge(own("/branches/{branch}/refunds").route_layer(in_branch.clone()))
+            .merge(own("/defect/{shop}").route_layer(in_branch))
+            .route("/asking/{branch}", get(ask))
+            .with_state(iam());
+        self.router = host.nest("/access/v1", iam_axum::router(iam(), Settings::default()));
         self
+    }
+
+    /// What the host answers to somebody.
+    async fn host(&self, path: &str, by: &Person) -> (u16, Value) {
+        self.request(Method::GET, path).by(by).send_to_host().await
+    }
+
+    /// A role of the application's own in an organization, for a new user.
+    async fn cashier(&self, administrator: &Person, email: &str, organization: OrganizationId) -> Person {
+        let permission = json!({ "name": "orders:refund" });
+        let registered = self.post("/permissions").by(administrator).json(&permission).send().await;
+        assert!(matches!(registered.status(), 201 | 409), "{}", registered.text());
+        self.colleague_in(administrator, organization, email, &["orders:refund"]).await
     }
 }
 
@@ -29,10 +61,24 @@ async fn greet(Authenticated(caller): Authenticated) -> String {
     caller.user().map(|user| user.to_string()).unwrap_or_default()
 }
 
+async fn echo(_: Authenticated, body: String) -> String {
+    body
+}
+
+/// A handler that asks itself, as one does that learns the organization from somewhere else than the path.
+async fn ask(
+    State(iam): State<Iam>,
+    Authenticated(caller): Authenticated,
+    Path(branch): Path<OrganizationId>,
+) -> Result<&'static str, Problem> {
+    iam.access().require(&caller, "orders:refund", branch).await?;
+    Ok("refunded")
+}
+
 async fn the_router_answers_under_the_prefix_of_its_host(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let app = app.mounted();
-    let get = |path: &str| app.request(axum::http::Method::GET, path).by(&ada).send_to_host();
+    let get = |path: &str| app.request(Method::GET, path).by(&ada).send_to_host();
     let (status, body) = get("/access/v1/auth/me").await;
     assert_eq!((status, &body["user"]["id"]), (200, &json!(ada.user)));
     let (status, body) = get("/access/v1/nothing").await;
@@ -43,7 +89,7 @@ async fn the_router_answers_under_the_prefix_of_its_host(app: TestApp) {
 async fn the_hosts_routes_know_their_caller(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let app = app.mounted();
-    let own = || app.request(axum::http::Method::GET, "/own");
+    let own = || app.request(Method::GET, "/own");
     assert_eq!(own().by(&ada).send_to_host().await, (200, json!(ada.user)));
     for refused in [own(), own().bearer("nonsense")] {
         let (status, problem) = refused.send_to_host().await;
@@ -55,9 +101,96 @@ async fn the_hosts_guard_asks_for_the_hosts_own_permission(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let bob = app.colleague(&ada, "bob@example.com").await;
     let app = app.mounted();
-    let guarded = || app.request(axum::http::Method::GET, "/guarded");
+    let guarded = || app.request(Method::GET, "/guarded");
     assert_eq!(guarded().by(&ada).send_to_host().await, (200, json!(ada.user)));
     let (status, problem) = guarded().by(&bob).send_to_host().await;
     assert_eq!((status, &problem["detail"]), (403, &json!("Missing permission: orders:refund.")));
     assert_eq!(guarded().send_to_host().await.0, 401);
+}
+
+async fn the_guard_asks_in_the_organization_of_the_path(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let [company, sales, shop] = app.chain(&ada, "company").await;
+    let bob = app.cashier(&ada, "bob@example.com", sales).await;
+    let carl = app.colleague_in(&ada, company, "carl@example.com", &["users:read"]).await;
+    let app = app.mounted();
+    let refunds = |place: OrganizationId| format!("/branches/{place}/refunds");
+    for place in [sales, shop] {
+        assert_eq!(app.host(&refunds(place), &bob).await, (200, json!(bob.user)));
+        assert_eq!(app.host(&refunds(place), &ada).await, (200, json!(ada.user)));
+        let (status, problem) = app.host(&refunds(place), &carl).await;
+        assert_eq!((status, &problem["detail"]), (403, &json!("Missing permission: orders:refund.")));
+    }
+    // Held in a branch, the permission is not held tenant-wide.
+    assert_eq!(app.host("/guarded", &bob).await.0, 403);
+    let (status, problem) = app.request(Method::GET, &refunds(sales)).send_to_host().await;
+    assert_eq!((status, &problem["title"]), (401, &json!("Unauthorized")));
+}
+
+async fn the_guard_tells_nothing_of_organizations_in_which_nothing_is_held(app: TestApp) {
+    let [ada, eve] = [app.register("ada@example.com").await, app.register("eve@example.com").await];
+    let [company, sales] = app.chain(&ada, "company").await;
+    let bob = app.cashier(&ada, "bob@example.com", sales).await;
+    let nobody = app.colleague(&ada, "nobody@example.com").await;
+    let app = app.mounted();
+    let unknown: OrganizationId = ada.tenant.parse().unwrap();
+    for (place, by) in [(company, &bob), (sales, &nobody), (sales, &eve), (unknown, &ada), (unknown, &bob)] {
+        for path in [format!("/branches/{place}/refunds"), format!("/asking/{place}")] {
+            let (status, problem) = app.host(&path, by).await;
+            assert_eq!((status, &problem["detail"]), (404, &json!("Organization not found.")), "{path}");
+        }
+    }
+}
+
+async fn the_guard_refuses_what_is_no_organization(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let app = app.mounted();
+    for malformed in ["north", "1", "%FF", "..%2F..", "null"] {
+        let (status, problem) = app.host(&format!("/branches/{malformed}/refunds"), &ada).await;
+        assert_eq!((status, &problem["errors"][0]["field"]), (400, &json!("branch")), "{malformed}");
+    }
+}
+
+async fn a_guarded_route_without_the_parameter_is_a_defect(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let sales = app.organization(&ada, "sales").await;
+    let app = app.mounted();
+    let (status, problem) = app.host(&format!("/defect/{sales}"), &ada).await;
+    assert_eq!((status, &problem["title"]), (500, &json!("Internal Server Error")));
+}
+
+async fn a_handler_asks_for_the_hosts_own_permission(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let [company, sales] = app.chain(&ada, "company").await;
+    let bob = app.cashier(&ada, "bob@example.com", sales).await;
+    let carl = app.colleague_in(&ada, company, "carl@example.com", &["users:read"]).await;
+    let app = app.mounted();
+    let asking = format!("/asking/{sales}");
+    assert_eq!(app.host(&asking, &bob).await, (200, json!("refunded")));
+    let (status, problem) = app.host(&asking, &carl).await;
+    assert_eq!((status, &problem["detail"]), (403, &json!("Missing permission: orders:refund.")));
+}
+
+async fn guard_and_handler_ask_each_time(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let sales = app.organization(&ada, "sales").await;
+    let bob = app.cashier(&ada, "bob@example.com", sales).await;
+    let host = app.with_http_settings(|_| {}).mounted();
+    let paths = [format!("/branches/{sales}/refunds"), format!("/asking/{sales}")];
+    for (status, expected) in [("SUSPENDED", 403), ("ACTIVE", 200)] {
+        let body = json!({ "status": status });
+        app.patch(&format!("/organizations/{sales}")).by(&ada).json(&body).send().await.ok();
+        for path in &paths {
+            assert_eq!(host.host(path, &bob).await.0, expected, "{status}");
+        }
+    }
+}
+
+async fn behind_the_guard_the_body_is_still_there(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let sales = app.organization(&ada, "sales").await;
+    let app = app.mounted();
+    let path = format!("/branches/{sales}/refunds");
+    let answer = app.request(Method::POST, &path).by(&ada).body("two bottles").send_to_host().await;
+    assert_eq!(answer, (200, json!("two bottles")));
 }

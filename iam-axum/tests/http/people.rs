@@ -126,4 +126,23 @@ impl TestApp {
         assert_eq!(page["pagination"]["hasNext"], false, "more entries than a page holds");
         page["data"].as_array().unwrap().clone()
     }
+
+    /// What the audit log keeps of one thing, newest first.
+    pub(crate) async fn history(&self, reader: &Person, id: &str) -> Vec<Value> {
+        self.audit(reader, &[("resourceId", id)]).await
+    }
+
+    /// Waits for something of which the audit log keeps nothing.
+    pub(crate) async fn unrecorded<T>(&self, reader: &Person, doing: impl Future<Output = T>) -> T {
+        let before = self.audit(reader, &[]).await;
+        let done = doing.await;
+        assert_eq!(self.audit(reader, &[]).await, before);
+        done
+    }
+}
+
+/// An audit entry says that somebody did this to that.
+pub(crate) fn says(entry: &Value, by: &Person, action: &str, resource_type: &str, id: &str) {
+    let found = [&entry["action"], &entry["resourceType"], &entry["resourceId"], &entry["userId"]];
+    assert_eq!(found, [action, resource_type, id, &by.user], "{entry}");
 }

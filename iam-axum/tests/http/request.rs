@@ -187,10 +187,31 @@ impl Response {
 
     /// The fields that a validation error names, in order.
     pub(crate) fn invalid_fields(&self) -> Vec<String> {
-        let problem = self.problem("validation-error");
-        let errors = problem["errors"].as_array().unwrap();
+        self.fields("validation-error")
+    }
+
+    /// The fields that the problem document, which must be of this kind, names, in order.
+    pub(crate) fn fields(&self, kind: &str) -> Vec<String> {
+        let problem = self.problem(kind);
+        let errors = problem["errors"].as_array().unwrap_or_else(|| panic!("no errors in {problem}"));
         assert!(errors.iter().all(|error| error["message"].as_str().is_some_and(|text| !text.is_empty())));
         errors.iter().map(|error| error["field"].as_str().unwrap().to_owned()).collect()
+    }
+
+    /// What the problem document, which must be of this kind, says, in lower case.
+    pub(crate) fn detail(&self, kind: &str) -> String {
+        self.problem(kind)["detail"].as_str().unwrap().to_lowercase()
+    }
+
+    /// Refused for want of this permission.
+    pub(crate) fn lacks(&self, permission: &str) {
+        assert_eq!(self.detail("forbidden"), format!("missing permission: {permission}."));
+    }
+
+    /// Refused because somebody would get more than the caller has.
+    pub(crate) fn escalates(&self) {
+        let detail = self.detail("forbidden");
+        assert!(detail.contains("role with higher privileges than their own"), "{detail}");
     }
 }
 
@@ -220,7 +241,7 @@ fn has_plain_ids_and_times(value: &Value) {
 /// The status of every kind of problem.
 fn status_of(kind: &str) -> u16 {
     match kind {
-        "validation-error" => 400,
+        "validation-error" | "validation" => 400,
         "unauthorized" => 401,
         "forbidden" | "account-locked" => 403,
         "not-found" => 404,
@@ -239,4 +260,17 @@ pub(crate) fn members(value: &Value) -> Vec<&str> {
     let mut names: Vec<&str> = value.as_object().unwrap().keys().map(String::as_str).collect();
     names.sort_unstable();
     names
+}
+
+/// This member of every item of a list, in order.
+pub(crate) fn each(list: &Value, member: &str) -> Vec<String> {
+    let text = |item: &Value| item[member].as_str().unwrap_or_else(|| panic!("no {member} in {item}")).to_owned();
+    list["data"].as_array().unwrap().iter().map(text).collect()
+}
+
+/// The same in alphabetical order.
+pub(crate) fn each_sorted(list: &Value, member: &str) -> Vec<String> {
+    let mut texts = each(list, member);
+    texts.sort_unstable();
+    texts
 }

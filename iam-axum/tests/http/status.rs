@@ -200,8 +200,10 @@ async fn has_lost_everything(app: &TestApp, administrator: &Person, person: &Per
     app.attempt(&person.email, PASSWORD).send().await.problem("unauthorized");
     let listed = app.get(&format!("/users/{}/sessions", person.user)).by(administrator).send().await.ok();
     assert_eq!(listed["data"], json!([]));
-    let (tenant, user) = (person.tenant.parse().unwrap(), person.user.parse().unwrap());
-    assert_eq!(app.store.grants_of(tenant, user).await.unwrap(), []);
+    let query = [("userId", person.user.as_str()), ("includeExpired", "true")];
+    let request = app.get("/role-assignments").by(administrator);
+    let held = query.iter().fold(request, |request, (name, value)| request.query(name, value)).send().await.ok();
+    assert_eq!(held["data"], json!([]));
 }
 
 async fn delete_is_recorded_with_all_that_it_ended(app: TestApp) {
@@ -234,6 +236,7 @@ async fn delete_is_recorded_with_all_that_it_ended(app: TestApp) {
             }
             "LOGOUT" => assert_eq!(metadata["reason"], "USER_DELETED"),
             _ => {
+                assert_eq!(metadata["reason"], "USER_DELETED");
                 assert_eq!(entry["resourceType"], "ROLE_ASSIGNMENT");
                 assert_eq!((&metadata["targetUserId"], &metadata["roleName"]), (&json!(bob.user), &json!("MEMBER")));
                 let place = if entry["resourceId"] == member { Value::Null } else { json!(sales) };

@@ -252,7 +252,7 @@ async fn search_takes_percent_and_underscore_as_they_are(app: TestApp) {
     for (search, expected) in cases {
         assert_eq!(names(&app, &ada, &[("search", search)]).await, [expected], "{search}");
     }
-    for search in ["%%", "a%", "a_a", "\\%", "*", "?"] {
+    for search in ["%%", "a%", "a_a", "\\%", "*", "?", "\u{0}", "a\u{0}"] {
         assert!(names(&app, &ada, &[("search", search)]).await.is_empty(), "{search}");
     }
 }

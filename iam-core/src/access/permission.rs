@@ -11,23 +11,50 @@ use crate::validate::Invalid;
 pub struct Permission(Cow<'static, str>);
 
 macro_rules! built_in {
-    ($($name:ident = $text:literal;)+) => {$(
-        #[doc = concat!("`", $text, "`")]
-        pub const $name: Permission = Permission(Cow::Borrowed($text));
-    )+};
+    ($($name:ident = $text:literal, $description:literal;)+) => {
+        $(
+            #[doc = concat!("`", $text, "`: ", $description)]
+            pub const $name: Permission = Permission(Cow::Borrowed($text));
+        )+
+
+        /// Every built-in permission with what it allows; each tenant's catalogue starts with them.
+        pub(crate) const BUILT_IN: &[(Permission, &str)] = &[$(($name, $description),)+];
+    };
 }
 
 built_in! {
-    USERS_CREATE = "users:create";
-    USERS_READ = "users:read";
-    USERS_UPDATE = "users:update";
-    USERS_DELETE = "users:delete";
-    SESSIONS_READ = "sessions:read";
-    SESSIONS_DELETE = "sessions:delete";
-    TENANTS_READ = "tenants:read";
-    TENANTS_UPDATE = "tenants:update";
-    AUDIT_LOGS_READ = "audit-logs:read";
-    ROLE_ASSIGNMENTS_READ = "role-assignments:read";
+    USERS_CREATE = "users:create", "Make users, and restore deleted ones.";
+    USERS_READ = "users:read", "See users.";
+    USERS_UPDATE = "users:update", "Change, suspend and reactivate users.";
+    USERS_DELETE = "users:delete", "Delete users.";
+    ROLE_ASSIGNMENTS_CREATE = "role-assignments:create", "Give roles to users.";
+    ROLE_ASSIGNMENTS_READ = "role-assignments:read", "See who holds which role, and ask what others may do.";
+    ROLE_ASSIGNMENTS_UPDATE = "role-assignments:update", "Change when role assignments expire.";
+    ROLE_ASSIGNMENTS_DELETE = "role-assignments:delete", "Take roles from users.";
+    ROLES_CREATE = "roles:create", "Make roles.";
+    ROLES_READ = "roles:read", "See roles and what they permit.";
+    ROLES_UPDATE = "roles:update", "Change roles and what they permit.";
+    ROLES_DELETE = "roles:delete", "Delete roles.";
+    PERMISSIONS_CREATE = "permissions:create", "Register permissions.";
+    PERMISSIONS_READ = "permissions:read", "See the catalogue of permissions.";
+    PERMISSIONS_UPDATE = "permissions:update", "Reserved.";
+    PERMISSIONS_DELETE = "permissions:delete", "Remove permissions from the catalogue.";
+    ORGANIZATIONS_CREATE = "organizations:create", "Make organizations.";
+    ORGANIZATIONS_READ = "organizations:read", "See organizations.";
+    ORGANIZATIONS_UPDATE = "organizations:update", "Change, move and suspend organizations.";
+    ORGANIZATIONS_DELETE = "organizations:delete", "Delete organizations.";
+    AUDIT_LOGS_CREATE = "audit-logs:create", "Record events of the application.";
+    AUDIT_LOGS_READ = "audit-logs:read", "Read the audit log.";
+    AUDIT_LOGS_UPDATE = "audit-logs:update", "Reserved: entries never change.";
+    AUDIT_LOGS_DELETE = "audit-logs:delete", "Reserved: entries never go by themselves.";
+    TENANTS_CREATE = "tenants:create", "Reserved: tenants are made by registering.";
+    TENANTS_READ = "tenants:read", "See the tenant.";
+    TENANTS_UPDATE = "tenants:update", "Change the tenant.";
+    TENANTS_DELETE = "tenants:delete", "Reserved.";
+    SESSIONS_CREATE = "sessions:create", "Reserved: sessions are made by logging in.";
+    SESSIONS_READ = "sessions:read", "See the sessions of users.";
+    SESSIONS_UPDATE = "sessions:update", "Reserved.";
+    SESSIONS_DELETE = "sessions:delete", "End the sessions of users.";
 }
 
 impl Permission {
@@ -37,8 +64,19 @@ impl Permission {
         &self.0
     }
 
-    fn resource(&self) -> &str {
+    /// What it is about: the part before the colon.
+    #[must_use]
+    pub fn resource(&self) -> &str {
         self.0.split_once(':').map_or("", |(resource, _)| resource)
+    }
+}
+
+/// So that whatever asks for a permission takes one as well as its text.
+impl TryFrom<&str> for Permission {
+    type Error = Invalid;
+
+    fn try_from(text: &str) -> Result<Self, Invalid> {
+        text.parse()
     }
 }
 
@@ -67,19 +105,36 @@ impl fmt::Debug for Permission {
 
 /// What a role holds: one permission, `<resource>:*` for every action there will ever be, or `*` for everything.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct PermissionPattern(String);
+pub struct PermissionPattern(Box<str>);
 
 impl PermissionPattern {
-    pub(crate) fn everything() -> Self {
-        Self("*".to_owned())
+    /// `<resource>:*` of a permission's resource.
+    pub(crate) fn whole_resource_of(permission: &Permission) -> Self {
+        Self(format!("{}:*", permission.resource()).into())
     }
 
-    /// Whether the pattern covers the permission.
+    /// Whether the pattern covers everything that the other one does, today and whatever is registered later.
+    ///
+    /// Holding every single action of a resource is less than `<resource>:*`, which covers tomorrow's actions too.
     #[must_use]
-    pub fn covers(&self, permission: &Permission) -> bool {
-        match self.0.strip_suffix(":*") {
-            Some(resource) => resource == permission.resource(),
-            None => self.0 == "*" || self.0 == permission.as_str(),
+    pub fn covers(&self, other: &Self) -> bool {
+        match self.kind() {
+            PatternKind::Everything => true,
+            PatternKind::Resource(resource) => match other.kind() {
+                PatternKind::Everything => false,
+                PatternKind::Resource(other) => resource == other,
+                PatternKind::Exact(permission) => permission.split_once(':').is_some_and(|(of, _)| of == resource),
+            },
+            PatternKind::Exact(_) => self == other,
+        }
+    }
+
+    /// What sort of pattern it is.
+    pub(crate) fn kind(&self) -> PatternKind<'_> {
+        match self.0.strip_suffix('*') {
+            None => PatternKind::Exact(&self.0),
+            Some("") => PatternKind::Everything,
+            Some(resource) => PatternKind::Resource(resource.trim_end_matches(':')),
         }
     }
 
@@ -96,11 +151,34 @@ impl FromStr for PermissionPattern {
     fn from_str(text: &str) -> Result<Self, Invalid> {
         let is_wildcard = text == "*" || text.strip_suffix(":*").is_some_and(is_word);
         if is_wildcard || text.parse::<Permission>().is_ok() {
-            Ok(Self(text.to_owned()))
+            Ok(Self(text.into()))
         } else {
             Err(Invalid::new("must be <resource>:<action>, <resource>:* or *"))
         }
     }
+}
+
+impl From<&Permission> for PermissionPattern {
+    fn from(permission: &Permission) -> Self {
+        Self(permission.as_str().into())
+    }
+}
+
+impl fmt::Display for PermissionPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The three sorts of patterns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PatternKind<'a> {
+    /// `*`
+    Everything,
+    /// Every action on this resource.
+    Resource(&'a str),
+    /// This permission alone.
+    Exact(&'a str),
 }
 
 impl fmt::Debug for PermissionPattern {
@@ -128,14 +206,43 @@ mod tests {
 
     #[test]
     fn patterns_cover_what_they_say_and_no_more() {
-        let covers =
-            |pattern: &str, permission: &Permission| pattern.parse::<PermissionPattern>().unwrap().covers(permission);
-        assert!(covers("*", &USERS_READ));
-        assert!(covers("users:*", &USERS_READ));
-        assert!(covers("users:read", &USERS_READ));
-        assert!(!covers("users:read", &USERS_UPDATE));
-        assert!(!covers("user:*", &USERS_READ));
-        assert!(!covers("users:*", &"users-x:read".parse().unwrap()));
+        let pattern = |text: &str| text.parse::<PermissionPattern>().unwrap();
+        let covers = |held: &str, wanted: &str| pattern(held).covers(&pattern(wanted));
+        for (held, wanted) in [
+            ("*", "*"),
+            ("*", "users:*"),
+            ("*", "users:read"),
+            ("users:*", "users:*"),
+            ("users:*", "users:read"),
+            ("users:read", "users:read"),
+        ] {
+            assert!(covers(held, wanted), "{held} {wanted}");
+        }
+        for (held, wanted) in [
+            ("users:*", "*"),
+            ("users:read", "*"),
+            ("users:read", "users:*"),
+            ("users:read", "users:update"),
+            ("users:*", "user:read"),
+            ("user:*", "users:read"),
+            ("users:*", "users-x:read"),
+            ("users:*", "users-x:*"),
+        ] {
+            assert!(!covers(held, wanted), "{held} {wanted}");
+        }
+    }
+
+    #[test]
+    fn built_in_permissions_are_well_formed_and_distinct() {
+        let mut names: Vec<&str> = BUILT_IN.iter().map(|(permission, _)| permission.as_str()).collect();
+        assert!(names.iter().all(|name| name.parse::<Permission>().is_ok()));
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), 8 * 4);
+    }
+
+    #[test]
+    fn patterns_are_permissions_or_wildcards() {
         for bad in ["", "**", "*:read", ":*", "users:**"] {
             assert!(bad.parse::<PermissionPattern>().is_err(), "{bad}");
         }

@@ -1,17 +1,24 @@
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{Assignment, Grant};
+use crate::access::Covered;
 use crate::audit::{Record, ResourceType, action};
+use crate::clock::{Timestamp, shown};
+use crate::validate::RoleName;
 
 /// A change of role assignments.
 #[derive(Clone, Debug)]
 pub enum AssignmentChange {
-    /// A user gets a role.
-    Create {
-        /// The new assignment.
-        assignment: Assignment,
-        /// The name of its role.
-        role_name: String,
+    /// Users get roles.
+    Create(Vec<NewGrant>),
+    /// An assignment expires at another moment.
+    ChangeExpiry {
+        /// When it would have expired.
+        before: Option<Timestamp>,
+        /// As it becomes.
+        after: Assignment,
+        /// That whoever extends it holds as much for as long.
+        covered: Covered,
     },
     /// Assignments end, for one reason.
     Revoke {
@@ -22,25 +29,55 @@ pub enum AssignmentChange {
     },
 }
 
+/// A user gets a role.
+#[derive(Clone, Debug)]
+pub struct NewGrant {
+    /// The new assignment.
+    pub assignment: Assignment,
+    /// The name of its role.
+    pub role_name: RoleName,
+    /// That whoever makes it holds as much, there and for as long.
+    pub covered: Covered,
+}
+
 /// Why an assignment ended with something else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RevokeReason {
     /// Its user was deleted.
     UserDeleted,
+    /// Its organization was deleted.
+    OrganizationDeleted,
     /// It granted nothing any more.
     Expired,
 }
 
-words! { RevokeReason { UserDeleted = "USER_DELETED", Expired = "EXPIRED" } }
+words! {
+    RevokeReason {
+        UserDeleted = "USER_DELETED",
+        OrganizationDeleted = "ORGANIZATION_DELETED",
+        Expired = "EXPIRED",
+    }
+}
 
 impl AssignmentChange {
     pub(crate) fn records(&self) -> Vec<Record> {
         match self {
-            Self::Create { assignment, role_name } => vec![record(action::ROLE_ASSIGNED, assignment, role_name)],
+            Self::Create(grants) => {
+                grants.iter().map(|grant| record(action::ROLE_ASSIGNED, &grant.assignment, &grant.role_name)).collect()
+            }
+            Self::ChangeExpiry { before, after, .. } => {
+                let record = Record::new(action::UPDATE, ResourceType::ROLE_ASSIGNMENT, after.id);
+                let (before, after) = (audited_expiry(*before), audited_expiry(after.expires_at));
+                vec![record.changing(&before, &after).listing_changed_fields()]
+            }
             Self::Revoke { grants, reason } => grants.iter().map(|grant| revoked(grant, *reason)).collect(),
         }
     }
+}
+
+fn audited_expiry(expires_at: Option<Timestamp>) -> Value {
+    json!({ "expiresAt": expires_at.map(shown) })
 }
 
 fn revoked(grant: &Grant, reason: Option<RevokeReason>) -> Record {
@@ -51,10 +88,10 @@ fn revoked(grant: &Grant, reason: Option<RevokeReason>) -> Record {
     }
 }
 
-fn record(action: &'static str, assignment: &Assignment, role_name: &str) -> Record {
+fn record(action: &'static str, assignment: &Assignment, role_name: &RoleName) -> Record {
     Record::new(action, ResourceType::ROLE_ASSIGNMENT, assignment.id)
         .with("targetUserId", json!(assignment.user_id))
         .with("roleId", json!(assignment.role_id))
-        .with("roleName", role_name)
+        .with("roleName", role_name.as_str())
         .with("organizationId", json!(assignment.organization_id))
 }

@@ -1,17 +1,29 @@
 //! Role assignments: which user holds which role, where, until when (`interface.md` §2.2).
 
 mod change;
+mod input;
 mod service;
 mod store;
+mod sweep;
 
-pub use change::{AssignmentChange, RevokeReason};
-pub use service::Assignments;
-pub use store::{AssignmentStore, AssignmentTransaction};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
+pub use change::{AssignmentChange, NewGrant, RevokeReason};
+pub use input::NewAssignment;
+pub use service::{AssignmentPatch, Assignments};
+pub(crate) use service::{cover_grants, keep_an_administrator, revoke};
+pub use store::{AssignmentStore, AssignmentTransaction, GrantContext, GrantQuery, HeldRole};
+
+use crate::access::PermissionSet;
 use crate::clock::Timestamp;
 use crate::id::{AssignmentId, OrganizationId, RoleId, TenantId, UserId};
 use crate::organization::OrganizationSummary;
-use crate::role::{Role, TENANT_ADMIN};
+use crate::role::{Role, RoleSummary, TENANT_ADMIN};
+use crate::validate::Email;
+
+/// How many assignments can be made at once (`decisions.md` §4).
+pub const MAX_BULK: usize = 500;
 
 /// A user holds a role, tenant-wide or in one organization.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,10 +47,16 @@ pub struct Assignment {
 }
 
 impl Assignment {
-    /// Whether it still grants something at this moment.
+    /// Whether it has not expired at this moment.
     #[must_use]
     pub fn is_live(&self, now: Timestamp) -> bool {
         self.expires_at.is_none_or(|expiry| now < expiry)
+    }
+
+    /// Who holds what where: there is one assignment of each.
+    #[must_use]
+    pub fn context(&self) -> GrantContext {
+        GrantContext { user: self.user_id, role: self.role_id, organization: self.organization_id }
     }
 }
 
@@ -48,18 +66,116 @@ pub struct Grant {
     /// The assignment.
     pub assignment: Assignment,
     /// Its role.
-    pub role: Role,
+    pub role: Arc<Role>,
+    /// Its organization, when it is not tenant-wide.
+    pub organization: Option<GrantOrganization>,
+}
+
+/// The organization of a [`Grant`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GrantOrganization {
+    /// Names the organization.
+    pub id: OrganizationId,
+    /// For people.
+    pub name: String,
+    /// Its own id and those of everything above it, upwards.
+    pub lineage: Vec<OrganizationId>,
+    /// Whether it and everything above it is ACTIVE; otherwise the assignment grants nothing.
+    pub is_awake: bool,
+}
+
+impl Grant {
+    /// Whether it grants something at this moment.
+    #[must_use]
+    pub fn is_effective(&self, now: Timestamp) -> bool {
+        self.assignment.is_live(now) && self.organization.as_ref().is_none_or(|organization| organization.is_awake)
+    }
+
+    /// Whether it is in one of these organizations or below.
+    #[must_use]
+    pub fn is_within(&self, organizations: &[OrganizationId]) -> bool {
+        let lineage = self.organization.as_ref().map(|organization| organization.lineage.as_slice());
+        lineage.is_some_and(|lineage| lineage.iter().any(|id| organizations.contains(id)))
+    }
+
+    /// Whether it makes its user an administrator of the tenant for good.
+    #[must_use]
+    pub fn is_lasting_administration(&self) -> bool {
+        self.is_administration() && self.assignment.expires_at.is_none()
+    }
+
+    /// Whether it makes its user an administrator of the tenant.
+    fn is_administration(&self) -> bool {
+        self.role.system && self.role.name.as_str() == TENANT_ADMIN && self.assignment.organization_id.is_none()
+    }
+}
+
+/// An assignment as lists show it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListedAssignment {
+    /// The assignment.
+    pub assignment: Assignment,
+    /// Its user's e-mail.
+    pub email: Email,
+    /// Its role.
+    pub role: RoleSummary,
     /// Its organization, when it is not tenant-wide.
     pub organization: Option<OrganizationSummary>,
 }
 
-impl Grant {
-    /// Whether it makes its user an administrator of the tenant for good.
+/// Which assignments a list shows; every part that is set must match.
+#[derive(Clone, Debug, Default)]
+pub struct AssignmentFilter {
+    /// Held by this user.
+    pub user: Option<UserId>,
+    /// Of this role.
+    pub role: Option<RoleId>,
+    /// In this very organization.
+    pub organization: Option<OrganizationId>,
+    /// Whether those that have expired are shown too.
+    pub include_expired: bool,
+}
+
+impl AssignmentFilter {
+    /// Whether an assignment passes at a moment; for stores that filter in memory.
     #[must_use]
-    pub fn is_lasting_administration(&self) -> bool {
-        self.role.system
-            && self.role.name == TENANT_ADMIN
-            && self.assignment.organization_id.is_none()
-            && self.assignment.expires_at.is_none()
+    pub fn matches(&self, assignment: &Assignment, now: Timestamp) -> bool {
+        self.user.is_none_or(|user| user == assignment.user_id)
+            && self.role.is_none_or(|role| role == assignment.role_id)
+            && self.organization.is_none_or(|wanted| assignment.organization_id == Some(wanted))
+            && (self.include_expired || assignment.is_live(now))
+    }
+}
+
+/// What somebody may do: tenant-wide, and beyond that in single organizations.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EffectivePermissions {
+    /// What is held tenant-wide.
+    pub tenant: PermissionSet,
+    /// What is held in each organization that one of the assignments is in, inherited from above included. It applies
+    /// below too.
+    pub organizations: BTreeMap<OrganizationId, PermissionSet>,
+}
+
+impl EffectivePermissions {
+    /// What the assignments of one user amount to at a moment.
+    #[must_use]
+    pub fn at(now: Timestamp, grants: &[Grant]) -> Self {
+        let effective: Vec<&Grant> = grants.iter().filter(|grant| grant.is_effective(now)).collect();
+        let union = |applies: &dyn Fn(&Grant) -> bool| -> PermissionSet {
+            let held = effective.iter().filter(|grant| applies(grant));
+            held.flat_map(|grant| grant.role.permissions.iter().cloned()).collect()
+        };
+        let places = effective.iter().filter_map(|grant| grant.organization.as_ref());
+        let in_place = |place: &GrantOrganization| {
+            let applies = |grant: &Grant| {
+                grant.assignment.organization_id.is_some_and(|organization| place.lineage.contains(&organization))
+            };
+            (place.id, union(&applies))
+        };
+        Self {
+            tenant: union(&|grant| grant.assignment.organization_id.is_none()),
+            organizations: places.map(in_place).collect(),
+        }
     }
 }

@@ -1,27 +1,332 @@
-use super::Grant;
-use crate::access::permission;
-use crate::caller::Caller;
-use crate::error::Result;
-use crate::iam::Inner;
-use crate::id::UserId;
-use crate::user::require_own;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
-/// Reads role assignments; see [`Iam::assignments`](crate::Iam::assignments).
+use super::input::{Naming, check_expiries};
+use super::{
+    Assignment, AssignmentChange, AssignmentFilter, Grant, GrantContext, GrantQuery, ListedAssignment, MAX_BULK,
+    NewAssignment, NewGrant, RevokeReason,
+};
+use crate::access::{Covered, Gain, Permission, Place, Power, Reach, permission};
+use crate::audit::ResourceType;
+use crate::caller::Caller;
+use crate::clock::{Timestamp, cut};
+use crate::error::{Conflict, Error, Result};
+use crate::iam::Inner;
+use crate::id::{AssignmentId, OrganizationId, RoleId, UserId};
+use crate::organization::Hierarchy;
+use crate::page::{Page, PageRequest};
+use crate::role::Role;
+use crate::user::{User, UserStatus, require_sight};
+use crate::work::UnitOfWork;
+
+/// Gives roles to users, and takes them away; see [`Iam::assignments`](crate::Iam::assignments).
 #[derive(Clone, Copy)]
 pub struct Assignments<'a>(pub(crate) &'a Inner);
 
 impl Assignments<'_> {
-    /// The assignments of a user that have not expired, newest first. One's own always; another's with
-    /// `role-assignments:read`.
+    /// Gives a role to a user, tenant-wide or in an organization. Needs `role-assignments:create` there, and
+    /// everything that the role permits, there and for as long.
     ///
     /// # Errors
     ///
-    /// [`Error::Forbidden`](crate::Error::Forbidden), [`Error::NotFound`](crate::Error::NotFound) for an unknown user.
+    /// [`Error::Forbidden`], [`Forbidden::Escalation`](crate::Forbidden::Escalation), [`Error::Validation`] for an
+    /// expiry that is not in the future; [`Error::About`] with [`Error::NotFound`] for a user, a role or an
+    /// organization that there is not, with [`Error::Rule`] for a role of another scope; [`Conflict::UserInactive`],
+    /// [`Conflict::OrganizationInactive`], [`Conflict::RoleHeld`].
+    pub async fn create(&self, caller: &Caller, new: NewAssignment) -> Result<Assignment> {
+        let made = self.assign(caller, &[new], Naming::One).await?;
+        made.into_iter().next().ok_or_else(|| Error::internal("role assignment", "none was made"))
+    }
+
+    /// Gives 1–500 roles to users, all or none; every item is checked like a single one.
+    ///
+    /// # Errors
+    ///
+    /// As [`create`](Self::create), in [`Error::About`] naming the item (`assignments[3].roleId`).
+    pub async fn create_all(&self, caller: &Caller, new: &[NewAssignment]) -> Result<Vec<Assignment>> {
+        self.assign(caller, new, Naming::Bulk).await
+    }
+
+    async fn assign(&self, caller: &Caller, new: &[NewAssignment], naming: Naming) -> Result<Vec<Assignment>> {
+        self.0.rights(caller).reach(&permission::ROLE_ASSIGNMENTS_CREATE)?;
+        if !(1..=MAX_BULK).contains(&new.len()) {
+            return Err(Error::field("assignments", format!("must have 1 to {MAX_BULK} items")));
+        }
+        let mut work = self.0.begin(caller).await?;
+        let power = Power::lock(&mut work).await?;
+        power.rights().reach(&permission::ROLE_ASSIGNMENTS_CREATE)?;
+        let now = work.now();
+        let new: Vec<NewAssignment> =
+            new.iter().map(|new| NewAssignment { expires_at: new.expires_at.map(cut), ..*new }).collect();
+        let expiries = new.iter().enumerate().map(|(number, new)| (naming.field(number, "expiresAt"), new.expires_at));
+        check_expiries(expiries, now)?;
+        let known = Known::load(&mut work, &new).await?;
+        let mut grants = Vec::with_capacity(new.len());
+        for (number, new) in new.iter().enumerate() {
+            let (role, covered) =
+                known.judge(&power, new, |name| naming.field(number, name)).map_err(|error| {
+                    match (naming.item(number), &error) {
+                        (Some(item), Error::Forbidden(_) | Error::Conflict(_)) => error.about(item),
+                        _ => error,
+                    }
+                })?;
+            let assignment = self.assignment(caller, new, now);
+            grants.push(NewGrant { assignment, role_name: role.name.clone(), covered });
+        }
+        make_room(&mut work, &grants, naming).await?;
+        let made = grants.iter().map(|grant| grant.assignment.clone()).collect();
+        work.apply(AssignmentChange::Create(grants)).await?;
+        work.commit().await?;
+        Ok(made)
+    }
+
+    fn assignment(&self, caller: &Caller, new: &NewAssignment, now: Timestamp) -> Assignment {
+        Assignment {
+            id: self.0.next_id(),
+            tenant_id: caller.tenant(),
+            user_id: new.user,
+            role_id: new.role,
+            organization_id: new.organization,
+            expires_at: new.expires_at,
+            created_at: now,
+            created_by: caller.user(),
+        }
+    }
+
+    /// A page of the assignments that pass a filter, newest first. Needs `role-assignments:read`; held in
+    /// organizations, the list is limited to them and what is below.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Forbidden`].
+    pub async fn list(
+        &self,
+        caller: &Caller,
+        filter: &AssignmentFilter,
+        page: PageRequest,
+    ) -> Result<Page<ListedAssignment>> {
+        let reach = self.0.rights(caller).reach(&permission::ROLE_ASSIGNMENTS_READ)?;
+        Ok(self.0.store.assignments(caller.tenant(), filter, &reach, page, self.0.now()).await?)
+    }
+
+    /// The assignments of a user that have not expired, newest first. One's own always; another's with
+    /// `role-assignments:read`; held in organizations, only those in them and below.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Forbidden`], [`Error::NotFound`] for a user that there is not or that is out of reach.
     pub async fn of_user(&self, caller: &Caller, user: UserId) -> Result<Vec<Grant>> {
-        require_own(self.0, caller, user, permission::ROLE_ASSIGNMENTS_READ).await?;
+        let reach = require_sight(self.0, caller, user, &permission::ROLE_ASSIGNMENTS_READ).await?;
         let now = self.0.now();
-        let mut grants = self.0.store.grants_of(caller.tenant(), user).await?;
-        grants.retain(|grant| grant.assignment.is_live(now));
+        let mut grants = self.0.store.grants_of(caller.tenant(), &[user]).await?;
+        grants.retain(|grant| {
+            let is_within = match &reach {
+                Reach::Tenant => true,
+                Reach::Organizations(covered) => grant.is_within(covered),
+            };
+            grant.assignment.is_live(now) && is_within
+        });
         Ok(grants)
     }
+
+    /// Changes when an assignment expires; `None` is never. Needs `role-assignments:update` where it is, and for a
+    /// later expiry everything that its role permits, there and until then. What changes nothing records nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Forbidden`], [`Forbidden::Escalation`](crate::Forbidden::Escalation), [`Error::NotFound`],
+    /// [`Error::Validation`] for an expiry that is not in the future, [`Conflict::LastAdministrator`].
+    pub async fn update(&self, caller: &Caller, id: AssignmentId, patch: AssignmentPatch) -> Result<Assignment> {
+        self.0.rights(caller).reach(&permission::ROLE_ASSIGNMENTS_UPDATE)?;
+        let mut work = self.0.begin(caller).await?;
+        let power = Power::lock(&mut work).await?;
+        let Located { grant, hierarchy } = locate(&mut work, id).await?;
+        let place = place_of(&hierarchy, &grant.assignment)?;
+        require(&power, &permission::ROLE_ASSIGNMENTS_UPDATE, place)?;
+        let before = &grant.assignment;
+        let after =
+            Assignment { expires_at: patch.expires_at.map_or(before.expires_at, |to| to.map(cut)), ..before.clone() };
+        if after == *before {
+            return Ok(after);
+        }
+        check_expiries([("expiresAt".to_owned(), after.expires_at)], work.now())?;
+        if after.expires_at.is_some() {
+            keep_an_administrator(&mut work, before.user_id, std::slice::from_ref(&grant)).await?;
+        }
+        let until = after.expires_at.into();
+        let is_longer = until > before.expires_at.into();
+        let gain = is_longer.then_some(Gain { permissions: &grant.role.permissions, place, until });
+        let covered = power.cover(gain)?;
+        work.apply(AssignmentChange::ChangeExpiry { before: before.expires_at, after: after.clone(), covered }).await?;
+        work.commit().await?;
+        Ok(after)
+    }
+
+    /// Takes a role away. Needs `role-assignments:delete` where it is held.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Forbidden`], [`Error::NotFound`], [`Conflict::LastAdministrator`].
+    pub async fn delete(&self, caller: &Caller, id: AssignmentId) -> Result<()> {
+        self.0.rights(caller).reach(&permission::ROLE_ASSIGNMENTS_DELETE)?;
+        let mut work = self.0.begin(caller).await?;
+        let power = Power::lock(&mut work).await?;
+        let Located { grant, hierarchy } = locate(&mut work, id).await?;
+        require(&power, &permission::ROLE_ASSIGNMENTS_DELETE, place_of(&hierarchy, &grant.assignment)?)?;
+        keep_an_administrator(&mut work, grant.assignment.user_id, std::slice::from_ref(&grant)).await?;
+        let reason = (!grant.assignment.is_live(work.now())).then_some(RevokeReason::Expired);
+        work.apply(AssignmentChange::Revoke { grants: vec![grant], reason }).await?;
+        work.commit().await
+    }
+}
+
+/// What to change of an assignment; what is `None` stays.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AssignmentPatch {
+    /// When it expires; `Some(None)` is never.
+    pub expires_at: Option<Option<Timestamp>>,
+}
+
+/// What new assignments refer to, as far as it is there.
+struct Known {
+    users: HashMap<UserId, User>,
+    roles: HashMap<RoleId, Arc<Role>>,
+    hierarchy: Hierarchy,
+}
+
+impl Known {
+    async fn load(work: &mut UnitOfWork<'_>, new: &[NewAssignment]) -> Result<Self> {
+        let users = work.locks().users_by_id(&distinct(new.iter().map(|new| new.user))).await?;
+        let roles = work.locks().roles_by_id(&distinct(new.iter().map(|new| new.role))).await?;
+        let organizations = distinct(new.iter().filter_map(|new| new.organization));
+        Ok(Self {
+            users: users.into_iter().map(|user| (user.id, user)).collect(),
+            roles: roles.into_iter().map(|role| (role.id, Arc::new(role))).collect(),
+            hierarchy: load_lineages(work, &organizations).await?,
+        })
+    }
+
+    /// Whether the caller may give this role to this user; `field` says how a field is called in errors.
+    fn judge(&self, power: &Power, new: &NewAssignment, field: impl Fn(&str) -> String) -> Result<(&Role, Covered)> {
+        let unknown = |resource, name| Error::NotFound(resource).about(field(name));
+        let no_organization = || unknown(ResourceType::ORGANIZATION, "organizationId");
+        let node = new.organization.map(|id| self.hierarchy.node(id).ok_or_else(no_organization)).transpose()?;
+        let place = node.map_or(Place::Tenant, |node| node.place());
+        let needed = &permission::ROLE_ASSIGNMENTS_CREATE;
+        if node.is_none() {
+            power.rights().require(needed)?;
+        } else {
+            power.rights().require_at(needed, place, ResourceType::ORGANIZATION).map_err(|error| match error {
+                Error::NotFound(_) => no_organization(),
+                other => other,
+            })?;
+        }
+        let role = self.roles.get(&new.role).ok_or_else(|| unknown(ResourceType::ROLE, "roleId"))?;
+        let user = self.users.get(&new.user).ok_or_else(|| unknown(ResourceType::USER, "userId"))?;
+        role.scope.check(node.is_some()).map_err(|rule| Error::from(rule).about(field("organizationId")))?;
+        if node.is_some_and(|node| node.organization.status.is_inactive()) {
+            return Err(Conflict::OrganizationInactive.into());
+        }
+        if user.status == UserStatus::Inactive {
+            return Err(Conflict::UserInactive.into());
+        }
+        let gain = Gain { permissions: &role.permissions, place, until: new.expires_at.into() };
+        Ok((role, power.cover([gain])?))
+    }
+}
+
+/// Refuses what is held already; what is held no more, because it expired, makes room.
+async fn make_room(work: &mut UnitOfWork<'_>, grants: &[NewGrant], naming: Naming) -> Result<()> {
+    let contexts: Vec<GrantContext> = grants.iter().map(|grant| grant.assignment.context()).collect();
+    let now = work.now();
+    let existing = work.locks().lock_grants(GrantQuery::At(&contexts)).await?;
+    let (held, expired): (Vec<_>, Vec<_>) = existing.into_iter().partition(|grant| grant.assignment.is_live(now));
+    let mut taken: HashSet<GrantContext> = held.iter().map(|grant| grant.assignment.context()).collect();
+    if let Some(number) = contexts.iter().position(|context| !taken.insert(*context)) {
+        let error = Error::from(Conflict::RoleHeld);
+        return Err(match naming.item(number) {
+            Some(item) => error.about(item),
+            None => error,
+        });
+    }
+    revoke(work, expired, RevokeReason::Expired).await
+}
+
+/// An assignment with the organizations that it is in.
+struct Located {
+    grant: Grant,
+    hierarchy: Hierarchy,
+}
+
+async fn locate(work: &mut UnitOfWork<'_>, id: AssignmentId) -> Result<Located> {
+    let grant = work.locks().lock_grants(GrantQuery::One(id)).await?.pop().ok_or_else(not_found)?;
+    let organizations: Vec<_> = grant.assignment.organization_id.into_iter().collect();
+    let hierarchy = load_lineages(work, &organizations).await?;
+    Ok(Located { grant, hierarchy })
+}
+
+fn place_of<'h>(hierarchy: &'h Hierarchy, assignment: &Assignment) -> Result<Place<'h>> {
+    match assignment.organization_id {
+        None => Ok(Place::Tenant),
+        Some(id) => Ok(hierarchy.node(id).ok_or_else(not_found)?.place()),
+    }
+}
+
+fn require(power: &Power, permission: &Permission, place: Place<'_>) -> Result<()> {
+    power.rights().require_at(permission, place, ResourceType::ROLE_ASSIGNMENT)
+}
+
+/// The rights that these assignments give, for whoever gets all of them back.
+pub(crate) async fn cover_grants(work: &mut UnitOfWork<'_>, power: &Power, grants: &[Grant]) -> Result<Covered> {
+    let now = work.now();
+    let effective: Vec<&Grant> = grants.iter().filter(|grant| grant.is_effective(now)).collect();
+    let organizations = distinct(effective.iter().filter_map(|grant| grant.assignment.organization_id));
+    let hierarchy = load_lineages(work, &organizations).await?;
+    let mut gains = Vec::with_capacity(effective.len());
+    for grant in effective {
+        let place = place_of(&hierarchy, &grant.assignment)?;
+        gains.push(Gain { permissions: &grant.role.permissions, place, until: grant.assignment.expires_at.into() });
+    }
+    power.cover(gains)
+}
+
+/// Ends assignments for a reason; those that had expired are said to have done so.
+pub(crate) async fn revoke(work: &mut UnitOfWork<'_>, grants: Vec<Grant>, reason: RevokeReason) -> Result<()> {
+    let now = work.now();
+    let (live, expired): (Vec<_>, Vec<_>) = grants.into_iter().partition(|grant| grant.assignment.is_live(now));
+    for (grants, reason) in [(live, reason), (expired, RevokeReason::Expired)] {
+        if !grants.is_empty() {
+            work.apply(AssignmentChange::Revoke { grants, reason: Some(reason) }).await?;
+        }
+    }
+    Ok(())
+}
+
+/// A tenant always keeps an ACTIVE user who holds `TENANT_ADMIN` tenant-wide without expiry (`decisions.md` §3); so
+/// these assignments of a user must not make the last one.
+pub(crate) async fn keep_an_administrator(work: &mut UnitOfWork<'_>, user: UserId, losing: &[Grant]) -> Result<()> {
+    let is_administrator = losing.iter().any(Grant::is_lasting_administration);
+    if is_administrator && !work.locks().has_other_administrator(user).await? {
+        return Err(Conflict::LastAdministrator.into());
+    }
+    Ok(())
+}
+
+/// The organizations with these ids and everything above them.
+async fn load_lineages(work: &mut UnitOfWork<'_>, organizations: &[OrganizationId]) -> Result<Hierarchy> {
+    if organizations.is_empty() {
+        return Ok(Hierarchy::default());
+    }
+    Ok(work.locks().lineages(organizations).await?.into_iter().collect())
+}
+
+fn distinct<T: Ord>(items: impl Iterator<Item = T>) -> Vec<T> {
+    let mut items: Vec<T> = items.collect();
+    items.sort_unstable();
+    items.dedup();
+    items
+}
+
+fn not_found() -> Error {
+    Error::NotFound(ResourceType::ROLE_ASSIGNMENT)
 }

@@ -60,6 +60,10 @@ impl ResourceType {
     pub const ORGANIZATION: Self = Self(Cow::Borrowed("ORGANIZATION"));
     /// The tenant itself.
     pub const TENANT: Self = Self(Cow::Borrowed("TENANT"));
+    /// A role.
+    pub const ROLE: Self = Self(Cow::Borrowed("ROLE"));
+    /// A permission of the catalogue.
+    pub const PERMISSION: Self = Self(Cow::Borrowed("PERMISSION"));
     /// A role assignment.
     pub const ROLE_ASSIGNMENT: Self = Self(Cow::Borrowed("ROLE_ASSIGNMENT"));
     /// A login session.

@@ -26,7 +26,7 @@ impl Audit<'_> {
         after: Option<Cursor>,
         limit: u32,
     ) -> Result<AuditPage> {
-        caller.require(permission::AUDIT_LOGS_READ)?;
+        self.0.rights(caller).require(&permission::AUDIT_LOGS_READ)?;
         let mut fields = Fields::default();
         check_limit(&mut fields, limit);
         fields.finish()?;

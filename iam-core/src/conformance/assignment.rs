@@ -1,16 +1,27 @@
 //! Role assignments.
 
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use chrono::TimeDelta;
 
 use super::World;
-use super::world::named;
-use crate::assignment::{Assignment, AssignmentChange, Grant};
+use super::world::{assert_conflict, assert_missing, assert_pages, assigning, everything, named, sorted, within};
+use crate::access::{Covered, Reach, Until};
+use crate::assignment::{
+    Assignment, AssignmentChange, AssignmentFilter, Grant, GrantContext, GrantOrganization, GrantQuery,
+    ListedAssignment, MAX_BULK,
+};
 use crate::caller::Caller;
-use crate::error::{Constraint, Error, StoreError};
-use crate::organization::OrganizationSummary;
+use crate::clock::Timestamp;
+use crate::error::Constraint;
+use crate::id::{AssignmentId, OrganizationId, RoleId, TenantId, UserId};
+use crate::organization::{Organization, OrganizationStatus, OrganizationSummary};
+use crate::page::Page;
+use crate::role::{Role, RoleChange};
 use crate::store::Store;
+use crate::tenant::Tenant;
 use crate::user::{User, UserChange, UserStatus};
 
 /// A grant is the assignment with its role, permissions and organization; newest first, expired ones included.
@@ -20,7 +31,13 @@ pub async fn grants_show_role_and_organization(store: Arc<dyn Store>) {
     let roles = world.roles(&tenant).await;
     let (user, other) = (world.user(&tenant, "ada@example.com").await, world.user(&tenant, "b@example.com").await);
     let (auditor, member) = (named(&roles, "AUDITOR"), named(&roles, "MEMBER"));
-    let branch = world.organization(&tenant, "branch").await;
+    let odd = "Größe \"x\" \\ 'y' {%_} 🦀";
+    let bare = Role { description: odd.parse().unwrap(), ..world.new_role(&tenant, "NOTHING_YET", &[]) };
+    world.commit(tenant.id, RoleChange::Create { role: bare.clone(), covered: Covered::assumed() }).await;
+    let root = world.organization(&tenant, "root").await;
+    let branch = world.new_organization(tenant.id, "branch");
+    let branch = Organization { name: odd.parse().unwrap(), parent_id: Some(root.id), ..branch };
+    let branch = world.found(branch).await;
     let expired = Assignment {
         expires_at: Some(world.now() - TimeDelta::seconds(1)),
         created_by: Some(other.id),
@@ -28,41 +45,181 @@ pub async fn grants_show_role_and_organization(store: Arc<dyn Store>) {
     };
     let expired = world.assign(expired, auditor).await;
     world.tick();
-    let scoped = world.assign(world.new_assignment(&user, member, Some(branch.id)), member).await;
-    world.assign(world.new_assignment(&other, member, None), member).await;
+    let scoped = world.give(&user, member, Some(&branch)).await;
+    let empty = world.give(&user, &bare, None).await;
+    let others = world.give(&other, member, None).await;
 
-    let organization = Some(OrganizationSummary { id: branch.id, name: branch.name.as_str().to_owned() });
-    let expected = [
-        Grant { assignment: scoped, role: sorted(member), organization },
-        Grant { assignment: expired, role: sorted(auditor), organization: None },
-    ];
-    let found = world.store.grants_of(tenant.id, user.id).await.unwrap();
-    let found: Vec<Grant> = found.into_iter().map(|grant| Grant { role: sorted(&grant.role), ..grant }).collect();
-    assert_eq!(found, expected);
+    let organization = GrantOrganization {
+        id: branch.id,
+        name: branch.name.as_str().to_owned(),
+        lineage: vec![branch.id, root.id],
+        is_awake: true,
+    };
+    let grant = |assignment: &Assignment, role: &Role, organization| Grant {
+        assignment: assignment.clone(),
+        role: Arc::new(role.clone()),
+        organization,
+    };
+    let expected =
+        [grant(&scoped, member, Some(organization)), grant(&empty, &bare, None), grant(&expired, auditor, None)];
+    assert_eq!(world.store.grants_of(tenant.id, &[user.id]).await.unwrap(), expected);
+    assert_eq!(world.grants(tenant.id, GrantQuery::OfUser(user.id)).await, expected);
+
+    let both = world.store.grants_of(tenant.id, &[other.id, user.id, world.id(), other.id]).await.unwrap();
+    assert_eq!(ids(&both), [scoped.id, empty.id, others.id, expired.id]);
+    assert_eq!(world.store.grants_of(tenant.id, &[]).await.unwrap(), []);
+    assert_eq!(world.store.grants_of(tenant.id, &[world.id()]).await.unwrap(), []);
 }
 
-/// The order of a role's permissions means nothing.
-fn sorted(role: &crate::role::Role) -> crate::role::Role {
-    let mut role = role.clone();
-    role.permissions.sort();
-    role
+/// A lineage begins with the organization itself and goes upwards, however far, also after a move far above.
+pub async fn lineage_goes_upwards(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let tenant = world.tenant("acme").await;
+    let role = world.role(&tenant, "BUYER", &["orders:read"]).await;
+    let user = world.user(&tenant, "ada@example.com").await;
+    let chain = world.chain(&tenant, "level", 100).await;
+    for organization in [&chain[0], &chain[2], &chain[99]] {
+        world.give(&user, &role, Some(organization)).await;
+        world.tick();
+    }
+    let upwards = |length: usize| -> Vec<OrganizationId> { chain[..length].iter().rev().map(|it| it.id).collect() };
+    let expected = [upwards(100), upwards(3), upwards(1)];
+    for grants in [
+        world.store.grants_of(tenant.id, &[user.id]).await.unwrap(),
+        world.grants(tenant.id, GrantQuery::OfRole(role.id)).await,
+    ] {
+        let lineages = grants.into_iter().map(|grant| grant.organization.unwrap().lineage);
+        assert!(lineages.eq(expected.clone()));
+    }
+
+    let (before, top) = (&chain[2], world.organization(&tenant, "top").await);
+    world.reorganize(before, Organization { parent_id: Some(top.id), ..before.clone() }).await;
+    let grants = world.store.grants_of(tenant.id, &[user.id]).await.unwrap();
+    assert_eq!(grants[1].organization.as_ref().unwrap().lineage, [chain[2].id, top.id]);
+    assert_eq!(grants[0].organization.as_ref().unwrap().lineage.len(), 99);
 }
 
-/// A user holds a role once tenant-wide and once in each organization.
+/// An organization is awake when it and everything above it is ACTIVE, whatever stands beside it or below.
+pub async fn awake_is_active_all_the_way_up(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let tenant = world.tenant("acme").await;
+    let role = world.role(&tenant, "BUYER", &["orders:read"]).await;
+    let user = world.user(&tenant, "ada@example.com").await;
+    let chain = world.chain(&tenant, "level", 4).await;
+    let beside = world.below(&chain[0], "beside").await;
+    for organization in [&chain[3], &chain[1], &beside] {
+        world.give(&user, &role, Some(organization)).await;
+    }
+    for status in [OrganizationStatus::Suspended, OrganizationStatus::Inactive] {
+        for (asleep, expected) in [
+            (&chain[3], [false, true, true]),
+            (&chain[2], [false, true, true]),
+            (&chain[1], [false, false, true]),
+            (&chain[0], [false, false, false]),
+            (&beside, [true, true, false]),
+        ] {
+            world.set_status(asleep, status).await;
+            let is_awake = |grants: Vec<Grant>| grants.into_iter().map(|grant| grant.organization.unwrap().is_awake);
+            let grants = world.store.grants_of(tenant.id, &[user.id]).await.unwrap();
+            assert!(is_awake(grants).eq(expected), "{status} {}", asleep.slug);
+            let locked = world.grants(tenant.id, GrantQuery::OfUser(user.id)).await;
+            assert!(is_awake(locked).eq(expected), "{status} {}, locked", asleep.slug);
+            world.set_status(asleep, OrganizationStatus::Active).await;
+        }
+    }
+}
+
+/// A user holds a role once tenant-wide and once in each organization, and an expired assignment is one too.
 pub async fn a_context_holds_a_role_once(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
     let roles = world.roles(&tenant).await;
-    let member = named(&roles, "MEMBER");
+    let (member, other) = (named(&roles, "MEMBER"), named(&roles, "AUDITOR"));
+    let (user, somebody) = (world.user(&tenant, "ada@example.com").await, world.user(&tenant, "b@example.com").await);
+    let (branch, place) = (world.organization(&tenant, "branch").await, world.organization(&tenant, "place").await);
+    for (organization, expires_at) in [(None, None), (Some(&branch), None), (Some(&place), Some(world.now()))] {
+        world.give_until(&user, member, organization, expires_at).await;
+        let again = world.new_assignment(&user, member, organization.map(|it| it.id));
+        let refused = world.try_commit(tenant.id, [assigning([again], member).into()]).await;
+        assert_conflict(&refused, Constraint::RoleAssignment);
+        world.give(&user, other, organization).await;
+        world.give(&somebody, member, organization).await;
+    }
+}
+
+/// As many as can be made at once are all there, each with its own values.
+pub async fn many_are_made_at_once(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let tenant = world.tenant("acme").await;
+    let role = world.role(&tenant, "BUYER", &["orders:read"]).await;
+    let branch = world.organization(&tenant, "branch").await;
+    let users = crowd(&world, &tenant, MAX_BULK / 2).await;
+    let assignments: Vec<Assignment> =
+        [(None, Some(world.now() + TimeDelta::milliseconds(1))), (Some(branch.id), None)]
+            .into_iter()
+            .flat_map(|(organization, expires_at)| {
+                let (world, role) = (&world, &role);
+                let assign = move |user| Assignment { expires_at, ..world.new_assignment(user, role, organization) };
+                users.iter().map(assign)
+            })
+            .collect();
+    assert_eq!(assignments.len(), MAX_BULK);
+    world.commit(tenant.id, assigning(assignments.clone(), &role)).await;
+    let found = world.grants(tenant.id, GrantQuery::OfRole(role.id)).await;
+    let found: Vec<Assignment> = found.into_iter().map(|grant| grant.assignment).collect();
+    assert!(found == assignments);
+}
+
+/// One that is refused, be it the last, leaves nothing of those that were to be made with it.
+pub async fn one_refused_of_many_leaves_nothing(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let tenant = world.tenant("acme").await;
+    let role = world.role(&tenant, "BUYER", &["orders:read"]).await;
+    let users = crowd(&world, &tenant, MAX_BULK).await;
+    let kept = world.give(&users[MAX_BULK - 1], &role, None).await;
+    let all: Vec<Assignment> = users.iter().map(|user| world.new_assignment(user, &role, None)).collect();
+    let mut twice = all[..MAX_BULK - 1].to_vec();
+    twice.push(Assignment { id: world.id(), ..all[3].clone() });
+    let mut nowhere = all[..MAX_BULK - 1].to_vec();
+    nowhere[MAX_BULK / 2].organization_id = Some(world.id());
+    for (assignments, constraint) in
+        [(all, Constraint::RoleAssignment), (twice, Constraint::RoleAssignment), (nowhere, Constraint::Reference)]
+    {
+        let refused = world.try_commit(tenant.id, [assigning(assignments, &role).into()]).await;
+        assert_conflict(&refused, constraint);
+        let found = world.grants(tenant.id, GrantQuery::OfRole(role.id)).await;
+        assert_eq!(ids(&found), [kept.id]);
+    }
+    world.commit(tenant.id, AssignmentChange::Create(Vec::new())).await;
+}
+
+/// An expiry comes, moves and goes; nothing else changes.
+pub async fn expiry_is_changed(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let (tenant, other) = (world.tenant("acme").await, world.tenant("other").await);
+    let role = world.role(&tenant, "BUYER", &["orders:read"]).await;
     let user = world.user(&tenant, "ada@example.com").await;
     let branch = world.organization(&tenant, "branch").await;
-    for organization in [None, Some(branch.id)] {
-        world.assign(world.new_assignment(&user, member, organization), member).await;
-        let assignment = world.new_assignment(&user, member, organization);
-        let again = AssignmentChange::Create { assignment, role_name: member.name.clone() };
-        let refused = world.try_commit(tenant.id, [again.into()]).await;
-        assert!(conflicts(&refused, Constraint::RoleAssignment), "{refused:?}");
+    let mut before = world.give(&user, &role, Some(&branch)).await;
+    let bystander = world.give(&user, &role, None).await;
+    let change = |before: &Assignment, after: &Assignment| AssignmentChange::ChangeExpiry {
+        before: before.expires_at,
+        after: after.clone(),
+        covered: Covered::assumed(),
+    };
+    let moment = world.now() + TimeDelta::milliseconds(1);
+    for expires_at in [Some(moment), Some(moment + TimeDelta::days(36_500)), None, Some(moment)] {
+        world.tick();
+        let after = Assignment { expires_at, ..before.clone() };
+        world.commit(tenant.id, change(&before, &after)).await;
+        let found = world.store.grants_of(tenant.id, &[user.id]).await.unwrap();
+        let found: Vec<Assignment> = found.into_iter().map(|grant| grant.assignment).collect();
+        assert_eq!(found, [after.clone(), bystander.clone()]);
+        before = after;
     }
+    let nothing = world.new_assignment(&user, &role, None);
+    assert_missing(&world.try_commit(tenant.id, [change(&nothing, &nothing).into()]).await);
+    assert_missing(&world.try_commit(other.id, [change(&before, &before).into()]).await);
 }
 
 /// What was revoked is gone, and nothing else.
@@ -71,49 +228,443 @@ pub async fn revoked_is_gone(store: Arc<dyn Store>) {
     let tenant = world.tenant("acme").await;
     let roles = world.roles(&tenant).await;
     let user = world.user(&tenant, "ada@example.com").await;
-    for name in ["MEMBER", "AUDITOR"] {
-        world.assign(world.new_assignment(&user, named(&roles, name), None), named(&roles, name)).await;
+    for role in &roles {
+        world.give(&user, role, None).await;
         world.tick();
     }
     let caller = Caller::system(tenant.id, "conformance");
     let mut work = world.begin(&caller).await;
-    let mut grants = work.locks().lock_grants_of(user.id).await.unwrap();
-    let kept = grants.remove(0);
+    let mut grants = work.locks().lock_grants(GrantQuery::OfUser(user.id)).await.unwrap();
+    let kept = grants.remove(1);
     work.apply(AssignmentChange::Revoke { grants, reason: None }).await.unwrap();
     work.commit().await.unwrap();
-    assert_eq!(world.store.grants_of(tenant.id, user.id).await.unwrap(), [kept]);
+    assert_eq!(world.store.grants_of(tenant.id, &[user.id]).await.unwrap(), [kept]);
+    let freed = world.new_assignment(&user, &roles[0], None);
+    world.assign(freed, &roles[0]).await;
+}
+
+/// Each query finds what it names, expired ones included, newest first, and nothing that is like it in part.
+pub async fn every_grant_query(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let scene = Scene::new(&world).await;
+    let tenant = scene.tenant.id;
+    let [ada, bob] = &scene.users;
+    let [buyer, seller] = &scene.roles;
+    let [root, leaf] = &scene.organizations;
+    let found = async |which: GrantQuery<'_>| ids(&world.grants(tenant, which).await);
+    let expected = |wanted: &dyn Fn(&Assignment) -> bool| scene.newest_first(wanted);
+    for assignment in &scene.assignments {
+        assert_eq!(found(GrantQuery::One(assignment.id)).await, [assignment.id]);
+    }
+    for user in [ada, bob] {
+        assert_eq!(found(GrantQuery::OfUser(user.id)).await, expected(&|it| it.user_id == user.id));
+    }
+    for role in [buyer, seller] {
+        assert_eq!(found(GrantQuery::OfRole(role.id)).await, expected(&|it| it.role_id == role.id));
+    }
+    for organization in [root, leaf] {
+        let here = expected(&|it| it.organization_id == Some(organization.id));
+        assert_eq!(found(GrantQuery::In(organization.id)).await, here);
+    }
+    let nobody: UserId = world.id();
+    let nothing: RoleId = world.id();
+    for which in [
+        GrantQuery::One(world.id()),
+        GrantQuery::OfUser(nobody),
+        GrantQuery::OfRole(nothing),
+        GrantQuery::In(world.id()),
+        GrantQuery::At(&[]),
+        GrantQuery::At(&[GrantContext { user: nobody, role: buyer.id, organization: None }]),
+        GrantQuery::Expired { at: world.now() - TimeDelta::days(365), limit: 10 },
+    ] {
+        assert_eq!(found(which).await, [], "{which:?}");
+    }
+}
+
+/// Contexts are met as a whole, with an organization and without: each part of them by itself finds nothing.
+pub async fn grants_at_contexts(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let tenant = world.tenant("acme").await;
+    let (ada, bob) = (world.user(&tenant, "ada@example.com").await, world.user(&tenant, "b@example.com").await);
+    let (buyer, seller) = (world.role(&tenant, "BUYER", &[]).await, world.role(&tenant, "SELLER", &[]).await);
+    let root = world.organization(&tenant, "root").await;
+    let leaf = world.below(&root, "leaf").await;
+    let context = |user: &User, role: &Role, organization: Option<&Organization>| GrantContext {
+        user: user.id,
+        role: role.id,
+        organization: organization.map(|organization| organization.id),
+    };
+    let wide = world.give(&ada, &buyer, None).await;
+    world.tick();
+    let scoped = world.give_until(&ada, &buyer, Some(&leaf), Some(world.now())).await;
+    world.tick();
+    let other = world.give(&bob, &seller, Some(&root)).await;
+    let at = async |contexts: &[GrantContext]| ids(&world.grants(tenant.id, GrantQuery::At(contexts)).await);
+    assert_eq!(at(&[context(&ada, &buyer, None)]).await, [wide.id]);
+    assert_eq!(at(&[context(&ada, &buyer, Some(&leaf))]).await, [scoped.id]);
+    let all = [context(&ada, &buyer, None), context(&bob, &seller, Some(&root)), context(&ada, &buyer, Some(&leaf))];
+    assert_eq!(at(&all).await, [other.id, scoped.id, wide.id]);
+    assert_eq!(at(&[all[0], all[0], all[1]]).await, [other.id, wide.id]);
+    let crossed = [
+        context(&ada, &seller, Some(&root)),
+        context(&bob, &buyer, Some(&leaf)),
+        context(&ada, &buyer, Some(&root)),
+        context(&bob, &seller, None),
+        context(&bob, &seller, Some(&leaf)),
+        context(&bob, &buyer, None),
+    ];
+    assert_eq!(at(&crossed).await, []);
+
+    let users = crowd(&world, &tenant, MAX_BULK).await;
+    let mut many: Vec<GrantContext> = users.iter().map(|user| context(user, &buyer, Some(&leaf))).collect();
+    assert_eq!(at(&many).await, []);
+    many[MAX_BULK - 1] = all[2];
+    assert_eq!(at(&many).await, [scoped.id]);
+}
+
+/// An assignment has expired from the very millisecond of its expiry on; the earliest comes first, and no more come
+/// than asked for.
+pub async fn expired_to_the_millisecond(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let (tenant, other) = (world.tenant("acme").await, world.tenant("other").await);
+    let role = world.role(&tenant, "BUYER", &[]).await;
+    let at = world.now();
+    let mut given = Vec::new();
+    for (number, millis) in [Some(-2), Some(0), None, Some(-1_000), Some(1)].into_iter().enumerate() {
+        let user = world.user(&tenant, &format!("u{number}@example.com")).await;
+        let expires_at = millis.map(|millis| at + TimeDelta::milliseconds(millis));
+        given.push(world.give_until(&user, &role, None, expires_at).await.id);
+        world.tick();
+    }
+    let expired = async |tenant: TenantId, millis, limit| {
+        let at = at + TimeDelta::milliseconds(millis);
+        ids(&world.grants(tenant, GrantQuery::Expired { at, limit }).await)
+    };
+    assert_eq!(expired(tenant.id, -1, 100).await, [given[3], given[0]]);
+    assert_eq!(expired(tenant.id, 0, 100).await, [given[3], given[0], given[1]]);
+    assert_eq!(expired(tenant.id, 0, 2).await, [given[3], given[0]]);
+    assert_eq!(expired(tenant.id, 1, 100).await, [given[3], given[0], given[1], given[4]]);
+    assert_eq!(expired(tenant.id, -1_001, 100).await, []);
+    assert_eq!(expired(other.id, 1, 100).await, []);
+}
+
+/// The tenants with expired assignments are found once each, to the millisecond, no more than asked for.
+pub async fn tenants_with_expired_assignments(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let mut tenants = Vec::new();
+    let expiry = world.now();
+    for (number, expiries) in [[Some(expiry), Some(expiry)], [None, None], [None, Some(expiry)]].into_iter().enumerate()
+    {
+        let tenant = world.tenant(&format!("tenant-{number}")).await;
+        let role = world.role(&tenant, "BUYER", &[]).await;
+        for (number, expires_at) in expiries.into_iter().enumerate() {
+            let user = world.user(&tenant, &format!("u{number}@example.com")).await;
+            world.give_until(&user, &role, None, expires_at).await;
+        }
+        tenants.push(tenant.id);
+    }
+    world.tenant("empty").await;
+    let found = async |now: Timestamp, limit| {
+        sorted(world.store.tenants_with_expired_assignments(now, limit).await.unwrap(), |tenant| tenant)
+    };
+    assert_eq!(found(expiry - TimeDelta::milliseconds(1), 10).await, []);
+    assert_eq!(found(expiry, 10).await, [tenants[0], tenants[2]]);
+    assert_eq!(found(expiry, 2).await, [tenants[0], tenants[2]]);
+    let one = found(expiry, 1).await;
+    assert!(matches!(one[..], [tenant] if tenant == tenants[0] || tenant == tenants[2]));
+
+    let grants = world.grants(tenants[0], GrantQuery::Expired { at: expiry, limit: 10 }).await;
+    world.commit(tenants[0], AssignmentChange::Revoke { grants, reason: None }).await;
+    assert_eq!(found(expiry, 10).await, [tenants[2]]);
+}
+
+/// A list shows each assignment with its user's e-mail, its role and its organization.
+pub async fn list_shows_what_it_refers_to(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let tenant = world.tenant("acme").await;
+    let user = world.user(&tenant, "Ada@Example.com").await;
+    let role = world.role(&tenant, "BUYER", &["orders:read", "orders:create"]).await;
+    let bare = world.role(&tenant, "SELLER", &[]).await;
+    let branch = world.organization(&tenant, "branch").await;
+    let branch = world.set_status(&branch, OrganizationStatus::Suspended).await;
+    let wide = Assignment {
+        created_by: Some(user.id),
+        expires_at: Some(world.now() + TimeDelta::milliseconds(1)),
+        ..world.new_assignment(&user, &role, None)
+    };
+    let wide = world.assign(wide, &role).await;
+    world.tick();
+    let scoped = world.give(&user, &bare, Some(&branch)).await;
+    let organization = Some(OrganizationSummary { id: branch.id, name: branch.name.as_str().to_owned() });
+    let email = user.email;
+    let expected = [
+        ListedAssignment { assignment: scoped, email: email.clone(), role: bare.summary(), organization },
+        ListedAssignment { assignment: wide, email, role: role.summary(), organization: None },
+    ];
+    let filter = AssignmentFilter { include_expired: true, ..AssignmentFilter::default() };
+    assert_eq!(list(&world, &tenant, &filter, &Reach::Tenant).await, expected);
+}
+
+/// Each filter by itself, and several together, agree with [`AssignmentFilter::matches`].
+pub async fn list_filters_by_everything(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let scene = Scene::new(&world).await;
+    let now = world.now();
+    let plain = AssignmentFilter::default;
+    let mut filters = vec![plain()];
+    for user in &scene.users {
+        filters.push(AssignmentFilter { user: Some(user.id), ..plain() });
+    }
+    for role in &scene.roles {
+        filters.push(AssignmentFilter { role: Some(role.id), ..plain() });
+        filters.push(AssignmentFilter { role: Some(role.id), user: Some(scene.users[0].id), ..plain() });
+    }
+    for organization in &scene.organizations {
+        let organization = Some(organization.id);
+        filters.push(AssignmentFilter { organization, ..plain() });
+        filters.push(AssignmentFilter { organization, user: Some(scene.users[1].id), ..plain() });
+        filters.push(AssignmentFilter { organization, role: Some(scene.roles[0].id), ..plain() });
+    }
+    filters.push(AssignmentFilter { user: Some(world.id()), ..plain() });
+    filters.push(AssignmentFilter { role: Some(world.id()), ..plain() });
+    filters.push(AssignmentFilter { organization: Some(world.id()), ..plain() });
+    let mut seen = BTreeSet::new();
+    for filter in filters {
+        for include_expired in [false, true] {
+            let filter = AssignmentFilter { include_expired, ..filter.clone() };
+            let found = list(&world, &scene.tenant, &filter, &Reach::Tenant).await;
+            let expected = scene.newest_first(&|it| filter.matches(it, now));
+            assert_eq!(listed_ids(&found), expected, "{filter:?}");
+            seen.insert(expected.len());
+        }
+    }
+    assert!(seen.len() > 4, "the filters tell apart what is there: {seen:?}");
+}
+
+/// An assignment leaves the list at the very millisecond of its expiry, unless expired ones are wanted too.
+pub async fn list_shows_expired_ones_on_demand(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let tenant = world.tenant("acme").await;
+    let user = world.user(&tenant, "ada@example.com").await;
+    let role = world.role(&tenant, "BUYER", &[]).await;
+    let branch = world.organization(&tenant, "branch").await;
+    let expiry = world.now() + TimeDelta::milliseconds(1);
+    world.give_until(&user, &role, Some(&branch), Some(expiry)).await;
+    for reach in [Reach::Tenant, within(&[&branch])] {
+        for (millis, include_expired, count) in
+            [(-1, false, 1), (0, false, 0), (1, false, 0), (-1, true, 1), (0, true, 1), (1, true, 1)]
+        {
+            let filter = AssignmentFilter { include_expired, ..AssignmentFilter::default() };
+            let now = expiry + TimeDelta::milliseconds(millis);
+            let found = world.store.assignments(tenant.id, &filter, &reach, everything(), now).await.unwrap();
+            assert_eq!((found.total, found.items.len()), (count, usize::try_from(count).unwrap()), "{millis}");
+        }
+    }
+}
+
+/// Pages follow each other without gap or repetition, newest first, then by id, and count the whole, with a reach and
+/// without.
+pub async fn list_pages_and_counts(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let tenant = world.tenant("acme").await;
+    let role = world.role(&tenant, "BUYER", &["orders:read", "orders:create"]).await;
+    let root = world.organization(&tenant, "root").await;
+    let leaf = world.below(&root, "leaf").await;
+    for number in 0..8 {
+        if number % 3 == 0 {
+            world.tick();
+        }
+        let user = world.user(&tenant, &format!("u{number}@example.com")).await;
+        world.give(&user, &role, Some(if number % 2 == 0 { &root } else { &leaf })).await;
+        world.give(&user, &role, None).await;
+        let other = world.role(&tenant, &format!("OTHER_{number}"), &["orders:read"]).await;
+        world.give_until(&user, &other, Some(&leaf), Some(world.now())).await;
+    }
+    let filter = AssignmentFilter::default();
+    for (reach, count) in [(Reach::Tenant, 16), (within(&[&root]), 8), (within(&[&root, &leaf]), 8)] {
+        let mut all = list(&world, &tenant, &filter, &reach).await;
+        assert_eq!(all.len(), count);
+        let pages = all.clone();
+        all.sort_by_key(|it| (Reverse(it.assignment.created_at), it.assignment.id));
+        assert_eq!(pages, all);
+        assert_pages(&all, async |page| {
+            world.store.assignments(tenant.id, &filter, &reach, page, world.now()).await.unwrap()
+        })
+        .await;
+    }
+}
+
+/// Within reach is what is in the organizations or below; nothing beside or above, nothing tenant-wide, and nothing of
+/// another tenant.
+pub async fn list_stays_within_reach(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let (tenant, other) = (world.tenant("acme").await, world.tenant("other").await);
+    let role = world.role(&tenant, "BUYER", &[]).await;
+    let user = world.user(&tenant, "ada@example.com").await;
+    let root = world.organization(&tenant, "root").await;
+    let (left, right) = (world.below(&root, "left").await, world.below(&root, "right").await);
+    let leaf = world.below(&left, "leaf").await;
+    let foreign = world.organization(&other, "foreign").await;
+    world.give(&user, &role, None).await;
+    let [of_root, of_left, of_right, of_leaf] = [
+        world.give(&user, &role, Some(&root)).await.id,
+        world.give(&user, &role, Some(&left)).await.id,
+        world.give(&user, &role, Some(&right)).await.id,
+        world.give(&user, &role, Some(&leaf)).await.id,
+    ];
+    world.set_status(&left, OrganizationStatus::Suspended).await;
+    let plain = AssignmentFilter::default;
+    for (reach, filter, expected) in [
+        (within(&[&root]), plain(), vec![of_root, of_left, of_right, of_leaf]),
+        (within(&[&left]), plain(), vec![of_left, of_leaf]),
+        (within(&[&leaf]), plain(), vec![of_leaf]),
+        (within(&[&leaf, &left, &left]), plain(), vec![of_left, of_leaf]),
+        (within(&[&right, &leaf]), plain(), vec![of_right, of_leaf]),
+        (within(&[&left]), AssignmentFilter { organization: Some(leaf.id), ..plain() }, vec![of_leaf]),
+        (within(&[&left]), AssignmentFilter { organization: Some(right.id), ..plain() }, vec![]),
+        (within(&[&left]), AssignmentFilter { user: Some(user.id), ..plain() }, vec![of_left, of_leaf]),
+        (within(&[&foreign]), plain(), vec![]),
+        (Reach::Organizations(vec![world.id()]), plain(), vec![]),
+    ] {
+        assert_eq!(listed_ids(&list(&world, &tenant, &filter, &reach).await), expected, "{reach:?} {filter:?}");
+    }
+}
+
+/// A role is held in an organization as long as anybody holds it there; who holds it elsewhere, or did, is no one.
+pub async fn roles_held_in_organizations(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let (tenant, other) = (world.tenant("acme").await, world.tenant("other").await);
+    let buyer = world.role(&tenant, "BUYER", &["orders:read", "orders:create"]).await;
+    let seller = world.role(&tenant, "SELLER", &[]).await;
+    let root = world.organization(&tenant, "root").await;
+    let (leaf, beside) = (world.below(&root, "leaf").await, world.organization(&tenant, "beside").await);
+    let now = world.now();
+    let soon = now + TimeDelta::milliseconds(1);
+    let later = now + TimeDelta::days(1);
+    for (number, (role, organization, expires_at)) in [
+        (&buyer, Some(&root), Some(later)),
+        (&buyer, Some(&root), Some(soon)),
+        (&buyer, Some(&root), Some(now)),
+        (&seller, Some(&root), Some(later)),
+        (&seller, Some(&root), None),
+        (&buyer, Some(&leaf), Some(soon)),
+        (&seller, Some(&leaf), Some(now)),
+        (&seller, Some(&beside), None),
+        (&buyer, None, None),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let user = world.user(&tenant, &format!("u{number}@example.com")).await;
+        world.give_until(&user, role, organization, expires_at).await;
+    }
+    let held = async |tenant: TenantId, organizations: &[OrganizationId], now| {
+        let read = world.locked(tenant, async |locks| locks.roles_held_in(organizations, now).await.unwrap());
+        let found = read.await;
+        for held in &found {
+            assert!([&buyer, &seller].contains(&&*held.role));
+        }
+        sorted(found, |held| (held.organization, held.role.id, held.until))
+    };
+    let (root, leaf, beside) = (root.id, leaf.id, beside.id);
+    let in_root = [(root, buyer.id, Until::Moment(later)), (root, seller.id, Until::Forever)];
+    let in_leaf = [(leaf, buyer.id, Until::Moment(soon))];
+    assert_eq!(held(tenant.id, &[root], now).await, in_root);
+    assert_eq!(held(tenant.id, &[leaf], now).await, in_leaf);
+    assert_eq!(held(tenant.id, &[leaf, root, leaf], now).await, [&in_root[..], &in_leaf[..]].concat());
+    assert_eq!(held(tenant.id, &[root], soon).await, in_root);
+    assert_eq!(held(tenant.id, &[leaf], soon).await, []);
+    assert_eq!(held(tenant.id, &[root], later).await, in_root[1..]);
+    assert_eq!(held(tenant.id, &[beside], later).await, [(beside, seller.id, Until::Forever)]);
+    assert_eq!(held(tenant.id, &[], now).await, []);
+    assert_eq!(held(tenant.id, &[world.id()], now).await, []);
+    assert_eq!(held(other.id, &[root, leaf], now).await, []);
+}
+
+/// Roles are held as long as anybody holds one of them anywhere: for ever is longer than any moment, what has expired
+/// counts no more, and nobody is none.
+pub async fn roles_held_until_the_longest(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let (tenant, other) = (world.tenant("acme").await, world.tenant("other").await);
+    let branch = world.organization(&tenant, "branch").await;
+    let now = world.now();
+    let (soon, later) = (now + TimeDelta::milliseconds(1), now + TimeDelta::days(1));
+    let mut roles = Vec::new();
+    for (number, expiries) in [
+        vec![],
+        vec![Some(now)],
+        vec![Some(soon), Some(now)],
+        vec![Some(soon), Some(later)],
+        vec![Some(later), None, Some(now)],
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let role = world.role(&tenant, &format!("ROLE_{number}"), &["orders:read", "orders:create"]).await;
+        for (holder, expires_at) in expiries.into_iter().enumerate() {
+            let user = world.user(&tenant, &format!("u{number}.{holder}@example.com")).await;
+            world.give_until(&user, &role, (holder == 1).then_some(&branch), expires_at).await;
+        }
+        roles.push(role.id);
+    }
+    let held = async |tenant: TenantId, roles: &[RoleId], now| {
+        world.locked(tenant, async |locks| locks.roles_held_until(roles, now).await.unwrap()).await
+    };
+    let before = now - TimeDelta::milliseconds(1);
+    for (asked, at, expected) in [
+        (vec![], now, None),
+        (vec![world.id()], now, None),
+        (vec![roles[0]], now, None),
+        (vec![roles[1]], now, None),
+        (vec![roles[1]], before, Some(Until::Moment(now))),
+        (vec![roles[2]], now, Some(Until::Moment(soon))),
+        (vec![roles[2]], soon, None),
+        (vec![roles[3]], now, Some(Until::Moment(later))),
+        (vec![roles[4]], now, Some(Until::Forever)),
+        (vec![roles[4]], later, Some(Until::Forever)),
+        (vec![roles[2], roles[0], roles[3]], now, Some(Until::Moment(later))),
+        (vec![roles[1], roles[4], roles[3]], now, Some(Until::Forever)),
+    ] {
+        assert_eq!(held(tenant.id, &asked, at).await, expected, "{asked:?} {at}");
+    }
+    assert_eq!(held(other.id, &roles, now).await, None);
 }
 
 /// Another administrator is an ACTIVE user who holds TENANT_ADMIN tenant-wide for good.
 pub async fn administrators_are_counted(store: Arc<dyn Store>) {
     let world = World::new(store);
-    let tenant = world.tenant("acme").await;
+    let (tenant, elsewhere) = (world.tenant("acme").await, world.tenant("other").await);
     let roles = world.roles(&tenant).await;
     let admin = named(&roles, "TENANT_ADMIN");
     let first = world.user(&tenant, "first@example.com").await;
-    world.assign(world.new_assignment(&first, admin, None), admin).await;
+    world.give(&first, admin, None).await;
     let expiring = world.user(&tenant, "expiring@example.com").await;
-    let expires_at = Some(world.now() + TimeDelta::days(1));
-    world.assign(Assignment { expires_at, ..world.new_assignment(&expiring, admin, None) }, admin).await;
+    world.give_until(&expiring, admin, None, Some(world.now() + TimeDelta::days(1))).await;
     let auditor = world.user(&tenant, "auditor@example.com").await;
-    world.assign(world.new_assignment(&auditor, named(&roles, "AUDITOR"), None), named(&roles, "AUDITOR")).await;
+    world.give(&auditor, named(&roles, "AUDITOR"), None).await;
+    world.give(&auditor, &world.role(&tenant, "ALMIGHTY", &["*"]).await, None).await;
+    let scoped = world.user(&tenant, "scoped@example.com").await;
+    world.give(&scoped, admin, Some(&world.organization(&tenant, "branch").await)).await;
+    let foreign = world.user(&elsewhere, "foreign@example.com").await;
+    world.give(&foreign, named(&world.roles(&elsewhere).await, "TENANT_ADMIN"), None).await;
     assert!(!has_other(&world, &first).await);
+    assert!(has_other(&world, &auditor).await);
 
     let second = world.user(&tenant, "second@example.com").await;
-    world.assign(world.new_assignment(&second, admin, None), admin).await;
+    world.give(&second, admin, None).await;
     assert!(has_other(&world, &first).await);
     let after = User { status: UserStatus::Suspended, ..second.clone() };
-    world.commit(tenant.id, UserChange::ChangeStatus { before: second, after }).await;
+    let suspend = UserChange::ChangeStatus { before: second, after, covered: Covered::assumed() };
+    world.commit(tenant.id, suspend).await;
     assert!(!has_other(&world, &first).await);
 }
 
 async fn has_other(world: &World, than: &User) -> bool {
-    let caller = Caller::system(than.tenant_id, "conformance");
-    let mut work = world.begin(&caller).await;
-    work.locks().has_other_administrator(than.id).await.unwrap()
+    world.locked(than.tenant_id, async |locks| locks.has_other_administrator(than.id).await.unwrap()).await
 }
 
-/// A user, a role or an organization of another tenant cannot be referred to, even by wrong code.
+/// A user, a role or an organization that is of another tenant, or not there, cannot be referred to, even by wrong
+/// code.
 pub async fn references_to_another_tenant_are_refused(store: Arc<dyn Store>) {
     let world = World::new(store);
     let (acme, other) = (world.tenant("acme").await, world.tenant("other").await);
@@ -121,18 +672,148 @@ pub async fn references_to_another_tenant_are_refused(store: Arc<dyn Store>) {
     let (user, stranger) = (world.user(&acme, "a@example.com").await, world.user(&other, "b@example.com").await);
     let place = world.organization(&other, "branch").await;
     let (member, foreign_member) = (named(&own, "MEMBER"), named(&foreign, "MEMBER"));
+    let (nobody, nothing) = (world.new_user(&acme, "c@example.com"), world.new_role(&acme, "NOTHING", &[]));
     let attempts = [
         (world.new_assignment(&stranger, member, None), member),
         (world.new_assignment(&user, foreign_member, None), foreign_member),
         (world.new_assignment(&user, member, Some(place.id)), member),
+        (world.new_assignment(&nobody, member, None), member),
+        (world.new_assignment(&user, &nothing, None), &nothing),
+        (world.new_assignment(&user, member, Some(world.id())), member),
     ];
     for (assignment, role) in attempts {
-        let create = AssignmentChange::Create { assignment, role_name: role.name.clone() };
-        let refused = world.try_commit(acme.id, [create.into()]).await;
-        assert!(conflicts(&refused, Constraint::Reference), "{refused:?}");
+        let refused = world.try_commit(acme.id, [assigning([assignment], role).into()]).await;
+        assert_conflict(&refused, Constraint::Reference);
     }
 }
 
-fn conflicts(result: &Result<(), Error>, constraint: Constraint) -> bool {
-    matches!(result, Err(Error::Store(StoreError::Conflict(found))) if *found == constraint)
+/// A tenant's assignment is none of another tenant, by whatever it is asked for, whether reading or writing.
+pub async fn of_another_tenant_is_not_found(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let scene = Scene::new(&world).await;
+    let other = world.tenant("other").await;
+    let assignment = &scene.assignments[0];
+    let contexts: Vec<GrantContext> = scene.assignments.iter().map(Assignment::context).collect();
+    let users: Vec<UserId> = scene.users.iter().map(|user| user.id).collect();
+    for which in [
+        GrantQuery::One(assignment.id),
+        GrantQuery::OfUser(assignment.user_id),
+        GrantQuery::OfRole(assignment.role_id),
+        GrantQuery::In(scene.organizations[0].id),
+        GrantQuery::At(&contexts),
+        GrantQuery::Expired { at: world.now(), limit: 100 },
+    ] {
+        assert_eq!(world.grants(other.id, which).await, [], "{which:?}");
+        assert_ne!(world.grants(scene.tenant.id, which).await, [], "{which:?}");
+    }
+    assert_eq!(world.store.grants_of(other.id, &users).await.unwrap(), []);
+    let filters = [
+        AssignmentFilter { include_expired: true, ..AssignmentFilter::default() },
+        AssignmentFilter { user: Some(assignment.user_id), ..AssignmentFilter::default() },
+    ];
+    for filter in filters {
+        for reach in [Reach::Tenant, within(&[&scene.organizations[0]])] {
+            assert_eq!(list(&world, &other, &filter, &reach).await, []);
+        }
+    }
+    let grants = world.store.grants_of(scene.tenant.id, &users).await.unwrap();
+    // Whether it is refused or finds nothing to revoke, nothing may happen to the other tenant's.
+    drop(world.try_commit(other.id, [AssignmentChange::Revoke { grants: grants.clone(), reason: None }.into()]).await);
+    assert_eq!(world.store.grants_of(scene.tenant.id, &users).await.unwrap(), grants);
+}
+
+/// A unit of work reads what it wrote itself, and nobody else does before it is committed.
+pub async fn own_changes_are_read(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let tenant = world.tenant("acme").await;
+    let user = world.user(&tenant, "ada@example.com").await;
+    let role = world.role(&tenant, "BUYER", &[]).await;
+    let branch = world.organization(&tenant, "branch").await;
+    let assignment = world.new_assignment(&user, &role, Some(branch.id));
+    let caller = Caller::system(tenant.id, "conformance");
+    let mut work = world.begin(&caller).await;
+    work.apply(assigning([assignment.clone()], &role)).await.unwrap();
+    let asleep = Organization { status: OrganizationStatus::Suspended, ..branch.clone() };
+    work.apply(super::world::update(&branch, &asleep)).await.unwrap();
+    let grants = work.locks().lock_grants(GrantQuery::OfUser(user.id)).await.unwrap();
+    assert_eq!(ids(&grants), [assignment.id]);
+    assert!(!grants[0].organization.as_ref().unwrap().is_awake);
+    let until = work.locks().roles_held_until(&[role.id], world.now()).await.unwrap();
+    assert_eq!(until, Some(Until::Forever));
+    assert_eq!(work.locks().roles_held_in(&[branch.id], world.now()).await.unwrap().len(), 1);
+    assert_eq!(world.store.grants_of(tenant.id, &[user.id]).await.unwrap(), [], "others do not");
+    work.apply(AssignmentChange::Revoke { grants, reason: None }).await.unwrap();
+    assert_eq!(work.locks().roles_held_until(&[role.id], world.now()).await.unwrap(), None);
+}
+
+/// Two users with two roles in two organizations, one below the other, and tenant-wide: almost every combination,
+/// every third of them expired.
+struct Scene {
+    tenant: Tenant,
+    users: [User; 2],
+    roles: [Role; 2],
+    organizations: [Organization; 2],
+    assignments: Vec<Assignment>,
+}
+
+impl Scene {
+    async fn new(world: &World) -> Self {
+        let tenant = world.tenant("acme").await;
+        let users = [world.user(&tenant, "ada@example.com").await, world.user(&tenant, "bob@example.com").await];
+        let roles = [
+            world.role(&tenant, "BUYER", &["orders:read", "orders:create"]).await,
+            world.role(&tenant, "SELLER", &[]).await,
+        ];
+        let root = world.organization(&tenant, "root").await;
+        let leaf = world.below(&root, "leaf").await;
+        let mut assignments = Vec::new();
+        for (user, role, organization) in [
+            (0, 0, Some(&root)),
+            (1, 0, Some(&root)),
+            (0, 1, None),
+            (1, 1, Some(&leaf)),
+            (0, 0, None),
+            (0, 1, Some(&root)),
+            (1, 0, None),
+            (0, 0, Some(&leaf)),
+            (1, 1, Some(&root)),
+        ] {
+            if assignments.len() % 2 == 0 {
+                world.tick();
+            }
+            let expires_at = (assignments.len() % 3 == 0).then_some(world.now());
+            assignments.push(world.give_until(&users[user], &roles[role], organization, expires_at).await);
+        }
+        Self { tenant, users, roles, organizations: [root, leaf], assignments }
+    }
+
+    /// The ids of those that are wanted, as a list has them.
+    fn newest_first(&self, wanted: &dyn Fn(&Assignment) -> bool) -> Vec<AssignmentId> {
+        let mut found: Vec<&Assignment> = self.assignments.iter().filter(|assignment| wanted(assignment)).collect();
+        found.sort_by_key(|assignment| (Reverse(assignment.created_at), assignment.id));
+        found.into_iter().map(|assignment| assignment.id).collect()
+    }
+}
+
+/// Many users, made at once.
+async fn crowd(world: &World, tenant: &Tenant, size: usize) -> Vec<User> {
+    let users: Vec<User> =
+        (0..size).map(|number| world.new_user(tenant, &format!("crowd{number}@example.com"))).collect();
+    world.try_commit(tenant.id, users.iter().map(super::world::create)).await.unwrap();
+    users
+}
+
+fn ids(grants: &[Grant]) -> Vec<AssignmentId> {
+    grants.iter().map(|grant| grant.assignment.id).collect()
+}
+
+fn listed_ids(listed: &[ListedAssignment]) -> Vec<AssignmentId> {
+    listed.iter().map(|listed| listed.assignment.id).collect()
+}
+
+async fn list(world: &World, tenant: &Tenant, filter: &AssignmentFilter, reach: &Reach) -> Vec<ListedAssignment> {
+    let found = world.store.assignments(tenant.id, filter, reach, everything(), world.now()).await;
+    let Page { items, total, .. } = found.unwrap();
+    assert_eq!(total, items.len() as u64);
+    items
 }

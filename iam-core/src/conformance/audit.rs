@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::World;
+use crate::access::{Authority, Covered};
 use crate::audit::{AuditEntry, AuditFilter, Cursor};
 use crate::caller::{Caller, RequestContext, UserAgent};
 use crate::id::TenantId;
@@ -23,8 +24,7 @@ pub async fn entries_are_read_back(store: Arc<dyn Store>) {
             ip_address: Some(address.parse().unwrap()),
             user_agent: Some(UserAgent::new("Größe/1.0 \"x\" \\ 'y'")),
         };
-        let caller =
-            Caller::user_session(tenant.id, user.id, world.id(), crate::access::Grants::default(), context.clone());
+        let caller = Caller::user_session(tenant.id, user.id, world.id(), Authority::of([]), context.clone());
         let mut work = world.begin(&caller).await;
         work.apply(super::world::create(&user)).await.unwrap();
         work.commit().await.unwrap();
@@ -93,10 +93,11 @@ pub async fn every_filter(store: Arc<dyn Store>) {
     let user = world.user(&tenant, "ada@example.com").await;
     world.tick();
     let context = RequestContext { correlation_id: Some("corr-2".parse().unwrap()), ..RequestContext::default() };
-    let caller = Caller::user_session(tenant.id, user.id, world.id(), crate::access::Grants::default(), context);
+    let caller = Caller::user_session(tenant.id, user.id, world.id(), Authority::of([]), context);
     let mut work = world.begin(&caller).await;
     let after = User { status: UserStatus::Suspended, ..user.clone() };
-    work.apply(UserChange::ChangeStatus { before: user.clone(), after }).await.unwrap();
+    let covered = Covered::assumed();
+    work.apply(UserChange::ChangeStatus { before: user.clone(), after, covered }).await.unwrap();
     work.commit().await.unwrap();
     world.tick();
     rename(&world, &tenant).await;

@@ -18,7 +18,11 @@
 pub mod assignment;
 pub mod audit;
 pub mod credential;
+pub mod organization;
+pub mod overtaken;
+pub mod permission;
 pub mod race;
+pub mod role;
 pub mod session;
 pub mod tenant;
 pub mod token;
@@ -36,21 +40,49 @@ pub use world::World;
 macro_rules! conformance_suite {
     ($fixture:ident) => {
         $crate::conformance_suite! { $fixture;
-            tenant: created_is_read_back, slugs_are_unique_across_tenants, update_is_read_back, found_by_email_oldest_first;
-            user: created_is_read_back, email_is_unique_whatever_its_case, email_is_free_in_another_tenant,
-                update_keeps_the_last_login, update_of_nobody_is_missing, of_another_tenant_is_not_found,
-                list_sorts_by_every_key, list_pages_and_counts, list_filters_by_status, search_takes_every_character_as_it_is,
-                list_filters_by_unexpired_membership;
+            tenant: created_is_read_back, slugs_are_unique_across_tenants, nothing_is_made_in_no_tenant,
+                update_is_read_back, found_by_email_oldest_first;
+            user: created_is_read_back, found_by_their_ids, email_is_unique_whatever_its_case,
+                email_is_free_in_another_tenant, update_keeps_the_last_login, update_of_nobody_is_missing,
+                of_another_tenant_is_not_found, own_changes_are_read, list_sorts_by_every_key, list_pages_and_counts,
+                list_filters_by_status, search_takes_every_character_as_it_is, list_filters_by_unexpired_membership,
+                list_stays_within_reach;
             credential: account_is_found_by_email, attempts_are_read_back_and_cleared, password_is_replaced;
-            session: started_is_read_back, snapshot_shows_status_and_grants, refresh_is_read_back, ended_is_gone;
-            assignment: grants_show_role_and_organization, a_context_holds_a_role_once, revoked_is_gone,
-                administrators_are_counted, references_to_another_tenant_are_refused;
+            session: started_is_read_back, snapshot_shows_status_and_grants,
+                snapshot_shows_whether_organizations_are_awake, refresh_is_read_back, ended_is_gone;
+            permission: created_is_read_back, built_in_are_read_back, list_pages_and_counts, name_is_unique_in_a_tenant,
+                deleted_is_gone, of_another_tenant_is_not_found;
+            role: created_is_read_back, built_in_are_read_back, list_pages_and_counts, name_is_unique_in_a_tenant,
+                update_replaces_permissions, update_of_nothing_is_missing, deleted_is_gone, assigned_is_not_deleted,
+                found_by_the_very_pattern, of_another_tenant_is_not_found, own_changes_are_read;
+            organization: created_is_read_back, lineages_hold_everything_above_once, deep_lineages_are_whole,
+                subtree_leaves_out_what_was_deleted, children_stand_right_below, update_is_read_back,
+                move_takes_along_what_is_below, update_of_nothing_is_missing, parent_must_be_of_the_tenant,
+                slug_is_unique_in_a_tenant, deleted_slug_is_free, list_filters_by_everything,
+                search_takes_every_character_as_it_is, list_sorts_by_every_key, list_pages_and_counts,
+                list_stays_within_reach, of_another_tenant_is_not_found, own_changes_are_read;
+            assignment: grants_show_role_and_organization, lineage_goes_upwards, awake_is_active_all_the_way_up,
+                a_context_holds_a_role_once, many_are_made_at_once, one_refused_of_many_leaves_nothing,
+                expiry_is_changed, revoked_is_gone, every_grant_query, grants_at_contexts, expired_to_the_millisecond,
+                tenants_with_expired_assignments, list_shows_what_it_refers_to, list_filters_by_everything,
+                list_shows_expired_ones_on_demand, list_pages_and_counts, list_stays_within_reach,
+                roles_held_in_organizations, roles_held_until_the_longest, administrators_are_counted,
+                references_to_another_tenant_are_refused, of_another_tenant_is_not_found, own_changes_are_read;
             audit: entries_are_read_back, newest_first_and_paged_without_gap, every_filter;
             token: keys_are_read_back, one_key_a_generation;
-            work: dropped_leaves_nothing, failed_leaves_nothing, changes_and_entries_commit_together, queued_writers_all_succeed;
+            work: dropped_leaves_nothing, failed_leaves_nothing, changes_and_entries_commit_together,
+                queued_writers_all_succeed, holders_of_the_tenants_lock_take_turns;
             race: creates_of_one_email, guesses_of_one_password, guesses_of_an_unknown_email,
-                guesses_beside_an_account_of_ones_own,
-                refreshes_of_one_token, removals_of_the_last_two_administrators, starts_with_an_empty_store;
+                guesses_beside_an_account_of_ones_own, refreshes_of_one_token, removals_of_the_last_two_administrators,
+                starts_with_an_empty_store, assignments_of_one_role, creates_of_one_name, crossing_moves,
+                assignments_in_a_leaving_organization, assignments_by_somebody_who_loses_its_role,
+                assignments_of_a_growing_role, assignments_of_what_goes, sweepers;
+            overtaken: an_assigner_that_loses_its_role, an_assigner_that_is_suspended,
+                an_organization_that_leaves_the_branch, a_role_that_grows, a_role_that_is_given_for_longer,
+                a_branch_in_which_a_role_is_given, a_suspended_user_that_gets_a_role,
+                an_extension_by_a_role_that_is_shortened, assignments_of_what_is_deleted,
+                deletions_of_what_is_assigned, parents_that_are_deleted_and_children_that_are_made,
+                moves_in_a_tree_that_moves, an_administrator_that_becomes_the_last;
         }
     };
     ($fixture:ident; $($noun:ident: $($case:ident),+;)+) => {

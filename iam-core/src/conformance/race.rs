@@ -1,21 +1,29 @@
 //! What two requests can race for, raced by real tasks through the services.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
+use chrono::TimeDelta;
 use tokio::task::JoinSet;
 
-use crate::assignment::{Assignment, AssignmentChange};
+use crate::assignment::{Assignment, AssignmentPatch, NewAssignment};
 use crate::audit::{AuditEntry, AuditFilter};
 use crate::caller::{Caller, RequestContext};
+use crate::clock::Timestamp;
 use crate::credential::HashingCost;
-use crate::error::{Conflict, Error, Result};
+use crate::error::{Conflict, Error, Forbidden, Result, Rule};
 use crate::iam::{Iam, Settings};
+use crate::id::OrganizationId;
+use crate::organization::{NewOrganization, Organization, OrganizationPatch};
+use crate::permission::NewPermission;
+use crate::role::{NewRole, Role, RolePatch, TENANT_ADMIN};
 use crate::session::{LoggedIn, Login};
 use crate::store::Store;
-use crate::tenant::{Registered, Registration};
-use crate::user::{NewUser, User};
+use crate::tenant::{Registered, Registration, Tenant};
+use crate::user::{NewUser, User, UserPatch, UserStatus};
 
 use super::World;
+use super::world::{everything, named};
 
 const PASSWORD: &str = "Passw0rd!";
 
@@ -94,34 +102,265 @@ pub async fn refreshes_of_one_token(store: Arc<dyn Store>) {
     assert!(iam.sessions().refresh(&RequestContext::default(), &next).await.is_ok());
 }
 
-/// Of the last two administrators, one stays, whichever way both are removed at once.
+/// The ways in which somebody stops being an administrator of a tenant for good.
+#[derive(Clone, Copy, Debug)]
+enum Removal {
+    Delete,
+    Suspend,
+    Deactivate,
+    Revoke,
+    Expire,
+}
+
+impl Removal {
+    const ALL: [Self; 5] = [Self::Delete, Self::Suspend, Self::Deactivate, Self::Revoke, Self::Expire];
+
+    async fn happen(self, iam: &Iam, caller: &Caller, assignment: Assignment) -> Result<()> {
+        let user = assignment.user_id;
+        match self {
+            Self::Delete => iam.users().delete(caller, user).await,
+            Self::Suspend => iam.users().suspend(caller, user).await.map(drop),
+            Self::Deactivate => {
+                let patch = UserPatch { status: Some(UserStatus::Inactive), ..UserPatch::default() };
+                iam.users().update(caller, user, patch).await.map(drop)
+            }
+            Self::Revoke => iam.assignments().delete(caller, assignment.id).await,
+            Self::Expire => {
+                let patch = AssignmentPatch { expires_at: Some(Some(iam.now() + TimeDelta::hours(1))) };
+                iam.assignments().update(caller, assignment.id, patch).await.map(drop)
+            }
+        }
+    }
+}
+
+/// Of the last two administrators, one stays, whichever ways both are removed at once.
 pub async fn removals_of_the_last_two_administrators(store: Arc<dyn Store>) {
-    let iam = iam(Arc::clone(&store)).await;
-    let world = World::new(store);
-    for round in 0..8 {
-        let registered = register_as(&iam, &format!("admin{round}@example.com")).await;
-        let caller = Caller::system(registered.tenant.id, "conformance");
-        let first = registered.login.user;
-        let second = iam.users().create(&caller, new_user("second@example.com")).await.unwrap();
-        let grant = world.store.grants_of(registered.tenant.id, first.id).await.unwrap().remove(0);
-        let assignment = Assignment { id: world.id(), user_id: second.id, ..grant.assignment };
-        world.commit(registered.tenant.id, AssignmentChange::Create { assignment, role_name: grant.role.name }).await;
-        let users = [first.id, second.id];
+    let ways = Removal::ALL.iter().flat_map(|first| Removal::ALL.map(|second| [*first, second]));
+    for (round, ways) in ways.enumerate() {
+        let scene = Scene::of(Arc::clone(&store), &format!("admin{round}@example.com")).await;
+        let (second, _) = scene.member("second@example.com", scene.built_in(TENANT_ADMIN), None).await;
+        let users = [scene.founder.id, second.id];
+        let grants = scene.world.store.grants_of(scene.tenant.id, &users).await.unwrap();
+        let of = |user| grants.iter().map(|grant| &grant.assignment).find(|it| it.user_id == user).unwrap().clone();
+        let assignments = users.map(of);
         let results = race(2, |number| {
-            let (iam, caller, user) = (iam.clone(), caller.clone(), users[number]);
+            let (iam, caller) = (scene.iam.clone(), scene.system.clone());
+            let (way, assignment) = (ways[number], assignments[number].clone());
+            async move { way.happen(&iam, &caller, assignment).await }
+        })
+        .await;
+        assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 1, "{ways:?}: {results:?}");
+        let refused = results.into_iter().find_map(Result::err).unwrap();
+        assert!(matches!(refused, Error::Conflict(Conflict::LastAdministrator)), "{ways:?}: {refused:?}");
+    }
+}
+
+/// Of many that give a user the same role in the same place, one succeeds.
+pub async fn assignments_of_one_role(store: Arc<dyn Store>) {
+    let scene = Scene::new(store).await;
+    let place = scene.found("place", None).await;
+    let user = scene.user("user@example.com").await;
+    for place in [None, Some(place.id)] {
+        let item = to(&user, scene.built_in("MEMBER"), place);
+        let results = race(12, |number| {
+            let (iam, caller) = (scene.iam.clone(), scene.system.clone());
             async move {
-                if round % 2 == 0 {
-                    iam.users().delete(&caller, user).await
+                if number % 3 == 0 {
+                    iam.assignments().create_all(&caller, &[item]).await.map(drop)
                 } else {
-                    iam.users().suspend(&caller, user).await.map(drop)
+                    iam.assignments().create(&caller, item).await.map(drop)
                 }
             }
         })
         .await;
-        assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 1, "{results:?}");
-        let refused = results.into_iter().find_map(Result::err).unwrap();
-        assert!(matches!(refused, Error::Conflict(Conflict::LastAdministrator)), "{refused:?}");
+        assert_one(results, |error| is_conflict(error, &Conflict::RoleHeld));
     }
+    assert_eq!(scene.world.store.grants_of(scene.tenant.id, &[user.id]).await.unwrap().len(), 2);
+}
+
+/// Of many that take the same name, one succeeds: roles, permissions, organizations.
+pub async fn creates_of_one_name(store: Arc<dyn Store>) {
+    let scene = Scene::new(store).await;
+    let start = || (scene.iam.clone(), scene.system.clone());
+    let results = race(12, |_| {
+        let (iam, caller) = start();
+        let new = NewRole { name: "BUYER".to_owned(), ..NewRole::default() };
+        async move { iam.roles().create(&caller, new).await.map(drop) }
+    });
+    assert_one(results.await, |error| is_conflict(error, &Conflict::RoleNameTaken));
+    let results = race(12, |_| {
+        let (iam, caller) = start();
+        let new = NewPermission { name: "orders:read".to_owned(), ..NewPermission::default() };
+        async move { iam.permissions().create(&caller, new).await.map(drop) }
+    });
+    assert_one(results.await, |error| is_conflict(error, &Conflict::PermissionNameTaken));
+    let results = race(12, |_| {
+        let (iam, caller) = start();
+        let new = NewOrganization { name: "Branch".to_owned(), slug: Some("branch".to_owned()), parent: None };
+        async move { iam.organizations().create(&caller, new).await.map(drop) }
+    });
+    assert_one(results.await, |error| is_conflict(error, &Conflict::SlugTaken));
+    // A slug that the service makes finds another one.
+    let results = race(12, |_| {
+        let (iam, caller) = start();
+        let new = NewOrganization { name: "Branch".to_owned(), ..NewOrganization::default() };
+        async move { iam.organizations().create(&caller, new).await.map(drop) }
+    });
+    assert!(results.await.iter().all(Result::is_ok));
+}
+
+/// However organizations are moved at once, they stay a tree, and not too deep.
+pub async fn crossing_moves(store: Arc<dyn Store>) {
+    let scene = Scene::new(store).await;
+    let mut all = Vec::new();
+    for name in ["red", "green", "blue"] {
+        all.extend(scene.world.chain(&scene.tenant, name, 3).await);
+    }
+    let (count, mut moves) = (all.len(), 0);
+    for round in 1..=12 {
+        let results = race(count, |number| {
+            let (iam, caller) = (scene.iam.clone(), scene.system.clone());
+            // Everybody goes below somebody who goes somewhere else, each round another way round.
+            let (id, parent) = (all[number].id, all[(number + round % (count - 1) + 1) % count].id);
+            let parent = Some((number % 4 != round % 4).then_some(parent));
+            let patch = OrganizationPatch { parent, ..OrganizationPatch::default() };
+            async move { iam.organizations().update(&caller, id, patch).await }
+        })
+        .await;
+        moves += results.iter().filter(|result| result.is_ok()).count();
+        for error in results.into_iter().filter_map(Result::err) {
+            let is_rule = |error: &Error| matches!(error, Error::Rule(Rule::CircularParent | Rule::Depth(_)));
+            assert!(matches!(&error, Error::About { error, .. } if is_rule(error)), "{error:?}");
+        }
+        let ids: Vec<_> = all.iter().map(|organization| organization.id).collect();
+        let stored = scene.world.store.lineages(scene.tenant.id, &ids).await.unwrap();
+        assert_eq!(stored.len(), count);
+        let above: HashMap<_, _> = stored.iter().map(|it| (it.id, it.parent_id)).collect();
+        for id in ids {
+            let lineage = std::iter::successors(Some(id), |id| above[id]).take(count + 1).count();
+            assert!(lineage <= 6, "{id} stands below {lineage} or in a circle");
+        }
+    }
+    assert!(moves > count, "some succeed");
+}
+
+/// What a branch's administrator assigns in an organization that leaves the branch, it assigned before.
+pub async fn assignments_in_a_leaving_organization(store: Arc<dyn Store>) {
+    let scene = Scene::new(store).await;
+    let (branch, elsewhere) = (scene.found("branch", None).await, scene.found("elsewhere", None).await);
+    let admin = scene.built_in("ORGANIZATION_ADMIN");
+    let (user, caller) = scene.member("admin@example.com", admin, Some(branch.id)).await;
+    for round in 0..12 {
+        let team = scene.found(&format!("team-{round}"), Some(branch.id)).await;
+        let item = to(&user, scene.built_in("MEMBER"), Some(team.id));
+        let patch = OrganizationPatch { parent: Some(Some(elsewhere.id)), ..OrganizationPatch::default() };
+        let (moving, assigning) = ((scene.iam.clone(), scene.system.clone()), (scene.iam.clone(), caller.clone()));
+        let leave = async move { moving.0.organizations().update(&moving.1, team.id, patch).await.unwrap() };
+        let assign = async move { assigning.0.assignments().create(&assigning.1, item).await };
+        let (left, assigned) = both(round, leave, assign).await;
+        assert_eq!(left.organization.parent_id, Some(elsewhere.id));
+        match assigned {
+            Ok(made) => scene.assert_order("ROLE_ASSIGNED", made.id, "UPDATE", team.id).await,
+            Err(error) => assert!(is_unknown(&error), "{error:?}"),
+        }
+    }
+}
+
+/// Whoever loses its role while it assigns has assigned before, or does not.
+pub async fn assignments_by_somebody_who_loses_its_role(store: Arc<dyn Store>) {
+    let scene = Scene::new(store).await;
+    for round in 0..12 {
+        let admin = scene.built_in(TENANT_ADMIN);
+        let (user, caller) = scene.member(&format!("admin{round}@example.com"), admin, None).await;
+        let own = scene.world.store.grants_of(scene.tenant.id, &[user.id]).await.unwrap().remove(0).assignment.id;
+        let item = to(&user, scene.built_in("AUDITOR"), None);
+        let (revoking, assigning) = ((scene.iam.clone(), scene.system.clone()), (scene.iam.clone(), caller));
+        let revoke = async move { revoking.0.assignments().delete(&revoking.1, own).await.unwrap() };
+        let assign = async move { assigning.0.assignments().create(&assigning.1, item).await };
+        let ((), assigned) = both(round, revoke, assign).await;
+        match assigned {
+            Ok(made) => scene.assert_order("ROLE_ASSIGNED", made.id, "ROLE_REVOKED", own).await,
+            Err(error) => assert!(matches!(error, Error::Forbidden(Forbidden::Permission(_))), "{error:?}"),
+        }
+    }
+}
+
+/// Whoever gives a role that somebody makes more powerful gave it before, or does not.
+pub async fn assignments_of_a_growing_role(store: Arc<dyn Store>) {
+    let scene = Scene::new(store).await;
+    let giver = scene.role("GIVER", &["role-assignments:*", "users:read"]).await;
+    let (user, caller) = scene.member("giver@example.com", &giver, None).await;
+    for round in 0..12 {
+        let given = scene.role(&format!("GIVEN_{round}"), &["users:read"]).await;
+        let (id, item) = (given.id, to(&user, &given, None));
+        let patch = RolePatch { permissions: Some(vec!["*".to_owned()]), ..RolePatch::default() };
+        let (editing, assigning) = ((scene.iam.clone(), scene.system.clone()), (scene.iam.clone(), caller.clone()));
+        let edit = async move { editing.0.roles().update(&editing.1, id, patch).await.unwrap() };
+        let assign = async move { assigning.0.assignments().create(&assigning.1, item).await };
+        let (_, assigned) = both(round, edit, assign).await;
+        match assigned {
+            Ok(made) => {
+                scene.assert_order("ROLE_ASSIGNED", made.id, "UPDATE", id).await;
+                // What it gave, it has now, and more than it had: for the next round it must lose that again.
+                scene.iam.assignments().delete(&scene.system, made.id).await.unwrap();
+            }
+            Err(error) => assert!(matches!(error, Error::Forbidden(Forbidden::Escalation(_))), "{error:?}"),
+        }
+    }
+}
+
+/// Whatever is deleted while it is assigned, no assignment of it is left.
+pub async fn assignments_of_what_goes(store: Arc<dyn Store>) {
+    let scene = Scene::new(store).await;
+    for round in 0..12 {
+        let role = scene.role(&format!("GIVEN_{round}"), &["users:read"]).await;
+        let place = scene.found(&format!("place-{round}"), None).await;
+        let user = scene.user(&format!("user{round}@example.com")).await;
+        let item = to(&user, &role, Some(place.id));
+        let (deleting, assigning) =
+            ((scene.iam.clone(), scene.system.clone()), (scene.iam.clone(), scene.system.clone()));
+        let (role_id, place_id, user_id) = (role.id, place.id, user.id);
+        let delete = async move {
+            let (iam, caller) = deleting;
+            match round % 3 {
+                0 => iam.roles().delete(&caller, role_id).await,
+                1 => iam.organizations().delete(&caller, place_id).await,
+                _ => iam.users().delete(&caller, user_id).await,
+            }
+        };
+        let assign = async move { assigning.0.assignments().create(&assigning.1, item).await };
+        let (deleted, assigned) = both(round / 3, delete, assign).await;
+        let left = scene.world.store.grants_of(scene.tenant.id, &[user.id]).await.unwrap().len();
+        let right = match (&deleted, &assigned) {
+            (Err(error), Ok(_)) => round % 3 == 0 && is_conflict(error, &Conflict::RoleInUse) && left == 1,
+            (Ok(()), Ok(_)) => round % 3 > 0 && left == 0,
+            (Ok(()), Err(error)) => {
+                let expected = [is_unknown(error), is_conflict(error, &Conflict::OrganizationInactive)];
+                let expected = expected.into_iter().chain([is_conflict(error, &Conflict::UserInactive)]);
+                left == 0 && expected.enumerate().any(|(case, is_right)| is_right && case == round % 3)
+            }
+            (Err(_), Err(_)) => false,
+        };
+        assert!(right, "{round}: {deleted:?} {assigned:?}, {left} left");
+    }
+}
+
+/// Of many that sweep at once, each expired assignment is removed by one, and recorded once.
+pub async fn sweepers(store: Arc<dyn Store>) {
+    let scene = Scene::new(store).await;
+    let past = Some(scene.iam.now() - TimeDelta::hours(1));
+    for number in 0..30 {
+        let user = scene.user(&format!("user{number}@example.com")).await;
+        let assignment = scene.world.new_assignment(&user, scene.built_in("MEMBER"), None);
+        scene.world.assign(Assignment { expires_at: past, ..assignment }, scene.built_in("MEMBER")).await;
+    }
+    let removed = race(4, |_| {
+        let iam = scene.iam.clone();
+        async move { iam.remove_expired_assignments().await.unwrap() }
+    })
+    .await;
+    assert_eq!(removed.iter().sum::<u64>(), 30, "{removed:?}");
+    assert_eq!(count(&scene.iam, &scene.system, "ROLE_REVOKED", "ROLE_ASSIGNMENT").await, 30);
 }
 
 /// Of many that start at once with an empty store, all sign with one key.
@@ -132,6 +371,26 @@ pub async fn starts_with_an_empty_store(store: Arc<dyn Store>) {
     for iam in &services {
         assert!(iam.authenticate(token.expose(), RequestContext::default()).await.is_ok());
     }
+}
+
+/// Runs two at once; which one is started first changes by the round.
+async fn both<A, B>(
+    round: usize,
+    first: impl Future<Output = A> + Send + 'static,
+    second: impl Future<Output = B> + Send + 'static,
+) -> (A, B)
+where
+    A: Send + 'static,
+    B: Send + 'static,
+{
+    let (first, second) = if round.is_multiple_of(2) {
+        let first = tokio::spawn(first);
+        (first, tokio::spawn(second))
+    } else {
+        let second = tokio::spawn(second);
+        (tokio::spawn(first), second)
+    };
+    (first.await.unwrap(), second.await.unwrap())
 }
 
 async fn race<T, F>(tasks: usize, start: impl Fn(usize) -> F) -> Vec<T>
@@ -179,6 +438,108 @@ fn answers(results: &[Result<LoggedIn>]) -> (usize, usize) {
     let wrong = |result: &&Result<LoggedIn>| matches!(result, Err(Error::Unauthenticated(_)));
     let locked = |result: &&Result<LoggedIn>| matches!(result, Err(Error::AccountLocked { .. }));
     (results.iter().filter(wrong).count(), results.iter().filter(locked).count())
+}
+
+fn is_unknown(error: &Error) -> bool {
+    matches!(error, Error::About { error, .. } if matches!(**error, Error::NotFound(_)))
+}
+
+fn is_conflict(error: &Error, expected: &Conflict) -> bool {
+    match error {
+        Error::About { error, .. } => is_conflict(error, expected),
+        Error::Conflict(conflict) => conflict == expected,
+        _ => false,
+    }
+}
+
+/// Fails unless one succeeded and all others were refused in the right way.
+fn assert_one(results: Vec<Result<()>>, is_right: impl Fn(&Error) -> bool) {
+    assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 1, "{results:?}");
+    assert!(results.iter().filter_map(|result| result.as_ref().err()).all(is_right), "{results:?}");
+}
+
+/// A role for a user, without expiry.
+pub(super) fn to(user: &User, role: &Role, organization: Option<OrganizationId>) -> NewAssignment {
+    NewAssignment { user: user.id, role: role.id, organization, expires_at: None }
+}
+
+/// A tenant with its first user, and short ways to fill it through the services.
+pub(super) struct Scene {
+    pub(super) iam: Iam,
+    /// Over the same store.
+    pub(super) world: World,
+    pub(super) tenant: Tenant,
+    pub(super) founder: User,
+    pub(super) system: Caller,
+    roles: Vec<Role>,
+}
+
+impl Scene {
+    pub(super) async fn new(store: Arc<dyn Store>) -> Self {
+        Self::of(store, "ada@example.com").await
+    }
+
+    async fn of(store: Arc<dyn Store>, email: &str) -> Self {
+        let iam = iam(Arc::clone(&store)).await;
+        let Registered { tenant, login } = register_as(&iam, email).await;
+        let system = Caller::system(tenant.id, "conformance");
+        let roles = iam.roles().list(&system, everything()).await.unwrap().items;
+        Self { iam, world: World::new(store), tenant, founder: login.user, system, roles }
+    }
+
+    pub(super) fn built_in(&self, name: &str) -> &Role {
+        named(&self.roles, name)
+    }
+
+    pub(super) async fn role(&self, name: &str, permissions: &[&str]) -> Role {
+        let permissions = permissions.iter().map(ToString::to_string).collect();
+        let new = NewRole { name: name.to_owned(), permissions, ..NewRole::default() };
+        self.iam.roles().create(&self.system, new).await.unwrap()
+    }
+
+    pub(super) async fn found(&self, name: &str, parent: Option<OrganizationId>) -> Organization {
+        let new = NewOrganization { name: name.to_owned(), slug: None, parent };
+        self.iam.organizations().create(&self.system, new).await.unwrap().organization
+    }
+
+    pub(super) async fn user(&self, email: &str) -> User {
+        self.iam.users().create(&self.system, new_user(email)).await.unwrap()
+    }
+
+    /// A user who holds a role, and the caller that it is.
+    pub(super) async fn member(&self, email: &str, role: &Role, place: Option<OrganizationId>) -> (User, Caller) {
+        self.member_until(email, role, place, None).await
+    }
+
+    pub(super) async fn member_until(
+        &self,
+        email: &str,
+        role: &Role,
+        place: Option<OrganizationId>,
+        expires_at: Option<Timestamp>,
+    ) -> (User, Caller) {
+        let user = self.user(email).await;
+        let item = NewAssignment { expires_at, ..to(&user, role, place) };
+        self.iam.assignments().create(&self.system, item).await.unwrap();
+        let login =
+            Login { email: email.to_owned(), password: PASSWORD.into(), tenant: Some(self.tenant.slug.to_string()) };
+        let logged_in = self.iam.sessions().login(&RequestContext::default(), login).await.unwrap();
+        let token = logged_in.tokens.access;
+        let caller = self.iam.authenticate(token.expose(), RequestContext::default()).await.unwrap();
+        (logged_in.user, caller)
+    }
+
+    /// Fails unless the audit log has one entry before the other.
+    async fn assert_order(&self, first: &str, about: impl ToString, second: &str, other: impl ToString) {
+        let position = async |action: &str, id: String| {
+            let filter = AuditFilter { resource_id: Some(id), ..AuditFilter::default() };
+            let log = self.iam.audit().list(&self.system, filter, None, 100).await.unwrap();
+            let entry = log.entries.into_iter().find(|entry| entry.action == action).unwrap();
+            (entry.created_at, entry.id)
+        };
+        let (first, second) = (position(first, about.to_string()).await, position(second, other.to_string()).await);
+        assert!(first < second, "{first:?} {second:?}");
+    }
 }
 
 async fn count(iam: &Iam, caller: &Caller, action: &str, resource_type: &str) -> usize {

@@ -6,7 +6,9 @@ use chrono::TimeDelta;
 
 use super::World;
 use super::world::named;
+use crate::access::Covered;
 use crate::caller::Caller;
+use crate::organization::OrganizationStatus;
 use crate::random::SystemRandom;
 use crate::session::{EndReason, RefreshState, Session, SessionChange, SpentToken};
 use crate::store::Store;
@@ -47,18 +49,58 @@ pub async fn snapshot_shows_status_and_grants(store: Arc<dyn Store>) {
     assert_eq!(bare.grants, []);
 
     let roles = world.roles(&tenant).await;
-    let organization = world.organization(&tenant, "branch").await;
-    world.assign(world.new_assignment(&user, named(&roles, "AUDITOR"), None), named(&roles, "AUDITOR")).await;
+    let bare_role = world.role(&tenant, "NOTHING_YET", &[]).await;
+    let root = world.organization(&tenant, "root").await;
+    let branch = world.below(&root, "branch").await;
+    world.give(&user, named(&roles, "AUDITOR"), None).await;
     world.tick();
-    let member = named(&roles, "MEMBER");
-    world.assign(world.new_assignment(&user, member, Some(organization.id)), member).await;
+    world.give(&user, named(&roles, "MEMBER"), Some(&branch)).await;
+    world.give_until(&user, &bare_role, Some(&root), Some(world.now())).await;
     let after = User { status: UserStatus::Suspended, ..user.clone() };
-    world.commit(tenant.id, UserChange::ChangeStatus { before: user.clone(), after }).await;
+    let suspend = UserChange::ChangeStatus { before: user.clone(), after, covered: Covered::assumed() };
+    world.commit(tenant.id, suspend).await;
     let full = world.store.session_snapshot(tenant.id, session.id).await.unwrap().unwrap();
     assert_eq!(full.user_status, UserStatus::Suspended);
-    assert_eq!(full.grants, world.store.grants_of(tenant.id, user.id).await.unwrap());
-    assert_eq!(full.grants.len(), 2);
+    assert_eq!(full.grants, world.store.grants_of(tenant.id, &[user.id]).await.unwrap());
+    assert_eq!(full.grants.len(), 3);
     assert_eq!(world.store.session_snapshot(other.id, session.id).await.unwrap(), None);
+}
+
+/// The snapshot knows the lineage of each organization, however deep it stands, and whether all of it is ACTIVE.
+pub async fn snapshot_shows_whether_organizations_are_awake(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let tenant = world.tenant("acme").await;
+    let user = world.user(&tenant, "ada@example.com").await;
+    let session = world.new_session(&user);
+    world.commit(tenant.id, SessionChange::Start(session.clone())).await;
+    let role = world.role(&tenant, "BUYER", &["orders:read", "orders:create"]).await;
+    let chain = world.chain(&tenant, "level", 100).await;
+    let beside = world.below(&chain[0], "beside").await;
+    for organization in [&chain[99], &chain[1], &beside] {
+        world.give(&user, &role, Some(organization)).await;
+    }
+    world.give(&user, &role, None).await;
+    let snapshot = async || world.store.session_snapshot(tenant.id, session.id).await.unwrap().unwrap().grants;
+    let lineage = snapshot().await[0].organization.as_ref().unwrap().lineage.clone();
+    assert!(lineage.iter().eq(chain.iter().rev().map(|organization| &organization.id)));
+    for status in [OrganizationStatus::Suspended, OrganizationStatus::Inactive] {
+        for (asleep, expected) in [
+            (&chain[99], [false, true, true]),
+            (&chain[50], [false, true, true]),
+            (&chain[1], [false, false, true]),
+            (&chain[0], [false, false, false]),
+            (&beside, [true, true, false]),
+        ] {
+            world.set_status(asleep, status).await;
+            let grants = snapshot().await;
+            let is_awake = grants.iter().filter_map(|grant| Some(grant.organization.as_ref()?.is_awake));
+            assert!(is_awake.eq(expected), "{status} {}", asleep.slug);
+            let effective = grants.iter().filter(|grant| grant.is_effective(world.now())).count();
+            assert_eq!(effective, 1 + expected.into_iter().filter(|is_awake| *is_awake).count());
+            assert_eq!(grants, world.store.grants_of(tenant.id, &[user.id]).await.unwrap());
+            world.set_status(asleep, OrganizationStatus::Active).await;
+        }
+    }
 }
 
 /// A refreshed session has its new token, its new expiry and its spent token.

@@ -3,7 +3,11 @@
 use std::sync::Arc;
 
 use super::World;
-use crate::error::{Conflict, Error};
+use super::world::{assert_conflict, create, register};
+use crate::change::Change;
+use crate::error::{Conflict, Constraint, Error};
+use crate::organization::OrganizationChange;
+use crate::role::RoleChange;
 use crate::store::Store;
 use crate::tenant::{Tenant, TenantChange};
 
@@ -33,6 +37,21 @@ pub async fn slugs_are_unique_across_tenants(store: Arc<dyn Store>) {
     let after = Tenant { slug: "acme".parse().unwrap(), ..other.clone() };
     let refused = world.try_commit(other.id, [TenantChange::Update { before: other, after }.into()]).await;
     assert!(matches!(refused, Err(Error::Conflict(Conflict::SlugTaken))), "{refused:?}");
+}
+
+/// In a tenant that is not there, nothing is made.
+pub async fn nothing_is_made_in_no_tenant(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let nowhere = world.new_tenant("nowhere");
+    let changes: [Change; 4] = [
+        create(&world.new_user(&nowhere, "ada@example.com")),
+        register(&world.new_permission(&nowhere, "orders:read")).into(),
+        RoleChange::CreateBuiltIn(vec![world.new_role(&nowhere, "BUYER", &[])]).into(),
+        OrganizationChange::Create(world.new_organization(nowhere.id, "branch")).into(),
+    ];
+    for change in changes {
+        assert_conflict(&world.try_commit(nowhere.id, [change]).await, Constraint::Reference);
+    }
 }
 
 /// What was changed is read back.

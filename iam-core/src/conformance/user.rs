@@ -1,14 +1,17 @@
 //! Users.
 
+use std::slice;
 use std::sync::Arc;
 
 use chrono::TimeDelta;
 
 use super::World;
-use super::world::{create, named};
-use crate::assignment::Assignment;
+use super::world::{assert_pages, create, everything, named, within};
+use crate::access::{Covered, Reach};
 use crate::error::{Conflict, Error, StoreError};
-use crate::page::{PageRequest, SortOrder};
+use crate::id::{TenantId, UserId};
+use crate::organization::OrganizationStatus;
+use crate::page::{Page, SortOrder};
 use crate::store::Store;
 use crate::tenant::Tenant;
 use crate::user::{User, UserChange, UserFilter, UserSort, UserSortKey, UserStatus};
@@ -20,6 +23,18 @@ pub async fn created_is_read_back(store: Arc<dyn Store>) {
     let user = world.user(&tenant, "Ada@Example.com").await;
     assert_eq!(world.store.user(tenant.id, user.id).await.unwrap(), Some(user));
     assert_eq!(world.store.user(tenant.id, world.id()).await.unwrap(), None);
+}
+
+/// Users are found by their ids, each once whatever its state, and none for an id that nobody has.
+pub async fn found_by_their_ids(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let tenant = world.tenant("acme").await;
+    let mut users = mixed_users(&world, &tenant).await;
+    users.sort_by_key(|user| user.id);
+    let wanted = &users[1..7];
+    let ids: Vec<UserId> = wanted.iter().rev().map(|user| user.id).chain([world.id(), wanted[0].id]).collect();
+    assert_eq!(by_id(&world, tenant.id, &ids).await, wanted);
+    assert_eq!(by_id(&world, tenant.id, &[]).await, []);
 }
 
 /// Two users of a tenant cannot have one e-mail, by creating or by changing, even when one is deleted.
@@ -36,7 +51,7 @@ pub async fn email_is_unique_whatever_its_case(store: Arc<dyn Store>) {
 
     let third = world.user(&tenant, "grace@example.com").await;
     let after = User { email: "Ada@example.com".parse().unwrap(), ..third.clone() };
-    let refused = world.try_commit(tenant.id, [UserChange::Update { before: third, after }.into()]).await;
+    let refused = world.try_commit(tenant.id, [update(&third, &after).into()]).await;
     assert!(matches!(refused, Err(Error::Conflict(Conflict::EmailTaken))), "{refused:?}");
 }
 
@@ -65,7 +80,7 @@ pub async fn update_keeps_the_last_login(store: Arc<dyn Store>) {
         updated_at: world.now(),
         ..before.clone()
     };
-    world.commit(tenant.id, UserChange::Update { before: before.clone(), after: after.clone() }).await;
+    world.commit(tenant.id, update(&before, &after)).await;
     let expected = User { last_login_at: Some(login), ..after };
     assert_eq!(world.store.user(tenant.id, before.id).await.unwrap(), Some(expected));
 }
@@ -75,10 +90,7 @@ pub async fn update_of_nobody_is_missing(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
     let nobody = world.new_user(&tenant, "ada@example.com");
-    let changes = [
-        UserChange::Update { before: nobody.clone(), after: nobody.clone() },
-        UserChange::LoggedIn { user: nobody.id, at: world.now() },
-    ];
+    let changes = [update(&nobody, &nobody), UserChange::LoggedIn { user: nobody.id, at: world.now() }];
     for change in changes {
         let refused = world.try_commit(tenant.id, [change.into()]).await;
         assert!(matches!(refused, Err(Error::Store(StoreError::Missing(_)))), "{refused:?}");
@@ -91,15 +103,40 @@ pub async fn of_another_tenant_is_not_found(store: Arc<dyn Store>) {
     let (acme, other) = (world.tenant("acme").await, world.tenant("other").await);
     let user = world.user(&acme, "ada@example.com").await;
     assert_eq!(world.store.user(other.id, user.id).await.unwrap(), None);
-    assert_eq!(list(&world, &other, UserFilter::default()).await, Vec::<User>::new());
+    assert_eq!(by_id(&world, other.id, &[user.id]).await, []);
+    let branch = world.organization(&acme, "branch").await;
+    world.give(&user, &world.role(&acme, "MEMBER", &[]).await, Some(&branch)).await;
+    for filter in [UserFilter::default(), UserFilter { organization: Some(branch.id), ..UserFilter::default() }] {
+        for reach in [Reach::Tenant, within(&[&branch])] {
+            assert_eq!(list_within(&world, &other, filter.clone(), &reach).await, []);
+            assert_eq!(list_within(&world, &acme, filter.clone(), &reach).await, slice::from_ref(&user));
+        }
+    }
     let caller = crate::Caller::system(other.id, "conformance");
     let mut work = world.begin(&caller).await;
     assert_eq!(work.locks().lock_user(user.id).await.unwrap(), None);
     let after = User { status: UserStatus::Inactive, ..user.clone() };
-    let refused = work.apply(UserChange::Update { before: user.clone(), after }).await;
+    let refused = work.apply(update(&user, &after)).await;
     assert!(matches!(refused, Err(Error::Store(StoreError::Missing(_)))), "{refused:?}");
     drop(work);
     assert_eq!(world.store.user(acme.id, user.id).await.unwrap(), Some(user));
+}
+
+/// A unit of work reads what it wrote itself, and nobody else does before it is committed.
+pub async fn own_changes_are_read(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let tenant = world.tenant("acme").await;
+    let (before, fresh) = (world.user(&tenant, "ada@example.com").await, world.new_user(&tenant, "b@example.com"));
+    let after = User { status: UserStatus::Suspended, ..before.clone() };
+    let caller = crate::Caller::system(tenant.id, "conformance");
+    let mut work = world.begin(&caller).await;
+    work.apply(update(&before, &after)).await.unwrap();
+    work.apply(create(&fresh)).await.unwrap();
+    let ids = [before.id, fresh.id];
+    let mut found = work.locks().users_by_id(&ids).await.unwrap();
+    found.sort_by_key(|user| user.id);
+    assert_eq!(found, [after, fresh]);
+    assert_eq!(world.store.users_by_id(tenant.id, &ids).await.unwrap(), [before]);
 }
 
 /// Every key sorts in both directions as [`UserSort::compare`] says.
@@ -121,8 +158,8 @@ pub async fn list_sorts_by_every_key(store: Arc<dyn Store>) {
             let sort = UserSort { by, order };
             let mut expected = users.clone();
             expected.sort_by(|a, b| sort.compare(a, b));
-            let page = PageRequest::new(1, 100).unwrap();
-            let found = world.store.users(tenant.id, &UserFilter::default(), sort, page, world.now()).await.unwrap();
+            let (filter, reach) = (UserFilter::default(), Reach::Tenant);
+            let found = world.store.users(tenant.id, &filter, &reach, sort, everything(), world.now()).await.unwrap();
             assert_eq!(found.items, expected, "{sort:?}");
         }
     }
@@ -134,18 +171,22 @@ pub async fn list_pages_and_counts(store: Arc<dyn Store>) {
     let tenant = world.tenant("acme").await;
     let mut expected = mixed_users(&world, &tenant).await;
     expected.sort_by(|a, b| UserSort::default().compare(a, b));
-    let mut seen = Vec::new();
-    for page in 1..=4 {
-        let request = PageRequest::new(page, 3).unwrap();
-        let found = world
-            .store
-            .users(tenant.id, &UserFilter::default(), UserSort::default(), request, world.now())
-            .await
-            .unwrap();
-        assert_eq!((found.total, found.request), (8, request));
-        seen.extend(found.items);
+    let filter = UserFilter::default();
+    let list = async |reach: &Reach, page| {
+        world.store.users(tenant.id, &filter, reach, UserSort::default(), page, world.now()).await.unwrap()
+    };
+    assert_pages(&expected, async |page| list(&Reach::Tenant, page).await).await;
+
+    let branch = world.organization(&tenant, "branch").await;
+    let leaf = world.below(&branch, "leaf").await;
+    let role = world.role(&tenant, "BUYER", &["orders:read", "orders:create"]).await;
+    for user in &expected[1..] {
+        // Twice within reach is still one user.
+        world.give(user, &role, Some(&branch)).await;
+        world.give(user, &role, Some(&leaf)).await;
     }
-    assert_eq!(seen, expected);
+    let reach = within(&[&branch, &leaf]);
+    assert_pages(&expected[1..], async |page| list(&reach, page).await).await;
 }
 
 /// One status, and nobody of another.
@@ -197,30 +238,113 @@ pub async fn list_filters_by_unexpired_membership(store: Arc<dyn Store>) {
     let roles = world.roles(&tenant).await;
     let role = named(&roles, "MEMBER");
     let (here, there) = (world.organization(&tenant, "here").await, world.organization(&tenant, "there").await);
-    let expiry = world.now() + TimeDelta::seconds(1);
+    let below = world.below(&here, "below").await;
+    let expiry = world.now() + TimeDelta::milliseconds(1);
     let mut users = Vec::new();
     for (name, organization, expires_at) in [
-        ("forever", Some(here.id), None),
-        ("expiring", Some(here.id), Some(expiry)),
-        ("elsewhere", Some(there.id), None),
+        ("forever", Some(&here), None),
+        ("expiring", Some(&here), Some(expiry)),
+        ("elsewhere", Some(&there), None),
+        ("below", Some(&below), None),
         ("tenant-wide", None, None),
     ] {
         let user = world.user(&tenant, &format!("{name}@example.com")).await;
-        let assignment = Assignment { expires_at, ..world.new_assignment(&user, role, organization) };
-        world.assign(assignment, role).await;
+        world.give_until(&user, role, organization, expires_at).await;
         users.push(user);
     }
     let filter = UserFilter { organization: Some(here.id), ..UserFilter::default() };
-    assert_eq!(list(&world, &tenant, filter.clone()).await.len(), 2);
-    world.tick();
-    assert_eq!(list(&world, &tenant, filter).await, [users[0].clone()]);
+    assert_eq!(list(&world, &tenant, filter.clone()).await, users[..2]);
+    world.clock.advance(TimeDelta::milliseconds(1));
+    assert_eq!(list(&world, &tenant, filter).await, users[..1]);
+    let nowhere = UserFilter { organization: Some(world.id()), ..UserFilter::default() };
+    assert_eq!(list(&world, &tenant, nowhere).await, []);
+}
+
+/// Within reach of organizations is who holds an assignment in one of them or below, until the very millisecond of its
+/// expiry and whether anything is suspended or not; nobody above, beside, tenant-wide, or without one.
+pub async fn list_stays_within_reach(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let (tenant, other) = (world.tenant("acme").await, world.tenant("other").await);
+    let (role, second) = (world.role(&tenant, "BUYER", &[]).await, world.role(&tenant, "SELLER", &[]).await);
+    let root = world.organization(&tenant, "root").await;
+    let (left, right) = (world.below(&root, "left").await, world.below(&root, "right").await);
+    let leaf = world.below(&left, "leaf").await;
+    let foreign = world.organization(&other, "foreign").await;
+    let expiry = world.now() + TimeDelta::milliseconds(1);
+    let mut users = Vec::new();
+    for (name, organization, expires_at) in [
+        ("root", Some(&root), None),
+        ("left", Some(&left), None),
+        ("right", Some(&right), None),
+        ("leaf", Some(&leaf), None),
+        ("expiring", Some(&leaf), Some(expiry)),
+        ("tenant-wide", None, None),
+    ] {
+        let user = world.user(&tenant, &format!("{name}@example.com")).await;
+        world.give_until(&user, &role, organization, expires_at).await;
+        users.push(user);
+    }
+    world.user(&tenant, "nobody@example.com").await;
+    let [of_root, of_left, of_right, of_leaf, expiring, tenant_wide] = &users[..] else { unreachable!() };
+    // Tenant-wide beside it takes nobody out of reach.
+    world.give(of_leaf, &second, None).await;
+    world.set_status(&left, OrganizationStatus::Suspended).await;
+    let plain = UserFilter::default;
+    let very = |organization: &crate::organization::Organization| UserFilter {
+        organization: Some(organization.id),
+        ..UserFilter::default()
+    };
+    for (reach, filter, expected) in [
+        (within(&[&root]), plain(), vec![of_root, of_left, of_right, of_leaf, expiring]),
+        (within(&[&left]), plain(), vec![of_left, of_leaf, expiring]),
+        (within(&[&leaf]), plain(), vec![of_leaf, expiring]),
+        (within(&[&left, &leaf, &left]), plain(), vec![of_left, of_leaf, expiring]),
+        (within(&[&right, &leaf]), plain(), vec![of_right, of_leaf, expiring]),
+        (within(&[&left]), very(&leaf), vec![of_leaf, expiring]),
+        (within(&[&left]), very(&right), vec![]),
+        (within(&[&left]), UserFilter { search: Some("LEAF".into()), ..plain() }, vec![of_leaf]),
+        (within(&[&left]), UserFilter { search: Some("wide".into()), ..plain() }, vec![]),
+        (Reach::Tenant, UserFilter { search: Some("wide".into()), ..plain() }, vec![tenant_wide]),
+        (within(&[&left]), UserFilter { status: Some(UserStatus::Inactive), ..plain() }, vec![]),
+        (within(&[&foreign]), plain(), vec![]),
+        (Reach::Organizations(vec![world.id()]), plain(), vec![]),
+    ] {
+        let expected: Vec<User> = expected.into_iter().cloned().collect();
+        assert_eq!(list_within(&world, &tenant, filter.clone(), &reach).await, expected, "{reach:?} {filter:?}");
+    }
+    assert_eq!(list(&world, &tenant, plain()).await.len(), 7);
+    world.clock.advance(TimeDelta::milliseconds(1));
+    for (filter, expected) in [(plain(), vec![of_left.clone(), of_leaf.clone()]), (very(&leaf), vec![of_leaf.clone()])]
+    {
+        assert_eq!(list_within(&world, &tenant, filter, &within(&[&left])).await, expected);
+    }
+}
+
+fn update(before: &User, after: &User) -> UserChange {
+    UserChange::Update { before: before.clone(), after: after.clone(), covered: Covered::assumed() }
+}
+
+/// By id, and the same in a unit of work as outside.
+async fn by_id(world: &World, tenant: TenantId, ids: &[UserId]) -> Vec<User> {
+    let by_id = |mut found: Vec<User>| {
+        found.sort_by_key(|user| user.id);
+        found
+    };
+    let found = by_id(world.store.users_by_id(tenant, ids).await.unwrap());
+    let locked = world.locked(tenant, async |locks| locks.users_by_id(ids).await.unwrap()).await;
+    assert_eq!(by_id(locked), found);
+    found
 }
 
 async fn list(world: &World, tenant: &Tenant, filter: UserFilter) -> Vec<User> {
-    let page = PageRequest::new(1, 100).unwrap();
-    let found = world.store.users(tenant.id, &filter, UserSort::default(), page, world.now()).await.unwrap();
-    assert_eq!(found.total, found.items.len() as u64);
-    found.items
+    list_within(world, tenant, filter, &Reach::Tenant).await
+}
+
+async fn list_within(world: &World, tenant: &Tenant, filter: UserFilter, reach: &Reach) -> Vec<User> {
+    let found = world.store.users(tenant.id, &filter, reach, UserSort::default(), everything(), world.now()).await;
+    let Page { items, total, .. } = found.unwrap();
+    assert_eq!(total, items.len() as u64);
+    items
 }
 
 /// Eight users that no key sorts alike, some of them equal in some.
@@ -246,7 +370,7 @@ async fn mixed_users(world: &World, tenant: &Tenant) -> Vec<User> {
         let user = world.add(user).await;
         let updated_at = world.now() + TimeDelta::seconds(20 - i64::try_from(number).unwrap());
         let mut after = User { status, updated_at, ..user.clone() };
-        world.commit(tenant.id, UserChange::Update { before: user, after: after.clone() }).await;
+        world.commit(tenant.id, update(&user, &after)).await;
         if let Some(seconds) = login {
             let at = world.now() + TimeDelta::seconds(seconds);
             world.commit(tenant.id, UserChange::LoggedIn { user: after.id, at }).await;

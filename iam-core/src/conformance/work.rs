@@ -4,9 +4,12 @@ use std::sync::Arc;
 
 use super::World;
 use super::audit::all;
-use super::world::create;
+use super::world::{assigning, create, register};
+use crate::assignment::GrantQuery;
 use crate::caller::Caller;
 use crate::id::TenantId;
+use crate::organization::{Organization, OrganizationChange};
+use crate::role::Role;
 use crate::store::Store;
 use crate::tenant::TenantChange;
 
@@ -65,4 +68,41 @@ pub async fn queued_writers_all_succeed(store: Arc<dyn Store>) {
     }
     assert_eq!(writers.join_all().await.len(), 40);
     assert_eq!(all(&world, tenant.id).await.len(), 41);
+}
+
+/// Those who take the tenant's lock take turns: each reads what the one before has written, and nobody conflicts.
+pub async fn holders_of_the_tenants_lock_take_turns(store: Arc<dyn Store>) {
+    const TURNS: usize = 16;
+    let world = Arc::new(World::new(store));
+    let tenant = world.tenant("acme").await;
+    let user = world.user(&tenant, "ada@example.com").await;
+    let root = world.organization(&tenant, "root").await;
+    let mut roles = Vec::with_capacity(TURNS);
+    for number in 0..TURNS {
+        roles.push(world.role(&tenant, &format!("ROLE_{number}"), &[]).await);
+    }
+    let roles: Arc<[Role]> = roles.into();
+    let mut turns = tokio::task::JoinSet::new();
+    for _ in 0..TURNS {
+        let (world, tenant, user) = (Arc::clone(&world), tenant.clone(), user.clone());
+        let (root, roles) = (root.clone(), Arc::clone(&roles));
+        turns.spawn(async move {
+            let caller = Caller::system(tenant.id, "conformance");
+            let mut work = world.begin(&caller).await;
+            work.locks().lock_tenant().await.unwrap();
+            let number = work.locks().subtree(root.id).await.unwrap().len() - 1;
+            assert_eq!(work.locks().permission_names().await.unwrap().len(), number);
+            assert_eq!(work.locks().lock_grants(GrantQuery::OfUser(user.id)).await.unwrap().len(), number);
+            let place = world.new_organization(tenant.id, &format!("place-{number}"));
+            let place = Organization { parent_id: Some(root.id), ..place };
+            work.apply(OrganizationChange::Create(place.clone())).await.unwrap();
+            work.apply(register(&world.new_permission(&tenant, &format!("orders:act-{number}")))).await.unwrap();
+            let assignment = world.new_assignment(&user, &roles[number], Some(place.id));
+            work.apply(assigning([assignment], &roles[number])).await.unwrap();
+            work.commit().await.unwrap();
+        });
+    }
+    turns.join_all().await;
+    assert_eq!(world.store.children(tenant.id, root.id).await.unwrap().len(), TURNS);
+    assert_eq!(world.store.grants_of(tenant.id, &[user.id]).await.unwrap().len(), TURNS);
 }

@@ -2,19 +2,22 @@ use std::sync::Arc;
 
 use chrono::TimeDelta;
 
-use crate::assignment::{Assignment, AssignmentChange};
+use crate::access::{Covered, Reach};
+use crate::assignment::{Assignment, AssignmentChange, Grant, GrantQuery, NewGrant};
 use crate::caller::Caller;
 use crate::change::Change;
 use crate::clock::testing::FixedClock;
 use crate::clock::{Clock as _, Timestamp};
-use crate::error::Error;
+use crate::error::{Constraint, Error, StoreError};
 use crate::id::{IdGenerator, OrganizationId, TenantId};
-use crate::organization::{Organization, OrganizationChange};
+use crate::organization::{Organization, OrganizationChange, OrganizationStatus};
+use crate::page::{Page, PageRequest};
+use crate::permission::{PermissionChange, RegisteredPermission};
 use crate::random::SystemRandom;
-use crate::role::{Role, RoleChange, built_in_roles};
+use crate::role::{Role, RoleChange, RoleScope, built_in_roles};
 use crate::secret::PasswordHash;
 use crate::session::{RefreshState, Session};
-use crate::store::Store;
+use crate::store::{Locks, Store};
 use crate::tenant::{Tenant, TenantChange, TenantStatus};
 use crate::user::{User, UserChange, UserStatus};
 use crate::work::UnitOfWork;
@@ -75,6 +78,13 @@ impl World {
         self.try_commit(tenant, [change.into()]).await.unwrap();
     }
 
+    /// Reads in a unit of work that writes nothing.
+    pub async fn locked<T>(&self, tenant: TenantId, read: impl AsyncFnOnce(&mut dyn Locks) -> T) -> T {
+        let caller = Caller::system(tenant, "conformance");
+        let mut work = self.begin(&caller).await;
+        read(work.locks()).await
+    }
+
     /// A tenant that is not in the store yet.
     #[must_use]
     pub fn new_tenant(&self, slug: &str) -> Tenant {
@@ -129,19 +139,109 @@ impl World {
         roles
     }
 
-    /// An organization in the store.
-    pub async fn organization(&self, tenant: &Tenant, slug: &str) -> Organization {
-        let organization = Organization {
+    /// A role that is not in the store yet.
+    #[must_use]
+    pub fn new_role(&self, tenant: &Tenant, name: &str, permissions: &[&str]) -> Role {
+        Role {
             id: self.id(),
             tenant_id: tenant.id,
+            name: name.parse().unwrap(),
+            description: format!("What a {name} does").parse().unwrap(),
+            scope: RoleScope::Any,
+            permissions: permissions.iter().map(|text| text.parse().unwrap()).collect(),
+            system: false,
+            created_at: self.now(),
+            updated_at: self.now(),
+        }
+    }
+
+    /// A role in the store.
+    pub async fn role(&self, tenant: &Tenant, name: &str, permissions: &[&str]) -> Role {
+        let role = self.new_role(tenant, name, permissions);
+        self.commit(tenant.id, RoleChange::Create { role: role.clone(), covered: Covered::assumed() }).await;
+        role
+    }
+
+    /// A permission that is not in the store yet.
+    #[must_use]
+    pub fn new_permission(&self, tenant: &Tenant, name: &str) -> RegisteredPermission {
+        RegisteredPermission {
+            id: self.id(),
+            tenant_id: tenant.id,
+            name: name.parse().unwrap(),
+            description: format!("Lets somebody do {name}").parse().unwrap(),
+            system: false,
+            created_at: self.now(),
+        }
+    }
+
+    /// A permission in the store.
+    pub async fn permission(&self, tenant: &Tenant, name: &str) -> RegisteredPermission {
+        let permission = self.new_permission(tenant, name);
+        self.commit(tenant.id, register(&permission)).await;
+        permission
+    }
+
+    /// An organization that is not in the store yet: a root.
+    #[must_use]
+    pub fn new_organization(&self, tenant: TenantId, slug: &str) -> Organization {
+        Organization {
+            id: self.id(),
+            tenant_id: tenant,
             name: format!("Organization {slug}").parse().unwrap(),
             slug: slug.parse().unwrap(),
+            status: OrganizationStatus::Active,
             parent_id: None,
             created_at: self.now(),
             updated_at: self.now(),
-        };
-        self.commit(tenant.id, OrganizationChange::Create(organization.clone())).await;
+        }
+    }
+
+    /// Puts an organization into the store.
+    pub async fn found(&self, organization: Organization) -> Organization {
+        self.commit(organization.tenant_id, OrganizationChange::Create(organization.clone())).await;
         organization
+    }
+
+    /// A root organization in the store.
+    pub async fn organization(&self, tenant: &Tenant, slug: &str) -> Organization {
+        self.found(self.new_organization(tenant.id, slug)).await
+    }
+
+    /// An organization right below another one, in the store.
+    pub async fn below(&self, parent: &Organization, slug: &str) -> Organization {
+        let organization = self.new_organization(parent.tenant_id, slug);
+        self.found(Organization { parent_id: Some(parent.id), ..organization }).await
+    }
+
+    /// Organizations each right below the one before, in the store; the first is a root.
+    pub async fn chain(&self, tenant: &Tenant, slug: &str, length: usize) -> Vec<Organization> {
+        let mut chain: Vec<Organization> = Vec::with_capacity(length);
+        for number in 0..length {
+            let organization = self.new_organization(tenant.id, &format!("{slug}-{number}"));
+            let parent_id = chain.last().map(|parent| parent.id);
+            chain.push(Organization { parent_id, ..organization });
+        }
+        let changes = chain.iter().cloned().map(OrganizationChange::Create).map(Change::from);
+        self.try_commit(tenant.id, changes).await.unwrap();
+        chain
+    }
+
+    /// Changes an organization in the store.
+    pub async fn reorganize(&self, before: &Organization, after: Organization) -> Organization {
+        self.commit(before.tenant_id, update(before, &after)).await;
+        after
+    }
+
+    /// Changes the state of an organization in the store, by deleting it where it becomes INACTIVE.
+    pub async fn set_status(&self, before: &Organization, status: OrganizationStatus) -> Organization {
+        let after = Organization { status, ..before.clone() };
+        let change = match status {
+            OrganizationStatus::Inactive => OrganizationChange::Delete { before: before.clone(), after: after.clone() },
+            OrganizationStatus::Active | OrganizationStatus::Suspended => update(before, &after),
+        };
+        self.commit(before.tenant_id, change).await;
+        after
     }
 
     /// An assignment that is not in the store yet.
@@ -161,9 +261,30 @@ impl World {
 
     /// Puts an assignment into the store.
     pub async fn assign(&self, assignment: Assignment, role: &Role) -> Assignment {
-        let change = AssignmentChange::Create { assignment: assignment.clone(), role_name: role.name.clone() };
-        self.commit(assignment.tenant_id, change).await;
+        self.commit(assignment.tenant_id, assigning([assignment.clone()], role)).await;
         assignment
+    }
+
+    /// Gives a user a role in the store, in an organization or tenant-wide.
+    pub async fn give(&self, user: &User, role: &Role, organization: Option<&Organization>) -> Assignment {
+        self.give_until(user, role, organization, None).await
+    }
+
+    /// The same up to a moment.
+    pub async fn give_until(
+        &self,
+        user: &User,
+        role: &Role,
+        organization: Option<&Organization>,
+        expires_at: Option<Timestamp>,
+    ) -> Assignment {
+        let assignment = self.new_assignment(user, role, organization.map(|organization| organization.id));
+        self.assign(Assignment { expires_at, ..assignment }, role).await
+    }
+
+    /// Grants as a unit of work reads them.
+    pub async fn grants(&self, tenant: TenantId, which: GrantQuery<'_>) -> Vec<Grant> {
+        self.locked(tenant, async |locks| locks.lock_grants(which).await.unwrap()).await
     }
 
     /// A session that is not in the store yet.
@@ -188,7 +309,67 @@ pub(super) fn create(user: &User) -> Change {
     UserChange::Create { user: user.clone(), password: PasswordHash::from(format!("hash of {}", user.email)) }.into()
 }
 
+/// The change that registers a permission.
+pub(super) fn register(permission: &RegisteredPermission) -> PermissionChange {
+    PermissionChange::Create { permission: permission.clone(), covered: Covered::assumed() }
+}
+
+/// The change that makes assignments of a role.
+pub(super) fn assigning(assignments: impl IntoIterator<Item = Assignment>, role: &Role) -> AssignmentChange {
+    let role_name = &role.name;
+    let grant = |assignment| NewGrant { assignment, role_name: role_name.clone(), covered: Covered::assumed() };
+    AssignmentChange::Create(assignments.into_iter().map(grant).collect())
+}
+
+/// The change of an organization's fields.
+pub(super) fn update(before: &Organization, after: &Organization) -> OrganizationChange {
+    OrganizationChange::Update { before: before.clone(), after: after.clone(), covered: Covered::assumed() }
+}
+
+/// Within reach of these organizations.
+pub(super) fn within(organizations: &[&Organization]) -> Reach {
+    Reach::Organizations(organizations.iter().map(|organization| organization.id).collect())
+}
+
 /// The role with this name.
 pub(super) fn named<'a>(roles: &'a [Role], name: &str) -> &'a Role {
-    roles.iter().find(|role| role.name == name).unwrap()
+    roles.iter().find(|role| role.name.as_str() == name).unwrap()
+}
+
+/// The first page, as long as it may be.
+pub(super) fn everything() -> PageRequest {
+    PageRequest::new(1, 100).unwrap()
+}
+
+/// Fails unless pages of three, up to one past the end, show a list of at least seven in its order and count it.
+pub(super) async fn assert_pages<T>(expected: &[T], list: impl AsyncFn(PageRequest) -> Page<T>)
+where
+    T: Clone + PartialEq + std::fmt::Debug,
+{
+    assert!(expected.len() >= 7, "too few to page through");
+    for (number, items) in expected.chunks(3).chain([&[][..]]).enumerate() {
+        let request = PageRequest::new(number as u64 + 1, 3).unwrap();
+        let expected = Page { items: items.to_vec(), total: expected.len() as u64, request };
+        assert_eq!(list(request).await, expected);
+    }
+    let beyond = PageRequest::new(u64::MAX, 100).unwrap();
+    assert_eq!(list(beyond).await, Page { items: Vec::new(), total: expected.len() as u64, request: beyond });
+}
+
+/// Fails unless a constraint refused the changes.
+pub(super) fn assert_conflict(result: &Result<(), Error>, constraint: Constraint) {
+    let expected = Err::<(), _>(Error::from(StoreError::Conflict(constraint)));
+    assert_eq!(format!("{result:?}"), format!("{expected:?}"));
+}
+
+/// Fails unless a change was refused because what it would change is not there.
+pub(super) fn assert_missing(result: &Result<(), Error>) {
+    assert!(matches!(result, Err(Error::Store(StoreError::Missing(_)))), "{result:?}");
+}
+
+/// What these are by, in an order in which they can be compared.
+pub(super) fn sorted<T, K: Ord>(found: Vec<T>, key: impl Fn(T) -> K) -> Vec<K> {
+    let mut keys: Vec<K> = found.into_iter().map(key).collect();
+    keys.sort();
+    keys
 }

@@ -8,6 +8,7 @@ mod assignment;
 mod audit;
 mod credential;
 mod organization;
+mod permission;
 mod role;
 mod session;
 mod tenant;
@@ -15,6 +16,7 @@ mod token;
 mod transaction;
 mod user;
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -23,10 +25,13 @@ use tokio::sync::Mutex;
 
 use crate::assignment::Assignment;
 use crate::audit::AuditEntry;
+use crate::clock::Timestamp;
 use crate::credential::LoginAttempts;
 use crate::error::{Constraint, StoreError};
-use crate::id::{AssignmentId, OrganizationId, RoleId, SessionId, TenantId, UserId};
+use crate::id::{AssignmentId, OrganizationId, PermissionId, RoleId, SessionId, TenantId, UserId};
 use crate::organization::Organization;
+use crate::page::{Page, PageRequest};
+use crate::permission::RegisteredPermission;
 use crate::role::Role;
 use crate::secret::PasswordHash;
 use crate::session::Session;
@@ -73,8 +78,9 @@ struct TenantState {
     passwords: BTreeMap<UserId, PasswordHash>,
     attempts: BTreeMap<EmailKey, LoginAttempts>,
     sessions: BTreeMap<SessionId, Session>,
+    permissions: BTreeMap<PermissionId, RegisteredPermission>,
+    roles: BTreeMap<RoleId, Arc<Role>>,
     organizations: BTreeMap<OrganizationId, Organization>,
-    roles: BTreeMap<RoleId, Role>,
     assignments: BTreeMap<AssignmentId, Assignment>,
 }
 
@@ -125,4 +131,19 @@ impl Store for MemoryStore {
 /// Refuses what violates a constraint.
 fn hold(constraint: Constraint, holds: bool) -> Result<(), StoreError> {
     if holds { Ok(()) } else { Err(StoreError::Conflict(constraint)) }
+}
+
+/// The page that was asked for of everything that was found, in the order in which it stands.
+fn page<T: Clone>(found: &[&T], request: PageRequest) -> Page<T> {
+    let offset = usize::try_from(request.offset()).unwrap_or(usize::MAX);
+    let items = found.iter().skip(offset).take(request.limit() as usize).map(|item| T::clone(item)).collect();
+    Page { items, total: found.len() as u64, request }
+}
+
+/// Sorts newest first, then by identifier.
+fn newest_first<T, I: Ord>(found: &mut [T], key: impl Fn(&T) -> (Timestamp, I)) {
+    found.sort_by_key(|item| {
+        let (created_at, id) = key(item);
+        (Reverse(created_at), id)
+    });
 }

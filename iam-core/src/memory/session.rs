@@ -1,7 +1,7 @@
 use async_trait::async_trait;
 
 use super::transaction::MemoryTransaction;
-use super::{MemoryStore, TenantState, hold};
+use super::{MemoryStore, TenantState, hold, newest_first};
 use crate::error::{Constraint, StoreError};
 use crate::id::{SessionId, TenantId, UserId};
 use crate::session::{Session, SessionChange, SessionSnapshot, SessionStore, SessionTransaction};
@@ -19,7 +19,7 @@ impl SessionStore for MemoryStore {
                 user_id: session.user_id,
                 user_status: state.users.get(&session.user_id)?.status,
                 expires_at: session.expires_at,
-                grants: state.grants_of(session.user_id),
+                grants: state.grants(|assignment| assignment.user_id == session.user_id),
             })
         };
         Ok(state.sessions.get(&session).and_then(snapshot))
@@ -49,7 +49,7 @@ impl TenantState {
     fn sessions_of(&self, user: UserId) -> Vec<Session> {
         let mut sessions: Vec<Session> =
             self.sessions.values().filter(|session| session.user_id == user).cloned().collect();
-        sessions.sort_by(|a, b| b.created_at.cmp(&a.created_at).then(a.id.cmp(&b.id)));
+        newest_first(&mut sessions, |session| (session.created_at, session.id));
         sessions
     }
 

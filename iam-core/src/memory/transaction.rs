@@ -29,6 +29,7 @@ impl Transaction for MemoryTransaction {
                 Ok(())
             }
             Change::Session(change) => self.draft.write_session(change),
+            Change::Permission(change) => self.draft.write_permission(change),
             Change::Role(change) => self.draft.write_role(change),
             Change::Assignment(change) => self.draft.write_assignment(change),
             Change::Organization(change) => self.draft.write_organization(change),

@@ -1,7 +1,8 @@
 use async_trait::async_trait;
 
 use super::transaction::MemoryTransaction;
-use super::{MemoryStore, TenantState, hold};
+use super::{MemoryStore, TenantState, hold, page};
+use crate::access::Reach;
 use crate::clock::Timestamp;
 use crate::error::{Constraint, StoreError};
 use crate::id::{OrganizationId, TenantId, UserId};
@@ -15,22 +16,24 @@ impl UserStore for MemoryStore {
         Ok(self.tenant_state(tenant).users.get(&id).cloned())
     }
 
+    async fn users_by_id(&self, tenant: TenantId, ids: &[UserId]) -> Result<Vec<User>, StoreError> {
+        Ok(self.tenant_state(tenant).users_by_id(ids))
+    }
+
     async fn users(
         &self,
         tenant: TenantId,
         filter: &UserFilter,
+        reach: &Reach,
         sort: UserSort,
-        page: PageRequest,
+        request: PageRequest,
         now: Timestamp,
     ) -> Result<Page<User>, StoreError> {
         let state = self.tenant_state(tenant);
-        let is_member = |user: &User| filter.organization.is_none_or(|id| state.is_member(user.id, id, now));
-        let mut found: Vec<&User> =
-            state.users.values().filter(|user| filter.matches(user) && is_member(user)).collect();
+        let passes = |user: &&User| filter.matches(user) && state.is_listed(user.id, filter, reach, now);
+        let mut found: Vec<&User> = state.users.values().filter(passes).collect();
         found.sort_by(|a, b| sort.compare(a, b));
-        let offset = usize::try_from(page.offset()).unwrap_or(usize::MAX);
-        let items = found.iter().skip(offset).take(page.limit() as usize).map(|user| User::clone(user)).collect();
-        Ok(Page { items, total: found.len() as u64, request: page })
+        Ok(page(&found, request))
     }
 }
 
@@ -39,6 +42,10 @@ impl UserTransaction for MemoryTransaction {
     async fn lock_user(&mut self, id: UserId) -> Result<Option<User>, StoreError> {
         Ok(self.draft.users.get(&id).cloned())
     }
+
+    async fn users_by_id(&mut self, ids: &[UserId]) -> Result<Vec<User>, StoreError> {
+        Ok(self.draft.users_by_id(ids))
+    }
 }
 
 impl TenantState {
@@ -46,9 +53,16 @@ impl TenantState {
         self.users.values().find(|user| user.email.key() == *email)
     }
 
-    fn is_member(&self, user: UserId, organization: OrganizationId, now: Timestamp) -> bool {
-        let mut assignments = self.assignments.values().filter(|assignment| assignment.user_id == user);
-        assignments.any(|found| found.organization_id == Some(organization) && found.is_live(now))
+    fn users_by_id(&self, ids: &[UserId]) -> Vec<User> {
+        self.users.values().filter(|user| ids.contains(&user.id)).cloned().collect()
+    }
+
+    /// Whether the assignments of a user let it pass.
+    fn is_listed(&self, user: UserId, filter: &UserFilter, reach: &Reach, now: Timestamp) -> bool {
+        let held = || self.assignments.values().filter(|found| found.user_id == user && found.is_live(now));
+        let is_member = |id: OrganizationId| held().any(|found| found.organization_id == Some(id));
+        let is_within = || *reach == Reach::Tenant || held().any(|found| self.reaches(reach, found.organization_id));
+        filter.organization.is_none_or(is_member) && is_within()
     }
 
     pub(super) fn write_user(&mut self, change: &UserChange) -> Result<(), StoreError> {

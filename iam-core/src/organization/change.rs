@@ -1,6 +1,5 @@
-use serde_json::json;
-
 use super::Organization;
+use crate::access::Covered;
 use crate::audit::{Record, ResourceType, action};
 
 /// A change of organizations.
@@ -8,18 +7,33 @@ use crate::audit::{Record, ResourceType, action};
 pub enum OrganizationChange {
     /// A new organization.
     Create(Organization),
+    /// Fields of an organization change; with `parent_id` it moves, with everything below it.
+    Update {
+        /// As it was.
+        before: Organization,
+        /// As it becomes.
+        after: Organization,
+        /// That whoever moves or reactivates it holds what others get by it.
+        covered: Covered,
+    },
+    /// An organization becomes INACTIVE and stays on record; its slug is free.
+    Delete {
+        /// As it was.
+        before: Organization,
+        /// As it becomes.
+        after: Organization,
+    },
 }
 
 impl OrganizationChange {
     pub(crate) fn records(&self) -> Vec<Record> {
-        match self {
-            Self::Create(organization) => {
-                vec![Record::new(action::CREATE, ResourceType::ORGANIZATION, organization.id).creating(&json!({
-                    "name": organization.name.as_str(),
-                    "slug": organization.slug.as_str(),
-                    "parentId": organization.parent_id,
-                }))]
+        let of = |organization: &Organization, action| Record::new(action, ResourceType::ORGANIZATION, organization.id);
+        vec![match self {
+            Self::Create(organization) => of(organization, action::CREATE).creating(&organization.audited()),
+            Self::Update { before, after, .. } => {
+                of(after, action::UPDATE).changing(&before.audited(), &after.audited()).listing_changed_fields()
             }
-        }
+            Self::Delete { before, after } => of(after, action::DELETE).deleting(&before.audited()),
+        }]
     }
 }

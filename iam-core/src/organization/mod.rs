@@ -1,11 +1,28 @@
-//! Organizations: the places in a tenant where roles can apply (`interface.md` §2.4).
+//! Organizations: the places in a tenant where roles can apply, nested into a tree (`interface.md` §2.4, §4.3,
+//! `decisions.md` §5).
 
 mod change;
+mod hierarchy;
+mod input;
+mod rules;
+mod service;
+mod store;
+mod tree;
+
+use std::cmp::Ordering;
+
+use serde_json::{Value, json};
 
 pub use change::OrganizationChange;
+pub use hierarchy::{Hierarchy, Node};
+pub use input::{NewOrganization, OrganizationPatch};
+pub use service::{Organizations, PlacedOrganization};
+pub use store::{OrganizationStore, OrganizationTransaction};
+pub use tree::OrganizationTree;
 
 use crate::clock::Timestamp;
 use crate::id::{OrganizationId, TenantId};
+use crate::page::SortOrder;
 use crate::validate::{Name, Slug};
 
 /// A part of a tenant; organizations nest into a tree.
@@ -17,14 +34,49 @@ pub struct Organization {
     pub tenant_id: TenantId,
     /// For people.
     pub name: Name,
-    /// For URLs; unique in the tenant.
+    /// For URLs; unique among the tenant's organizations that are not INACTIVE.
     pub slug: Slug,
+    /// Whether roles held in it count.
+    pub status: OrganizationStatus,
     /// The organization above; `None` is a root.
     pub parent_id: Option<OrganizationId>,
     /// When it was made.
     pub created_at: Timestamp,
     /// When it was last changed.
     pub updated_at: Timestamp,
+}
+
+/// Whether roles held in an organization count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum OrganizationStatus {
+    /// They do.
+    Active,
+    /// They do not, here and in everything below, for a while.
+    Suspended,
+    /// The organization was deleted, and its record is kept.
+    Inactive,
+}
+
+words! { OrganizationStatus { Active = "ACTIVE", Suspended = "SUSPENDED", Inactive = "INACTIVE" } }
+
+impl OrganizationStatus {
+    /// Whether the organization was deleted.
+    #[must_use]
+    pub fn is_inactive(self) -> bool {
+        self == Self::Inactive
+    }
+}
+
+impl Organization {
+    /// The fields that the audit log keeps.
+    fn audited(&self) -> Value {
+        json!({
+            "name": self.name.as_str(),
+            "slug": self.slug.as_str(),
+            "status": self.status.as_str(),
+            "parentId": self.parent_id,
+        })
+    }
 }
 
 /// What stands for an organization inside something else.
@@ -34,4 +86,85 @@ pub struct OrganizationSummary {
     pub id: OrganizationId,
     /// For people.
     pub name: String,
+}
+
+/// Which organizations a list shows; every part that is set must match.
+#[derive(Clone, Debug, Default)]
+pub struct OrganizationFilter {
+    /// Right below this organization, or below none.
+    pub parent: Option<ParentFilter>,
+    /// In this state; where none is given, in any but INACTIVE.
+    pub status: Option<OrganizationStatus>,
+    /// With this text in the name or the slug, whatever the case.
+    pub search: Option<String>,
+}
+
+/// Below what an organization stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ParentFilter {
+    /// Below nothing: it is a root.
+    Root,
+    /// Right below this one.
+    Of(OrganizationId),
+}
+
+impl OrganizationFilter {
+    /// Whether an organization passes; for stores that filter in memory.
+    #[must_use]
+    pub fn matches(&self, organization: &Organization) -> bool {
+        let found = |text: &str| {
+            let wanted = |wanted: &String| text.to_lowercase().contains(&wanted.to_lowercase());
+            self.search.as_ref().is_none_or(wanted)
+        };
+        let is_in_state = match self.status {
+            Some(status) => organization.status == status,
+            None => organization.status != OrganizationStatus::Inactive,
+        };
+        let is_below = match self.parent {
+            Some(ParentFilter::Root) => organization.parent_id.is_none(),
+            Some(ParentFilter::Of(parent)) => organization.parent_id == Some(parent),
+            None => true,
+        };
+        is_in_state && is_below && (found(organization.name.as_str()) || found(organization.slug.as_str()))
+    }
+}
+
+/// How a list of organizations is sorted; equal ones stand by identifier, ascending.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OrganizationSort {
+    /// By which field.
+    pub by: OrganizationSortKey,
+    /// In which direction.
+    pub order: SortOrder,
+}
+
+/// The fields by which organizations can be sorted. Names sort without regard to case, by Unicode code point.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OrganizationSortKey {
+    /// The name.
+    Name,
+    /// When the organization was made.
+    #[default]
+    CreatedAt,
+    /// When the organization was last changed.
+    UpdatedAt,
+}
+
+words! { OrganizationSortKey { Name = "name", CreatedAt = "createdAt", UpdatedAt = "updatedAt" } }
+
+impl OrganizationSort {
+    /// How two organizations stand to each other; for stores that sort in memory.
+    #[must_use]
+    pub fn compare(self, a: &Organization, b: &Organization) -> Ordering {
+        let ascending = match self.by {
+            OrganizationSortKey::Name => a.name.as_str().to_lowercase().cmp(&b.name.as_str().to_lowercase()),
+            OrganizationSortKey::CreatedAt => a.created_at.cmp(&b.created_at),
+            OrganizationSortKey::UpdatedAt => a.updated_at.cmp(&b.updated_at),
+        };
+        let directed = match self.order {
+            SortOrder::Ascending => ascending,
+            SortOrder::Descending => ascending.reverse(),
+        };
+        directed.then(a.id.cmp(&b.id))
+    }
 }

@@ -1,15 +1,22 @@
 //! Roles: named sets of permissions (`decisions.md` §4).
 
 mod change;
+mod input;
+mod service;
 mod store;
 
-pub use change::RoleChange;
-pub use store::RoleStore;
+use serde_json::{Value, json};
 
-use crate::access::PermissionPattern;
+pub use change::RoleChange;
+pub use input::{NewRole, RolePatch};
+pub use service::Roles;
+pub use store::{RoleStore, RoleTransaction};
+
+use crate::access::PermissionSet;
 use crate::clock::Timestamp;
+use crate::error::{Result, Rule};
 use crate::id::{RoleId, TenantId};
-use crate::validate::Invalid;
+use crate::validate::{Description, Invalid, RoleName};
 
 /// The name of the built-in role that may do everything in its tenant.
 pub const TENANT_ADMIN: &str = "TENANT_ADMIN";
@@ -21,14 +28,14 @@ pub struct Role {
     pub id: RoleId,
     /// The tenant it belongs to.
     pub tenant_id: TenantId,
-    /// Upper snake case, unique in the tenant.
-    pub name: String,
+    /// Unique in the tenant.
+    pub name: RoleName,
     /// For people.
-    pub description: String,
+    pub description: Description,
     /// Where it can be assigned.
     pub scope: RoleScope,
     /// What it permits.
-    pub permissions: Vec<PermissionPattern>,
+    pub permissions: PermissionSet,
     /// Whether it is built in and cannot be changed.
     pub system: bool,
     /// When it was made.
@@ -50,6 +57,44 @@ pub enum RoleScope {
 }
 
 words! { RoleScope { Tenant = "TENANT", Organization = "ORGANIZATION", Any = "ANY" } }
+
+impl RoleScope {
+    /// Whether a role of this scope can be assigned in an organization, or tenant-wide.
+    pub(crate) fn check(self, in_organization: bool) -> Result<(), Rule> {
+        match (self, in_organization) {
+            (Self::Organization, false) => Err(Rule::OrganizationRequired),
+            (Self::Tenant, true) => Err(Rule::OrganizationRefused),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Role {
+    /// What stands for it inside something else.
+    #[must_use]
+    pub fn summary(&self) -> RoleSummary {
+        RoleSummary { id: self.id, name: self.name.clone() }
+    }
+
+    /// The fields that the audit log keeps.
+    fn audited(&self) -> Value {
+        json!({
+            "name": self.name.as_str(),
+            "description": self.description.as_str(),
+            "scope": self.scope.as_str(),
+            "permissions": self.permissions.iter().map(|pattern| pattern.as_str()).collect::<Vec<_>>(),
+        })
+    }
+}
+
+/// What stands for a role inside something else.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RoleSummary {
+    /// Names the role.
+    pub id: RoleId,
+    /// Unique in the tenant.
+    pub name: RoleName,
+}
 
 /// A role that every tenant has from its start.
 struct BuiltIn {
@@ -103,8 +148,8 @@ pub(crate) fn built_in_roles(
         Ok(Role {
             id: next_id(),
             tenant_id: tenant,
-            name: built_in.name.to_owned(),
-            description: built_in.description.to_owned(),
+            name: built_in.name.parse()?,
+            description: built_in.description.parse()?,
             scope: built_in.scope,
             permissions: built_in.permissions.iter().map(|text| text.parse()).collect::<Result<_, _>>()?,
             system: true,

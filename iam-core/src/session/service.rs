@@ -1,14 +1,14 @@
 use super::refresh::{Judgement, Presented};
 use super::{EndReason, Me, Session, SessionChange, Tokens};
-use crate::access::permission;
-use crate::assignment::Assignments;
+use crate::access::{Extent, Rights, permission};
+use crate::assignment::{Assignments, GrantQuery};
 use crate::audit::ResourceType;
 use crate::caller::{Caller, RequestContext};
 use crate::error::{Error, Result, Unauthenticated};
 use crate::iam::Inner;
 use crate::id::{SessionId, UserId};
 use crate::secret::RefreshToken;
-use crate::user::require_own;
+use crate::user::require_sight;
 use crate::validate::Fields;
 use crate::work::UnitOfWork;
 
@@ -94,7 +94,7 @@ impl Sessions<'_> {
     ///
     /// [`Error::Forbidden`], [`Error::NotFound`] for an unknown user.
     pub async fn list(&self, caller: &Caller, user: UserId) -> Result<Vec<Session>> {
-        require_own(self.0, caller, user, permission::SESSIONS_READ).await?;
+        require_sight(self.0, caller, user, &permission::SESSIONS_READ).await?;
         let now = self.0.now();
         let mut sessions = self.0.store.sessions_of(caller.tenant(), user).await?;
         sessions.retain(|session| session.is_live(now));
@@ -113,10 +113,19 @@ impl Sessions<'_> {
         let now = work.now();
         let session = session.filter(|session| session.is_live(now));
         let is_own = session.as_ref().is_some_and(|session| Some(session.user_id) == caller.user());
+        let rights = Rights::new(caller.authority(), now);
         if !is_own {
-            caller.require(permission::SESSIONS_DELETE)?;
+            rights.reach(&permission::SESSIONS_DELETE)?;
         }
-        let session = session.ok_or(Error::NotFound(ResourceType::SESSION))?;
+        let not_found = || Error::NotFound(ResourceType::SESSION);
+        let session = session.ok_or_else(not_found)?;
+        if !is_own {
+            let grants = work.locks().lock_grants(GrantQuery::OfUser(session.user_id)).await?;
+            rights.require_over(&permission::SESSIONS_DELETE, &grants, Extent::Whole).map_err(|error| match error {
+                Error::NotFound(_) => not_found(),
+                other => other,
+            })?;
+        }
         end_sessions(&mut work, vec![session], EndReason::Terminated).await?;
         work.commit().await
     }

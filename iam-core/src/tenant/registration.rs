@@ -1,9 +1,12 @@
 use super::{Tenant, TenantChange, TenantStatus, Tenants};
-use crate::assignment::{Assignment, AssignmentChange};
+use crate::access::Covered;
+use crate::assignment::{Assignment, AssignmentChange, NewGrant};
 use crate::caller::{Caller, RequestContext};
 use crate::error::{Constraint, Error, Forbidden, Result, StoreError};
 use crate::iam::Inner;
 use crate::id::{SessionId, TenantId, UserId};
+use crate::permission::{PermissionChange, built_in_permissions};
+use crate::random::suffix as random_suffix;
 use crate::role::{Role, RoleChange, TENANT_ADMIN, built_in_roles};
 use crate::secret::PasswordHash;
 use crate::session::{LoggedIn, open_session};
@@ -54,7 +57,7 @@ impl Tenants<'_> {
             let slug = Slug::from_name(name.as_str(), "tenant", suffix.as_deref());
             let founding = Founding { iam, context, profile: &profile, password: &password };
             match founding.found(name.clone(), slug).await {
-                Err(Error::Conflict(crate::Conflict::SlugTaken)) => suffix = Some(random_suffix(iam)),
+                Err(Error::Conflict(crate::Conflict::SlugTaken)) => suffix = Some(random_suffix(&*iam.random)),
                 result => return result,
             }
         }
@@ -66,12 +69,6 @@ fn default_name(profile: &NewProfile) -> Result<Name> {
     let full = format!("{} {}", profile.first_name, profile.last_name);
     let short: String = full.chars().take(120).collect();
     short.parse().map_err(|cause| Error::internal("tenant name", cause))
-}
-
-fn random_suffix(iam: &Inner) -> String {
-    let letters = b"abcdefghijkmnpqrstuvwxyz23456789";
-    let bytes: [u8; 6] = iam.random.bytes();
-    bytes.iter().filter_map(|byte| letters.get(usize::from(byte % 32))).map(|letter| char::from(*letter)).collect()
 }
 
 /// Everything that one attempt to found a tenant needs.
@@ -105,20 +102,25 @@ impl Founding<'_> {
         let now = work.now();
         let roles = built_in_roles(tenant, now, || self.iam.next_id())
             .map_err(|cause| Error::internal("built-in roles", cause))?;
-        let is_admin = |role: &&Role| role.name == TENANT_ADMIN;
+        let is_admin = |role: &&Role| role.name.as_str() == TENANT_ADMIN;
         let missing = || Error::internal("built-in roles", "TENANT_ADMIN is missing");
-        let role_id = roles.iter().find(is_admin).ok_or_else(missing)?.id;
+        let admin = roles.iter().find(is_admin).ok_or_else(missing)?.summary();
         work.apply(RoleChange::CreateBuiltIn(roles)).await?;
+        let permissions = built_in_permissions(tenant, now, || self.iam.next_id())
+            .map_err(|cause| Error::internal("built-in permissions", cause))?;
+        work.apply(PermissionChange::CreateBuiltIn(permissions)).await?;
         let assignment = Assignment {
             id: self.iam.next_id(),
             tenant_id: tenant,
             user_id: user,
-            role_id,
+            role_id: admin.id,
             organization_id: None,
             expires_at: None,
             created_at: now,
             created_by: Some(user),
         };
-        work.apply(AssignmentChange::Create { assignment, role_name: TENANT_ADMIN.to_owned() }).await
+        // The tenant is new: there are no rights yet that anybody could hold less of.
+        let covered = Covered::no_gain();
+        work.apply(AssignmentChange::Create(vec![NewGrant { assignment, role_name: admin.name, covered }])).await
     }
 }

@@ -18,7 +18,7 @@ impl Tenants<'_> {
     /// [`Error::NotFound`] for any other tenant, [`Error::Forbidden`] without the permission.
     pub async fn get(&self, caller: &Caller, id: TenantId) -> Result<Tenant> {
         own(caller, id)?;
-        caller.require(permission::TENANTS_READ)?;
+        self.0.rights(caller).require(&permission::TENANTS_READ)?;
         self.0.store.tenant(id).await?.ok_or_else(not_found)
     }
 
@@ -30,7 +30,7 @@ impl Tenants<'_> {
     /// [`Error::Validation`] naming the fields, [`Conflict::SlugTaken`](crate::Conflict::SlugTaken).
     pub async fn update(&self, caller: &Caller, id: TenantId, patch: TenantPatch) -> Result<Tenant> {
         own(caller, id)?;
-        caller.require(permission::TENANTS_UPDATE)?;
+        self.0.rights(caller).require(&permission::TENANTS_UPDATE)?;
         let patch = patch.validate()?;
         let mut work = self.0.begin(caller).await?;
         let before = work.locks().lock_tenant().await?.ok_or_else(not_found)?;

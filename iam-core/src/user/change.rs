@@ -1,6 +1,7 @@
 use serde_json::{Value, json};
 
 use super::{User, UserStatus};
+use crate::access::Covered;
 use crate::audit::{Record, ResourceType, action};
 use crate::clock::Timestamp;
 use crate::id::UserId;
@@ -22,6 +23,8 @@ pub enum UserChange {
         before: User,
         /// As it becomes.
         after: User,
+        /// That whoever lets it log in again holds what it gets back.
+        covered: Covered,
     },
     /// A user is suspended or reactivated, and nothing else.
     ChangeStatus {
@@ -29,6 +32,8 @@ pub enum UserChange {
         before: User,
         /// As it becomes.
         after: User,
+        /// That whoever reactivates it holds what it gets back.
+        covered: Covered,
     },
     /// A user becomes INACTIVE and stays on record.
     Delete {
@@ -50,12 +55,12 @@ impl UserChange {
     pub(crate) fn records(&self) -> Vec<Record> {
         match self {
             Self::Create { user, .. } => vec![of(user, action::CREATE).creating(&with_password(user.audited()))],
-            Self::Update { before, after } => {
+            Self::Update { before, after, .. } => {
                 let update =
                     of(after, action::UPDATE).changing(&before.audited(), &after.audited()).listing_changed_fields();
                 [update].into_iter().chain(status_record(before, after)).collect()
             }
-            Self::ChangeStatus { before, after } => status_record(before, after).into_iter().collect(),
+            Self::ChangeStatus { before, after, .. } => status_record(before, after).into_iter().collect(),
             Self::Delete { before, after } => vec![of(after, action::DELETE).deleting(&before.audited())],
             // The session's LOGIN entry says it.
             Self::LoggedIn { .. } => Vec::new(),

@@ -14,7 +14,7 @@ pub use change::UserChange;
 pub(crate) use input::NewProfile;
 pub use input::{NewUser, UserPatch};
 pub use service::Users;
-pub(crate) use service::require_own;
+pub(crate) use service::require_sight;
 pub use store::{UserStore, UserTransaction};
 
 use crate::clock::Timestamp;

@@ -9,6 +9,8 @@ use crate::session::EndReason;
 pub(super) struct StatusMove {
     /// What the caller needs beside `users:update`.
     pub(super) permission: Option<Permission>,
+    /// The user can use its roles again.
+    pub(super) regains_roles: bool,
     /// The user stops being able to administer.
     pub(super) leaves_active: bool,
     /// Its sessions end, for this reason.
@@ -26,6 +28,7 @@ impl StatusMove {
                 (Active | Suspended, Inactive) => Some(permission::USERS_DELETE),
                 _ => None,
             },
+            regains_roles: before != Active && after == Active,
             leaves_active: before == Active && after != Active,
             ends_sessions: match (before, after) {
                 (Active | Suspended, Inactive) => Some(EndReason::UserDeleted),
@@ -51,22 +54,22 @@ mod tests {
                 let status_move = StatusMove::between(before, after);
                 let needs = status_move.permission.map_or("-".to_owned(), |needed| needed.to_string());
                 let ends = status_move.ends_sessions.map_or("-", EndReason::as_str);
-                let (last_admin, revokes) = (status_move.leaves_active, status_move.revokes_roles);
-                format!("{before} {after} {needs} {ends} {last_admin} {revokes}")
+                let StatusMove { regains_roles, leaves_active, revokes_roles, .. } = status_move;
+                format!("{before} {after} {needs} {ends} {regains_roles} {leaves_active} {revokes_roles}")
             })
             .collect();
         assert_eq!(
             rows,
             [
-                "ACTIVE ACTIVE - - false false",
-                "ACTIVE SUSPENDED - USER_SUSPENDED true false",
-                "ACTIVE INACTIVE users:delete USER_DELETED true true",
-                "SUSPENDED ACTIVE - - false false",
-                "SUSPENDED SUSPENDED - - false false",
-                "SUSPENDED INACTIVE users:delete USER_DELETED false true",
-                "INACTIVE ACTIVE users:create - false false",
-                "INACTIVE SUSPENDED users:create - false false",
-                "INACTIVE INACTIVE - - false false",
+                "ACTIVE ACTIVE - - false false false",
+                "ACTIVE SUSPENDED - USER_SUSPENDED false true false",
+                "ACTIVE INACTIVE users:delete USER_DELETED false true true",
+                "SUSPENDED ACTIVE - - true false false",
+                "SUSPENDED SUSPENDED - - false false false",
+                "SUSPENDED INACTIVE users:delete USER_DELETED false false true",
+                "INACTIVE ACTIVE users:create - true false false",
+                "INACTIVE SUSPENDED users:create - false false false",
+                "INACTIVE INACTIVE - - false false false",
             ]
         );
     }

@@ -1,7 +1,7 @@
 use super::rules::StatusMove;
 use super::{NewUser, User, UserChange, UserFilter, UserPatch, UserSort, UserStatus};
-use crate::access::{Permission, permission};
-use crate::assignment::{AssignmentChange, Grant, RevokeReason};
+use crate::access::{Covered, Extent, Permission, Power, Reach, Rights, permission};
+use crate::assignment::{Grant, GrantQuery, RevokeReason, cover_grants, keep_an_administrator, revoke};
 use crate::audit::ResourceType;
 use crate::caller::Caller;
 use crate::error::{Conflict, Error, Result};
@@ -23,7 +23,7 @@ impl Users<'_> {
     ///
     /// [`Error::Forbidden`], [`Error::Validation`] naming every invalid field, [`Conflict::EmailTaken`].
     pub async fn create(&self, caller: &Caller, new: NewUser) -> Result<User> {
-        caller.require(permission::USERS_CREATE)?;
+        self.0.rights(caller).require(&permission::USERS_CREATE)?;
         let profile = new.validate(Fields::default())?;
         let password = self.0.passwords.hash(&profile.password).await?;
         let mut work = self.0.begin(caller).await?;
@@ -33,17 +33,18 @@ impl Users<'_> {
         Ok(user)
     }
 
-    /// One user, whatever its status. Needs `users:read`.
+    /// One user, whatever its status. Needs `users:read`; held in organizations, for their members only.
     ///
     /// # Errors
     ///
     /// [`Error::Forbidden`], [`Error::NotFound`].
     pub async fn get(&self, caller: &Caller, id: UserId) -> Result<User> {
-        caller.require(permission::USERS_READ)?;
+        require_reach_over(self.0, caller, id, &permission::USERS_READ).await?;
         self.0.store.user(caller.tenant(), id).await?.ok_or_else(not_found)
     }
 
-    /// A page of the users that pass a filter. Needs `users:read`.
+    /// A page of the users that pass a filter. Needs `users:read`; held in organizations, the list is limited to
+    /// their members: those who hold a role in them or below.
     ///
     /// # Errors
     ///
@@ -55,42 +56,48 @@ impl Users<'_> {
         sort: UserSort,
         page: PageRequest,
     ) -> Result<Page<User>> {
-        caller.require(permission::USERS_READ)?;
-        Ok(self.0.store.users(caller.tenant(), filter, sort, page, self.0.now()).await?)
+        let reach = self.0.rights(caller).reach(&permission::USERS_READ)?;
+        Ok(self.0.store.users(caller.tenant(), filter, &reach, sort, page, self.0.now()).await?)
     }
 
-    /// Changes a user. Needs `users:update`. A patch that changes nothing records nothing.
+    /// Changes a user. Needs `users:update`; held in organizations, for members who hold no role elsewhere. A patch
+    /// that changes nothing records nothing.
     ///
     /// A status other than ACTIVE ends the user's sessions; INACTIVE also ends its role assignments and needs
-    /// `users:delete` too; leaving INACTIVE needs `users:create` too.
+    /// `users:delete` too; leaving INACTIVE needs `users:create` too. Becoming ACTIVE gives the user back what it
+    /// holds, which the caller must hold too, there and for as long.
     ///
     /// # Errors
     ///
-    /// [`Error::Forbidden`], [`Error::Validation`], [`Error::NotFound`], [`Conflict::EmailTaken`],
-    /// [`Conflict::LastAdministrator`].
+    /// [`Error::Forbidden`], [`Forbidden::Escalation`](crate::Forbidden::Escalation), [`Error::Validation`],
+    /// [`Error::NotFound`], [`Conflict::EmailTaken`], [`Conflict::LastAdministrator`].
     pub async fn update(&self, caller: &Caller, id: UserId, patch: UserPatch) -> Result<User> {
-        caller.require(permission::USERS_UPDATE)?;
+        self.0.rights(caller).reach(&permission::USERS_UPDATE)?;
         let patch = patch.validate()?;
         let mut work = self.0.begin(caller).await?;
-        if patch.status.is_some() {
-            work.locks().lock_tenant().await?;
-        }
-        let before = work.locks().lock_user(id).await?.ok_or_else(not_found)?;
+        let Subject { user: before, grants, power } =
+            Subject::lock(&mut work, id, &permission::USERS_UPDATE, patch.status.is_some()).await?;
         let after = patch.apply(&before, work.now());
         if after == before {
             return Ok(before);
         }
         let status_move = StatusMove::between(before.status, after.status);
-        if let Some(needed) = status_move.permission.clone() {
-            caller.require(needed)?;
+        if let (Some(needed), Some(power)) = (&status_move.permission, &power) {
+            if before.status == UserStatus::Inactive {
+                power.rights().require(needed)?;
+            } else {
+                power.rights().require_over(needed, &grants, Extent::Whole)?;
+            }
         }
-        work.apply(UserChange::Update { before, after: after.clone() }).await?;
-        follow(&mut work, id, &status_move).await?;
+        let covered = status_move.cover(&mut work, power.as_ref(), &grants).await?;
+        work.apply(UserChange::Update { before, after: after.clone(), covered }).await?;
+        follow(&mut work, id, &status_move, grants).await?;
         work.commit().await?;
         Ok(after)
     }
 
-    /// Suspends an ACTIVE user, which ends its sessions. Needs `users:update`. On a SUSPENDED one it does nothing.
+    /// Suspends an ACTIVE user, which ends its sessions. Needs `users:update` as [`update`](Self::update) does. On a
+    /// SUSPENDED one it does nothing.
     ///
     /// # Errors
     ///
@@ -99,20 +106,22 @@ impl Users<'_> {
         self.change_status(caller, id, UserStatus::Suspended).await
     }
 
-    /// Makes a SUSPENDED user ACTIVE again. Needs `users:update`. On an ACTIVE one it does nothing.
+    /// Makes a SUSPENDED user ACTIVE again. Needs `users:update`, and what the user holds, as
+    /// [`update`](Self::update) does. On an ACTIVE one it does nothing.
     ///
     /// # Errors
     ///
-    /// [`Error::Forbidden`], [`Error::NotFound`], [`Conflict::UserInactive`].
+    /// [`Error::Forbidden`], [`Forbidden::Escalation`](crate::Forbidden::Escalation), [`Error::NotFound`],
+    /// [`Conflict::UserInactive`].
     pub async fn reactivate(&self, caller: &Caller, id: UserId) -> Result<User> {
         self.change_status(caller, id, UserStatus::Active).await
     }
 
     async fn change_status(&self, caller: &Caller, id: UserId, status: UserStatus) -> Result<User> {
-        caller.require(permission::USERS_UPDATE)?;
+        self.0.rights(caller).reach(&permission::USERS_UPDATE)?;
         let mut work = self.0.begin(caller).await?;
-        work.locks().lock_tenant().await?;
-        let before = work.locks().lock_user(id).await?.ok_or_else(not_found)?;
+        let Subject { user: before, grants, power } =
+            Subject::lock(&mut work, id, &permission::USERS_UPDATE, true).await?;
         if before.status == UserStatus::Inactive {
             return Err(Conflict::UserInactive.into());
         }
@@ -120,49 +129,98 @@ impl Users<'_> {
             return Ok(before);
         }
         let status_move = StatusMove::between(before.status, status);
+        let covered = status_move.cover(&mut work, power.as_ref(), &grants).await?;
         let after = User { status, updated_at: work.now(), ..before.clone() };
-        work.apply(UserChange::ChangeStatus { before, after: after.clone() }).await?;
-        follow(&mut work, id, &status_move).await?;
+        work.apply(UserChange::ChangeStatus { before, after: after.clone(), covered }).await?;
+        follow(&mut work, id, &status_move, grants).await?;
         work.commit().await?;
         Ok(after)
     }
 
     /// Deletes a user softly: it becomes INACTIVE, its sessions and role assignments end, its record stays and its
-    /// e-mail stays taken. Needs `users:delete`. On an INACTIVE one it does nothing.
+    /// e-mail stays taken. Needs `users:delete`; held in organizations, for members who hold no role elsewhere. On an
+    /// INACTIVE one it does nothing.
     ///
     /// # Errors
     ///
     /// [`Error::Forbidden`], [`Error::NotFound`], [`Conflict::LastAdministrator`].
     pub async fn delete(&self, caller: &Caller, id: UserId) -> Result<()> {
-        caller.require(permission::USERS_DELETE)?;
+        self.0.rights(caller).reach(&permission::USERS_DELETE)?;
         let mut work = self.0.begin(caller).await?;
-        work.locks().lock_tenant().await?;
-        let before = work.locks().lock_user(id).await?.ok_or_else(not_found)?;
+        let Subject { user: before, grants, .. } =
+            Subject::lock(&mut work, id, &permission::USERS_DELETE, true).await?;
         if before.status == UserStatus::Inactive {
             return Ok(());
         }
         let status_move = StatusMove::between(before.status, UserStatus::Inactive);
         let after = User { status: UserStatus::Inactive, updated_at: work.now(), ..before.clone() };
         work.apply(UserChange::Delete { before, after }).await?;
-        follow(&mut work, id, &status_move).await?;
+        follow(&mut work, id, &status_move, grants).await?;
         work.commit().await
     }
 }
 
-/// Lets a caller look at what belongs to a user: its own always, another's with a permission where there is such a
-/// user.
-pub(crate) async fn require_own(iam: &Inner, caller: &Caller, user: UserId, otherwise: Permission) -> Result<()> {
-    if caller.user() != Some(user) {
-        caller.require(otherwise)?;
+/// A user that is to be changed, with its roles.
+struct Subject {
+    user: User,
+    grants: Vec<Grant>,
+    /// The caller's, where the user's state is to change.
+    power: Option<Power>,
+}
+
+impl Subject {
+    /// Locks a user over whom the caller has a permission wholly; see [`Extent::Whole`].
+    async fn lock(work: &mut UnitOfWork<'_>, id: UserId, permission: &Permission, changes_state: bool) -> Result<Self> {
+        let power = if changes_state { Some(Power::lock(work).await?) } else { None };
+        let user = work.locks().lock_user(id).await?;
+        let own = Rights::new(work.caller().authority(), work.now());
+        let rights = power.as_ref().map_or(own, Power::rights);
+        let needs_grants = changes_state || rights.reach(permission)? != Reach::Tenant;
+        let query = GrantQuery::OfUser(id);
+        let grants = if needs_grants { work.locks().lock_grants(query).await? } else { Vec::new() };
+        rights.require_over(permission, &grants, Extent::Whole)?;
+        Ok(Self { user: user.ok_or_else(not_found)?, grants, power })
+    }
+}
+
+impl StatusMove {
+    /// Asks for what the user gets back.
+    async fn cover(&self, work: &mut UnitOfWork<'_>, power: Option<&Power>, grants: &[Grant]) -> Result<Covered> {
+        match power {
+            Some(power) if self.regains_roles => cover_grants(work, power, grants).await,
+            Some(power) => power.cover([]),
+            // A user that stays in its state can do neither more nor less than before.
+            None => Ok(Covered::no_gain()),
+        }
+    }
+}
+
+/// Lets a caller look at what belongs to a user, and tells how far: its own always and all of it, another's with a
+/// permission.
+pub(crate) async fn require_sight(iam: &Inner, caller: &Caller, user: UserId, otherwise: &Permission) -> Result<Reach> {
+    if caller.user() == Some(user) {
+        return Ok(Reach::Tenant);
+    }
+    let reach = require_reach_over(iam, caller, user, otherwise).await?;
+    if reach == Reach::Tenant {
         iam.store.user(caller.tenant(), user).await?.ok_or_else(not_found)?;
     }
-    Ok(())
+    Ok(reach)
+}
+
+/// How far the caller's permission reaches, which must be as far as a user; tenant-wide it may be nobody.
+async fn require_reach_over(iam: &Inner, caller: &Caller, user: UserId, permission: &Permission) -> Result<Reach> {
+    let rights = iam.rights(caller);
+    let reach = rights.reach(permission)?;
+    if reach != Reach::Tenant {
+        let grants = iam.store.grants_of(caller.tenant(), &[user]).await?;
+        rights.require_over(permission, &grants, Extent::Part)?;
+    }
+    Ok(reach)
 }
 
 /// What a change of status brings along, in the same unit of work and under the tenant's lock.
-async fn follow(work: &mut UnitOfWork<'_>, user: UserId, status_move: &StatusMove) -> Result<()> {
-    let loses_rights = status_move.leaves_active || status_move.revokes_roles;
-    let grants = if loses_rights { work.locks().lock_grants_of(user).await? } else { Vec::new() };
+async fn follow(work: &mut UnitOfWork<'_>, user: UserId, status_move: &StatusMove, grants: Vec<Grant>) -> Result<()> {
     if status_move.leaves_active {
         keep_an_administrator(work, user, &grants).await?;
     }
@@ -171,28 +229,7 @@ async fn follow(work: &mut UnitOfWork<'_>, user: UserId, status_move: &StatusMov
         end_sessions(work, sessions, reason).await?;
     }
     if status_move.revokes_roles {
-        revoke(work, grants).await?;
-    }
-    Ok(())
-}
-
-/// Ends the assignments of a deleted user; those that had expired are said to have done so.
-async fn revoke(work: &mut UnitOfWork<'_>, grants: Vec<Grant>) -> Result<()> {
-    let now = work.now();
-    let (live, expired): (Vec<_>, Vec<_>) = grants.into_iter().partition(|grant| grant.assignment.is_live(now));
-    for (grants, reason) in [(live, RevokeReason::UserDeleted), (expired, RevokeReason::Expired)] {
-        if !grants.is_empty() {
-            work.apply(AssignmentChange::Revoke { grants, reason: Some(reason) }).await?;
-        }
-    }
-    Ok(())
-}
-
-/// A tenant always keeps an ACTIVE user who holds `TENANT_ADMIN` tenant-wide without expiry (`decisions.md` §3).
-async fn keep_an_administrator(work: &mut UnitOfWork<'_>, without: UserId, grants: &[Grant]) -> Result<()> {
-    let is_administrator = grants.iter().any(Grant::is_lasting_administration);
-    if is_administrator && !work.locks().has_other_administrator(without).await? {
-        return Err(Conflict::LastAdministrator.into());
+        revoke(work, grants, RevokeReason::UserDeleted).await?;
     }
     Ok(())
 }

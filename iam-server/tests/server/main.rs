@@ -12,4 +12,5 @@ mod settings;
 mod start;
 mod stop;
 mod store;
+mod sweep;
 mod webdriver;

@@ -47,6 +47,29 @@ async fn every_foreign_key_starts_with_the_tenant_on_both_sides() {
     assert_eq!(others, Vec::<String>::new());
 }
 
+/// The planner would pass over what is said of an index under a name that was mistyped or is no more.
+#[tokio::test]
+async fn the_planner_is_told_about_indexes_that_are_there() {
+    let (pool, _file) = migrated().await;
+    let told: Vec<(String, i64, i64)> = sqlx::query_as(
+        "SELECT
+            s.tbl || '.' || s.idx,
+            (SELECT count(*) FROM pragma_index_info(i.name)),
+            length(s.stat) - length(replace(s.stat, ' ', ''))
+        FROM sqlite_stat1 s
+        LEFT JOIN pragma_index_list(s.tbl) i ON i.name = s.idx
+        ORDER BY 1",
+    )
+    .fetch_all(&pool)
+    .await
+    .unwrap();
+    assert!(!told.is_empty());
+    for (index, columns, numbers) in told {
+        // Behind the count of all rows stands a number for each column.
+        assert_eq!(columns, numbers, "{index}");
+    }
+}
+
 /// Without STRICT a column takes values of any type.
 #[tokio::test]
 async fn every_table_is_strict() {

@@ -1,0 +1,417 @@
+//! `/organizations` (`interface.md` §2.4, §4.3, `decisions.md` §5).
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use iam_core::organization::{
+    NewOrganization, Organization, OrganizationFilter, OrganizationPatch, OrganizationSort, OrganizationSortKey,
+    OrganizationStatus, OrganizationTree, ParentFilter, PlacedOrganization,
+};
+use iam_core::{Iam, OrganizationId};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use uuid::Uuid;
+
+use crate::extract::{Authenticated, Body, Params, PathId, Query, nullable};
+use crate::openapi::{ORGANIZATIONS, Problems};
+use crate::page::{Collection, List, SortOrderDto, page_request, sort_order};
+use crate::problem::Problem;
+use crate::time::Time;
+
+/// A part of a tenant; organizations nest into a tree.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = Organization)]
+pub(crate) struct OrganizationDto {
+    id: Uuid,
+    name: String,
+    slug: String,
+    #[schema(inline)]
+    status: OrganizationStatusDto,
+    /// Null is a root.
+    #[schema(required)]
+    parent_id: Option<Uuid>,
+    /// How many organizations stand above it.
+    depth: u32,
+    created_at: Time,
+    updated_at: Time,
+}
+
+/// Whether roles held in an organization count.
+#[derive(Clone, Copy, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "UPPERCASE")]
+pub(crate) enum OrganizationStatusDto {
+    Active,
+    Suspended,
+    Inactive,
+}
+
+impl From<OrganizationStatus> for OrganizationStatusDto {
+    fn from(status: OrganizationStatus) -> Self {
+        match status {
+            OrganizationStatus::Active => Self::Active,
+            OrganizationStatus::Suspended => Self::Suspended,
+            OrganizationStatus::Inactive => Self::Inactive,
+        }
+    }
+}
+
+impl From<OrganizationStatusDto> for OrganizationStatus {
+    fn from(status: OrganizationStatusDto) -> Self {
+        match status {
+            OrganizationStatusDto::Active => Self::Active,
+            OrganizationStatusDto::Suspended => Self::Suspended,
+            OrganizationStatusDto::Inactive => Self::Inactive,
+        }
+    }
+}
+
+impl From<PlacedOrganization> for OrganizationDto {
+    fn from(PlacedOrganization { organization, depth }: PlacedOrganization) -> Self {
+        Self {
+            id: organization.id.as_uuid(),
+            name: organization.name.into(),
+            slug: organization.slug.into(),
+            status: organization.status.into(),
+            parent_id: organization.parent_id.map(OrganizationId::as_uuid),
+            depth,
+            created_at: Time(organization.created_at),
+            updated_at: Time(organization.updated_at),
+        }
+    }
+}
+
+/// An organization right below another.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ChildOrganization {
+    id: Uuid,
+    name: String,
+    slug: String,
+    #[schema(inline)]
+    status: OrganizationStatusDto,
+    #[schema(required)]
+    parent_id: Option<Uuid>,
+}
+
+impl From<Organization> for ChildOrganization {
+    fn from(organization: Organization) -> Self {
+        Self {
+            id: organization.id.as_uuid(),
+            name: organization.name.into(),
+            slug: organization.slug.into(),
+            status: organization.status.into(),
+            parent_id: organization.parent_id.map(OrganizationId::as_uuid),
+        }
+    }
+}
+
+/// An organization with everything below it.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct TreeNode {
+    id: Uuid,
+    name: String,
+    slug: String,
+    #[schema(inline)]
+    status: OrganizationStatusDto,
+    /// How many organizations stand above it, to the root of the whole hierarchy.
+    depth: u32,
+    #[schema(no_recursion)]
+    children: Vec<TreeNode>,
+}
+
+impl From<OrganizationTree> for TreeNode {
+    fn from(OrganizationTree { organization, depth, children }: OrganizationTree) -> Self {
+        Self {
+            id: organization.id.as_uuid(),
+            name: organization.name.into(),
+            slug: organization.slug.into(),
+            status: organization.status.into(),
+            depth,
+            children: children.into_iter().map(Self::from).collect(),
+        }
+    }
+}
+
+/// An organization to be made.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(as = NewOrganization)]
+pub(crate) struct NewOrganizationDto {
+    #[serde(default)]
+    #[schema(required, min_length = 1, max_length = 120, example = "Northern branch")]
+    name: String,
+    /// Unique in the tenant; made from the name where it is absent.
+    #[schema(min_length = 1, max_length = 63, pattern = "^[a-z0-9]+(-[a-z0-9]+)*$")]
+    slug: Option<String>,
+    /// The organization above; absent or null makes a root.
+    #[schema(value_type = Option<Uuid>)]
+    parent_id: Option<String>,
+}
+
+/// What to change of an organization; what is absent stays, and so does what is null but for `parentId`.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(as = OrganizationPatch)]
+pub(crate) struct OrganizationPatchDto {
+    #[schema(min_length = 1, max_length = 120)]
+    name: Option<String>,
+    #[schema(min_length = 1, max_length = 63, pattern = "^[a-z0-9]+(-[a-z0-9]+)*$")]
+    slug: Option<String>,
+    /// INACTIVE deletes the organization (and needs `organizations:delete`).
+    #[schema(inline)]
+    status: Option<OrganizationStatusDto>,
+    /// Moves the organization with everything below it; null makes it a root.
+    #[serde(default, deserialize_with = "nullable")]
+    #[schema(value_type = Option<Uuid>)]
+    parent_id: Option<Option<String>>,
+}
+
+impl OrganizationPatchDto {
+    fn into_patch(self) -> Result<OrganizationPatch, Problem> {
+        let mut params = Params::default();
+        let parent = self.parent_id.map(|id| params.parse("parentId", id.as_deref()));
+        params.finish()?;
+        Ok(OrganizationPatch {
+            name: self.name,
+            slug: self.slug,
+            status: self.status.map(OrganizationStatus::from),
+            parent,
+        })
+    }
+}
+
+/// Which organizations to list, in which order.
+#[derive(Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+pub(crate) struct OrganizationQuery {
+    /// Which page, from 1.
+    #[param(value_type = Option<u64>, minimum = 1, default = 1)]
+    page: Option<String>,
+    /// How many items a page holds.
+    #[param(value_type = Option<u32>, minimum = 1, maximum = 100, default = 20)]
+    limit: Option<String>,
+    /// Organizations right below this one; `null` for roots.
+    parent_id: Option<String>,
+    /// `true` for roots.
+    #[param(value_type = Option<bool>)]
+    root: Option<String>,
+    /// Organizations in this state only; by default all but the INACTIVE ones.
+    #[param(value_type = Option<OrganizationStatusDto>, inline)]
+    status: Option<String>,
+    /// Organizations with this text in the name or the slug, whatever the case.
+    search: Option<String>,
+    /// What to sort by.
+    #[param(value_type = Option<OrganizationSortByDto>, inline)]
+    sort_by: Option<String>,
+    /// In which direction.
+    #[param(value_type = Option<SortOrderDto>, inline)]
+    sort_order: Option<String>,
+}
+
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase", default = "createdAt")]
+#[expect(dead_code, reason = "only its schema is used; the domain parses the word")]
+pub(crate) enum OrganizationSortByDto {
+    Name,
+    CreatedAt,
+    UpdatedAt,
+}
+
+impl OrganizationQuery {
+    /// Below what the listed organizations stand. The two parameters that say so must not contradict each other.
+    fn parent(&self, params: &mut Params) -> Option<ParentFilter> {
+        let parent = params.parse_with("parentId", self.parent_id.as_deref(), |text| match text {
+            "null" => Ok(ParentFilter::Root),
+            id => id.parse().map(ParentFilter::Of).map_err(|_| "must be a UUID or null".to_owned()),
+        });
+        let is_root = params.parse_with("root", self.root.as_deref(), |text| match (text, parent) {
+            ("true", Some(ParentFilter::Of(_))) => Err("must not be true together with a parentId".to_owned()),
+            ("true", _) => Ok(true),
+            ("false", _) => Ok(false),
+            _ => Err("must be true or false".to_owned()),
+        });
+        parent.or_else(|| is_root.unwrap_or(false).then_some(ParentFilter::Root))
+    }
+}
+
+/// List organizations
+///
+/// Held in organizations, the permission shows those and what is below.
+#[utoipa::path(
+    get,
+    path = "/organizations",
+    operation_id = "listOrganizations",
+    tag = ORGANIZATIONS,
+    params(OrganizationQuery),
+    responses((status = 200, description = "A page of organizations", body = Collection<OrganizationDto>), Problems),
+    extensions(("x-required-permission" = json!("organizations:read"))),
+)]
+pub(crate) async fn list(
+    State(iam): State<Iam>,
+    Authenticated(caller): Authenticated,
+    Query(query): Query<OrganizationQuery>,
+) -> Result<Json<Collection<OrganizationDto>>, Problem> {
+    let mut params = Params::default();
+    let page = page_request(&mut params, query.page.as_deref(), query.limit.as_deref())?;
+    let parent = query.parent(&mut params);
+    let status = params.parse("status", query.status.as_deref());
+    let by = params.parse::<OrganizationSortKey>("sortBy", query.sort_by.as_deref()).unwrap_or_default();
+    let order = params.parse_with("sortOrder", query.sort_order.as_deref(), sort_order).unwrap_or_default();
+    params.finish()?;
+    let filter = OrganizationFilter { parent, status, search: query.search };
+    let sort = OrganizationSort { by, order };
+    let page = iam.organizations().list(&caller, &filter, sort, page.unwrap_or_default()).await?;
+    Ok(Json(Collection::of(page)))
+}
+
+/// Create an organization
+///
+/// Below another with the permission there; a root with the permission tenant-wide.
+#[utoipa::path(
+    post,
+    path = "/organizations",
+    operation_id = "createOrganization",
+    tag = ORGANIZATIONS,
+    request_body = NewOrganizationDto,
+    responses((status = 201, description = "The new organization", body = OrganizationDto), Problems),
+    extensions(("x-required-permission" = json!("organizations:create"))),
+)]
+pub(crate) async fn create(
+    State(iam): State<Iam>,
+    Authenticated(caller): Authenticated,
+    Body(body): Body<NewOrganizationDto>,
+) -> Result<(StatusCode, Json<OrganizationDto>), Problem> {
+    let mut params = Params::default();
+    let parent = params.parse("parentId", body.parent_id.as_deref());
+    params.finish()?;
+    let new = NewOrganization { name: body.name, slug: body.slug, parent };
+    let organization = iam.organizations().create(&caller, new).await?;
+    Ok((StatusCode::CREATED, Json(organization.into())))
+}
+
+/// Get an organization
+#[utoipa::path(
+    get,
+    path = "/organizations/{id}",
+    operation_id = "getOrganization",
+    tag = ORGANIZATIONS,
+    params(("id" = Uuid, Path, description = "The organization")),
+    responses((status = 200, description = "The organization", body = OrganizationDto), Problems),
+    extensions(("x-required-permission" = json!("organizations:read"))),
+)]
+pub(crate) async fn get(
+    State(iam): State<Iam>,
+    Authenticated(caller): Authenticated,
+    PathId(id): PathId<OrganizationId>,
+) -> Result<Json<OrganizationDto>, Problem> {
+    Ok(Json(iam.organizations().get(&caller, id).await?.into()))
+}
+
+/// Change or move an organization
+///
+/// Moving needs the permission in the new parent too, or tenant-wide to make it a root, and whatever roles begin to
+/// count by it.
+#[utoipa::path(
+    patch,
+    path = "/organizations/{id}",
+    operation_id = "updateOrganization",
+    tag = ORGANIZATIONS,
+    params(("id" = Uuid, Path, description = "The organization")),
+    request_body = OrganizationPatchDto,
+    responses((status = 200, description = "The changed organization", body = OrganizationDto), Problems),
+    extensions(("x-required-permission" = json!("organizations:update"))),
+)]
+pub(crate) async fn update(
+    State(iam): State<Iam>,
+    Authenticated(caller): Authenticated,
+    PathId(id): PathId<OrganizationId>,
+    Body(body): Body<OrganizationPatchDto>,
+) -> Result<Json<OrganizationDto>, Problem> {
+    Ok(Json(iam.organizations().update(&caller, id, body.into_patch()?).await?.into()))
+}
+
+/// Delete an organization
+///
+/// It becomes INACTIVE, the roles held in it end, its slug is free, its record stays.
+#[utoipa::path(
+    delete,
+    path = "/organizations/{id}",
+    operation_id = "deleteOrganization",
+    tag = ORGANIZATIONS,
+    params(("id" = Uuid, Path, description = "The organization")),
+    responses((status = 204, description = "The organization is deleted"), Problems),
+    extensions(("x-required-permission" = json!("organizations:delete"))),
+)]
+pub(crate) async fn delete(
+    State(iam): State<Iam>,
+    Authenticated(caller): Authenticated,
+    PathId(id): PathId<OrganizationId>,
+) -> Result<StatusCode, Problem> {
+    iam.organizations().delete(&caller, id).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Get an organization's tree
+///
+/// The organization with everything below it that is not INACTIVE.
+#[utoipa::path(
+    get,
+    path = "/organizations/{id}/tree",
+    operation_id = "getOrganizationTree",
+    tag = ORGANIZATIONS,
+    params(("id" = Uuid, Path, description = "The organization at the top")),
+    responses((status = 200, description = "The tree", body = TreeNode), Problems),
+    extensions(("x-required-permission" = json!("organizations:read"))),
+)]
+pub(crate) async fn tree(
+    State(iam): State<Iam>,
+    Authenticated(caller): Authenticated,
+    PathId(id): PathId<OrganizationId>,
+) -> Result<Json<TreeNode>, Problem> {
+    Ok(Json(iam.organizations().tree(&caller, id).await?.into()))
+}
+
+/// List an organization's children
+///
+/// Those right below it that are not INACTIVE.
+#[utoipa::path(
+    get,
+    path = "/organizations/{id}/children",
+    operation_id = "listOrganizationChildren",
+    tag = ORGANIZATIONS,
+    params(("id" = Uuid, Path, description = "The organization above")),
+    responses((status = 200, description = "The children, newest first", body = List<ChildOrganization>), Problems),
+    extensions(("x-required-permission" = json!("organizations:read"))),
+)]
+pub(crate) async fn children(
+    State(iam): State<Iam>,
+    Authenticated(caller): Authenticated,
+    PathId(id): PathId<OrganizationId>,
+) -> Result<Json<List<ChildOrganization>>, Problem> {
+    let children = iam.organizations().children(&caller, id).await?;
+    Ok(Json(List { data: children.into_iter().map(ChildOrganization::from).collect() }))
+}
+
+/// List an organization's ancestors
+///
+/// Those above it that the caller may read, from the root down.
+#[utoipa::path(
+    get,
+    path = "/organizations/{id}/ancestors",
+    operation_id = "listOrganizationAncestors",
+    tag = ORGANIZATIONS,
+    params(("id" = Uuid, Path, description = "The organization below")),
+    responses((status = 200, description = "The ancestors, root first", body = List<OrganizationDto>), Problems),
+    extensions(("x-required-permission" = json!("organizations:read"))),
+)]
+pub(crate) async fn ancestors(
+    State(iam): State<Iam>,
+    Authenticated(caller): Authenticated,
+    PathId(id): PathId<OrganizationId>,
+) -> Result<Json<List<OrganizationDto>>, Problem> {
+    let ancestors = iam.organizations().ancestors(&caller, id).await?;
+    Ok(Json(List { data: ancestors.into_iter().map(OrganizationDto::from).collect() }))
+}

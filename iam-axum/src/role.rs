@@ -1,0 +1,232 @@
+//! `/roles` (`decisions.md` §4).
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use iam_core::role::{NewRole, Role, RolePatch, RoleScope};
+use iam_core::{Iam, RoleId};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use crate::extract::{Authenticated, Body, PathId, Query};
+use crate::openapi::{Problems, ROLES};
+use crate::page::{Collection, PageQuery};
+use crate::problem::Problem;
+use crate::time::Time;
+
+/// A named set of permissions.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = Role)]
+pub(crate) struct RoleDto {
+    id: Uuid,
+    #[schema(example = "SHIFT_LEADER")]
+    name: String,
+    description: String,
+    #[schema(inline)]
+    scope: ScopeDto,
+    /// Permissions, `<resource>:*` for every action there will ever be, or `*` for everything.
+    #[schema(example = json!(["orders:*", "users:read"]))]
+    permissions: Vec<String>,
+    /// Whether it is built in and can be neither changed nor deleted.
+    system: bool,
+    created_at: Time,
+    updated_at: Time,
+}
+
+/// Where a role can be assigned.
+#[derive(Clone, Copy, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "UPPERCASE")]
+pub(crate) enum ScopeDto {
+    Tenant,
+    Organization,
+    Any,
+}
+
+impl From<RoleScope> for ScopeDto {
+    fn from(scope: RoleScope) -> Self {
+        match scope {
+            RoleScope::Tenant => Self::Tenant,
+            RoleScope::Organization => Self::Organization,
+            RoleScope::Any => Self::Any,
+        }
+    }
+}
+
+impl From<ScopeDto> for RoleScope {
+    fn from(scope: ScopeDto) -> Self {
+        match scope {
+            ScopeDto::Tenant => Self::Tenant,
+            ScopeDto::Organization => Self::Organization,
+            ScopeDto::Any => Self::Any,
+        }
+    }
+}
+
+impl From<Role> for RoleDto {
+    fn from(role: Role) -> Self {
+        Self {
+            id: role.id.as_uuid(),
+            name: role.name.into(),
+            description: role.description.into(),
+            scope: role.scope.into(),
+            permissions: role.permissions.iter().map(ToString::to_string).collect(),
+            system: role.system,
+            created_at: Time(role.created_at),
+            updated_at: Time(role.updated_at),
+        }
+    }
+}
+
+/// A role to be made.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(as = NewRole)]
+pub(crate) struct NewRoleDto {
+    /// Upper snake case, unique in the tenant.
+    #[serde(default)]
+    #[schema(required, max_length = 120, pattern = "^[A-Z][A-Z0-9]*(_[A-Z0-9]+)*$", example = "SHIFT_LEADER")]
+    name: String,
+    #[schema(max_length = 500)]
+    description: Option<String>,
+    /// ANY where it is absent.
+    #[schema(inline)]
+    scope: Option<ScopeDto>,
+    /// Registered permissions, `<resource>:*` or `*`; the caller must hold each of them.
+    #[serde(default)]
+    #[schema(example = json!(["orders:*", "users:read"]))]
+    permissions: Vec<String>,
+}
+
+impl From<NewRoleDto> for NewRole {
+    fn from(dto: NewRoleDto) -> Self {
+        let NewRoleDto { name, description, scope, permissions } = dto;
+        Self { name, description, scope: scope.map(RoleScope::from).unwrap_or_default(), permissions }
+    }
+}
+
+/// What to change of a role; what is absent or null stays.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(as = RolePatch)]
+pub(crate) struct RolePatchDto {
+    #[schema(max_length = 120, pattern = "^[A-Z][A-Z0-9]*(_[A-Z0-9]+)*$")]
+    name: Option<String>,
+    #[schema(max_length = 500)]
+    description: Option<String>,
+    #[schema(inline)]
+    scope: Option<ScopeDto>,
+    /// All that it permits from now on; the caller must hold what is new.
+    permissions: Option<Vec<String>>,
+}
+
+impl From<RolePatchDto> for RolePatch {
+    fn from(dto: RolePatchDto) -> Self {
+        let RolePatchDto { name, description, scope, permissions } = dto;
+        Self { name, description, scope: scope.map(RoleScope::from), permissions }
+    }
+}
+
+/// List roles
+///
+/// The permission is enough in any organization.
+#[utoipa::path(
+    get,
+    path = "/roles",
+    operation_id = "listRoles",
+    tag = ROLES,
+    params(PageQuery),
+    responses((status = 200, description = "A page of roles", body = Collection<RoleDto>), Problems),
+    extensions(("x-required-permission" = json!("roles:read"))),
+)]
+pub(crate) async fn list(
+    State(iam): State<Iam>,
+    Authenticated(caller): Authenticated,
+    Query(query): Query<PageQuery>,
+) -> Result<Json<Collection<RoleDto>>, Problem> {
+    let page = query.request()?;
+    Ok(Json(Collection::of(iam.roles().list(&caller, page).await?)))
+}
+
+/// Create a role
+#[utoipa::path(
+    post,
+    path = "/roles",
+    operation_id = "createRole",
+    tag = ROLES,
+    request_body = NewRoleDto,
+    responses((status = 201, description = "The new role", body = RoleDto), Problems),
+    extensions(("x-required-permission" = json!("roles:create"))),
+)]
+pub(crate) async fn create(
+    State(iam): State<Iam>,
+    Authenticated(caller): Authenticated,
+    Body(body): Body<NewRoleDto>,
+) -> Result<(StatusCode, Json<RoleDto>), Problem> {
+    let role = iam.roles().create(&caller, body.into()).await?;
+    Ok((StatusCode::CREATED, Json(role.into())))
+}
+
+/// Get a role
+///
+/// The permission is enough in any organization.
+#[utoipa::path(
+    get,
+    path = "/roles/{id}",
+    operation_id = "getRole",
+    tag = ROLES,
+    params(("id" = Uuid, Path, description = "The role")),
+    responses((status = 200, description = "The role", body = RoleDto), Problems),
+    extensions(("x-required-permission" = json!("roles:read"))),
+)]
+pub(crate) async fn get(
+    State(iam): State<Iam>,
+    Authenticated(caller): Authenticated,
+    PathId(id): PathId<RoleId>,
+) -> Result<Json<RoleDto>, Problem> {
+    Ok(Json(iam.roles().get(&caller, id).await?.into()))
+}
+
+/// Change a role
+///
+/// For everybody who holds it, at once. Built-in roles stay as they are.
+#[utoipa::path(
+    patch,
+    path = "/roles/{id}",
+    operation_id = "updateRole",
+    tag = ROLES,
+    params(("id" = Uuid, Path, description = "The role")),
+    request_body = RolePatchDto,
+    responses((status = 200, description = "The changed role", body = RoleDto), Problems),
+    extensions(("x-required-permission" = json!("roles:update"))),
+)]
+pub(crate) async fn update(
+    State(iam): State<Iam>,
+    Authenticated(caller): Authenticated,
+    PathId(id): PathId<RoleId>,
+    Body(body): Body<RolePatchDto>,
+) -> Result<Json<RoleDto>, Problem> {
+    Ok(Json(iam.roles().update(&caller, id, body.into()).await?.into()))
+}
+
+/// Delete a role
+///
+/// One that nobody holds.
+#[utoipa::path(
+    delete,
+    path = "/roles/{id}",
+    operation_id = "deleteRole",
+    tag = ROLES,
+    params(("id" = Uuid, Path, description = "The role")),
+    responses((status = 204, description = "The role is deleted"), Problems),
+    extensions(("x-required-permission" = json!("roles:delete"))),
+)]
+pub(crate) async fn delete(
+    State(iam): State<Iam>,
+    Authenticated(caller): Authenticated,
+    PathId(id): PathId<RoleId>,
+) -> Result<StatusCode, Problem> {
+    iam.roles().delete(&caller, id).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

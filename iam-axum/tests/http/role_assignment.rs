@@ -1,0 +1,475 @@
+//! `/role-assignments`: one at a time (interface §2.2, §4.2, decisions §4, §6).
+
+use chrono::TimeDelta;
+use futures_util::future::join_all;
+use iam_core::role::RoleScope;
+use serde_json::{Value, json};
+
+use crate::app::{TestApp, shown};
+use crate::people::{Person, says, with};
+use crate::request::{Response, members};
+
+on_every_store![
+    create_answers_201_with_the_full_assignment,
+    create_in_an_organization_with_an_expiry,
+    null_stands_for_tenant_wide_and_never,
+    create_names_every_invalid_field,
+    a_misspelt_expiry_is_refused,
+    unknown_or_foreign_ids_are_404_and_named,
+    an_organization_scoped_role_without_organization_is_400,
+    a_tenant_scoped_role_with_an_organization_is_400,
+    the_same_role_in_the_same_context_is_a_conflict,
+    of_several_who_assign_the_same_at_the_same_moment_one_succeeds,
+    a_revoked_role_can_be_assigned_again,
+    an_inactive_user_cannot_be_assigned_a_role,
+    a_suspended_user_can_be_assigned_a_role,
+    nobody_gives_themselves_a_role_beyond_their_own,
+    nobody_gives_others_a_role_beyond_their_own,
+    a_wildcard_is_more_than_todays_actions,
+    what_is_held_in_one_place_cannot_be_given_in_another,
+    what_is_held_above_can_be_given_below,
+    assigning_needs_the_permission_where_the_role_applies,
+    an_expiry_must_be_in_the_future,
+    patch_answers_200_with_the_full_assignment,
+    patch_takes_null_as_never_and_absent_as_unchanged,
+    patch_names_every_invalid_field,
+    patch_to_the_past_is_400_and_named,
+    extending_beyond_ones_own_is_forbidden,
+    shortening_needs_the_permission_alone,
+    delete_answers_204_and_takes_the_role_away_at_once,
+    revoking_needs_the_permission_alone,
+    an_unknown_assignment_is_not_found,
+    an_assignment_is_recorded_as_role_assigned,
+    a_change_of_expiry_is_recorded_as_an_update,
+    a_revocation_is_recorded_as_role_revoked,
+    a_refused_assignment_leaves_nothing_behind,
+];
+
+async fn create(app: &TestApp, by: &Person, body: &Value) -> Response {
+    app.post("/role-assignments").by(by).json(body).send().await
+}
+
+async fn patch(app: &TestApp, by: &Person, id: &str, body: &Value) -> Response {
+    app.patch(&format!("/role-assignments/{id}")).by(by).json(body).send().await
+}
+
+async fn delete(app: &TestApp, by: &Person, id: &str) -> Response {
+    app.delete(&format!("/role-assignments/{id}")).by(by).send().await
+}
+
+/// What `GET /users/:id/roles` shows of an assignment, without what it embeds.
+async fn held(app: &TestApp, by: &Person, user: &str) -> Vec<Value> {
+    let body = app.get(&format!("/users/{user}/roles")).by(by).send().await.ok();
+    let mut held = body["data"].as_array().unwrap().clone();
+    for assignment in &mut held {
+        assignment.as_object_mut().unwrap().retain(|name, _| name != "role" && name != "organization");
+    }
+    held
+}
+
+/// An administrator, a user without roles, and the body that makes the user a MEMBER.
+async fn scene(app: &TestApp) -> (Person, String, Value) {
+    let ada = app.register("ada@example.com").await;
+    let bob = app.add_user(&ada, "bob@example.com").await;
+    let body = json!({ "userId": bob, "roleId": app.role_id(&ada, "MEMBER").await });
+    (ada, bob, body)
+}
+
+async fn create_answers_201_with_the_full_assignment(app: TestApp) {
+    let (ada, bob, body) = scene(&app).await;
+    let created = create(&app, &ada, &body).await.created();
+    let expected = json!({
+        "id": created["id"], "userId": bob, "roleId": body["roleId"], "organizationId": null, "expiresAt": null,
+        "createdAt": app.now(), "createdBy": ada.user,
+    });
+    assert_eq!(created, expected);
+    assert_eq!(held(&app, &ada, &bob).await, [expected]);
+}
+
+async fn create_in_an_organization_with_an_expiry(app: TestApp) {
+    let (ada, bob, body) = scene(&app).await;
+    let sales = app.organization(&ada, "sales").await;
+    let expiry = app.iam.now() + TimeDelta::days(1);
+    let place =
+        json!({ "organizationId": sales, "expiresAt": expiry.format("%Y-%m-%dT%H:%M:%S%.9f+00:00").to_string() });
+    let created = create(&app, &ada, &with(body, &place)).await.created();
+    assert_eq!((&created["organizationId"], &created["expiresAt"]), (&json!(sales), &json!(shown(expiry))));
+    assert_eq!(held(&app, &ada, &bob).await, [created]);
+}
+
+async fn null_stands_for_tenant_wide_and_never(app: TestApp) {
+    let (ada, _, body) = scene(&app).await;
+    let nulls = json!({ "organizationId": null, "expiresAt": null });
+    let created = create(&app, &ada, &with(body, &nulls)).await.created();
+    assert_eq!((&created["organizationId"], &created["expiresAt"]), (&Value::Null, &Value::Null));
+}
+
+async fn create_names_every_invalid_field(app: TestApp) {
+    let (ada, _, body) = scene(&app).await;
+    assert_eq!(create(&app, &ada, &json!({})).await.invalid_fields(), ["userId", "roleId"]);
+    let wrong = json!({ "userId": "bob", "roleId": "MEMBER", "organizationId": "sales", "expiresAt": "tomorrow" });
+    let expected = ["userId", "roleId", "organizationId", "expiresAt"];
+    assert_eq!(create(&app, &ada, &wrong).await.invalid_fields(), expected);
+    for field in expected {
+        let wrong = with(body.clone(), &json!({ field: 17 }));
+        assert_eq!(create(&app, &ada, &wrong).await.invalid_fields(), [field]);
+    }
+    for expiry in ["2030-01-01T00:00:00.000Z", "9999-12-31T23:59:59.999Z"] {
+        let far = with(body.clone(), &json!({ "expiresAt": expiry }));
+        let created = create(&app, &ada, &far).await.created();
+        assert_eq!(created["expiresAt"], expiry);
+        delete(&app, &ada, created["id"].as_str().unwrap()).await.no_content();
+    }
+    for expiry in ["", "2030-01-01", "+10000-01-01T00:00:00Z", "2030-01-01T00:00:00", "2030-13-01T00:00:00Z"] {
+        let wrong = with(body.clone(), &json!({ "expiresAt": expiry }));
+        assert_eq!(create(&app, &ada, &wrong).await.invalid_fields(), ["expiresAt"], "{expiry}");
+    }
+}
+
+async fn a_misspelt_expiry_is_refused(app: TestApp) {
+    let (ada, bob, body) = scene(&app).await;
+    for field in ["expires_at", "expiresat", "expiry", "createdBy", "id"] {
+        let wrong = with(body.clone(), &json!({ field: "2030-01-01T00:00:00Z" }));
+        assert_eq!(create(&app, &ada, &wrong).await.invalid_fields(), [field]);
+    }
+    assert!(held(&app, &ada, &bob).await.is_empty());
+}
+
+async fn unknown_or_foreign_ids_are_404_and_named(app: TestApp) {
+    let (ada, _, body) = scene(&app).await;
+    let eve = app.register("eve@example.com").await;
+    let foreign = [
+        ("userId", eve.user.clone()),
+        ("roleId", app.role_id(&eve, "MEMBER").await),
+        ("organizationId", app.organization(&eve, "foreign").await.to_string()),
+    ];
+    for (field, foreign) in foreign {
+        for id in [&foreign, &ada.tenant] {
+            let wrong = with(body.clone(), &json!({ field: id }));
+            assert_eq!(app.unrecorded(&ada, create(&app, &ada, &wrong)).await.fields("not-found"), [field]);
+        }
+    }
+}
+
+async fn an_organization_scoped_role_without_organization_is_400(app: TestApp) {
+    let (ada, _, body) = scene(&app).await;
+    let sales = app.organization(&ada, "sales").await;
+    app.role_of_scope(&ada, "CLERK", RoleScope::Organization, &[]).await;
+    for role in ["ORGANIZATION_ADMIN", "CLERK"] {
+        let body = with(body.clone(), &json!({ "roleId": app.role_id(&ada, role).await }));
+        let detail = app.unrecorded(&ada, create(&app, &ada, &body)).await.detail("validation");
+        assert!(detail.contains("organization-scoped roles require an organizationid"), "{detail}");
+        create(&app, &ada, &with(body, &json!({ "organizationId": sales }))).await.created();
+    }
+}
+
+async fn a_tenant_scoped_role_with_an_organization_is_400(app: TestApp) {
+    let (ada, _, body) = scene(&app).await;
+    let sales = app.organization(&ada, "sales").await;
+    app.role_of_scope(&ada, "CLERK", RoleScope::Tenant, &[]).await;
+    for role in ["TENANT_ADMIN", "AUDITOR", "CLERK"] {
+        let body = with(body.clone(), &json!({ "roleId": app.role_id(&ada, role).await }));
+        let placed = with(body.clone(), &json!({ "organizationId": sales }));
+        let detail = app.unrecorded(&ada, create(&app, &ada, &placed)).await.detail("validation");
+        assert!(detail.contains("organizationid"), "{detail}");
+        create(&app, &ada, &body).await.created();
+    }
+}
+
+async fn the_same_role_in_the_same_context_is_a_conflict(app: TestApp) {
+    let (ada, bob, body) = scene(&app).await;
+    let [sales, other] = [app.organization(&ada, "sales").await, app.organization(&ada, "other").await];
+    let places = [json!(null), json!(sales), json!(other)];
+    for place in &places {
+        create(&app, &ada, &with(body.clone(), &json!({ "organizationId": place }))).await.created();
+    }
+    let expiry = shown(app.iam.now() + TimeDelta::hours(1));
+    for place in &places {
+        for expiry in [Value::Null, json!(expiry)] {
+            let again = with(body.clone(), &json!({ "organizationId": place, "expiresAt": expiry }));
+            let detail = app.unrecorded(&ada, create(&app, &ada, &again)).await.detail("conflict");
+            assert!(detail.contains("already") && detail.contains("this role in this organization"), "{detail}");
+        }
+    }
+    assert_eq!(held(&app, &ada, &bob).await.len(), 3);
+}
+
+async fn of_several_who_assign_the_same_at_the_same_moment_one_succeeds(app: TestApp) {
+    let (ada, bob, body) = scene(&app).await;
+    let answers = join_all((0..6).map(|_| create(&app, &ada, &body))).await;
+    let refused: Vec<&Response> = answers.iter().filter(|answer| answer.status() != 201).collect();
+    assert_eq!(refused.len(), 5);
+    refused.iter().for_each(|answer| drop(answer.problem("conflict")));
+    assert_eq!(held(&app, &ada, &bob).await.len(), 1);
+    assert_eq!(app.audit(&ada, &[("action", "ROLE_ASSIGNED")]).await.len(), 2, "and that of registering");
+}
+
+async fn a_revoked_role_can_be_assigned_again(app: TestApp) {
+    let (ada, _, body) = scene(&app).await;
+    let first = create(&app, &ada, &body).await.created();
+    delete(&app, &ada, first["id"].as_str().unwrap()).await.no_content();
+    let second = create(&app, &ada, &body).await.created();
+    assert_ne!(first["id"], second["id"]);
+}
+
+async fn an_inactive_user_cannot_be_assigned_a_role(app: TestApp) {
+    let (ada, bob, body) = scene(&app).await;
+    app.set_status(&ada, &bob, "INACTIVE").await;
+    app.unrecorded(&ada, create(&app, &ada, &body)).await.problem("conflict");
+    assert!(held(&app, &ada, &bob).await.is_empty());
+}
+
+async fn a_suspended_user_can_be_assigned_a_role(app: TestApp) {
+    let (ada, bob, body) = scene(&app).await;
+    app.set_status(&ada, &bob, "SUSPENDED").await;
+    create(&app, &ada, &body).await.created();
+}
+
+async fn nobody_gives_themselves_a_role_beyond_their_own(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let may = ["role-assignments:*", "users:read", "organizations:read"];
+    let bob = app.colleague_who_may(&ada, "bob@example.com", &may).await;
+    app.role(&ada, "DELETER", &["users:read", "users:delete"]).await;
+    for role in ["TENANT_ADMIN", "AUDITOR", "DELETER"] {
+        let body = json!({ "userId": bob.user, "roleId": app.role_id(&ada, role).await });
+        app.unrecorded(&ada, create(&app, &bob, &body)).await.escalates();
+    }
+    let body = json!({ "userId": bob.user, "roleId": app.role_id(&ada, "MEMBER").await });
+    create(&app, &bob, &body).await.created();
+}
+
+async fn nobody_gives_others_a_role_beyond_their_own(app: TestApp) {
+    let (ada, eve, body) = scene(&app).await;
+    let bob = app.colleague_who_may(&ada, "grantor@example.com", &["role-assignments:create", "users:read"]).await;
+    app.unrecorded(&ada, create(&app, &bob, &body)).await.escalates();
+    assert!(held(&app, &ada, &eve).await.is_empty());
+    app.permit(&bob, &["organizations:read"]).await;
+    create(&app, &bob, &body).await.created();
+}
+
+async fn a_wildcard_is_more_than_todays_actions(app: TestApp) {
+    let (ada, _, body) = scene(&app).await;
+    let four = ["users:create", "users:read", "users:update", "users:delete"];
+    let bob = app.colleague_who_may(&ada, "grantor@example.com", &four).await;
+    app.permit(&bob, &["role-assignments:create"]).await;
+    let [all, today] = [app.role(&ada, "ALL", &["users:*"]).await, app.role(&ada, "TODAY", &four).await];
+    create(&app, &bob, &with(body.clone(), &json!({ "roleId": all }))).await.escalates();
+    create(&app, &bob, &with(body.clone(), &json!({ "roleId": today }))).await.created();
+    app.permit(&bob, &["users:*"]).await;
+    create(&app, &bob, &with(body, &json!({ "roleId": all }))).await.created();
+}
+
+async fn what_is_held_in_one_place_cannot_be_given_in_another(app: TestApp) {
+    let (ada, _, body) = scene(&app).await;
+    let [sales, other] = [app.organization(&ada, "sales").await, app.organization(&ada, "other").await];
+    let bob = app.colleague_who_may(&ada, "grantor@example.com", &["role-assignments:create"]).await;
+    app.permit_in(&bob, sales, &["users:read", "organizations:read"]).await;
+    for place in [json!(null), json!(other)] {
+        create(&app, &bob, &with(body.clone(), &json!({ "organizationId": place }))).await.escalates();
+    }
+    create(&app, &bob, &with(body, &json!({ "organizationId": sales }))).await.created();
+}
+
+async fn what_is_held_above_can_be_given_below(app: TestApp) {
+    let (ada, _, body) = scene(&app).await;
+    let [above, middle, below] = app.chain(&ada, "level").await;
+    let may = ["role-assignments:create", "users:read", "organizations:read"];
+    let bob = app.colleague_in(&ada, middle, "grantor@example.com", &may).await;
+    for (place, is_given) in [(middle, true), (below, true), (above, false)] {
+        let answer = create(&app, &bob, &with(body.clone(), &json!({ "organizationId": place }))).await;
+        if is_given {
+            answer.created();
+        } else {
+            assert_eq!(answer.fields("not-found"), ["organizationId"]);
+        }
+    }
+}
+
+async fn assigning_needs_the_permission_where_the_role_applies(app: TestApp) {
+    let (ada, _, body) = scene(&app).await;
+    let [sales, other] = [app.organization(&ada, "sales").await, app.organization(&ada, "other").await];
+    let bob = app.colleague(&ada, "grantor@example.com").await;
+    create(&app, &bob, &body).await.lacks("role-assignments:create");
+    app.permit_in(&bob, sales, &["*"]).await;
+    app.permit_in(&bob, other, &["role-assignments:read"]).await;
+    create(&app, &bob, &body).await.lacks("role-assignments:create");
+    let in_other = with(body.clone(), &json!({ "organizationId": other }));
+    create(&app, &bob, &in_other).await.lacks("role-assignments:create");
+    create(&app, &bob, &with(body, &json!({ "organizationId": sales }))).await.created();
+}
+
+async fn an_expiry_must_be_in_the_future(app: TestApp) {
+    let (ada, _, body) = scene(&app).await;
+    for millis in [-86_400_000, -1, 0] {
+        let expiry = shown(app.iam.now() + TimeDelta::milliseconds(millis));
+        let wrong = with(body.clone(), &json!({ "expiresAt": expiry }));
+        let refused = app.unrecorded(&ada, create(&app, &ada, &wrong)).await;
+        assert_eq!(refused.invalid_fields(), ["expiresAt"], "{millis}");
+    }
+    let expiry = shown(app.iam.now() + TimeDelta::milliseconds(1));
+    create(&app, &ada, &with(body, &json!({ "expiresAt": expiry }))).await.created();
+}
+
+async fn patch_answers_200_with_the_full_assignment(app: TestApp) {
+    let (ada, bob, body) = scene(&app).await;
+    let created = create(&app, &ada, &body).await.created();
+    let id = created["id"].as_str().unwrap();
+    for hours in [5, 2, 9] {
+        let change = json!({ "expiresAt": shown(app.iam.now() + TimeDelta::hours(hours)) });
+        let expected = with(created.clone(), &change);
+        assert_eq!(patch(&app, &ada, id, &change).await.ok(), expected);
+        assert_eq!(held(&app, &ada, &bob).await, [expected]);
+    }
+}
+
+async fn patch_takes_null_as_never_and_absent_as_unchanged(app: TestApp) {
+    let (ada, bob, body) = scene(&app).await;
+    let expiry = shown(app.iam.now() + TimeDelta::hours(1));
+    let created = create(&app, &ada, &with(body, &json!({ "expiresAt": expiry }))).await.created();
+    let id = created["id"].as_str().unwrap();
+    for nothing in [json!({}), json!({ "expiresAt": expiry })] {
+        assert_eq!(app.unrecorded(&ada, patch(&app, &ada, id, &nothing)).await.ok(), created);
+    }
+    let never = json!({ "expiresAt": null });
+    let expected = with(created.clone(), &never);
+    assert_eq!(patch(&app, &ada, id, &never).await.ok(), expected);
+    assert_eq!(app.unrecorded(&ada, patch(&app, &ada, id, &never)).await.ok(), expected);
+    assert_eq!(held(&app, &ada, &bob).await, [expected]);
+}
+
+async fn patch_names_every_invalid_field(app: TestApp) {
+    let (ada, _, body) = scene(&app).await;
+    let created = create(&app, &ada, &body).await.created();
+    let id = created["id"].as_str().unwrap();
+    for field in ["userId", "roleId", "organizationId", "createdBy", "expires_at"] {
+        assert_eq!(patch(&app, &ada, id, &json!({ field: null })).await.invalid_fields(), [field]);
+    }
+    for wrong in [json!("soon"), json!(17), json!(""), json!("2030-01-01")] {
+        let body = json!({ "expiresAt": wrong });
+        assert_eq!(patch(&app, &ada, id, &body).await.invalid_fields(), ["expiresAt"], "{wrong}");
+    }
+}
+
+async fn patch_to_the_past_is_400_and_named(app: TestApp) {
+    let (ada, bob, body) = scene(&app).await;
+    let created = create(&app, &ada, &body).await.created();
+    let id = created["id"].as_str().unwrap();
+    for millis in [-1_000, -1, 0] {
+        let past = json!({ "expiresAt": shown(app.iam.now() + TimeDelta::milliseconds(millis)) });
+        let refused = app.unrecorded(&ada, patch(&app, &ada, id, &past)).await;
+        assert_eq!(refused.invalid_fields(), ["expiresAt"], "{millis}");
+    }
+    assert_eq!(held(&app, &ada, &bob).await, [created]);
+}
+
+async fn extending_beyond_ones_own_is_forbidden(app: TestApp) {
+    let (ada, bob, _) = scene(&app).await;
+    let [soon, later, latest] = [1, 2, 3].map(|minutes| app.iam.now() + TimeDelta::minutes(minutes));
+    let id = app.assign(&ada, &bob, "MEMBER", None, Some(soon)).await;
+    let carl = app.colleague_who_may(&ada, "carl@example.com", &["role-assignments:update"]).await;
+    let to = |moment| json!({ "expiresAt": shown(moment) });
+    app.unrecorded(&ada, patch(&app, &carl, &id, &to(later))).await.escalates();
+    app.permit_until(&carl, &["users:read", "organizations:read"], None, Some(later)).await;
+    for beyond in [to(latest), to(later + TimeDelta::milliseconds(1)), json!({ "expiresAt": null })] {
+        app.unrecorded(&ada, patch(&app, &carl, &id, &beyond)).await.escalates();
+    }
+    assert_eq!(patch(&app, &carl, &id, &to(later)).await.ok()["expiresAt"], shown(later));
+}
+
+async fn shortening_needs_the_permission_alone(app: TestApp) {
+    let (ada, bob, _) = scene(&app).await;
+    let id = app.assign(&ada, &bob, "AUDITOR", None, None).await;
+    let carl = app.colleague(&ada, "carl@example.com").await;
+    let body = json!({ "expiresAt": shown(app.iam.now() + TimeDelta::minutes(5)) });
+    patch(&app, &carl, &id, &body).await.lacks("role-assignments:update");
+    app.permit(&carl, &["role-assignments:update"]).await;
+    assert_eq!(patch(&app, &carl, &id, &body).await.ok()["expiresAt"], body["expiresAt"]);
+}
+
+async fn delete_answers_204_and_takes_the_role_away_at_once(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let bob = app.colleague(&ada, "bob@example.com").await;
+    let id = app.assign(&ada, &bob.user, "MEMBER", None, None).await;
+    app.get("/users").by(&bob).send().await.ok();
+    delete(&app, &ada, &id).await.no_content();
+    app.get("/users").by(&bob).send().await.lacks("users:read");
+    assert!(held(&app, &ada, &bob.user).await.is_empty());
+    app.unrecorded(&ada, delete(&app, &ada, &id)).await.problem("not-found");
+}
+
+async fn revoking_needs_the_permission_alone(app: TestApp) {
+    let (ada, bob, _) = scene(&app).await;
+    app.assign(&ada, &bob, "TENANT_ADMIN", None, None).await;
+    let id = app.assign(&ada, &bob, "AUDITOR", None, None).await;
+    let carl = app.colleague(&ada, "carl@example.com").await;
+    delete(&app, &carl, &id).await.lacks("role-assignments:delete");
+    app.permit(&carl, &["role-assignments:delete"]).await;
+    delete(&app, &carl, &id).await.no_content();
+}
+
+async fn an_unknown_assignment_is_not_found(app: TestApp) {
+    let [ada, eve] = [app.register("ada@example.com").await, app.register("eve@example.com").await];
+    let foreign = app.assign(&eve, &eve.user, "MEMBER", None, None).await;
+    for id in [&foreign, &ada.user] {
+        patch(&app, &ada, id, &json!({ "expiresAt": null })).await.problem("not-found");
+        delete(&app, &ada, id).await.problem("not-found");
+    }
+    assert_eq!(patch(&app, &ada, "17", &json!({})).await.invalid_fields(), ["id"]);
+    assert_eq!(delete(&app, &ada, "17").await.invalid_fields(), ["id"]);
+    assert_eq!(held(&app, &eve, &eve.user).await.len(), 2);
+}
+
+async fn an_assignment_is_recorded_as_role_assigned(app: TestApp) {
+    let (ada, bob, body) = scene(&app).await;
+    let sales = app.organization(&ada, "sales").await;
+    for place in [Value::Null, json!(sales)] {
+        let created = create(&app, &ada, &with(body.clone(), &json!({ "organizationId": place }))).await.created();
+        let id = created["id"].as_str().unwrap();
+        let entries = app.history(&ada, id).await;
+        assert_eq!(entries.len(), 1);
+        says(&entries[0], &ada, "ROLE_ASSIGNED", "ROLE_ASSIGNMENT", id);
+        let expected = json!({
+            "targetUserId": bob, "roleId": body["roleId"], "roleName": "MEMBER", "organizationId": place,
+        });
+        assert_eq!(entries[0]["metadata"], expected);
+    }
+}
+
+async fn a_change_of_expiry_is_recorded_as_an_update(app: TestApp) {
+    let (ada, bob, _) = scene(&app).await;
+    let id = app.assign(&ada, &bob, "MEMBER", None, None).await;
+    let expiry = shown(app.iam.now() + TimeDelta::hours(1));
+    for (before, after) in [(Value::Null, json!(expiry)), (json!(expiry), Value::Null)] {
+        patch(&app, &ada, &id, &json!({ "expiresAt": after })).await.ok();
+        let entry = &app.history(&ada, &id).await[0];
+        says(entry, &ada, "UPDATE", "ROLE_ASSIGNMENT", &id);
+        assert_eq!(entry["oldValue"], json!({ "expiresAt": before }));
+        assert_eq!(entry["newValue"], json!({ "expiresAt": after }));
+        assert_eq!(entry["metadata"]["changedFields"], json!(["expiresAt"]));
+    }
+}
+
+async fn a_revocation_is_recorded_as_role_revoked(app: TestApp) {
+    let (ada, bob, body) = scene(&app).await;
+    let sales = app.organization(&ada, "sales").await;
+    for place in [None, Some(sales)] {
+        let id = app.assign(&ada, &bob, "MEMBER", place, None).await;
+        delete(&app, &ada, &id).await.no_content();
+        let entry = &app.history(&ada, &id).await[0];
+        says(entry, &ada, "ROLE_REVOKED", "ROLE_ASSIGNMENT", &id);
+        let expected = json!({
+            "targetUserId": bob, "roleId": body["roleId"], "roleName": "MEMBER", "organizationId": place,
+        });
+        assert_eq!(entry["metadata"], expected);
+    }
+}
+
+async fn a_refused_assignment_leaves_nothing_behind(app: TestApp) {
+    let (ada, bob, body) = scene(&app).await;
+    let carl = app.colleague_who_may(&ada, "carl@example.com", &["role-assignments:create"]).await;
+    let before = app.get("/role-assignments").by(&ada).send().await.ok();
+    app.unrecorded(&ada, create(&app, &carl, &body)).await.escalates();
+    assert_eq!(app.get("/role-assignments").by(&ada).send().await.ok(), before);
+    assert!(held(&app, &ada, &bob).await.is_empty());
+    assert_eq!(members(&before), ["data", "pagination"]);
+}

@@ -1,0 +1,455 @@
+//! Who may do what, where: what the router answers to everybody, as a table for people (`access-table.txt`).
+//!
+//! Every call would succeed for somebody who is entitled to it, so that a refusal comes from access and not from the
+//! input. `IAM_UPDATE_ACCESS_TABLE=1` writes the table anew.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use chrono::TimeDelta;
+use iam_core::OrganizationId;
+use serde_json::{Value, json};
+
+use crate::app::{PREFIX, TestApp, shown};
+use crate::openapi::{Operation, document, operations};
+use crate::people::{PASSWORD, Person, profile};
+use crate::request::{Request, Response};
+use Target::{Nothing, Oneself, OtherBranch, OtherTenant, OwnBranch, Tenant};
+
+on_every_store![the_table_is_what_the_service_answers];
+
+/// What a call is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Target {
+    Nothing,
+    Oneself,
+    OwnBranch,
+    OtherBranch,
+    Tenant,
+    OtherTenant,
+}
+
+const EVERYWHERE: &[Target] = &[OwnBranch, OtherBranch, Tenant, OtherTenant];
+const BRANCHES: &[Target] = &[OwnBranch, OtherBranch, OtherTenant];
+const PERSONS: &[Target] = &[Oneself, OwnBranch, OtherBranch, Tenant, OtherTenant];
+const TENANTS: &[Target] = &[Tenant, OtherTenant];
+const NONE: &[Target] = &[Nothing];
+
+/// Every operation, in one way or several, and what it can be about.
+pub(crate) const ROWS: &[(&str, &[Target])] = &[
+    ("POST /auth/register", NONE),
+    ("POST /auth/login", NONE),
+    ("POST /auth/refresh", NONE),
+    ("POST /auth/logout", NONE),
+    ("POST /auth/logout-all", NONE),
+    ("POST /auth/password", NONE),
+    ("GET /auth/me", NONE),
+    ("GET /users", EVERYWHERE),
+    ("POST /users", NONE),
+    ("GET /users/{id}", PERSONS),
+    ("PATCH /users/{id} (name)", PERSONS),
+    ("PATCH /users/{id} (suspend)", EVERYWHERE),
+    ("PATCH /users/{id} (delete)", EVERYWHERE),
+    ("PATCH /users/{id} (restore)", TENANTS),
+    ("DELETE /users/{id}", EVERYWHERE),
+    ("POST /users/{id}/suspend", EVERYWHERE),
+    ("POST /users/{id}/reactivate", EVERYWHERE),
+    ("GET /users/{id}/roles", PERSONS),
+    ("GET /users/{id}/sessions", PERSONS),
+    ("DELETE /sessions/{id}", PERSONS),
+    ("GET /permissions", TENANTS),
+    ("POST /permissions", NONE),
+    ("DELETE /permissions/{id}", TENANTS),
+    ("GET /roles", TENANTS),
+    ("POST /roles", NONE),
+    ("GET /roles/{id}", TENANTS),
+    ("PATCH /roles/{id}", TENANTS),
+    ("DELETE /roles/{id}", TENANTS),
+    ("GET /role-assignments", EVERYWHERE),
+    ("POST /role-assignments", EVERYWHERE),
+    ("POST /role-assignments/bulk", EVERYWHERE),
+    ("PATCH /role-assignments/{id} (shorten)", EVERYWHERE),
+    ("PATCH /role-assignments/{id} (extend)", EVERYWHERE),
+    ("DELETE /role-assignments/{id}", EVERYWHERE),
+    ("GET /organizations", EVERYWHERE),
+    ("POST /organizations", EVERYWHERE),
+    ("GET /organizations/{id}", EVERYWHERE),
+    ("PATCH /organizations/{id} (name)", EVERYWHERE),
+    ("PATCH /organizations/{id} (move)", EVERYWHERE),
+    ("PATCH /organizations/{id} (make a root)", BRANCHES),
+    ("PATCH /organizations/{id} (delete)", EVERYWHERE),
+    ("PATCH /organizations/{id} (restore)", EVERYWHERE),
+    ("DELETE /organizations/{id}", EVERYWHERE),
+    ("GET /organizations/{id}/tree", EVERYWHERE),
+    ("GET /organizations/{id}/children", EVERYWHERE),
+    ("GET /organizations/{id}/ancestors", EVERYWHERE),
+    ("POST /authz/check", EVERYWHERE),
+    ("POST /authz/check (of another)", EVERYWHERE),
+    ("POST /authz/check/bulk", EVERYWHERE),
+    ("POST /authz/check/bulk (of another)", EVERYWHERE),
+    ("GET /tenants/{id}", TENANTS),
+    ("PATCH /tenants/{id}", TENANTS),
+    ("GET /audit-logs", TENANTS),
+    ("GET /health", NONE),
+    ("GET /health/ready", NONE),
+    ("GET /health/live", NONE),
+    ("GET /.well-known/jwks.json", NONE),
+];
+
+const LEGEND: &str = "\
+Who may do what, where: what the service answers to whom.
+
+  in, out       a list (200), with the target in it or without
+  number        the status: 401 who are you, 403 you may not, 404 there is no such thing
+
+Targets
+  oneself       the very person who asks
+  own branch    in the branch of the member and of the branch admin
+  other branch  in a branch beside it
+  tenant        in the tenant of all of these, but in no branch; a root, when it is an organization
+  other tenant  in the tenant of the foreign admin
+  -             nothing in particular; what is made is made in one's own tenant
+
+People
+  anonymous     without a token
+  no role       a user without any role
+  member        MEMBER in a branch
+  branch admin  ORGANIZATION_ADMIN in the same branch
+  auditor       AUDITOR of the tenant
+  tenant admin  TENANT_ADMIN of the tenant
+  foreign admin TENANT_ADMIN of another tenant
+";
+
+const PEOPLE: [&str; 7] =
+    ["anonymous", "no role", "member", "branch admin", "auditor", "tenant admin", "foreign admin"];
+
+impl Target {
+    fn as_str(self) -> &'static str {
+        match self {
+            Nothing => "-",
+            Oneself => "oneself",
+            OwnBranch => "own branch",
+            OtherBranch => "other branch",
+            Tenant => "tenant",
+            OtherTenant => "other tenant",
+        }
+    }
+}
+
+/// The operation of a row, without the way in which it is called.
+fn operation_of(row: &str) -> &str {
+    row.split_once(" (").map_or(row, |(operation, _)| operation)
+}
+
+/// Two tenants, the branches of one of them, and whoever asks.
+pub(crate) struct World<'a> {
+    app: &'a TestApp,
+    /// Prepares what the others ask for.
+    pub(crate) owner: Person,
+    /// The same in another tenant.
+    pub(crate) foreign_owner: Person,
+    own_branch: OrganizationId,
+    other_branch: OrganizationId,
+    foreign_branch: OrganizationId,
+}
+
+/// A request that is to be made.
+pub(crate) struct Call {
+    method: axum::http::Method,
+    path: String,
+    pub(crate) body: Option<Value>,
+    /// What a list holds or not.
+    sought: Option<String>,
+}
+
+impl Call {
+    pub(crate) fn request<'a>(&self, app: &'a TestApp) -> Request<'a> {
+        match &self.body {
+            Some(body) => self.with_body(app, body),
+            None => app.request(self.method.clone(), &self.path),
+        }
+    }
+
+    /// The same with another body.
+    pub(crate) fn with_body<'a>(&self, app: &'a TestApp, body: &Value) -> Request<'a> {
+        app.request(self.method.clone(), &self.path).json(body)
+    }
+
+    fn outcome(&self, answer: &Response) -> String {
+        match &self.sought {
+            Some(id) if answer.status() == 200 => if answer.text().contains(id) { "in" } else { "out" }.to_owned(),
+            _ => answer.status().to_string(),
+        }
+    }
+}
+
+impl<'a> World<'a> {
+    pub(crate) async fn of(app: &'a TestApp) -> Self {
+        let owner = app.register("owner@example.com").await;
+        let foreign_owner = app.register("owner@example.org").await;
+        let company = app.organization(&owner, "company").await;
+        let own_branch = app.below(&owner, company, "own-branch").await;
+        let other_branch = app.below(&owner, company, "other-branch").await;
+        let foreign_branch = app.organization(&foreign_owner, "foreign-branch").await;
+        Self { app, owner, foreign_owner, own_branch, other_branch, foreign_branch }
+    }
+
+    /// Those of [`PEOPLE`] who have a token.
+    async fn cast(&self) -> [Person; 6] {
+        let branch = Some(self.own_branch);
+        [
+            self.hired(&self.owner, "nobody@example.com", None).await,
+            self.hired(&self.owner, "member@example.com", Some(("MEMBER", branch))).await,
+            self.hired(&self.owner, "branch@example.com", Some(("ORGANIZATION_ADMIN", branch))).await,
+            self.hired(&self.owner, "auditor@example.com", Some(("AUDITOR", None))).await,
+            self.hired(&self.owner, "admin@example.com", Some(("TENANT_ADMIN", None))).await,
+            self.hired(&self.foreign_owner, "admin@example.org", Some(("TENANT_ADMIN", None))).await,
+        ]
+    }
+
+    async fn hired(&self, owner: &Person, email: &str, role: Option<(&str, Option<OrganizationId>)>) -> Person {
+        let person = self.app.colleague(owner, email).await;
+        if let Some((role, place)) = role {
+            self.app.assign(owner, &person.user, role, place, None).await;
+        }
+        person
+    }
+
+    /// Whose tenant a target is in.
+    fn owner_of(&self, target: Target) -> &Person {
+        if target == OtherTenant { &self.foreign_owner } else { &self.owner }
+    }
+
+    fn place_of(&self, target: Target) -> Option<OrganizationId> {
+        match target {
+            OwnBranch => Some(self.own_branch),
+            OtherBranch => Some(self.other_branch),
+            OtherTenant => Some(self.foreign_branch),
+            Nothing | Oneself | Tenant => None,
+        }
+    }
+
+    /// A call of a row, with everything that it needs made for it alone.
+    pub(crate) async fn call(&self, row: &str, target: Target, by: &Person) -> Call {
+        // Lists show the newest first.
+        self.app.pass(TimeDelta::milliseconds(1));
+        let (method, template) = operation_of(row).split_once(' ').unwrap();
+        let id = if template.contains("{id}") { self.subject(row, target, by).await } else { String::new() };
+        let sought = self.sought(row, target).await;
+        let prefix = if template.starts_with("/.well-known") { "" } else { PREFIX };
+        let limit = if sought.is_some() { "?limit=100" } else { "" };
+        Call {
+            method: method.parse().unwrap(),
+            path: format!("{prefix}{}{limit}", template.replace("{id}", &id)),
+            body: self.body(row, target, by).await,
+            sought,
+        }
+    }
+
+    /// What the path names.
+    async fn subject(&self, row: &str, target: Target, by: &Person) -> String {
+        let owner = self.owner_of(target);
+        match row.split('/').nth(1).unwrap() {
+            "users" if target == Oneself => by.user.clone(),
+            "users" => {
+                let user = self.user(target).await;
+                match row {
+                    "PATCH /users/{id} (restore)" => self.app.set_status(owner, &user, "INACTIVE").await,
+                    "POST /users/{id}/reactivate" => self.app.set_status(owner, &user, "SUSPENDED").await,
+                    _ => {}
+                }
+                user
+            }
+            "sessions" if target == Oneself => by.session.clone(),
+            "sessions" => {
+                let place = self.place_of(target);
+                self.hired(owner, &fresh_email(), Some(("MEMBER", place))).await.session
+            }
+            "tenants" => owner.tenant.clone(),
+            "roles" => self.app.role(owner, &fresh("ROLE_OF_TABLE_"), &["users:read"]).await,
+            "permissions" => self.permission(owner).await,
+            "role-assignments" => self.assignment(target, row.ends_with("(extend)")).await,
+            "organizations" => {
+                let organization = self.organization(target).await;
+                if row.ends_with("(restore)") {
+                    self.app.delete(&format!("/organizations/{organization}")).by(owner).send().await.no_content();
+                }
+                organization.to_string()
+            }
+            _ => panic!("the test does not know what {{id}} is in {row}"),
+        }
+    }
+
+    /// Something that a list of the row may hold.
+    async fn sought(&self, row: &str, target: Target) -> Option<String> {
+        let owner = self.owner_of(target);
+        Some(match row {
+            "GET /users" => self.user(target).await,
+            "GET /permissions" => self.permission(owner).await,
+            "GET /roles" | "GET /audit-logs" => self.app.role(owner, &fresh("ROLE_OF_TABLE_"), &[]).await,
+            "GET /role-assignments" => self.assignment(target, false).await,
+            "GET /organizations" => self.organization(target).await.to_string(),
+            _ => return None,
+        })
+    }
+
+    async fn body(&self, row: &str, target: Target, by: &Person) -> Option<Value> {
+        let owner = self.owner_of(target);
+        let place = self.place_of(target);
+        Some(match row {
+            "POST /auth/register" | "POST /users" => profile(&fresh_email()),
+            "POST /auth/login" => json!({ "email": by.email, "password": PASSWORD, "tenant": by.tenant }),
+            "POST /auth/refresh" => json!({ "refreshToken": by.refresh }),
+            "POST /auth/password" => json!({ "currentPassword": PASSWORD, "newPassword": PASSWORD }),
+            "PATCH /users/{id} (name)" => json!({ "firstName": fresh("Grace ") }),
+            "PATCH /users/{id} (suspend)" => json!({ "status": "SUSPENDED" }),
+            "PATCH /users/{id} (delete)" => json!({ "status": "INACTIVE" }),
+            "PATCH /users/{id} (restore)" => json!({ "status": "ACTIVE" }),
+            "POST /permissions" => json!({ "name": fresh("things:do-") }),
+            "POST /roles" => json!({ "name": fresh("ROLE_OF_TABLE_"), "permissions": ["users:read"] }),
+            "PATCH /roles/{id}" => json!({ "permissions": ["users:read", "organizations:read"] }),
+            "POST /role-assignments" => self.new_assignment(target).await,
+            "POST /role-assignments/bulk" => json!({ "assignments": [self.new_assignment(target).await] }),
+            "PATCH /role-assignments/{id} (shorten)" => json!({ "expiresAt": self.in_days(1) }),
+            "PATCH /role-assignments/{id} (extend)" => json!({ "expiresAt": null }),
+            "POST /organizations" => json!({ "name": fresh("Branch "), "parentId": place }),
+            "PATCH /organizations/{id} (name)" => json!({ "name": fresh("Branch ") }),
+            "PATCH /organizations/{id} (move)" => json!({ "parentId": self.organization(target).await }),
+            "PATCH /organizations/{id} (make a root)" => json!({ "parentId": null }),
+            "PATCH /organizations/{id} (delete)" => json!({ "status": "INACTIVE" }),
+            "PATCH /organizations/{id} (restore)" => json!({ "status": "ACTIVE" }),
+            "POST /authz/check" => question(place, None),
+            "POST /authz/check (of another)" => question(place, Some(self.user(target).await)),
+            "POST /authz/check/bulk" => json!({ "checks": [question(place, None)] }),
+            "POST /authz/check/bulk (of another)" => {
+                json!({ "checks": [question(place, Some(self.user(target).await))] })
+            }
+            "PATCH /tenants/{id}" => json!({ "name": format!("{} of {}", fresh("Name "), owner.email) }),
+            _ => return None,
+        })
+    }
+
+    /// A user who holds MEMBER there and nothing else.
+    async fn user(&self, target: Target) -> String {
+        let owner = self.owner_of(target);
+        let user = self.app.add_user(owner, &fresh_email()).await;
+        self.app.assign(owner, &user, "MEMBER", self.place_of(target), None).await;
+        user
+    }
+
+    async fn assignment(&self, target: Target, expires: bool) -> String {
+        let owner = self.owner_of(target);
+        let user = self.app.add_user(owner, &fresh_email()).await;
+        let expiry = expires.then(|| self.app.iam.now() + TimeDelta::days(1));
+        self.app.assign(owner, &user, "MEMBER", self.place_of(target), expiry).await
+    }
+
+    async fn new_assignment(&self, target: Target) -> Value {
+        let owner = self.owner_of(target);
+        let user = self.app.add_user(owner, &fresh_email()).await;
+        let role = self.app.role_id(owner, "MEMBER").await;
+        json!({ "userId": user, "roleId": role, "organizationId": self.place_of(target) })
+    }
+
+    async fn organization(&self, target: Target) -> OrganizationId {
+        let (owner, slug) = (self.owner_of(target), fresh("organization-"));
+        match self.place_of(target) {
+            Some(place) => self.app.below(owner, place, &slug).await,
+            None => self.app.organization(owner, &slug).await,
+        }
+    }
+
+    async fn permission(&self, owner: &Person) -> String {
+        let made = self.app.post("/permissions").by(owner).json(&json!({ "name": fresh("things:do-") })).send().await;
+        made.created()["id"].as_str().unwrap().to_owned()
+    }
+
+    fn in_days(&self, days: i64) -> String {
+        shown(self.app.iam.now() + TimeDelta::days(days))
+    }
+}
+
+fn question(place: Option<OrganizationId>, user: Option<String>) -> Value {
+    json!({ "permission": "users:read", "organizationId": place, "userId": user })
+}
+
+/// A text that no other one equals.
+pub(crate) fn fresh(start: &str) -> String {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    format!("{start}{}", NUMBER.fetch_add(1, Ordering::Relaxed))
+}
+
+pub(crate) fn fresh_email() -> String {
+    format!("{}@example.net", fresh("somebody."))
+}
+
+async fn the_table_is_what_the_service_answers(app: TestApp) {
+    let world = World::of(&app).await;
+    let mut cast = world.cast().await;
+    let mut table = format!("{LEGEND}\n{}", line("", "", PEOPLE.map(str::to_owned)));
+    for (row, targets) in ROWS {
+        for target in *targets {
+            let cells = cells(&world, &mut cast, row, *target).await;
+            let somebody_may = cells.iter().any(|cell| cell.starts_with('2') || cell == "in");
+            assert!(somebody_may, "{row} ({target:?}) succeeds for nobody: {cells:?}");
+            table.push_str(&line(row, target.as_str(), cells));
+        }
+    }
+    compare(&table);
+}
+
+/// What everybody gets, each for a call of its own.
+async fn cells(world: &World<'_>, cast: &mut [Person; 6], row: &str, target: Target) -> [String; 7] {
+    let mut cells = PEOPLE.map(str::to_owned);
+    for (number, cell) in cells.iter_mut().enumerate() {
+        // Without a token one asks as if one were the first of the others.
+        let person = &mut cast[number.saturating_sub(1)];
+        let call = world.call(row, target, person).await;
+        let request = call.request(world.app);
+        let request = if number == 0 { request } else { request.by(person) };
+        *cell = call.outcome(&request.send().await);
+        if row.contains(" /auth/") || target == Oneself {
+            // The session may be over, or its refresh token spent.
+            *person = world.app.login(person).await;
+        }
+    }
+    cells
+}
+
+fn line(row: &str, target: &str, cells: [String; 7]) -> String {
+    let mut line = format!("{row:<41} {target:<13}");
+    for (person, cell) in PEOPLE.iter().zip(cells) {
+        write!(line, " {cell:<width$}", width = person.len()).unwrap();
+    }
+    format!("{}\n", line.trim_end())
+}
+
+fn compare(table: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/http/access-table.txt");
+    if std::env::var_os("IAM_UPDATE_ACCESS_TABLE").is_some_and(|value| value == "1") {
+        return std::fs::write(&path, table).unwrap();
+    }
+    let committed = std::fs::read_to_string(&path).unwrap_or_default();
+    let mut differences: Vec<String> = Vec::new();
+    differences
+        .extend(committed.lines().filter(|line| !table.lines().any(|it| it == *line)).map(|it| format!("- {it}")));
+    differences
+        .extend(table.lines().filter(|line| !committed.lines().any(|it| it == *line)).map(|it| format!("+ {it}")));
+    assert!(
+        committed == table,
+        "access-table.txt is not what the service answers:\n{}\nIAM_UPDATE_ACCESS_TABLE=1 writes it anew",
+        differences.join("\n")
+    );
+}
+
+#[test]
+fn every_operation_of_the_document_is_in_the_table() {
+    let described: Vec<String> = operations(&document()).iter().map(Operation::to_string).collect();
+    for operation in &described {
+        assert!(ROWS.iter().any(|(row, _)| operation_of(row) == operation), "the table does not know {operation}");
+    }
+    for (row, _) in ROWS {
+        assert!(described.iter().any(|operation| operation == operation_of(row)), "there is no {row}");
+    }
+}

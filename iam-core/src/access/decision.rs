@@ -1,0 +1,124 @@
+use std::fmt;
+
+use super::Place;
+use crate::id::{AssignmentId, OrganizationId, RoleId};
+use crate::role::Role;
+use crate::user::UserStatus;
+use crate::validate::RoleName;
+
+/// Whether somebody may do something, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// The assignments that grant it, each by itself; without all of them the answer would be no. Trusted code needs
+    /// none.
+    pub grants: Vec<DecidingGrant>,
+    /// Why not; `None` is that it is allowed.
+    pub denial: Option<Denial>,
+}
+
+impl Decision {
+    pub(super) fn allowed(grants: Vec<DecidingGrant>) -> Self {
+        Self { grants, denial: None }
+    }
+
+    pub(super) fn denied(denial: Denial) -> Self {
+        Self { grants: Vec::new(), denial: Some(denial) }
+    }
+
+    /// The same without what lies outside the place that was asked about.
+    pub(super) fn told_here(self) -> Self {
+        match self.denial {
+            Some(Denial::HeldElsewhere | Denial::UserNotActive(_)) => Self::denied(Denial::NotHeld),
+            _ => self,
+        }
+    }
+
+    /// Whether it is allowed.
+    #[must_use]
+    pub fn is_allowed(&self) -> bool {
+        self.denial.is_none()
+    }
+}
+
+/// The reason in words.
+impl fmt::Display for Decision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.denial, self.grants.as_slice()) {
+            (Some(denial), _) => denial.fmt(f),
+            (None, []) => f.write_str("Trusted code may do everything."),
+            (None, grants) => {
+                f.write_str("Granted by ")?;
+                for (number, grant) in grants.iter().enumerate() {
+                    let separator = if number == 0 { "" } else { ", " };
+                    write!(f, "{separator}{} {}", grant.role_name, grant.origin())?;
+                }
+                f.write_str(".")
+            }
+        }
+    }
+}
+
+/// An assignment that grants what was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DecidingGrant {
+    /// The assignment.
+    pub assignment: AssignmentId,
+    /// Its role.
+    pub role: RoleId,
+    /// The role's name.
+    pub role_name: RoleName,
+    /// Where the role is held; `None` is tenant-wide.
+    pub organization: Option<OrganizationId>,
+    /// The same organization, where that stands above the one that was asked about.
+    pub inherited_from: Option<OrganizationId>,
+}
+
+impl DecidingGrant {
+    pub(super) fn new(
+        assignment: AssignmentId,
+        role: &Role,
+        organization: Option<OrganizationId>,
+        place: Place<'_>,
+    ) -> Self {
+        let asked = match place {
+            Place::Tenant => None,
+            Place::Organization(node) => Some(node.organization.id),
+        };
+        Self {
+            assignment,
+            role: role.id,
+            role_name: role.name.clone(),
+            organization,
+            inherited_from: organization.filter(|_| organization != asked),
+        }
+    }
+
+    fn origin(&self) -> &'static str {
+        match (self.organization, self.inherited_from) {
+            (None, _) => "(tenant-wide)",
+            (Some(_), None) => "(in this organization)",
+            (Some(_), Some(_)) => "(inherited from an organization above)",
+        }
+    }
+}
+
+/// What is missing for a permission.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Denial {
+    /// A user who cannot log in may do nothing.
+    #[error("The user is {0} and may do nothing.")]
+    UserNotActive(UserStatus),
+    /// A role with the permission was held here and has expired.
+    #[error("The role assignment that granted this permission has expired.")]
+    Expired,
+    /// A role with the permission is held here, in an organization that is suspended or stands below one.
+    #[error("The role assignment that would grant this permission is in an organization that is not active.")]
+    OrganizationNotActive,
+    /// The permission is held, in other places only.
+    #[error("This permission is held in other places only.")]
+    HeldElsewhere,
+    /// No role of the user has the permission.
+    #[error("No role of the user includes this permission.")]
+    NotHeld,
+}

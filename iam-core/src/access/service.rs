@@ -1,0 +1,169 @@
+use std::collections::HashMap;
+use std::fmt;
+
+use super::{Authority, Decision, Permission, Place, Rights, Snapshot, permission};
+use crate::assignment::Grant;
+use crate::audit::ResourceType;
+use crate::caller::Caller;
+use crate::error::{Error, Result};
+use crate::iam::Inner;
+use crate::id::{OrganizationId, UserId};
+use crate::organization::Hierarchy;
+use crate::user::User;
+
+/// How many questions can be asked at once (`decisions.md` §4).
+pub const MAX_QUESTIONS: usize = 100;
+
+/// Answers who may do what; see [`Iam::access`](crate::Iam::access).
+#[derive(Clone, Copy)]
+pub struct Access<'a>(pub(crate) &'a Inner);
+
+/// Whether somebody may do something somewhere.
+#[derive(Clone, Debug)]
+pub struct Question {
+    /// What.
+    pub permission: Permission,
+    /// In which organization; `None` is tenant-wide.
+    pub organization: Option<OrganizationId>,
+    /// Who; `None` is the caller.
+    pub user: Option<UserId>,
+}
+
+impl Access<'_> {
+    /// Lets a caller pass who holds a permission in an organization, or tenant-wide where none is given: a built-in
+    /// one or the application's own.
+    ///
+    /// ```
+    /// # use iam_core::{Caller, Iam, OrganizationId, Result};
+    /// async fn refund(iam: &Iam, caller: &Caller, branch: OrganizationId) -> Result<()> {
+    ///     iam.access().require(caller, "orders:refund", branch).await?;
+    ///     iam.access().require(caller, "reports:create", None).await?;
+    ///     // …
+    ///     Ok(())
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Forbidden::Permission`](crate::Forbidden::Permission) naming what is missing; [`Error::NotFound`] for an
+    /// organization that there is not, or in which the caller holds nothing; [`Error::Validation`] for a text that is
+    /// no permission.
+    pub async fn require<P>(
+        &self,
+        caller: &Caller,
+        permission: P,
+        organization: impl Into<Option<OrganizationId>> + Send,
+    ) -> Result<()>
+    where
+        P: TryInto<Permission, Error: fmt::Display> + Send,
+    {
+        let permission = permission.try_into().map_err(|invalid| Error::field("permission", invalid.to_string()))?;
+        let rights = self.0.rights(caller);
+        let Some(organization) = organization.into() else { return rights.require(&permission) };
+        let lineage = self.0.store.lineages(caller.tenant(), &[organization]).await?;
+        require_in(rights, &permission, &lineage.into_iter().collect(), organization)
+    }
+
+    /// Whether somebody may do something, and why. About others it needs `role-assignments:read` in the same place;
+    /// whoever holds that in organizations only is not told what others hold elsewhere, or their state.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Forbidden`]; [`Error::About`] with [`Error::NotFound`] for a user that there is not, or an
+    /// organization that there is not or in which the caller holds nothing.
+    pub async fn check(&self, caller: &Caller, question: Question) -> Result<Decision> {
+        let decisions = self.decide(caller, &[question], |_, field| field.to_owned()).await?;
+        decisions.into_iter().next().ok_or_else(|| Error::internal("decision", "none was made"))
+    }
+
+    /// The same for 1–100 questions, answered in order.
+    ///
+    /// # Errors
+    ///
+    /// As [`check`](Self::check), naming the question (`checks[3].userId`).
+    pub async fn check_all(&self, caller: &Caller, questions: &[Question]) -> Result<Vec<Decision>> {
+        if !(1..=MAX_QUESTIONS).contains(&questions.len()) {
+            return Err(Error::field("checks", format!("must have 1 to {MAX_QUESTIONS} items")));
+        }
+        self.decide(caller, questions, |number, field| format!("checks[{number}].{field}")).await
+    }
+
+    async fn decide(
+        &self,
+        caller: &Caller,
+        questions: &[Question],
+        field: impl Fn(usize, &str) -> String,
+    ) -> Result<Vec<Decision>> {
+        let (store, tenant, now) = (&self.0.store, caller.tenant(), self.0.now());
+        let organizations: Vec<OrganizationId> =
+            questions.iter().filter_map(|question| question.organization).collect();
+        let hierarchy: Hierarchy = match organizations.as_slice() {
+            [] => Hierarchy::default(),
+            organizations => store.lineages(tenant, organizations).await?.into_iter().collect(),
+        };
+        let rights = self.0.rights(caller);
+        for (number, question) in questions.iter().enumerate() {
+            may_ask(rights, caller, question, &hierarchy).map_err(|error| match error {
+                Error::NotFound(_) => error.about(field(number, "organizationId")),
+                other => other,
+            })?;
+        }
+        let mut users: Vec<UserId> = questions.iter().filter_map(|it| it.user.or(caller.user())).collect();
+        users.sort_unstable();
+        users.dedup();
+        let snapshot = self.snapshot(caller, &users, hierarchy).await?;
+        let answer = |(number, question): (usize, &Question)| {
+            let Some(user) = question.user.or(caller.user()) else {
+                return Ok(rights.authority.explain(&question.permission, Place::Tenant, now));
+            };
+            let decision = snapshot.explain(user, &question.permission, question.organization, now);
+            let decision =
+                decision.ok_or_else(|| Error::NotFound(ResourceType::USER).about(field(number, "userId")))?;
+            let knows_all = Some(user) == caller.user() || rights.require(&permission::ROLE_ASSIGNMENTS_READ).is_ok();
+            let is_held_here = snapshot.holds(user, &question.permission, question.organization, now);
+            Ok(if knows_all || is_held_here { decision } else { decision.told_here() })
+        };
+        questions.iter().enumerate().map(answer).collect()
+    }
+
+    /// These users with what they hold, read in two queries however many they are.
+    async fn snapshot(&self, caller: &Caller, users: &[UserId], hierarchy: Hierarchy) -> Result<Snapshot> {
+        let found: Vec<User> = self.0.store.users_by_id(caller.tenant(), users).await?;
+        let mut grants: HashMap<UserId, Vec<Grant>> = HashMap::new();
+        for grant in self.0.store.grants_of(caller.tenant(), users).await? {
+            grants.entry(grant.assignment.user_id).or_default().push(grant);
+        }
+        let mut snapshot = Snapshot::new(hierarchy);
+        for user in found {
+            let held = grants.remove(&user.id).unwrap_or_default();
+            snapshot.insert(user.id, user.status, Authority::of(&held));
+        }
+        Ok(snapshot)
+    }
+}
+
+/// Whether the caller may ask a question: about itself wherever it holds anything, about others with
+/// `role-assignments:read`.
+fn may_ask(rights: Rights<'_>, caller: &Caller, question: &Question, hierarchy: &Hierarchy) -> Result<()> {
+    let is_about_itself = question.user.is_none_or(|user| Some(user) == caller.user());
+    match (question.organization, is_about_itself) {
+        (None, true) => Ok(()),
+        (None, false) => rights.require(&permission::ROLE_ASSIGNMENTS_READ),
+        (Some(organization), false) => require_in(rights, &permission::ROLE_ASSIGNMENTS_READ, hierarchy, organization),
+        (Some(organization), true) => {
+            let node = hierarchy.node(organization);
+            let sees = node.is_some_and(|node| rights.authority.sees(node.place(), rights.now));
+            if sees { Ok(()) } else { Err(Error::NotFound(ResourceType::ORGANIZATION)) }
+        }
+    }
+}
+
+fn require_in(
+    rights: Rights<'_>,
+    permission: &Permission,
+    hierarchy: &Hierarchy,
+    organization: OrganizationId,
+) -> Result<()> {
+    let node = hierarchy.node(organization).ok_or(Error::NotFound(ResourceType::ORGANIZATION))?;
+    rights.require_at(permission, node.place(), ResourceType::ORGANIZATION)
+}

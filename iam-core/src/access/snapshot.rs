@@ -1,0 +1,85 @@
+use std::collections::HashMap;
+
+use super::{Authority, Decision, Denial, Permission, Place};
+use crate::clock::Timestamp;
+use crate::id::{OrganizationId, UserId};
+use crate::organization::Hierarchy;
+use crate::user::UserStatus;
+
+/// Users with what they hold, and the organizations in which they hold it: what many questions are answered from
+/// without asking a store.
+#[derive(Clone, Debug, Default)]
+pub struct Snapshot {
+    users: HashMap<UserId, Subject>,
+    hierarchy: Hierarchy,
+}
+
+#[derive(Clone, Debug)]
+struct Subject {
+    status: UserStatus,
+    authority: Authority,
+}
+
+impl Snapshot {
+    /// Nobody yet, and these organizations.
+    #[must_use]
+    pub fn new(hierarchy: Hierarchy) -> Self {
+        Self { users: HashMap::new(), hierarchy }
+    }
+
+    /// Adds a user.
+    pub fn insert(&mut self, user: UserId, status: UserStatus, authority: Authority) {
+        self.users.insert(user, Subject { status, authority });
+    }
+
+    /// Whether a user may do something in an organization, or tenant-wide; nobody may who is not there, and nobody
+    /// anything in an organization that is not there.
+    #[must_use]
+    pub fn allows(
+        &self,
+        user: UserId,
+        permission: &Permission,
+        organization: Option<OrganizationId>,
+        now: Timestamp,
+    ) -> bool {
+        self.subject_and_place(user, organization).is_some_and(|(subject, place)| {
+            subject.status == UserStatus::Active && subject.authority.allows(permission, place, now)
+        })
+    }
+
+    /// The same with the reason; `None` where the user or the organization is not there.
+    #[must_use]
+    pub fn explain(
+        &self,
+        user: UserId,
+        permission: &Permission,
+        organization: Option<OrganizationId>,
+        now: Timestamp,
+    ) -> Option<Decision> {
+        let (subject, place) = self.subject_and_place(user, organization)?;
+        Some(match subject.status {
+            UserStatus::Active => subject.authority.explain(permission, place, now),
+            status => Decision::denied(Denial::UserNotActive(status)),
+        })
+    }
+
+    /// Whether a user holds a permission there, be the user ACTIVE or not.
+    pub(super) fn holds(
+        &self,
+        user: UserId,
+        permission: &Permission,
+        organization: Option<OrganizationId>,
+        now: Timestamp,
+    ) -> bool {
+        let found = self.subject_and_place(user, organization);
+        found.is_some_and(|(subject, place)| subject.authority.allows(permission, place, now))
+    }
+
+    fn subject_and_place(&self, user: UserId, organization: Option<OrganizationId>) -> Option<(&Subject, Place<'_>)> {
+        let place = match organization {
+            None => Place::Tenant,
+            Some(id) => self.hierarchy.node(id)?.place(),
+        };
+        Some((self.users.get(&user)?, place))
+    }
+}

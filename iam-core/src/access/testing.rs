@@ -1,0 +1,106 @@
+//! A small hierarchy for tests: `root` above `branch` above `team`; `other` and the suspended `asleep` beside them.
+
+use std::sync::Arc;
+
+use chrono::{DateTime, TimeDelta};
+
+use super::{Authority, Place};
+use crate::assignment::{Assignment, Grant, GrantOrganization};
+use crate::clock::Timestamp;
+use crate::id::{OrganizationId, TenantId};
+use crate::organization::{Hierarchy, Organization, OrganizationStatus};
+use crate::role::{Role, RoleScope};
+
+/// A moment, so many seconds after the first.
+pub(crate) fn at(seconds: i64) -> Timestamp {
+    DateTime::UNIX_EPOCH + TimeDelta::seconds(seconds)
+}
+
+/// A different identifier for each text.
+pub(crate) fn id<T: From<uuid::Uuid>>(text: &str) -> T {
+    TenantId::of_unknown(text).as_uuid().into()
+}
+
+pub(crate) fn organization(name: &str, parent: Option<&str>, status: OrganizationStatus) -> Organization {
+    Organization {
+        id: id(name),
+        tenant_id: TenantId::NONE,
+        name: name.parse().unwrap(),
+        slug: name.parse().unwrap(),
+        status,
+        parent_id: parent.map(id),
+        created_at: at(0),
+        updated_at: at(0),
+    }
+}
+
+pub(crate) struct Scene {
+    pub(crate) hierarchy: Hierarchy,
+}
+
+impl Scene {
+    pub(crate) fn new() -> Self {
+        use OrganizationStatus::{Active, Suspended};
+        let hierarchy = [
+            organization("team", Some("branch"), Active),
+            organization("root", None, Active),
+            organization("branch", Some("root"), Active),
+            organization("other", None, Active),
+            organization("asleep", None, Suspended),
+        ];
+        Self { hierarchy: hierarchy.into_iter().collect() }
+    }
+
+    pub(crate) fn place(&self, name: &str) -> Place<'_> {
+        self.hierarchy.node(id(name)).unwrap().place()
+    }
+
+    /// Somebody who holds a role with one permission.
+    pub(crate) fn holding(
+        &self,
+        pattern: &str,
+        organization: Option<&str>,
+        expires_at: Option<Timestamp>,
+    ) -> Authority {
+        self.holding_all(&[(pattern, organization, expires_at)])
+    }
+
+    pub(crate) fn holding_all(&self, held: &[(&str, Option<&str>, Option<Timestamp>)]) -> Authority {
+        let grants: Vec<Grant> =
+            held.iter().map(|(pattern, place, expiry)| self.grant(pattern, *place, *expiry)).collect();
+        Authority::of(&grants)
+    }
+
+    fn grant(&self, pattern: &str, organization: Option<&str>, expires_at: Option<Timestamp>) -> Grant {
+        let organization_id: Option<OrganizationId> = organization.map(id);
+        let role = Role {
+            id: id(pattern),
+            tenant_id: TenantId::NONE,
+            name: "TESTER".parse().unwrap(),
+            description: "".parse().unwrap(),
+            scope: RoleScope::Any,
+            permissions: [pattern.parse().unwrap()].into_iter().collect(),
+            system: false,
+            created_at: at(0),
+            updated_at: at(0),
+        };
+        let assignment = Assignment {
+            id: id("assignment"),
+            tenant_id: TenantId::NONE,
+            user_id: id("user"),
+            role_id: role.id,
+            organization_id,
+            expires_at,
+            created_at: at(0),
+            created_by: None,
+        };
+        let node = organization_id.map(|id| self.hierarchy.node(id).unwrap());
+        let organization = node.map(|node| GrantOrganization {
+            id: node.organization.id,
+            name: node.organization.name.to_string(),
+            lineage: node.lineage().collect(),
+            is_awake: node.is_awake(),
+        });
+        Grant { assignment, role: Arc::new(role), organization }
+    }
+}

@@ -1,0 +1,243 @@
+//! Roles.
+
+use std::slice;
+use std::sync::Arc;
+
+use super::World;
+use super::world::{assert_conflict, assert_missing, assert_pages, named, sorted};
+use crate::access::Covered;
+use crate::assignment::{AssignmentChange, GrantQuery};
+use crate::error::Constraint;
+use crate::id::{RoleId, TenantId};
+use crate::page::PageRequest;
+use crate::role::{Role, RoleChange, RoleScope};
+use crate::store::Store;
+
+/// What was made is read back with what it permits, which may be nothing, by id, by name and in the list.
+pub async fn created_is_read_back(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let tenant = world.tenant("acme").await;
+    let mut roles = vec![
+        world.new_role(&tenant, "SHIFT_LEADER", &["users:*", "orders:refund-2", "users:read"]),
+        world.new_role(&tenant, "NOTHING_YET", &[]),
+        world.new_role(&tenant, "EVERYTHING", &["*"]),
+    ];
+    roles[0].scope = RoleScope::Organization;
+    roles[1].scope = RoleScope::Tenant;
+    roles[1].description = "".parse().unwrap();
+    roles[2].description = "Größe \"x\" \\ 'y' %_".parse().unwrap();
+    for role in &roles {
+        world.commit(tenant.id, create(role)).await;
+    }
+    for role in &roles {
+        assert_eq!(world.store.role(tenant.id, role.id).await.unwrap().as_ref(), Some(role));
+        assert_eq!(world.store.role_by_name(tenant.id, role.name.as_str()).await.unwrap().as_ref(), Some(role));
+        assert_eq!(by_id(&world, tenant.id, &[role.id, world.id()]).await, slice::from_ref(role));
+    }
+    assert_eq!(world.store.roles(tenant.id, PageRequest::default()).await.unwrap().items, roles);
+    let ids: Vec<RoleId> = roles.iter().map(|role| role.id).collect();
+    let twice = [ids.as_slice(), ids.as_slice()].concat();
+    assert_eq!(by_id(&world, tenant.id, &twice).await, roles);
+    assert_eq!(by_id(&world, tenant.id, &[]).await, []);
+    assert_eq!(world.store.role(tenant.id, world.id()).await.unwrap(), None);
+    for name in ["SHIFT", "shift_leader", "SHIFT%", "SHIFT_LEADERS", ""] {
+        assert_eq!(world.store.role_by_name(tenant.id, name).await.unwrap(), None, "{name}");
+    }
+}
+
+/// The built-in roles are read back with their mark.
+pub async fn built_in_are_read_back(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let tenant = world.tenant("acme").await;
+    let roles = world.roles(&tenant).await;
+    assert!(roles.iter().all(|role| role.system));
+    for role in roles {
+        assert_eq!(world.store.role(tenant.id, role.id).await.unwrap(), Some(role));
+    }
+}
+
+/// Pages follow each other without gap or repetition, newest first, then by id, and count every role once, however
+/// many permissions it has.
+pub async fn list_pages_and_counts(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let (tenant, other) = (world.tenant("acme").await, world.tenant("other").await);
+    let permissions = ["users:read", "roles:read", "orders:read"];
+    let mut expected = Vec::new();
+    for number in 0..8 {
+        if number % 3 == 0 {
+            world.tick();
+        }
+        let held = &permissions[..number % 4];
+        expected.push(world.role(&tenant, &format!("ROLE_{number}"), held).await);
+        world.role(&other, &format!("ROLE_{number}"), held).await;
+    }
+    expected.sort_by_key(|role| (std::cmp::Reverse(role.created_at), role.id));
+    assert_pages(&expected, async |page| world.store.roles(tenant.id, page).await.unwrap()).await;
+}
+
+/// A name is taken once in a tenant, whether by making or by changing, and is free in another one.
+pub async fn name_is_unique_in_a_tenant(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let (tenant, other) = (world.tenant("acme").await, world.tenant("other").await);
+    let first = world.role(&tenant, "BUYER", &["orders:read"]).await;
+    let second = world.role(&tenant, "SELLER", &[]).await;
+    world.role(&other, "BUYER", &[]).await;
+    let again = world.new_role(&tenant, "BUYER", &[]);
+    assert_conflict(&world.try_commit(tenant.id, [create(&again).into()]).await, Constraint::RoleName);
+    let built_in = RoleChange::CreateBuiltIn(vec![again]);
+    assert_conflict(&world.try_commit(tenant.id, [built_in.into()]).await, Constraint::RoleName);
+    let renamed = Role { name: first.name.clone(), ..second.clone() };
+    assert_conflict(&world.try_commit(tenant.id, [update(&second, &renamed).into()]).await, Constraint::RoleName);
+    let same_name = Role { description: "Buys".parse().unwrap(), ..first.clone() };
+    world.commit(tenant.id, update(&first, &same_name)).await;
+    assert_eq!(world.store.role_by_name(tenant.id, "BUYER").await.unwrap(), Some(same_name));
+}
+
+/// Every field changes, and what the role permits afterwards is exactly what the change says, in grants too.
+pub async fn update_replaces_permissions(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let tenant = world.tenant("acme").await;
+    let user = world.user(&tenant, "ada@example.com").await;
+    let before = world.role(&tenant, "BUYER", &["orders:read", "orders:create", "users:*"]).await;
+    let same = world.role(&tenant, "SELLER", &["orders:read", "orders:create", "users:*"]).await;
+    world.give(&user, &before, None).await;
+    world.tick();
+    let mut after = Role {
+        name: "PURCHASER".parse().unwrap(),
+        description: "Buys".parse().unwrap(),
+        scope: RoleScope::Tenant,
+        updated_at: world.now(),
+        ..world.new_role(&tenant, "BUYER", &["orders:read", "orders:delete", "users:read"])
+    };
+    (after.id, after.created_at) = (before.id, before.created_at);
+    world.commit(tenant.id, update(&before, &after)).await;
+    assert_eq!(world.store.role(tenant.id, before.id).await.unwrap(), Some(after.clone()));
+    assert_eq!(world.store.role(tenant.id, same.id).await.unwrap(), Some(same));
+    assert_eq!(world.store.role_by_name(tenant.id, "BUYER").await.unwrap(), None);
+    assert_eq!(*world.store.grants_of(tenant.id, &[user.id]).await.unwrap()[0].role, after);
+
+    let bare = Role { permissions: [].into_iter().collect(), ..after.clone() };
+    world.commit(tenant.id, update(&after, &bare)).await;
+    assert_eq!(world.store.role(tenant.id, before.id).await.unwrap(), Some(bare.clone()));
+    assert_eq!(*world.store.grants_of(tenant.id, &[user.id]).await.unwrap()[0].role, bare);
+}
+
+/// What is not there can be neither changed nor deleted.
+pub async fn update_of_nothing_is_missing(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let tenant = world.tenant("acme").await;
+    let nothing = world.new_role(&tenant, "BUYER", &["orders:read"]);
+    assert_missing(&world.try_commit(tenant.id, [update(&nothing, &nothing).into()]).await);
+    assert_missing(&world.try_commit(tenant.id, [RoleChange::Delete(nothing).into()]).await);
+}
+
+/// What was deleted is gone with what it permitted, and its name is free; nothing else is gone.
+pub async fn deleted_is_gone(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let tenant = world.tenant("acme").await;
+    let gone = world.role(&tenant, "BUYER", &["orders:read", "users:*"]).await;
+    let kept = world.role(&tenant, "SELLER", &["orders:read"]).await;
+    world.commit(tenant.id, RoleChange::Delete(gone.clone())).await;
+    assert_eq!(world.store.role(tenant.id, gone.id).await.unwrap(), None);
+    assert_eq!(world.store.role_by_name(tenant.id, "BUYER").await.unwrap(), None);
+    assert_eq!(with(&world, tenant.id, "orders:read").await, [kept.id]);
+    assert_eq!(with(&world, tenant.id, "users:*").await, []);
+    assert_eq!(world.store.roles(tenant.id, PageRequest::default()).await.unwrap().items, [kept]);
+    assert_missing(&world.try_commit(tenant.id, [RoleChange::Delete(gone).into()]).await);
+    world.role(&tenant, "BUYER", &[]).await;
+}
+
+/// A role that an assignment refers to stays, also when that has expired, until the assignment is gone.
+pub async fn assigned_is_not_deleted(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let tenant = world.tenant("acme").await;
+    let user = world.user(&tenant, "ada@example.com").await;
+    let branch = world.organization(&tenant, "branch").await;
+    let expired = Some(world.now());
+    for (name, organization, expires_at) in [("A", None, None), ("B", Some(&branch), None), ("C", None, expired)] {
+        let role = world.role(&tenant, name, &["orders:read"]).await;
+        world.give_until(&user, &role, organization, expires_at).await;
+        let delete = || RoleChange::Delete(role.clone());
+        assert_conflict(&world.try_commit(tenant.id, [delete().into()]).await, Constraint::Reference);
+        assert_eq!(world.store.role(tenant.id, role.id).await.unwrap().as_ref(), Some(&role));
+        let grants = world.grants(tenant.id, GrantQuery::OfRole(role.id)).await;
+        world.commit(tenant.id, AssignmentChange::Revoke { grants, reason: None }).await;
+        world.commit(tenant.id, delete()).await;
+    }
+}
+
+/// Roles are found by the very pattern that they hold, not by one that covers it or begins alike.
+pub async fn found_by_the_very_pattern(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let tenant = world.tenant("acme").await;
+    let exact = world.role(&tenant, "EXACT", &["orders:read", "users:read"]).await;
+    let both = world.role(&tenant, "BOTH", &["orders:*", "orders:read"]).await;
+    let wide = world.role(&tenant, "WIDE", &["orders:*"]).await;
+    let all = world.role(&tenant, "ALL", &["*"]).await;
+    world.role(&tenant, "NEAR", &["orders:read-all", "orders:re", "orders-read:read"]).await;
+    world.role(&tenant, "NONE", &[]).await;
+    for (pattern, expected) in [
+        ("orders:read", vec![exact.id, both.id]),
+        ("orders:*", vec![both.id, wide.id]),
+        ("*", vec![all.id]),
+        ("users:read", vec![exact.id]),
+        ("users:*", vec![]),
+    ] {
+        assert_eq!(with(&world, tenant.id, pattern).await, expected, "{pattern}");
+    }
+}
+
+/// A tenant's role is none of another tenant, whether reading or writing.
+pub async fn of_another_tenant_is_not_found(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let (acme, other) = (world.tenant("acme").await, world.tenant("other").await);
+    let role = world.role(&acme, "BUYER", &["orders:read"]).await;
+    assert_eq!(world.store.role(other.id, role.id).await.unwrap(), None);
+    assert_eq!(world.store.role_by_name(other.id, "BUYER").await.unwrap(), None);
+    assert_eq!(world.store.roles(other.id, PageRequest::default()).await.unwrap().total, 0);
+    assert_eq!(by_id(&world, other.id, &[role.id]).await, []);
+    assert_eq!(with(&world, other.id, "orders:read").await, []);
+    let after = world.new_role(&other, "TAKEN_OVER", &["*"]);
+    let changes = [update(&role, &Role { id: role.id, ..after }), RoleChange::Delete(role.clone())];
+    for change in changes {
+        assert_missing(&world.try_commit(other.id, [change.into()]).await);
+    }
+    assert_eq!(world.store.role(acme.id, role.id).await.unwrap(), Some(role));
+}
+
+/// A unit of work reads what it wrote itself.
+pub async fn own_changes_are_read(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let tenant = world.tenant("acme").await;
+    let roles = world.roles(&tenant).await;
+    let buyer = world.new_role(&tenant, "BUYER", &["orders:read"]);
+    let permission = world.new_permission(&tenant, "orders:read");
+    let caller = crate::Caller::system(tenant.id, "conformance");
+    let mut work = world.begin(&caller).await;
+    work.apply(super::world::register(&permission)).await.unwrap();
+    work.apply(create(&buyer)).await.unwrap();
+    let found = work.locks().roles_by_id(&[buyer.id, named(&roles, "MEMBER").id]).await.unwrap();
+    assert_eq!(found.len(), 2);
+    assert_eq!(work.locks().roles_with(&"orders:read".parse().unwrap()).await.unwrap(), [buyer.id]);
+    assert_eq!(work.locks().permission(permission.id).await.unwrap(), Some(permission));
+    assert_eq!(world.store.role(tenant.id, buyer.id).await.unwrap(), None, "others do not");
+}
+
+fn create(role: &Role) -> RoleChange {
+    RoleChange::Create { role: role.clone(), covered: Covered::assumed() }
+}
+
+fn update(before: &Role, after: &Role) -> RoleChange {
+    RoleChange::Update { before: before.clone(), after: after.clone(), covered: Covered::assumed() }
+}
+
+async fn by_id(world: &World, tenant: TenantId, ids: &[RoleId]) -> Vec<Role> {
+    let mut found = world.locked(tenant, async |locks| locks.roles_by_id(ids).await.unwrap()).await;
+    found.sort_by_key(|role| role.id);
+    found
+}
+
+async fn with(world: &World, tenant: TenantId, pattern: &str) -> Vec<RoleId> {
+    let pattern = pattern.parse().unwrap();
+    sorted(world.locked(tenant, async |locks| locks.roles_with(&pattern).await.unwrap()).await, |id| id)
+}

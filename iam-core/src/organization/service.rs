@@ -1,0 +1,371 @@
+use super::input::ValidPatch;
+use super::rules::{check_depth, height, spreads, with_changed};
+use super::{
+    Hierarchy, NewOrganization, Node, Organization, OrganizationChange, OrganizationFilter, OrganizationPatch,
+    OrganizationSort, OrganizationStatus, OrganizationTree,
+};
+use crate::access::{Covered, Gain, Permission, Power, Reach, Rights, permission};
+use crate::assignment::{GrantQuery, RevokeReason, revoke};
+use crate::audit::ResourceType;
+use crate::caller::Caller;
+use crate::error::{Conflict, Error, Result, Rule};
+use crate::iam::Inner;
+use crate::id::OrganizationId;
+use crate::page::{Page, PageRequest};
+use crate::random::suffix;
+use crate::validate::{Name, Slug};
+use crate::work::UnitOfWork;
+
+/// Makes, reads, changes, moves and deletes organizations; see [`Iam::organizations`](crate::Iam::organizations).
+///
+/// A permission that is held in an organization holds in everything below it too. To those who hold anything in an
+/// organization a missing permission is [`Error::Forbidden`]; for all others there is no such organization.
+#[derive(Clone, Copy)]
+pub struct Organizations<'a>(pub(crate) &'a Inner);
+
+/// An organization and where it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlacedOrganization {
+    /// The organization.
+    pub organization: Organization,
+    /// How many organizations stand above it; a root has none.
+    pub depth: u32,
+}
+
+impl From<Node<'_>> for PlacedOrganization {
+    fn from(node: Node<'_>) -> Self {
+        Self { organization: node.organization.clone(), depth: node.depth() }
+    }
+}
+
+impl Organizations<'_> {
+    /// Makes an organization, ACTIVE. Needs `organizations:create` in the parent, or tenant-wide for a root.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Forbidden`], [`Error::Validation`], [`Error::About`] `parentId` with [`Error::NotFound`],
+    /// [`Rule::Depth`] or [`Conflict::OrganizationInactive`]; [`Conflict::SlugTaken`].
+    pub async fn create(&self, caller: &Caller, new: NewOrganization) -> Result<PlacedOrganization> {
+        let needed = &permission::ORGANIZATIONS_CREATE;
+        match new.parent {
+            None => self.0.rights(caller).require(needed)?,
+            Some(parent) => drop(self.permitted(caller, parent, needed).await.map_err(about_parent)?),
+        }
+        let new = new.validate()?;
+        let mut work = self.0.begin(caller).await?;
+        let power = Power::lock(&mut work).await?;
+        let hierarchy = load(&mut work, new.parent).await?;
+        let depth = match new.parent {
+            None => {
+                power.rights().require(needed)?;
+                0
+            }
+            Some(id) => require_parent(&hierarchy, power.rights(), needed, id)?.depth() + 1,
+        };
+        self.check_depth(depth, 0)?;
+        let slug = match new.slug {
+            Some(slug) => slug,
+            None => self.free_slug(&mut work, &new.name).await?,
+        };
+        let now = work.now();
+        let organization = Organization {
+            id: self.0.next_id(),
+            tenant_id: caller.tenant(),
+            name: new.name,
+            slug,
+            status: OrganizationStatus::Active,
+            parent_id: new.parent,
+            created_at: now,
+            updated_at: now,
+        };
+        work.apply(OrganizationChange::Create(organization.clone())).await?;
+        work.commit().await?;
+        Ok(PlacedOrganization { organization, depth })
+    }
+
+    /// A slug made from a name, with a suffix where that is taken.
+    async fn free_slug(&self, work: &mut UnitOfWork<'_>, name: &Name) -> Result<Slug> {
+        let mut slug = Slug::from_name(name.as_str(), "organization", None);
+        while work.locks().is_organization_slug_taken(&slug).await? {
+            slug = Slug::from_name(name.as_str(), "organization", Some(&suffix(&*self.0.random)));
+        }
+        Ok(slug)
+    }
+
+    fn check_depth(&self, depth: u32, height: u32) -> Result<()> {
+        let max = self.0.settings.max_organization_depth;
+        check_depth(depth, height, max).map_err(|rule| Error::from(rule).about("parentId"))
+    }
+
+    /// One organization. Needs `organizations:read` in it; for an INACTIVE one tenant-wide.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`], [`Error::Forbidden`].
+    pub async fn get(&self, caller: &Caller, id: OrganizationId) -> Result<PlacedOrganization> {
+        Ok(self.permitted(caller, id, &permission::ORGANIZATIONS_READ).await?.node(id).ok_or_else(not_found)?.into())
+    }
+
+    /// A page of the organizations that pass a filter. Needs `organizations:read`; held in organizations, the list is
+    /// limited to them and what is below.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Forbidden`].
+    pub async fn list(
+        &self,
+        caller: &Caller,
+        filter: &OrganizationFilter,
+        sort: OrganizationSort,
+        page: PageRequest,
+    ) -> Result<Page<PlacedOrganization>> {
+        let reach = self.0.rights(caller).reach(&permission::ORGANIZATIONS_READ)?;
+        if filter.status == Some(OrganizationStatus::Inactive) && reach != Reach::Tenant {
+            return Ok(Page { items: Vec::new(), total: 0, request: page });
+        }
+        let tenant = caller.tenant();
+        let Page { items, total, request } = self.0.store.organizations(tenant, filter, &reach, sort, page).await?;
+        let ids: Vec<OrganizationId> = items.iter().map(|organization| organization.id).collect();
+        let hierarchy: Hierarchy = self.0.store.lineages(tenant, &ids).await?.into_iter().collect();
+        // One that was deleted in between has no place any more, and is left as it was found.
+        let place = |organization: Organization| {
+            let depth = hierarchy.node(organization.id).map_or(0, Node::depth);
+            PlacedOrganization { organization, depth }
+        };
+        Ok(Page { items: items.into_iter().map(place).collect(), total, request })
+    }
+
+    /// An organization with everything below it that is not INACTIVE. Needs `organizations:read` in it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`], also for an INACTIVE one; [`Error::Forbidden`].
+    pub async fn tree(&self, caller: &Caller, id: OrganizationId) -> Result<OrganizationTree> {
+        let hierarchy = self.permitted(caller, id, &permission::ORGANIZATIONS_READ).await?;
+        let depth = hierarchy.node(id).ok_or_else(not_found)?.depth();
+        let mut below = self.0.store.subtree(caller.tenant(), id).await?;
+        let is_root = |organization: &Organization| organization.id == id;
+        let root = below.iter().position(is_root).map(|position| below.remove(position));
+        let root = root.filter(|root| !root.status.is_inactive()).ok_or_else(not_found)?;
+        Ok(OrganizationTree::grow(root, below, depth))
+    }
+
+    /// The organizations right below one that are not INACTIVE, newest first. Needs `organizations:read` in it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`], [`Error::Forbidden`].
+    pub async fn children(&self, caller: &Caller, id: OrganizationId) -> Result<Vec<Organization>> {
+        self.permitted(caller, id, &permission::ORGANIZATIONS_READ).await?;
+        Ok(self.0.store.children(caller.tenant(), id).await?)
+    }
+
+    /// The organizations above one that the caller may read, from the root down. Needs `organizations:read` in it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`], [`Error::Forbidden`].
+    pub async fn ancestors(&self, caller: &Caller, id: OrganizationId) -> Result<Vec<PlacedOrganization>> {
+        let hierarchy = self.permitted(caller, id, &permission::ORGANIZATIONS_READ).await?;
+        let rights = self.0.rights(caller);
+        let above = hierarchy.node(id).into_iter().flat_map(Node::upwards).skip(1);
+        let mut above: Vec<PlacedOrganization> = above
+            .filter(|node| require(rights, &permission::ORGANIZATIONS_READ, *node).is_ok())
+            .map(PlacedOrganization::from)
+            .collect();
+        above.reverse();
+        Ok(above)
+    }
+
+    /// An organization and everything above it, when the caller has a permission in it.
+    ///
+    /// Whoever changes something is asked again under the tenant's lock; asking here first keeps those who may not
+    /// from taking it.
+    async fn permitted(&self, caller: &Caller, id: OrganizationId, permission: &Permission) -> Result<Hierarchy> {
+        let hierarchy: Hierarchy = self.0.store.lineages(caller.tenant(), &[id]).await?.into_iter().collect();
+        let node = hierarchy.node(id).ok_or_else(not_found)?;
+        require(self.0.rights(caller), permission, node)?;
+        Ok(hierarchy)
+    }
+
+    /// Changes, moves, suspends, deletes or restores an organization. Needs `organizations:update` in it; to move, in
+    /// the new parent too, or tenant-wide to become a root; to INACTIVE, `organizations:delete` too. A patch that
+    /// changes nothing records nothing.
+    ///
+    /// Where roles begin to count by it, because the organization comes to stand below others or becomes ACTIVE
+    /// again, the caller must hold what they permit, there and for as long.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`], [`Error::Forbidden`], [`Error::Validation`], [`Conflict::SlugTaken`];
+    /// [`Error::About`] `parentId` with [`Error::NotFound`], [`Rule::CircularParent`], [`Rule::Depth`] or
+    /// [`Conflict::OrganizationInactive`]; [`Forbidden::Escalation`](crate::Forbidden::Escalation);
+    /// [`Conflict::OrganizationHasChildren`], [`Conflict::OrganizationTooDeep`].
+    pub async fn update(
+        &self,
+        caller: &Caller,
+        id: OrganizationId,
+        patch: OrganizationPatch,
+    ) -> Result<PlacedOrganization> {
+        self.permitted(caller, id, &permission::ORGANIZATIONS_UPDATE).await?;
+        let patch = patch.validate()?;
+        let mut work = self.0.begin(caller).await?;
+        let power = Power::lock(&mut work).await?;
+        let mut hierarchy = load(&mut work, [Some(id), patch.parent.flatten()].into_iter().flatten()).await?;
+        let node = hierarchy.node(id).ok_or_else(not_found)?;
+        require(power.rights(), &permission::ORGANIZATIONS_UPDATE, node)?;
+        check_parent(&hierarchy, power.rights(), node, &patch)?;
+        let before = node.organization.clone();
+        let after = patch.apply(&before, work.now());
+        if after == before {
+            return Ok(node.into());
+        }
+        if !before.status.is_inactive() && after.status.is_inactive() {
+            require(power.rights(), &permission::ORGANIZATIONS_DELETE, node)?;
+        }
+        let changes_place = (before.status, before.parent_id) != (after.status, after.parent_id);
+        let subtree = if changes_place { work.locks().subtree(id).await? } else { Vec::new() };
+        if after.status.is_inactive() && subtree.len() > 1 {
+            return Err(Conflict::OrganizationHasChildren.into());
+        }
+        hierarchy = merged(&hierarchy, subtree.clone());
+        let becomes = with_changed(&hierarchy, &after);
+        let depth = becomes.node(id).map_or(0, Node::depth);
+        if before.parent_id != after.parent_id {
+            self.check_depth(depth, height(id, &subtree))?;
+        }
+        if before.status.is_inactive() && !after.status.is_inactive() {
+            self.check_restored(&becomes, id, depth)?;
+        }
+        let covered = cover_spreads(&mut work, &power, &hierarchy, &becomes, id).await?;
+        work.apply(OrganizationChange::Update { before: before.clone(), after: after.clone(), covered }).await?;
+        if after.status.is_inactive() {
+            revoke_in(&mut work, id).await?;
+        }
+        work.commit().await?;
+        Ok(PlacedOrganization { organization: after, depth })
+    }
+
+    /// Whether a deleted organization can come back where it stood.
+    fn check_restored(&self, becomes: &Hierarchy, id: OrganizationId, depth: u32) -> Result<()> {
+        let parent = becomes.node(id).and_then(|node| node.upwards().nth(1));
+        if parent.is_some_and(|parent| parent.organization.status.is_inactive()) {
+            return Err(Conflict::OrganizationInactive.into());
+        }
+        check_depth(depth, 0, self.0.settings.max_organization_depth).map_err(|_| Conflict::OrganizationTooDeep.into())
+    }
+
+    /// Deletes an organization softly: it becomes INACTIVE, the roles held in it end, its slug is free, its record
+    /// stays. Needs `organizations:delete` in it. On an INACTIVE one it does nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`], [`Error::Forbidden`], [`Conflict::OrganizationHasChildren`].
+    pub async fn delete(&self, caller: &Caller, id: OrganizationId) -> Result<()> {
+        self.permitted(caller, id, &permission::ORGANIZATIONS_DELETE).await?;
+        let mut work = self.0.begin(caller).await?;
+        let power = Power::lock(&mut work).await?;
+        let hierarchy = load(&mut work, [id]).await?;
+        let node = hierarchy.node(id).ok_or_else(not_found)?;
+        require(power.rights(), &permission::ORGANIZATIONS_DELETE, node)?;
+        let before = node.organization.clone();
+        if before.status.is_inactive() {
+            return Ok(());
+        }
+        if work.locks().subtree(id).await?.len() > 1 {
+            return Err(Conflict::OrganizationHasChildren.into());
+        }
+        let after = Organization { status: OrganizationStatus::Inactive, updated_at: work.now(), ..before.clone() };
+        work.apply(OrganizationChange::Delete { before, after }).await?;
+        revoke_in(&mut work, id).await?;
+        work.commit().await
+    }
+}
+
+/// Organizations with everything above them.
+async fn load(work: &mut UnitOfWork<'_>, organizations: impl IntoIterator<Item = OrganizationId>) -> Result<Hierarchy> {
+    let organizations: Vec<OrganizationId> = organizations.into_iter().collect();
+    Ok(work.locks().lineages(&organizations).await?.into_iter().collect())
+}
+
+/// A hierarchy with more organizations, each once.
+fn merged(hierarchy: &Hierarchy, more: Vec<Organization>) -> Hierarchy {
+    let known = hierarchy.nodes().map(|node| node.organization.clone());
+    let more = more.into_iter().filter(|organization| hierarchy.node(organization.id).is_none());
+    known.chain(more).collect()
+}
+
+/// The permission in an organization.
+fn require(rights: Rights<'_>, permission: &Permission, node: Node<'_>) -> Result<()> {
+    rights.require_at(permission, node.place(), ResourceType::ORGANIZATION)
+}
+
+/// The organization below which another is to stand, when the caller may put it there.
+fn require_parent<'h>(
+    hierarchy: &'h Hierarchy,
+    rights: Rights<'_>,
+    permission: &Permission,
+    id: OrganizationId,
+) -> Result<Node<'h>> {
+    let parent = hierarchy.node(id).ok_or_else(|| about_parent(not_found()))?;
+    require(rights, permission, parent).map_err(about_parent)?;
+    if parent.organization.status.is_inactive() {
+        return Err(about_parent(Conflict::OrganizationInactive.into()));
+    }
+    Ok(parent)
+}
+
+/// Names the field, but where the whole request is what the caller may not do.
+fn about_parent(error: Error) -> Error {
+    if matches!(error, Error::Forbidden(_)) { error } else { error.about("parentId") }
+}
+
+/// Whether the caller may move an organization where a patch wants it.
+fn check_parent(hierarchy: &Hierarchy, rights: Rights<'_>, node: Node<'_>, patch: &ValidPatch) -> Result<()> {
+    match patch.parent {
+        Some(parent) if parent != node.organization.parent_id => match parent {
+            None => rights.require(&permission::ORGANIZATIONS_UPDATE),
+            Some(id) => {
+                let parent = require_parent(hierarchy, rights, &permission::ORGANIZATIONS_UPDATE, id)?;
+                if parent.is_within(node.organization.id) {
+                    return Err(Error::from(Rule::CircularParent).about("parentId"));
+                }
+                Ok(())
+            }
+        },
+        _ => Ok(()),
+    }
+}
+
+/// Asks for what others get when an organization moves or wakes up; see [`spreads`].
+async fn cover_spreads(
+    work: &mut UnitOfWork<'_>,
+    power: &Power,
+    before: &Hierarchy,
+    after: &Hierarchy,
+    changed: OrganizationId,
+) -> Result<Covered> {
+    let spreads = spreads(before, after, changed);
+    if spreads.is_empty() {
+        return power.cover([]);
+    }
+    let organizations: Vec<OrganizationId> = spreads.iter().map(|spread| spread.held_in).collect();
+    let now = work.now();
+    let held = work.locks().roles_held_in(&organizations, now).await?;
+    let gains = held.iter().flat_map(|held| {
+        let places = spreads.iter().filter(|spread| spread.held_in == held.organization);
+        let places = places.filter_map(|spread| before.node(spread.counts_in));
+        places.map(|node| Gain { permissions: &held.role.permissions, place: node.place(), until: held.until })
+    });
+    power.cover(gains)
+}
+
+/// Ends the roles that are held in an organization which is deleted.
+async fn revoke_in(work: &mut UnitOfWork<'_>, id: OrganizationId) -> Result<()> {
+    let grants = work.locks().lock_grants(GrantQuery::In(id)).await?;
+    revoke(work, grants, RevokeReason::OrganizationDeleted).await
+}
+
+fn not_found() -> Error {
+    Error::NotFound(ResourceType::ORGANIZATION)
+}

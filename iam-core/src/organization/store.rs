@@ -1,0 +1,52 @@
+use async_trait::async_trait;
+
+use super::{Organization, OrganizationFilter, OrganizationSort};
+use crate::access::Reach;
+use crate::error::StoreError;
+use crate::id::{OrganizationId, TenantId};
+use crate::page::{Page, PageRequest};
+use crate::validate::Slug;
+
+/// Reads organizations.
+#[async_trait]
+pub trait OrganizationStore {
+    /// The organizations with these ids, as far as there are any, and everything above them: each once, in no
+    /// particular order.
+    async fn lineages(
+        &self,
+        tenant: TenantId,
+        organizations: &[OrganizationId],
+    ) -> Result<Vec<Organization>, StoreError>;
+
+    /// An organization, whatever its status, and everything below it that is not INACTIVE: newest first, then by id.
+    async fn subtree(&self, tenant: TenantId, root: OrganizationId) -> Result<Vec<Organization>, StoreError>;
+
+    /// The organizations right below one that are not INACTIVE: newest first, then by id.
+    async fn children(&self, tenant: TenantId, parent: OrganizationId) -> Result<Vec<Organization>, StoreError>;
+
+    /// A page of the organizations within reach that pass the filter, with the exact count of all of them.
+    async fn organizations(
+        &self,
+        tenant: TenantId,
+        filter: &OrganizationFilter,
+        reach: &Reach,
+        sort: OrganizationSort,
+        page: PageRequest,
+    ) -> Result<Page<Organization>, StoreError>;
+}
+
+/// Reads organizations inside a unit of work.
+///
+/// Organizations are changed under [`lock_tenant`](crate::tenant::TenantTransaction::lock_tenant) only; under it, what
+/// is read here stays true.
+#[async_trait]
+pub trait OrganizationTransaction {
+    /// As [`OrganizationStore::lineages`].
+    async fn lineages(&mut self, organizations: &[OrganizationId]) -> Result<Vec<Organization>, StoreError>;
+
+    /// As [`OrganizationStore::subtree`].
+    async fn subtree(&mut self, root: OrganizationId) -> Result<Vec<Organization>, StoreError>;
+
+    /// Whether an organization that is not INACTIVE has this slug.
+    async fn is_organization_slug_taken(&mut self, slug: &Slug) -> Result<bool, StoreError>;
+}

@@ -1,0 +1,39 @@
+use std::collections::HashMap;
+
+use super::Organization;
+use crate::id::OrganizationId;
+
+/// An organization with everything below it that is not INACTIVE.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OrganizationTree {
+    /// The organization.
+    pub organization: Organization,
+    /// How many organizations stand above it, to the root of the whole hierarchy.
+    pub depth: u32,
+    /// What stands right below it, newest first, then by id.
+    pub children: Vec<OrganizationTree>,
+}
+
+impl OrganizationTree {
+    /// Puts a root and everything below it together, in time proportional to their number.
+    pub(super) fn grow(root: Organization, below: Vec<Organization>, depth: u32) -> Self {
+        let mut by_parent: HashMap<OrganizationId, Vec<Organization>> = HashMap::new();
+        for organization in below {
+            if let Some(parent) = organization.parent_id {
+                by_parent.entry(parent).or_default().push(organization);
+            }
+        }
+        Self::attach(root, &mut by_parent, depth)
+    }
+
+    /// As deep as the hierarchy may be, so that it does not exhaust the stack.
+    fn attach(
+        organization: Organization,
+        by_parent: &mut HashMap<OrganizationId, Vec<Organization>>,
+        depth: u32,
+    ) -> Self {
+        let children = by_parent.remove(&organization.id).unwrap_or_default();
+        let children = children.into_iter().map(|child| Self::attach(child, by_parent, depth + 1)).collect();
+        Self { organization, depth, children }
+    }
+}

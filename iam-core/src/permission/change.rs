@@ -1,0 +1,39 @@
+use serde_json::{Value, json};
+
+use super::RegisteredPermission;
+use crate::access::Covered;
+use crate::audit::{Record, ResourceType, action};
+
+/// A change of the catalogue of permissions.
+#[derive(Clone, Debug)]
+pub enum PermissionChange {
+    /// A new tenant gets the built-in permissions.
+    CreateBuiltIn(Vec<RegisteredPermission>),
+    /// A permission is registered.
+    Create {
+        /// The permission.
+        permission: RegisteredPermission,
+        /// That whoever registers it holds it, where somebody's wildcard covers it already.
+        covered: Covered,
+    },
+    /// A permission that no role holds goes.
+    Delete(RegisteredPermission),
+}
+
+impl PermissionChange {
+    pub(crate) fn records(&self) -> Vec<Record> {
+        let of =
+            |permission: &RegisteredPermission, action| Record::new(action, ResourceType::PERMISSION, permission.id);
+        let record = match self {
+            // They come with the tenant, whose own entry says so (decisions.md §2).
+            Self::CreateBuiltIn(_) => return Vec::new(),
+            Self::Create { permission, .. } => of(permission, action::CREATE).creating(&audited(permission)),
+            Self::Delete(permission) => of(permission, action::DELETE).deleting(&audited(permission)),
+        };
+        vec![record]
+    }
+}
+
+fn audited(permission: &RegisteredPermission) -> Value {
+    json!({ "name": permission.name.as_str(), "description": permission.description.as_str() })
+}

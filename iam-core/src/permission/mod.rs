@@ -1,0 +1,45 @@
+//! The catalogue of permissions: the built-in ones, and those that the application registers (`decisions.md` §4).
+
+mod change;
+mod service;
+mod store;
+
+pub use change::PermissionChange;
+pub use service::{NewPermission, Permissions};
+pub use store::{PermissionStore, PermissionTransaction};
+
+use crate::access::Permission;
+use crate::access::permission::BUILT_IN;
+use crate::clock::Timestamp;
+use crate::id::{PermissionId, TenantId};
+use crate::validate::{Description, Invalid};
+
+/// A permission that roles of a tenant can hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RegisteredPermission {
+    /// Names the entry of the catalogue.
+    pub id: PermissionId,
+    /// The tenant it belongs to.
+    pub tenant_id: TenantId,
+    /// The permission; unique in the tenant.
+    pub name: Permission,
+    /// For people.
+    pub description: Description,
+    /// Whether it is built in and cannot be deleted.
+    pub system: bool,
+    /// When it was registered.
+    pub created_at: Timestamp,
+}
+
+/// The catalogue that a new tenant starts with.
+pub(crate) fn built_in_permissions(
+    tenant_id: TenantId,
+    created_at: Timestamp,
+    mut next_id: impl FnMut() -> PermissionId,
+) -> Result<Vec<RegisteredPermission>, Invalid> {
+    let register = |(name, description): &(Permission, &str)| {
+        let (name, description) = (name.clone(), description.parse()?);
+        Ok(RegisteredPermission { id: next_id(), tenant_id, name, description, system: true, created_at })
+    };
+    BUILT_IN.iter().map(register).collect()
+}

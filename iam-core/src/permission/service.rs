@@ -1,0 +1,109 @@
+use super::{PermissionChange, RegisteredPermission};
+use crate::access::{Gain, Permission, PermissionPattern, PermissionSet, Place, Power, Until, permission};
+use crate::audit::ResourceType;
+use crate::caller::Caller;
+use crate::error::{Conflict, Error, Result};
+use crate::iam::Inner;
+use crate::id::PermissionId;
+use crate::page::{Page, PageRequest};
+use crate::validate::{Description, Fields};
+
+/// Registers, reads and removes permissions; see [`Iam::permissions`](crate::Iam::permissions).
+///
+/// The catalogue belongs to the tenant as a whole: changing it needs the permission tenant-wide, reading it needs it
+/// anywhere.
+#[derive(Clone, Copy)]
+pub struct Permissions<'a>(pub(crate) &'a Inner);
+
+/// A permission to be registered, as somebody typed it.
+#[derive(Clone, Debug, Default)]
+pub struct NewPermission {
+    /// `<resource>:<action>`, both `[a-z][a-z0-9-]*`; unique in the tenant.
+    pub name: String,
+    /// At most 500 characters; empty where it is `None`.
+    pub description: Option<String>,
+}
+
+impl NewPermission {
+    fn validate(&self) -> Result<(Permission, Description)> {
+        let mut fields = Fields::default();
+        let name = fields.check("name", self.name.parse());
+        let description = fields.check_optional("description", self.description.as_deref());
+        match name {
+            Some(name) if fields.is_empty() => Ok((name, description.unwrap_or_default())),
+            _ => Err(fields.into_error()),
+        }
+    }
+}
+
+impl Permissions<'_> {
+    /// Registers a permission of the application. Needs `permissions:create`.
+    ///
+    /// Where a role holds the wildcard of its resource, whoever has that role gets the new permission at once. So it
+    /// must be held by the caller too, for as long.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Forbidden`], [`Error::Validation`], [`Forbidden::Escalation`](crate::Forbidden::Escalation),
+    /// [`Conflict::PermissionNameTaken`].
+    pub async fn create(&self, caller: &Caller, new: NewPermission) -> Result<RegisteredPermission> {
+        self.0.rights(caller).require(&permission::PERMISSIONS_CREATE)?;
+        let (name, description) = new.validate()?;
+        let mut work = self.0.begin(caller).await?;
+        let power = Power::lock(&mut work).await?;
+        power.rights().require(&permission::PERMISSIONS_CREATE)?;
+        let now = work.now();
+        let getting = work.locks().roles_with(&PermissionPattern::whole_resource_of(&name)).await?;
+        let gained: PermissionSet = [PermissionPattern::from(&name)].into_iter().collect();
+        let gain = if getting.is_empty() {
+            None
+        } else {
+            let until = work.locks().roles_held_until(&getting, now).await?.unwrap_or(Until::Moment(now));
+            Some(Gain { permissions: &gained, place: Place::Tenant, until })
+        };
+        let covered = power.cover(gain)?;
+        let permission = RegisteredPermission {
+            id: self.0.next_id(),
+            tenant_id: caller.tenant(),
+            name,
+            description,
+            system: false,
+            created_at: now,
+        };
+        work.apply(PermissionChange::Create { permission: permission.clone(), covered }).await?;
+        work.commit().await?;
+        Ok(permission)
+    }
+
+    /// A page of the catalogue, newest first. Needs `permissions:read`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Forbidden`].
+    pub async fn list(&self, caller: &Caller, page: PageRequest) -> Result<Page<RegisteredPermission>> {
+        self.0.rights(caller).reach(&permission::PERMISSIONS_READ)?;
+        Ok(self.0.store.permissions(caller.tenant(), page).await?)
+    }
+
+    /// Removes a permission of the application that no role holds. Needs `permissions:delete`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Forbidden`], [`Error::NotFound`], [`Conflict::SystemPermission`], [`Conflict::PermissionInUse`].
+    pub async fn delete(&self, caller: &Caller, id: PermissionId) -> Result<()> {
+        self.0.rights(caller).require(&permission::PERMISSIONS_DELETE)?;
+        let mut work = self.0.begin(caller).await?;
+        let power = Power::lock(&mut work).await?;
+        power.rights().require(&permission::PERMISSIONS_DELETE)?;
+        let found = work.locks().permission(id).await?;
+        let found = found.ok_or(Error::NotFound(ResourceType::PERMISSION))?;
+        if found.system {
+            return Err(Conflict::SystemPermission.into());
+        }
+        if !work.locks().roles_with(&PermissionPattern::from(&found.name)).await?.is_empty() {
+            return Err(Conflict::PermissionInUse.into());
+        }
+        work.apply(PermissionChange::Delete(found)).await?;
+        work.commit().await
+    }
+}

@@ -1,0 +1,141 @@
+use super::{Role, RoleScope};
+use crate::access::permission::PatternKind;
+use crate::access::{Permission, PermissionPattern, PermissionSet};
+use crate::clock::Timestamp;
+use crate::error::Result;
+use crate::id::{RoleId, TenantId};
+use crate::validate::{Description, Fields, RoleName};
+
+/// A role to be made, as somebody typed it; see [`Roles::create`](super::Roles::create).
+#[derive(Clone, Debug, Default)]
+pub struct NewRole {
+    /// Upper snake case, at most 120 characters, unique in the tenant.
+    pub name: String,
+    /// At most 500 characters; empty where it is `None`.
+    pub description: Option<String>,
+    /// Where it can be assigned.
+    pub scope: RoleScope,
+    /// What it permits: permissions of the catalogue, `<resource>:*` of its resources, or `*`.
+    pub permissions: Vec<String>,
+}
+
+/// A [`NewRole`] whose every field was found good, but for whether its permissions are registered.
+pub(super) struct ValidRole {
+    name: RoleName,
+    description: Description,
+    scope: RoleScope,
+    pub(super) permissions: ValidPermissions,
+}
+
+impl NewRole {
+    pub(super) fn validate(self) -> Result<ValidRole> {
+        let mut fields = Fields::default();
+        let name = fields.check("name", self.name.parse());
+        let description = fields.check_optional("description", self.description.as_deref());
+        let permissions = ValidPermissions::check(&mut fields, &self.permissions);
+        match name {
+            Some(name) if fields.is_empty() => {
+                Ok(ValidRole { name, description: description.unwrap_or_default(), scope: self.scope, permissions })
+            }
+            _ => Err(fields.into_error()),
+        }
+    }
+}
+
+impl ValidRole {
+    pub(super) fn role(self, id: RoleId, tenant_id: TenantId, now: Timestamp) -> Role {
+        Role {
+            id,
+            tenant_id,
+            name: self.name,
+            description: self.description,
+            scope: self.scope,
+            permissions: self.permissions.set(),
+            system: false,
+            created_at: now,
+            updated_at: now,
+        }
+    }
+}
+
+/// What to change of a role; what is `None` stays.
+#[derive(Clone, Debug, Default)]
+pub struct RolePatch {
+    /// Upper snake case, at most 120 characters, unique in the tenant.
+    pub name: Option<String>,
+    /// At most 500 characters.
+    pub description: Option<String>,
+    /// Where it can be assigned.
+    pub scope: Option<RoleScope>,
+    /// All that it permits from now on.
+    pub permissions: Option<Vec<String>>,
+}
+
+/// A [`RolePatch`] whose every field was found good, but for whether its permissions are registered.
+pub(super) struct ValidPatch {
+    name: Option<RoleName>,
+    description: Option<Description>,
+    scope: Option<RoleScope>,
+    pub(super) permissions: Option<ValidPermissions>,
+}
+
+impl RolePatch {
+    pub(super) fn validate(&self) -> Result<ValidPatch> {
+        let mut fields = Fields::default();
+        let patch = ValidPatch {
+            name: fields.check_optional("name", self.name.as_deref()),
+            description: fields.check_optional("description", self.description.as_deref()),
+            scope: self.scope,
+            permissions: self.permissions.as_deref().map(|texts| ValidPermissions::check(&mut fields, texts)),
+        };
+        fields.finish()?;
+        Ok(patch)
+    }
+}
+
+impl ValidPatch {
+    /// The role as the patch would have it.
+    pub(super) fn apply(self, before: &Role, now: Timestamp) -> Role {
+        let mut after = before.clone();
+        after.name = self.name.unwrap_or(after.name);
+        after.description = self.description.unwrap_or(after.description);
+        after.scope = self.scope.unwrap_or(after.scope);
+        after.permissions = self.permissions.map_or(after.permissions, ValidPermissions::set);
+        if after != *before {
+            after.updated_at = now;
+        }
+        after
+    }
+}
+
+/// The permissions of a role in the order in which they were typed, so that errors can name each.
+pub(super) struct ValidPermissions(Vec<PermissionPattern>);
+
+impl ValidPermissions {
+    fn check(fields: &mut Fields, texts: &[String]) -> Self {
+        let parse = |(number, text): (usize, &String)| fields.check(&field(number), text.parse());
+        Self(texts.iter().enumerate().filter_map(parse).collect())
+    }
+
+    /// Refuses what is not in the tenant's catalogue; a resource's wildcard wants one permission of the resource.
+    pub(super) fn check_registered(&self, catalogue: &[Permission]) -> Result<()> {
+        let is_registered = |pattern: &PermissionPattern| match pattern.kind() {
+            PatternKind::Everything => true,
+            PatternKind::Resource(resource) => catalogue.iter().any(|permission| permission.resource() == resource),
+            PatternKind::Exact(text) => catalogue.iter().any(|permission| permission.as_str() == text),
+        };
+        let mut fields = Fields::default();
+        for (number, _) in self.0.iter().enumerate().filter(|(_, pattern)| !is_registered(pattern)) {
+            fields.reject(&field(number), "must be a registered permission");
+        }
+        fields.finish()
+    }
+
+    fn set(self) -> PermissionSet {
+        self.0.into_iter().collect()
+    }
+}
+
+fn field(number: usize) -> String {
+    format!("permissions[{number}]")
+}

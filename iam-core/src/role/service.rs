@@ -1,0 +1,137 @@
+use super::{NewRole, Role, RoleChange, RolePatch};
+use crate::access::{Gain, Place, Power, Until, permission};
+use crate::assignment::{Grant, GrantQuery, RevokeReason, revoke};
+use crate::audit::ResourceType;
+use crate::caller::Caller;
+use crate::error::{Conflict, Error, Result};
+use crate::iam::Inner;
+use crate::id::RoleId;
+use crate::page::{Page, PageRequest};
+use crate::work::UnitOfWork;
+
+/// Makes, reads, changes and deletes roles; see [`Iam::roles`](crate::Iam::roles).
+///
+/// Roles belong to the tenant as a whole: changing them needs the permission tenant-wide. Reading them needs it
+/// anywhere, so that whoever administers an organization knows what it can assign there.
+#[derive(Clone, Copy)]
+pub struct Roles<'a>(pub(crate) &'a Inner);
+
+impl Roles<'_> {
+    /// Makes a role. Needs `roles:create`, and everything that the role permits, tenant-wide.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Forbidden`], [`Error::Validation`] naming every invalid or unregistered permission,
+    /// [`Forbidden::Escalation`](crate::Forbidden::Escalation), [`Conflict::RoleNameTaken`].
+    pub async fn create(&self, caller: &Caller, new: NewRole) -> Result<Role> {
+        self.0.rights(caller).require(&permission::ROLES_CREATE)?;
+        let new = new.validate()?;
+        let mut work = self.0.begin(caller).await?;
+        let power = Power::lock(&mut work).await?;
+        power.rights().require(&permission::ROLES_CREATE)?;
+        new.permissions.check_registered(&work.locks().permission_names().await?)?;
+        let now = work.now();
+        let role = new.role(self.0.next_id(), caller.tenant(), now);
+        // Nobody holds it yet, so it grants for no time; whoever assigns it is asked again.
+        let gain = Gain { permissions: &role.permissions, place: Place::Tenant, until: Until::Moment(now) };
+        let covered = power.cover([gain])?;
+        work.apply(RoleChange::Create { role: role.clone(), covered }).await?;
+        work.commit().await?;
+        Ok(role)
+    }
+
+    /// One role. Needs `roles:read`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Forbidden`], [`Error::NotFound`].
+    pub async fn get(&self, caller: &Caller, id: RoleId) -> Result<Role> {
+        self.0.rights(caller).reach(&permission::ROLES_READ)?;
+        self.0.store.role(caller.tenant(), id).await?.ok_or_else(not_found)
+    }
+
+    /// A page of the roles, newest first. Needs `roles:read`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Forbidden`].
+    pub async fn list(&self, caller: &Caller, page: PageRequest) -> Result<Page<Role>> {
+        self.0.rights(caller).reach(&permission::ROLES_READ)?;
+        Ok(self.0.store.roles(caller.tenant(), page).await?)
+    }
+
+    /// Changes a role, for everybody who holds it. Needs `roles:update`, and tenant-wide whatever the role permits
+    /// beyond before, for as long as anybody holds it. A patch that changes nothing records nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Forbidden`], [`Error::Validation`], [`Error::NotFound`],
+    /// [`Forbidden::Escalation`](crate::Forbidden::Escalation), [`Conflict::SystemRole`],
+    /// [`Conflict::RoleNameTaken`], [`Conflict::RoleScopeInUse`].
+    pub async fn update(&self, caller: &Caller, id: RoleId, patch: RolePatch) -> Result<Role> {
+        self.0.rights(caller).require(&permission::ROLES_UPDATE)?;
+        let patch = patch.validate()?;
+        let mut work = self.0.begin(caller).await?;
+        let power = Power::lock(&mut work).await?;
+        power.rights().require(&permission::ROLES_UPDATE)?;
+        let before = role(&mut work, id).await?;
+        if let Some(permissions) = &patch.permissions {
+            permissions.check_registered(&work.locks().permission_names().await?)?;
+        }
+        let now = work.now();
+        let after = patch.apply(&before, now);
+        if after == before {
+            return Ok(before);
+        }
+        if before.system {
+            return Err(Conflict::SystemRole.into());
+        }
+        if after.scope != before.scope {
+            let grants = work.locks().lock_grants(GrantQuery::OfRole(id)).await?;
+            let is_misplaced = |grant: &Grant| {
+                grant.assignment.is_live(now) && after.scope.check(grant.assignment.organization_id.is_some()).is_err()
+            };
+            if grants.iter().any(is_misplaced) {
+                return Err(Conflict::RoleScopeInUse.into());
+            }
+        }
+        let gained = after.permissions.beyond(&before.permissions);
+        let until = work.locks().roles_held_until(&[id], now).await?.unwrap_or(Until::Moment(now));
+        let covered = power.cover([Gain { permissions: &gained, place: Place::Tenant, until }])?;
+        work.apply(RoleChange::Update { before, after: after.clone(), covered }).await?;
+        work.commit().await?;
+        Ok(after)
+    }
+
+    /// Deletes a role that nobody holds. Needs `roles:delete`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Forbidden`], [`Error::NotFound`], [`Conflict::SystemRole`], [`Conflict::RoleInUse`].
+    pub async fn delete(&self, caller: &Caller, id: RoleId) -> Result<()> {
+        self.0.rights(caller).require(&permission::ROLES_DELETE)?;
+        let mut work = self.0.begin(caller).await?;
+        let power = Power::lock(&mut work).await?;
+        power.rights().require(&permission::ROLES_DELETE)?;
+        let role = role(&mut work, id).await?;
+        if role.system {
+            return Err(Conflict::SystemRole.into());
+        }
+        let now = work.now();
+        if work.locks().roles_held_until(&[id], now).await?.is_some() {
+            return Err(Conflict::RoleInUse.into());
+        }
+        let expired = work.locks().lock_grants(GrantQuery::OfRole(id)).await?;
+        revoke(&mut work, expired, RevokeReason::Expired).await?;
+        work.apply(RoleChange::Delete(role)).await?;
+        work.commit().await
+    }
+}
+
+async fn role(work: &mut UnitOfWork<'_>, id: RoleId) -> Result<Role> {
+    work.locks().roles_by_id(&[id]).await?.pop().ok_or_else(not_found)
+}
+
+fn not_found() -> Error {
+    Error::NotFound(ResourceType::ROLE)
+}

@@ -1,0 +1,141 @@
+use async_trait::async_trait;
+use iam_core::access::Permission;
+use iam_core::page::{Page, PageRequest};
+use iam_core::permission::{PermissionChange, PermissionStore, PermissionTransaction, RegisteredPermission};
+use iam_core::{PermissionId, StoreError, TenantId};
+use serde_json::json;
+use sqlx::types::Json;
+use uuid::Uuid;
+
+use crate::SqliteStore;
+use crate::column::{millis, moment, parse};
+use crate::error::{expect_row, store_error};
+use crate::page::{offset, page_of};
+use crate::transaction::SqliteTransaction;
+
+struct PermissionRow {
+    tenant_id: Uuid,
+    id: Uuid,
+    name: String,
+    description: String,
+    system: bool,
+    created_at: i64,
+}
+
+impl TryFrom<PermissionRow> for RegisteredPermission {
+    type Error = StoreError;
+
+    fn try_from(row: PermissionRow) -> Result<Self, StoreError> {
+        Ok(Self {
+            id: row.id.into(),
+            tenant_id: row.tenant_id.into(),
+            name: parse("permissions.name", &row.name)?,
+            description: parse("permissions.description", &row.description)?,
+            system: row.system,
+            created_at: moment("permissions.created_at", row.created_at)?,
+        })
+    }
+}
+
+/// The columns of an entry of the catalogue, and which entries.
+macro_rules! select_permissions {
+    ($which:literal, $($argument:expr),+) => {
+        sqlx::query_as!(
+            PermissionRow,
+            r#"
+            SELECT
+                p.tenant_id,
+                p.id,
+                p.name,
+                p.description,
+                p.system,
+                p.created_at
+            FROM permissions p
+            "# + $which,
+            $($argument),+
+        )
+    };
+}
+
+#[async_trait]
+impl PermissionStore for SqliteStore {
+    async fn permissions(&self, tenant: TenantId, page: PageRequest) -> Result<Page<RegisteredPermission>, StoreError> {
+        let total = sqlx::query_scalar!("SELECT count(*) FROM permissions WHERE tenant_id = ?1", tenant.as_uuid());
+        let total = total.fetch_one(&self.readers).await.map_err(store_error)?;
+        let rows = select_permissions!(
+            "WHERE p.tenant_id = ?1 ORDER BY p.created_at DESC, p.id LIMIT ?2 OFFSET ?3",
+            tenant.as_uuid(),
+            page.limit(),
+            offset(page)
+        );
+        page_of(rows.fetch_all(&self.readers).await.map_err(store_error)?, total, page)
+    }
+}
+
+#[async_trait]
+impl PermissionTransaction for SqliteTransaction {
+    async fn permission(&mut self, id: PermissionId) -> Result<Option<RegisteredPermission>, StoreError> {
+        let row = select_permissions!("WHERE p.tenant_id = ?1 AND p.id = ?2", self.tenant(), id.as_uuid());
+        let row = row.fetch_optional(self.connection()).await.map_err(store_error)?;
+        row.map(RegisteredPermission::try_from).transpose()
+    }
+
+    async fn permission_names(&mut self) -> Result<Vec<Permission>, StoreError> {
+        let names = sqlx::query_scalar!("SELECT name FROM permissions WHERE tenant_id = ?1", self.tenant());
+        let names = names.fetch_all(self.connection()).await.map_err(store_error)?;
+        names.iter().map(|name| parse("permissions.name", name)).collect()
+    }
+}
+
+impl SqliteTransaction {
+    pub(crate) async fn write_permission(&mut self, change: &PermissionChange) -> Result<(), StoreError> {
+        match change {
+            PermissionChange::CreateBuiltIn(permissions) => self.insert_permissions(permissions).await,
+            PermissionChange::Create { permission, .. } => {
+                self.insert_permissions(std::slice::from_ref(permission)).await
+            }
+            PermissionChange::Delete(permission) => self.delete_permission(permission.id).await,
+        }
+    }
+
+    async fn insert_permissions(&mut self, permissions: &[RegisteredPermission]) -> Result<(), StoreError> {
+        let row = |permission: &RegisteredPermission| {
+            json!({
+                "id": permission.id,
+                "name": permission.name.as_str(),
+                "description": permission.description.as_str(),
+                "system": permission.system,
+                "created_at": millis(permission.created_at),
+            })
+        };
+        let rows: Vec<_> = permissions.iter().map(row).collect();
+        sqlx::query!(
+            r#"
+            INSERT INTO permissions (tenant_id, id, name, description, system, created_at)
+            SELECT
+                ?1,
+                unhex(value ->> 'id', '-'),
+                value ->> 'name',
+                value ->> 'description',
+                value ->> 'system',
+                value ->> 'created_at'
+            FROM json_each(?2)
+            "#,
+            self.tenant(),
+            Json(rows)
+        )
+        .execute(self.connection())
+        .await
+        .map_err(store_error)?;
+        Ok(())
+    }
+
+    async fn delete_permission(&mut self, id: PermissionId) -> Result<(), StoreError> {
+        let deleted =
+            sqlx::query!("DELETE FROM permissions WHERE tenant_id = ?1 AND id = ?2", self.tenant(), id.as_uuid())
+                .execute(self.connection())
+                .await
+                .map_err(store_error)?;
+        expect_row(&deleted, "permission")
+    }
+}
