@@ -1,5 +1,7 @@
 //! What the benchmarks share.
 
+pub mod database;
+
 use std::error::Error;
 use std::fmt::Debug;
 use std::sync::Arc;

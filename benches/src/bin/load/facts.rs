@@ -5,8 +5,7 @@ use std::process::Command;
 use std::thread::available_parallelism;
 
 use iam_benches::Outcome;
-
-use crate::database::Database;
+use iam_benches::database::Database;
 
 /// The machine, the compiler and the database, a line each.
 pub(crate) async fn gather(database: &Database) -> Outcome<Vec<String>> {

@@ -4,7 +4,6 @@
 
 mod client;
 mod compare;
-mod database;
 mod facts;
 mod floor;
 mod hash;
@@ -19,11 +18,11 @@ use std::time::Duration;
 
 use clap::{Args, Parser};
 use iam_benches::Outcome;
+use iam_benches::database::Database;
 use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
 use uuid::Uuid;
 
-use crate::database::Database;
 use crate::scene::Scene;
 
 #[derive(Parser)]

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
+use iam_benches::database::Database;
 use iam_benches::{CHEAP, Outcome, PASSWORD, email, fill, iam};
 use iam_core::{TenantId, UserId};
 use serde_json::{Value, json};
 
 use crate::client::{Connection, request};
 use crate::compare::Side;
-use crate::database::Database;
 use crate::process::Process;
 use crate::work::{Manner, Work};
 

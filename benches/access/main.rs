@@ -1,0 +1,28 @@
+//! What a decision costs that is made from a snapshot in memory, beside a plain loop over numbers.
+//!
+//! `benches/rivals` has the same contest with other engines.
+
+mod contest;
+mod floor;
+mod ours;
+mod world;
+
+use std::env;
+
+use contest::{Entry, Outcome, Plan, run};
+use world::{Size, World};
+
+const ENTRIES: [Entry; 3] = [
+    Entry { name: "plain loop", load: floor::Floor::load },
+    Entry { name: "`Snapshot::allows`", load: ours::Allowing::load },
+    Entry { name: "`Snapshot::explain`", load: ours::Explaining::load },
+];
+
+fn main() -> Outcome {
+    // `cargo bench` says so; `cargo test` only wants to know that it runs.
+    let (size, plan) = match env::args().any(|argument| argument == "--bench") {
+        true => (Size::FULL, Plan::FULL),
+        false => (Size::SMALL, Plan::SMALL),
+    };
+    run(&World::new(size), &ENTRIES, plan)
+}

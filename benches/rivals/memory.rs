@@ -1,0 +1,44 @@
+//! What is kept in memory for decisions about the same world. Apart from the times, because counting takes time from
+//! those who allocate.
+
+#[path = "../access/contest.rs"]
+#[expect(dead_code, reason = "here nobody is asked")]
+mod contest;
+#[path = "../access/floor.rs"]
+mod floor;
+#[path = "../access/ours.rs"]
+mod ours;
+#[path = "../access/world.rs"]
+mod world;
+
+mod casbin;
+mod cedar;
+mod entries;
+
+use std::alloc::System;
+use std::env;
+use std::io::{Write as _, stdout};
+
+use contest::Outcome;
+use entries::ENTRIES;
+use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
+use world::{Size, World};
+
+#[global_allocator]
+static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+fn main() -> Outcome {
+    let size = if env::args().any(|argument| argument == "--bench") { Size::FULL } else { Size::SMALL };
+    let world = World::new(size);
+    let mut out = stdout().lock();
+    writeln!(out, "| Who decides | Memory |\n|---|--:|")?;
+    for entry in &ENTRIES {
+        let region = Region::new(ALLOCATOR);
+        let contestant = (entry.load)(&world)?;
+        let kept = region.change();
+        let bytes = kept.bytes_allocated as f64 - kept.bytes_deallocated as f64;
+        drop(contestant);
+        writeln!(out, "| {} | {:.1} MB |", entry.name, bytes / 1e6)?;
+    }
+    Ok(writeln!(out)?)
+}

@@ -1,0 +1,137 @@
+//! A new database that a run works on.
+
+use std::env;
+use std::str::FromStr as _;
+use std::sync::Arc;
+
+use iam_core::Store;
+use iam_store_postgres::PostgresStore;
+use iam_store_sqlite::SqliteStore;
+use sqlx::postgres::{PgPool, PgPoolOptions};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::{Connection as _, Executor as _, PgConnection, SqliteConnection};
+use test_support::postgres::TestDatabase;
+use test_support::sqlite::TestFile;
+
+use crate::Outcome;
+
+/// A database that goes when this is dropped.
+pub enum Database {
+    /// A file.
+    Sqlite(TestFile),
+    /// A database on the server that `IAM_TEST_POSTGRES_URL` names.
+    Postgres(Box<TestDatabase>),
+}
+
+/// One connection for queries of one's own, as durable as those of the store.
+#[derive(Clone)]
+pub enum Bare {
+    /// To SQLite.
+    Sqlite(SqlitePool),
+    /// To PostgreSQL.
+    Postgres(PgPool),
+}
+
+impl Database {
+    /// A file that is not there yet.
+    #[must_use]
+    pub fn sqlite() -> Self {
+        Self::Sqlite(TestFile::create())
+    }
+
+    /// An empty database.
+    ///
+    /// # Errors
+    ///
+    /// When no server is named.
+    pub async fn postgres() -> Outcome<Self> {
+        if env::var_os("IAM_TEST_POSTGRES_URL").is_none() {
+            return Err("there is no PostgreSQL: docs/performance.md says how to bring one".into());
+        }
+        Ok(Self::Postgres(Box::new(TestDatabase::create().await)))
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn url(&self) -> &str {
+        match self {
+            Self::Sqlite(file) => file.url(),
+            Self::Postgres(database) => database.url(),
+        }
+    }
+
+    /// The store on it, migrated.
+    ///
+    /// # Errors
+    ///
+    /// What the store says.
+    pub async fn store(&self) -> Outcome<Arc<dyn Store>> {
+        Ok(match self {
+            Self::Sqlite(file) => {
+                let store = SqliteStore::open(file.url()).await?;
+                store.migrate().await?;
+                Arc::new(store)
+            }
+            Self::Postgres(database) => {
+                let store = PostgresStore::connect(database.url()).await?;
+                store.migrate().await?;
+                Arc::new(store)
+            }
+        })
+    }
+
+    /// A connection beside those of the store, once that has migrated it.
+    ///
+    /// # Errors
+    ///
+    /// What the database says.
+    pub async fn bare(&self) -> Outcome<Bare> {
+        Ok(match self {
+            Self::Sqlite(file) => {
+                let options = SqliteConnectOptions::from_str(file.url())?.foreign_keys(true);
+                let options = options.journal_mode(SqliteJournalMode::Wal).synchronous(SqliteSynchronous::Full);
+                let pool = SqlitePoolOptions::new().max_connections(1).test_before_acquire(false);
+                Bare::Sqlite(pool.connect_with(options).await?)
+            }
+            Self::Postgres(database) => {
+                let pool = PgPoolOptions::new().max_connections(1).test_before_acquire(false);
+                Bare::Postgres(pool.connect(database.url()).await?)
+            }
+        })
+    }
+
+    /// Does now what PostgreSQL would do by itself a minute later, in the middle of a measurement.
+    ///
+    /// # Errors
+    ///
+    /// What the database says.
+    pub async fn settle(&self) -> Outcome {
+        if let Self::Postgres(database) = self {
+            let mut connection = PgConnection::connect(database.url()).await?;
+            connection.execute("VACUUM ANALYZE").await?;
+            connection.close().await?;
+        }
+        Ok(())
+    }
+
+    /// Which database it is, and how durable.
+    ///
+    /// # Errors
+    ///
+    /// What the database says.
+    pub async fn description(&self) -> Outcome<String> {
+        match self {
+            Self::Sqlite(_) => {
+                let mut connection = SqliteConnection::connect("sqlite::memory:").await?;
+                let version: String = sqlx::query_scalar("SELECT sqlite_version()").fetch_one(&mut connection).await?;
+                Ok(format!("SQLite {version}, WAL, synchronous = FULL"))
+            }
+            Self::Postgres(database) => {
+                let mut connection = PgConnection::connect(database.url()).await?;
+                let version: String = sqlx::query_scalar("SHOW server_version").fetch_one(&mut connection).await?;
+                let fsync: String = sqlx::query_scalar("SHOW fsync").fetch_one(&mut connection).await?;
+                Ok(format!("PostgreSQL {version}, fsync = {fsync}"))
+            }
+        }
+    }
+}
