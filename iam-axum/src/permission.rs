@@ -48,7 +48,7 @@ impl From<RegisteredPermission> for PermissionDto {
 pub(crate) struct NewPermissionDto {
     /// `<resource>:<action>`, unique in the tenant.
     #[serde(default)]
-    #[schema(required, pattern = "^[a-z][a-z0-9-]*:[a-z][a-z0-9-]*$", example = "orders:refund")]
+    #[schema(required, max_length = 120, pattern = "^[a-z][a-z0-9-]*:[a-z][a-z0-9-]*$", example = "orders:refund")]
     name: String,
     #[schema(max_length = 500)]
     description: Option<String>,

@@ -15,6 +15,9 @@ use crate::validate::Invalid;
 ///
 /// A caller comes from [`Iam::authenticate`](crate::Iam::authenticate), or from [`Caller::system`] for trusted code.
 /// There is no other way to make one, and the tenant of everything a service does is the caller's.
+///
+/// What it may do is what its user's roles were when it was authenticated; whatever changes anybody's rights reads them
+/// again. So authenticate for each request, and do not keep a caller.
 #[derive(Clone, Debug)]
 pub struct Caller {
     actor: Actor,

@@ -311,7 +311,7 @@ pub(crate) fn push_live(query: &mut QueryBuilder<Postgres>, now: Timestamp) {
 
 #[async_trait]
 impl AssignmentTransaction for PostgresTransaction {
-    async fn lock_grants(&mut self, which: GrantQuery<'_>) -> Result<Vec<Grant>, StoreError> {
+    async fn grants(&mut self, which: GrantQuery<'_>) -> Result<Vec<Grant>, StoreError> {
         macro_rules! lock {
             ($which:literal, $order:literal, $($argument:expr),+) => {
                 select_grants!(GrantRow, "", $which, $order, "", self.tenant(), $($argument),+)
@@ -321,16 +321,16 @@ impl AssignmentTransaction for PostgresTransaction {
         }
         let rows = match which {
             GrantQuery::One(id) => {
-                lock!("WHERE a.tenant_id = $1 AND a.id = $2 FOR UPDATE", "a.created_at DESC, a.id", id.as_uuid())
+                lock!("WHERE a.tenant_id = $1 AND a.id = $2", "a.created_at DESC, a.id", id.as_uuid())
             }
             GrantQuery::OfUser(user) => {
-                lock!("WHERE a.tenant_id = $1 AND a.user_id = $2 FOR UPDATE", "a.created_at DESC, a.id", user.as_uuid())
+                lock!("WHERE a.tenant_id = $1 AND a.user_id = $2", "a.created_at DESC, a.id", user.as_uuid())
             }
             GrantQuery::OfRole(role) => {
-                lock!("WHERE a.tenant_id = $1 AND a.role_id = $2 FOR UPDATE", "a.created_at DESC, a.id", role.as_uuid())
+                lock!("WHERE a.tenant_id = $1 AND a.role_id = $2", "a.created_at DESC, a.id", role.as_uuid())
             }
             GrantQuery::In(organization) => lock!(
-                "WHERE a.tenant_id = $1 AND a.organization_id = $2 FOR UPDATE",
+                "WHERE a.tenant_id = $1 AND a.organization_id = $2",
                 "a.created_at DESC, a.id",
                 organization.as_uuid()
             ),
@@ -346,7 +346,6 @@ impl AssignmentTransaction for PostgresTransaction {
                         AND c.role_id = a.role_id
                         AND c.organization_id IS NOT DISTINCT FROM a.organization_id
                     WHERE a.tenant_id = $1
-                    FOR UPDATE OF a
                     "#,
                     "a.created_at DESC, a.id",
                     &users,
@@ -359,7 +358,6 @@ impl AssignmentTransaction for PostgresTransaction {
                 WHERE a.tenant_id = $1 AND a.expires_at <= $2
                 ORDER BY a.expires_at, a.created_at DESC, a.id
                 LIMIT $3
-                FOR UPDATE
                 "#,
                 "a.expires_at, a.created_at DESC, a.id",
                 in_range(at),
@@ -397,11 +395,13 @@ impl AssignmentTransaction for PostgresTransaction {
         let roles = self.roles_by_id(&Vec::from_iter(ids)).await?;
         let roles: HashMap<Uuid, Arc<Role>> =
             roles.into_iter().map(|role| (role.id.as_uuid(), Arc::new(role))).collect();
-        let held = rows.into_iter().filter_map(|row| {
-            let role = Arc::clone(roles.get(&row.role_id)?);
-            Some(HeldRole { role, organization: row.organization_id.into(), until: row.until.into() })
+        // A role that is not there must not pass as one that grants nothing.
+        let missing = |id: Uuid| StoreError::corrupt("role_assignments.role_id", id);
+        let held = rows.into_iter().map(|row| {
+            let role = Arc::clone(roles.get(&row.role_id).ok_or_else(|| missing(row.role_id))?);
+            Ok(HeldRole { role, organization: row.organization_id.into(), until: row.until.into() })
         });
-        Ok(held.collect())
+        held.collect()
     }
 
     async fn roles_held_until(&mut self, roles: &[RoleId], now: Timestamp) -> Result<Option<Until>, StoreError> {

@@ -326,7 +326,7 @@ pub(crate) fn push_live(query: &mut QueryBuilder<Sqlite>, now: Timestamp) {
 
 #[async_trait]
 impl AssignmentTransaction for SqliteTransaction {
-    async fn lock_grants(&mut self, which: GrantQuery<'_>) -> Result<Vec<Grant>, StoreError> {
+    async fn grants(&mut self, which: GrantQuery<'_>) -> Result<Vec<Grant>, StoreError> {
         macro_rules! lock {
             ($which:literal, $argument:expr) => {
                 select_grants!($which, self.tenant(), $argument).fetch_one(self.connection()).await

@@ -40,6 +40,7 @@ on_every_store![
     roles_are_not_smuggled_in_asleep,
     who_sleeps_with_the_branch_does_not_wake_it,
     a_restored_organization_has_no_roles,
+    roles_above_do_not_come_back_with_a_restored_organization,
     members_of_other_branches_are_out_of_reach,
     adding_somebody_to_ones_branch_gives_no_power_over_them,
     a_stronger_user_is_not_reactivated_by_the_weaker,
@@ -538,6 +539,23 @@ async fn a_restored_organization_has_no_roles(app: TestApp) {
         let attack = company.change(&mallory, company.north, &json!({ "name": "Mine" }));
         company.attacked_by(attack).await.problem("not-found");
     }
+}
+
+async fn roles_above_do_not_come_back_with_a_restored_organization(app: TestApp) {
+    let company = Company::on(&app).await;
+    let depot = app.below(&company.ada, company.south, "depot").await;
+    let bob = company.member(company.south, &["users:update"]).await;
+    let mallory = company.employee(&["organizations:update", "organizations:delete"]).await;
+    company.change(&mallory, depot, &json!({ "status": "INACTIVE" })).send().await.ok();
+    for status in ["ACTIVE", "SUSPENDED"] {
+        let restore = company.change(&mallory, depot, &json!({ "status": status }));
+        company.attacked_by(restore).await.escalates();
+    }
+    let elsewhere = json!({ "status": "ACTIVE", "parentId": company.north });
+    company.change(&mallory, depot, &elsewhere).send().await.ok();
+    company.relocate(&company.ada, depot, Some(company.south)).send().await.ok();
+    let check = json!({ "permission": "users:update", "organizationId": depot });
+    assert_eq!(app.post("/authz/check").by(&bob).json(&check).send().await.ok()["allowed"], true);
 }
 
 /// All that somebody could do to a user, with what it needs.

@@ -26,6 +26,7 @@ on_every_store![
     revoking_what_expired_says_so,
     deleting_a_user_says_what_had_expired,
     an_administrator_whose_expiry_is_lifted_can_stay_behind,
+    an_expired_assignment_comes_back_only_where_its_role_can_still_be_assigned,
 ];
 
 const SECOND: TimeDelta = TimeDelta::seconds(1);
@@ -288,4 +289,25 @@ async fn an_administrator_whose_expiry_is_lifted_can_stay_behind(app: TestApp) {
     app.patch(&path).by(&bob).json(&never).send().await.escalates();
     app.patch(&path).by(&ada).json(&never).send().await.ok();
     app.delete(&format!("/users/{}", ada.user)).by(&bob).send().await.no_content();
+}
+
+async fn an_expired_assignment_comes_back_only_where_its_role_can_still_be_assigned(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let bob = app.colleague(&ada, "bob@example.com").await;
+    let role = app.role(&ada, "CLERK", &["users:read"]).await;
+    let id = app.assign(&ada, &bob.user, "CLERK", None, Some(app.iam.now() + SECOND)).await;
+    app.pass(SECOND);
+    let scope = async |scope: &str| {
+        let body = json!({ "scope": scope });
+        app.patch(&format!("/roles/{role}")).by(&ada).json(&body).send().await.ok();
+    };
+    let revive = async || {
+        let body = json!({ "expiresAt": null });
+        app.patch(&format!("/role-assignments/{id}")).by(&ada).json(&body).send().await
+    };
+    scope("ORGANIZATION").await;
+    revive().await.problem("validation");
+    scope("TENANT").await;
+    revive().await.ok();
+    app.get("/users").by(&bob).send().await.ok();
 }

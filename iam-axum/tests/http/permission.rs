@@ -71,12 +71,13 @@ async fn create_answers_201_with_the_permission(app: TestApp) {
 
 async fn names_are_resource_and_action(app: TestApp) {
     let ada = app.register("ada@example.com").await;
-    for good in ["o:r", "orders-2:refund-2", "orders-:refund-"] {
+    let [longest, too_long] = [118, 119].map(|length| format!("o:{}", "r".repeat(length)));
+    for good in ["o:r", "orders-2:refund-2", "orders-:refund-", &longest] {
         assert_eq!(create(&app, &ada, &json!({ "name": good })).await.created()["name"], good);
     }
-    for bad in
-        ["", "orders", "orders:", ":refund", "orders:*", "*", "Orders:refund", "2:x", "-a:b", "a:-b", "a:b:c", "a: b"]
-    {
+    let malformed =
+        ["", "orders", "orders:", ":refund", "orders:*", "*", "Orders:refund", "2:x", "-a:b", "a:-b", "a:b:c"];
+    for bad in malformed.into_iter().chain(["a: b", &too_long]) {
         assert_eq!(create(&app, &ada, &json!({ "name": bad })).await.invalid_fields(), ["name"], "{bad}");
     }
 }

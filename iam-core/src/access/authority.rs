@@ -81,7 +81,10 @@ impl Held {
         match (self.organization, place) {
             (None, _) => true,
             (Some(_), Place::Tenant) => false,
-            (Some(organization), Place::Organization(node)) => node.is_within(organization),
+            // A deleted organization is no place of its own any more: only what is held tenant-wide counts there.
+            (Some(organization), Place::Organization(node)) => {
+                !node.organization.status.is_inactive() && node.is_within(organization)
+            }
         }
     }
 }
@@ -97,7 +100,7 @@ impl Authority {
         let held = |grant: &Grant| Held {
             organization: grant.assignment.organization_id,
             until: grant.assignment.expires_at.into(),
-            is_awake: grant.organization.as_ref().is_none_or(|organization| organization.is_awake),
+            is_awake: grant.is_awake(),
             role: Arc::clone(&grant.role),
             assignment: grant.assignment.id,
         };

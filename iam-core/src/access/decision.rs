@@ -8,6 +8,7 @@ use crate::validate::RoleName;
 
 /// Whether somebody may do something, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Decision {
     /// The assignments that grant it, each by itself; without all of them the answer would be no. Trusted code needs
     /// none.
@@ -60,6 +61,7 @@ impl fmt::Display for Decision {
 
 /// An assignment that grants what was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DecidingGrant {
     /// The assignment.
     pub assignment: AssignmentId,

@@ -6,7 +6,10 @@ use std::str::FromStr;
 
 use crate::validate::Invalid;
 
-/// One thing that can be permitted: `<resource>:<action>`, both `[a-z][a-z0-9-]*`.
+/// How long a permission or a pattern can be.
+const MAX_LENGTH: usize = 120;
+
+/// One thing that can be permitted: `<resource>:<action>`, both `[a-z][a-z0-9-]*`, at most 120 characters.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Permission(Cow<'static, str>);
 
@@ -85,8 +88,12 @@ impl FromStr for Permission {
 
     fn from_str(text: &str) -> Result<Self, Invalid> {
         match text.split_once(':') {
-            Some((resource, action)) if is_word(resource) && is_word(action) => Ok(Self(Cow::Owned(text.to_owned()))),
-            _ => Err(Invalid::new("must be <resource>:<action> in lower-case letters, digits and hyphens")),
+            Some((resource, action)) if text.len() <= MAX_LENGTH && is_word(resource) && is_word(action) => {
+                Ok(Self(Cow::Owned(text.to_owned())))
+            }
+            _ => Err(Invalid::new(format!(
+                "must be <resource>:<action> in lower-case letters, digits and hyphens, at most {MAX_LENGTH} characters"
+            ))),
         }
     }
 }
@@ -149,7 +156,8 @@ impl FromStr for PermissionPattern {
     type Err = Invalid;
 
     fn from_str(text: &str) -> Result<Self, Invalid> {
-        let is_wildcard = text == "*" || text.strip_suffix(":*").is_some_and(is_word);
+        let is_short = text.len() <= MAX_LENGTH;
+        let is_wildcard = text == "*" || is_short && text.strip_suffix(":*").is_some_and(is_word);
         if is_wildcard || text.parse::<Permission>().is_ok() {
             Ok(Self(text.into()))
         } else {
@@ -199,7 +207,12 @@ mod tests {
     #[test]
     fn permissions_are_two_words() {
         assert!("orders:refund-2".parse::<Permission>().is_ok());
-        for bad in ["", "users", "users:", ":read", "users:*", "*", "Users:read", "users:read:all", "1users:read"] {
+        assert!(format!("a:{}", "b".repeat(118)).parse::<Permission>().is_ok());
+        assert!(format!("{}:*", "b".repeat(119)).parse::<PermissionPattern>().is_err());
+        let long = format!("a:{}", "b".repeat(119));
+        for bad in
+            ["", "users", "users:", ":read", "users:*", "*", "Users:read", "users:read:all", "1users:read", &long]
+        {
             assert!(bad.parse::<Permission>().is_err(), "{bad}");
         }
     }

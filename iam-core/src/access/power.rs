@@ -1,5 +1,4 @@
 use std::fmt;
-use std::sync::Arc;
 
 use super::{Authority, PermissionPattern, PermissionSet, Place, Rights, Until};
 use crate::assignment::GrantQuery;
@@ -15,7 +14,7 @@ use crate::work::UnitOfWork;
 /// other, and what is read under it stays true until the unit of work ends. The caller's own roles are read again, so
 /// that a role which was taken away a moment ago gives nothing.
 pub(crate) struct Power {
-    authority: Arc<Authority>,
+    authority: Authority,
     now: Timestamp,
 }
 
@@ -30,9 +29,11 @@ pub(crate) struct Gain<'a> {
     pub(crate) until: Until,
 }
 
-/// The proof that a change gives nobody more than its author holds. Changes that can raise rights carry one.
+/// The proof that it was asked whether a change gives anybody more than its author holds. Changes that can raise rights
+/// carry one.
 ///
-/// It comes from [`Power::cover`] alone; what can raise nobody's rights says so by [`Covered::no_gain`].
+/// It comes from [`Power::cover`], to which whoever makes a change says what is gained by it, or nothing where it only
+/// takes away. What needs no caller's rights at all says why at [`Covered::no_gain`].
 #[derive(Clone, Copy, Debug)]
 pub struct Covered(());
 
@@ -48,10 +49,10 @@ impl Power {
                 if users.first().is_none_or(|user| user.status != UserStatus::Active) {
                     return Err(Unauthenticated::InvalidToken.into());
                 }
-                Authority::of(&work.locks().lock_grants(GrantQuery::OfUser(*user)).await?)
+                Authority::of(&work.locks().grants(GrantQuery::OfUser(*user)).await?)
             }
         };
-        Ok(Self { authority: Arc::new(authority), now: work.now() })
+        Ok(Self { authority, now: work.now() })
     }
 
     /// What the caller may do.
@@ -92,6 +93,7 @@ impl Covered {
 
 /// What the caller of a refused change lacks.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Shortfall {
     /// What would be given.
     pub permission: PermissionPattern,
@@ -126,7 +128,7 @@ mod tests {
 
     /// What the choke point says when somebody who holds one thing gives another.
     fn gives(authority: Authority, given: &str, place: Place<'_>, until: Until) -> Result<(), Shortfall> {
-        let power = Power { authority: Arc::new(authority), now: at(0) };
+        let power = Power { authority, now: at(0) };
         let permissions: PermissionSet = [given.parse().unwrap()].into_iter().collect();
         match power.cover([Gain { permissions: &permissions, place, until }]) {
             Ok(_) => Ok(()),
@@ -168,7 +170,7 @@ mod tests {
 
     #[test]
     fn nothing_gained_is_always_covered() {
-        let power = Power { authority: Arc::new(Authority::of([])), now: at(0) };
+        let power = Power { authority: Authority::of([]), now: at(0) };
         assert!(power.cover([]).is_ok());
         let none = PermissionSet::default();
         assert!(power.cover([Gain { permissions: &none, place: Place::Tenant, until: Until::Forever }]).is_ok());

@@ -88,7 +88,17 @@ impl Grant {
     /// Whether it grants something at this moment.
     #[must_use]
     pub fn is_effective(&self, now: Timestamp) -> bool {
-        self.assignment.is_live(now) && self.organization.as_ref().is_none_or(|organization| organization.is_awake)
+        self.assignment.is_live(now) && self.is_awake()
+    }
+
+    /// Whether it is tenant-wide, or its organization and everything above that is ACTIVE.
+    pub(crate) fn is_awake(&self) -> bool {
+        match (self.assignment.organization_id, &self.organization) {
+            (None, _) => true,
+            (Some(_), Some(organization)) => organization.is_awake,
+            // Nothing is known of its organization.
+            (Some(_), None) => false,
+        }
     }
 
     /// Whether it is in one of these organizations or below.

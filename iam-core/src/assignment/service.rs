@@ -135,7 +135,8 @@ impl Assignments<'_> {
     /// # Errors
     ///
     /// [`Error::Forbidden`], [`Forbidden::Escalation`](crate::Forbidden::Escalation), [`Error::NotFound`],
-    /// [`Error::Validation`] for an expiry that is not in the future, [`Conflict::LastAdministrator`].
+    /// [`Error::Validation`] for an expiry that is not in the future, [`Error::Rule`] for one that has expired and whose
+    /// role is of another scope by now, [`Conflict::LastAdministrator`].
     pub async fn update(&self, caller: &Caller, id: AssignmentId, patch: AssignmentPatch) -> Result<Assignment> {
         self.0.rights(caller).reach(&permission::ROLE_ASSIGNMENTS_UPDATE)?;
         let mut work = self.0.begin(caller).await?;
@@ -155,6 +156,10 @@ impl Assignments<'_> {
         }
         let until = after.expires_at.into();
         let is_longer = until > before.expires_at.into();
+        if is_longer {
+            // While it had expired, its role may have got another scope.
+            grant.role.scope.check(before.organization_id.is_some())?;
+        }
         let gain = is_longer.then_some(Gain { permissions: &grant.role.permissions, place, until });
         let covered = power.cover(gain)?;
         work.apply(AssignmentChange::ChangeExpiry { before: before.expires_at, after: after.clone(), covered }).await?;
@@ -239,7 +244,7 @@ impl Known {
 async fn make_room(work: &mut UnitOfWork<'_>, grants: &[NewGrant], naming: Naming) -> Result<()> {
     let contexts: Vec<GrantContext> = grants.iter().map(|grant| grant.assignment.context()).collect();
     let now = work.now();
-    let existing = work.locks().lock_grants(GrantQuery::At(&contexts)).await?;
+    let existing = work.locks().grants(GrantQuery::At(&contexts)).await?;
     let (held, expired): (Vec<_>, Vec<_>) = existing.into_iter().partition(|grant| grant.assignment.is_live(now));
     let mut taken: HashSet<GrantContext> = held.iter().map(|grant| grant.assignment.context()).collect();
     if let Some(number) = contexts.iter().position(|context| !taken.insert(*context)) {
@@ -259,7 +264,7 @@ struct Located {
 }
 
 async fn locate(work: &mut UnitOfWork<'_>, id: AssignmentId) -> Result<Located> {
-    let grant = work.locks().lock_grants(GrantQuery::One(id)).await?.pop().ok_or_else(not_found)?;
+    let grant = work.locks().grants(GrantQuery::One(id)).await?.pop().ok_or_else(not_found)?;
     let organizations: Vec<_> = grant.assignment.organization_id.into_iter().collect();
     let hierarchy = load_lineages(work, &organizations).await?;
     Ok(Located { grant, hierarchy })

@@ -83,9 +83,9 @@ pub struct HeldRole {
 /// [`lock_tenant`](crate::tenant::TenantTransaction::lock_tenant) only; under it, what is read here stays true.
 #[async_trait]
 pub trait AssignmentTransaction {
-    /// The assignments that a query names, expired ones included, locked until the unit of work ends. Newest first,
-    /// then by id, but for [`GrantQuery::Expired`].
-    async fn lock_grants(&mut self, which: GrantQuery<'_>) -> Result<Vec<Grant>, StoreError>;
+    /// The assignments that a query names, expired ones included. Newest first, then by id, but for
+    /// [`GrantQuery::Expired`].
+    async fn grants(&mut self, which: GrantQuery<'_>) -> Result<Vec<Grant>, StoreError>;
 
     /// Which roles somebody holds in one of these organizations at a moment, each once for each organization.
     async fn roles_held_in(

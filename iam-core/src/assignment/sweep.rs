@@ -46,7 +46,7 @@ async fn sweep_tenant(iam: &Inner, tenant: TenantId) -> Result<u64> {
         let mut work = iam.begin(&caller).await?;
         work.locks().lock_tenant().await?;
         let at = work.now();
-        let expired = work.locks().lock_grants(GrantQuery::Expired { at, limit: BATCH }).await?;
+        let expired = work.locks().grants(GrantQuery::Expired { at, limit: BATCH }).await?;
         let count = expired.len() as u64;
         if count == 0 {
             return Ok(removed);

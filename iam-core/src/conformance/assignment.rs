@@ -234,7 +234,7 @@ pub async fn revoked_is_gone(store: Arc<dyn Store>) {
     }
     let caller = Caller::system(tenant.id, "conformance");
     let mut work = world.begin(&caller).await;
-    let mut grants = work.locks().lock_grants(GrantQuery::OfUser(user.id)).await.unwrap();
+    let mut grants = work.locks().grants(GrantQuery::OfUser(user.id)).await.unwrap();
     let kept = grants.remove(1);
     work.apply(AssignmentChange::Revoke { grants, reason: None }).await.unwrap();
     work.commit().await.unwrap();
@@ -735,7 +735,7 @@ pub async fn own_changes_are_read(store: Arc<dyn Store>) {
     work.apply(assigning([assignment.clone()], &role)).await.unwrap();
     let asleep = Organization { status: OrganizationStatus::Suspended, ..branch.clone() };
     work.apply(super::world::update(&branch, &asleep)).await.unwrap();
-    let grants = work.locks().lock_grants(GrantQuery::OfUser(user.id)).await.unwrap();
+    let grants = work.locks().grants(GrantQuery::OfUser(user.id)).await.unwrap();
     assert_eq!(ids(&grants), [assignment.id]);
     assert!(!grants[0].organization.as_ref().unwrap().is_awake);
     let until = work.locks().roles_held_until(&[role.id], world.now()).await.unwrap();

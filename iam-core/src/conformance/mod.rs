@@ -76,7 +76,8 @@ macro_rules! conformance_suite {
                 guesses_beside_an_account_of_ones_own, refreshes_of_one_token, removals_of_the_last_two_administrators,
                 starts_with_an_empty_store, assignments_of_one_role, creates_of_one_name, crossing_moves,
                 assignments_in_a_leaving_organization, assignments_by_somebody_who_loses_its_role,
-                assignments_of_a_growing_role, assignments_of_what_goes, sweepers;
+                assignments_of_a_growing_role, assignments_of_what_goes, sweepers,
+                ends_of_sessions_of_a_suspended_user;
             overtaken: an_assigner_that_loses_its_role, an_assigner_that_is_suspended,
                 an_organization_that_leaves_the_branch, a_role_that_grows, a_role_that_is_given_for_longer,
                 a_branch_in_which_a_role_is_given, a_suspended_user_that_gets_a_role,

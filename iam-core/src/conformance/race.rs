@@ -363,6 +363,40 @@ pub async fn sweepers(store: Arc<dyn Store>) {
     assert_eq!(count(&scene.iam, &scene.system, "ROLE_REVOKED", "ROLE_ASSIGNMENT").await, 30);
 }
 
+/// Ending sessions of somebody who is suspended, holds a role and is renamed at the same moment: nobody waits for
+/// somebody who waits in turn, and no session is left.
+pub async fn ends_of_sessions_of_a_suspended_user(store: Arc<dyn Store>) {
+    let scene = Scene::new(store).await;
+    for round in 0..8 {
+        let email = format!("user{round}@example.com");
+        let user = scene.iam.users().create(&scene.system, new_user(&email)).await.unwrap();
+        let assignment = scene.world.new_assignment(&user, scene.built_in("MEMBER"), None);
+        scene.world.assign(assignment, scene.built_in("MEMBER")).await;
+        for _ in 0..4 {
+            login(&scene.iam, &email, PASSWORD).await.unwrap();
+        }
+        let sessions = scene.iam.sessions().list(&scene.system, user.id).await.unwrap();
+        let results: Vec<Result<()>> = race(6, |number| {
+            let (iam, caller, user) = (scene.iam.clone(), scene.system.clone(), user.id);
+            let session = sessions.get(number).map(|session| session.id);
+            async move {
+                match session {
+                    Some(session) => iam.sessions().terminate(&caller, session).await,
+                    None if number == 4 => iam.users().suspend(&caller, user).await.map(drop),
+                    None => {
+                        let patch = UserPatch { first_name: Some("Grace".to_owned()), ..UserPatch::default() };
+                        iam.users().update(&caller, user, patch).await.map(drop)
+                    }
+                }
+            }
+        })
+        .await;
+        let is_right = |result: &Result<()>| matches!(result, Ok(()) | Err(Error::NotFound(_)));
+        assert!(results.iter().all(is_right), "{results:?}");
+        assert!(scene.iam.sessions().list(&scene.system, user.id).await.unwrap().is_empty());
+    }
+}
+
 /// Of many that start at once with an empty store, all sign with one key.
 pub async fn starts_with_an_empty_store(store: Arc<dyn Store>) {
     let services = race(8, |_| iam(Arc::clone(&store))).await;

@@ -92,7 +92,7 @@ pub async fn holders_of_the_tenants_lock_take_turns(store: Arc<dyn Store>) {
             work.locks().lock_tenant().await.unwrap();
             let number = work.locks().subtree(root.id).await.unwrap().len() - 1;
             assert_eq!(work.locks().permission_names().await.unwrap().len(), number);
-            assert_eq!(work.locks().lock_grants(GrantQuery::OfUser(user.id)).await.unwrap().len(), number);
+            assert_eq!(work.locks().grants(GrantQuery::OfUser(user.id)).await.unwrap().len(), number);
             let place = world.new_organization(tenant.id, &format!("place-{number}"));
             let place = Organization { parent_id: Some(root.id), ..place };
             work.apply(OrganizationChange::Create(place.clone())).await.unwrap();

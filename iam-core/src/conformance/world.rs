@@ -284,7 +284,7 @@ impl World {
 
     /// Grants as a unit of work reads them.
     pub async fn grants(&self, tenant: TenantId, which: GrantQuery<'_>) -> Vec<Grant> {
-        self.locked(tenant, async |locks| locks.lock_grants(which).await.unwrap()).await
+        self.locked(tenant, async |locks| locks.grants(which).await.unwrap()).await
     }
 
     /// A session that is not in the store yet.

@@ -51,7 +51,7 @@ impl AssignmentStore for MemoryStore {
 
 #[async_trait]
 impl AssignmentTransaction for MemoryTransaction {
-    async fn lock_grants(&mut self, which: GrantQuery<'_>) -> Result<Vec<Grant>, StoreError> {
+    async fn grants(&mut self, which: GrantQuery<'_>) -> Result<Vec<Grant>, StoreError> {
         let state = &self.draft;
         Ok(match which {
             GrantQuery::One(id) => state.grants(|found| found.id == id),
@@ -83,9 +83,11 @@ impl AssignmentTransaction for MemoryTransaction {
             }
         }
         let held_role = |((organization, role), until)| {
-            Some(HeldRole { role: Arc::clone(state.roles.get(&role)?), organization, until })
+            // A role that is not there must not pass as one that grants nothing.
+            let found = state.roles.get(&role).ok_or_else(|| StoreError::corrupt("assignments.role", role))?;
+            Ok(HeldRole { role: Arc::clone(found), organization, until })
         };
-        Ok(held.into_iter().filter_map(held_role).collect())
+        held.into_iter().map(held_role).collect()
     }
 
     async fn roles_held_until(&mut self, roles: &[RoleId], now: Timestamp) -> Result<Option<Until>, StoreError> {

@@ -82,11 +82,10 @@ impl<'a> Node<'a> {
         self.lineage().filter_map(move |id| self.hierarchy.node(id))
     }
 
-    /// The place that it is. A deleted organization is no place of its own any more: only what is held tenant-wide
-    /// counts there.
+    /// The place that it is.
     #[must_use]
     pub fn place(self) -> Place<'a> {
-        if self.organization.status == OrganizationStatus::Inactive { Place::Tenant } else { Place::Organization(self) }
+        Place::Organization(self)
     }
 
     /// Whether it is the organization with this id, or stands below that.

@@ -17,11 +17,16 @@ pub(super) struct Spread {
 
 /// Which roles begin to count where, when an organization changes its parent or its state.
 ///
-/// - What stands above the organization afterwards and did not before: roles held there begin to count in it.
+/// - What stands above the organization afterwards and did not before: roles held there begin to count in it. In a
+///   deleted organization nothing from above counts, so that when it is restored all that is above is new to it.
 /// - What is awake in it or below afterwards and was not before: roles held there begin to count there.
 pub(super) fn spreads(before: &Hierarchy, after: &Hierarchy, changed: OrganizationId) -> Vec<Spread> {
     let (Some(was), Some(becomes)) = (before.node(changed), after.node(changed)) else { return Vec::new() };
-    let newly_above = becomes.upwards().skip(1).filter(|node| !was.is_within(node.organization.id));
+    if becomes.organization.status.is_inactive() {
+        return Vec::new();
+    }
+    let was_above = |id| !was.organization.status.is_inactive() && was.is_within(id);
+    let newly_above = becomes.upwards().skip(1).filter(|node| !was_above(node.organization.id));
     let from_above = newly_above
         .filter(|node| node.is_awake())
         .map(|node| Spread { held_in: node.organization.id, counts_in: changed });
@@ -59,7 +64,7 @@ pub(super) fn check_depth(depth: u32, height: u32, max: u32) -> Result<(), Rule>
 mod tests {
     use super::*;
     use crate::access::testing::{Scene, id, organization};
-    use crate::organization::OrganizationStatus::{self, Active, Suspended};
+    use crate::organization::OrganizationStatus::{self, Active, Inactive, Suspended};
 
     /// What spreads when an organization of the scene changes, as `held in → counts in`.
     fn spreading(before: &Hierarchy, name: &str, parent: Option<&str>, status: OrganizationStatus) -> Vec<String> {
@@ -98,6 +103,17 @@ mod tests {
         assert_eq!(spreading(&asleep, "branch", None, Active), ["branch → branch", "team → team"]);
         let moved = ["branch → branch", "other → branch", "team → team"];
         assert_eq!(spreading(&asleep, "branch", Some("other"), Active), moved);
+    }
+
+    #[test]
+    fn roles_above_spread_into_what_is_restored_and_not_into_what_is_deleted() {
+        let before = Scene::new().hierarchy;
+        let deleted = with_changed(&before, &organization("team", Some("branch"), Inactive));
+        let restored = ["branch → team", "root → team", "team → team"];
+        assert_eq!(spreading(&deleted, "team", Some("branch"), Active), restored);
+        assert_eq!(spreading(&deleted, "team", Some("branch"), Suspended), ["branch → team", "root → team"]);
+        assert!(spreading(&deleted, "team", Some("other"), Inactive).is_empty());
+        assert!(spreading(&before, "team", Some("branch"), Inactive).is_empty());
     }
 
     #[test]

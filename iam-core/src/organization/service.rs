@@ -1,3 +1,5 @@
+use std::collections::HashMap;
+
 use super::input::ValidPatch;
 use super::rules::{check_depth, height, spreads, with_changed};
 use super::{
@@ -127,12 +129,9 @@ impl Organizations<'_> {
         let Page { items, total, request } = self.0.store.organizations(tenant, filter, &reach, sort, page).await?;
         let ids: Vec<OrganizationId> = items.iter().map(|organization| organization.id).collect();
         let hierarchy: Hierarchy = self.0.store.lineages(tenant, &ids).await?.into_iter().collect();
-        // One that was deleted in between has no place any more, and is left as it was found.
-        let place = |organization: Organization| {
-            let depth = hierarchy.node(organization.id).map_or(0, Node::depth);
-            PlacedOrganization { organization, depth }
-        };
-        Ok(Page { items: items.into_iter().map(place).collect(), total, request })
+        // As read the second time, so that parent and depth fit each other when one moves in between.
+        let items = ids.into_iter().filter_map(|id| hierarchy.node(id)).map(PlacedOrganization::from).collect();
+        Ok(Page { items, total, request })
     }
 
     /// An organization with everything below it that is not INACTIVE. Needs `organizations:read` in it.
@@ -352,9 +351,12 @@ async fn cover_spreads(
     let organizations: Vec<OrganizationId> = spreads.iter().map(|spread| spread.held_in).collect();
     let now = work.now();
     let held = work.locks().roles_held_in(&organizations, now).await?;
+    let mut places: HashMap<OrganizationId, Vec<Node<'_>>> = HashMap::new();
+    for spread in &spreads {
+        places.entry(spread.held_in).or_default().extend(before.node(spread.counts_in));
+    }
     let gains = held.iter().flat_map(|held| {
-        let places = spreads.iter().filter(|spread| spread.held_in == held.organization);
-        let places = places.filter_map(|spread| before.node(spread.counts_in));
+        let places = places.get(&held.organization).into_iter().flatten();
         places.map(|node| Gain { permissions: &held.role.permissions, place: node.place(), until: held.until })
     });
     power.cover(gains)
@@ -362,7 +364,7 @@ async fn cover_spreads(
 
 /// Ends the roles that are held in an organization which is deleted.
 async fn revoke_in(work: &mut UnitOfWork<'_>, id: OrganizationId) -> Result<()> {
-    let grants = work.locks().lock_grants(GrantQuery::In(id)).await?;
+    let grants = work.locks().grants(GrantQuery::In(id)).await?;
     revoke(work, grants, RevokeReason::OrganizationDeleted).await
 }
 

@@ -18,7 +18,7 @@ pub struct Permissions<'a>(pub(crate) &'a Inner);
 /// A permission to be registered, as somebody typed it.
 #[derive(Clone, Debug, Default)]
 pub struct NewPermission {
-    /// `<resource>:<action>`, both `[a-z][a-z0-9-]*`; unique in the tenant.
+    /// `<resource>:<action>`, both `[a-z][a-z0-9-]*`, at most 120 characters; unique in the tenant.
     pub name: String,
     /// At most 500 characters; empty where it is `None`.
     pub description: Option<String>,

@@ -1,3 +1,5 @@
+use std::collections::HashSet;
+
 use super::{Role, RoleScope};
 use crate::access::permission::PatternKind;
 use crate::access::{Permission, PermissionPattern, PermissionSet};
@@ -15,7 +17,7 @@ pub struct NewRole {
     pub description: Option<String>,
     /// Where it can be assigned.
     pub scope: RoleScope,
-    /// What it permits: permissions of the catalogue, `<resource>:*` of its resources, or `*`.
+    /// What it permits, at most 1,000: permissions of the catalogue, `<resource>:*` of its resources, or `*`.
     pub permissions: Vec<String>,
 }
 
@@ -108,21 +110,30 @@ impl ValidPatch {
     }
 }
 
+/// How many permissions a role can hold.
+const MAX_PERMISSIONS: usize = 1000;
+
 /// The permissions of a role in the order in which they were typed, so that errors can name each.
 pub(super) struct ValidPermissions(Vec<PermissionPattern>);
 
 impl ValidPermissions {
     fn check(fields: &mut Fields, texts: &[String]) -> Self {
+        if texts.len() > MAX_PERMISSIONS {
+            fields.reject("permissions", format!("must have at most {MAX_PERMISSIONS} items"));
+            return Self(Vec::new());
+        }
         let parse = |(number, text): (usize, &String)| fields.check(&field(number), text.parse());
         Self(texts.iter().enumerate().filter_map(parse).collect())
     }
 
     /// Refuses what is not in the tenant's catalogue; a resource's wildcard wants one permission of the resource.
     pub(super) fn check_registered(&self, catalogue: &[Permission]) -> Result<()> {
+        let names: HashSet<&str> = catalogue.iter().map(Permission::as_str).collect();
+        let resources: HashSet<&str> = catalogue.iter().map(Permission::resource).collect();
         let is_registered = |pattern: &PermissionPattern| match pattern.kind() {
             PatternKind::Everything => true,
-            PatternKind::Resource(resource) => catalogue.iter().any(|permission| permission.resource() == resource),
-            PatternKind::Exact(text) => catalogue.iter().any(|permission| permission.as_str() == text),
+            PatternKind::Resource(resource) => resources.contains(resource),
+            PatternKind::Exact(text) => names.contains(text),
         };
         let mut fields = Fields::default();
         for (number, _) in self.0.iter().enumerate().filter(|(_, pattern)| !is_registered(pattern)) {

@@ -125,7 +125,7 @@ const BUILT_IN: [BuiltIn; 4] = [
     },
     BuiltIn {
         name: "AUDITOR",
-        description: "Reads everything, the audit log included, and changes nothing.",
+        description: "Reads users, roles, organizations and the audit log, and changes nothing.",
         scope: RoleScope::Tenant,
         permissions: &[
             "audit-logs:read",

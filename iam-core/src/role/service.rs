@@ -50,6 +50,16 @@ impl Roles<'_> {
         self.0.store.role(caller.tenant(), id).await?.ok_or_else(not_found)
     }
 
+    /// The role with this name, such as [`TENANT_ADMIN`](super::TENANT_ADMIN). Needs `roles:read`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Forbidden`].
+    pub async fn by_name(&self, caller: &Caller, name: &str) -> Result<Option<Role>> {
+        self.0.rights(caller).reach(&permission::ROLES_READ)?;
+        Ok(self.0.store.role_by_name(caller.tenant(), name).await?)
+    }
+
     /// A page of the roles, newest first. Needs `roles:read`.
     ///
     /// # Errors
@@ -87,7 +97,7 @@ impl Roles<'_> {
             return Err(Conflict::SystemRole.into());
         }
         if after.scope != before.scope {
-            let grants = work.locks().lock_grants(GrantQuery::OfRole(id)).await?;
+            let grants = work.locks().grants(GrantQuery::OfRole(id)).await?;
             let is_misplaced = |grant: &Grant| {
                 grant.assignment.is_live(now) && after.scope.check(grant.assignment.organization_id.is_some()).is_err()
             };
@@ -96,8 +106,12 @@ impl Roles<'_> {
             }
         }
         let gained = after.permissions.beyond(&before.permissions);
-        let until = work.locks().roles_held_until(&[id], now).await?.unwrap_or(Until::Moment(now));
-        let covered = power.cover([Gain { permissions: &gained, place: Place::Tenant, until }])?;
+        let covered = if gained.is_empty() {
+            power.cover([])?
+        } else {
+            let until = work.locks().roles_held_until(&[id], now).await?.unwrap_or(Until::Moment(now));
+            power.cover([Gain { permissions: &gained, place: Place::Tenant, until }])?
+        };
         work.apply(RoleChange::Update { before, after: after.clone(), covered }).await?;
         work.commit().await?;
         Ok(after)
@@ -121,7 +135,7 @@ impl Roles<'_> {
         if work.locks().roles_held_until(&[id], now).await?.is_some() {
             return Err(Conflict::RoleInUse.into());
         }
-        let expired = work.locks().lock_grants(GrantQuery::OfRole(id)).await?;
+        let expired = work.locks().grants(GrantQuery::OfRole(id)).await?;
         revoke(&mut work, expired, RevokeReason::Expired).await?;
         work.apply(RoleChange::Delete(role)).await?;
         work.commit().await

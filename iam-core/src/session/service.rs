@@ -1,6 +1,6 @@
 use super::refresh::{Judgement, Presented};
 use super::{EndReason, Me, Session, SessionChange, Tokens};
-use crate::access::{Extent, Rights, permission};
+use crate::access::{Extent, Reach, Rights, permission};
 use crate::assignment::{Assignments, GrantQuery};
 use crate::audit::ResourceType;
 use crate::caller::{Caller, RequestContext};
@@ -119,8 +119,8 @@ impl Sessions<'_> {
         }
         let not_found = || Error::NotFound(ResourceType::SESSION);
         let session = session.ok_or_else(not_found)?;
-        if !is_own {
-            let grants = work.locks().lock_grants(GrantQuery::OfUser(session.user_id)).await?;
+        if !is_own && rights.reach(&permission::SESSIONS_DELETE)? != Reach::Tenant {
+            let grants = work.locks().grants(GrantQuery::OfUser(session.user_id)).await?;
             rights.require_over(&permission::SESSIONS_DELETE, &grants, Extent::Whole).map_err(|error| match error {
                 Error::NotFound(_) => not_found(),
                 other => other,

@@ -177,7 +177,7 @@ impl Subject {
         let rights = power.as_ref().map_or(own, Power::rights);
         let needs_grants = changes_state || rights.reach(permission)? != Reach::Tenant;
         let query = GrantQuery::OfUser(id);
-        let grants = if needs_grants { work.locks().lock_grants(query).await? } else { Vec::new() };
+        let grants = if needs_grants { work.locks().grants(query).await? } else { Vec::new() };
         rights.require_over(permission, &grants, Extent::Whole)?;
         Ok(Self { user: user.ok_or_else(not_found)?, grants, power })
     }

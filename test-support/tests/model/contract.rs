@@ -447,6 +447,13 @@ impl Scene<'_> {
         if until > before.until && !self.has(permissions, before.spot, until) {
             v.refusals.push("Escalation");
         }
+        match self.state.roles[before.role].scope {
+            Scope::Tenant if until > before.until && before.spot.is_some() => v.refusals.push("OrganizationRefused"),
+            Scope::Organization if until > before.until && before.spot.is_none() => {
+                v.refusals.push("OrganizationRequired");
+            }
+            _ => {}
+        }
         self.judge_administrators(v);
         self.judge_growth(v);
     }

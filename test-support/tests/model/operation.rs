@@ -160,6 +160,18 @@ impl Chooser<'_> {
         self.good(|tenant| tenant.roles.len(), |tenant, role| !tenant.roles[role].gone)
     }
 
+    /// One to be changed; deleted ones often, because much can be wrong with bringing one back.
+    pub(crate) fn place_to_change(&mut self) -> Option<Ref> {
+        let deleted = |tenant: &Tenant, it: usize| {
+            tenant.organizations.get(it).is_some_and(|found| found.status == Status::Inactive)
+        };
+        if self.random.u8(..) >= 64 {
+            return self.organization();
+        }
+        let found = self.good(|tenant| tenant.organizations.len(), deleted);
+        (found.index < self.tenants[found.tenant].organizations.len()).then_some(found)
+    }
+
     /// `None` where there is no organization at all.
     pub(crate) fn organization(&mut self) -> Option<Ref> {
         let found = self.good(
@@ -301,7 +313,7 @@ impl Chooser<'_> {
             38..43 => Operation::Revoke { assignment: self.assignment() },
             43..50 => Operation::Expire { assignment: self.assignment(), until: self.until() },
             50..55 => self.create_organization(),
-            55..67 => match self.organization() {
+            55..67 => match self.place_to_change() {
                 Some(organization) => self.patch_organization(organization),
                 None => self.create_organization(),
             },
