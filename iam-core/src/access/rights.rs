@@ -19,7 +19,7 @@ pub(crate) struct Rights<'a> {
 pub(crate) enum Extent {
     /// One role: enough to see the user.
     Part,
-    /// Every role: needed to change the user. Otherwise whoever may add members to an organization could add the
+    /// Every role: needed to change the user or to see its sessions. Otherwise whoever may add members to an organization could add the
     /// tenant's administrator and then change, suspend or delete it as one of its members.
     Whole,
 }

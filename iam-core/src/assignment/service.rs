@@ -6,7 +6,7 @@ use super::{
     Assignment, AssignmentChange, AssignmentFilter, Grant, GrantContext, GrantQuery, ListedAssignment, MAX_BULK,
     NewAssignment, NewGrant, RevokeReason,
 };
-use crate::access::{Covered, Gain, Permission, Place, Power, Reach, permission};
+use crate::access::{Covered, Extent, Gain, Permission, Place, Power, Reach, permission};
 use crate::audit::ResourceType;
 use crate::caller::Caller;
 use crate::clock::{Timestamp, cut};
@@ -116,7 +116,7 @@ impl Assignments<'_> {
     ///
     /// [`Error::Forbidden`], [`Error::NotFound`] for a user that there is not or that is out of reach.
     pub async fn of_user(&self, caller: &Caller, user: UserId) -> Result<Vec<Grant>> {
-        let reach = require_sight(self.0, caller, user, &permission::ROLE_ASSIGNMENTS_READ).await?;
+        let reach = require_sight(self.0, caller, user, &permission::ROLE_ASSIGNMENTS_READ, Extent::Part).await?;
         let now = self.0.now();
         let mut grants = self.0.store.grants_of(caller.tenant(), &[user]).await?;
         grants.retain(|grant| {

@@ -88,13 +88,14 @@ impl Sessions<'_> {
         work.commit().await
     }
 
-    /// The live sessions of a user, newest first. One's own always; another's with `sessions:read`.
+    /// The live sessions of a user, newest first. One's own always; another's with `sessions:read`; held in
+    /// organizations, for members who hold no role elsewhere.
     ///
     /// # Errors
     ///
     /// [`Error::Forbidden`], [`Error::NotFound`] for an unknown user.
     pub async fn list(&self, caller: &Caller, user: UserId) -> Result<Vec<Session>> {
-        require_sight(self.0, caller, user, &permission::SESSIONS_READ).await?;
+        require_sight(self.0, caller, user, &permission::SESSIONS_READ, Extent::Whole).await?;
         let now = self.0.now();
         let mut sessions = self.0.store.sessions_of(caller.tenant(), user).await?;
         sessions.retain(|session| session.is_live(now));
@@ -102,7 +103,7 @@ impl Sessions<'_> {
     }
 
     /// Ends one session. One's own always; another's with `sessions:delete`, without which the answer does not tell
-    /// whether it exists.
+    /// whether it exists; held in organizations, for members who hold no role elsewhere.
     ///
     /// # Errors
     ///

@@ -39,7 +39,7 @@ impl Users<'_> {
     ///
     /// [`Error::Forbidden`], [`Error::NotFound`].
     pub async fn get(&self, caller: &Caller, id: UserId) -> Result<User> {
-        require_reach_over(self.0, caller, id, &permission::USERS_READ).await?;
+        require_reach_over(self.0, caller, id, &permission::USERS_READ, Extent::Part).await?;
         self.0.store.user(caller.tenant(), id).await?.ok_or_else(not_found)
     }
 
@@ -196,12 +196,18 @@ impl StatusMove {
 }
 
 /// Lets a caller look at what belongs to a user, and tells how far: its own always and all of it, another's with a
-/// permission.
-pub(crate) async fn require_sight(iam: &Inner, caller: &Caller, user: UserId, otherwise: &Permission) -> Result<Reach> {
+/// permission over so much of the user.
+pub(crate) async fn require_sight(
+    iam: &Inner,
+    caller: &Caller,
+    user: UserId,
+    otherwise: &Permission,
+    extent: Extent,
+) -> Result<Reach> {
     if caller.user() == Some(user) {
         return Ok(Reach::Tenant);
     }
-    let reach = require_reach_over(iam, caller, user, otherwise).await?;
+    let reach = require_reach_over(iam, caller, user, otherwise, extent).await?;
     if reach == Reach::Tenant {
         iam.store.user(caller.tenant(), user).await?.ok_or_else(not_found)?;
     }
@@ -209,12 +215,18 @@ pub(crate) async fn require_sight(iam: &Inner, caller: &Caller, user: UserId, ot
 }
 
 /// How far the caller's permission reaches, which must be as far as a user; tenant-wide it may be nobody.
-async fn require_reach_over(iam: &Inner, caller: &Caller, user: UserId, permission: &Permission) -> Result<Reach> {
+async fn require_reach_over(
+    iam: &Inner,
+    caller: &Caller,
+    user: UserId,
+    permission: &Permission,
+    extent: Extent,
+) -> Result<Reach> {
     let rights = iam.rights(caller);
     let reach = rights.reach(permission)?;
     if reach != Reach::Tenant {
         let grants = iam.store.grants_of(caller.tenant(), &[user]).await?;
-        rights.require_over(permission, &grants, Extent::Part)?;
+        rights.require_over(permission, &grants, extent)?;
     }
     Ok(reach)
 }

@@ -1,0 +1,290 @@
+//! What a request can say: ids of another tenant, members that nobody asked for, other methods.
+
+use std::collections::BTreeSet;
+
+use axum::http::Method;
+use chrono::TimeDelta;
+use iam_core::OrganizationId;
+use serde_json::{Value, json};
+
+use super::Company;
+use crate::app::TestApp;
+use crate::openapi::{document, operations};
+use crate::people::Person;
+use crate::request::{Request, Response};
+use crate::table::{ROWS, Target, World};
+
+on_every_store![
+    ids_of_another_tenant_in_paths_lead_nowhere,
+    other_spellings_of_an_id_lead_nowhere_either,
+    ids_of_another_tenant_in_bodies_lead_nowhere,
+    ids_of_another_tenant_in_queries_lead_nowhere,
+    a_token_is_worth_what_its_user_holds_now,
+    unknown_members_are_refused_everywhere,
+    a_member_that_is_there_twice_is_refused,
+    a_method_is_what_it_is,
+];
+
+/// The id of the newest entry in the audit log of somebody's tenant.
+async fn newest_entry(app: &TestApp, reader: &Person) -> Value {
+    app.get("/audit-logs?limit=1").by(reader).send().await.ok()["data"][0]["id"].clone()
+}
+
+/// Waits for something of which neither audit log of the two tenants keeps anything.
+async fn unrecorded_anywhere(app: &TestApp, world: &World<'_>, request: Request<'_>) -> Response {
+    let newest = async || [newest_entry(app, &world.owner).await, newest_entry(app, &world.foreign_owner).await];
+    let before = newest().await;
+    let answer = request.send().await;
+    assert_eq!(newest().await, before);
+    answer
+}
+
+async fn ids_of_another_tenant_in_paths_lead_nowhere(app: TestApp) {
+    let world = World::of(&app).await;
+    let eve = &world.foreign_owner;
+    for (row, targets) in ROWS.iter().filter(|(row, _)| row.contains("{id}")) {
+        for target in targets.iter().filter(|target| !matches!(target, Target::Oneself | Target::OtherTenant)) {
+            let call = world.call(row, *target, &world.owner).await;
+            let answer = unrecorded_anywhere(&app, &world, call.request(&app).by(eve)).await;
+            assert_eq!(answer.status(), 404, "{row} {target:?}: {}", answer.text());
+            answer.problem("not-found");
+        }
+    }
+}
+
+async fn other_spellings_of_an_id_lead_nowhere_either(app: TestApp) {
+    let company = Company::on(&app).await;
+    let mallory = company.branch_admin(company.north).await;
+    let eve = app.register("eve@example.com").await;
+    let south = company.south.to_string();
+    let spellings = [
+        south.to_uppercase(),
+        south.replace('-', ""),
+        format!("%7B{south}%7D"),
+        format!("urn:uuid:{south}"),
+        format!("{south}%00"),
+        format!("{south}%20"),
+    ];
+    for spelling in spellings {
+        let path = format!("/organizations/{spelling}");
+        for by in [&mallory, &eve] {
+            let attack = app.patch(&path).by(by).json(&json!({ "name": "Mine" }));
+            let answer = company.attacked_by(attack).await;
+            assert!(matches!(answer.status(), 400 | 404), "{spelling}: {}", answer.text());
+        }
+    }
+}
+
+/// Every id that a body holds: how an error names it, and where it is.
+fn ids_in(body: &Value, name: &str, pointer: &str) -> Vec<(String, String)> {
+    match body {
+        Value::Object(members) => {
+            let inner = |(member, value): (&String, &Value)| {
+                let name = if name.is_empty() { member.clone() } else { format!("{name}.{member}") };
+                ids_in(value, &name, &format!("{pointer}/{member}"))
+            };
+            members.iter().flat_map(inner).collect()
+        }
+        Value::Array(items) => {
+            let inner = |(number, value)| ids_in(value, &format!("{name}[{number}]"), &format!("{pointer}/{number}"));
+            items.iter().enumerate().flat_map(inner).collect()
+        }
+        Value::String(_) if name.ends_with("Id") => vec![(name.to_owned(), pointer.to_owned())],
+        _ => Vec::new(),
+    }
+}
+
+/// The names of all members that end like that, at any depth of a schema.
+fn members_in(document: &Value, schema: &Value) -> BTreeSet<String> {
+    let schema = match schema["$ref"].as_str() {
+        Some(reference) => document.pointer(reference.trim_start_matches('#')).unwrap(),
+        None => schema,
+    };
+    let mut names = BTreeSet::new();
+    for (name, member) in schema["properties"].as_object().into_iter().flatten() {
+        names.insert(name.clone());
+        names.extend(members_in(document, member));
+        names.extend(members_in(document, &member["items"]));
+    }
+    names
+}
+
+async fn ids_of_another_tenant_in_bodies_lead_nowhere(app: TestApp) {
+    let world = World::of(&app).await;
+    let mallory = &world.owner;
+    let mut tried = BTreeSet::new();
+    for (row, targets) in ROWS {
+        if !targets.contains(&Target::OwnBranch) {
+            continue;
+        }
+        let own = world.call(row, Target::OwnBranch, mallory).await;
+        let Some(body) = &own.body else { continue };
+        let foreign = world.call(row, Target::OtherTenant, mallory).await.body.unwrap();
+        for (name, pointer) in ids_in(body, "", "") {
+            let mut attack = body.clone();
+            *attack.pointer_mut(&pointer).unwrap() = foreign.pointer(&pointer).unwrap().clone();
+            let request = own.with_body(&app, &attack).by(mallory);
+            let answer = unrecorded_anywhere(&app, &world, request).await;
+            assert_eq!(answer.status(), 404, "{row} {name}: {}", answer.text());
+            assert_eq!(answer.fields("not-found"), [name.as_str()], "{row}");
+            let operation = row.split(" (").next().unwrap();
+            tried.insert((operation.to_owned(), name.rsplit('.').next().unwrap().to_owned()));
+        }
+    }
+    let document = document();
+    for operation in operations(&document) {
+        let schema = &operation.description["requestBody"]["content"]["application/json"]["schema"];
+        for name in members_in(&document, schema).into_iter().filter(|name| name.ends_with("Id")) {
+            assert!(tried.contains(&(operation.to_string(), name.clone())), "{name} of {operation} was not tried");
+        }
+    }
+}
+
+async fn ids_of_another_tenant_in_queries_lead_nowhere(app: TestApp) {
+    let world = World::of(&app).await;
+    let (mallory, victim) = (&world.owner, &world.foreign_owner);
+    let member = world.call("POST /role-assignments", Target::OtherTenant, victim).await;
+    member.request(&app).by(victim).send().await.created();
+    let body = member.body.unwrap();
+    for operation in operations(&document()) {
+        for parameter in operation.description["parameters"].as_array().into_iter().flatten() {
+            let name = parameter["name"].as_str().unwrap();
+            if parameter["in"] != "query" || !name.ends_with("Id") || name == "correlationId" {
+                continue;
+            }
+            let foreign = match name {
+                "parentId" => &body["organizationId"],
+                "resourceId" => &body["userId"],
+                _ => &body[name],
+            };
+            let foreign = foreign.as_str().unwrap_or_else(|| panic!("the test does not know {name} of {operation}"));
+            let found = app.get(&operation.path).by(mallory).query(name, foreign).send().await.ok();
+            assert_eq!(found["data"], json!([]), "{operation} {name}");
+            let twice = app.get(&operation.path).by(mallory).query(name, foreign).query(name, &mallory.user);
+            twice.send().await.problem("validation-error");
+        }
+    }
+}
+
+async fn a_token_is_worth_what_its_user_holds_now(app: TestApp) {
+    let company = Company::on(&app).await;
+    let ada = &company.ada;
+    let attack =
+        |by: &Person, organization: OrganizationId| company.change(by, organization, &json!({ "name": "Mine" }));
+
+    let mallory = company.nobody().await;
+    let revoked = app.permit(&mallory, &["organizations:update", "users:read"]).await;
+    app.permit(&mallory, &["users:read"]).await;
+    attack(&mallory, company.north).send().await.ok();
+    app.delete(&format!("/role-assignments/{revoked}")).by(ada).send().await.no_content();
+    company.attacked_by(attack(&mallory, company.north)).await.lacks("organizations:update");
+
+    let weakened = company.held_role(&mallory.user, &["organizations:update"]).await;
+    attack(&mallory, company.south).send().await.ok();
+    company.edit_role(ada, &weakened, &[]).send().await.ok();
+    company.attacked_by(attack(&mallory, company.south)).await.lacks("organizations:update");
+
+    let expiry = company.within(TimeDelta::minutes(1));
+    app.permit_until(&mallory, &["organizations:update"], None, Some(expiry)).await;
+    app.pass(TimeDelta::minutes(1));
+    company.attacked_by(attack(&mallory, company.south)).await.lacks("organizations:update");
+
+    let bob = company.branch_admin(company.north).await;
+    company.suspend(company.north).await;
+    company.attacked_by(attack(&bob, company.north)).await.lacks("organizations:update");
+
+    let carl = company.employee(&["organizations:update"]).await;
+    app.set_status(ada, &carl.user, "SUSPENDED").await;
+    company.attacked_by(attack(&carl, company.south)).await.problem("unauthorized");
+    app.set_status(ada, &carl.user, "ACTIVE").await;
+    company.attacked_by(attack(&carl, company.south)).await.problem("unauthorized");
+}
+
+/// Members with which other services were told more than they asked for.
+const UNASKED: [&str; 16] = [
+    "id",
+    "tenantId",
+    "tenant",
+    "userId",
+    "system",
+    "status",
+    "role",
+    "roles",
+    "roleId",
+    "permissions",
+    "createdBy",
+    "createdAt",
+    "updatedAt",
+    "passwordHash",
+    "isAdmin",
+    "__proto__",
+];
+
+async fn unknown_members_are_refused_everywhere(app: TestApp) {
+    let world = World::of(&app).await;
+    let document = document();
+    for operation in operations(&document) {
+        let schema = &operation.description["requestBody"]["content"]["application/json"]["schema"];
+        if schema.is_null() {
+            continue;
+        }
+        let known = members_in(&document, schema);
+        let (row, targets) = ROWS.iter().find(|(row, _)| row.starts_with(&operation.to_string())).unwrap();
+        let call = world.call(row, targets[0], &world.owner).await;
+        let body = call.body.clone().unwrap();
+        let lists = body.as_object().unwrap().iter().find(|(_, value)| value[0].is_object());
+        let list = lists.map(|(name, _)| name.as_str());
+        for name in UNASKED.into_iter().filter(|name| !known.contains(*name)) {
+            let mut attack = body.clone();
+            attack[name] = json!("00000000-0000-7000-8000-000000000000");
+            let request = call.with_body(&app, &attack).by(&world.owner);
+            let answer = unrecorded_anywhere(&app, &world, request).await;
+            assert_eq!(answer.status(), 400, "{row} {name}: {}", answer.text());
+            assert_eq!(answer.invalid_fields(), [name], "{row}");
+            if let Some(list) = list {
+                let mut attack = body.clone();
+                attack[list][0][name] = json!(true);
+                let request = call.with_body(&app, &attack).by(&world.owner);
+                let answer = unrecorded_anywhere(&app, &world, request).await;
+                assert_eq!(answer.invalid_fields(), [format!("{list}[0].{name}")], "{row}");
+            }
+        }
+    }
+}
+
+/// One parser takes the first, another the last.
+async fn a_member_that_is_there_twice_is_refused(app: TestApp) {
+    let company = Company::on(&app).await;
+    let (ada, bob) = (&company.ada, company.nobody().await);
+    let role = company.role(&[]).await;
+    let north = company.north;
+    for (request, body) in [
+        (app.post("/roles"), r#"{"name": "MINE", "permissions": [], "permissions": ["*"]}"#.to_owned()),
+        (app.patch(&format!("/roles/{role}")), r#"{"permissions": [], "permissions": ["*"]}"#.to_owned()),
+        (
+            app.post("/role-assignments"),
+            format!(r#"{{"userId": "{}", "userId": "{}", "roleId": "{role}"}}"#, ada.user, bob.user),
+        ),
+        (app.patch(&format!("/organizations/{north}")), r#"{"parentId": null, "parentId": null}"#.to_owned()),
+        (app.patch(&format!("/users/{}", bob.user)), r#"{"status": "ACTIVE", "status": "SUSPENDED"}"#.to_owned()),
+    ] {
+        let attack = request.by(ada).header("content-type", "application/json").body(body);
+        company.attacked_by(attack).await.problem("validation-error");
+    }
+}
+
+async fn a_method_is_what_it_is(app: TestApp) {
+    let company = Company::on(&app).await;
+    let bob = company.nobody().await;
+    let path = format!("/users/{}", bob.user);
+    for header in ["x-http-method-override", "x-http-method", "x-method-override"] {
+        company.attacked_by(app.get(&path).by(&company.ada).header(header, "DELETE")).await.ok();
+    }
+    company.attacked_by(app.get(&path).by(&company.ada).query("_method", "DELETE")).await.ok();
+    for path in [format!("/users//{}", bob.user), format!("{path}/"), format!("/users/../users/{}", bob.user)] {
+        let answer = company.attacked_by(app.delete(&path).by(&company.ada)).await;
+        assert!(matches!(answer.status(), 400 | 404 | 405), "{path}: {}", answer.text());
+    }
+    let trace = app.request(Method::TRACE, &format!("/api/v1{path}")).by(&company.ada);
+    company.attacked_by(trace).await.problem("method-not-allowed");
+}
