@@ -547,6 +547,10 @@ impl Scene<'_> {
         } else if self.is_slug_taken(Some(number), after.slug.as_ref()) {
             v.refusals.push("SlugTaken");
         }
+        if was_inactive && !is_inactive && after.slug.is_none() {
+            // A slug that was made from the name may have been made again for another one since.
+            v.tolerated.push("SlugTaken");
+        }
         if was_inactive && !is_inactive && after.parent.is_some_and(|parent| self.state.is_inactive(parent)) {
             v.refusals.push("OrganizationInactive");
         }
