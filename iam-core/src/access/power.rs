@@ -32,8 +32,8 @@ pub(crate) struct Gain<'a> {
 /// The proof that it was asked whether a change gives anybody more than its author holds. Changes that can raise rights
 /// carry one.
 ///
-/// It comes from [`Power::cover`], to which whoever makes a change says what is gained by it, or nothing where it only
-/// takes away. What needs no caller's rights at all says why at [`Covered::no_gain`].
+/// It comes from `Power::cover`, to which whoever makes a change says what is gained by it, or nothing where it only
+/// takes away. What needs no caller's rights at all says why at `Covered::no_gain`.
 #[derive(Clone, Copy, Debug)]
 pub struct Covered(());
 
