@@ -19,7 +19,7 @@ use uuid::Uuid;
 
 use crate::extract::{Authenticated, Body, Params, PathId, Query, nullable};
 use crate::openapi::{Problems, ROLE_ASSIGNMENTS, USERS};
-use crate::page::{Collection, List, page_request};
+use crate::page::{Collection, List, PageQuery};
 use crate::problem::Problem;
 use crate::time::{Time, moment};
 
@@ -276,12 +276,6 @@ pub(crate) struct AssignmentPatchDto {
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
 pub(crate) struct AssignmentQuery {
-    /// Which page, from 1.
-    #[param(value_type = Option<u64>, minimum = 1, default = 1)]
-    page: Option<String>,
-    /// How many items a page holds.
-    #[param(value_type = Option<u32>, minimum = 1, maximum = 100, default = 20)]
-    limit: Option<String>,
     /// Assignments of this user.
     #[param(value_type = Option<Uuid>)]
     user_id: Option<String>,
@@ -304,17 +298,18 @@ pub(crate) struct AssignmentQuery {
     path = "/role-assignments",
     operation_id = "listRoleAssignments",
     tag = ROLE_ASSIGNMENTS,
-    params(AssignmentQuery),
+    params(PageQuery, AssignmentQuery),
     responses((status = 200, description = "A page of assignments", body = Collection<ListedAssignmentDto>), Problems),
     extensions(("x-required-permission" = json!("role-assignments:read"))),
 )]
 pub(crate) async fn list(
     State(iam): State<Iam>,
     Authenticated(caller): Authenticated,
+    Query(page): Query<PageQuery>,
     Query(query): Query<AssignmentQuery>,
 ) -> Result<Json<Collection<ListedAssignmentDto>>, Problem> {
     let mut params = Params::default();
-    let page = page_request(&mut params, query.page.as_deref(), query.limit.as_deref())?;
+    let page = page.request_among(&mut params)?;
     let include_expired = params.parse_with("includeExpired", query.include_expired.as_deref(), |text| {
         text.parse().map_err(|_| "must be true or false".to_owned())
     });
@@ -325,7 +320,7 @@ pub(crate) async fn list(
         include_expired: include_expired.unwrap_or(false),
     };
     params.finish()?;
-    Ok(Json(Collection::of(iam.assignments().list(&caller, &filter, page.unwrap_or_default()).await?)))
+    Ok(Json(Collection::of(iam.assignments().list(&caller, &filter, page).await?)))
 }
 
 /// Assign a role

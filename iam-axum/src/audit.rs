@@ -137,7 +137,7 @@ pub(crate) async fn list(
 ) -> Result<Json<AuditLog>, Problem> {
     let mut params = Params::default();
     let cursor = params.parse("cursor", query.cursor.as_deref());
-    let page = page_request(&mut params, None, query.limit.as_deref())?.unwrap_or_default();
+    let page = page_request(&mut params, None, query.limit.as_deref())?;
     let filter = AuditFilter {
         action: query.action,
         resource_type: query.resource_type,

@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use crate::extract::{Authenticated, Body, Params, PathId, Query, nullable};
 use crate::openapi::{ORGANIZATIONS, Problems};
-use crate::page::{Collection, List, SortOrderDto, page_request, sort_order};
+use crate::page::{Collection, List, PageQuery, SortOrderDto, sort_order};
 use crate::problem::Problem;
 use crate::time::Time;
 
@@ -187,12 +187,6 @@ impl OrganizationPatchDto {
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
 pub(crate) struct OrganizationQuery {
-    /// Which page, from 1.
-    #[param(value_type = Option<u64>, minimum = 1, default = 1)]
-    page: Option<String>,
-    /// How many items a page holds.
-    #[param(value_type = Option<u32>, minimum = 1, maximum = 100, default = 20)]
-    limit: Option<String>,
     /// Organizations right below this one; `null` for roots.
     parent_id: Option<String>,
     /// `true` for roots.
@@ -245,17 +239,18 @@ impl OrganizationQuery {
     path = "/organizations",
     operation_id = "listOrganizations",
     tag = ORGANIZATIONS,
-    params(OrganizationQuery),
+    params(PageQuery, OrganizationQuery),
     responses((status = 200, description = "A page of organizations", body = Collection<OrganizationDto>), Problems),
     extensions(("x-required-permission" = json!("organizations:read"))),
 )]
 pub(crate) async fn list(
     State(iam): State<Iam>,
     Authenticated(caller): Authenticated,
+    Query(page): Query<PageQuery>,
     Query(query): Query<OrganizationQuery>,
 ) -> Result<Json<Collection<OrganizationDto>>, Problem> {
     let mut params = Params::default();
-    let page = page_request(&mut params, query.page.as_deref(), query.limit.as_deref())?;
+    let page = page.request_among(&mut params)?;
     let parent = query.parent(&mut params);
     let status = params.parse("status", query.status.as_deref());
     let by = params.parse::<OrganizationSortKey>("sortBy", query.sort_by.as_deref()).unwrap_or_default();
@@ -263,7 +258,7 @@ pub(crate) async fn list(
     params.finish()?;
     let filter = OrganizationFilter { parent, status, search: query.search };
     let sort = OrganizationSort { by, order };
-    let page = iam.organizations().list(&caller, &filter, sort, page.unwrap_or_default()).await?;
+    let page = iam.organizations().list(&caller, &filter, sort, page).await?;
     Ok(Json(Collection::of(page)))
 }
 

@@ -88,25 +88,32 @@ pub(crate) struct PageQuery {
 }
 
 impl PageQuery {
+    /// The page that is asked for, where nothing else is.
     pub(crate) fn request(&self) -> Result<PageRequest, Problem> {
         let mut params = Params::default();
-        let page = page_request(&mut params, self.page.as_deref(), self.limit.as_deref())?;
+        let page = self.request_among(&mut params)?;
         params.finish()?;
-        Ok(page.unwrap_or_default())
+        Ok(page)
+    }
+
+    /// The page that is asked for; what is invalid is noted beside the other parameters.
+    pub(crate) fn request_among(&self, params: &mut Params) -> Result<PageRequest, Problem> {
+        page_request(params, self.page.as_deref(), self.limit.as_deref())
     }
 }
 
-/// The page that a query asks for.
+/// The page that these texts ask for; what is invalid is noted beside the other parameters.
 pub(crate) fn page_request(
     params: &mut Params,
     page: Option<&str>,
     limit: Option<&str>,
-) -> Result<Option<PageRequest>, Problem> {
+) -> Result<PageRequest, Problem> {
     let (given_page, given_limit) = (number::<u64>(params, "page", page), number::<u32>(params, "limit", limit));
     if given_page.is_none() && page.is_some() || given_limit.is_none() && limit.is_some() {
-        return Ok(None);
+        return Ok(PageRequest::default());
     }
-    params.check(PageRequest::new(given_page.unwrap_or(1), given_limit.unwrap_or(DEFAULT_LIMIT)))
+    let request = PageRequest::new(given_page.unwrap_or(1), given_limit.unwrap_or(DEFAULT_LIMIT));
+    Ok(params.check(request)?.unwrap_or_default())
 }
 
 /// A whole number that is not negative.

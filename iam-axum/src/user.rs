@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use crate::extract::{Authenticated, Body, Params, PathId, Query};
 use crate::openapi::{Problems, USERS};
-use crate::page::{Collection, SortOrderDto, page_request, sort_order};
+use crate::page::{Collection, PageQuery, SortOrderDto, sort_order};
 use crate::problem::Problem;
 use crate::time::Time;
 
@@ -191,12 +191,6 @@ impl From<UserPatchDto> for UserPatch {
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
 pub(crate) struct UserQuery {
-    /// Which page, from 1.
-    #[param(value_type = Option<u64>, minimum = 1, default = 1)]
-    page: Option<String>,
-    /// How many items a page holds.
-    #[param(value_type = Option<u32>, minimum = 1, maximum = 100, default = 20)]
-    limit: Option<String>,
     /// Users in this state only.
     #[param(value_type = Option<StatusDto>, inline)]
     status: Option<String>,
@@ -232,17 +226,18 @@ pub(crate) enum SortByDto {
     path = "/users",
     operation_id = "listUsers",
     tag = USERS,
-    params(UserQuery),
+    params(PageQuery, UserQuery),
     responses((status = 200, description = "A page of users", body = Collection<UserListItem>), Problems),
     extensions(("x-required-permission" = json!("users:read"))),
 )]
 pub(crate) async fn list(
     State(iam): State<Iam>,
     Authenticated(caller): Authenticated,
+    Query(page): Query<PageQuery>,
     Query(query): Query<UserQuery>,
 ) -> Result<Json<Collection<UserListItem>>, Problem> {
     let mut params = Params::default();
-    let page = page_request(&mut params, query.page.as_deref(), query.limit.as_deref())?;
+    let page = page.request_among(&mut params)?;
     let filter = UserFilter {
         status: params.parse("status", query.status.as_deref()),
         search: query.search,
@@ -251,7 +246,7 @@ pub(crate) async fn list(
     let by = params.parse::<UserSortKey>("sortBy", query.sort_by.as_deref()).unwrap_or_default();
     let order = params.parse_with("sortOrder", query.sort_order.as_deref(), sort_order).unwrap_or_default();
     params.finish()?;
-    let page = iam.users().list(&caller, &filter, UserSort { by, order }, page.unwrap_or_default()).await?;
+    let page = iam.users().list(&caller, &filter, UserSort { by, order }, page).await?;
     Ok(Json(Collection::of(page)))
 }
 

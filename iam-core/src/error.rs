@@ -72,6 +72,12 @@ impl Error {
         Self::About { field: field.into(), error: Box::new(self) }
     }
 
+    /// The same error, about a field of the input where it is about what that field names. Whether the caller may do
+    /// the whole thing, and whether the store answers, is about no field.
+    pub(crate) fn about_what_it_names(self, field: impl Into<String>) -> Self {
+        if matches!(self, Self::NotFound(_) | Self::Conflict(_)) { self.about(field) } else { self }
+    }
+
     pub(crate) fn internal(context: &'static str, cause: impl fmt::Display) -> Self {
         Self::Internal(Internal { context, cause: cause.to_string() })
     }

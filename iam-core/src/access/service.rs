@@ -103,10 +103,8 @@ impl Access<'_> {
         };
         let rights = self.0.rights(caller);
         for (number, question) in questions.iter().enumerate() {
-            may_ask(rights, caller, question, &hierarchy).map_err(|error| match error {
-                Error::NotFound(_) => error.about(field(number, "organizationId")),
-                other => other,
-            })?;
+            may_ask(rights, caller, question, &hierarchy)
+                .map_err(|error| error.about_what_it_names(field(number, "organizationId")))?;
         }
         let mut users: Vec<UserId> = questions.iter().filter_map(|it| it.user.or(caller.user())).collect();
         users.sort_unstable();

@@ -1,7 +1,7 @@
 use chrono::Datelike as _;
 
 use crate::clock::Timestamp;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::id::{OrganizationId, RoleId, UserId};
 use crate::validate::Fields;
 
@@ -35,11 +35,11 @@ impl Naming {
         }
     }
 
-    /// What an error about a whole item names.
-    pub(super) fn item(self, number: usize) -> Option<String> {
-        match self {
-            Self::One => None,
-            Self::Bulk => Some(format!("assignments[{number}]")),
+    /// An error that is about a whole item, by the item's number; one about a field names that already.
+    pub(super) fn in_item(self, number: usize, error: Error) -> Error {
+        match (self, &error) {
+            (Self::Bulk, Error::Forbidden(_) | Error::Conflict(_)) => error.about(format!("assignments[{number}]")),
+            _ => error,
         }
     }
 }

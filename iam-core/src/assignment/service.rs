@@ -63,13 +63,9 @@ impl Assignments<'_> {
         let known = Known::load(&mut work, &new).await?;
         let mut grants = Vec::with_capacity(new.len());
         for (number, new) in new.iter().enumerate() {
-            let (role, covered) =
-                known.judge(&power, new, |name| naming.field(number, name)).map_err(|error| {
-                    match (naming.item(number), &error) {
-                        (Some(item), Error::Forbidden(_) | Error::Conflict(_)) => error.about(item),
-                        _ => error,
-                    }
-                })?;
+            let (role, covered) = known
+                .judge(&power, new, |name| naming.field(number, name))
+                .map_err(|error| naming.in_item(number, error))?;
             let assignment = self.assignment(caller, new, now);
             grants.push(NewGrant { assignment, role_name: role.name.clone(), covered });
         }
@@ -221,10 +217,10 @@ impl Known {
         if node.is_none() {
             power.rights().require(needed)?;
         } else {
-            power.rights().require_at(needed, place, ResourceType::ORGANIZATION).map_err(|error| match error {
-                Error::NotFound(_) => no_organization(),
-                other => other,
-            })?;
+            power
+                .rights()
+                .require_at(needed, place, ResourceType::ORGANIZATION)
+                .map_err(|error| error.about_what_it_names(field("organizationId")))?;
         }
         let role = self.roles.get(&new.role).ok_or_else(|| unknown(ResourceType::ROLE, "roleId"))?;
         let user = self.users.get(&new.user).ok_or_else(|| unknown(ResourceType::USER, "userId"))?;
@@ -248,11 +244,7 @@ async fn make_room(work: &mut UnitOfWork<'_>, grants: &[NewGrant], naming: Namin
     let (held, expired): (Vec<_>, Vec<_>) = existing.into_iter().partition(|grant| grant.assignment.is_live(now));
     let mut taken: HashSet<GrantContext> = held.iter().map(|grant| grant.assignment.context()).collect();
     if let Some(number) = contexts.iter().position(|context| !taken.insert(*context)) {
-        let error = Error::from(Conflict::RoleHeld);
-        return Err(match naming.item(number) {
-            Some(item) => error.about(item),
-            None => error,
-        });
+        return Err(naming.in_item(number, Conflict::RoleHeld.into()));
     }
     revoke(work, expired, RevokeReason::Expired).await
 }

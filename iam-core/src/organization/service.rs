@@ -314,9 +314,8 @@ fn require_parent<'h>(
     Ok(parent)
 }
 
-/// Names the field, but where the whole request is what the caller may not do.
 fn about_parent(error: Error) -> Error {
-    if matches!(error, Error::Forbidden(_)) { error } else { error.about("parentId") }
+    error.about_what_it_names("parentId")
 }
 
 /// Whether the caller may move an organization where a patch wants it.

@@ -115,12 +115,10 @@ impl Sessions<'_> {
         let session = session.filter(|session| session.is_live(now));
         let is_own = session.as_ref().is_some_and(|session| Some(session.user_id) == caller.user());
         let rights = Rights::new(caller.authority(), now);
-        if !is_own {
-            rights.reach(&permission::SESSIONS_DELETE)?;
-        }
+        let reach = if is_own { Reach::Tenant } else { rights.reach(&permission::SESSIONS_DELETE)? };
         let not_found = || Error::NotFound(ResourceType::SESSION);
         let session = session.ok_or_else(not_found)?;
-        if !is_own && rights.reach(&permission::SESSIONS_DELETE)? != Reach::Tenant {
+        if reach != Reach::Tenant {
             let grants = work.locks().grants(GrantQuery::OfUser(session.user_id)).await?;
             rights.require_over(&permission::SESSIONS_DELETE, &grants, Extent::Whole).map_err(|error| match error {
                 Error::NotFound(_) => not_found(),
