@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod accept;
 mod access;
 mod assignment;
 mod audit;
@@ -127,7 +128,18 @@ fn operations() -> OpenApiRouter<ApiState> {
         .routes(routes!(access::check))
         .routes(routes!(access::check_all))
         .routes(routes!(tenant::get, tenant::update))
-        .routes(routes!(audit::list))
+        .routes(routes!(audit::list, audit::create))
+        .routes(routes!(audit::resource_types))
+        .routes(routes!(audit::actions))
+        .routes(routes!(audit::catalogue))
+        .routes(routes!(audit::export::export))
+        .routes(routes!(audit::proof::checkpoint))
+        .routes(routes!(audit::proof::consistency))
+        .routes(routes!(audit::retention::get, audit::retention::set))
+        .routes(routes!(audit::retention::apply))
+        .routes(routes!(audit::erasure::create))
+        .routes(routes!(audit::get))
+        .routes(routes!(audit::proof::inclusion))
         .routes(routes!(health::health))
         .routes(routes!(health::ready))
         .routes(routes!(health::live))

@@ -117,6 +117,6 @@ pub(crate) fn page_request(
 }
 
 /// A whole number that is not negative.
-fn number<T: FromStr>(params: &mut Params, name: &str, text: Option<&str>) -> Option<T> {
+pub(crate) fn number<T: FromStr>(params: &mut Params, name: &str, text: Option<&str>) -> Option<T> {
     params.parse_with(name, text, |text| text.parse().map_err(|_| "must be a whole number".to_owned()))
 }

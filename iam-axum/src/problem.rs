@@ -224,6 +224,7 @@ impl From<Error> for Problem {
                 let tenant = |tenant: &iam_core::tenant::TenantSummary| json!({ "id": tenant.id, "slug": tenant.slug.as_str(), "name": tenant.name.as_str() });
                 Self::new(Kind::Conflict).with("tenants", tenants.iter().map(tenant).collect())
             }
+            Error::Conflict(Conflict::NotSealed) => Self { retry_after: Some(1), ..Self::new(Kind::Conflict) },
             Error::Conflict(_) => Self::new(Kind::Conflict),
             Error::Store(StoreError::Unavailable(cause)) => {
                 tracing::error!(error = %chain(&*cause), "the store is unavailable");
@@ -247,7 +248,7 @@ fn challenge(reason: Unauthenticated) -> &'static str {
 }
 
 /// An error with all its causes, for the log.
-fn chain(error: &(dyn std::error::Error + 'static)) -> String {
+pub(crate) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     let causes = std::iter::successors(Some(error), |error| error.source());
     causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
@@ -286,7 +287,7 @@ pub(crate) struct ProblemDocument {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     errors: Option<Vec<FieldErrorDocument>>,
-    /// After how many seconds to try again, for `account-locked` and `unavailable`.
+    /// After how many seconds to try again, for `account-locked`, `unavailable` and whatever else soon passes.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     retry_after: Option<u64>,

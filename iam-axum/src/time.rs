@@ -1,5 +1,7 @@
 //! Timestamps as JSON shows them: UTC with a `Z`, to the millisecond (`decisions.md` §1).
 
+use std::fmt;
+
 use chrono::{NaiveDate, NaiveTime, SecondsFormat, TimeDelta};
 use iam_core::clock::Timestamp;
 use serde::{Serialize, Serializer};
@@ -10,9 +12,15 @@ use utoipa::ToSchema;
 #[schema(value_type = String, format = DateTime, example = "2026-01-31T09:15:00.123Z")]
 pub(crate) struct Time(pub(crate) Timestamp);
 
+impl fmt::Display for Time {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.to_rfc3339_opts(SecondsFormat::Millis, true))
+    }
+}
+
 impl Serialize for Time {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.0.to_rfc3339_opts(SecondsFormat::Millis, true))
+        serializer.collect_str(self)
     }
 }
 

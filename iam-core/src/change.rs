@@ -1,7 +1,7 @@
 //! Everything that can be written, noun by noun, and what each of it records.
 
 use crate::assignment::AssignmentChange;
-use crate::audit::Record;
+use crate::audit::{AuditChange, Record};
 use crate::credential::CredentialChange;
 use crate::organization::OrganizationChange;
 use crate::permission::PermissionChange;
@@ -56,4 +56,6 @@ changes! {
     Assignment(AssignmentChange),
     /// Of organizations.
     Organization(OrganizationChange),
+    /// Of the audit log itself.
+    Audit(AuditChange),
 }

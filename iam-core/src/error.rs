@@ -226,6 +226,9 @@ pub enum Conflict {
     /// The tenant would be left without anyone who can administer it.
     #[error("The last active administrator of a tenant cannot be deleted, suspended or lose that role.")]
     LastAdministrator,
+    /// The entry was recorded a moment ago and has no place in the sequence yet.
+    #[error("The entry is not sealed yet. Try again in a second.")]
+    NotSealed,
     /// The credentials are right in several tenants: say which is meant.
     #[error("The credentials match accounts of several tenants: name one of them as `tenant`.")]
     SeveralTenants(Vec<TenantSummary>),

@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::access::{Access, Authority, Rights};
 use crate::assignment::Assignments;
-use crate::audit::Audit;
+use crate::audit::{Audit, LogKey};
 use crate::caller::{Caller, RequestContext};
 use crate::clock::{Clock, SystemClock, Timestamp, cut};
 use crate::credential::{Credentials, HashingCost, Lockout, PasswordHasher};
@@ -21,7 +21,7 @@ use crate::role::Roles;
 use crate::session::{NextSecret, Session, Sessions, Tokens};
 use crate::store::Store;
 use crate::tenant::Tenants;
-use crate::token::{self, Claims, KeyRing, MasterKey, PublicKey, RETIREMENT, SigningKey};
+use crate::token::{self, Claims, KeyPurpose, KeyRing, MasterKey, PublicKey, RETIREMENT, SigningKey, first_or_stored};
 use crate::user::{UserStatus, Users};
 use crate::work::UnitOfWork;
 
@@ -41,6 +41,7 @@ pub(crate) struct Inner {
     pub(crate) random: Arc<dyn Random>,
     pub(crate) passwords: PasswordHasher,
     pub(crate) settings: Settings,
+    pub(crate) log_key: LogKey,
     clock: Arc<dyn Clock>,
     ids: IdGenerator,
     keys: KeyRing,
@@ -145,8 +146,13 @@ impl Builder {
         let now = cut(clock.now());
         let first = ids.next(now, &*random);
         let keys = KeyRing::open(&*store, settings.master_key.clone(), now, first, &*random).await?;
+        let (first, master) = (ids.next(now, &*random), settings.master_key.as_ref());
+        let log_keys = first_or_stored(KeyPurpose::Checkpoints, &*store, master, now, first, &*random).await?;
+        // The first, whoever has put others beside it: the logs are named after it.
+        let log_key = log_keys.first().ok_or_else(|| Error::internal("checkpoint key", "there is none"))?;
+        let log_key = LogKey::new(log_key.pair(master)?, log_key.id);
         let passwords = PasswordHasher::new(settings.hashing_cost, Arc::clone(&random))?;
-        Ok(Iam(Arc::new(Inner { store, random, passwords, settings, clock, ids, keys })))
+        Ok(Iam(Arc::new(Inner { store, random, passwords, settings, log_key, clock, ids, keys })))
     }
 }
 
@@ -284,6 +290,16 @@ impl Iam {
         iam.keys.rotate(&*iam.store, iam.now(), iam.next_id(), &*iam.random).await
     }
 
+    /// Lets the store prepare for what is to come, such as next month's entries of the audit log. Call it once a day
+    /// or more often.
+    ///
+    /// # Errors
+    ///
+    /// What the store says.
+    pub async fn prepare_store(&self) -> Result<(), StoreError> {
+        self.0.store.prepare(self.0.now()).await
+    }
+
     /// Asks whether the store answers.
     ///
     /// # Errors
@@ -300,6 +316,12 @@ impl Iam {
     /// What the store says.
     pub async fn is_empty(&self) -> Result<bool, StoreError> {
         self.0.store.is_empty().await
+    }
+
+    /// A word for people: which kind of store this is.
+    #[must_use]
+    pub fn store_kind(&self) -> &'static str {
+        self.0.store.kind()
     }
 
     /// Gives back what the store holds, waiting for those who use it.

@@ -7,8 +7,9 @@
 use async_trait::async_trait;
 
 use crate::assignment::{AssignmentStore, AssignmentTransaction};
-use crate::audit::{AuditBatch, AuditStore};
+use crate::audit::{AuditBatch, AuditStore, AuditTransaction, SealStore};
 use crate::change::Change;
+use crate::clock::Timestamp;
 use crate::credential::{CredentialStore, CredentialTransaction};
 use crate::error::StoreError;
 use crate::id::TenantId;
@@ -36,6 +37,7 @@ pub trait Store:
     + OrganizationStore
     + AssignmentStore
     + AuditStore
+    + SealStore
     + KeyStore
     + Send
     + Sync
@@ -49,6 +51,12 @@ pub trait Store:
 
     /// Whether every migration that this program knows has run.
     async fn is_migrated(&self) -> Result<bool, StoreError>;
+
+    /// Prepares for what is to come, such as next month's entries of the audit log. It is asked now and then, and at the
+    /// start; a store with nothing to prepare has nothing to do.
+    async fn prepare(&self, _now: Timestamp) -> Result<(), StoreError> {
+        Ok(())
+    }
 
     /// Gives back what it holds, waiting for those who use it. Nothing may be asked of it afterwards.
     async fn close(&self);
@@ -67,6 +75,7 @@ pub trait Locks:
     + RoleTransaction
     + OrganizationTransaction
     + AssignmentTransaction
+    + AuditTransaction
     + Send
 {
 }
@@ -80,6 +89,7 @@ impl<T> Locks for T where
         + RoleTransaction
         + OrganizationTransaction
         + AssignmentTransaction
+        + AuditTransaction
         + Send
 {
 }

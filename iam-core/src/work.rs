@@ -74,9 +74,14 @@ impl<'a> UnitOfWork<'a> {
         let now = self.now();
         for record in change.records() {
             let id = self.ids.next(now, self.random);
-            self.entries.push(record.into_entry(id, self.caller, now));
+            self.entries.push(record.into_entry(id, self.caller, now, self.random));
         }
         Ok(())
+    }
+
+    /// The entries so far, oldest first.
+    pub(crate) fn entries(&self) -> &[AuditEntry] {
+        &self.entries
     }
 
     /// Makes the changes and their entries durable together.

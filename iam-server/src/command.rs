@@ -3,12 +3,14 @@
 use std::io::Write as _;
 
 use clap::Subcommand;
+use iam_core::Iam;
 
 use crate::Failure;
+use crate::audit::Audit;
 use crate::settings::Settings;
 use crate::store;
 
-#[derive(Clone, Copy, Default, Subcommand)]
+#[derive(Clone, Default, Subcommand)]
 pub(crate) enum Command {
     /// Migrate the database, then serve (what happens without a command)
     #[default]
@@ -21,6 +23,11 @@ pub(crate) enum Command {
     Keys {
         #[command(subcommand)]
         action: Keys,
+    },
+    /// Look after the audit logs
+    Audit {
+        #[command(subcommand)]
+        action: Audit,
     },
 }
 
@@ -43,13 +50,18 @@ pub(crate) fn openapi(settings: &Settings) -> Result<(), Failure> {
 }
 
 pub(crate) async fn keys(Keys::Rotate: Keys, settings: &Settings) -> Result<(), Failure> {
-    let store = store::open(&settings.database).await?;
-    let failed = |error| Failure::new("rotating the signing key", &error);
-    let iam = iam_core::Iam::builder(store).settings(settings.iam.clone()).build().await.map_err(failed)?;
-    let key = iam.rotate_keys().await.map_err(failed)?;
+    let key = open(settings).await?.rotate_keys().await;
+    let key = key.map_err(|error| Failure::new("rotating the signing key", &error))?;
     print(&format!("Key {} signs access tokens from {} on.", key.id, key.signs_from.to_rfc3339()))
 }
 
-fn print(text: &str) -> Result<(), Failure> {
+/// The services over the database, migrated.
+pub(crate) async fn open(settings: &Settings) -> Result<Iam, Failure> {
+    let store = store::open(&settings.database).await?;
+    let iam = Iam::builder(store).settings(settings.iam.clone()).build().await;
+    iam.map_err(|error| Failure::new("starting", &error))
+}
+
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
     writeln!(std::io::stdout(), "{text}").map_err(|error| Failure::new("writing to the standard output", &error))
 }

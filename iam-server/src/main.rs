@@ -1,7 +1,9 @@
 //! The reference server of the IAM service.
 
+mod audit;
 mod command;
 mod log;
+mod seal;
 mod serve;
 mod settings;
 mod store;
@@ -53,6 +55,7 @@ async fn main() -> ExitCode {
         Command::Migrate => command::migrate(&settings).await,
         Command::Openapi => command::openapi(&settings),
         Command::Keys { action } => command::keys(action, &settings).await,
+        Command::Audit { action } => audit::audit(action, &settings).await,
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

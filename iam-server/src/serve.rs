@@ -9,8 +9,9 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 use crate::Failure;
+use crate::command::open;
+use crate::seal::seal;
 use crate::settings::{Database, Settings};
-use crate::store;
 use crate::sweep::sweep;
 
 /// How long requests in flight may take once the server is told to stop.
@@ -21,19 +22,17 @@ pub(crate) async fn serve(settings: Settings) -> Result<(), Failure> {
     let listener = TcpListener::bind(settings.listen).await;
     let listener = listener.map_err(|error| Failure::new(format!("listening on {}", settings.listen), &error))?;
     let address = listener.local_addr().map_err(|error| Failure::new("listening", &error))?;
-    let store = store::open(&settings.database).await?;
-    let kind = store.kind();
-    let iam = Iam::builder(store).settings(settings.iam.clone()).build().await;
-    let iam = iam.map_err(|error| Failure::new("starting", &error))?;
+    let iam = open(&settings).await?;
     let stop = stop_signal()?;
-    announce(&settings, address, kind, &iam).await;
+    announce(&settings, address, &iam).await;
+    tokio::spawn(seal(iam.clone(), stop.clone()));
     tokio::spawn(sweep(iam.clone(), stop.clone()));
     run(listener, iam, settings.http, stop).await
 }
 
-async fn announce(settings: &Settings, address: SocketAddr, kind: &str, iam: &Iam) {
+async fn announce(settings: &Settings, address: SocketAddr, iam: &Iam) {
     let (base, prefix) = (format!("http://{address}"), &settings.http.prefix);
-    tracing::info!(store = kind, "listening on {base}{prefix}");
+    tracing::info!(store = iam.store_kind(), "listening on {base}{prefix}");
     tracing::info!("Swagger UI is at {base}/docs");
     if matches!(settings.database, Database::Memory) {
         tracing::warn!("everything is kept in memory and gone when the server stops");

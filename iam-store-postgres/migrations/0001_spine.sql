@@ -1,4 +1,5 @@
--- Tenants and everything that belongs to one: users, sessions, organizations, permissions, roles, the audit log.
+-- Tenants and everything that belongs to one: users, sessions, organizations, permissions, roles. The audit log is in
+-- 0002.
 --
 -- Every primary key and every unique constraint of a tenant's table starts with tenant_id, and every foreign key
 -- carries it. So a reference into another tenant cannot be written, whatever the code does, and the tables can one
@@ -182,34 +183,9 @@ CREATE INDEX role_assignments_created_idx ON iam.role_assignments (tenant_id, cr
 -- The sweeper looks for what has expired in all tenants. What never expires is left aside.
 CREATE INDEX role_assignments_expires_idx ON iam.role_assignments (expires_at, tenant_id) WHERE expires_at IS NOT NULL;
 
--- What happened. Entries are only ever added.
-CREATE TABLE iam.audit_entries (
-    tenant_id      uuid        NOT NULL,
-    id             uuid        NOT NULL,
-    action         text        NOT NULL,
-    resource_type  text        NOT NULL,
-    -- What an entry names is on record whatever becomes of it, so it is no reference.
-    resource_id    text,
-    user_id        uuid,
-    old_value      jsonb,
-    new_value      jsonb,
-    metadata       jsonb       NOT NULL,
-    correlation_id text,
-    ip_address     text,
-    user_agent     text,
-    created_at     timestamptz NOT NULL,
-    -- With the time inside, so that the table can be partitioned by month; it is also the order of the list.
-    CONSTRAINT audit_entries_pkey PRIMARY KEY (tenant_id, created_at, id),
-    CONSTRAINT audit_entries_tenant_fkey FOREIGN KEY (tenant_id) REFERENCES iam.tenants (id)
-);
-
-CREATE INDEX audit_entries_resource_idx
-    ON iam.audit_entries (tenant_id, resource_type, resource_id, created_at DESC, id DESC);
-CREATE INDEX audit_entries_user_idx ON iam.audit_entries (tenant_id, user_id, created_at DESC, id DESC);
-CREATE INDEX audit_entries_action_idx ON iam.audit_entries (tenant_id, action, created_at DESC, id DESC);
-
--- The keys that sign access tokens. They belong to the installation and to no tenant.
+-- The keys that sign access tokens, and checkpoints of audit logs. They belong to the installation and to no tenant.
 CREATE TABLE iam.signing_keys (
+    purpose     text        NOT NULL,
     -- Two replicas that add a key at the same moment choose the same generation, and one of them fails.
     generation  bigint      NOT NULL,
     id          uuid        NOT NULL,
@@ -219,6 +195,9 @@ CREATE TABLE iam.signing_keys (
     sealed      boolean     NOT NULL,
     created_at  timestamptz NOT NULL,
     signs_from  timestamptz NOT NULL,
-    CONSTRAINT signing_keys_pkey PRIMARY KEY (generation),
-    CONSTRAINT signing_keys_id_key UNIQUE (id)
+    CONSTRAINT signing_keys_pkey PRIMARY KEY (purpose, generation),
+    CONSTRAINT signing_keys_id_key UNIQUE (id),
+    -- Nothing can come before the first, which names the logs.
+    CONSTRAINT signing_keys_generation_check CHECK (generation >= 1),
+    CONSTRAINT signing_keys_purpose_check CHECK (purpose IN ('ACCESS_TOKENS', 'CHECKPOINTS'))
 );

@@ -1,35 +1,40 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use iam_core::audit::{AuditEntry, AuditFilter, AuditStore, Cursor};
+use iam_core::audit::{
+    AuditChange, AuditEntry, AuditFilter, AuditStore, Cursor, ErasedDetails, ErasedOrigin, Salt, Salts,
+};
 use iam_core::clock::cut;
-use iam_core::{CorrelationId, RequestContext, StoreError, TenantId, UserAgent, UserId};
+use iam_core::{AuditEntryId, CorrelationId, OrganizationId, RequestContext, StoreError, TenantId, UserAgent, UserId};
 use serde_json::{Map, Value};
 use sqlx::types::Json;
 use sqlx::{FromRow, Postgres, QueryBuilder};
 use uuid::Uuid;
 
 use crate::PostgresStore;
-use crate::column::{in_range, is_storable, parse_optional};
-use crate::error::store_error;
+use crate::column::{bigint, in_range, is_storable, parse_optional};
+use crate::error::{expect_row, store_error};
 use crate::transaction::PostgresTransaction;
 
-type Fields = Json<Map<String, Value>>;
+pub(crate) type Fields = Json<Map<String, Value>>;
 
 #[derive(FromRow)]
-struct AuditEntryRow {
-    tenant_id: Uuid,
-    id: Uuid,
-    action: String,
-    resource_type: String,
-    resource_id: Option<String>,
-    user_id: Option<Uuid>,
-    old_value: Option<Fields>,
-    new_value: Option<Fields>,
-    metadata: Fields,
-    correlation_id: Option<String>,
-    ip_address: Option<String>,
-    user_agent: Option<String>,
-    created_at: DateTime<Utc>,
+pub(crate) struct AuditEntryRow {
+    pub(crate) tenant_id: Uuid,
+    pub(crate) id: Uuid,
+    pub(crate) action: String,
+    pub(crate) resource_type: String,
+    pub(crate) resource_id: Option<String>,
+    pub(crate) organization_id: Option<Uuid>,
+    pub(crate) user_id: Option<Uuid>,
+    pub(crate) old_value: Option<Fields>,
+    pub(crate) new_value: Option<Fields>,
+    pub(crate) metadata: Fields,
+    pub(crate) correlation_id: Option<String>,
+    pub(crate) ip_address: Option<String>,
+    pub(crate) user_agent: Option<String>,
+    pub(crate) created_at: DateTime<Utc>,
+    pub(crate) details_salt: Vec<u8>,
+    pub(crate) origin_salt: Vec<u8>,
 }
 
 impl TryFrom<AuditEntryRow> for AuditEntry {
@@ -41,21 +46,34 @@ impl TryFrom<AuditEntryRow> for AuditEntry {
             ip_address: parse_optional("audit_entries.ip_address", row.ip_address.as_deref())?,
             user_agent: row.user_agent.as_deref().map(UserAgent::new),
         };
+        let salts = Salts {
+            details: salt("audit_entries.details_salt", &row.details_salt)?,
+            origin: salt("audit_entries.origin_salt", &row.origin_salt)?,
+        };
         Ok(Self {
             id: row.id.into(),
             tenant_id: row.tenant_id.into(),
             action: row.action.into(),
             resource_type: row.resource_type.into(),
             resource_id: row.resource_id,
+            organization_id: row.organization_id.map(OrganizationId::from),
             user_id: row.user_id.map(UserId::from),
             old_value: row.old_value.map(|Json(fields)| fields),
             new_value: row.new_value.map(|Json(fields)| fields),
             metadata: row.metadata.0,
             context,
             created_at: row.created_at,
+            salts,
         })
     }
 }
+
+fn salt(column: &'static str, bytes: &[u8]) -> Result<Salt, StoreError> {
+    Salt::from_bytes(bytes).ok_or_else(|| StoreError::corrupt(column, format!("{} bytes", bytes.len())))
+}
+
+/// How many leaves are looked through by one statement for entries to be deleted, so that none holds its locks for long.
+const PURGED: i32 = 2_000;
 
 #[async_trait]
 impl AuditStore for PostgresStore {
@@ -72,12 +90,65 @@ impl AuditStore for PostgresStore {
         }
         let mut query = filtered(tenant, filter);
         if let Some(cursor) = after {
-            query.push(" AND (created_at, id) < (").push_bind(in_range(cursor.created_at));
+            let created_at = in_range(cursor.created_at);
+            // Said twice, because no partition is excluded by a comparison of rows.
+            query.push(" AND created_at <= ").push_bind(created_at);
+            query.push(" AND (created_at, id) < (").push_bind(created_at);
             query.push(", ").push_bind(cursor.id.as_uuid()).push(")");
         }
         query.push(" ORDER BY created_at DESC, id DESC LIMIT ").push_bind(i64::from(limit));
         let rows: Vec<AuditEntryRow> = query.build_query_as().fetch_all(&self.pool).await.map_err(store_error)?;
         rows.into_iter().map(AuditEntry::try_from).collect()
+    }
+
+    // Leaf or queue tell the time at which the entry stands, for it has no index by its identifier.
+    async fn audit_entry(&self, tenant: TenantId, id: AuditEntryId) -> Result<Option<AuditEntry>, StoreError> {
+        let row = sqlx::query_as!(
+            AuditEntryRow,
+            r#"
+            SELECT
+                e.tenant_id,
+                e.id,
+                e.action,
+                e.resource_type,
+                e.resource_id,
+                e.organization_id,
+                e.user_id,
+                e.old_value AS "old_value: Fields",
+                e.new_value AS "new_value: Fields",
+                e.metadata AS "metadata: Fields",
+                e.correlation_id,
+                e.ip_address,
+                e.user_agent,
+                e.created_at,
+                e.details_salt,
+                e.origin_salt
+            FROM (
+                SELECT l.created_at
+                FROM iam.audit_leaves l
+                WHERE l.tenant_id = $1 AND l.entry_id = $2
+                UNION ALL
+                SELECT u.created_at
+                FROM iam.audit_unsealed u
+                WHERE u.tenant_id = $1 AND u.id = $2
+            ) place
+            JOIN iam.audit_entries e ON e.tenant_id = $1 AND e.created_at = place.created_at AND e.id = $2
+            "#,
+            tenant.as_uuid(),
+            id.as_uuid()
+        );
+        row.fetch_optional(&self.pool).await.map_err(store_error)?.map(AuditEntry::try_from).transpose()
+    }
+
+    async fn purge_audit_entries(&self) -> Result<u64, StoreError> {
+        let mut purged = self.drop_given_up_months().await?;
+        loop {
+            let deleted = sqlx::query_scalar!("SELECT iam.delete_given_up_audit_entries($1)", PURGED);
+            match deleted.fetch_one(&self.pool).await.map_err(store_error)? {
+                Some(deleted) => purged += deleted.unsigned_abs(),
+                None => return Ok(purged),
+            }
+        }
     }
 }
 
@@ -93,6 +164,7 @@ fn filtered(tenant: TenantId, filter: &AuditFilter) -> QueryBuilder<Postgres> {
             action,
             resource_type,
             resource_id,
+            organization_id,
             user_id,
             old_value,
             new_value,
@@ -100,7 +172,9 @@ fn filtered(tenant: TenantId, filter: &AuditFilter) -> QueryBuilder<Postgres> {
             correlation_id,
             ip_address,
             user_agent,
-            created_at
+            created_at,
+            details_salt,
+            origin_salt
         FROM iam.audit_entries
         WHERE tenant_id = ",
     );
@@ -116,8 +190,13 @@ fn filtered(tenant: TenantId, filter: &AuditFilter) -> QueryBuilder<Postgres> {
             query.push(condition).push_bind(text.to_owned());
         }
     }
-    if let Some(user) = filter.user_id {
-        query.push(" AND user_id = ").push_bind(user.as_uuid());
+    for (condition, id) in [
+        (" AND organization_id = ", filter.organization_id.map(OrganizationId::as_uuid)),
+        (" AND user_id = ", filter.user_id.map(UserId::as_uuid)),
+    ] {
+        if let Some(id) = id {
+            query.push(condition).push_bind(id);
+        }
     }
     if let Some(from) = filter.from {
         // Entries stand on whole milliseconds: what begins within one leaves out the entry at its start.
@@ -132,7 +211,86 @@ fn filtered(tenant: TenantId, filter: &AuditFilter) -> QueryBuilder<Postgres> {
 }
 
 impl PostgresTransaction {
-    /// Writes entries by one statement, however many there are.
+    pub(crate) async fn write_audit(&mut self, change: &AuditChange) -> Result<(), StoreError> {
+        match change {
+            // Nothing is written but their entries.
+            AuditChange::Log(_) | AuditChange::Export(..) => Ok(()),
+            AuditChange::SetRetention { after, .. } => self.set_retention(*after).await,
+            AuditChange::GiveUp { until, .. } => self.give_up(*until).await,
+            AuditChange::Erase { details, origins, .. } => {
+                self.erase_details(details).await?;
+                self.erase_origins(origins).await
+            }
+        }
+    }
+
+    async fn set_retention(&mut self, days: Option<u32>) -> Result<(), StoreError> {
+        sqlx::query!(
+            r#"
+            INSERT INTO iam.audit_logs (tenant_id, retention_days)
+            VALUES ($1, $2)
+            ON CONFLICT (tenant_id) DO UPDATE SET retention_days = excluded.retention_days
+            "#,
+            self.tenant(),
+            days.map(|days| i32::try_from(days).unwrap_or(i32::MAX))
+        )
+        .execute(self.connection())
+        .await
+        .map_err(store_error)?;
+        Ok(())
+    }
+
+    async fn give_up(&mut self, until: u64) -> Result<(), StoreError> {
+        let updated =
+            sqlx::query!("UPDATE iam.audit_logs SET removed = $2 WHERE tenant_id = $1", self.tenant(), bigint(until))
+                .execute(self.connection())
+                .await
+                .map_err(store_error)?;
+        expect_row(&updated, "audit log")
+    }
+
+    async fn erase_details(&mut self, erased: &[ErasedDetails]) -> Result<(), StoreError> {
+        if erased.is_empty() {
+            return Ok(());
+        }
+        let optional = |fields: &Option<Map<String, Value>>| fields.as_ref().map(json);
+        let created_at: Vec<DateTime<Utc>> = erased.iter().map(|entry| entry.created_at).collect();
+        let ids: Vec<Uuid> = erased.iter().map(|entry| entry.id.as_uuid()).collect();
+        let old_values: Vec<Option<String>> = erased.iter().map(|entry| optional(&entry.old_value)).collect();
+        let new_values: Vec<Option<String>> = erased.iter().map(|entry| optional(&entry.new_value)).collect();
+        let metadata: Vec<String> = erased.iter().map(|entry| json(&entry.metadata)).collect();
+        let commitments: Vec<Vec<u8>> = erased.iter().map(|entry| entry.salt.as_bytes().to_vec()).collect();
+        sqlx::query!(
+            "SELECT iam.erase_audit_details($1, $2, $3, $4, $5, $6, $7)",
+            self.tenant(),
+            &created_at,
+            &ids,
+            &old_values as &[Option<String>],
+            &new_values as &[Option<String>],
+            &metadata,
+            &commitments
+        )
+        .execute(self.connection())
+        .await
+        .map_err(store_error)?;
+        Ok(())
+    }
+
+    async fn erase_origins(&mut self, erased: &[ErasedOrigin]) -> Result<(), StoreError> {
+        if erased.is_empty() {
+            return Ok(());
+        }
+        let created_at: Vec<DateTime<Utc>> = erased.iter().map(|entry| entry.created_at).collect();
+        let ids: Vec<Uuid> = erased.iter().map(|entry| entry.id.as_uuid()).collect();
+        let commitments: Vec<Vec<u8>> = erased.iter().map(|entry| entry.salt.as_bytes().to_vec()).collect();
+        sqlx::query!("SELECT iam.erase_audit_origins($1, $2, $3, $4)", self.tenant(), &created_at, &ids, &commitments)
+            .execute(self.connection())
+            .await
+            .map_err(store_error)?;
+        Ok(())
+    }
+
+    /// Writes entries, and that they wait to be sealed, by one statement, however many there are.
     pub(crate) async fn insert_audit_entries(&mut self, entries: Vec<AuditEntry>) -> Result<(), StoreError> {
         if entries.is_empty() {
             return Ok(());
@@ -140,56 +298,114 @@ impl PostgresTransaction {
         let columns = Columns::from_iter(entries);
         sqlx::query!(
             r#"
-            INSERT INTO iam.audit_entries (
-                tenant_id,
-                id,
-                action,
-                resource_type,
-                resource_id,
-                user_id,
-                old_value,
-                new_value,
-                metadata,
-                correlation_id,
-                ip_address,
-                user_agent,
-                created_at
+            WITH entry AS (
+                SELECT *
+                FROM unnest(
+                    $2::uuid[],
+                    $3::text[],
+                    $4::text[],
+                    $5::text[],
+                    $6::uuid[],
+                    $7::uuid[],
+                    $8::text[],
+                    $9::text[],
+                    $10::text[],
+                    $11::text[],
+                    $12::text[],
+                    $13::text[],
+                    $14::timestamptz[],
+                    $15::bytea[],
+                    $16::bytea[],
+                    $17::bytea[]
+                ) e (
+                    id,
+                    action,
+                    resource_type,
+                    resource_id,
+                    organization_id,
+                    user_id,
+                    old_value,
+                    new_value,
+                    metadata,
+                    correlation_id,
+                    ip_address,
+                    user_agent,
+                    created_at,
+                    details_salt,
+                    origin_salt,
+                    digest
+                )
+            ),
+            written AS (
+                INSERT INTO iam.audit_entries (
+                    tenant_id,
+                    id,
+                    action,
+                    resource_type,
+                    resource_id,
+                    organization_id,
+                    user_id,
+                    old_value,
+                    new_value,
+                    metadata,
+                    correlation_id,
+                    ip_address,
+                    user_agent,
+                    created_at,
+                    details_salt,
+                    origin_salt
+                )
+                SELECT
+                    $1,
+                    id,
+                    action,
+                    resource_type,
+                    resource_id,
+                    organization_id,
+                    user_id,
+                    old_value::json,
+                    new_value::json,
+                    metadata::json,
+                    correlation_id,
+                    ip_address,
+                    user_agent,
+                    created_at,
+                    details_salt,
+                    origin_salt
+                FROM entry
             )
-            SELECT $1, *
-            FROM unnest(
-                $2::uuid[],
-                $3::text[],
-                $4::text[],
-                $5::text[],
-                $6::uuid[],
-                $7::jsonb[],
-                $8::jsonb[],
-                $9::jsonb[],
-                $10::text[],
-                $11::text[],
-                $12::text[],
-                $13::timestamptz[]
-            )
+            INSERT INTO iam.audit_unsealed (tenant_id, created_at, id, digest)
+            SELECT $1, created_at, id, digest
+            FROM entry
             "#,
             self.tenant(),
             &columns.id,
             &columns.action,
             &columns.resource_type,
             &columns.resource_id as &[Option<String>],
+            &columns.organization_id as &[Option<Uuid>],
             &columns.user_id as &[Option<Uuid>],
-            &columns.old_value as &[Option<Fields>],
-            &columns.new_value as &[Option<Fields>],
-            &columns.metadata as &[Fields],
+            &columns.old_value as &[Option<String>],
+            &columns.new_value as &[Option<String>],
+            &columns.metadata,
             &columns.correlation_id as &[Option<String>],
             &columns.ip_address as &[Option<String>],
             &columns.user_agent as &[Option<String>],
-            &columns.created_at
+            &columns.created_at,
+            &columns.details_salt,
+            &columns.origin_salt,
+            &columns.digest
         )
         .execute(self.connection())
         .await
         .map_err(store_error)?;
         Ok(())
     }
+}
+
+/// The text that is kept of fields.
+fn json(fields: &Map<String, Value>) -> String {
+    Value::Object(fields.clone()).to_string()
 }
 
 /// Entries, turned from rows to columns.
@@ -199,33 +415,42 @@ struct Columns {
     action: Vec<String>,
     resource_type: Vec<String>,
     resource_id: Vec<Option<String>>,
+    organization_id: Vec<Option<Uuid>>,
     user_id: Vec<Option<Uuid>>,
-    old_value: Vec<Option<Fields>>,
-    new_value: Vec<Option<Fields>>,
-    metadata: Vec<Fields>,
+    old_value: Vec<Option<String>>,
+    new_value: Vec<Option<String>>,
+    metadata: Vec<String>,
     correlation_id: Vec<Option<String>>,
     ip_address: Vec<Option<String>>,
     user_agent: Vec<Option<String>>,
     created_at: Vec<DateTime<Utc>>,
+    details_salt: Vec<Vec<u8>>,
+    origin_salt: Vec<Vec<u8>>,
+    digest: Vec<Vec<u8>>,
 }
 
 impl FromIterator<AuditEntry> for Columns {
     fn from_iter<I: IntoIterator<Item = AuditEntry>>(entries: I) -> Self {
         let mut columns = Self::default();
         for entry in entries {
+            columns.digest.push(entry.digest().0.to_vec());
+            let text = |fields| Value::Object(fields).to_string();
             let RequestContext { correlation_id, ip_address, user_agent } = entry.context;
             columns.id.push(entry.id.as_uuid());
             columns.action.push(entry.action.into_owned());
             columns.resource_type.push(entry.resource_type.as_str().to_owned());
             columns.resource_id.push(entry.resource_id);
+            columns.organization_id.push(entry.organization_id.map(OrganizationId::as_uuid));
             columns.user_id.push(entry.user_id.map(UserId::as_uuid));
-            columns.old_value.push(entry.old_value.map(Json));
-            columns.new_value.push(entry.new_value.map(Json));
-            columns.metadata.push(Json(entry.metadata));
+            columns.old_value.push(entry.old_value.map(text));
+            columns.new_value.push(entry.new_value.map(text));
+            columns.metadata.push(text(entry.metadata));
             columns.correlation_id.push(correlation_id.map(|id| id.as_str().to_owned()));
             columns.ip_address.push(ip_address.map(|address| address.to_string()));
             columns.user_agent.push(user_agent.map(|agent| agent.as_str().to_owned()));
             columns.created_at.push(entry.created_at);
+            columns.details_salt.push(entry.salts.details.as_bytes().to_vec());
+            columns.origin_salt.push(entry.salts.origin.as_bytes().to_vec());
         }
         columns
     }

@@ -29,6 +29,11 @@ pub(crate) fn bytes_32(column: &'static str, bytes: &[u8]) -> Result<[u8; 32], S
     bytes.try_into().map_err(|cause| StoreError::corrupt(column, cause))
 }
 
+/// A number as PostgreSQL holds it. What is beyond is not there.
+pub(crate) fn bigint(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
 /// Whether PostgreSQL can hold a text. It refuses every statement with a NUL inside, so a search for one is answered
 /// without it: nothing that is stored has one.
 pub(crate) fn is_storable(text: &str) -> bool {

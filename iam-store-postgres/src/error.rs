@@ -35,6 +35,11 @@ fn constraint(error: &dyn DatabaseError) -> Option<Constraint> {
     }
 }
 
+/// Whether something that there may be once is there already.
+pub(crate) fn is_unique_violation(error: &sqlx::Error) -> bool {
+    error.as_database_error().is_some_and(DatabaseError::is_unique_violation)
+}
+
 fn is_unavailable(error: &sqlx::Error) -> bool {
     match error {
         sqlx::Error::Io(_)

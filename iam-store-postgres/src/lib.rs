@@ -7,23 +7,28 @@ mod credential;
 mod error;
 mod organization;
 mod page;
+mod partition;
 mod permission;
 mod role;
+mod seal;
 mod session;
 mod tenant;
 mod token;
 mod transaction;
 mod user;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use iam_core::clock::Timestamp;
 use iam_core::{Store, StoreError, TenantId, Transaction};
-use sqlx::migrate::{MigrateError, Migrator};
+use sqlx::migrate::{MigrateError, Migration, Migrator};
 use sqlx::postgres::{PgPool, PgPoolOptions};
 use sqlx::{Connection as _, FromRow};
 
 use error::store_error;
+use partition::KnownMonths;
 use transaction::PostgresTransaction;
 
 static MIGRATOR: Migrator = sqlx::migrate!();
@@ -32,7 +37,12 @@ static MIGRATOR: Migrator = sqlx::migrate!();
 #[derive(Clone, Debug)]
 pub struct PostgresStore {
     pool: PgPool,
+    months: Arc<KnownMonths>,
 }
+
+/// READ COMMITTED, whatever the database's default: every rule that two transactions can race for is guarded by a lock or
+/// a constraint, and after waiting for a lock a statement must see what the other one wrote.
+const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
 
 const MAX_CONNECTIONS: u32 = 16;
 /// Rather an error soon than a queue of requests that nobody waits for any more.
@@ -71,7 +81,7 @@ impl PostgresStore {
     /// Uses a pool that the host program has made, with its own limits.
     #[must_use]
     pub fn from_pool(pool: PgPool) -> Self {
-        Self { pool }
+        Self { pool, months: Arc::default() }
     }
 
     /// The pool, for a host program that keeps tables of its own beside the schema `iam`.
@@ -80,7 +90,8 @@ impl PostgresStore {
         &self.pool
     }
 
-    /// Brings the schema `iam` up to date.
+    /// Brings the schema `iam` up to date, and [prepares](Store::prepare) for the months to come. A role that may not
+    /// change the schema can call this too, as long as another one has brought it up to date.
     ///
     /// Replicas may do so at the same moment: an advisory lock of the database lets one after the other.
     ///
@@ -89,6 +100,15 @@ impl PostgresStore {
     /// [`StoreError::Unavailable`] when the database does not answer; [`StoreError::Failed`] when a migration fails,
     /// or when the database has one that this program does not know.
     pub async fn migrate(&self) -> Result<(), StoreError> {
+        let applied = self.applied().await?;
+        if !are_known(&applied) || !are_complete(&applied) {
+            self.run_migrations().await?;
+        }
+        let now = sqlx::query_scalar!(r#"SELECT now() AS "now!""#);
+        self.make_months(now.fetch_one(&self.pool).await.map_err(store_error)?).await
+    }
+
+    async fn run_migrations(&self) -> Result<(), StoreError> {
         let mut connection = self.pool.acquire().await.map_err(store_error)?;
         // When a migration fails, the lock stays with the session: closing that gives it back.
         connection.close_on_drop();
@@ -97,6 +117,16 @@ impl PostgresStore {
             MigrateError::Execute(cause) => store_error(cause),
             error => StoreError::Failed(error.into()),
         })
+    }
+
+    // Unchecked queries, because the table is the migrator's own and not part of any migration.
+    async fn applied(&self) -> Result<Vec<Applied>, StoreError> {
+        let exists = sqlx::query_scalar::<_, bool>("SELECT to_regclass('iam._migrations') IS NOT NULL");
+        if !exists.fetch_one(&self.pool).await.map_err(store_error)? {
+            return Ok(Vec::new());
+        }
+        let applied = sqlx::query_as("SELECT version, checksum FROM iam._migrations WHERE success");
+        applied.fetch_all(&self.pool).await.map_err(store_error)
     }
 }
 
@@ -107,13 +137,27 @@ struct Applied {
     checksum: Vec<u8>,
 }
 
+impl Applied {
+    fn is(&self, known: &Migration) -> bool {
+        self.version == known.version && *self.checksum == *known.checksum
+    }
+}
+
+/// Whether this program knows every migration that has run.
+fn are_known(applied: &[Applied]) -> bool {
+    applied.iter().all(|applied| MIGRATOR.iter().any(|known| applied.is(known)))
+}
+
+/// Whether every migration that this program knows has run.
+fn are_complete(applied: &[Applied]) -> bool {
+    MIGRATOR.iter().all(|known| applied.iter().any(|applied| applied.is(known)))
+}
+
 #[async_trait]
 impl Store for PostgresStore {
     async fn begin(&self, tenant: TenantId) -> Result<Box<dyn Transaction>, StoreError> {
-        // READ COMMITTED, whatever the database's default: every rule that two transactions can race for is guarded
-        // by a lock or a constraint, and after waiting for a lock a statement must see what the other one wrote.
-        let begun = self.pool.begin_with("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE").await;
-        Ok(Box::new(PostgresTransaction::new(tenant, begun.map_err(store_error)?)))
+        let begun = self.pool.begin_with(BEGIN).await.map_err(store_error)?;
+        Ok(Box::new(PostgresTransaction::new(tenant, Arc::clone(&self.months), begun)))
     }
 
     async fn ping(&self) -> Result<(), StoreError> {
@@ -121,17 +165,12 @@ impl Store for PostgresStore {
         Ok(())
     }
 
-    // Unchecked queries, because the table is the migrator's own and not part of any migration.
     async fn is_migrated(&self) -> Result<bool, StoreError> {
-        let exists = sqlx::query_scalar::<_, bool>("SELECT to_regclass('iam._migrations') IS NOT NULL");
-        if !exists.fetch_one(&self.pool).await.map_err(store_error)? {
-            return Ok(false);
-        }
-        let applied = sqlx::query_as::<_, Applied>("SELECT version, checksum FROM iam._migrations WHERE success");
-        let applied = applied.fetch_all(&self.pool).await.map_err(store_error)?;
-        Ok(MIGRATOR
-            .iter()
-            .all(|known| applied.iter().any(|done| done.version == known.version && *done.checksum == *known.checksum)))
+        Ok(are_complete(&self.applied().await?))
+    }
+
+    async fn prepare(&self, now: Timestamp) -> Result<(), StoreError> {
+        self.make_months(now).await
     }
 
     async fn close(&self) {

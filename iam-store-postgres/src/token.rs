@@ -1,13 +1,15 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use iam_core::StoreError;
-use iam_core::token::{KeyStore, PrivateKey, SigningKey};
+use iam_core::token::{KeyPurpose, KeyStore, PrivateKey, SigningKey};
 use uuid::Uuid;
 
 use crate::PostgresStore;
+use crate::column::parse;
 use crate::error::store_error;
 
 struct SigningKeyRow {
+    purpose: String,
     generation: i64,
     id: Uuid,
     public_key: Vec<u8>,
@@ -17,27 +19,31 @@ struct SigningKeyRow {
     signs_from: DateTime<Utc>,
 }
 
-impl From<SigningKeyRow> for SigningKey {
-    fn from(row: SigningKeyRow) -> Self {
+impl TryFrom<SigningKeyRow> for SigningKey {
+    type Error = StoreError;
+
+    fn try_from(row: SigningKeyRow) -> Result<Self, StoreError> {
         let private = if row.sealed { PrivateKey::Sealed } else { PrivateKey::Plain };
-        Self {
+        Ok(Self {
+            purpose: parse("signing_keys.purpose", &row.purpose)?,
             id: row.id.into(),
             generation: row.generation,
             public: row.public_key,
             private: private(row.private_key),
             created_at: row.created_at,
             signs_from: row.signs_from,
-        }
+        })
     }
 }
 
 #[async_trait]
 impl KeyStore for PostgresStore {
-    async fn signing_keys(&self) -> Result<Vec<SigningKey>, StoreError> {
+    async fn signing_keys(&self, purpose: KeyPurpose) -> Result<Vec<SigningKey>, StoreError> {
         let rows = sqlx::query_as!(
             SigningKeyRow,
             r#"
             SELECT
+                purpose,
                 generation,
                 id,
                 public_key,
@@ -46,10 +52,12 @@ impl KeyStore for PostgresStore {
                 created_at,
                 signs_from
             FROM iam.signing_keys
+            WHERE purpose = $1
             ORDER BY generation
-            "#
+            "#,
+            purpose.as_str()
         );
-        Ok(rows.fetch_all(&self.pool).await.map_err(store_error)?.into_iter().map(SigningKey::from).collect())
+        rows.fetch_all(&self.pool).await.map_err(store_error)?.into_iter().map(SigningKey::try_from).collect()
     }
 
     async fn insert_signing_key(&self, key: &SigningKey) -> Result<(), StoreError> {
@@ -59,9 +67,19 @@ impl KeyStore for PostgresStore {
         };
         sqlx::query!(
             r#"
-            INSERT INTO iam.signing_keys (generation, id, public_key, private_key, sealed, created_at, signs_from)
-            VALUES ($1, $2, $3, $4, $5, $6, $7)
+            INSERT INTO iam.signing_keys (
+                purpose,
+                generation,
+                id,
+                public_key,
+                private_key,
+                sealed,
+                created_at,
+                signs_from
+            )
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
             "#,
+            key.purpose.as_str(),
             key.generation,
             key.id.as_uuid(),
             key.public,

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use iam_core::audit::AuditBatch;
 use iam_core::{Change, StoreError, TenantId, Transaction};
@@ -5,24 +7,30 @@ use sqlx::{PgConnection, Postgres};
 use uuid::Uuid;
 
 use crate::error::store_error;
+use crate::partition::KnownMonths;
 
 /// A transaction of the database, bound to a tenant; dropping it rolls back.
 ///
 /// Every statement binds this tenant and never one that stands inside a change.
 pub(crate) struct PostgresTransaction {
     tenant: TenantId,
+    months: Arc<KnownMonths>,
     inner: sqlx::Transaction<'static, Postgres>,
     /// After a failed write PostgreSQL answers a COMMIT with a silent rollback, so it must not be tried.
     broken: bool,
 }
 
 impl PostgresTransaction {
-    pub(crate) fn new(tenant: TenantId, inner: sqlx::Transaction<'static, Postgres>) -> Self {
-        Self { tenant, inner, broken: false }
+    pub(crate) fn new(tenant: TenantId, months: Arc<KnownMonths>, inner: sqlx::Transaction<'static, Postgres>) -> Self {
+        Self { tenant, months, inner, broken: false }
     }
 
     pub(crate) fn tenant(&self) -> Uuid {
         self.tenant.as_uuid()
+    }
+
+    pub(crate) fn months(&self) -> &KnownMonths {
+        &self.months
     }
 
     pub(crate) fn connection(&mut self) -> &mut PgConnection {
@@ -42,6 +50,7 @@ impl Transaction for PostgresTransaction {
             Change::Role(change) => self.write_role(change).await,
             Change::Assignment(change) => self.write_assignment(change).await,
             Change::Organization(change) => self.write_organization(change).await,
+            Change::Audit(change) => self.write_audit(change).await,
         };
         self.broken |= written.is_err();
         written
@@ -51,7 +60,15 @@ impl Transaction for PostgresTransaction {
         if self.broken {
             return Err(StoreError::Failed("a change of this unit of work has failed".into()));
         }
-        self.insert_audit_entries(audit.into_entries()).await?;
-        self.inner.commit().await.map_err(store_error)
+        let entries = audit.into_entries();
+        let made = self.make_months_of(&entries).await?;
+        if let Err(error) = self.insert_audit_entries(entries).await {
+            // Another replica may have dropped a month that this one took for known.
+            self.months.forget();
+            return Err(error);
+        }
+        self.inner.commit().await.map_err(store_error)?;
+        self.months.remember(made);
+        Ok(())
     }
 }

@@ -1,4 +1,5 @@
--- Tenants and everything that belongs to one: users, sessions, organizations, permissions, roles, the audit log.
+-- Tenants and what belongs to one: users, sessions, organizations, permissions, roles. The audit log has a file of its
+-- own.
 --
 -- Every primary key and every unique constraint of a tenant's table starts with tenant_id, and every foreign key
 -- carries it. So a reference into another tenant cannot be written, whatever the code does.
@@ -196,34 +197,9 @@ CREATE INDEX role_assignments_created_idx ON role_assignments (tenant_id, create
 -- What the sweeper looks for, in all tenants at first.
 CREATE INDEX role_assignments_expiry_idx ON role_assignments (expires_at, tenant_id) WHERE expires_at IS NOT NULL;
 
--- What happened. Entries are only ever added.
-CREATE TABLE audit_entries (
-    tenant_id      BLOB    NOT NULL,
-    id             BLOB    NOT NULL,
-    action         TEXT    NOT NULL,
-    resource_type  TEXT    NOT NULL,
-    -- What an entry names is on record whatever becomes of it, so it is no reference.
-    resource_id    TEXT,
-    user_id        BLOB,
-    old_value      TEXT,
-    new_value      TEXT,
-    metadata       TEXT    NOT NULL,
-    correlation_id TEXT,
-    ip_address     TEXT,
-    user_agent     TEXT,
-    created_at     INTEGER NOT NULL,
-    -- The order of the list.
-    CONSTRAINT audit_entries_pkey PRIMARY KEY (tenant_id, created_at, id),
-    CONSTRAINT audit_entries_tenant_fkey FOREIGN KEY (tenant_id) REFERENCES tenants (id)
-) STRICT;
-
-CREATE INDEX audit_entries_resource_idx
-    ON audit_entries (tenant_id, resource_type, resource_id, created_at DESC, id DESC);
-CREATE INDEX audit_entries_user_idx ON audit_entries (tenant_id, user_id, created_at DESC, id DESC);
-CREATE INDEX audit_entries_action_idx ON audit_entries (tenant_id, action, created_at DESC, id DESC);
-
--- The keys that sign access tokens. They belong to the installation and to no tenant.
+-- The keys that sign access tokens, and checkpoints of audit logs. They belong to the installation and to no tenant.
 CREATE TABLE signing_keys (
+    purpose     TEXT    NOT NULL,
     -- Two processes that add a key at the same moment choose the same generation, and one of them fails.
     generation  INTEGER NOT NULL,
     id          BLOB    NOT NULL,
@@ -233,8 +209,11 @@ CREATE TABLE signing_keys (
     sealed      INTEGER NOT NULL,
     created_at  INTEGER NOT NULL,
     signs_from  INTEGER NOT NULL,
-    CONSTRAINT signing_keys_pkey PRIMARY KEY (generation),
+    CONSTRAINT signing_keys_pkey PRIMARY KEY (purpose, generation),
     CONSTRAINT signing_keys_id_key UNIQUE (id),
+    -- Nothing can come before the first, which names the logs.
+    CONSTRAINT signing_keys_generation_check CHECK (generation >= 1),
+    CONSTRAINT signing_keys_purpose_check CHECK (purpose IN ('ACCESS_TOKENS', 'CHECKPOINTS')),
     CONSTRAINT signing_keys_sealed_check CHECK (sealed IN (0, 1))
 ) STRICT;
 

@@ -1,26 +1,30 @@
 use async_trait::async_trait;
-use iam_core::audit::{AuditEntry, AuditFilter, AuditStore, Cursor};
-use iam_core::clock::cut;
-use iam_core::{CorrelationId, RequestContext, StoreError, TenantId, UserAgent, UserId};
+use iam_core::audit::{
+    AuditChange, AuditEntry, AuditFilter, AuditStore, Cursor, ErasedDetails, ErasedOrigin, Salt, Salts,
+};
+use iam_core::clock::{Timestamp, cut};
+use iam_core::{AuditEntryId, CorrelationId, OrganizationId, RequestContext, StoreError, TenantId, UserAgent, UserId};
 use serde_json::{Map, Value};
 use sqlx::types::Json;
-use sqlx::{FromRow, QueryBuilder, Sqlite};
+use sqlx::{FromRow, QueryBuilder, Sqlite, SqliteConnection};
 use uuid::Uuid;
 
-use crate::SqliteStore;
-use crate::column::{millis, moment, parse_optional};
-use crate::error::store_error;
+use crate::bulk::{CHUNK, execute};
+use crate::column::{count, millis, moment, parse_optional};
+use crate::error::{expect_row, store_error};
 use crate::transaction::SqliteTransaction;
+use crate::{BEGIN, SqliteStore};
 
 type Fields = Json<Map<String, Value>>;
 
 #[derive(FromRow)]
-struct AuditEntryRow {
+pub(crate) struct AuditEntryRow {
     tenant_id: Uuid,
     id: Uuid,
     action: String,
     resource_type: String,
     resource_id: Option<String>,
+    organization_id: Option<Uuid>,
     user_id: Option<Uuid>,
     old_value: Option<Fields>,
     new_value: Option<Fields>,
@@ -29,6 +33,8 @@ struct AuditEntryRow {
     ip_address: Option<String>,
     user_agent: Option<String>,
     created_at: i64,
+    details_salt: Vec<u8>,
+    origin_salt: Vec<u8>,
 }
 
 impl TryFrom<AuditEntryRow> for AuditEntry {
@@ -40,21 +46,55 @@ impl TryFrom<AuditEntryRow> for AuditEntry {
             ip_address: parse_optional("audit_entries.ip_address", row.ip_address.as_deref())?,
             user_agent: row.user_agent.as_deref().map(UserAgent::new),
         };
+        let salts = Salts {
+            details: salt("audit_entries.details_salt", &row.details_salt)?,
+            origin: salt("audit_entries.origin_salt", &row.origin_salt)?,
+        };
         Ok(Self {
             id: row.id.into(),
             tenant_id: row.tenant_id.into(),
             action: row.action.into(),
             resource_type: row.resource_type.into(),
             resource_id: row.resource_id,
+            organization_id: row.organization_id.map(OrganizationId::from),
             user_id: row.user_id.map(UserId::from),
             old_value: row.old_value.map(|Json(fields)| fields),
             new_value: row.new_value.map(|Json(fields)| fields),
             metadata: row.metadata.0,
             context,
             created_at: moment("audit_entries.created_at", row.created_at)?,
+            salts,
         })
     }
 }
+
+fn salt(column: &'static str, bytes: &[u8]) -> Result<Salt, StoreError> {
+    Salt::from_bytes(bytes).ok_or_else(|| StoreError::corrupt(column, "is no salt and no commitment"))
+}
+
+/// The columns of an entry. What reads entries is built at run time, because which conditions the list has varies from
+/// call to call, and elsewhere an entry may be gone. What is pushed is text of the file alone; whatever came from outside
+/// is bound.
+pub(crate) const ENTRY_COLUMNS: &str = "
+    e.tenant_id,
+    e.id,
+    e.action,
+    e.resource_type,
+    e.resource_id,
+    e.organization_id,
+    e.user_id,
+    e.old_value,
+    e.new_value,
+    e.metadata,
+    e.correlation_id,
+    e.ip_address,
+    e.user_agent,
+    e.created_at,
+    e.details_salt,
+    e.origin_salt";
+
+/// How many entries one transaction removes at most, so that none keeps other writers waiting for long.
+const PURGED_AT_ONCE: i64 = 500;
 
 #[async_trait]
 impl AuditStore for SqliteStore {
@@ -65,29 +105,242 @@ impl AuditStore for SqliteStore {
         after: Option<Cursor>,
         limit: u32,
     ) -> Result<Vec<AuditEntry>, StoreError> {
-        let mut query = filtered(tenant, filter);
-        if let Some(cursor) = after {
-            query.push(" AND (created_at, id) < (").push_bind(millis(cursor.created_at));
-            query.push(", ").push_bind(cursor.id.as_uuid()).push(")");
-        }
-        query.push(" ORDER BY created_at DESC, id DESC LIMIT ").push_bind(i64::from(limit));
+        let mut query = listed(tenant, filter, after, limit);
         let rows: Vec<AuditEntryRow> = query.build_query_as().fetch_all(&self.readers).await.map_err(store_error)?;
         rows.into_iter().map(AuditEntry::try_from).collect()
     }
+
+    async fn audit_entry(&self, tenant: TenantId, id: AuditEntryId) -> Result<Option<AuditEntry>, StoreError> {
+        let mut query = by_id();
+        let query = query.build_query_as::<AuditEntryRow>().bind(tenant.as_uuid()).bind(id.as_uuid());
+        query.fetch_optional(&self.readers).await.map_err(store_error)?.map(AuditEntry::try_from).transpose()
+    }
+
+    async fn purge_audit_entries(&self) -> Result<u64, StoreError> {
+        let logs = sqlx::query!("SELECT tenant_id, purged, removed FROM audit_logs WHERE purged < removed");
+        let mut gone = 0;
+        for log in logs.fetch_all(&self.readers).await.map_err(store_error)? {
+            let mut from = log.purged;
+            while from < log.removed {
+                let until = log.removed.min(from + PURGED_AT_ONCE);
+                gone += self.purge(log.tenant_id, from, until).await?;
+                from = until;
+            }
+        }
+        Ok(gone)
+    }
 }
 
-/// Selects the entries that pass a filter.
-///
-/// It is built at run time, because which conditions there are varies from call to call. What is pushed is text of this
-/// file alone; whatever came from outside is bound.
-fn filtered(tenant: TenantId, filter: &AuditFilter) -> QueryBuilder<Sqlite> {
+impl SqliteStore {
+    /// Removes the entries of these places in the sequence, unless somebody else has done it.
+    async fn purge(&self, tenant: Uuid, from: i64, until: i64) -> Result<u64, StoreError> {
+        let mut transaction = self.writer.begin_with(BEGIN).await.map_err(store_error)?;
+        let deleted = sqlx::query!(
+            r#"
+            DELETE FROM audit_entries
+            WHERE rowid IN (
+                SELECT e.rowid
+                FROM audit_leaves l
+                CROSS JOIN audit_entries e
+                    ON e.tenant_id = l.tenant_id AND e.created_at = l.created_at AND e.id = l.entry_id
+                WHERE l.tenant_id = ?1 AND l.sequence >= ?2 AND l.sequence < ?3
+            )
+            "#,
+            tenant,
+            from,
+            until
+        );
+        let deleted = deleted.execute(&mut *transaction).await.map_err(store_error)?;
+        sqlx::query!("UPDATE audit_logs SET purged = ?2 WHERE tenant_id = ?1 AND purged < ?2", tenant, until)
+            .execute(&mut *transaction)
+            .await
+            .map_err(store_error)?;
+        transaction.commit().await.map_err(store_error)?;
+        Ok(deleted.rows_affected())
+    }
+}
+
+/// Selects the second parameter from the first one's entries. Where it stands in the order of the list is known to its
+/// leaf, or to the queue.
+fn by_id() -> QueryBuilder<Sqlite> {
+    let mut query = QueryBuilder::new("SELECT");
+    query.push(ENTRY_COLUMNS).push(
+        "
+        FROM audit_entries e
+        WHERE e.tenant_id = ?1
+            AND e.id = ?2
+            AND e.created_at IN (
+                SELECT l.created_at FROM audit_leaves l WHERE l.tenant_id = ?1 AND l.entry_id = ?2
+                UNION ALL
+                SELECT u.created_at FROM audit_unsealed u WHERE u.tenant_id = ?1 AND u.id = ?2
+            )
+        ",
+    );
+    query
+}
+
+/// Selects a page of the entries that pass a filter.
+fn listed(tenant: TenantId, filter: &AuditFilter, after: Option<Cursor>, limit: u32) -> QueryBuilder<Sqlite> {
+    let mut query = QueryBuilder::new("SELECT");
+    query.push(ENTRY_COLUMNS).push(" FROM audit_entries e WHERE e.tenant_id = ").push_bind(tenant.as_uuid());
+    push_filter(&mut query, filter);
+    // Of two upper bounds SQLite would look for one, and read everything between them: only the lower one is said.
+    match (after, filter.until) {
+        (Some(cursor), until) if until.is_none_or(|until| cursor.created_at <= until) => {
+            query.push(" AND (e.created_at, e.id) < (").push_bind(millis(cursor.created_at));
+            query.push(", ").push_bind(cursor.id.as_uuid()).push(")");
+        }
+        (_, Some(until)) => {
+            query.push(" AND e.created_at <= ").push_bind(millis(until));
+        }
+        (_, None) => {}
+    }
+    query.push(" ORDER BY e.created_at DESC, e.id DESC LIMIT ").push_bind(i64::from(limit));
+    query
+}
+
+/// Adds all conditions of a filter but the upper bound of time.
+fn push_filter(query: &mut QueryBuilder<Sqlite>, filter: &AuditFilter) {
+    for (condition, text) in [
+        (" AND e.action = ", filter.action.as_deref()),
+        (" AND e.resource_type = ", filter.resource_type.as_deref()),
+        (" AND e.resource_id = ", filter.resource_id.as_deref()),
+        (" AND e.correlation_id = ", filter.correlation_id.as_ref().map(CorrelationId::as_str)),
+    ] {
+        if let Some(text) = text {
+            query.push(condition).push_bind(text.to_owned());
+        }
+    }
+    for (condition, id) in [
+        (" AND e.user_id = ", filter.user_id.map(UserId::as_uuid)),
+        (" AND e.organization_id = ", filter.organization_id.map(OrganizationId::as_uuid)),
+    ] {
+        if let Some(id) = id {
+            query.push(condition).push_bind(id);
+        }
+    }
+    if let Some(from) = filter.from {
+        // Entries stand on whole milliseconds: what begins within one leaves out the entry at its start.
+        let is_whole = cut(from) == from;
+        query.push(if is_whole { " AND e.created_at >= " } else { " AND e.created_at > " });
+        query.push_bind(millis(from));
+    }
+}
+
+impl SqliteTransaction {
+    /// Writes entries, and puts them into the queue of what is to be sealed.
+    pub(crate) async fn insert_audit_entries(&mut self, entries: &[AuditEntry]) -> Result<(), StoreError> {
+        for chunk in entries.chunks(CHUNK) {
+            let mut entries = insert_entries(self.tenant(), chunk);
+            execute(&mut entries, chunk.len(), self.connection()).await?;
+            let mut queue = insert_unsealed(self.tenant(), chunk);
+            execute(&mut queue, chunk.len(), self.connection()).await?;
+        }
+        Ok(())
+    }
+
+    pub(crate) async fn write_audit(&mut self, change: &AuditChange) -> Result<(), StoreError> {
+        match change {
+            // Nothing is written but their entries.
+            AuditChange::Log(_) | AuditChange::Export(..) => Ok(()),
+            AuditChange::SetRetention { after, .. } => self.update_retention(*after).await,
+            AuditChange::GiveUp { until, .. } => self.update_removed(*until).await,
+            AuditChange::Erase { details, origins, .. } => self.erase(details, origins).await,
+        }
+    }
+
+    async fn update_retention(&mut self, days: Option<u32>) -> Result<(), StoreError> {
+        insert_log(self.tenant(), self.connection()).await?;
+        let updated =
+            sqlx::query!("UPDATE audit_logs SET retention_days = ?2 WHERE tenant_id = ?1", self.tenant(), days);
+        updated.execute(self.connection()).await.map_err(store_error)?;
+        Ok(())
+    }
+
+    async fn update_removed(&mut self, until: u64) -> Result<(), StoreError> {
+        let until = count(until);
+        let updated = sqlx::query!("UPDATE audit_logs SET removed = ?2 WHERE tenant_id = ?1", self.tenant(), until);
+        let updated = updated.execute(self.connection()).await.map_err(store_error)?;
+        expect_row(&updated, "audit log")
+    }
+
+    async fn erase(&mut self, details: &[ErasedDetails], origins: &[ErasedOrigin]) -> Result<(), StoreError> {
+        self.erases = true;
+        for erased in details {
+            self.erase_details(erased).await?;
+        }
+        for erased in origins {
+            self.erase_origin(erased).await?;
+        }
+        Ok(())
+    }
+
+    async fn erase_details(&mut self, erased: &ErasedDetails) -> Result<(), StoreError> {
+        self.insert_erasure(erased.created_at, erased.id).await?;
+        let updated = sqlx::query!(
+            r#"
+            UPDATE audit_entries
+            SET
+                old_value = ?4,
+                new_value = ?5,
+                metadata = ?6,
+                details_salt = ?7
+            WHERE tenant_id = ?1 AND created_at = ?2 AND id = ?3
+            "#,
+            self.tenant(),
+            millis(erased.created_at),
+            erased.id.as_uuid(),
+            erased.old_value.as_ref().map(Json),
+            erased.new_value.as_ref().map(Json),
+            Json(&erased.metadata),
+            erased.salt.as_bytes()
+        );
+        updated.execute(self.connection()).await.map_err(store_error)?;
+        Ok(())
+    }
+
+    async fn erase_origin(&mut self, erased: &ErasedOrigin) -> Result<(), StoreError> {
+        self.insert_erasure(erased.created_at, erased.id).await?;
+        let updated = sqlx::query!(
+            r#"
+            UPDATE audit_entries
+            SET
+                ip_address = NULL,
+                user_agent = NULL,
+                origin_salt = ?4
+            WHERE tenant_id = ?1 AND created_at = ?2 AND id = ?3
+            "#,
+            self.tenant(),
+            millis(erased.created_at),
+            erased.id.as_uuid(),
+            erased.salt.as_bytes()
+        );
+        updated.execute(self.connection()).await.map_err(store_error)?;
+        Ok(())
+    }
+
+    /// Records that an entry is erased, without which the triggers let nobody change it.
+    async fn insert_erasure(&mut self, created_at: Timestamp, id: AuditEntryId) -> Result<(), StoreError> {
+        let inserted = sqlx::query!(
+            "INSERT INTO audit_erasures (tenant_id, created_at, id) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
+            self.tenant(),
+            millis(created_at),
+            id.as_uuid()
+        );
+        inserted.execute(self.connection()).await.map_err(store_error)?;
+        Ok(())
+    }
+}
+
+fn insert_entries(tenant: Uuid, entries: &[AuditEntry]) -> QueryBuilder<Sqlite> {
     let mut query = QueryBuilder::new(
-        "SELECT
+        "INSERT INTO audit_entries (
             tenant_id,
             id,
             action,
             resource_type,
             resource_id,
+            organization_id,
             user_id,
             old_value,
             new_value,
@@ -95,83 +348,130 @@ fn filtered(tenant: TenantId, filter: &AuditFilter) -> QueryBuilder<Sqlite> {
             correlation_id,
             ip_address,
             user_agent,
-            created_at
-        FROM audit_entries
-        WHERE tenant_id = ",
+            created_at,
+            details_salt,
+            origin_salt
+        ) ",
     );
-    query.push_bind(tenant.as_uuid());
-    let correlation_id = filter.correlation_id.as_ref().map(CorrelationId::as_str);
-    for (condition, text) in [
-        (" AND action = ", filter.action.as_deref()),
-        (" AND resource_type = ", filter.resource_type.as_deref()),
-        (" AND resource_id = ", filter.resource_id.as_deref()),
-        (" AND correlation_id = ", correlation_id),
-    ] {
-        if let Some(text) = text {
-            query.push(condition).push_bind(text.to_owned());
-        }
-    }
-    if let Some(user) = filter.user_id {
-        query.push(" AND user_id = ").push_bind(user.as_uuid());
-    }
-    if let Some(from) = filter.from {
-        // Entries stand on whole milliseconds: what begins within one leaves out the entry at its start.
-        let is_whole = cut(from) == from;
-        query.push(if is_whole { " AND created_at >= " } else { " AND created_at > " });
-        query.push_bind(millis(from));
-    }
-    if let Some(until) = filter.until {
-        query.push(" AND created_at <= ").push_bind(millis(until));
-    }
+    query.push_values(entries, |mut row, entry| {
+        let RequestContext { correlation_id, ip_address, user_agent } = &entry.context;
+        row.push_bind(tenant)
+            .push_bind(entry.id.as_uuid())
+            .push_bind(entry.action.clone().into_owned())
+            .push_bind(entry.resource_type.as_str().to_owned())
+            .push_bind(entry.resource_id.clone())
+            .push_bind(entry.organization_id.map(OrganizationId::as_uuid))
+            .push_bind(entry.user_id.map(UserId::as_uuid))
+            .push_bind(entry.old_value.clone().map(Json))
+            .push_bind(entry.new_value.clone().map(Json))
+            .push_bind(Json(entry.metadata.clone()))
+            .push_bind(correlation_id.as_ref().map(ToString::to_string))
+            .push_bind(ip_address.map(|address| address.to_string()))
+            .push_bind(user_agent.as_ref().map(|agent| agent.as_str().to_owned()))
+            .push_bind(millis(entry.created_at))
+            .push_bind(entry.salts.details.as_bytes().to_vec())
+            .push_bind(entry.salts.origin.as_bytes().to_vec());
+    });
     query
 }
 
-impl SqliteTransaction {
-    pub(crate) async fn insert_audit_entries(&mut self, entries: Vec<AuditEntry>) -> Result<(), StoreError> {
-        for entry in entries {
-            self.insert_audit_entry(entry).await?;
-        }
-        Ok(())
+fn insert_unsealed(tenant: Uuid, entries: &[AuditEntry]) -> QueryBuilder<Sqlite> {
+    let mut query = QueryBuilder::new("INSERT INTO audit_unsealed (tenant_id, created_at, id, digest) ");
+    query.push_values(entries, |mut row, entry| {
+        row.push_bind(tenant)
+            .push_bind(millis(entry.created_at))
+            .push_bind(entry.id.as_uuid())
+            .push_bind(entry.digest().0.to_vec());
+    });
+    query
+}
+
+/// Makes the row of a tenant's log, where there is none yet.
+pub(crate) async fn insert_log(tenant: Uuid, connection: &mut SqliteConnection) -> Result<(), StoreError> {
+    // Not ON CONFLICT, before which the trigger would refuse it.
+    let inserted = sqlx::query!(
+        r#"
+        INSERT INTO audit_logs (tenant_id)
+        SELECT ?1
+        WHERE NOT EXISTS (SELECT 1 FROM audit_logs g WHERE g.tenant_id = ?1)
+        "#,
+        tenant
+    );
+    inserted.execute(connection).await.map_err(store_error)?;
+    Ok(())
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use sqlx::Row as _;
+    use test_support::sqlite::TestFile;
+
+    use super::*;
+
+    /// Each filter by itself, with the index that has its pages, and its condition there.
+    fn single_filters() -> [(&'static str, &'static str, AuditFilter); 7] {
+        let (text, id, plain) = (|| Some("X".to_owned()), Uuid::nil, AuditFilter::default);
+        [
+            ("sqlite_autoindex_audit_entries_1", "", plain()),
+            ("audit_entries_action_idx", " AND action=?", AuditFilter { action: text(), ..plain() }),
+            (
+                "audit_entries_resource_type_idx",
+                " AND resource_type=?",
+                AuditFilter { resource_type: text(), ..plain() },
+            ),
+            ("audit_entries_resource_idx", " AND resource_id=?", AuditFilter { resource_id: text(), ..plain() }),
+            (
+                "audit_entries_organization_idx",
+                " AND organization_id=?",
+                AuditFilter { organization_id: Some(id().into()), ..plain() },
+            ),
+            ("audit_entries_user_idx", " AND user_id=?", AuditFilter { user_id: Some(id().into()), ..plain() }),
+            (
+                "audit_entries_correlation_idx",
+                " AND correlation_id=?",
+                AuditFilter { correlation_id: "x".parse().ok(), ..plain() },
+            ),
+        ]
     }
 
-    async fn insert_audit_entry(&mut self, entry: AuditEntry) -> Result<(), StoreError> {
-        let RequestContext { correlation_id, ip_address, user_agent } = entry.context;
-        sqlx::query!(
-            r#"
-            INSERT INTO audit_entries (
-                tenant_id,
-                id,
-                action,
-                resource_type,
-                resource_id,
-                user_id,
-                old_value,
-                new_value,
-                metadata,
-                correlation_id,
-                ip_address,
-                user_agent,
-                created_at
-            )
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
-            "#,
-            self.tenant(),
-            entry.id.as_uuid(),
-            entry.action,
-            entry.resource_type.as_str(),
-            entry.resource_id,
-            entry.user_id.map(UserId::as_uuid),
-            entry.old_value.map(Json),
-            entry.new_value.map(Json),
-            Json(entry.metadata),
-            correlation_id.as_ref().map(CorrelationId::as_str),
-            ip_address.map(|address| address.to_string()),
-            user_agent.as_ref().map(UserAgent::as_str),
-            millis(entry.created_at)
-        )
-        .execute(self.connection())
-        .await
-        .map_err(store_error)?;
-        Ok(())
+    /// Fails unless SQLite answers a query by just these searches, and sorts nothing.
+    pub(crate) async fn assert_plan(query: QueryBuilder<Sqlite>, expected: &[&str]) {
+        let file = TestFile::create();
+        let store = SqliteStore::open(file.url()).await.unwrap();
+        store.migrate().await.unwrap();
+        let sql = sqlx::AssertSqlSafe(format!("EXPLAIN QUERY PLAN {}", query.sql().as_str()));
+        let steps = sqlx::query(sql).fetch_all(&store.readers).await.unwrap();
+        let steps = steps.iter().map(|step| step.get("detail"));
+        let is_work = |step: &&str| ["SEARCH ", "SCAN ", "USE "].iter().any(|word| step.starts_with(word));
+        assert_eq!(steps.filter(is_work).collect::<Vec<&str>>(), expected);
+    }
+
+    /// Nothing is sorted, and nothing read that is not on the page.
+    #[tokio::test]
+    async fn a_page_of_any_single_filter_is_a_range_of_one_index() {
+        let (tenant, moment) = (TenantId::NONE, Timestamp::UNIX_EPOCH);
+        let cursor = Some(Cursor { created_at: moment, id: Uuid::nil().into() });
+        for (index, column, filter) in single_filters() {
+            let key = format!("SEARCH e USING INDEX {index} (tenant_id=?{column}");
+            let between = AuditFilter { from: Some(moment), until: Some(moment), ..filter.clone() };
+            for (filter, after, range) in [
+                (&filter, None, ""),
+                (&filter, cursor, " AND (created_at,id)<(?,?)"),
+                (&between, None, " AND created_at>? AND created_at<?"),
+                (&between, cursor, " AND created_at>? AND (created_at,id)<(?,?)"),
+            ] {
+                assert_plan(listed(tenant, filter, after, 50), &[&format!("{key}{range})")]).await;
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn an_entry_is_found_by_its_identifier_through_its_leaf_or_the_queue() {
+        let expected = [
+            "SEARCH e USING INDEX sqlite_autoindex_audit_entries_1 (tenant_id=? AND created_at=? AND id=?)",
+            "SEARCH l USING INDEX sqlite_autoindex_audit_leaves_2 (tenant_id=? AND entry_id=?)",
+            "SEARCH u USING PRIMARY KEY (tenant_id=?)",
+        ];
+        assert_plan(by_id(), &expected).await;
     }
 }

@@ -43,3 +43,13 @@ pub(crate) fn millis(moment: Timestamp) -> i64 {
 pub(crate) fn bytes_32(column: &'static str, bytes: &[u8]) -> Result<[u8; 32], StoreError> {
     bytes.try_into().map_err(|cause| StoreError::corrupt(column, cause))
 }
+
+/// A number of things as the database counts; there is nothing beyond.
+pub(crate) fn count(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// The number of things that a column counts.
+pub(crate) fn counted(column: &'static str, number: i64) -> Result<u64, StoreError> {
+    number.try_into().map_err(|cause| StoreError::corrupt(column, cause))
+}

@@ -30,7 +30,7 @@ fn constraint(error: &dyn DatabaseError) -> Option<Constraint> {
         "roles.tenant_id, roles.name" => Some(Constraint::RoleName),
         "index 'role_assignments_context_key'" => Some(Constraint::RoleAssignment),
         "organizations.tenant_id, organizations.slug" => Some(Constraint::OrganizationSlug),
-        "signing_keys.generation" => Some(Constraint::SigningKeyGeneration),
+        "signing_keys.purpose, signing_keys.generation" => Some(Constraint::SigningKeyGeneration),
         _ => None,
     }
 }

@@ -2,6 +2,7 @@
 
 mod assignment;
 mod audit;
+mod bulk;
 mod column;
 mod credential;
 mod error;
@@ -10,6 +11,7 @@ mod organization;
 mod page;
 mod permission;
 mod role;
+mod seal;
 mod session;
 mod tenant;
 mod token;
@@ -83,7 +85,7 @@ struct Applied {
 impl Store for SqliteStore {
     async fn begin(&self, tenant: TenantId) -> Result<Box<dyn Transaction>, StoreError> {
         let begun = self.writer.begin_with(BEGIN).await.map_err(store_error)?;
-        Ok(Box::new(SqliteTransaction::new(tenant, begun)))
+        Ok(Box::new(SqliteTransaction::new(tenant, begun, self.writer.clone())))
     }
 
     async fn ping(&self) -> Result<(), StoreError> {

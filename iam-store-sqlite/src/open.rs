@@ -6,7 +6,10 @@ use std::str::FromStr as _;
 use std::time::{Duration, Instant};
 
 use iam_core::StoreError;
-use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::Connection as _;
+use sqlx::sqlite::{
+    SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
+};
 use tokio::time::sleep;
 
 use crate::error::store_error;
@@ -44,7 +47,10 @@ pub(crate) async fn writer(options: SqliteConnectOptions) -> Result<SqlitePool, 
     let options = options
         .journal_mode(SqliteJournalMode::Wal)
         // NORMAL would sync the log only now and then: a power cut would take back what was already acknowledged.
-        .synchronous(SqliteSynchronous::Full);
+        .synchronous(SqliteSynchronous::Full)
+        // What is deleted or written over is blanked out, and so are pages that fall free: otherwise what was erased
+        // could still be read in the file. FAST would leave it in pages that fall free.
+        .pragma("secure_delete", "ON");
     let begun = Instant::now();
     loop {
         // Two processes that turn on the log of a new file at the same moment do not wait for each other: one fails at
@@ -59,6 +65,19 @@ pub(crate) async fn writer(options: SqliteConnectOptions) -> Result<SqlitePool, 
 /// The connections that read, each what was committed last when its statement began.
 pub(crate) async fn readers(options: SqliteConnectOptions) -> Result<SqlitePool, StoreError> {
     pool(READERS).connect_with(options.read_only(true)).await.map_err(store_error)
+}
+
+/// Folds the write-ahead log into the file and cuts it off: there stand pages as they were before something was erased.
+///
+/// It does not wait for those who read or write at this moment. Then the log is cut off after the next erasure or when
+/// the store is closed, and written over meanwhile. The erasure itself is committed in any case, so nothing is told.
+pub(crate) async fn cut_log(options: &SqliteConnectOptions) {
+    // Not the writer: it must not be left without its patience when somebody loses theirs halfway.
+    let impatient = options.clone().busy_timeout(Duration::ZERO);
+    if let Ok(mut connection) = SqliteConnection::connect_with(&impatient).await {
+        drop(sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)").execute(&mut connection).await);
+        drop(connection.close().await);
+    }
 }
 
 fn pool(connections: u32) -> SqlitePoolOptions {
@@ -92,6 +111,7 @@ mod tests {
         assert_eq!(pragma(&writer, "journal_mode").await, "wal");
         assert_eq!(pragma(&writer, "synchronous").await, FULL);
         assert_eq!(pragma(&writer, "foreign_keys").await, "1");
+        assert_eq!(pragma(&writer, "secure_delete").await, "1");
         let readers = readers(options).await.unwrap();
         sqlx::query("CREATE TABLE t (c)").execute(&readers).await.unwrap_err();
     }

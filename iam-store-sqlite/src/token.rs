@@ -1,13 +1,14 @@
 use async_trait::async_trait;
 use iam_core::StoreError;
-use iam_core::token::{KeyStore, PrivateKey, SigningKey};
+use iam_core::token::{KeyPurpose, KeyStore, PrivateKey, SigningKey};
 use uuid::Uuid;
 
 use crate::SqliteStore;
-use crate::column::{millis, moment};
+use crate::column::{millis, moment, parse};
 use crate::error::store_error;
 
 struct SigningKeyRow {
+    purpose: String,
     generation: i64,
     id: Uuid,
     public_key: Vec<u8>,
@@ -23,6 +24,7 @@ impl TryFrom<SigningKeyRow> for SigningKey {
     fn try_from(row: SigningKeyRow) -> Result<Self, StoreError> {
         let private = if row.sealed { PrivateKey::Sealed } else { PrivateKey::Plain };
         Ok(Self {
+            purpose: parse("signing_keys.purpose", &row.purpose)?,
             id: row.id.into(),
             generation: row.generation,
             public: row.public_key,
@@ -35,11 +37,12 @@ impl TryFrom<SigningKeyRow> for SigningKey {
 
 #[async_trait]
 impl KeyStore for SqliteStore {
-    async fn signing_keys(&self) -> Result<Vec<SigningKey>, StoreError> {
+    async fn signing_keys(&self, purpose: KeyPurpose) -> Result<Vec<SigningKey>, StoreError> {
         let rows = sqlx::query_as!(
             SigningKeyRow,
             r#"
             SELECT
+                purpose,
                 generation,
                 id,
                 public_key,
@@ -48,8 +51,10 @@ impl KeyStore for SqliteStore {
                 created_at,
                 signs_from
             FROM signing_keys
+            WHERE purpose = ?1
             ORDER BY generation
-            "#
+            "#,
+            purpose.as_str()
         );
         rows.fetch_all(&self.readers).await.map_err(store_error)?.into_iter().map(SigningKey::try_from).collect()
     }
@@ -61,9 +66,10 @@ impl KeyStore for SqliteStore {
         };
         sqlx::query!(
             r#"
-            INSERT INTO signing_keys (generation, id, public_key, private_key, sealed, created_at, signs_from)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+            INSERT INTO signing_keys (purpose, generation, id, public_key, private_key, sealed, created_at, signs_from)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
             "#,
+            key.purpose.as_str(),
             key.generation,
             key.id.as_uuid(),
             key.public,

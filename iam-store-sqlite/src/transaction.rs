@@ -1,10 +1,12 @@
 use async_trait::async_trait;
 use iam_core::audit::AuditBatch;
 use iam_core::{Change, StoreError, TenantId, Transaction};
+use sqlx::sqlite::SqlitePool;
 use sqlx::{Sqlite, SqliteConnection};
 use uuid::Uuid;
 
 use crate::error::store_error;
+use crate::open::cut_log;
 
 /// A transaction of the database, bound to a tenant; dropping it rolls back.
 ///
@@ -15,11 +17,14 @@ pub(crate) struct SqliteTransaction {
     inner: sqlx::Transaction<'static, Sqlite>,
     /// After a failed write SQLite would commit the writes before it, so a COMMIT must not be tried.
     broken: bool,
+    /// Whether personal fields are erased, so that the write-ahead log must not keep them either.
+    pub(crate) erases: bool,
+    writer: SqlitePool,
 }
 
 impl SqliteTransaction {
-    pub(crate) fn new(tenant: TenantId, inner: sqlx::Transaction<'static, Sqlite>) -> Self {
-        Self { tenant, inner, broken: false }
+    pub(crate) fn new(tenant: TenantId, inner: sqlx::Transaction<'static, Sqlite>, writer: SqlitePool) -> Self {
+        Self { tenant, inner, broken: false, erases: false, writer }
     }
 
     pub(crate) fn tenant(&self) -> Uuid {
@@ -43,6 +48,7 @@ impl Transaction for SqliteTransaction {
             Change::Role(change) => self.write_role(change).await,
             Change::Assignment(change) => self.write_assignment(change).await,
             Change::Organization(change) => self.write_organization(change).await,
+            Change::Audit(change) => self.write_audit(change).await,
         };
         self.broken |= written.is_err();
         written
@@ -52,7 +58,11 @@ impl Transaction for SqliteTransaction {
         if self.broken {
             return Err(StoreError::Failed("a change of this unit of work has failed".into()));
         }
-        self.insert_audit_entries(audit.into_entries()).await?;
-        self.inner.commit().await.map_err(store_error)
+        self.insert_audit_entries(audit.entries()).await?;
+        self.inner.commit().await.map_err(store_error)?;
+        if self.erases {
+            cut_log(&self.writer.connect_options()).await;
+        }
+        Ok(())
     }
 }

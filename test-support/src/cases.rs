@@ -18,7 +18,7 @@ use iam_core::role::{Role, RoleChange, TENANT_ADMIN};
 use iam_core::secret::PasswordHash;
 use iam_core::session::SessionChange;
 use iam_core::tenant::{Tenant, TenantChange};
-use iam_core::token::{PrivateKey, SigningKey};
+use iam_core::token::{KeyPurpose, PrivateKey, SigningKey};
 use iam_core::user::{User, UserChange, UserFilter, UserSort};
 use iam_core::{Change, Constraint, Store, StoreError};
 
@@ -132,6 +132,7 @@ fn organize(organization: Organization) -> Change {
 
 fn signing_key(world: &World, generation: i64) -> SigningKey {
     SigningKey {
+        purpose: KeyPurpose::Checkpoints,
         id: world.id(),
         generation,
         public: vec![9; 32],

@@ -81,6 +81,10 @@ impl TestApp {
         self.request(Method::POST, &format!("{PREFIX}{path}"))
     }
 
+    pub(crate) fn put(&self, path: &str) -> Request<'_> {
+        self.request(Method::PUT, &format!("{PREFIX}{path}"))
+    }
+
     pub(crate) fn patch(&self, path: &str) -> Request<'_> {
         self.request(Method::PATCH, &format!("{PREFIX}{path}"))
     }
@@ -92,6 +96,11 @@ impl TestApp {
     /// A request to a path as it stands.
     pub(crate) fn request(&self, method: Method, path: &str) -> Request<'_> {
         Request::new(self, method, path)
+    }
+
+    /// Gives every entry of the audit logs its place, as the sealer of a running server does.
+    pub(crate) async fn seal(&self) {
+        while self.iam.seal_audit_logs().await.unwrap().more {}
     }
 
     pub(crate) fn pass(&self, time: TimeDelta) {

@@ -21,7 +21,7 @@ on_every_store![
     a_token_is_asked_for_before_the_body_is_looked_at,
 ];
 
-const PATHS: [&str; 9] = [
+const PATHS: [&str; 11] = [
     "/auth/register",
     "/auth/login",
     "/auth/refresh",
@@ -31,6 +31,8 @@ const PATHS: [&str; 9] = [
     "/organizations",
     "/role-assignments/bulk",
     "/authz/check",
+    "/audit-logs",
+    "/audit-logs/erasures",
 ];
 
 async fn another_content_type_is_415(app: TestApp) {

@@ -69,6 +69,9 @@ async fn no_answer_may_be_stored(app: TestApp) {
         app.get(&format!("/users/{}", ada.user)).by(&ada).send().await,
         app.get(&format!("/users/{}/sessions", ada.user)).by(&ada).send().await,
         app.get("/audit-logs").by(&ada).send().await,
+        app.get("/audit-logs/export").by(&ada).send().await,
+        app.get("/audit-logs/export").by(&ada).header("accept", "text/csv").send().await,
+        app.get("/audit-logs/checkpoint").by(&ada).send().await,
         app.get("/role-assignments").by(&ada).send().await,
     ];
     for answer in answers {
@@ -95,7 +98,10 @@ async fn a_wrong_method_is_405_and_says_what_is_allowed(app: TestApp) {
         (Method::POST, "/users/17", &["GET", "PATCH", "DELETE"]),
         (Method::GET, "/auth/login", &["POST"]),
         (Method::DELETE, "/health", &["GET"]),
-        (Method::PATCH, "/audit-logs", &["GET"]),
+        (Method::PATCH, "/audit-logs", &["GET", "POST"]),
+        (Method::DELETE, "/audit-logs/17", &["GET"]),
+        (Method::PUT, "/audit-logs/export", &["GET"]),
+        (Method::DELETE, "/audit-logs/retention", &["GET", "PUT"]),
     ];
     for (method, path, expected) in cases {
         for prefix in ["", "/api/v1"] {

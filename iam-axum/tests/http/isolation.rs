@@ -21,7 +21,9 @@ async fn another_tenants_ids_are_not_found_anywhere(app: TestApp) {
     let assignment = app.assign(&ada, user, "MEMBER", Some(organization), None).await;
     let permission = app.post("/permissions").by(&ada).json(&json!({ "name": "orders:refund" })).send().await.created();
     let permission = permission["id"].as_str().unwrap();
+    app.seal().await;
     let before = (app.user(&ada, user).await, app.audit(&ada, &[]).await);
+    let entry = before.1[0]["id"].as_str().unwrap();
     let requests = [
         (Method::GET, format!("/users/{user}")),
         (Method::PATCH, format!("/users/{user}")),
@@ -45,6 +47,8 @@ async fn another_tenants_ids_are_not_found_anywhere(app: TestApp) {
         (Method::GET, format!("/organizations/{organization}/tree")),
         (Method::GET, format!("/organizations/{organization}/children")),
         (Method::GET, format!("/organizations/{organization}/ancestors")),
+        (Method::GET, format!("/audit-logs/{entry}")),
+        (Method::GET, format!("/audit-logs/{entry}/proof")),
     ];
     for (method, path) in requests {
         let request = app.request(method.clone(), &format!("/api/v1{path}")).by(&eve);

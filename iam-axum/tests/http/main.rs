@@ -45,6 +45,7 @@ mod password;
 mod people;
 mod permission;
 mod permissions;
+mod read_out;
 mod refresh;
 mod register;
 mod request;

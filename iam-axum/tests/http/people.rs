@@ -24,7 +24,7 @@ pub(crate) struct Person {
 }
 
 impl Person {
-    fn logged_in(body: &Value) -> Self {
+    pub(crate) fn logged_in(body: &Value) -> Self {
         let text = |value: &Value| value.as_str().unwrap().to_owned();
         let access = text(&body["accessToken"]);
         Self {
@@ -120,11 +120,19 @@ impl TestApp {
 
     /// The audit entries that pass a filter, newest first.
     pub(crate) async fn audit(&self, reader: &Person, filter: &[(&str, &str)]) -> Vec<Value> {
-        let request = self.get("/audit-logs?limit=100").by(reader);
-        let request = filter.iter().fold(request, |request, (name, value)| request.query(name, value));
-        let page = request.send().await.ok();
-        assert_eq!(page["pagination"]["hasNext"], false, "more entries than a page holds");
-        page["data"].as_array().unwrap().clone()
+        let mut entries = Vec::new();
+        let mut cursor = None;
+        loop {
+            let request = self.get("/audit-logs?limit=100").by(reader);
+            let request = filter.iter().fold(request, |request, (name, value)| request.query(name, value));
+            let request = cursor.iter().fold(request, |request, cursor: &String| request.query("cursor", cursor));
+            let page = request.send().await.ok();
+            entries.extend_from_slice(page["data"].as_array().unwrap());
+            match page["pagination"]["nextCursor"].as_str() {
+                Some(next) => cursor = Some(next.to_owned()),
+                None => return entries,
+            }
+        }
     }
 
     /// What the audit log keeps of one thing, newest first.

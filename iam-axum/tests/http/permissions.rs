@@ -29,8 +29,8 @@ const RESOURCES: [&str; 8] =
 const ACTIONS: [&str; 4] = ["create", "read", "update", "delete"];
 
 /// A tenant of its own for one operation: its administrator, somebody else to do things to, and one of everything.
-struct Scene {
-    administrator: Person,
+pub(crate) struct Scene {
+    pub(crate) administrator: Person,
     other: Person,
     /// A role that permits nothing, so that who assigns it needs no more than the permission to assign.
     empty_role: String,
@@ -41,7 +41,7 @@ struct Scene {
 }
 
 impl Scene {
-    async fn set(app: &TestApp, operation: &Operation) -> Self {
+    pub(crate) async fn set(app: &TestApp, operation: &Operation) -> Self {
         // Addresses must differ: the public operations find the account by them alone.
         let name = operation.to_string().to_lowercase().replace(|letter: char| !letter.is_alphanumeric(), "-");
         let name = name.trim_matches('-');
@@ -53,6 +53,7 @@ impl Scene {
         if operation.path.contains("{id}") {
             scene.subject = scene.make_subject(app, operation).await;
         }
+        app.seal().await;
         scene
     }
 
@@ -68,6 +69,7 @@ impl Scene {
             "roles" => app.role(&self.administrator, "SOME_ROLE", &[]).await,
             "permissions" => made("/permissions", json!({ "name": "things:do" })).await,
             "organizations" => made("/organizations", json!({ "name": "Branch" })).await,
+            "audit-logs" => made("/audit-logs", json!({ "action": "INVOICE_SENT", "resourceType": "INVOICE" })).await,
             "role-assignments" => {
                 made("/role-assignments", json!({ "userId": self.other.user, "roleId": self.empty_role })).await
             }
@@ -75,10 +77,15 @@ impl Scene {
         }
     }
 
-    fn request<'a>(&self, app: &'a TestApp, document: &Value, operation: &Operation) -> Request<'a> {
+    pub(crate) fn request<'a>(&self, app: &'a TestApp, document: &Value, operation: &Operation) -> Request<'a> {
         let prefix = if operation.at_the_root { "" } else { "/api/v1" };
         let path = operation.path.replace("{id}", &self.subject);
         let request = app.request(operation.method.clone(), &format!("{prefix}{path}"));
+        let parameters = operation.description["parameters"].as_array().map_or(&[][..], Vec::as_slice);
+        let is_needed = |parameter: &&Value| parameter["in"] == "query" && parameter["required"] == true;
+        let request = parameters.iter().filter(is_needed).fold(request, |request, parameter| {
+            request.query(parameter["name"].as_str().unwrap(), &parameter["example"].to_string())
+        });
         let schema = &operation.description["requestBody"]["content"]["application/json"]["schema"];
         match &operation.method {
             _ if schema.is_null() => request,

@@ -2,8 +2,9 @@
 
 use std::net::SocketAddr;
 
-use axum::body::{Body, Bytes, to_bytes};
+use axum::body::{Body, BodyDataStream, Bytes, to_bytes};
 use axum::extract::ConnectInfo;
+use axum::http::response::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use serde_json::Value;
 use tower::ServiceExt as _;
@@ -85,16 +86,27 @@ impl<'a> Request<'a> {
         (response.status(), body)
     }
 
+    /// The body of a 200, piece by piece.
+    pub(crate) async fn stream(self) -> BodyDataStream {
+        let (parts, body) = self.begin().await;
+        assert_eq!(parts.status, StatusCode::OK);
+        body.into_data_stream()
+    }
+
     async fn exchange(self) -> Response {
+        let path = self.target.split('?').next().unwrap().to_owned();
+        let (parts, body) = self.begin().await;
+        let body = to_bytes(body, usize::MAX).await.unwrap();
+        Response { status: parts.status, headers: parts.headers, body, path }
+    }
+
+    async fn begin(self) -> (Parts, Body) {
         let mut request = axum::http::Request::new(Body::from(self.body));
         *request.method_mut() = self.method;
         *request.uri_mut() = self.target.parse().unwrap();
         *request.headers_mut() = self.headers;
         request.extensions_mut().insert(ConnectInfo(self.address));
-        let path = request.uri().path().to_owned();
-        let (parts, body) = self.app.router.clone().oneshot(request).await.unwrap().into_parts();
-        let body = to_bytes(body, usize::MAX).await.unwrap();
-        Response { status: parts.status, headers: parts.headers, body, path }
+        self.app.router.clone().oneshot(request).await.unwrap().into_parts()
     }
 }
 
@@ -171,6 +183,12 @@ impl Response {
         self.json()
     }
 
+    /// The text of a 200 of another type than JSON.
+    pub(crate) fn ok_of(&self, content_type: &str) -> String {
+        assert_eq!(self.having(200).header(header::CONTENT_TYPE.as_str()), Some(content_type));
+        self.text()
+    }
+
     /// A 204, and nothing else.
     pub(crate) fn no_content(&self) {
         self.having(204);
@@ -239,7 +257,7 @@ fn has_plain_ids_and_times(value: &Value) {
 }
 
 /// The status of every kind of problem.
-fn status_of(kind: &str) -> u16 {
+pub(crate) fn status_of(kind: &str) -> u16 {
     match kind {
         "validation-error" | "validation" => 400,
         "unauthorized" => 401,

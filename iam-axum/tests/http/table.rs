@@ -91,6 +91,19 @@ pub(crate) const ROWS: &[(&str, &[Target])] = &[
     ("GET /tenants/{id}", TENANTS),
     ("PATCH /tenants/{id}", TENANTS),
     ("GET /audit-logs", TENANTS),
+    ("POST /audit-logs", NONE),
+    ("GET /audit-logs/{id}", TENANTS),
+    ("GET /audit-logs/{id}/proof", TENANTS),
+    ("GET /audit-logs/resource-types", NONE),
+    ("GET /audit-logs/actions", NONE),
+    ("GET /audit-logs/catalogue", NONE),
+    ("GET /audit-logs/export", TENANTS),
+    ("GET /audit-logs/checkpoint", NONE),
+    ("GET /audit-logs/consistency-proof", NONE),
+    ("GET /audit-logs/retention", NONE),
+    ("PUT /audit-logs/retention", NONE),
+    ("POST /audit-logs/retention/apply", NONE),
+    ("POST /audit-logs/erasures", EVERYWHERE),
     ("GET /health", NONE),
     ("GET /health/ready", NONE),
     ("GET /health/live", NONE),
@@ -238,10 +251,15 @@ impl<'a> World<'a> {
         let id = if template.contains("{id}") { self.subject(row, target, by).await } else { String::new() };
         let sought = self.sought(row, target).await;
         let prefix = if template.starts_with("/.well-known") { "" } else { PREFIX };
-        let limit = if sought.is_some() { "?limit=100" } else { "" };
+        let query = match template {
+            "/audit-logs/export" => "",
+            "/audit-logs/consistency-proof" => "?from=0",
+            _ if sought.is_some() => "?limit=100",
+            _ => "",
+        };
         Call {
             method: method.parse().unwrap(),
-            path: format!("{prefix}{}{limit}", template.replace("{id}", &id)),
+            path: format!("{prefix}{}{query}", template.replace("{id}", &id)),
             body: self.body(row, target, by).await,
             sought,
         }
@@ -270,6 +288,7 @@ impl<'a> World<'a> {
             "roles" => self.app.role(owner, &fresh("ROLE_OF_TABLE_"), &["users:read"]).await,
             "permissions" => self.permission(owner).await,
             "role-assignments" => self.assignment(target, row.ends_with("(extend)")).await,
+            "audit-logs" => self.sealed_entry(owner).await,
             "organizations" => {
                 let organization = self.organization(target).await;
                 if row.ends_with("(restore)") {
@@ -287,7 +306,9 @@ impl<'a> World<'a> {
         Some(match row {
             "GET /users" => self.user(target).await,
             "GET /permissions" => self.permission(owner).await,
-            "GET /roles" | "GET /audit-logs" => self.app.role(owner, &fresh("ROLE_OF_TABLE_"), &[]).await,
+            "GET /roles" | "GET /audit-logs" | "GET /audit-logs/export" => {
+                self.app.role(owner, &fresh("ROLE_OF_TABLE_"), &[]).await
+            }
             "GET /role-assignments" => self.assignment(target, false).await,
             "GET /organizations" => self.organization(target).await.to_string(),
             _ => return None,
@@ -325,6 +346,9 @@ impl<'a> World<'a> {
             "POST /authz/check/bulk (of another)" => {
                 json!({ "checks": [question(place, Some(self.user(target).await))] })
             }
+            "POST /audit-logs" => json!({ "action": "INVOICE_SENT", "resourceType": "INVOICE" }),
+            "PUT /audit-logs/retention" => json!({ "retentionDays": 365 }),
+            "POST /audit-logs/erasures" => json!({ "userId": self.user(target).await }),
             "PATCH /tenants/{id}" => json!({ "name": format!("{} of {}", fresh("Name "), owner.email) }),
             _ => return None,
         })
@@ -363,6 +387,13 @@ impl<'a> World<'a> {
     async fn permission(&self, owner: &Person) -> String {
         let made = self.app.post("/permissions").by(owner).json(&json!({ "name": fresh("things:do-") })).send().await;
         made.created()["id"].as_str().unwrap().to_owned()
+    }
+
+    async fn sealed_entry(&self, owner: &Person) -> String {
+        let event = json!({ "action": "INVOICE_SENT", "resourceType": "INVOICE" });
+        let entry = self.app.post("/audit-logs").by(owner).json(&event).send().await.created();
+        self.app.seal().await;
+        entry["id"].as_str().unwrap().to_owned()
     }
 
     fn in_days(&self, days: i64) -> String {

@@ -48,8 +48,8 @@ built_in! {
     ORGANIZATIONS_DELETE = "organizations:delete", "Delete organizations.";
     AUDIT_LOGS_CREATE = "audit-logs:create", "Record events of the application.";
     AUDIT_LOGS_READ = "audit-logs:read", "Read the audit log.";
-    AUDIT_LOGS_UPDATE = "audit-logs:update", "Reserved: entries never change.";
-    AUDIT_LOGS_DELETE = "audit-logs:delete", "Reserved: entries never go by themselves.";
+    AUDIT_LOGS_UPDATE = "audit-logs:update", "Set how long audit entries are kept.";
+    AUDIT_LOGS_DELETE = "audit-logs:delete", "Remove old audit entries, erase a person's fields.";
     TENANTS_CREATE = "tenants:create", "Reserved: tenants are made by registering.";
     TENANTS_READ = "tenants:read", "See the tenant.";
     TENANTS_UPDATE = "tenants:update", "Change the tenant.";

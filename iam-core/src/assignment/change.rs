@@ -67,7 +67,7 @@ impl AssignmentChange {
                 grants.iter().map(|grant| record(action::ROLE_ASSIGNED, &grant.assignment, &grant.role_name)).collect()
             }
             Self::ChangeExpiry { before, after, .. } => {
-                let record = Record::new(action::UPDATE, ResourceType::ROLE_ASSIGNMENT, after.id);
+                let record = of(action::UPDATE, after);
                 let (before, after) = (audited_expiry(*before), audited_expiry(after.expires_at));
                 vec![record.changing(&before, &after).listing_changed_fields()]
             }
@@ -89,9 +89,13 @@ fn revoked(grant: &Grant, reason: Option<RevokeReason>) -> Record {
 }
 
 fn record(action: &'static str, assignment: &Assignment, role_name: &RoleName) -> Record {
-    Record::new(action, ResourceType::ROLE_ASSIGNMENT, assignment.id)
+    of(action, assignment)
         .with("targetUserId", json!(assignment.user_id))
         .with("roleId", json!(assignment.role_id))
         .with("roleName", role_name.as_str())
         .with("organizationId", json!(assignment.organization_id))
+}
+
+fn of(action: &'static str, assignment: &Assignment) -> Record {
+    Record::new(action, ResourceType::ROLE_ASSIGNMENT, assignment.id).in_organization(assignment.organization_id)
 }

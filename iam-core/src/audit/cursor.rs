@@ -26,7 +26,9 @@ pub struct Cursor {
 const CHECKSUM: usize = 6;
 
 impl Cursor {
-    pub(crate) fn after(entry: &AuditEntry) -> Self {
+    /// The place after an entry.
+    #[must_use]
+    pub fn after(entry: &AuditEntry) -> Self {
         Self { created_at: entry.created_at, id: entry.id }
     }
 

@@ -1,16 +1,20 @@
+use std::borrow::Cow;
+
 use serde_json::{Map, Value, json};
 
-use super::{AuditEntry, ResourceType};
+use super::{AuditEntry, ResourceType, Salt, Salts};
 use crate::caller::{Actor, Caller};
 use crate::clock::Timestamp;
-use crate::id::{AuditEntryId, UserId};
+use crate::id::{AuditEntryId, OrganizationId, UserId};
+use crate::random::Random;
 
 /// What a change says about itself, before it is known who made it and when.
 #[derive(Clone, Debug)]
 pub(crate) struct Record {
-    action: &'static str,
+    action: Cow<'static, str>,
     resource_type: ResourceType,
     resource_id: Option<String>,
+    organization_id: Option<OrganizationId>,
     attribution: Attribution,
     old_value: Option<Map<String, Value>>,
     new_value: Option<Map<String, Value>>,
@@ -30,10 +34,16 @@ pub(crate) enum Attribution {
 
 impl Record {
     pub(crate) fn new(action: &'static str, resource_type: ResourceType, resource_id: impl ToString) -> Self {
+        Self::of(action.into(), resource_type, Some(resource_id.to_string()))
+    }
+
+    /// What may be said of nothing in particular, or by somebody else's word.
+    pub(super) fn of(action: Cow<'static, str>, resource_type: ResourceType, resource_id: Option<String>) -> Self {
         Self {
             action,
             resource_type,
-            resource_id: Some(resource_id.to_string()),
+            resource_id,
+            organization_id: None,
             attribution: Attribution::Caller,
             old_value: None,
             new_value: None,
@@ -43,7 +53,7 @@ impl Record {
 
     /// Something that happened to nothing in particular, by nobody who is known.
     pub(crate) fn unattributed(action: &'static str, resource_type: ResourceType) -> Self {
-        Self { resource_id: None, ..Self::new(action, resource_type, "") }.attributed(Attribution::Nobody)
+        Self::of(action.into(), resource_type, None).attributed(Attribution::Nobody)
     }
 
     /// Names somebody other than the caller as the acting user.
@@ -51,9 +61,20 @@ impl Record {
         Self { attribution, ..self }
     }
 
+    /// Says which organization it is about, or in which it happens.
+    pub(crate) fn in_organization(self, organization_id: Option<OrganizationId>) -> Self {
+        Self { organization_id, ..self }
+    }
+
     /// Adds to the metadata.
     pub(crate) fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
         self.metadata.insert(key.to_owned(), value.into());
+        self
+    }
+
+    /// Adds all of it to the metadata.
+    pub(super) fn with_all(mut self, metadata: Map<String, Value>) -> Self {
+        self.metadata.extend(metadata);
         self
     }
 
@@ -90,7 +111,13 @@ impl Record {
     }
 
     /// The entry: the record, redacted, with who, when and in which request.
-    pub(crate) fn into_entry(self, id: AuditEntryId, caller: &Caller, created_at: Timestamp) -> AuditEntry {
+    pub(crate) fn into_entry(
+        self,
+        id: AuditEntryId,
+        caller: &Caller,
+        created_at: Timestamp,
+        random: &dyn Random,
+    ) -> AuditEntry {
         let mut metadata = self.metadata;
         if let Actor::System { reason } = caller.actor() {
             metadata.insert("system".to_owned(), Value::from(reason.as_ref()));
@@ -98,9 +125,10 @@ impl Record {
         AuditEntry {
             id,
             tenant_id: caller.tenant(),
-            action: self.action.into(),
+            action: self.action,
             resource_type: self.resource_type,
             resource_id: self.resource_id,
+            organization_id: self.organization_id,
             user_id: match self.attribution {
                 Attribution::Caller => caller.user(),
                 Attribution::User(user) => Some(user),
@@ -111,6 +139,7 @@ impl Record {
             metadata: redacted(metadata),
             context: caller.context().clone(),
             created_at,
+            salts: Salts { details: Salt::draw(random), origin: Salt::draw(random) },
         }
     }
 }
@@ -155,8 +184,13 @@ fn redacted_value(value: Value) -> Value {
 }
 
 fn is_secret(name: &str) -> bool {
-    let folded: String = name.chars().filter(|c| *c != '_').flat_map(char::to_lowercase).collect();
-    SECRETS.contains(&folded.as_str())
+    SECRETS.iter().any(|secret| is_folded(name, secret))
+}
+
+/// Whether a field's name is this one, which is in lower case and without underscores: camel case, snake case and
+/// shouting are one.
+pub(super) fn is_folded(name: &str, folded: &str) -> bool {
+    name.chars().filter(|c| *c != '_').flat_map(char::to_lowercase).eq(folded.chars())
 }
 
 #[cfg(test)]

@@ -1,16 +1,49 @@
-use super::{AuditFilter, AuditPage, Cursor};
+use super::change::AuditChange;
+use super::{AuditEntry, AuditFilter, AuditPage, Cursor, Export, NewEvent};
 use crate::access::permission;
 use crate::caller::Caller;
-use crate::error::Result;
-use crate::iam::Inner;
+use crate::error::{Error, Result};
+use crate::iam::{Iam, Inner};
+use crate::id::TenantId;
 use crate::page::check_limit;
 use crate::validate::Fields;
 
-/// Reads the audit log; see [`Iam::audit`](crate::Iam::audit).
+/// Reads the audit log, adds to it, proves what stands in it; see [`Iam::audit`](crate::Iam::audit).
 #[derive(Clone, Copy)]
 pub struct Audit<'a>(pub(crate) &'a Inner);
 
 impl Audit<'_> {
+    /// Records an event of the application (`interface.md` §6 rule 4). Needs `audit-logs:create` tenant-wide.
+    ///
+    /// ```
+    /// use iam_core::{Caller, Iam, TenantId, audit::NewEvent};
+    ///
+    /// async fn invoice_sent(iam: &Iam, tenant: TenantId, number: &str) -> iam_core::Result<()> {
+    ///     let event = NewEvent {
+    ///         action: "SENT".to_owned(),
+    ///         resource_type: "INVOICE".to_owned(),
+    ///         resource_id: Some(number.to_owned()),
+    ///         ..NewEvent::default()
+    ///     };
+    ///     iam.audit().log(&Caller::system(tenant, "billing"), event).await?;
+    ///     Ok(())
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Forbidden`]; [`Error::Validation`] naming every invalid field, and `action` for what the service
+    /// itself records.
+    pub async fn log(&self, caller: &Caller, event: NewEvent) -> Result<AuditEntry> {
+        self.0.rights(caller).require(&permission::AUDIT_LOGS_CREATE)?;
+        let event = event.validate()?;
+        let mut work = self.0.begin(caller).await?;
+        work.apply(AuditChange::Log(event)).await?;
+        let entry = work.entries().last().cloned();
+        work.commit().await?;
+        entry.ok_or_else(|| Error::internal("audit log", "nobody's tenant has none"))
+    }
+
     /// The entries that pass a filter, newest first: at most `limit` (1–100) from after the cursor on.
     ///
     /// Needs `audit-logs:read` tenant-wide.
@@ -37,5 +70,58 @@ impl Audit<'_> {
         entries.truncate(limit as usize);
         let next = entries.last().filter(|_| has_next).map(Cursor::after);
         Ok(AuditPage { entries, next })
+    }
+
+    /// Begins to export the entries that pass a filter, newest first, from after the cursor on, and records that.
+    /// `format` is a word for the record, for instance `text/csv`. Needs `audit-logs:read` tenant-wide.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Forbidden`].
+    pub async fn export(
+        &self,
+        caller: &Caller,
+        filter: AuditFilter,
+        after: Option<Cursor>,
+        format: &str,
+    ) -> Result<AuditExport> {
+        self.0.rights(caller).require(&permission::AUDIT_LOGS_READ)?;
+        let filter = filter.by_stored_names();
+        let tenant = caller.tenant();
+        let export = Export::new(filter.clone(), format.to_owned(), after.is_some());
+        let mut work = self.0.begin(caller).await?;
+        work.apply(AuditChange::Export(tenant, export)).await?;
+        work.commit().await?;
+        Ok(AuditExport { tenant, filter, after, is_over: false })
+    }
+}
+
+/// An export that is on record, page by page. Only one page is in memory at a time, and entries that arrive meanwhile
+/// do not appear.
+#[derive(Debug)]
+pub struct AuditExport {
+    tenant: TenantId,
+    filter: AuditFilter,
+    after: Option<Cursor>,
+    is_over: bool,
+}
+
+/// How many entries an export reads at once.
+const EXPORTED: u32 = 100;
+
+impl AuditExport {
+    /// The next entries; none at the end. [`Cursor::after`] the last of them is where it can be resumed.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Store`].
+    pub async fn next(&mut self, iam: &Iam) -> Result<Vec<AuditEntry>> {
+        if self.is_over {
+            return Ok(Vec::new());
+        }
+        let entries = iam.0.store.audit_entries(self.tenant, &self.filter, self.after, EXPORTED).await?;
+        self.is_over = entries.len() < EXPORTED as usize;
+        self.after = entries.last().map(Cursor::after);
+        Ok(entries)
     }
 }

@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
-use serde_json::json;
+use chrono::TimeDelta;
+use serde_json::{Map, Value, json};
 
 use super::World;
+use super::log::{all, fields, request};
 use crate::access::{Authority, Covered};
-use crate::audit::{AuditEntry, AuditFilter, Cursor};
+use crate::audit::{AuditEntry, AuditFilter, Cursor, NewEvent, Salt, Salts};
 use crate::caller::{Caller, RequestContext, UserAgent};
-use crate::id::TenantId;
+use crate::id::OrganizationId;
 use crate::store::Store;
 use crate::tenant::{Tenant, TenantChange};
 use crate::user::{User, UserChange, UserStatus};
@@ -47,12 +49,103 @@ pub async fn entries_are_read_back(store: Arc<dyn Store>) {
             .as_object()
             .cloned(),
             metadata: serde_json::Map::new(),
+            organization_id: None,
             context,
             created_at: world.now(),
+            salts: entry.salts,
         };
         assert_eq!(entry, expected);
         world.tick();
     }
+}
+
+/// Whatever JSON values and metadata hold is read back exactly, so that the log commits to what is read.
+pub async fn any_json_is_read_back(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let tenant = world.tenant("acme").await;
+    let any = fields(&json!({
+        "nested": { "list": [{ "deep": [[], {}, [null, true, false]] }], "empty": {} },
+        "floats": [1e16, 1.0, -0.0, 0.0, 0.1, 1.5e-7, 5e-324, f64::MAX, f64::MIN, 123_456_789.125],
+        "integers": [u64::MAX, i64::MAX, i64::MIN, 0, -1, 9_007_199_254_740_993_u64],
+        "texts": ["", "\"quoted\" 'twice'", "back\\slash \\u0000", "nul \0, bell \u{7}, line\r\nend\t", "\u{1f468}\u{200d}\u{1f680}"],
+        "more texts": ["e\u{301} is not \u{e9}", "\u{2028}\u{feff}\u{fffd}\u{10ffff}", "$1 %s ?1 {} --", "2026-01-31T09:15:00Z"],
+        "": "a field without name",
+        "a \"name\" \\ \0 \u{1f600}": 1,
+        "b": 1, "B": 2, "a.b": 3,
+        "email": { "any": ["type", 1e16, null] },
+    }));
+    let values = [None, Some(Map::new()), Some(any.clone()), Some(fields(&json!({ "email": null })))];
+    for (number, value) in values.iter().enumerate() {
+        let other = values[(number + 1) % values.len()].clone();
+        for metadata in [Map::new(), any.clone()] {
+            let entry = world.new_entry(tenant.id);
+            let entry = AuditEntry { old_value: value.clone(), new_value: other.clone(), metadata, ..entry };
+            world.record(vec![entry.clone()]).await;
+            let found = world.store.audit_entry(tenant.id, entry.id).await.unwrap().unwrap();
+            assert_eq!(found, entry);
+            // Not all that is different is unequal: 0.0 is -0.0.
+            assert_eq!(found.statement(), entry.statement());
+            assert_eq!(found.digest(), entry.digest());
+        }
+    }
+    world.assert_clean(tenant.id, &[]).await;
+}
+
+/// The organization and both salts are read back as they were, known or destroyed, and one without the other.
+pub async fn organizations_and_salts_are_read_back(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let tenant = world.tenant("acme").await;
+    let known = |byte| Salt::from_bytes(&[byte; 16]).unwrap();
+    let destroyed = |byte| Salt::from_bytes(&[byte; 32]).unwrap();
+    // Nothing refers to an organization that there must be: applications record what they know it by.
+    let organization: OrganizationId = world.id();
+    for (organization_id, details, origin) in [
+        (None, known(0), known(255)),
+        (Some(organization), known(7), destroyed(8)),
+        (Some(organization), destroyed(0), known(9)),
+        (None, destroyed(255), destroyed(1)),
+    ] {
+        let entry = world.new_entry(tenant.id);
+        let entry = AuditEntry { organization_id, salts: Salts { details, origin }, ..entry };
+        world.record(vec![entry.clone()]).await;
+        assert_eq!(world.store.audit_entry(tenant.id, entry.id).await.unwrap(), Some(entry));
+    }
+}
+
+/// An entry is found by its identifier before and after it is sealed, in its own tenant alone.
+pub async fn found_by_id(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let (tenant, other) = (world.tenant("acme").await, world.tenant("other").await);
+    world.tick();
+    let entry = AuditEntry { context: request("192.0.2.1"), ..world.new_entry(tenant.id) };
+    world.record(vec![entry.clone()]).await;
+    for _ in 0..2 {
+        assert_eq!(world.store.audit_entry(tenant.id, entry.id).await.unwrap().as_ref(), Some(&entry));
+        assert_eq!(world.store.audit_entry(other.id, entry.id).await.unwrap(), None);
+        assert_eq!(world.store.audit_entry(tenant.id, world.id()).await.unwrap(), None);
+        world.seal().await;
+    }
+}
+
+/// Entries are taken whenever they were made: years ago, now, and years ahead of anything that was prepared for.
+pub async fn entries_of_any_time(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let tenant = world.tenant("acme").await;
+    let mut entries = Vec::new();
+    for days in [-3_000, -32, -1, 0, 1, 28, 31, 3_000] {
+        let created_at = world.now() + TimeDelta::days(days);
+        entries.push(AuditEntry { created_at, ..world.new_entry(tenant.id) });
+    }
+    world.record(entries.clone()).await;
+    world.seal().await;
+    for entry in &entries {
+        assert_eq!(world.store.audit_entry(tenant.id, entry.id).await.unwrap().as_ref(), Some(entry));
+        let (from, until) = (Some(entry.created_at), Some(entry.created_at));
+        let filter = AuditFilter { from, until, action: Some("SENT".into()), ..AuditFilter::default() };
+        let found = world.store.audit_entries(tenant.id, &filter, None, 10).await.unwrap();
+        assert_eq!(found.iter().collect::<Vec<_>>(), [entry]);
+    }
+    world.assert_clean(tenant.id, &[]).await;
 }
 
 /// Pages by cursor show everything once, newest first, also within one moment and while entries arrive.
@@ -126,11 +219,125 @@ pub async fn every_filter(store: Arc<dyn Store>) {
     }
 }
 
+/// Each part of the filter, every pair of them, with and without dates and a cursor, agree with
+/// [`AuditFilter::matches`].
+pub async fn filters_in_every_combination(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let tenant = world.tenant("acme").await;
+    let user = world.user(&tenant, "ada@example.com").await;
+    world.tick();
+    let wanted = AuditFilter {
+        action: Some("SENT".into()),
+        resource_type: Some("INVOICE".into()),
+        resource_id: Some("2026-0017".into()),
+        user_id: Some(user.id),
+        organization_id: Some(world.id()),
+        correlation_id: Some("corr-1".parse().unwrap()),
+        ..AuditFilter::default()
+    };
+    let (start, other) = (world.now(), world.tenant("other").await);
+    // An odd step, so that what is early differs from what is alike.
+    let entries = |world: &World| -> Vec<AuditEntry> {
+        let at = |number: u32| start + TimeDelta::seconds(i64::from(number * 29 % PARTS));
+        (0..PARTS)
+            .map(|number| AuditEntry { created_at: at(number), ..alike(world, &tenant, &wanted, number) })
+            .collect()
+    };
+    world.record(entries(&world)).await;
+    world.record(entries(&world).into_iter().map(|entry| AuditEntry { tenant_id: other.id, ..entry }).collect()).await;
+    let everything = all(&world, tenant.id).await;
+    let moment = |second| Some(start + TimeDelta::seconds(second));
+    for parts in (0..PARTS).filter(|parts| parts.count_ones() <= 2 || *parts == PARTS - 1) {
+        for (from, until) in [(None, None), (moment(8), None), (None, moment(52)), (moment(8), moment(52))] {
+            let filter = AuditFilter { from, until, ..some(&wanted, parts) };
+            let expected: Vec<_> = everything.iter().filter(|entry| filter.matches(entry)).cloned().collect();
+            assert!(!expected.is_empty(), "{filter:?}");
+            let cursor = Cursor::after(&expected[0]);
+            for (after, expected) in [(None, &expected[..]), (Some(cursor), &expected[1..])] {
+                for limit in [3, 100] {
+                    let found = world.store.audit_entries(tenant.id, &filter, after, limit).await.unwrap();
+                    let expected: Vec<_> = expected.iter().take(limit as usize).cloned().collect();
+                    assert_eq!(found, expected, "{filter:?} {after:?}");
+                }
+            }
+        }
+    }
+}
+
+/// The sets of parts of a filter that are no date.
+const PARTS: u32 = 1 << 6;
+
+/// The parts of a filter that a number names by its binary digits.
+fn some(filter: &AuditFilter, parts: u32) -> AuditFilter {
+    fn part<T: Clone>(parts: u32, number: u32, part: &Option<T>) -> Option<T> {
+        part.clone().filter(|_| parts >> number & 1 == 1)
+    }
+    AuditFilter {
+        action: part(parts, 0, &filter.action),
+        resource_type: part(parts, 1, &filter.resource_type),
+        resource_id: part(parts, 2, &filter.resource_id),
+        user_id: part(parts, 3, &filter.user_id),
+        organization_id: part(parts, 4, &filter.organization_id),
+        correlation_id: part(parts, 5, &filter.correlation_id),
+        ..AuditFilter::default()
+    }
+}
+
+/// An entry that passes just these parts of a filter.
+fn alike(world: &World, tenant: &Tenant, filter: &AuditFilter, parts: u32) -> AuditEntry {
+    let AuditFilter { action, resource_type, resource_id, user_id, organization_id, correlation_id, .. } =
+        some(filter, parts);
+    AuditEntry {
+        action: action.unwrap_or_else(|| "PAID".to_owned()).into(),
+        resource_type: resource_type.unwrap_or_else(|| "ORDER".to_owned()).into(),
+        resource_id,
+        user_id,
+        organization_id,
+        context: RequestContext { correlation_id, ..RequestContext::default() },
+        ..world.new_entry(tenant.id)
+    }
+}
+
+/// What the application records is read back with everything, and what is secret in it is not kept.
+pub async fn events_are_read_back(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let tenant = world.tenant("acme").await;
+    world.tick();
+    let iam = world.iam().await;
+    let caller = Caller::system(tenant.id, "billing").in_context(request("2001:db8::7"));
+    let metadata = |token| json!({ "total": 1e16, "lines": [{ "Email": "ada@example.com", "token": token }], "z": {} });
+    let organization: OrganizationId = world.id();
+    for (resource_type, resource_id, organization_id) in [
+        ("INVOICE", Some("2026/17 \u{fc} \"'\\".to_owned()), None),
+        ("INVOICE", None, None),
+        ("ORGANIZATION", Some(organization.to_string()), Some(organization)),
+    ] {
+        let (action, resource_type) = ("SENT".to_owned(), resource_type.to_owned());
+        let (sent, kept) = (fields(&metadata("abc")), resource_id.clone());
+        let event = NewEvent { action, resource_type: resource_type.clone(), resource_id: kept, metadata: sent };
+        let logged = iam.audit().log(&caller, event).await.unwrap();
+        let mut metadata: Value = metadata("[REDACTED]");
+        metadata["system"] = "billing".into();
+        let expected = AuditEntry {
+            id: logged.id,
+            salts: logged.salts,
+            resource_type: resource_type.into(),
+            resource_id,
+            organization_id,
+            metadata: fields(&metadata),
+            context: request("2001:db8::7"),
+            ..world.new_entry(tenant.id)
+        };
+        assert_eq!(logged, expected);
+        assert_eq!(iam.audit().get(&caller, logged.id).await.unwrap(), expected);
+        assert_eq!(all(&world, tenant.id).await[0], expected);
+        world.tick();
+    }
+    world.seal().await;
+    world.assert_sealed(tenant.id).await;
+}
+
 async fn rename(world: &World, tenant: &Tenant) {
     let after = Tenant { name: "Renamed".parse().unwrap(), ..tenant.clone() };
     world.commit(tenant.id, TenantChange::Update { before: tenant.clone(), after }).await;
-}
-
-pub(super) async fn all(world: &World, tenant: TenantId) -> Vec<AuditEntry> {
-    world.store.audit_entries(tenant, &AuditFilter::default(), None, 10_000).await.unwrap()
 }

@@ -18,14 +18,21 @@
 pub mod assignment;
 pub mod audit;
 pub mod credential;
+pub mod erasure;
+mod log;
 pub mod organization;
 pub mod overtaken;
 pub mod permission;
+pub mod proof;
 pub mod race;
+pub mod retention;
 pub mod role;
+pub mod seal;
+pub mod sealers;
 pub mod session;
 pub mod tenant;
 pub mod token;
+mod tree;
 pub mod user;
 pub mod work;
 mod world;
@@ -68,8 +75,22 @@ macro_rules! conformance_suite {
                 list_shows_expired_ones_on_demand, list_pages_and_counts, list_stays_within_reach,
                 roles_held_in_organizations, roles_held_until_the_longest, administrators_are_counted,
                 references_to_another_tenant_are_refused, of_another_tenant_is_not_found, own_changes_are_read;
-            audit: entries_are_read_back, newest_first_and_paged_without_gap, every_filter;
-            token: keys_are_read_back, one_key_a_generation;
+            audit: entries_are_read_back, any_json_is_read_back, organizations_and_salts_are_read_back, found_by_id,
+                entries_of_any_time, newest_first_and_paged_without_gap, every_filter, filters_in_every_combination,
+                events_are_read_back;
+            seal: committed_entries_wait_oldest_first, nothing_waits_of_what_was_not_committed, sealed_is_read_back,
+                seals_of_another_size_are_refused, seals_of_what_does_not_wait_are_refused,
+                seals_of_several_logs_are_all_or_nothing, a_log_that_was_changed_is_left_alone,
+                sealing_keeps_the_retention, places_are_known_once_sealed,
+                both_are_read_in_pages, nothing_of_the_service_is_stray, audited_tenants_are_listed_in_order;
+            sealers: beside_writers, of_the_same_entries, beside_erasures, beside_retention;
+            proof: proofs_convince_a_stranger, checkpoints_tell_what_is_sealed, an_untouched_log_is_clean;
+            retention: retention_is_read_back, dropped_gives_nothing_up, the_first_since_a_moment,
+                what_is_given_up_goes, more_is_given_up_later, retention_is_applied;
+            erasure: nothing_is_left_of_a_person, tenants_named_after_a_person_are_erased,
+                whoever_erases_itself_leaves_no_trace, two_at_once_share_an_entry, erasing_again_changes_nothing, each_part_is_erased_by_itself,
+                places_and_digests_stay, what_is_gone_cannot_be_erased, nobody_cannot_be_erased;
+            token: keys_are_read_back, one_key_a_generation, purposes_do_not_mix;
             work: dropped_leaves_nothing, failed_leaves_nothing, changes_and_entries_commit_together,
                 queued_writers_all_succeed, holders_of_the_tenants_lock_take_turns;
             race: creates_of_one_email, guesses_of_one_password, guesses_of_an_unknown_email,

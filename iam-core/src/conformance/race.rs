@@ -20,6 +20,7 @@ use crate::role::{NewRole, Role, RolePatch, TENANT_ADMIN};
 use crate::session::{LoggedIn, Login};
 use crate::store::Store;
 use crate::tenant::{Registered, Registration, Tenant};
+use crate::token::KeyPurpose;
 use crate::user::{NewUser, User, UserPatch, UserStatus};
 
 use super::World;
@@ -400,7 +401,7 @@ pub async fn ends_of_sessions_of_a_suspended_user(store: Arc<dyn Store>) {
 /// Of many that start at once with an empty store, all sign with one key.
 pub async fn starts_with_an_empty_store(store: Arc<dyn Store>) {
     let services = race(8, |_| iam(Arc::clone(&store))).await;
-    assert_eq!(store.signing_keys().await.unwrap().len(), 1);
+    assert_eq!(store.signing_keys(KeyPurpose::AccessTokens).await.unwrap().len(), 1);
     let token = register(&services[0]).await.login.tokens.access;
     for iam in &services {
         assert!(iam.authenticate(token.expose(), RequestContext::default()).await.is_ok());

@@ -7,7 +7,7 @@ use chrono::TimeDelta;
 use super::World;
 use crate::error::{Constraint, StoreError};
 use crate::store::Store;
-use crate::token::{PrivateKey, SigningKey};
+use crate::token::{KeyPurpose, PrivateKey, SigningKey};
 
 /// Keys are read back, oldest generation first, sealed or not.
 pub async fn keys_are_read_back(store: Arc<dyn Store>) {
@@ -17,7 +17,7 @@ pub async fn keys_are_read_back(store: Arc<dyn Store>) {
     for key in [&second, &first] {
         world.store.insert_signing_key(key).await.unwrap();
     }
-    assert_eq!(world.store.signing_keys().await.unwrap(), [first, second]);
+    assert_eq!(world.store.signing_keys(KeyPurpose::AccessTokens).await.unwrap(), [first, second]);
 }
 
 /// Two replicas cannot both add the next key.
@@ -28,11 +28,30 @@ pub async fn one_key_a_generation(store: Arc<dyn Store>) {
     let late = key(&world, 1, PrivateKey::Plain(vec![2; 32]));
     let refused = world.store.insert_signing_key(&late).await;
     assert!(matches!(refused, Err(StoreError::Conflict(Constraint::SigningKeyGeneration))), "{refused:?}");
-    assert_eq!(world.store.signing_keys().await.unwrap(), [first]);
+    assert_eq!(world.store.signing_keys(KeyPurpose::AccessTokens).await.unwrap(), [first]);
+}
+
+/// Keys for different purposes do not mix, and each purpose counts its own generations.
+pub async fn purposes_do_not_mix(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let tokens = key(&world, 1, PrivateKey::Plain(vec![1; 32]));
+    let checkpoints = [1, 2].map(|generation| SigningKey {
+        purpose: KeyPurpose::Checkpoints,
+        ..key(&world, generation, PrivateKey::Plain(vec![2; 32]))
+    });
+    for key in [&checkpoints[1], &tokens, &checkpoints[0]] {
+        world.store.insert_signing_key(key).await.unwrap();
+    }
+    assert_eq!(world.store.signing_keys(KeyPurpose::AccessTokens).await.unwrap(), [tokens]);
+    assert_eq!(world.store.signing_keys(KeyPurpose::Checkpoints).await.unwrap(), checkpoints);
+    let late = SigningKey { id: world.id(), ..checkpoints[0].clone() };
+    let refused = world.store.insert_signing_key(&late).await;
+    assert!(matches!(refused, Err(StoreError::Conflict(Constraint::SigningKeyGeneration))), "{refused:?}");
 }
 
 fn key(world: &World, generation: i64, private: PrivateKey) -> SigningKey {
     SigningKey {
+        purpose: KeyPurpose::AccessTokens,
         id: world.id(),
         generation,
         public: vec![9; 32],

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::World;
-use super::audit::all;
+use super::log::all;
 use super::world::{assigning, create, register};
 use crate::assignment::GrantQuery;
 use crate::caller::Caller;

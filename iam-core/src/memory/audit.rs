@@ -1,9 +1,105 @@
+use std::collections::BTreeMap;
+
 use async_trait::async_trait;
 
-use super::MemoryStore;
-use crate::audit::{AuditEntry, AuditFilter, AuditStore, Cursor};
+use super::transaction::MemoryTransaction;
+use super::{MemoryStore, State};
+use crate::audit::{
+    AuditChange, AuditEntry, AuditFilter, AuditStore, AuditTransaction, Cursor, Leaf, LogHead, Seal, SealStore,
+    SealedEntry, TreeHash, TreeSpan, Unsealed, UnsealedEntry,
+};
+use crate::clock::Timestamp;
 use crate::error::StoreError;
-use crate::id::TenantId;
+use crate::id::{AuditEntryId, TenantId};
+
+/// A tenant's audit log. What is sealed only grows, so that no unit of work needs a copy of it.
+#[derive(Default)]
+pub(super) struct AuditLog {
+    entries: BTreeMap<(Timestamp, AuditEntryId), AuditEntry>,
+    unsealed: BTreeMap<(Timestamp, AuditEntryId), Unsealed>,
+    leaves: Vec<Leaf>,
+    nodes: BTreeMap<(u8, u64), TreeHash>,
+    head: Option<LogHead>,
+}
+
+impl AuditLog {
+    pub(super) fn record(&mut self, entries: Vec<AuditEntry>) {
+        for entry in entries {
+            let (place, digest) = ((entry.created_at, entry.id), entry.digest());
+            let AuditEntry { tenant_id, created_at, id: entry_id, .. } = entry;
+            self.unsealed.insert(place, Unsealed { tenant_id, created_at, entry_id, digest });
+            self.entries.insert(place, entry);
+        }
+    }
+
+    pub(super) fn change(&mut self, change: &AuditChange) {
+        match change {
+            // Nothing is written but their entries.
+            AuditChange::Log(_) | AuditChange::Export(..) => {}
+            AuditChange::SetRetention { tenant, after, .. } => self.head(*tenant).retention_days = *after,
+            AuditChange::GiveUp { tenant, until, .. } => self.head(*tenant).removed = *until,
+            AuditChange::Erase { details, origins, .. } => {
+                for erased in details {
+                    if let Some(entry) = self.entries.get_mut(&(erased.created_at, erased.id)) {
+                        entry.old_value.clone_from(&erased.old_value);
+                        entry.new_value.clone_from(&erased.new_value);
+                        entry.metadata.clone_from(&erased.metadata);
+                        entry.salts.details = erased.salt;
+                    }
+                }
+                for erased in origins {
+                    if let Some(entry) = self.entries.get_mut(&(erased.created_at, erased.id)) {
+                        entry.context.ip_address = None;
+                        entry.context.user_agent = None;
+                        entry.salts.origin = erased.salt;
+                    }
+                }
+            }
+        }
+    }
+
+    fn head(&mut self, tenant: TenantId) -> &mut LogHead {
+        self.head.get_or_insert_with(|| LogHead::empty(tenant))
+    }
+
+    fn can_be_continued_by(&self, seal: &Seal) -> bool {
+        let is_unsealed = |leaf: &Leaf| self.unsealed.contains_key(&(leaf.created_at, leaf.entry_id));
+        self.leaves.len() as u64 == seal.from && seal.leaves.iter().all(is_unsealed)
+    }
+
+    fn seal(&mut self, seal: &Seal) {
+        for leaf in &seal.leaves {
+            self.unsealed.remove(&(leaf.created_at, leaf.entry_id));
+        }
+        self.leaves.extend(seal.leaves.iter().cloned());
+        self.nodes.extend(seal.nodes.iter().map(|node| ((node.level, node.position), node.hash)));
+        let leaves = self.leaves.len() as u64;
+        let head = self.head(seal.tenant_id);
+        *head = LogHead { frontier: seal.frontier.clone(), note: seal.note.clone(), leaves, ..head.clone() };
+    }
+
+    fn leaves_from(&self, from: u64) -> &[Leaf] {
+        self.leaves.get(usize::try_from(from).unwrap_or(usize::MAX)..).unwrap_or_default()
+    }
+
+    fn purge(&mut self) -> u64 {
+        let removed = usize::try_from(self.head.as_ref().map_or(0, |head| head.removed)).unwrap_or(usize::MAX);
+        let given_up = self.leaves.iter().take(removed);
+        given_up.filter_map(|leaf| self.entries.remove(&(leaf.created_at, leaf.entry_id))).count() as u64
+    }
+
+    fn stray(&self) -> Option<AuditEntryId> {
+        let is_sealed = |place| self.leaves.iter().any(|leaf| (leaf.created_at, leaf.entry_id) == place);
+        let mut entries = self.entries.keys();
+        entries.find(|place| !self.unsealed.contains_key(place) && !is_sealed(**place)).map(|(_, id)| *id)
+    }
+}
+
+impl MemoryStore {
+    fn log<T: Default>(&self, tenant: TenantId, read: impl FnOnce(&AuditLog) -> T) -> T {
+        self.read(|state| state.audit.get(&tenant).map(read).unwrap_or_default())
+    }
+}
 
 #[async_trait]
 impl AuditStore for MemoryStore {
@@ -15,10 +111,111 @@ impl AuditStore for MemoryStore {
         limit: u32,
     ) -> Result<Vec<AuditEntry>, StoreError> {
         let passes = |entry: &&AuditEntry| filter.matches(entry) && after.is_none_or(|cursor| cursor.precedes(entry));
-        let mut entries: Vec<AuditEntry> =
-            self.read(|state| state.audit.get(&tenant).into_iter().flatten().filter(passes).cloned().collect());
-        entries.sort_by_key(|entry| std::cmp::Reverse((entry.created_at, entry.id)));
-        entries.truncate(limit as usize);
-        Ok(entries)
+        let newest_first = |log: &AuditLog| {
+            log.entries.values().rev().filter(passes).take(limit as usize).cloned().collect::<Vec<_>>()
+        };
+        Ok(self.log(tenant, newest_first))
+    }
+
+    async fn audit_entry(&self, tenant: TenantId, id: AuditEntryId) -> Result<Option<AuditEntry>, StoreError> {
+        Ok(self.log(tenant, |log| log.entries.values().find(|entry| entry.id == id).cloned()))
+    }
+
+    async fn purge_audit_entries(&self) -> Result<u64, StoreError> {
+        Ok(self.change(|state| state.audit.values_mut().map(AuditLog::purge).sum()))
+    }
+}
+
+#[async_trait]
+impl SealStore for MemoryStore {
+    async fn unsealed(&self, except: &[TenantId], limit: u32) -> Result<Vec<Unsealed>, StoreError> {
+        let of_others = |state: &State| {
+            let logs = state.audit.iter().filter(|(tenant, _)| !except.contains(tenant));
+            logs.flat_map(|(_, log)| log.unsealed.values().cloned()).collect()
+        };
+        let mut unsealed: Vec<Unsealed> = self.read(of_others);
+        unsealed.sort_by_key(|unsealed| (unsealed.created_at, unsealed.entry_id));
+        unsealed.truncate(limit as usize);
+        Ok(unsealed)
+    }
+
+    async fn log_heads(&self, tenants: &[TenantId]) -> Result<Vec<LogHead>, StoreError> {
+        let head = |state: &State, tenant| state.audit.get(tenant).and_then(|log| log.head.clone());
+        Ok(self.read(|state| tenants.iter().filter_map(|tenant| head(state, tenant)).collect()))
+    }
+
+    async fn seal(&self, seals: &[Seal]) -> Result<bool, StoreError> {
+        Ok(self.change(|state| {
+            let can_be_continued =
+                |seal: &Seal| state.audit.get(&seal.tenant_id).is_some_and(|log| log.can_be_continued_by(seal));
+            if !seals.iter().all(can_be_continued) {
+                return false;
+            }
+            for seal in seals {
+                state.audit.entry(seal.tenant_id).or_default().seal(seal);
+            }
+            true
+        }))
+    }
+
+    async fn sequence_of(&self, tenant: TenantId, id: AuditEntryId) -> Result<Option<u64>, StoreError> {
+        Ok(self.log(tenant, |log| log.leaves.iter().find(|leaf| leaf.entry_id == id).map(|leaf| leaf.sequence)))
+    }
+
+    async fn tree_hashes(&self, tenant: TenantId, spans: &[TreeSpan]) -> Result<Vec<TreeHash>, StoreError> {
+        let hash = |log: &AuditLog, level, position| match level {
+            0 => log.leaves_from(position).first().map(|leaf| leaf.hash),
+            level => log.nodes.get(&(level, position)).copied(),
+        };
+        let of_span = |log: &AuditLog, span: &TreeSpan| -> Vec<TreeHash> {
+            span.positions.clone().filter_map(|position| hash(log, span.level, position)).collect()
+        };
+        Ok(self.log(tenant, |log| spans.iter().flat_map(|span| of_span(log, span)).collect()))
+    }
+
+    async fn audited_tenants(&self) -> Result<Vec<TenantId>, StoreError> {
+        // A unit of work that recorded nothing has left an empty log.
+        let is_begun = |log: &AuditLog| log.head.is_some() || !log.entries.is_empty();
+        Ok(self.read(|state| state.audit.iter().filter(|(_, log)| is_begun(log)).map(|(tenant, _)| *tenant).collect()))
+    }
+
+    async fn sealed_entries(&self, tenant: TenantId, from: u64, limit: u32) -> Result<Vec<SealedEntry>, StoreError> {
+        Ok(self.log(tenant, |log| {
+            let entry = |leaf: &Leaf| log.entries.get(&(leaf.created_at, leaf.entry_id)).cloned();
+            let leaves = log.leaves_from(from).iter().take(limit as usize);
+            leaves.map(|leaf| SealedEntry { leaf: leaf.clone(), entry: entry(leaf) }).collect()
+        }))
+    }
+
+    async fn unsealed_entries(
+        &self,
+        tenant: TenantId,
+        after: Option<(Timestamp, AuditEntryId)>,
+        limit: u32,
+    ) -> Result<Vec<UnsealedEntry>, StoreError> {
+        Ok(self.log(tenant, |log| {
+            let following = log.unsealed.iter().filter(|(place, _)| after.is_none_or(|after| after < **place));
+            let entry = |(place, unsealed): (_, &Unsealed)| UnsealedEntry {
+                unsealed: unsealed.clone(),
+                entry: log.entries.get(place).cloned(),
+            };
+            following.take(limit as usize).map(entry).collect()
+        }))
+    }
+
+    async fn stray_entry(&self, tenant: TenantId) -> Result<Option<AuditEntryId>, StoreError> {
+        Ok(self.log(tenant, AuditLog::stray))
+    }
+}
+
+#[async_trait]
+impl AuditTransaction for MemoryTransaction {
+    async fn log_head(&mut self) -> Result<Option<LogHead>, StoreError> {
+        Ok(self.store.log(self.tenant, |log| log.head.clone()))
+    }
+
+    async fn first_sealed_since(&mut self, from: u64, moment: Timestamp) -> Result<Option<u64>, StoreError> {
+        let is_young = |leaf: &&Leaf| leaf.created_at >= moment;
+        Ok(self.store.log(self.tenant, |log| log.leaves_from(from).iter().find(is_young).map(|leaf| leaf.sequence)))
     }
 }

@@ -24,7 +24,6 @@ use async_trait::async_trait;
 use tokio::sync::Mutex;
 
 use crate::assignment::Assignment;
-use crate::audit::AuditEntry;
 use crate::clock::Timestamp;
 use crate::credential::LoginAttempts;
 use crate::error::{Constraint, StoreError};
@@ -40,6 +39,7 @@ use crate::tenant::Tenant;
 use crate::token::SigningKey;
 use crate::user::User;
 use crate::validate::EmailKey;
+use audit::AuditLog;
 use transaction::MemoryTransaction;
 
 /// Keeps everything in memory; clones share it.
@@ -66,7 +66,7 @@ pub struct MemoryStore {
 #[derive(Default)]
 struct State {
     tenants: BTreeMap<TenantId, Arc<TenantState>>,
-    audit: BTreeMap<TenantId, Vec<AuditEntry>>,
+    audit: BTreeMap<TenantId, AuditLog>,
     keys: Vec<SigningKey>,
 }
 
@@ -110,7 +110,7 @@ impl Store for MemoryStore {
     async fn begin(&self, tenant: TenantId) -> Result<Box<dyn Transaction>, StoreError> {
         let writer = Arc::clone(&self.writer).lock_owned().await;
         let draft = TenantState::clone(&self.tenant_state(tenant));
-        Ok(Box::new(MemoryTransaction { store: self.clone(), tenant, draft, _writer: writer }))
+        Ok(Box::new(MemoryTransaction { store: self.clone(), tenant, draft, audit: Vec::new(), _writer: writer }))
     }
 
     async fn ping(&self) -> Result<(), StoreError> {

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use tokio::sync::OwnedMutexGuard;
 
 use super::{MemoryStore, TenantState};
-use crate::audit::AuditBatch;
+use crate::audit::{AuditBatch, AuditChange};
 use crate::change::Change;
 use crate::error::StoreError;
 use crate::id::TenantId;
@@ -15,6 +15,8 @@ pub(super) struct MemoryTransaction {
     pub(super) store: MemoryStore,
     pub(super) tenant: TenantId,
     pub(super) draft: TenantState,
+    /// What is to be done with the audit log, which no draft is made of: it only grows.
+    pub(super) audit: Vec<AuditChange>,
     pub(super) _writer: OwnedMutexGuard<()>,
 }
 
@@ -33,14 +35,20 @@ impl Transaction for MemoryTransaction {
             Change::Role(change) => self.draft.write_role(change),
             Change::Assignment(change) => self.draft.write_assignment(change),
             Change::Organization(change) => self.draft.write_organization(change),
+            Change::Audit(change) => {
+                self.audit.push(change.clone());
+                Ok(())
+            }
         }
     }
 
     async fn commit(self: Box<Self>, audit: AuditBatch) -> Result<(), StoreError> {
-        let Self { store, tenant, draft, _writer } = *self;
+        let Self { store, tenant, draft, audit: changes, _writer } = *self;
         store.change(|state| {
             state.tenants.insert(tenant, Arc::new(draft));
-            state.audit.entry(tenant).or_default().extend(audit.into_entries());
+            let log = state.audit.entry(tenant).or_default();
+            changes.iter().for_each(|change| log.change(change));
+            log.record(audit.into_entries());
         });
         Ok(())
     }

@@ -27,7 +27,9 @@ pub enum OrganizationChange {
 
 impl OrganizationChange {
     pub(crate) fn records(&self) -> Vec<Record> {
-        let of = |organization: &Organization, action| Record::new(action, ResourceType::ORGANIZATION, organization.id);
+        let of = |organization: &Organization, action| {
+            Record::new(action, ResourceType::ORGANIZATION, organization.id).in_organization(Some(organization.id))
+        };
         vec![match self {
             Self::Create(organization) => of(organization, action::CREATE).creating(&organization.audited()),
             Self::Update { before, after, .. } => {

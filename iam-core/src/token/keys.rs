@@ -13,12 +13,31 @@ use crate::error::{Error, Result};
 use crate::id::KeyId;
 use crate::random::Random;
 
-/// An Ed25519 key that signs access tokens, as a store keeps it.
+/// What a key signs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum KeyPurpose {
+    /// Access tokens.
+    AccessTokens,
+    /// Checkpoints of audit logs.
+    Checkpoints,
+}
+
+words! {
+    KeyPurpose {
+        AccessTokens = "ACCESS_TOKENS",
+        Checkpoints = "CHECKPOINTS",
+    }
+}
+
+/// An Ed25519 key, as a store keeps it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SigningKey {
-    /// Names the key in a token's header.
+    /// What it signs.
+    pub purpose: KeyPurpose,
+    /// Names the key, for instance in a token's header.
     pub id: KeyId,
-    /// One more than that of the key before it.
+    /// One more than that of the key for the same purpose before it.
     pub generation: i64,
     /// The 32 bytes of the public key.
     pub public: Vec<u8>,
@@ -72,6 +91,7 @@ impl PublicKey {
 impl SigningKey {
     /// Makes the key that follows another, or the first one, which signs at once.
     pub(crate) fn make(
+        purpose: KeyPurpose,
         id: KeyId,
         predecessor: Option<&Self>,
         now: Timestamp,
@@ -86,6 +106,7 @@ impl SigningKey {
             None => PrivateKey::Plain(seed.to_vec()),
         };
         Ok(Self {
+            purpose,
             id,
             generation: predecessor.map_or(1, |key| key.generation + 1),
             public: pair.public_key().as_ref().to_vec(),
@@ -100,6 +121,12 @@ impl SigningKey {
     }
 
     pub(crate) fn encoding_key(&self, master: Option<&MasterKey>) -> Result<EncodingKey> {
+        let pkcs8 = self.pair(master)?.to_pkcs8().map_err(|cause| Error::internal("signing key", cause))?;
+        Ok(EncodingKey::from_ed_der(pkcs8.as_ref()))
+    }
+
+    /// The key itself, opened with the master key where it is sealed.
+    pub(crate) fn pair(&self, master: Option<&MasterKey>) -> Result<Ed25519KeyPair> {
         let seed = match (&self.private, master) {
             (PrivateKey::Plain(seed), _) => Zeroizing::new(seed.clone()),
             (PrivateKey::Sealed(sealed), Some(master)) => master.open(self.id, sealed)?,
@@ -107,8 +134,7 @@ impl SigningKey {
                 return Err(Error::internal("signing key", "it is sealed and no master key is configured"));
             }
         };
-        let pkcs8 = key_pair(&seed)?.to_pkcs8().map_err(|cause| Error::internal("signing key", cause))?;
-        Ok(EncodingKey::from_ed_der(pkcs8.as_ref()))
+        key_pair(&seed)
     }
 }
 

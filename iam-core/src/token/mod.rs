@@ -9,8 +9,8 @@ use chrono::TimeDelta;
 use jsonwebtoken::{Algorithm, Header, Validation, decode, decode_header, encode, errors::ErrorKind};
 use serde::{Deserialize, Serialize};
 
-pub use keys::{PrivateKey, PublicKey, SigningKey};
-pub(crate) use ring::{KeyRing, RETIREMENT};
+pub use keys::{KeyPurpose, PrivateKey, PublicKey, SigningKey};
+pub(crate) use ring::{KeyRing, RETIREMENT, first_or_stored};
 pub use seal::{MasterKey, MasterKeyError};
 pub use store::KeyStore;
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use chrono::TimeDelta;
 use jsonwebtoken::{DecodingKey, EncodingKey};
 
-use super::{MasterKey, PrivateKey, PublicKey, SigningKey};
+use super::{KeyPurpose, MasterKey, PrivateKey, PublicKey, SigningKey};
 use crate::clock::Timestamp;
 use crate::error::{Constraint, Error, Result, StoreError};
 use crate::id::KeyId;
@@ -51,23 +51,7 @@ impl KeyRing {
         id: KeyId,
         random: &dyn Random,
     ) -> Result<Self> {
-        let mut stored = store.signing_keys().await?;
-        if stored.is_empty() {
-            let first = SigningKey::make(id, None, now, PUBLICATION, master.as_ref(), random)?;
-            match store.insert_signing_key(&first).await {
-                // Another replica that started at the same moment was first: its key is as good.
-                Ok(()) | Err(StoreError::Conflict(Constraint::SigningKeyGeneration)) => {}
-                Err(error) => return Err(error.into()),
-            }
-            stored = store.signing_keys().await?;
-        }
-        if stored.iter().any(|key| matches!(key.private, PrivateKey::Plain(_))) {
-            tracing::warn!("signing keys are kept unencrypted: configure a master key to have new ones encrypted");
-        }
-        // At the start, a key that cannot be opened means a wrong master key.
-        if let Some(error) = stored.iter().find_map(|key| key.encoding_key(master.as_ref()).err()) {
-            return Err(error);
-        }
+        let stored = first_or_stored(KeyPurpose::AccessTokens, store, master.as_ref(), now, id, random).await?;
         let keys = Keys::from_stored(&stored, master.as_ref(), now);
         Ok(Self { keys: RwLock::new(Arc::new(keys)), reading: tokio::sync::Mutex::new(()), master })
     }
@@ -80,8 +64,16 @@ impl KeyRing {
         id: KeyId,
         random: &dyn Random,
     ) -> Result<SigningKey> {
-        let stored = store.signing_keys().await?;
-        let next = SigningKey::make(id, stored.last(), now, PUBLICATION, self.master.as_ref(), random)?;
+        let stored = store.signing_keys(KeyPurpose::AccessTokens).await?;
+        let next = SigningKey::make(
+            KeyPurpose::AccessTokens,
+            id,
+            stored.last(),
+            now,
+            PUBLICATION,
+            self.master.as_ref(),
+            random,
+        )?;
         store.insert_signing_key(&next).await?;
         self.read(store, now).await?;
         Ok(next)
@@ -136,13 +128,43 @@ impl KeyRing {
     }
 
     async fn read(&self, store: &dyn Store, now: Timestamp) -> Result<()> {
-        let keys = Keys::from_stored(&store.signing_keys().await?, self.master.as_ref(), now);
+        let keys = Keys::from_stored(&store.signing_keys(KeyPurpose::AccessTokens).await?, self.master.as_ref(), now);
         *self.keys.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(keys);
         Ok(())
     }
 
     fn current(&self) -> Arc<Keys> {
         Arc::clone(&self.keys.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// The keys for a purpose, after making the first one where there is none. All of them can be opened.
+pub(crate) async fn first_or_stored(
+    purpose: KeyPurpose,
+    store: &dyn Store,
+    master: Option<&MasterKey>,
+    now: Timestamp,
+    id: KeyId,
+    random: &dyn Random,
+) -> Result<Vec<SigningKey>> {
+    let mut stored = store.signing_keys(purpose).await?;
+    if stored.is_empty() {
+        let first = SigningKey::make(purpose, id, None, now, PUBLICATION, master, random)?;
+        match store.insert_signing_key(&first).await {
+            // Another replica that started at the same moment was first: its key is as good.
+            Ok(()) | Err(StoreError::Conflict(Constraint::SigningKeyGeneration)) => {}
+            Err(error) => return Err(error.into()),
+        }
+        stored = store.signing_keys(purpose).await?;
+    }
+    if stored.iter().any(|key| matches!(key.private, PrivateKey::Plain(_))) {
+        let purpose = purpose.as_str();
+        tracing::warn!(purpose, "signing keys are kept unencrypted: configure a master key to have new ones encrypted");
+    }
+    // At the start, a key that cannot be opened means a wrong master key.
+    match stored.iter().find_map(|key| key.pair(master).err()) {
+        Some(error) => Err(error),
+        None => Ok(stored),
     }
 }
 

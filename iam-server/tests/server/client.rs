@@ -92,6 +92,26 @@ impl Client {
     }
 
     /// Fails where no answer comes.
+    pub(crate) fn try_patch(&self, path: &str, body: &Value) -> Result<Answer, ureq::Error> {
+        self.send("PATCH", path, Some(&body.to_string()))
+    }
+
+    /// Every entry of the audit log that passes a filter (`&name=value…`), oldest first.
+    pub(crate) fn audit_entries(&self, filter: &str) -> Vec<Value> {
+        let (mut entries, mut cursor) = (Vec::new(), String::new());
+        loop {
+            let body = self.get(&format!("/api/v1/audit-logs?limit=100{filter}{cursor}")).expect(200);
+            entries.extend(body["data"].as_array().unwrap().iter().cloned());
+            match &body["pagination"]["nextCursor"] {
+                Value::String(next) => cursor = format!("&cursor={next}"),
+                _ => break,
+            }
+        }
+        entries.reverse();
+        entries
+    }
+
+    /// Fails where no answer comes.
     pub(crate) fn try_delete(&self, path: &str) -> Result<Answer, ureq::Error> {
         self.send("DELETE", path, None)
     }
@@ -107,7 +127,7 @@ impl Client {
         Session::of(&self.post("/api/v1/auth/login", &body).expect(200))
     }
 
-    fn send(&self, method: &str, path: &str, body: Option<&str>) -> Result<Answer, ureq::Error> {
+    pub(crate) fn send(&self, method: &str, path: &str, body: Option<&str>) -> Result<Answer, ureq::Error> {
         let mut request = Request::builder().method(method).uri(format!("{}{path}", self.origin));
         if let Some(token) = &self.token {
             request = request.header("authorization", format!("Bearer {token}"));

@@ -13,12 +13,27 @@ fn help_explains_every_command() {
     let home = Home::new();
     let help = home.iam_server().args(["--help"]).run();
     assert_eq!(help.code, Some(0));
-    for word in
-        ["serve", "migrate", "openapi", "keys", "--database-url", "IAM_DATABASE_URL", "http://127.0.0.1:8080/docs"]
-    {
+    for word in [
+        "serve",
+        "migrate",
+        "openapi",
+        "keys",
+        "audit",
+        "--database-url",
+        "IAM_DATABASE_URL",
+        "http://127.0.0.1:8080/docs",
+    ] {
         assert!(help.output.contains(word), "{word} is missing:\n{}", help.output);
     }
-    for command in [vec!["serve"], vec!["migrate"], vec!["openapi"], vec!["keys"], vec!["keys", "rotate"]] {
+    for command in [
+        vec!["serve"],
+        vec!["migrate"],
+        vec!["openapi"],
+        vec!["keys"],
+        vec!["keys", "rotate"],
+        vec!["audit"],
+        vec!["audit", "verify"],
+    ] {
         let help = home.iam_server().args(&command).args(["--help"]).run();
         assert_eq!((help.code, help.log.as_str()), (Some(0), ""), "{command:?}");
         assert!(help.output.contains("Usage: iam-server"), "{}", help.output);

@@ -6,10 +6,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::client::{Client, PASSWORD, text};
 use crate::process::{PATIENCE, wait_for};
@@ -53,18 +54,10 @@ fn all_users(client: &Client) -> Users {
 /// How many entries say that it was created, by the user's identifier.
 fn creations(client: &Client) -> BTreeMap<String, usize> {
     let mut entries = BTreeMap::new();
-    let mut cursor = String::new();
-    loop {
-        let path = format!("/api/v1/audit-logs?resourceType=USER&action=CREATE&limit=20{cursor}");
-        let body = client.get(&path).expect(200);
-        for entry in body["data"].as_array().unwrap() {
-            *entries.entry(text(&entry["resourceId"])).or_insert(0) += 1;
-        }
-        match &body["pagination"]["nextCursor"] {
-            Value::String(next) => cursor = format!("&cursor={next}"),
-            _ => return entries,
-        }
+    for entry in client.audit_entries("&resourceType=USER&action=CREATE") {
+        *entries.entry(text(&entry["resourceId"])).or_insert(0) += 1;
     }
+    entries
 }
 
 /// The users and their entries as they stand together. PostgreSQL may still be at work on what the server asked of it
@@ -127,4 +120,120 @@ fn sqlite_keeps_what_was_acknowledged() {
 #[test]
 fn postgresql_keeps_what_was_acknowledged() {
     nothing_is_lost(&Store::postgres(), "PostgreSQL");
+}
+
+/// How many mutating requests are sent at least, over all rounds.
+const REQUESTS: usize = 10_000;
+const WRITERS: usize = 4;
+
+/// What one client does, over and over, until the server is gone: it changes the name of a user and of an organization
+/// of its own, and records an event.
+struct Writer {
+    user: String,
+    organization: String,
+    number: usize,
+}
+
+/// What was sent, and what was acknowledged.
+#[derive(Default)]
+struct Count {
+    sent: AtomicUsize,
+    events: AtomicUsize,
+}
+
+impl Writer {
+    fn new(client: &Client, number: usize) -> Self {
+        let email = format!("writer-{number}@navy.example");
+        let user = json!({ "email": email, "password": PASSWORD, "firstName": "Grace", "lastName": "Hopper" });
+        let user = text(&client.post("/api/v1/users", &user).expect(201)["id"]);
+        let organization = json!({ "name": format!("Fleet {number}") });
+        let organization = text(&client.post("/api/v1/organizations", &organization).expect(201)["id"]);
+        Self { user, organization, number }
+    }
+
+    /// Whatever is acknowledged counts; a connection that breaks is the kill.
+    fn write(&self, client: &Client, round: usize, count: &Count) {
+        let (user, organization) =
+            (format!("/api/v1/users/{}", self.user), format!("/api/v1/organizations/{}", self.organization));
+        let event = json!({ "action": "SAILED", "resourceType": "SHIP", "resourceId": self.number.to_string() });
+        for step in 0.. {
+            let name = format!("Round {round} step {step}");
+            count.sent.fetch_add(3, Ordering::Relaxed);
+            let Ok(answer) = client.try_patch(&user, &json!({ "firstName": name })) else { return };
+            answer.expect(200);
+            let Ok(answer) = client.try_patch(&organization, &json!({ "name": name })) else { return };
+            answer.expect(200);
+            let Ok(answer) = client.try_post("/api/v1/audit-logs", &event) else { return };
+            answer.expect(201);
+            count.events.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Fails unless the entries of a thing lead from its first name to its present one, each from where the one before
+    /// ended: a change without its entry is a gap, and so is an entry without its change.
+    fn check_chain(client: &Client, id: &str, field: &str, mut name: String, path: &str) {
+        for entry in client.audit_entries(&format!("&resourceId={id}&action=UPDATE")) {
+            assert_eq!(text(&entry["oldValue"][field]), name, "a change of {path} has no entry: {entry}");
+            name = text(&entry["newValue"][field]);
+        }
+        assert_eq!(text(&client.get(&format!("{path}/{id}")).expect(200)[field]), name, "the last change of {path}");
+    }
+
+    fn check(&self, client: &Client) {
+        Self::check_chain(client, &self.user, "firstName", "Grace".to_owned(), "/api/v1/users");
+        let fleet = format!("Fleet {}", self.number);
+        Self::check_chain(client, &self.organization, "name", fleet, "/api/v1/organizations");
+    }
+}
+
+/// Kills the server at random moments in more than ten thousand changes. Every change has its entry and every entry
+/// its change, and sealing goes on without gap.
+fn no_change_is_unaudited(store: &Store, kind: &str) {
+    let seed = fastrand::u64(..);
+    println!("{kind}: seed {seed}");
+    let mut random = fastrand::Rng::with_seed(seed);
+    let mut server = store.serve();
+    let session = server.client().register("admiral@navy.example");
+    let client = server.client().with_token(&session.access);
+    let writers: Vec<Writer> = (0..WRITERS).map(|number| Writer::new(&client, number)).collect();
+    let count = Count::default();
+    let mut round = 0;
+    while count.sent.load(Ordering::Relaxed) < REQUESTS {
+        round += 1;
+        let client = server.client().with_token(&session.access);
+        thread::scope(|scope| {
+            for writer in &writers {
+                let (client, count) = (&client, &count);
+                scope.spawn(move || writer.write(client, round, count));
+            }
+            thread::sleep(Duration::from_millis(random.u64(300..=2_000)));
+            server.kill();
+        });
+        server = store.serve();
+    }
+    let client = server.client().with_token(&session.access);
+    let unsealed = || client.get("/api/v1/audit-logs/checkpoint").expect(200)["unsealed"].as_array().unwrap().len();
+    wait_for("everything to be sealed", PATIENCE, || (unsealed() == 0).then_some(()));
+    writers.iter().for_each(|writer| writer.check(&client));
+    let events = client.audit_entries("&action=SAILED").len();
+    let acknowledged = count.events.load(Ordering::Relaxed);
+    // At most one event of each writer was cut off in each round.
+    assert!((acknowledged..=acknowledged + round * WRITERS).contains(&events), "{events} of {acknowledged} events");
+
+    let entries = client.audit_entries("").len();
+    let sealed = client.get("/api/v1/audit-logs/checkpoint").expect(200)["treeSize"].as_u64().unwrap();
+    assert_eq!(sealed, entries as u64, "every entry has one place");
+    let verified = store.iam_server().args(["audit", "verify"]).run();
+    assert_eq!(verified.code, Some(0), "{verified:?}");
+    println!("{kind}: {} requests, {round} kills, {entries} entries", count.sent.load(Ordering::Relaxed));
+}
+
+#[test]
+fn sqlite_audits_every_change_whenever_it_is_killed() {
+    no_change_is_unaudited(&Store::sqlite(), "SQLite");
+}
+
+#[test]
+fn postgresql_audits_every_change_whenever_it_is_killed() {
+    no_change_is_unaudited(&Store::postgres(), "PostgreSQL");
 }

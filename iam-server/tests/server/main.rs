@@ -1,6 +1,7 @@
 //! The server as those who run it meet it: a process with settings, a log, an address and an end.
 #![cfg(test)]
 
+mod audit;
 mod browser;
 mod client;
 mod command;

@@ -1,5 +1,10 @@
 //! The databases that servers are started on.
 
+use std::sync::Arc;
+
+use iam_store_postgres::PostgresStore;
+use iam_store_sqlite::SqliteStore;
+use sqlx::{AssertSqlSafe, Connection as _, Executor as _, PgConnection, SqliteConnection, query_scalar};
 use test_support::postgres::TestDatabase;
 
 use crate::process::{Home, Launch, Server};
@@ -33,5 +38,55 @@ impl Store {
 
     pub(crate) fn serve(&self) -> Server {
         self.iam_server().serve()
+    }
+
+    /// Does something to the database behind the server's back, as who may do everything there.
+    pub(crate) fn tamper(&self, sql: &str) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            match &self.postgres {
+                Some(database) => {
+                    let mut connection = PgConnection::connect(database.url()).await.unwrap();
+                    connection.execute("SET session_replication_role = replica; SET search_path = iam").await.unwrap();
+                    connection.execute(AssertSqlSafe(sql)).await.unwrap();
+                }
+                None => {
+                    let mut connection = SqliteConnection::connect(&self.sqlite_url()).await.unwrap();
+                    let triggers = "SELECT name FROM sqlite_schema WHERE type = 'trigger'";
+                    let triggers: Vec<String> = query_scalar(triggers).fetch_all(&mut connection).await.unwrap();
+                    for trigger in triggers {
+                        connection.execute(AssertSqlSafe(format!("DROP TRIGGER {trigger}"))).await.unwrap();
+                    }
+                    connection.execute(AssertSqlSafe(sql)).await.unwrap();
+                }
+            }
+        });
+    }
+
+    /// Works on the database as a program of its own, migrated.
+    pub(crate) fn with_store<F: Future<Output = ()>>(&self, work: impl FnOnce(Arc<dyn iam_core::Store>) -> F) {
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            match &self.postgres {
+                Some(database) => {
+                    let store = PostgresStore::connect(database.url()).await.unwrap();
+                    store.migrate().await.unwrap();
+                    work(Arc::new(store)).await;
+                }
+                None => {
+                    let store = SqliteStore::open(&self.sqlite_url()).await.unwrap();
+                    store.migrate().await.unwrap();
+                    work(Arc::new(store)).await;
+                }
+            }
+        });
+    }
+
+    fn sqlite_url(&self) -> String {
+        format!("sqlite://{}", self.home.path().join("iam.db").display())
+    }
+
+    pub(crate) fn home(&self) -> &Home {
+        &self.home
     }
 }

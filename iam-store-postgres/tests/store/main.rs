@@ -2,18 +2,25 @@
 
 #![cfg(test)]
 
+mod filter;
+mod immutable;
 mod migration;
+mod month;
 mod pool;
 mod schema;
+mod server;
 
 use std::sync::Arc;
 
 use iam_core::Store;
-use test_support::{TestStore, cases};
+use test_support::cases;
+use test_support::postgres::TestDatabase;
 
-async fn fixture() -> (Arc<dyn Store>, TestStore) {
-    let test = TestStore::postgres().await;
-    (test.store(), test)
+/// A server needs no more than `grants.sql` gives it, for everything that a store must do.
+async fn fixture() -> (Arc<dyn Store>, TestDatabase) {
+    let database = TestDatabase::create().await;
+    let store = server::store(&database).await;
+    (Arc::new(store), database)
 }
 
 iam_core::conformance_suite!(fixture);

@@ -50,3 +50,22 @@ async fn every_foreign_key_starts_with_the_tenant_on_both_sides() {
     .unwrap();
     assert_eq!(others, Vec::<String>::new());
 }
+
+/// A function that runs with its owner's rights must not be led to other objects than it means, nor by just anybody.
+#[tokio::test]
+async fn every_function_has_its_own_search_path_and_must_be_granted() {
+    let (store, _database) = migrated().await;
+    let others: Vec<String> = sqlx::query_scalar(
+        "SELECT p.proname
+        FROM pg_proc p
+        WHERE p.pronamespace = 'iam'::regnamespace
+            AND (
+                NOT coalesce('search_path=pg_catalog, pg_temp' = ANY (p.proconfig), false)
+                OR has_function_privilege('public', p.oid, 'EXECUTE')
+            )",
+    )
+    .fetch_all(store.pool())
+    .await
+    .unwrap();
+    assert_eq!(others, Vec::<String>::new());
+}

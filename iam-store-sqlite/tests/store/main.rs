@@ -2,6 +2,7 @@
 
 #![cfg(test)]
 
+mod audit_log;
 mod file;
 mod migration;
 mod schema;

@@ -135,6 +135,10 @@ async fn ids_of_another_tenant_in_bodies_lead_nowhere(app: TestApp) {
     for operation in operations(&document) {
         let schema = &operation.description["requestBody"]["content"]["application/json"]["schema"];
         for name in members_in(&document, schema).into_iter().filter(|name| name.ends_with("Id")) {
+            if (operation.to_string().as_str(), name.as_str()) == ("POST /audit-logs", "resourceId") {
+                // It is a text of the application's, and nothing is looked up by it.
+                continue;
+            }
             assert!(tried.contains(&(operation.to_string(), name.clone())), "{name} of {operation} was not tried");
         }
     }
@@ -158,8 +162,12 @@ async fn ids_of_another_tenant_in_queries_lead_nowhere(app: TestApp) {
                 _ => &body[name],
             };
             let foreign = foreign.as_str().unwrap_or_else(|| panic!("the test does not know {name} of {operation}"));
-            let found = app.get(&operation.path).by(mallory).query(name, foreign).send().await.ok();
-            assert_eq!(found["data"], json!([]), "{operation} {name}");
+            let found = app.get(&operation.path).by(mallory).query(name, foreign).send().await;
+            if operation.path.ends_with("/export") {
+                assert_eq!(found.ok_of("application/x-ndjson"), "", "{operation} {name}");
+            } else {
+                assert_eq!(found.ok()["data"], json!([]), "{operation} {name}");
+            }
             let twice = app.get(&operation.path).by(mallory).query(name, foreign).query(name, &mallory.user);
             twice.send().await.problem("validation-error");
         }

@@ -1,4 +1,10 @@
-//! `GET /audit-logs` (interface §2.6, §4.4, §6, decisions §6).
+//! `/audit-logs` (interface §2.6, §4.4, §6, decisions §6): reading; in the modules below, all else.
+
+mod erasure;
+mod event;
+mod export;
+mod proof;
+mod retention;
 
 use chrono::TimeDelta;
 use serde_json::{Value, json};
@@ -23,6 +29,13 @@ on_every_store![
     pages_neither_skip_nor_repeat_while_new_entries_arrive,
     a_mangled_cursor_is_400,
     reading_needs_audit_logs_read_tenant_wide,
+    the_organization_filter_finds_what_is_about_it_and_assignments_in_it,
+    any_filter_value_is_just_a_value,
+    one_entry_is_what_the_list_shows,
+    an_entry_that_there_is_not_is_not_found,
+    the_lists_are_those_of_the_contract,
+    the_catalogue_is_all_that_the_service_records,
+    held_in_an_organization_the_permission_reads_nothing,
     reading_is_not_recorded,
     a_refused_change_leaves_no_entry,
     no_entry_holds_a_secret,
@@ -183,6 +196,8 @@ async fn malformed_filters_are_400_and_named(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let cases = [
         ("userId", "17"),
+        ("organizationId", "17"),
+        ("correlationId", "two words"),
         ("startDate", "yesterday"),
         ("startDate", "2026-02-30"),
         ("endDate", "31.1.2026"),
@@ -269,6 +284,112 @@ async fn reading_needs_audit_logs_read_tenant_wide(app: TestApp) {
     assert!(refused["detail"].as_str().unwrap().contains("audit-logs:read"));
     app.assign(&ada, &bob.user, "AUDITOR", None, None).await;
     assert_eq!(app.audit(&bob, &[]).await, app.audit(&ada, &[]).await);
+}
+
+async fn the_organization_filter_finds_what_is_about_it_and_assignments_in_it(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let [north, south] = [app.organization(&ada, "north").await, app.organization(&ada, "south").await];
+    let before = app.audit(&ada, &[]).await;
+    let bob = app.add_user(&ada, "bob@example.com").await;
+    let [here, there] = [north, south].map(Some);
+    for place in [here, there, None] {
+        app.assign(&ada, &bob, "MEMBER", place, None).await;
+    }
+    let event = json!({ "action": "VISITED", "resourceType": "ORGANIZATION", "resourceId": north });
+    app.post("/audit-logs").by(&ada).json(&event).send().await.created();
+    app.delete(&format!("/organizations/{north}")).by(&ada).send().await.no_content();
+    let expected = ["CREATE", "DELETE", "ROLE_ASSIGNED", "ROLE_REVOKED", "VISITED"];
+    let actions = async |filter: &[(&str, &str)]| {
+        let entries = app.audit(&ada, filter).await;
+        let mut actions: Vec<String> =
+            entries.iter().map(|entry| entry["action"].as_str().unwrap().to_owned()).collect();
+        actions.sort_unstable();
+        actions
+    };
+    assert_eq!(actions(&[("organizationId", &north.to_string())]).await, expected);
+    assert_eq!(actions(&[("organizationId", &south.to_string())]).await, ["CREATE", "ROLE_ASSIGNED"]);
+    let both = [("organizationId", north.to_string()), ("resourceType", "ROLE_ASSIGNMENT".to_owned())];
+    let both = [(both[0].0, both[0].1.as_str()), (both[1].0, both[1].1.as_str())];
+    assert_eq!(actions(&both).await, ["ROLE_ASSIGNED", "ROLE_REVOKED"]);
+    assert!(before.len() < app.audit(&ada, &[]).await.len());
+}
+
+async fn any_filter_value_is_just_a_value(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    for value in ["", "%", "_", "' OR 1=1 --", "\\", "\u{0}", "a\u{0}", "\u{10ffff}", &"x".repeat(5_000)] {
+        for name in ["resourceType", "resourceId", "action"] {
+            assert!(app.audit(&ada, &[(name, value)]).await.is_empty(), "{name}={value}");
+        }
+    }
+    for (name, value) in [("startDate", "9999-12-31T23:59:59.999Z"), ("endDate", "0001-01-01")] {
+        assert!(app.audit(&ada, &[(name, value)]).await.is_empty(), "{name}={value}");
+    }
+    assert_eq!(app.audit(&ada, &[("startDate", "0001-01-01"), ("endDate", "9999-12-31")]).await.len(), 4);
+}
+
+async fn one_entry_is_what_the_list_shows(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    app.attempt_at(&ada.tenant, "ada@example.com", WRONG_PASSWORD).send().await.problem("unauthorized");
+    for sealed in [false, true] {
+        for entry in app.audit(&ada, &[]).await {
+            let path = format!("/audit-logs/{}", entry["id"].as_str().unwrap());
+            assert_eq!(app.get(&path).by(&ada).send().await.ok(), entry, "sealed: {sealed}");
+        }
+        app.seal().await;
+    }
+}
+
+async fn an_entry_that_there_is_not_is_not_found(app: TestApp) {
+    let [ada, eve] = [app.register("ada@example.com").await, app.register("eve@example.com").await];
+    let entry = app.audit(&ada, &[]).await[0]["id"].as_str().unwrap().to_owned();
+    let get = |by: &Person, id: &str| app.get(&format!("/audit-logs/{id}")).by(by);
+    get(&ada, &ada.user).send().await.problem("not-found");
+    get(&eve, &entry).send().await.problem("not-found");
+    assert_eq!(get(&ada, "17").send().await.invalid_fields(), ["id"]);
+}
+
+async fn the_lists_are_those_of_the_contract(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let list = async |path: &str| app.get(path).by(&ada).send().await.ok();
+    let types = json!(["USER", "ORGANIZATION", "TENANT", "ROLE", "PERMISSION", "SESSION"]);
+    assert_eq!(list("/audit-logs/resource-types").await, types);
+    let actions = json!(["CREATE", "READ", "UPDATE", "DELETE", "LOGIN", "LOGOUT", "LOGIN_FAILURE"]);
+    assert_eq!(list("/audit-logs/actions").await, actions);
+}
+
+/// That it is all, the read-out of every operation shows.
+async fn the_catalogue_is_all_that_the_service_records(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let body = app.get("/audit-logs/catalogue").by(&ada).send().await.ok();
+    let recorded = |recorded: &iam_core::audit::Recorded| json!({ "resourceType": recorded.resource_type.as_str(), "actions": recorded.actions });
+    assert_eq!(body, json!({ "data": iam_core::audit::CATALOGUE.iter().map(recorded).collect::<Vec<_>>() }));
+    for (resource_type, action) in [
+        ("USER", "USER_SUSPENDED"),
+        ("USER", "LOGIN_FAILURE"),
+        ("TENANT", "UPDATE"),
+        ("ROLE_ASSIGNMENT", "ROLE_REVOKED"),
+        ("SESSION", "TOKEN_REFRESH"),
+    ] {
+        let mut items = body["data"].as_array().unwrap().iter();
+        let item = items.find(|item| item["resourceType"] == resource_type).unwrap();
+        assert!(item["actions"].as_array().unwrap().contains(&json!(action)), "{resource_type} {action}");
+    }
+}
+
+async fn held_in_an_organization_the_permission_reads_nothing(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let north = app.organization(&ada, "north").await;
+    let bob = app.colleague_in(&ada, north, "bob@example.com", &["audit-logs:*"]).await;
+    app.seal().await;
+    let entry = app.audit(&ada, &[]).await[0]["id"].as_str().unwrap().to_owned();
+    for path in ["", "/resource-types", "/actions", "/catalogue", "/export", "/checkpoint", "/retention"] {
+        app.get(&format!("/audit-logs{path}")).by(&bob).send().await.lacks("audit-logs:read");
+    }
+    for path in [format!("/{entry}"), format!("/{entry}/proof"), format!("/{}", ada.user)] {
+        app.get(&format!("/audit-logs{path}")).by(&bob).send().await.lacks("audit-logs:read");
+    }
+    let there = log(&app, &bob, &[("organizationId", &north.to_string())]);
+    there.send().await.lacks("audit-logs:read");
 }
 
 async fn reading_is_not_recorded(app: TestApp) {

@@ -1,0 +1,64 @@
+//! `/audit-logs/erasures`: one person's fields become unreadable.
+
+use axum::Json;
+use axum::extract::State;
+use iam_core::{Error, Iam, UserId};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use crate::extract::{Authenticated, Body, Params};
+use crate::openapi::{AUDIT_LOGS, Problems};
+use crate::problem::Problem;
+
+/// Whose personal fields to erase.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(as = NewErasure)]
+pub(crate) struct NewErasureDto {
+    #[serde(default)]
+    #[schema(required, value_type = Uuid)]
+    user_id: String,
+}
+
+/// Whose personal fields were erased.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = Erasure)]
+pub(crate) struct ErasureDto {
+    user_id: Uuid,
+    /// In how many entries.
+    entries: u64,
+}
+
+/// Erase a person from the audit log
+///
+/// Makes the personal fields of one user (e-mail, names, address, …) unreadable for good in every entry about that
+/// user, and in all others in which its e-mail or full name stands: `[ERASED]` takes their place. Entries of what the
+/// user did lose the client's address and user agent. It is recorded as ERASE on the user. Every proof still holds; only
+/// the openings of what was erased are gone. The user itself is not touched: delete it first, and change what the
+/// tenant should no longer know. A repeat finds nothing left and records nothing.
+#[utoipa::path(
+    post,
+    path = "/audit-logs/erasures",
+    operation_id = "eraseFromAuditLogs",
+    tag = AUDIT_LOGS,
+    request_body = NewErasureDto,
+    responses((status = 200, description = "In how many entries something was erased", body = ErasureDto), Problems),
+    extensions(("x-required-permission" = json!("audit-logs:delete"))),
+)]
+pub(crate) async fn create(
+    State(iam): State<Iam>,
+    Authenticated(caller): Authenticated,
+    Body(body): Body<NewErasureDto>,
+) -> Result<Json<ErasureDto>, Problem> {
+    let mut params = Params::default();
+    let user = params.require::<UserId>("userId", &body.user_id);
+    params.finish()?;
+    let Some(user) = user else { return Err(Problem::invalid_field("userId", "is required")) };
+    let entries = iam.audit().erase(&caller, user).await.map_err(|error| match error {
+        Error::NotFound(_) => error.about("userId"),
+        other => other,
+    })?;
+    Ok(Json(ErasureDto { user_id: user.as_uuid(), entries }))
+}

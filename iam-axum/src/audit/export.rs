@@ -1,0 +1,297 @@
+//! `/audit-logs/export`: the log as a file, of whatever length.
+
+use std::future::ready;
+
+use axum::body::{Body, Bytes};
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderName, header};
+use futures_util::stream::{Stream, StreamExt as _, TryStreamExt as _, once, try_unfold};
+use iam_core::audit::{AuditEntry, AuditExport, Cursor};
+use iam_core::{BoxError, Iam};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use tracing::Span;
+use utoipa::ToSchema;
+
+use super::{AuditEntryDto, AuditQuery};
+use crate::accept::prefers;
+use crate::extract::{Authenticated, Params, Query};
+use crate::openapi::{AUDIT_LOGS, Problems};
+use crate::problem::{Problem, chain};
+
+/// An entry, and where an export goes on after it.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ExportedAuditEntry)]
+pub(crate) struct ExportedEntry {
+    #[serde(flatten)]
+    entry: AuditEntryDto,
+    /// What to send as `cursor` for what follows this entry.
+    cursor: String,
+}
+
+impl From<AuditEntry> for ExportedEntry {
+    fn from(entry: AuditEntry) -> Self {
+        let cursor = Cursor::after(&entry).to_string();
+        Self { entry: entry.into(), cursor }
+    }
+}
+
+/// What an export is written in.
+#[derive(Clone, Copy, Debug)]
+enum Format {
+    NdJson,
+    Csv,
+}
+
+/// The first line of an export as CSV: the names of an exported entry's fields, in their order.
+const COLUMNS: [&str; 14] = [
+    "id",
+    "tenantId",
+    "action",
+    "resourceType",
+    "resourceId",
+    "userId",
+    "oldValue",
+    "newValue",
+    "metadata",
+    "correlationId",
+    "ipAddress",
+    "userAgent",
+    "createdAt",
+    "cursor",
+];
+
+impl Format {
+    fn media_type(self) -> &'static str {
+        match self {
+            Self::NdJson => "application/x-ndjson",
+            Self::Csv => "text/csv",
+        }
+    }
+
+    fn headers(self) -> [(HeaderName, &'static str); 2] {
+        let (content_type, disposition) = match self {
+            Self::NdJson => (self.media_type(), r#"attachment; filename="audit-log.ndjson""#),
+            Self::Csv => ("text/csv; charset=utf-8", r#"attachment; filename="audit-log.csv""#),
+        };
+        [(header::CONTENT_TYPE, content_type), (header::CONTENT_DISPOSITION, disposition)]
+    }
+
+    /// What stands before the first entry.
+    fn head(self) -> Result<Vec<u8>, BoxError> {
+        match self {
+            Self::NdJson => Ok(Vec::new()),
+            Self::Csv => csv([COLUMNS.map(str::to_owned)]),
+        }
+    }
+
+    fn lines(self, entries: Vec<AuditEntry>) -> Result<Vec<u8>, BoxError> {
+        let entries = entries.into_iter().map(ExportedEntry::from);
+        match self {
+            Self::NdJson => ndjson(entries),
+            Self::Csv => csv(entries.map(cells)),
+        }
+    }
+}
+
+fn ndjson(entries: impl Iterator<Item = ExportedEntry>) -> Result<Vec<u8>, BoxError> {
+    let mut lines = Vec::new();
+    for entry in entries {
+        serde_json::to_writer(&mut lines, &entry)?;
+        lines.push(b'\n');
+    }
+    Ok(lines)
+}
+
+fn csv(rows: impl IntoIterator<Item = [String; COLUMNS.len()]>) -> Result<Vec<u8>, BoxError> {
+    // The ends of lines that RFC 4180 wants.
+    let mut writer = csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(Vec::new());
+    for row in rows {
+        writer.write_record(row)?;
+    }
+    Ok(writer.into_inner().map_err(csv::IntoInnerError::into_error)?)
+}
+
+/// An entry's cells; what is null is empty.
+fn cells(ExportedEntry { entry, cursor }: ExportedEntry) -> [String; COLUMNS.len()] {
+    let json = |fields: Option<Map<String, Value>>| fields.map(|fields| Value::Object(fields).to_string());
+    let cell = |text: Option<String>| text.map(harmless).unwrap_or_default();
+    [
+        entry.id.to_string(),
+        entry.tenant_id.to_string(),
+        cell(Some(entry.action)),
+        cell(Some(entry.resource_type)),
+        cell(entry.resource_id),
+        cell(entry.user_id.map(|user| user.to_string())),
+        cell(json(entry.old_value)),
+        cell(json(entry.new_value)),
+        cell(json(Some(entry.metadata))),
+        cell(entry.correlation_id),
+        cell(entry.ip_address),
+        cell(entry.user_agent),
+        entry.created_at.to_string(),
+        // Nobody chooses it, and letters, digits, hyphens and underscores make no formula that does anything.
+        cursor,
+    ]
+}
+
+/// What makes a spreadsheet take a cell for a formula (OWASP, CSV injection).
+const FORMULA: [char; 7] = ['=', '+', '-', '@', '\t', '\r', '\n'];
+
+/// The text with an apostrophe in front where a spreadsheet would take it for a formula, and where it starts with an
+/// apostrophe itself, so that the text can be got back.
+fn harmless(text: String) -> String {
+    if text.starts_with(FORMULA) || text.starts_with('\'') { format!("'{text}") } else { text }
+}
+
+/// Export audit entries
+///
+/// All entries that pass the filter, newest first, however many, as a stream of lines: `application/x-ndjson`, or
+/// `text/csv` where `Accept` prefers it. Each has a last field `cursor`: to go on after a line, for instance where a
+/// transfer broke off, send its `cursor` with the same filter. Entries that are made meanwhile do not appear. An export
+/// that fails breaks the transfer off, without the end that chunked transfer coding has. Every export is recorded before
+/// its first byte, as READ on AUDIT_LOG with its filter; that entry may be the first of its lines.
+///
+/// NDJSON has one entry in each line, as the list shows it.
+///
+/// CSV is that of RFC 4180 with a header line; the columns are the same fields in the same order. `oldValue`,
+/// `newValue` and `metadata` are JSON texts, what is null is an empty cell. A cell that starts with one of `= + - @`,
+/// a tab, a carriage return, a line feed or an apostrophe has an apostrophe put in front, so that no spreadsheet takes
+/// it for a formula: take one away from every cell that starts with one. The `cursor` is left as it is.
+#[utoipa::path(
+    get,
+    path = "/audit-logs/export",
+    operation_id = "exportAuditLogs",
+    tag = AUDIT_LOGS,
+    params(AuditQuery),
+    responses(
+        (
+            status = 200,
+            description = "The entries, one in each line",
+            content((ExportedEntry = "application/x-ndjson"), (String = "text/csv")),
+        ),
+        Problems,
+    ),
+    extensions(("x-required-permission" = json!("audit-logs:read"))),
+)]
+pub(crate) async fn export(
+    State(iam): State<Iam>,
+    Authenticated(caller): Authenticated,
+    Query(query): Query<AuditQuery>,
+    headers: HeaderMap,
+) -> Result<([(HeaderName, &'static str); 2], Body), Problem> {
+    let mut params = Params::default();
+    let (filter, cursor) = query.parse(&mut params);
+    params.finish()?;
+    let wants_csv = prefers(&headers, Format::Csv.media_type(), Format::NdJson.media_type());
+    let format = if wants_csv { Format::Csv } else { Format::NdJson };
+    let export = iam.audit().export(&caller, filter, cursor, format.media_type()).await?;
+    let pages = try_unfold((iam, export), next_page);
+    Ok((format.headers(), Body::from_stream(written(format, pages))))
+}
+
+async fn next_page(
+    (iam, mut export): (Iam, AuditExport),
+) -> Result<Option<(Vec<AuditEntry>, (Iam, AuditExport))>, BoxError> {
+    let entries = export.next(&iam).await?;
+    Ok((!entries.is_empty()).then_some((entries, (iam, export))))
+}
+
+/// The bytes of a file. An error ends them, and as the last thing that a body gives it breaks the transfer off.
+fn written(
+    format: Format,
+    pages: impl Stream<Item = Result<Vec<AuditEntry>, BoxError>>,
+) -> impl Stream<Item = Result<Bytes, BoxError>> {
+    // By the time that the body is read, the request's own span has been left.
+    let span = Span::current();
+    once(async move { format.head() })
+        .chain(pages.map(move |page| format.lines(page?)))
+        .map_ok(Bytes::from)
+        .try_filter(|bytes| ready(!bytes.is_empty()))
+        .inspect_err(move |error| span.in_scope(|| tracing::error!(error = %chain(&**error), "an export broke off")))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use axum::Router;
+    use axum::routing::get;
+    use futures_util::stream::iter;
+    use iam_core::audit::{AuditFilter, NewEvent};
+    use iam_core::memory::MemoryStore;
+    use iam_core::{Caller, TenantId};
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::{TcpListener, TcpStream};
+
+    use super::*;
+
+    /// Two pages of a log.
+    async fn pages() -> Vec<Vec<AuditEntry>> {
+        let iam = Iam::builder(Arc::new(MemoryStore::new())).build().await.unwrap();
+        let caller = Caller::system(TenantId::from_uuid(uuid::Uuid::now_v7()), "test");
+        for resource_id in ["second", "first"] {
+            let (action, resource_type) = ("SENT".to_owned(), "INVOICE".to_owned());
+            let event =
+                NewEvent { action, resource_type, resource_id: Some(resource_id.into()), ..NewEvent::default() };
+            iam.audit().log(&caller, event).await.unwrap();
+        }
+        let log = iam.audit().list(&caller, AuditFilter::default(), None, 10).await.unwrap();
+        log.entries.into_iter().map(|entry| vec![entry]).collect()
+    }
+
+    /// What comes over the wire when the store gives these pages, until the server closes the connection.
+    async fn transferred(format: Format, pages: Vec<Result<Vec<AuditEntry>, &'static str>>) -> String {
+        let pages = Arc::new(pages);
+        let export = async move || {
+            let pages = pages.iter().map(|page| page.clone().map_err(BoxError::from)).collect::<Vec<_>>();
+            // A store takes its time, in which what is there is sent.
+            let pages = iter(pages).then(|page| async {
+                tokio::task::yield_now().await;
+                page
+            });
+            Body::from_stream(written(format, pages))
+        };
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let server = tokio::spawn(async { axum::serve(listener, Router::new().route("/", get(export))).await });
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(b"GET / HTTP/1.1\r\nhost: test\r\nconnection: close\r\n\r\n").await.unwrap();
+        let mut received = Vec::new();
+        stream.read_to_end(&mut received).await.unwrap();
+        server.abort();
+        String::from_utf8(received).unwrap()
+    }
+
+    /// The end of chunked transfer coding, without which every client knows that something is missing.
+    const END: &str = "\r\n0\r\n\r\n";
+
+    #[tokio::test]
+    async fn an_error_in_the_middle_breaks_the_transfer_off() {
+        for format in [Format::NdJson, Format::Csv] {
+            let [first, second] = <[Vec<AuditEntry>; 2]>::try_from(pages().await).unwrap();
+            let whole = transferred(format, vec![Ok(first.clone()), Ok(second)]).await;
+            assert!(whole.ends_with(END) && whole.contains("first") && whole.contains("second"), "{whole}");
+            let broken = transferred(format, vec![Ok(first), Err("the store is gone")]).await;
+            assert!(broken.contains("first"), "{broken}");
+            assert!(!broken.contains(END) && !broken.contains("the store is gone"), "{broken}");
+        }
+    }
+
+    #[tokio::test]
+    async fn an_export_of_nothing_is_complete() {
+        assert!(transferred(Format::NdJson, Vec::new()).await.ends_with("\r\n\r\n0\r\n\r\n"));
+        let csv = transferred(Format::Csv, Vec::new()).await;
+        assert!(csv.ends_with(&format!("{}\r\n{END}", COLUMNS.join(","))), "{csv}");
+    }
+
+    #[tokio::test]
+    async fn the_columns_are_the_fields_of_an_exported_entry() {
+        let entry = pages().await.remove(0).remove(0);
+        let line = String::from_utf8(Format::NdJson.lines(vec![entry]).unwrap()).unwrap();
+        let places: Vec<_> = COLUMNS.iter().map(|name| line.find(&format!("\"{name}\":"))).collect();
+        assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{line}");
+        let fields: Map<String, Value> = serde_json::from_str(&line).unwrap();
+        assert_eq!(fields.len(), COLUMNS.len());
+    }
+}

@@ -1,0 +1,330 @@
+//! `/audit-logs` (`interface.md` §2.6, §4.4, `decisions.md` §6): reading, and the events of an application.
+
+pub(crate) mod erasure;
+pub(crate) mod export;
+pub(crate) mod proof;
+pub(crate) mod retention;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use iam_core::access::permission;
+use iam_core::audit::{
+    ACTIONS, AuditEntry, AuditFilter, AuditPage, CATALOGUE, Cursor, NewEvent, RESOURCE_TYPES, Recorded,
+};
+use iam_core::{AuditEntryId, Iam};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use utoipa::{IntoParams, ToSchema};
+use uuid::Uuid;
+
+use crate::extract::{Authenticated, Body, Params, PathId, Query};
+use crate::openapi::{AUDIT_LOGS, Problems};
+use crate::page::{List, page_request};
+use crate::problem::Problem;
+use crate::time::{Time, end_of, start_of};
+
+/// One thing that happened.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = AuditEntry)]
+pub(crate) struct AuditEntryDto {
+    id: Uuid,
+    tenant_id: Uuid,
+    #[schema(example = "UPDATE")]
+    action: String,
+    #[schema(example = "USER")]
+    resource_type: String,
+    /// Null for a failed login.
+    #[schema(required)]
+    resource_id: Option<String>,
+    /// The acting user; null for the service itself and for a failed login.
+    #[schema(required)]
+    user_id: Option<Uuid>,
+    /// The values before, of the changed fields only.
+    #[schema(required, value_type = Option<Object>)]
+    old_value: Option<Map<String, Value>>,
+    /// The values after, of the changed fields only.
+    #[schema(required, value_type = Option<Object>)]
+    new_value: Option<Map<String, Value>>,
+    #[schema(value_type = Object)]
+    metadata: Map<String, Value>,
+    #[schema(required)]
+    correlation_id: Option<String>,
+    #[schema(required)]
+    ip_address: Option<String>,
+    #[schema(required)]
+    user_agent: Option<String>,
+    created_at: Time,
+}
+
+impl From<AuditEntry> for AuditEntryDto {
+    fn from(entry: AuditEntry) -> Self {
+        Self {
+            id: entry.id.as_uuid(),
+            tenant_id: entry.tenant_id.as_uuid(),
+            action: entry.action.into_owned(),
+            resource_type: entry.resource_type.as_str().to_owned(),
+            resource_id: entry.resource_id,
+            user_id: entry.user_id.map(iam_core::UserId::as_uuid),
+            old_value: entry.old_value,
+            new_value: entry.new_value,
+            metadata: entry.metadata,
+            correlation_id: entry.context.correlation_id.map(|id| id.as_str().to_owned()),
+            ip_address: entry.context.ip_address.map(|address| address.to_string()),
+            user_agent: entry.context.user_agent.map(|agent| agent.as_str().to_owned()),
+            created_at: Time(entry.created_at),
+        }
+    }
+}
+
+/// A page of the audit log, newest first.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct AuditLog {
+    data: Vec<AuditEntryDto>,
+    pagination: CursorPagination,
+}
+
+/// Where the next page starts.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct CursorPagination {
+    /// How many entries a page holds at most.
+    limit: u32,
+    /// Whether older entries follow.
+    has_next: bool,
+    /// What to send as `cursor` for them; null at the end.
+    #[schema(required)]
+    next_cursor: Option<String>,
+}
+
+/// Which entries to show.
+#[derive(Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+pub(crate) struct AuditQuery {
+    /// About this kind of thing.
+    resource_type: Option<String>,
+    /// About this very thing.
+    resource_id: Option<String>,
+    /// Saying that this happened.
+    action: Option<String>,
+    /// Done by this user.
+    #[param(value_type = Option<Uuid>)]
+    user_id: Option<String>,
+    /// About this organization, or about role assignments in it.
+    #[param(value_type = Option<Uuid>)]
+    organization_id: Option<String>,
+    /// From the request with this correlation id.
+    correlation_id: Option<String>,
+    /// On this UTC day, or at this moment, or later.
+    #[param(value_type = Option<String>, example = "2026-01-31")]
+    start_date: Option<String>,
+    /// On this UTC day, or at this moment, or earlier.
+    #[param(value_type = Option<String>, example = "2026-01-31T09:15:00.123Z")]
+    end_date: Option<String>,
+    /// Older than where this cursor stands: the `nextCursor` of a page, or the `cursor` of an exported entry.
+    cursor: Option<String>,
+}
+
+impl AuditQuery {
+    /// The filter and the place to start from; what is invalid is noted beside the other parameters.
+    fn parse(self, params: &mut Params) -> (AuditFilter, Option<Cursor>) {
+        let cursor = params.parse("cursor", self.cursor.as_deref());
+        let filter = AuditFilter {
+            action: self.action,
+            resource_type: self.resource_type,
+            resource_id: self.resource_id,
+            user_id: params.parse("userId", self.user_id.as_deref()),
+            organization_id: params.parse("organizationId", self.organization_id.as_deref()),
+            correlation_id: params.parse("correlationId", self.correlation_id.as_deref()),
+            from: params.parse_with("startDate", self.start_date.as_deref(), start_of),
+            until: params.parse_with("endDate", self.end_date.as_deref(), end_of),
+        };
+        (filter, cursor)
+    }
+}
+
+/// How much of the log to show.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct AuditLimit {
+    /// How many entries a page holds.
+    #[param(value_type = Option<u32>, minimum = 1, maximum = 100, default = 20)]
+    limit: Option<String>,
+}
+
+/// List audit entries
+///
+/// Newest first, in pages that follow each other by cursor.
+#[utoipa::path(
+    get,
+    path = "/audit-logs",
+    operation_id = "listAuditLogs",
+    tag = AUDIT_LOGS,
+    params(AuditQuery, AuditLimit),
+    responses((status = 200, description = "A page of entries", body = AuditLog), Problems),
+    extensions(("x-required-permission" = json!("audit-logs:read"))),
+)]
+pub(crate) async fn list(
+    State(iam): State<Iam>,
+    Authenticated(caller): Authenticated,
+    Query(query): Query<AuditQuery>,
+    Query(AuditLimit { limit }): Query<AuditLimit>,
+) -> Result<Json<AuditLog>, Problem> {
+    let mut params = Params::default();
+    let (filter, cursor) = query.parse(&mut params);
+    let page = page_request(&mut params, None, limit.as_deref())?;
+    params.finish()?;
+    let AuditPage { entries, next } = iam.audit().list(&caller, filter, cursor, page.limit()).await?;
+    let pagination = CursorPagination {
+        limit: page.limit(),
+        has_next: next.is_some(),
+        next_cursor: next.map(|cursor| cursor.to_string()),
+    };
+    Ok(Json(AuditLog { data: entries.into_iter().map(AuditEntryDto::from).collect(), pagination }))
+}
+
+/// Get an audit entry
+#[utoipa::path(
+    get,
+    path = "/audit-logs/{id}",
+    operation_id = "getAuditLog",
+    tag = AUDIT_LOGS,
+    params(("id" = Uuid, Path, description = "The entry")),
+    responses((status = 200, description = "The entry", body = AuditEntryDto), Problems),
+    extensions(("x-required-permission" = json!("audit-logs:read"))),
+)]
+pub(crate) async fn get(
+    State(iam): State<Iam>,
+    Authenticated(caller): Authenticated,
+    PathId(id): PathId<AuditEntryId>,
+) -> Result<Json<AuditEntryDto>, Problem> {
+    Ok(Json(iam.audit().get(&caller, id).await?.into()))
+}
+
+/// An event of an application.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(as = NewAuditEvent)]
+pub(crate) struct NewEventDto {
+    /// What happened.
+    #[serde(default)]
+    #[schema(required, pattern = "^[A-Z][A-Z0-9_]{0,63}$", example = "INVOICE_SENT")]
+    action: String,
+    /// What kind of thing it happened to.
+    #[serde(default)]
+    #[schema(required, pattern = "^[A-Z][A-Z0-9_]{0,63}$", example = "INVOICE")]
+    resource_type: String,
+    /// Which one; not necessarily a UUID.
+    #[schema(max_length = 200, example = "2026-0017")]
+    resource_id: Option<String>,
+    /// Whatever else is worth keeping. At any depth, fields named like a secret (`password`, `token`, …) are redacted.
+    #[schema(value_type = Option<Object>)]
+    metadata: Option<Map<String, Value>>,
+}
+
+impl From<NewEventDto> for NewEvent {
+    fn from(dto: NewEventDto) -> Self {
+        let NewEventDto { action, resource_type, resource_id, metadata } = dto;
+        Self { action, resource_type, resource_id, metadata: metadata.unwrap_or_default() }
+    }
+}
+
+/// Record an event
+///
+/// For what an application wants on record beside what the service records. That cannot be forged: its actions on its
+/// own resource types, as the catalogue lists them, are refused (400), and so are LOGIN, LOGOUT, LOGIN_FAILURE,
+/// TOKEN_REFRESH, PASSWORD_CHANGE, ROLE_ASSIGNED, ROLE_REVOKED, USER_SUSPENDED, USER_REACTIVATED, SUSPEND, REACTIVATE
+/// and ERASE on any type.
+#[utoipa::path(
+    post,
+    path = "/audit-logs",
+    operation_id = "createAuditLog",
+    tag = AUDIT_LOGS,
+    request_body = NewEventDto,
+    responses((status = 201, description = "The new entry", body = AuditEntryDto), Problems),
+    extensions(("x-required-permission" = json!("audit-logs:create"))),
+)]
+pub(crate) async fn create(
+    State(iam): State<Iam>,
+    Authenticated(caller): Authenticated,
+    Body(body): Body<NewEventDto>,
+) -> Result<(StatusCode, Json<AuditEntryDto>), Problem> {
+    let entry = iam.audit().log(&caller, body.into()).await?;
+    Ok((StatusCode::CREATED, Json(entry.into())))
+}
+
+/// List the resource types
+///
+/// The principal ones; the catalogue has all.
+#[utoipa::path(
+    get,
+    path = "/audit-logs/resource-types",
+    operation_id = "listAuditResourceTypes",
+    tag = AUDIT_LOGS,
+    responses((status = 200, description = "The resource types", body = Vec<String>), Problems),
+    extensions(("x-required-permission" = json!("audit-logs:read"))),
+)]
+pub(crate) async fn resource_types(
+    State(iam): State<Iam>,
+    Authenticated(caller): Authenticated,
+) -> Result<Json<[&'static str; RESOURCE_TYPES.len()]>, Problem> {
+    iam.access().require(&caller, permission::AUDIT_LOGS_READ, None).await?;
+    Ok(Json(RESOURCE_TYPES))
+}
+
+/// List the actions
+///
+/// The principal ones; the catalogue has all.
+#[utoipa::path(
+    get,
+    path = "/audit-logs/actions",
+    operation_id = "listAuditActions",
+    tag = AUDIT_LOGS,
+    responses((status = 200, description = "The actions", body = Vec<String>), Problems),
+    extensions(("x-required-permission" = json!("audit-logs:read"))),
+)]
+pub(crate) async fn actions(
+    State(iam): State<Iam>,
+    Authenticated(caller): Authenticated,
+) -> Result<Json<[&'static str; ACTIONS.len()]>, Problem> {
+    iam.access().require(&caller, permission::AUDIT_LOGS_READ, None).await?;
+    Ok(Json(ACTIONS))
+}
+
+/// What the service records of one kind of thing.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = Recorded)]
+pub(crate) struct RecordedDto {
+    #[schema(example = "TENANT")]
+    resource_type: String,
+    #[schema(example = json!(["CREATE", "UPDATE"]))]
+    actions: &'static [&'static str],
+}
+
+impl From<Recorded> for RecordedDto {
+    fn from(recorded: Recorded) -> Self {
+        Self { resource_type: recorded.resource_type.as_str().to_owned(), actions: recorded.actions }
+    }
+}
+
+/// List all that the service records
+///
+/// By the names that are stored, which the filters of the list take.
+#[utoipa::path(
+    get,
+    path = "/audit-logs/catalogue",
+    operation_id = "listAuditCatalogue",
+    tag = AUDIT_LOGS,
+    responses((status = 200, description = "The catalogue", body = List<RecordedDto>), Problems),
+    extensions(("x-required-permission" = json!("audit-logs:read"))),
+)]
+pub(crate) async fn catalogue(
+    State(iam): State<Iam>,
+    Authenticated(caller): Authenticated,
+) -> Result<Json<List<RecordedDto>>, Problem> {
+    iam.access().require(&caller, permission::AUDIT_LOGS_READ, None).await?;
+    Ok(Json(List { data: CATALOGUE.map(RecordedDto::from).into() }))
+}

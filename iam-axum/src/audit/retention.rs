@@ -1,0 +1,103 @@
+//! `/audit-logs/retention`: for how long entries are kept.
+
+use axum::Json;
+use axum::extract::State;
+use iam_core::Iam;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::extract::{Authenticated, Body, nullable};
+use crate::openapi::{AUDIT_LOGS, Problems};
+use crate::problem::Problem;
+
+/// For how long a tenant keeps its audit entries.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = AuditRetention)]
+pub(crate) struct RetentionDto {
+    /// Null is forever.
+    #[schema(required, minimum = 1, maximum = 36500, example = 365)]
+    retention_days: Option<u32>,
+}
+
+/// For how long to keep audit entries from now on.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(as = NewAuditRetention)]
+pub(crate) struct NewRetentionDto {
+    /// Null is forever, absent is a mistake.
+    #[serde(default, deserialize_with = "nullable")]
+    #[schema(required, value_type = Option<u32>, minimum = 1, maximum = 36500, example = 365)]
+    retention_days: Option<Option<u32>>,
+}
+
+/// How many entries were removed.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct RemovedEntries {
+    removed: u64,
+}
+
+/// Get the retention
+///
+/// For how many days the tenant keeps its entries.
+#[utoipa::path(
+    get,
+    path = "/audit-logs/retention",
+    operation_id = "getAuditRetention",
+    tag = AUDIT_LOGS,
+    responses((status = 200, description = "The retention", body = RetentionDto), Problems),
+    extensions(("x-required-permission" = json!("audit-logs:read"))),
+)]
+pub(crate) async fn get(
+    State(iam): State<Iam>,
+    Authenticated(caller): Authenticated,
+) -> Result<Json<RetentionDto>, Problem> {
+    let retention_days = iam.audit().retention(&caller).await?;
+    Ok(Json(RetentionDto { retention_days }))
+}
+
+/// Set the retention
+///
+/// Nothing is removed by this. A change is recorded as UPDATE on AUDIT_LOG.
+#[utoipa::path(
+    put,
+    path = "/audit-logs/retention",
+    operation_id = "setAuditRetention",
+    tag = AUDIT_LOGS,
+    request_body = NewRetentionDto,
+    responses((status = 200, description = "The retention", body = RetentionDto), Problems),
+    extensions(("x-required-permission" = json!("audit-logs:update"))),
+)]
+pub(crate) async fn set(
+    State(iam): State<Iam>,
+    Authenticated(caller): Authenticated,
+    Body(NewRetentionDto { retention_days }): Body<NewRetentionDto>,
+) -> Result<Json<RetentionDto>, Problem> {
+    let Some(retention_days) = retention_days else {
+        return Err(Problem::invalid_field("retentionDays", "is required; null keeps entries forever"));
+    };
+    iam.audit().set_retention(&caller, retention_days).await?;
+    Ok(Json(RetentionDto { retention_days }))
+}
+
+/// Apply the retention
+///
+/// Removes the entries that are older than the retention, in the order of their sequence and only sealed ones, and
+/// records that as DELETE on AUDIT_LOG with the place in the sequence up to which they are gone (`metadata.until`). Their
+/// leaves stay in the tree, so that all other entries can still be proven. Where there is nothing to remove, nothing is
+/// recorded.
+#[utoipa::path(
+    post,
+    path = "/audit-logs/retention/apply",
+    operation_id = "applyAuditRetention",
+    tag = AUDIT_LOGS,
+    responses((status = 200, description = "How many entries were removed", body = RemovedEntries), Problems),
+    extensions(("x-required-permission" = json!("audit-logs:delete"))),
+)]
+pub(crate) async fn apply(
+    State(iam): State<Iam>,
+    Authenticated(caller): Authenticated,
+) -> Result<Json<RemovedEntries>, Problem> {
+    let removed = iam.audit().apply_retention(&caller).await?;
+    Ok(Json(RemovedEntries { removed }))
+}

@@ -1,0 +1,186 @@
+//! `POST /audit-logs/erasures`: one person's fields become unreadable.
+
+use serde_json::{Value, json};
+
+use super::proof::{Kept, opening};
+use crate::app::TestApp;
+use crate::people::{PASSWORD, Person, WRONG_PASSWORD, profile, with};
+use crate::request::Request;
+
+on_every_store![
+    no_answer_shows_what_was_erased,
+    every_proof_still_holds,
+    what_was_erased_has_no_opening,
+    what_others_did_and_are_called_stays,
+    it_holds_before_and_after_sealing,
+    a_repeat_finds_nothing_and_records_nothing,
+    an_unknown_user_is_404_and_named,
+    a_missing_or_malformed_user_is_400_and_named,
+    it_needs_the_permission_to_delete,
+];
+
+fn erase<'a>(app: &'a TestApp, by: &Person, user: &str) -> Request<'a> {
+    app.post("/audit-logs/erasures").by(by).json(&json!({ "userId": user }))
+}
+
+/// Where Grace has been.
+const ADDRESS: &str = "2001:db8::1906";
+const AGENT: &str = "cobol/1959";
+
+/// By what Grace is and was known.
+const TRACES: [&str; 8] = ["grace", "Grace", "Hopper", "Murray", "hopper@", "amazing@", ADDRESS, AGENT];
+
+/// A user of Ada's tenant who has left traces in all kinds of entries.
+async fn grace(app: &TestApp, ada: &Person) -> Person {
+    let names = json!({ "firstName": "Grace", "lastName": "Murray" });
+    let body = with(profile("amazing@example.com"), &names);
+    app.post("/users").by(ada).json(&body).send().await.created();
+    let enter = |email: &str, password: &str| {
+        app.attempt_at(&ada.tenant, email, password).from(ADDRESS).header("user-agent", AGENT)
+    };
+    let grace = Person::logged_in(&enter("amazing@example.com", PASSWORD).send().await.ok());
+    enter("Amazing@Example.com", WRONG_PASSWORD).send().await.problem("unauthorized");
+    app.permit(&grace, &["users:*", "audit-logs:create"]).await;
+    let path = format!("/users/{}", grace.user);
+    let change = json!({ "email": "grace.hopper@example.com", "lastName": "Hopper" });
+    app.patch(&path).by(&grace).from(ADDRESS).header("user-agent", AGENT).json(&change).send().await.ok();
+    enter("grace.hopper@example.com", WRONG_PASSWORD).send().await.problem("unauthorized");
+    let metadata = json!({
+        "deep": [{ "to": { "email": "GRACE.HOPPER@example.com" } }], "fullName": "Grace Hopper", "copies": 2,
+    });
+    let event = json!({ "action": "SENT", "resourceType": "INVOICE", "resourceId": "17", "metadata": metadata });
+    app.post("/audit-logs").by(ada).json(&event).send().await.created();
+    app.delete(&path).by(ada).send().await.no_content();
+    grace
+}
+
+/// All that the log shows, in every way.
+async fn shown(app: &TestApp, ada: &Person) -> String {
+    let entries = app.audit(ada, &[]).await;
+    let mut shown = json!(entries).to_string();
+    shown += &app.get("/audit-logs/export").by(ada).send().await.text();
+    shown += &app.get("/audit-logs/export").by(ada).header("accept", "text/csv").send().await.text();
+    app.seal().await;
+    for entry in entries {
+        let path = format!("/audit-logs/{}", entry["id"].as_str().unwrap());
+        shown += &app.get(&path).by(ada).send().await.text();
+        shown += &app.get(&format!("{path}/proof")).by(ada).send().await.text();
+    }
+    shown
+}
+
+async fn no_answer_shows_what_was_erased(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let grace = grace(&app, &ada).await;
+    let before = shown(&app, &ada).await;
+    assert!(TRACES.iter().all(|trace| before.contains(trace)), "{before}");
+    let answer = erase(&app, &ada, &grace.user).send().await.ok();
+    // Created, changed, deleted; what it did; two failed logins; the event.
+    let entries = answer["entries"].as_u64().unwrap();
+    assert_eq!((answer, entries >= 7), (json!({ "userId": grace.user, "entries": entries }), true));
+    let after = shown(&app, &ada).await;
+    for trace in TRACES {
+        assert!(!after.contains(trace), "{trace} in {after}");
+    }
+    let created = app.audit(&ada, &[("action", "CREATE"), ("resourceId", &grace.user)]).await;
+    let expected = json!({
+        "email": "[ERASED]", "firstName": "[ERASED]", "lastName": "[ERASED]", "status": "ACTIVE",
+        "password": "[REDACTED]",
+    });
+    assert_eq!(created[0]["newValue"], expected);
+    let event = app.audit(&ada, &[("action", "SENT")]).await;
+    let expected = json!({ "deep": [{ "to": { "email": "[ERASED]" } }], "fullName": "[ERASED]", "copies": 2 });
+    assert_eq!(event[0]["metadata"], expected);
+    let failures = app.audit(&ada, &[("action", "LOGIN_FAILURE")]).await;
+    assert_eq!(failures.len(), 2);
+    for failure in failures {
+        assert_eq!((&failure["metadata"]["email"], &failure["ipAddress"]), (&json!("[ERASED]"), &Value::Null));
+        assert_eq!(failure["metadata"]["reason"], "INVALID_PASSWORD", "what is not personal stays");
+    }
+}
+
+async fn every_proof_still_holds(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let grace = grace(&app, &ada).await;
+    let kept = Kept::of(&app, &ada).await;
+    let count = usize::try_from(kept.size()).unwrap();
+    assert_eq!(kept.still_holds(&app, &ada).await, count);
+    erase(&app, &ada, &grace.user).send().await.ok();
+    assert_eq!(kept.still_holds(&app, &ada).await, count);
+    let app = app.restarted().await;
+    assert_eq!(kept.still_holds(&app, &ada).await, count);
+}
+
+async fn what_was_erased_has_no_opening(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let grace = grace(&app, &ada).await;
+    erase(&app, &ada, &grace.user).send().await.ok();
+    app.seal().await;
+    let openings = async |query: &[(&str, &str)]| {
+        let entry = app.audit(&ada, query).await.pop().unwrap();
+        [opening(&app, &ada, &entry, "details").await, opening(&app, &ada, &entry, "origin").await]
+    };
+    let [details, origin] = openings(&[("resourceId", &grace.user), ("action", "CREATE")]).await;
+    assert_eq!((details, origin.is_null()), (Value::Null, false), "it is Ada who created the user");
+    let [details, origin] = openings(&[("resourceId", &grace.session), ("action", "LOGIN")]).await;
+    assert_eq!((details["values"].clone(), origin), (json!([]), Value::Null));
+    let [details, origin] = openings(&[("resourceId", &grace.user), ("action", "UPDATE")]).await;
+    assert_eq!((details, origin), (Value::Null, Value::Null));
+}
+
+async fn what_others_did_and_are_called_stays(app: TestApp) {
+    let [ada, eve] = [app.register("ada@example.com").await, app.register("amazing@example.com").await];
+    let grace = grace(&app, &ada).await;
+    let names = json!({ "firstName": "Grace", "lastName": "Kelly" });
+    let other = with(profile("grace.kelly@example.com"), &names);
+    let other = app.post("/users").by(&ada).json(&other).send().await.created();
+    let other = other["id"].as_str().unwrap();
+    let theirs =
+        async || (app.history(&ada, other).await, app.history(&ada, &ada.user).await, app.audit(&eve, &[]).await);
+    let before = theirs().await;
+    erase(&app, &ada, &grace.user).send().await.ok();
+    assert_eq!(theirs().await, before);
+    assert!(json!(before).to_string().contains("Kelly"));
+}
+
+async fn it_holds_before_and_after_sealing(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let grace = grace(&app, &ada).await;
+    erase(&app, &ada, &grace.user).send().await.ok();
+    let kept = Kept::of(&app, &ada).await;
+    assert_eq!(kept.still_holds(&app, &ada).await, usize::try_from(kept.size()).unwrap());
+    assert!(!shown(&app, &ada).await.contains("Hopper"));
+}
+
+async fn a_repeat_finds_nothing_and_records_nothing(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let grace = grace(&app, &ada).await;
+    assert_ne!(erase(&app, &ada, &grace.user).send().await.ok()["entries"], 0);
+    let again = app.unrecorded(&ada, erase(&app, &ada, &grace.user).send()).await;
+    assert_eq!(again.ok(), json!({ "userId": grace.user, "entries": 0 }));
+}
+
+async fn an_unknown_user_is_404_and_named(app: TestApp) {
+    let [ada, eve] = [app.register("ada@example.com").await, app.register("eve@example.com").await];
+    let before = app.audit(&eve, &[]).await;
+    for user in [&ada.tenant, &eve.user] {
+        assert_eq!(erase(&app, &ada, user).send().await.fields("not-found"), ["userId"]);
+    }
+    assert_eq!(app.audit(&eve, &[]).await, before);
+}
+
+async fn a_missing_or_malformed_user_is_400_and_named(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    for user in ["", "17", "ada@example.com"] {
+        assert_eq!(erase(&app, &ada, user).send().await.invalid_fields(), ["userId"]);
+    }
+    let absent = app.post("/audit-logs/erasures").by(&ada).json(&json!({})).send().await;
+    assert_eq!(absent.invalid_fields(), ["userId"]);
+}
+
+async fn it_needs_the_permission_to_delete(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let others = ["audit-logs:read", "audit-logs:create", "audit-logs:update", "users:*"];
+    let bob = app.colleague_who_may(&ada, "bob@example.com", &others).await;
+    erase(&app, &bob, &bob.user).send().await.lacks("audit-logs:delete");
+}

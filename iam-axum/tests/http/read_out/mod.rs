@@ -1,0 +1,257 @@
+//! What every operation leaves in the audit log, word for word, and that it leaves nothing when it changes nothing
+//! (interface §6, decisions §6).
+//!
+//! The operations come from the document, so that a new one fails here until somebody says what it records.
+
+mod access;
+mod audit;
+mod organization;
+mod session;
+mod user;
+
+use axum::http::Method;
+use iam_core::Caller;
+use iam_core::audit::{AuditFilter, CATALOGUE};
+use serde_json::{Value, json};
+
+use crate::app::TestApp;
+use crate::openapi::{Operation, document, operations};
+use crate::people::Person;
+use crate::permissions;
+use crate::request::{Request, Response, status_of};
+use crate::table::{fresh, fresh_email};
+
+on_every_store![
+    every_operation_records_exactly_what_it_does_and_nothing_where_it_does_nothing,
+    what_only_reads_is_not_recorded,
+];
+
+/// Reading that is recorded.
+const RECORDED_READING: &str = "GET /audit-logs/export";
+
+/// What an operation that may change something leaves in the log of a tenant of its own.
+async fn read_out(scene: &Scene<'_>) {
+    match scene.operation.as_str() {
+        "POST /auth/register" => session::register(scene).await,
+        "POST /auth/login" => session::login(scene).await,
+        "POST /auth/refresh" => session::refresh(scene).await,
+        "POST /auth/logout" => session::logout(scene).await,
+        "POST /auth/logout-all" => session::logout_all(scene).await,
+        "POST /auth/password" => session::change_password(scene).await,
+        "DELETE /sessions/{id}" => session::terminate(scene).await,
+        "POST /users" => user::create(scene).await,
+        "PATCH /users/{id}" => user::update(scene).await,
+        "DELETE /users/{id}" => user::delete(scene).await,
+        "POST /users/{id}/suspend" => user::suspend(scene).await,
+        "POST /users/{id}/reactivate" => user::reactivate(scene).await,
+        "PATCH /tenants/{id}" => organization::update_tenant(scene).await,
+        "POST /organizations" => organization::create(scene).await,
+        "PATCH /organizations/{id}" => organization::update(scene).await,
+        "DELETE /organizations/{id}" => organization::delete(scene).await,
+        "POST /permissions" => access::create_permission(scene).await,
+        "DELETE /permissions/{id}" => access::delete_permission(scene).await,
+        "POST /roles" => access::create_role(scene).await,
+        "PATCH /roles/{id}" => access::update_role(scene).await,
+        "DELETE /roles/{id}" => access::delete_role(scene).await,
+        "POST /role-assignments" => access::assign(scene).await,
+        "POST /role-assignments/bulk" => access::assign_all(scene).await,
+        "PATCH /role-assignments/{id}" => access::change_expiry(scene).await,
+        "DELETE /role-assignments/{id}" => access::revoke(scene).await,
+        // A question that does not fit into a URI; asking changes nothing.
+        "POST /authz/check" | "POST /authz/check/bulk" => access::check(scene).await,
+        "POST /audit-logs" => audit::log(scene).await,
+        RECORDED_READING => audit::export(scene).await,
+        "PUT /audit-logs/retention" => audit::set_retention(scene).await,
+        "POST /audit-logs/retention/apply" => audit::apply_retention(scene).await,
+        "POST /audit-logs/erasures" => audit::erase(scene).await,
+        other => panic!("nobody has said what {other} records"),
+    }
+}
+
+async fn every_operation_records_exactly_what_it_does_and_nothing_where_it_does_nothing(app: TestApp) {
+    let bystander = app.register("bystander@example.org").await;
+    // Days pass, so that no session of the bystander would do.
+    let host = Caller::system(bystander.tenant.parse().unwrap(), "test");
+    let log = async || app.iam.audit().list(&host, AuditFilter::default(), None, 100).await.unwrap().entries;
+    let before = log().await;
+    for operation in operations(&document()) {
+        let operation = operation.to_string();
+        if !operation.starts_with("GET ") || operation == RECORDED_READING {
+            read_out(&Scene::of(&app, operation).await).await;
+        }
+    }
+    assert_eq!(log().await, before, "in the log of another tenant");
+}
+
+async fn what_only_reads_is_not_recorded(app: TestApp) {
+    let document = document();
+    let only_reads =
+        |operation: &Operation| operation.method == Method::GET && operation.to_string() != RECORDED_READING;
+    for operation in operations(&document).iter().filter(|operation| only_reads(operation)) {
+        let scene = permissions::Scene::set(&app, operation).await;
+        let reader = &scene.administrator;
+        let answer = app.unrecorded(reader, scene.request(&app, &document, operation).by(reader).send()).await;
+        assert_eq!(answer.status(), 200, "{operation}: {}", answer.text());
+    }
+}
+
+/// What one entry must say.
+struct Expected(Value);
+
+fn entry(
+    action: &str,
+    resource_type: &str,
+    resource_id: impl Into<Option<String>>,
+    user_id: impl Into<Option<String>>,
+) -> Expected {
+    Expected(json!({
+        "action": action,
+        "resourceType": resource_type,
+        "resourceId": resource_id.into(),
+        "userId": user_id.into(),
+        "oldValue": null,
+        "newValue": null,
+        "metadata": {},
+    }))
+}
+
+impl Expected {
+    fn with(mut self, member: &str, value: Value) -> Self {
+        self.0[member] = value;
+        self
+    }
+
+    fn creating(self, fields: Value) -> Self {
+        self.with("newValue", fields)
+    }
+
+    fn deleting(self, fields: Value) -> Self {
+        self.with("oldValue", fields)
+    }
+
+    /// Fields that changed, as they were and as they are.
+    fn changing(self, before: Value, after: Value) -> Self {
+        self.with("oldValue", before).with("newValue", after)
+    }
+
+    /// The same as an UPDATE says it.
+    fn updating(self, before: Value, after: Value) -> Self {
+        let changed: Vec<&String> = after.as_object().unwrap().keys().collect();
+        let changed = json!({ "changedFields": changed });
+        self.changing(before, after).metadata(changed)
+    }
+
+    fn metadata(self, metadata: Value) -> Self {
+        self.with("metadata", metadata)
+    }
+}
+
+/// A tenant for one operation, whose log is watched.
+struct Scene<'a> {
+    app: &'a TestApp,
+    operation: String,
+    /// The administrator, who reads the log.
+    ada: Person,
+    /// Somebody who may do nothing.
+    bob: Person,
+}
+
+/// Where the requests of this test come from.
+const ADDRESS: &str = "2001:db8::17";
+const AGENT: &str = "read-out/1.0";
+
+impl<'a> Scene<'a> {
+    async fn of(app: &'a TestApp, operation: String) -> Self {
+        let ada = app.register(&fresh_email()).await;
+        let bob = app.colleague(&ada, &fresh_email()).await;
+        Self { app, operation, ada, bob }
+    }
+
+    /// The answer to a request that leaves exactly these entries in the tenant's log.
+    async fn records(&self, request: Request<'_>, status: u16, expected: impl AsRef<[Expected]>) -> Response {
+        let before = self.app.audit(&self.ada, &[]).await;
+        let (answer, correlation_id) = self.answer(request, status).await;
+        let mut after = self.app.audit(&self.ada, &[]).await;
+        let added = after.len().checked_sub(before.len()).expect("nothing goes");
+        assert_eq!(after.split_off(added), before, "{}: entries are never changed", self.operation);
+        self.compare(&after, &correlation_id, &self.ada.tenant, expected.as_ref());
+        answer
+    }
+
+    /// The answer to a request that is refused and leaves no entry.
+    async fn refuses(&self, request: Request<'_>, kind: &str) {
+        self.records(request, status_of(kind), []).await.problem(kind);
+    }
+
+    /// Sends a request that can be told from all others; tells its correlation id.
+    async fn answer(&self, request: Request<'_>, status: u16) -> (Response, String) {
+        self.app.pass(chrono::TimeDelta::milliseconds(1));
+        let correlation_id = fresh("read-out-");
+        let request = request.header("x-correlation-id", &correlation_id).header("user-agent", AGENT).from(ADDRESS);
+        let answer = request.send().await;
+        assert_eq!(answer.status(), status, "{}: {}", self.operation, answer.text());
+        (answer, correlation_id)
+    }
+
+    /// Whether these entries, in whatever order, are the expected ones, of this moment and from this request.
+    fn compare(&self, entries: &[Value], correlation_id: &str, tenant: &str, expected: &[Expected]) {
+        let whole = |Expected(expected): &Expected| {
+            let mut expected = expected.clone();
+            expected["tenantId"] = json!(tenant);
+            expected["correlationId"] = json!(correlation_id);
+            expected["ipAddress"] = json!(ADDRESS);
+            expected["userAgent"] = json!(AGENT);
+            expected["createdAt"] = json!(self.app.now());
+            expected
+        };
+        let mut expected: Vec<Value> = expected.iter().map(whole).collect();
+        let mut found = entries.to_vec();
+        for entry in &mut found {
+            entry.as_object_mut().unwrap().remove("id").expect("an entry has an id");
+        }
+        for entries in [&mut expected, &mut found] {
+            entries.sort_by_key(Value::to_string);
+        }
+        assert_eq!(found, expected, "{}", self.operation);
+        // An application's own events are the application's to list.
+        let by_the_service = found.iter().filter(|entry| entry["resourceType"] != audit::OWN_TYPE);
+        for entry in by_the_service {
+            assert!(is_in_catalogue(entry), "{}: {entry}", self.operation);
+        }
+    }
+
+    /// The id that an answer has.
+    fn made(&self, answer: &Response) -> String {
+        answer.json()["id"].as_str().unwrap().to_owned()
+    }
+}
+
+fn is_in_catalogue(entry: &Value) -> bool {
+    CATALOGUE.iter().any(|recorded| {
+        entry["resourceType"] == recorded.resource_type.as_str()
+            && recorded.actions.iter().any(|action| entry["action"] == *action)
+    })
+}
+
+/// A role assignment's entry.
+fn granted(
+    action: &str,
+    id: &str,
+    by: &Person,
+    user: &str,
+    role: (&str, &str),
+    organization: Option<&str>,
+) -> Expected {
+    entry(action, "ROLE_ASSIGNMENT", id.to_owned(), by.user.clone()).metadata(json!({
+        "targetUserId": user,
+        "roleId": role.0,
+        "roleName": role.1,
+        "organizationId": organization,
+    }))
+}
+
+/// The entry of a session that ended.
+fn ended(session: &Person, by: &Person, reason: &str) -> Expected {
+    let entry = entry("LOGOUT", "SESSION", session.session.clone(), by.user.clone());
+    entry.metadata(json!({ "targetUserId": session.user, "reason": reason }))
+}

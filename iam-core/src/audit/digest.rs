@@ -1,0 +1,421 @@
+//! What the log commits to: the digest of an entry, which stays the same when personal fields are erased.
+//!
+//! The digest is SHA-256 over a canonical JSON text, the *statement* of the entry. In the statement stands every
+//! field but the personal ones. These stand in it as two commitments, SHA-256 over a random salt and their values:
+//! `details` for the personal fields among the values and the metadata, `origin` for the client's address and user
+//! agent. Erasing keeps a commitment and destroys salt and values: the digest is what it was, and nobody can find out
+//! by guessing what the values were.
+
+use std::fmt;
+
+use aws_lc_rs::digest::{Context, SHA256};
+use serde_json::{Map, Value};
+
+use super::record::is_folded;
+use super::{AuditEntry, ResourceType, canonical};
+use crate::caller::{CorrelationId, UserAgent};
+use crate::clock::shown;
+use crate::random::Random;
+
+/// SHA-256 of something.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Digest(pub [u8; 32]);
+
+impl Digest {
+    /// SHA-256 of the parts, one after the other.
+    pub(super) fn of(parts: &[&[u8]]) -> Self {
+        let mut context = Context::new(&SHA256);
+        for part in parts {
+            context.update(part);
+        }
+        let mut bytes = [0; 32];
+        bytes.iter_mut().zip(context.finish().as_ref()).for_each(|(to, from)| *to = *from);
+        Self(bytes)
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Digest({self})")
+    }
+}
+
+/// What keeps the personal fields of an entry from being guessed, part by part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Salts {
+    /// Of the personal fields among the old and new values and the metadata: the person whom the entry is about.
+    pub details: Salt,
+    /// Of the client's address and user agent: the person who acted.
+    pub origin: Salt,
+}
+
+/// What keeps a part of an entry from being guessed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Salt {
+    /// The salt itself.
+    Known([u8; 16]),
+    /// The part was erased, and the salt with it. This is the commitment that they gave.
+    Destroyed(Digest),
+}
+
+/// A salt is worth as much as what it hides.
+impl fmt::Debug for Salt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Known(_) => f.write_str("Known([REDACTED])"),
+            Self::Destroyed(commitment) => write!(f, "Destroyed({commitment})"),
+        }
+    }
+}
+
+impl Salt {
+    pub(crate) fn draw(random: &dyn Random) -> Self {
+        Self::Known(random.bytes())
+    }
+
+    /// Whether the part was erased.
+    #[must_use]
+    pub fn is_destroyed(&self) -> bool {
+        matches!(self, Self::Destroyed(_))
+    }
+
+    /// As a store keeps it: 16 bytes of salt, or 32 of the commitment.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        match self {
+            Self::Known(salt) => salt,
+            Self::Destroyed(Digest(commitment)) => commitment,
+        }
+    }
+
+    /// Reads what [`as_bytes`](Self::as_bytes) gave; `None` for any other length.
+    #[must_use]
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        if let Ok(commitment) = bytes.try_into() {
+            return Some(Self::Destroyed(Digest(commitment)));
+        }
+        bytes.try_into().ok().map(Self::Known)
+    }
+
+    /// The commitment to these values. Once the salt is destroyed it stands for values that are gone, and holds as
+    /// long as nobody has put others in their place.
+    fn commit<'v>(&self, values: impl IntoIterator<Item = &'v Value>, blank: &Value) -> Digest {
+        match self {
+            Self::Known(salt) => {
+                let mut json = Vec::with_capacity(128);
+                canonical::write_items(values, &mut json, &mut |_, _| false);
+                Digest::of(&[salt, &json])
+            }
+            Self::Destroyed(commitment) if values.into_iter().all(|value| value == blank) => *commitment,
+            Self::Destroyed(_) => Digest::of(&[]),
+        }
+    }
+}
+
+/// What stands in the place of a personal value that was erased.
+pub(super) const ERASED: &str = "[ERASED]";
+
+/// The version of the statement, for the day on which it must change.
+const VERSION: &[u8] = b"1";
+
+/// The names of personal fields, in lower case and without underscores.
+const PERSONAL: [&str; 9] =
+    ["email", "firstname", "lastname", "fullname", "displayname", "phone", "phonenumber", "address", "ipaddress"];
+
+/// In entries about the tenant also these: a tenant is often named after the person who registered it.
+const PERSONAL_OF_TENANTS: [&str; 2] = ["name", "slug"];
+
+impl AuditEntry {
+    /// What the log commits to: SHA-256 of the [`statement`](Self::statement).
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        Digest::of(&[self.statement().as_bytes()])
+    }
+
+    /// The canonical text of the entry, in which personal values are withheld: JSON without blanks, keys sorted.
+    #[must_use]
+    pub fn statement(&self) -> String {
+        let ([metadata, new_value, old_value], details) = self.stated_values();
+        let details = self.salts.details.commit(details, &Value::from(ERASED));
+        let correlation_id = self.context.correlation_id.as_ref();
+        let mut statement = Statement(Vec::with_capacity(1_024));
+        // In the order of their names.
+        statement.text("action", Some(&self.action));
+        statement.text("correlationId", correlation_id.map(CorrelationId::as_str));
+        statement.text("createdAt", Some(&shown(self.created_at)));
+        statement.shown("details", Some(details));
+        statement.shown("id", Some(self.id));
+        statement.json("metadata", &metadata);
+        statement.json("newValue", &new_value);
+        statement.json("oldValue", &old_value);
+        statement.shown("organizationId", self.organization_id);
+        statement.shown("origin", Some(self.origin_commitment()));
+        statement.text("resourceId", self.resource_id.as_deref());
+        statement.text("resourceType", Some(self.resource_type.as_str()));
+        statement.shown("tenantId", Some(self.tenant_id));
+        statement.shown("userId", self.user_id);
+        statement.json("version", VERSION);
+        statement.0.push(b'}');
+        String::from_utf8(statement.0).unwrap_or_default()
+    }
+
+    /// The metadata and the values as they are stated, and the personal values that are withheld in them.
+    fn stated_values(&self) -> ([Vec<u8>; 3], Vec<&Value>) {
+        let mut withheld = Vec::new();
+        let values = [Some(&self.metadata), self.new_value.as_ref(), self.old_value.as_ref()];
+        let stated = values.map(|fields| {
+            let mut json = Vec::with_capacity(128);
+            let mut withhold = |name: &str, value| {
+                let is_personal = self.is_personal(name);
+                if is_personal {
+                    withheld.push(value);
+                }
+                is_personal
+            };
+            match fields {
+                Some(fields) => canonical::write_fields(fields, &mut json, &mut withhold),
+                None => json.extend_from_slice(b"null"),
+            }
+            json
+        });
+        (stated, withheld)
+    }
+
+    /// With what the commitments of the statement can be checked.
+    #[must_use]
+    pub fn openings(&self) -> Openings {
+        let details = self.stated_values().1.into_iter().cloned().collect();
+        Openings {
+            details: Opening::of(self.salts.details, details),
+            origin: Opening::of(self.salts.origin, self.origin().to_vec()),
+        }
+    }
+
+    /// Destroys the personal values among the old and new values and the metadata, and their salt.
+    pub(super) fn erase_details(&mut self) {
+        let details = self.stated_values().1;
+        self.salts.details = Salt::Destroyed(self.salts.details.commit(details, &Value::from(ERASED)));
+        self.metadata = self.without_personal(&self.metadata);
+        self.new_value = self.new_value.as_ref().map(|fields| self.without_personal(fields));
+        self.old_value = self.old_value.as_ref().map(|fields| self.without_personal(fields));
+    }
+
+    /// Destroys the client's address and user agent, and their salt.
+    pub(super) fn erase_origin(&mut self) {
+        self.salts.origin = Salt::Destroyed(self.origin_commitment());
+        self.context.ip_address = None;
+        self.context.user_agent = None;
+    }
+
+    /// The personal values among the old and new values and the metadata.
+    pub(super) fn personal_values(&self) -> Vec<Value> {
+        self.openings().details.map(|opening| opening.values).unwrap_or_default()
+    }
+
+    fn origin_commitment(&self) -> Digest {
+        self.salts.origin.commit(&self.origin(), &Value::Null)
+    }
+
+    fn origin(&self) -> [Value; 2] {
+        let address = self.context.ip_address.map(|address| address.to_string());
+        let agent = self.context.user_agent.as_ref().map(UserAgent::as_str);
+        [Value::from(address), Value::from(agent)]
+    }
+
+    /// The same fields with [`ERASED`] in the place of each personal value.
+    fn without_personal(&self, fields: &Map<String, Value>) -> Map<String, Value> {
+        let erased = |(name, value): (&String, &Value)| {
+            let value = if self.is_personal(name) { Value::from(ERASED) } else { self.without_personal_in(value) };
+            (name.clone(), value)
+        };
+        fields.iter().map(erased).collect()
+    }
+
+    fn without_personal_in(&self, value: &Value) -> Value {
+        match value {
+            Value::Object(fields) => Value::Object(self.without_personal(fields)),
+            Value::Array(items) => items.iter().map(|item| self.without_personal_in(item)).collect(),
+            plain => plain.clone(),
+        }
+    }
+
+    fn is_personal(&self, name: &str) -> bool {
+        PERSONAL.iter().any(|personal| is_folded(name, personal))
+            || (self.resource_type == ResourceType::TENANT
+                && PERSONAL_OF_TENANTS.iter().any(|personal| is_folded(name, personal)))
+    }
+}
+
+/// A statement while it is written.
+struct Statement(Vec<u8>);
+
+impl Statement {
+    fn json(&mut self, name: &str, json: &[u8]) {
+        self.0.push(if self.0.is_empty() { b'{' } else { b',' });
+        canonical::write_text(name, &mut self.0);
+        self.0.push(b':');
+        self.0.extend_from_slice(json);
+    }
+
+    fn text(&mut self, name: &str, text: Option<&str>) {
+        match text {
+            Some(text) => {
+                self.json(name, b"");
+                canonical::write_text(text, &mut self.0);
+            }
+            None => self.json(name, b"null"),
+        }
+    }
+
+    fn shown(&mut self, name: &str, value: Option<impl fmt::Display>) {
+        self.text(name, value.map(|value| value.to_string()).as_deref());
+    }
+}
+
+/// With what the two commitments of a statement can be checked; `None` where a part was erased.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Openings {
+    /// Of the commitment `details`.
+    pub details: Option<Opening>,
+    /// Of the commitment `origin`: the client's address, then its user agent.
+    pub origin: Option<Opening>,
+}
+
+/// A commitment is SHA-256 of the salt, followed by the canonical JSON array of the values.
+#[derive(Clone, PartialEq)]
+pub struct Opening {
+    /// The salt.
+    pub salt: [u8; 16],
+    /// The values, as they are withheld from one end of the statement to the other.
+    pub values: Vec<Value>,
+}
+
+impl Opening {
+    fn of(salt: Salt, values: Vec<Value>) -> Option<Self> {
+        match salt {
+            Salt::Known(salt) => Some(Self { salt, values }),
+            Salt::Destroyed(_) => None,
+        }
+    }
+}
+
+impl fmt::Debug for Opening {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Opening([REDACTED])")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+    use crate::audit::canonical::WITHHELD;
+    use crate::audit::testing::entry;
+
+    fn fields(value: Value) -> Map<String, Value> {
+        value.as_object().cloned().unwrap()
+    }
+
+    #[test]
+    fn the_statement_withholds_what_is_personal_and_nothing_else() {
+        let entry = entry(json!({ "email": "ada@example.com", "deep": [{ "First_Name": "Ada", "status": "ACTIVE" }] }));
+        let statement: Value = serde_json::from_str(&entry.statement()).unwrap();
+        let expected = json!({ "email": WITHHELD, "deep": [{ "First_Name": WITHHELD, "status": "ACTIVE" }] });
+        assert_eq!(statement["newValue"], expected);
+        assert!(!entry.statement().contains("192.0.2.7"), "{}", entry.statement());
+        assert_eq!(entry.personal_values(), [json!("Ada"), json!("ada@example.com")]);
+    }
+
+    #[test]
+    fn a_stranger_can_check_the_commitments() {
+        let entry = entry(json!({ "email": "ada@example.com", "b": 1 }));
+        let statement: Value = serde_json::from_str(&entry.statement()).unwrap();
+        let Openings { details, origin } = entry.openings();
+        for (name, Opening { salt, values }, text) in [
+            ("details", details.unwrap(), r#"["ada@example.com"]"#),
+            ("origin", origin.unwrap(), r#"["192.0.2.7","test/1.0"]"#),
+        ] {
+            assert_eq!(Value::Array(values).to_string(), text);
+            assert_eq!(statement[name], Digest::of(&[&salt, text.as_bytes()]).to_string());
+        }
+    }
+
+    #[test]
+    fn erasing_leaves_the_digest_and_no_trace() {
+        let entry = entry(json!({ "email": "ada@example.com", "status": "ACTIVE" }));
+        let mut erased = entry.clone();
+        erased.erase_details();
+        assert_eq!(erased.digest(), entry.digest());
+        assert_eq!(erased.new_value, Some(fields(json!({ "email": ERASED, "status": "ACTIVE" }))));
+        assert_eq!(erased.context, entry.context, "the other part is as it was");
+        erased.erase_origin();
+        assert_eq!(erased.digest(), entry.digest());
+        assert_eq!((erased.context.ip_address, &erased.context.user_agent), (None, &None));
+        let twice = erased.clone();
+        erased.erase_details();
+        erased.erase_origin();
+        assert_eq!(erased, twice);
+        assert_eq!(erased.openings(), Openings { details: None, origin: None });
+    }
+
+    #[test]
+    fn nothing_can_be_put_in_the_place_of_what_was_erased() {
+        let mut erased = entry(json!({ "email": "ada@example.com" }));
+        erased.erase_details();
+        erased.erase_origin();
+        let digest = erased.digest();
+        let forged = AuditEntry { new_value: Some(fields(json!({ "email": "eve@example.com" }))), ..erased.clone() };
+        assert_ne!(forged.digest(), digest);
+        erased.context.ip_address = Some([192, 0, 2, 9].into());
+        assert_ne!(erased.digest(), digest);
+    }
+
+    #[test]
+    fn whatever_is_changed_changes_the_digest() {
+        let before = entry(json!({ "email": "ada@example.com", "n": 9_007_199_254_740_993_u64 }));
+        type Change = (&'static str, fn(&mut AuditEntry));
+        let changes: [Change; 15] = [
+            ("id", |entry| entry.id = uuid::Uuid::from_u128(99).into()),
+            ("tenant", |entry| entry.tenant_id = uuid::Uuid::from_u128(99).into()),
+            ("action", |entry| entry.action = "OTHER".into()),
+            ("resource type", |entry| entry.resource_type = ResourceType::ROLE),
+            ("resource", |entry| entry.resource_id = None),
+            ("organization", |entry| entry.organization_id = Some(uuid::Uuid::from_u128(99).into())),
+            ("user", |entry| entry.user_id = None),
+            ("old value", |entry| entry.old_value = Some(Map::new())),
+            ("new value", |entry| entry.new_value = None),
+            ("personal value", |entry| entry.new_value = Some(fields(json!({ "email": "", "n": 1 })))),
+            ("number", |entry| {
+                let fields = fields(json!({ "email": "ada@example.com", "n": 9_007_199_254_740_992_u64 }));
+                entry.new_value = Some(fields);
+            }),
+            ("metadata", |entry| drop(entry.metadata.insert("a".into(), json!(1)))),
+            ("address", |entry| entry.context.ip_address = None),
+            ("salt", |entry| entry.salts.origin = Salt::Known([9; 16])),
+            ("time", |entry| entry.created_at += chrono::TimeDelta::milliseconds(1)),
+        ];
+        for (what, change) in changes {
+            let mut after = before.clone();
+            change(&mut after);
+            assert_ne!(after.digest(), before.digest(), "{what}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_as_text_and_read_again_has_the_same_digest(numbers: Vec<f64>, texts: Vec<String>) {
+            let before = entry(json!({ "numbers": numbers, "texts": texts, "email": texts }));
+            let text = serde_json::to_string(before.new_value.as_ref().unwrap()).unwrap();
+            let after = AuditEntry { new_value: Some(serde_json::from_str(&text).unwrap()), ..before.clone() };
+            prop_assert_eq!(after.digest(), before.digest());
+        }
+    }
+}

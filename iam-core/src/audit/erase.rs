@@ -1,0 +1,376 @@
+//! Erasure: the personal fields of one person become unreadable in every entry, and every proof still holds.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::change::{AuditChange, ErasedDetails, ErasedOrigin};
+use super::{Audit, AuditEntry, AuditFilter, Cursor, ResourceType, action};
+use crate::access::permission;
+use crate::caller::{Caller, RequestContext};
+use crate::error::{Error, Result};
+use crate::id::UserId;
+use crate::user::User;
+
+/// How many entries are read at once.
+const PAGE: u32 = 500;
+/// How many entries one unit of work erases at most: the record of it names them all.
+const BATCH: usize = 200;
+
+impl Audit<'_> {
+    /// Makes the personal fields of a user unreadable in the whole log, and records that; tells how many entries that
+    /// were. Needs `audit-logs:delete` tenant-wide.
+    ///
+    /// These lose their personal fields among values and metadata: entries about the user, and those about no user in
+    /// which one of its e-mail addresses, present or past, or its full name stands. Entries of what the user did lose the client's
+    /// address and user agent. Everything else stays. The user itself is not touched: delete it first, and change what
+    /// the tenant should no longer know.
+    ///
+    /// The whole log is read, so this takes its time with millions of entries. It may be interrupted and asked again.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Forbidden`], [`Error::NotFound`].
+    pub async fn erase(&self, caller: &Caller, user: UserId) -> Result<u64> {
+        self.0.rights(caller).require(&permission::AUDIT_LOGS_DELETE)?;
+        let user = self.0.store.user(caller.tenant(), user).await?;
+        let user = user.ok_or(Error::NotFound(ResourceType::USER))?;
+        let mut person = Person::of(&user);
+        let about = person.entries_about();
+        let mut pages = Pages::of(about.clone());
+        while let Some(entries) = pages.next(self, caller).await? {
+            entries.iter().for_each(|entry| person.learn(entry));
+        }
+        let mut erased = 0;
+        // The entries about the user come last: from them it is known by which addresses the others are found.
+        for (filter, last) in [(AuditFilter::default(), false), (about.clone(), true)] {
+            let mut pages = Pages::of(filter);
+            while let Some(mut entries) = pages.next(self, caller).await? {
+                entries.retain(|entry| about.matches(entry) == last);
+                erased += self.erase_in(caller, &person, entries).await?;
+            }
+        }
+        Ok(erased)
+    }
+
+    async fn erase_in(&self, caller: &Caller, person: &Person, entries: Vec<AuditEntry>) -> Result<u64> {
+        let mut caller = caller.clone();
+        if caller.user() == Some(person.user) {
+            // Or the record of it would hold again what it erases.
+            let correlation_id = caller.context().correlation_id.clone();
+            caller = caller.in_context(RequestContext { correlation_id, ..RequestContext::default() });
+        }
+        let mut count = 0;
+        for entries in entries.chunks(BATCH) {
+            let entries = || entries.iter().cloned();
+            let details: Vec<_> = entries().filter(|entry| person.has_details_in(entry)).collect();
+            let origins: Vec<_> = entries().filter(|entry| person.has_origin_of(entry)).collect();
+            let concerned = details.iter().chain(&origins).map(|entry| entry.id).collect::<BTreeSet<_>>().len();
+            if concerned == 0 {
+                continue;
+            }
+            let change = AuditChange::Erase {
+                user: person.user,
+                details: details.into_iter().map(ErasedDetails::of).collect(),
+                origins: origins.into_iter().map(ErasedOrigin::of).collect(),
+            };
+            let mut work = self.0.begin(&caller).await?;
+            work.apply(change).await?;
+            work.commit().await?;
+            count += concerned as u64;
+        }
+        Ok(count)
+    }
+}
+
+/// Entries that pass a filter, newest first.
+struct Pages {
+    filter: AuditFilter,
+    after: Option<Cursor>,
+}
+
+impl Pages {
+    fn of(filter: AuditFilter) -> Self {
+        Self { filter, after: None }
+    }
+
+    async fn next(&mut self, audit: &Audit<'_>, caller: &Caller) -> Result<Option<Vec<AuditEntry>>> {
+        let entries = audit.0.store.audit_entries(caller.tenant(), &self.filter, self.after, PAGE).await?;
+        self.after = entries.last().map(Cursor::after);
+        Ok((!entries.is_empty()).then_some(entries))
+    }
+}
+
+/// By what a person is known.
+struct Person {
+    user: UserId,
+    /// In lower case.
+    emails: BTreeSet<String>,
+    /// As [`words`].
+    first_names: BTreeSet<String>,
+    last_names: BTreeSet<String>,
+}
+
+impl Person {
+    fn of(user: &User) -> Self {
+        Self {
+            user: user.id,
+            emails: BTreeSet::from([user.email.key().as_str().to_owned()]),
+            first_names: BTreeSet::from([words(user.first_name.as_str())]),
+            last_names: BTreeSet::from([words(user.last_name.as_str())]),
+        }
+    }
+
+    fn entries_about(&self) -> AuditFilter {
+        AuditFilter {
+            resource_type: Some(ResourceType::USER.as_str().to_owned()),
+            resource_id: Some(self.user.to_string()),
+            ..AuditFilter::default()
+        }
+    }
+
+    /// Learns from an entry about the user by what else it was known.
+    fn learn(&mut self, entry: &AuditEntry) {
+        for values in [&entry.old_value, &entry.new_value].into_iter().flatten() {
+            let text = |name| values.get(name).and_then(Value::as_str).filter(|text| *text != super::digest::ERASED);
+            self.emails.extend(text("email").map(str::to_lowercase));
+            self.first_names.extend(text("firstName").map(words));
+            self.last_names.extend(text("lastName").map(words));
+        }
+    }
+
+    /// The user that an entry is about.
+    fn subject_of(entry: &AuditEntry) -> Option<UserId> {
+        let id = entry.resource_id.as_deref().filter(|_| entry.resource_type == ResourceType::USER)?;
+        id.parse().ok()
+    }
+
+    fn has_details_in(&self, entry: &AuditEntry) -> bool {
+        let values = entry.personal_values();
+        match Self::subject_of(entry) {
+            // Somebody else can have the same name, and an address that was given up.
+            Some(subject) => subject == self.user && !values.is_empty(),
+            None => self.is_named_in(&values),
+        }
+    }
+
+    fn has_origin_of(&self, entry: &AuditEntry) -> bool {
+        let is_known = entry.context.ip_address.is_some() || entry.context.user_agent.is_some();
+        // Nobody is the user of a failed login; it is known by its e-mail, until that is erased.
+        let is_attempt = || *entry.action == *action::LOGIN_FAILURE && self.has_details_in(entry);
+        is_known && !entry.salts.origin.is_destroyed() && (entry.user_id == Some(self.user) || is_attempt())
+    }
+
+    /// Whether an address or the full name of the person stands in these values.
+    fn is_named_in(&self, values: &[Value]) -> bool {
+        let texts: Vec<&str> = values.iter().flat_map(texts).collect();
+        let has = |names: &BTreeSet<String>| texts.iter().any(|text| names.contains(&words(text)));
+        let has_full_name = |text: &str| {
+            let text = format!("-{}-", words(text));
+            let pairs =
+                || self.first_names.iter().flat_map(|first| self.last_names.iter().map(move |last| (first, last)));
+            pairs().any(|(first, last)| text.contains(&format!("-{first}-{last}-")))
+        };
+        texts.iter().any(|text| self.emails.contains(&text.to_lowercase()) || has_full_name(text))
+            || (has(&self.first_names) && has(&self.last_names))
+    }
+}
+
+/// Every text in a value: what an application keeps in a personal field may be a list or an object.
+fn texts(value: &Value) -> Vec<&str> {
+    match value {
+        Value::String(text) => vec![text],
+        Value::Array(items) => items.iter().flat_map(texts).collect(),
+        Value::Object(fields) => fields.values().flat_map(texts).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => Vec::new(),
+    }
+}
+
+/// The words of a text in lower case, joined by hyphens as in a slug.
+fn words(text: &str) -> String {
+    let lower = text.to_lowercase();
+    lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect::<Vec<_>>().join("-")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::audit::testing;
+    use crate::user::UserStatus;
+
+    fn user(email: &str, first: &str, last: &str) -> User {
+        let at = "2026-01-31T09:15:00.123Z".parse().unwrap();
+        User {
+            id: Uuid::from_u128(7).into(),
+            tenant_id: Uuid::from_u128(2).into(),
+            email: email.parse().unwrap(),
+            first_name: first.parse().unwrap(),
+            last_name: last.parse().unwrap(),
+            status: UserStatus::Active,
+            last_login_at: None,
+            created_at: at,
+            updated_at: at,
+        }
+    }
+
+    fn ada() -> Person {
+        Person::of(&user("Ada@Example.com", "Ada", "Lovelace"))
+    }
+
+    /// An event in which this is said of somebody.
+    fn event(metadata: &Value) -> AuditEntry {
+        AuditEntry {
+            resource_type: "LETTER".to_owned().into(),
+            resource_id: None,
+            metadata: metadata.as_object().cloned().unwrap(),
+            ..testing::entry(Value::Null)
+        }
+    }
+
+    fn names(person: &Person, metadata: &Value) -> bool {
+        person.has_details_in(&event(metadata))
+    }
+
+    #[test]
+    fn an_address_names_a_person_whatever_its_case_and_no_longer_one_does() {
+        for named in ["ada@example.com", "ADA@EXAMPLE.COM"] {
+            assert!(names(&ada(), &json!({ "email": named })), "{named}");
+            assert!(names(&ada(), &json!({ "deep": [{ "E_Mail": named }] })), "{named}");
+        }
+        for other in ["bada@example.com", "ada@example.com.au", "ada@example.co", "ada", ""] {
+            assert!(!names(&ada(), &json!({ "email": other })), "{other}");
+        }
+    }
+
+    #[test]
+    fn a_full_name_names_a_person_in_one_field_or_in_two() {
+        for named in
+            ["Ada Lovelace", "ada  LOVELACE", "Countess Ada Lovelace, London", "Ada-Lovelace", "ada-lovelace-x7"]
+        {
+            assert!(names(&ada(), &json!({ "displayName": named })), "{named}");
+        }
+        assert!(names(&ada(), &json!({ "first_name": "ADA", "last_name": "lovelace" })));
+        assert!(names(&ada(), &json!({ "to": { "firstName": "Ada" }, "lastName": "Lovelace" })));
+    }
+
+    #[test]
+    fn a_person_is_named_in_lists_and_objects_too() {
+        for named in [
+            json!({ "email": ["grace@example.com", "ada@example.com"] }),
+            json!({ "address": { "to": ["Ada Lovelace"], "city": "London" } }),
+            json!({ "phone": [{ "of": "ADA" }, { "of": "Lovelace" }] }),
+        ] {
+            assert!(names(&ada(), &named), "{named}");
+        }
+        assert!(!names(&ada(), &json!({ "email": ["grace@example.com", 7, { "of": "Ada" }] })));
+    }
+
+    #[test]
+    fn half_a_name_or_a_longer_one_names_somebody_else() {
+        for other in ["Ada", "Lovelace", "Adam Lovelace", "Ada Lovelaces", "AdaLovelace"] {
+            assert!(!names(&ada(), &json!({ "fullName": other })), "{other}");
+        }
+        assert!(!names(&ada(), &json!({ "firstName": "Ada", "lastName": "Byron" })));
+        assert!(!names(&ada(), &json!({ "firstName": "Ada Mary", "lastName": "Lovelace" })));
+    }
+
+    #[test]
+    fn names_of_several_words_and_of_any_script_are_found() {
+        for (first, last, named) in [
+            ("Jean-Luc", "O'Neil", "jean luc o'neil"),
+            ("Zoë", "Müller", "ZOË MÜLLER"),
+            ("李", "明", "李 明"),
+            ("Mary Ann", "van der Berg", "Mary-Ann van der Berg"),
+        ] {
+            let person = Person::of(&user("a@example.com", first, last));
+            assert!(names(&person, &json!({ "displayName": named })), "{named}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_personal_names_nobody() {
+        assert!(!names(&ada(), &json!({ "subject": "Ada Lovelace", "total": 7, "emails": ["ada@example.com"] })));
+        assert!(!names(&ada(), &json!({ "email": null, "displayName": true, "phone": 7 })));
+        assert!(!names(&ada(), &json!({ "name": "Ada Lovelace", "slug": "ada-lovelace" })));
+        for field in ["name", "slug"] {
+            let metadata = json!({ field: "ada-lovelace" });
+            let of_tenant = AuditEntry { resource_type: ResourceType::TENANT, ..event(&metadata) };
+            assert!(ada().has_details_in(&of_tenant), "{field}");
+        }
+    }
+
+    #[test]
+    fn a_person_is_known_by_what_it_was_called_before() {
+        let mut person = ada();
+        let mut before = testing::entry(json!({ "email": "Countess@example.com", "lastName": "King" }));
+        before.old_value = json!({ "email": "ada@byron.example", "lastName": "Byron" }).as_object().cloned();
+        person.learn(&before);
+        let mut erased = before.clone();
+        erased.erase_details();
+        person.learn(&erased);
+        for email in ["countess@example.com", "Ada@Byron.example", "ada@example.com"] {
+            assert!(names(&person, &json!({ "email": email })), "{email}");
+        }
+        for name in ["Ada King", "Ada Byron", "Ada Lovelace"] {
+            assert!(names(&person, &json!({ "displayName": name })), "{name}");
+        }
+        assert!(!names(&person, &json!({ "email": "[ERASED]" })), "what is erased is nobody's name");
+    }
+
+    #[test]
+    fn entries_about_a_person_are_the_persons_whatever_stands_in_them() {
+        let about = |resource_id: &str| AuditEntry {
+            resource_type: ResourceType::USER,
+            resource_id: Some(resource_id.to_owned()),
+            ..event(&json!({ "phone": "+49 30 1" }))
+        };
+        let own = about(&Uuid::from_u128(7).to_string());
+        assert!(ada().has_details_in(&own));
+        let mut erased = own.clone();
+        erased.erase_details();
+        assert!(!ada().has_details_in(&erased), "there is nothing left");
+        let nothing = AuditEntry { metadata: serde_json::Map::new(), ..own.clone() };
+        assert!(!ada().has_details_in(&nothing), "there never was anything");
+        let other = about(&Uuid::from_u128(8).to_string());
+        let namesake = AuditEntry { metadata: event(&json!({ "fullName": "Ada Lovelace" })).metadata, ..other };
+        assert!(!ada().has_details_in(&namesake), "somebody else has the same name");
+        let other_type = AuditEntry { resource_type: ResourceType::ROLE, ..own };
+        assert!(!ada().has_details_in(&other_type));
+    }
+
+    #[test]
+    fn another_user_of_the_same_name_or_address_stays() {
+        let namesake = event(&json!({ "firstName": "Ada", "lastName": "Lovelace", "email": "ada@example.com" }));
+        let of = |resource_type, id: Option<u128>| AuditEntry {
+            resource_type,
+            resource_id: id.map(|id| Uuid::from_u128(id).to_string()),
+            ..namesake.clone()
+        };
+        assert!(!ada().has_details_in(&of(ResourceType::USER, Some(8))));
+        assert!(ada().has_details_in(&of(ResourceType::USER, Some(7))));
+        assert!(ada().has_details_in(&of(ResourceType::USER, None)), "a failed login is about no user");
+        assert!(ada().has_details_in(&of(ResourceType::TENANT, Some(8))), "a tenant is no user");
+    }
+
+    #[test]
+    fn the_client_is_the_persons_where_it_acted_or_tried_to_log_in() {
+        let by = |user: Option<u128>| AuditEntry {
+            user_id: user.map(|id| Uuid::from_u128(id).into()),
+            ..event(&json!({ "email": "ada@example.com" }))
+        };
+        assert!(ada().has_origin_of(&by(Some(7))));
+        assert!(!ada().has_origin_of(&by(Some(8))) && !ada().has_origin_of(&by(None)));
+        let attempt = AuditEntry { action: action::LOGIN_FAILURE.into(), ..by(None) };
+        assert!(ada().has_origin_of(&attempt));
+        let of_other = AuditEntry { metadata: event(&json!({ "email": "b@example.com" })).metadata, ..attempt };
+        assert!(!ada().has_origin_of(&of_other));
+        let mut erased = by(Some(7));
+        erased.erase_origin();
+        assert!(!ada().has_origin_of(&erased));
+        let unknown = AuditEntry { context: crate::caller::RequestContext::default(), ..by(Some(7)) };
+        assert!(!ada().has_origin_of(&unknown), "there never was anything");
+    }
+}

@@ -1,0 +1,60 @@
+use super::{AuditEntry, Cursor, action};
+use crate::caller::CorrelationId;
+use crate::clock::Timestamp;
+use crate::id::{OrganizationId, UserId};
+
+/// Which entries a list shows; every part that is set must match.
+#[derive(Clone, Debug, Default)]
+pub struct AuditFilter {
+    /// This action; `SUSPEND` and `REACTIVATE` find what is stored as `USER_SUSPENDED` and `USER_REACTIVATED`.
+    pub action: Option<String>,
+    /// This kind of thing.
+    pub resource_type: Option<String>,
+    /// This very thing.
+    pub resource_id: Option<String>,
+    /// Done by this user.
+    pub user_id: Option<UserId>,
+    /// About this organization, or about assignments in it.
+    pub organization_id: Option<OrganizationId>,
+    /// In this request.
+    pub correlation_id: Option<CorrelationId>,
+    /// At this moment or later.
+    pub from: Option<Timestamp>,
+    /// At this moment or earlier.
+    pub until: Option<Timestamp>,
+}
+
+impl AuditFilter {
+    /// The same filter by the names that are stored.
+    pub(super) fn by_stored_names(mut self) -> Self {
+        match self.action.as_deref() {
+            Some("SUSPEND") => self.action = Some(action::USER_SUSPENDED.to_owned()),
+            Some("REACTIVATE") => self.action = Some(action::USER_REACTIVATED.to_owned()),
+            _ => {}
+        }
+        self
+    }
+
+    /// Whether an entry passes, for stores that filter in memory.
+    #[must_use]
+    pub fn matches(&self, entry: &AuditEntry) -> bool {
+        let wanted = |wanted: &Option<String>, found: &str| wanted.as_deref().is_none_or(|wanted| wanted == found);
+        wanted(&self.action, &entry.action)
+            && wanted(&self.resource_type, entry.resource_type.as_str())
+            && self.resource_id.as_ref().is_none_or(|wanted| entry.resource_id.as_ref() == Some(wanted))
+            && self.user_id.is_none_or(|wanted| entry.user_id == Some(wanted))
+            && self.organization_id.is_none_or(|wanted| entry.organization_id == Some(wanted))
+            && self.correlation_id.as_ref().is_none_or(|wanted| entry.context.correlation_id.as_ref() == Some(wanted))
+            && self.from.is_none_or(|from| from <= entry.created_at)
+            && self.until.is_none_or(|until| entry.created_at <= until)
+    }
+}
+
+/// A page of entries, newest first.
+#[derive(Clone, Debug)]
+pub struct AuditPage {
+    /// The entries.
+    pub entries: Vec<AuditEntry>,
+    /// Where the next page starts; `None` at the end.
+    pub next: Option<Cursor>,
+}

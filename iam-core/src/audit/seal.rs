@@ -1,0 +1,126 @@
+//! Sealing: entries that were committed get their place in their tenant's sequence, in the background.
+//!
+//! An entry is committed together with its place in a queue, so none can be passed over, whatever crashes. A round
+//! takes from the queue what has waited longest, appends it to the trees and signs what they are then. Several
+//! replicas may seal: the store lets one of them continue a log from its size, and what the others did is dropped.
+
+use std::collections::BTreeMap;
+
+use chrono::TimeDelta;
+
+use super::{Leaf, LogHead, LogKey, Seal, TreeHash, Unsealed};
+use crate::clock::Timestamp;
+use crate::error::Result;
+use crate::iam::{Iam, Inner};
+use crate::id::TenantId;
+
+/// How many entries one round seals at most, so that none holds a lock of the store for long.
+const ROUND: u32 = 2_000;
+
+/// When something has been waiting for longer, logs are sealed one by one.
+const PATIENCE: TimeDelta = TimeDelta::seconds(5);
+
+/// What a round of sealing has done.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sealed {
+    /// How many entries were sealed.
+    pub entries: usize,
+    /// Whether more may be waiting, so that the next round should follow at once.
+    pub more: bool,
+    /// Since when the oldest entry has been waiting, where not all went well.
+    pub waiting_since: Option<Timestamp>,
+    /// Logs that are not what their own checkpoint says: somebody has changed them behind the service's back. They are
+    /// not continued; `iam-server audit verify` says more.
+    pub broken: Vec<TenantId>,
+}
+
+impl Iam {
+    /// Seals entries of all tenants that wait for it, oldest first, in one unit: at most some thousands.
+    ///
+    /// Call it in a loop, a few times a second, and again at once while there is [`more`](Sealed::more). Several
+    /// processes may: each entry is sealed once, in one sequence.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Store`](crate::Error::Store) when the store fails; nothing was sealed then.
+    pub async fn seal_audit_logs(&self) -> Result<Sealed> {
+        let iam = &*self.0;
+        let mut broken = Vec::new();
+        loop {
+            let unsealed = iam.store.unsealed(&broken, ROUND).await?;
+            let more = unsealed.len() == ROUND as usize;
+            let oldest = unsealed.first().map(|entry| entry.created_at);
+            let logs = iam.logs_of(unsealed).await?;
+            let is_whole = |head: &LogHead| head.leaves == head.frontier.size() && head.is_signed_by(&iam.log_key);
+            let changed: Vec<_> = logs.iter().map(|(head, _)| head).filter(|head| !is_whole(head)).collect();
+            if !changed.is_empty() {
+                // What waits for a log that is not continued must not keep the others waiting.
+                broken.extend(changed.into_iter().map(|head| head.tenant_id));
+                continue;
+            }
+            let seals: Vec<Seal> = logs.into_iter().map(|(head, entries)| seal(head, entries, &iam.log_key)).collect();
+            let all = seals.iter().map(|seal| seal.leaves.len()).sum();
+            let entries = if oldest.is_some_and(|since| iam.now() - since > PATIENCE) {
+                iam.seal_one_by_one(&seals).await?
+            } else if all > 0 && iam.store.seal(&seals).await? {
+                all
+            } else {
+                0
+            };
+            let waiting_since = oldest.filter(|_| entries < all);
+            return Ok(Sealed { entries, more: more && entries > 0, waiting_since, broken });
+        }
+    }
+}
+
+impl Inner {
+    /// Seals each log by itself, so that one that cannot be continued does not keep the others from it.
+    async fn seal_one_by_one(&self, seals: &[Seal]) -> Result<usize> {
+        let mut entries = 0;
+        for seal in seals {
+            if self.store.seal(std::slice::from_ref(seal)).await? {
+                entries += seal.leaves.len();
+            }
+        }
+        Ok(entries)
+    }
+
+    /// Entries by tenant, each with the log that they continue.
+    async fn logs_of(&self, entries: Vec<Unsealed>) -> Result<Vec<(LogHead, Vec<Unsealed>)>> {
+        let mut by_tenant: BTreeMap<TenantId, Vec<Unsealed>> = BTreeMap::new();
+        for entry in entries {
+            by_tenant.entry(entry.tenant_id).or_default().push(entry);
+        }
+        let tenants: Vec<TenantId> = by_tenant.keys().copied().collect();
+        let heads = self.store.log_heads(&tenants).await?;
+        let mut heads: BTreeMap<TenantId, LogHead> = heads.into_iter().map(|head| (head.tenant_id, head)).collect();
+        let mut head = |tenant| heads.remove(&tenant).unwrap_or_else(|| LogHead::empty(tenant));
+        Ok(by_tenant.into_iter().map(|(tenant, entries)| (head(tenant), entries)).collect())
+    }
+}
+
+impl LogHead {
+    /// Whether the log is what its own checkpoint says. Without the key nobody can write one.
+    pub(super) fn is_signed_by(&self, key: &LogKey) -> bool {
+        let Self { tenant_id, frontier, note, .. } = self;
+        if frontier.size() == 0 {
+            return note.is_empty();
+        }
+        key.open(*tenant_id, note).is_ok_and(|said| said.size == frontier.size() && said.root == frontier.root())
+    }
+}
+
+fn seal(head: LogHead, entries: Vec<Unsealed>, key: &LogKey) -> Seal {
+    let LogHead { tenant_id, mut frontier, .. } = head;
+    let from = frontier.size();
+    let mut nodes = Vec::new();
+    let leaves = entries.into_iter().map(|Unsealed { created_at, entry_id, digest, .. }| {
+        let sequence = frontier.size();
+        let hash = TreeHash::of_leaf(sequence, digest);
+        nodes.extend(frontier.append(hash));
+        Leaf { sequence, created_at, entry_id, hash }
+    });
+    let leaves = leaves.collect();
+    let note = key.sign(tenant_id, &frontier).note;
+    Seal { tenant_id, from, leaves, nodes, frontier, note }
+}

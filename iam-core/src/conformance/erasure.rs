@@ -1,0 +1,353 @@
+//! Erasure: what is personal goes, and the log is what it was.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::World;
+use super::log::{all, fields, request};
+use super::retention::give_up;
+use super::world::create;
+use crate::access::{Authority, Covered};
+use crate::assignment::GrantQuery;
+use crate::audit::{
+    AuditChange, AuditEntry, Digest, ErasedDetails, ErasedOrigin, NewEvent, Salt, SealedEntry, UnsealedEntry,
+};
+use crate::caller::Caller;
+use crate::change::Change;
+use crate::credential::{CredentialChange, LoginFailure};
+use crate::iam::Iam;
+use crate::id::{AuditEntryId, TenantId};
+use crate::store::Store;
+use crate::tenant::{Tenant, TenantChange};
+use crate::user::{User, UserChange};
+
+/// After an erasure no entry holds name, e-mail, address or user agent of the person; everything else, and every
+/// digest, is what it was.
+pub async fn nothing_is_left_of_a_person(store: Arc<dyn Store>) {
+    let scene = Scene::new(store).await;
+    let Scene { world, iam, tenant, ada, system, .. } = &scene;
+    let before = all(world, tenant.id).await;
+    let erased = iam.audit().erase(system, ada.id).await.unwrap();
+    let after: Vec<AuditEntry> =
+        all(world, tenant.id).await.into_iter().filter(|entry| entry.action != "ERASE").collect();
+    assert_eq!(erased, 9);
+    for (before, after) in before.iter().zip(&after) {
+        assert_eq!(after.digest(), before.digest());
+        let text = format!("{after:?}").to_lowercase();
+        for trace in ["\"ada", " ada", "lovelace", "192.0.2.1"] {
+            assert!(!text.contains(trace), "{text}");
+        }
+        let has_lost = before.salts != after.salts;
+        assert_eq!(has_lost, before != after);
+        assert_eq!(
+            has_lost,
+            format!("{before:?}").to_lowercase().contains("lovelace") || scene.is_hers(before),
+            "{text}"
+        );
+    }
+    scene.assert_others_are_whole(&before, &after);
+    assert_eq!(iam.audit().erase(system, ada.id).await.unwrap(), 0, "there is no more");
+    world.assert_clean(tenant.id, &[]).await;
+    world.seal().await;
+    world.assert_sealed(tenant.id).await;
+}
+
+/// Names are found in what was recorded before the person was a user, and in what the tenant was named after it.
+pub async fn tenants_named_after_a_person_are_erased(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let tenant = Tenant { name: "Ada Lovelace".parse().unwrap(), ..world.new_tenant("ada-lovelace-x7") };
+    world.commit(tenant.id, TenantChange::Create(tenant.clone())).await;
+    let ada = world.user(&tenant, "ada@example.com").await;
+    let after = Tenant { name: "Acme".parse().unwrap(), slug: "acme".parse().unwrap(), ..tenant.clone() };
+    world.commit(tenant.id, TenantChange::Update { before: tenant.clone(), after }).await;
+    let (iam, system) = (world.iam().await, Caller::system(tenant.id, "conformance"));
+    assert_eq!(iam.audit().erase(&system, ada.id).await.unwrap(), 3);
+    let entries = all(&world, tenant.id).await;
+    assert!(!format!("{entries:?}").to_lowercase().contains("lovelace"), "{entries:?}");
+    world.assert_clean(tenant.id, &[]).await;
+}
+
+/// Whoever erases itself leaves neither its address nor its user agent in the record of that.
+pub async fn whoever_erases_itself_leaves_no_trace(store: Arc<dyn Store>) {
+    let scene = Scene::new(store).await;
+    let Scene { world, iam, tenant, ada, .. } = &scene;
+    let admin = world.role(tenant, "ERASER", &["audit-logs:delete"]).await;
+    world.give(ada, &admin, None).await;
+    let grants = world.grants(tenant.id, GrantQuery::OfUser(ada.id)).await;
+    let caller = Caller::user_session(tenant.id, ada.id, world.id(), Authority::of(&grants), request("192.0.2.1"));
+    assert_eq!(iam.audit().erase(&caller, ada.id).await.unwrap(), 9);
+    let entries = all(world, tenant.id).await;
+    assert!(entries.iter().any(|entry| entry.action == "ERASE" && entry.user_id == Some(ada.id)));
+    assert!(!format!("{entries:?}").contains("192.0.2.1"), "{entries:?}");
+    assert_eq!(iam.audit().erase(&caller, ada.id).await.unwrap(), 0);
+    world.assert_clean(tenant.id, &[]).await;
+}
+
+/// Two persons are erased at once while an entry names both: each is gone, nothing is lost twice.
+pub async fn two_at_once_share_an_entry(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    for round in 0..4 {
+        let tenant = world.tenant(&format!("acme-{round}")).await;
+        let ada = world.user(&tenant, "ada@example.com").await;
+        let grace = world.add(person(&world, &tenant, "grace@example.com", "Grace", "Hopper")).await;
+        let by_grace = Caller::user_session(tenant.id, grace.id, world.id(), Authority::of([]), request("192.0.2.2"));
+        for number in 0..5 {
+            let metadata =
+                fields(&json!({ "from": { "email": "ada@example.com" }, "to": { "email": "Grace@example.com" } }));
+            let entry = AuditEntry { metadata, user_id: Some(grace.id), ..world.new_entry(tenant.id) };
+            world.record(vec![AuditEntry { context: request("192.0.2.2"), ..entry }]).await;
+            let after = User { first_name: format!("Ada {number}").parse().unwrap(), ..ada.clone() };
+            commit_by(&world, &by_grace, update(&ada, &after)).await;
+        }
+        if round % 2 == 0 {
+            world.seal().await;
+        }
+        let digests = digests(&world, tenant.id).await;
+        let erase = |user: &User| {
+            let (world, user, tenant) = (World::new(Arc::clone(&world.store)), user.id, tenant.id);
+            tokio::spawn(async move {
+                let iam = world.iam().await;
+                iam.audit().erase(&Caller::system(tenant, "conformance"), user).await.unwrap()
+            })
+        };
+        let (of_ada, of_grace) = (erase(&ada), erase(&grace));
+        assert!(of_ada.await.unwrap() >= 6 && of_grace.await.unwrap() >= 6);
+        let text = format!("{:?}", all(&world, tenant.id).await).to_lowercase();
+        for trace in ["\"ada", "lovelace", "grace", "hopper", "192.0.2.2"] {
+            assert!(!text.contains(trace), "{trace}: {text}");
+        }
+        let now = self::digests(&world, tenant.id).await;
+        assert!(digests.iter().all(|digest| now.contains(digest)), "{digests:?} {now:?}");
+        world.assert_clean(tenant.id, &[]).await;
+    }
+}
+
+/// Writing again what an erasure has written changes nothing, and is recorded.
+pub async fn erasing_again_changes_nothing(store: Arc<dyn Store>) {
+    let scene = Scene::new(store).await;
+    let Scene { world, iam, tenant, ada, system, .. } = &scene;
+    iam.audit().erase(system, ada.id).await.unwrap();
+    let before = all(world, tenant.id).await;
+    world.tick();
+    let erased = before.iter().filter(|entry| entry.salts.details.is_destroyed());
+    let details: Vec<ErasedDetails> = erased.map(details_of).collect();
+    let erased = before.iter().filter(|entry| entry.salts.origin.is_destroyed());
+    let origins: Vec<ErasedOrigin> = erased.map(origin_of).collect();
+    assert!(!details.is_empty() && !origins.is_empty());
+    world.commit(tenant.id, AuditChange::Erase { user: ada.id, details, origins }).await;
+    assert_eq!(all(world, tenant.id).await.split_off(1), before);
+    world.assert_clean(tenant.id, &[]).await;
+}
+
+/// One part of an entry is erased without the other, before and after it is sealed; a unit of work that is dropped
+/// erases nothing, and nothing of another tenant is erased.
+pub async fn each_part_is_erased_by_itself(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let (tenant, other) = (world.tenant("acme").await.id, world.tenant("other").await.id);
+    let user = world.id();
+    for is_sealed in [false, true] {
+        let (a, b) = (personal_entry(&world, tenant), personal_entry(&world, tenant));
+        world.record(vec![a.clone(), b.clone()]).await;
+        if is_sealed {
+            world.seal().await;
+        }
+        let without_details = AuditEntry {
+            metadata: fields(&json!({ "email": "[ERASED]", "total": 1e16 })),
+            salts: crate::audit::Salts { details: commitment(&a, "details"), ..a.salts },
+            ..a.clone()
+        };
+        let mut without_origin = b.clone();
+        (without_origin.context.ip_address, without_origin.context.user_agent) = (None, None);
+        without_origin.salts.origin = commitment(&b, "origin");
+        assert_eq!((without_details.digest(), without_origin.digest()), (a.digest(), b.digest()));
+        let (details, origins) = (vec![details_of(&without_details)], vec![origin_of(&without_origin)]);
+        let erase = AuditChange::Erase { user, details, origins };
+
+        let caller = Caller::system(tenant, "conformance");
+        let mut work = world.begin(&caller).await;
+        work.apply(erase.clone()).await.unwrap();
+        drop(work);
+        world.commit(other, erase.clone()).await;
+        let find = async |id: AuditEntryId| world.store.audit_entry(tenant, id).await.unwrap().unwrap();
+        assert_eq!((find(a.id).await, find(b.id).await), (a.clone(), b.clone()));
+
+        world.commit(tenant, erase).await;
+        assert_eq!((find(a.id).await, find(b.id).await), (without_details, without_origin));
+        world.assert_clean(tenant, &[]).await;
+    }
+}
+
+/// The queue and the leaves know nothing of what is erased: they stay as they were.
+pub async fn places_and_digests_stay(store: Arc<dyn Store>) {
+    let scene = Scene::new(store).await;
+    let Scene { world, iam, tenant, ada, system, .. } = &scene;
+    let unsealed = world.unsealed(tenant.id).await;
+    let sealed = world.sealed(tenant.id).await;
+    assert!(unsealed.len() > 3 && sealed.len() > 3, "there is something of both");
+    iam.audit().erase(system, ada.id).await.unwrap();
+    let waiting = |entries: &[UnsealedEntry]| entries.iter().map(|entry| entry.unsealed.clone()).collect::<Vec<_>>();
+    let leaves = |entries: &[SealedEntry]| entries.iter().map(|entry| entry.leaf.clone()).collect::<Vec<_>>();
+    assert_eq!(waiting(&world.unsealed(tenant.id).await)[..unsealed.len()], waiting(&unsealed));
+    assert_eq!(leaves(&world.sealed(tenant.id).await), leaves(&sealed));
+}
+
+/// What retention has removed meanwhile is no failure of an erasure.
+pub async fn what_is_gone_cannot_be_erased(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let (tenant, user) = (world.tenant("acme").await.id, world.id());
+    let entry = personal_entry(&world, tenant);
+    world.record(vec![entry.clone(), world.new_entry(tenant)]).await;
+    world.seal().await;
+    world.tick();
+    world.commit(tenant, give_up(&world, tenant, 0, 2)).await;
+    assert_eq!(world.store.purge_audit_entries().await.unwrap(), 2);
+    let (details, origins) = (vec![details_of(&entry)], vec![origin_of(&entry)]);
+    let destroyed = |salt: &mut Salt| *salt = Salt::from_bytes(&[1; 32]).unwrap();
+    let (mut details, mut origins) = (details, origins);
+    destroyed(&mut details[0].salt);
+    destroyed(&mut origins[0].salt);
+    world.commit(tenant, AuditChange::Erase { user, details, origins }).await;
+    assert_eq!(world.store.audit_entry(tenant, entry.id).await.unwrap(), None);
+    assert_eq!(world.assert_clean(tenant, &[]).await.removed, 2);
+}
+
+/// Erasing a person whom the tenant does not know is refused.
+pub async fn nobody_cannot_be_erased(store: Arc<dyn Store>) {
+    let scene = Scene::new(store).await;
+    let stranger = Caller::system(scene.world.tenant("other").await.id, "conformance");
+    let refused = scene.iam.audit().erase(&stranger, scene.ada.id).await;
+    assert!(matches!(refused, Err(crate::Error::NotFound(_))), "{refused:?}");
+}
+
+/// A tenant whose log holds everything by which a person is known, half of it sealed.
+struct Scene {
+    world: World,
+    iam: Iam,
+    tenant: Tenant,
+    ada: User,
+    grace: User,
+    system: Caller,
+}
+
+impl Scene {
+    async fn new(store: Arc<dyn Store>) -> Self {
+        let world = World::new(store);
+        let tenant = world.tenant("acme").await;
+        let (ada, grace) = (
+            person(&world, &tenant, "ada@example.com", "Ada", "Lovelace"),
+            person(&world, &tenant, "grace@example.com", "Grace", "Hopper"),
+        );
+        let (iam, system) = (world.iam().await, Caller::system(tenant.id, "conformance"));
+        let mut scene = Self { world, iam, tenant, ada, grace, system };
+        scene.live().await;
+        scene.world.seal().await;
+        scene.live_on().await;
+        scene
+    }
+
+    /// 1–4: made by somebody else, changed by somebody else, and two failed logins, one by another person.
+    async fn live(&mut self) {
+        let by_grace = self.by(&self.grace, "192.0.2.2");
+        commit_by(&self.world, &by_grace, create(&self.grace)).await;
+        commit_by(&self.world, &by_grace, create(&self.ada)).await;
+        let renamed = User { email: "Countess@Lovelace.example".parse().unwrap(), ..self.ada.clone() };
+        commit_by(&self.world, &by_grace, update(&self.ada, &renamed)).await;
+        self.ada = renamed;
+        for (email, address) in [("ADA@example.com", "192.0.2.1"), ("grace@example.com", "192.0.2.2")] {
+            self.fail(email, address).await;
+        }
+    }
+
+    /// The present address, what Ada does herself, and events of the application.
+    async fn live_on(&self) {
+        self.world.tick();
+        self.fail("countess@lovelace.example", "192.0.2.1").await;
+        let by_ada = self.by(&self.ada, "192.0.2.1");
+        let renamed = User { last_name: "Murray Hopper".parse().unwrap(), ..self.grace.clone() };
+        commit_by(&self.world, &by_ada, update(&self.grace, &renamed)).await;
+        for metadata in [
+            json!({ "recipient": [{ "E_Mail": "Countess@LOVELACE.example", "total": 1e16 }] }),
+            json!({ "displayName": "Countess Ada Lovelace", "email": "grace@example.com" }),
+            json!({ "first_name": "ADA", "last_name": "lovelace" }),
+            json!({ "displayName": "A. Byron", "email": "byron@example.com", "total": 7 }),
+            json!({ "email": ["ada@example.com", null], "kept": ["nothing", null] }),
+        ] {
+            let (action, resource_type) = ("SENT".to_owned(), "LETTER".to_owned());
+            let event = NewEvent { action, resource_type, resource_id: None, metadata: fields(&metadata) };
+            self.iam.audit().log(&self.system, event).await.unwrap();
+        }
+    }
+
+    fn by(&self, user: &User, address: &str) -> Caller {
+        let agent = format!("{}'s browser", user.first_name);
+        let context = crate::caller::RequestContext {
+            user_agent: Some(crate::caller::UserAgent::new(&agent)),
+            ..request(address)
+        };
+        Caller::user_session(self.tenant.id, user.id, self.world.id(), Authority::of([]), context)
+    }
+
+    async fn fail(&self, email: &str, address: &str) {
+        let caller = Caller::anonymous(self.tenant.id, request(address));
+        let (email, reason) = (email.parse().unwrap(), LoginFailure::InvalidPassword);
+        commit_by(&self.world, &caller, CredentialChange::Refuse { email, reason, attempt_count: 1 }.into()).await;
+    }
+
+    /// Whether something personal of Ada stands in an entry, besides her last name.
+    fn is_hers(&self, entry: &AuditEntry) -> bool {
+        entry.user_id == Some(self.ada.id) || format!("{entry:?}").to_lowercase().contains("ada@example.com")
+    }
+
+    /// Fails unless what is Grace's alone, and what is nobody's, is as it was.
+    fn assert_others_are_whole(&self, before: &[AuditEntry], after: &[AuditEntry]) {
+        let about = |entry: &&AuditEntry| entry.resource_id == Some(self.grace.id.to_string());
+        let (before, after): (Vec<_>, Vec<_>) =
+            (before.iter().filter(about).collect(), after.iter().filter(about).collect());
+        assert_eq!(after.len(), 2);
+        assert_eq!((&before[0].new_value, &before[0].old_value), (&after[0].new_value, &after[0].old_value));
+        assert_eq!(before[1], after[1]);
+    }
+}
+
+fn person(world: &World, tenant: &Tenant, email: &str, first: &str, last: &str) -> User {
+    let user = world.new_user(tenant, email);
+    User { first_name: first.parse().unwrap(), last_name: last.parse().unwrap(), ..user }
+}
+
+fn update(before: &User, after: &User) -> Change {
+    UserChange::Update { before: before.clone(), after: after.clone(), covered: Covered::assumed() }.into()
+}
+
+async fn commit_by(world: &World, caller: &Caller, change: Change) {
+    let mut work = world.begin(caller).await;
+    work.apply(change).await.unwrap();
+    work.commit().await.unwrap();
+}
+
+async fn digests(world: &World, tenant: TenantId) -> Vec<Digest> {
+    all(world, tenant).await.iter().map(AuditEntry::digest).collect()
+}
+
+fn personal_entry(world: &World, tenant: TenantId) -> AuditEntry {
+    let metadata = fields(&json!({ "email": "ada@example.com", "total": 1e16 }));
+    AuditEntry { metadata, context: request("192.0.2.1"), ..world.new_entry(tenant) }
+}
+
+/// What stands in the place of a salt that is destroyed, as anyone reads it in the statement.
+fn commitment(entry: &AuditEntry, part: &str) -> Salt {
+    let statement: Value = serde_json::from_str(&entry.statement()).unwrap();
+    let hex = statement[part].as_str().unwrap();
+    let byte = |at: usize| u8::from_str_radix(&hex[at..at + 2], 16).unwrap();
+    Salt::from_bytes(&(0..64).step_by(2).map(byte).collect::<Vec<u8>>()).unwrap()
+}
+
+/// What an erasure writes over an entry, of the entry as it is afterwards.
+fn details_of(erased: &AuditEntry) -> ErasedDetails {
+    let AuditEntry { created_at, id, old_value, new_value, metadata, salts, .. } = erased.clone();
+    ErasedDetails { created_at, id, old_value, new_value, metadata, salt: salts.details }
+}
+
+fn origin_of(erased: &AuditEntry) -> ErasedOrigin {
+    ErasedOrigin { created_at: erased.created_at, id: erased.id, salt: erased.salts.origin }
+}

@@ -1,0 +1,137 @@
+//! Short ways to fill, seal, read and verify audit logs.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::World;
+use crate::audit::{
+    AuditBatch, AuditEntry, AuditFilter, LogHead, Salt, Salts, SealedEntry, Unsealed, UnsealedEntry, Verification,
+};
+use crate::caller::{Caller, RequestContext, UserAgent};
+use crate::clock::Timestamp;
+use crate::credential::HashingCost;
+use crate::iam::{Iam, Settings};
+use crate::id::{AuditEntryId, TenantId};
+use crate::random::SystemRandom;
+
+impl World {
+    /// The services over the same store and by the same clock.
+    pub async fn iam(&self) -> Iam {
+        let hashing_cost = HashingCost { memory_kib: 64, passes: 1, lanes: 1 };
+        let settings = Settings { hashing_cost, ..Settings::default() };
+        Iam::builder(Arc::clone(&self.store)).settings(settings).clock(self.clock.clone()).build().await.unwrap()
+    }
+
+    /// An entry that is not in the store yet.
+    #[must_use]
+    pub fn new_entry(&self, tenant: TenantId) -> AuditEntry {
+        AuditEntry {
+            id: self.id(),
+            tenant_id: tenant,
+            action: "SENT".into(),
+            resource_type: "INVOICE".to_owned().into(),
+            resource_id: Some("2026-0017".to_owned()),
+            organization_id: None,
+            user_id: None,
+            old_value: None,
+            new_value: None,
+            metadata: Map::new(),
+            context: RequestContext::default(),
+            created_at: self.now(),
+            salts: Salts { details: Salt::draw(&SystemRandom), origin: Salt::draw(&SystemRandom) },
+        }
+    }
+
+    /// Entries that are not in the store yet.
+    #[must_use]
+    pub fn new_entries(&self, tenant: TenantId, count: usize) -> Vec<AuditEntry> {
+        (0..count).map(|_| self.new_entry(tenant)).collect()
+    }
+
+    /// Commits entries of one tenant without any change.
+    pub async fn record(&self, entries: Vec<AuditEntry>) {
+        let transaction = self.store.begin(entries[0].tenant_id).await.unwrap();
+        transaction.commit(AuditBatch(entries)).await.unwrap();
+    }
+
+    /// Seals until nothing waits any more, while nobody else seals.
+    pub async fn seal(&self) {
+        let iam = self.iam().await;
+        let mut waiting = self.store.unsealed(&[], 100_000).await.unwrap().len();
+        while waiting > 0 {
+            let sealed = iam.seal_audit_logs().await.unwrap();
+            assert!((1..=waiting).contains(&sealed.entries) && sealed.broken.is_empty(), "{sealed:?}");
+            waiting -= sealed.entries;
+        }
+        assert_eq!(self.store.unsealed(&[], 1).await.unwrap(), []);
+    }
+
+    /// What is known of a log that has been sealed, or given a retention.
+    pub async fn head(&self, tenant: TenantId) -> LogHead {
+        self.store.log_heads(&[tenant]).await.unwrap().remove(0)
+    }
+
+    /// All that is sealed of a log.
+    pub async fn sealed(&self, tenant: TenantId) -> Vec<SealedEntry> {
+        self.store.sealed_entries(tenant, 0, 10_000).await.unwrap()
+    }
+
+    /// All that waits to be sealed in a log.
+    pub async fn unsealed(&self, tenant: TenantId) -> Vec<UnsealedEntry> {
+        self.store.unsealed_entries(tenant, None, 10_000).await.unwrap()
+    }
+
+    /// Fails unless verification finds nothing wrong with a log.
+    pub async fn assert_clean(&self, tenant: TenantId, kept: &[String]) -> Verification {
+        let iam = self.iam().await;
+        let verification = iam.audit().verify(&Caller::system(tenant, "conformance"), kept).await.unwrap();
+        assert_eq!(verification.findings, []);
+        verification
+    }
+
+    /// Fails unless every entry of a log is sealed once, in one sequence without gap, and verification finds nothing.
+    pub(super) async fn assert_sealed(&self, tenant: TenantId) {
+        let sealed = self.sealed(tenant).await;
+        let places: Vec<u64> = sealed.iter().map(|entry| entry.leaf.sequence).collect();
+        assert!(places.iter().copied().eq(0..sealed.len() as u64), "{places:?}");
+        let ids: BTreeSet<AuditEntryId> = sealed.iter().map(|entry| entry.leaf.entry_id).collect();
+        assert_eq!(ids.len(), sealed.len(), "an entry is sealed twice");
+        let entries = all(self, tenant).await;
+        assert!(entries.iter().all(|entry| ids.contains(&entry.id)), "an entry is not sealed");
+        assert_eq!(self.unsealed(tenant).await, []);
+        let verification = self.assert_clean(tenant, &[]).await;
+        assert_eq!(verification.sealed, verification.removed + entries.len() as u64);
+    }
+}
+
+/// A whole log, newest first.
+pub(super) async fn all(world: &World, tenant: TenantId) -> Vec<AuditEntry> {
+    world.store.audit_entries(tenant, &AuditFilter::default(), None, 10_000).await.unwrap()
+}
+
+/// What the queue holds of an entry.
+pub(super) fn waiting(entry: &AuditEntry) -> Unsealed {
+    let AuditEntry { tenant_id, created_at, id: entry_id, .. } = *entry;
+    Unsealed { tenant_id, created_at, entry_id, digest: entry.digest() }
+}
+
+/// The order in which entries wait.
+pub(super) fn place(entry: &AuditEntry) -> (Timestamp, AuditEntryId) {
+    (entry.created_at, entry.id)
+}
+
+/// The fields of a JSON object.
+pub(super) fn fields(value: &Value) -> Map<String, Value> {
+    value.as_object().cloned().unwrap()
+}
+
+/// A request of which everything is known.
+pub(super) fn request(address: &str) -> RequestContext {
+    RequestContext {
+        correlation_id: Some("corr-1".parse().unwrap()),
+        ip_address: Some(address.parse().unwrap()),
+        user_agent: Some(UserAgent::new("conformance/1.0")),
+    }
+}

@@ -1,0 +1,176 @@
+//! Retention: what is given up goes, and nothing else.
+
+use std::sync::Arc;
+
+use chrono::TimeDelta;
+
+use super::World;
+use super::log::all;
+use crate::audit::{AuditChange, AuditEntry, LogHead};
+use crate::caller::Caller;
+use crate::clock::Timestamp;
+use crate::id::{AuditEntryId, TenantId};
+use crate::store::Store;
+
+/// A retention is read back, in and outside a unit of work; in another tenant there is none.
+pub async fn retention_is_read_back(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let (tenant, other) = (world.tenant("acme").await, world.tenant("other").await);
+    let mut before = None;
+    for after in [Some(1), Some(36_500), None, Some(30)] {
+        world.commit(tenant.id, AuditChange::SetRetention { tenant: tenant.id, before, after }).await;
+        let expected = LogHead { retention_days: after, ..LogHead::empty(tenant.id) };
+        let found = world.store.log_heads(&[other.id, tenant.id]).await.unwrap();
+        assert_eq!(found.iter().collect::<Vec<_>>(), [&expected]);
+        assert_eq!(world.locked(tenant.id, async |locks| locks.log_head().await.unwrap()).await, Some(expected));
+        assert_eq!(world.locked(other.id, async |locks| locks.log_head().await.unwrap()).await, None);
+        before = after;
+    }
+    assert_eq!(world.store.purge_audit_entries().await.unwrap(), 0);
+}
+
+/// A unit of work that is dropped gives nothing up.
+pub async fn dropped_gives_nothing_up(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let tenant = world.tenant("acme").await;
+    world.seal().await;
+    let (head, caller) = (world.head(tenant.id).await, Caller::system(tenant.id, "conformance"));
+    let mut work = world.begin(&caller).await;
+    work.apply(AuditChange::SetRetention { tenant: tenant.id, before: None, after: Some(1) }).await.unwrap();
+    work.apply(give_up(&world, tenant.id, 0, 1)).await.unwrap();
+    drop(work);
+    assert_eq!(world.head(tenant.id).await, head);
+    assert_eq!(world.store.purge_audit_entries().await.unwrap(), 0);
+    assert_eq!(all(&world, tenant.id).await.len(), 1);
+}
+
+/// The first place whose entry is young enough is found from any place on, also where the sequence is not that of time.
+pub async fn the_first_since_a_moment(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let (tenant, start) = (world.tenant("acme").await.id, world.now());
+    // The fourth of them was made before the second, and committed after it.
+    for seconds in [10, 20, 30, 15, 40] {
+        record_at(&world, tenant, start + TimeDelta::seconds(seconds)).await;
+        world.seal().await;
+    }
+    record_at(&world, tenant, start + TimeDelta::seconds(50)).await;
+    for (from, seconds, expected) in [
+        (0, 0, Some(0)),
+        (0, 10, Some(1)),
+        (0, 11, Some(2)),
+        (0, 20, Some(2)),
+        (3, 20, Some(3)),
+        (4, 15, Some(4)),
+        (4, 16, Some(5)),
+        (0, 31, Some(5)),
+        (0, 41, None),
+        (6, 0, None),
+        (1_000, 0, None),
+    ] {
+        let moment = start + TimeDelta::seconds(seconds);
+        let found = world.locked(tenant, async |locks| locks.first_sealed_since(from, moment).await.unwrap()).await;
+        assert_eq!(found, expected, "{from} {seconds}");
+    }
+    let none = world.locked(world.id(), async |locks| locks.first_sealed_since(0, start).await.unwrap()).await;
+    assert_eq!(none, None, "in another tenant");
+}
+
+/// What is given up goes with the next purge, and its leaves stay; all that stands behind it, waits, or is another
+/// tenant's stays whole, however old it is.
+pub async fn what_is_given_up_goes(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let (tenant, other) = (world.tenant("acme").await.id, world.tenant("other").await.id);
+    let mut ids = Vec::new();
+    for days in [0, 1, 40, 80, 2, 120] {
+        let moment = world.now() + TimeDelta::days(days);
+        ids.push(record_at(&world, tenant, moment).await);
+        record_at(&world, other, moment).await;
+        world.seal().await;
+    }
+    let waiting = record_at(&world, tenant, world.now()).await;
+    let (sealed, others) = (world.sealed(tenant).await, all(&world, other).await);
+    world.clock.advance(TimeDelta::days(200));
+    world.commit(tenant, give_up(&world, tenant, 0, 4)).await;
+    assert_eq!(world.head(tenant).await.removed, 4);
+
+    assert_eq!(world.store.purge_audit_entries().await.unwrap(), 4);
+    assert_eq!(world.store.purge_audit_entries().await.unwrap(), 0, "they are gone");
+    let mut left: Vec<AuditEntryId> = all(&world, tenant).await.into_iter().skip(1).map(|entry| entry.id).collect();
+    left.reverse();
+    assert_eq!(left, [waiting, ids[4], ids[3], ids[5]]);
+    let kept = world.sealed(tenant).await;
+    let entries = kept.iter().map(|kept| kept.entry.clone());
+    let expected = sealed.iter().map(|kept| kept.entry.clone().filter(|_| kept.leaf.sequence >= 4));
+    assert!(entries.eq(expected), "{kept:?}");
+    assert!(kept.iter().map(|kept| &kept.leaf).eq(sealed.iter().map(|sealed| &sealed.leaf)), "leaves stay");
+    assert_eq!(world.store.audit_entry(tenant, ids[0]).await.unwrap(), None);
+    assert_eq!(world.store.sequence_of(tenant, ids[0]).await.unwrap(), Some(1));
+    assert_eq!(world.store.stray_entry(tenant).await.unwrap(), None);
+    assert_eq!(all(&world, other).await, others);
+
+    world.seal().await;
+    let verification = world.assert_clean(tenant, &[]).await;
+    assert_eq!((verification.sealed, verification.removed), (9, 4));
+    assert_eq!(world.assert_clean(other, &[]).await.removed, 0);
+}
+
+/// More is given up from where the last time ended, until nothing but the record of it is left.
+pub async fn more_is_given_up_later(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let tenant = world.tenant("acme").await;
+    for (from, until, left) in [(0, 300, 300), (300, 301, 300), (301, 602, 0)] {
+        if from == 0 {
+            world.record(world.new_entries(tenant.id, 599)).await;
+        }
+        world.seal().await;
+        world.tick();
+        world.commit(tenant.id, give_up(&world, tenant.id, from, until)).await;
+        assert_eq!(world.store.purge_audit_entries().await.unwrap(), until - from);
+        assert_eq!(all(&world, tenant.id).await.len(), left + 1, "and the record");
+        assert_eq!(world.assert_clean(tenant.id, &[]).await.removed, until);
+    }
+    world.seal().await;
+    world.assert_sealed(tenant.id).await;
+}
+
+/// Through the service: what is older than the retention goes, tenant by tenant; kept checkpoints still hold.
+pub async fn retention_is_applied(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let (tenant, other) = (world.tenant("acme").await, world.tenant("other").await);
+    let (iam, caller) = (world.iam().await, Caller::system(tenant.id, "conformance"));
+    for _ in 0..3 {
+        for tenant in [&tenant, &other] {
+            world.record(world.new_entries(tenant.id, 4)).await;
+        }
+        world.seal().await;
+        world.clock.advance(TimeDelta::days(20));
+    }
+    let kept = [iam.audit().checkpoint(&caller).await.unwrap().signed.note];
+    assert_eq!(iam.apply_audit_retention().await.unwrap(), 0, "nobody has set one");
+    iam.audit().set_retention(&caller, Some(30)).await.unwrap();
+    assert_eq!(iam.audit().retention(&caller).await.unwrap(), Some(30));
+    assert_eq!(iam.apply_audit_retention().await.unwrap(), 9);
+    assert_eq!(iam.apply_audit_retention().await.unwrap(), 0);
+    let actions: Vec<String> = all(&world, tenant.id).await.iter().map(|entry| entry.action.to_string()).collect();
+    assert_eq!(actions, ["DELETE", "UPDATE", "SENT", "SENT", "SENT", "SENT"]);
+    assert_eq!(all(&world, other.id).await.len(), 13);
+    assert_eq!(world.assert_clean(tenant.id, &kept).await.removed, 9);
+    world.clock.advance(TimeDelta::days(100));
+    assert_eq!(iam.apply_audit_retention().await.unwrap(), 4, "what is not sealed stays");
+    world.seal().await;
+    assert_eq!(iam.apply_audit_retention().await.unwrap(), 2, "the records of it go too, once they are old");
+    world.seal().await;
+    assert_eq!(world.assert_clean(tenant.id, &kept).await.removed, 15);
+    assert_eq!(all(&world, other.id).await.len(), 13);
+}
+
+pub(super) fn give_up(world: &World, tenant: TenantId, from: u64, until: u64) -> AuditChange {
+    AuditChange::GiveUp { tenant, from, until, before: world.now() }
+}
+
+async fn record_at(world: &World, tenant: TenantId, created_at: Timestamp) -> AuditEntryId {
+    let entry = AuditEntry { created_at, ..world.new_entry(tenant) };
+    let id = entry.id;
+    world.record(vec![entry]).await;
+    id
+}

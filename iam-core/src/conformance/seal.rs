@@ -1,0 +1,324 @@
+//! The queue of entries that are not sealed, sealing, and what is read back of it.
+
+use std::sync::Arc;
+
+use chrono::TimeDelta;
+
+use super::World;
+use super::log::{all, place, waiting};
+use super::tree;
+use super::world::create;
+use crate::audit::{
+    AuditChange, AuditEntry, Frontier, Leaf, LogHead, Seal, SealedEntry, TreeHash, TreeSpan, Unsealed, UnsealedEntry,
+};
+use crate::caller::{Caller, RequestContext};
+use crate::credential::{CredentialChange, LoginFailure};
+use crate::id::TenantId;
+use crate::store::Store;
+
+/// What is committed waits to be sealed, with its digest: the oldest of all tenants first, whatever was committed
+/// first.
+pub async fn committed_entries_wait_oldest_first(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let (acme, other) = (world.tenant("acme").await, world.tenant("other").await);
+    for minutes in [5, -5, 0, 7, -1, 7] {
+        for tenant in [&other, &acme] {
+            let created_at = world.now() + TimeDelta::minutes(minutes);
+            world.record(vec![AuditEntry { created_at, ..world.new_entry(tenant.id) }]).await;
+        }
+    }
+    let mut entries = [all(&world, acme.id).await, all(&world, other.id).await].concat();
+    entries.sort_by_key(place);
+    let expected: Vec<Unsealed> = entries.iter().map(waiting).collect();
+    assert_eq!(expected.len(), 14);
+    for limit in [0, 1, 5, 14, 100] {
+        let expected: Vec<Unsealed> = expected.iter().take(limit as usize).cloned().collect();
+        assert_eq!(world.store.unsealed(&[], limit).await.unwrap(), expected, "{limit}");
+    }
+    let others: Vec<Unsealed> = expected.iter().filter(|entry| entry.tenant_id == other.id).cloned().collect();
+    assert_eq!(world.store.unsealed(&[acme.id, world.id()], 5).await.unwrap(), others[..5], "but those of others");
+    assert_eq!(world.store.unsealed(&[other.id, acme.id], 5).await.unwrap(), []);
+    world.seal().await;
+    assert_eq!(world.store.unsealed(&[], 100).await.unwrap(), []);
+}
+
+/// A unit of work that is dropped, or refused, leaves nothing in the queue.
+pub async fn nothing_waits_of_what_was_not_committed(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let tenant = world.tenant("acme").await;
+    let taken = world.user(&tenant, "ada@example.com").await;
+    let before = world.store.unsealed(&[], 100).await.unwrap();
+    let caller = Caller::system(tenant.id, "conformance");
+    let mut work = world.begin(&caller).await;
+    work.apply(create(&world.new_user(&tenant, "grace@example.com"))).await.unwrap();
+    drop(work);
+    let fresh = create(&world.new_user(&tenant, "grace@example.com"));
+    let double = create(&world.new_user(&tenant, taken.email.as_str()));
+    world.try_commit(tenant.id, [fresh, double]).await.unwrap_err();
+    assert_eq!(world.store.unsealed(&[], 100).await.unwrap(), before);
+}
+
+/// What is sealed is read back: head, leaves and kept subtrees are those of the definition.
+pub async fn sealed_is_read_back(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let (tenant, other) = (world.tenant("acme").await, world.tenant("other").await);
+    assert_eq!(world.store.log_heads(&[tenant.id, other.id]).await.unwrap(), []);
+    assert_eq!(world.locked(tenant.id, async |locks| locks.log_head().await.unwrap()).await, None);
+    world.record(world.new_entries(other.id, 20)).await;
+    let mut hashes: Vec<TreeHash> = Vec::new();
+    for count in [3, 300, 400] {
+        world.record(world.new_entries(tenant.id, count)).await;
+        world.seal().await;
+        hashes = assert_tree(&world, tenant.id, &hashes).await;
+    }
+    assert_eq!(hashes.len(), 704);
+    assert_spans(&world, tenant.id, &hashes).await;
+    assert_tree(&world, other.id, &[]).await;
+    world.assert_sealed(tenant.id).await;
+    world.assert_sealed(other.id).await;
+}
+
+/// Fails unless a log, the first leaves of which are known, is sealed as the definition says; gives its leaves.
+async fn assert_tree(world: &World, tenant: TenantId, known: &[TreeHash]) -> Vec<TreeHash> {
+    let mut entries = all(world, tenant).await;
+    entries.reverse();
+    let leaf = |(sequence, entry): (u64, AuditEntry)| {
+        let AuditEntry { created_at, id: entry_id, .. } = entry;
+        let leaf = Leaf { sequence, created_at, entry_id, hash: tree::leaf_hash(sequence, entry.digest()) };
+        SealedEntry { leaf, entry: Some(entry) }
+    };
+    let expected: Vec<SealedEntry> = (0..).zip(entries).map(leaf).collect();
+    assert_eq!(world.sealed(tenant).await, expected);
+    let hashes: Vec<TreeHash> = expected.iter().map(|entry| entry.leaf.hash).collect();
+    assert_eq!(&hashes[..known.len()], known, "what is sealed stays");
+    let (size, head) = (hashes.len() as u64, world.head(tenant).await);
+    let frontier = Frontier::new(size, tree::peaks(&hashes)).unwrap();
+    let note = head.note.clone();
+    assert!(note.contains(&format!("{tenant}\n{size}\n{}\n\n", tree::root(&hashes))), "{note}");
+    let removed = 0;
+    assert_eq!(head, LogHead { tenant_id: tenant, frontier, note, leaves: size, removed, retention_days: None });
+    assert_eq!(world.locked(tenant, async |locks| locks.log_head().await.unwrap()).await, Some(head));
+    for SealedEntry { leaf, .. } in expected {
+        assert_eq!(world.store.sequence_of(tenant, leaf.entry_id).await.unwrap(), Some(leaf.sequence));
+    }
+    hashes
+}
+
+/// Fails unless spans of kept hashes are read back in the order asked for, and what is missing is left out.
+async fn assert_spans(world: &World, tenant: TenantId, leaves: &[TreeHash]) {
+    let nodes: Vec<TreeHash> = tree::nodes(leaves).into_iter().map(|node| node.hash).collect();
+    let size = leaves.len() as u64;
+    let span = |level, positions| TreeSpan { level, positions };
+    for (spans, expected) in [
+        (vec![], vec![]),
+        (vec![span(0, 0..size)], leaves.to_vec()),
+        (vec![span(0, size - 2..size + 300)], leaves[leaves.len() - 2..].to_vec()),
+        (vec![span(8, 0..2)], nodes.clone()),
+        (vec![span(8, 1..9)], vec![nodes[1]]),
+        (vec![span(16, 0..1), span(8, 2..3), span(0, 5..5), span(0, size..size + 1)], vec![]),
+        (
+            vec![span(0, 600..602), span(8, 1..2), span(16, 0..1), span(0, 0..2), span(8, 0..1), span(0, 1..2)],
+            vec![leaves[600], leaves[601], nodes[1], leaves[0], leaves[1], nodes[0], leaves[1]],
+        ),
+    ] {
+        assert_eq!(world.store.tree_hashes(tenant, &spans).await.unwrap(), expected, "{spans:?}");
+    }
+}
+
+/// A seal that does not continue the log from its size is refused.
+pub async fn seals_of_another_size_are_refused(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let tenant = world.tenant("acme").await;
+    world.record(world.new_entries(tenant.id, 4)).await;
+    let waiting = world.store.unsealed(&[], 100).await.unwrap();
+    let first = tree::seal(&[], &waiting[..2]);
+    let hashes: Vec<TreeHash> = first.leaves.iter().map(|leaf| leaf.hash).collect();
+    assert_refused(&world, &[tree::seal(&hashes, &waiting[2..])], "the log is shorter").await;
+    assert!(world.store.seal(&[first]).await.unwrap());
+    assert_refused(&world, &[tree::seal(&[], &waiting[2..])], "the log is longer").await;
+    assert_refused(&world, &[tree::seal(&hashes[..1], &waiting[2..])], "the log is longer").await;
+    assert!(world.store.seal(&[tree::seal(&hashes, &waiting[2..])]).await.unwrap());
+    assert_eq!(world.head(tenant.id).await.leaves, 5);
+}
+
+/// A seal of an entry that does not wait for it is refused, with all that it holds.
+pub async fn seals_of_what_does_not_wait_are_refused(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let (tenant, other) = (world.tenant("acme").await, world.tenant("other").await);
+    world.record(world.new_entries(tenant.id, 4)).await;
+    let waiting = world.store.unsealed(&[], 100).await.unwrap();
+    let (of_other, waiting): (Vec<_>, Vec<_>) = waiting.into_iter().partition(|entry| entry.tenant_id == other.id);
+    let first = tree::seal(&[], &waiting[..2]);
+    let hashes: Vec<TreeHash> = first.leaves.iter().map(|leaf| leaf.hash).collect();
+    assert!(world.store.seal(&[first]).await.unwrap());
+    let sealed = [&waiting[2..], &waiting[1..2]].concat();
+    assert_refused(&world, &[tree::seal(&hashes, &sealed)], "it is sealed").await;
+    let unknown = Unsealed { entry_id: world.id(), ..waiting[3].clone() };
+    assert_refused(&world, &[tree::seal(&hashes, &[waiting[2].clone(), unknown])], "it never was").await;
+    let foreign = Unsealed { tenant_id: tenant.id, ..of_other[0].clone() };
+    assert_refused(&world, &[tree::seal(&hashes, &[waiting[2].clone(), foreign])], "it is another tenant's").await;
+}
+
+/// Where one of two logs cannot be continued, neither is.
+pub async fn seals_of_several_logs_are_all_or_nothing(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let (a, b) = (world.tenant("acme").await, world.tenant("other").await);
+    for tenant in [&a, &b] {
+        world.record(world.new_entries(tenant.id, 4)).await;
+    }
+    let waiting = world.store.unsealed(&[], 100).await.unwrap();
+    let of = |tenant: TenantId| waiting.iter().filter(move |entry| entry.tenant_id == tenant).cloned();
+    let (of_a, of_b): (Vec<_>, Vec<_>) = (of(a.id).collect(), of(b.id).collect());
+    let firsts = [tree::seal(&[], &of_a[..2]), tree::seal(&[], &of_b[..2])];
+    let hashes = |seal: &Seal| seal.leaves.iter().map(|leaf| leaf.hash).collect::<Vec<_>>();
+    let (hashes_a, hashes_b) = (hashes(&firsts[0]), hashes(&firsts[1]));
+    assert!(world.store.seal(&firsts).await.unwrap());
+    let right = || (tree::seal(&hashes_a, &of_a[2..]), tree::seal(&hashes_b, &of_b[2..]));
+    for stale in [tree::seal(&[], &of_b[2..]), tree::seal(&hashes_b, &of_b[1..])] {
+        assert_refused(&world, &[right().0, stale.clone()], "the second is stale").await;
+        assert_refused(&world, &[stale, right().0], "the first is stale").await;
+    }
+    assert!(world.store.seal(&[right().1, right().0]).await.unwrap());
+    assert_eq!([world.head(a.id).await.leaves, world.head(b.id).await.leaves], [5, 5]);
+}
+
+/// Fails unless seals are refused and nothing is written of them.
+async fn assert_refused(world: &World, seals: &[Seal], why: &str) {
+    let before = sealed_and_waiting(world).await;
+    assert!(!world.store.seal(seals).await.unwrap(), "{why}");
+    assert_eq!(sealed_and_waiting(world).await, before, "{why}");
+}
+
+type SealedAndWaiting = Vec<(Vec<LogHead>, Vec<SealedEntry>, Vec<UnsealedEntry>)>;
+
+async fn sealed_and_waiting(world: &World) -> SealedAndWaiting {
+    let mut found = Vec::new();
+    for tenant in world.store.audited_tenants().await.unwrap() {
+        let heads = world.store.log_heads(&[tenant]).await.unwrap();
+        found.push((heads, world.sealed(tenant).await, world.unsealed(tenant).await));
+    }
+    found
+}
+
+/// A log whose checkpoint somebody else has written is not continued, and keeps nobody else waiting.
+pub async fn a_log_that_was_changed_is_left_alone(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let (tenant, other) = (world.tenant("acme").await, world.tenant("other").await);
+    let of_tenant = world.store.unsealed(&[other.id], 100).await.unwrap();
+    assert!(world.store.seal(&[tree::seal(&[], &of_tenant)]).await.unwrap());
+    world.record(world.new_entries(tenant.id, 2)).await;
+    let (iam, head) = (world.iam().await, world.head(tenant.id).await);
+    for waiting in [1, 3] {
+        let sealed = iam.seal_audit_logs().await.unwrap();
+        assert_eq!((sealed.entries, sealed.broken), (waiting, vec![tenant.id]));
+        assert_eq!(world.unsealed(other.id).await, []);
+        world.record(world.new_entries(other.id, 3)).await;
+    }
+    assert_eq!(world.head(tenant.id).await, head);
+    assert_eq!(world.unsealed(tenant.id).await.len(), 2);
+}
+
+/// What retention has noted of a log survives its being continued, also where that was noted before anything was
+/// sealed.
+pub async fn sealing_keeps_the_retention(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let tenant = world.tenant("acme").await;
+    let set = |before, after| AuditChange::SetRetention { tenant: tenant.id, before, after };
+    world.commit(tenant.id, set(None, Some(30))).await;
+    let empty = LogHead { retention_days: Some(30), ..LogHead::empty(tenant.id) };
+    assert_eq!(world.head(tenant.id).await, empty);
+    world.seal().await;
+    let head = world.head(tenant.id).await;
+    assert_eq!((head.leaves, head.frontier.size(), head.retention_days, head.removed), (2, 2, Some(30), 0));
+    let (until, before) = (1, world.now());
+    world.commit(tenant.id, AuditChange::GiveUp { tenant: tenant.id, from: 0, until, before }).await;
+    world.commit(tenant.id, set(Some(30), None)).await;
+    world.seal().await;
+    let head = world.head(tenant.id).await;
+    assert_eq!((head.leaves, head.frontier.size(), head.retention_days, head.removed), (4, 4, None, 1));
+}
+
+/// Where an entry stands is known once it is sealed, in its own tenant.
+pub async fn places_are_known_once_sealed(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let (tenant, other) = (world.tenant("acme").await, world.tenant("other").await);
+    let entries = world.new_entries(tenant.id, 3);
+    world.record(entries.clone()).await;
+    let sequence =
+        async |tenant: TenantId, entry: &AuditEntry| world.store.sequence_of(tenant, entry.id).await.unwrap();
+    assert_eq!(sequence(tenant.id, &entries[1]).await, None);
+    world.seal().await;
+    assert_eq!(sequence(tenant.id, &entries[1]).await, Some(2));
+    assert_eq!(sequence(other.id, &entries[1]).await, None);
+    assert_eq!(sequence(tenant.id, &world.new_entry(tenant.id)).await, None);
+}
+
+/// Sealed entries are read in pages by their place, and those that wait in pages by time and identifier.
+pub async fn both_are_read_in_pages(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let (tenant, other) = (world.tenant("acme").await, world.tenant("other").await);
+    let mut entries = Vec::new();
+    for _ in 0..4 {
+        world.tick();
+        entries.extend(world.new_entries(tenant.id, 3));
+    }
+    // Not in the order in which they wait.
+    world.record(entries.iter().rev().cloned().collect()).await;
+    world.record(world.new_entries(other.id, 5)).await;
+    let mut expected = all(&world, tenant.id).await;
+    expected.reverse();
+    let expected: Vec<UnsealedEntry> =
+        expected.into_iter().map(|entry| UnsealedEntry { unsealed: waiting(&entry), entry: Some(entry) }).collect();
+    let (mut paged, mut after) = (Vec::new(), None);
+    for length in [4, 4, 4, 1, 0] {
+        let page = world.store.unsealed_entries(tenant.id, after, 4).await.unwrap();
+        assert_eq!(page.len(), length);
+        after = page.last().map(|entry| (entry.unsealed.created_at, entry.unsealed.entry_id));
+        paged.extend(page);
+    }
+    assert_eq!(paged, expected);
+
+    world.seal().await;
+    assert_eq!(world.unsealed(tenant.id).await, []);
+    let sealed = world.sealed(tenant.id).await;
+    assert_eq!(sealed.len(), 13);
+    for (from, limit) in [(0, 5), (5, 5), (10, 5), (12, 1), (13, 5), (1_000, 5), (u64::MAX, 5), (0, 0)] {
+        let expected: Vec<_> = sealed.iter().skip(usize::try_from(from).unwrap()).take(limit).cloned().collect();
+        let limit = u32::try_from(limit).unwrap();
+        assert_eq!(world.store.sealed_entries(tenant.id, from, limit).await.unwrap(), expected, "{from} {limit}");
+    }
+}
+
+/// Nothing that the service wrote is a stray, sealed or not.
+pub async fn nothing_of_the_service_is_stray(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let tenant = world.tenant("acme").await;
+    for _ in 0..3 {
+        world.record(world.new_entries(tenant.id, 5)).await;
+        assert_eq!(world.store.stray_entry(tenant.id).await.unwrap(), None);
+        world.tick();
+        world.seal().await;
+        assert_eq!(world.store.stray_entry(tenant.id).await.unwrap(), None);
+    }
+    assert_eq!(world.store.stray_entry(world.id()).await.unwrap(), None);
+}
+
+/// The tenants with a log are listed in the order of their identifiers, whether or not it is sealed; nobody's places
+/// are none.
+pub async fn audited_tenants_are_listed_in_order(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    assert_eq!(world.store.audited_tenants().await.unwrap(), []);
+    let mut tenants = Vec::new();
+    for slug in ["one", "two", "three"] {
+        tenants.push(world.tenant(slug).await.id);
+    }
+    assert_eq!(world.store.audited_tenants().await.unwrap(), tenants);
+    world.seal().await;
+    tenants.push(world.tenant("four").await.id);
+    let nobody = Caller::anonymous(TenantId::NONE, RequestContext::default());
+    let mut work = world.begin(&nobody).await;
+    let (email, reason) = ("nobody@example.com".parse().unwrap(), LoginFailure::UnknownUser);
+    work.apply(CredentialChange::Refuse { email, reason, attempt_count: 5 }).await.unwrap();
+    work.commit().await.unwrap();
+    assert_eq!(world.store.audited_tenants().await.unwrap(), tenants);
+}

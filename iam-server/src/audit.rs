@@ -1,0 +1,162 @@
+//! The commands that look after the audit logs.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::Subcommand;
+use iam_core::audit::{Verification, tenant_of};
+use iam_core::{Caller, Iam, TenantId};
+
+use crate::Failure;
+use crate::command::{open, print};
+use crate::settings::Settings;
+
+#[derive(Clone, Subcommand)]
+pub(crate) enum Audit {
+    /// Recompute the audit logs and name the first entry that was changed, removed, inserted or moved
+    Verify {
+        /// Only this tenant's log; may be repeated [default: all]
+        #[arg(long = "tenant", value_name = "ID")]
+        tenants: Vec<TenantId>,
+        /// A checkpoint that was kept, or a directory of such files; may be repeated
+        #[arg(long = "checkpoint", value_name = "PATH")]
+        checkpoints: Vec<PathBuf>,
+    },
+    /// Write the signed checkpoints of all audit logs into a directory, to be kept elsewhere
+    Checkpoint {
+        /// Where to, as <tenant>-<size>.checkpoint
+        #[arg(value_name = "DIRECTORY")]
+        directory: PathBuf,
+    },
+    /// Remove the entries that are older than their tenant's retention
+    Retain,
+}
+
+pub(crate) async fn audit(command: Audit, settings: &Settings) -> Result<(), Failure> {
+    let iam = open(settings).await?;
+    let result = match command {
+        Audit::Verify { tenants, checkpoints } => verify(&iam, tenants, &checkpoints).await,
+        Audit::Checkpoint { directory } => checkpoint(&iam, &directory).await,
+        Audit::Retain => retain(&iam).await,
+    };
+    iam.close().await;
+    result
+}
+
+async fn verify(iam: &Iam, mut tenants: Vec<TenantId>, checkpoints: &[PathBuf]) -> Result<(), Failure> {
+    let kept = read_checkpoints(checkpoints)?;
+    if tenants.is_empty() {
+        tenants = audited(iam).await?;
+        // A log that is gone altogether is still asked for.
+        tenants.extend(kept.keys());
+        tenants.sort();
+        tenants.dedup();
+    }
+    let mut broken = 0_usize;
+    for tenant in tenants {
+        let kept = kept.get(&tenant).map_or(&[][..], Vec::as_slice);
+        // What is wrong with one log must not keep the others from being looked at.
+        match iam.audit().verify(&caller(tenant), kept).await {
+            Ok(verified) => {
+                report(tenant, &verified, kept.len())?;
+                broken += usize::from(!verified.findings.is_empty());
+            }
+            Err(error) => {
+                print(&Failure::new(format!("{tenant}: the log cannot be verified"), &error).to_string())?;
+                broken += 1;
+            }
+        }
+    }
+    match broken {
+        0 => Ok(()),
+        broken => Err(Failure(format!("audit logs that are not what was recorded: {broken}"))),
+    }
+}
+
+fn report(tenant: TenantId, verified: &Verification, kept: usize) -> Result<(), Failure> {
+    let Verification { sealed, removed, unsealed, root, findings } = verified;
+    print(&format!(
+        "{tenant}: {sealed} entries sealed, {removed} of them removed by retention, {unsealed} not sealed yet, \
+         {kept} kept checkpoints; root {root}"
+    ))?;
+    if findings.is_empty() {
+        return print(&format!("{tenant}: nothing was changed"));
+    }
+    findings.iter().try_for_each(|finding| print(&format!("{tenant}: {finding}")))
+}
+
+/// The notes in these files and directories, by the tenant whose log they are of.
+fn read_checkpoints(paths: &[PathBuf]) -> Result<BTreeMap<TenantId, Vec<String>>, Failure> {
+    let mut notes: BTreeMap<TenantId, Vec<String>> = BTreeMap::new();
+    for path in paths.iter().map(|path| files(path)).collect::<Result<Vec<_>, _>>()?.into_iter().flatten() {
+        let failed = |error: std::io::Error| Failure::new(format!("reading {}", path.display()), &error);
+        let note = fs::read_to_string(&path).map_err(failed)?;
+        let tenant = tenant_of(&note);
+        let tenant = tenant.ok_or_else(|| Failure(format!("{} is no signed checkpoint", path.display())))?;
+        notes.entry(tenant).or_default().push(note);
+    }
+    Ok(notes)
+}
+
+fn files(path: &Path) -> Result<Vec<PathBuf>, Failure> {
+    if !path.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let failed = |error: std::io::Error| Failure::new(format!("reading {}", path.display()), &error);
+    let entries = fs::read_dir(path).map_err(failed)?;
+    let mut files = entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>, _>>().map_err(failed)?;
+    files.sort();
+    Ok(files)
+}
+
+async fn checkpoint(iam: &Iam, directory: &Path) -> Result<(), Failure> {
+    let failed = |error: std::io::Error| Failure::new(format!("making {}", directory.display()), &error);
+    fs::create_dir_all(directory).map_err(failed)?;
+    let mut missing = 0_usize;
+    for tenant in audited(iam).await? {
+        match iam.audit().checkpoint(&caller(tenant)).await {
+            Ok(state) => {
+                let path = directory.join(format!("{tenant}-{}.checkpoint", state.signed.checkpoint.size));
+                keep(&path, &state.signed.note)?;
+                print(&path.display().to_string())?;
+            }
+            Err(error) => {
+                print(&Failure::new(format!("{tenant}: there is no checkpoint"), &error).to_string())?;
+                missing += 1;
+            }
+        }
+    }
+    match missing {
+        0 => Ok(()),
+        missing => Err(Failure(format!("audit logs without a checkpoint: {missing}"))),
+    }
+}
+
+/// Writes a checkpoint, whole or not at all, and never over another one: that would be the proof that the two differ.
+fn keep(path: &Path, note: &str) -> Result<(), Failure> {
+    let failed = |error: std::io::Error| Failure::new(format!("writing {}", path.display()), &error);
+    if path.exists() {
+        let kept = fs::read_to_string(path).map_err(failed)?;
+        let differs = || Failure(format!("{} says something else: the log was rewritten", path.display()));
+        return if kept == note { Ok(()) } else { Err(differs()) };
+    }
+    let draft = path.with_extension("draft");
+    fs::write(&draft, note).map_err(failed)?;
+    let linked = fs::hard_link(&draft, path);
+    fs::remove_file(&draft).map_err(failed)?;
+    linked.map_err(failed)
+}
+
+async fn retain(iam: &Iam) -> Result<(), Failure> {
+    let removed = iam.apply_audit_retention().await.map_err(|error| Failure::new("applying retention", &error))?;
+    print(&format!("Entries removed: {removed}"))
+}
+
+async fn audited(iam: &Iam) -> Result<Vec<TenantId>, Failure> {
+    iam.audited_tenants().await.map_err(|error| Failure::new("listing the audit logs", &error))
+}
+
+fn caller(tenant: TenantId) -> Caller {
+    Caller::system(tenant, "audit command")
+}

@@ -1,0 +1,57 @@
+-- What the role of a server needs, and nothing else. The role that migrates owns the tables; the server's owns nothing:
+--
+--   CREATE ROLE iam_server LOGIN;
+--   \i grants.sql
+--
+-- Run it again after every upgrade. It may neither change nor delete audit entries, leaves, nodes and erasures, nor
+-- truncate anything, nor make or drop tables. Erasure, retention and the making of partitions go through functions,
+-- which do only what the triggers allow too.
+
+GRANT USAGE ON SCHEMA iam TO iam_server;
+
+-- Whether the schema is up to date.
+GRANT SELECT ON iam._migrations TO iam_server;
+
+GRANT SELECT, INSERT, UPDATE ON
+    iam.tenants,
+    iam.users,
+    iam.credentials,
+    iam.organizations
+TO iam_server;
+
+GRANT SELECT, INSERT, UPDATE, DELETE ON
+    iam.login_attempts,
+    iam.sessions,
+    iam.roles,
+    iam.role_assignments
+TO iam_server;
+
+GRANT SELECT, INSERT, DELETE ON
+    iam.permissions,
+    iam.role_permissions
+TO iam_server;
+
+GRANT SELECT, INSERT ON iam.signing_keys TO iam_server;
+
+-- The partitions of the entries need nothing of their own: everything goes through the table.
+GRANT SELECT, INSERT ON
+    iam.audit_entries,
+    iam.audit_leaves,
+    iam.audit_nodes
+TO iam_server;
+
+GRANT SELECT, INSERT, DELETE ON iam.audit_unsealed TO iam_server;
+
+GRANT
+    SELECT,
+    INSERT (tenant_id, size, peaks, note, retention_days),
+    UPDATE (size, peaks, note, removed, retention_days)
+ON iam.audit_logs TO iam_server;
+
+GRANT EXECUTE ON FUNCTION
+    iam.make_audit_month(date),
+    iam.drop_given_up_audit_month(date),
+    iam.delete_given_up_audit_entries(integer),
+    iam.erase_audit_details(uuid, timestamptz[], uuid[], text[], text[], text[], bytea[]),
+    iam.erase_audit_origins(uuid, timestamptz[], uuid[], bytea[])
+TO iam_server;

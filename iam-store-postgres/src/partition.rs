@@ -1,0 +1,97 @@
+//! The months of the audit log: each has a partition of its own.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use chrono::{DateTime, Datelike as _, Months, NaiveDate, Utc};
+use iam_core::StoreError;
+use iam_core::audit::AuditEntry;
+
+use crate::PostgresStore;
+use crate::error::store_error;
+use crate::transaction::PostgresTransaction;
+
+/// How many months are prepared beside the present one.
+const AHEAD: u32 = 3;
+
+/// Months, by their first days, whose partitions are known to be there, so that not every commit has to ask.
+#[derive(Debug, Default)]
+pub(crate) struct KnownMonths(Mutex<BTreeSet<NaiveDate>>);
+
+impl KnownMonths {
+    fn unknown(&self, moments: impl IntoIterator<Item = DateTime<Utc>>) -> BTreeSet<NaiveDate> {
+        let known = self.lock();
+        moments.into_iter().map(month).filter(|month| !known.contains(month)).collect()
+    }
+
+    /// Only what is committed may be remembered.
+    pub(crate) fn remember(&self, months: BTreeSet<NaiveDate>) {
+        self.lock().extend(months);
+    }
+
+    pub(crate) fn forget(&self) {
+        self.lock().clear();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeSet<NaiveDate>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn month(moment: DateTime<Utc>) -> NaiveDate {
+    let day = moment.date_naive();
+    day.with_day(1).unwrap_or(day)
+}
+
+macro_rules! make_month {
+    ($month:expr, $executor:expr) => {
+        sqlx::query!("SELECT iam.make_audit_month($1)", $month).execute($executor).await.map_err(store_error)?
+    };
+}
+
+impl PostgresStore {
+    /// Makes the partitions of this month and the next ones.
+    pub(crate) async fn make_months(&self, now: DateTime<Utc>) -> Result<(), StoreError> {
+        let moments = (0..=AHEAD).filter_map(|ahead| now.checked_add_months(Months::new(ahead)));
+        for month in self.months.unknown(moments) {
+            make_month!(month, &self.pool);
+            self.months.remember(BTreeSet::from([month]));
+        }
+        Ok(())
+    }
+
+    /// Drops the partitions in which every entry is given up; tells how many entries went with them.
+    pub(crate) async fn drop_given_up_months(&self) -> Result<u64, StoreError> {
+        let months = sqlx::query_scalar!(
+            r#"
+            SELECT to_date(right(c.relname, 7), 'YYYY_MM') AS "month!"
+            FROM pg_inherits i
+            JOIN pg_class c ON c.oid = i.inhrelid
+            WHERE i.inhparent = 'iam.audit_entries'::regclass
+            ORDER BY c.relname
+            "#
+        );
+        let mut dropped = 0;
+        // Each by itself: the lock that dropping one takes must not last while the next is looked at.
+        for month in months.fetch_all(&self.pool).await.map_err(store_error)? {
+            let entries = sqlx::query_scalar!("SELECT iam.drop_given_up_audit_month($1)", month);
+            if let Some(entries) = entries.fetch_one(&self.pool).await.map_err(store_error)? {
+                self.months.forget();
+                dropped += entries.unsigned_abs();
+            }
+        }
+        Ok(dropped)
+    }
+}
+
+impl PostgresTransaction {
+    /// Makes the partitions of the months of these entries that are not known to be there: a server may have slept, or
+    /// its clock may be set.
+    pub(crate) async fn make_months_of(&mut self, entries: &[AuditEntry]) -> Result<BTreeSet<NaiveDate>, StoreError> {
+        let months = self.months().unknown(entries.iter().map(|entry| entry.created_at));
+        for month in &months {
+            make_month!(month, self.connection());
+        }
+        Ok(months)
+    }
+}

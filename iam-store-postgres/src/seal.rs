@@ -1,0 +1,562 @@
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+use iam_core::audit::{
+    AuditEntry, AuditTransaction, Digest, Frontier, Leaf, LogHead, Seal, SealStore, SealedEntry, TreeHash, TreeSpan,
+    Unsealed, UnsealedEntry,
+};
+use iam_core::clock::Timestamp;
+use iam_core::{AuditEntryId, StoreError, TenantId};
+use sqlx::{PgConnection, PgExecutor};
+use uuid::Uuid;
+
+use crate::audit::{AuditEntryRow, Fields};
+use crate::column::{bigint, bytes_32, in_range};
+use crate::error::{is_unique_violation, store_error};
+use crate::transaction::PostgresTransaction;
+use crate::{BEGIN, PostgresStore};
+
+struct UnsealedRow {
+    tenant_id: Uuid,
+    created_at: DateTime<Utc>,
+    id: Uuid,
+    digest: Vec<u8>,
+}
+
+impl TryFrom<UnsealedRow> for Unsealed {
+    type Error = StoreError;
+
+    fn try_from(row: UnsealedRow) -> Result<Self, StoreError> {
+        Ok(Self {
+            tenant_id: row.tenant_id.into(),
+            created_at: row.created_at,
+            entry_id: row.id.into(),
+            digest: Digest(bytes_32("audit_unsealed.digest", &row.digest)?),
+        })
+    }
+}
+
+struct HeadRow {
+    tenant_id: Uuid,
+    size: i64,
+    peaks: Vec<u8>,
+    note: String,
+    leaves: i64,
+    removed: i64,
+    retention_days: Option<i32>,
+}
+
+impl From<HeadRow> for LogHead {
+    fn from(row: HeadRow) -> Self {
+        let peaks = row.peaks.chunks(32).map(|peak| peak.try_into().map(TreeHash)).collect::<Result<_, _>>();
+        let frontier = peaks.ok().and_then(|peaks| Frontier::new(row.size.unsigned_abs(), peaks));
+        Self {
+            tenant_id: row.tenant_id.into(),
+            // What makes no sense is no reason to fail: the logs of other tenants are read along with it. The note says
+            // that this one is not empty.
+            frontier: frontier.unwrap_or_default(),
+            note: row.note,
+            leaves: row.leaves.unsigned_abs(),
+            removed: row.removed.unsigned_abs(),
+            retention_days: row.retention_days.map(i32::unsigned_abs),
+        }
+    }
+}
+
+/// Where an entry stands, in the sequence or in the queue, and the entry, which may be gone.
+struct PlaceRow {
+    sequence: i64,
+    placed_at: DateTime<Utc>,
+    entry_id: Uuid,
+    /// The leaf's hash, or the entry's digest.
+    hash: Vec<u8>,
+    tenant_id: Option<Uuid>,
+    id: Option<Uuid>,
+    action: Option<String>,
+    resource_type: Option<String>,
+    resource_id: Option<String>,
+    organization_id: Option<Uuid>,
+    user_id: Option<Uuid>,
+    old_value: Option<Fields>,
+    new_value: Option<Fields>,
+    metadata: Option<Fields>,
+    correlation_id: Option<String>,
+    ip_address: Option<String>,
+    user_agent: Option<String>,
+    created_at: Option<DateTime<Utc>>,
+    details_salt: Option<Vec<u8>>,
+    origin_salt: Option<Vec<u8>>,
+}
+
+impl PlaceRow {
+    fn leaf(&self) -> Result<Leaf, StoreError> {
+        Ok(Leaf {
+            sequence: self.sequence.unsigned_abs(),
+            created_at: self.placed_at,
+            entry_id: self.entry_id.into(),
+            hash: TreeHash(bytes_32("audit_leaves.hash", &self.hash)?),
+        })
+    }
+
+    fn unsealed(&self, tenant_id: TenantId) -> Result<Unsealed, StoreError> {
+        Ok(Unsealed {
+            tenant_id,
+            created_at: self.placed_at,
+            entry_id: self.entry_id.into(),
+            digest: Digest(bytes_32("audit_unsealed.digest", &self.hash)?),
+        })
+    }
+
+    fn entry(self) -> Result<Option<AuditEntry>, StoreError> {
+        self.entry_row().map(AuditEntry::try_from).transpose()
+    }
+
+    /// Nothing where one of the columns that no entry is without is missing: then they all are.
+    fn entry_row(self) -> Option<AuditEntryRow> {
+        Some(AuditEntryRow {
+            tenant_id: self.tenant_id?,
+            id: self.id?,
+            action: self.action?,
+            resource_type: self.resource_type?,
+            resource_id: self.resource_id,
+            organization_id: self.organization_id,
+            user_id: self.user_id,
+            old_value: self.old_value,
+            new_value: self.new_value,
+            metadata: self.metadata?,
+            correlation_id: self.correlation_id,
+            ip_address: self.ip_address,
+            user_agent: self.user_agent,
+            created_at: self.created_at?,
+            details_salt: self.details_salt?,
+            origin_salt: self.origin_salt?,
+        })
+    }
+}
+
+/// Places as a table `p`, with the entries that stand there. The limit makes the planner look for these one by one, in
+/// the one partition of each: it would rather hash all entries of the tenant.
+macro_rules! select_places {
+    ($places:literal, $order:literal, $($argument:expr),+) => {
+        sqlx::query_as!(
+            PlaceRow,
+            r#"
+            SELECT
+                p.sequence AS "sequence!",
+                p.created_at AS "placed_at!",
+                p.entry_id AS "entry_id!",
+                p.hash AS "hash!",
+                e.tenant_id AS "tenant_id?",
+                e.id AS "id?",
+                e.action AS "action?",
+                e.resource_type AS "resource_type?",
+                e.resource_id,
+                e.organization_id,
+                e.user_id,
+                e.old_value AS "old_value: Fields",
+                e.new_value AS "new_value: Fields",
+                e.metadata AS "metadata?: Fields",
+                e.correlation_id,
+                e.ip_address,
+                e.user_agent,
+                e.created_at AS "created_at?",
+                e.details_salt AS "details_salt?",
+                e.origin_salt AS "origin_salt?"
+            FROM (
+            "# + $places + r#"
+            ) p
+            LEFT JOIN LATERAL (
+                SELECT *
+                FROM iam.audit_entries e
+                WHERE e.tenant_id = $1 AND e.created_at = p.created_at AND e.id = p.entry_id
+                LIMIT 1
+            ) e ON true
+            ORDER BY
+            "# + $order,
+            $($argument),+
+        )
+    };
+}
+
+#[async_trait]
+impl SealStore for PostgresStore {
+    async fn unsealed(&self, except: &[TenantId], limit: u32) -> Result<Vec<Unsealed>, StoreError> {
+        let except: Vec<Uuid> = except.iter().map(|tenant| tenant.as_uuid()).collect();
+        let rows = sqlx::query_as!(
+            UnsealedRow,
+            r#"
+            SELECT
+                tenant_id,
+                created_at,
+                id,
+                digest
+            FROM iam.audit_unsealed
+            WHERE tenant_id <> ALL ($1)
+            ORDER BY created_at, id
+            LIMIT $2
+            "#,
+            &except,
+            i64::from(limit)
+        );
+        rows.fetch_all(&self.pool).await.map_err(store_error)?.into_iter().map(Unsealed::try_from).collect()
+    }
+
+    async fn log_heads(&self, tenants: &[TenantId]) -> Result<Vec<LogHead>, StoreError> {
+        log_heads(&self.pool, tenants).await
+    }
+
+    async fn seal(&self, seals: &[Seal]) -> Result<bool, StoreError> {
+        let mut transaction = self.pool.begin_with(BEGIN).await.map_err(store_error)?;
+        match try_to_seal(&mut transaction, seals).await {
+            Ok(true) => transaction.commit().await.map_err(store_error).map(|()| true),
+            Ok(false) => Ok(false),
+            Err(error) if is_unique_violation(&error) => Ok(false),
+            Err(error) => Err(store_error(error)),
+        }
+    }
+
+    async fn sequence_of(&self, tenant: TenantId, id: AuditEntryId) -> Result<Option<u64>, StoreError> {
+        let sequence = sqlx::query_scalar!(
+            "SELECT sequence FROM iam.audit_leaves WHERE tenant_id = $1 AND entry_id = $2",
+            tenant.as_uuid(),
+            id.as_uuid()
+        );
+        Ok(sequence.fetch_optional(&self.pool).await.map_err(store_error)?.map(i64::unsigned_abs))
+    }
+
+    async fn tree_hashes(&self, tenant: TenantId, spans: &[TreeSpan]) -> Result<Vec<TreeHash>, StoreError> {
+        let levels: Vec<i16> = spans.iter().map(|span| span.level.into()).collect();
+        let starts: Vec<i64> = spans.iter().map(|span| bigint(span.positions.start)).collect();
+        let ends: Vec<i64> = spans.iter().map(|span| bigint(span.positions.end)).collect();
+        let hashes = sqlx::query_scalar!(
+            r#"
+            SELECT kept.hash AS "hash!"
+            FROM unnest($2::smallint[], $3::bigint[], $4::bigint[])
+                WITH ORDINALITY span (level, first, past, number)
+            CROSS JOIN LATERAL (
+                SELECT l.sequence AS position, l.hash
+                FROM iam.audit_leaves l
+                WHERE span.level = 0
+                    AND l.tenant_id = $1
+                    AND l.sequence >= span.first
+                    AND l.sequence < span.past
+                UNION ALL
+                SELECT n.position, n.hash
+                FROM iam.audit_nodes n
+                WHERE n.tenant_id = $1
+                    AND n.level = span.level
+                    AND n.position >= span.first
+                    AND n.position < span.past
+            ) kept
+            ORDER BY span.number, kept.position
+            "#,
+            tenant.as_uuid(),
+            &levels,
+            &starts,
+            &ends
+        );
+        let hashes = hashes.fetch_all(&self.pool).await.map_err(store_error)?;
+        hashes.iter().map(|hash| bytes_32("audit_nodes.hash", hash).map(TreeHash)).collect()
+    }
+
+    // Every tenant is made with an entry. The others are those whose own row somebody has removed.
+    async fn audited_tenants(&self) -> Result<Vec<TenantId>, StoreError> {
+        let tenants = sqlx::query_scalar!(
+            r#"
+            SELECT id AS "tenant_id!"
+            FROM iam.tenants
+            UNION
+            SELECT tenant_id
+            FROM iam.audit_logs
+            UNION
+            SELECT tenant_id
+            FROM iam.audit_unsealed
+            ORDER BY 1
+            "#
+        );
+        Ok(tenants.fetch_all(&self.pool).await.map_err(store_error)?.into_iter().map(TenantId::from).collect())
+    }
+
+    async fn sealed_entries(&self, tenant: TenantId, from: u64, limit: u32) -> Result<Vec<SealedEntry>, StoreError> {
+        let rows = select_places!(
+            r#"
+                SELECT l.sequence, l.created_at, l.entry_id, l.hash
+                FROM iam.audit_leaves l
+                WHERE l.tenant_id = $1 AND l.sequence >= $2
+                ORDER BY l.sequence
+                LIMIT $3
+            "#,
+            "p.sequence",
+            tenant.as_uuid(),
+            bigint(from),
+            i64::from(limit)
+        );
+        let rows = rows.fetch_all(&self.pool).await.map_err(store_error)?;
+        rows.into_iter().map(|row| Ok(SealedEntry { leaf: row.leaf()?, entry: row.entry()? })).collect()
+    }
+
+    async fn unsealed_entries(
+        &self,
+        tenant: TenantId,
+        after: Option<(Timestamp, AuditEntryId)>,
+        limit: u32,
+    ) -> Result<Vec<UnsealedEntry>, StoreError> {
+        let (created_at, id) = after.unwrap_or((DateTime::UNIX_EPOCH, Uuid::nil().into()));
+        let rows = select_places!(
+            r#"
+                SELECT 0::bigint AS sequence, u.created_at, u.id AS entry_id, u.digest AS hash
+                FROM iam.audit_unsealed u
+                WHERE u.tenant_id = $1 AND (u.created_at, u.id) > ($2, $3)
+                ORDER BY u.created_at, u.id
+                LIMIT $4
+            "#,
+            "p.created_at, p.entry_id",
+            tenant.as_uuid(),
+            in_range(created_at),
+            id.as_uuid(),
+            i64::from(limit)
+        );
+        let rows = rows.fetch_all(&self.pool).await.map_err(store_error)?;
+        rows.into_iter().map(|row| Ok(UnsealedEntry { unsealed: row.unsealed(tenant)?, entry: row.entry()? })).collect()
+    }
+
+    // One statement, because an entry goes from the queue to the leaves.
+    async fn stray_entry(&self, tenant: TenantId) -> Result<Option<AuditEntryId>, StoreError> {
+        let stray = sqlx::query_scalar!(
+            r#"
+            SELECT e.id
+            FROM iam.audit_entries e
+            WHERE e.tenant_id = $1
+                AND NOT EXISTS (
+                    SELECT
+                    FROM iam.audit_leaves l
+                    WHERE l.tenant_id = $1 AND l.entry_id = e.id AND l.created_at = e.created_at
+                )
+                AND NOT EXISTS (
+                    SELECT
+                    FROM iam.audit_unsealed u
+                    WHERE u.tenant_id = $1 AND u.created_at = e.created_at AND u.id = e.id
+                )
+            ORDER BY e.created_at, e.id
+            LIMIT 1
+            "#,
+            tenant.as_uuid()
+        );
+        Ok(stray.fetch_optional(&self.pool).await.map_err(store_error)?.map(AuditEntryId::from))
+    }
+}
+
+#[async_trait]
+impl AuditTransaction for PostgresTransaction {
+    async fn log_head(&mut self) -> Result<Option<LogHead>, StoreError> {
+        let tenant = self.tenant().into();
+        Ok(log_heads(self.connection(), &[tenant]).await?.into_iter().next())
+    }
+
+    async fn first_sealed_since(&mut self, from: u64, moment: Timestamp) -> Result<Option<u64>, StoreError> {
+        let sequence = sqlx::query_scalar!(
+            r#"
+            SELECT sequence
+            FROM iam.audit_leaves
+            WHERE tenant_id = $1 AND sequence >= $2 AND created_at >= $3
+            ORDER BY sequence
+            LIMIT 1
+            "#,
+            self.tenant(),
+            bigint(from),
+            in_range(moment)
+        );
+        Ok(sequence.fetch_optional(self.connection()).await.map_err(store_error)?.map(i64::unsigned_abs))
+    }
+}
+
+// Leaves are counted by the same statement, so that a round of sealing in between cannot make the two differ. A log
+// with leaves and no row of its own has lost it.
+async fn log_heads(executor: impl PgExecutor<'_>, tenants: &[TenantId]) -> Result<Vec<LogHead>, StoreError> {
+    let tenants: Vec<Uuid> = tenants.iter().map(|tenant| tenant.as_uuid()).collect();
+    let rows = sqlx::query_as!(
+        HeadRow,
+        r#"
+        SELECT
+            t.id AS "tenant_id!",
+            coalesce(g.size, 0) AS "size!",
+            coalesce(g.peaks, '') AS "peaks!",
+            coalesce(g.note, '') AS "note!",
+            leaf.count AS "leaves!",
+            coalesce(g.removed, 0) AS "removed!",
+            g.retention_days AS "retention_days?"
+        FROM unnest($1::uuid[]) t (id)
+        LEFT JOIN iam.audit_logs g ON g.tenant_id = t.id
+        CROSS JOIN LATERAL (
+            SELECT coalesce(max(l.sequence) + 1, 0) AS count
+            FROM iam.audit_leaves l
+            WHERE l.tenant_id = t.id
+        ) leaf
+        WHERE g.tenant_id IS NOT NULL OR leaf.count > 0
+        "#,
+        &tenants
+    );
+    Ok(rows.fetch_all(executor).await.map_err(store_error)?.into_iter().map(LogHead::from).collect())
+}
+
+/// Does nothing that may stay unless it says so.
+async fn try_to_seal(connection: &mut PgConnection, seals: &[Seal]) -> Result<bool, sqlx::Error> {
+    if !lock_sealing(connection).await? || !continue_logs(connection, seals).await? {
+        return Ok(false);
+    }
+    if !take_from_queue(connection, seals).await? {
+        return Ok(false);
+    }
+    insert_leaves(connection, seals).await?;
+    insert_nodes(connection, seals).await?;
+    Ok(true)
+}
+
+/// Only one seals at a time, and nobody waits for it: two that seal several logs each would else lock them in different
+/// orders.
+async fn lock_sealing(connection: &mut PgConnection) -> Result<bool, sqlx::Error> {
+    let locked = sqlx::query_scalar!(
+        r#"SELECT pg_try_advisory_xact_lock(hashtextextended('iam.audit_leaves', 0)) AS "locked!""#
+    );
+    locked.fetch_one(connection).await
+}
+
+/// Moves the heads, where all of them are as they were.
+async fn continue_logs(connection: &mut PgConnection, seals: &[Seal]) -> Result<bool, sqlx::Error> {
+    let tenants: Vec<Uuid> = seals.iter().map(|seal| seal.tenant_id.as_uuid()).collect();
+    let from: Vec<i64> = seals.iter().map(|seal| bigint(seal.from)).collect();
+    let sizes: Vec<i64> = seals.iter().map(|seal| bigint(seal.frontier.size())).collect();
+    let peaks: Vec<Vec<u8>> = seals.iter().map(|seal| bytes_of(seal.frontier.peaks())).collect();
+    let notes: Vec<String> = seals.iter().map(|seal| seal.note.clone()).collect();
+    let updated = sqlx::query!(
+        r#"
+        UPDATE iam.audit_logs g
+        SET
+            size = s.size,
+            peaks = s.peaks,
+            note = s.note
+        FROM unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::bytea[], $5::text[])
+            s (tenant_id, continued, size, peaks, note)
+        WHERE g.tenant_id = s.tenant_id AND g.size = s.continued
+        "#,
+        &tenants,
+        &from,
+        &sizes,
+        &peaks,
+        &notes
+    )
+    .execute(&mut *connection)
+    .await?
+    .rows_affected();
+    if updated == seals.len() as u64 {
+        return Ok(true);
+    }
+    let inserted = sqlx::query!(
+        r#"
+        INSERT INTO iam.audit_logs (tenant_id, size, peaks, note)
+        SELECT s.tenant_id, s.size, s.peaks, s.note
+        FROM unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::bytea[], $5::text[])
+            s (tenant_id, continued, size, peaks, note)
+        WHERE s.continued = 0
+        ON CONFLICT DO NOTHING
+        "#,
+        &tenants,
+        &from,
+        &sizes,
+        &peaks,
+        &notes
+    )
+    .execute(connection)
+    .await?
+    .rows_affected();
+    Ok(updated + inserted == seals.len() as u64)
+}
+
+async fn take_from_queue(connection: &mut PgConnection, seals: &[Seal]) -> Result<bool, sqlx::Error> {
+    let LeafColumns { tenant_id, created_at, entry_id, .. } = LeafColumns::of(seals);
+    let taken = sqlx::query!(
+        r#"
+        DELETE FROM iam.audit_unsealed u
+        USING unnest($1::uuid[], $2::timestamptz[], $3::uuid[]) s (tenant_id, created_at, id)
+        WHERE u.tenant_id = s.tenant_id AND u.created_at = s.created_at AND u.id = s.id
+        "#,
+        &tenant_id,
+        &created_at,
+        &entry_id
+    )
+    .execute(connection)
+    .await?
+    .rows_affected();
+    Ok(taken == entry_id.len() as u64)
+}
+
+async fn insert_leaves(connection: &mut PgConnection, seals: &[Seal]) -> Result<(), sqlx::Error> {
+    let columns = LeafColumns::of(seals);
+    sqlx::query!(
+        r#"
+        INSERT INTO iam.audit_leaves (tenant_id, sequence, created_at, entry_id, hash)
+        SELECT *
+        FROM unnest($1::uuid[], $2::bigint[], $3::timestamptz[], $4::uuid[], $5::bytea[])
+        "#,
+        &columns.tenant_id,
+        &columns.sequence,
+        &columns.created_at,
+        &columns.entry_id,
+        &columns.hash
+    )
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+async fn insert_nodes(connection: &mut PgConnection, seals: &[Seal]) -> Result<(), sqlx::Error> {
+    let nodes = || seals.iter().flat_map(|seal| seal.nodes.iter().map(|node| (seal.tenant_id, node)));
+    let tenants: Vec<Uuid> = nodes().map(|(tenant, _)| tenant.as_uuid()).collect();
+    if tenants.is_empty() {
+        return Ok(());
+    }
+    let levels: Vec<i16> = nodes().map(|(_, node)| node.level.into()).collect();
+    let positions: Vec<i64> = nodes().map(|(_, node)| bigint(node.position)).collect();
+    let hashes: Vec<Vec<u8>> = nodes().map(|(_, node)| node.hash.0.to_vec()).collect();
+    sqlx::query!(
+        r#"
+        INSERT INTO iam.audit_nodes (tenant_id, level, position, hash)
+        SELECT *
+        FROM unnest($1::uuid[], $2::smallint[], $3::bigint[], $4::bytea[])
+        "#,
+        &tenants,
+        &levels,
+        &positions,
+        &hashes
+    )
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+/// Leaves of several logs, turned from rows to columns.
+#[derive(Default)]
+struct LeafColumns {
+    tenant_id: Vec<Uuid>,
+    sequence: Vec<i64>,
+    created_at: Vec<DateTime<Utc>>,
+    entry_id: Vec<Uuid>,
+    hash: Vec<Vec<u8>>,
+}
+
+impl LeafColumns {
+    fn of(seals: &[Seal]) -> Self {
+        let mut columns = Self::default();
+        for (seal, leaf) in seals.iter().flat_map(|seal| seal.leaves.iter().map(move |leaf| (seal, leaf))) {
+            columns.tenant_id.push(seal.tenant_id.as_uuid());
+            columns.sequence.push(bigint(leaf.sequence));
+            columns.created_at.push(leaf.created_at);
+            columns.entry_id.push(leaf.entry_id.as_uuid());
+            columns.hash.push(leaf.hash.0.to_vec());
+        }
+        columns
+    }
+}
+
+fn bytes_of(hashes: &[TreeHash]) -> Vec<u8> {
+    hashes.iter().flat_map(|hash| hash.0).collect()
+}

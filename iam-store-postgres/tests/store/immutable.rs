@@ -1,0 +1,178 @@
+//! What the triggers refuse, also to the owner of the tables.
+
+use std::sync::Arc;
+
+use iam_core::Caller;
+use iam_core::audit::{AuditChange, AuditEntry, NewEvent};
+use iam_core::conformance::World;
+use iam_store_postgres::PostgresStore;
+use sqlx::{AssertSqlSafe, Executor as _};
+use test_support::postgres::TestDatabase;
+
+/// A database in which three entries of a tenant are sealed.
+struct Scene {
+    world: World,
+    store: PostgresStore,
+    tenant: iam_core::TenantId,
+    _database: TestDatabase,
+}
+
+impl Scene {
+    async fn new() -> Self {
+        let database = TestDatabase::create().await;
+        let store = PostgresStore::connect(database.url()).await.unwrap();
+        store.migrate().await.unwrap();
+        let world = World::new(Arc::new(store.clone()));
+        let tenant = world.tenant("acme").await;
+        world.user(&tenant, "ada@example.com").await;
+        world.user(&tenant, "grace@example.com").await;
+        world.seal().await;
+        Self { world, store, tenant: tenant.id, _database: database }
+    }
+
+    async fn run(&self, statement: &str) -> Result<u64, sqlx::Error> {
+        Ok(self.store.pool().execute(AssertSqlSafe(statement.to_owned())).await?.rows_affected())
+    }
+
+    async fn assert_refused(&self, statement: &str, expected: &str) {
+        let refused = self.run(statement).await.unwrap_err();
+        let error = refused.as_database_error().unwrap();
+        assert_eq!((error.code().as_deref(), error.message()), (Some("23001"), expected), "{statement}");
+    }
+}
+
+const ENTRY: &str = "an audit entry cannot be changed, except that personal fields are erased";
+
+/// Each column with something else in it.
+const OTHERWISE: [(&str, &str); 16] = [
+    ("tenant_id", "gen_random_uuid()"),
+    ("id", "gen_random_uuid()"),
+    ("action", "'X'"),
+    ("resource_type", "'X'"),
+    ("resource_id", "NULL"),
+    ("organization_id", "gen_random_uuid()"),
+    ("user_id", "gen_random_uuid()"),
+    ("old_value", "'{}'"),
+    ("new_value", "'{\"a\": 1}'"),
+    ("metadata", "'{\"a\": 1}'"),
+    ("correlation_id", "'X'"),
+    ("ip_address", "'192.0.2.1'"),
+    ("user_agent", "'X'"),
+    ("created_at", "created_at + interval '1 millisecond'"),
+    ("details_salt", "decode(md5(''), 'hex')"),
+    ("origin_salt", "decode(md5(''), 'hex')"),
+];
+
+#[tokio::test]
+async fn entries_cannot_be_changed() {
+    let scene = Scene::new().await;
+    for (column, value) in OTHERWISE {
+        scene.assert_refused(&format!("UPDATE iam.audit_entries SET {column} = {value}"), ENTRY).await;
+        scene.assert_refused(&format!("UPDATE iam.audit_entries_2026_01 SET {column} = {value}"), ENTRY).await;
+    }
+    let erase = "UPDATE iam.audit_entries SET new_value = NULL, details_salt = sha256('')";
+    scene.assert_refused(erase, ENTRY).await;
+    scene.world.assert_clean(scene.tenant, &[]).await;
+}
+
+#[tokio::test]
+async fn an_erasure_changes_nothing_but_personal_fields() {
+    let scene = Scene::new().await;
+    let record = "INSERT INTO iam.audit_erasures SELECT tenant_id, created_at, id FROM iam.audit_entries";
+    scene.run(record).await.unwrap();
+    for (column, value) in OTHERWISE {
+        scene.assert_refused(&format!("UPDATE iam.audit_entries SET {column} = {value}"), ENTRY).await;
+        // Both parts are destroyed, and something else is changed beside.
+        if !["old_value", "new_value", "metadata", "details_salt", "origin_salt"].contains(&column) {
+            let parts = "details_salt = sha256(''), origin_salt = sha256('')";
+            scene.assert_refused(&format!("UPDATE iam.audit_entries SET {parts}, {column} = {value}"), ENTRY).await;
+        }
+    }
+    let details = "UPDATE iam.audit_entries SET new_value = '{}', metadata = '{}', details_salt = sha256('')";
+    assert_eq!(scene.run(details).await.unwrap(), 3);
+    let origins = "UPDATE iam.audit_entries SET ip_address = NULL, user_agent = NULL, origin_salt = sha256('')";
+    assert_eq!(scene.run(origins).await.unwrap(), 3);
+    let back = "UPDATE iam.audit_entries SET origin_salt = decode(md5(''), 'hex')";
+    scene.assert_refused(back, ENTRY).await;
+}
+
+#[tokio::test]
+async fn entries_cannot_be_deleted_before_retention_has_given_them_up() {
+    let scene = Scene::new().await;
+    let waiting = NewEvent { action: "SENT".into(), resource_type: "INVOICE".into(), ..NewEvent::default() };
+    scene.world.iam().await.audit().log(&Caller::system(scene.tenant, "test"), waiting).await.unwrap();
+    let expected = "an audit entry cannot be deleted before retention has given it up";
+    for table in ["audit_entries", "audit_entries_2026_01"] {
+        scene.assert_refused(&format!("DELETE FROM iam.{table}"), expected).await;
+    }
+    let change = AuditChange::GiveUp { tenant: scene.tenant, from: 0, until: 1, before: scene.world.now() };
+    scene.world.commit(scene.tenant, change).await;
+    scene.assert_refused("DELETE FROM iam.audit_entries", expected).await;
+    let of_leaves = |condition: &str| {
+        format!(
+            "DELETE FROM iam.audit_entries e USING iam.audit_leaves l
+            WHERE l.tenant_id = e.tenant_id AND l.entry_id = e.id AND {condition}"
+        )
+    };
+    scene.assert_refused(&of_leaves("l.sequence = 1"), expected).await;
+    assert_eq!(scene.run(&of_leaves("l.sequence = 0")).await.unwrap(), 1);
+}
+
+/// Somebody who puts an entry with the identifier of a given-up one elsewhere cannot have it deleted.
+#[tokio::test]
+async fn an_entry_of_another_time_is_not_the_one_given_up() {
+    let scene = Scene::new().await;
+    let first = scene.world.sealed(scene.tenant).await.remove(0).entry.unwrap();
+    let later = AuditEntry { created_at: first.created_at + chrono::TimeDelta::seconds(1), ..first };
+    scene.world.record(vec![later]).await;
+    let change = AuditChange::GiveUp { tenant: scene.tenant, from: 0, until: 3, before: scene.world.now() };
+    scene.world.commit(scene.tenant, change).await;
+    assert_eq!(scene.world.store.purge_audit_entries().await.unwrap(), 3);
+    let expected = "an audit entry cannot be deleted before retention has given it up";
+    scene.assert_refused("DELETE FROM iam.audit_entries WHERE created_at > '2026-01-31 09:15:01Z'", expected).await;
+}
+
+#[tokio::test]
+async fn nothing_can_be_truncated() {
+    let scene = Scene::new().await;
+    for (table, expected) in [
+        ("audit_entries", "audit entries cannot be truncated"),
+        ("audit_entries_2026_01", "audit entries cannot be truncated"),
+        ("audit_leaves", "a leaf of an audit log cannot be deleted"),
+        ("audit_nodes", "a node of an audit log cannot be deleted"),
+        ("audit_logs", "the head of an audit log cannot be deleted"),
+        ("audit_erasures", "the record of an erasure cannot be deleted"),
+    ] {
+        scene.assert_refused(&format!("TRUNCATE iam.{table}"), expected).await;
+    }
+    scene.world.assert_clean(scene.tenant, &[]).await;
+}
+
+#[tokio::test]
+async fn leaves_nodes_and_erasures_stay_as_they_are() {
+    let scene = Scene::new().await;
+    for (table, what) in [
+        ("audit_leaves", "a leaf of an audit log"),
+        ("audit_nodes", "a node of an audit log"),
+        ("audit_erasures", "the record of an erasure"),
+    ] {
+        let update = format!("UPDATE iam.{table} SET tenant_id = tenant_id");
+        scene.assert_refused(&update, &format!("{what} cannot be changed")).await;
+        scene.assert_refused(&format!("DELETE FROM iam.{table}"), &format!("{what} cannot be deleted")).await;
+    }
+}
+
+#[tokio::test]
+async fn a_log_cannot_shrink() {
+    let scene = Scene::new().await;
+    scene.run("UPDATE iam.audit_logs SET removed = 2, purged = 1").await.unwrap();
+    for change in ["size = size - 1", "removed = 1", "purged = 0", "tenant_id = gen_random_uuid()"] {
+        scene.assert_refused(&format!("UPDATE iam.audit_logs SET {change}"), "an audit log cannot shrink").await;
+    }
+    scene.assert_refused("DELETE FROM iam.audit_logs", "the head of an audit log cannot be deleted").await;
+    for change in ["removed = 4", "purged = 3"] {
+        let impossible = scene.run(&format!("UPDATE iam.audit_logs SET {change}")).await.unwrap_err();
+        let constraint = impossible.as_database_error().and_then(|error| error.constraint());
+        assert_eq!(constraint, Some("audit_logs_places_check"));
+    }
+}

@@ -1,0 +1,235 @@
+//! The months of the audit log: partitions that are made ahead or on demand, and dropped whole.
+
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+use iam_core::audit::{AuditChange, AuditEntry, AuditFilter, AuditStore as _};
+use iam_core::conformance::World;
+use iam_core::{Store as _, TenantId};
+use iam_store_postgres::PostgresStore;
+use sqlx::Executor as _;
+use sqlx::postgres::PgPoolOptions;
+use test_support::postgres::TestDatabase;
+
+async fn migrated() -> (PostgresStore, TestDatabase) {
+    let database = TestDatabase::create().await;
+    let store = PostgresStore::connect(database.url()).await.unwrap();
+    store.migrate().await.unwrap();
+    (store, database)
+}
+
+/// The months that have a partition, as `2026_01`.
+async fn months(store: &PostgresStore) -> Vec<String> {
+    let months = "SELECT right(c.relname, 7)
+        FROM pg_inherits i
+        JOIN pg_class c ON c.oid = i.inhrelid
+        WHERE i.inhparent = 'iam.audit_entries'::regclass
+        ORDER BY c.relname";
+    sqlx::query_scalar(months).fetch_all(store.pool()).await.unwrap()
+}
+
+fn moment(text: &str) -> DateTime<Utc> {
+    text.parse().unwrap()
+}
+
+async fn record(world: &World, tenant: TenantId, created_at: &str) -> AuditEntry {
+    let entry = AuditEntry { created_at: moment(created_at), ..world.new_entry(tenant) };
+    world.record(vec![entry.clone()]).await;
+    entry
+}
+
+#[tokio::test]
+async fn this_month_and_the_next_three_are_made_ahead() {
+    let (store, _database) = migrated().await;
+    let present = "SELECT to_char(now() AT TIME ZONE 'UTC' + n * interval '1 month', 'YYYY_MM')
+        FROM generate_series(0, 3) n";
+    let mut expected: Vec<String> = sqlx::query_scalar(present).fetch_all(store.pool()).await.unwrap();
+    assert_eq!(months(&store).await, expected);
+    store.prepare(moment("2041-11-30T23:59:59.999Z")).await.unwrap();
+    expected.extend(["2041_11", "2041_12", "2042_01", "2042_02"].map(str::to_owned));
+    assert_eq!(months(&store).await, expected);
+    store.prepare(moment("2041-12-01T00:00:00Z")).await.unwrap();
+    expected.push("2042_03".to_owned());
+    assert_eq!(months(&store).await, expected);
+}
+
+#[tokio::test]
+async fn a_month_is_made_on_demand() {
+    let (_, database) = migrated().await;
+    // Months are those of UTC, whatever the time zone of a session.
+    let pool = PgPoolOptions::new().after_connect(|connection, _| {
+        Box::pin(async move { connection.execute("SET timezone = 'Pacific/Auckland'").await.map(|_| ()) })
+    });
+    let store = PostgresStore::from_pool(pool.connect(database.url()).await.unwrap());
+    let world = World::new(Arc::new(store.clone()));
+    let tenant = world.tenant("acme").await.id;
+    let last = record(&world, tenant, "2031-05-31T23:59:59.999Z").await;
+    let first = record(&world, tenant, "2031-06-01T00:00:00Z").await;
+    for (entry, month) in [(last, "2031_05"), (first, "2031_06")] {
+        assert_eq!(store.audit_entry(tenant, entry.id).await.unwrap(), Some(entry.clone()));
+        let partition: String =
+            sqlx::query_scalar("SELECT tableoid::regclass::text FROM iam.audit_entries WHERE id = $1")
+                .bind(entry.id.as_uuid())
+                .fetch_one(store.pool())
+                .await
+                .unwrap();
+        assert_eq!(partition, format!("iam.audit_entries_{month}"));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_month_is_made_once_by_many_at_once() {
+    let (store, database) = migrated().await;
+    let tenant = World::new(Arc::new(store.clone())).tenant("acme").await.id;
+    let mut writers = tokio::task::JoinSet::new();
+    for _ in 0..8 {
+        // Replicas, of which none knows what the others make.
+        let store = PostgresStore::connect(database.url()).await.unwrap();
+        writers.spawn(async move {
+            let world = World::new(Arc::new(store.clone()));
+            for month in 1..=4 {
+                record(&world, tenant, &format!("2031-{month:02}-15T00:00:00Z")).await;
+            }
+            store.prepare(moment("2031-05-01T00:00:00Z")).await.unwrap();
+            store.close().await;
+        });
+    }
+    writers.join_all().await;
+    let made: Vec<String> = months(&store).await.into_iter().filter(|month| month.starts_with("2031")).collect();
+    assert_eq!(made, (1..=8).map(|month| format!("2031_{month:02}")).collect::<Vec<_>>());
+    let filter = AuditFilter { from: Some(moment("2031-01-01T00:00:00Z")), ..AuditFilter::default() };
+    assert_eq!(store.audit_entries(tenant, &filter, None, 100).await.unwrap().len(), 32);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn making_a_month_keeps_nobody_waiting() {
+    let (store, _database) = migrated().await;
+    let world = World::new(Arc::new(store.clone()));
+    let tenant = world.tenant("acme").await.id;
+    let mut making = store.pool().begin().await.unwrap();
+    making.execute("SELECT iam.make_audit_month('2031-01-01')").await.unwrap();
+    let entry = record(&world, tenant, "2026-01-31T10:00:00Z").await;
+    assert_eq!(store.audit_entry(tenant, entry.id).await.unwrap(), Some(entry));
+    making.commit().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_month_whose_entry_was_not_committed_is_made_again() {
+    let (store, _database) = migrated().await;
+    let world = World::new(Arc::new(store.clone()));
+    let tenant = world.tenant("acme").await.id;
+    let entry = AuditEntry { created_at: moment("2031-01-01T00:00:00Z"), ..world.new_entry(tenant) };
+    let world = Arc::new(world);
+    let (twice, at) = (vec![entry.clone(), entry.clone()], Arc::clone(&world));
+    tokio::spawn(async move { at.record(twice).await }).await.unwrap_err();
+    assert!(!months(&store).await.contains(&"2031_01".to_owned()));
+    world.record(vec![entry.clone()]).await;
+    assert_eq!(store.audit_entry(tenant, entry.id).await.unwrap(), Some(entry));
+}
+
+/// Gives up the first so many of a tenant's sealed entries.
+async fn give_up(world: &World, tenant: TenantId, until: u64) {
+    world.seal().await;
+    let from = world.head(tenant).await.removed;
+    world.commit(tenant, AuditChange::GiveUp { tenant, from, until, before: world.now() }).await;
+}
+
+#[tokio::test]
+async fn a_month_is_dropped_whole_when_all_of_it_is_given_up() {
+    let (store, _database) = migrated().await;
+    let world = World::new(Arc::new(store.clone()));
+    let (tenant, other) = (world.tenant("acme").await.id, world.tenant("other").await.id);
+    for (tenant, month) in [(tenant, "2025-01"), (other, "2025-01"), (tenant, "2025-02"), (other, "2025-03")] {
+        for day in 1..=3 {
+            record(&world, tenant, &format!("{month}-{day:02}T00:00:00Z")).await;
+        }
+    }
+    let is_of = async |year: &str| -> Vec<String> {
+        months(&store).await.into_iter().filter(|month| month.starts_with(year)).collect()
+    };
+    // The other tenant keeps what it has in January.
+    give_up(&world, tenant, 5).await;
+    assert_eq!(store.purge_audit_entries().await.unwrap(), 5);
+    assert_eq!(is_of("2025").await, ["2025_01", "2025_02", "2025_03"]);
+    assert_eq!(store.purge_audit_entries().await.unwrap(), 0);
+    // Now both have nothing left in January, and the last entry of February goes with its month.
+    give_up(&world, tenant, 6).await;
+    give_up(&world, other, 4).await;
+    assert_eq!(store.purge_audit_entries().await.unwrap(), 5);
+    assert_eq!(is_of("2025").await, ["2025_03"]);
+    let left = store.audit_entries(other, &AuditFilter::default(), None, 100).await.unwrap();
+    assert_eq!(left.iter().filter(|entry| entry.action == "SENT").count(), 2);
+    assert_eq!(store.purge_audit_entries().await.unwrap(), 0);
+    world.seal().await;
+    for tenant in [tenant, other] {
+        world.assert_clean(tenant, &[]).await;
+    }
+    // What is dropped can be made again, should an entry need it.
+    record(&world, tenant, "2025-01-01T00:00:00Z").await;
+}
+
+/// Where an entry waits to be sealed, or was put there by somebody else, the month stays.
+#[tokio::test]
+async fn a_month_with_an_entry_that_is_not_sealed_is_kept() {
+    let (store, _database) = migrated().await;
+    let world = World::new(Arc::new(store.clone()));
+    let tenant = world.tenant("acme").await.id;
+    record(&world, tenant, "2025-01-01T00:00:00Z").await;
+    give_up(&world, tenant, 1).await;
+    let late = record(&world, tenant, "2025-01-02T00:00:00Z").await;
+    assert_eq!(store.purge_audit_entries().await.unwrap(), 1);
+    assert_eq!(store.audit_entry(tenant, late.id).await.unwrap(), Some(late));
+}
+
+/// However little is in it: entries are still being written into the present month.
+#[tokio::test]
+async fn the_present_month_is_never_dropped() {
+    let (store, _database) = migrated().await;
+    let world = World::new(Arc::new(store.clone()));
+    let tenant = world.tenant("acme").await.id;
+    let now: DateTime<Utc> = sqlx::query_scalar("SELECT now()").fetch_one(store.pool()).await.unwrap();
+    let before = months(&store).await;
+    record(&world, tenant, &now.format("%Y-%m-%dT%H:%M:%SZ").to_string()).await;
+    world.seal().await;
+    let sealed = world.head(tenant).await.leaves;
+    give_up(&world, tenant, sealed).await;
+    assert_eq!(store.purge_audit_entries().await.unwrap(), sealed);
+    let present = now.format("%Y_%m").to_string();
+    let not_past = |months: Vec<String>| -> Vec<String> { months.into_iter().filter(|m| *m >= present).collect() };
+    assert_eq!(not_past(months(&store).await), not_past(before));
+}
+
+/// Rather a month of garbage for another while than entries that wait.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_month_that_somebody_reads_is_emptied_and_dropped_another_time() {
+    let (store, _database) = migrated().await;
+    let world = World::new(Arc::new(store.clone()));
+    let tenant = world.tenant("acme").await.id;
+    record(&world, tenant, "2025-01-01T00:00:00Z").await;
+    world.seal().await;
+    give_up(&world, tenant, 1).await;
+    let given_up = store.audit_entries(tenant, &AuditFilter::default(), None, 100).await.unwrap().len();
+    let mut reading = store.pool().begin().await.unwrap();
+    reading.execute("SELECT FROM iam.audit_entries").await.unwrap();
+    assert_eq!(store.purge_audit_entries().await.unwrap(), 1);
+    assert!(months(&store).await.contains(&"2025_01".to_owned()));
+    reading.commit().await.unwrap();
+    let left = store.audit_entries(tenant, &AuditFilter::default(), None, 100).await.unwrap().len();
+    assert_eq!((left, store.purge_audit_entries().await.unwrap()), (given_up - 1, 0));
+    assert!(!months(&store).await.contains(&"2025_01".to_owned()));
+}
+
+/// A replica that has known the month fails once, and then asks again.
+#[tokio::test]
+async fn a_month_that_another_replica_has_dropped_is_made_again() {
+    let (store, database) = migrated().await;
+    let world = Arc::new(World::new(Arc::new(store.clone())));
+    let tenant = world.tenant("acme").await.id;
+    store.prepare(moment("2025-01-01T00:00:00Z")).await.unwrap();
+    let other = PostgresStore::connect(database.url()).await.unwrap();
+    other.purge_audit_entries().await.unwrap();
+    assert!(!months(&store).await.contains(&"2025_01".to_owned()));
+    let at = Arc::clone(&world);
+    tokio::spawn(async move { record(&at, tenant, "2025-01-01T00:00:00Z").await }).await.unwrap_err();
+    record(&world, tenant, "2025-01-01T00:00:00Z").await;
+}

@@ -1,0 +1,137 @@
+//! What a server may do whose role has what `grants.sql` gives, and nothing else.
+
+use std::sync::Arc;
+
+use iam_core::Store as _;
+use iam_core::audit::Tampering;
+use iam_core::conformance::World;
+use iam_core::tenant::Registration;
+use iam_core::user::{NewUser, UserPatch};
+use iam_core::{Caller, RequestContext, UserAgent};
+use iam_store_postgres::PostgresStore;
+use sqlx::postgres::{PgPool, PgPoolOptions};
+use sqlx::{AssertSqlSafe, Executor as _};
+use test_support::postgres::TestDatabase;
+
+/// Roles belong to the whole server, so all tests share this one, and none removes it.
+const ROLE: &str = "iam_test_server";
+
+const MAKE_ROLE: &str = "DO $$ BEGIN
+    CREATE ROLE iam_test_server;
+EXCEPTION
+    WHEN duplicate_object OR unique_violation THEN NULL;
+END $$";
+
+/// A store that the owner of the database has migrated, for a role that owns nothing.
+pub(crate) async fn store(database: &TestDatabase) -> PostgresStore {
+    let owner = PostgresStore::connect(database.url()).await.unwrap();
+    owner.migrate().await.unwrap();
+    owner.pool().execute(MAKE_ROLE).await.unwrap();
+    let grants = include_str!("../../grants.sql").replace("iam_server", ROLE);
+    owner.pool().execute(AssertSqlSafe(grants)).await.unwrap();
+    owner.close().await;
+    PostgresStore::from_pool(pool(database).await)
+}
+
+async fn pool(database: &TestDatabase) -> PgPool {
+    let options = PgPoolOptions::new().max_connections(16).after_connect(|connection, _| {
+        Box::pin(async move { connection.execute("SET ROLE iam_test_server").await.map(|_| ()) })
+    });
+    options.connect(database.url()).await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn it_may_do_its_work() {
+    let database = TestDatabase::create().await;
+    let store = store(&database).await;
+    // Nothing is left to be migrated, so it starts as any other.
+    store.migrate().await.unwrap();
+    let world = World::new(Arc::new(store));
+    let iam = world.iam().await;
+    let user = NewUser {
+        email: "ada@example.com".to_owned(),
+        password: "correct horse 1 Battery!".into(),
+        first_name: "Ada".to_owned(),
+        last_name: "Lovelace".to_owned(),
+    };
+    let context = RequestContext { user_agent: Some(UserAgent::new("test/1.0")), ..RequestContext::default() };
+    let registered = iam.tenants().register(&context, Registration { user, tenant_name: None }).await.unwrap();
+    let (tenant, user) = (registered.tenant.id, registered.login.user.id);
+    let system = Caller::system(tenant, "test");
+    world.seal().await;
+    let kept = iam.audit().checkpoint(&system).await.unwrap().signed.note;
+
+    let patch = UserPatch { first_name: Some("Augusta".to_owned()), ..UserPatch::default() };
+    iam.users().update(&system, user, patch).await.unwrap();
+    assert!(iam.audit().erase(&system, user).await.unwrap() > 0);
+    world.seal().await;
+    iam.audit().set_retention(&system, Some(30)).await.unwrap();
+    world.clock.advance(chrono::TimeDelta::days(31));
+    world.store.prepare(world.now()).await.unwrap();
+    assert!(iam.apply_audit_retention().await.unwrap() > 0);
+    world.seal().await;
+    world.assert_clean(tenant, &[kept]).await;
+}
+
+#[tokio::test]
+async fn it_may_not_touch_what_is_recorded() {
+    let database = TestDatabase::create().await;
+    let store = store(&database).await;
+    let world = World::new(Arc::new(store.clone()));
+    world.tenant("acme").await;
+    world.seal().await;
+    for statement in [
+        "UPDATE iam.audit_entries SET action = 'X'",
+        "UPDATE iam.audit_entries SET ip_address = NULL",
+        "DELETE FROM iam.audit_entries",
+        "TRUNCATE iam.audit_entries",
+        "SELECT FROM iam.audit_entries_2026_01",
+        "UPDATE iam.audit_entries_2026_01 SET action = 'X'",
+        "DELETE FROM iam.audit_entries_2026_01",
+        "TRUNCATE iam.audit_entries_2026_01",
+        "DROP TABLE iam.audit_entries_2026_01",
+        "ALTER TABLE iam.audit_entries DETACH PARTITION iam.audit_entries_2026_01",
+        "ALTER TABLE iam.audit_entries DISABLE TRIGGER ALL",
+        "CREATE TABLE iam.another ()",
+        "UPDATE iam.audit_leaves SET created_at = now()",
+        "DELETE FROM iam.audit_leaves",
+        "TRUNCATE iam.audit_leaves",
+        "UPDATE iam.audit_nodes SET hash = ''",
+        "DELETE FROM iam.audit_nodes",
+        "TRUNCATE iam.audit_nodes",
+        "UPDATE iam.audit_unsealed SET digest = ''",
+        "TRUNCATE iam.audit_unsealed",
+        "INSERT INTO iam.audit_logs (tenant_id, removed) VALUES (gen_random_uuid(), 1)",
+        "UPDATE iam.audit_logs SET tenant_id = gen_random_uuid()",
+        "UPDATE iam.audit_logs SET purged = size",
+        "DELETE FROM iam.audit_logs",
+        "TRUNCATE iam.audit_logs",
+        "INSERT INTO iam.audit_erasures SELECT tenant_id, created_at, id FROM iam.audit_entries",
+        "DELETE FROM iam.audit_erasures",
+        "SELECT iam.record_audit_erasures(gen_random_uuid(), '{}', '{}')",
+        "UPDATE iam.signing_keys SET sealed = true",
+        "DELETE FROM iam.signing_keys",
+        "DELETE FROM iam.users",
+        "DELETE FROM iam._migrations",
+    ] {
+        let refused = store.pool().execute(statement).await.unwrap_err();
+        let code = refused.as_database_error().and_then(|error| error.code()).map(|code| code.into_owned());
+        assert_eq!(code.as_deref(), Some("42501"), "{statement}: {refused}");
+    }
+}
+
+/// The functions that it may call do only what the triggers allow: an erasure that nobody recorded is found out.
+#[tokio::test]
+async fn it_cannot_erase_unnoticed() {
+    let database = TestDatabase::create().await;
+    let store = store(&database).await;
+    let world = World::new(Arc::new(store.clone()));
+    let tenant = world.tenant("acme").await.id;
+    world.seal().await;
+    let origins = "SELECT iam.erase_audit_origins(tenant_id, ARRAY[created_at], ARRAY[id], ARRAY[sha256('')])
+        FROM iam.audit_entries";
+    store.pool().execute(origins).await.unwrap();
+    let iam = world.iam().await;
+    let found = iam.audit().verify(&Caller::system(tenant, "test"), &[]).await.unwrap().findings;
+    assert!(matches!(found[..], [ref finding] if finding.what == Tampering::Changed), "{found:?}");
+}

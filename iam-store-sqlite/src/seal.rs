@@ -1,0 +1,431 @@
+use async_trait::async_trait;
+use iam_core::audit::{
+    AuditEntry, AuditTransaction, Digest, Frontier, Leaf, LogHead, Seal, SealStore, SealedEntry, TreeHash, TreeNode,
+    TreeSpan, Unsealed, UnsealedEntry,
+};
+use iam_core::clock::Timestamp;
+use iam_core::{AuditEntryId, StoreError, TenantId};
+use sqlx::sqlite::SqliteRow;
+use sqlx::types::Json;
+use sqlx::{FromRow, QueryBuilder, Row as _, Sqlite, SqliteConnection};
+use uuid::Uuid;
+
+use crate::audit::{AuditEntryRow, ENTRY_COLUMNS, insert_log};
+use crate::bulk::{CHUNK, execute};
+use crate::column::{bytes_32, count, counted, millis, moment};
+use crate::error::store_error;
+use crate::transaction::SqliteTransaction;
+use crate::{BEGIN, SqliteStore};
+
+#[derive(FromRow)]
+struct UnsealedRow {
+    queued_tenant_id: Uuid,
+    queued_at: i64,
+    queued_id: Uuid,
+    digest: Vec<u8>,
+}
+
+impl TryFrom<UnsealedRow> for Unsealed {
+    type Error = StoreError;
+
+    fn try_from(row: UnsealedRow) -> Result<Self, StoreError> {
+        Ok(Self {
+            tenant_id: row.queued_tenant_id.into(),
+            created_at: moment("audit_unsealed.created_at", row.queued_at)?,
+            entry_id: row.queued_id.into(),
+            digest: Digest(bytes_32("audit_unsealed.digest", &row.digest)?),
+        })
+    }
+}
+
+#[derive(FromRow)]
+struct LeafRow {
+    sequence: i64,
+    sealed_at: i64,
+    sealed_id: Uuid,
+    hash: Vec<u8>,
+}
+
+impl TryFrom<LeafRow> for Leaf {
+    type Error = StoreError;
+
+    fn try_from(row: LeafRow) -> Result<Self, StoreError> {
+        Ok(Self {
+            sequence: counted("audit_leaves.sequence", row.sequence)?,
+            created_at: moment("audit_leaves.created_at", row.sealed_at)?,
+            entry_id: row.sealed_id.into(),
+            hash: TreeHash(bytes_32("audit_leaves.hash", &row.hash)?),
+        })
+    }
+}
+
+/// A row that stands for an entry, beside the entry where that is there.
+struct Beside<T> {
+    row: T,
+    entry: Option<AuditEntryRow>,
+}
+
+impl<'r, T: FromRow<'r, SqliteRow>> FromRow<'r, SqliteRow> for Beside<T> {
+    fn from_row(row: &'r SqliteRow) -> sqlx::Result<Self> {
+        let id: Option<Uuid> = row.try_get("id")?;
+        let entry = id.map(|_| AuditEntryRow::from_row(row)).transpose()?;
+        Ok(Self { row: T::from_row(row)?, entry })
+    }
+}
+
+impl<T> Beside<T> {
+    fn into_parts<U: TryFrom<T, Error = StoreError>>(self) -> Result<(U, Option<AuditEntry>), StoreError> {
+        Ok((self.row.try_into()?, self.entry.map(AuditEntry::try_from).transpose()?))
+    }
+}
+
+struct LogRow {
+    tenant_id: Uuid,
+    size: i64,
+    peaks: Vec<u8>,
+    note: String,
+    leaves: i64,
+    removed: i64,
+    retention_days: Option<i64>,
+}
+
+impl TryFrom<LogRow> for LogHead {
+    type Error = StoreError;
+
+    fn try_from(row: LogRow) -> Result<Self, StoreError> {
+        let days = row.retention_days.map(u32::try_from).transpose();
+        Ok(Self {
+            tenant_id: row.tenant_id.into(),
+            frontier: frontier(counted("audit_logs.size", row.size)?, &row.peaks),
+            note: row.note,
+            leaves: counted("audit_leaves.sequence", row.leaves)?,
+            removed: counted("audit_logs.removed", row.removed)?,
+            retention_days: days.map_err(|cause| StoreError::corrupt("audit_logs.retention_days", cause))?,
+        })
+    }
+}
+
+/// The right edge of a tree. Of peaks that are those of no tree of this size it makes an empty one, which the note does
+/// not speak of: somebody has changed them, and the other logs must go on.
+fn frontier(size: u64, peaks: &[u8]) -> Frontier {
+    let peaks: Option<_> = peaks.chunks(32).map(|peak| Some(TreeHash(peak.try_into().ok()?))).collect();
+    peaks.and_then(|peaks| Frontier::new(size, peaks)).unwrap_or_default()
+}
+
+/// The heads of the logs of some tenants.
+///
+/// Leaves are counted by the last one, and in the same statement, because a log grows. A log that has leaves and no row
+/// has lost it.
+macro_rules! select_logs {
+    ($tenants:expr) => {
+        sqlx::query_as!(
+            LogRow,
+            r#"
+            SELECT
+                unhex(t.value, '-') AS "tenant_id!: Uuid",
+                coalesce(g.size, 0) AS "size!: i64",
+                coalesce(g.peaks, x'') AS "peaks!: Vec<u8>",
+                coalesce(g.note, '') AS "note!: String",
+                (
+                    SELECT coalesce(max(l.sequence) + 1, 0)
+                    FROM audit_leaves l
+                    WHERE l.tenant_id = unhex(t.value, '-')
+                ) AS "leaves!: i64",
+                coalesce(g.removed, 0) AS "removed!: i64",
+                g.retention_days AS "retention_days?"
+            FROM json_each(?1) t
+            LEFT JOIN audit_logs g ON g.tenant_id = unhex(t.value, '-')
+            WHERE g.tenant_id IS NOT NULL
+                OR EXISTS (SELECT 1 FROM audit_leaves l WHERE l.tenant_id = unhex(t.value, '-'))
+            "#,
+            Json($tenants)
+        )
+    };
+}
+
+#[async_trait]
+impl SealStore for SqliteStore {
+    async fn unsealed(&self, except: &[TenantId], limit: u32) -> Result<Vec<Unsealed>, StoreError> {
+        let rows = sqlx::query_as!(
+            UnsealedRow,
+            r#"
+            SELECT
+                u.tenant_id AS queued_tenant_id,
+                u.created_at AS queued_at,
+                u.id AS queued_id,
+                u.digest
+            FROM audit_unsealed u
+            WHERE u.tenant_id NOT IN (SELECT unhex(value, '-') FROM json_each(?1))
+            ORDER BY u.created_at, u.id
+            LIMIT ?2
+            "#,
+            Json(except),
+            limit
+        );
+        rows.fetch_all(&self.readers).await.map_err(store_error)?.into_iter().map(Unsealed::try_from).collect()
+    }
+
+    async fn log_heads(&self, tenants: &[TenantId]) -> Result<Vec<LogHead>, StoreError> {
+        let rows = select_logs!(tenants);
+        rows.fetch_all(&self.readers).await.map_err(store_error)?.into_iter().map(LogHead::try_from).collect()
+    }
+
+    async fn seal(&self, seals: &[Seal]) -> Result<bool, StoreError> {
+        // Until here nobody else had to wait; what follows takes some milliseconds for a round of the sealer.
+        let mut transaction = self.writer.begin_with(BEGIN).await.map_err(store_error)?;
+        for seal in seals {
+            if !write_seal(seal, &mut transaction).await? {
+                return Ok(false);
+            }
+        }
+        transaction.commit().await.map_err(store_error)?;
+        Ok(true)
+    }
+
+    async fn sequence_of(&self, tenant: TenantId, id: AuditEntryId) -> Result<Option<u64>, StoreError> {
+        let sequence = sqlx::query_scalar!(
+            r#"SELECT sequence AS "sequence!" FROM audit_leaves WHERE tenant_id = ?1 AND entry_id = ?2"#,
+            tenant.as_uuid(),
+            id.as_uuid()
+        );
+        let sequence = sequence.fetch_optional(&self.readers).await.map_err(store_error)?;
+        sequence.map(|sequence| counted("audit_leaves.sequence", sequence)).transpose()
+    }
+
+    async fn tree_hashes(&self, tenant: TenantId, spans: &[TreeSpan]) -> Result<Vec<TreeHash>, StoreError> {
+        let spans = spans.iter().map(|span| (span.level, span.positions.start, span.positions.end));
+        let hashes = sqlx::query_scalar!(
+            r#"
+            SELECT hash AS "hash!"
+            FROM (
+                SELECT s.key AS span, l.sequence AS position, l.hash
+                FROM json_each(?2) s
+                CROSS JOIN audit_leaves l
+                    ON l.tenant_id = ?1 AND l.sequence >= s.value ->> 1 AND l.sequence < s.value ->> 2
+                WHERE s.value ->> 0 = 0
+                UNION ALL
+                SELECT s.key, n.position, n.hash
+                FROM json_each(?2) s
+                CROSS JOIN audit_nodes n
+                    ON n.tenant_id = ?1
+                    AND n.level = s.value ->> 0
+                    AND n.position >= s.value ->> 1
+                    AND n.position < s.value ->> 2
+            )
+            ORDER BY span, position
+            "#,
+            tenant.as_uuid(),
+            Json(spans.collect::<Vec<_>>())
+        );
+        let hashes = hashes.fetch_all(&self.readers).await.map_err(store_error)?;
+        hashes.iter().map(|hash| Ok(TreeHash(bytes_32("audit_nodes.hash", hash)?))).collect()
+    }
+
+    async fn audited_tenants(&self) -> Result<Vec<TenantId>, StoreError> {
+        // The last ones are only those whose log somebody has removed, without its entries.
+        let tenants = sqlx::query_scalar!(
+            r#"
+            SELECT g.tenant_id AS "tenant_id!: Uuid" FROM audit_logs g
+            UNION
+            SELECT u.tenant_id FROM audit_unsealed u
+            UNION
+            SELECT t.id FROM tenants t WHERE EXISTS (SELECT 1 FROM audit_entries e WHERE e.tenant_id = t.id)
+            ORDER BY 1
+            "#
+        );
+        let tenants = tenants.fetch_all(&self.readers).await.map_err(store_error)?;
+        Ok(tenants.into_iter().map(TenantId::from).collect())
+    }
+
+    async fn sealed_entries(&self, tenant: TenantId, from: u64, limit: u32) -> Result<Vec<SealedEntry>, StoreError> {
+        let mut query = sealed_since(tenant, from, limit);
+        let rows: Vec<Beside<LeafRow>> = query.build_query_as().fetch_all(&self.readers).await.map_err(store_error)?;
+        let sealed = |row: Beside<LeafRow>| row.into_parts().map(|(leaf, entry)| SealedEntry { leaf, entry });
+        rows.into_iter().map(sealed).collect()
+    }
+
+    async fn unsealed_entries(
+        &self,
+        tenant: TenantId,
+        after: Option<(Timestamp, AuditEntryId)>,
+        limit: u32,
+    ) -> Result<Vec<UnsealedEntry>, StoreError> {
+        let mut query = unsealed_after(tenant, after, limit);
+        let rows: Vec<Beside<UnsealedRow>> =
+            query.build_query_as().fetch_all(&self.readers).await.map_err(store_error)?;
+        let entry =
+            |row: Beside<UnsealedRow>| row.into_parts().map(|(unsealed, entry)| UnsealedEntry { unsealed, entry });
+        rows.into_iter().map(entry).collect()
+    }
+
+    async fn stray_entry(&self, tenant: TenantId) -> Result<Option<AuditEntryId>, StoreError> {
+        // By its place too: under the identifier of a sealed entry there may be another one.
+        let stray = sqlx::query_scalar!(
+            r#"
+            SELECT e.id AS "id: Uuid"
+            FROM audit_entries e
+            WHERE e.tenant_id = ?1
+                AND NOT EXISTS (
+                    SELECT 1
+                    FROM audit_leaves l
+                    WHERE l.tenant_id = e.tenant_id AND l.entry_id = e.id AND l.created_at = e.created_at
+                )
+                AND NOT EXISTS (
+                    SELECT 1
+                    FROM audit_unsealed u
+                    WHERE u.tenant_id = e.tenant_id AND u.created_at = e.created_at AND u.id = e.id
+                )
+            ORDER BY e.created_at, e.id
+            LIMIT 1
+            "#,
+            tenant.as_uuid()
+        );
+        Ok(stray.fetch_optional(&self.readers).await.map_err(store_error)?.map(AuditEntryId::from))
+    }
+}
+
+/// Selects leaves from a place in the sequence on, with their entries.
+fn sealed_since(tenant: TenantId, from: u64, limit: u32) -> QueryBuilder<Sqlite> {
+    let mut query = QueryBuilder::new("SELECT l.sequence, l.created_at AS sealed_at, l.entry_id AS sealed_id, l.hash,");
+    query.push(ENTRY_COLUMNS).push(
+        "
+        FROM audit_leaves l
+        LEFT JOIN audit_entries e
+            ON e.tenant_id = l.tenant_id AND e.created_at = l.created_at AND e.id = l.entry_id
+        WHERE l.tenant_id = ",
+    );
+    query.push_bind(tenant.as_uuid()).push(" AND l.sequence >= ").push_bind(count(from));
+    query.push(" ORDER BY l.sequence LIMIT ").push_bind(limit);
+    query
+}
+
+/// Selects rows of the queue after a place in the order of time, with their entries.
+fn unsealed_after(tenant: TenantId, after: Option<(Timestamp, AuditEntryId)>, limit: u32) -> QueryBuilder<Sqlite> {
+    let mut query = QueryBuilder::new(
+        "SELECT u.tenant_id AS queued_tenant_id, u.created_at AS queued_at, u.id AS queued_id, u.digest,",
+    );
+    query.push(ENTRY_COLUMNS).push(
+        "
+        FROM audit_unsealed u
+        LEFT JOIN audit_entries e
+            ON e.tenant_id = u.tenant_id AND e.created_at = u.created_at AND e.id = u.id
+        WHERE u.tenant_id = ",
+    );
+    query.push_bind(tenant.as_uuid());
+    if let Some((created_at, id)) = after {
+        query.push(" AND (u.created_at, u.id) > (").push_bind(millis(created_at));
+        query.push(", ").push_bind(id.as_uuid()).push(")");
+    }
+    query.push(" ORDER BY u.created_at, u.id LIMIT ").push_bind(limit);
+    query
+}
+
+/// Writes one of the seals; tells whether the log had the size from which it is continued, and every entry was unsealed.
+async fn write_seal(seal: &Seal, connection: &mut SqliteConnection) -> Result<bool, StoreError> {
+    if !update_head(seal, connection).await? {
+        return Ok(false);
+    }
+    let tenant = seal.tenant_id.as_uuid();
+    for chunk in seal.leaves.chunks(CHUNK) {
+        let unsealed = execute(&mut delete_unsealed(tenant, chunk), chunk.len(), connection).await?;
+        if unsealed != chunk.len() as u64 {
+            return Ok(false);
+        }
+        execute(&mut insert_leaves(tenant, chunk), chunk.len(), connection).await?;
+    }
+    for chunk in seal.nodes.chunks(CHUNK) {
+        execute(&mut insert_nodes(tenant, chunk), chunk.len(), connection).await?;
+    }
+    Ok(true)
+}
+
+async fn update_head(seal: &Seal, connection: &mut SqliteConnection) -> Result<bool, StoreError> {
+    let tenant = seal.tenant_id.as_uuid();
+    if seal.from == 0 {
+        insert_log(tenant, connection).await?;
+    }
+    let peaks: Vec<u8> = seal.frontier.peaks().iter().flat_map(|peak| peak.0).collect();
+    let updated = sqlx::query!(
+        "UPDATE audit_logs SET size = ?3, peaks = ?4, note = ?5 WHERE tenant_id = ?1 AND size = ?2",
+        tenant,
+        count(seal.from),
+        count(seal.frontier.size()),
+        peaks,
+        seal.note
+    );
+    Ok(updated.execute(connection).await.map_err(store_error)?.rows_affected() == 1)
+}
+
+fn delete_unsealed(tenant: Uuid, leaves: &[Leaf]) -> QueryBuilder<Sqlite> {
+    let mut query = QueryBuilder::new("DELETE FROM audit_unsealed WHERE (tenant_id, created_at, id) IN (");
+    query.push_values(leaves, |mut row, leaf| {
+        row.push_bind(tenant).push_bind(millis(leaf.created_at)).push_bind(leaf.entry_id.as_uuid());
+    });
+    query.push(")");
+    query
+}
+
+fn insert_leaves(tenant: Uuid, leaves: &[Leaf]) -> QueryBuilder<Sqlite> {
+    let mut query = QueryBuilder::new("INSERT INTO audit_leaves (tenant_id, sequence, created_at, entry_id, hash) ");
+    query.push_values(leaves, |mut row, leaf| {
+        row.push_bind(tenant)
+            .push_bind(count(leaf.sequence))
+            .push_bind(millis(leaf.created_at))
+            .push_bind(leaf.entry_id.as_uuid())
+            .push_bind(leaf.hash.0.to_vec());
+    });
+    query
+}
+
+fn insert_nodes(tenant: Uuid, nodes: &[TreeNode]) -> QueryBuilder<Sqlite> {
+    let mut query = QueryBuilder::new("INSERT INTO audit_nodes (tenant_id, level, position, hash) ");
+    query.push_values(nodes, |mut row, node| {
+        row.push_bind(tenant).push_bind(node.level).push_bind(count(node.position)).push_bind(node.hash.0.to_vec());
+    });
+    query
+}
+
+#[async_trait]
+impl AuditTransaction for SqliteTransaction {
+    async fn log_head(&mut self) -> Result<Option<LogHead>, StoreError> {
+        let row = select_logs!([self.tenant()]);
+        row.fetch_optional(self.connection()).await.map_err(store_error)?.map(LogHead::try_from).transpose()
+    }
+
+    async fn first_sealed_since(&mut self, from: u64, moment: Timestamp) -> Result<Option<u64>, StoreError> {
+        let first = sqlx::query_scalar!(
+            r#"
+            SELECT sequence AS "sequence!"
+            FROM audit_leaves
+            WHERE tenant_id = ?1 AND sequence >= ?2 AND created_at >= ?3
+            ORDER BY sequence
+            LIMIT 1
+            "#,
+            self.tenant(),
+            count(from),
+            millis(moment)
+        );
+        let first = first.fetch_optional(self.connection()).await.map_err(store_error)?;
+        first.map(|first| counted("audit_leaves.sequence", first)).transpose()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::audit::tests::assert_plan;
+
+    const ENTRY: &str =
+        "SEARCH e USING INDEX sqlite_autoindex_audit_entries_1 (tenant_id=? AND created_at=? AND id=?) LEFT-JOIN";
+
+    /// Nothing is sorted, and each entry is looked up by its whole key.
+    #[tokio::test]
+    async fn logs_are_read_in_the_order_of_their_keys() {
+        let (tenant, after) = (TenantId::NONE, Some((Timestamp::UNIX_EPOCH, Uuid::nil().into())));
+        let leaves = "SEARCH l USING PRIMARY KEY (tenant_id=? AND sequence>?)";
+        assert_plan(sealed_since(tenant, 0, 50), &[leaves, ENTRY]).await;
+        assert_plan(unsealed_after(tenant, None, 50), &["SEARCH u USING PRIMARY KEY (tenant_id=?)", ENTRY]).await;
+        let queue = "SEARCH u USING PRIMARY KEY (tenant_id=? AND (created_at,id)>(?,?))";
+        assert_plan(unsealed_after(tenant, after, 50), &[queue, ENTRY]).await;
+    }
+}

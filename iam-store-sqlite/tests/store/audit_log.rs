@@ -1,0 +1,223 @@
+//! What the file itself holds of the audit log, whoever writes to it.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use iam_core::TenantId;
+use iam_core::audit::{AuditChange, AuditEntry, Digest, ErasedDetails, ErasedOrigin, Salt};
+use iam_core::conformance::World;
+use iam_store_sqlite::SqliteStore;
+use sqlx::sqlite::SqlitePool;
+use test_support::sqlite::TestFile;
+
+/// A log with a sealed entry, one that is sealed and erased, and one that waits; and somebody else in the same file.
+struct Scene {
+    world: World,
+    tenant: TenantId,
+    other: SqlitePool,
+    _file: TestFile,
+}
+
+impl Scene {
+    async fn new() -> Self {
+        let file = TestFile::create();
+        let store = SqliteStore::open(file.url()).await.unwrap();
+        store.migrate().await.unwrap();
+        let world = World::new(Arc::new(store));
+        let tenant = world.tenant("acme").await.id;
+        // Enough for a node.
+        world.record(world.new_entries(tenant, 300)).await;
+        let erased = personal(&world, tenant, "ada@example.com");
+        world.record(vec![erased.clone()]).await;
+        world.seal().await;
+        world.commit(tenant, erase(&world, &[erased])).await;
+        let other = SqlitePool::connect(file.url()).await.unwrap();
+        Self { world, tenant, other, _file: file }
+    }
+
+    /// Gives up the entries before a place, without purging them.
+    async fn give_up(&self, until: u64) {
+        let Self { world, tenant, .. } = self;
+        let change = AuditChange::GiveUp { tenant: *tenant, from: 0, until, before: world.now() };
+        world.commit(*tenant, change).await;
+    }
+
+    /// Fails unless the file refuses every statement with these words.
+    async fn assert_refused(&self, statements: &[&'static str], words: &str) {
+        for statement in statements {
+            let refused = sqlx::query(*statement).execute(&self.other).await;
+            let refused = refused.map_err(|error| error.to_string()).map(|done| done.rows_affected());
+            let is_refused = refused.as_ref().is_err_and(|error| error.contains(words));
+            assert!(is_refused, "{statement}: {refused:?}");
+        }
+    }
+}
+
+fn personal(world: &World, tenant: TenantId, email: &str) -> AuditEntry {
+    let mut entry = world.new_entry(tenant);
+    entry.metadata.insert("email".to_owned(), email.into());
+    entry.context.user_agent = Some(iam_core::UserAgent::new(&format!("agent of {email}")));
+    entry
+}
+
+/// Erases everything that is personal in these entries.
+fn erase(world: &World, entries: &[AuditEntry]) -> AuditChange {
+    let details = entries.iter().map(|entry| {
+        let mut metadata = entry.metadata.clone();
+        metadata.insert("email".to_owned(), "[ERASED]".into());
+        ErasedDetails {
+            created_at: entry.created_at,
+            id: entry.id,
+            old_value: None,
+            new_value: None,
+            metadata,
+            salt: Salt::Destroyed(Digest([7; 32])),
+        }
+    });
+    let origins = entries.iter().map(|entry| ErasedOrigin {
+        created_at: entry.created_at,
+        id: entry.id,
+        salt: Salt::Destroyed(Digest([7; 32])),
+    });
+    AuditChange::Erase { user: world.id(), details: details.collect(), origins: origins.collect() }
+}
+
+#[tokio::test]
+async fn an_entry_cannot_be_changed() {
+    let scene = Scene::new().await;
+    let statements = [
+        "UPDATE audit_entries SET metadata = '{}' WHERE action = 'SENT' AND length(details_salt) = 16",
+        "UPDATE audit_entries SET ip_address = NULL WHERE length(details_salt) = 16",
+        "UPDATE audit_entries SET details_salt = zeroblob(32) WHERE length(details_salt) = 16",
+        "UPDATE OR REPLACE audit_entries SET created_at = 0",
+    ];
+    scene.assert_refused(&statements, "an audit entry cannot be changed").await;
+}
+
+#[tokio::test]
+async fn an_erased_entry_can_lose_nothing_but_what_is_personal() {
+    const ERASED: &str = "length(details_salt) = 32";
+    let scene = Scene::new().await;
+    for column in [
+        "rowid = rowid + 1000",
+        "rowid = 1",
+        "tenant_id = zeroblob(16)",
+        "id = zeroblob(16)",
+        "action = 'OTHER'",
+        "resource_type = 'OTHER'",
+        "resource_id = NULL",
+        "organization_id = zeroblob(16)",
+        "user_id = zeroblob(16)",
+        "correlation_id = 'other'",
+        "created_at = created_at + 1",
+    ] {
+        let sql = format!("UPDATE OR REPLACE audit_entries SET {column} WHERE {ERASED}");
+        let refused = sqlx::query(sqlx::AssertSqlSafe(sql)).execute(&scene.other).await;
+        let refused = refused.map_err(|error| error.to_string());
+        assert!(refused.as_ref().is_err_and(|error| error.contains("cannot be changed")), "{column}: {refused:?}");
+    }
+    let sql = format!("UPDATE audit_entries SET metadata = '{{}}', ip_address = NULL WHERE {ERASED}");
+    let done = sqlx::query(sqlx::AssertSqlSafe(sql)).execute(&scene.other).await.unwrap();
+    assert_eq!(done.rows_affected(), 1);
+}
+
+#[tokio::test]
+async fn an_entry_cannot_be_deleted_before_retention_gives_it_up() {
+    let scene = Scene::new().await;
+    let delete = "DELETE FROM audit_entries
+        WHERE id IN (SELECT entry_id FROM audit_leaves WHERE sequence = 10)";
+    let unsealed = "DELETE FROM audit_entries WHERE id IN (SELECT id FROM audit_unsealed)";
+    scene.assert_refused(&[delete, unsealed, "DELETE FROM audit_entries"], "cannot be deleted").await;
+    scene.give_up(10).await;
+    scene.assert_refused(&[delete, unsealed, "DELETE FROM audit_entries"], "cannot be deleted").await;
+    scene.give_up(11).await;
+    let done = sqlx::query(delete).execute(&scene.other).await.unwrap();
+    assert_eq!(done.rows_affected(), 1);
+    scene.assert_refused(&[unsealed, "DELETE FROM audit_entries"], "cannot be deleted").await;
+}
+
+#[tokio::test]
+async fn the_tree_cannot_be_changed() {
+    let scene = Scene::new().await;
+    scene.assert_refused(&["UPDATE audit_leaves SET hash = zeroblob(32)"], "a leaf of").await;
+    scene.assert_refused(&["DELETE FROM audit_leaves"], "a leaf of").await;
+    scene.assert_refused(&["UPDATE audit_nodes SET hash = zeroblob(32)"], "a node of").await;
+    scene.assert_refused(&["DELETE FROM audit_nodes"], "a node of").await;
+}
+
+#[tokio::test]
+async fn the_head_of_a_log_cannot_go_back() {
+    let scene = Scene::new().await;
+    scene.give_up(20).await;
+    scene.world.store.purge_audit_entries().await.unwrap();
+    let statements = [
+        "UPDATE audit_logs SET size = size - 1",
+        "UPDATE audit_logs SET removed = removed - 1",
+        "UPDATE audit_logs SET purged = purged - 1",
+        "UPDATE audit_logs SET tenant_id = zeroblob(16)",
+    ];
+    scene.assert_refused(&statements, "an audit log cannot shrink").await;
+    scene.assert_refused(&["DELETE FROM audit_logs"], "cannot be deleted").await;
+}
+
+#[tokio::test]
+async fn the_record_of_an_erasure_stays() {
+    let scene = Scene::new().await;
+    let statements = ["UPDATE audit_erasures SET created_at = 0", "DELETE FROM audit_erasures"];
+    scene.assert_refused(&statements, "the record of an erasure").await;
+}
+
+/// The triggers of DELETE are not asked by INSERT OR REPLACE.
+#[tokio::test]
+async fn nothing_can_be_replaced() {
+    let scene = Scene::new().await;
+    let statements = [
+        "INSERT OR REPLACE INTO audit_entries SELECT * FROM audit_entries LIMIT 1",
+        "INSERT OR REPLACE INTO audit_entries (
+            rowid, tenant_id, id, action, resource_type, metadata, created_at, details_salt, origin_salt
+        ) SELECT rowid, tenant_id, zeroblob(16), action, resource_type, metadata, 0, details_salt, origin_salt
+        FROM audit_entries LIMIT 1",
+        "INSERT OR REPLACE INTO audit_leaves SELECT * FROM audit_leaves LIMIT 1",
+        "INSERT OR REPLACE INTO audit_leaves
+        SELECT tenant_id, sequence + 1000, created_at, entry_id, hash FROM audit_leaves LIMIT 1",
+        "INSERT OR REPLACE INTO audit_nodes SELECT * FROM audit_nodes LIMIT 1",
+        "INSERT OR REPLACE INTO audit_logs (tenant_id) SELECT tenant_id FROM audit_logs",
+    ];
+    scene.assert_refused(&statements, "cannot be replaced").await;
+}
+
+/// What was erased stands in no unused part of the file either, nor in a page that fell free.
+#[tokio::test]
+async fn erased_text_is_nowhere_in_the_file() {
+    const PEOPLE: usize = 600;
+    let file = TestFile::create();
+    let store = SqliteStore::open(file.url()).await.unwrap();
+    store.migrate().await.unwrap();
+    let world = World::new(Arc::new(store));
+    let tenant = world.id();
+    let email = |number: usize| format!("person-{number:03}@example.com");
+    let mut entries: Vec<AuditEntry> = (0..PEOPLE).map(|number| personal(&world, tenant, &email(number))).collect();
+    for (number, entry) in entries.iter_mut().enumerate() {
+        // Some take several pages, most a part of one.
+        let length = if number % 50 == 0 { 9_000 } else { number % 300 };
+        entry.metadata.insert("detail".to_owned(), "x".repeat(length).into());
+    }
+    for entries in entries.chunks(7) {
+        world.record(entries.to_vec()).await;
+    }
+    assert_eq!(people_in(&file), (0..PEOPLE).collect());
+    let erased: Vec<AuditEntry> = entries.into_iter().step_by(3).collect();
+    for entries in erased.chunks(40) {
+        world.commit(tenant, erase(&world, entries)).await;
+    }
+    assert_eq!(people_in(&file), (0..PEOPLE).filter(|number| number % 3 > 0).collect());
+}
+
+/// Whose e-mail stands anywhere in the file, or in the write-ahead log beside it.
+fn people_in(file: &TestFile) -> BTreeSet<usize> {
+    const NAME: &[u8] = b"person-";
+    let log = std::fs::read(file.path().with_extension("db-wal")).unwrap();
+    let content = [std::fs::read(file.path()).unwrap(), log].concat();
+    let found = content.windows(NAME.len() + 3).filter(|window| window.starts_with(NAME));
+    found.map(|window| std::str::from_utf8(&window[NAME.len()..]).unwrap().parse().unwrap()).collect()
+}
