@@ -1,0 +1,350 @@
+//! A store that loses the audit entries: what everything else costs. It passes all else on as it is.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use iam_core::access::*;
+use iam_core::assignment::*;
+use iam_core::audit::*;
+use iam_core::clock::Timestamp;
+use iam_core::credential::*;
+use iam_core::organization::*;
+use iam_core::page::{Page, PageRequest};
+use iam_core::permission::*;
+use iam_core::role::*;
+use iam_core::session::*;
+use iam_core::tenant::*;
+use iam_core::token::*;
+use iam_core::user::*;
+use iam_core::{
+    AuditEntryId, Change, EmailKey, OrganizationId, PermissionId, RoleId, SessionId, Slug, Store, StoreError, TenantId,
+    Transaction, UserId,
+};
+
+type Outcome<T> = Result<T, StoreError>;
+
+pub(crate) struct Unaudited(pub(crate) Arc<dyn Store>);
+
+struct UnauditedTransaction(Box<dyn Transaction>);
+
+#[async_trait]
+impl Store for Unaudited {
+    async fn begin(&self, tenant: TenantId) -> Outcome<Box<dyn Transaction>> {
+        Ok(Box::new(UnauditedTransaction(self.0.begin(tenant).await?)))
+    }
+
+    async fn ping(&self) -> Outcome<()> {
+        self.0.ping().await
+    }
+
+    async fn is_migrated(&self) -> Outcome<bool> {
+        self.0.is_migrated().await
+    }
+
+    async fn close(&self) {
+        self.0.close().await;
+    }
+
+    fn kind(&self) -> &'static str {
+        self.0.kind()
+    }
+}
+
+#[async_trait]
+impl Transaction for UnauditedTransaction {
+    async fn write(&mut self, change: &Change) -> Outcome<()> {
+        self.0.write(change).await
+    }
+
+    async fn commit(self: Box<Self>, audit: AuditBatch) -> Outcome<()> {
+        self.0.commit(audit.without_entries()).await
+    }
+}
+
+#[async_trait]
+impl AssignmentStore for Unaudited {
+    async fn grants_of(&self, tenant: TenantId, users: &[UserId]) -> Outcome<Vec<Grant>> {
+        self.0.grants_of(tenant, users).await
+    }
+    async fn assignments(
+        &self,
+        tenant: TenantId,
+        filter: &AssignmentFilter,
+        reach: &Reach,
+        page: PageRequest,
+        now: Timestamp,
+    ) -> Outcome<Page<ListedAssignment>> {
+        self.0.assignments(tenant, filter, reach, page, now).await
+    }
+    async fn tenants_with_expired_assignments(&self, now: Timestamp, limit: u32) -> Outcome<Vec<TenantId>> {
+        self.0.tenants_with_expired_assignments(now, limit).await
+    }
+}
+
+#[async_trait]
+impl AuditStore for Unaudited {
+    async fn audit_entries(
+        &self,
+        tenant: TenantId,
+        filter: &AuditFilter,
+        after: Option<Cursor>,
+        limit: u32,
+    ) -> Outcome<Vec<AuditEntry>> {
+        self.0.audit_entries(tenant, filter, after, limit).await
+    }
+    async fn audit_entry(&self, tenant: TenantId, id: AuditEntryId) -> Outcome<Option<AuditEntry>> {
+        self.0.audit_entry(tenant, id).await
+    }
+    async fn purge_audit_entries(&self) -> Outcome<u64> {
+        self.0.purge_audit_entries().await
+    }
+}
+
+#[async_trait]
+impl SealStore for Unaudited {
+    async fn unsealed(&self, except: &[TenantId], limit: u32) -> Outcome<Vec<Unsealed>> {
+        self.0.unsealed(except, limit).await
+    }
+    async fn log_heads(&self, tenants: &[TenantId]) -> Outcome<Vec<LogHead>> {
+        self.0.log_heads(tenants).await
+    }
+    async fn seal(&self, seals: &[Seal]) -> Outcome<bool> {
+        self.0.seal(seals).await
+    }
+    async fn sequence_of(&self, tenant: TenantId, id: AuditEntryId) -> Outcome<Option<u64>> {
+        self.0.sequence_of(tenant, id).await
+    }
+    async fn tree_hashes(&self, tenant: TenantId, spans: &[TreeSpan]) -> Outcome<Vec<TreeHash>> {
+        self.0.tree_hashes(tenant, spans).await
+    }
+    async fn audited_tenants(&self) -> Outcome<Vec<TenantId>> {
+        self.0.audited_tenants().await
+    }
+    async fn sealed_entries(&self, tenant: TenantId, from: u64, limit: u32) -> Outcome<Vec<SealedEntry>> {
+        self.0.sealed_entries(tenant, from, limit).await
+    }
+    async fn unsealed_entries(
+        &self,
+        tenant: TenantId,
+        after: Option<(Timestamp, AuditEntryId)>,
+        limit: u32,
+    ) -> Outcome<Vec<UnsealedEntry>> {
+        self.0.unsealed_entries(tenant, after, limit).await
+    }
+    async fn stray_entry(&self, tenant: TenantId) -> Outcome<Option<AuditEntryId>> {
+        self.0.stray_entry(tenant).await
+    }
+}
+
+#[async_trait]
+impl CredentialStore for Unaudited {
+    async fn account(&self, tenant: TenantId, email: &EmailKey) -> Outcome<Option<Account>> {
+        self.0.account(tenant, email).await
+    }
+    async fn login_attempts(&self, tenant: TenantId, email: &EmailKey) -> Outcome<LoginAttempts> {
+        self.0.login_attempts(tenant, email).await
+    }
+}
+
+#[async_trait]
+impl OrganizationStore for Unaudited {
+    async fn lineages(&self, tenant: TenantId, organizations: &[OrganizationId]) -> Outcome<Vec<Organization>> {
+        self.0.lineages(tenant, organizations).await
+    }
+    async fn subtree(&self, tenant: TenantId, root: OrganizationId) -> Outcome<Vec<Organization>> {
+        self.0.subtree(tenant, root).await
+    }
+    async fn children(&self, tenant: TenantId, parent: OrganizationId) -> Outcome<Vec<Organization>> {
+        self.0.children(tenant, parent).await
+    }
+    async fn organizations(
+        &self,
+        tenant: TenantId,
+        filter: &OrganizationFilter,
+        reach: &Reach,
+        sort: OrganizationSort,
+        page: PageRequest,
+    ) -> Outcome<Page<Organization>> {
+        self.0.organizations(tenant, filter, reach, sort, page).await
+    }
+}
+
+#[async_trait]
+impl PermissionStore for Unaudited {
+    async fn permissions(&self, tenant: TenantId, page: PageRequest) -> Outcome<Page<RegisteredPermission>> {
+        self.0.permissions(tenant, page).await
+    }
+}
+
+#[async_trait]
+impl RoleStore for Unaudited {
+    async fn role(&self, tenant: TenantId, id: RoleId) -> Outcome<Option<Role>> {
+        self.0.role(tenant, id).await
+    }
+    async fn role_by_name(&self, tenant: TenantId, name: &str) -> Outcome<Option<Role>> {
+        self.0.role_by_name(tenant, name).await
+    }
+    async fn roles(&self, tenant: TenantId, page: PageRequest) -> Outcome<Page<Role>> {
+        self.0.roles(tenant, page).await
+    }
+}
+
+#[async_trait]
+impl SessionStore for Unaudited {
+    async fn session_snapshot(&self, tenant: TenantId, session: SessionId) -> Outcome<Option<SessionSnapshot>> {
+        self.0.session_snapshot(tenant, session).await
+    }
+    async fn session(&self, tenant: TenantId, id: SessionId) -> Outcome<Option<Session>> {
+        self.0.session(tenant, id).await
+    }
+    async fn sessions_of(&self, tenant: TenantId, user: UserId) -> Outcome<Vec<Session>> {
+        self.0.sessions_of(tenant, user).await
+    }
+}
+
+#[async_trait]
+impl Directory for Unaudited {
+    async fn tenant_by_slug(&self, slug: &Slug) -> Outcome<Option<Tenant>> {
+        self.0.tenant_by_slug(slug).await
+    }
+    async fn tenants_with_email(&self, email: &EmailKey, limit: u32) -> Outcome<Vec<Tenant>> {
+        self.0.tenants_with_email(email, limit).await
+    }
+    async fn is_empty(&self) -> Outcome<bool> {
+        self.0.is_empty().await
+    }
+}
+
+#[async_trait]
+impl TenantStore for Unaudited {
+    async fn tenant(&self, tenant: TenantId) -> Outcome<Option<Tenant>> {
+        self.0.tenant(tenant).await
+    }
+}
+
+#[async_trait]
+impl KeyStore for Unaudited {
+    async fn signing_keys(&self, purpose: KeyPurpose) -> Outcome<Vec<SigningKey>> {
+        self.0.signing_keys(purpose).await
+    }
+    async fn insert_signing_key(&self, key: &SigningKey) -> Outcome<()> {
+        self.0.insert_signing_key(key).await
+    }
+}
+
+#[async_trait]
+impl UserStore for Unaudited {
+    async fn user(&self, tenant: TenantId, id: UserId) -> Outcome<Option<User>> {
+        self.0.user(tenant, id).await
+    }
+    async fn users_by_id(&self, tenant: TenantId, ids: &[UserId]) -> Outcome<Vec<User>> {
+        self.0.users_by_id(tenant, ids).await
+    }
+    async fn users(
+        &self,
+        tenant: TenantId,
+        filter: &UserFilter,
+        reach: &Reach,
+        sort: UserSort,
+        page: PageRequest,
+        now: Timestamp,
+    ) -> Outcome<Page<User>> {
+        self.0.users(tenant, filter, reach, sort, page, now).await
+    }
+}
+
+#[async_trait]
+impl AssignmentTransaction for UnauditedTransaction {
+    async fn grants(&mut self, which: GrantQuery<'_>) -> Outcome<Vec<Grant>> {
+        self.0.grants(which).await
+    }
+    async fn roles_held_in(&mut self, organizations: &[OrganizationId], now: Timestamp) -> Outcome<Vec<HeldRole>> {
+        self.0.roles_held_in(organizations, now).await
+    }
+    async fn roles_held_until(&mut self, roles: &[RoleId], now: Timestamp) -> Outcome<Option<Until>> {
+        self.0.roles_held_until(roles, now).await
+    }
+    async fn has_other_administrator(&mut self, than: UserId) -> Outcome<bool> {
+        self.0.has_other_administrator(than).await
+    }
+}
+
+#[async_trait]
+impl AuditTransaction for UnauditedTransaction {
+    async fn log_head(&mut self) -> Outcome<Option<LogHead>> {
+        self.0.log_head().await
+    }
+    async fn first_sealed_since(&mut self, from: u64, moment: Timestamp) -> Outcome<Option<u64>> {
+        self.0.first_sealed_since(from, moment).await
+    }
+}
+
+#[async_trait]
+impl CredentialTransaction for UnauditedTransaction {
+    async fn lock_account(&mut self, user: UserId) -> Outcome<Option<Account>> {
+        self.0.lock_account(user).await
+    }
+    async fn lock_login_attempts(&mut self, email: &EmailKey) -> Outcome<LoginAttempts> {
+        self.0.lock_login_attempts(email).await
+    }
+}
+
+#[async_trait]
+impl OrganizationTransaction for UnauditedTransaction {
+    async fn lineages(&mut self, organizations: &[OrganizationId]) -> Outcome<Vec<Organization>> {
+        self.0.lineages(organizations).await
+    }
+    async fn subtree(&mut self, root: OrganizationId) -> Outcome<Vec<Organization>> {
+        self.0.subtree(root).await
+    }
+    async fn is_organization_slug_taken(&mut self, slug: &Slug) -> Outcome<bool> {
+        self.0.is_organization_slug_taken(slug).await
+    }
+}
+
+#[async_trait]
+impl PermissionTransaction for UnauditedTransaction {
+    async fn permission(&mut self, id: PermissionId) -> Outcome<Option<RegisteredPermission>> {
+        self.0.permission(id).await
+    }
+    async fn permission_names(&mut self) -> Outcome<Vec<Permission>> {
+        self.0.permission_names().await
+    }
+}
+
+#[async_trait]
+impl RoleTransaction for UnauditedTransaction {
+    async fn roles_by_id(&mut self, ids: &[RoleId]) -> Outcome<Vec<Role>> {
+        self.0.roles_by_id(ids).await
+    }
+    async fn roles_with(&mut self, pattern: &PermissionPattern) -> Outcome<Vec<RoleId>> {
+        self.0.roles_with(pattern).await
+    }
+}
+
+#[async_trait]
+impl SessionTransaction for UnauditedTransaction {
+    async fn lock_session(&mut self, id: SessionId) -> Outcome<Option<Session>> {
+        self.0.lock_session(id).await
+    }
+    async fn lock_sessions_of(&mut self, user: UserId) -> Outcome<Vec<Session>> {
+        self.0.lock_sessions_of(user).await
+    }
+}
+
+#[async_trait]
+impl TenantTransaction for UnauditedTransaction {
+    async fn lock_tenant(&mut self) -> Outcome<Option<Tenant>> {
+        self.0.lock_tenant().await
+    }
+}
+
+#[async_trait]
+impl UserTransaction for UnauditedTransaction {
+    async fn lock_user(&mut self, id: UserId) -> Outcome<Option<User>> {
+        self.0.lock_user(id).await
+    }
+    async fn users_by_id(&mut self, ids: &[UserId]) -> Outcome<Vec<User>> {
+        self.0.users_by_id(ids).await
+    }
+}

@@ -1,0 +1,196 @@
+//! The data: made by the databases themselves, past the triggers' and the sealer's concern, indexed when all of it is
+//! there.
+
+use std::str::FromStr as _;
+
+use chrono::{DateTime, Utc};
+use iam_benches::Outcome;
+use iam_benches::database::Database;
+use iam_core::TenantId;
+use sqlx::postgres::PgConnection;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteSynchronous};
+use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Executor as _, query, query_as, query_scalar};
+use uuid::Uuid;
+
+/// When the first entry was made: 2026-01-01.
+pub(crate) const START: DateTime<Utc> = DateTime::from_timestamp_millis(1_767_225_600_000).unwrap();
+pub(crate) const YEAR_MILLIS: u64 = 365 * 24 * 3_600_000;
+/// How many entries one transaction inserts.
+const CHUNK: u64 = 250_000;
+/// How many entries each of the other tenants has.
+const OTHER: u64 = 1_000;
+
+/// The identifier with a number.
+pub(crate) fn id(number: u64) -> Uuid {
+    Uuid::from_u128((0x7000_u128 << 64) | (0x8000_u128 << 48) | u128::from(number))
+}
+
+/// Fills a new database.
+pub(crate) async fn fill(database: &Database, tenant: TenantId, entries: u64, others: u64) -> Outcome {
+    let others = (0..others).map(|other| (TenantId::from_uuid(id(1_000 + other)), OTHER));
+    let tenants: Vec<(TenantId, u64)> = std::iter::once((tenant, entries)).chain(others).collect();
+    match database {
+        Database::Postgres(database) => {
+            fill_postgres(&mut PgConnection::connect(database.url()).await?, &tenants).await
+        }
+        Database::Sqlite(file) => {
+            let options = SqliteConnectOptions::from_str(file.url())?.synchronous(SqliteSynchronous::Off);
+            fill_sqlite(&mut options.connect().await?, &tenants).await
+        }
+    }
+}
+
+/// Of the numbers from $2 on below $3, `h` being a number below a hundred that looks random: half of the entries are
+/// refreshed tokens, one in a hundred is a deletion, and three of all are what is rare.
+const KINDS: &str = "
+    CASE
+        WHEN n IN ($4 / 4, $4 / 2, $4 * 3 / 4) THEN 'ERASE'
+        WHEN h < 50 THEN 'TOKEN_REFRESH'
+        WHEN h < 70 THEN 'LOGIN'
+        WHEN h < 90 THEN 'UPDATE'
+        WHEN h < 99 THEN 'CREATE'
+        ELSE 'DELETE'
+    END,
+    CASE
+        WHEN n IN ($4 / 4, $4 / 2, $4 * 3 / 4) THEN 'TENANT'
+        WHEN h < 70 THEN 'SESSION'
+        ELSE 'USER'
+    END";
+
+const COLUMNS: &str =
+    "tenant_id, id, action, resource_type, resource_id, organization_id, user_id, new_value, metadata,
+    correlation_id, ip_address, user_agent, created_at, details_salt, origin_salt";
+
+async fn fill_postgres(connection: &mut PgConnection, tenants: &[(TenantId, u64)]) -> Outcome {
+    for month in 1..=12 {
+        let month = AssertSqlSafe(format!("SELECT iam.make_audit_partition('2026-{month:02}-01')"));
+        connection.execute(month).await?;
+    }
+    connection.execute("SET maintenance_work_mem = '1GB'; SET max_parallel_maintenance_workers = 0").await?;
+    connection.execute("SET session_replication_role = replica").await?;
+    let indexes: Vec<(String, String)> = query_as(
+        "SELECT c.relname, pg_get_indexdef(c.oid)
+        FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+        WHERE i.indrelid = 'iam.audit_entries'::regclass AND NOT i.indisprimary",
+    )
+    .fetch_all(&mut *connection)
+    .await?;
+    for (name, _) in &indexes {
+        connection.execute(AssertSqlSafe(format!("DROP INDEX iam.{name}"))).await?;
+    }
+    let id = |number: &str| format!("('00000000-0000-7000-8000-' || lpad(to_hex({number}), 12, '0'))::uuid");
+    let insert = format!(
+        "INSERT INTO iam.audit_entries ({COLUMNS})
+        SELECT $1, {}, {KINDS}, {}::text, CASE WHEN n % 3 = 0 THEN {} END, {},
+            '{{\"firstName\": \"Grace\", \"lastName\": \"Hopper\", \"status\": \"ACTIVE\"}}', '{{}}',
+            'request-' || n, '192.0.2.7', 'bench/1.0', to_timestamp((1767225600000 + n * ({YEAR_MILLIS} / $4)) / 1000.0),
+            decode(md5('details' || n), 'hex'), decode(md5('origin' || n), 'hex')
+        FROM (SELECT n, n * 2654435761 % 1000003 % 100 AS h FROM generate_series($2::bigint, $3::bigint - 1) n) numbers",
+        id("n"),
+        id("n / 5 * 5"),
+        id("n % 100"),
+        id("n % 100"),
+    );
+    for (tenant, entries) in tenants {
+        insert_tenant_postgres(connection, *tenant).await?;
+        for from in (0..*entries).step_by(usize::try_from(CHUNK)?) {
+            let (from, until) = (i64::try_from(from)?, i64::try_from((from + CHUNK).min(*entries))?);
+            let insert = query(AssertSqlSafe(insert.as_str())).bind(tenant.as_uuid()).bind(from).bind(until);
+            insert.bind(i64::try_from(*entries)?).execute(&mut *connection).await?;
+        }
+    }
+    for (_, definition) in &indexes {
+        connection.execute(AssertSqlSafe(definition.replace(" ON ONLY ", " ON "))).await?;
+    }
+    connection.execute("VACUUM ANALYZE").await?;
+    Ok(())
+}
+
+async fn insert_tenant_postgres(connection: &mut PgConnection, tenant: TenantId) -> Outcome {
+    let insert = "INSERT INTO iam.tenants VALUES ($1, 'Bench', $1::text, 'ACTIVE', now(), now())";
+    query(insert).bind(tenant.as_uuid()).execute(connection).await?;
+    Ok(())
+}
+
+async fn fill_sqlite(connection: &mut SqliteConnection, tenants: &[(TenantId, u64)]) -> Outcome {
+    connection.execute("PRAGMA cache_size = -1000000; PRAGMA foreign_keys = OFF").await?;
+    let indexes: Vec<(String, String)> = query_as(
+        "SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND tbl_name = 'audit_entries' AND sql IS NOT NULL",
+    )
+    .fetch_all(&mut *connection)
+    .await?;
+    for (name, _) in &indexes {
+        connection.execute(AssertSqlSafe(format!("DROP INDEX {name}"))).await?;
+    }
+    let id = |number: &str| format!("unhex(printf('00000000000070008000%012x', {number}))");
+    let text = |number: &str| format!("printf('00000000-0000-7000-8000-%012x', {number})");
+    let insert = format!(
+        "WITH RECURSIVE counted (n) AS (SELECT ?2 UNION ALL SELECT n + 1 FROM counted WHERE n + 1 < ?3),
+        numbers AS (SELECT n, n * 2654435761 % 1000003 % 100 AS h FROM counted)
+        INSERT INTO audit_entries ({COLUMNS})
+        SELECT ?1, {}, {}, {}, CASE WHEN n % 3 = 0 THEN {} END, {},
+            '{{\"firstName\":\"Grace\",\"lastName\":\"Hopper\",\"status\":\"ACTIVE\"}}', '{{}}',
+            'request-' || n, '192.0.2.7', 'bench/1.0', 1767225600000 + n * ({YEAR_MILLIS} / ?4),
+            randomblob(16), randomblob(16)
+        FROM numbers",
+        id("n"),
+        KINDS.replace('$', "?"),
+        text("n / 5 * 5"),
+        id("n % 100"),
+        id("n % 100"),
+    );
+    for (tenant, entries) in tenants {
+        let tenant_row = "INSERT INTO tenants VALUES (?1, 'Bench', hex(?1), 'ACTIVE', 0, 0)";
+        query(tenant_row).bind(tenant.as_uuid()).execute(&mut *connection).await?;
+        for from in (0..*entries).step_by(usize::try_from(CHUNK)?) {
+            let (from, until) = (i64::try_from(from)?, i64::try_from((from + CHUNK).min(*entries))?);
+            let insert = query(AssertSqlSafe(insert.as_str())).bind(tenant.as_uuid()).bind(from).bind(until);
+            insert.bind(i64::try_from(*entries)?).execute(&mut *connection).await?;
+        }
+    }
+    for (_, definition) in &indexes {
+        connection.execute(AssertSqlSafe(definition.as_str())).await?;
+    }
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").await?;
+    Ok(())
+}
+
+/// The plans of a page of each single filter.
+pub(crate) async fn plans(database: &Database) -> Outcome<String> {
+    let mut plans = String::new();
+    for filter in ["", "action", "resource_type", "resource_id", "user_id", "organization_id", "correlation_id"] {
+        let plan = match database {
+            Database::Postgres(database) => plan_postgres(database.url(), filter).await?,
+            Database::Sqlite(file) => plan_sqlite(file.url(), filter).await?,
+        };
+        plans.push_str(&format!("{}\n{plan}\n\n", if filter.is_empty() { "(no filter)" } else { filter }));
+    }
+    Ok(plans)
+}
+
+async fn plan_postgres(url: &str, filter: &str) -> Outcome<String> {
+    let mut connection = PgConnection::connect(url).await?;
+    connection.execute("SET plan_cache_mode = force_generic_plan; SET max_parallel_workers_per_gather = 0").await?;
+    let condition = if filter.is_empty() { String::new() } else { format!("AND {filter} = $2") };
+    let kind = if filter.ends_with("er_id") || filter.starts_with("org") { "uuid" } else { "text" };
+    let value = if kind == "uuid" { id(7).to_string() } else { "DELETE".to_owned() };
+    let select = format!(
+        "PREPARE page (uuid, {kind}) AS SELECT * FROM iam.audit_entries WHERE tenant_id = $1 {condition}
+        ORDER BY created_at DESC, id DESC LIMIT 21"
+    );
+    connection.execute(AssertSqlSafe(select)).await?;
+    let explain = format!("EXPLAIN (ANALYZE, BUFFERS, COSTS OFF, SUMMARY OFF) EXECUTE page ('{}', '{value}')", id(1));
+    let lines: Vec<String> = query_scalar(AssertSqlSafe(explain)).fetch_all(&mut connection).await?;
+    Ok(lines.join("\n"))
+}
+
+async fn plan_sqlite(url: &str, filter: &str) -> Outcome<String> {
+    let mut connection = SqliteConnection::connect(url).await?;
+    let condition = if filter.is_empty() { String::new() } else { format!("AND {filter} = ?2") };
+    let explain = format!(
+        "EXPLAIN QUERY PLAN SELECT * FROM audit_entries WHERE tenant_id = ?1 {condition}
+        ORDER BY created_at DESC, id DESC LIMIT 21"
+    );
+    let rows: Vec<(i64, i64, i64, String)> = query_as(AssertSqlSafe(explain)).fetch_all(&mut connection).await?;
+    Ok(rows.into_iter().map(|(.., detail)| detail).collect::<Vec<_>>().join("\n"))
+}

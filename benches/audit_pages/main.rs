@@ -1,0 +1,143 @@
+//! How long a page of the audit log takes in a tenant with ten thousand entries and in one with ten million, filter by
+//! filter, at the newest end, in the middle and at the oldest end.
+//!
+//! `cargo bench -p iam-benches --bench audit_pages` under `scripts/with-postgres`; `-- --plans` shows PostgreSQL's and
+//! SQLite's plans too. It takes about 15 GB of disk for as long as it runs.
+
+mod fill;
+
+use std::env;
+use std::time::{Duration, Instant};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use iam_benches::Outcome;
+use iam_benches::database::Database;
+use iam_core::audit::{AuditFilter, AuditPage, Cursor};
+use iam_core::{AuditEntryId, Caller, Iam, TenantId, UserId};
+use uuid::Uuid;
+
+/// How many entries the small and the large tenant have.
+const FULL: [u64; 2] = [10_000, 10_000_000];
+const SMALL: [u64; 2] = [300, 3_000];
+/// How many other tenants stand beside it, with a thousand entries each.
+const OTHERS: u64 = 100;
+const LIMIT: u32 = 20;
+/// How often a page is read; the median counts.
+const READS: usize = 101;
+
+#[tokio::main]
+async fn main() -> Outcome {
+    // `cargo bench` says so; `cargo test` only wants to know that it runs.
+    let is_bench = env::args().any(|argument| argument == "--bench");
+    let (sizes, others) = if is_bench { (FULL, OTHERS) } else { (SMALL, 2) };
+    compare("PostgreSQL", sizes, others).await?;
+    compare("SQLite", sizes, others).await
+}
+
+async fn database(kind: &str) -> Outcome<Database> {
+    Ok(if kind == "SQLite" { Database::sqlite() } else { Database::postgres().await? })
+}
+
+#[expect(clippy::print_stdout, reason = "it is what the bench is for")]
+async fn compare(kind: &str, [small, large]: [u64; 2], others: u64) -> Outcome {
+    let few = Log::new(database(kind).await?, small, others).await?;
+    let many = Log::new(database(kind).await?, large, others).await?;
+    println!("## {kind}\n\n| Filter | Page | {small} entries | {large} entries | ratio |\n|---|---|---|---|---|");
+    for (name, filter) in FILTERS {
+        for place in [Place::Newest, Place::Middle, Place::Oldest] {
+            let (few, many) = (few.time(filter, place).await?, many.time(filter, place).await?);
+            let ratio = many.as_secs_f64() / few.as_secs_f64();
+            println!("| {name} | {place:?} | {:.0} µs | {:.0} µs | {ratio:.2} |", micros(few), micros(many));
+        }
+    }
+    if env::args().any(|argument| argument == "--plans") {
+        println!("\n{}", many.plans().await?);
+    }
+    Ok(())
+}
+
+fn micros(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1e6
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    Newest,
+    Middle,
+    Oldest,
+}
+
+type Filter = fn(&Log) -> AuditFilter;
+
+const FILTERS: [(&str, Filter); 12] = [
+    ("none", |_| AuditFilter::default()),
+    ("action, common", |_| AuditFilter { action: Some("TOKEN_REFRESH".into()), ..AuditFilter::default() }),
+    ("action, 1 in 1,000", |_| AuditFilter { action: Some("DELETE".into()), ..AuditFilter::default() }),
+    ("action, rare", |_| AuditFilter { action: Some("ERASE".into()), ..AuditFilter::default() }),
+    ("action, never", |_| AuditFilter { action: Some("NEVER".into()), ..AuditFilter::default() }),
+    ("resourceType, common", |_| AuditFilter { resource_type: Some("SESSION".into()), ..AuditFilter::default() }),
+    ("resourceType, rare", |_| AuditFilter { resource_type: Some("TENANT".into()), ..AuditFilter::default() }),
+    ("resourceId", |log| AuditFilter {
+        resource_id: Some(fill::id(log.entries / 2).to_string()),
+        ..AuditFilter::default()
+    }),
+    ("userId", |_| AuditFilter { user_id: Some(UserId::from_uuid(fill::id(7))), ..AuditFilter::default() }),
+    ("organizationId", |_| AuditFilter { organization_id: Some(fill::id(7).into()), ..AuditFilter::default() }),
+    ("correlationId", |log| {
+        let id = format!("request-{}", log.entries / 2).parse().ok();
+        AuditFilter { correlation_id: id, ..AuditFilter::default() }
+    }),
+    ("dates, a day", |log| {
+        let day = log.moment(log.entries / 2);
+        AuditFilter { from: Some(day), until: Some(day + TimeDelta::days(1)), ..AuditFilter::default() }
+    }),
+];
+
+/// A tenant with so many entries, spread evenly over a year.
+struct Log {
+    database: Database,
+    iam: Iam,
+    caller: Caller,
+    entries: u64,
+}
+
+impl Log {
+    async fn new(database: Database, entries: u64, others: u64) -> Outcome<Self> {
+        let store = database.store().await?;
+        let iam = Iam::builder(store).build().await?;
+        let tenant = TenantId::from_uuid(fill::id(1));
+        fill::fill(&database, tenant, entries, others).await?;
+        Ok(Self { database, iam, caller: Caller::system(tenant, "bench"), entries })
+    }
+
+    fn moment(&self, number: u64) -> DateTime<Utc> {
+        let millis = number * fill::YEAR_MILLIS / self.entries;
+        fill::START + TimeDelta::milliseconds(i64::try_from(millis).unwrap_or(i64::MAX))
+    }
+
+    async fn page(&self, filter: Filter, place: Place) -> Outcome<AuditPage> {
+        let after = |number| Cursor { created_at: self.moment(number), id: AuditEntryId::from_uuid(Uuid::max()) };
+        let after = match place {
+            Place::Newest => None,
+            Place::Middle => Some(after(self.entries / 2)),
+            Place::Oldest => Some(after(u64::from(LIMIT))),
+        };
+        Ok(self.iam.audit().list(&self.caller, filter(self), after, LIMIT).await?)
+    }
+
+    /// The median time of a page.
+    async fn time(&self, filter: Filter, place: Place) -> Outcome<Duration> {
+        let mut times = Vec::with_capacity(READS);
+        for _ in 0..READS {
+            let begun = Instant::now();
+            self.page(filter, place).await?;
+            times.push(begun.elapsed());
+        }
+        times.sort_unstable();
+        Ok(times.get(READS / 2).copied().unwrap_or_default())
+    }
+
+    async fn plans(&self) -> Outcome<String> {
+        fill::plans(&self.database).await
+    }
+}
