@@ -208,9 +208,9 @@ impl SealStore for PostgresStore {
         let mut transaction = self.pool.begin_with(BEGIN).await.map_err(store_error)?;
         match try_to_seal(&mut transaction, seals).await {
             Ok(true) => transaction.commit().await.map_err(store_error).map(|()| true),
-            Ok(false) => Ok(false),
-            Err(error) if is_unique_violation(&error) => Ok(false),
-            Err(error) => Err(store_error(error)),
+            Err(error) if !is_unique_violation(&error) => Err(store_error(error)),
+            // Now and not when the connection is used again: until then the lock would keep everybody from sealing.
+            _ => transaction.rollback().await.map_err(store_error).map(|()| false),
         }
     }
 

@@ -16,7 +16,7 @@ pub struct NewEvent {
     pub resource_type: String,
     /// Which one: at most 200 characters, not necessarily a UUID.
     pub resource_id: Option<String>,
-    /// Whatever else is worth keeping: at most 64 KiB of JSON, 1,000 values and 32 levels. Fields with the name of a secret are redacted.
+    /// Whatever else is worth keeping: at most 64 KiB of JSON, 1,000 values and 120 levels. Fields with the name of a secret are redacted.
     pub metadata: Map<String, Value>,
 }
 
@@ -34,7 +34,8 @@ const MAX_RESOURCE_ID: usize = 200;
 /// eighty times its text.
 const MAX_METADATA: usize = 64 * 1024;
 const MAX_VALUES: usize = 1_000;
-const MAX_DEPTH: usize = 32;
+/// What is deeper cannot be read again.
+const MAX_DEPTH: usize = 120;
 
 impl NewEvent {
     pub(super) fn validate(self) -> Result<Event> {
@@ -51,7 +52,7 @@ impl NewEvent {
             fields.check("resourceId", check_resource_id(id));
         }
         if !is_bounded(&metadata) {
-            fields.reject("metadata", "must be at most 64 KiB of JSON, 1,000 values and 32 levels");
+            fields.reject("metadata", "must be at most 64 KiB of JSON, 1,000 values and 120 levels");
         }
         fields.finish()?;
         Ok(Event { action, resource_type, resource_id, metadata })

@@ -116,7 +116,22 @@ async fn an_erased_entry_can_lose_nothing_but_what_is_personal() {
         let refused = refused.map_err(|error| error.to_string());
         assert!(refused.as_ref().is_err_and(|error| error.contains("cannot be changed")), "{column}: {refused:?}");
     }
-    let sql = format!("UPDATE audit_entries SET metadata = '{{}}', ip_address = NULL WHERE {ERASED}");
+}
+
+/// An erasure is done once. That of the other part, or the same by somebody else at once, is no hindrance.
+#[tokio::test]
+async fn an_erased_part_stays_as_it_is() {
+    const ERASED: &str = "length(details_salt) = 32";
+    let scene = Scene::new().await;
+    for column in
+        ["metadata = '{\"other\":1}'", "new_value = '{}'", "details_salt = zeroblob(32)", "ip_address = '192.0.2.9'"]
+    {
+        let sql = format!("UPDATE audit_entries SET {column} WHERE {ERASED}");
+        let refused = sqlx::query(sqlx::AssertSqlSafe(sql)).execute(&scene.other).await;
+        let refused = refused.map_err(|error| error.to_string());
+        assert!(refused.as_ref().is_err_and(|error| error.contains("cannot be changed")), "{column}: {refused:?}");
+    }
+    let sql = format!("UPDATE audit_entries SET metadata = metadata, details_salt = details_salt WHERE {ERASED}");
     let done = sqlx::query(sqlx::AssertSqlSafe(sql)).execute(&scene.other).await.unwrap();
     assert_eq!(done.rows_affected(), 1);
 }
