@@ -25,7 +25,7 @@ pub(crate) enum Audit {
     },
     /// Write the signed checkpoints of all audit logs into a directory, to be kept elsewhere
     Checkpoint {
-        /// Where to, as <tenant>-<size>.checkpoint
+        /// Where to, as `TENANT-SIZE.checkpoint`
         #[arg(value_name = "DIRECTORY")]
         directory: PathBuf,
     },
