@@ -63,7 +63,7 @@ const COLUMNS: &str =
 
 async fn fill_postgres(connection: &mut PgConnection, tenants: &[(TenantId, u64)]) -> Outcome {
     for month in 1..=12 {
-        let month = AssertSqlSafe(format!("SELECT iam.make_audit_partition('2026-{month:02}-01')"));
+        let month = AssertSqlSafe(format!("SELECT iam.make_audit_month('2026-{month:02}-01')"));
         connection.execute(month).await?;
     }
     connection.execute("SET maintenance_work_mem = '1GB'; SET max_parallel_maintenance_workers = 0").await?;
