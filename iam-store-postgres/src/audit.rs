@@ -292,9 +292,85 @@ impl PostgresTransaction {
 
     /// Writes entries, and that they wait to be sealed, by one statement, however many there are.
     pub(crate) async fn insert_audit_entries(&mut self, entries: Vec<AuditEntry>) -> Result<(), StoreError> {
-        if entries.is_empty() {
-            return Ok(());
+        match <[AuditEntry; 1]>::try_from(entries) {
+            Ok([entry]) => self.insert_one(entry).await,
+            Err(entries) if entries.is_empty() => Ok(()),
+            Err(entries) => self.insert_several(entries).await,
         }
+    }
+
+    /// Most changes have one entry, and without arrays the statement costs less.
+    async fn insert_one(&mut self, entry: AuditEntry) -> Result<(), StoreError> {
+        let digest = entry.digest();
+        let RequestContext { correlation_id, ip_address, user_agent } = &entry.context;
+        sqlx::query!(
+            r#"
+            WITH written AS (
+                INSERT INTO iam.audit_entries (
+                    tenant_id,
+                    id,
+                    action,
+                    resource_type,
+                    resource_id,
+                    organization_id,
+                    user_id,
+                    old_value,
+                    new_value,
+                    metadata,
+                    correlation_id,
+                    ip_address,
+                    user_agent,
+                    created_at,
+                    details_salt,
+                    origin_salt
+                )
+                VALUES (
+                    $1,
+                    $2,
+                    $3,
+                    $4,
+                    $5,
+                    $6,
+                    $7,
+                    $8::text::json,
+                    $9::text::json,
+                    $10::text::json,
+                    $11,
+                    $12,
+                    $13,
+                    $14,
+                    $15,
+                    $16
+                )
+            )
+            INSERT INTO iam.audit_unsealed (tenant_id, created_at, id, digest)
+            VALUES ($1, $14, $2, $17)
+            "#,
+            self.tenant(),
+            entry.id.as_uuid(),
+            entry.action.as_ref(),
+            entry.resource_type.as_str(),
+            entry.resource_id,
+            entry.organization_id.map(OrganizationId::as_uuid),
+            entry.user_id.map(UserId::as_uuid),
+            entry.old_value.as_ref().map(json),
+            entry.new_value.as_ref().map(json),
+            json(&entry.metadata),
+            correlation_id.as_ref().map(CorrelationId::as_str),
+            ip_address.map(|address| address.to_string()),
+            user_agent.as_ref().map(UserAgent::as_str),
+            entry.created_at,
+            entry.salts.details.as_bytes(),
+            entry.salts.origin.as_bytes(),
+            &digest.0
+        )
+        .execute(self.connection())
+        .await
+        .map_err(store_error)?;
+        Ok(())
+    }
+
+    async fn insert_several(&mut self, entries: Vec<AuditEntry>) -> Result<(), StoreError> {
         let columns = Columns::from_iter(entries);
         sqlx::query!(
             r#"

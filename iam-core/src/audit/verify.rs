@@ -176,11 +176,12 @@ impl Audit<'_> {
     async fn verify_unsealed(&self, verifier: &mut Verifier) -> Result<()> {
         let mut after = None;
         verifier.unsealed = 0;
+        verifier.unsealed_findings.clear();
         loop {
             let page = match self.0.store.unsealed_entries(verifier.tenant, after, PAGE).await {
                 Ok(page) => page,
                 Err(StoreError::Corrupt { .. }) => {
-                    verifier.find(Tampering::Changed, None, None);
+                    verifier.find_unsealed(Tampering::Changed, None);
                     return Ok(());
                 }
                 Err(error) => return Err(error.into()),
@@ -237,6 +238,9 @@ struct Verifier {
     excused_origins: BTreeSet<AuditEntryId>,
     /// Whether a leaf is missing or cannot be read: nothing that follows has a known place.
     is_broken_off: bool,
+    /// What the last look at the queue has found. The one before may have seen an entry's place and not yet the partition
+    /// that was made for it.
+    unsealed_findings: Vec<Finding>,
     findings: Vec<Finding>,
 }
 
@@ -255,6 +259,7 @@ impl Verifier {
             excused_details: BTreeSet::new(),
             excused_origins: BTreeSet::new(),
             is_broken_off: false,
+            unsealed_findings: Vec::new(),
             findings: Vec::new(),
         }
     }
@@ -351,14 +356,18 @@ impl Verifier {
     fn read_unsealed(&mut self, UnsealedEntry { unsealed, entry }: UnsealedEntry) {
         self.unsealed += 1;
         match &entry {
-            None => self.find(Tampering::Removed, None, Some(unsealed.entry_id)),
+            None => self.find_unsealed(Tampering::Removed, Some(unsealed.entry_id)),
             Some(entry) if entry.digest() == unsealed.digest => self.note(entry, None),
-            Some(entry) => self.find(Tampering::Changed, None, Some(entry.id)),
+            Some(entry) => self.find_unsealed(Tampering::Changed, Some(entry.id)),
         }
     }
 
+    fn find_unsealed(&mut self, what: Tampering, entry: Option<AuditEntryId>) {
+        self.unsealed_findings.push(Finding { what, sequence: None, entry });
+    }
+
     fn is_all_excused(&self) -> bool {
-        self.unexcused().is_empty()
+        self.unexcused().is_empty() && self.unsealed_findings.is_empty()
     }
 
     /// Judges, once everything has been read.
@@ -366,6 +375,7 @@ impl Verifier {
         let (size, root) = (self.frontier.size(), self.frontier.root());
         let kept = self.kept.last().map_or(0, |kept| kept.size);
         let mut findings = std::mem::take(&mut self.findings);
+        findings.append(&mut self.unsealed_findings);
         let mut find = |what, sequence, entry| findings.push(Finding { what, sequence, entry });
         if !is_signed || head.frontier != self.frontier {
             find(Tampering::Head, Some(0..size), None);
