@@ -1,6 +1,7 @@
 //! The reference server of the IAM service.
 
 mod audit;
+mod background;
 mod command;
 mod log;
 mod seal;

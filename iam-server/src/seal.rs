@@ -6,7 +6,8 @@ use std::time::Duration;
 use iam_core::audit::Sealed;
 use iam_core::{Iam, Result};
 use tokio::sync::watch;
-use tokio::time::{MissedTickBehavior, interval};
+
+use crate::background::{every, until_stopped};
 
 /// How often it is looked whether anything waits. An entry is sealed within this and the time of a round.
 const PERIOD: Duration = Duration::from_millis(250);
@@ -14,11 +15,10 @@ const PERIOD: Duration = Duration::from_millis(250);
 const PATIENCE: chrono::TimeDelta = chrono::TimeDelta::seconds(30);
 
 /// Seals until told to stop. What was committed and not sealed by then is sealed by the next process.
-pub(crate) async fn seal(iam: Iam, mut stop: watch::Receiver<bool>) {
+pub(crate) async fn seal(iam: Iam, stop: watch::Receiver<bool>) {
     let sealing = async {
         let mut watch = Watch::default();
-        let mut ticks = interval(PERIOD);
-        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut ticks = every(PERIOD);
         loop {
             ticks.tick().await;
             loop {
@@ -30,11 +30,7 @@ pub(crate) async fn seal(iam: Iam, mut stop: watch::Receiver<bool>) {
             }
         }
     };
-    tokio::select! {
-        () = sealing => {}
-        // An error means that nobody can signal any more: stopping is right then too.
-        _ = stop.wait_for(|stop| *stop) => {}
-    }
+    until_stopped(stop, sealing).await;
 }
 
 /// Says what goes wrong once, not with every round.

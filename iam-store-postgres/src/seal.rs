@@ -403,10 +403,11 @@ async fn try_to_seal(connection: &mut PgConnection, seals: &[Seal]) -> Result<bo
     if !lock_sealing(connection).await? || !continue_logs(connection, seals).await? {
         return Ok(false);
     }
-    if !take_from_queue(connection, seals).await? {
+    let leaves = LeafColumns::of(seals);
+    if !take_from_queue(connection, &leaves).await? {
         return Ok(false);
     }
-    insert_leaves(connection, seals).await?;
+    insert_leaves(connection, &leaves).await?;
     insert_nodes(connection, seals).await?;
     Ok(true)
 }
@@ -471,17 +472,17 @@ async fn continue_logs(connection: &mut PgConnection, seals: &[Seal]) -> Result<
     Ok(updated + inserted == seals.len() as u64)
 }
 
-async fn take_from_queue(connection: &mut PgConnection, seals: &[Seal]) -> Result<bool, sqlx::Error> {
-    let LeafColumns { tenant_id, created_at, entry_id, .. } = LeafColumns::of(seals);
+async fn take_from_queue(connection: &mut PgConnection, leaves: &LeafColumns) -> Result<bool, sqlx::Error> {
+    let LeafColumns { tenant_id, created_at, entry_id, .. } = leaves;
     let taken = sqlx::query!(
         r#"
         DELETE FROM iam.audit_unsealed u
         USING unnest($1::uuid[], $2::timestamptz[], $3::uuid[]) s (tenant_id, created_at, id)
         WHERE u.tenant_id = s.tenant_id AND u.created_at = s.created_at AND u.id = s.id
         "#,
-        &tenant_id,
-        &created_at,
-        &entry_id
+        tenant_id,
+        created_at,
+        entry_id
     )
     .execute(connection)
     .await?
@@ -489,19 +490,18 @@ async fn take_from_queue(connection: &mut PgConnection, seals: &[Seal]) -> Resul
     Ok(taken == entry_id.len() as u64)
 }
 
-async fn insert_leaves(connection: &mut PgConnection, seals: &[Seal]) -> Result<(), sqlx::Error> {
-    let columns = LeafColumns::of(seals);
+async fn insert_leaves(connection: &mut PgConnection, leaves: &LeafColumns) -> Result<(), sqlx::Error> {
     sqlx::query!(
         r#"
         INSERT INTO iam.audit_leaves (tenant_id, sequence, created_at, entry_id, hash)
         SELECT *
         FROM unnest($1::uuid[], $2::bigint[], $3::timestamptz[], $4::uuid[], $5::bytea[])
         "#,
-        &columns.tenant_id,
-        &columns.sequence,
-        &columns.created_at,
-        &columns.entry_id,
-        &columns.hash
+        &leaves.tenant_id,
+        &leaves.sequence,
+        &leaves.created_at,
+        &leaves.entry_id,
+        &leaves.hash
     )
     .execute(connection)
     .await?;

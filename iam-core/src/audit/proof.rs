@@ -115,7 +115,8 @@ impl Audit<'_> {
         Ok(ConsistencyProof { from, to, root, hashes })
     }
 
-    async fn head(&self, tenant: TenantId) -> Result<LogHead> {
+    /// The tenant's log as a whole, empty where nothing of it is sealed.
+    pub(super) async fn head(&self, tenant: TenantId) -> Result<LogHead> {
         let heads = self.0.store.log_heads(&[tenant]).await?;
         Ok(heads.into_iter().next().unwrap_or_else(|| LogHead::empty(tenant)))
     }

@@ -18,8 +18,7 @@ impl Audit<'_> {
     /// [`Error::Forbidden`].
     pub async fn retention(&self, caller: &Caller) -> Result<Option<u32>> {
         self.0.rights(caller).require(&permission::AUDIT_LOGS_READ)?;
-        let heads = self.0.store.log_heads(&[caller.tenant()]).await?;
-        Ok(heads.first().and_then(|head| head.retention_days))
+        Ok(self.head(caller.tenant()).await?.retention_days)
     }
 
     /// Sets for how many days (1–36,500) the tenant keeps its entries, or that it keeps them forever. Nothing is
@@ -89,9 +88,12 @@ impl Iam {
     ///
     /// [`Error::Store`]; what was removed before stays so.
     pub async fn apply_audit_retention(&self) -> Result<u64> {
+        let tenants = self.0.store.audited_tenants().await?;
+        let mut heads = self.0.store.log_heads(&tenants).await?;
+        heads.retain(|head| head.retention_days.is_some());
         let mut removed = 0;
-        for tenant in self.0.store.audited_tenants().await? {
-            removed += self.audit().give_up(&Caller::system(tenant, "audit retention")).await?;
+        for LogHead { tenant_id, .. } in heads {
+            removed += self.audit().give_up(&Caller::system(tenant_id, "audit retention")).await?;
         }
         // Once for all of them, and for what an earlier run that was interrupted has left.
         self.0.store.purge_audit_entries().await?;

@@ -133,7 +133,7 @@ impl Audit<'_> {
     /// Reads the sealed entries from where the verifier stands to the end.
     async fn verify_sealed(&self, verifier: &mut Verifier) -> Result<LogHead> {
         let (store, tenant) = (&self.0.store, verifier.tenant);
-        let head = store.log_heads(&[tenant]).await?.into_iter().next().unwrap_or_else(|| LogHead::empty(tenant));
+        let head = self.head(tenant).await?;
         // A head that is lost, or that somebody else has written, must not keep the entries from being looked at.
         let is_known = head.frontier.size() > 0 && head.is_signed_by(&self.0.log_key);
         let end = if is_known { head.frontier.size() } else { head.leaves };
@@ -225,6 +225,8 @@ struct Verifier {
     tenant: TenantId,
     kept: Vec<Checkpoint>,
     frontier: Frontier,
+    /// How many of the kept checkpoints have been compared.
+    compared: usize,
     /// The size of the largest kept checkpoint that holds so far.
     held: u64,
     unsealed: u64,
@@ -250,6 +252,7 @@ impl Verifier {
             tenant,
             kept,
             frontier: Frontier::default(),
+            compared: 0,
             held: 0,
             unsealed: 0,
             gone: Vec::new(),
@@ -334,10 +337,13 @@ impl Verifier {
 
     fn compare_with_kept(&mut self) {
         let size = self.frontier.size();
-        let is_different = |kept: &&Checkpoint| kept.size == size && kept.root != self.frontier.root();
-        if self.kept.iter().any(|kept| is_different(&kept)) {
+        // Smaller ones first, each looked at once.
+        let reached = self.kept.iter().skip(self.compared).take_while(|kept| kept.size <= size);
+        self.compared += reached.clone().count();
+        let roots: Vec<TreeHash> = reached.filter(|kept| kept.size == size).map(|kept| kept.root).collect();
+        if roots.iter().any(|root| *root != self.frontier.root()) {
             self.find(Tampering::NotAsKept, Some(self.held..size), None);
-        } else if self.kept.iter().any(|kept| kept.size == size) {
+        } else if !roots.is_empty() {
             self.held = size;
         }
     }
