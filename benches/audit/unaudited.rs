@@ -52,12 +52,12 @@ impl Store for Unaudited {
 
 #[async_trait]
 impl Transaction for UnauditedTransaction {
-    async fn write(&mut self, change: &Change) -> Outcome<()> {
-        self.0.write(change).await
+    async fn write(&mut self, change: &Change, _: AuditBatch) -> Outcome<()> {
+        self.0.write(change, AuditBatch::empty()).await
     }
 
-    async fn commit(self: Box<Self>, audit: AuditBatch) -> Outcome<()> {
-        self.0.commit(audit.without_entries()).await
+    async fn commit(self: Box<Self>) -> Outcome<()> {
+        self.0.commit().await
     }
 }
 

@@ -96,12 +96,13 @@ impl<T> Locks for T where
 
 /// A unit of work in one tenant. Dropping it leaves nothing behind.
 ///
-/// It cannot be committed without an [`AuditBatch`], and only [`UnitOfWork`](crate::UnitOfWork) makes those.
+/// Nothing can be written without an [`AuditBatch`], and only [`UnitOfWork`](crate::UnitOfWork) makes those.
 #[async_trait]
 pub trait Transaction: Locks {
-    /// Writes a change; a violated constraint is a [`StoreError::Conflict`], after which only dropping is left.
-    async fn write(&mut self, change: &Change) -> Result<(), StoreError>;
+    /// Writes a change and the audit entries that record it. A violated constraint is a [`StoreError::Conflict`]; after
+    /// any error only dropping is left.
+    async fn write(&mut self, change: &Change, audit: AuditBatch) -> Result<(), StoreError>;
 
-    /// Writes the audit entries and makes everything durable, or nothing.
-    async fn commit(self: Box<Self>, audit: AuditBatch) -> Result<(), StoreError>;
+    /// Makes everything durable, or nothing.
+    async fn commit(self: Box<Self>) -> Result<(), StoreError>;
 }

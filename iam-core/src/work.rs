@@ -15,8 +15,8 @@ use crate::store::{Locks, Store, Transaction};
 /// begin → read under locks → decide (pure code) → apply changes → commit
 /// ```
 ///
-/// Every change that is [applied](Self::apply) adds the entries that it says it records; [`commit`](Self::commit)
-/// consumes the unit of work and writes both. Dropping it instead leaves nothing.
+/// Every change that is [applied](Self::apply) is written with the entries that it says it records;
+/// [`commit`](Self::commit) makes both durable. Dropping it instead leaves nothing.
 #[must_use = "a unit of work that is dropped leaves nothing"]
 pub struct UnitOfWork<'a> {
     transaction: Box<dyn Transaction>,
@@ -25,7 +25,6 @@ pub struct UnitOfWork<'a> {
     now: Option<Timestamp>,
     ids: &'a IdGenerator,
     random: &'a dyn Random,
-    entries: Vec<AuditEntry>,
 }
 
 impl<'a> UnitOfWork<'a> {
@@ -37,7 +36,7 @@ impl<'a> UnitOfWork<'a> {
         random: &'a dyn Random,
     ) -> Result<Self> {
         let transaction = store.begin(caller.tenant()).await?;
-        Ok(Self { transaction, caller, clock, now: None, ids, random, entries: Vec::new() })
+        Ok(Self { transaction, caller, clock, now: None, ids, random })
     }
 
     /// The moment at which everything in this unit of work happens.
@@ -59,29 +58,35 @@ impl<'a> UnitOfWork<'a> {
         self.transaction.as_mut()
     }
 
-    /// Writes a change and notes its audit entries.
+    /// Writes a change and its audit entries.
     ///
     /// # Errors
     ///
     /// What the store says, for instance a conflict on a constraint; then only dropping is left.
     pub async fn apply(&mut self, change: impl Into<Change>) -> Result<()> {
         let change = change.into();
-        self.transaction.write(&change).await?;
-        // What belongs to no tenant has no audit log to go to.
-        if self.caller.tenant().is_nobodys() {
-            return Ok(());
-        }
-        let now = self.now();
-        for record in change.records() {
-            let id = self.ids.next(now, self.random);
-            self.entries.push(record.into_entry(id, self.caller, now, self.random));
-        }
-        Ok(())
+        let entries = self.entries_of(&change);
+        Ok(self.transaction.write(&change, AuditBatch(entries)).await?)
     }
 
-    /// The entries so far, oldest first.
-    pub(crate) fn entries(&self) -> &[AuditEntry] {
-        &self.entries
+    /// As [`apply`](Self::apply), and tells what was recorded.
+    pub(crate) async fn apply_and_tell(&mut self, change: impl Into<Change>) -> Result<Vec<AuditEntry>> {
+        let change = change.into();
+        let entries = self.entries_of(&change);
+        self.transaction.write(&change, AuditBatch(entries.clone())).await?;
+        Ok(entries)
+    }
+
+    fn entries_of(&mut self, change: &Change) -> Vec<AuditEntry> {
+        // What belongs to no tenant has no audit log to go to.
+        if self.caller.tenant().is_nobodys() {
+            return Vec::new();
+        }
+        let now = self.now();
+        let records = change.records().into_iter();
+        records
+            .map(|record| record.into_entry(self.ids.next(now, self.random), self.caller, now, self.random))
+            .collect()
     }
 
     /// Makes the changes and their entries durable together.
@@ -90,6 +95,6 @@ impl<'a> UnitOfWork<'a> {
     ///
     /// What the store says; then nothing was written.
     pub async fn commit(self) -> Result<()> {
-        Ok(self.transaction.commit(AuditBatch(self.entries)).await?)
+        Ok(self.transaction.commit().await?)
     }
 }

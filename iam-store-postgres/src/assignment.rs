@@ -20,6 +20,7 @@ use sqlx::{FromRow, Postgres, QueryBuilder};
 use uuid::Uuid;
 
 use crate::PostgresStore;
+use crate::audit::execute_audited;
 use crate::column::{in_range, parse};
 use crate::error::{expect_row, store_error};
 use crate::organization::push_reach;
@@ -491,7 +492,9 @@ impl PostgresTransaction {
         let created_at: Vec<DateTime<Utc>> = assignments().map(|assignment| assignment.created_at).collect();
         let created_by: Vec<Option<Uuid>> =
             assignments().map(|assignment| assignment.created_by.map(UserId::as_uuid)).collect();
-        sqlx::query!(
+        execute_audited!(
+            self,
+            "$9",
             r#"
             INSERT INTO iam.role_assignments (
                 tenant_id,
@@ -522,32 +525,31 @@ impl PostgresTransaction {
             &expires_at as &[Option<DateTime<Utc>>],
             &created_at,
             &created_by as &[Option<Uuid>]
-        )
-        .execute(self.connection())
-        .await
-        .map_err(store_error)?;
+        )?;
         Ok(())
     }
 
     async fn update_expiry(&mut self, assignment: &Assignment) -> Result<(), StoreError> {
-        let updated = sqlx::query!(
+        let updated = execute_audited!(
+            self,
+            "$4",
             "UPDATE iam.role_assignments SET expires_at = $3 WHERE tenant_id = $1 AND id = $2",
             self.tenant(),
             assignment.id.as_uuid(),
             assignment.expires_at
-        )
-        .execute(self.connection())
-        .await
-        .map_err(store_error)?;
+        )?;
         expect_row(&updated, "role assignment")
     }
 
     async fn delete_assignments(&mut self, grants: &[Grant]) -> Result<(), StoreError> {
         let ids: Vec<Uuid> = grants.iter().map(|grant| grant.assignment.id.as_uuid()).collect();
-        sqlx::query!("DELETE FROM iam.role_assignments WHERE tenant_id = $1 AND id = ANY($2)", self.tenant(), &ids)
-            .execute(self.connection())
-            .await
-            .map_err(store_error)?;
+        execute_audited!(
+            self,
+            "$3",
+            "DELETE FROM iam.role_assignments WHERE tenant_id = $1 AND id = ANY($2)",
+            self.tenant(),
+            &ids
+        )?;
         Ok(())
     }
 }

@@ -1,3 +1,5 @@
+use std::mem;
+
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use iam_core::audit::{
@@ -6,8 +8,9 @@ use iam_core::audit::{
 use iam_core::clock::cut;
 use iam_core::{AuditEntryId, CorrelationId, OrganizationId, RequestContext, StoreError, TenantId, UserAgent, UserId};
 use serde_json::{Map, Value};
+use sqlx::postgres::{PgHasArrayType, PgTypeInfo};
 use sqlx::types::Json;
-use sqlx::{FromRow, Postgres, QueryBuilder};
+use sqlx::{FromRow, Postgres, QueryBuilder, Type};
 use uuid::Uuid;
 
 use crate::PostgresStore;
@@ -16,6 +19,83 @@ use crate::error::{expect_row, store_error};
 use crate::transaction::PostgresTransaction;
 
 pub(crate) type Fields = Json<Map<String, Value>>;
+
+/// Executes a statement of a change, and writes the change's entry along with it, if it has just one: what is asked of
+/// the database together saves a round trip.
+///
+/// The statement's first parameter is the tenant; the literal names the one after its last.
+macro_rules! execute_audited {
+    ($transaction:expr, $entry:literal, $statement:literal, $($argument:expr),+) => {{
+        let executed = if let Some(entry) = $transaction.take_only_entry() {
+            let query = $crate::audit::insert_entries!(
+                "SELECT (" + $entry + "::iam.written_audit_entry).*",
+                $statement,
+                $($argument,)+
+                entry as $crate::audit::WrittenEntry
+            );
+            query.execute($transaction.connection()).await
+        } else {
+            sqlx::query!($statement, $($argument),+).execute($transaction.connection()).await
+        };
+        executed.map_err($crate::error::store_error)
+    }};
+}
+pub(crate) use execute_audited;
+
+/// Writes the entries that a literal selects, and that they wait to be sealed, and executes a statement.
+macro_rules! insert_entries {
+    ($entries:literal $(+ $more:literal)*, $statement:literal, $($arguments:tt)+) => {
+        sqlx::query!(
+            "WITH entry AS NOT MATERIALIZED (" + $entries $(+ $more)* + r#"),
+            written AS (
+                INSERT INTO iam.audit_entries (
+                    tenant_id,
+                    id,
+                    action,
+                    resource_type,
+                    resource_id,
+                    organization_id,
+                    user_id,
+                    old_value,
+                    new_value,
+                    metadata,
+                    correlation_id,
+                    ip_address,
+                    user_agent,
+                    created_at,
+                    details_salt,
+                    origin_salt
+                )
+                SELECT
+                    $1,
+                    id,
+                    action,
+                    resource_type,
+                    resource_id,
+                    organization_id,
+                    user_id,
+                    old_value::json,
+                    new_value::json,
+                    metadata::json,
+                    correlation_id,
+                    ip_address,
+                    user_agent,
+                    created_at,
+                    details_salt,
+                    origin_salt
+                FROM entry
+            ),
+            queued AS (
+                INSERT INTO iam.audit_unsealed (tenant_id, created_at, id, digest)
+                SELECT $1, created_at, id, digest
+                FROM entry
+            )
+            "# + $statement,
+            $($arguments)+
+        )
+    };
+}
+pub(crate) use insert_entries;
 
 #[derive(FromRow)]
 pub(crate) struct AuditEntryRow {
@@ -290,191 +370,26 @@ impl PostgresTransaction {
         Ok(())
     }
 
-    /// Writes entries, and that they wait to be sealed, by one statement, however many there are.
-    pub(crate) async fn insert_audit_entries(&mut self, entries: Vec<AuditEntry>) -> Result<(), StoreError> {
-        match <[AuditEntry; 1]>::try_from(entries) {
-            Ok([entry]) => self.insert_one(entry).await,
-            Err(entries) if entries.is_empty() => Ok(()),
-            Err(entries) => self.insert_several(entries).await,
+    /// The entry of the change that is being written, if it has just one, for a statement that takes it along.
+    pub(crate) fn take_only_entry(&mut self) -> Option<WrittenEntry> {
+        if self.entries.len() == 1 { self.entries.pop() } else { None }
+    }
+
+    /// Writes the entries that no statement has taken along.
+    pub(crate) async fn write_entries(&mut self) -> Result<(), StoreError> {
+        if self.entries.len() == 1 {
+            execute_audited!(self, "$2", "SELECT WHERE $1::uuid IS NOT NULL", self.tenant())?;
         }
-    }
-
-    /// Most changes have one entry, and without arrays the statement costs less.
-    async fn insert_one(&mut self, entry: AuditEntry) -> Result<(), StoreError> {
-        let digest = entry.digest();
-        let RequestContext { correlation_id, ip_address, user_agent } = &entry.context;
-        sqlx::query!(
-            r#"
-            WITH written AS (
-                INSERT INTO iam.audit_entries (
-                    tenant_id,
-                    id,
-                    action,
-                    resource_type,
-                    resource_id,
-                    organization_id,
-                    user_id,
-                    old_value,
-                    new_value,
-                    metadata,
-                    correlation_id,
-                    ip_address,
-                    user_agent,
-                    created_at,
-                    details_salt,
-                    origin_salt
-                )
-                VALUES (
-                    $1,
-                    $2,
-                    $3,
-                    $4,
-                    $5,
-                    $6,
-                    $7,
-                    $8::text::json,
-                    $9::text::json,
-                    $10::text::json,
-                    $11,
-                    $12,
-                    $13,
-                    $14,
-                    $15,
-                    $16
-                )
-            )
-            INSERT INTO iam.audit_unsealed (tenant_id, created_at, id, digest)
-            VALUES ($1, $14, $2, $17)
-            "#,
-            self.tenant(),
-            entry.id.as_uuid(),
-            entry.action.as_ref(),
-            entry.resource_type.as_str(),
-            entry.resource_id,
-            entry.organization_id.map(OrganizationId::as_uuid),
-            entry.user_id.map(UserId::as_uuid),
-            entry.old_value.as_ref().map(json),
-            entry.new_value.as_ref().map(json),
-            json(&entry.metadata),
-            correlation_id.as_ref().map(CorrelationId::as_str),
-            ip_address.map(|address| address.to_string()),
-            user_agent.as_ref().map(UserAgent::as_str),
-            entry.created_at,
-            entry.salts.details.as_bytes(),
-            entry.salts.origin.as_bytes(),
-            &digest.0
-        )
-        .execute(self.connection())
-        .await
-        .map_err(store_error)?;
-        Ok(())
-    }
-
-    async fn insert_several(&mut self, entries: Vec<AuditEntry>) -> Result<(), StoreError> {
-        let columns = Columns::from_iter(entries);
-        sqlx::query!(
-            r#"
-            WITH entry AS (
-                SELECT *
-                FROM unnest(
-                    $2::uuid[],
-                    $3::text[],
-                    $4::text[],
-                    $5::text[],
-                    $6::uuid[],
-                    $7::uuid[],
-                    $8::text[],
-                    $9::text[],
-                    $10::text[],
-                    $11::text[],
-                    $12::text[],
-                    $13::text[],
-                    $14::timestamptz[],
-                    $15::bytea[],
-                    $16::bytea[],
-                    $17::bytea[]
-                ) e (
-                    id,
-                    action,
-                    resource_type,
-                    resource_id,
-                    organization_id,
-                    user_id,
-                    old_value,
-                    new_value,
-                    metadata,
-                    correlation_id,
-                    ip_address,
-                    user_agent,
-                    created_at,
-                    details_salt,
-                    origin_salt,
-                    digest
-                )
-            ),
-            written AS (
-                INSERT INTO iam.audit_entries (
-                    tenant_id,
-                    id,
-                    action,
-                    resource_type,
-                    resource_id,
-                    organization_id,
-                    user_id,
-                    old_value,
-                    new_value,
-                    metadata,
-                    correlation_id,
-                    ip_address,
-                    user_agent,
-                    created_at,
-                    details_salt,
-                    origin_salt
-                )
-                SELECT
-                    $1,
-                    id,
-                    action,
-                    resource_type,
-                    resource_id,
-                    organization_id,
-                    user_id,
-                    old_value::json,
-                    new_value::json,
-                    metadata::json,
-                    correlation_id,
-                    ip_address,
-                    user_agent,
-                    created_at,
-                    details_salt,
-                    origin_salt
-                FROM entry
-            )
-            INSERT INTO iam.audit_unsealed (tenant_id, created_at, id, digest)
-            SELECT $1, created_at, id, digest
-            FROM entry
-            "#,
-            self.tenant(),
-            &columns.id,
-            &columns.action,
-            &columns.resource_type,
-            &columns.resource_id as &[Option<String>],
-            &columns.organization_id as &[Option<Uuid>],
-            &columns.user_id as &[Option<Uuid>],
-            &columns.old_value as &[Option<String>],
-            &columns.new_value as &[Option<String>],
-            &columns.metadata,
-            &columns.correlation_id as &[Option<String>],
-            &columns.ip_address as &[Option<String>],
-            &columns.user_agent as &[Option<String>],
-            &columns.created_at,
-            &columns.details_salt,
-            &columns.origin_salt,
-            &columns.digest
-        )
-        .execute(self.connection())
-        .await
-        .map_err(store_error)?;
+        let entries = mem::take(&mut self.entries);
+        if !entries.is_empty() {
+            let query = insert_entries!(
+                "SELECT * FROM unnest($2::iam.written_audit_entry[])",
+                "SELECT WHERE $1::uuid IS NOT NULL",
+                self.tenant(),
+                entries as Vec<WrittenEntry>
+            );
+            query.execute(self.connection()).await.map_err(store_error)?;
+        }
         Ok(())
     }
 }
@@ -484,50 +399,61 @@ fn json(fields: &Map<String, Value>) -> String {
     Value::Object(fields.clone()).to_string()
 }
 
-/// Entries, turned from rows to columns.
-#[derive(Default)]
-struct Columns {
-    id: Vec<Uuid>,
-    action: Vec<String>,
-    resource_type: Vec<String>,
-    resource_id: Vec<Option<String>>,
-    organization_id: Vec<Option<Uuid>>,
-    user_id: Vec<Option<Uuid>>,
-    old_value: Vec<Option<String>>,
-    new_value: Vec<Option<String>>,
-    metadata: Vec<String>,
-    correlation_id: Vec<Option<String>>,
-    ip_address: Vec<Option<String>>,
-    user_agent: Vec<Option<String>>,
-    created_at: Vec<DateTime<Utc>>,
-    details_salt: Vec<Vec<u8>>,
-    origin_salt: Vec<Vec<u8>>,
-    digest: Vec<Vec<u8>>,
+/// An entry on its way into the log, as the database's type of that name.
+#[derive(Debug, sqlx::Encode)]
+pub(crate) struct WrittenEntry {
+    id: Uuid,
+    action: String,
+    resource_type: String,
+    resource_id: Option<String>,
+    organization_id: Option<Uuid>,
+    user_id: Option<Uuid>,
+    old_value: Option<String>,
+    new_value: Option<String>,
+    metadata: String,
+    correlation_id: Option<String>,
+    ip_address: Option<String>,
+    user_agent: Option<String>,
+    created_at: DateTime<Utc>,
+    details_salt: Vec<u8>,
+    origin_salt: Vec<u8>,
+    digest: Vec<u8>,
 }
 
-impl FromIterator<AuditEntry> for Columns {
-    fn from_iter<I: IntoIterator<Item = AuditEntry>>(entries: I) -> Self {
-        let mut columns = Self::default();
-        for entry in entries {
-            columns.digest.push(entry.digest().0.to_vec());
-            let text = |fields| Value::Object(fields).to_string();
-            let RequestContext { correlation_id, ip_address, user_agent } = entry.context;
-            columns.id.push(entry.id.as_uuid());
-            columns.action.push(entry.action.into_owned());
-            columns.resource_type.push(entry.resource_type.as_str().to_owned());
-            columns.resource_id.push(entry.resource_id);
-            columns.organization_id.push(entry.organization_id.map(OrganizationId::as_uuid));
-            columns.user_id.push(entry.user_id.map(UserId::as_uuid));
-            columns.old_value.push(entry.old_value.map(text));
-            columns.new_value.push(entry.new_value.map(text));
-            columns.metadata.push(text(entry.metadata));
-            columns.correlation_id.push(correlation_id.map(|id| id.as_str().to_owned()));
-            columns.ip_address.push(ip_address.map(|address| address.to_string()));
-            columns.user_agent.push(user_agent.map(|agent| agent.as_str().to_owned()));
-            columns.created_at.push(entry.created_at);
-            columns.details_salt.push(entry.salts.details.as_bytes().to_vec());
-            columns.origin_salt.push(entry.salts.origin.as_bytes().to_vec());
+impl Type<Postgres> for WrittenEntry {
+    fn type_info() -> PgTypeInfo {
+        PgTypeInfo::with_name("iam.written_audit_entry")
+    }
+}
+
+impl PgHasArrayType for WrittenEntry {
+    fn array_type_info() -> PgTypeInfo {
+        PgTypeInfo::array_of("iam.written_audit_entry")
+    }
+}
+
+impl From<AuditEntry> for WrittenEntry {
+    fn from(entry: AuditEntry) -> Self {
+        let digest = entry.digest().0.to_vec();
+        let text = |fields| Value::Object(fields).to_string();
+        let RequestContext { correlation_id, ip_address, user_agent } = entry.context;
+        Self {
+            id: entry.id.as_uuid(),
+            action: entry.action.into_owned(),
+            resource_type: entry.resource_type.as_str().to_owned(),
+            resource_id: entry.resource_id,
+            organization_id: entry.organization_id.map(OrganizationId::as_uuid),
+            user_id: entry.user_id.map(UserId::as_uuid),
+            old_value: entry.old_value.map(text),
+            new_value: entry.new_value.map(text),
+            metadata: text(entry.metadata),
+            correlation_id: correlation_id.map(|id| id.as_str().to_owned()),
+            ip_address: ip_address.map(|address| address.to_string()),
+            user_agent: user_agent.map(|agent| agent.as_str().to_owned()),
+            created_at: entry.created_at,
+            details_salt: entry.salts.details.as_bytes().to_vec(),
+            origin_salt: entry.salts.origin.as_bytes().to_vec(),
+            digest,
         }
-        columns
     }
 }

@@ -6,6 +6,7 @@ use iam_core::{EmailKey, StoreError, TenantId, UserId};
 use uuid::Uuid;
 
 use crate::PostgresStore;
+use crate::audit::execute_audited;
 use crate::error::{expect_row, store_error};
 use crate::transaction::PostgresTransaction;
 use crate::user::UserRow;
@@ -159,20 +160,21 @@ impl PostgresTransaction {
     }
 
     async fn update_credential(&mut self, user: UserId, password: &PasswordHash) -> Result<(), StoreError> {
-        let updated = sqlx::query!(
+        let updated = execute_audited!(
+            self,
+            "$4",
             "UPDATE iam.credentials SET password_hash = $3 WHERE tenant_id = $1 AND user_id = $2",
             self.tenant(),
             user.as_uuid(),
             password.expose()
-        )
-        .execute(self.connection())
-        .await
-        .map_err(store_error)?;
+        )?;
         expect_row(&updated, "user")
     }
 
     async fn put_login_attempts(&mut self, email: &EmailKey, attempts: &LoginAttempts) -> Result<(), StoreError> {
-        sqlx::query!(
+        execute_audited!(
+            self,
+            "$5",
             r#"
             INSERT INTO iam.login_attempts (tenant_id, email_key, failed_at, locked_until)
             VALUES ($1, $2, $3, $4)
@@ -185,10 +187,7 @@ impl PostgresTransaction {
             email.as_str(),
             &attempts.failed_at,
             attempts.locked_until
-        )
-        .execute(self.connection())
-        .await
-        .map_err(store_error)?;
+        )?;
         Ok(())
     }
 

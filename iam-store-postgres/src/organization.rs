@@ -11,6 +11,7 @@ use sqlx::{FromRow, Postgres, QueryBuilder};
 use uuid::Uuid;
 
 use crate::PostgresStore;
+use crate::audit::execute_audited;
 use crate::column::{is_storable, parse};
 use crate::error::{expect_row, store_error};
 use crate::page::{page_of, push_page};
@@ -294,7 +295,9 @@ impl PostgresTransaction {
     }
 
     async fn insert_organization(&mut self, organization: &Organization) -> Result<(), StoreError> {
-        sqlx::query!(
+        execute_audited!(
+            self,
+            "$10",
             r#"
             INSERT INTO iam.organizations (
                 tenant_id,
@@ -318,15 +321,14 @@ impl PostgresTransaction {
             organization.parent_id.map(OrganizationId::as_uuid),
             organization.created_at,
             organization.updated_at
-        )
-        .execute(self.connection())
-        .await
-        .map_err(store_error)?;
+        )?;
         Ok(())
     }
 
     async fn update_organization(&mut self, organization: &Organization) -> Result<(), StoreError> {
-        let updated = sqlx::query!(
+        let updated = execute_audited!(
+            self,
+            "$9",
             r#"
             UPDATE iam.organizations
             SET
@@ -346,10 +348,7 @@ impl PostgresTransaction {
             organization.status.as_str(),
             organization.parent_id.map(OrganizationId::as_uuid),
             organization.updated_at
-        )
-        .execute(self.connection())
-        .await
-        .map_err(store_error)?;
+        )?;
         expect_row(&updated, "organization")
     }
 }

@@ -5,11 +5,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use chrono::{DateTime, Datelike as _, Months, NaiveDate, Utc};
 use iam_core::StoreError;
-use iam_core::audit::AuditEntry;
+use sqlx::PgExecutor;
 
 use crate::PostgresStore;
 use crate::error::store_error;
-use crate::transaction::PostgresTransaction;
 
 /// How many months are prepared beside the present one.
 const AHEAD: u32 = 3;
@@ -19,7 +18,7 @@ const AHEAD: u32 = 3;
 pub(crate) struct KnownMonths(Mutex<BTreeSet<NaiveDate>>);
 
 impl KnownMonths {
-    fn unknown(&self, moments: impl IntoIterator<Item = DateTime<Utc>>) -> BTreeSet<NaiveDate> {
+    pub(crate) fn unknown(&self, moments: impl IntoIterator<Item = DateTime<Utc>>) -> BTreeSet<NaiveDate> {
         let known = self.lock();
         moments.into_iter().map(month).filter(|month| !known.contains(month)).collect()
     }
@@ -43,10 +42,10 @@ fn month(moment: DateTime<Utc>) -> NaiveDate {
     day.with_day(1).unwrap_or(day)
 }
 
-macro_rules! make_month {
-    ($month:expr, $executor:expr) => {
-        sqlx::query!("SELECT iam.make_audit_month($1)", $month).execute($executor).await.map_err(store_error)?
-    };
+/// Makes the partition of a month, by its first day, unless there is one.
+pub(crate) async fn make_month(month: NaiveDate, executor: impl PgExecutor<'_>) -> Result<(), StoreError> {
+    sqlx::query!("SELECT iam.make_audit_month($1)", month).execute(executor).await.map_err(store_error)?;
+    Ok(())
 }
 
 impl PostgresStore {
@@ -54,7 +53,7 @@ impl PostgresStore {
     pub(crate) async fn make_months(&self, now: DateTime<Utc>) -> Result<(), StoreError> {
         let moments = (0..=AHEAD).filter_map(|ahead| now.checked_add_months(Months::new(ahead)));
         for month in self.months.unknown(moments) {
-            make_month!(month, &self.pool);
+            make_month(month, &self.pool).await?;
             self.months.remember(BTreeSet::from([month]));
         }
         Ok(())
@@ -81,17 +80,5 @@ impl PostgresStore {
             }
         }
         Ok(dropped)
-    }
-}
-
-impl PostgresTransaction {
-    /// Makes the partitions of the months of these entries that are not known to be there: a server may have slept, or
-    /// its clock may be set.
-    pub(crate) async fn make_months_of(&mut self, entries: &[AuditEntry]) -> Result<BTreeSet<NaiveDate>, StoreError> {
-        let months = self.months().unknown(entries.iter().map(|entry| entry.created_at));
-        for month in &months {
-            make_month!(month, self.connection());
-        }
-        Ok(months)
     }
 }

@@ -9,6 +9,7 @@ use uuid::Uuid;
 
 use crate::PostgresStore;
 use crate::assignment::{GrantRow, grants, select_grants};
+use crate::audit::execute_audited;
 use crate::column::{bytes_32, parse, parse_optional};
 use crate::error::{expect_row, store_error};
 use crate::transaction::PostgresTransaction;
@@ -198,7 +199,9 @@ impl PostgresTransaction {
 
     async fn insert_session(&mut self, session: &Session) -> Result<(), StoreError> {
         let refresh = &session.refresh;
-        sqlx::query!(
+        execute_audited!(
+            self,
+            "$14",
             r#"
             INSERT INTO iam.sessions (
                 tenant_id,
@@ -230,17 +233,16 @@ impl PostgresTransaction {
             refresh.spent.as_ref().map(|spent| spent.hash.as_slice()),
             refresh.spent.as_ref().map(|spent| spent.nonce.as_slice()),
             refresh.spent.as_ref().map(|spent| spent.at)
-        )
-        .execute(self.connection())
-        .await
-        .map_err(store_error)?;
+        )?;
         Ok(())
     }
 
     /// Writes what a refresh changes.
     async fn update_session(&mut self, session: &Session) -> Result<(), StoreError> {
         let refresh = &session.refresh;
-        let updated = sqlx::query!(
+        let updated = execute_audited!(
+            self,
+            "$9",
             r#"
             UPDATE iam.sessions
             SET
@@ -260,19 +262,19 @@ impl PostgresTransaction {
             refresh.spent.as_ref().map(|spent| spent.hash.as_slice()),
             refresh.spent.as_ref().map(|spent| spent.nonce.as_slice()),
             refresh.spent.as_ref().map(|spent| spent.at)
-        )
-        .execute(self.connection())
-        .await
-        .map_err(store_error)?;
+        )?;
         expect_row(&updated, "session")
     }
 
     async fn delete_sessions(&mut self, sessions: &[Session]) -> Result<(), StoreError> {
         let ids: Vec<Uuid> = sessions.iter().map(|session| session.id.as_uuid()).collect();
-        sqlx::query!("DELETE FROM iam.sessions WHERE tenant_id = $1 AND id = ANY($2)", self.tenant(), &ids)
-            .execute(self.connection())
-            .await
-            .map_err(store_error)?;
+        execute_audited!(
+            self,
+            "$3",
+            "DELETE FROM iam.sessions WHERE tenant_id = $1 AND id = ANY($2)",
+            self.tenant(),
+            &ids
+        )?;
         Ok(())
     }
 }

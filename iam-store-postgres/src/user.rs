@@ -11,6 +11,7 @@ use uuid::Uuid;
 
 use crate::PostgresStore;
 use crate::assignment::push_live;
+use crate::audit::execute_audited;
 use crate::column::{is_storable, parse};
 use crate::error::{expect_row, store_error};
 use crate::organization::push_reach;
@@ -216,7 +217,9 @@ impl PostgresTransaction {
 
     async fn insert_user(&mut self, user: &User, password: &PasswordHash) -> Result<(), StoreError> {
         let email_key = user.email.key();
-        sqlx::query!(
+        execute_audited!(
+            self,
+            "$13",
             r#"
             INSERT INTO iam.users (
                 tenant_id,
@@ -246,16 +249,15 @@ impl PostgresTransaction {
             user.last_login_at,
             user.created_at,
             user.updated_at
-        )
-        .execute(self.connection())
-        .await
-        .map_err(store_error)?;
+        )?;
         self.insert_credential(user.id, password).await
     }
 
     async fn update_user(&mut self, user: &User) -> Result<(), StoreError> {
         let email_key = user.email.key();
-        let updated = sqlx::query!(
+        let updated = execute_audited!(
+            self,
+            "$11",
             r#"
             UPDATE iam.users
             SET
@@ -279,10 +281,7 @@ impl PostgresTransaction {
             user.last_name.as_str().to_lowercase(),
             user.status.as_str(),
             user.updated_at
-        )
-        .execute(self.connection())
-        .await
-        .map_err(store_error)?;
+        )?;
         expect_row(&updated, "user")
     }
 

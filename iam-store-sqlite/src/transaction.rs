@@ -38,8 +38,8 @@ impl SqliteTransaction {
 
 #[async_trait]
 impl Transaction for SqliteTransaction {
-    async fn write(&mut self, change: &Change) -> Result<(), StoreError> {
-        let written = match change {
+    async fn write(&mut self, change: &Change, audit: AuditBatch) -> Result<(), StoreError> {
+        let mut written = match change {
             Change::Tenant(change) => self.write_tenant(change).await,
             Change::User(change) => self.write_user(change).await,
             Change::Credential(change) => self.write_credential(change).await,
@@ -50,15 +50,17 @@ impl Transaction for SqliteTransaction {
             Change::Organization(change) => self.write_organization(change).await,
             Change::Audit(change) => self.write_audit(change).await,
         };
+        if written.is_ok() {
+            written = self.insert_audit_entries(audit.entries()).await;
+        }
         self.broken |= written.is_err();
         written
     }
 
-    async fn commit(mut self: Box<Self>, audit: AuditBatch) -> Result<(), StoreError> {
+    async fn commit(self: Box<Self>) -> Result<(), StoreError> {
         if self.broken {
             return Err(StoreError::Failed("a change of this unit of work has failed".into()));
         }
-        self.insert_audit_entries(audit.entries()).await?;
         self.inner.commit().await.map_err(store_error)?;
         if self.erases {
             cut_log(&self.writer.connect_options()).await;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use chrono::TimeDelta;
 use iam_core::access::{Covered, Reach};
 use iam_core::assignment::{Assignment, AssignmentChange, AssignmentFilter, NewGrant};
-use iam_core::audit::{AuditFilter, Cursor};
+use iam_core::audit::{AuditBatch, AuditFilter, Cursor};
 use iam_core::clock::Timestamp;
 use iam_core::conformance::World;
 use iam_core::organization::{
@@ -80,7 +80,7 @@ pub async fn every_constraint_is_recognized(store: Arc<dyn Store>) {
         // A tenant is made under an identifier of its own.
         let scope = if expected == Constraint::TenantSlug { world.id() } else { tenant.id };
         let mut transaction = world.store.begin(scope).await.expect("a transaction begins");
-        let refused = transaction.write(&change).await;
+        let refused = transaction.write(&change, AuditBatch::empty()).await;
         assert_conflict(&refused, expected);
     }
     let key = signing_key(&world, 1);
@@ -207,7 +207,7 @@ pub async fn aborted_tasks_leave_nothing(store: Arc<dyn Store>) {
         let task = tokio::spawn(async move {
             let mut transaction = store.begin(tenant).await.expect("a transaction begins");
             transaction.lock_tenant().await.expect("the tenant is locked");
-            transaction.write(&change).await.expect("nobody has the e-mail");
+            transaction.write(&change, AuditBatch::empty()).await.expect("nobody has the e-mail");
             std::future::pending::<()>().await;
         });
         // Another moment each time: while it waits for the lock, reads, writes, or has written.

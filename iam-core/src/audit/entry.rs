@@ -38,9 +38,9 @@ pub struct AuditEntry {
     pub salts: Salts,
 }
 
-/// The entries of one unit of work, for a store to write as it commits.
+/// The entries that record a change, for a store to write with it.
 ///
-/// Only [`UnitOfWork`](crate::UnitOfWork) makes one, from the changes that were written.
+/// Only [`UnitOfWork`](crate::UnitOfWork) makes one, from the change.
 #[derive(Debug)]
 pub struct AuditBatch(pub(crate) Vec<AuditEntry>);
 
@@ -57,10 +57,10 @@ impl AuditBatch {
         self.0
     }
 
-    /// A batch that has lost its entries, for benchmarks of what they cost.
+    /// No entries, for tests of a store and for benchmarks of what entries cost.
     #[cfg(feature = "conformance")]
     #[must_use]
-    pub fn without_entries(self) -> Self {
+    pub fn empty() -> Self {
         Self(Vec::new())
     }
 }

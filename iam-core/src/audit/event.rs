@@ -38,7 +38,7 @@ const MAX_VALUES: usize = 1_000;
 const MAX_DEPTH: usize = 120;
 
 impl NewEvent {
-    pub(super) fn validate(self) -> Result<Event> {
+    pub(crate) fn validate(self) -> Result<Event> {
         let Self { action, resource_type, resource_id, metadata } = self;
         let mut fields = Fields::default();
         let words = [("action", &action), ("resourceType", &resource_type)];

@@ -38,10 +38,9 @@ impl Audit<'_> {
         self.0.rights(caller).require(&permission::AUDIT_LOGS_CREATE)?;
         let event = event.validate()?;
         let mut work = self.0.begin(caller).await?;
-        work.apply(AuditChange::Log(event)).await?;
-        let entry = work.entries().last().cloned();
+        let entries = work.apply_and_tell(AuditChange::Log(event)).await?;
         work.commit().await?;
-        entry.ok_or_else(|| Error::internal("audit log", "nobody's tenant has none"))
+        entries.into_iter().next().ok_or_else(|| Error::internal("audit log", "nobody's tenant has none"))
     }
 
     /// The entries that pass a filter, newest first: at most `limit` (1–100) from after the cursor on.

@@ -7,7 +7,8 @@ use serde_json::{Map, Value};
 
 use super::World;
 use crate::audit::{
-    AuditBatch, AuditEntry, AuditFilter, LogHead, Salt, Salts, SealedEntry, Unsealed, UnsealedEntry, Verification,
+    AuditBatch, AuditChange, AuditEntry, AuditFilter, LogHead, NewEvent, Salt, Salts, SealedEntry, Unsealed,
+    UnsealedEntry, Verification,
 };
 use crate::caller::{Caller, RequestContext, UserAgent};
 use crate::clock::Timestamp;
@@ -52,8 +53,11 @@ impl World {
 
     /// Commits entries of one tenant without any change.
     pub async fn record(&self, entries: Vec<AuditEntry>) {
-        let transaction = self.store.begin(entries[0].tenant_id).await.unwrap();
-        transaction.commit(AuditBatch(entries)).await.unwrap();
+        let event = NewEvent { action: "SENT".to_owned(), resource_type: "INVOICE".to_owned(), ..NewEvent::default() };
+        let change = AuditChange::Log(event.validate().unwrap());
+        let mut transaction = self.store.begin(entries[0].tenant_id).await.unwrap();
+        transaction.write(&change.into(), AuditBatch(entries)).await.unwrap();
+        transaction.commit().await.unwrap();
     }
 
     /// Seals until nothing waits any more, while nobody else seals.

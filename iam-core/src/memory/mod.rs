@@ -110,7 +110,14 @@ impl Store for MemoryStore {
     async fn begin(&self, tenant: TenantId) -> Result<Box<dyn Transaction>, StoreError> {
         let writer = Arc::clone(&self.writer).lock_owned().await;
         let draft = TenantState::clone(&self.tenant_state(tenant));
-        Ok(Box::new(MemoryTransaction { store: self.clone(), tenant, draft, audit: Vec::new(), _writer: writer }))
+        Ok(Box::new(MemoryTransaction {
+            store: self.clone(),
+            tenant,
+            draft,
+            audit: Vec::new(),
+            entries: Vec::new(),
+            _writer: writer,
+        }))
     }
 
     async fn ping(&self) -> Result<(), StoreError> {

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use tokio::sync::OwnedMutexGuard;
 
 use super::{MemoryStore, TenantState};
-use crate::audit::{AuditBatch, AuditChange};
+use crate::audit::{AuditBatch, AuditChange, AuditEntry};
 use crate::change::Change;
 use crate::error::StoreError;
 use crate::id::TenantId;
@@ -17,12 +17,14 @@ pub(super) struct MemoryTransaction {
     pub(super) draft: TenantState,
     /// What is to be done with the audit log, which no draft is made of: it only grows.
     pub(super) audit: Vec<AuditChange>,
+    pub(super) entries: Vec<AuditEntry>,
     pub(super) _writer: OwnedMutexGuard<()>,
 }
 
 #[async_trait]
 impl Transaction for MemoryTransaction {
-    async fn write(&mut self, change: &Change) -> Result<(), StoreError> {
+    async fn write(&mut self, change: &Change, audit: AuditBatch) -> Result<(), StoreError> {
+        self.entries.extend(audit.into_entries());
         match change {
             Change::Tenant(change) => self.write_tenant(change),
             Change::User(change) => self.draft.write_user(change),
@@ -42,13 +44,13 @@ impl Transaction for MemoryTransaction {
         }
     }
 
-    async fn commit(self: Box<Self>, audit: AuditBatch) -> Result<(), StoreError> {
-        let Self { store, tenant, draft, audit: changes, _writer } = *self;
+    async fn commit(self: Box<Self>) -> Result<(), StoreError> {
+        let Self { store, tenant, draft, audit: changes, entries, _writer } = *self;
         store.change(|state| {
             state.tenants.insert(tenant, Arc::new(draft));
             let log = state.audit.entry(tenant).or_default();
             changes.iter().for_each(|change| log.change(change));
-            log.record(audit.into_entries());
+            log.record(entries);
         });
         Ok(())
     }
