@@ -4,8 +4,8 @@
 --   \i grants.sql
 --
 -- Run it again after every upgrade. It may neither change nor delete audit entries, leaves, nodes and erasures, nor
--- truncate anything, nor make or drop tables. Erasure, retention and the making of partitions go through functions,
--- which do only what the triggers allow too.
+-- truncate anything, nor make or drop tables. Sealing, erasure, retention and the making of partitions go through
+-- functions, which do only what the triggers allow too.
 
 GRANT USAGE ON SCHEMA iam TO iam_server;
 
@@ -34,13 +34,13 @@ TO iam_server;
 GRANT SELECT, INSERT ON iam.signing_keys TO iam_server;
 
 -- The partitions of the entries need nothing of their own: everything goes through the table.
+GRANT SELECT ON iam.audit_entries TO iam_server;
+
 GRANT SELECT, INSERT ON
-    iam.audit_entries,
+    iam.audit_unsealed,
     iam.audit_leaves,
     iam.audit_nodes
 TO iam_server;
-
-GRANT SELECT, INSERT, DELETE ON iam.audit_unsealed TO iam_server;
 
 GRANT
     SELECT,
@@ -52,6 +52,7 @@ GRANT EXECUTE ON FUNCTION
     iam.make_audit_month(date),
     iam.drop_given_up_audit_month(date),
     iam.delete_given_up_audit_entries(integer),
+    iam.move_sealed_audit_entries(uuid[], timestamptz[], uuid[]),
     iam.erase_audit_details(uuid, timestamptz[], uuid[], text[], text[], text[], bytea[]),
     iam.erase_audit_origins(uuid, timestamptz[], uuid[], bytea[])
 TO iam_server;

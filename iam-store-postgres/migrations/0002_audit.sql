@@ -1,14 +1,17 @@
 -- The audit log: what happened, and the trees by which anybody can check that none of it was touched.
 --
--- An entry is written in the transaction of its change, together with a row of the queue audit_unsealed. The sealer
--- gives it a place in its tenant's sequence: a leaf takes the place of the queue's row. So every entry is found in one
--- of the two, also by its identifier alone, and one that is in neither was not put there by the service.
+-- An entry is written in the transaction of its change, into audit_unsealed. The sealer gives it a place in its tenant's
+-- sequence, a leaf, and moves it to audit_entries in the same transaction. So every entry stands in one of the two, and one
+-- that stands in audit_entries without a leaf was not put there by the service.
+--
+-- Entries have two tables because changes wait for them to be written: audit_entries has an index for each filter, and one
+-- entry at a time all of them together cost more than most changes do. The sealer writes them by the hundred.
 --
 -- None of these tables refers to tenants. Every entry comes with a change of something that does; the rows outlive what
 -- they are about; and a partitioned table with a foreign key locks the table that it refers to, against all writing,
 -- whenever a partition is added or dropped.
 
--- A partition holds the entries of a calendar month, by UTC. So retention can drop old months whole, and a list that is
+-- Sealed entries. A partition holds those of a calendar month, by UTC. So retention can drop old months whole, and a list that is
 -- limited by dates touches those of its months only.
 CREATE TABLE iam.audit_entries (
     tenant_id       uuid             NOT NULL,
@@ -32,11 +35,10 @@ CREATE TABLE iam.audit_entries (
     created_at      timestamptz      NOT NULL,
     -- 16 bytes of salt, or in their place the 32 of the commitment once the personal fields were erased: among the
     -- values and the metadata, and of the client.
-    -- No constraint says so: every statement that writes an entry would compile its expression anew.
     details_salt    bytea            NOT NULL,
     origin_salt     bytea            NOT NULL,
     -- The order of the list. The time is inside, because every unique index of a partitioned table has the column by
-    -- which it is partitioned; so none can find an entry by its identifier. Leaves and queue do that.
+    -- which it is partitioned; so none can find an entry by its identifier. Leaves do that.
     CONSTRAINT audit_entries_pkey PRIMARY KEY (tenant_id, created_at, id)
 ) PARTITION BY RANGE (created_at);
 
@@ -74,13 +76,13 @@ CREATE TYPE iam.written_audit_entry AS (
     digest          bytea
 );
 
--- Entries that wait to be sealed, a second or so each.
+-- Entries that wait to be sealed, a second or so each. No constraint is checked: every statement that writes an entry
+-- would compile it anew.
 CREATE TABLE iam.audit_unsealed (
-    tenant_id  uuid        NOT NULL,
-    created_at timestamptz NOT NULL,
-    id         uuid        NOT NULL,
+    LIKE iam.audit_entries,
     -- What the leaf will commit to. Whoever changes the entry before it is sealed is found out by it.
-    digest     bytea       NOT NULL,
+    digest bytea NOT NULL,
+    -- The order of the list.
     CONSTRAINT audit_unsealed_pkey PRIMARY KEY (tenant_id, created_at, id)
 ) WITH (
     -- Every row that is written is deleted a moment later. By the defaults a table is vacuumed when a fifth of its rows
@@ -232,6 +234,26 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION iam.check_audit_unsealed_delete() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF EXISTS (
+        SELECT
+        FROM deleted d
+        WHERE NOT EXISTS (
+            SELECT
+            FROM iam.audit_leaves l
+            WHERE l.tenant_id = d.tenant_id AND l.entry_id = d.id AND l.created_at = d.created_at
+        )
+    ) THEN
+        RAISE EXCEPTION 'an audit entry cannot be deleted before it is sealed' USING ERRCODE = 'restrict_violation';
+    END IF;
+    RETURN NULL;
+END
+$$;
+
 CREATE FUNCTION iam.check_audit_entry_delete() RETURNS trigger
     LANGUAGE plpgsql
     SET search_path = pg_catalog, pg_temp
@@ -275,6 +297,16 @@ CREATE TRIGGER audit_entries_update BEFORE UPDATE ON iam.audit_entries
 CREATE TRIGGER audit_entries_delete BEFORE DELETE ON iam.audit_entries
     FOR EACH ROW EXECUTE FUNCTION iam.check_audit_entry_delete();
 CREATE TRIGGER audit_entries_truncate BEFORE TRUNCATE ON iam.audit_entries
+    EXECUTE FUNCTION iam.refuse_audit_change('audit entries cannot be truncated');
+
+CREATE TRIGGER audit_unsealed_digest_update BEFORE UPDATE OF digest ON iam.audit_unsealed
+    EXECUTE FUNCTION iam.refuse_audit_change('the digest of an audit entry cannot be changed');
+CREATE TRIGGER audit_unsealed_update BEFORE UPDATE ON iam.audit_unsealed
+    FOR EACH ROW EXECUTE FUNCTION iam.check_audit_entry_update();
+CREATE TRIGGER audit_unsealed_delete AFTER DELETE ON iam.audit_unsealed
+    REFERENCING OLD TABLE AS deleted
+    EXECUTE FUNCTION iam.check_audit_unsealed_delete();
+CREATE TRIGGER audit_unsealed_truncate BEFORE TRUNCATE ON iam.audit_unsealed
     EXECUTE FUNCTION iam.refuse_audit_change('audit entries cannot be truncated');
 
 CREATE TRIGGER audit_leaves_update BEFORE UPDATE ON iam.audit_leaves
@@ -436,15 +468,75 @@ BEGIN
 END
 $$;
 
--- Records that entries are erased. One after the other in a tenant, because two that erase the same entries in another
--- order would wait for each other.
+-- Moves entries that have leaves by now from the queue into the log; tells how many.
+CREATE FUNCTION iam.move_sealed_audit_entries(tenants uuid[], moments timestamptz[], ids uuid[]) RETURNS bigint
+    LANGUAGE plpgsql
+    SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp
+    SET enable_hashjoin = off
+    SET enable_mergejoin = off
+    SET jit = off
+AS $$
+DECLARE
+    entries bigint;
+BEGIN
+    -- What is inserted is what was deleted, and not what was there when the statement began.
+    WITH moved AS (
+        DELETE FROM iam.audit_unsealed u
+        USING unnest(tenants, moments, ids) s (tenant_id, created_at, id)
+        WHERE u.tenant_id = s.tenant_id AND u.created_at = s.created_at AND u.id = s.id
+        RETURNING u.*
+    )
+    INSERT INTO iam.audit_entries (
+        tenant_id,
+        id,
+        action,
+        resource_type,
+        resource_id,
+        organization_id,
+        user_id,
+        old_value,
+        new_value,
+        metadata,
+        correlation_id,
+        ip_address,
+        user_agent,
+        created_at,
+        details_salt,
+        origin_salt
+    )
+    SELECT
+        tenant_id,
+        id,
+        action,
+        resource_type,
+        resource_id,
+        organization_id,
+        user_id,
+        old_value,
+        new_value,
+        metadata,
+        correlation_id,
+        ip_address,
+        user_agent,
+        created_at,
+        details_salt,
+        origin_salt
+    FROM moved;
+    GET DIAGNOSTICS entries = ROW_COUNT;
+    RETURN entries;
+END
+$$;
+
+-- Records that entries are erased. From here on nobody else erases, and nothing is sealed: two that write the same
+-- entries in another order would wait for each other.
 CREATE FUNCTION iam.record_audit_erasures(tenant uuid, moments timestamptz[], ids uuid[]) RETURNS void
     LANGUAGE plpgsql
     SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-    PERFORM pg_advisory_xact_lock(hashtextextended('iam.audit_erasures ' || tenant, 0));
+    PERFORM pg_advisory_xact_lock(hashtextextended('iam.audit_leaves', 0));
     INSERT INTO iam.audit_erasures (tenant_id, created_at, id)
     SELECT tenant, x.created_at, x.id
     FROM unnest(moments, ids) x (created_at, id)
@@ -452,7 +544,8 @@ BEGIN
 END
 $$;
 
--- Writes the values without personal ones over those that were, and the commitment over the salt.
+-- Writes the values without personal ones over those that were, and the commitment over the salt. Whether the entries are
+-- sealed by now, nobody knows who read them before.
 CREATE FUNCTION iam.erase_audit_details(
     tenant uuid,
     moments timestamptz[],
@@ -471,6 +564,15 @@ CREATE FUNCTION iam.erase_audit_details(
 AS $$
 BEGIN
     PERFORM iam.record_audit_erasures(tenant, moments, ids);
+    UPDATE iam.audit_unsealed e
+    SET
+        old_value = x.old_value::json,
+        new_value = x.new_value::json,
+        metadata = x.metadata::json,
+        details_salt = x.commitment
+    FROM unnest(moments, ids, old_values, new_values, metadatas, commitments)
+        x (created_at, id, old_value, new_value, metadata, commitment)
+    WHERE e.tenant_id = tenant AND e.created_at = x.created_at AND e.id = x.id;
     UPDATE iam.audit_entries e
     SET
         old_value = x.old_value::json,
@@ -494,6 +596,13 @@ CREATE FUNCTION iam.erase_audit_origins(tenant uuid, moments timestamptz[], ids 
 AS $$
 BEGIN
     PERFORM iam.record_audit_erasures(tenant, moments, ids);
+    UPDATE iam.audit_unsealed e
+    SET
+        ip_address = NULL,
+        user_agent = NULL,
+        origin_salt = x.commitment
+    FROM unnest(moments, ids, commitments) x (created_at, id, commitment)
+    WHERE e.tenant_id = tenant AND e.created_at = x.created_at AND e.id = x.id;
     UPDATE iam.audit_entries e
     SET
         ip_address = NULL,

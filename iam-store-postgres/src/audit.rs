@@ -46,9 +46,9 @@ pub(crate) use execute_audited;
 macro_rules! insert_entries {
     ($entries:literal $(+ $more:literal)*, $statement:literal, $($arguments:tt)+) => {
         sqlx::query!(
-            "WITH entry AS NOT MATERIALIZED (" + $entries $(+ $more)* + r#"),
-            written AS (
-                INSERT INTO iam.audit_entries (
+            r#"
+            WITH written AS (
+                INSERT INTO iam.audit_unsealed (
                     tenant_id,
                     id,
                     action,
@@ -64,7 +64,8 @@ macro_rules! insert_entries {
                     user_agent,
                     created_at,
                     details_salt,
-                    origin_salt
+                    origin_salt,
+                    digest
                 )
                 SELECT
                     $1,
@@ -82,13 +83,9 @@ macro_rules! insert_entries {
                     user_agent,
                     created_at,
                     details_salt,
-                    origin_salt
-                FROM entry
-            ),
-            queued AS (
-                INSERT INTO iam.audit_unsealed (tenant_id, created_at, id, digest)
-                SELECT $1, created_at, id, digest
-                FROM entry
+                    origin_salt,
+                    digest
+                FROM ("# + $entries $(+ $more)* + r#") entry
             )
             "# + $statement,
             $($arguments)+
@@ -168,51 +165,88 @@ impl AuditStore for PostgresStore {
         if !texts.all(|text| is_storable(text)) {
             return Ok(Vec::new());
         }
-        let mut query = filtered(tenant, filter);
-        if let Some(cursor) = after {
-            let created_at = in_range(cursor.created_at);
-            // Said twice, because no partition is excluded by a comparison of rows.
-            query.push(" AND created_at <= ").push_bind(created_at);
-            query.push(" AND (created_at, id) < (").push_bind(created_at);
-            query.push(", ").push_bind(cursor.id.as_uuid()).push(")");
+        // Each part has the order of an index, and no more of it is read than is shown.
+        let mut query = QueryBuilder::new("SELECT * FROM ((");
+        for (table, next) in [("iam.audit_unsealed", ") UNION ALL ("), ("iam.audit_entries", ")) entry")] {
+            push_filtered(&mut query, table, tenant, filter);
+            if let Some(cursor) = after {
+                let created_at = in_range(cursor.created_at);
+                // Said twice, because no partition is excluded by a comparison of rows.
+                query.push(" AND created_at <= ").push_bind(created_at);
+                query.push(" AND (created_at, id) < (").push_bind(created_at);
+                query.push(", ").push_bind(cursor.id.as_uuid()).push(")");
+            }
+            query.push(" ORDER BY created_at DESC, id DESC LIMIT ").push_bind(i64::from(limit)).push(next);
         }
         query.push(" ORDER BY created_at DESC, id DESC LIMIT ").push_bind(i64::from(limit));
         let rows: Vec<AuditEntryRow> = query.build_query_as().fetch_all(&self.pool).await.map_err(store_error)?;
         rows.into_iter().map(AuditEntry::try_from).collect()
     }
 
-    // Leaf or queue tell the time at which the entry stands, for it has no index by its identifier.
+    // A leaf tells the time at which the entry stands, for it has no index by its identifier.
     async fn audit_entry(&self, tenant: TenantId, id: AuditEntryId) -> Result<Option<AuditEntry>, StoreError> {
         let row = sqlx::query_as!(
             AuditEntryRow,
             r#"
             SELECT
-                e.tenant_id,
-                e.id,
-                e.action,
-                e.resource_type,
-                e.resource_id,
-                e.organization_id,
-                e.user_id,
-                e.old_value AS "old_value: Fields",
-                e.new_value AS "new_value: Fields",
-                e.metadata AS "metadata: Fields",
-                e.correlation_id,
-                e.ip_address,
-                e.user_agent,
-                e.created_at,
-                e.details_salt,
-                e.origin_salt
+                tenant_id AS "tenant_id!",
+                id AS "id!",
+                action AS "action!",
+                resource_type AS "resource_type!",
+                resource_id,
+                organization_id,
+                user_id,
+                old_value AS "old_value: Fields",
+                new_value AS "new_value: Fields",
+                metadata AS "metadata!: Fields",
+                correlation_id,
+                ip_address,
+                user_agent,
+                created_at AS "created_at!",
+                details_salt AS "details_salt!",
+                origin_salt AS "origin_salt!"
             FROM (
-                SELECT l.created_at
-                FROM iam.audit_leaves l
-                WHERE l.tenant_id = $1 AND l.entry_id = $2
+                SELECT
+                    tenant_id,
+                    id,
+                    action,
+                    resource_type,
+                    resource_id,
+                    organization_id,
+                    user_id,
+                    old_value,
+                    new_value,
+                    metadata,
+                    correlation_id,
+                    ip_address,
+                    user_agent,
+                    created_at,
+                    details_salt,
+                    origin_salt
+                FROM iam.audit_unsealed
+                WHERE tenant_id = $1 AND id = $2
                 UNION ALL
-                SELECT u.created_at
-                FROM iam.audit_unsealed u
-                WHERE u.tenant_id = $1 AND u.id = $2
-            ) place
-            JOIN iam.audit_entries e ON e.tenant_id = $1 AND e.created_at = place.created_at AND e.id = $2
+                SELECT
+                    e.tenant_id,
+                    e.id,
+                    e.action,
+                    e.resource_type,
+                    e.resource_id,
+                    e.organization_id,
+                    e.user_id,
+                    e.old_value,
+                    e.new_value,
+                    e.metadata,
+                    e.correlation_id,
+                    e.ip_address,
+                    e.user_agent,
+                    e.created_at,
+                    e.details_salt,
+                    e.origin_salt
+                FROM iam.audit_leaves l
+                JOIN iam.audit_entries e ON e.tenant_id = $1 AND e.created_at = l.created_at AND e.id = $2
+                WHERE l.tenant_id = $1 AND l.entry_id = $2
+            ) entry
             "#,
             tenant.as_uuid(),
             id.as_uuid()
@@ -232,12 +266,12 @@ impl AuditStore for PostgresStore {
     }
 }
 
-/// Selects the entries that pass a filter.
+/// Selects the entries of a table that pass a filter.
 ///
 /// It is built at run time, because which conditions there are varies from call to call. What is pushed is text of this
 /// file alone; whatever came from outside is bound.
-fn filtered(tenant: TenantId, filter: &AuditFilter) -> QueryBuilder<Postgres> {
-    let mut query = QueryBuilder::new(
+fn push_filtered(query: &mut QueryBuilder<Postgres>, table: &'static str, tenant: TenantId, filter: &AuditFilter) {
+    query.push(
         "SELECT
             tenant_id,
             id,
@@ -255,10 +289,9 @@ fn filtered(tenant: TenantId, filter: &AuditFilter) -> QueryBuilder<Postgres> {
             created_at,
             details_salt,
             origin_salt
-        FROM iam.audit_entries
-        WHERE tenant_id = ",
+        FROM ",
     );
-    query.push_bind(tenant.as_uuid());
+    query.push(table).push(" WHERE tenant_id = ").push_bind(tenant.as_uuid());
     let correlation_id = filter.correlation_id.as_ref().map(CorrelationId::as_str);
     for (condition, text) in [
         (" AND action = ", filter.action.as_deref()),
@@ -287,7 +320,6 @@ fn filtered(tenant: TenantId, filter: &AuditFilter) -> QueryBuilder<Postgres> {
     if let Some(until) = filter.until {
         query.push(" AND created_at <= ").push_bind(in_range(cut(until)));
     }
-    query
 }
 
 impl PostgresTransaction {

@@ -40,6 +40,12 @@ pub(crate) fn is_unique_violation(error: &sqlx::Error) -> bool {
     error.as_database_error().is_some_and(DatabaseError::is_unique_violation)
 }
 
+/// Whether a row has been written for which there is no partition.
+pub(crate) fn has_no_partition(error: &sqlx::Error) -> bool {
+    let is_it = |error: &dyn DatabaseError| error.is_check_violation() && error.constraint().is_none();
+    error.as_database_error().is_some_and(is_it)
+}
+
 fn is_unavailable(error: &sqlx::Error) -> bool {
     match error {
         sqlx::Error::Io(_)

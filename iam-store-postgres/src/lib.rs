@@ -157,7 +157,7 @@ fn are_complete(applied: &[Applied]) -> bool {
 impl Store for PostgresStore {
     async fn begin(&self, tenant: TenantId) -> Result<Box<dyn Transaction>, StoreError> {
         let begun = self.pool.begin_with(BEGIN).await.map_err(store_error)?;
-        Ok(Box::new(PostgresTransaction::new(tenant, Arc::clone(&self.months), begun)))
+        Ok(Box::new(PostgresTransaction::new(tenant, begun)))
     }
 
     async fn ping(&self) -> Result<(), StoreError> {

@@ -5,7 +5,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use chrono::{DateTime, Datelike as _, Months, NaiveDate, Utc};
 use iam_core::StoreError;
-use sqlx::PgExecutor;
 
 use crate::PostgresStore;
 use crate::error::store_error;
@@ -13,19 +12,18 @@ use crate::error::store_error;
 /// How many months are prepared beside the present one.
 const AHEAD: u32 = 3;
 
-/// Months, by their first days, whose partitions are known to be there, so that not every commit has to ask.
+/// Months, by their first days, whose partitions are known to be there, so that not every round of sealing has to ask.
 #[derive(Debug, Default)]
 pub(crate) struct KnownMonths(Mutex<BTreeSet<NaiveDate>>);
 
 impl KnownMonths {
-    pub(crate) fn unknown(&self, moments: impl IntoIterator<Item = DateTime<Utc>>) -> BTreeSet<NaiveDate> {
+    fn unknown(&self, moments: impl IntoIterator<Item = DateTime<Utc>>) -> BTreeSet<NaiveDate> {
         let known = self.lock();
         moments.into_iter().map(month).filter(|month| !known.contains(month)).collect()
     }
 
-    /// Only what is committed may be remembered.
-    pub(crate) fn remember(&self, months: BTreeSet<NaiveDate>) {
-        self.lock().extend(months);
+    fn remember(&self, month: NaiveDate) {
+        self.lock().insert(month);
     }
 
     pub(crate) fn forget(&self) {
@@ -42,19 +40,21 @@ fn month(moment: DateTime<Utc>) -> NaiveDate {
     day.with_day(1).unwrap_or(day)
 }
 
-/// Makes the partition of a month, by its first day, unless there is one.
-pub(crate) async fn make_month(month: NaiveDate, executor: impl PgExecutor<'_>) -> Result<(), StoreError> {
-    sqlx::query!("SELECT iam.make_audit_month($1)", month).execute(executor).await.map_err(store_error)?;
-    Ok(())
-}
-
 impl PostgresStore {
     /// Makes the partitions of this month and the next ones.
     pub(crate) async fn make_months(&self, now: DateTime<Utc>) -> Result<(), StoreError> {
-        let moments = (0..=AHEAD).filter_map(|ahead| now.checked_add_months(Months::new(ahead)));
+        self.make_months_of((0..=AHEAD).filter_map(|ahead| now.checked_add_months(Months::new(ahead)))).await
+    }
+
+    /// Makes the partitions of the months of these moments, unless they are known to be there.
+    pub(crate) async fn make_months_of(
+        &self,
+        moments: impl IntoIterator<Item = DateTime<Utc>>,
+    ) -> Result<(), StoreError> {
         for month in self.months.unknown(moments) {
-            make_month(month, &self.pool).await?;
-            self.months.remember(BTreeSet::from([month]));
+            let make = sqlx::query!("SELECT iam.make_audit_month($1)", month);
+            make.execute(&self.pool).await.map_err(store_error)?;
+            self.months.remember(month);
         }
         Ok(())
     }

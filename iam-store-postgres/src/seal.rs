@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use crate::audit::{AuditEntryRow, Fields};
 use crate::column::{bigint, bytes_32, in_range};
-use crate::error::{is_unique_violation, store_error};
+use crate::error::{has_no_partition, is_unique_violation, store_error};
 use crate::transaction::PostgresTransaction;
 use crate::{BEGIN, PostgresStore};
 
@@ -133,10 +133,9 @@ impl PlaceRow {
     }
 }
 
-/// Places as a table `p`, with the entries that stand there. The limit makes the planner look for these one by one, in
-/// the one partition of each: it would rather hash all entries of the tenant.
+/// Places as a table `p`, with the entries that stand there as `e`.
 macro_rules! select_places {
-    ($places:literal, $order:literal, $($argument:expr),+) => {
+    ($from:literal, $($argument:expr),+) => {
         sqlx::query_as!(
             PlaceRow,
             r#"
@@ -161,17 +160,7 @@ macro_rules! select_places {
                 e.created_at AS "created_at?",
                 e.details_salt AS "details_salt?",
                 e.origin_salt AS "origin_salt?"
-            FROM (
-            "# + $places + r#"
-            ) p
-            LEFT JOIN LATERAL (
-                SELECT *
-                FROM iam.audit_entries e
-                WHERE e.tenant_id = $1 AND e.created_at = p.created_at AND e.id = p.entry_id
-                LIMIT 1
-            ) e ON true
-            ORDER BY
-            "# + $order,
+            "# + $from,
             $($argument),+
         )
     };
@@ -205,13 +194,20 @@ impl SealStore for PostgresStore {
     }
 
     async fn seal(&self, seals: &[Seal]) -> Result<bool, StoreError> {
+        let leaves = seals.iter().flat_map(|seal| &seal.leaves);
+        self.make_months_of(leaves.map(|leaf| leaf.created_at)).await?;
         let mut transaction = self.pool.begin_with(BEGIN).await.map_err(store_error)?;
-        match try_to_seal(&mut transaction, seals).await {
-            Ok(true) => transaction.commit().await.map_err(store_error).map(|()| true),
-            Err(error) if !is_unique_violation(&error) => Err(store_error(error)),
-            // Now and not when the connection is used again: until then the lock would keep everybody from sealing.
-            _ => transaction.rollback().await.map_err(store_error).map(|()| false),
+        let sealed = try_to_seal(&mut transaction, seals).await;
+        match sealed {
+            Ok(true) => return transaction.commit().await.map_err(store_error).map(|()| true),
+            Ok(false) => {}
+            Err(error) if is_unique_violation(&error) => {}
+            // Another replica has dropped a month that this one took for known.
+            Err(error) if has_no_partition(&error) => self.months.forget(),
+            Err(error) => return Err(store_error(error)),
         }
+        // Now and not when the connection is used again: until then the lock would keep everybody from sealing.
+        transaction.rollback().await.map_err(store_error).map(|()| false)
     }
 
     async fn sequence_of(&self, tenant: TenantId, id: AuditEntryId) -> Result<Option<u64>, StoreError> {
@@ -276,16 +272,26 @@ impl SealStore for PostgresStore {
         Ok(tenants.fetch_all(&self.pool).await.map_err(store_error)?.into_iter().map(TenantId::from).collect())
     }
 
+    // The inner limit makes the planner look for the entries one by one, in the one partition of each: it would rather
+    // hash all entries of the tenant.
     async fn sealed_entries(&self, tenant: TenantId, from: u64, limit: u32) -> Result<Vec<SealedEntry>, StoreError> {
         let rows = select_places!(
             r#"
+            FROM (
                 SELECT l.sequence, l.created_at, l.entry_id, l.hash
                 FROM iam.audit_leaves l
                 WHERE l.tenant_id = $1 AND l.sequence >= $2
                 ORDER BY l.sequence
                 LIMIT $3
+            ) p
+            LEFT JOIN LATERAL (
+                SELECT *
+                FROM iam.audit_entries e
+                WHERE e.tenant_id = $1 AND e.created_at = p.created_at AND e.id = p.entry_id
+                LIMIT 1
+            ) e ON true
+            ORDER BY p.sequence
             "#,
-            "p.sequence",
             tenant.as_uuid(),
             bigint(from),
             i64::from(limit)
@@ -303,13 +309,14 @@ impl SealStore for PostgresStore {
         let (created_at, id) = after.unwrap_or((DateTime::UNIX_EPOCH, Uuid::nil().into()));
         let rows = select_places!(
             r#"
-                SELECT 0::bigint AS sequence, u.created_at, u.id AS entry_id, u.digest AS hash
-                FROM iam.audit_unsealed u
-                WHERE u.tenant_id = $1 AND (u.created_at, u.id) > ($2, $3)
-                ORDER BY u.created_at, u.id
-                LIMIT $4
+            FROM iam.audit_unsealed e
+            CROSS JOIN LATERAL (
+                SELECT 0::bigint AS sequence, e.created_at, e.id AS entry_id, e.digest AS hash
+            ) p
+            WHERE e.tenant_id = $1 AND (e.created_at, e.id) > ($2, $3)
+            ORDER BY e.created_at, e.id
+            LIMIT $4
             "#,
-            "p.created_at, p.entry_id",
             tenant.as_uuid(),
             in_range(created_at),
             id.as_uuid(),
@@ -319,7 +326,6 @@ impl SealStore for PostgresStore {
         rows.into_iter().map(|row| Ok(UnsealedEntry { unsealed: row.unsealed(tenant)?, entry: row.entry()? })).collect()
     }
 
-    // One statement, because an entry goes from the queue to the leaves.
     async fn stray_entry(&self, tenant: TenantId) -> Result<Option<AuditEntryId>, StoreError> {
         let stray = sqlx::query_scalar!(
             r#"
@@ -330,11 +336,6 @@ impl SealStore for PostgresStore {
                     SELECT
                     FROM iam.audit_leaves l
                     WHERE l.tenant_id = $1 AND l.entry_id = e.id AND l.created_at = e.created_at
-                )
-                AND NOT EXISTS (
-                    SELECT
-                    FROM iam.audit_unsealed u
-                    WHERE u.tenant_id = $1 AND u.created_at = e.created_at AND u.id = e.id
                 )
             ORDER BY e.created_at, e.id
             LIMIT 1
@@ -404,10 +405,10 @@ async fn try_to_seal(connection: &mut PgConnection, seals: &[Seal]) -> Result<bo
         return Ok(false);
     }
     let leaves = LeafColumns::of(seals);
-    if !take_from_queue(connection, &leaves).await? {
+    insert_leaves(connection, &leaves).await?;
+    if !move_entries(connection, &leaves).await? {
         return Ok(false);
     }
-    insert_leaves(connection, &leaves).await?;
     insert_nodes(connection, seals).await?;
     Ok(true)
 }
@@ -472,22 +473,15 @@ async fn continue_logs(connection: &mut PgConnection, seals: &[Seal]) -> Result<
     Ok(updated + inserted == seals.len() as u64)
 }
 
-async fn take_from_queue(connection: &mut PgConnection, leaves: &LeafColumns) -> Result<bool, sqlx::Error> {
+async fn move_entries(connection: &mut PgConnection, leaves: &LeafColumns) -> Result<bool, sqlx::Error> {
     let LeafColumns { tenant_id, created_at, entry_id, .. } = leaves;
-    let taken = sqlx::query!(
-        r#"
-        DELETE FROM iam.audit_unsealed u
-        USING unnest($1::uuid[], $2::timestamptz[], $3::uuid[]) s (tenant_id, created_at, id)
-        WHERE u.tenant_id = s.tenant_id AND u.created_at = s.created_at AND u.id = s.id
-        "#,
+    let moved = sqlx::query_scalar!(
+        r#"SELECT iam.move_sealed_audit_entries($1, $2, $3) AS "moved!""#,
         tenant_id,
         created_at,
         entry_id
-    )
-    .execute(connection)
-    .await?
-    .rows_affected();
-    Ok(taken == entry_id.len() as u64)
+    );
+    Ok(moved.fetch_one(connection).await?.unsigned_abs() == entry_id.len() as u64)
 }
 
 async fn insert_leaves(connection: &mut PgConnection, leaves: &LeafColumns) -> Result<(), sqlx::Error> {

@@ -1,8 +1,4 @@
-use std::collections::BTreeSet;
-use std::sync::Arc;
-
 use async_trait::async_trait;
-use chrono::NaiveDate;
 use iam_core::audit::{AuditBatch, AuditEntry};
 use iam_core::{Change, StoreError, TenantId, Transaction};
 use sqlx::{PgConnection, Postgres};
@@ -10,16 +6,12 @@ use uuid::Uuid;
 
 use crate::audit::WrittenEntry;
 use crate::error::store_error;
-use crate::partition::{KnownMonths, make_month};
 
 /// A transaction of the database, bound to a tenant; dropping it rolls back.
 ///
 /// Every statement binds this tenant and never one that stands inside a change.
 pub(crate) struct PostgresTransaction {
     tenant: TenantId,
-    months: Arc<KnownMonths>,
-    /// Months that this transaction has made.
-    made: BTreeSet<NaiveDate>,
     /// The entries of the change that is being written, until a statement takes them along.
     pub(crate) entries: Vec<WrittenEntry>,
     inner: sqlx::Transaction<'static, Postgres>,
@@ -28,8 +20,8 @@ pub(crate) struct PostgresTransaction {
 }
 
 impl PostgresTransaction {
-    pub(crate) fn new(tenant: TenantId, months: Arc<KnownMonths>, inner: sqlx::Transaction<'static, Postgres>) -> Self {
-        Self { tenant, months, made: BTreeSet::new(), entries: Vec::new(), inner, broken: false }
+    pub(crate) fn new(tenant: TenantId, inner: sqlx::Transaction<'static, Postgres>) -> Self {
+        Self { tenant, entries: Vec::new(), inner, broken: false }
     }
 
     pub(crate) fn tenant(&self) -> Uuid {
@@ -45,13 +37,7 @@ impl PostgresTransaction {
 impl Transaction for PostgresTransaction {
     async fn write(&mut self, change: &Change, audit: AuditBatch) -> Result<(), StoreError> {
         let written = self.write_audited(change, audit.into_entries()).await;
-        if let Err(error) = &written {
-            self.broken = true;
-            if !matches!(error, StoreError::Conflict(_)) {
-                // Another replica may have dropped a month that this one took for known.
-                self.months.forget();
-            }
-        }
+        self.broken |= written.is_err();
         written
     }
 
@@ -59,15 +45,12 @@ impl Transaction for PostgresTransaction {
         if self.broken {
             return Err(StoreError::Failed("a change of this unit of work has failed".into()));
         }
-        self.inner.commit().await.map_err(store_error)?;
-        self.months.remember(self.made);
-        Ok(())
+        self.inner.commit().await.map_err(store_error)
     }
 }
 
 impl PostgresTransaction {
     async fn write_audited(&mut self, change: &Change, entries: Vec<AuditEntry>) -> Result<(), StoreError> {
-        self.make_months_of(&entries).await?;
         self.entries = entries.into_iter().map(WrittenEntry::from).collect();
         match change {
             Change::Tenant(change) => self.write_tenant(change).await,
@@ -81,17 +64,5 @@ impl PostgresTransaction {
             Change::Audit(change) => self.write_audit(change).await,
         }?;
         self.write_entries().await
-    }
-
-    /// Makes the partitions of the months of these entries that are not known to be there: a server may have slept, or
-    /// its clock may be set.
-    async fn make_months_of(&mut self, entries: &[AuditEntry]) -> Result<(), StoreError> {
-        let mut months = self.months.unknown(entries.iter().map(|entry| entry.created_at));
-        months.retain(|month| !self.made.contains(month));
-        for month in months {
-            make_month(month, self.connection()).await?;
-            self.made.insert(month);
-        }
-        Ok(())
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use iam_core::Caller;
-use iam_core::audit::{AuditChange, AuditEntry, NewEvent};
+use iam_core::audit::{AuditChange, NewEvent};
 use iam_core::conformance::World;
 use iam_store_postgres::PostgresStore;
 use sqlx::{AssertSqlSafe, Executor as _};
@@ -122,9 +122,13 @@ async fn entries_cannot_be_deleted_before_retention_has_given_them_up() {
 #[tokio::test]
 async fn an_entry_of_another_time_is_not_the_one_given_up() {
     let scene = Scene::new().await;
-    let first = scene.world.sealed(scene.tenant).await.remove(0).entry.unwrap();
-    let later = AuditEntry { created_at: first.created_at + chrono::TimeDelta::seconds(1), ..first };
-    scene.world.record(vec![later]).await;
+    let later = "INSERT INTO iam.audit_entries
+        SELECT later.*
+        FROM iam.audit_leaves l
+        JOIN iam.audit_entries e ON e.id = l.entry_id
+        CROSS JOIN jsonb_populate_record(e, jsonb_build_object('created_at', e.created_at + interval '1 s')) later
+        WHERE l.sequence = 0";
+    assert_eq!(scene.run(later).await.unwrap(), 1);
     let change = AuditChange::GiveUp { tenant: scene.tenant, from: 0, until: 3, before: scene.world.now() };
     scene.world.commit(scene.tenant, change).await;
     assert_eq!(scene.world.store.purge_audit_entries().await.unwrap(), 3);
@@ -133,11 +137,38 @@ async fn an_entry_of_another_time_is_not_the_one_given_up() {
 }
 
 #[tokio::test]
+async fn entries_that_wait_cannot_be_changed_or_deleted() {
+    let scene = Scene::new().await;
+    let mut waiting = scene.world.new_entries(scene.tenant, 2);
+    scene.world.record(waiting.clone()).await;
+    for (column, value) in OTHERWISE {
+        scene.assert_refused(&format!("UPDATE iam.audit_unsealed SET {column} = {value}"), ENTRY).await;
+    }
+    let digest = "the digest of an audit entry cannot be changed";
+    scene.assert_refused("UPDATE iam.audit_unsealed SET digest = ''", digest).await;
+    let delete = "an audit entry cannot be deleted before it is sealed";
+    scene.assert_refused("DELETE FROM iam.audit_unsealed", delete).await;
+    // Nor by the function that moves them.
+    let moved = "SELECT iam.move_sealed_audit_entries(array_agg(tenant_id), array_agg(created_at), array_agg(id))
+        FROM iam.audit_unsealed";
+    scene.assert_refused(moved, delete).await;
+    // Another entry's leaf is none of its own.
+    let sealed = scene.world.sealed(scene.tenant).await.remove(0).leaf;
+    waiting.truncate(1);
+    waiting[0].id = sealed.entry_id;
+    waiting[0].created_at = sealed.created_at + chrono::TimeDelta::seconds(1);
+    scene.world.record(waiting).await;
+    let named = format!("DELETE FROM iam.audit_unsealed WHERE id = '{}'", sealed.entry_id);
+    scene.assert_refused(&named, delete).await;
+}
+
+#[tokio::test]
 async fn nothing_can_be_truncated() {
     let scene = Scene::new().await;
     for (table, expected) in [
         ("audit_entries", "audit entries cannot be truncated"),
         ("audit_entries_2026_01", "audit entries cannot be truncated"),
+        ("audit_unsealed", "audit entries cannot be truncated"),
         ("audit_leaves", "a leaf of an audit log cannot be deleted"),
         ("audit_nodes", "a node of an audit log cannot be deleted"),
         ("audit_logs", "the head of an audit log cannot be deleted"),

@@ -109,6 +109,31 @@ const UNSEALED: Table = Table {
     columns: &[("tenant_id", Kind::Id), ("created_at", Kind::Moment), ("id", Kind::Id), ("digest", Kind::Bytes)],
 };
 
+/// PostgreSQL keeps an entry in the queue itself until it is sealed.
+const QUEUE: Table = Table {
+    name: "audit_unsealed",
+    key: 3,
+    columns: &[
+        ("tenant_id", Kind::Id),
+        ("created_at", Kind::Moment),
+        ("id", Kind::Id),
+        ("action", Kind::Text),
+        ("resource_type", Kind::Text),
+        ("resource_id", Kind::Text),
+        ("organization_id", Kind::Id),
+        ("user_id", Kind::Id),
+        ("old_value", Kind::Json),
+        ("new_value", Kind::Json),
+        ("metadata", Kind::Json),
+        ("correlation_id", Kind::Text),
+        ("ip_address", Kind::Text),
+        ("user_agent", Kind::Text),
+        ("details_salt", Kind::Bytes),
+        ("origin_salt", Kind::Bytes),
+        ("digest", Kind::Bytes),
+    ],
+};
+
 const LEAVES: Table = Table {
     name: "audit_leaves",
     key: 2,
@@ -152,14 +177,19 @@ pub(crate) struct Rows {
 }
 
 impl Rows {
-    fn tables(&self) -> [(&'static Table, &Vec<Row>); 5] {
-        [
-            (&ENTRIES, &self.entries),
-            (&UNSEALED, &self.unsealed),
-            (&LEAVES, &self.leaves),
-            (&NODES, &self.nodes),
-            (&HEADS, &self.heads),
-        ]
+    /// As a database keeps them: what waits in a queue may stand there itself, and then nothing can wait that is not there.
+    fn tables(&self, queue_holds_entries: bool) -> [(&'static Table, Vec<Row>); 5] {
+        let queued = |row: &&Row| self.unsealed.iter().find(|queued| queued[..UNSEALED.key] == row[..UNSEALED.key]);
+        let (entries, queue) = if queue_holds_entries {
+            let (waiting, sealed): (Vec<&Row>, Vec<&Row>) = self.entries.iter().partition(|row| queued(row).is_some());
+            let digest = |row: &&Row| queued(row).and_then(|queued| queued[unsealed::DIGEST].clone());
+            let waiting = waiting.iter().map(|row| row.iter().cloned().chain([digest(row)]).collect());
+            (sealed.into_iter().cloned().collect(), (&QUEUE, waiting.collect()))
+        } else {
+            (self.entries.clone(), (&UNSEALED, self.unsealed.clone()))
+        };
+        let (leaves, nodes, heads) = (self.leaves.clone(), self.nodes.clone(), self.heads.clone());
+        [(&ENTRIES, entries), queue, (&LEAVES, leaves), (&NODES, nodes), (&HEADS, heads)]
     }
 }
 
@@ -228,9 +258,22 @@ impl Ground {
         self.execute(statements.join(";")).await;
     }
 
+    /// Whether an entry that waits to be sealed stands in the queue itself.
+    pub(crate) fn queue_holds_entries(&self) -> bool {
+        matches!(self.superuser, Superuser::Postgres(_))
+    }
+
     pub(crate) async fn read(&mut self) -> Rows {
+        let mut entries = self.read_table(&ENTRIES).await;
+        if self.queue_holds_entries() {
+            entries.extend(self.read_table(&QUEUE).await.into_iter().map(|mut row| {
+                row.truncate(ENTRIES.columns.len());
+                row
+            }));
+            entries.sort();
+        }
         Rows {
-            entries: self.read_table(&ENTRIES).await,
+            entries,
             unsealed: self.read_table(&UNSEALED).await,
             leaves: self.read_table(&LEAVES).await,
             nodes: self.read_table(&NODES).await,
@@ -261,11 +304,12 @@ impl Ground {
     /// Makes of the rows that stand in the database others.
     pub(crate) async fn write(&mut self, from: &Rows, to: &Rows) {
         let mut script = String::from("BEGIN;\n");
-        let tables = || from.tables().into_iter().zip(to.tables());
-        for ((table, from), (_, to)) in tables() {
+        let queue_holds_entries = self.queue_holds_entries();
+        let (from, to) = (from.tables(queue_holds_entries), to.tables(queue_holds_entries));
+        for ((table, from), (_, to)) in from.iter().zip(&to) {
             script += &self.deletion(table, &missing(table, from, to));
         }
-        for ((table, from), (_, to)) in tables() {
+        for ((table, from), (_, to)) in from.iter().zip(&to) {
             script += &self.insertion(table, &missing(table, to, from));
         }
         self.execute(script + "COMMIT").await;

@@ -106,7 +106,9 @@ impl Arena {
         let kept = random.choice(covering.collect::<Vec<_>>()).unwrap().clone();
         let kept_size = usize::try_from(kept.size).unwrap();
         let (deed, tamper) = DEEDS[random.usize(0..DEEDS.len())];
-        let mut scene = Scene { log: log.clone(), kept: kept_size, purged, older, random, is_perfect: false };
+        let queue_holds_entries = self.history.ground.queue_holds_entries();
+        let (log_now, is_perfect) = (log.clone(), false);
+        let mut scene = Scene { log: log_now, kept: kept_size, purged, older, queue_holds_entries, random, is_perfect };
         let expected = tamper(&mut scene);
         assert!(scene.log != *log, "{deed} tampers with something");
         let (pristine, tampered) = (log.rows(), scene.log.rows());

@@ -43,6 +43,8 @@ pub(crate) struct Scene<'a> {
     pub(crate) purged: usize,
     /// The same log, as it was before.
     pub(crate) older: &'a [Log],
+    /// Whether an entry that waits to be sealed stands in the queue itself, so that who takes one takes the other.
+    pub(crate) queue_holds_entries: bool,
     pub(crate) random: Rng,
     /// Whether the log was made to look right with the installation's key.
     pub(crate) is_perfect: bool,
@@ -760,7 +762,8 @@ fn edit_waiting(scene: &mut Scene) -> Expected {
 }
 
 fn delete_waiting(scene: &mut Scene) -> Expected {
-    let Some(at) = waiting(scene) else { return delete(scene) };
+    let waiting = if scene.queue_holds_entries { None } else { waiting(scene) };
+    let Some(at) = waiting else { return delete(scene) };
     scene.log.waiting[at].entry = None;
     Expected::Unplaced(waiting_id(scene, at))
 }
