@@ -167,9 +167,10 @@ async fn insert_into_postgres(pool: &PgPool, by: &Caller, batch: &[NewAssignment
     let names: Vec<String> = ids.iter().map(Uuid::to_string).collect();
     let metadata: Vec<Json<Value>> = batch.iter().map(|new| Json(metadata(new))).collect();
     let insert = sqlx::query(
-        "INSERT INTO iam.audit_entries (tenant_id, id, action, resource_type, resource_id, user_id, metadata,
-            created_at)
-        SELECT $1, e.id, 'ROLE_ASSIGNED', 'ROLE_ASSIGNMENT', e.name, $5, e.metadata, $6
+        "INSERT INTO iam.audit_unsealed (tenant_id, id, action, resource_type, resource_id, user_id, metadata,
+            created_at, details_salt, origin_salt, digest)
+        SELECT $1, e.id, 'ROLE_ASSIGNED', 'ROLE_ASSIGNMENT', e.name, $5, e.metadata::json, $6,
+            uuid_send(e.id), uuid_send(e.id), sha256(uuid_send(e.id))
         FROM unnest($2::uuid[], $3::text[], $4::jsonb[]) e (id, name, metadata)",
     );
     let insert = insert.bind(tenant).bind(&entries).bind(&names).bind(&metadata).bind(by).bind(now);
@@ -208,11 +209,18 @@ async fn insert_into_sqlite(pool: &SqlitePool, by: &Caller, batch: &[NewAssignme
     );
     insert.bind(tenant).bind(&rows).bind(now).bind(by).execute(&mut *transaction).await?;
     let insert = sqlx::query(
-        "INSERT INTO audit_entries (tenant_id, id, action, resource_type, resource_id, user_id, metadata, created_at)
+        "INSERT INTO audit_entries (tenant_id, id, action, resource_type, resource_id, user_id, metadata, created_at,
+            details_salt, origin_salt)
         SELECT ?1, unhex(value ->> 'entry', '-'), 'ROLE_ASSIGNED', 'ROLE_ASSIGNMENT', value ->> 'id', ?4,
-            value -> 'metadata', ?3
+            value -> 'metadata', ?3, randomblob(16), randomblob(16)
         FROM json_each(?2)",
     );
     insert.bind(tenant).bind(&rows).bind(now).bind(by).execute(&mut *transaction).await?;
+    let insert = sqlx::query(
+        "INSERT INTO audit_unsealed (tenant_id, created_at, id, digest)
+        SELECT ?1, ?3, unhex(value ->> 'entry', '-'), randomblob(32)
+        FROM json_each(?2)",
+    );
+    insert.bind(tenant).bind(&rows).bind(now).execute(&mut *transaction).await?;
     Ok(transaction.commit().await?)
 }

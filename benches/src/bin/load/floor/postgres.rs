@@ -52,9 +52,10 @@ impl Queries for Postgres {
             sqlx::query("INSERT INTO iam.credentials (tenant_id, user_id, password_hash) VALUES ($1, $2, $3)");
         credential.bind(tenant).bind(id).bind(HASH).execute(&mut *transaction).await?;
         let entry = sqlx::query(
-            "INSERT INTO iam.audit_entries (tenant_id, id, action, resource_type, resource_id, user_id, new_value,
-                metadata, correlation_id, ip_address, created_at)
-            VALUES ($1, $2, 'CREATE', 'USER', $3, $4, $5, '{}', $6, '127.0.0.1', $7)",
+            "INSERT INTO iam.audit_unsealed (tenant_id, id, action, resource_type, resource_id, user_id, new_value,
+                metadata, correlation_id, ip_address, created_at, details_salt, origin_salt, digest)
+            VALUES ($1, $2, 'CREATE', 'USER', $3, $4, $5, '{}', $6, '127.0.0.1', $7,
+                uuid_send($2), uuid_send($2), sha256(uuid_send($2)))",
         );
         let entry = entry.bind(tenant).bind(Uuid::now_v7()).bind(id.to_string()).bind(id);
         let entry = entry.bind(Json(json!(new)) as Json<Value>).bind(Uuid::now_v7().to_string()).bind(now);

@@ -68,12 +68,17 @@ impl Queries for Sqlite {
         credential.bind(tenant).bind(id).bind(HASH).execute(&mut *transaction).await?;
         let entry = sqlx::query(
             "INSERT INTO audit_entries (tenant_id, id, action, resource_type, resource_id, user_id, new_value,
-                metadata, correlation_id, ip_address, created_at)
-            VALUES (?1, ?2, 'CREATE', 'USER', ?3, ?4, ?5, '{}', ?6, '127.0.0.1', ?7)",
+                metadata, correlation_id, ip_address, created_at, details_salt, origin_salt)
+            VALUES (?1, ?2, 'CREATE', 'USER', ?3, ?4, ?5, '{}', ?6, '127.0.0.1', ?7, randomblob(16), randomblob(16))",
         );
-        let entry = entry.bind(tenant).bind(Uuid::now_v7()).bind(id.to_string()).bind(id);
+        let entry_id = Uuid::now_v7();
+        let entry = entry.bind(tenant).bind(entry_id).bind(id.to_string()).bind(id);
         let entry = entry.bind(Json(json!(new)) as Json<Value>).bind(Uuid::now_v7().to_string()).bind(now);
         entry.execute(&mut *transaction).await?;
+        let queue = sqlx::query(
+            "INSERT INTO audit_unsealed (tenant_id, created_at, id, digest) VALUES (?1, ?2, ?3, randomblob(32))",
+        );
+        queue.bind(tenant).bind(now).bind(entry_id).execute(&mut *transaction).await?;
         transaction.commit().await
     }
 }
