@@ -6,8 +6,8 @@ use std::ops::Range;
 
 use super::change::Excuse;
 use super::{
-    Audit, AuditEntry, Checkpoint, CheckpointError, Frontier, LogHead, SealedEntry, TreeHash, TreeNode, TreeSpan,
-    UnsealedEntry,
+    Audit, AuditEntry, Checkpoint, CheckpointError, Frontier, LogHead, LogKey, SealedEntry, TreeHash, TreeNode,
+    TreeSpan, UnsealedEntry,
 };
 use crate::access::permission;
 use crate::caller::Caller;
@@ -116,7 +116,7 @@ impl Audit<'_> {
         let kept: Result<Vec<Checkpoint>, CheckpointError> = kept.iter().map(open).collect();
         let mut kept = kept.map_err(|error| Error::field("checkpoint", error.to_string()))?;
         kept.sort_by_key(|checkpoint| checkpoint.size);
-        let mut verifier = Verifier::new(tenant, kept);
+        let mut verifier = Verifier::new(tenant, kept, &self.0.log_key);
         let mut head = self.verify_sealed(&mut verifier).await?;
         for _ in 0..ROUNDS {
             self.verify_unsealed(&mut verifier).await?;
@@ -131,7 +131,7 @@ impl Audit<'_> {
     }
 
     /// Reads the sealed entries from where the verifier stands to the end.
-    async fn verify_sealed(&self, verifier: &mut Verifier) -> Result<LogHead> {
+    async fn verify_sealed(&self, verifier: &mut Verifier<'_>) -> Result<LogHead> {
         let (store, tenant) = (&self.0.store, verifier.tenant);
         let head = self.head(tenant).await?;
         // A head that is lost, or that somebody else has written, must not keep the entries from being looked at.
@@ -173,7 +173,7 @@ impl Audit<'_> {
         }
     }
 
-    async fn verify_unsealed(&self, verifier: &mut Verifier) -> Result<()> {
+    async fn verify_unsealed(&self, verifier: &mut Verifier<'_>) -> Result<()> {
         let mut after = None;
         verifier.unsealed = 0;
         verifier.unsealed_findings.clear();
@@ -221,8 +221,9 @@ struct SealedPage {
 }
 
 /// What has been read of a log, and what was noticed.
-struct Verifier {
+struct Verifier<'a> {
     tenant: TenantId,
+    key: &'a LogKey,
     kept: Vec<Checkpoint>,
     frontier: Frontier,
     /// How many of the kept checkpoints have been compared.
@@ -246,10 +247,11 @@ struct Verifier {
     findings: Vec<Finding>,
 }
 
-impl Verifier {
-    fn new(tenant: TenantId, kept: Vec<Checkpoint>) -> Self {
+impl<'a> Verifier<'a> {
+    fn new(tenant: TenantId, kept: Vec<Checkpoint>, key: &'a LogKey) -> Self {
         Self {
             tenant,
+            key,
             kept,
             frontier: Frontier::default(),
             compared: 0,
@@ -325,7 +327,7 @@ impl Verifier {
         if entry.salts.origin.is_destroyed() {
             self.erased_origins.push((entry.id, place));
         }
-        match Excuse::of(entry) {
+        match Excuse::of(entry, self.key) {
             Some(Excuse::GivenUp { until }) => self.given_up_until = self.given_up_until.max(until),
             Some(Excuse::Erased { details, origins }) => {
                 self.excused_details.extend(details);
@@ -446,7 +448,8 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
-    use crate::audit::{AuditChange, ErasedDetails, Leaf, Unsealed, testing};
+    use crate::audit::testing::{self, log_key};
+    use crate::audit::{AuditChange, ErasedDetails, Leaf, Unsealed};
     use crate::random::SystemRandom;
 
     fn tenant() -> TenantId {
@@ -475,13 +478,19 @@ mod tests {
     }
 
     fn give_up(number: u64, until: u64) -> AuditEntry {
-        let before = entry(number).created_at;
-        record(number, &AuditChange::GiveUp { tenant: tenant(), from: 0, until, before })
+        record(number, &AuditChange::give_up(&log_key(7), tenant(), 0..until, entry(number).created_at))
     }
 
     fn erase(number: u64, entries: &[u64]) -> AuditEntry {
         let details = entries.iter().map(|number| ErasedDetails::of(entry(*number))).collect();
-        record(number, &AuditChange::Erase { user: Uuid::from_u128(3).into(), details, origins: Vec::new() })
+        let user = Uuid::from_u128(3).into();
+        record(number, &AuditChange::erase(&log_key(7), tenant(), user, details, Vec::new()))
+    }
+
+    /// A record with something else in its metadata, as only a superuser can queue it.
+    fn forged(mut record: AuditEntry, name: &str, value: serde_json::Value) -> AuditEntry {
+        record.metadata.insert(name.to_owned(), value);
+        record
     }
 
     /// What a store keeps of a log, to be tampered with.
@@ -537,7 +546,8 @@ mod tests {
         }
 
         fn verify(&self) -> Verification {
-            let mut verifier = Verifier::new(tenant(), self.kept.clone());
+            let key = log_key(7);
+            let mut verifier = Verifier::new(tenant(), self.kept.clone(), &key);
             for page in self.sealed.chunks(3) {
                 if !verifier.is_broken_off {
                     verifier.read(page.to_vec(), false);
@@ -607,6 +617,23 @@ mod tests {
     }
 
     #[test]
+    fn who_cannot_sign_excuses_nothing() {
+        let log = Log::long(8).tampered(|log| {
+            log.put(0, None);
+            log.put(3, Some(erased(3)));
+        });
+        assert_eq!(log.clone().waiting(give_up(50, 1)).waiting(erase(51, &[3])).findings(), []);
+        let found = [(Tampering::Removed, Some(0..1), Some(id(0))), (Tampering::Erased, Some(3..4), Some(id(3)))];
+        let (given_up, erased) = (give_up(50, 0), erase(51, &[2]));
+        let raised = forged(given_up.clone(), "until", json!(1));
+        let named = forged(erased.clone(), "details", json!([id(3)]));
+        assert_eq!(log.clone().waiting(raised).waiting(named).findings(), found);
+        let unsigned = |record: AuditEntry| forged(record, "signature", json!(null));
+        let unsigned = log.waiting(unsigned(give_up(50, 1))).waiting(unsigned(erase(51, &[3])));
+        assert_eq!(unsigned.findings(), found);
+    }
+
+    #[test]
     fn an_entry_that_lost_its_personal_fields_is_named_unless_an_erasure_did_it() {
         let log = Log::long(8).tampered(|log| log.put(3, Some(erased(3))));
         let found = [(Tampering::Erased, Some(3..4), Some(id(3)))];
@@ -649,7 +676,8 @@ mod tests {
             let expected = [(Tampering::Head, Some(0..place), None), (Tampering::Shorter, Some(place..6), None)];
             assert!(expected.iter().all(|finding| found.contains(finding)), "{found:?}");
         }
-        let mut verifier = Verifier::new(tenant(), Vec::new());
+        let key = log_key(7);
+        let mut verifier = Verifier::new(tenant(), Vec::new(), &key);
         verifier.read(Vec::new(), false);
         assert!(verifier.is_broken_off, "a page that should not be empty");
     }
@@ -710,7 +738,8 @@ mod tests {
 
     #[test]
     fn subtrees_that_are_not_those_of_the_leaves_are_found() {
-        let mut verifier = Verifier::new(tenant(), Vec::new());
+        let key = log_key(7);
+        let mut verifier = Verifier::new(tenant(), Vec::new(), &key);
         let nodes = verifier.read(Log::long(600).sealed, false);
         let kept: Vec<TreeHash> = nodes.iter().map(|node| node.hash).collect();
         assert_eq!(kept.len(), 2);

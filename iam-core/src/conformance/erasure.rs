@@ -6,13 +6,10 @@ use serde_json::{Value, json};
 
 use super::World;
 use super::log::{all, fields, request};
-use super::retention::give_up;
 use super::world::create;
 use crate::access::{Authority, Covered};
 use crate::assignment::GrantQuery;
-use crate::audit::{
-    AuditChange, AuditEntry, Digest, ErasedDetails, ErasedOrigin, NewEvent, Salt, SealedEntry, UnsealedEntry,
-};
+use crate::audit::{AuditEntry, Digest, ErasedDetails, ErasedOrigin, NewEvent, Salt, SealedEntry, UnsealedEntry};
 use crate::caller::Caller;
 use crate::change::Change;
 use crate::credential::{CredentialChange, LoginFailure};
@@ -135,7 +132,7 @@ pub async fn erasing_again_changes_nothing(store: Arc<dyn Store>) {
     let erased = before.iter().filter(|entry| entry.salts.origin.is_destroyed());
     let origins: Vec<ErasedOrigin> = erased.map(origin_of).collect();
     assert!(!details.is_empty() && !origins.is_empty());
-    world.commit(tenant.id, AuditChange::Erase { user: ada.id, details, origins }).await;
+    world.commit(tenant.id, world.erase(tenant.id, ada.id, details, origins).await).await;
     assert_eq!(all(world, tenant.id).await.split_off(1), before);
     world.assert_clean(tenant.id, &[]).await;
 }
@@ -162,7 +159,7 @@ pub async fn each_part_is_erased_by_itself(store: Arc<dyn Store>) {
         without_origin.salts.origin = commitment(&b, "origin");
         assert_eq!((without_details.digest(), without_origin.digest()), (a.digest(), b.digest()));
         let (details, origins) = (vec![details_of(&without_details)], vec![origin_of(&without_origin)]);
-        let erase = AuditChange::Erase { user, details, origins };
+        let erase = world.erase(tenant, user, details, origins).await;
 
         let caller = Caller::system(tenant, "conformance");
         let mut work = world.begin(&caller).await;
@@ -200,14 +197,14 @@ pub async fn what_is_gone_cannot_be_erased(store: Arc<dyn Store>) {
     world.record(vec![entry.clone(), world.new_entry(tenant)]).await;
     world.seal().await;
     world.tick();
-    world.commit(tenant, give_up(&world, tenant, 0, 2)).await;
+    world.commit(tenant, world.give_up(tenant, 0..2).await).await;
     assert_eq!(world.store.purge_audit_entries().await.unwrap(), 2);
     let (details, origins) = (vec![details_of(&entry)], vec![origin_of(&entry)]);
     let destroyed = |salt: &mut Salt| *salt = Salt::from_bytes(&[1; 32]).unwrap();
     let (mut details, mut origins) = (details, origins);
     destroyed(&mut details[0].salt);
     destroyed(&mut origins[0].salt);
-    world.commit(tenant, AuditChange::Erase { user, details, origins }).await;
+    world.commit(tenant, world.erase(tenant, user, details, origins).await).await;
     assert_eq!(world.store.audit_entry(tenant, entry.id).await.unwrap(), None);
     assert_eq!(world.assert_clean(tenant, &[]).await.removed, 2);
 }

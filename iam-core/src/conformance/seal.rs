@@ -230,8 +230,7 @@ pub async fn sealing_keeps_the_retention(store: Arc<dyn Store>) {
     world.seal().await;
     let head = world.head(tenant.id).await;
     assert_eq!((head.leaves, head.frontier.size(), head.retention_days, head.removed), (2, 2, Some(30), 0));
-    let (until, before) = (1, world.now());
-    world.commit(tenant.id, AuditChange::GiveUp { tenant: tenant.id, from: 0, until, before }).await;
+    world.commit(tenant.id, world.give_up(tenant.id, 0..1).await).await;
     world.commit(tenant.id, set(Some(30), None)).await;
     world.seal().await;
     let head = world.head(tenant.id).await;

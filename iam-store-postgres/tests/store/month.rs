@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
-use iam_core::audit::{AuditChange, AuditEntry, AuditFilter, AuditStore as _};
+use iam_core::audit::{AuditEntry, AuditFilter, AuditStore as _};
 use iam_core::conformance::World;
 use iam_core::{Store as _, TenantId};
 use iam_store_postgres::PostgresStore;
@@ -131,7 +131,7 @@ async fn a_month_whose_entry_was_not_committed_is_made_again() {
 async fn give_up(world: &World, tenant: TenantId, until: u64) {
     world.seal().await;
     let from = world.head(tenant).await.removed;
-    world.commit(tenant, AuditChange::GiveUp { tenant, from, until, before: world.now() }).await;
+    world.commit(tenant, world.give_up(tenant, from..until).await).await;
 }
 
 #[tokio::test]
