@@ -1,6 +1,6 @@
 //! Signed checkpoints: what a tenant's log was at some moment, in the forms that witnesses and other tools read:
-//! <https://c2sp.org/tlog-checkpoint> inside <https://c2sp.org/signed-note>, signed with Ed25519. The same key signs what
-//! excuses that something is missing in a log.
+//! <https://c2sp.org/tlog-checkpoint> inside <https://c2sp.org/signed-note>, signed with Ed25519. The same key signs
+//! what excuses that something is missing in a log.
 
 use std::fmt;
 

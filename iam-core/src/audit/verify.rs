@@ -50,6 +50,8 @@ pub enum Tampering {
     Changed,
     /// The entry is gone, and no retention accounts for it.
     Removed,
+    /// These entries are marked as given up, so that the service itself removes them, and no retention accounts for it.
+    GivenUp,
     /// Personal fields of the entry are gone, and no erasure accounts for it.
     Erased,
     /// The entry was not put there by the service.
@@ -80,6 +82,7 @@ impl fmt::Display for Finding {
         f.write_str(match self.what {
             Tampering::Changed => " is not the entry that was recorded there",
             Tampering::Removed => " was removed",
+            Tampering::GivenUp => " are marked as given up, and no retention accounts for it",
             Tampering::Erased => " has lost personal fields, not by an erasure",
             Tampering::Inserted => " was inserted, not by the service",
             Tampering::Rewritten => " were rewritten, with their leaves or in another order",
@@ -122,7 +125,7 @@ impl Audit<'_> {
             self.verify_unsealed(&mut verifier).await?;
             // What was in the queue by then and was sealed before it was read: it may say why something is gone.
             head = self.verify_sealed(&mut verifier).await?;
-            if verifier.is_all_excused() {
+            if verifier.is_all_excused(&head) {
                 break;
             }
         }
@@ -374,8 +377,8 @@ impl<'a> Verifier<'a> {
         self.unsealed_findings.push(Finding { what, sequence: None, entry });
     }
 
-    fn is_all_excused(&self) -> bool {
-        self.unexcused().is_empty() && self.unsealed_findings.is_empty()
+    fn is_all_excused(&self, head: &LogHead) -> bool {
+        self.unexcused(head).is_empty() && self.unsealed_findings.is_empty()
     }
 
     /// Judges, once everything has been read.
@@ -396,7 +399,7 @@ impl<'a> Verifier<'a> {
         }
         // Where there are not the leaves that there should be, what excuses something may be missing with them.
         let is_complete = !self.is_broken_off && head.leaves == head.frontier.size() && kept <= size;
-        let mut unexcused = self.unexcused();
+        let mut unexcused = self.unexcused(head);
         unexcused.extend(stray.map(|id| Finding { what: Tampering::Inserted, sequence: None, entry: Some(id) }));
         if is_complete {
             findings.append(&mut unexcused);
@@ -408,22 +411,25 @@ impl<'a> Verifier<'a> {
         Verification { sealed: size, removed, unsealed: self.unsealed, root, findings }
     }
 
-    /// Entries that are gone and were not given up, the first of each run, and the first that have lost either part of
-    /// their personal fields, not by an erasure.
-    fn unexcused(&self) -> Vec<Finding> {
+    /// Entries that are gone and were not given up, the first of each run, those that the head has marked so, and the
+    /// first that have lost either part of their personal fields, not by an erasure.
+    fn unexcused(&self, head: &LogHead) -> Vec<Finding> {
         let given_up_until = self.given_up_until;
         let removed = self.gone.iter().filter(|(run, _)| run.end > given_up_until).map(|(run, id)| {
             let place = run.start.max(given_up_until);
             let entry = (place == run.start).then_some(*id);
             Finding { what: Tampering::Removed, sequence: Some(place..place + 1), entry }
         });
+        let marked = given_up_until..head.removed;
+        let marked =
+            (!marked.is_empty()).then(|| Finding { what: Tampering::GivenUp, sequence: Some(marked), entry: None });
         let erased = [(&self.erased_details, &self.excused_details), (&self.erased_origins, &self.excused_origins)];
         let erased = erased.into_iter().filter_map(|(erased, excused)| {
             let (id, place) = erased.iter().find(|(id, _)| !excused.contains(id))?;
             let sequence = place.map(|place| place..place + 1);
             Some(Finding { what: Tampering::Erased, sequence, entry: Some(*id) })
         });
-        removed.take(FINDINGS).chain(erased).collect()
+        removed.take(FINDINGS).chain(marked).chain(erased).collect()
     }
 }
 
@@ -603,6 +609,20 @@ mod tests {
         assert_eq!(gone(0..4).waiting(give_up(50, 3)).findings(), [(Tampering::Removed, Some(3..4), None)]);
         let twice = gone(0..8).tampered(|log| log.put(4, Some(entry(4)))).waiting(give_up(50, 4));
         assert_eq!(twice.findings(), [(Tampering::Removed, Some(5..6), Some(id(5)))]);
+    }
+
+    #[test]
+    fn entries_that_are_marked_as_given_up_are_found_unless_a_retention_did_it() {
+        let log = Log::long(8).tampered(|log| log.head.removed = 4);
+        assert_eq!(log.findings(), [(Tampering::GivenUp, Some(0..4), None)]);
+        assert_eq!(log.clone().waiting(give_up(50, 3)).findings(), [(Tampering::GivenUp, Some(3..4), None)]);
+        assert_eq!(log.clone().waiting(give_up(50, 4)).findings(), []);
+        assert_eq!(log.clone().waiting(give_up(50, 5)).findings(), []);
+        let purged = log.tampered(|log| log.put(1, None));
+        let found = [(Tampering::Removed, Some(1..2), Some(id(1))), (Tampering::GivenUp, Some(0..4), None)];
+        assert_eq!(purged.findings(), found);
+        let cut_off = purged.tampered(|log| log.sealed.truncate(4));
+        assert_eq!(cut_off.findings()[2..], found, "the record of it may be among what is cut off");
     }
 
     #[test]
