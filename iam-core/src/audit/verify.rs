@@ -54,6 +54,8 @@ pub enum Tampering {
     GivenUp,
     /// Personal fields of the entry are gone, and no erasure accounts for it.
     Erased,
+    /// Personal fields of the entry were erased, and are there again.
+    Restored,
     /// The entry was not put there by the service.
     Inserted,
     /// These entries and their leaves were changed together, or their order.
@@ -84,6 +86,7 @@ impl fmt::Display for Finding {
             Tampering::Removed => " was removed",
             Tampering::GivenUp => " are marked as given up, and no retention accounts for it",
             Tampering::Erased => " has lost personal fields, not by an erasure",
+            Tampering::Restored => " holds personal fields again that were erased",
             Tampering::Inserted => " was inserted, not by the service",
             Tampering::Rewritten => " were rewritten, with their leaves or in another order",
             Tampering::Head => " are not what the log's own signed checkpoint says",
@@ -129,6 +132,7 @@ impl Audit<'_> {
                 break;
             }
         }
+        self.verify_erased(&mut verifier).await?;
         let stray = self.0.store.stray_entry(tenant).await?;
         Ok(verifier.finish(&head, head.is_signed_by(&self.0.log_key), stray))
     }
@@ -196,6 +200,25 @@ impl Audit<'_> {
                 return Ok(());
             }
         }
+    }
+
+    /// Looks once more for entries that a record names as erased, and that were not seen so. Ordinarily retention has
+    /// removed them. Their digests do not tell: those of an entry with its personal fields are the same.
+    async fn verify_erased(&self, verifier: &mut Verifier<'_>) -> Result<()> {
+        let (store, tenant) = (&self.0.store, verifier.tenant);
+        for id in verifier.not_seen_erased() {
+            let is_restored = match store.audit_entry(tenant, id).await {
+                Ok(entry) => entry.is_some_and(|entry| verifier.is_restored(&entry)),
+                // It was named where it stands.
+                Err(StoreError::Corrupt { .. }) => false,
+                Err(error) => return Err(error.into()),
+            };
+            if is_restored {
+                let place = store.sequence_of(tenant, id).await?;
+                verifier.find(Tampering::Restored, place.map(|place| place..place + 1), Some(id));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -338,6 +361,22 @@ impl<'a> Verifier<'a> {
             }
             None => {}
         }
+    }
+
+    /// Entries of which a record says that a part was erased, and that were not seen so.
+    fn not_seen_erased(&self) -> BTreeSet<AuditEntryId> {
+        let parts = [(&self.erased_details, &self.excused_details), (&self.erased_origins, &self.excused_origins)];
+        let missed = parts.into_iter().flat_map(|(erased, excused)| {
+            let seen: BTreeSet<AuditEntryId> = erased.iter().map(|(id, _)| *id).collect();
+            excused.iter().copied().filter(move |id| !seen.contains(id))
+        });
+        missed.collect()
+    }
+
+    /// Whether an entry holds what a record says was erased.
+    fn is_restored(&self, entry: &AuditEntry) -> bool {
+        (self.excused_details.contains(&entry.id) && !entry.salts.details.is_destroyed())
+            || (self.excused_origins.contains(&entry.id) && !entry.salts.origin.is_destroyed())
     }
 
     fn compare_with_kept(&mut self) {
@@ -667,6 +706,25 @@ mod tests {
         let waiting = Log::long(8).waiting(entry(50)).tampered(|log| log.unsealed[0].entry = Some(erased(50)));
         assert_eq!(waiting.findings(), [(Tampering::Erased, None, Some(id(50)))]);
         assert_eq!(waiting.waiting(erase(51, &[50])).findings(), []);
+    }
+
+    #[test]
+    fn what_was_to_be_erased_and_was_not_seen_so_is_looked_for() {
+        let mut origin = entry(4);
+        origin.erase_origin();
+        let log = Log::long(8).tampered(|log| {
+            log.put(2, None);
+            log.put(3, Some(erased(3)));
+            log.put(4, Some(origin.clone()));
+        });
+        let (key, log) = (log_key(7), log.waiting(erase(50, &[2, 3, 4, 5])));
+        let mut verifier = Verifier::new(tenant(), Vec::new(), &key);
+        verifier.read(log.sealed, false);
+        log.unsealed.into_iter().for_each(|entry| verifier.read_unsealed(entry));
+        assert_eq!(verifier.not_seen_erased(), BTreeSet::from([id(2), id(4), id(5)]));
+        for (entry, is_restored) in [(entry(5), true), (origin, true), (erased(5), false), (entry(6), false)] {
+            assert_eq!(verifier.is_restored(&entry), is_restored, "{}", entry.id);
+        }
     }
 
     #[test]

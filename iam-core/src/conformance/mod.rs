@@ -89,7 +89,8 @@ macro_rules! conformance_suite {
                 what_is_given_up_goes, more_is_given_up_later, retention_is_applied;
             erasure: nothing_is_left_of_a_person, tenants_named_after_a_person_are_erased,
                 whoever_erases_itself_leaves_no_trace, two_at_once_share_an_entry, erasing_again_changes_nothing, each_part_is_erased_by_itself,
-                places_and_digests_stay, what_is_gone_cannot_be_erased, nobody_cannot_be_erased;
+                places_and_digests_stay, what_is_gone_cannot_be_erased, what_is_there_again_is_found,
+                nobody_cannot_be_erased;
             token: keys_are_read_back, one_key_a_generation, purposes_do_not_mix;
             work: dropped_leaves_nothing, failed_leaves_nothing, changes_and_entries_commit_together,
                 queued_writers_all_succeed, holders_of_the_tenants_lock_take_turns;
