@@ -69,6 +69,7 @@ struct PlaceRow {
     entry_id: Uuid,
     /// The leaf's hash, or the entry's digest.
     hash: Vec<u8>,
+    is_sealed: bool,
     tenant_id: Option<Uuid>,
     id: Option<Uuid>,
     action: Option<String>,
@@ -145,6 +146,7 @@ macro_rules! select_places {
                 p.created_at AS "placed_at!",
                 p.entry_id AS "entry_id!",
                 p.hash AS "hash!",
+                p.is_sealed AS "is_sealed!",
                 e.tenant_id AS "tenant_id?",
                 e.id AS "id?",
                 e.action AS "action?",
@@ -279,7 +281,7 @@ impl SealStore for PostgresStore {
     async fn sealed_entries(&self, tenant: TenantId, from: u64, limit: u32) -> Result<Vec<SealedEntry>, StoreError> {
         let rows = select_places!(
             r#"
-                SELECT l.sequence, l.created_at, l.entry_id, l.hash
+                SELECT l.sequence, l.created_at, l.entry_id, l.hash, true AS is_sealed
                 FROM iam.audit_leaves l
                 WHERE l.tenant_id = $1 AND l.sequence >= $2
                 ORDER BY l.sequence
@@ -303,7 +305,16 @@ impl SealStore for PostgresStore {
         let (created_at, id) = after.unwrap_or((DateTime::UNIX_EPOCH, Uuid::nil().into()));
         let rows = select_places!(
             r#"
-                SELECT 0::bigint AS sequence, u.created_at, u.id AS entry_id, u.digest AS hash
+                SELECT
+                    0::bigint AS sequence,
+                    u.created_at,
+                    u.id AS entry_id,
+                    u.digest AS hash,
+                    EXISTS (
+                        SELECT 1
+                        FROM iam.audit_leaves l
+                        WHERE l.tenant_id = u.tenant_id AND l.entry_id = u.id
+                    ) AS is_sealed
                 FROM iam.audit_unsealed u
                 WHERE u.tenant_id = $1 AND (u.created_at, u.id) > ($2, $3)
                 ORDER BY u.created_at, u.id
@@ -316,7 +327,11 @@ impl SealStore for PostgresStore {
             i64::from(limit)
         );
         let rows = rows.fetch_all(&self.pool).await.map_err(store_error)?;
-        rows.into_iter().map(|row| Ok(UnsealedEntry { unsealed: row.unsealed(tenant)?, entry: row.entry()? })).collect()
+        let unsealed = |row: PlaceRow| {
+            let (unsealed, is_sealed) = (row.unsealed(tenant)?, row.is_sealed);
+            Ok(UnsealedEntry { unsealed, entry: row.entry()?, is_sealed })
+        };
+        rows.into_iter().map(unsealed).collect()
     }
 
     // One statement, because an entry goes from the queue to the leaves.

@@ -78,7 +78,7 @@ impl fmt::Display for Finding {
             (Some(places), _) => {
                 write!(f, "the entries from place {} up to, but not including, {}", places.start, places.end)
             }
-            (None, Some(entry)) => write!(f, "entry {entry}, which is not sealed,"),
+            (None, Some(entry)) => write!(f, "entry {entry}, outside the sequence,"),
             (None, None) => f.write_str("an entry"),
         }?;
         f.write_str(match self.what {
@@ -403,9 +403,10 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    fn read_unsealed(&mut self, UnsealedEntry { unsealed, entry }: UnsealedEntry) {
+    fn read_unsealed(&mut self, UnsealedEntry { unsealed, entry, is_sealed }: UnsealedEntry) {
         self.unsealed += 1;
         match &entry {
+            _ if is_sealed => self.find_unsealed(Tampering::Inserted, Some(unsealed.entry_id)),
             None => self.find_unsealed(Tampering::Removed, Some(unsealed.entry_id)),
             Some(entry) if entry.digest() == unsealed.digest => self.note(entry, None),
             Some(entry) => self.find_unsealed(Tampering::Changed, Some(entry.id)),
@@ -575,7 +576,7 @@ mod tests {
         fn waiting(mut self, entry: AuditEntry) -> Self {
             let AuditEntry { tenant_id, created_at, id: entry_id, .. } = entry;
             let unsealed = Unsealed { tenant_id, created_at, entry_id, digest: entry.digest() };
-            self.unsealed.push(UnsealedEntry { unsealed, entry: Some(entry) });
+            self.unsealed.push(UnsealedEntry { unsealed, entry: Some(entry), is_sealed: false });
             self
         }
 
@@ -743,6 +744,14 @@ mod tests {
         let changed = AuditEntry { action: "OTHER".into(), ..entry(50) };
         let changed = log.tampered(|log| log.unsealed[0].entry = Some(changed));
         assert_eq!(changed.findings(), [(Tampering::Changed, None, Some(id(50)))]);
+    }
+
+    #[test]
+    fn what_is_sealed_must_not_wait_again() {
+        let log = Log::long(8).waiting(entry(5)).tampered(|log| log.unsealed[0].is_sealed = true);
+        assert_eq!(log.findings(), [(Tampering::Inserted, None, Some(id(5)))]);
+        let of_another_time = log.tampered(|log| log.unsealed[0].entry = None);
+        assert_eq!(of_another_time.findings(), log.findings());
     }
 
     #[test]

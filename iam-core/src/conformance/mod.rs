@@ -82,7 +82,8 @@ macro_rules! conformance_suite {
                 seals_of_another_size_are_refused, seals_of_what_does_not_wait_are_refused,
                 seals_of_several_logs_are_all_or_nothing, a_log_that_was_changed_is_left_alone,
                 sealing_keeps_the_retention, places_are_known_once_sealed,
-                both_are_read_in_pages, nothing_of_the_service_is_stray, audited_tenants_are_listed_in_order;
+                both_are_read_in_pages, what_is_sealed_and_waits_again_is_told, nothing_of_the_service_is_stray,
+                audited_tenants_are_listed_in_order;
             sealers: beside_writers, of_the_same_entries, beside_erasures, beside_retention;
             proof: proofs_convince_a_stranger, checkpoints_tell_what_is_sealed, an_untouched_log_is_clean;
             retention: retention_is_read_back, dropped_gives_nothing_up, the_first_since_a_moment,
