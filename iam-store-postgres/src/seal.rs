@@ -69,6 +69,7 @@ struct PlaceRow {
     entry_id: Uuid,
     /// The leaf's hash, or the entry's digest.
     hash: Vec<u8>,
+    is_sealed: bool,
     tenant_id: Option<Uuid>,
     id: Option<Uuid>,
     action: Option<String>,
@@ -144,6 +145,7 @@ macro_rules! select_places {
                 p.created_at AS "placed_at!",
                 p.entry_id AS "entry_id!",
                 p.hash AS "hash!",
+                p.is_sealed AS "is_sealed!",
                 e.tenant_id AS "tenant_id?",
                 e.id AS "id?",
                 e.action AS "action?",
@@ -278,7 +280,7 @@ impl SealStore for PostgresStore {
         let rows = select_places!(
             r#"
             FROM (
-                SELECT l.sequence, l.created_at, l.entry_id, l.hash
+                SELECT l.sequence, l.created_at, l.entry_id, l.hash, true AS is_sealed
                 FROM iam.audit_leaves l
                 WHERE l.tenant_id = $1 AND l.sequence >= $2
                 ORDER BY l.sequence
@@ -311,7 +313,16 @@ impl SealStore for PostgresStore {
             r#"
             FROM iam.audit_unsealed e
             CROSS JOIN LATERAL (
-                SELECT 0::bigint AS sequence, e.created_at, e.id AS entry_id, e.digest AS hash
+                SELECT
+                    0::bigint AS sequence,
+                    e.created_at,
+                    e.id AS entry_id,
+                    e.digest AS hash,
+                    EXISTS (
+                        SELECT
+                        FROM iam.audit_leaves l
+                        WHERE l.tenant_id = e.tenant_id AND l.entry_id = e.id
+                    ) AS is_sealed
             ) p
             WHERE e.tenant_id = $1 AND (e.created_at, e.id) > ($2, $3)
             ORDER BY e.created_at, e.id
@@ -323,7 +334,11 @@ impl SealStore for PostgresStore {
             i64::from(limit)
         );
         let rows = rows.fetch_all(&self.pool).await.map_err(store_error)?;
-        rows.into_iter().map(|row| Ok(UnsealedEntry { unsealed: row.unsealed(tenant)?, entry: row.entry()? })).collect()
+        let unsealed = |row: PlaceRow| {
+            let (unsealed, is_sealed) = (row.unsealed(tenant)?, row.is_sealed);
+            Ok(UnsealedEntry { unsealed, entry: row.entry()?, is_sealed })
+        };
+        rows.into_iter().map(unsealed).collect()
     }
 
     async fn stray_entry(&self, tenant: TenantId) -> Result<Option<AuditEntryId>, StoreError> {

@@ -38,6 +38,14 @@ impl TryFrom<UnsealedRow> for Unsealed {
     }
 }
 
+/// A row of the queue, and whether its entry has a leaf already.
+#[derive(FromRow)]
+struct QueuedRow {
+    #[sqlx(flatten)]
+    unsealed: UnsealedRow,
+    is_sealed: bool,
+}
+
 #[derive(FromRow)]
 struct LeafRow {
     sequence: i64,
@@ -251,11 +259,13 @@ impl SealStore for SqliteStore {
         limit: u32,
     ) -> Result<Vec<UnsealedEntry>, StoreError> {
         let mut query = unsealed_after(tenant, after, limit);
-        let rows: Vec<Beside<UnsealedRow>> =
+        let rows: Vec<Beside<QueuedRow>> =
             query.build_query_as().fetch_all(&self.readers).await.map_err(store_error)?;
-        let entry =
-            |row: Beside<UnsealedRow>| row.into_parts().map(|(unsealed, entry)| UnsealedEntry { unsealed, entry });
-        rows.into_iter().map(entry).collect()
+        let unsealed = |Beside { row: QueuedRow { unsealed, is_sealed }, entry }: Beside<QueuedRow>| {
+            let (unsealed, entry) = Beside { row: unsealed, entry }.into_parts()?;
+            Ok(UnsealedEntry { unsealed, entry, is_sealed })
+        };
+        rows.into_iter().map(unsealed).collect()
     }
 
     async fn stray_entry(&self, tenant: TenantId) -> Result<Option<AuditEntryId>, StoreError> {
@@ -302,7 +312,14 @@ fn sealed_since(tenant: TenantId, from: u64, limit: u32) -> QueryBuilder<Sqlite>
 /// Selects rows of the queue after a place in the order of time, with their entries.
 fn unsealed_after(tenant: TenantId, after: Option<(Timestamp, AuditEntryId)>, limit: u32) -> QueryBuilder<Sqlite> {
     let mut query = QueryBuilder::new(
-        "SELECT u.tenant_id AS queued_tenant_id, u.created_at AS queued_at, u.id AS queued_id, u.digest,",
+        "
+        SELECT
+            u.tenant_id AS queued_tenant_id,
+            u.created_at AS queued_at,
+            u.id AS queued_id,
+            u.digest,
+            EXISTS (SELECT 1 FROM audit_leaves l WHERE l.tenant_id = u.tenant_id AND l.entry_id = u.id) AS is_sealed,
+        ",
     );
     query.push(ENTRY_COLUMNS).push(
         "
@@ -424,8 +441,10 @@ mod tests {
         let (tenant, after) = (TenantId::NONE, Some((Timestamp::UNIX_EPOCH, Uuid::nil().into())));
         let leaves = "SEARCH l USING PRIMARY KEY (tenant_id=? AND sequence>?)";
         assert_plan(sealed_since(tenant, 0, 50), &[leaves, ENTRY]).await;
-        assert_plan(unsealed_after(tenant, None, 50), &["SEARCH u USING PRIMARY KEY (tenant_id=?)", ENTRY]).await;
+        let sealed = "SEARCH l USING COVERING INDEX sqlite_autoindex_audit_leaves_2 (tenant_id=? AND entry_id=?)";
+        let queue = "SEARCH u USING PRIMARY KEY (tenant_id=?)";
+        assert_plan(unsealed_after(tenant, None, 50), &[queue, ENTRY, sealed]).await;
         let queue = "SEARCH u USING PRIMARY KEY (tenant_id=? AND (created_at,id)>(?,?))";
-        assert_plan(unsealed_after(tenant, after, 50), &[queue, ENTRY]).await;
+        assert_plan(unsealed_after(tenant, after, 50), &[queue, ENTRY, sealed]).await;
     }
 }

@@ -21,6 +21,8 @@ impl ResourceType {
     pub const SESSION: Self = Self(Cow::Borrowed("SESSION"));
     /// The audit log itself.
     pub const AUDIT_LOG: Self = Self(Cow::Borrowed("AUDIT_LOG"));
+    /// An entry of it. Errors alone are about one.
+    pub const AUDIT_ENTRY: Self = Self(Cow::Borrowed("AUDIT_ENTRY"));
 
     /// The word that stands for it.
     #[must_use]

@@ -1,7 +1,9 @@
+use std::ops::Range;
+
 use serde_json::{Map, Value, json};
 
 use super::record::Record;
-use super::{AuditEntry, Event, Export, ResourceType, Salt, action};
+use super::{AuditEntry, Event, Export, LogKey, ResourceType, Salt, action, canonical};
 use crate::clock::{Timestamp, shown};
 use crate::id::{AuditEntryId, TenantId, UserId};
 
@@ -31,6 +33,8 @@ pub enum AuditChange {
         until: u64,
         /// All of them were made before this moment.
         before: Timestamp,
+        /// Says that the service gave them up, and nobody else.
+        signature: String,
     },
     /// Personal fields of one person are made unreadable.
     Erase {
@@ -40,6 +44,8 @@ pub enum AuditChange {
         details: Vec<ErasedDetails>,
         /// Entries that lose the client's address and user agent.
         origins: Vec<ErasedOrigin>,
+        /// Says that the service erased them, and nobody else.
+        signature: String,
     },
 }
 
@@ -92,8 +98,30 @@ const GIVEN_UP_UNTIL: &str = "until";
 /// In the record of an erasure, the entries.
 const ERASED_DETAILS: &str = "details";
 const ERASED_ORIGINS: &str = "origins";
+/// In both, the signature of what it excuses.
+const SIGNATURE: &str = "signature";
 
 impl AuditChange {
+    pub(crate) fn give_up(key: &LogKey, tenant: TenantId, places: Range<u64>, before: Timestamp) -> Self {
+        let Range { start: from, end: until } = places;
+        let signature = Excuse::GivenUp { until }.sign(key, tenant);
+        Self::GiveUp { tenant, from, until, before, signature }
+    }
+
+    pub(crate) fn erase(
+        key: &LogKey,
+        tenant: TenantId,
+        user: UserId,
+        details: Vec<ErasedDetails>,
+        origins: Vec<ErasedOrigin>,
+    ) -> Self {
+        let excuse = Excuse::Erased {
+            details: details.iter().map(|erased| erased.id).collect(),
+            origins: origins.iter().map(|erased| erased.id).collect(),
+        };
+        Self::Erase { user, details, origins, signature: excuse.sign(key, tenant) }
+    }
+
     pub(crate) fn records(&self) -> Vec<Record> {
         vec![match self {
             Self::Log(event) => event.record(),
@@ -106,15 +134,17 @@ impl AuditChange {
                     .changing(&fields(before), &fields(after))
                     .listing_changed_fields()
             }
-            Self::GiveUp { tenant, from, until, before } => {
+            Self::GiveUp { tenant, from, until, before, signature } => {
                 Record::new(action::DELETE, ResourceType::AUDIT_LOG, tenant)
                     .with("from", *from)
                     .with(GIVEN_UP_UNTIL, *until)
                     .with("before", shown(*before))
+                    .with(SIGNATURE, signature.as_str())
             }
-            Self::Erase { user, details, origins } => Record::new(action::ERASE, ResourceType::USER, user)
+            Self::Erase { user, details, origins, signature } => Record::new(action::ERASE, ResourceType::USER, user)
                 .with(ERASED_DETAILS, json!(details.iter().map(|erased| erased.id).collect::<Vec<_>>()))
-                .with(ERASED_ORIGINS, json!(origins.iter().map(|erased| erased.id).collect::<Vec<_>>())),
+                .with(ERASED_ORIGINS, json!(origins.iter().map(|erased| erased.id).collect::<Vec<_>>()))
+                .with(SIGNATURE, signature.as_str()),
         }]
     }
 }
@@ -129,8 +159,15 @@ pub(super) enum Excuse {
 }
 
 impl Excuse {
-    /// What an entry that the service itself has recorded excuses. Nobody else can record it.
-    pub(super) fn of(entry: &AuditEntry) -> Option<Self> {
+    /// What an entry excuses that the service itself has recorded. Whoever can write to the database can put an entry
+    /// there that says the same; without the key nobody can sign it.
+    pub(super) fn of(entry: &AuditEntry, key: &LogKey) -> Option<Self> {
+        let excuse = Self::claimed_by(entry)?;
+        let signature = entry.metadata.get(SIGNATURE)?.as_str()?;
+        key.has_signed_excuse(entry.tenant_id, &excuse.content(), signature).then_some(excuse)
+    }
+
+    fn claimed_by(entry: &AuditEntry) -> Option<Self> {
         let ids = |name| serde_json::from_value(entry.metadata.get(name)?.clone()).ok();
         match &*entry.action {
             action::DELETE if entry.resource_type == ResourceType::AUDIT_LOG => {
@@ -139,5 +176,94 @@ impl Excuse {
             action::ERASE => Some(Self::Erased { details: ids(ERASED_DETAILS)?, origins: ids(ERASED_ORIGINS)? }),
             _ => None,
         }
+    }
+
+    fn sign(&self, key: &LogKey, tenant: TenantId) -> String {
+        key.sign_excuse(tenant, &self.content())
+    }
+
+    /// All of it, and which of the two it is.
+    fn content(&self) -> Vec<u8> {
+        let content = match self {
+            Self::GivenUp { until } => json!({ "action": action::DELETE, GIVEN_UP_UNTIL: until }),
+            Self::Erased { details, origins } => {
+                json!({ "action": action::ERASE, ERASED_DETAILS: details, ERASED_ORIGINS: origins })
+            }
+        };
+        let mut json = Vec::new();
+        canonical::write(&content, &mut json, &mut |_, _| false);
+        json
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::audit::testing::{self, log_key};
+    use crate::caller::Caller;
+    use crate::random::SystemRandom;
+
+    fn tenant() -> TenantId {
+        Uuid::from_u128(2).into()
+    }
+
+    fn id(number: u128) -> AuditEntryId {
+        Uuid::from_u128(number).into()
+    }
+
+    /// As it is recorded.
+    fn entry(change: &AuditChange) -> AuditEntry {
+        let AuditEntry { id, created_at, .. } = testing::entry(json!({}));
+        change.records().remove(0).into_entry(id, &Caller::system(tenant(), "test"), created_at, &SystemRandom)
+    }
+
+    fn given_up(key: &LogKey) -> AuditEntry {
+        entry(&AuditChange::give_up(key, tenant(), 2..5, testing::entry(json!({})).created_at))
+    }
+
+    fn erased(key: &LogKey) -> AuditEntry {
+        let of = |number| AuditEntry { id: id(number), ..testing::entry(json!({ "email": "ada@example.com" })) };
+        let (details, origins) = ([11, 12].map(of).map(ErasedDetails::of), [13].map(of).map(ErasedOrigin::of));
+        entry(&AuditChange::erase(key, tenant(), Uuid::from_u128(3).into(), details.into(), origins.into()))
+    }
+
+    #[test]
+    fn what_the_service_recorded_excuses_what_it_names() {
+        let key = log_key(7);
+        assert_eq!(Excuse::of(&given_up(&key), &key), Some(Excuse::GivenUp { until: 5 }));
+        let excuse = Excuse::Erased { details: vec![id(11), id(12)], origins: vec![id(13)] };
+        assert_eq!(Excuse::of(&erased(&key), &key), Some(excuse));
+    }
+
+    #[test]
+    fn what_the_service_did_not_sign_excuses_nothing() {
+        let key = log_key(7);
+        for record in [given_up(&key), erased(&key)] {
+            assert!(Excuse::of(&record, &key).is_some());
+            assert_eq!(Excuse::of(&record, &log_key(8)), None);
+            let other = AuditEntry { tenant_id: Uuid::from_u128(5).into(), ..record.clone() };
+            assert_eq!(Excuse::of(&other, &key), None, "it is of another tenant");
+            for (name, value) in [
+                (GIVEN_UP_UNTIL, json!(6)),
+                (ERASED_DETAILS, json!([id(11), id(12), id(14)])),
+                (ERASED_ORIGINS, json!([id(14)])),
+                (SIGNATURE, json!("")),
+                (SIGNATURE, json!(null)),
+            ] {
+                let mut changed = record.clone();
+                if changed.metadata.insert(name.to_owned(), value).is_some() {
+                    assert_eq!(Excuse::of(&changed, &key), None, "{name}");
+                }
+            }
+            let mut unsigned = record.clone();
+            unsigned.metadata.remove(SIGNATURE);
+            assert_eq!(Excuse::of(&unsigned, &key), None);
+        }
+        let signature = given_up(&key).metadata.remove(SIGNATURE);
+        let mut swapped = erased(&key);
+        swapped.metadata.insert(SIGNATURE.to_owned(), json!(signature));
+        assert_eq!(Excuse::of(&swapped, &key), None, "the signature is that of another excuse");
     }
 }

@@ -1,5 +1,6 @@
 //! Signed checkpoints: what a tenant's log was at some moment, in the forms that witnesses and other tools read:
-//! <https://c2sp.org/tlog-checkpoint> inside <https://c2sp.org/signed-note>, signed with Ed25519.
+//! <https://c2sp.org/tlog-checkpoint> inside <https://c2sp.org/signed-note>, signed with Ed25519. The same key signs
+//! what excuses that something is missing in a log.
 
 use std::fmt;
 
@@ -57,7 +58,7 @@ const ALGORITHM: u8 = 1;
 /// How the line of a signature starts.
 const SIGNATURE: &str = "\u{2014} ";
 
-/// The key that signs the checkpoints of all tenants' logs.
+/// The key that signs the checkpoints of all tenants' logs, and what excuses that something is missing in them.
 pub(crate) struct LogKey {
     pair: Ed25519KeyPair,
     /// What the names of all logs start with.
@@ -113,6 +114,22 @@ impl LogKey {
         Ok(checkpoint)
     }
 
+    /// The signature of what excuses that something is missing in a tenant's log.
+    pub(super) fn sign_excuse(&self, tenant: TenantId, excuse: &[u8]) -> String {
+        STANDARD.encode(self.pair.sign(&self.excuse_text(tenant, excuse)))
+    }
+
+    pub(super) fn has_signed_excuse(&self, tenant: TenantId, excuse: &[u8], signature: &str) -> bool {
+        let Ok(signature) = STANDARD.decode(signature) else { return false };
+        let key = ParsedPublicKey::new(&ED25519, self.pair.public_key());
+        key.is_ok_and(|key| key.verify_sig(&self.excuse_text(tenant, excuse), &signature).is_ok())
+    }
+
+    /// What is signed of an excuse. No log has the name in its first line, so that none can be taken for a checkpoint.
+    fn excuse_text(&self, tenant: TenantId, excuse: &[u8]) -> Vec<u8> {
+        [format!("{}/excuse\n", self.origin(tenant)).as_bytes(), excuse].concat()
+    }
+
     fn encoded(&self) -> Vec<u8> {
         [&[ALGORITHM], self.pair.public_key().as_ref()].concat()
     }
@@ -147,13 +164,10 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
+    use crate::audit::testing::log_key;
 
     fn key() -> LogKey {
-        key_of(7)
-    }
-
-    fn key_of(seed: u8) -> LogKey {
-        LogKey::new(Ed25519KeyPair::from_seed_unchecked(&[seed; 32]).unwrap(), KeyId::from_uuid(Uuid::from_u128(9)))
+        log_key(7)
     }
 
     fn tenant(number: u128) -> TenantId {
@@ -188,12 +202,32 @@ mod tests {
         assert_eq!(key().open(tenant(1), &signed.note), Ok(signed.checkpoint));
         assert_eq!(tenant_of(&signed.note), Some(tenant(1)));
         assert_eq!(key().open(tenant(2), &signed.note), Err(CheckpointError::OtherLog));
-        assert_eq!(key_of(8).open(tenant(1), &signed.note), Err(CheckpointError::Signature));
+        assert_eq!(log_key(8).open(tenant(1), &signed.note), Err(CheckpointError::Signature));
         for at in 0..signed.note.len() {
             let mut mangled = signed.note.clone().into_bytes();
             mangled[at] ^= 1;
             let mangled = String::from_utf8_lossy(&mangled).into_owned();
             assert!(key().open(tenant(1), &mangled).is_err(), "{mangled}");
+        }
+    }
+
+    #[test]
+    fn an_excuse_is_signed_for_its_log_alone_and_is_no_checkpoint() {
+        let signature = key().sign_excuse(tenant(1), b"until 5");
+        assert!(key().has_signed_excuse(tenant(1), b"until 5", &signature));
+        assert!(!key().has_signed_excuse(tenant(1), b"until 6", &signature));
+        assert!(!key().has_signed_excuse(tenant(2), b"until 5", &signature));
+        assert!(!log_key(8).has_signed_excuse(tenant(1), b"until 5", &signature));
+        for no_signature in ["", "AAAA", &signature[1..], "?"] {
+            assert!(!key().has_signed_excuse(tenant(1), b"until 5", no_signature), "{no_signature}");
+        }
+        let SignedCheckpoint { checkpoint, note } = key().sign(tenant(1), &frontier(5));
+        let (_, signature) = note.trim_end().rsplit_once(' ').unwrap();
+        let signature = STANDARD.encode(&STANDARD.decode(signature).unwrap()[4..]);
+        let text = checkpoint.to_string();
+        let (_, rest) = text.split_once('\n').unwrap();
+        for excuse in [text.as_bytes(), rest.as_bytes()] {
+            assert!(!key().has_signed_excuse(tenant(1), excuse, &signature), "{text}");
         }
     }
 

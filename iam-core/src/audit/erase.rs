@@ -69,11 +69,9 @@ impl Audit<'_> {
             if concerned == 0 {
                 continue;
             }
-            let change = AuditChange::Erase {
-                user: person.user,
-                details: details.into_iter().map(ErasedDetails::of).collect(),
-                origins: origins.into_iter().map(ErasedOrigin::of).collect(),
-            };
+            let details = details.into_iter().map(ErasedDetails::of).collect();
+            let origins = origins.into_iter().map(ErasedOrigin::of).collect();
+            let change = AuditChange::erase(&self.0.log_key, caller.tenant(), person.user, details, origins);
             let mut work = self.0.begin(&caller).await?;
             work.apply(change).await?;
             work.commit().await?;

@@ -15,6 +15,7 @@ mod erase;
 mod event;
 mod export;
 mod filter;
+mod finding;
 mod merkle;
 mod proof;
 mod record;
@@ -22,6 +23,7 @@ mod retention;
 mod seal;
 mod service;
 mod store;
+mod verifier;
 mod verify;
 
 pub use catalogue::{ACTIONS, CATALOGUE, RESOURCE_TYPES, Recorded, ResourceType, action};
@@ -34,13 +36,13 @@ pub use entry::{AuditBatch, AuditEntry};
 pub use event::{Event, NewEvent};
 pub use export::Export;
 pub use filter::{AuditFilter, AuditPage};
+pub use finding::{Finding, Tampering, Verification};
 pub use merkle::{Frontier, STRIDE, TreeHash, TreeNode, TreeSpan};
 pub use proof::{ConsistencyProof, InclusionProof, LogState};
 pub(crate) use record::{Attribution, Record};
 pub use seal::Sealed;
 pub use service::{Audit, AuditExport};
 pub use store::{AuditStore, AuditTransaction, Leaf, LogHead, Seal, SealStore, SealedEntry, Unsealed, UnsealedEntry};
-pub use verify::{Finding, Tampering, Verification};
 
 #[cfg(test)]
 mod testing;

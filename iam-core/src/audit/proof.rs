@@ -134,7 +134,7 @@ impl Audit<'_> {
     pub async fn get(&self, caller: &Caller, id: AuditEntryId) -> Result<AuditEntry> {
         self.0.rights(caller).require(&permission::AUDIT_LOGS_READ)?;
         let entry = self.0.store.audit_entry(caller.tenant(), id).await?;
-        entry.ok_or(Error::NotFound(ResourceType::AUDIT_LOG))
+        entry.ok_or(Error::NotFound(ResourceType::AUDIT_ENTRY))
     }
 }
 

@@ -74,7 +74,7 @@ impl Audit<'_> {
         if until <= from {
             return Ok(0);
         }
-        work.apply(AuditChange::GiveUp { tenant, from, until, before }).await?;
+        work.apply(AuditChange::give_up(&self.0.log_key, tenant, from..until, before)).await?;
         work.commit().await?;
         Ok(until - from)
     }

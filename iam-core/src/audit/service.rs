@@ -1,5 +1,7 @@
 use super::change::AuditChange;
-use super::{AuditEntry, AuditFilter, AuditPage, Cursor, Export, NewEvent};
+use super::{
+    ACTIONS, AuditEntry, AuditFilter, AuditPage, CATALOGUE, Cursor, Export, NewEvent, RESOURCE_TYPES, Recorded,
+};
 use crate::access::permission;
 use crate::caller::Caller;
 use crate::error::{Error, Result};
@@ -69,6 +71,36 @@ impl Audit<'_> {
         entries.truncate(limit as usize);
         let next = entries.last().filter(|_| has_next).map(Cursor::after);
         Ok(AuditPage { entries, next })
+    }
+
+    /// The principal kinds of things in the log. Needs `audit-logs:read` tenant-wide.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Forbidden`].
+    pub fn resource_types(&self, caller: &Caller) -> Result<&'static [&'static str]> {
+        self.0.rights(caller).require(&permission::AUDIT_LOGS_READ)?;
+        Ok(&RESOURCE_TYPES)
+    }
+
+    /// The principal actions in the log. Needs `audit-logs:read` tenant-wide.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Forbidden`].
+    pub fn actions(&self, caller: &Caller) -> Result<&'static [&'static str]> {
+        self.0.rights(caller).require(&permission::AUDIT_LOGS_READ)?;
+        Ok(&ACTIONS)
+    }
+
+    /// All that the service records. Needs `audit-logs:read` tenant-wide.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Forbidden`].
+    pub fn catalogue(&self, caller: &Caller) -> Result<Vec<Recorded>> {
+        self.0.rights(caller).require(&permission::AUDIT_LOGS_READ)?;
+        Ok(CATALOGUE.into())
     }
 
     /// Begins to export the entries that pass a filter, newest first, from after the cursor on, and records that.

@@ -163,4 +163,7 @@ pub struct UnsealedEntry {
     pub unsealed: Unsealed,
     /// The entry; `None` where it is gone.
     pub entry: Option<AuditEntry>,
+    /// Whether there is a leaf of this entry already. Only somebody else than the service can have queued it then, and it
+    /// keeps the log from being sealed.
+    pub is_sealed: bool,
 }

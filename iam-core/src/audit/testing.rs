@@ -1,8 +1,14 @@
+use aws_lc_rs::signature::Ed25519KeyPair;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use super::{AuditEntry, ResourceType, Salt, Salts, action};
+use super::{AuditEntry, LogKey, ResourceType, Salt, Salts, action};
 use crate::caller::{RequestContext, UserAgent};
+
+/// The key of an installation; every seed makes another of the same name.
+pub(super) fn log_key(seed: u8) -> LogKey {
+    LogKey::new(Ed25519KeyPair::from_seed_unchecked(&[seed; 32]).unwrap(), Uuid::from_u128(9).into())
+}
 
 /// An entry with these new values.
 pub(super) fn entry(new_value: Value) -> AuditEntry {

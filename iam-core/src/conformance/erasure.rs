@@ -6,18 +6,18 @@ use serde_json::{Value, json};
 
 use super::World;
 use super::log::{all, fields, request};
-use super::retention::give_up;
 use super::world::create;
 use crate::access::{Authority, Covered};
 use crate::assignment::GrantQuery;
 use crate::audit::{
-    AuditChange, AuditEntry, Digest, ErasedDetails, ErasedOrigin, NewEvent, Salt, SealedEntry, UnsealedEntry,
+    AuditEntry, Digest, ErasedDetails, ErasedOrigin, Finding, NewEvent, Salt, SealedEntry, Tampering, UnsealedEntry,
 };
 use crate::caller::Caller;
 use crate::change::Change;
 use crate::credential::{CredentialChange, LoginFailure};
 use crate::iam::Iam;
 use crate::id::{AuditEntryId, TenantId};
+use crate::random::SystemRandom;
 use crate::store::Store;
 use crate::tenant::{Tenant, TenantChange};
 use crate::user::{User, UserChange};
@@ -135,7 +135,7 @@ pub async fn erasing_again_changes_nothing(store: Arc<dyn Store>) {
     let erased = before.iter().filter(|entry| entry.salts.origin.is_destroyed());
     let origins: Vec<ErasedOrigin> = erased.map(origin_of).collect();
     assert!(!details.is_empty() && !origins.is_empty());
-    world.commit(tenant.id, AuditChange::Erase { user: ada.id, details, origins }).await;
+    world.commit(tenant.id, world.erase(tenant.id, ada.id, details, origins).await).await;
     assert_eq!(all(world, tenant.id).await.split_off(1), before);
     world.assert_clean(tenant.id, &[]).await;
 }
@@ -162,7 +162,7 @@ pub async fn each_part_is_erased_by_itself(store: Arc<dyn Store>) {
         without_origin.salts.origin = commitment(&b, "origin");
         assert_eq!((without_details.digest(), without_origin.digest()), (a.digest(), b.digest()));
         let (details, origins) = (vec![details_of(&without_details)], vec![origin_of(&without_origin)]);
-        let erase = AuditChange::Erase { user, details, origins };
+        let erase = world.erase(tenant, user, details, origins).await;
 
         let caller = Caller::system(tenant, "conformance");
         let mut work = world.begin(&caller).await;
@@ -200,16 +200,46 @@ pub async fn what_is_gone_cannot_be_erased(store: Arc<dyn Store>) {
     world.record(vec![entry.clone(), world.new_entry(tenant)]).await;
     world.seal().await;
     world.tick();
-    world.commit(tenant, give_up(&world, tenant, 0, 2)).await;
+    world.commit(tenant, world.give_up(tenant, 0..2).await).await;
     assert_eq!(world.store.purge_audit_entries().await.unwrap(), 2);
     let (details, origins) = (vec![details_of(&entry)], vec![origin_of(&entry)]);
     let destroyed = |salt: &mut Salt| *salt = Salt::from_bytes(&[1; 32]).unwrap();
     let (mut details, mut origins) = (details, origins);
     destroyed(&mut details[0].salt);
     destroyed(&mut origins[0].salt);
-    world.commit(tenant, AuditChange::Erase { user, details, origins }).await;
+    world.commit(tenant, world.erase(tenant, user, details, origins).await).await;
     assert_eq!(world.store.audit_entry(tenant, entry.id).await.unwrap(), None);
     assert_eq!(world.assert_clean(tenant, &[]).await.removed, 2);
+}
+
+/// Verification names what a record says was erased and is there: sealed, waiting, and either part by itself. What is
+/// gone is not missed.
+pub async fn what_is_there_again_is_found(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let tenant = world.tenant("acme").await.id;
+    let (gone, sealed) = (personal_entry(&world, tenant), [(); 2].map(|()| personal_entry(&world, tenant)));
+    world.record([vec![gone.clone()], sealed.to_vec()].concat()).await;
+    world.seal().await;
+    let places: Vec<u64> = world.sealed(tenant).await.iter().map(|sealed| sealed.leaf.sequence).collect();
+    let waiting = personal_entry(&world, tenant);
+    world.record(vec![waiting.clone()]).await;
+    world.commit(tenant, world.give_up(tenant, 0..2).await).await;
+    assert_eq!(world.store.purge_audit_entries().await.unwrap(), 2);
+    let details = [&gone, &sealed[0], &waiting].map(details_of).into();
+    let origins = [&gone, &sealed[1], &waiting].map(origin_of).into();
+    let erase = world.erase(tenant, world.id(), details, origins).await;
+    // The record of it alone: as if all were erased by now, and then put back.
+    let caller = Caller::system(tenant, "conformance");
+    let record = erase.records().remove(0).into_entry(world.id(), &caller, world.now(), &SystemRandom);
+    world.record(vec![record]).await;
+    let found = world.iam().await.audit().verify(&caller, &[]).await.unwrap().findings;
+    let finding = |place: Option<u64>, entry: &AuditEntry| {
+        let sequence = place.map(|place| place..place + 1);
+        Finding { what: Tampering::Restored, sequence, entry: Some(entry.id) }
+    };
+    let expected =
+        [finding(Some(places[2]), &sealed[0]), finding(Some(places[3]), &sealed[1]), finding(None, &waiting)];
+    assert_eq!(found, expected);
 }
 
 /// Erasing a person whom the tenant does not know is refused.

@@ -1,20 +1,21 @@
 //! Short ways to fill, seal, read and verify audit logs.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
 use super::World;
 use crate::audit::{
-    AuditBatch, AuditChange, AuditEntry, AuditFilter, LogHead, NewEvent, Salt, Salts, SealedEntry, Unsealed,
-    UnsealedEntry, Verification,
+    AuditBatch, AuditChange, AuditEntry, AuditFilter, ErasedDetails, ErasedOrigin, LogHead, NewEvent, Salt, Salts,
+    SealedEntry, Unsealed, UnsealedEntry, Verification,
 };
 use crate::caller::{Caller, RequestContext, UserAgent};
 use crate::clock::Timestamp;
 use crate::credential::HashingCost;
 use crate::iam::{Iam, Settings};
-use crate::id::{AuditEntryId, TenantId};
+use crate::id::{AuditEntryId, TenantId, UserId};
 use crate::random::SystemRandom;
 
 impl World {
@@ -58,6 +59,22 @@ impl World {
         let mut transaction = self.store.begin(entries[0].tenant_id).await.unwrap();
         transaction.write(&change.into(), AuditBatch(entries)).await.unwrap();
         transaction.commit().await.unwrap();
+    }
+
+    /// What retention gives up, as the service says it.
+    pub async fn give_up(&self, tenant: TenantId, places: Range<u64>) -> AuditChange {
+        AuditChange::give_up(&self.iam().await.0.log_key, tenant, places, self.now())
+    }
+
+    /// What is erased of a person, as the service says it.
+    pub async fn erase(
+        &self,
+        tenant: TenantId,
+        user: UserId,
+        details: Vec<ErasedDetails>,
+        origins: Vec<ErasedOrigin>,
+    ) -> AuditChange {
+        AuditChange::erase(&self.iam().await.0.log_key, tenant, user, details, origins)
     }
 
     /// Seals until nothing waits any more, while nobody else seals.

@@ -82,14 +82,16 @@ macro_rules! conformance_suite {
                 seals_of_another_size_are_refused, seals_of_what_does_not_wait_are_refused,
                 seals_of_several_logs_are_all_or_nothing, a_log_that_was_changed_is_left_alone,
                 sealing_keeps_the_retention, places_are_known_once_sealed,
-                both_are_read_in_pages, nothing_of_the_service_is_stray, audited_tenants_are_listed_in_order;
+                both_are_read_in_pages, what_is_sealed_and_waits_again_is_told, nothing_of_the_service_is_stray,
+                audited_tenants_are_listed_in_order;
             sealers: beside_writers, of_the_same_entries, beside_erasures, beside_retention;
             proof: proofs_convince_a_stranger, checkpoints_tell_what_is_sealed, an_untouched_log_is_clean;
             retention: retention_is_read_back, dropped_gives_nothing_up, the_first_since_a_moment,
                 what_is_given_up_goes, more_is_given_up_later, retention_is_applied;
             erasure: nothing_is_left_of_a_person, tenants_named_after_a_person_are_erased,
                 whoever_erases_itself_leaves_no_trace, two_at_once_share_an_entry, erasing_again_changes_nothing, each_part_is_erased_by_itself,
-                places_and_digests_stay, what_is_gone_cannot_be_erased, nobody_cannot_be_erased;
+                places_and_digests_stay, what_is_gone_cannot_be_erased, what_is_there_again_is_found,
+                nobody_cannot_be_erased;
             token: keys_are_read_back, one_key_a_generation, purposes_do_not_mix;
             work: dropped_leaves_nothing, failed_leaves_nothing, changes_and_entries_commit_together,
                 queued_writers_all_succeed, holders_of_the_tenants_lock_take_turns;

@@ -37,7 +37,7 @@ pub async fn dropped_gives_nothing_up(store: Arc<dyn Store>) {
     let (head, caller) = (world.head(tenant.id).await, Caller::system(tenant.id, "conformance"));
     let mut work = world.begin(&caller).await;
     work.apply(AuditChange::SetRetention { tenant: tenant.id, before: None, after: Some(1) }).await.unwrap();
-    work.apply(give_up(&world, tenant.id, 0, 1)).await.unwrap();
+    work.apply(world.give_up(tenant.id, 0..1).await).await.unwrap();
     drop(work);
     assert_eq!(world.head(tenant.id).await, head);
     assert_eq!(world.store.purge_audit_entries().await.unwrap(), 0);
@@ -90,7 +90,7 @@ pub async fn what_is_given_up_goes(store: Arc<dyn Store>) {
     let waiting = record_at(&world, tenant, world.now()).await;
     let (sealed, others) = (world.sealed(tenant).await, all(&world, other).await);
     world.clock.advance(TimeDelta::days(200));
-    world.commit(tenant, give_up(&world, tenant, 0, 4)).await;
+    world.commit(tenant, world.give_up(tenant, 0..4).await).await;
     assert_eq!(world.head(tenant).await.removed, 4);
 
     assert_eq!(world.store.purge_audit_entries().await.unwrap(), 4);
@@ -124,7 +124,7 @@ pub async fn more_is_given_up_later(store: Arc<dyn Store>) {
         }
         world.seal().await;
         world.tick();
-        world.commit(tenant.id, give_up(&world, tenant.id, from, until)).await;
+        world.commit(tenant.id, world.give_up(tenant.id, from..until).await).await;
         assert_eq!(world.store.purge_audit_entries().await.unwrap(), until - from);
         assert_eq!(all(&world, tenant.id).await.len(), left + 1, "and the record");
         assert_eq!(world.assert_clean(tenant.id, &[]).await.removed, until);
@@ -162,10 +162,6 @@ pub async fn retention_is_applied(store: Arc<dyn Store>) {
     world.seal().await;
     assert_eq!(world.assert_clean(tenant.id, &kept).await.removed, 15);
     assert_eq!(all(&world, other.id).await.len(), 13);
-}
-
-pub(super) fn give_up(world: &World, tenant: TenantId, from: u64, until: u64) -> AuditChange {
-    AuditChange::GiveUp { tenant, from, until, before: world.now() }
 }
 
 async fn record_at(world: &World, tenant: TenantId, created_at: Timestamp) -> AuditEntryId {

@@ -9,7 +9,8 @@ use super::log::{all, place, waiting};
 use super::tree;
 use super::world::create;
 use crate::audit::{
-    AuditChange, AuditEntry, Frontier, Leaf, LogHead, Seal, SealedEntry, TreeHash, TreeSpan, Unsealed, UnsealedEntry,
+    AuditChange, AuditEntry, Finding, Frontier, Leaf, LogHead, Seal, SealedEntry, Tampering, TreeHash, TreeSpan,
+    Unsealed, UnsealedEntry,
 };
 use crate::caller::{Caller, RequestContext};
 use crate::credential::{CredentialChange, LoginFailure};
@@ -230,8 +231,7 @@ pub async fn sealing_keeps_the_retention(store: Arc<dyn Store>) {
     world.seal().await;
     let head = world.head(tenant.id).await;
     assert_eq!((head.leaves, head.frontier.size(), head.retention_days, head.removed), (2, 2, Some(30), 0));
-    let (until, before) = (1, world.now());
-    world.commit(tenant.id, AuditChange::GiveUp { tenant: tenant.id, from: 0, until, before }).await;
+    world.commit(tenant.id, world.give_up(tenant.id, 0..1).await).await;
     world.commit(tenant.id, set(Some(30), None)).await;
     world.seal().await;
     let head = world.head(tenant.id).await;
@@ -267,8 +267,10 @@ pub async fn both_are_read_in_pages(store: Arc<dyn Store>) {
     world.record(world.new_entries(other.id, 5)).await;
     let mut expected = all(&world, tenant.id).await;
     expected.reverse();
-    let expected: Vec<UnsealedEntry> =
-        expected.into_iter().map(|entry| UnsealedEntry { unsealed: waiting(&entry), entry: Some(entry) }).collect();
+    let expected: Vec<UnsealedEntry> = expected
+        .into_iter()
+        .map(|entry| UnsealedEntry { unsealed: waiting(&entry), entry: Some(entry), is_sealed: false })
+        .collect();
     let (mut paged, mut after) = (Vec::new(), None);
     for length in [4, 4, 4, 1, 0] {
         let page = world.store.unsealed_entries(tenant.id, after, 4).await.unwrap();
@@ -287,6 +289,24 @@ pub async fn both_are_read_in_pages(store: Arc<dyn Store>) {
         let limit = u32::try_from(limit).unwrap();
         assert_eq!(world.store.sealed_entries(tenant.id, from, limit).await.unwrap(), expected, "{from} {limit}");
     }
+}
+
+/// What waits under the identifier of a sealed entry of the same tenant is told from what waits rightly, and found.
+pub async fn what_is_sealed_and_waits_again_is_told(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let (tenant, other) = (world.tenant("acme").await.id, world.tenant("other").await.id);
+    let entry = world.new_entry(tenant);
+    world.record(vec![entry.clone()]).await;
+    world.seal().await;
+    world.tick();
+    world.record(vec![AuditEntry { created_at: world.now(), ..entry.clone() }, world.new_entry(tenant)]).await;
+    world.record(vec![AuditEntry { created_at: world.now(), tenant_id: other, ..entry.clone() }]).await;
+    let is_sealed = |waiting: Vec<UnsealedEntry>| waiting.iter().map(|entry| entry.is_sealed).collect::<Vec<_>>();
+    assert_eq!(is_sealed(world.unsealed(tenant).await), [true, false]);
+    assert_eq!(is_sealed(world.unsealed(other).await), [false]);
+    let caller = Caller::system(tenant, "conformance");
+    let found = world.iam().await.audit().verify(&caller, &[]).await.unwrap().findings;
+    assert_eq!(found, [Finding { what: Tampering::Inserted, sequence: None, entry: Some(entry.id) }]);
 }
 
 /// Nothing that the service wrote is a stray, sealed or not.

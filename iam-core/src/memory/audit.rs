@@ -198,6 +198,7 @@ impl SealStore for MemoryStore {
             let entry = |(place, unsealed): (_, &Unsealed)| UnsealedEntry {
                 unsealed: unsealed.clone(),
                 entry: log.entries.get(place).cloned(),
+                is_sealed: log.leaves.iter().any(|leaf| leaf.entry_id == unsealed.entry_id),
             };
             following.take(limit as usize).map(entry).collect()
         }))

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use iam_core::Caller;
-use iam_core::audit::{AuditChange, NewEvent};
+use iam_core::audit::NewEvent;
 use iam_core::conformance::World;
 use iam_store_postgres::PostgresStore;
 use sqlx::{AssertSqlSafe, Executor as _};
@@ -105,7 +105,7 @@ async fn entries_cannot_be_deleted_before_retention_has_given_them_up() {
     for table in ["audit_entries", "audit_entries_2026_01"] {
         scene.assert_refused(&format!("DELETE FROM iam.{table}"), expected).await;
     }
-    let change = AuditChange::GiveUp { tenant: scene.tenant, from: 0, until: 1, before: scene.world.now() };
+    let change = scene.world.give_up(scene.tenant, 0..1).await;
     scene.world.commit(scene.tenant, change).await;
     scene.assert_refused("DELETE FROM iam.audit_entries", expected).await;
     let of_leaves = |condition: &str| {
@@ -129,7 +129,7 @@ async fn an_entry_of_another_time_is_not_the_one_given_up() {
         CROSS JOIN jsonb_populate_record(e, jsonb_build_object('created_at', e.created_at + interval '1 s')) later
         WHERE l.sequence = 0";
     assert_eq!(scene.run(later).await.unwrap(), 1);
-    let change = AuditChange::GiveUp { tenant: scene.tenant, from: 0, until: 3, before: scene.world.now() };
+    let change = scene.world.give_up(scene.tenant, 0..3).await;
     scene.world.commit(scene.tenant, change).await;
     assert_eq!(scene.world.store.purge_audit_entries().await.unwrap(), 3);
     let expected = "an audit entry cannot be deleted before retention has given it up";

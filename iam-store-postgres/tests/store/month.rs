@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
-use iam_core::audit::{AuditChange, AuditEntry, AuditFilter, AuditStore as _};
+use iam_core::audit::{AuditEntry, AuditFilter, AuditStore as _};
 use iam_core::conformance::World;
 use iam_core::{Store as _, TenantId};
 use iam_store_postgres::PostgresStore;
@@ -115,7 +115,7 @@ async fn making_a_month_keeps_nobody_waiting() {
 async fn give_up(world: &World, tenant: TenantId, until: u64) {
     world.seal().await;
     let from = world.head(tenant).await.removed;
-    world.commit(tenant, AuditChange::GiveUp { tenant, from, until, before: world.now() }).await;
+    world.commit(tenant, world.give_up(tenant, from..until).await).await;
 }
 
 #[tokio::test]

@@ -30,7 +30,7 @@ impl Scene {
         let erased = personal(&world, tenant, "ada@example.com");
         world.record(vec![erased.clone()]).await;
         world.seal().await;
-        world.commit(tenant, erase(&world, &[erased])).await;
+        world.commit(tenant, erase(&world, tenant, &[erased]).await).await;
         let other = SqlitePool::connect(file.url()).await.unwrap();
         Self { world, tenant, other, _file: file }
     }
@@ -38,8 +38,7 @@ impl Scene {
     /// Gives up the entries before a place, without purging them.
     async fn give_up(&self, until: u64) {
         let Self { world, tenant, .. } = self;
-        let change = AuditChange::GiveUp { tenant: *tenant, from: 0, until, before: world.now() };
-        world.commit(*tenant, change).await;
+        world.commit(*tenant, world.give_up(*tenant, 0..until).await).await;
     }
 
     /// Fails unless the file refuses every statement with these words.
@@ -61,7 +60,7 @@ fn personal(world: &World, tenant: TenantId, email: &str) -> AuditEntry {
 }
 
 /// Erases everything that is personal in these entries.
-fn erase(world: &World, entries: &[AuditEntry]) -> AuditChange {
+async fn erase(world: &World, tenant: TenantId, entries: &[AuditEntry]) -> AuditChange {
     let details = entries.iter().map(|entry| {
         let mut metadata = entry.metadata.clone();
         metadata.insert("email".to_owned(), "[ERASED]".into());
@@ -79,7 +78,7 @@ fn erase(world: &World, entries: &[AuditEntry]) -> AuditChange {
         id: entry.id,
         salt: Salt::Destroyed(Digest([7; 32])),
     });
-    AuditChange::Erase { user: world.id(), details: details.collect(), origins: origins.collect() }
+    world.erase(tenant, world.id(), details.collect(), origins.collect()).await
 }
 
 #[tokio::test]
@@ -223,7 +222,7 @@ async fn erased_text_is_nowhere_in_the_file() {
     assert_eq!(people_in(&file), (0..PEOPLE).collect());
     let erased: Vec<AuditEntry> = entries.into_iter().step_by(3).collect();
     for entries in erased.chunks(40) {
-        world.commit(tenant, erase(&world, entries)).await;
+        world.commit(tenant, erase(&world, tenant, entries).await).await;
     }
     assert_eq!(people_in(&file), (0..PEOPLE).filter(|number| number % 3 > 0).collect());
 }

@@ -142,7 +142,8 @@ impl Arena {
 /// Without the kept checkpoint a perfect forgery must be convincing, or the trial would prove little.
 async fn imperfect(iam: &Iam, caller: &Caller) -> Option<String> {
     let found = iam.audit().verify(caller, &[]).await.unwrap();
-    let is_forgers_fault = |finding: &&Finding| !matches!(finding.what, Tampering::Removed | Tampering::Erased);
+    let is_forgers_fault =
+        |finding: &&Finding| !matches!(finding.what, Tampering::Removed | Tampering::GivenUp | Tampering::Erased);
     found.findings.iter().find(is_forgers_fault).map(|finding| format!("the forgery is not perfect: {finding}"))
 }
 

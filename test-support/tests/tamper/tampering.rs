@@ -88,6 +88,9 @@ pub(crate) const DEEDS: &[Deed] = &[
     ("edit the head", edit_head),
     ("edit a node", edit_node),
     ("give up without a record", give_up),
+    ("mark as given up without a record", mark_as_given_up),
+    ("account for it with a record that nobody signed", account_for_it),
+    ("put back what was erased", put_back),
     ("roll back", roll_back),
     ("roll back and go on", roll_back_and_go_on),
     ("replace the key", replace_key),
@@ -96,6 +99,7 @@ pub(crate) const DEEDS: &[Deed] = &[
     ("edit what waits", edit_waiting),
     ("delete what waits", delete_waiting),
     ("take something out of the queue", take_out_of_queue),
+    ("queue a sealed entry again", queue_again),
 ];
 
 impl Scene<'_> {
@@ -589,15 +593,20 @@ fn cut_off_to_queue(scene: &mut Scene) -> Expected {
     let place = scene.place();
     for sealed in scene.log.sealed.split_off(place) {
         let Some(row) = sealed.entry else { continue };
-        let mut queued = vec![row[TENANT].clone(), row[entry::CREATED_AT].clone(), row[entry::ID].clone(), None];
-        queued[unsealed::DIGEST] = Some(hex(&read_entry(&row).digest().0));
-        scene.log.waiting.push(Waiting { queued: Some(queued), entry: Some(row) });
+        scene.log.waiting.push(Waiting { queued: Some(queued(&row)), entry: Some(row) });
     }
     if scene.random.bool() {
         scene.forge();
         return Expected::Shortened(place);
     }
     Expected::Place(place)
+}
+
+/// What the queue holds of an entry.
+fn queued(row: &Row) -> Row {
+    let mut queued = vec![row[TENANT].clone(), row[entry::CREATED_AT].clone(), row[entry::ID].clone(), None];
+    queued[unsealed::DIGEST] = Some(hex(&read_entry(row).digest().0));
+    queued
 }
 
 fn cut_off_and_forge(scene: &mut Scene) -> Expected {
@@ -673,6 +682,60 @@ fn give_up(scene: &mut Scene) -> Expected {
     scene.log.sealed[scene.purged..until].iter_mut().for_each(|sealed| sealed.entry = None);
     // The record of what was given up before may be among them.
     Expected::OneOf([0, scene.purged])
+}
+
+fn mark_as_given_up(scene: &mut Scene) -> Expected {
+    let until = scene.random.usize(scene.purged + 1..=scene.kept);
+    scene.log.head_mut()[head::REMOVED] = Some(until.to_string());
+    Expected::Around(scene.purged)
+}
+
+/// As retention or an erasure would, with a record that would account for all of it.
+fn account_for_it(scene: &mut Scene) -> Expected {
+    let sealed = scene.log.sealed.iter().filter_map(|sealed| sealed.entry.as_ref());
+    let waiting = scene.log.waiting.iter().filter_map(|waiting| waiting.entry.as_ref());
+    let records = sealed.chain(waiting).filter(|row| is_record(row));
+    let records: Vec<Value> =
+        records.map(|row| serde_json::from_str(row[entry::METADATA].as_deref().unwrap()).unwrap()).collect();
+    let signature = scene.random.choice(&records).map_or(json!(""), |metadata| metadata["signature"].clone());
+    let mut record = scene.invented();
+    let (expected, action, resource_type, metadata) = if scene.random.bool() {
+        (delete(scene), "DELETE", "AUDIT_LOG", json!({ "until": scene.log.size(), "signature": signature }))
+    } else {
+        let ids: Vec<Uuid> = (0..scene.log.size()).map(|place| scene.id(place)).collect();
+        (blank(scene), "ERASE", "USER", json!({ "details": ids, "origins": ids, "signature": signature }))
+    };
+    record[entry::ACTION] = Some(action.to_owned());
+    record[entry::RESOURCE_TYPE] = Some(resource_type.to_owned());
+    record[entry::METADATA] = Some(metadata.to_string());
+    scene.log.waiting.push(Waiting { queued: Some(queued(&record)), entry: Some(record) });
+    expected
+}
+
+/// From an older copy, with which the digest is right again.
+fn put_back(scene: &mut Scene) -> Expected {
+    let parts = [
+        (entry::DETAILS_SALT, &[entry::OLD_VALUE, entry::NEW_VALUE, entry::METADATA][..]),
+        (entry::ORIGIN_SALT, &[entry::IP_ADDRESS, entry::USER_AGENT][..]),
+    ];
+    let is_destroyed = |row: &Row, salt: usize| row[salt].as_ref().unwrap().len() == 64;
+    let mut erased = Vec::new();
+    for place in (0..scene.kept).filter(|place| scene.is_ordinary(*place)) {
+        for (before, part) in scene.older.iter().flat_map(|log| parts.map(|part| (log, part))) {
+            let before = before.sealed.get(place).and_then(|sealed| sealed.entry.as_ref());
+            let before = before.filter(|before| !is_destroyed(before, part.0));
+            let now = scene.log.sealed[place].entry.as_ref().unwrap();
+            erased.extend(before.filter(|_| is_destroyed(now, part.0)).map(|before| (place, part, before.clone())));
+        }
+    }
+    let Some((place, (salt, columns), before)) = scene.random.choice(&erased).cloned() else { return edit(scene) };
+    let row = scene.entry(place);
+    let digest = read_entry(row).digest();
+    for column in columns.iter().copied().chain([salt]) {
+        row[column].clone_from(&before[column]);
+    }
+    assert_eq!(read_entry(row).digest(), digest, "it is what it was");
+    scene.named(place)
 }
 
 fn older(scene: &mut Scene) -> Option<Log> {
@@ -773,4 +836,11 @@ fn take_out_of_queue(scene: &mut Scene) -> Expected {
     let id = waiting_id(scene, at);
     scene.log.waiting[at].queued = None;
     Expected::Unplaced(id)
+}
+
+fn queue_again(scene: &mut Scene) -> Expected {
+    let place = scene.place();
+    let queued = queued(scene.entry(place));
+    scene.log.waiting.push(Waiting { queued: Some(queued), entry: None });
+    Expected::Unplaced(scene.id(place))
 }

@@ -343,7 +343,8 @@ async fn an_entry_that_there_is_not_is_not_found(app: TestApp) {
     let [ada, eve] = [app.register("ada@example.com").await, app.register("eve@example.com").await];
     let entry = app.audit(&ada, &[]).await[0]["id"].as_str().unwrap().to_owned();
     let get = |by: &Person, id: &str| app.get(&format!("/audit-logs/{id}")).by(by);
-    get(&ada, &ada.user).send().await.problem("not-found");
+    let missing = get(&ada, &ada.user).send().await.problem("not-found");
+    assert_eq!(missing["detail"], "Audit entry not found.");
     get(&eve, &entry).send().await.problem("not-found");
     assert_eq!(get(&ada, "17").send().await.invalid_fields(), ["id"]);
 }

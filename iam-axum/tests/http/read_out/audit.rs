@@ -87,8 +87,9 @@ pub(super) async fn apply_retention(scene: &Scene<'_>) {
     assert_eq!(answer.json(), json!({ "removed": old }));
     let before = crate::app::shown(app.iam.now() - TimeDelta::days(1));
     let applied = entry("DELETE", "AUDIT_LOG", ada.tenant.clone(), ada.user.clone());
-    let applied = applied.metadata(json!({ "from": 0, "until": old, "before": before }));
     let after = app.audit(ada, &[]).await;
+    let signature = &after[0]["metadata"]["signature"];
+    let applied = applied.metadata(json!({ "from": 0, "until": old, "before": before, "signature": signature }));
     assert_eq!(after.len(), 2, "that login and this");
     scene.compare(&after[..1], &correlation_id, &ada.tenant, &[applied]);
     let again = scene.answer(apply(ada), 200).await.0;
@@ -111,12 +112,13 @@ pub(super) async fn erase(scene: &Scene<'_>) {
     let (answer, correlation_id) = scene.answer(erase(ada, user), 200).await;
     assert_eq!(answer.json(), json!({ "userId": user, "entries": 2 }));
     // What the user did, and then what is said about it.
-    let erased = |details: &[&Value], origins: &[&Value]| {
-        let erased = entry("ERASE", "USER", user.to_owned(), ada.user.clone());
-        erased.metadata(json!({ "details": details, "origins": origins }))
-    };
-    let expected = [erased(&[], &[login]), erased(&[created], &[])];
     let entries = app.audit(ada, &[("correlationId", &correlation_id)]).await;
+    let erased = |record: usize, details: &[&Value], origins: &[&Value]| {
+        let signature = &entries[record]["metadata"]["signature"];
+        let erased = entry("ERASE", "USER", user.to_owned(), ada.user.clone());
+        erased.metadata(json!({ "details": details, "origins": origins, "signature": signature }))
+    };
+    let expected = [erased(1, &[], &[login]), erased(0, &[created], &[])];
     scene.compare(&entries, &correlation_id, &ada.tenant, &expected);
     assert_eq!(app.audit(ada, &[]).await.len(), before.len() + expected.len(), "none goes");
     scene.records(erase(ada, user), 200, []).await;
