@@ -229,7 +229,7 @@ impl<'a> Verifier<'a> {
         });
         let marked = given_up_until..head.removed;
         let marked =
-            (!marked.is_empty()).then(|| Finding { what: Tampering::GivenUp, sequence: Some(marked), entry: None });
+            (!marked.is_empty()).then_some(Finding { what: Tampering::GivenUp, sequence: Some(marked), entry: None });
         let erased = [(&self.erased_details, &self.excused_details), (&self.erased_origins, &self.excused_origins)];
         let erased = erased.into_iter().filter_map(|(erased, excused)| {
             let (id, place) = erased.iter().find(|(id, _)| !excused.contains(id))?;
