@@ -174,8 +174,15 @@ async fn plan_postgres(url: &str, filter: &str) -> Outcome<String> {
     let condition = if filter.is_empty() { String::new() } else { format!("AND {filter} = $2") };
     let kind = if filter.ends_with("er_id") || filter.starts_with("org") { "uuid" } else { "text" };
     let value = if kind == "uuid" { id(7).to_string() } else { "DELETE".to_owned() };
+    let part = |table: &str| {
+        format!(
+            "(SELECT {COLUMNS}, old_value FROM iam.{table} WHERE tenant_id = $1 {condition}
+            ORDER BY created_at DESC, id DESC LIMIT 21)"
+        )
+    };
+    let (unsealed, sealed) = (part("audit_unsealed"), part("audit_entries"));
     let select = format!(
-        "PREPARE page (uuid, {kind}) AS SELECT * FROM iam.audit_entries WHERE tenant_id = $1 {condition}
+        "PREPARE page (uuid, {kind}) AS SELECT * FROM ({unsealed} UNION ALL {sealed}) entry
         ORDER BY created_at DESC, id DESC LIMIT 21"
     );
     connection.execute(AssertSqlSafe(select)).await?;

@@ -76,13 +76,15 @@ impl Iam {
 impl Inner {
     /// Seals each log by itself, so that one that cannot be continued does not keep the others from it.
     async fn seal_one_by_one(&self, seals: &[Seal]) -> Result<usize> {
-        let mut entries = 0;
+        let (mut entries, mut failed) = (0, None);
         for seal in seals {
-            if self.store.seal(std::slice::from_ref(seal)).await? {
-                entries += seal.leaves.len();
+            match self.store.seal(std::slice::from_ref(seal)).await {
+                Ok(true) => entries += seal.leaves.len(),
+                Ok(false) => {}
+                Err(error) => failed = Some(error),
             }
         }
-        Ok(entries)
+        failed.filter(|_| entries == 0).map_or(Ok(entries), |error| Err(error.into()))
     }
 
     /// Entries by tenant, each with the log that they continue.

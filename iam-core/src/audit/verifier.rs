@@ -34,8 +34,7 @@ pub(super) struct Verifier<'a> {
     excused_origins: BTreeSet<AuditEntryId>,
     /// Whether a leaf is missing or cannot be read: nothing that follows has a known place.
     pub(super) is_broken_off: bool,
-    /// What the last look at the queue has found. The one before may have seen an entry's place and not yet the
-    /// partition that was made for it.
+    /// What the last look at the queue has found. Each begins anew, for what it saw may be sealed by now.
     pub(super) unsealed_findings: Vec<Finding>,
     findings: Vec<Finding>,
 }
