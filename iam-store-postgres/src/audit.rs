@@ -183,75 +183,20 @@ impl AuditStore for PostgresStore {
         rows.into_iter().map(AuditEntry::try_from).collect()
     }
 
-    // A leaf tells the time at which the entry stands, for it has no index by its identifier.
+    // Sealed entries have no index by their identifier: the leaf tells the time at which the entry stands, and so its
+    // place in the primary key.
     async fn audit_entry(&self, tenant: TenantId, id: AuditEntryId) -> Result<Option<AuditEntry>, StoreError> {
-        let row = sqlx::query_as!(
-            AuditEntryRow,
-            r#"
-            SELECT
-                tenant_id AS "tenant_id!",
-                id AS "id!",
-                action AS "action!",
-                resource_type AS "resource_type!",
-                resource_id,
-                organization_id,
-                user_id,
-                old_value AS "old_value: Fields",
-                new_value AS "new_value: Fields",
-                metadata AS "metadata!: Fields",
-                correlation_id,
-                ip_address,
-                user_agent,
-                created_at AS "created_at!",
-                details_salt AS "details_salt!",
-                origin_salt AS "origin_salt!"
-            FROM (
-                SELECT
-                    tenant_id,
-                    id,
-                    action,
-                    resource_type,
-                    resource_id,
-                    organization_id,
-                    user_id,
-                    old_value,
-                    new_value,
-                    metadata,
-                    correlation_id,
-                    ip_address,
-                    user_agent,
-                    created_at,
-                    details_salt,
-                    origin_salt
-                FROM iam.audit_unsealed
-                WHERE tenant_id = $1 AND id = $2
-                UNION ALL
-                SELECT
-                    e.tenant_id,
-                    e.id,
-                    e.action,
-                    e.resource_type,
-                    e.resource_id,
-                    e.organization_id,
-                    e.user_id,
-                    e.old_value,
-                    e.new_value,
-                    e.metadata,
-                    e.correlation_id,
-                    e.ip_address,
-                    e.user_agent,
-                    e.created_at,
-                    e.details_salt,
-                    e.origin_salt
-                FROM iam.audit_leaves l
-                JOIN iam.audit_entries e ON e.tenant_id = $1 AND e.created_at = l.created_at AND e.id = $2
-                WHERE l.tenant_id = $1 AND l.entry_id = $2
-            ) entry
-            "#,
-            tenant.as_uuid(),
-            id.as_uuid()
-        );
-        row.fetch_optional(&self.pool).await.map_err(store_error)?.map(AuditEntry::try_from).transpose()
+        let (tenant, id) = (tenant.as_uuid(), id.as_uuid());
+        let mut query = QueryBuilder::new("");
+        push_select(&mut query, "iam.audit_unsealed", tenant);
+        query.push(" AND id = ").push_bind(id).push(" UNION ALL ");
+        push_select(&mut query, "iam.audit_entries", tenant);
+        query.push(" AND id = ").push_bind(id);
+        query.push(" AND created_at = (SELECT created_at FROM iam.audit_leaves WHERE tenant_id = ").push_bind(tenant);
+        query.push(" AND entry_id = ").push_bind(id).push(")");
+        let row: Option<AuditEntryRow> =
+            query.build_query_as().fetch_optional(&self.pool).await.map_err(store_error)?;
+        row.map(AuditEntry::try_from).transpose()
     }
 
     async fn purge_audit_entries(&self) -> Result<u64, StoreError> {
@@ -266,11 +211,11 @@ impl AuditStore for PostgresStore {
     }
 }
 
-/// Selects the entries of a table that pass a filter.
+/// Selects a tenant's entries from a table.
 ///
-/// It is built at run time, because which conditions there are varies from call to call. What is pushed is text of this
-/// file alone; whatever came from outside is bound.
-fn push_filtered(query: &mut QueryBuilder<Postgres>, table: &'static str, tenant: TenantId, filter: &AuditFilter) {
+/// These statements are built at run time: which conditions there are varies from call to call, and there are two tables.
+/// What is pushed is text of this file alone; whatever came from outside is bound.
+fn push_select(query: &mut QueryBuilder<Postgres>, table: &'static str, tenant: Uuid) {
     query.push(
         "SELECT
             tenant_id,
@@ -291,7 +236,12 @@ fn push_filtered(query: &mut QueryBuilder<Postgres>, table: &'static str, tenant
             origin_salt
         FROM ",
     );
-    query.push(table).push(" WHERE tenant_id = ").push_bind(tenant.as_uuid());
+    query.push(table).push(" WHERE tenant_id = ").push_bind(tenant);
+}
+
+/// Selects the entries of a table that pass a filter.
+fn push_filtered(query: &mut QueryBuilder<Postgres>, table: &'static str, tenant: TenantId, filter: &AuditFilter) {
+    push_select(query, table, tenant.as_uuid());
     let correlation_id = filter.correlation_id.as_ref().map(CorrelationId::as_str);
     for (condition, text) in [
         (" AND action = ", filter.action.as_deref()),
