@@ -7,6 +7,11 @@
 -- truncate anything, nor make or drop tables. Sealing, erasure, retention and the making of partitions go through
 -- functions, which do only what the triggers allow too.
 
+BEGIN;
+
+REVOKE ALL ON ALL TABLES IN SCHEMA iam FROM iam_server;
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA iam FROM iam_server;
+
 GRANT USAGE ON SCHEMA iam TO iam_server;
 
 -- Whether the schema is up to date.
@@ -56,3 +61,5 @@ GRANT EXECUTE ON FUNCTION
     iam.erase_audit_details(uuid, timestamptz[], uuid[], text[], text[], text[], bytea[]),
     iam.erase_audit_origins(uuid, timestamptz[], uuid[], bytea[])
 TO iam_server;
+
+COMMIT;

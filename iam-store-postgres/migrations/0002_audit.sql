@@ -89,7 +89,8 @@ CREATE TABLE iam.audit_unsealed (
     -- are dead: after a backlog of millions that is far too late, and the sealer would wade through them every time. A
     -- number of its own does not grow with the table; without pauses, cleaning so small a table takes milliseconds.
     autovacuum_vacuum_scale_factor = 0,
-    autovacuum_vacuum_threshold = 5000,
+    -- What is erased from an entry must not live on for long in the dead row that was moved.
+    autovacuum_vacuum_threshold = 100,
     autovacuum_vacuum_insert_scale_factor = 0,
     autovacuum_vacuum_insert_threshold = 5000,
     autovacuum_vacuum_cost_delay = 0,
@@ -453,6 +454,7 @@ BEGIN
     IF NOT FOUND THEN
         RETURN NULL;
     END IF;
+    PERFORM pg_advisory_xact_lock(hashtextextended('iam.audit_erasures ' || log.tenant_id, 0));
     upto := least(log.removed, log.purged + leaves);
     DELETE FROM iam.audit_entries e
     USING iam.audit_leaves l
@@ -528,15 +530,16 @@ BEGIN
 END
 $$;
 
--- Records that entries are erased. From here on nobody else erases, and nothing is sealed: two that write the same
--- entries in another order would wait for each other.
+-- Records that entries are erased. One after the other in a tenant, and not while given-up entries are deleted: two that
+-- write the same entries in another order would wait for each other. The sealer moves entries in the order of time, and so
+-- must they be named here.
 CREATE FUNCTION iam.record_audit_erasures(tenant uuid, moments timestamptz[], ids uuid[]) RETURNS void
     LANGUAGE plpgsql
     SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-    PERFORM pg_advisory_xact_lock(hashtextextended('iam.audit_leaves', 0));
+    PERFORM pg_advisory_xact_lock(hashtextextended('iam.audit_erasures ' || tenant, 0));
     INSERT INTO iam.audit_erasures (tenant_id, created_at, id)
     SELECT tenant, x.created_at, x.id
     FROM unnest(moments, ids) x (created_at, id)
@@ -544,8 +547,8 @@ BEGIN
 END
 $$;
 
--- Writes the values without personal ones over those that were, and the commitment over the salt. Whether the entries are
--- sealed by now, nobody knows who read them before.
+-- Writes the values without personal ones over those that were, and the commitment over the salt. The queue comes first:
+-- what the sealer moves meanwhile is found where it was moved to.
 CREATE FUNCTION iam.erase_audit_details(
     tenant uuid,
     moments timestamptz[],

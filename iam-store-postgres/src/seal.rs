@@ -170,6 +170,7 @@ macro_rules! select_places {
 
 #[async_trait]
 impl SealStore for PostgresStore {
+    // What the service did not write there must not keep everything else waiting. Verification reports it.
     async fn unsealed(&self, except: &[TenantId], limit: u32) -> Result<Vec<Unsealed>, StoreError> {
         let except: Vec<Uuid> = except.iter().map(|tenant| tenant.as_uuid()).collect();
         let rows = sqlx::query_as!(
@@ -182,6 +183,10 @@ impl SealStore for PostgresStore {
                 digest
             FROM iam.audit_unsealed
             WHERE tenant_id <> ALL ($1)
+                AND octet_length(digest) = 32
+                AND octet_length(details_salt) IN (16, 32)
+                AND octet_length(origin_salt) IN (16, 32)
+                AND created_at BETWEEN '1970-01-01' AND '9999-12-31'
             ORDER BY created_at, id
             LIMIT $2
             "#,
@@ -308,7 +313,7 @@ impl SealStore for PostgresStore {
         after: Option<(Timestamp, AuditEntryId)>,
         limit: u32,
     ) -> Result<Vec<UnsealedEntry>, StoreError> {
-        let (created_at, id) = after.unwrap_or((DateTime::UNIX_EPOCH, Uuid::nil().into()));
+        let (created_at, id) = after.unwrap_or((DateTime::<Utc>::MIN_UTC, Uuid::nil().into()));
         let rows = select_places!(
             r#"
             FROM iam.audit_unsealed e

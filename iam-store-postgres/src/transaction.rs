@@ -1,3 +1,5 @@
+use std::mem;
+
 use async_trait::async_trait;
 use iam_core::audit::{AuditBatch, AuditEntry};
 use iam_core::{Change, StoreError, TenantId, Transaction};
@@ -36,9 +38,11 @@ impl PostgresTransaction {
 #[async_trait]
 impl Transaction for PostgresTransaction {
     async fn write(&mut self, change: &Change, audit: AuditBatch) -> Result<(), StoreError> {
-        let written = self.write_audited(change, audit.into_entries()).await;
-        self.broken |= written.is_err();
-        written
+        // Whoever drops this future halfway leaves a change without its entries, which must not be committed either.
+        let was_broken = mem::replace(&mut self.broken, true);
+        self.write_audited(change, audit.into_entries()).await?;
+        self.broken = was_broken;
+        Ok(())
     }
 
     async fn commit(self: Box<Self>) -> Result<(), StoreError> {

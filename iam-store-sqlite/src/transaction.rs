@@ -1,3 +1,5 @@
+use std::mem;
+
 use async_trait::async_trait;
 use iam_core::audit::AuditBatch;
 use iam_core::{Change, StoreError, TenantId, Transaction};
@@ -39,7 +41,9 @@ impl SqliteTransaction {
 #[async_trait]
 impl Transaction for SqliteTransaction {
     async fn write(&mut self, change: &Change, audit: AuditBatch) -> Result<(), StoreError> {
-        let mut written = match change {
+        // Whoever drops this future halfway leaves a change without its entries, which must not be committed either.
+        let was_broken = mem::replace(&mut self.broken, true);
+        match change {
             Change::Tenant(change) => self.write_tenant(change).await,
             Change::User(change) => self.write_user(change).await,
             Change::Credential(change) => self.write_credential(change).await,
@@ -49,12 +53,10 @@ impl Transaction for SqliteTransaction {
             Change::Assignment(change) => self.write_assignment(change).await,
             Change::Organization(change) => self.write_organization(change).await,
             Change::Audit(change) => self.write_audit(change).await,
-        };
-        if written.is_ok() {
-            written = self.insert_audit_entries(audit.entries()).await;
-        }
-        self.broken |= written.is_err();
-        written
+        }?;
+        self.insert_audit_entries(audit.entries()).await?;
+        self.broken = was_broken;
+        Ok(())
     }
 
     async fn commit(self: Box<Self>) -> Result<(), StoreError> {

@@ -62,7 +62,9 @@ impl Audit<'_> {
         }
         let mut count = 0;
         for entries in entries.chunks(BATCH) {
-            let entries = || entries.iter().cloned();
+            // Oldest first, the order in which the sealer writes them: two that write the same ones must not wait for
+            // each other.
+            let entries = || entries.iter().rev().cloned();
             let details: Vec<_> = entries().filter(|entry| person.has_details_in(entry)).collect();
             let origins: Vec<_> = entries().filter(|entry| person.has_origin_of(entry)).collect();
             let concerned = details.iter().chain(&origins).map(|entry| entry.id).collect::<BTreeSet<_>>().len();

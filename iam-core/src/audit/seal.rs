@@ -10,7 +10,7 @@ use chrono::TimeDelta;
 
 use super::{Leaf, LogHead, LogKey, Seal, TreeHash, Unsealed};
 use crate::clock::Timestamp;
-use crate::error::Result;
+use crate::error::{Result, StoreError};
 use crate::iam::{Iam, Inner};
 use crate::id::TenantId;
 
@@ -45,46 +45,61 @@ impl Iam {
     /// [`Error::Store`](crate::Error::Store) when the store fails; nothing was sealed then.
     pub async fn seal_audit_logs(&self) -> Result<Sealed> {
         let iam = &*self.0;
-        let mut broken = Vec::new();
+        let (mut broken, mut stuck) = (Vec::new(), Vec::new());
         loop {
-            let unsealed = iam.store.unsealed(&broken, ROUND).await?;
+            // What waits for a log that cannot be continued must not keep the others waiting.
+            let unsealed = iam.store.unsealed(&[broken.as_slice(), &stuck].concat(), ROUND).await?;
             let more = unsealed.len() == ROUND as usize;
             let oldest = unsealed.first().map(|entry| entry.created_at);
             let logs = iam.logs_of(unsealed).await?;
             let is_whole = |head: &LogHead| head.leaves == head.frontier.size() && head.is_signed_by(&iam.log_key);
             let changed: Vec<_> = logs.iter().map(|(head, _)| head).filter(|head| !is_whole(head)).collect();
             if !changed.is_empty() {
-                // What waits for a log that is not continued must not keep the others waiting.
                 broken.extend(changed.into_iter().map(|head| head.tenant_id));
                 continue;
             }
             let seals: Vec<Seal> = logs.into_iter().map(|(head, entries)| seal(head, entries, &iam.log_key)).collect();
             let all = seals.iter().map(|seal| seal.leaves.len()).sum();
-            let entries = if oldest.is_some_and(|since| iam.now() - since > PATIENCE) {
-                iam.seal_one_by_one(&seals).await?
-            } else if all > 0 && iam.store.seal(&seals).await? {
-                all
-            } else {
-                0
+            let is_late = oldest.is_some_and(|since| iam.now() - since > PATIENCE);
+            let entries = match iam.seal_all(&seals).await {
+                Ok(true) => all,
+                Ok(false) if !is_late => 0,
+                Err(error) if !is_late || matches!(error, StoreError::Unavailable(_)) => return Err(error.into()),
+                _ => {
+                    let (entries, failed) = iam.seal_one_by_one(&seals).await;
+                    if entries == 0 && more && stuck.is_empty() {
+                        stuck = failed;
+                        continue;
+                    }
+                    entries
+                }
             };
-            let waiting_since = oldest.filter(|_| entries < all);
+            let waiting_since = oldest.filter(|_| entries < all || !stuck.is_empty());
             return Ok(Sealed { entries, more: more && entries > 0, waiting_since, broken });
         }
     }
 }
 
 impl Inner {
-    /// Seals each log by itself, so that one that cannot be continued does not keep the others from it.
-    async fn seal_one_by_one(&self, seals: &[Seal]) -> Result<usize> {
-        let (mut entries, mut failed) = (0, None);
+    async fn seal_all(&self, seals: &[Seal]) -> Result<bool, StoreError> {
+        if seals.is_empty() { Ok(true) } else { self.store.seal(seals).await }
+    }
+
+    /// Seals each log by itself, so that one that cannot be continued does not keep the others from it. Tells how many
+    /// entries were sealed, and which logs could not be continued.
+    async fn seal_one_by_one(&self, seals: &[Seal]) -> (usize, Vec<TenantId>) {
+        let (mut entries, mut failed) = (0, Vec::new());
         for seal in seals {
             match self.store.seal(std::slice::from_ref(seal)).await {
                 Ok(true) => entries += seal.leaves.len(),
-                Ok(false) => {}
-                Err(error) => failed = Some(error),
+                Ok(false) => failed.push(seal.tenant_id),
+                Err(error) => {
+                    tracing::error!(tenant = %seal.tenant_id, %error, "an audit log cannot be sealed");
+                    failed.push(seal.tenant_id);
+                }
             }
         }
-        failed.filter(|_| entries == 0).map_or(Ok(entries), |error| Err(error.into()))
+        (entries, failed)
     }
 
     /// Entries by tenant, each with the log that they continue.

@@ -203,7 +203,6 @@ async fn a_month_that_somebody_reads_is_emptied_and_dropped_another_time() {
     assert!(!months(&store).await.contains(&"2025_01".to_owned()));
 }
 
-/// A replica that has known the month seals nothing once, and then asks again.
 #[tokio::test]
 async fn a_month_that_another_replica_has_dropped_is_made_again() {
     let (store, database) = migrated().await;
@@ -215,7 +214,6 @@ async fn a_month_that_another_replica_has_dropped_is_made_again() {
     other.purge_audit_entries().await.unwrap();
     assert!(!months(&store).await.contains(&"2025_01".to_owned()));
     record(&world, tenant, "2025-01-01T00:00:00Z").await;
-    assert_eq!(world.iam().await.seal_audit_logs().await.unwrap().entries, 0);
     world.seal().await;
     assert!(months(&store).await.contains(&"2025_01".to_owned()));
     world.assert_clean(tenant, &[]).await;
