@@ -11,8 +11,8 @@
 -- they are about; and a partitioned table with a foreign key locks the table that it refers to, against all writing,
 -- whenever a partition is added or dropped.
 
--- Sealed entries. A partition holds those of a calendar month, by UTC. So retention can drop old months whole, and a list that is
--- limited by dates touches those of its months only.
+-- Sealed entries. A partition holds those of a calendar month, by UTC. So retention can drop old months whole, and a list
+-- that is limited by dates touches those of its months only.
 CREATE TABLE iam.audit_entries (
     tenant_id       uuid             NOT NULL,
     id              uuid             NOT NULL,

@@ -110,28 +110,13 @@ const UNSEALED: Table = Table {
 };
 
 /// PostgreSQL keeps an entry in the queue itself until it is sealed.
-const QUEUE: Table = Table {
-    name: "audit_unsealed",
-    key: 3,
-    columns: &[
-        ("tenant_id", Kind::Id),
-        ("created_at", Kind::Moment),
-        ("id", Kind::Id),
-        ("action", Kind::Text),
-        ("resource_type", Kind::Text),
-        ("resource_id", Kind::Text),
-        ("organization_id", Kind::Id),
-        ("user_id", Kind::Id),
-        ("old_value", Kind::Json),
-        ("new_value", Kind::Json),
-        ("metadata", Kind::Json),
-        ("correlation_id", Kind::Text),
-        ("ip_address", Kind::Text),
-        ("user_agent", Kind::Text),
-        ("details_salt", Kind::Bytes),
-        ("origin_salt", Kind::Bytes),
-        ("digest", Kind::Bytes),
-    ],
+const QUEUE: Table = Table { name: "audit_unsealed", key: 3, columns: &QUEUE_COLUMNS };
+
+const QUEUE_COLUMNS: [(&str, Kind); ENTRIES.columns.len() + 1] = {
+    let mut columns = [("digest", Kind::Bytes); ENTRIES.columns.len() + 1];
+    let (entry, _) = columns.split_at_mut(ENTRIES.columns.len());
+    entry.copy_from_slice(ENTRIES.columns);
+    columns
 };
 
 const LEAVES: Table = Table {
@@ -181,7 +166,13 @@ impl Rows {
     fn tables(&self, queue_holds_entries: bool) -> [(&'static Table, Vec<Row>); 5] {
         let queued = |row: &&Row| self.unsealed.iter().find(|queued| queued[..UNSEALED.key] == row[..UNSEALED.key]);
         let (entries, queue) = if queue_holds_entries {
-            let (waiting, sealed): (Vec<&Row>, Vec<&Row>) = self.entries.iter().partition(|row| queued(row).is_some());
+            let has_leaf = |row: &Row| {
+                let place = [&row[TENANT], &row[entry::CREATED_AT], &row[entry::ID]];
+                self.leaves.iter().any(|row| [&row[TENANT], &row[leaf::CREATED_AT], &row[leaf::ENTRY_ID]] == place)
+            };
+            let waiting: Vec<&Row> = self.entries.iter().filter(|row| queued(row).is_some()).collect();
+            // Who queues a sealed entry again has it in both.
+            let sealed: Vec<&Row> = self.entries.iter().filter(|row| queued(row).is_none() || has_leaf(row)).collect();
             let digest = |row: &&Row| queued(row).and_then(|queued| queued[unsealed::DIGEST].clone());
             let waiting = waiting.iter().map(|row| row.iter().cloned().chain([digest(row)]).collect());
             (sealed.into_iter().cloned().collect(), (&QUEUE, waiting.collect()))
@@ -271,6 +262,7 @@ impl Ground {
                 row
             }));
             entries.sort();
+            entries.dedup();
         }
         Rows {
             entries,
