@@ -58,8 +58,18 @@ GRANT EXECUTE ON FUNCTION
     iam.drop_given_up_audit_month(date),
     iam.delete_given_up_audit_entries(integer),
     iam.move_sealed_audit_entries(uuid[], timestamptz[], uuid[]),
-    iam.erase_audit_details(uuid, timestamptz[], uuid[], text[], text[], text[], bytea[]),
-    iam.erase_audit_origins(uuid, timestamptz[], uuid[], bytea[])
+    iam.erase_audit_entries(
+        uuid,
+        timestamptz[],
+        uuid[],
+        text[],
+        text[],
+        text[],
+        bytea[],
+        timestamptz[],
+        uuid[],
+        bytea[]
+    )
 TO iam_server;
 
 COMMIT;

@@ -530,33 +530,19 @@ BEGIN
 END
 $$;
 
--- Records that entries are erased. One after the other in a tenant, and not while given-up entries are deleted: two that
--- write the same entries in another order would wait for each other. The sealer moves entries in the order of time, and so
--- must they be named here.
-CREATE FUNCTION iam.record_audit_erasures(tenant uuid, moments timestamptz[], ids uuid[]) RETURNS void
-    LANGUAGE plpgsql
-    SECURITY DEFINER
-    SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-    PERFORM pg_advisory_xact_lock(hashtextextended('iam.audit_erasures ' || tenant, 0));
-    INSERT INTO iam.audit_erasures (tenant_id, created_at, id)
-    SELECT tenant, x.created_at, x.id
-    FROM unnest(moments, ids) x (created_at, id)
-    ON CONFLICT DO NOTHING;
-END
-$$;
-
--- Writes the values without personal ones over those that were, and the commitment over the salt. The queue comes first:
--- what the sealer moves meanwhile is found where it was moved to.
-CREATE FUNCTION iam.erase_audit_details(
+-- Records that entries are erased, and erases them: writes the values without personal ones over those that were, removes
+-- the client's address and user agent, and writes commitments over the salts. Entries must be named in the order of time.
+CREATE FUNCTION iam.erase_audit_entries(
     tenant uuid,
-    moments timestamptz[],
-    ids uuid[],
+    details_moments timestamptz[],
+    details_ids uuid[],
     old_values text[],
     new_values text[],
     metadatas text[],
-    commitments bytea[]
+    details_commitments bytea[],
+    origin_moments timestamptz[],
+    origin_ids uuid[],
+    origin_commitments bytea[]
 ) RETURNS void
     LANGUAGE plpgsql
     SECURITY DEFINER
@@ -566,15 +552,38 @@ CREATE FUNCTION iam.erase_audit_details(
     SET jit = off
 AS $$
 BEGIN
-    PERFORM iam.record_audit_erasures(tenant, moments, ids);
+    -- One after the other in a tenant, and not while given-up entries are deleted: two that write the same entries in
+    -- another order would wait for each other.
+    PERFORM pg_advisory_xact_lock(hashtextextended('iam.audit_erasures ' || tenant, 0));
+    INSERT INTO iam.audit_erasures (tenant_id, created_at, id)
+    SELECT tenant, x.created_at, x.id
+    FROM unnest(details_moments || origin_moments, details_ids || origin_ids) x (created_at, id)
+    ON CONFLICT DO NOTHING;
+    -- For the same reason all at once in the order in which the sealer moves them. What it is moving is found where it
+    -- was moved to: the queue comes first.
+    PERFORM
+    FROM (
+        SELECT DISTINCT x.created_at, x.id
+        FROM unnest(details_moments || origin_moments, details_ids || origin_ids) x (created_at, id)
+        ORDER BY x.created_at, x.id
+    ) x
+    JOIN iam.audit_unsealed e ON e.tenant_id = tenant AND e.created_at = x.created_at AND e.id = x.id
+    FOR NO KEY UPDATE OF e;
     UPDATE iam.audit_unsealed e
     SET
         old_value = x.old_value::json,
         new_value = x.new_value::json,
         metadata = x.metadata::json,
         details_salt = x.commitment
-    FROM unnest(moments, ids, old_values, new_values, metadatas, commitments)
+    FROM unnest(details_moments, details_ids, old_values, new_values, metadatas, details_commitments)
         x (created_at, id, old_value, new_value, metadata, commitment)
+    WHERE e.tenant_id = tenant AND e.created_at = x.created_at AND e.id = x.id;
+    UPDATE iam.audit_unsealed e
+    SET
+        ip_address = NULL,
+        user_agent = NULL,
+        origin_salt = x.commitment
+    FROM unnest(origin_moments, origin_ids, origin_commitments) x (created_at, id, commitment)
     WHERE e.tenant_id = tenant AND e.created_at = x.created_at AND e.id = x.id;
     UPDATE iam.audit_entries e
     SET
@@ -582,36 +591,15 @@ BEGIN
         new_value = x.new_value::json,
         metadata = x.metadata::json,
         details_salt = x.commitment
-    FROM unnest(moments, ids, old_values, new_values, metadatas, commitments)
+    FROM unnest(details_moments, details_ids, old_values, new_values, metadatas, details_commitments)
         x (created_at, id, old_value, new_value, metadata, commitment)
-    WHERE e.tenant_id = tenant AND e.created_at = x.created_at AND e.id = x.id;
-END
-$$;
-
--- Removes the client's address and user agent, and writes the commitment over the salt.
-CREATE FUNCTION iam.erase_audit_origins(tenant uuid, moments timestamptz[], ids uuid[], commitments bytea[]) RETURNS void
-    LANGUAGE plpgsql
-    SECURITY DEFINER
-    SET search_path = pg_catalog, pg_temp
-    SET enable_hashjoin = off
-    SET enable_mergejoin = off
-    SET jit = off
-AS $$
-BEGIN
-    PERFORM iam.record_audit_erasures(tenant, moments, ids);
-    UPDATE iam.audit_unsealed e
-    SET
-        ip_address = NULL,
-        user_agent = NULL,
-        origin_salt = x.commitment
-    FROM unnest(moments, ids, commitments) x (created_at, id, commitment)
     WHERE e.tenant_id = tenant AND e.created_at = x.created_at AND e.id = x.id;
     UPDATE iam.audit_entries e
     SET
         ip_address = NULL,
         user_agent = NULL,
         origin_salt = x.commitment
-    FROM unnest(moments, ids, commitments) x (created_at, id, commitment)
+    FROM unnest(origin_moments, origin_ids, origin_commitments) x (created_at, id, commitment)
     WHERE e.tenant_id = tenant AND e.created_at = x.created_at AND e.id = x.id;
 END
 $$;

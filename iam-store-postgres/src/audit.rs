@@ -14,8 +14,9 @@ use sqlx::{FromRow, Postgres, QueryBuilder, Type};
 use uuid::Uuid;
 
 use crate::PostgresStore;
-use crate::column::{bigint, in_range, is_storable, parse_optional};
+use crate::column::{Moment, bigint, in_range, is_storable, parse_optional};
 use crate::error::{expect_row, store_error};
+use crate::partition::end_of_month;
 use crate::transaction::PostgresTransaction;
 
 pub(crate) type Fields = Json<Map<String, Value>>;
@@ -109,7 +110,7 @@ pub(crate) struct AuditEntryRow {
     pub(crate) correlation_id: Option<String>,
     pub(crate) ip_address: Option<String>,
     pub(crate) user_agent: Option<String>,
-    pub(crate) created_at: DateTime<Utc>,
+    pub(crate) created_at: Moment,
     pub(crate) details_salt: Vec<u8>,
     pub(crate) origin_salt: Vec<u8>,
 }
@@ -139,7 +140,7 @@ impl TryFrom<AuditEntryRow> for AuditEntry {
             new_value: row.new_value.map(|Json(fields)| fields),
             metadata: row.metadata.0,
             context,
-            created_at: row.created_at,
+            created_at: row.created_at.0,
             salts,
         })
     }
@@ -173,8 +174,11 @@ impl AuditStore for PostgresStore {
             push_filtered(&mut query, table, tenant, filter);
             if let Some(cursor) = after {
                 let created_at = in_range(cursor.created_at);
-                // Said twice, because no partition is excluded by a comparison of rows.
-                query.push(" AND created_at <= ").push_bind(created_at);
+                // No partition is excluded by a comparison of rows. This does it, and is not bound for the reason that
+                // the limit is not.
+                if let Some(end) = end_of_month(created_at) {
+                    query.push(format_args!(" AND created_at < '{end} 00:00:00+00'"));
+                }
                 query.push(" AND (created_at, id) < (").push_bind(created_at);
                 query.push(", ").push_bind(cursor.id.as_uuid()).push(")");
             }
@@ -186,16 +190,15 @@ impl AuditStore for PostgresStore {
     }
 
     // Sealed entries have no index by their identifier: the leaf tells the time at which the entry stands, and so its
-    // place in the primary key.
+    // place in the primary key. Only what has no leaf is looked for in the queue, which has no such index either.
     async fn audit_entry(&self, tenant: TenantId, id: AuditEntryId) -> Result<Option<AuditEntry>, StoreError> {
         let (tenant, id) = (tenant.as_uuid(), id.as_uuid());
-        let mut query = QueryBuilder::new("");
-        push_select(&mut query, "iam.audit_unsealed", tenant);
-        query.push(" AND id = ").push_bind(id).push(" UNION ALL ");
+        let mut query = QueryBuilder::new("WITH leaf AS (SELECT created_at FROM iam.audit_leaves WHERE tenant_id = ");
+        query.push_bind(tenant).push(" AND entry_id = ").push_bind(id).push(") ");
         push_select(&mut query, "iam.audit_entries", tenant);
-        query.push(" AND id = ").push_bind(id);
-        query.push(" AND created_at = (SELECT created_at FROM iam.audit_leaves WHERE tenant_id = ").push_bind(tenant);
-        query.push(" AND entry_id = ").push_bind(id).push(")");
+        query.push(" AND id = ").push_bind(id).push(" AND created_at = (SELECT created_at FROM leaf) UNION ALL ");
+        push_select(&mut query, "iam.audit_unsealed", tenant);
+        query.push(" AND id = ").push_bind(id).push(" AND NOT EXISTS (SELECT FROM leaf)");
         let row: Option<AuditEntryRow> =
             query.build_query_as().fetch_optional(&self.pool).await.map_err(store_error)?;
         row.map(AuditEntry::try_from).transpose()
@@ -281,10 +284,7 @@ impl PostgresTransaction {
             AuditChange::Log(_) | AuditChange::Export(..) => Ok(()),
             AuditChange::SetRetention { after, .. } => self.set_retention(*after).await,
             AuditChange::GiveUp { until, .. } => self.give_up(*until).await,
-            AuditChange::Erase { details, origins, .. } => {
-                self.erase_details(details).await?;
-                self.erase_origins(origins).await
-            }
+            AuditChange::Erase { details, origins, .. } => self.erase(details, origins).await,
         }
     }
 
@@ -313,44 +313,33 @@ impl PostgresTransaction {
         expect_row(&updated, "audit log")
     }
 
-    async fn erase_details(&mut self, erased: &[ErasedDetails]) -> Result<(), StoreError> {
-        if erased.is_empty() {
-            return Ok(());
-        }
+    async fn erase(&mut self, details: &[ErasedDetails], origins: &[ErasedOrigin]) -> Result<(), StoreError> {
         let optional = |fields: &Option<Map<String, Value>>| fields.as_ref().map(json);
-        let created_at: Vec<DateTime<Utc>> = erased.iter().map(|entry| entry.created_at).collect();
-        let ids: Vec<Uuid> = erased.iter().map(|entry| entry.id.as_uuid()).collect();
-        let old_values: Vec<Option<String>> = erased.iter().map(|entry| optional(&entry.old_value)).collect();
-        let new_values: Vec<Option<String>> = erased.iter().map(|entry| optional(&entry.new_value)).collect();
-        let metadata: Vec<String> = erased.iter().map(|entry| json(&entry.metadata)).collect();
-        let commitments: Vec<Vec<u8>> = erased.iter().map(|entry| entry.salt.as_bytes().to_vec()).collect();
+        let details_moments: Vec<DateTime<Utc>> = details.iter().map(|entry| entry.created_at).collect();
+        let details_ids: Vec<Uuid> = details.iter().map(|entry| entry.id.as_uuid()).collect();
+        let old_values: Vec<Option<String>> = details.iter().map(|entry| optional(&entry.old_value)).collect();
+        let new_values: Vec<Option<String>> = details.iter().map(|entry| optional(&entry.new_value)).collect();
+        let metadata: Vec<String> = details.iter().map(|entry| json(&entry.metadata)).collect();
+        let details_commitments: Vec<Vec<u8>> = details.iter().map(|entry| entry.salt.as_bytes().to_vec()).collect();
+        let origin_moments: Vec<DateTime<Utc>> = origins.iter().map(|entry| entry.created_at).collect();
+        let origin_ids: Vec<Uuid> = origins.iter().map(|entry| entry.id.as_uuid()).collect();
+        let origin_commitments: Vec<Vec<u8>> = origins.iter().map(|entry| entry.salt.as_bytes().to_vec()).collect();
         sqlx::query!(
-            "SELECT iam.erase_audit_details($1, $2, $3, $4, $5, $6, $7)",
+            "SELECT iam.erase_audit_entries($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
             self.tenant(),
-            &created_at,
-            &ids,
+            &details_moments,
+            &details_ids,
             &old_values as &[Option<String>],
             &new_values as &[Option<String>],
             &metadata,
-            &commitments
+            &details_commitments,
+            &origin_moments,
+            &origin_ids,
+            &origin_commitments
         )
         .execute(self.connection())
         .await
         .map_err(store_error)?;
-        Ok(())
-    }
-
-    async fn erase_origins(&mut self, erased: &[ErasedOrigin]) -> Result<(), StoreError> {
-        if erased.is_empty() {
-            return Ok(());
-        }
-        let created_at: Vec<DateTime<Utc>> = erased.iter().map(|entry| entry.created_at).collect();
-        let ids: Vec<Uuid> = erased.iter().map(|entry| entry.id.as_uuid()).collect();
-        let commitments: Vec<Vec<u8>> = erased.iter().map(|entry| entry.salt.as_bytes().to_vec()).collect();
-        sqlx::query!("SELECT iam.erase_audit_origins($1, $2, $3, $4)", self.tenant(), &created_at, &ids, &commitments)
-            .execute(self.connection())
-            .await
-            .map_err(store_error)?;
         Ok(())
     }
 

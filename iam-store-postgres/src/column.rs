@@ -5,6 +5,9 @@ use std::str::FromStr;
 
 use chrono::{DateTime, Utc};
 use iam_core::StoreError;
+use sqlx::error::BoxDynError;
+use sqlx::postgres::{PgTypeInfo, PgValueRef};
+use sqlx::{Decode, Postgres, Type};
 
 /// The value that a text stands for.
 pub(crate) fn parse<T>(column: &'static str, text: &str) -> Result<T, StoreError>
@@ -43,4 +46,24 @@ pub(crate) fn is_storable(text: &str) -> bool {
 /// PostgreSQL refuses moments before 4713 BC, and nothing that is stored happened or expired before 1970 anyway.
 pub(crate) fn in_range(moment: DateTime<Utc>) -> DateTime<Utc> {
     moment.max(DateTime::UNIX_EPOCH)
+}
+
+/// A moment in a row that somebody else may have written. PostgreSQL also has an infinite one, at which sqlx panics.
+#[derive(Clone, Copy)]
+pub(crate) struct Moment(pub(crate) DateTime<Utc>);
+
+impl Type<Postgres> for Moment {
+    fn type_info() -> PgTypeInfo {
+        <DateTime<Utc> as Type<Postgres>>::type_info()
+    }
+}
+
+impl<'r> Decode<'r, Postgres> for Moment {
+    fn decode(value: PgValueRef<'r>) -> Result<Self, BoxDynError> {
+        /// The start of 2000, from which PostgreSQL counts.
+        const START: i64 = 946_684_800_000_000;
+        let micros =
+            <i64 as Decode<Postgres>>::decode(value)?.checked_add(START).and_then(DateTime::from_timestamp_micros);
+        micros.map(Self).ok_or_else(|| "it is no moment".into())
+    }
 }

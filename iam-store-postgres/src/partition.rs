@@ -40,6 +40,11 @@ fn month(moment: DateTime<Utc>) -> NaiveDate {
     day.with_day(1).unwrap_or(day)
 }
 
+/// When the month of a moment is over, unless nothing that is stored can be later.
+pub(crate) fn end_of_month(moment: DateTime<Utc>) -> Option<NaiveDate> {
+    month(moment).checked_add_months(Months::new(1)).filter(|end| end.year() <= 9999)
+}
+
 impl PostgresStore {
     /// Makes the partitions of this month and the next ones.
     pub(crate) async fn make_months(&self, now: DateTime<Utc>) -> Result<(), StoreError> {

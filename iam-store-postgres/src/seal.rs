@@ -10,7 +10,7 @@ use sqlx::{PgConnection, PgExecutor};
 use uuid::Uuid;
 
 use crate::audit::{AuditEntryRow, Fields};
-use crate::column::{bigint, bytes_32, in_range};
+use crate::column::{Moment, bigint, bytes_32, in_range};
 use crate::error::{has_no_partition, is_unique_violation, store_error};
 use crate::transaction::PostgresTransaction;
 use crate::{BEGIN, PostgresStore};
@@ -65,7 +65,7 @@ impl From<HeadRow> for LogHead {
 /// Where an entry stands, in the sequence or in the queue, and the entry, which may be gone.
 struct PlaceRow {
     sequence: i64,
-    placed_at: DateTime<Utc>,
+    placed_at: Moment,
     entry_id: Uuid,
     /// The leaf's hash, or the entry's digest.
     hash: Vec<u8>,
@@ -83,7 +83,7 @@ struct PlaceRow {
     correlation_id: Option<String>,
     ip_address: Option<String>,
     user_agent: Option<String>,
-    created_at: Option<DateTime<Utc>>,
+    created_at: Option<Moment>,
     details_salt: Option<Vec<u8>>,
     origin_salt: Option<Vec<u8>>,
 }
@@ -92,7 +92,7 @@ impl PlaceRow {
     fn leaf(&self) -> Result<Leaf, StoreError> {
         Ok(Leaf {
             sequence: self.sequence.unsigned_abs(),
-            created_at: self.placed_at,
+            created_at: self.placed_at.0,
             entry_id: self.entry_id.into(),
             hash: TreeHash(bytes_32("audit_leaves.hash", &self.hash)?),
         })
@@ -101,7 +101,7 @@ impl PlaceRow {
     fn unsealed(&self, tenant_id: TenantId) -> Result<Unsealed, StoreError> {
         Ok(Unsealed {
             tenant_id,
-            created_at: self.placed_at,
+            created_at: self.placed_at.0,
             entry_id: self.entry_id.into(),
             digest: Digest(bytes_32("audit_unsealed.digest", &self.hash)?),
         })
@@ -142,7 +142,7 @@ macro_rules! select_places {
             r#"
             SELECT
                 p.sequence AS "sequence!",
-                p.created_at AS "placed_at!",
+                p.created_at AS "placed_at!: Moment",
                 p.entry_id AS "entry_id!",
                 p.hash AS "hash!",
                 p.is_sealed AS "is_sealed!",
@@ -159,7 +159,7 @@ macro_rules! select_places {
                 e.correlation_id,
                 e.ip_address,
                 e.user_agent,
-                e.created_at AS "created_at?",
+                e.created_at AS "created_at?: Moment",
                 e.details_salt AS "details_salt?",
                 e.origin_salt AS "origin_salt?"
             "# + $from,
@@ -313,7 +313,7 @@ impl SealStore for PostgresStore {
         after: Option<(Timestamp, AuditEntryId)>,
         limit: u32,
     ) -> Result<Vec<UnsealedEntry>, StoreError> {
-        let (created_at, id) = after.unwrap_or((DateTime::<Utc>::MIN_UTC, Uuid::nil().into()));
+        let (created_at, id) = after.map(|(created_at, id)| (created_at, id.as_uuid())).unzip();
         let rows = select_places!(
             r#"
             FROM iam.audit_unsealed e
@@ -329,13 +329,14 @@ impl SealStore for PostgresStore {
                         WHERE l.tenant_id = e.tenant_id AND l.entry_id = e.id
                     ) AS is_sealed
             ) p
-            WHERE e.tenant_id = $1 AND (e.created_at, e.id) > ($2, $3)
+            WHERE e.tenant_id = $1
+                AND ($2::timestamptz IS NULL OR (e.created_at, e.id) > ($2, $3::uuid))
             ORDER BY e.created_at, e.id
             LIMIT $4
             "#,
             tenant.as_uuid(),
-            in_range(created_at),
-            id.as_uuid(),
+            created_at,
+            id,
             i64::from(limit)
         );
         let rows = rows.fetch_all(&self.pool).await.map_err(store_error)?;

@@ -153,6 +153,7 @@ macro_rules! select_logs {
 
 #[async_trait]
 impl SealStore for SqliteStore {
+    // What the service did not write there must not keep everything else waiting. Verification reports it.
     async fn unsealed(&self, except: &[TenantId], limit: u32) -> Result<Vec<Unsealed>, StoreError> {
         let rows = sqlx::query_as!(
             UnsealedRow,
@@ -164,6 +165,11 @@ impl SealStore for SqliteStore {
                 u.digest
             FROM audit_unsealed u
             WHERE u.tenant_id NOT IN (SELECT unhex(value, '-') FROM json_each(?1))
+                AND length(u.tenant_id) = 16
+                AND length(u.id) = 16
+                AND length(u.digest) = 32
+                -- From 1970 to the end of 9999.
+                AND u.created_at BETWEEN 0 AND 253402300799999
             ORDER BY u.created_at, u.id
             LIMIT ?2
             "#,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use chrono::TimeDelta;
 use iam_core::access::{Covered, Reach};
 use iam_core::assignment::{Assignment, AssignmentChange, AssignmentFilter, NewGrant};
-use iam_core::audit::{AuditBatch, AuditFilter, Cursor};
+use iam_core::audit::{AuditBatch, AuditFilter, Cursor, Tampering};
 use iam_core::clock::Timestamp;
 use iam_core::conformance::World;
 use iam_core::organization::{
@@ -20,7 +20,7 @@ use iam_core::session::SessionChange;
 use iam_core::tenant::{Tenant, TenantChange};
 use iam_core::token::{KeyPurpose, PrivateKey, SigningKey};
 use iam_core::user::{User, UserChange, UserFilter, UserSort};
-use iam_core::{Change, Constraint, Store, StoreError};
+use iam_core::{Caller, Change, Constraint, Store, StoreError, TenantId};
 
 /// Provokes every constraint that the service knows, and looks whether the store recognizes it. A name that was
 /// mistyped in the mapping would go unnoticed otherwise, until two requests race.
@@ -299,4 +299,51 @@ pub async fn entries_are_found_to_the_millisecond(store: Arc<dyn Store>) {
         assert_eq!(count(AuditFilter { from: Some(moment), ..AuditFilter::default() }).await, from, "{nanoseconds}");
         assert_eq!(count(AuditFilter { until: Some(moment), ..AuditFilter::default() }).await, until, "{nanoseconds}");
     }
+}
+
+/// A log that cannot be continued, because its sealed entries were queued again by `queue_again`, keeps no other one
+/// waiting, however much waits for it.
+pub async fn a_stuck_log_keeps_no_other_waiting(store: Arc<dyn Store>, queue_again: impl AsyncFnOnce(TenantId)) {
+    let world = World::new(store);
+    let (stuck, other) = (world.tenant("stuck").await.id, world.tenant("other").await.id);
+    world.seal().await;
+    let sealed = world.sealed(stuck).await;
+    queue_again(stuck).await;
+    // More than a round takes.
+    world.record(world.new_entries(stuck, 3_000)).await;
+    world.clock.advance(TimeDelta::minutes(1));
+    world.record(world.new_entries(other, 3)).await;
+    let iam = world.iam().await;
+    let round = iam.seal_audit_logs().await.expect("the other log can be sealed");
+    assert_eq!((round.entries, round.more), (3, false));
+    assert_eq!(round.waiting_since, sealed.first().map(|entry| entry.leaf.created_at), "somebody should know");
+    assert_eq!(world.unsealed(other).await, []);
+    world.assert_clean(other, &[]).await;
+    assert_eq!(world.sealed(stuck).await, sealed);
+    let found = iam.audit().verify(&Caller::system(stuck, "test"), &[]).await.expect("the log can be read").findings;
+    let entries: Vec<_> = found.iter().map(|finding| (finding.what, finding.entry)).collect();
+    let again: Vec<_> = sealed.iter().map(|entry| (Tampering::Inserted, Some(entry.leaf.entry_id))).collect();
+    assert_eq!(entries, again);
+}
+
+/// What the service would not write into the queue, and `insert` has put there, keeps nothing else waiting and is
+/// reported.
+pub async fn malformed_rows_of_the_queue_keep_nothing_waiting(
+    store: Arc<dyn Store>,
+    insert: impl AsyncFnOnce(TenantId),
+) {
+    let world = World::new(store);
+    let (tenant, other) = (world.tenant("acme").await.id, world.tenant("other").await.id);
+    world.seal().await;
+    insert(tenant).await;
+    for tenant in [tenant, other] {
+        world.record(world.new_entries(tenant, 3)).await;
+    }
+    world.seal().await;
+    world.assert_clean(other, &[]).await;
+    let verification = world.iam().await.audit().verify(&Caller::system(tenant, "test"), &[]).await;
+    let verification = verification.expect("the log can be read");
+    assert_eq!(verification.sealed, world.sealed(other).await.len() as u64);
+    let [found] = &verification.findings[..] else { panic!("{:?}", verification.findings) };
+    assert!(found.sequence.is_none(), "{found:?}");
 }

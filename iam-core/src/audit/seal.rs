@@ -45,7 +45,7 @@ impl Iam {
     /// [`Error::Store`](crate::Error::Store) when the store fails; nothing was sealed then.
     pub async fn seal_audit_logs(&self) -> Result<Sealed> {
         let iam = &*self.0;
-        let (mut broken, mut stuck) = (Vec::new(), Vec::new());
+        let (mut broken, mut stuck, mut stuck_since) = (Vec::new(), Vec::new(), None);
         loop {
             // What waits for a log that cannot be continued must not keep the others waiting.
             let unsealed = iam.store.unsealed(&[broken.as_slice(), &stuck].concat(), ROUND).await?;
@@ -68,13 +68,13 @@ impl Iam {
                 _ => {
                     let (entries, failed) = iam.seal_one_by_one(&seals).await;
                     if entries == 0 && more && stuck.is_empty() {
-                        stuck = failed;
+                        (stuck, stuck_since) = (failed, oldest);
                         continue;
                     }
                     entries
                 }
             };
-            let waiting_since = oldest.filter(|_| entries < all || !stuck.is_empty());
+            let waiting_since = stuck_since.or(oldest.filter(|_| entries < all));
             return Ok(Sealed { entries, more: more && entries > 0, waiting_since, broken });
         }
     }

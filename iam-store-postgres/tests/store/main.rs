@@ -7,6 +7,7 @@ mod immutable;
 mod migration;
 mod month;
 mod pool;
+mod queue;
 mod schema;
 mod server;
 

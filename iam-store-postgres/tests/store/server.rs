@@ -110,7 +110,6 @@ async fn it_may_not_touch_what_is_recorded() {
         "TRUNCATE iam.audit_logs",
         "INSERT INTO iam.audit_erasures SELECT tenant_id, created_at, id FROM iam.audit_entries",
         "DELETE FROM iam.audit_erasures",
-        "SELECT iam.record_audit_erasures(gen_random_uuid(), '{}', '{}')",
         "UPDATE iam.signing_keys SET sealed = true",
         "DELETE FROM iam.signing_keys",
         "DELETE FROM iam.users",
@@ -130,9 +129,11 @@ async fn it_cannot_erase_unnoticed() {
     let world = World::new(Arc::new(store.clone()));
     let tenant = world.tenant("acme").await.id;
     world.seal().await;
-    let origins = "SELECT iam.erase_audit_origins(tenant_id, ARRAY[created_at], ARRAY[id], ARRAY[sha256('')])
+    let erase = "SELECT iam.erase_audit_entries(
+            tenant_id, '{}', '{}', '{}', '{}', '{}', '{}', ARRAY[created_at], ARRAY[id], ARRAY[sha256('')]
+        )
         FROM iam.audit_entries";
-    store.pool().execute(origins).await.unwrap();
+    store.pool().execute(erase).await.unwrap();
     let iam = world.iam().await;
     let found = iam.audit().verify(&Caller::system(tenant, "test"), &[]).await.unwrap().findings;
     assert!(matches!(found[..], [ref finding] if finding.what == Tampering::Changed), "{found:?}");

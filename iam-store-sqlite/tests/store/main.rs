@@ -5,6 +5,7 @@
 mod audit_log;
 mod file;
 mod migration;
+mod queue;
 mod schema;
 
 use std::sync::Arc;
