@@ -28,7 +28,8 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON
     iam.login_attempts,
     iam.sessions,
     iam.roles,
-    iam.role_assignments
+    iam.role_assignments,
+    iam.idempotency_records
 TO iam_server;
 
 GRANT SELECT, INSERT, DELETE ON
@@ -54,6 +55,7 @@ GRANT
 ON iam.audit_logs TO iam_server;
 
 GRANT EXECUTE ON FUNCTION
+    iam.lock_idempotency_record(uuid, bytea),
     iam.make_audit_month(date),
     iam.drop_given_up_audit_month(date),
     iam.delete_given_up_audit_entries(integer),

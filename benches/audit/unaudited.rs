@@ -8,6 +8,7 @@ use iam_core::assignment::*;
 use iam_core::audit::*;
 use iam_core::clock::Timestamp;
 use iam_core::credential::*;
+use iam_core::idempotency::*;
 use iam_core::organization::*;
 use iam_core::page::{Page, PageRequest};
 use iam_core::permission::*;
@@ -97,6 +98,13 @@ impl AuditStore for Unaudited {
     }
     async fn purge_audit_entries(&self) -> Outcome<u64> {
         self.0.purge_audit_entries().await
+    }
+}
+
+#[async_trait]
+impl IdempotencyStore for Unaudited {
+    async fn remove_idempotency_records(&self, before: Timestamp) -> Outcome<u64> {
+        self.0.remove_idempotency_records(before).await
     }
 }
 
@@ -276,6 +284,13 @@ impl AuditTransaction for UnauditedTransaction {
     }
     async fn first_sealed_since(&mut self, from: u64, moment: Timestamp) -> Outcome<Option<u64>> {
         self.0.first_sealed_since(from, moment).await
+    }
+}
+
+#[async_trait]
+impl IdempotencyTransaction for UnauditedTransaction {
+    async fn lock_idempotency_record(&mut self, tenant: TenantId, id: &[u8; 32]) -> Outcome<Option<IdempotencyRecord>> {
+        self.0.lock_idempotency_record(tenant, id).await
     }
 }
 

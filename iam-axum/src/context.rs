@@ -13,6 +13,7 @@ use iam_core::{CorrelationId, RequestContext, UserAgent};
 use tracing::Instrument as _;
 use uuid::Uuid;
 
+use crate::rate_limit::{LIMIT, REMAINING, RESET};
 use crate::{Problem, Settings};
 
 const CORRELATION_ID: HeaderName = HeaderName::from_static("x-correlation-id");
@@ -120,7 +121,7 @@ fn with_problem(response: Response, settings: &Settings, path: &str, id: &Correl
     let (mut parts, _) = response.into_parts();
     let problem = parts.extensions.remove::<Problem>().unwrap_or_else(|| Problem::from_status(status));
     let mut response = problem.respond(settings, Some((path, id.as_str())));
-    for kept in [header::WWW_AUTHENTICATE, header::RETRY_AFTER] {
+    for kept in [header::WWW_AUTHENTICATE, header::RETRY_AFTER, LIMIT, REMAINING, RESET] {
         if let Some(value) = parts.headers.remove(&kept) {
             response.headers_mut().insert(kept, value);
         }

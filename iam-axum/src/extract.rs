@@ -5,6 +5,7 @@ use std::str::FromStr;
 use axum::extract::{FromRef, FromRequest, FromRequestParts, RawPathParams, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
+use iam_core::idempotency::Idempotency;
 use iam_core::{Caller, Error, FieldError, Iam, Unauthenticated};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Deserializer};
@@ -46,9 +47,17 @@ where
 
 /// The caller of a request; asked for again, the one that was found before.
 pub(crate) async fn authenticate(parts: &mut Parts, iam: &Iam) -> Result<Caller, Problem> {
-    if let Some(caller) = parts.extensions.get::<Caller>() {
-        return Ok(caller.clone());
-    }
+    let caller = match parts.extensions.get::<Caller>() {
+        Some(caller) => caller.clone(),
+        None => prove(parts, iam).await?,
+    };
+    Ok(match parts.extensions.get::<Idempotency>() {
+        Some(idempotency) => caller.with_idempotency(idempotency.clone()),
+        None => caller,
+    })
+}
+
+async fn prove(parts: &mut Parts, iam: &Iam) -> Result<Caller, Problem> {
     let token = bearer_token(&parts.headers).ok_or(Error::from(Unauthenticated::NoToken))?;
     let caller = iam.authenticate(token, context_of(parts)).await?;
     let span = tracing::Span::current();
@@ -58,6 +67,11 @@ pub(crate) async fn authenticate(parts: &mut Parts, iam: &Iam) -> Result<Caller,
     }
     parts.extensions.insert(caller.clone());
     Ok(caller)
+}
+
+/// Whether the request carries a bearer token, whatever it is worth.
+pub(crate) fn has_token(headers: &HeaderMap) -> bool {
+    bearer_token(headers).is_some()
 }
 
 fn bearer_token(headers: &HeaderMap) -> Option<&str> {

@@ -9,11 +9,13 @@ mod credential;
 mod extract;
 mod guard;
 mod health;
+mod idempotency;
 mod openapi;
 mod organization;
 mod page;
 mod permission;
 mod problem;
+pub mod rate_limit;
 mod role;
 mod session;
 mod settings;
@@ -28,6 +30,7 @@ use axum::Router;
 use axum::extract::{DefaultBodyLimit, FromRef};
 use axum::middleware::from_fn_with_state;
 use iam_core::Iam;
+use idempotency::once;
 use tower_http::catch_panic::CatchPanicLayer;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -76,8 +79,9 @@ impl FromRef<ApiState> for Arc<Settings> {
 /// # }
 /// ```
 pub fn router(iam: Iam, settings: Settings) -> Router {
-    let api = operations().split_for_parts().0.with_state(ApiState { iam, settings: Arc::new(settings.clone()) });
-    with_conventions(limited(api), settings)
+    let state = ApiState { iam, settings: Arc::new(settings.clone()) };
+    let api = operations().split_for_parts().0.with_state(state.clone());
+    with_conventions(limited(api, state), settings)
 }
 
 /// Everything that the reference server answers: the API under the prefix of the [`Settings`] and, as an alias,
@@ -91,36 +95,36 @@ pub fn service(iam: Iam, settings: Settings) -> Router {
     let composed = prefixed
         .merge(api)
         .merge(operations_at_the_root().split_for_parts().0)
-        .with_state(state)
+        .with_state(state.clone())
         .merge(openapi::swagger_ui(document));
-    with_conventions(limited(composed), settings)
+    with_conventions(limited(composed, state), settings)
 }
 
 /// Every operation of the API, by the path without prefix.
 fn operations() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new()
-        .routes(routes!(session::register))
+        .routes(once(routes!(session::register)))
         .routes(routes!(session::login))
         .routes(routes!(session::refresh))
         .routes(routes!(session::logout))
         .routes(routes!(session::logout_all))
         .routes(routes!(credential::change_password))
         .routes(routes!(session::me))
-        .routes(routes!(user::list, user::create))
+        .routes(once(routes!(user::list, user::create)))
         .routes(routes!(user::get, user::update, user::delete))
         .routes(routes!(user::suspend))
         .routes(routes!(user::reactivate))
         .routes(routes!(assignment::of_user))
         .routes(routes!(session::list))
         .routes(routes!(session::terminate))
-        .routes(routes!(permission::list, permission::create))
+        .routes(once(routes!(permission::list, permission::create)))
         .routes(routes!(permission::delete))
-        .routes(routes!(role::list, role::create))
+        .routes(once(routes!(role::list, role::create)))
         .routes(routes!(role::get, role::update, role::delete))
-        .routes(routes!(assignment::list, assignment::create))
+        .routes(once(routes!(assignment::list, assignment::create)))
         .routes(routes!(assignment::update, assignment::delete))
-        .routes(routes!(assignment::create_all))
-        .routes(routes!(organization::list, organization::create))
+        .routes(once(routes!(assignment::create_all)))
+        .routes(once(routes!(organization::list, organization::create)))
         .routes(routes!(organization::get, organization::update, organization::delete))
         .routes(routes!(organization::tree))
         .routes(routes!(organization::children))
@@ -128,7 +132,7 @@ fn operations() -> OpenApiRouter<ApiState> {
         .routes(routes!(access::check))
         .routes(routes!(access::check_all))
         .routes(routes!(tenant::get, tenant::update))
-        .routes(routes!(audit::list, audit::create))
+        .routes(once(routes!(audit::list, audit::create)))
         .routes(routes!(audit::resource_types))
         .routes(routes!(audit::actions))
         .routes(routes!(audit::catalogue))
@@ -150,11 +154,12 @@ fn operations_at_the_root() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(token::jwks))
 }
 
-/// Bounds bodies, and answers for paths that are none.
-fn limited(router: Router) -> Router {
+/// Bounds bodies and how many requests there may be, and answers for paths that are none.
+fn limited(router: Router, state: ApiState) -> Router {
     router
         .fallback(|| async { Problem::new(Kind::NotFound).detail("There is nothing at this path.") })
         .layer(DefaultBodyLimit::max(MAX_BODY))
+        .layer(from_fn_with_state(state, rate_limit::limit))
 }
 
 /// Gives every route of a host what the API's own routes have: a correlation id, a request context for audit entries,

@@ -80,12 +80,16 @@ kinds! {
     NotFound = "not-found", "Not Found", NOT_FOUND, "There is no such resource.";
     /// The present state forbids it.
     Conflict = "conflict", "Conflict", CONFLICT, "The present state does not allow this.";
+    /// Something else was asked for under the same idempotency key.
+    IdempotencyKeyReused = "idempotency-key-reused", "Idempotency Key Reused", UNPROCESSABLE_ENTITY, "The Idempotency-Key was used for another request.";
     /// The body is too large.
     PayloadTooLarge = "payload-too-large", "Payload Too Large", PAYLOAD_TOO_LARGE, "The request body may have 256 KiB at most.";
     /// The body is not JSON.
     UnsupportedMediaType = "unsupported-media-type", "Unsupported Media Type", UNSUPPORTED_MEDIA_TYPE, "Send a body as application/json.";
     /// The path does not have this method.
     MethodNotAllowed = "method-not-allowed", "Method Not Allowed", METHOD_NOT_ALLOWED, "This path does not allow this method; see the Allow header.";
+    /// Too many requests.
+    RateLimited = "rate-limited", "Too Many Requests", TOO_MANY_REQUESTS, "Too many requests.";
     /// A defect; the log knows more.
     Internal = "internal", "Internal Server Error", INTERNAL_SERVER_ERROR, "An internal error occurred.";
     /// Something that the service needs does not answer.
@@ -126,6 +130,12 @@ impl Problem {
         Self { retry_after: Some(1), ..Self::new(Kind::Unavailable) }
     }
 
+    /// Too many requests; after so many seconds another one is answered.
+    pub(crate) fn rate_limited(seconds: u64) -> Self {
+        let detail = format!("Too many requests. Try again in {seconds} seconds.");
+        Self { retry_after: Some(seconds), detail, ..Self::new(Kind::RateLimited) }
+    }
+
     /// Invalid fields.
     pub(crate) fn invalid(errors: Vec<FieldError>) -> Self {
         Self { detail: Error::Validation(errors.clone()).to_string(), errors, ..Self::new(Kind::ValidationError) }
@@ -145,6 +155,7 @@ impl Problem {
             StatusCode::METHOD_NOT_ALLOWED => Kind::MethodNotAllowed,
             StatusCode::CONFLICT => Kind::Conflict,
             StatusCode::PAYLOAD_TOO_LARGE => Kind::PayloadTooLarge,
+            StatusCode::TOO_MANY_REQUESTS => Kind::RateLimited,
             StatusCode::UNSUPPORTED_MEDIA_TYPE => Kind::UnsupportedMediaType,
             StatusCode::SERVICE_UNAVAILABLE => Kind::Unavailable,
             _ if status.is_client_error() => Kind::ValidationError,
@@ -224,7 +235,10 @@ impl From<Error> for Problem {
                 let tenant = |tenant: &iam_core::tenant::TenantSummary| json!({ "id": tenant.id, "slug": tenant.slug.as_str(), "name": tenant.name.as_str() });
                 Self::new(Kind::Conflict).with("tenants", tenants.iter().map(tenant).collect())
             }
-            Error::Conflict(Conflict::NotSealed) => Self { retry_after: Some(1), ..Self::new(Kind::Conflict) },
+            Error::IdempotencyKeyReused => Self::new(Kind::IdempotencyKeyReused),
+            Error::Conflict(Conflict::NotSealed | Conflict::StillRunning) => {
+                Self { retry_after: Some(1), ..Self::new(Kind::Conflict) }
+            }
             Error::Conflict(_) => Self::new(Kind::Conflict),
             Error::Store(StoreError::Unavailable(cause)) => {
                 tracing::error!(error = %chain(&*cause), "the store is unavailable");

@@ -2,9 +2,10 @@
 
 use std::net::IpAddr;
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
+use axum::{Extension, Json};
+use iam_core::idempotency::Idempotency;
 use iam_core::secret::RefreshToken;
 use iam_core::session::{Login, Me, Session, Tokens};
 use iam_core::tenant::Registration;
@@ -175,11 +176,16 @@ impl SessionDto {
 pub(crate) async fn register(
     State(iam): State<Iam>,
     Context(context): Context,
+    idempotency: Option<Extension<Idempotency>>,
     Body(body): Body<RegistrationDto>,
 ) -> Result<(StatusCode, Json<Registered>), Problem> {
     let RegistrationDto { email, password, first_name, last_name, tenant_name } = body;
     let user = NewUser { email, password: password.into(), first_name, last_name };
-    let registered = iam.tenants().register(&context, Registration { user, tenant_name }).await?;
+    let registration = Registration { user, tenant_name };
+    let registered = match idempotency {
+        Some(Extension(idempotency)) => iam.tenants().register_once(&context, registration, &idempotency).await?,
+        None => iam.tenants().register(&context, registration).await?,
+    };
     let response = Registered {
         tenant: registered.tenant.into(),
         user: registered.login.user.into(),

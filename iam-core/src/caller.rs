@@ -9,6 +9,7 @@ use std::sync::Arc;
 use crate::access::Authority;
 use crate::error::{Forbidden, Result};
 use crate::id::{SessionId, TenantId, UserId};
+use crate::idempotency::Idempotency;
 use crate::validate::Invalid;
 
 /// Who calls, for which tenant, with which rights, in which request.
@@ -24,6 +25,7 @@ pub struct Caller {
     tenant: TenantId,
     authority: Arc<Authority>,
     context: RequestContext,
+    idempotency: Option<Idempotency>,
 }
 
 /// Who stands behind a [`Caller`].
@@ -61,7 +63,7 @@ impl Caller {
     #[must_use]
     pub fn system(tenant: TenantId, reason: impl Into<Cow<'static, str>>) -> Self {
         let actor = Actor::System { reason: reason.into() };
-        Self { actor, tenant, authority: Arc::new(Authority::everything()), context: RequestContext::default() }
+        Self::new(actor, tenant, Authority::everything(), RequestContext::default())
     }
 
     /// A user whose session was just proven.
@@ -72,7 +74,7 @@ impl Caller {
         authority: Authority,
         context: RequestContext,
     ) -> Self {
-        Self { actor: Actor::User { user, session }, tenant, authority: Arc::new(authority), context }
+        Self::new(Actor::User { user, session }, tenant, authority, context)
     }
 
     /// The first user of a tenant that is being made.
@@ -82,7 +84,11 @@ impl Caller {
 
     /// Somebody unproven, who can do nothing but prove itself and be recorded.
     pub(crate) fn anonymous(tenant: TenantId, context: RequestContext) -> Self {
-        Self { actor: Actor::Anonymous, tenant, authority: Arc::new(Authority::of([])), context }
+        Self::new(Actor::Anonymous, tenant, Authority::of([]), context)
+    }
+
+    fn new(actor: Actor, tenant: TenantId, authority: Authority, context: RequestContext) -> Self {
+        Self { actor, tenant, authority: Arc::new(authority), context, idempotency: None }
     }
 
     /// The same caller in another request context, for trusted code that acts on behalf of a request.
@@ -90,6 +96,18 @@ impl Caller {
     pub fn in_context(mut self, context: RequestContext) -> Self {
         self.context = context;
         self
+    }
+
+    /// The same caller, for one call that makes something: what was made under the key before is given again, and not made
+    /// twice.
+    #[must_use]
+    pub fn with_idempotency(mut self, idempotency: Idempotency) -> Self {
+        self.idempotency = Some(idempotency);
+        self
+    }
+
+    pub(crate) fn idempotency(&self) -> Option<&Idempotency> {
+        self.idempotency.as_ref()
     }
 
     /// Who stands behind the call.

@@ -3,6 +3,7 @@
 use crate::assignment::AssignmentChange;
 use crate::audit::{AuditChange, Record};
 use crate::credential::CredentialChange;
+use crate::idempotency::IdempotencyChange;
 use crate::organization::OrganizationChange;
 use crate::permission::PermissionChange;
 use crate::role::RoleChange;
@@ -58,4 +59,6 @@ changes! {
     Organization(OrganizationChange),
     /// Of the audit log itself.
     Audit(AuditChange),
+    /// Of the answers to requests.
+    Idempotency(IdempotencyChange),
 }

@@ -43,6 +43,9 @@ pub enum Error {
     /// The present state forbids it.
     #[error("{0}")]
     Conflict(#[from] Conflict),
+    /// Something else was asked for under the same idempotency key.
+    #[error("The Idempotency-Key was used for another request.")]
+    IdempotencyKeyReused,
     /// Any of the others, about one field of the input.
     #[error("{error}")]
     About {
@@ -92,6 +95,7 @@ impl From<StoreError> for Error {
             StoreError::Conflict(Constraint::RoleName) => Conflict::RoleNameTaken.into(),
             StoreError::Conflict(Constraint::PermissionName) => Conflict::PermissionNameTaken.into(),
             StoreError::Conflict(Constraint::RoleAssignment) => Conflict::RoleHeld.into(),
+            StoreError::Conflict(Constraint::IdempotencyRecord) => Conflict::StillRunning.into(),
             other => Self::Store(other),
         }
     }
@@ -229,6 +233,9 @@ pub enum Conflict {
     /// The entry was recorded a moment ago and has no place in the sequence yet.
     #[error("The entry is not sealed yet. Try again in a second.")]
     NotSealed,
+    /// The same is being made under the same idempotency key, and that takes long.
+    #[error("A request with this Idempotency-Key is still being processed.")]
+    StillRunning,
     /// The credentials are right in several tenants: say which is meant.
     #[error("The credentials match accounts of several tenants: name one of them as `tenant`.")]
     SeveralTenants(Vec<TenantSummary>),
@@ -297,6 +304,8 @@ pub enum Constraint {
     OrganizationSlug,
     /// One generation, one signing key.
     SigningKeyGeneration,
+    /// One idempotency key, one request at a time.
+    IdempotencyRecord,
     /// A reference to something that is not there, or not of this tenant.
     Reference,
 }

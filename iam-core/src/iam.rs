@@ -8,12 +8,13 @@ use uuid::Uuid;
 
 use crate::access::{Access, Authority, Rights};
 use crate::assignment::Assignments;
-use crate::audit::{Audit, LogKey};
+use crate::audit::{Audit, LogKey, ResourceType};
 use crate::caller::{Caller, RequestContext};
 use crate::clock::{Clock, SystemClock, Timestamp, cut};
 use crate::credential::{Credentials, HashingCost, Lockout, PasswordHasher};
 use crate::error::{Error, Result, StoreError, Unauthenticated};
 use crate::id::IdGenerator;
+use crate::idempotency::{IdempotencySecret, Once};
 use crate::organization::Organizations;
 use crate::permission::Permissions;
 use crate::random::{Random, SystemRandom};
@@ -42,6 +43,7 @@ pub(crate) struct Inner {
     pub(crate) passwords: PasswordHasher,
     pub(crate) settings: Settings,
     pub(crate) log_key: LogKey,
+    pub(crate) idempotency: IdempotencySecret,
     clock: Arc<dyn Clock>,
     ids: IdGenerator,
     keys: KeyRing,
@@ -151,8 +153,9 @@ impl Builder {
         // The first, whoever has put others beside it: the logs are named after it.
         let log_key = log_keys.first().ok_or_else(|| Error::internal("checkpoint key", "there is none"))?;
         let log_key = LogKey::new(log_key.pair(master)?, log_key.id);
+        let idempotency = IdempotencySecret::new(log_key.derive("idempotency"));
         let passwords = PasswordHasher::new(settings.hashing_cost, Arc::clone(&random))?;
-        Ok(Iam(Arc::new(Inner { store, random, passwords, settings, log_key, clock, ids, keys })))
+        Ok(Iam(Arc::new(Inner { store, random, passwords, settings, log_key, idempotency, clock, ids, keys })))
     }
 }
 
@@ -355,6 +358,11 @@ impl Inner {
 
     pub(crate) async fn begin<'a>(&'a self, caller: &'a Caller) -> Result<UnitOfWork<'a>> {
         UnitOfWork::begin(&*self.store, caller, &*self.clock, &self.ids, &*self.random).await
+    }
+
+    /// What a caller asks for is made once, if it says under which key.
+    pub(crate) fn once<'a>(&self, caller: &'a Caller, what: &ResourceType) -> Once<'a> {
+        Once::new(&self.idempotency, caller, what.as_str())
     }
 
     /// Reads the signing keys again where they are stale. Whoever will sign calls this before it begins a unit of

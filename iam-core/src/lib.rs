@@ -15,6 +15,7 @@ pub mod credential;
 mod error;
 mod iam;
 mod id;
+pub mod idempotency;
 pub mod memory;
 pub mod organization;
 pub mod page;

@@ -13,6 +13,7 @@ use crate::clock::Timestamp;
 use crate::credential::{CredentialStore, CredentialTransaction};
 use crate::error::StoreError;
 use crate::id::TenantId;
+use crate::idempotency::{IdempotencyStore, IdempotencyTransaction};
 use crate::organization::{OrganizationStore, OrganizationTransaction};
 use crate::permission::{PermissionStore, PermissionTransaction};
 use crate::role::{RoleStore, RoleTransaction};
@@ -38,6 +39,7 @@ pub trait Store:
     + AssignmentStore
     + AuditStore
     + SealStore
+    + IdempotencyStore
     + KeyStore
     + Send
     + Sync
@@ -76,6 +78,7 @@ pub trait Locks:
     + OrganizationTransaction
     + AssignmentTransaction
     + AuditTransaction
+    + IdempotencyTransaction
     + Send
 {
 }
@@ -90,6 +93,7 @@ impl<T> Locks for T where
         + OrganizationTransaction
         + AssignmentTransaction
         + AuditTransaction
+        + IdempotencyTransaction
         + Send
 {
 }

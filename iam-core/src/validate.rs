@@ -103,6 +103,8 @@ macro_rules! texts {
                 text.0
             }
         }
+
+        serde_by_text! { $name }
     )+};
 }
 

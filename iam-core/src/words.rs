@@ -1,4 +1,22 @@
-/// Gives an enum of plain words its text form, both ways: `as_str`, `Display` and `FromStr`.
+/// Lets serde write something as its text, and read it as [`FromStr`](std::str::FromStr) does.
+macro_rules! serde_by_text {
+    ($name:ty) => {
+        impl ::serde::Serialize for $name {
+            fn serialize<S: ::serde::Serializer>(&self, serializer: S) -> ::std::result::Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.as_str())
+            }
+        }
+
+        impl<'de> ::serde::Deserialize<'de> for $name {
+            fn deserialize<D: ::serde::Deserializer<'de>>(deserializer: D) -> ::std::result::Result<Self, D::Error> {
+                let text = <::std::borrow::Cow<'de, str> as ::serde::Deserialize>::deserialize(deserializer)?;
+                text.parse().map_err(::serde::de::Error::custom)
+            }
+        }
+    };
+}
+
+/// Gives an enum of plain words its text form, both ways: `as_str`, `Display`, `FromStr` and serde.
 macro_rules! words {
     ($name:ident { $($variant:ident = $text:literal),+ $(,)? }) => {
         impl $name {
@@ -27,5 +45,7 @@ macro_rules! words {
                 }
             }
         }
+
+        serde_by_text! { $name }
     };
 }

@@ -40,6 +40,11 @@ pub(crate) fn is_unique_violation(error: &sqlx::Error) -> bool {
     error.as_database_error().is_some_and(DatabaseError::is_unique_violation)
 }
 
+/// Whether somebody else has held a lock for too long.
+pub(crate) fn is_lock_timeout(error: &sqlx::Error) -> bool {
+    error.as_database_error().and_then(DatabaseError::code).is_some_and(|code| code == "55P03")
+}
+
 /// Whether a row has been written for which there is no partition.
 pub(crate) fn has_no_partition(error: &sqlx::Error) -> bool {
     let is_it = |error: &dyn DatabaseError| error.is_check_violation() && error.constraint().is_none();

@@ -5,6 +5,7 @@ mod audit;
 mod column;
 mod credential;
 mod error;
+mod idempotency;
 mod organization;
 mod page;
 mod partition;

@@ -66,6 +66,7 @@ impl PostgresTransaction {
             Change::Assignment(change) => self.write_assignment(change).await,
             Change::Organization(change) => self.write_organization(change).await,
             Change::Audit(change) => self.write_audit(change).await,
+            Change::Idempotency(change) => self.write_idempotency(change).await,
         }?;
         self.write_entries().await
     }

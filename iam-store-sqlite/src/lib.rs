@@ -6,6 +6,7 @@ mod bulk;
 mod column;
 mod credential;
 mod error;
+mod idempotency;
 mod open;
 mod organization;
 mod page;

@@ -53,6 +53,7 @@ impl Transaction for SqliteTransaction {
             Change::Assignment(change) => self.write_assignment(change).await,
             Change::Organization(change) => self.write_organization(change).await,
             Change::Audit(change) => self.write_audit(change).await,
+            Change::Idempotency(change) => self.write_idempotency(change).await,
         }?;
         self.insert_audit_entries(audit.entries()).await?;
         self.broken = was_broken;

@@ -32,7 +32,7 @@ impl TestApp {
         // A date in the past of whoever runs this, so that nothing passes by asking the system's clock.
         let clock = FixedClock::at("2026-01-31T09:15:00.123Z");
         let iam = Self::iam(&store, clock.clone(), |_| {}).await;
-        let router = iam_axum::service(iam.clone(), iam_axum::Settings::default());
+        let router = iam_axum::service(iam.clone(), unlimited());
         Self { store, clock, iam, router, ground: Arc::new(ground) }
     }
 
@@ -46,12 +46,12 @@ impl TestApp {
     /// Another process over the same store and clock, with other settings.
     pub(crate) async fn with_settings(&self, set: impl FnOnce(&mut iam_core::Settings)) -> Self {
         let iam = Self::iam(&self.store, self.clock.clone(), set).await;
-        self.serving(iam, iam_axum::Settings::default())
+        self.serving(iam, unlimited())
     }
 
     /// Another process over the same store and clock, with other settings of its HTTP side.
     pub(crate) fn with_http_settings(&self, set: impl FnOnce(&mut iam_axum::Settings)) -> Self {
-        let mut settings = iam_axum::Settings::default();
+        let mut settings = unlimited();
         set(&mut settings);
         self.serving(self.iam.clone(), settings)
     }
@@ -59,7 +59,7 @@ impl TestApp {
     /// Another process over the same store, whose time is told by another clock.
     pub(crate) async fn with_clock(&self, clock: impl Clock) -> Self {
         let iam = Self::iam(&self.store, clock, |_| {}).await;
-        self.serving(iam, iam_axum::Settings::default())
+        self.serving(iam, unlimited())
     }
 
     /// The service after a restart: nothing is left but what the store holds.
@@ -111,6 +111,13 @@ impl TestApp {
     pub(crate) fn now(&self) -> String {
         shown(self.clock.now())
     }
+}
+
+/// Tests send more requests than people.
+fn unlimited() -> iam_axum::Settings {
+    let mut settings = iam_axum::Settings::default();
+    settings.rate_limiter = None;
+    settings
 }
 
 /// A moment as JSON shows it.

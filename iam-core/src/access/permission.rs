@@ -98,6 +98,9 @@ impl FromStr for Permission {
     }
 }
 
+serde_by_text! { Permission }
+serde_by_text! { PermissionPattern }
+
 impl fmt::Display for Permission {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)

@@ -1,5 +1,7 @@
 use std::fmt;
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 use super::permission::{PatternKind, Permission, PermissionPattern};
 
 /// A set of permission patterns, as a role holds it.
@@ -81,6 +83,18 @@ impl FromIterator<PermissionPattern> for PermissionSet {
         patterns.dedup();
         let has_wildcards = patterns.iter().any(|pattern| !matches!(pattern.kind(), PatternKind::Exact(_)));
         Self { patterns: patterns.into(), has_wildcards }
+    }
+}
+
+impl Serialize for PermissionSet {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.patterns.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for PermissionSet {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Vec::<PermissionPattern>::deserialize(deserializer).map(|patterns| patterns.into_iter().collect())
     }
 }
 

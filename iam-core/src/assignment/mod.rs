@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 pub use change::{AssignmentChange, NewGrant, RevokeReason};
 pub use input::NewAssignment;
+use serde::{Deserialize, Serialize};
 pub use service::{AssignmentPatch, Assignments};
 pub(crate) use service::{cover_grants, keep_an_administrator, revoke};
 pub use store::{AssignmentStore, AssignmentTransaction, GrantContext, GrantQuery, HeldRole};
@@ -26,7 +27,8 @@ use crate::validate::Email;
 pub const MAX_BULK: usize = 500;
 
 /// A user holds a role, tenant-wide or in one organization.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Assignment {
     /// Names the assignment.
     pub id: AssignmentId,

@@ -52,7 +52,11 @@ impl Assignments<'_> {
         if !(1..=MAX_BULK).contains(&new.len()) {
             return Err(Error::field("assignments", format!("must have 1 to {MAX_BULK} items")));
         }
+        let once = self.0.once(caller, &ResourceType::ROLE_ASSIGNMENT);
         let mut work = self.0.begin(caller).await?;
+        if let Some(made) = once.find(&mut work).await? {
+            return Ok(made);
+        }
         let power = Power::lock(&mut work).await?;
         power.rights().reach(&permission::ROLE_ASSIGNMENTS_CREATE)?;
         let now = work.now();
@@ -70,8 +74,9 @@ impl Assignments<'_> {
             grants.push(NewGrant { assignment, role_name: role.name.clone(), covered });
         }
         make_room(&mut work, &grants, naming).await?;
-        let made = grants.iter().map(|grant| grant.assignment.clone()).collect();
+        let made: Vec<Assignment> = grants.iter().map(|grant| grant.assignment.clone()).collect();
         work.apply(AssignmentChange::Create(grants)).await?;
+        once.keep(&mut work, &made).await?;
         work.commit().await?;
         Ok(made)
     }

@@ -130,6 +130,12 @@ impl LogKey {
         [format!("{}/excuse\n", self.origin(tenant)).as_bytes(), excuse].concat()
     }
 
+    /// A secret for something else of this installation: what Ed25519 signs of the same text is always the same, and nobody
+    /// can tell it without the key. No log has the name in its first line.
+    pub(crate) fn derive(&self, what: &str) -> [u8; 32] {
+        Digest::of(&[self.pair.sign(format!("{}/derive\n{what}\n", self.origin).as_bytes()).as_ref()]).0
+    }
+
     fn encoded(&self) -> Vec<u8> {
         [&[ALGORITHM], self.pair.public_key().as_ref()].concat()
     }

@@ -1,6 +1,7 @@
 use super::change::AuditChange;
 use super::{
     ACTIONS, AuditEntry, AuditFilter, AuditPage, CATALOGUE, Cursor, Export, NewEvent, RESOURCE_TYPES, Recorded,
+    ResourceType,
 };
 use crate::access::permission;
 use crate::caller::Caller;
@@ -39,10 +40,20 @@ impl Audit<'_> {
     pub async fn log(&self, caller: &Caller, event: NewEvent) -> Result<AuditEntry> {
         self.0.rights(caller).require(&permission::AUDIT_LOGS_CREATE)?;
         let event = event.validate()?;
+        let once = self.0.once(caller, &ResourceType::AUDIT_ENTRY);
         let mut work = self.0.begin(caller).await?;
+        if let Some(id) = once.find(&mut work).await? {
+            // No unit of work waits for a connection while it holds one.
+            drop(work);
+            let entry = self.0.store.audit_entry(caller.tenant(), id).await?;
+            return entry.ok_or(Error::NotFound(ResourceType::AUDIT_ENTRY));
+        }
         let entries = work.apply_and_tell(AuditChange::Log(event)).await?;
+        let entry = entries.into_iter().next();
+        let entry = entry.ok_or_else(|| Error::internal("audit log", "nobody's tenant has none"))?;
+        once.keep(&mut work, &entry.id).await?;
         work.commit().await?;
-        entries.into_iter().next().ok_or_else(|| Error::internal("audit log", "nobody's tenant has none"))
+        Ok(entry)
     }
 
     /// The entries that pass a filter, newest first: at most `limit` (1–100) from after the cursor on.

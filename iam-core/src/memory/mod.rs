@@ -7,6 +7,7 @@
 mod assignment;
 mod audit;
 mod credential;
+mod idempotency;
 mod organization;
 mod permission;
 mod role;
@@ -28,6 +29,7 @@ use crate::clock::Timestamp;
 use crate::credential::LoginAttempts;
 use crate::error::{Constraint, StoreError};
 use crate::id::{AssignmentId, OrganizationId, PermissionId, RoleId, SessionId, TenantId, UserId};
+use crate::idempotency::IdempotencyRecord;
 use crate::organization::Organization;
 use crate::page::{Page, PageRequest};
 use crate::permission::RegisteredPermission;
@@ -68,6 +70,7 @@ struct State {
     tenants: BTreeMap<TenantId, Arc<TenantState>>,
     audit: BTreeMap<TenantId, AuditLog>,
     keys: Vec<SigningKey>,
+    idempotency: BTreeMap<(TenantId, [u8; 32]), IdempotencyRecord>,
 }
 
 /// What is kept of one tenant; of [`TenantId::NONE`], login attempts alone.
@@ -116,6 +119,7 @@ impl Store for MemoryStore {
             draft,
             audit: Vec::new(),
             entries: Vec::new(),
+            kept: Vec::new(),
             _writer: writer,
         }))
     }

@@ -8,6 +8,7 @@ use crate::audit::{AuditBatch, AuditChange, AuditEntry};
 use crate::change::Change;
 use crate::error::StoreError;
 use crate::id::TenantId;
+use crate::idempotency::IdempotencyRecord;
 use crate::store::Transaction;
 
 /// A copy of a tenant that nobody else sees, and the right to write.
@@ -18,6 +19,8 @@ pub(super) struct MemoryTransaction {
     /// What is to be done with the audit log, which no draft is made of: it only grows.
     pub(super) audit: Vec<AuditChange>,
     pub(super) entries: Vec<AuditEntry>,
+    /// Answers to be kept, which no tenant's draft holds: some are of nobody's.
+    pub(super) kept: Vec<IdempotencyRecord>,
     pub(super) _writer: OwnedMutexGuard<()>,
 }
 
@@ -41,16 +44,21 @@ impl Transaction for MemoryTransaction {
                 self.audit.push(change.clone());
                 Ok(())
             }
+            Change::Idempotency(change) => {
+                self.write_idempotency(change);
+                Ok(())
+            }
         }
     }
 
     async fn commit(self: Box<Self>) -> Result<(), StoreError> {
-        let Self { store, tenant, draft, audit: changes, entries, _writer } = *self;
+        let Self { store, tenant, draft, audit: changes, entries, kept, _writer } = *self;
         store.change(|state| {
             state.tenants.insert(tenant, Arc::new(draft));
             let log = state.audit.entry(tenant).or_default();
             changes.iter().for_each(|change| log.change(change));
             log.record(entries);
+            state.idempotency.extend(kept.into_iter().map(|record| ((record.tenant_id, record.id), record)));
         });
         Ok(())
     }

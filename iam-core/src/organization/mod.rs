@@ -11,6 +11,7 @@ mod tree;
 
 use std::cmp::Ordering;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 pub use change::OrganizationChange;
@@ -26,7 +27,8 @@ use crate::page::SortOrder;
 use crate::validate::{Name, Slug};
 
 /// A part of a tenant; organizations nest into a tree.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Organization {
     /// Names the organization.
     pub id: OrganizationId,

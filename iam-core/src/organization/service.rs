@@ -1,5 +1,7 @@
 use std::collections::HashMap;
 
+use serde::{Deserialize, Serialize};
+
 use super::input::ValidPatch;
 use super::rules::{check_depth, height, spreads, with_changed};
 use super::{
@@ -26,7 +28,7 @@ use crate::work::UnitOfWork;
 pub struct Organizations<'a>(pub(crate) &'a Inner);
 
 /// An organization and where it stands.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlacedOrganization {
     /// The organization.
     pub organization: Organization,
@@ -54,7 +56,11 @@ impl Organizations<'_> {
             Some(parent) => drop(self.permitted(caller, parent, needed).await.map_err(about_parent)?),
         }
         let new = new.validate()?;
+        let once = self.0.once(caller, &ResourceType::ORGANIZATION);
         let mut work = self.0.begin(caller).await?;
+        if let Some(placed) = once.find(&mut work).await? {
+            return Ok(placed);
+        }
         let power = Power::lock(&mut work).await?;
         let hierarchy = load(&mut work, new.parent).await?;
         let depth = match new.parent {
@@ -81,8 +87,10 @@ impl Organizations<'_> {
             updated_at: now,
         };
         work.apply(OrganizationChange::Create(organization.clone())).await?;
+        let placed = PlacedOrganization { organization, depth };
+        once.keep(&mut work, &placed).await?;
         work.commit().await?;
-        Ok(PlacedOrganization { organization, depth })
+        Ok(placed)
     }
 
     /// A slug made from a name, with a suffix where that is taken.

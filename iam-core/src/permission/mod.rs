@@ -8,6 +8,8 @@ pub use change::PermissionChange;
 pub use service::{NewPermission, Permissions};
 pub use store::{PermissionStore, PermissionTransaction};
 
+use serde::{Deserialize, Serialize};
+
 use crate::access::Permission;
 use crate::access::permission::BUILT_IN;
 use crate::clock::Timestamp;
@@ -15,7 +17,8 @@ use crate::id::{PermissionId, TenantId};
 use crate::validate::{Description, Invalid};
 
 /// A permission that roles of a tenant can hold.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct RegisteredPermission {
     /// Names the entry of the catalogue.
     pub id: PermissionId,

@@ -49,7 +49,11 @@ impl Permissions<'_> {
     pub async fn create(&self, caller: &Caller, new: NewPermission) -> Result<RegisteredPermission> {
         self.0.rights(caller).require(&permission::PERMISSIONS_CREATE)?;
         let (name, description) = new.validate()?;
+        let once = self.0.once(caller, &ResourceType::PERMISSION);
         let mut work = self.0.begin(caller).await?;
+        if let Some(permission) = once.find(&mut work).await? {
+            return Ok(permission);
+        }
         let power = Power::lock(&mut work).await?;
         power.rights().require(&permission::PERMISSIONS_CREATE)?;
         let now = work.now();
@@ -71,6 +75,7 @@ impl Permissions<'_> {
             created_at: now,
         };
         work.apply(PermissionChange::Create { permission: permission.clone(), covered }).await?;
+        once.keep(&mut work, &permission).await?;
         work.commit().await?;
         Ok(permission)
     }

@@ -5,6 +5,7 @@ mod input;
 mod service;
 mod store;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 pub use change::RoleChange;
@@ -22,7 +23,8 @@ use crate::validate::{Description, Invalid, RoleName};
 pub const TENANT_ADMIN: &str = "TENANT_ADMIN";
 
 /// A named set of permissions of a tenant.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Role {
     /// Names the role.
     pub id: RoleId,

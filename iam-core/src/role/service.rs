@@ -26,7 +26,11 @@ impl Roles<'_> {
     pub async fn create(&self, caller: &Caller, new: NewRole) -> Result<Role> {
         self.0.rights(caller).require(&permission::ROLES_CREATE)?;
         let new = new.validate()?;
+        let once = self.0.once(caller, &ResourceType::ROLE);
         let mut work = self.0.begin(caller).await?;
+        if let Some(role) = once.find(&mut work).await? {
+            return Ok(role);
+        }
         let power = Power::lock(&mut work).await?;
         power.rights().require(&permission::ROLES_CREATE)?;
         new.permissions.check_registered(&work.locks().permission_names().await?)?;
@@ -36,6 +40,7 @@ impl Roles<'_> {
         let gain = Gain { permissions: &role.permissions, place: Place::Tenant, until: Until::Moment(now) };
         let covered = power.cover([gain])?;
         work.apply(RoleChange::Create { role: role.clone(), covered }).await?;
+        once.keep(&mut work, &role).await?;
         work.commit().await?;
         Ok(role)
     }

@@ -10,6 +10,7 @@ pub use registration::{Registered, Registration};
 pub use service::Tenants;
 pub use store::{Directory, TenantStore, TenantTransaction};
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::clock::Timestamp;
@@ -18,7 +19,8 @@ use crate::id::TenantId;
 use crate::validate::{Fields, Name, Slug};
 
 /// A customer whose users, organizations, roles and audit log nobody else may see.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Tenant {
     /// Names the tenant.
     pub id: TenantId,

@@ -1,3 +1,5 @@
+use serde::{Deserialize, Serialize};
+
 use super::{Tenant, TenantChange, TenantStatus, Tenants};
 use crate::access::Covered;
 use crate::assignment::{Assignment, AssignmentChange, NewGrant};
@@ -5,12 +7,13 @@ use crate::caller::{Caller, RequestContext};
 use crate::error::{Constraint, Error, Forbidden, Result, StoreError};
 use crate::iam::Inner;
 use crate::id::{SessionId, TenantId, UserId};
+use crate::idempotency::{Idempotency, Once};
 use crate::permission::{PermissionChange, built_in_permissions};
 use crate::random::suffix as random_suffix;
 use crate::role::{Role, RoleChange, TENANT_ADMIN, built_in_roles};
 use crate::secret::PasswordHash;
-use crate::session::{LoggedIn, open_session};
-use crate::user::{NewProfile, NewUser, UserChange};
+use crate::session::{LoggedIn, Login, Sessions, open_session};
+use crate::user::{NewProfile, NewUser, User, UserChange};
 use crate::validate::{Fields, Name, Slug};
 use crate::work::UnitOfWork;
 
@@ -32,6 +35,9 @@ pub struct Registered {
     pub login: LoggedIn,
 }
 
+/// What is asked for once.
+const REGISTRATION: &str = "REGISTRATION";
+
 /// How often another slug is tried when one made from the name is taken.
 const SLUG_ATTEMPTS: usize = 4;
 
@@ -42,6 +48,30 @@ impl Tenants<'_> {
     ///
     /// [`Forbidden::RegistrationClosed`], [`Error::Validation`] naming every invalid field.
     pub async fn register(&self, context: &RequestContext, registration: Registration) -> Result<Registered> {
+        self.found(context, registration, None).await
+    }
+
+    /// As [`register`](Self::register), once: the same registration under the same key makes no second tenant within a day
+    /// but logs in to the first one.
+    ///
+    /// # Errors
+    ///
+    /// As of [`register`](Self::register), and for a repeat those of [`Sessions::login`].
+    pub async fn register_once(
+        &self,
+        context: &RequestContext,
+        registration: Registration,
+        idempotency: &Idempotency,
+    ) -> Result<Registered> {
+        self.found(context, registration, Some(idempotency)).await
+    }
+
+    async fn found(
+        &self,
+        context: &RequestContext,
+        registration: Registration,
+        idempotency: Option<&Idempotency>,
+    ) -> Result<Registered> {
         let iam = self.0;
         if !iam.settings.registration {
             return Err(Forbidden::RegistrationClosed.into());
@@ -55,7 +85,8 @@ impl Tenants<'_> {
         let mut suffix = None;
         for _ in 0..SLUG_ATTEMPTS {
             let slug = Slug::from_name(name.as_str(), "tenant", suffix.as_deref());
-            let founding = Founding { iam, context, profile: &profile, password: &password };
+            let once = Once::for_nobody(&iam.idempotency, idempotency, REGISTRATION);
+            let founding = Founding { iam, context, profile: &profile, password: &password, once };
             match founding.found(name.clone(), slug).await {
                 Err(Error::Conflict(crate::Conflict::SlugTaken)) => suffix = Some(random_suffix(&*iam.random)),
                 result => return result,
@@ -77,6 +108,14 @@ struct Founding<'a> {
     context: &'a RequestContext,
     profile: &'a NewProfile,
     password: &'a PasswordHash,
+    once: Once<'a>,
+}
+
+/// What is kept of a registration.
+#[derive(Serialize, Deserialize)]
+struct Founded {
+    tenant: Tenant,
+    user: User,
 }
 
 impl Founding<'_> {
@@ -86,6 +125,10 @@ impl Founding<'_> {
             (iam.next_id(), iam.next_id(), iam.next_id());
         let caller = Caller::founder(tenant_id, user_id, session_id, self.context.clone());
         let mut work = iam.begin(&caller).await?;
+        if let Some(founded) = self.once.find(&mut work).await? {
+            drop(work);
+            return self.log_in_again(founded).await;
+        }
         let now = work.now();
         let status = TenantStatus::Active;
         let tenant = Tenant { id: tenant_id, name, slug, status, created_at: now, updated_at: now };
@@ -94,8 +137,19 @@ impl Founding<'_> {
         work.apply(UserChange::Create { user: user.clone(), password: self.password.clone() }).await?;
         self.make_administrator(&mut work, tenant_id, user_id).await?;
         let login = open_session(iam, &mut work, user, session_id).await?;
+        let founded = Founded { tenant, user: login.user.clone() };
+        self.once.keep(&mut work, &founded).await?;
         work.commit().await?;
-        Ok(Registered { tenant, login })
+        Ok(Registered { tenant: founded.tenant, login })
+    }
+
+    /// Tokens are not kept, so a repeat logs in.
+    async fn log_in_again(&self, Founded { tenant, user }: Founded) -> Result<Registered> {
+        let email = self.profile.email.to_string();
+        let login =
+            Login { email, password: self.profile.password.password().clone(), tenant: Some(tenant.id.to_string()) };
+        let LoggedIn { tokens, .. } = Sessions(self.iam).login(self.context, login).await?;
+        Ok(Registered { tenant, login: LoggedIn { user, tokens } })
     }
 
     async fn make_administrator(&self, work: &mut UnitOfWork<'_>, tenant: TenantId, user: UserId) -> Result<()> {

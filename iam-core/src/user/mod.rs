@@ -8,6 +8,7 @@ mod store;
 
 use std::cmp::Ordering;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 pub use change::UserChange;
@@ -23,7 +24,8 @@ use crate::page::SortOrder;
 use crate::validate::{Email, PersonName};
 
 /// A person who can log in to a tenant.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct User {
     /// Names the user.
     pub id: UserId,

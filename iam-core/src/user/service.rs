@@ -26,9 +26,14 @@ impl Users<'_> {
         self.0.rights(caller).require(&permission::USERS_CREATE)?;
         let profile = new.validate(Fields::default())?;
         let password = self.0.passwords.hash(&profile.password).await?;
+        let once = self.0.once(caller, &ResourceType::USER);
         let mut work = self.0.begin(caller).await?;
+        if let Some(user) = once.find(&mut work).await? {
+            return Ok(user);
+        }
         let user = profile.user(self.0.next_id(), caller.tenant(), work.now());
         work.apply(UserChange::Create { user: user.clone(), password }).await?;
+        once.keep(&mut work, &user).await?;
         work.commit().await?;
         Ok(user)
     }

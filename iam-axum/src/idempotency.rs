@@ -1,0 +1,92 @@
+//! `Idempotency-Key` on requests that make something (`interface.md` §4.7, `decisions.md` §7).
+
+use axum::body::{Body, Bytes};
+use axum::extract::{FromRequest as _, Request};
+use axum::http::{HeaderName, HeaderValue, Method};
+use axum::middleware::{Next, from_fn};
+use axum::response::{IntoResponse as _, Response};
+use iam_core::idempotency::{Idempotency, IdempotencyKey};
+use utoipa::openapi::path::{Operation, Parameter, ParameterBuilder, ParameterIn};
+use utoipa::openapi::schema::{ObjectBuilder, Type};
+use utoipa::openapi::{HeaderBuilder, RefOr, Required};
+use utoipa_axum::router::UtoipaMethodRouter;
+
+use crate::{ApiState, Problem};
+
+const KEY: HeaderName = HeaderName::from_static("idempotency-key");
+const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
+
+/// Lets the POST among these operations be repeated under a key, and says so in the document.
+pub(crate) fn once(routes: UtoipaMethodRouter<ApiState>) -> UtoipaMethodRouter<ApiState> {
+    let (schemas, mut paths, router) = routes;
+    paths.paths.values_mut().filter_map(|path| path.post.as_mut()).for_each(describe);
+    (schemas, paths, router.layer(from_fn(answer_once)))
+}
+
+fn describe(operation: &mut Operation) {
+    operation.parameters.get_or_insert_default().push(parameter().into());
+    for response in operation.responses.responses.iter_mut().filter(|(status, _)| status.starts_with('2')) {
+        if let (_, RefOr::T(response)) = response {
+            let header = HeaderBuilder::new()
+                .schema(Some(ObjectBuilder::new().schema_type(Type::String)))
+                .description(Some("`true` when this is the answer to an earlier request with the same key"));
+            response.headers.insert("Idempotent-Replayed".to_owned(), header.build().into());
+        }
+    }
+}
+
+fn parameter() -> Parameter {
+    let schema = ObjectBuilder::new()
+        .schema_type(Type::String)
+        .min_length(Some(1))
+        .max_length(Some(255))
+        .pattern(Some("^[!-~]+$"))
+        .build();
+    ParameterBuilder::new()
+        .name("Idempotency-Key")
+        .parameter_in(ParameterIn::Header)
+        .required(Required::False)
+        .description(Some(
+            "Names the request: repeated with the same key and body within a day, it has no second effect and gets the \
+             first answer again. Another body under the same key is refused with 422.",
+        ))
+        .schema(Some(schema))
+        .build()
+}
+
+async fn answer_once(request: Request, next: Next) -> Response {
+    match keyed(request).await {
+        Ok((request, None)) => next.run(request).await,
+        Ok((mut request, Some(idempotency))) => {
+            request.extensions_mut().insert(idempotency.clone());
+            let mut response = next.run(request).await;
+            if idempotency.was_replayed() {
+                response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
+            }
+            response
+        }
+        Err(problem) => problem.into_response(),
+    }
+}
+
+/// The request, and what it is under its key.
+async fn keyed(request: Request) -> Result<(Request, Option<Idempotency>), Problem> {
+    if request.method() != Method::POST {
+        return Ok((request, None));
+    }
+    let mut keys = request.headers().get_all(&KEY).iter();
+    let Some(key) = keys.next() else { return Ok((request, None)) };
+    let refused = |message: &str| Problem::invalid_field("Idempotency-Key", message);
+    if keys.next().is_some() {
+        return Err(refused("must be given once"));
+    }
+    let key = key.to_str().map_err(|_| refused("must be 1 to 255 visible ASCII characters"))?;
+    let key: IdempotencyKey = key.parse().map_err(|invalid: iam_core::Invalid| refused(&invalid.to_string()))?;
+    // The limit of the body goes with the request.
+    let (parts, body) = request.into_parts();
+    let bytes = Bytes::from_request(Request::from_parts(parts.clone(), body), &()).await;
+    let bytes = bytes.map_err(|rejection| Problem::from_status(rejection.status()))?;
+    // Without the prefix under which the API is mounted: its alias is the same path.
+    let asked = [parts.uri.path().as_bytes(), b"\n", &bytes].concat();
+    Ok((Request::from_parts(parts, Body::from(bytes)), Some(Idempotency::new(key, asked))))
+}

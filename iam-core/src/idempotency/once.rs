@@ -1,0 +1,109 @@
+use aws_lc_rs::hmac;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::{Idempotency, IdempotencyChange, IdempotencyRecord, KEPT};
+use crate::caller::{Actor, Caller};
+use crate::error::{Error, Result};
+use crate::id::TenantId;
+use crate::work::UnitOfWork;
+
+/// Turns keys and requests into what is kept of them. Requests have passwords in them: without this, whoever reads the
+/// store could try passwords against a digest that takes no time.
+pub(crate) struct IdempotencySecret(hmac::Key);
+
+impl IdempotencySecret {
+    pub(crate) fn new(secret: [u8; 32]) -> Self {
+        Self(hmac::Key::new(hmac::HMAC_SHA256, &secret))
+    }
+
+    /// What stands for these parts in this order.
+    fn stand_in(&self, parts: &[&[u8]]) -> [u8; 32] {
+        let mut context = hmac::Context::with_key(&self.0);
+        for part in parts {
+            context.update(&(part.len() as u64).to_be_bytes());
+            context.update(part);
+        }
+        let mut bytes = [0; 32];
+        bytes.copy_from_slice(context.sign().as_ref());
+        bytes
+    }
+}
+
+/// Does what a caller asks for once, if it asks for that.
+pub(crate) struct Once<'a>(Option<Request<'a>>);
+
+struct Request<'a> {
+    idempotency: &'a Idempotency,
+    tenant: TenantId,
+    id: [u8; 32],
+    fingerprint: [u8; 32],
+}
+
+impl<'a> Once<'a> {
+    /// For a caller that may have a key, and makes this.
+    pub(crate) fn new(secret: &IdempotencySecret, caller: &'a Caller, what: &str) -> Self {
+        Self(caller.idempotency().map(|idempotency| {
+            let tenant = caller.tenant();
+            let actor = match caller.actor() {
+                Actor::User { user, .. } => format!("user {user}"),
+                Actor::System { reason } => format!("system {reason}"),
+                Actor::Anonymous => "anonymous".to_owned(),
+            };
+            let key = idempotency.key.0.as_bytes();
+            Request {
+                idempotency,
+                tenant,
+                id: secret.stand_in(&[b"caller", tenant.as_uuid().as_bytes(), actor.as_bytes(), key]),
+                fingerprint: secret.stand_in(&[b"request", what.as_bytes(), &idempotency.request]),
+            }
+        }))
+    }
+
+    /// For somebody who has no tenant yet: nobody else knows the key and the whole request.
+    pub(crate) fn for_nobody(secret: &IdempotencySecret, idempotency: Option<&'a Idempotency>, what: &str) -> Self {
+        Self(idempotency.map(|idempotency| {
+            let fingerprint = secret.stand_in(&[b"request", what.as_bytes(), &idempotency.request]);
+            let id = secret.stand_in(&[b"nobody", idempotency.key.0.as_bytes(), &fingerprint]);
+            Request { idempotency, tenant: TenantId::NONE, id, fingerprint }
+        }))
+    }
+
+    /// What was made before. Nobody else makes it until the unit of work ends.
+    pub(crate) async fn find<T: DeserializeOwned>(&self, work: &mut UnitOfWork<'_>) -> Result<Option<T>> {
+        let Some(Request { idempotency, tenant, id, fingerprint }) = &self.0 else { return Ok(None) };
+        let record = work.locks().lock_idempotency_record(*tenant, id).await?;
+        let forgotten = work.now() - KEPT;
+        let Some(record) = record.filter(|record| record.created_at >= forgotten) else { return Ok(None) };
+        if record.request != *fingerprint {
+            return Err(Error::IdempotencyKeyReused);
+        }
+        let answer = serde_json::from_str(&record.answer).map_err(|cause| Error::internal("kept answer", cause))?;
+        idempotency.replay();
+        Ok(Some(answer))
+    }
+
+    /// Keeps what was made.
+    pub(crate) async fn keep<T: Serialize + ?Sized>(&self, work: &mut UnitOfWork<'_>, made: &T) -> Result<()> {
+        let Some(Request { tenant, id, fingerprint, .. }) = self.0 else { return Ok(()) };
+        let answer = serde_json::to_string(made).map_err(|cause| Error::internal("answer to be kept", cause))?;
+        let record = IdempotencyRecord { tenant_id: tenant, id, request: fingerprint, answer, created_at: work.now() };
+        work.apply(IdempotencyChange::Keep(record)).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_for_parts_depends_on_each_of_them_and_on_where_they_end() {
+        let stand_in = |parts: &[&[u8]]| IdempotencySecret::new([7; 32]).stand_in(parts);
+        assert_eq!(stand_in(&[b"a", b"b"]), stand_in(&[b"a", b"b"]));
+        let all = [stand_in(&[b"a", b"b"]), stand_in(&[b"ab", b""]), stand_in(&[b"ab"]), stand_in(&[b"b", b"a"])];
+        for (number, one) in all.iter().enumerate() {
+            assert!(all.iter().skip(number + 1).all(|other| other != one), "{number}");
+        }
+        assert_ne!(IdempotencySecret::new([8; 32]).stand_in(&[b"a", b"b"]), stand_in(&[b"a", b"b"]));
+    }
+}

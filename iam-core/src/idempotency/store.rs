@@ -1,0 +1,28 @@
+use async_trait::async_trait;
+
+use super::IdempotencyRecord;
+use crate::clock::Timestamp;
+use crate::error::StoreError;
+use crate::id::TenantId;
+
+/// Tidies up what is kept of requests.
+#[async_trait]
+pub trait IdempotencyStore {
+    /// Removes the answers that were made before a moment; tells how many.
+    async fn remove_idempotency_records(&self, before: Timestamp) -> Result<u64, StoreError>;
+}
+
+/// Reads what is kept of requests inside a unit of work.
+#[async_trait]
+pub trait IdempotencyTransaction {
+    /// The answer with this id, locked until the unit of work ends, also where there is none yet: of two that race, the
+    /// second sees what the first wrote. One that would have to wait for longer than a few seconds may answer
+    /// [`Constraint::IdempotencyRecord`](crate::Constraint::IdempotencyRecord) instead.
+    ///
+    /// The tenant need not be that of the unit of work: who founds one has none yet.
+    async fn lock_idempotency_record(
+        &mut self,
+        tenant: TenantId,
+        id: &[u8; 32],
+    ) -> Result<Option<IdempotencyRecord>, StoreError>;
+}

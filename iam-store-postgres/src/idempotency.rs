@@ -1,0 +1,102 @@
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+use iam_core::clock::Timestamp;
+use iam_core::idempotency::{IdempotencyChange, IdempotencyRecord, IdempotencyStore, IdempotencyTransaction};
+use iam_core::{Constraint, StoreError, TenantId};
+use uuid::Uuid;
+
+use crate::PostgresStore;
+use crate::column::{bytes_32, in_range};
+use crate::error::{is_lock_timeout, store_error};
+use crate::transaction::PostgresTransaction;
+
+struct RecordRow {
+    tenant_id: Uuid,
+    id: Vec<u8>,
+    request: Vec<u8>,
+    answer: String,
+    created_at: DateTime<Utc>,
+}
+
+impl TryFrom<RecordRow> for IdempotencyRecord {
+    type Error = StoreError;
+
+    fn try_from(row: RecordRow) -> Result<Self, StoreError> {
+        Ok(Self {
+            tenant_id: row.tenant_id.into(),
+            id: bytes_32("idempotency_records.id", &row.id)?,
+            request: bytes_32("idempotency_records.request", &row.request)?,
+            answer: row.answer,
+            created_at: row.created_at,
+        })
+    }
+}
+
+#[async_trait]
+impl IdempotencyStore for PostgresStore {
+    async fn remove_idempotency_records(&self, before: Timestamp) -> Result<u64, StoreError> {
+        let deleted = sqlx::query!("DELETE FROM iam.idempotency_records WHERE created_at < $1", in_range(before));
+        Ok(deleted.execute(&self.pool).await.map_err(store_error)?.rows_affected())
+    }
+}
+
+#[async_trait]
+impl IdempotencyTransaction for PostgresTransaction {
+    async fn lock_idempotency_record(
+        &mut self,
+        tenant: TenantId,
+        id: &[u8; 32],
+    ) -> Result<Option<IdempotencyRecord>, StoreError> {
+        let row = sqlx::query_as!(
+            RecordRow,
+            r#"
+            SELECT
+                tenant_id AS "tenant_id!",
+                id AS "id!",
+                request AS "request!",
+                answer AS "answer!",
+                created_at AS "created_at!"
+            FROM iam.lock_idempotency_record($1, $2)
+            "#,
+            tenant.as_uuid(),
+            &id[..]
+        );
+        let row = row.fetch_optional(self.connection()).await.map_err(|error| {
+            if is_lock_timeout(&error) {
+                StoreError::Conflict(Constraint::IdempotencyRecord)
+            } else {
+                store_error(error)
+            }
+        })?;
+        row.map(IdempotencyRecord::try_from).transpose()
+    }
+}
+
+impl PostgresTransaction {
+    pub(crate) async fn write_idempotency(&mut self, change: &IdempotencyChange) -> Result<(), StoreError> {
+        match change {
+            IdempotencyChange::Keep(record) => self.keep_answer(record).await,
+        }
+    }
+
+    // Not bound to the tenant of the unit of work, as no other statement is: who founds a tenant has none yet.
+    async fn keep_answer(&mut self, record: &IdempotencyRecord) -> Result<(), StoreError> {
+        sqlx::query!(
+            r#"
+            INSERT INTO iam.idempotency_records (tenant_id, id, request, answer, created_at)
+            VALUES ($1, $2, $3, $4, $5)
+            ON CONFLICT (tenant_id, id) DO UPDATE
+            SET request = excluded.request, answer = excluded.answer, created_at = excluded.created_at
+            "#,
+            record.tenant_id.as_uuid(),
+            &record.id[..],
+            &record.request[..],
+            record.answer,
+            record.created_at
+        )
+        .execute(self.connection())
+        .await
+        .map_err(store_error)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,100 @@
+use async_trait::async_trait;
+use iam_core::clock::Timestamp;
+use iam_core::idempotency::{IdempotencyChange, IdempotencyRecord, IdempotencyStore, IdempotencyTransaction};
+use iam_core::{StoreError, TenantId};
+use uuid::Uuid;
+
+use crate::SqliteStore;
+use crate::column::{bytes_32, millis, moment};
+use crate::error::store_error;
+use crate::transaction::SqliteTransaction;
+
+struct RecordRow {
+    tenant_id: Uuid,
+    id: Vec<u8>,
+    request: Vec<u8>,
+    answer: String,
+    created_at: i64,
+}
+
+impl TryFrom<RecordRow> for IdempotencyRecord {
+    type Error = StoreError;
+
+    fn try_from(row: RecordRow) -> Result<Self, StoreError> {
+        Ok(Self {
+            tenant_id: row.tenant_id.into(),
+            id: bytes_32("idempotency_records.id", &row.id)?,
+            request: bytes_32("idempotency_records.request", &row.request)?,
+            answer: row.answer,
+            created_at: moment("idempotency_records.created_at", row.created_at)?,
+        })
+    }
+}
+
+#[async_trait]
+impl IdempotencyStore for SqliteStore {
+    async fn remove_idempotency_records(&self, before: Timestamp) -> Result<u64, StoreError> {
+        let before = millis(before);
+        let deleted = sqlx::query!("DELETE FROM idempotency_records WHERE created_at < ?1", before);
+        Ok(deleted.execute(&self.writer).await.map_err(store_error)?.rows_affected())
+    }
+}
+
+#[async_trait]
+impl IdempotencyTransaction for SqliteTransaction {
+    async fn lock_idempotency_record(
+        &mut self,
+        tenant: TenantId,
+        id: &[u8; 32],
+    ) -> Result<Option<IdempotencyRecord>, StoreError> {
+        let (tenant, id) = (tenant.as_uuid(), &id[..]);
+        let row = sqlx::query_as!(
+            RecordRow,
+            r#"
+            SELECT
+                tenant_id AS "tenant_id: Uuid",
+                id,
+                request,
+                answer,
+                created_at
+            FROM idempotency_records
+            WHERE tenant_id = ?1 AND id = ?2
+            "#,
+            tenant,
+            id
+        );
+        let row = row.fetch_optional(self.connection()).await.map_err(store_error)?;
+        row.map(IdempotencyRecord::try_from).transpose()
+    }
+}
+
+impl SqliteTransaction {
+    pub(crate) async fn write_idempotency(&mut self, change: &IdempotencyChange) -> Result<(), StoreError> {
+        match change {
+            IdempotencyChange::Keep(record) => self.keep_answer(record).await,
+        }
+    }
+
+    // Not bound to the tenant of the unit of work, as no other statement is: who founds a tenant has none yet.
+    async fn keep_answer(&mut self, record: &IdempotencyRecord) -> Result<(), StoreError> {
+        let (tenant, id, request) = (record.tenant_id.as_uuid(), &record.id[..], &record.request[..]);
+        let created_at = millis(record.created_at);
+        sqlx::query!(
+            r#"
+            INSERT INTO idempotency_records (tenant_id, id, request, answer, created_at)
+            VALUES (?1, ?2, ?3, ?4, ?5)
+            ON CONFLICT (tenant_id, id) DO UPDATE
+            SET request = excluded.request, answer = excluded.answer, created_at = excluded.created_at
+            "#,
+            tenant,
+            id,
+            request,
+            record.answer,
+            created_at
+        )
+        .execute(self.connection())
+        .await
+        .map_err(store_error)?;
+        Ok(())
+    }
+}
