@@ -1,4 +1,8 @@
+use std::sync::Arc;
+
 use ipnet::IpNet;
+
+use crate::rate_limit::{MemoryRateLimiter, RateLimiter, RateLimits};
 
 /// What can be set of the HTTP API.
 #[derive(Clone, Debug)]
@@ -17,6 +21,10 @@ pub struct Settings {
     pub environment: String,
     /// The proxies whose `X-Forwarded-For` counts.
     pub trusted_proxies: Vec<IpNet>,
+    /// Limits how many requests there may be; `None` does not. By default one in memory, with the default
+    /// [`RateLimits`]. Clients are told apart by the address of the connection: a host must serve with axum's
+    /// `ConnectInfo<SocketAddr>`, else only users are limited.
+    pub rate_limiter: Option<Arc<dyn RateLimiter>>,
 }
 
 impl Settings {
@@ -35,6 +43,7 @@ impl Default for Settings {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             environment: "development".to_owned(),
             trusted_proxies: Vec::new(),
+            rate_limiter: Some(Arc::new(MemoryRateLimiter::new(RateLimits::default()))),
         }
     }
 }

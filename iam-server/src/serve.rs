@@ -37,9 +37,6 @@ async fn announce(settings: &Settings, address: SocketAddr, iam: &Iam) {
     if matches!(settings.database, Database::Memory) {
         tracing::warn!("everything is kept in memory and gone when the server stops");
     }
-    if settings.rate_limits {
-        tracing::warn!("rate limits are switched on, but not part of this release: nothing is limited");
-    }
     if matches!(iam.is_empty().await, Ok(true)) {
         tracing::info!(
             "there is no tenant yet; register the first: curl -X POST {base}{prefix}/auth/register \

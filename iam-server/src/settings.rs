@@ -3,11 +3,14 @@
 use std::env;
 use std::fmt;
 use std::net::SocketAddr;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::sync::Arc;
 
 use chrono::TimeDelta;
 use clap::{Args, CommandFactory as _, Parser};
+use iam_axum::rate_limit::{MemoryRateLimiter, RateLimits};
 use ipnet::IpNet;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _};
@@ -45,9 +48,18 @@ struct Given {
     /// Whether strangers may create tenants: open or closed [default: open]
     #[arg(long, env = "IAM_REGISTRATION", value_name = "WORD", global = true)]
     registration: Option<Text>,
-    /// Whether requests are limited: on or off; the limiter is not part of this release [default: off]
+    /// Whether requests are limited: on or off [default: on]
     #[arg(long, env = "IAM_RATE_LIMITS", value_name = "WORD", global = true)]
     rate_limits: Option<Text>,
+    /// How many requests a minute of one user are answered [default: 1000]
+    #[arg(long, env = "IAM_RATE_LIMIT_USER", value_name = "NUMBER", global = true)]
+    rate_limit_user: Option<Text>,
+    /// How many requests a minute from one client to log in, register and refresh are answered [default: 60]
+    #[arg(long, env = "IAM_RATE_LIMIT_AUTHENTICATION", value_name = "NUMBER", global = true)]
+    rate_limit_authentication: Option<Text>,
+    /// How many other requests a minute from one client without a token are answered [default: 300]
+    #[arg(long, env = "IAM_RATE_LIMIT_ANONYMOUS", value_name = "NUMBER", global = true)]
+    rate_limit_anonymous: Option<Text>,
     /// What the health response says of where this runs [default: development]
     #[arg(long, env = "IAM_ENVIRONMENT", value_name = "NAME", global = true)]
     environment: Option<Text>,
@@ -95,7 +107,7 @@ macro_rules! given {
 }
 
 given! {
-    database_url, listen, registration, rate_limits, environment, max_organization_depth, trusted_proxies, master_key,
+    database_url, listen, registration, rate_limits, rate_limit_user, rate_limit_authentication, rate_limit_anonymous, environment, max_organization_depth, trusted_proxies, master_key,
     issuer, audience, session_idle, session_absolute, problem_type_base, log, log_format,
 }
 
@@ -129,7 +141,6 @@ impl<'de> Deserialize<'de> for Text {
 pub(crate) struct Settings {
     pub(crate) database: Database,
     pub(crate) listen: SocketAddr,
-    pub(crate) rate_limits: bool,
     pub(crate) log: String,
     pub(crate) log_format: LogFormat,
     pub(crate) iam: iam_core::Settings,
@@ -189,11 +200,23 @@ impl Settings {
         http.trusted_proxies = parse("trusted_proxies", given.trusted_proxies, Vec::new(), networks)?;
         http.problem_type_base =
             parse("problem_type_base", given.problem_type_base, http.problem_type_base, not_empty)?;
+        let limits = RateLimits::default();
+        let limits = RateLimits {
+            user: parse("rate_limit_user", given.rate_limit_user, limits.user, a_minute)?,
+            authentication: parse(
+                "rate_limit_authentication",
+                given.rate_limit_authentication,
+                limits.authentication,
+                a_minute,
+            )?,
+            anonymous: parse("rate_limit_anonymous", given.rate_limit_anonymous, limits.anonymous, a_minute)?,
+        };
+        let is_limited = parse("rate_limits", given.rate_limits, true, on_or_off)?;
+        http.rate_limiter = if is_limited { Some(Arc::new(MemoryRateLimiter::new(limits))) } else { None };
         let default_listen = SocketAddr::from(([127, 0, 0, 1], 8080));
         Ok(Self {
             database: parse("database_url", given.database_url, Database::Sqlite("sqlite://iam.db".into()), database)?,
             listen: parse("listen", given.listen, default_listen, listen)?,
-            rate_limits: parse("rate_limits", given.rate_limits, false, on_or_off)?,
             log: parse("log", given.log, "info".to_owned(), log_filter)?,
             log_format: parse("log_format", given.log_format, LogFormat::Text, log_format)?,
             iam,
@@ -259,6 +282,13 @@ fn depth(text: &str) -> Result<u32, String> {
     match text.parse() {
         Ok(depth @ 1..=100) => Ok(depth),
         _ => Err("must be a whole number from 1 to 100".to_owned()),
+    }
+}
+
+fn a_minute(text: &str) -> Result<NonZeroU32, String> {
+    match text.parse::<NonZeroU32>() {
+        Ok(requests) if requests.get() <= 1_000_000 => Ok(requests),
+        _ => Err("must be a whole number from 1 to 1000000".to_owned()),
     }
 }
 

@@ -10,7 +10,7 @@ use crate::background::{every, until_stopped};
 /// How often. What has expired grants nothing from its instant on, so nobody waits for this.
 const PERIOD: Duration = Duration::from_secs(60);
 
-/// Removes expired role assignments and lets the store prepare for what is to come, until told to stop; a sweep that is
+/// Removes expired role assignments and old answers to requests, and lets the store prepare for what is to come, until told to stop; a sweep that is
 /// cut leaves what it has not committed.
 pub(crate) async fn sweep(iam: Iam, stop: watch::Receiver<bool>) {
     let sweeping = async {
@@ -24,6 +24,9 @@ pub(crate) async fn sweep(iam: Iam, stop: watch::Receiver<bool>) {
                 Ok(0) => {}
                 Ok(count) => tracing::info!(count, "removed expired role assignments"),
                 Err(error) => tracing::warn!(%error, "expired role assignments could not be removed"),
+            }
+            if let Err(error) = iam.remove_idempotency_records().await {
+                tracing::warn!(%error, "old answers to requests could not be removed");
             }
         }
     };

@@ -3,13 +3,17 @@
 use crate::process::{Ended, Home, Launch};
 
 /// Every setting that can be wrong, with a value that is. Flag, variable and key follow from the name.
-const WRONG: [(&str, &str); 14] = [
+const WRONG: [(&str, &str); 18] = [
     ("database_url", "mysql://iam:hunter2@db/iam"),
     ("database_url", "hunter2"),
     ("listen", "hunter2"),
     ("listen", "127.0.0.1:65536"),
     ("registration", "hunter2"),
     ("rate_limits", "hunter2"),
+    ("rate_limit_user", "hunter2"),
+    ("rate_limit_authentication", "0"),
+    ("rate_limit_anonymous", "1.5"),
+    ("rate_limit_anonymous", "1000001"),
     ("environment", ""),
     ("max_organization_depth", "hunter2"),
     ("max_organization_depth", "0"),
@@ -150,4 +154,16 @@ fn a_file_that_cannot_be_used_is_named() {
         let line = refusal(home.iam_server().env("IAM_CONFIG", &path));
         assert!(line.contains(&name), "{line}");
     }
+}
+
+#[test]
+fn rate_limits_can_be_set_and_switched_off() {
+    let home = Home::new();
+    let statuses = |launch: Launch| {
+        let server = launch.env("IAM_DATABASE_URL", "memory:").env("IAM_RATE_LIMIT_AUTHENTICATION", "2").serve();
+        let client = server.client();
+        [(); 3].map(|()| client.send("POST", "/auth/login", Some("{}")).unwrap().status)
+    };
+    assert_eq!(statuses(home.iam_server().env("IAM_RATE_LIMITS", "on")), [400, 400, 429]);
+    assert_eq!(statuses(home.iam_server().env("IAM_RATE_LIMITS", "off")), [400, 400, 400]);
 }

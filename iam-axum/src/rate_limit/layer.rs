@@ -1,0 +1,74 @@
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use axum::extract::{Request, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+
+use super::{Client, Limited, Taken};
+use crate::context::context_of;
+use crate::extract::{authenticate, has_token};
+use crate::{ApiState, Problem, Settings};
+
+pub(crate) const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
+pub(crate) const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
+pub(crate) const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
+
+/// The operations by which nobody known becomes somebody.
+const AUTHENTICATION: [&str; 3] = ["/auth/register", "/auth/login", "/auth/refresh"];
+/// Not limited, each with everything below it.
+const FREE: [&str; 4] = ["/health", "/metrics", "/docs", "/openapi.json"];
+
+/// Answers a request unless it is one too many, and says how many more there may be.
+pub(crate) async fn limit(State(state): State<ApiState>, request: Request, next: Next) -> Response {
+    let Some(limiter) = &state.settings.rate_limiter else { return next.run(request).await };
+    let (mut parts, body) = request.into_parts();
+    let who = whose(&mut parts, &state).await;
+    let request = Request::from_parts(parts, body);
+    let Some(who) = who else { return next.run(request).await };
+    let taken = limiter.take(who).await;
+    let mut response = match taken.retry_after {
+        None => next.run(request).await,
+        Some(after) => Problem::rate_limited(whole_seconds(after).max(1)).into_response(),
+    };
+    add_headers(response.headers_mut(), &taken);
+    response
+}
+
+/// Whose request it is; nothing for one that is not limited.
+async fn whose(parts: &mut Parts, state: &ApiState) -> Option<Limited> {
+    let path = api_path(parts.uri.path(), &state.settings).to_owned();
+    let is_below = |root: &&str| path.strip_prefix(*root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    if FREE.iter().any(is_below) {
+        return None;
+    }
+    let client = context_of(parts).ip_address.map(Client::from);
+    if AUTHENTICATION.contains(&path.as_str()) {
+        return client.map(Limited::Authentication);
+    }
+    // Whoever invents tokens is nobody known, and can be found out so often only.
+    if has_token(&parts.headers)
+        && let Ok(caller) = authenticate(parts, &state.iam).await
+        && let Some(user) = caller.user()
+    {
+        return Some(Limited::User(user));
+    }
+    client.map(Limited::Anonymous)
+}
+
+/// A path without the prefix of the API.
+fn api_path<'a>(path: &'a str, settings: &Settings) -> &'a str {
+    path.strip_prefix(settings.prefix()).filter(|rest| rest.starts_with('/')).unwrap_or(path)
+}
+
+fn add_headers(headers: &mut HeaderMap, taken: &Taken) {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    headers.insert(LIMIT, taken.limit.into());
+    headers.insert(REMAINING, taken.remaining.into());
+    headers.insert(RESET, HeaderValue::from(whole_seconds(now + taken.reset_after)));
+}
+
+fn whole_seconds(duration: Duration) -> u64 {
+    duration.as_secs() + u64::from(duration.subsec_nanos() > 0)
+}

@@ -1,0 +1,214 @@
+use std::fmt;
+use std::hash::{BuildHasher as _, Hash, RandomState};
+use std::num::NonZeroU32;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use governor::Quota;
+use governor::clock::Clock as _;
+use governor::middleware::{StateInformationMiddleware, StateSnapshot};
+use governor::nanos::Nanos;
+use governor::state::StateStore;
+use iam_core::UserId;
+use iam_core::clock::Clock;
+use lru::LruCache;
+
+use super::{Client, Limited, RateLimiter, RateLimits, Taken};
+
+/// How many users, and clients of each kind, are remembered. Beyond that, those are forgotten that have asked for nothing
+/// for the longest time: a flood from ever new addresses fills some megabytes, and no more.
+const REMEMBERED: usize = 1 << 16;
+/// So that not all requests wait for one lock.
+const SHARDS: usize = 16;
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// Counts the requests to this process. Where several serve, each of them answers as many.
+pub struct MemoryRateLimiter {
+    users: Limiter<UserId>,
+    authentication: Limiter<Client>,
+    anonymous: Limiter<Client>,
+}
+
+type Limiter<K> = governor::RateLimiter<K, States<K>, Watch, StateInformationMiddleware>;
+
+impl fmt::Debug for MemoryRateLimiter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MemoryRateLimiter").finish_non_exhaustive()
+    }
+}
+
+impl MemoryRateLimiter {
+    /// One that has counted nothing yet.
+    #[must_use]
+    pub fn new(limits: RateLimits) -> Self {
+        Self::by(limits, &Watch::Running(Instant::now()))
+    }
+
+    /// The same by another clock, which must not go backwards: for tests.
+    #[must_use]
+    pub fn with_clock(limits: RateLimits, clock: impl Clock) -> Self {
+        Self::by(limits, &Watch::Told(Arc::new(clock)))
+    }
+
+    fn by(limits: RateLimits, watch: &Watch) -> Self {
+        Self {
+            users: limiter(limits.user, watch),
+            authentication: limiter(limits.authentication, watch),
+            anonymous: limiter(limits.anonymous, watch),
+        }
+    }
+}
+
+fn limiter<K: Copy + Eq + Hash>(a_minute: NonZeroU32, watch: &Watch) -> Limiter<K> {
+    Limiter::new(Quota::per_minute(a_minute), States::default(), watch.clone())
+}
+
+#[async_trait]
+impl RateLimiter for MemoryRateLimiter {
+    async fn take(&self, who: Limited) -> Taken {
+        match who {
+            Limited::User(user) => take(&self.users, user),
+            Limited::Authentication(client) => take(&self.authentication, client),
+            Limited::Anonymous(client) => take(&self.anonymous, client),
+        }
+    }
+}
+
+fn take<K: Copy + Eq + Hash>(limiter: &Limiter<K>, who: K) -> Taken {
+    let now = limiter.clock().now();
+    match limiter.check_key(&who) {
+        Ok(snapshot) => Taken::answered(&snapshot),
+        Err(refused) => {
+            let limit = refused.quota().burst_size().get();
+            let retry_after = refused.wait_time_from(now);
+            // All but the one that is answered then.
+            let reset_after = retry_after + MINUTE.mul_f64(f64::from(limit - 1) / f64::from(limit));
+            Taken { limit, remaining: 0, reset_after, retry_after: Some(retry_after) }
+        }
+    }
+}
+
+impl Taken {
+    fn answered(snapshot: &StateSnapshot) -> Self {
+        let limit = snapshot.quota().burst_size().get();
+        let remaining = snapshot.remaining_burst_capacity();
+        let reset_after = MINUTE.mul_f64(f64::from(limit.saturating_sub(remaining)) / f64::from(limit));
+        Self { limit, remaining, reset_after, retry_after: None }
+    }
+}
+
+/// What is known of each key, of so many at most.
+struct States<K> {
+    shards: Vec<Mutex<LruCache<K, Nanos>>>,
+    hasher: RandomState,
+}
+
+impl<K: Eq + Hash> Default for States<K> {
+    fn default() -> Self {
+        let shards = (0..SHARDS).map(|_| Mutex::new(LruCache::unbounded())).collect();
+        Self { shards, hasher: RandomState::new() }
+    }
+}
+
+impl<K: Copy + Eq + Hash> StateStore for States<K> {
+    type Key = K;
+
+    fn measure_and_replace<T, F, E>(&self, key: &K, measure: F) -> Result<T, E>
+    where
+        F: Fn(Option<Nanos>) -> Result<(T, Nanos), E>,
+    {
+        let number = self.hasher.hash_one(key) as usize % SHARDS;
+        let Some(shard) = self.shards.get(number) else { return measure(None).map(|(taken, _)| taken) };
+        let mut states = shard.lock().unwrap_or_else(PoisonError::into_inner);
+        let (taken, state) = measure(states.get(key).copied())?;
+        states.put(*key, state);
+        if states.len() > REMEMBERED / SHARDS {
+            states.pop_lru();
+        }
+        Ok(taken)
+    }
+}
+
+/// Tells the time since some moment.
+#[derive(Clone)]
+enum Watch {
+    /// The real time, which nobody can set back.
+    Running(Instant),
+    Told(Arc<dyn Clock>),
+}
+
+impl governor::clock::Clock for Watch {
+    type Instant = Duration;
+
+    fn now(&self) -> Duration {
+        match self {
+            Self::Running(start) => start.elapsed(),
+            Self::Told(clock) => Duration::from_nanos(clock.now().timestamp_nanos_opt().unwrap_or(0).unsigned_abs()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{IpAddr, Ipv4Addr};
+
+    use chrono::TimeDelta;
+    use iam_core::clock::testing::FixedClock;
+
+    use super::*;
+
+    fn client(number: u32) -> Client {
+        IpAddr::from(Ipv4Addr::from_bits(number)).into()
+    }
+
+    fn limiter() -> (MemoryRateLimiter, FixedClock) {
+        let clock = FixedClock::at("2026-01-31T09:15:00Z");
+        let limits = RateLimits { anonymous: NonZeroU32::new(3).unwrap(), ..RateLimits::default() };
+        (MemoryRateLimiter::with_clock(limits, clock.clone()), clock)
+    }
+
+    #[tokio::test]
+    async fn as_many_as_the_limit_at_once_and_then_one_by_one() {
+        let (limiter, clock) = limiter();
+        let who = Limited::Anonymous(client(1));
+        for (remaining, reset) in [(2, 20), (1, 40), (0, 60)] {
+            let reset_after = Duration::from_secs(reset);
+            let expected = Taken { limit: 3, remaining, reset_after, retry_after: None };
+            assert_eq!(limiter.take(who).await, expected);
+        }
+        clock.advance(TimeDelta::seconds(15));
+        let refused = limiter.take(who).await;
+        assert_eq!((refused.limit, refused.remaining), (3, 0));
+        assert_eq!((refused.retry_after, refused.reset_after.as_secs()), (Some(Duration::from_secs(5)), 45));
+        clock.advance(TimeDelta::seconds(5));
+        assert_eq!(limiter.take(who).await.retry_after, None);
+        assert!(limiter.take(who).await.retry_after.is_some());
+        clock.advance(TimeDelta::minutes(1));
+        assert_eq!(limiter.take(who).await.remaining, 2);
+    }
+
+    #[tokio::test]
+    async fn everybody_has_a_limit_of_its_own_for_each_kind() {
+        let (limiter, _) = limiter();
+        for _ in 0..4 {
+            limiter.take(Limited::Anonymous(client(1))).await;
+        }
+        assert!(limiter.take(Limited::Anonymous(client(1))).await.retry_after.is_some());
+        assert_eq!(limiter.take(Limited::Anonymous(client(2))).await.remaining, 2);
+        assert_eq!(limiter.take(Limited::Authentication(client(1))).await.remaining, 59);
+        let user = UserId::from_uuid(uuid::Uuid::from_u128(1));
+        assert_eq!(limiter.take(Limited::User(user)).await.remaining, 999);
+    }
+
+    #[tokio::test]
+    async fn a_flood_of_addresses_does_not_fill_the_memory() {
+        let (limiter, _) = limiter();
+        for number in 0..3 * REMEMBERED as u32 {
+            limiter.take(Limited::Anonymous(client(number))).await;
+        }
+        let states = limiter.anonymous.into_state_store();
+        let remembered: usize = states.shards.iter().map(|shard| shard.lock().unwrap().len()).sum();
+        assert!(remembered <= REMEMBERED, "{remembered}");
+    }
+}

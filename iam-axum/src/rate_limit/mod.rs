@@ -1,0 +1,107 @@
+//! Rate limits (`interface.md` §8, `decisions.md` §7).
+
+mod layer;
+mod memory;
+
+use std::fmt;
+use std::net::{IpAddr, Ipv6Addr};
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use iam_core::UserId;
+
+pub(crate) use layer::{LIMIT, REMAINING, RESET, limit};
+pub use memory::MemoryRateLimiter;
+
+/// How many requests a minute are answered. Whoever has not asked for a minute may ask for as many at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RateLimits {
+    /// Of one user: 1,000.
+    pub user: NonZeroU32,
+    /// From one client, to log in, to register and to refresh tokens, taken together: 60.
+    pub authentication: NonZeroU32,
+    /// From one client, all others without a valid access token: 300.
+    pub anonymous: NonZeroU32,
+}
+
+impl Default for RateLimits {
+    fn default() -> Self {
+        const fn a_minute(requests: u32) -> NonZeroU32 {
+            match NonZeroU32::new(requests) {
+                Some(requests) => requests,
+                None => NonZeroU32::MIN,
+            }
+        }
+        Self { user: a_minute(1_000), authentication: a_minute(60), anonymous: a_minute(300) }
+    }
+}
+
+/// Whose requests are counted together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Limited {
+    /// A user, in whatever session and from wherever.
+    User(UserId),
+    /// A client that logs in, registers or refreshes tokens.
+    Authentication(Client),
+    /// A client without a valid access token that does anything else.
+    Anonymous(Client),
+}
+
+/// A client by its address: an IPv4 address, or an IPv6 network of 64 bits, in which one customer has as many addresses as
+/// it likes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Client(IpAddr);
+
+impl From<IpAddr> for Client {
+    fn from(address: IpAddr) -> Self {
+        Self(match address.to_canonical() {
+            IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)).into(),
+            address => address,
+        })
+    }
+}
+
+impl fmt::Display for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// What becomes of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// How many requests a minute are answered.
+    pub limit: u32,
+    /// How many more are answered right now.
+    pub remaining: u32,
+    /// After how long as many as ever are answered again, if none comes until then.
+    pub reset_after: Duration,
+    /// This one is not answered; after how long the next one is.
+    pub retry_after: Option<Duration>,
+}
+
+/// Counts requests, by the generic cell rate algorithm (GCRA).
+#[async_trait]
+pub trait RateLimiter: fmt::Debug + Send + Sync + 'static {
+    /// Counts a request of somebody, unless it is one too many.
+    async fn take(&self, who: Limited) -> Taken;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_is_an_ipv4_address_or_an_ipv6_network_of_64_bits() {
+        for (address, client) in [
+            ("192.0.2.7", "192.0.2.7"),
+            ("::ffff:192.0.2.7", "192.0.2.7"),
+            ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::"),
+            ("2001:db8:1:2::", "2001:db8:1:2::"),
+            ("2001:db8:1:3::", "2001:db8:1:3::"),
+        ] {
+            assert_eq!(Client::from(address.parse::<IpAddr>().unwrap()).to_string(), client, "{address}");
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! Rate limits (interface §8, decisions §7).
+
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+use axum::http::Method;
+use chrono::TimeDelta;
+use iam_axum::rate_limit::{MemoryRateLimiter, RateLimits};
+use serde_json::json;
+
+use crate::app::TestApp;
+use crate::people::{PASSWORD, Person};
+use crate::request::Response;
+
+on_every_store![
+    every_answer_says_how_many_more_there_may_be,
+    one_too_many_is_429_until_the_limit_has_room,
+    the_public_operations_of_authentication_share_a_limit,
+    a_user_has_one_limit_in_all_sessions_and_from_everywhere,
+    requests_without_a_valid_token_are_counted_by_address,
+    an_ipv6_network_of_64_bits_is_one_client,
+    only_trusted_proxies_say_where_a_request_comes_from,
+    health_and_documents_are_not_limited,
+    switched_off_the_headers_are_absent,
+];
+
+const ADDRESS: &str = "198.51.100.1";
+
+/// The same service, limited by the same clock.
+fn limited(app: &TestApp, user: u32, authentication: u32, anonymous: u32) -> TestApp {
+    let [user, authentication, anonymous] =
+        [user, authentication, anonymous].map(|limit| NonZeroU32::new(limit).unwrap());
+    let limiter = MemoryRateLimiter::with_clock(RateLimits { user, authentication, anonymous }, app.clock.clone());
+    app.with_http_settings(|settings| {
+        settings.rate_limiter = Some(Arc::new(limiter));
+        settings.trusted_proxies = vec!["203.0.113.0/24".parse().unwrap()];
+    })
+}
+
+/// What the headers say: the limit, how many remain, and in how many seconds from now they are as many as ever.
+fn says(answer: &Response) -> Option<(u64, u64, u64)> {
+    let number = |name| answer.header(name).map(|text| text.parse::<u64>().unwrap());
+    let limit = number("x-ratelimit-limit")?;
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
+    // The system's clock may have moved since the answer.
+    let reset = number("x-ratelimit-reset").unwrap().saturating_sub(now);
+    Some((limit, number("x-ratelimit-remaining").unwrap(), reset))
+}
+
+fn remaining(answer: &Response) -> u64 {
+    says(answer).unwrap().1
+}
+
+async fn me(app: &TestApp, person: &Person) -> Response {
+    app.get("/auth/me").by(person).send().await
+}
+
+async fn every_answer_says_how_many_more_there_may_be(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let app = limited(&app, 10, 20, 30);
+    for (answer, limit) in [
+        (me(&app, &ada).await, 10),
+        (app.get("/users/7").by(&ada).send().await, 10),
+        (app.post("/users").by(&ada).json(&json!({})).send().await, 10),
+        (app.put("/users").by(&ada).send().await, 10),
+        (app.get("/nothing").by(&ada).send().await, 10),
+        (app.attempt(&ada.email, PASSWORD).from(ADDRESS).send().await, 20),
+        (app.attempt(&ada.email, "wrong").from(ADDRESS).send().await, 20),
+        (app.get("/users").from(ADDRESS).send().await, 30),
+        (app.get("/nothing").from(ADDRESS).send().await, 30),
+        (app.request(Method::GET, "/.well-known/jwks.json").from(ADDRESS).send().await, 30),
+    ] {
+        let (found, remaining, reset) = says(&answer).unwrap_or_else(|| panic!("{}", answer.text()));
+        assert_eq!(found, limit, "{}", answer.text());
+        assert!(remaining < limit && (1..=61).contains(&reset), "{remaining} {reset}");
+    }
+}
+
+async fn one_too_many_is_429_until_the_limit_has_room(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let app = limited(&app, 6, 1, 1);
+    for left in (0..6).rev() {
+        assert_eq!(remaining(&me(&app, &ada).await), left);
+    }
+    app.pass(TimeDelta::milliseconds(7_500));
+    let refused = app.post("/users").by(&ada).json(&json!({ "email": 7 })).send().await;
+    let problem = refused.problem("rate-limited");
+    assert_eq!((refused.header("retry-after"), &problem["retryAfter"]), (Some("3"), &json!(3)));
+    assert!(refused.detail("rate-limited").contains("3 seconds"), "{problem}");
+    assert_eq!(remaining(&refused), 0);
+    app.pass(TimeDelta::milliseconds(2_499));
+    me(&app, &ada).await.problem("rate-limited");
+    app.pass(TimeDelta::milliseconds(1));
+    me(&app, &ada).await.ok();
+    me(&app, &ada).await.problem("rate-limited");
+    app.pass(TimeDelta::minutes(1));
+    assert_eq!(remaining(&me(&app, &ada).await), 5);
+}
+
+async fn the_public_operations_of_authentication_share_a_limit(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let app = limited(&app, 100, 3, 100);
+    app.attempt(&ada.email, PASSWORD).from(ADDRESS).send().await.ok();
+    app.post("/auth/refresh").from(ADDRESS).json(&json!({ "refreshToken": ada.refresh })).send().await.ok();
+    app.post("/auth/register").from(ADDRESS).json(&json!({})).send().await.problem("validation-error");
+    for path in ["/auth/login", "/auth/refresh", "/auth/register"] {
+        app.post(path).from(ADDRESS).json(&json!({})).send().await.problem("rate-limited");
+        app.request(Method::POST, path).from(ADDRESS).json(&json!({})).send().await.problem("rate-limited");
+    }
+    app.attempt(&ada.email, PASSWORD).from("198.51.100.2").send().await.ok();
+    me(&app, &ada).await.ok();
+}
+
+async fn a_user_has_one_limit_in_all_sessions_and_from_everywhere(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let (again, bob) = (app.login(&ada).await, app.colleague(&ada, "bob@example.com").await);
+    let app = limited(&app, 3, 100, 100);
+    for (person, address) in [(&ada, ADDRESS), (&again, ADDRESS), (&ada, "198.51.100.2")] {
+        app.get("/auth/me").by(person).from(address).send().await.ok();
+    }
+    me(&app, &again).await.problem("rate-limited");
+    assert_eq!(remaining(&me(&app, &bob).await), 2);
+}
+
+async fn requests_without_a_valid_token_are_counted_by_address(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let app = limited(&app, 100, 100, 3);
+    app.get("/users").from(ADDRESS).send().await.problem("unauthorized");
+    app.get("/users").from(ADDRESS).bearer("invented").send().await.problem("unauthorized");
+    app.get("/users").from(ADDRESS).bearer(&ada.access[1..]).send().await.problem("unauthorized");
+    app.get("/users").from(ADDRESS).bearer("another").send().await.problem("rate-limited");
+    app.get("/users").from(ADDRESS).by(&ada).send().await.ok();
+    app.get("/users").from("198.51.100.2").send().await.problem("unauthorized");
+}
+
+async fn an_ipv6_network_of_64_bits_is_one_client(app: TestApp) {
+    let app = limited(&app, 100, 100, 2);
+    for address in ["2001:db8:0:1::1", "2001:db8:0:1:ffff::2"] {
+        app.get("/users").from(address).send().await.problem("unauthorized");
+    }
+    app.get("/users").from("2001:db8:0:1::3").send().await.problem("rate-limited");
+    app.get("/users").from("2001:db8:0:2::1").send().await.problem("unauthorized");
+}
+
+async fn only_trusted_proxies_say_where_a_request_comes_from(app: TestApp) {
+    let app = limited(&app, 100, 100, 1);
+    let get = async |address, forwarded_for| {
+        app.get("/users").from(address).header("x-forwarded-for", forwarded_for).send().await
+    };
+    get("203.0.113.9", "192.0.2.1").await.problem("unauthorized");
+    get("203.0.113.9", "192.0.2.1").await.problem("rate-limited");
+    get("203.0.113.9", "192.0.2.1, 192.0.2.2").await.problem("unauthorized");
+    get(ADDRESS, "192.0.2.3").await.problem("unauthorized");
+    get(ADDRESS, "192.0.2.4").await.problem("rate-limited");
+}
+
+async fn health_and_documents_are_not_limited(app: TestApp) {
+    let app = limited(&app, 1, 1, 1);
+    for path in ["/api/v1/health", "/api/v1/health/live", "/health/ready", "/openapi.json", "/docs/index.html"] {
+        for _ in 0..3 {
+            let answer = app.request(Method::GET, path).from(ADDRESS).send().await;
+            assert_eq!((answer.status(), says(&answer)), (200, None), "{path}");
+        }
+    }
+    // What only begins like one of them is not one.
+    assert!(says(&app.request(Method::GET, "/healthy").from(ADDRESS).send().await).is_some());
+}
+
+async fn switched_off_the_headers_are_absent(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    for _ in 0..70 {
+        let answer = app.attempt(&ada.email, PASSWORD).send().await;
+        assert_eq!((answer.status(), says(&answer)), (200, None));
+    }
+}
