@@ -14,6 +14,7 @@ use tracing::Instrument as _;
 use uuid::Uuid;
 
 use crate::rate_limit::{LIMIT, REMAINING, RESET};
+use crate::settings::api_path;
 use crate::{Problem, Settings};
 
 const CORRELATION_ID: HeaderName = HeaderName::from_static("x-correlation-id");
@@ -38,10 +39,11 @@ pub(crate) async fn conventions(State(settings): State<Arc<Settings>>, request: 
         None => parts.uri.path().to_owned(),
     };
     // The route and not the path, into which a client may put anything.
-    let route = parts.extensions.get::<MatchedPath>().map_or("none", MatchedPath::as_str);
+    let route = parts.extensions.get::<MatchedPath>().map_or("none", MatchedPath::as_str).to_owned();
+    let method = parts.method.clone();
     let span = tracing::info_span!(
         "request",
-        method = %parts.method,
+        %method,
         route,
         %correlation_id,
         tenant_id = tracing::field::Empty,
@@ -51,7 +53,11 @@ pub(crate) async fn conventions(State(settings): State<Arc<Settings>>, request: 
     let response = next.run(Request::from_parts(parts, body)).instrument(span.clone()).await;
     let mut response = with_problem(response, &settings, &path, &correlation_id);
     add_headers(response.headers_mut(), &correlation_id);
-    let elapsed_us = started.elapsed().as_micros();
+    let elapsed = started.elapsed();
+    if let Some(metrics) = &settings.metrics {
+        metrics.answered(&method, api_path(&route, &settings), response.status(), elapsed);
+    }
+    let elapsed_us = elapsed.as_micros();
     span.in_scope(|| tracing::info!(status = response.status().as_u16(), elapsed_us, "answered"));
     response
 }

@@ -10,6 +10,7 @@ mod extract;
 mod guard;
 mod health;
 mod idempotency;
+mod metrics;
 mod openapi;
 mod organization;
 mod page;
@@ -37,6 +38,7 @@ use utoipa_axum::routes;
 
 pub use extract::{Authenticated, Body, PathId, Query};
 pub use guard::RequirePermission;
+pub use metrics::Metrics;
 pub use openapi::openapi;
 pub use problem::{Kind, Problem};
 pub use settings::Settings;
@@ -85,17 +87,21 @@ pub fn router(iam: Iam, settings: Settings) -> Router {
 }
 
 /// Everything that the reference server answers: the API under the prefix of the [`Settings`] and, as an alias,
-/// without it; at the root `/.well-known/jwks.json`, `/openapi.json` and Swagger UI at `/docs`.
+/// without it; at the root `/.well-known/jwks.json`, `/openapi.json`, Swagger UI at `/docs`, and `/metrics` where the
+/// settings have them.
 pub fn service(iam: Iam, settings: Settings) -> Router {
     let prefix = settings.prefix().to_owned();
     let document = openapi(&settings);
     let state = ApiState { iam, settings: Arc::new(settings.clone()) };
     let api = operations().split_for_parts().0;
     let prefixed = if prefix.is_empty() { Router::new() } else { Router::new().nest(&prefix, api.clone()) };
+    let metrics = settings.metrics.as_ref().filter(|_| settings.shows_metrics);
+    let metrics = metrics.map_or_else(Router::new, |metrics| metrics.router(state.iam.clone()));
     let composed = prefixed
         .merge(api)
         .merge(operations_at_the_root().split_for_parts().0)
         .with_state(state.clone())
+        .merge(metrics)
         .merge(openapi::swagger_ui(document));
     with_conventions(limited(composed, state), settings)
 }

@@ -1,9 +1,10 @@
 //! The commands beside `serve`.
 
 use std::io::Write as _;
+use std::sync::Arc;
 
 use clap::Subcommand;
-use iam_core::Iam;
+use iam_core::{Iam, Store};
 
 use crate::Failure;
 use crate::audit::Audit;
@@ -57,7 +58,11 @@ pub(crate) async fn keys(Keys::Rotate: Keys, settings: &Settings) -> Result<(), 
 
 /// The services over the database, migrated.
 pub(crate) async fn open(settings: &Settings) -> Result<Iam, Failure> {
-    let store = store::open(&settings.database).await?;
+    open_over(store::open(&settings.database).await?, settings).await
+}
+
+/// The services over a store.
+pub(crate) async fn open_over(store: Arc<dyn Store>, settings: &Settings) -> Result<Iam, Failure> {
     let iam = Iam::builder(store).settings(settings.iam.clone()).build().await;
     iam.map_err(|error| Failure::new("starting", &error))
 }

@@ -1,18 +1,22 @@
 //! Serving until told to stop.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
+use iam_axum::Metrics;
 use iam_core::Iam;
+use iam_core::observe::Observed;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 use crate::Failure;
-use crate::command::open;
+use crate::command::open_over;
 use crate::seal::seal;
 use crate::settings::{Database, Settings};
-use crate::sweep::sweep;
+use crate::store;
+use crate::sweep::{SweepMetrics, sweep};
 
 /// How long requests in flight may take once the server is told to stop.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -22,12 +26,25 @@ pub(crate) async fn serve(settings: Settings) -> Result<(), Failure> {
     let listener = TcpListener::bind(settings.listen).await;
     let listener = listener.map_err(|error| Failure::new(format!("listening on {}", settings.listen), &error))?;
     let address = listener.local_addr().map_err(|error| Failure::new("listening", &error))?;
-    let iam = open(&settings).await?;
+    let metrics = Metrics::new().map_err(|error| Failure::new("metrics", &error))?;
+    let sweeps = SweepMetrics::new(metrics.registry()).map_err(|error| Failure::new("metrics", &error))?;
+    let store = store::open(&settings.database).await?;
+    let store = Arc::new(Observed::new(store, Arc::new(metrics.clone())));
+    let iam = open_over(store, &settings).await?;
     let stop = stop_signal()?;
     announce(&settings, address, &iam).await;
     tokio::spawn(seal(iam.clone(), stop.clone()));
-    tokio::spawn(sweep(iam.clone(), stop.clone()));
-    run(listener, iam, settings.http, stop).await
+    tokio::spawn(sweep(iam.clone(), sweeps, stop.clone()));
+    let mut http = settings.http;
+    if let Some(address) = settings.metrics_listen {
+        let listener = TcpListener::bind(address).await;
+        let listener = listener.map_err(|error| Failure::new(format!("listening on {address} for metrics"), &error))?;
+        let router = metrics.router(iam.clone());
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        http.shows_metrics = false;
+    }
+    http.metrics = Some(metrics);
+    run(listener, iam, http, stop).await
 }
 
 async fn announce(settings: &Settings, address: SocketAddr, iam: &Iam) {

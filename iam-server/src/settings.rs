@@ -45,6 +45,9 @@ struct Given {
     /// Where to listen [default: 127.0.0.1:8080]
     #[arg(long, env = "IAM_LISTEN", value_name = "ADDRESS:PORT", global = true)]
     listen: Option<Text>,
+    /// Where to show /metrics instead, for nobody else to see [default: with everything else]
+    #[arg(long, env = "IAM_METRICS_LISTEN", value_name = "ADDRESS:PORT", global = true)]
+    metrics_listen: Option<Text>,
     /// Whether strangers may create tenants: open or closed [default: open]
     #[arg(long, env = "IAM_REGISTRATION", value_name = "WORD", global = true)]
     registration: Option<Text>,
@@ -107,7 +110,7 @@ macro_rules! given {
 }
 
 given! {
-    database_url, listen, registration, rate_limits, rate_limit_user, rate_limit_authentication, rate_limit_anonymous, environment, max_organization_depth, trusted_proxies, master_key,
+    database_url, listen, metrics_listen, registration, rate_limits, rate_limit_user, rate_limit_authentication, rate_limit_anonymous, environment, max_organization_depth, trusted_proxies, master_key,
     issuer, audience, session_idle, session_absolute, problem_type_base, log, log_format,
 }
 
@@ -141,6 +144,7 @@ impl<'de> Deserialize<'de> for Text {
 pub(crate) struct Settings {
     pub(crate) database: Database,
     pub(crate) listen: SocketAddr,
+    pub(crate) metrics_listen: Option<SocketAddr>,
     pub(crate) log: String,
     pub(crate) log_format: LogFormat,
     pub(crate) iam: iam_core::Settings,
@@ -217,6 +221,7 @@ impl Settings {
         Ok(Self {
             database: parse("database_url", given.database_url, Database::Sqlite("sqlite://iam.db".into()), database)?,
             listen: parse("listen", given.listen, default_listen, listen)?,
+            metrics_listen: parse("metrics_listen", given.metrics_listen, None, |text| listen(text).map(Some))?,
             log: parse("log", given.log, "info".to_owned(), log_filter)?,
             log_format: parse("log_format", given.log_format, LogFormat::Text, log_format)?,
             iam,
