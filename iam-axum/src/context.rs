@@ -13,7 +13,6 @@ use iam_core::{CorrelationId, RequestContext, UserAgent};
 use tracing::Instrument as _;
 use uuid::Uuid;
 
-use crate::rate_limit::{LIMIT, REMAINING, RESET};
 use crate::settings::api_path;
 use crate::{Problem, Settings};
 
@@ -127,9 +126,10 @@ fn with_problem(response: Response, settings: &Settings, path: &str, id: &Correl
     let (mut parts, _) = response.into_parts();
     let problem = parts.extensions.remove::<Problem>().unwrap_or_else(|| Problem::from_status(status));
     let mut response = problem.respond(settings, Some((path, id.as_str())));
-    for kept in [header::WWW_AUTHENTICATE, header::RETRY_AFTER, LIMIT, REMAINING, RESET] {
-        if let Some(value) = parts.headers.remove(&kept) {
-            response.headers_mut().insert(kept, value);
+    // What other layers have said of the answer, but not of the body that it had.
+    for (name, value) in &parts.headers {
+        if !name.as_str().starts_with("content-") && !response.headers().contains_key(name) {
+            response.headers_mut().insert(name, value.clone());
         }
     }
     response

@@ -1,5 +1,7 @@
 use std::sync::Arc;
+use std::time::Duration;
 
+use axum::http::HeaderValue;
 use ipnet::IpNet;
 
 use crate::metrics::Metrics;
@@ -28,6 +30,10 @@ pub struct Settings {
     pub rate_limiter: Option<Arc<dyn RateLimiter>>,
     /// Counts and measures requests; `None` does not.
     pub metrics: Option<Metrics>,
+    /// The origins whose web pages may use the API from a browser, such as `https://app.example.com`; none by default.
+    pub cors_origins: Vec<HeaderValue>,
+    /// A request that is not answered by then is 503: 30 seconds. Its body must be there by then too.
+    pub request_timeout: Duration,
     /// Whether [`service`](crate::service) shows the metrics at `/metrics`; where it does not, a host shows
     /// [`Metrics::router`] elsewhere.
     pub shows_metrics: bool,
@@ -56,6 +62,8 @@ impl Default for Settings {
             trusted_proxies: Vec::new(),
             rate_limiter: Some(Arc::new(MemoryRateLimiter::new(RateLimits::default()))),
             metrics: None,
+            cors_origins: Vec::new(),
+            request_timeout: Duration::from_secs(30),
             shows_metrics: true,
         }
     }

@@ -3,6 +3,7 @@
 mod audit;
 mod background;
 mod command;
+mod http;
 mod log;
 mod seal;
 mod serve;

@@ -12,9 +12,9 @@ use crate::extract::{authenticate, has_token};
 use crate::settings::api_path;
 use crate::{ApiState, Problem};
 
-pub(crate) const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
-pub(crate) const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
-pub(crate) const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
+const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
+const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
+const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 
 /// The operations by which nobody known becomes somebody.
 const AUTHENTICATION: [&str; 3] = ["/auth/register", "/auth/login", "/auth/refresh"];
