@@ -2,6 +2,7 @@
 
 use std::str::FromStr;
 
+use axum::body::Bytes;
 use axum::extract::{FromRef, FromRequest, FromRequestParts, RawPathParams, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
@@ -9,6 +10,7 @@ use iam_core::idempotency::Idempotency;
 use iam_core::{Caller, Error, FieldError, Iam, Unauthenticated};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Deserializer};
+use tower_http::timeout::TimeoutError;
 
 use crate::context::context_of;
 use crate::{Kind, Problem};
@@ -204,10 +206,21 @@ where
         if !is_json(request.headers()) {
             return Err(Problem::new(Kind::UnsupportedMediaType));
         }
-        let bytes = axum::body::Bytes::from_request(request, state).await;
-        let bytes = bytes.map_err(|rejection| Problem::from_status(rejection.status()))?;
-        parse(&bytes).map(Self)
+        parse(&whole_body(request, state).await?).map(Self)
     }
+}
+
+/// A body, which must not be too large and must come in time.
+pub(crate) async fn whole_body<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, Problem> {
+    Bytes::from_request(request, state).await.map_err(|rejection| {
+        let mut causes =
+            std::iter::successors(Some(&rejection as &(dyn std::error::Error + 'static)), |error| error.source());
+        if causes.any(|error| error.is::<TimeoutError>()) {
+            Problem::new(Kind::RequestTimeout)
+        } else {
+            Problem::from_status(rejection.status())
+        }
+    })
 }
 
 /// For a field that can be cleared: tells `null` from absent, together with `#[serde(default)]`.

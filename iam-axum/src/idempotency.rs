@@ -1,7 +1,7 @@
 //! `Idempotency-Key` on requests that make something (`interface.md` §4.7, `decisions.md` §7).
 
-use axum::body::{Body, Bytes};
-use axum::extract::{FromRequest as _, Request};
+use axum::body::Body;
+use axum::extract::Request;
 use axum::http::{HeaderName, HeaderValue, Method};
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse as _, Response};
@@ -11,6 +11,7 @@ use utoipa::openapi::schema::{ObjectBuilder, Type};
 use utoipa::openapi::{HeaderBuilder, RefOr, Required};
 use utoipa_axum::router::UtoipaMethodRouter;
 
+use crate::extract::whole_body;
 use crate::{ApiState, Problem};
 
 const KEY: HeaderName = HeaderName::from_static("idempotency-key");
@@ -84,8 +85,7 @@ async fn keyed(request: Request) -> Result<(Request, Option<Idempotency>), Probl
     let key: IdempotencyKey = key.parse().map_err(|invalid: iam_core::Invalid| refused(&invalid.to_string()))?;
     // The limit of the body goes with the request.
     let (parts, body) = request.into_parts();
-    let bytes = Bytes::from_request(Request::from_parts(parts.clone(), body), &()).await;
-    let bytes = bytes.map_err(|rejection| Problem::from_status(rejection.status()))?;
+    let bytes = whole_body(Request::from_parts(parts.clone(), body), &()).await?;
     // Without the prefix under which the API is mounted: its alias is the same path.
     let asked = [parts.uri.path().as_bytes(), b"\n", &bytes].concat();
     Ok((Request::from_parts(parts, Body::from(bytes)), Some(Idempotency::new(key, asked))))

@@ -30,13 +30,15 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, FromRef};
-use axum::http::{Extensions, HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version, header};
+use axum::http::{Extensions, HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version};
 use axum::middleware::{from_fn_with_state, map_response};
 use axum::response::Response;
 use iam_core::Iam;
 use idempotency::once;
+use tower::util::option_layer;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
+use tower_http::compression::predicate::{Predicate as _, SizeAbove};
 use tower_http::cors::{AllowOrigin, CorsLayer};
 use tower_http::timeout::{RequestBodyDeadlineLayer, TimeoutLayer};
 use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
@@ -171,21 +173,17 @@ fn limited(router: Router, state: ApiState) -> Router {
     router
         .fallback(|| async { Problem::new(Kind::NotFound).detail("There is nothing at this path.") })
         .layer(DefaultBodyLimit::max(MAX_BODY))
-        .layer(RequestBodyDeadlineLayer::new(state.settings.request_timeout))
+        .layer(RequestBodyDeadlineLayer::new(state.settings.request_timeout / 2))
         .layer(TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, state.settings.request_timeout))
         .layer(from_fn_with_state(state.clone(), rate_limit::limit))
-        .layer(CompressionLayer::new().gzip(true).compress_when(may_be_compressed))
-        .layer(cors(&state.settings.cors_origins))
+        .layer(CompressionLayer::new().gzip(true).compress_when(SizeAbove::new(1024).and(has_no_tokens)))
+        .layer(option_layer(cors(&state.settings.cors_origins)))
 }
 
 /// What says nothing of tokens. Beside something that an attacker can have sent, the length of a compressed answer would
 /// tell a secret in it bit by bit (BREACH).
-fn may_be_compressed(_: StatusCode, _: Version, headers: &HeaderMap, extensions: &Extensions) -> bool {
-    let is_small = headers
-        .get(header::CONTENT_LENGTH)
-        .and_then(|length| length.to_str().ok()?.parse::<u64>().ok())
-        .is_some_and(|length| length < 1024);
-    !is_small && extensions.get::<HasTokens>().is_none()
+fn has_no_tokens(_: StatusCode, _: Version, _: &HeaderMap, extensions: &Extensions) -> bool {
+    extensions.get::<HasTokens>().is_none()
 }
 
 /// Marks an answer with tokens.
@@ -201,13 +199,13 @@ fn with_tokens((schemas, paths, router): UtoipaMethodRouter<ApiState>) -> Utoipa
     (schemas, paths, router.layer(map_response(mark)))
 }
 
-/// Web pages of these origins may use the API. Tokens go in a header, so no cookies are ever allowed.
-fn cors(origins: &[HeaderValue]) -> CorsLayer {
+/// Lets web pages of these origins use the API. Tokens go in a header, so no cookies are ever allowed.
+fn cors(origins: &[HeaderValue]) -> Option<CorsLayer> {
     if origins.is_empty() {
-        return CorsLayer::new();
+        return None;
     }
     let named = |names: &[&'static str]| names.iter().map(|name| HeaderName::from_static(name)).collect::<Vec<_>>();
-    CorsLayer::new()
+    let layer = CorsLayer::new()
         .allow_origin(AllowOrigin::list(origins.to_vec()))
         .allow_methods([Method::GET, Method::POST, Method::PUT, Method::PATCH, Method::DELETE])
         .allow_headers(named(&["authorization", "content-type", "idempotency-key", "x-correlation-id"]))
@@ -219,7 +217,8 @@ fn cors(origins: &[HeaderValue]) -> CorsLayer {
             "x-ratelimit-remaining",
             "x-ratelimit-reset",
         ]))
-        .max_age(Duration::from_secs(3600))
+        .max_age(Duration::from_secs(3600));
+    Some(layer)
 }
 
 /// Gives every route of a host what the API's own routes have: a correlation id, a request context for audit entries,

@@ -80,6 +80,8 @@ kinds! {
     NotFound = "not-found", "Not Found", NOT_FOUND, "There is no such resource.";
     /// The present state forbids it.
     Conflict = "conflict", "Conflict", CONFLICT, "The present state does not allow this.";
+    /// The body took too long to come.
+    RequestTimeout = "request-timeout", "Request Timeout", REQUEST_TIMEOUT, "The request body took too long to arrive.";
     /// Something else was asked for under the same idempotency key.
     IdempotencyKeyReused = "idempotency-key-reused", "Idempotency Key Reused", UNPROCESSABLE_ENTITY, "The Idempotency-Key was used for another request.";
     /// The body is too large.
@@ -155,6 +157,7 @@ impl Problem {
             StatusCode::METHOD_NOT_ALLOWED => Kind::MethodNotAllowed,
             StatusCode::CONFLICT => Kind::Conflict,
             StatusCode::PAYLOAD_TOO_LARGE => Kind::PayloadTooLarge,
+            StatusCode::REQUEST_TIMEOUT => Kind::RequestTimeout,
             StatusCode::TOO_MANY_REQUESTS => Kind::RateLimited,
             StatusCode::UNSUPPORTED_MEDIA_TYPE => Kind::UnsupportedMediaType,
             StatusCode::SERVICE_UNAVAILABLE => Kind::Unavailable,

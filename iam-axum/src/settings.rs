@@ -32,7 +32,7 @@ pub struct Settings {
     pub metrics: Option<Metrics>,
     /// The origins whose web pages may use the API from a browser, such as `https://app.example.com`; none by default.
     pub cors_origins: Vec<HeaderValue>,
-    /// A request that is not answered by then is 503: 30 seconds. Its body must be there by then too.
+    /// A request that is not answered by then is 503: 30 seconds. Of that, its body has half.
     pub request_timeout: Duration,
     /// Whether [`service`](crate::service) shows the metrics at `/metrics`; where it does not, a host shows
     /// [`Metrics::router`] elsewhere.

@@ -134,7 +134,7 @@ impl Connection {
     async fn http1(self, stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) {
         let Self { router, peer, watcher } = self;
         let mut builder = http1::Builder::new();
-        builder.timer(TokioTimer::new()).header_read_timeout(HEADERS).max_buf_size(HEADER_BYTES);
+        builder.timer(TokioTimer::new()).header_read_timeout(HEADERS).max_header_size(HEADER_BYTES);
         let service = service_fn(move |request| answer(router.clone(), peer, request));
         ended(watcher.watch(builder.serve_connection(TokioIo::new(stream), service)).await);
     }

@@ -63,5 +63,6 @@ mod store;
 mod table;
 mod tenant;
 mod token;
+mod transfer;
 mod user;
 mod user_list;

@@ -79,6 +79,11 @@ impl<'a> Request<'a> {
         response
     }
 
+    /// The answer as it is: it may be compressed, or one to a web page's browser.
+    pub(crate) async fn send_packed(self) -> Response {
+        self.exchange().await
+    }
+
     /// The status and the body of an answer that a host program may have made, by conventions of its own.
     pub(crate) async fn send_to_host(self) -> (u16, Value) {
         let response = self.exchange().await;
@@ -156,6 +161,10 @@ impl Response {
 
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         Some(self.headers.get(name)?.to_str().unwrap())
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.body
     }
 
     pub(crate) fn text(&self) -> String {
@@ -266,6 +275,7 @@ pub(crate) fn status_of(kind: &str) -> u16 {
         "method-not-allowed" => 405,
         "conflict" => 409,
         "payload-too-large" => 413,
+        "request-timeout" => 408,
         "idempotency-key-reused" => 422,
         "unsupported-media-type" => 415,
         "rate-limited" => 429,

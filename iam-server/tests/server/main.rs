@@ -6,6 +6,7 @@ mod browser;
 mod client;
 mod command;
 mod crash;
+mod http;
 mod log;
 mod process;
 mod replicas;

@@ -128,8 +128,8 @@ pub(crate) struct Starting(Process);
 
 impl Starting {
     pub(crate) fn ready(self) -> Server {
-        let line = self.0.log.wait_for_line("listening on http://");
-        let (_, url) = line.split_once("listening on http://").unwrap();
+        let line = self.0.log.wait_for_line("listening on http");
+        let (_, url) = line.split_once("://").unwrap();
         let address = url.split('/').next().unwrap().parse();
         let address = address.unwrap_or_else(|error| panic!("{error}: there is no address in {line}"));
         Server { process: self.0, address }

@@ -1,0 +1,94 @@
+//! What goes around a request: time limits, compression, web pages of other origins.
+
+use std::io::Read as _;
+use std::time::Duration;
+
+use axum::http::{HeaderValue, Method};
+use serde_json::json;
+
+use crate::app::TestApp;
+use crate::people::PASSWORD;
+
+on_every_store![
+    large_answers_are_compressed_on_demand,
+    answers_with_tokens_are_never_compressed,
+    a_request_that_takes_too_long_is_503,
+    without_a_setting_no_web_page_of_another_origin_may_use_the_api,
+    web_pages_of_the_origins_that_are_set_may_use_the_api,
+];
+
+async fn large_answers_are_compressed_on_demand(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let list = app.get("/permissions").query("limit", "100").by(&ada).send().await;
+    assert_eq!(list.header("content-encoding"), None);
+    let packed =
+        app.get("/permissions").query("limit", "100").by(&ada).header("accept-encoding", "gzip").send_packed().await;
+    assert_eq!(packed.header("content-encoding"), Some("gzip"));
+    let mut text = String::new();
+    flate2::read::GzDecoder::new(packed.bytes()).read_to_string(&mut text).unwrap();
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), list.ok());
+    assert!(packed.bytes().len() < text.len() / 2);
+    let small = app.get("/health").header("accept-encoding", "gzip").send().await;
+    assert_eq!(small.header("content-encoding"), None);
+}
+
+async fn answers_with_tokens_are_never_compressed(app: TestApp) {
+    let long = json!({ "email": "ada@example.com", "password": PASSWORD, "firstName": "A".repeat(100), "lastName": "L".repeat(100), "tenantName": "T".repeat(120) });
+    let registered = app.post("/auth/register").header("accept-encoding", "gzip").json(&long).send().await;
+    registered.created();
+    assert!(registered.text().len() > 1024);
+    assert_eq!(registered.header("content-encoding"), None);
+    let login = json!({ "email": "ada@example.com", "password": PASSWORD });
+    let logged_in = app.post("/auth/login").header("accept-encoding", "gzip").json(&login).send().await;
+    let refresh = json!({ "refreshToken": logged_in.ok()["refreshToken"] });
+    let refreshed = app.post("/auth/refresh").header("accept-encoding", "gzip").json(&refresh).send().await;
+    refreshed.ok();
+    assert_eq!((logged_in.header("content-encoding"), refreshed.header("content-encoding")), (None, None));
+}
+
+async fn a_request_that_takes_too_long_is_503(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    // Whatever has to wait at all has waited for too long.
+    let hasty = app.with_http_settings(|settings| settings.request_timeout = Duration::ZERO);
+    let login = json!({ "email": ada.email, "password": PASSWORD });
+    hasty.post("/auth/login").json(&login).send().await.problem("unavailable");
+    app.post("/auth/login").json(&login).send().await.ok();
+}
+
+async fn without_a_setting_no_web_page_of_another_origin_may_use_the_api(app: TestApp) {
+    for method in [Method::GET, Method::OPTIONS] {
+        let answer = app
+            .request(method, "/api/v1/users")
+            .header("origin", "https://app.example.com")
+            .header("access-control-request-method", "GET")
+            .send_packed()
+            .await;
+        let allowed = answer.headers.keys().find(|name| name.as_str().starts_with("access-control-allow-o"));
+        assert_eq!(allowed, None);
+    }
+}
+
+async fn web_pages_of_the_origins_that_are_set_may_use_the_api(app: TestApp) {
+    let app = app.with_http_settings(|settings| {
+        settings.cors_origins = vec![HeaderValue::from_static("https://app.example.com")];
+    });
+    let ask = async |method: Method, origin: &str| {
+        let request = app.request(method, "/api/v1/users").header("origin", origin);
+        request.header("access-control-request-method", "POST").send_packed().await
+    };
+    for method in [Method::OPTIONS, Method::GET] {
+        let allowed = ask(method.clone(), "https://app.example.com").await;
+        assert_eq!(allowed.header("access-control-allow-origin"), Some("https://app.example.com"), "{method}");
+        assert_eq!(allowed.header("access-control-allow-credentials"), None);
+        let refused = ask(method.clone(), "https://app.example.com.evil.example").await;
+        assert_eq!(refused.header("access-control-allow-origin"), None, "{method}");
+    }
+    let preflight = ask(Method::OPTIONS, "https://app.example.com").await;
+    assert_eq!(preflight.status(), 200);
+    assert!(preflight.header("access-control-allow-methods").unwrap().contains("PATCH"));
+    assert!(preflight.header("access-control-allow-headers").unwrap().contains("authorization"));
+    // Also where it is an error that the page must be able to read.
+    let error = ask(Method::GET, "https://app.example.com").await;
+    assert_eq!(error.status(), 401);
+    assert!(error.header("access-control-expose-headers").unwrap().contains("x-correlation-id"));
+}

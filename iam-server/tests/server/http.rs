@@ -1,0 +1,138 @@
+//! Connections of the real server.
+
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, RootCertStore};
+use tokio_rustls::TlsConnector;
+
+use crate::process::{Home, Server};
+
+/// What comes before the server ends the connection.
+fn until_the_end(mut stream: TcpStream) -> String {
+    // Longer than any limit of the server: it is the server that must end it.
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).unwrap();
+    String::from_utf8(answer).unwrap()
+}
+
+fn begin(server: &Server, text: &str) -> TcpStream {
+    let mut stream = TcpStream::connect(server.address).unwrap();
+    stream.write_all(text.as_bytes()).unwrap();
+    stream
+}
+
+#[test]
+fn who_never_ends_its_headers_is_cut_off() {
+    let home = Home::new();
+    let server = home.iam_server().env("IAM_DATABASE_URL", "memory:").serve();
+    let half = begin(&server, "GET /health HTTP/1.1\r\nhost: localhost\r\nx-slow: ");
+    let answer = until_the_end(half);
+    assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 408"), "{answer}");
+    server.client().get("/health").expect(200);
+}
+
+#[test]
+fn a_body_that_does_not_come_in_time_is_408() {
+    let home = Home::new();
+    let memory = home.iam_server().env("IAM_DATABASE_URL", "memory:");
+    let server = memory.env("IAM_REQUEST_TIMEOUT", "2s").serve();
+    let half = begin(
+        &server,
+        "POST /api/v1/auth/login HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\
+         content-type: application/json\r\ncontent-length: 100\r\n\r\n{",
+    );
+    let answer = until_the_end(half);
+    assert!(answer.starts_with("HTTP/1.1 408"), "{answer}");
+    assert!(answer.contains("/request-timeout"), "{answer}");
+}
+
+#[test]
+fn too_many_headers_are_refused() {
+    let home = Home::new();
+    let server = home.iam_server().env("IAM_DATABASE_URL", "memory:").serve();
+    let long = format!("GET /health HTTP/1.1\r\nhost: localhost\r\nx-long: {}\r\n\r\n", "x".repeat(40_000));
+    let answer = until_the_end(begin(&server, &long));
+    assert!(answer.starts_with("HTTP/1.1 431"), "{answer}");
+    let many: String = (0..200).map(|number| format!("x-{number}: 1\r\n")).collect();
+    let answer = until_the_end(begin(&server, &format!("GET /health HTTP/1.1\r\nhost: localhost\r\n{many}\r\n")));
+    assert!(answer.starts_with("HTTP/1.1 431"), "{answer}");
+}
+
+/// A server with a certificate of its own for `localhost`, and that certificate.
+fn serve_tls(home: &Home) -> (Server, CertificateDer<'static>) {
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let certificate = home.file("certificate.pem", made.cert.pem());
+    let key = home.file("key.pem", made.signing_key.serialize_pem());
+    let launch = home.iam_server().env("IAM_DATABASE_URL", "memory:");
+    let server = launch.env("IAM_TLS_CERTIFICATE", &certificate).env("IAM_TLS_KEY", &key).serve();
+    (server, made.cert.der().clone())
+}
+
+/// The status and protocol of an answer over TLS, by the protocols that the client offers.
+async fn get_over_tls(address: SocketAddr, certificate: &CertificateDer<'static>, offered: &[&str]) -> (u16, String) {
+    let mut roots = RootCertStore::empty();
+    roots.add(certificate.clone()).unwrap();
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+    let mut config = config.with_root_certificates(roots).with_no_client_auth();
+    config.alpn_protocols = offered.iter().map(|name| name.as_bytes().to_vec()).collect();
+    let stream = tokio::net::TcpStream::connect(address).await.unwrap();
+    let name = ServerName::try_from("localhost").unwrap();
+    let stream = TlsConnector::from(Arc::new(config)).connect(name, stream).await.unwrap();
+    let chosen = stream.get_ref().1.alpn_protocol().map(|name| String::from_utf8_lossy(name).into_owned());
+    let request = hyper::Request::get("https://localhost/api/v1/health").header("host", "localhost");
+    let request = request.body(String::new()).unwrap();
+    let answer = if chosen.as_deref() == Some("h2") {
+        let (mut sender, connection) =
+            hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
+        tokio::spawn(connection);
+        sender.send_request(request).await.unwrap()
+    } else {
+        let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.unwrap();
+        tokio::spawn(connection);
+        sender.send_request(request).await.unwrap()
+    };
+    (answer.status().as_u16(), format!("{:?}", answer.version()))
+}
+
+#[test]
+fn tls_speaks_http_2_with_those_who_can() {
+    let home = Home::new();
+    let (server, certificate) = serve_tls(&home);
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    for (offered, version) in [(&["h2", "http/1.1"][..], "HTTP/2.0"), (&["http/1.1"], "HTTP/1.1"), (&[], "HTTP/1.1")] {
+        let answer = runtime.block_on(get_over_tls(server.address, &certificate, offered));
+        assert_eq!(answer, (200, version.to_owned()), "{offered:?}");
+    }
+}
+
+#[test]
+fn tls_that_cannot_be_used_is_named() {
+    let home = Home::new();
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let other = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let certificate = home.file("certificate.pem", made.cert.pem());
+    let key = home.file("key.pem", other.signing_key.serialize_pem());
+    for (certificate, key, named, code) in [
+        (Some(&certificate), None, "tls_key", 2),
+        (None, Some(&key), "tls_certificate", 2),
+        (Some(&certificate), Some(&home.path().join("missing.pem")), "missing.pem", 1),
+        (Some(&certificate), Some(&key), "certificate", 1),
+    ] {
+        let mut launch = home.iam_server().env("IAM_DATABASE_URL", "memory:").env("IAM_LISTEN", "127.0.0.1:0");
+        for (name, file) in [("IAM_TLS_CERTIFICATE", certificate), ("IAM_TLS_KEY", key)] {
+            if let Some(file) = file {
+                launch = launch.env(name, file);
+            }
+        }
+        let ended = launch.run();
+        assert_eq!(ended.code, Some(code), "{ended:?}");
+        assert!(ended.log.contains(named), "{ended:?}");
+    }
+}
