@@ -4,6 +4,7 @@ use std::io::Read as _;
 use std::time::Duration;
 
 use axum::http::{HeaderValue, Method};
+use iam_core::credential::HashingCost;
 use serde_json::json;
 
 use crate::app::TestApp;
@@ -48,8 +49,9 @@ async fn answers_with_tokens_are_never_compressed(app: TestApp) {
 
 async fn a_request_that_takes_too_long_is_503(app: TestApp) {
     let ada = app.register("ada@example.com").await;
-    // Whatever has to wait at all has waited for too long.
-    let hasty = app.with_http_settings(|settings| settings.request_timeout = Duration::ZERO);
+    // The password is hashed again at its full cost, which is far more than a millisecond.
+    let costly = app.with_settings(|settings| settings.hashing_cost = HashingCost::default()).await;
+    let hasty = costly.with_http_settings(|settings| settings.request_timeout = Duration::from_millis(1));
     let login = json!({ "email": ada.email, "password": PASSWORD });
     hasty.post("/auth/login").json(&login).send().await.problem("unavailable");
     app.post("/auth/login").json(&login).send().await.ok();
