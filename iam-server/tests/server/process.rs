@@ -1,5 +1,6 @@
 //! Starts the server's binary, listens to what it says, and ends it.
 
+use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -9,6 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use tempfile::TempDir;
 
 use crate::client::Client;
@@ -87,6 +89,23 @@ impl Launch {
     pub(crate) fn args<A: AsRef<std::ffi::OsStr>>(mut self, arguments: impl IntoIterator<Item = A>) -> Self {
         self.0.args(arguments);
         self
+    }
+
+    /// Runs it to its end with a terminal as its error output, and gives what it has written there.
+    pub(crate) fn run_on_terminal(mut self) -> String {
+        let controller = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        grantpt(&controller).unwrap();
+        unlockpt(&controller).unwrap();
+        let path = ptsname(&controller, Vec::new()).unwrap().into_string().unwrap();
+        self.0.stdout(Stdio::null()).stderr(File::options().read(true).write(true).open(path).unwrap());
+        let mut child = self.0.spawn().unwrap();
+        // The other end is closed when nobody holds it any more, and this command does.
+        drop(self);
+        let mut written = Vec::new();
+        // Linux says EIO at the end.
+        let _ = File::from(controller).read_to_end(&mut written);
+        assert!(child.wait().unwrap().success());
+        String::from_utf8(written).unwrap()
     }
 
     /// Runs it to its end.
