@@ -4,11 +4,14 @@ mod audit;
 mod background;
 mod command;
 mod log;
+mod person;
 mod seal;
 mod serve;
 mod settings;
 mod store;
 mod sweep;
+mod tenant;
+mod user;
 
 use std::fmt;
 use std::io::Write as _;
@@ -28,7 +31,9 @@ impl Failure {
     /// What was being done, and what went wrong, with every cause.
     pub(crate) fn new(doing: impl fmt::Display, error: &dyn std::error::Error) -> Self {
         let causes = std::iter::successors(Some(error), |error| error.source());
-        let causes: Vec<String> = causes.map(ToString::to_string).collect();
+        let mut causes: Vec<String> = causes.map(ToString::to_string).collect();
+        // An error that stands for another one says the same.
+        causes.dedup();
         Self(format!("{doing}: {}", causes.join(": ")).replace('\n', " "))
     }
 }
@@ -53,8 +58,11 @@ async fn main() -> ExitCode {
     log::start(&settings.log, settings.log_format);
     let result = match arguments.command.unwrap_or_default() {
         Command::Serve => serve::serve(settings).await,
-        Command::Migrate => command::migrate(&settings).await,
+        Command::Migrate { check } => command::migrate(check, &settings).await,
         Command::Openapi => command::openapi(&settings),
+        Command::Completions { shell } => command::completions(shell),
+        Command::Tenant { action } => tenant::tenant(action, &settings).await,
+        Command::User { action } => user::user(action, &settings).await,
         Command::Keys { action } => command::keys(action, &settings).await,
         Command::Audit { action } => audit::audit(action, &settings).await,
     };
@@ -75,7 +83,7 @@ fn in_one_line(error: &clap::Error) -> String {
     let text = error.to_string();
     let says_why = |line: &&str| !line.starts_with("Usage:") && !line.starts_with("For more information");
     let lines: Vec<&str> = text.lines().map(str::trim).take_while(says_why).filter(|line| !line.is_empty()).collect();
-    lines.join("; ").trim_start_matches("error: ").to_owned()
+    lines.join("; ").replace(":; ", ": ").trim_start_matches("error: ").to_owned()
 }
 
 /// Says why in one line.

@@ -14,4 +14,6 @@ mod start;
 mod stop;
 mod store;
 mod sweep;
+mod tenant;
+mod user;
 mod webdriver;
