@@ -29,6 +29,8 @@ pub(crate) enum Command {
     },
     /// Print the OpenAPI document and stop
     Openapi,
+    /// Print the settings that count and where each comes from, secrets masked
+    Config,
     /// Print what a shell needs to complete the command line
     Completions {
         /// For this shell

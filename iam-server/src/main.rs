@@ -3,6 +3,7 @@
 mod audit;
 mod background;
 mod command;
+mod config;
 mod log;
 mod person;
 mod seal;
@@ -17,8 +18,8 @@ use std::fmt;
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use clap::Parser as _;
 use clap::error::ErrorKind;
+use clap::{CommandFactory as _, FromArgMatches as _};
 
 use crate::command::Command;
 use crate::settings::{Arguments, Settings};
@@ -46,8 +47,10 @@ impl fmt::Display for Failure {
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let arguments = match Arguments::try_parse() {
-        Ok(arguments) => arguments,
+    let parsed = Arguments::command().try_get_matches();
+    let parsed = parsed.and_then(|matches| Ok((Arguments::from_arg_matches(&matches)?, matches)));
+    let (arguments, matches) = match parsed {
+        Ok(parsed) => parsed,
         Err(error) if is_wish(error.kind()) => error.exit(),
         Err(error) => return refuse(&in_one_line(&error), 2),
     };
@@ -56,10 +59,11 @@ async fn main() -> ExitCode {
         Err(error) => return refuse(&error, 2),
     };
     log::start(&settings.log, settings.log_format);
-    let result = match arguments.command.unwrap_or_default() {
+    let result = match arguments.command.clone().unwrap_or_default() {
         Command::Serve => serve::serve(settings).await,
         Command::Migrate { check } => command::migrate(check, &settings).await,
         Command::Openapi => command::openapi(&settings),
+        Command::Config => config::config(&arguments, &matches),
         Command::Completions { shell } => command::completions(shell),
         Command::Tenant { action } => tenant::tenant(action, &settings).await,
         Command::User { action } => user::user(action, &settings).await,

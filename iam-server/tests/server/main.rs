@@ -5,6 +5,7 @@ mod audit;
 mod browser;
 mod client;
 mod command;
+mod config;
 mod crash;
 mod log;
 mod process;

@@ -133,6 +133,7 @@ fn every_command_refuses_bad_settings() {
         vec!["migrate"],
         vec!["migrate", "--check"],
         vec!["openapi"],
+        vec!["config"],
         vec!["completions", "bash"],
         vec!["keys", "list"],
         vec!["keys", "rotate"],
