@@ -9,6 +9,7 @@ use iam_core::audit::*;
 use iam_core::clock::Timestamp;
 use iam_core::credential::*;
 use iam_core::idempotency::*;
+use iam_core::maintenance::*;
 use iam_core::organization::*;
 use iam_core::page::{Page, PageRequest};
 use iam_core::permission::*;
@@ -102,7 +103,19 @@ impl AuditStore for Unaudited {
 }
 
 #[async_trait]
-impl IdempotencyStore for Unaudited {
+impl MaintenanceStore for Unaudited {
+    async fn totals(&self, now: Timestamp) -> Outcome<Totals> {
+        self.0.totals(now).await
+    }
+    async fn remove_expired_sessions(&self, now: Timestamp, limit: u32) -> Outcome<u64> {
+        self.0.remove_expired_sessions(now, limit).await
+    }
+    async fn remove_stale_login_attempts(&self, now: Timestamp, failed_before: Timestamp, limit: u32) -> Outcome<u64> {
+        self.0.remove_stale_login_attempts(now, failed_before, limit).await
+    }
+    async fn take_turn(&self, job: &'static str) -> Outcome<Option<Box<dyn Turn>>> {
+        self.0.take_turn(job).await
+    }
     async fn remove_idempotency_records(&self, before: Timestamp) -> Outcome<u64> {
         self.0.remove_idempotency_records(before).await
     }

@@ -13,7 +13,7 @@ use iam_core::{CorrelationId, RequestContext, UserAgent};
 use tracing::Instrument as _;
 use uuid::Uuid;
 
-use crate::rate_limit::{LIMIT, REMAINING, RESET};
+use crate::settings::api_path;
 use crate::{Problem, Settings};
 
 const CORRELATION_ID: HeaderName = HeaderName::from_static("x-correlation-id");
@@ -38,10 +38,11 @@ pub(crate) async fn conventions(State(settings): State<Arc<Settings>>, request: 
         None => parts.uri.path().to_owned(),
     };
     // The route and not the path, into which a client may put anything.
-    let route = parts.extensions.get::<MatchedPath>().map_or("none", MatchedPath::as_str);
+    let route = parts.extensions.get::<MatchedPath>().map_or("none", MatchedPath::as_str).to_owned();
+    let method = parts.method.clone();
     let span = tracing::info_span!(
         "request",
-        method = %parts.method,
+        %method,
         route,
         %correlation_id,
         tenant_id = tracing::field::Empty,
@@ -51,7 +52,11 @@ pub(crate) async fn conventions(State(settings): State<Arc<Settings>>, request: 
     let response = next.run(Request::from_parts(parts, body)).instrument(span.clone()).await;
     let mut response = with_problem(response, &settings, &path, &correlation_id);
     add_headers(response.headers_mut(), &correlation_id);
-    let elapsed_us = started.elapsed().as_micros();
+    let elapsed = started.elapsed();
+    if let Some(metrics) = &settings.metrics {
+        metrics.answered(&method, api_path(&route, &settings), response.status(), elapsed);
+    }
+    let elapsed_us = elapsed.as_micros();
     span.in_scope(|| tracing::info!(status = response.status().as_u16(), elapsed_us, "answered"));
     response
 }
@@ -121,9 +126,10 @@ fn with_problem(response: Response, settings: &Settings, path: &str, id: &Correl
     let (mut parts, _) = response.into_parts();
     let problem = parts.extensions.remove::<Problem>().unwrap_or_else(|| Problem::from_status(status));
     let mut response = problem.respond(settings, Some((path, id.as_str())));
-    for kept in [header::WWW_AUTHENTICATE, header::RETRY_AFTER, LIMIT, REMAINING, RESET] {
-        if let Some(value) = parts.headers.remove(&kept) {
-            response.headers_mut().insert(kept, value);
+    // What other layers have said of the answer, but not of the body that it had.
+    for (name, value) in &parts.headers {
+        if !name.as_str().starts_with("content-") && !response.headers().contains_key(name) {
+            response.headers_mut().insert(name, value.clone());
         }
     }
     response

@@ -10,6 +10,7 @@ mod extract;
 mod guard;
 mod health;
 mod idempotency;
+mod metrics;
 mod openapi;
 mod organization;
 mod page;
@@ -25,18 +26,25 @@ mod token;
 mod user;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, FromRef};
-use axum::middleware::from_fn_with_state;
+use axum::http::{Extensions, HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version, header};
+use axum::middleware::{from_fn_with_state, map_response};
+use axum::response::Response;
 use iam_core::Iam;
 use idempotency::once;
 use tower_http::catch_panic::CatchPanicLayer;
-use utoipa_axum::router::OpenApiRouter;
+use tower_http::compression::CompressionLayer;
+use tower_http::cors::{AllowOrigin, CorsLayer};
+use tower_http::timeout::{RequestBodyDeadlineLayer, TimeoutLayer};
+use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
 use utoipa_axum::routes;
 
 pub use extract::{Authenticated, Body, PathId, Query};
 pub use guard::RequirePermission;
+pub use metrics::Metrics;
 pub use openapi::openapi;
 pub use problem::{Kind, Problem};
 pub use settings::Settings;
@@ -85,17 +93,21 @@ pub fn router(iam: Iam, settings: Settings) -> Router {
 }
 
 /// Everything that the reference server answers: the API under the prefix of the [`Settings`] and, as an alias,
-/// without it; at the root `/.well-known/jwks.json`, `/openapi.json` and Swagger UI at `/docs`.
+/// without it; at the root `/.well-known/jwks.json`, `/openapi.json`, Swagger UI at `/docs`, and `/metrics` where the
+/// settings have them.
 pub fn service(iam: Iam, settings: Settings) -> Router {
     let prefix = settings.prefix().to_owned();
     let document = openapi(&settings);
     let state = ApiState { iam, settings: Arc::new(settings.clone()) };
     let api = operations().split_for_parts().0;
     let prefixed = if prefix.is_empty() { Router::new() } else { Router::new().nest(&prefix, api.clone()) };
+    let metrics = settings.metrics.as_ref().filter(|_| settings.shows_metrics);
+    let metrics = metrics.map_or_else(Router::new, |metrics| metrics.router(state.iam.clone()));
     let composed = prefixed
         .merge(api)
         .merge(operations_at_the_root().split_for_parts().0)
         .with_state(state.clone())
+        .merge(metrics)
         .merge(openapi::swagger_ui(document));
     with_conventions(limited(composed, state), settings)
 }
@@ -103,9 +115,9 @@ pub fn service(iam: Iam, settings: Settings) -> Router {
 /// Every operation of the API, by the path without prefix.
 fn operations() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new()
-        .routes(once(routes!(session::register)))
-        .routes(routes!(session::login))
-        .routes(routes!(session::refresh))
+        .routes(with_tokens(once(routes!(session::register))))
+        .routes(with_tokens(routes!(session::login)))
+        .routes(with_tokens(routes!(session::refresh)))
         .routes(routes!(session::logout))
         .routes(routes!(session::logout_all))
         .routes(routes!(credential::change_password))
@@ -159,7 +171,55 @@ fn limited(router: Router, state: ApiState) -> Router {
     router
         .fallback(|| async { Problem::new(Kind::NotFound).detail("There is nothing at this path.") })
         .layer(DefaultBodyLimit::max(MAX_BODY))
-        .layer(from_fn_with_state(state, rate_limit::limit))
+        .layer(RequestBodyDeadlineLayer::new(state.settings.request_timeout))
+        .layer(TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, state.settings.request_timeout))
+        .layer(from_fn_with_state(state.clone(), rate_limit::limit))
+        .layer(CompressionLayer::new().gzip(true).compress_when(may_be_compressed))
+        .layer(cors(&state.settings.cors_origins))
+}
+
+/// What says nothing of tokens. Beside something that an attacker can have sent, the length of a compressed answer would
+/// tell a secret in it bit by bit (BREACH).
+fn may_be_compressed(_: StatusCode, _: Version, headers: &HeaderMap, extensions: &Extensions) -> bool {
+    let is_small = headers
+        .get(header::CONTENT_LENGTH)
+        .and_then(|length| length.to_str().ok()?.parse::<u64>().ok())
+        .is_some_and(|length| length < 1024);
+    !is_small && extensions.get::<HasTokens>().is_none()
+}
+
+/// Marks an answer with tokens.
+#[derive(Clone, Copy)]
+struct HasTokens;
+
+/// Operations that answer with tokens.
+fn with_tokens((schemas, paths, router): UtoipaMethodRouter<ApiState>) -> UtoipaMethodRouter<ApiState> {
+    let mark = async |mut response: Response| {
+        response.extensions_mut().insert(HasTokens);
+        response
+    };
+    (schemas, paths, router.layer(map_response(mark)))
+}
+
+/// Web pages of these origins may use the API. Tokens go in a header, so no cookies are ever allowed.
+fn cors(origins: &[HeaderValue]) -> CorsLayer {
+    if origins.is_empty() {
+        return CorsLayer::new();
+    }
+    let named = |names: &[&'static str]| names.iter().map(|name| HeaderName::from_static(name)).collect::<Vec<_>>();
+    CorsLayer::new()
+        .allow_origin(AllowOrigin::list(origins.to_vec()))
+        .allow_methods([Method::GET, Method::POST, Method::PUT, Method::PATCH, Method::DELETE])
+        .allow_headers(named(&["authorization", "content-type", "idempotency-key", "x-correlation-id"]))
+        .expose_headers(named(&[
+            "idempotent-replayed",
+            "retry-after",
+            "x-correlation-id",
+            "x-ratelimit-limit",
+            "x-ratelimit-remaining",
+            "x-ratelimit-reset",
+        ]))
+        .max_age(Duration::from_secs(3600))
 }
 
 /// Gives every route of a host what the API's own routes have: a correlation id, a request context for audit entries,

@@ -1,7 +1,10 @@
 use std::sync::Arc;
+use std::time::Duration;
 
+use axum::http::HeaderValue;
 use ipnet::IpNet;
 
+use crate::metrics::Metrics;
 use crate::rate_limit::{MemoryRateLimiter, RateLimiter, RateLimits};
 
 /// What can be set of the HTTP API.
@@ -25,6 +28,15 @@ pub struct Settings {
     /// [`RateLimits`]. Clients are told apart by the address of the connection: a host must serve with axum's
     /// `ConnectInfo<SocketAddr>`, else only users are limited.
     pub rate_limiter: Option<Arc<dyn RateLimiter>>,
+    /// Counts and measures requests; `None` does not.
+    pub metrics: Option<Metrics>,
+    /// The origins whose web pages may use the API from a browser, such as `https://app.example.com`; none by default.
+    pub cors_origins: Vec<HeaderValue>,
+    /// A request that is not answered by then is 503: 30 seconds. Its body must be there by then too.
+    pub request_timeout: Duration,
+    /// Whether [`service`](crate::service) shows the metrics at `/metrics`; where it does not, a host shows
+    /// [`Metrics::router`] elsewhere.
+    pub shows_metrics: bool,
 }
 
 impl Settings {
@@ -32,6 +44,11 @@ impl Settings {
     pub(crate) fn prefix(&self) -> &str {
         self.prefix.trim_end_matches('/')
     }
+}
+
+/// A path without the prefix of the API.
+pub(crate) fn api_path<'a>(path: &'a str, settings: &Settings) -> &'a str {
+    path.strip_prefix(settings.prefix()).filter(|rest| rest.starts_with('/')).unwrap_or(path)
 }
 
 impl Default for Settings {
@@ -44,6 +61,10 @@ impl Default for Settings {
             environment: "development".to_owned(),
             trusted_proxies: Vec::new(),
             rate_limiter: Some(Arc::new(MemoryRateLimiter::new(RateLimits::default()))),
+            metrics: None,
+            cors_origins: Vec::new(),
+            request_timeout: Duration::from_secs(30),
+            shows_metrics: true,
         }
     }
 }

@@ -13,7 +13,8 @@ use crate::clock::Timestamp;
 use crate::credential::{CredentialStore, CredentialTransaction};
 use crate::error::StoreError;
 use crate::id::TenantId;
-use crate::idempotency::{IdempotencyStore, IdempotencyTransaction};
+use crate::idempotency::IdempotencyTransaction;
+use crate::maintenance::MaintenanceStore;
 use crate::organization::{OrganizationStore, OrganizationTransaction};
 use crate::permission::{PermissionStore, PermissionTransaction};
 use crate::role::{RoleStore, RoleTransaction};
@@ -39,7 +40,7 @@ pub trait Store:
     + AssignmentStore
     + AuditStore
     + SealStore
-    + IdempotencyStore
+    + MaintenanceStore
     + KeyStore
     + Send
     + Sync

@@ -1,13 +1,14 @@
 //! The commands beside `serve`.
 
 use std::io::Write as _;
+use std::sync::Arc;
 
 use chrono::SecondsFormat;
 use clap::{CommandFactory as _, Subcommand};
 use clap_complete::Shell;
 use iam_core::clock::Timestamp;
 use iam_core::token::{KeyPurpose, PrivateKey, SigningKey};
-use iam_core::{Error, Iam, Schema};
+use iam_core::{Error, Iam, Schema, Store};
 
 use crate::Failure;
 use crate::audit::Audit;
@@ -132,7 +133,11 @@ async fn rotate_keys(settings: &Settings) -> Result<(), Failure> {
 
 /// The services over the database, migrated.
 pub(crate) async fn open(settings: &Settings) -> Result<Iam, Failure> {
-    let store = store::open(&settings.database).await?;
+    open_over(store::open(&settings.database).await?, settings).await
+}
+
+/// The services over a store.
+pub(crate) async fn open_over(store: Arc<dyn Store>, settings: &Settings) -> Result<Iam, Failure> {
     let iam = Iam::builder(store).settings(settings.iam.clone()).build().await;
     iam.map_err(|error| Failure::new("starting", &error))
 }

@@ -42,11 +42,12 @@ fn lines(arguments: &Arguments, matches: &ArgMatches) -> Result<Vec<String>, Set
     Ok(given.texts().into_iter().zip(file.texts()).map(line).collect())
 }
 
-/// The default that the help tells; a test holds it against the one that counts.
+/// The default that the help tells, where that is a value and no remark; a test holds it against the one that counts.
 pub(crate) fn default_of(argument: &Arg) -> Option<String> {
     let help = argument.get_help()?.to_string();
     let (_, default) = help.split_once("[default: ")?;
-    Some(default.trim_end_matches(']').trim_matches('`').to_owned()).filter(|default| default != "none")
+    let default = default.trim_end_matches(']').trim_matches('`');
+    Some(default.to_owned()).filter(|default| default != "none" && !default.contains(' '))
 }
 
 fn shown<'a>(name: &str, value: &'a str, is_secret: bool) -> Cow<'a, str> {

@@ -4,6 +4,7 @@ mod audit;
 mod background;
 mod command;
 mod config;
+mod http;
 mod log;
 mod person;
 mod seal;

@@ -1,37 +1,62 @@
 //! Serving until told to stop.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
+use iam_axum::Metrics;
 use iam_core::Iam;
+use iam_core::observe::Observed;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
+use tokio_rustls::TlsAcceptor;
 
 use crate::Failure;
-use crate::command::open;
+use crate::command::open_over;
+use crate::http;
 use crate::seal::seal;
 use crate::settings::{Database, Settings};
-use crate::sweep::sweep;
+use crate::store;
+use crate::sweep::{SweepMetrics, sweep};
 
 /// How long requests in flight may take once the server is told to stop.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Migrates the database and serves until a SIGTERM or SIGINT; then finishes what is in flight.
 pub(crate) async fn serve(settings: Settings) -> Result<(), Failure> {
+    let tls = match &settings.tls {
+        Some((certificates, key)) => Some(http::tls(certificates, key)?),
+        None => None,
+    };
     let listener = TcpListener::bind(settings.listen).await;
     let listener = listener.map_err(|error| Failure::new(format!("listening on {}", settings.listen), &error))?;
     let address = listener.local_addr().map_err(|error| Failure::new("listening", &error))?;
-    let iam = open(&settings).await?;
+    let metrics = Metrics::new().map_err(|error| Failure::new("metrics", &error))?;
+    let sweeps = SweepMetrics::new(metrics.registry()).map_err(|error| Failure::new("metrics", &error))?;
+    let store = store::open(&settings.database).await?;
+    let store = Arc::new(Observed::new(store, Arc::new(metrics.clone())));
+    let iam = open_over(store, &settings).await?;
     let stop = stop_signal()?;
     announce(&settings, address, &iam).await;
     tokio::spawn(seal(iam.clone(), stop.clone()));
-    tokio::spawn(sweep(iam.clone(), stop.clone()));
-    run(listener, iam, settings.http, stop).await
+    tokio::spawn(sweep(iam.clone(), sweeps, stop.clone()));
+    let mut api = settings.http;
+    if let Some(address) = settings.metrics_listen {
+        let listener = TcpListener::bind(address).await;
+        let listener = listener.map_err(|error| Failure::new(format!("listening on {address} for metrics"), &error))?;
+        let router = metrics.router(iam.clone());
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        api.shows_metrics = false;
+    }
+    api.metrics = Some(metrics);
+    run(listener, iam, api, tls, stop).await;
+    Ok(())
 }
 
 async fn announce(settings: &Settings, address: SocketAddr, iam: &Iam) {
-    let (base, prefix) = (format!("http://{address}"), &settings.http.prefix);
+    let scheme = if settings.tls.is_some() { "https" } else { "http" };
+    let (base, prefix) = (format!("{scheme}://{address}"), &settings.http.prefix);
     tracing::info!(store = iam.store_kind(), "listening on {base}{prefix}");
     tracing::info!("Swagger UI is at {base}/docs");
     if matches!(settings.database, Database::Memory) {
@@ -55,19 +80,18 @@ async fn run(
     listener: TcpListener,
     iam: Iam,
     settings: iam_axum::Settings,
+    tls: Option<TlsAcceptor>,
     mut stop: watch::Receiver<bool>,
-) -> Result<(), Failure> {
+) {
     let mut graceful = stop.clone();
     let stopped = async move {
         // An error means that nobody can signal any more: stopping is right then too.
         let _ = graceful.wait_for(|stop| *stop).await;
     };
-    let service = iam_axum::service(iam.clone(), settings).into_make_service_with_connect_info::<SocketAddr>();
-    let server = axum::serve(listener, service).with_graceful_shutdown(stopped);
+    let router = iam_axum::service(iam.clone(), settings);
     let finished = async {
-        server.into_future().await.map_err(|error| Failure::new("serving", &error))?;
+        http::serve(listener, router, tls, stopped).await;
         iam.close().await;
-        Ok(())
     };
     let too_late = async {
         let _ = stop.wait_for(|stop| *stop).await;
@@ -75,11 +99,10 @@ async fn run(
         tokio::time::sleep(PATIENCE).await;
     };
     tokio::select! {
-        result = finished => result?,
+        () = finished => {}
         () = too_late => tracing::warn!("requests that took longer than {} seconds were cut", PATIENCE.as_secs()),
     }
     tracing::info!("stopped");
-    Ok(())
 }
 
 /// Turns true at the first SIGTERM or SIGINT.

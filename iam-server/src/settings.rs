@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
+use axum::http::{HeaderValue, Uri};
 use chrono::TimeDelta;
 use clap::{Args, CommandFactory as _, Parser};
 use iam_axum::rate_limit::{MemoryRateLimiter, RateLimits};
@@ -55,6 +56,21 @@ pub(crate) struct Given {
     /// Where to listen [default: 127.0.0.1:8080]
     #[arg(long, env = "IAM_LISTEN", value_name = "ADDRESS:PORT", global = true)]
     listen: Option<Text>,
+    /// Where to show /metrics instead, for nobody else to see [default: with everything else]
+    #[arg(long, env = "IAM_METRICS_LISTEN", value_name = "ADDRESS:PORT", global = true)]
+    metrics_listen: Option<Text>,
+    /// A PEM file with the certificate of the server and those that lead to it; needs tls-key [default: no TLS]
+    #[arg(long, env = "IAM_TLS_CERTIFICATE", value_name = "FILE", global = true)]
+    tls_certificate: Option<Text>,
+    /// A PEM file with the private key of the certificate
+    #[arg(long, env = "IAM_TLS_KEY", value_name = "FILE", global = true)]
+    tls_key: Option<Text>,
+    /// Web pages of these origins may use the API from a browser, joined by commas [default: none]
+    #[arg(long, env = "IAM_CORS_ORIGINS", value_name = "ORIGINS", global = true)]
+    cors_origins: Option<Text>,
+    /// How long a request may take to be answered, such as 10s [default: 30s]
+    #[arg(long, env = "IAM_REQUEST_TIMEOUT", value_name = "DURATION", global = true)]
+    request_timeout: Option<Text>,
     /// Whether strangers may create tenants: open or closed [default: open]
     #[arg(long, env = "IAM_REGISTRATION", value_name = "WORD", global = true)]
     registration: Option<Text>,
@@ -122,7 +138,7 @@ macro_rules! given {
 }
 
 given! {
-    database_url, listen, registration, rate_limits, rate_limit_user, rate_limit_authentication, rate_limit_anonymous, environment, max_organization_depth, trusted_proxies, master_key,
+    database_url, listen, metrics_listen, tls_certificate, tls_key, cors_origins, request_timeout, registration, rate_limits, rate_limit_user, rate_limit_authentication, rate_limit_anonymous, environment, max_organization_depth, trusted_proxies, master_key,
     issuer, audience, session_idle, session_absolute, problem_type_base, log, log_format,
 }
 
@@ -156,6 +172,9 @@ impl<'de> Deserialize<'de> for Text {
 pub(crate) struct Settings {
     pub(crate) database: Database,
     pub(crate) listen: SocketAddr,
+    pub(crate) metrics_listen: Option<SocketAddr>,
+    /// The files of the certificates and of the key.
+    pub(crate) tls: Option<(PathBuf, PathBuf)>,
     pub(crate) log: String,
     pub(crate) log_format: LogFormat,
     pub(crate) iam: iam_core::Settings,
@@ -226,10 +245,22 @@ impl Settings {
         };
         let is_limited = parse("rate_limits", given.rate_limits, true, on_or_off)?;
         http.rate_limiter = if is_limited { Some(Arc::new(MemoryRateLimiter::new(limits))) } else { None };
+        http.cors_origins = parse("cors_origins", given.cors_origins, Vec::new(), origins)?;
+        http.request_timeout = parse("request_timeout", given.request_timeout, http.request_timeout, |text| {
+            duration(text)?.to_std().map_err(say)
+        })?;
+        let tls = match (given.tls_certificate, given.tls_key) {
+            (Some(certificate), Some(key)) => Some((certificate.0.into(), key.0.into())),
+            (None, None) => None,
+            (Some(_), None) => return Err(missing("tls_key", "tls_certificate")),
+            (None, Some(_)) => return Err(missing("tls_certificate", "tls_key")),
+        };
         let default_listen = SocketAddr::from(([127, 0, 0, 1], 8080));
         Ok(Self {
             database: parse("database_url", given.database_url, Database::Sqlite("sqlite://iam.db".into()), database)?,
             listen: parse("listen", given.listen, default_listen, listen)?,
+            metrics_listen: parse("metrics_listen", given.metrics_listen, None, |text| listen(text).map(Some))?,
+            tls,
             log: parse("log", given.log, "info".to_owned(), log_filter)?,
             log_format: parse("log_format", given.log_format, LogFormat::Text, log_format)?,
             iam,
@@ -296,6 +327,22 @@ fn depth(text: &str) -> Result<u32, String> {
         Ok(depth @ 1..=100) => Ok(depth),
         _ => Err("must be a whole number from 1 to 100".to_owned()),
     }
+}
+
+fn missing(name: &'static str, beside: &str) -> SettingsError {
+    SettingsError::Value { name, problem: format!("is missing, and {beside} is given") }
+}
+
+fn origins(text: &str) -> Result<Vec<HeaderValue>, String> {
+    let origin = |origin: &str| {
+        let is_one = origin.parse::<Uri>().is_ok_and(|uri| {
+            let scheme = uri.scheme_str();
+            matches!(scheme, Some("http" | "https")) && uri.authority().is_some() && uri.path() == "/"
+        });
+        HeaderValue::from_str(origin).ok().filter(|_| is_one && !origin.ends_with('/'))
+    };
+    let all: Option<Vec<HeaderValue>> = text.split(',').map(|part| origin(part.trim())).collect();
+    all.ok_or_else(|| "must be origins such as https://app.example.com, joined by commas".to_owned())
 }
 
 fn a_minute(text: &str) -> Result<NonZeroU32, String> {
@@ -408,9 +455,10 @@ mod tests {
         let line = |argument| Some(format!("{} = '{}'", Arg::get_id(argument), default_of(argument)?));
         let told: Vec<String> = command.get_arguments().filter_map(line).collect();
         let all = |settings: Settings| {
-            let Settings { database, listen, log, log_format, iam, http } = settings;
+            let Settings { database, listen, metrics_listen, tls, log, log_format, iam, http } = settings;
             assert!(matches!(database, Database::Sqlite(url) if url == "sqlite://iam.db"));
-            format!("{listen} {log} {log_format:?} {iam:?} {http:?}")
+            assert!(tls.is_none());
+            format!("{listen} {metrics_listen:?} {log} {log_format:?} {iam:?} {http:?}")
         };
         assert_eq!(all(from_toml(&told.join("\n")).unwrap()), all(from_toml("").unwrap()));
         // The limiter does not show them.

@@ -1,8 +1,10 @@
 //! What is tidied up in the background.
 
+use std::fmt::Display;
 use std::time::Duration;
 
 use iam_core::Iam;
+use prometheus::{IntCounterVec, IntGaugeVec, Opts, Registry};
 use tokio::sync::watch;
 
 use crate::background::{every, until_stopped};
@@ -10,25 +12,75 @@ use crate::background::{every, until_stopped};
 /// How often. What has expired grants nothing from its instant on, so nobody waits for this.
 const PERIOD: Duration = Duration::from_secs(60);
 
-/// Removes expired role assignments and old answers to requests, and lets the store prepare for what is to come, until told to stop; a sweep that is
-/// cut leaves what it has not committed.
-pub(crate) async fn sweep(iam: Iam, stop: watch::Receiver<bool>) {
+/// Removes what is over and lets the store prepare for what is to come, on one replica at a time, until told to stop; a
+/// sweep that is cut leaves what it has not committed.
+pub(crate) async fn sweep(iam: Iam, metrics: SweepMetrics, stop: watch::Receiver<bool>) {
     let sweeping = async {
         let mut ticks = every(PERIOD);
         loop {
             ticks.tick().await;
-            if let Err(error) = iam.prepare_store().await {
-                tracing::warn!(%error, "the store could not prepare for what is to come");
-            }
-            match iam.remove_expired_assignments().await {
-                Ok(0) => {}
-                Ok(count) => tracing::info!(count, "removed expired role assignments"),
-                Err(error) => tracing::warn!(%error, "expired role assignments could not be removed"),
-            }
-            if let Err(error) = iam.remove_idempotency_records().await {
-                tracing::warn!(%error, "old answers to requests could not be removed");
+            match iam.take_turn("sweep").await {
+                Ok(Some(turn)) => {
+                    round(&iam, &metrics).await;
+                    turn.end().await;
+                }
+                // Another replica is at it.
+                Ok(None) => {}
+                Err(error) => metrics.note("turn", Err(error)),
             }
         }
     };
     until_stopped(stop, sweeping).await;
+}
+
+async fn round(iam: &Iam, metrics: &SweepMetrics) {
+    metrics.note("audit_months", iam.prepare_store().await.map(|()| 0));
+    metrics.note("expired_assignments", iam.remove_expired_assignments().await);
+    metrics.note("expired_sessions", iam.remove_expired_sessions().await);
+    metrics.note("stale_login_attempts", iam.remove_stale_login_attempts().await);
+    metrics.note("idempotency_records", iam.remove_idempotency_records().await);
+}
+
+/// What the sweepers of this replica have done.
+pub(crate) struct SweepMetrics {
+    removed: IntCounterVec,
+    failures: IntCounterVec,
+    last_success: IntGaugeVec,
+}
+
+impl SweepMetrics {
+    pub(crate) fn new(registry: &Registry) -> prometheus::Result<Self> {
+        let of = ["sweeper"];
+        let metrics = Self {
+            removed: IntCounterVec::new(Opts::new("sweeper_removed_total", "What sweepers have removed"), &of)?,
+            failures: IntCounterVec::new(Opts::new("sweeper_failures_total", "Sweeps that failed"), &of)?,
+            last_success: IntGaugeVec::new(
+                Opts::new(
+                    "sweeper_last_success_timestamp_seconds",
+                    "When this replica swept last; replicas take turns, so the latest of all counts",
+                ),
+                &of,
+            )?,
+        };
+        registry.register(Box::new(metrics.removed.clone()))?;
+        registry.register(Box::new(metrics.failures.clone()))?;
+        registry.register(Box::new(metrics.last_success.clone()))?;
+        Ok(metrics)
+    }
+
+    fn note(&self, sweeper: &str, swept: Result<u64, impl Display>) {
+        match swept {
+            Ok(removed) => {
+                self.removed.with_label_values(&[sweeper]).inc_by(removed);
+                self.last_success.with_label_values(&[sweeper]).set(chrono::Utc::now().timestamp());
+                if removed > 0 {
+                    tracing::info!(sweeper, removed, "swept");
+                }
+            }
+            Err(error) => {
+                self.failures.with_label_values(&[sweeper]).inc();
+                tracing::warn!(sweeper, %error, "sweeping failed");
+            }
+        }
+    }
 }

@@ -1,12 +1,10 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use iam_core::clock::Timestamp;
-use iam_core::idempotency::{IdempotencyChange, IdempotencyRecord, IdempotencyStore, IdempotencyTransaction};
+use iam_core::idempotency::{IdempotencyChange, IdempotencyRecord, IdempotencyTransaction};
 use iam_core::{Constraint, StoreError, TenantId};
 use uuid::Uuid;
 
-use crate::PostgresStore;
-use crate::column::{bytes_32, in_range};
+use crate::column::bytes_32;
 use crate::error::{is_lock_timeout, store_error};
 use crate::transaction::PostgresTransaction;
 
@@ -29,14 +27,6 @@ impl TryFrom<RecordRow> for IdempotencyRecord {
             answer: row.answer,
             created_at: row.created_at,
         })
-    }
-}
-
-#[async_trait]
-impl IdempotencyStore for PostgresStore {
-    async fn remove_idempotency_records(&self, before: Timestamp) -> Result<u64, StoreError> {
-        let deleted = sqlx::query!("DELETE FROM iam.idempotency_records WHERE created_at < $1", in_range(before));
-        Ok(deleted.execute(&self.pool).await.map_err(store_error)?.rows_affected())
     }
 }
 

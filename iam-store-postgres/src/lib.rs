@@ -6,6 +6,7 @@ mod column;
 mod credential;
 mod error;
 mod idempotency;
+mod maintenance;
 mod organization;
 mod page;
 mod partition;

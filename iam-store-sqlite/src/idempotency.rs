@@ -1,10 +1,8 @@
 use async_trait::async_trait;
-use iam_core::clock::Timestamp;
-use iam_core::idempotency::{IdempotencyChange, IdempotencyRecord, IdempotencyStore, IdempotencyTransaction};
+use iam_core::idempotency::{IdempotencyChange, IdempotencyRecord, IdempotencyTransaction};
 use iam_core::{StoreError, TenantId};
 use uuid::Uuid;
 
-use crate::SqliteStore;
 use crate::column::{bytes_32, millis, moment};
 use crate::error::store_error;
 use crate::transaction::SqliteTransaction;
@@ -28,15 +26,6 @@ impl TryFrom<RecordRow> for IdempotencyRecord {
             answer: row.answer,
             created_at: moment("idempotency_records.created_at", row.created_at)?,
         })
-    }
-}
-
-#[async_trait]
-impl IdempotencyStore for SqliteStore {
-    async fn remove_idempotency_records(&self, before: Timestamp) -> Result<u64, StoreError> {
-        let before = millis(before);
-        let deleted = sqlx::query!("DELETE FROM idempotency_records WHERE created_at < ?1", before);
-        Ok(deleted.execute(&self.writer).await.map_err(store_error)?.rows_affected())
     }
 }
 

@@ -7,6 +7,7 @@ mod column;
 mod credential;
 mod error;
 mod idempotency;
+mod maintenance;
 mod open;
 mod organization;
 mod page;

@@ -9,11 +9,12 @@ use axum::response::{IntoResponse as _, Response};
 use super::{Client, Limited, Taken};
 use crate::context::context_of;
 use crate::extract::{authenticate, has_token};
-use crate::{ApiState, Problem, Settings};
+use crate::settings::api_path;
+use crate::{ApiState, Problem};
 
-pub(crate) const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
-pub(crate) const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
-pub(crate) const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
+const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
+const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
+const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 
 /// The operations by which nobody known becomes somebody.
 const AUTHENTICATION: [&str; 3] = ["/auth/register", "/auth/login", "/auth/refresh"];
@@ -55,11 +56,6 @@ async fn whose(parts: &mut Parts, state: &ApiState) -> Option<Limited> {
         return Some(Limited::User(user));
     }
     client.map(Limited::Anonymous)
-}
-
-/// A path without the prefix of the API.
-fn api_path<'a>(path: &'a str, settings: &Settings) -> &'a str {
-    path.strip_prefix(settings.prefix()).filter(|rest| rest.starts_with('/')).unwrap_or(path)
 }
 
 fn add_headers(headers: &mut HeaderMap, taken: &Taken) {

@@ -11,7 +11,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use iam_core::UserId;
 
-pub(crate) use layer::{LIMIT, REMAINING, RESET, limit};
+pub(crate) use layer::limit;
 pub use memory::MemoryRateLimiter;
 
 /// How many requests a minute are answered. Whoever has not asked for a minute may ask for as many at once.

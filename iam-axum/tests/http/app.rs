@@ -62,6 +62,14 @@ impl TestApp {
         self.serving(iam, unlimited())
     }
 
+    /// Another process over another view of the same store, with other settings of its HTTP side.
+    pub(crate) async fn over(&self, store: Arc<dyn Store>, set: impl FnOnce(&mut iam_axum::Settings)) -> Self {
+        let mut settings = unlimited();
+        set(&mut settings);
+        let iam = Self::iam(&store, self.clock.clone(), |_| {}).await;
+        self.serving(iam, settings)
+    }
+
     /// The service after a restart: nothing is left but what the store holds.
     pub(crate) async fn restarted(&self) -> Self {
         self.with_settings(|_| {}).await

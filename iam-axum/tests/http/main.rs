@@ -36,6 +36,7 @@ mod idempotency;
 mod isolation;
 mod lockout;
 mod login;
+mod metrics;
 mod mount;
 mod openapi;
 mod organization;

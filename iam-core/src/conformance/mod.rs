@@ -21,6 +21,7 @@ pub mod credential;
 pub mod erasure;
 pub mod idempotency;
 mod log;
+pub mod maintenance;
 pub mod organization;
 pub mod overtaken;
 pub mod permission;
@@ -94,6 +95,8 @@ macro_rules! conformance_suite {
                 whoever_erases_itself_leaves_no_trace, two_at_once_share_an_entry, erasing_again_changes_nothing, each_part_is_erased_by_itself,
                 places_and_digests_stay, what_is_gone_cannot_be_erased, what_is_there_again_is_found,
                 nobody_cannot_be_erased;
+            maintenance: totals_of_all_tenants, expired_sessions_go, stale_login_attempts_go,
+                the_service_removes_what_is_over, a_turn_ends;
             idempotency: kept_is_read_back, kept_again_is_replaced, dropped_keeps_nothing, old_ones_are_removed,
                 repeats_at_once_make_one, a_key_is_of_one_request, failures_are_not_kept, a_key_is_locked_until_the_end;
             token: keys_are_read_back, one_key_a_generation, purposes_do_not_mix;

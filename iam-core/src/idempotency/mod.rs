@@ -34,7 +34,7 @@ use chrono::TimeDelta;
 
 pub use change::IdempotencyChange;
 pub(crate) use once::{IdempotencySecret, Once};
-pub use store::{IdempotencyStore, IdempotencyTransaction};
+pub use store::IdempotencyTransaction;
 
 use crate::clock::Timestamp;
 use crate::error::Result;

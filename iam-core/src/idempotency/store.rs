@@ -1,16 +1,8 @@
 use async_trait::async_trait;
 
 use super::IdempotencyRecord;
-use crate::clock::Timestamp;
 use crate::error::StoreError;
 use crate::id::TenantId;
-
-/// Tidies up what is kept of requests.
-#[async_trait]
-pub trait IdempotencyStore {
-    /// Removes the answers that were made before a moment; tells how many.
-    async fn remove_idempotency_records(&self, before: Timestamp) -> Result<u64, StoreError>;
-}
 
 /// Reads what is kept of requests inside a unit of work.
 #[async_trait]

@@ -16,7 +16,7 @@ use crate::id::{AuditEntryId, TenantId};
 #[derive(Default)]
 pub(super) struct AuditLog {
     entries: BTreeMap<(Timestamp, AuditEntryId), AuditEntry>,
-    unsealed: BTreeMap<(Timestamp, AuditEntryId), Unsealed>,
+    pub(super) unsealed: BTreeMap<(Timestamp, AuditEntryId), Unsealed>,
     leaves: Vec<Leaf>,
     nodes: BTreeMap<(u8, u64), TreeHash>,
     head: Option<LogHead>,

@@ -1,22 +1,9 @@
 use async_trait::async_trait;
 
-use super::MemoryStore;
 use super::transaction::MemoryTransaction;
-use crate::clock::Timestamp;
 use crate::error::StoreError;
 use crate::id::TenantId;
-use crate::idempotency::{IdempotencyChange, IdempotencyRecord, IdempotencyStore, IdempotencyTransaction};
-
-#[async_trait]
-impl IdempotencyStore for MemoryStore {
-    async fn remove_idempotency_records(&self, before: Timestamp) -> Result<u64, StoreError> {
-        Ok(self.change(|state| {
-            let all = state.idempotency.len();
-            state.idempotency.retain(|_, record| record.created_at >= before);
-            (all - state.idempotency.len()) as u64
-        }))
-    }
-}
+use crate::idempotency::{IdempotencyChange, IdempotencyRecord, IdempotencyTransaction};
 
 #[async_trait]
 impl IdempotencyTransaction for MemoryTransaction {

@@ -8,6 +8,7 @@ mod assignment;
 mod audit;
 mod credential;
 mod idempotency;
+mod maintenance;
 mod organization;
 mod permission;
 mod role;

@@ -1,14 +1,16 @@
 //! Settings: where they come from, and what is refused.
 
+use crate::client::Client;
 use crate::process::{Ended, Home, Launch};
 
 /// Every setting that can be wrong, with a value that is. Flag, variable and key follow from the name.
-const WRONG: [(&str, &str); 18] = [
+const WRONG: [(&str, &str); 19] = [
     ("database_url", "mysql://iam:hunter2@db/iam"),
     ("database_url", "hunter2"),
     ("listen", "hunter2"),
     ("listen", "127.0.0.1:65536"),
     ("registration", "hunter2"),
+    ("metrics_listen", "hunter2"),
     ("rate_limits", "hunter2"),
     ("rate_limit_user", "hunter2"),
     ("rate_limit_authentication", "0"),
@@ -163,6 +165,27 @@ fn a_file_that_cannot_be_used_is_named() {
         let line = refusal(home.iam_server().env("IAM_CONFIG", &path));
         assert!(line.contains(&name), "{line}");
     }
+}
+
+#[test]
+fn metrics_are_shown_beside_the_api_or_at_an_address_of_their_own() {
+    let home = Home::new();
+    let memory = || home.iam_server().env("IAM_DATABASE_URL", "memory:");
+    let server = memory().serve();
+    server.client().get("/health").expect(200);
+    let shown = server.client().get("/metrics").expect(200).to_string();
+    for name in ["http_requests_total", "http_request_duration_ms", "database_query_duration_ms"] {
+        assert!(shown.contains(name), "{name} in {shown}");
+    }
+    for name in ["active_sessions 0", "failed_login_attempts", "sweeper_last_success_timestamp_seconds"] {
+        assert!(shown.contains(name), "{name} in {shown}");
+    }
+    // Taken for a moment, to find one that is free.
+    let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let server = memory().env("IAM_METRICS_LISTEN", address.to_string()).serve();
+    server.client().get("/metrics").expect(404);
+    let elsewhere = Client::of(address).get("/metrics").expect(200).to_string();
+    assert!(elsewhere.contains("active_sessions 0"), "{elsewhere}");
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod pool;
 mod queue;
 mod schema;
 mod server;
+mod turn;
 
 use std::sync::Arc;
 

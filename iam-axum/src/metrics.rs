@@ -1,0 +1,206 @@
+//! Metrics for Prometheus (`interface.md` §8, `decisions.md` §7).
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::{Method, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use iam_core::Iam;
+use iam_core::credential::LoginFailure;
+use iam_core::observe::Observer;
+use prometheus::{HistogramOpts, HistogramVec, IntCounterVec, IntGauge, Opts, Registry, TEXT_FORMAT, TextEncoder};
+
+use crate::problem::{Kind, Problem};
+
+/// What the service counts and measures; clones share it.
+///
+/// It is told of requests by the [`Settings`](crate::Settings) that hold it, and of the store by an
+/// [`Observed`](iam_core::observe::Observed) one:
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use iam_axum::{Metrics, Settings};
+/// use iam_core::observe::Observed;
+/// use iam_core::{Iam, memory::MemoryStore};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let metrics = Metrics::new()?;
+/// let store = Observed::new(Arc::new(MemoryStore::new()), Arc::new(metrics.clone()));
+/// let iam = Iam::builder(Arc::new(store)).build().await?;
+/// let mut settings = Settings::default();
+/// settings.metrics = Some(metrics);
+/// let app = iam_axum::service(iam, settings);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Metrics(Arc<Collectors>);
+
+struct Collectors {
+    registry: Registry,
+    requests: IntCounterVec,
+    request_duration: HistogramVec,
+    query_duration: HistogramVec,
+    failed_logins: IntCounterVec,
+    active_sessions: IntGauge,
+    unsealed_entries: IntGauge,
+    /// When the store was asked last for what is counted in it.
+    counted: Mutex<Option<Instant>>,
+}
+
+impl fmt::Debug for Metrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Metrics").finish_non_exhaustive()
+    }
+}
+
+/// In milliseconds: from a cached read to a request that nobody waits for any more.
+const REQUEST_BUCKETS: [f64; 14] =
+    [0.5, 1.0, 2.5, 5.0, 10.0, 25.0, 50.0, 100.0, 250.0, 500.0, 1_000.0, 2_500.0, 5_000.0, 10_000.0];
+const QUERY_BUCKETS: [f64; 12] = [0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 25.0, 50.0, 100.0, 500.0, 2_500.0];
+
+/// The methods that have a series of their own: anything else can be a method too.
+const METHODS: [Method; 7] =
+    [Method::GET, Method::POST, Method::PUT, Method::PATCH, Method::DELETE, Method::HEAD, Method::OPTIONS];
+
+const FAILURES: [LoginFailure; 5] = [
+    LoginFailure::UnknownUser,
+    LoginFailure::InvalidPassword,
+    LoginFailure::AccountLocked,
+    LoginFailure::UserSuspended,
+    LoginFailure::UserInactive,
+];
+
+impl Metrics {
+    /// Metrics of which nothing was counted yet.
+    ///
+    /// # Errors
+    ///
+    /// A defect: two of them have the same name.
+    pub fn new() -> prometheus::Result<Self> {
+        let registry = Registry::new();
+        let of_request = ["method", "route", "status"];
+        let collectors = Collectors {
+            requests: IntCounterVec::new(
+                Opts::new("http_requests_total", "Requests answered, by method, route template and class of status"),
+                &of_request,
+            )?,
+            request_duration: HistogramVec::new(
+                HistogramOpts::new("http_request_duration_ms", "How long answers took, in milliseconds")
+                    .buckets(REQUEST_BUCKETS.to_vec()),
+                &of_request,
+            )?,
+            query_duration: HistogramVec::new(
+                HistogramOpts::new("database_query_duration_ms", "How long the store took, in milliseconds")
+                    .buckets(QUERY_BUCKETS.to_vec()),
+                &["operation"],
+            )?,
+            failed_logins: IntCounterVec::new(
+                Opts::new("failed_login_attempts", "Logins that failed, by reason, in this process"),
+                &["reason"],
+            )?,
+            active_sessions: IntGauge::new(
+                "active_sessions",
+                "Sessions that have neither ended nor expired; of the whole store, so the same in every replica",
+            )?,
+            unsealed_entries: IntGauge::new(
+                "audit_unsealed_entries",
+                "Audit entries that wait to be sealed; of the whole store, so the same in every replica",
+            )?,
+            registry,
+            counted: Mutex::default(),
+        };
+        let registry = &collectors.registry;
+        registry.register(Box::new(collectors.requests.clone()))?;
+        registry.register(Box::new(collectors.request_duration.clone()))?;
+        registry.register(Box::new(collectors.query_duration.clone()))?;
+        registry.register(Box::new(collectors.failed_logins.clone()))?;
+        registry.register(Box::new(collectors.active_sessions.clone()))?;
+        registry.register(Box::new(collectors.unsealed_entries.clone()))?;
+        // Whoever alerts on a rate must see the zero before the first failure.
+        for reason in FAILURES {
+            collectors.failed_logins.with_label_values(&[reason.as_str()]);
+        }
+        Ok(Self(Arc::new(collectors)))
+    }
+
+    /// Where a host registers its own.
+    #[must_use]
+    pub fn registry(&self) -> &Registry {
+        &self.0.registry
+    }
+
+    /// `/metrics`, for a listener of its own.
+    pub fn router(&self, iam: Iam) -> Router {
+        Router::new().route("/metrics", get(scrape)).with_state((self.clone(), iam))
+    }
+
+    pub(crate) fn answered(&self, method: &Method, route: &str, status: StatusCode, took: Duration) {
+        let method = if METHODS.contains(method) { method.as_str() } else { "OTHER" };
+        let class = match status.as_u16() / 100 {
+            1 => "1xx",
+            2 => "2xx",
+            3 => "3xx",
+            4 => "4xx",
+            _ => "5xx",
+        };
+        let labels = [method, route, class];
+        self.0.requests.with_label_values(&labels).inc();
+        self.0.request_duration.with_label_values(&labels).observe(millis(took));
+    }
+}
+
+impl Observer for Metrics {
+    fn store_answered(&self, operation: &'static str, took: Duration) {
+        self.0.query_duration.with_label_values(&[operation]).observe(millis(took));
+    }
+
+    fn login_failed(&self, reason: LoginFailure) {
+        self.0.failed_logins.with_label_values(&[reason.as_str()]).inc();
+    }
+}
+
+fn millis(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1_000.0
+}
+
+/// Anybody can ask for metrics, as often as they like; counting reads whole tables.
+const COUNTED_AT_MOST_EVERY: Duration = Duration::from_secs(1);
+
+impl Collectors {
+    /// Counts what is counted in the store.
+    async fn count(&self, iam: &Iam) {
+        {
+            let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
+            if counted.is_some_and(|counted| counted.elapsed() < COUNTED_AT_MOST_EVERY) {
+                return;
+            }
+            *counted = Some(Instant::now());
+        }
+        match iam.totals().await {
+            Ok(totals) => {
+                self.active_sessions.set(i64::try_from(totals.active_sessions).unwrap_or(i64::MAX));
+                self.unsealed_entries.set(i64::try_from(totals.unsealed_entries).unwrap_or(i64::MAX));
+            }
+            // While the store is away the rest is wanted all the more.
+            Err(error) => tracing::warn!(error = %crate::problem::chain(&error), "sessions cannot be counted"),
+        }
+    }
+}
+
+async fn scrape(State((metrics, iam)): State<(Metrics, Iam)>) -> Response {
+    metrics.0.count(&iam).await;
+    match TextEncoder::new().encode_to_string(&metrics.0.registry.gather()) {
+        Ok(text) => ([(header::CONTENT_TYPE, TEXT_FORMAT)], text).into_response(),
+        Err(error) => {
+            tracing::error!(%error, "the metrics cannot be shown");
+            Problem::new(Kind::Internal).into_response()
+        }
+    }
+}

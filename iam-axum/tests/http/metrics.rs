@@ -1,0 +1,145 @@
+//! `/metrics` (interface §8, decisions §7).
+
+use std::sync::Arc;
+
+use axum::http::Method;
+use iam_axum::Metrics;
+use iam_core::observe::Observed;
+use serde_json::json;
+
+use crate::app::TestApp;
+use crate::people::{PASSWORD, WRONG_PASSWORD};
+
+on_every_store![
+    requests_are_counted_by_method_route_template_and_class_of_status,
+    what_nobody_routes_has_one_series,
+    sessions_are_counted_in_the_store,
+    failed_logins_are_counted_by_reason,
+    the_store_is_measured_by_operation,
+    nothing_shows_who_was_there,
+    without_metrics_there_is_no_such_path,
+    they_can_be_shown_elsewhere,
+];
+
+/// The same service, with metrics.
+async fn measured(app: &TestApp) -> (TestApp, Metrics) {
+    let metrics = Metrics::new().unwrap();
+    let store = Observed::new(Arc::clone(&app.store), Arc::new(metrics.clone()));
+    let shown = metrics.clone();
+    (app.over(Arc::new(store), |settings| settings.metrics = Some(shown)).await, metrics)
+}
+
+async fn scrape(app: &TestApp) -> String {
+    let answer = app.request(Method::GET, "/metrics").send().await;
+    answer.ok_of("text/plain; version=0.0.4")
+}
+
+/// The value of a series, 0 where there is none.
+fn value(text: &str, series: &str) -> f64 {
+    let line = text.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
+    line.map_or(0.0, |value| value.parse().unwrap())
+}
+
+async fn requests_are_counted_by_method_route_template_and_class_of_status(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let (app, _) = measured(&app).await;
+    for path in ["/users", &format!("/users/{}", ada.user), &format!("/users/{}", ada.tenant)] {
+        app.get(path).by(&ada).send().await;
+        app.request(Method::GET, path).by(&ada).send().await;
+    }
+    app.post("/users").by(&ada).json(&json!({})).send().await.problem("validation-error");
+    let text = scrape(&app).await;
+    for (labels, count) in [
+        (r#"method="GET",route="/users",status="2xx""#, 2.0),
+        (r#"method="GET",route="/users/{id}",status="2xx""#, 2.0),
+        (r#"method="GET",route="/users/{id}",status="4xx""#, 2.0),
+        (r#"method="POST",route="/users",status="4xx""#, 1.0),
+    ] {
+        assert_eq!(value(&text, &format!("http_requests_total{{{labels}}}")), count, "{labels}\n{text}");
+        assert_eq!(value(&text, &format!("http_request_duration_ms_count{{{labels}}}")), count, "{labels}");
+        let all = format!("http_request_duration_ms_bucket{{{labels},le=\"+Inf\"}}");
+        assert_eq!(value(&text, &all), count, "{labels}");
+    }
+}
+
+async fn what_nobody_routes_has_one_series(app: TestApp) {
+    let (app, _) = measured(&app).await;
+    for path in ["/nothing", "/nothing/else", "/../etc/passwd"] {
+        app.request(Method::GET, path).send().await.problem("not-found");
+    }
+    app.request(Method::from_bytes(b"BREW").unwrap(), "/nothing").send().await.problem("not-found");
+    let text = scrape(&app).await;
+    assert_eq!(value(&text, r#"http_requests_total{method="GET",route="none",status="4xx"}"#), 3.0, "{text}");
+    assert_eq!(value(&text, r#"http_requests_total{method="OTHER",route="none",status="4xx"}"#), 1.0, "{text}");
+    assert!(!text.contains("nothing") && !text.contains("BREW"), "{text}");
+}
+
+async fn sessions_are_counted_in_the_store(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    app.login(&ada).await;
+    app.register("eve@example.com").await;
+    // Two replicas say the same.
+    for _ in 0..2 {
+        let (measured, _) = measured(&app).await;
+        assert_eq!(value(&scrape(&measured).await, "active_sessions"), 3.0);
+    }
+    app.post("/auth/logout").by(&ada).send().await.no_content();
+    let (measured, _) = measured(&app).await;
+    assert_eq!(value(&scrape(&measured).await, "active_sessions"), 2.0);
+}
+
+async fn failed_logins_are_counted_by_reason(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let (app, _) = measured(&app).await;
+    let failed = |text: &str, reason: &str| value(text, &format!("failed_login_attempts{{reason=\"{reason}\"}}"));
+    let before = scrape(&app).await;
+    assert!(before.contains(r#"failed_login_attempts{reason="INVALID_PASSWORD"} 0"#), "{before}");
+    app.attempt(&ada.email, PASSWORD).send().await.ok();
+    app.attempt(&ada.email, WRONG_PASSWORD).send().await.problem("unauthorized");
+    app.attempt("nobody@example.com", PASSWORD).send().await.problem("unauthorized");
+    let text = scrape(&app).await;
+    assert_eq!((failed(&text, "INVALID_PASSWORD"), failed(&text, "UNKNOWN_USER")), (1.0, 1.0), "{text}");
+}
+
+async fn the_store_is_measured_by_operation(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let (app, _) = measured(&app).await;
+    app.get(&format!("/users/{}", ada.user)).by(&ada).send().await.ok();
+    app.post("/organizations").by(&ada).json(&json!({ "name": "Branch" })).send().await.created();
+    let text = scrape(&app).await;
+    for (operation, count) in [("session_snapshot", 2.0), ("user", 1.0), ("lock_tenant", 1.0), ("commit", 1.0)] {
+        let series = format!("database_query_duration_ms_count{{operation=\"{operation}\"}}");
+        assert_eq!(value(&text, &series), count, "{operation}\n{text}");
+    }
+}
+
+async fn nothing_shows_who_was_there(app: TestApp) {
+    let (app, _) = measured(&app).await;
+    let ada = app.register("ada@example.com").await;
+    app.get(&format!("/users/{}", ada.user)).by(&ada).send().await.ok();
+    let text = scrape(&app).await;
+    for secret in [&ada.user, &ada.tenant, &ada.session, &ada.email, "192.0.2.7"] {
+        assert!(!text.contains(secret), "{secret} in {text}");
+    }
+}
+
+async fn without_metrics_there_is_no_such_path(app: TestApp) {
+    app.request(Method::GET, "/metrics").send().await.problem("not-found");
+    app.get("/metrics").send().await.problem("not-found");
+}
+
+async fn they_can_be_shown_elsewhere(app: TestApp) {
+    let metrics = Metrics::new().unwrap();
+    let app = app.with_http_settings(|settings| {
+        settings.metrics = Some(metrics.clone());
+        settings.shows_metrics = false;
+    });
+    app.request(Method::GET, "/metrics").send().await.problem("not-found");
+    let elsewhere = metrics.router(app.iam.clone());
+    let request = axum::extract::Request::get("/metrics").body(axum::body::Body::empty()).unwrap();
+    let answer = tower::ServiceExt::oneshot(elsewhere, request).await.unwrap();
+    assert_eq!(answer.status(), 200);
+    let text = axum::body::to_bytes(answer.into_body(), 1 << 20).await.unwrap();
+    let text = String::from_utf8(text.to_vec()).unwrap();
+    assert_eq!(value(&text, r#"http_requests_total{method="GET",route="none",status="4xx"}"#), 1.0, "{text}");
+}

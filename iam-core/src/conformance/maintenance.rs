@@ -1,0 +1,113 @@
+//! What no request looks after.
+
+use std::sync::Arc;
+
+use chrono::TimeDelta;
+
+use super::World;
+use crate::credential::{CredentialChange, LoginAttempts, LoginFailure};
+use crate::maintenance::Totals;
+use crate::session::{Session, SessionChange};
+use crate::store::Store;
+
+/// Sessions that have not expired are counted, and entries that wait, of all tenants.
+pub async fn totals_of_all_tenants(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let total = async |world: &World| world.store.totals(world.now()).await.unwrap();
+    assert_eq!(total(&world).await, Totals::default());
+    for slug in ["acme", "other"] {
+        let tenant = world.tenant(slug).await;
+        let user = world.user(&tenant, "ada@example.com").await;
+        for minutes in [1, 2] {
+            let expires_at = world.now() + TimeDelta::minutes(minutes);
+            let session = Session { expires_at, ..world.new_session(&user) };
+            world.commit(tenant.id, SessionChange::Start(session)).await;
+        }
+    }
+    let waiting = world.store.unsealed(&[], 1_000).await.unwrap().len() as u64;
+    assert!(waiting >= 4);
+    assert_eq!(total(&world).await, Totals { active_sessions: 4, unsealed_entries: waiting });
+    world.seal().await;
+    world.clock.advance(TimeDelta::minutes(1));
+    assert_eq!(total(&world).await, Totals { active_sessions: 2, unsealed_entries: 0 });
+}
+
+/// Expired sessions are removed to the millisecond, so many at once, and no others.
+pub async fn expired_sessions_go(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let tenant = world.tenant("acme").await;
+    let user = world.user(&tenant, "ada@example.com").await;
+    for millis in [0, 1, 2, 3] {
+        let expires_at = world.now() + TimeDelta::milliseconds(millis);
+        let session = Session { expires_at, ..world.new_session(&user) };
+        world.commit(tenant.id, SessionChange::Start(session)).await;
+    }
+    world.clock.advance(TimeDelta::milliseconds(2));
+    let removed = world.store.remove_expired_sessions(world.now(), 1_000).await.unwrap();
+    let left = world.store.sessions_of(tenant.id, user.id).await.unwrap();
+    assert_eq!((removed, left.len()), (3, 1));
+    assert!(world.now() < left[0].expires_at);
+    assert_eq!(world.store.remove_expired_sessions(world.now(), 1_000).await.unwrap(), 0);
+}
+
+/// Failed logins go when their lock is over, or when none of them counts any more.
+pub async fn stale_login_attempts_go(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let tenant = world.tenant("acme").await;
+    let ago = |seconds| world.now() - TimeDelta::seconds(seconds);
+    let counting = |failed_at: &[i64]| failed_at.iter().map(|seconds| ago(*seconds)).collect();
+    for (email, failed_at, locked_until) in [
+        ("old@example.com", counting(&[30, 20]), None),
+        ("none@example.com", counting(&[]), None),
+        ("unlocked@example.com", counting(&[3, 2]), Some(ago(0))),
+        ("mixed@example.com", counting(&[30, 10]), None),
+        ("locked@example.com", counting(&[30]), Some(ago(-1))),
+    ] {
+        let attempts = LoginAttempts { failed_at, locked_until };
+        let (email, reason) = (email.parse().unwrap(), LoginFailure::InvalidPassword);
+        world.commit(tenant.id, CredentialChange::CountFailure { email, reason, attempts }).await;
+    }
+    let removed = world.store.remove_stale_login_attempts(world.now(), ago(10), 1_000).await.unwrap();
+    assert_eq!(removed, 3);
+    for (email, is_kept) in [
+        ("old@example.com", false),
+        ("unlocked@example.com", false),
+        ("mixed@example.com", true),
+        ("locked@example.com", true),
+    ] {
+        let key = email.parse::<crate::validate::Email>().unwrap().key();
+        let attempts = world.store.login_attempts(tenant.id, &key).await.unwrap();
+        assert_eq!(attempts != LoginAttempts::default(), is_kept, "{email}");
+    }
+}
+
+/// The service removes all, however many there are, and keeps to its own rules.
+pub async fn the_service_removes_what_is_over(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let tenant = world.tenant("acme").await;
+    let user = world.user(&tenant, "ada@example.com").await;
+    let iam = world.iam().await;
+    for _ in 0..3 {
+        world.commit(tenant.id, SessionChange::Start(world.new_session(&user))).await;
+    }
+    assert_eq!(iam.totals().await.unwrap().active_sessions, 3);
+    assert_eq!(iam.remove_expired_sessions().await.unwrap(), 0);
+    world.clock.advance(TimeDelta::days(400));
+    assert_eq!(iam.remove_expired_sessions().await.unwrap(), 3);
+    let attempts = LoginAttempts { failed_at: vec![world.now()], locked_until: None };
+    let (email, reason) = (user.email.clone(), LoginFailure::InvalidPassword);
+    world.commit(tenant.id, CredentialChange::CountFailure { email, reason, attempts }).await;
+    world.clock.advance(TimeDelta::minutes(15));
+    assert_eq!(iam.remove_stale_login_attempts().await.unwrap(), 0);
+    world.clock.advance(TimeDelta::milliseconds(1));
+    assert_eq!(iam.remove_stale_login_attempts().await.unwrap(), 1);
+}
+
+/// A turn can be taken again once it has ended.
+pub async fn a_turn_ends(store: Arc<dyn Store>) {
+    let turn = store.take_turn("sweep").await.unwrap().unwrap();
+    turn.end().await;
+    let (again, other) = (store.take_turn("sweep").await.unwrap(), store.take_turn("other").await.unwrap());
+    again.unwrap().end().await;
+    other.unwrap().end().await;
+}

@@ -1,0 +1,260 @@
+//! Tells an observer, for instance one that keeps metrics, what happens in a store.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+
+use crate::access::{Permission, PermissionPattern, Reach, Until};
+use crate::assignment::*;
+use crate::audit::*;
+use crate::change::Change;
+use crate::clock::Timestamp;
+use crate::credential::*;
+use crate::error::StoreError;
+use crate::id::*;
+use crate::idempotency::{IdempotencyRecord, IdempotencyTransaction};
+use crate::maintenance::{MaintenanceStore, Totals, Turn};
+use crate::organization::*;
+use crate::page::{Page, PageRequest};
+use crate::permission::*;
+use crate::role::*;
+use crate::session::*;
+use crate::store::{Store, Transaction};
+use crate::tenant::*;
+use crate::token::{KeyPurpose, KeyStore, SigningKey};
+use crate::user::*;
+use crate::validate::{EmailKey, Slug};
+
+/// Is told what happens. It is called on the way of every request, and must not wait for anything.
+pub trait Observer: Send + Sync + 'static {
+    /// The store was asked for something, by the name of the port's method, and took so long, whatever it answered.
+    fn store_answered(&self, operation: &'static str, took: Duration);
+
+    /// A login failed, and that is on record.
+    fn login_failed(&self, reason: LoginFailure);
+}
+
+/// A store that tells an observer how long each of its answers took.
+pub struct Observed {
+    store: Arc<dyn Store>,
+    observer: Arc<dyn Observer>,
+}
+
+impl Observed {
+    /// Watches a store.
+    #[must_use]
+    pub fn new(store: Arc<dyn Store>, observer: Arc<dyn Observer>) -> Self {
+        Self { store, observer }
+    }
+}
+
+struct ObservedTransaction {
+    transaction: Box<dyn Transaction>,
+    observer: Arc<dyn Observer>,
+    /// Told when they are committed.
+    failures: Vec<LoginFailure>,
+}
+
+#[expect(clippy::disallowed_methods, reason = "it measures, and nothing is decided by what it says")]
+async fn timed<T>(observer: &dyn Observer, operation: &'static str, asked: impl Future<Output = T>) -> T {
+    let started = Instant::now();
+    let answer = asked.await;
+    observer.store_answered(operation, started.elapsed());
+    answer
+}
+
+#[async_trait]
+impl Store for Observed {
+    async fn begin(&self, tenant: TenantId) -> Result<Box<dyn Transaction>, StoreError> {
+        let transaction = timed(&*self.observer, "begin", self.store.begin(tenant)).await?;
+        let observer = Arc::clone(&self.observer);
+        Ok(Box::new(ObservedTransaction { transaction, observer, failures: Vec::new() }))
+    }
+
+    async fn ping(&self) -> Result<(), StoreError> {
+        timed(&*self.observer, "ping", self.store.ping()).await
+    }
+
+    async fn is_migrated(&self) -> Result<bool, StoreError> {
+        timed(&*self.observer, "is_migrated", self.store.is_migrated()).await
+    }
+
+    async fn prepare(&self, now: Timestamp) -> Result<(), StoreError> {
+        timed(&*self.observer, "prepare", self.store.prepare(now)).await
+    }
+
+    async fn close(&self) {
+        self.store.close().await;
+    }
+
+    fn kind(&self) -> &'static str {
+        self.store.kind()
+    }
+}
+
+#[async_trait]
+impl Transaction for ObservedTransaction {
+    async fn write(&mut self, change: &Change, audit: AuditBatch) -> Result<(), StoreError> {
+        timed(&*self.observer, "write", self.transaction.write(change, audit)).await?;
+        if let Change::Credential(
+            CredentialChange::CountFailure { reason, .. } | CredentialChange::Refuse { reason, .. },
+        ) = change
+        {
+            self.failures.push(*reason);
+        }
+        Ok(())
+    }
+
+    async fn commit(self: Box<Self>) -> Result<(), StoreError> {
+        let Self { transaction, observer, failures } = *self;
+        timed(&*observer, "commit", transaction.commit()).await?;
+        failures.into_iter().for_each(|reason| observer.login_failed(reason));
+        Ok(())
+    }
+}
+
+/// Passes every method of these ports on, and tells how long it took.
+macro_rules! observed {
+    ($($port:ident { $(fn $method:ident($($name:ident: $type:ty),*) -> $answer:ty;)+ })+) => {$(
+        #[async_trait]
+        impl $port for Observed {
+            $(async fn $method(&self, $($name: $type),*) -> Result<$answer, StoreError> {
+                timed(&*self.observer, stringify!($method), self.store.$method($($name),*)).await
+            })+
+        }
+    )+};
+    (in a transaction: $($port:ident { $(fn $method:ident($($name:ident: $type:ty),*) -> $answer:ty;)+ })+) => {$(
+        #[async_trait]
+        impl $port for ObservedTransaction {
+            $(async fn $method(&mut self, $($name: $type),*) -> Result<$answer, StoreError> {
+                timed(&*self.observer, stringify!($method), self.transaction.$method($($name),*)).await
+            })+
+        }
+    )+};
+}
+
+observed! {
+    Directory {
+        fn tenant_by_slug(slug: &Slug) -> Option<Tenant>;
+        fn tenants_with_email(email: &EmailKey, limit: u32) -> Vec<Tenant>;
+        fn is_empty() -> bool;
+    }
+    TenantStore {
+        fn tenant(tenant: TenantId) -> Option<Tenant>;
+    }
+    UserStore {
+        fn user(tenant: TenantId, id: UserId) -> Option<User>;
+        fn users_by_id(tenant: TenantId, ids: &[UserId]) -> Vec<User>;
+        fn users(
+            tenant: TenantId, filter: &UserFilter, reach: &Reach, sort: UserSort, page: PageRequest, now: Timestamp
+        ) -> Page<User>;
+    }
+    CredentialStore {
+        fn account(tenant: TenantId, email: &EmailKey) -> Option<Account>;
+        fn login_attempts(tenant: TenantId, email: &EmailKey) -> LoginAttempts;
+    }
+    SessionStore {
+        fn session_snapshot(tenant: TenantId, session: SessionId) -> Option<SessionSnapshot>;
+        fn session(tenant: TenantId, id: SessionId) -> Option<Session>;
+        fn sessions_of(tenant: TenantId, user: UserId) -> Vec<Session>;
+    }
+    PermissionStore {
+        fn permissions(tenant: TenantId, page: PageRequest) -> Page<RegisteredPermission>;
+    }
+    RoleStore {
+        fn role(tenant: TenantId, id: RoleId) -> Option<Role>;
+        fn role_by_name(tenant: TenantId, name: &str) -> Option<Role>;
+        fn roles(tenant: TenantId, page: PageRequest) -> Page<Role>;
+    }
+    OrganizationStore {
+        fn lineages(tenant: TenantId, organizations: &[OrganizationId]) -> Vec<Organization>;
+        fn subtree(tenant: TenantId, root: OrganizationId) -> Vec<Organization>;
+        fn children(tenant: TenantId, parent: OrganizationId) -> Vec<Organization>;
+        fn organizations(
+            tenant: TenantId, filter: &OrganizationFilter, reach: &Reach, sort: OrganizationSort, page: PageRequest
+        ) -> Page<Organization>;
+    }
+    AssignmentStore {
+        fn grants_of(tenant: TenantId, users: &[UserId]) -> Vec<Grant>;
+        fn assignments(
+            tenant: TenantId, filter: &AssignmentFilter, reach: &Reach, page: PageRequest, now: Timestamp
+        ) -> Page<ListedAssignment>;
+        fn tenants_with_expired_assignments(now: Timestamp, limit: u32) -> Vec<TenantId>;
+    }
+    AuditStore {
+        fn audit_entries(
+            tenant: TenantId, filter: &AuditFilter, after: Option<Cursor>, limit: u32
+        ) -> Vec<AuditEntry>;
+        fn audit_entry(tenant: TenantId, id: AuditEntryId) -> Option<AuditEntry>;
+        fn purge_audit_entries() -> u64;
+    }
+    SealStore {
+        fn unsealed(except: &[TenantId], limit: u32) -> Vec<Unsealed>;
+        fn log_heads(tenants: &[TenantId]) -> Vec<LogHead>;
+        fn seal(seals: &[Seal]) -> bool;
+        fn sequence_of(tenant: TenantId, id: AuditEntryId) -> Option<u64>;
+        fn tree_hashes(tenant: TenantId, spans: &[TreeSpan]) -> Vec<TreeHash>;
+        fn audited_tenants() -> Vec<TenantId>;
+        fn sealed_entries(tenant: TenantId, from: u64, limit: u32) -> Vec<SealedEntry>;
+        fn unsealed_entries(
+            tenant: TenantId, after: Option<(Timestamp, AuditEntryId)>, limit: u32
+        ) -> Vec<UnsealedEntry>;
+        fn stray_entry(tenant: TenantId) -> Option<AuditEntryId>;
+    }
+    MaintenanceStore {
+        fn totals(now: Timestamp) -> Totals;
+        fn remove_expired_sessions(now: Timestamp, limit: u32) -> u64;
+        fn remove_stale_login_attempts(now: Timestamp, failed_before: Timestamp, limit: u32) -> u64;
+        fn remove_idempotency_records(before: Timestamp) -> u64;
+        fn take_turn(job: &'static str) -> Option<Box<dyn Turn>>;
+    }
+    KeyStore {
+        fn signing_keys(purpose: KeyPurpose) -> Vec<SigningKey>;
+        fn insert_signing_key(key: &SigningKey) -> ();
+    }
+}
+
+observed! { in a transaction:
+    TenantTransaction {
+        fn lock_tenant() -> Option<Tenant>;
+    }
+    UserTransaction {
+        fn lock_user(id: UserId) -> Option<User>;
+        fn users_by_id(ids: &[UserId]) -> Vec<User>;
+    }
+    CredentialTransaction {
+        fn lock_account(user: UserId) -> Option<Account>;
+        fn lock_login_attempts(email: &EmailKey) -> LoginAttempts;
+    }
+    SessionTransaction {
+        fn lock_session(id: SessionId) -> Option<Session>;
+        fn lock_sessions_of(user: UserId) -> Vec<Session>;
+    }
+    PermissionTransaction {
+        fn permission(id: PermissionId) -> Option<RegisteredPermission>;
+        fn permission_names() -> Vec<Permission>;
+    }
+    RoleTransaction {
+        fn roles_by_id(ids: &[RoleId]) -> Vec<Role>;
+        fn roles_with(pattern: &PermissionPattern) -> Vec<RoleId>;
+    }
+    OrganizationTransaction {
+        fn lineages(organizations: &[OrganizationId]) -> Vec<Organization>;
+        fn subtree(root: OrganizationId) -> Vec<Organization>;
+        fn is_organization_slug_taken(slug: &Slug) -> bool;
+    }
+    AssignmentTransaction {
+        fn grants(which: GrantQuery<'_>) -> Vec<Grant>;
+        fn roles_held_in(organizations: &[OrganizationId], now: Timestamp) -> Vec<HeldRole>;
+        fn roles_held_until(roles: &[RoleId], now: Timestamp) -> Option<Until>;
+        fn has_other_administrator(than: UserId) -> bool;
+    }
+    AuditTransaction {
+        fn log_head() -> Option<LogHead>;
+        fn first_sealed_since(from: u64, moment: Timestamp) -> Option<u64>;
+    }
+    IdempotencyTransaction {
+        fn lock_idempotency_record(tenant: TenantId, id: &[u8; 32]) -> Option<IdempotencyRecord>;
+    }
+}

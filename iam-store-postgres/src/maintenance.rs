@@ -1,0 +1,104 @@
+use async_trait::async_trait;
+use iam_core::StoreError;
+use iam_core::clock::Timestamp;
+use iam_core::maintenance::{MaintenanceStore, Totals, Turn};
+use sqlx::Postgres;
+
+use crate::column::in_range;
+use crate::error::store_error;
+use crate::{BEGIN, PostgresStore};
+
+#[async_trait]
+impl MaintenanceStore for PostgresStore {
+    async fn totals(&self, now: Timestamp) -> Result<Totals, StoreError> {
+        let totals = sqlx::query!(
+            r#"
+            SELECT
+                (SELECT count(*) FROM iam.sessions WHERE expires_at > $1) AS "active_sessions!",
+                (SELECT count(*) FROM iam.audit_unsealed) AS "unsealed_entries!"
+            "#,
+            in_range(now)
+        );
+        let totals = totals.fetch_one(&self.pool).await.map_err(store_error)?;
+        Ok(Totals {
+            active_sessions: totals.active_sessions.unsigned_abs(),
+            unsealed_entries: totals.unsealed_entries.unsigned_abs(),
+        })
+    }
+
+    // Without an index of its own, which every refresh of a session would have to write: the table is read once a minute.
+    async fn remove_expired_sessions(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError> {
+        let deleted = sqlx::query!(
+            r#"
+            DELETE FROM iam.sessions
+            WHERE (tenant_id, id) IN (
+                SELECT tenant_id, id
+                FROM iam.sessions
+                WHERE expires_at <= $1
+                LIMIT $2
+                FOR UPDATE SKIP LOCKED
+            )
+            "#,
+            in_range(now),
+            i64::from(limit)
+        );
+        Ok(deleted.execute(&self.pool).await.map_err(store_error)?.rows_affected())
+    }
+
+    // Whoever tries to log in holds the row's lock until the failure is counted.
+    async fn remove_stale_login_attempts(
+        &self,
+        now: Timestamp,
+        failed_before: Timestamp,
+        limit: u32,
+    ) -> Result<u64, StoreError> {
+        let deleted = sqlx::query!(
+            r#"
+            DELETE FROM iam.login_attempts
+            WHERE (tenant_id, email_key) IN (
+                SELECT tenant_id, email_key
+                FROM iam.login_attempts
+                WHERE CASE
+                    WHEN locked_until IS NULL THEN $2 > ALL (failed_at)
+                    ELSE locked_until <= $1
+                END
+                LIMIT $3
+                FOR UPDATE SKIP LOCKED
+            )
+            "#,
+            in_range(now),
+            in_range(failed_before),
+            i64::from(limit)
+        );
+        Ok(deleted.execute(&self.pool).await.map_err(store_error)?.rows_affected())
+    }
+
+    async fn remove_idempotency_records(&self, before: Timestamp) -> Result<u64, StoreError> {
+        let deleted = sqlx::query!("DELETE FROM iam.idempotency_records WHERE created_at < $1", in_range(before));
+        Ok(deleted.execute(&self.pool).await.map_err(store_error)?.rows_affected())
+    }
+
+    // The lock goes with its transaction, and so with the connection, however the process ends.
+    async fn take_turn(&self, job: &'static str) -> Result<Option<Box<dyn Turn>>, StoreError> {
+        let mut transaction = self.pool.begin_with(BEGIN).await.map_err(store_error)?;
+        let locked = sqlx::query_scalar!(
+            r#"SELECT pg_try_advisory_xact_lock(hashtextextended('iam.job ' || $1, 0)) AS "locked!""#,
+            job
+        );
+        if locked.fetch_one(&mut *transaction).await.map_err(store_error)? {
+            return Ok(Some(Box::new(PostgresTurn(transaction))));
+        }
+        transaction.rollback().await.map_err(store_error)?;
+        Ok(None)
+    }
+}
+
+struct PostgresTurn(sqlx::Transaction<'static, Postgres>);
+
+#[async_trait]
+impl Turn for PostgresTurn {
+    async fn end(self: Box<Self>) {
+        // Where it fails, the connection is gone, and the lock with it.
+        let _ = self.0.rollback().await;
+    }
+}

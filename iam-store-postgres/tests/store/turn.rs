@@ -1,0 +1,22 @@
+//! Jobs that one replica does at a time.
+
+use iam_core::maintenance::MaintenanceStore as _;
+use iam_store_postgres::PostgresStore;
+use test_support::postgres::TestDatabase;
+
+#[tokio::test]
+async fn one_of_several_replicas_has_a_job_until_its_turn_ends() {
+    let database = TestDatabase::create().await;
+    let one = PostgresStore::connect(database.url()).await.unwrap();
+    let other = PostgresStore::connect(database.url()).await.unwrap();
+    let turn = one.take_turn("sweep").await.unwrap().unwrap();
+    assert!(other.take_turn("sweep").await.unwrap().is_none());
+    assert!(one.take_turn("sweep").await.unwrap().is_none(), "not by another task of the same process either");
+    other.take_turn("another").await.unwrap().unwrap().end().await;
+    turn.end().await;
+    let turn = other.take_turn("sweep").await.unwrap().unwrap();
+    // A process that is killed ends like this, as far as the database knows.
+    drop(turn);
+    other.pool().close().await;
+    one.take_turn("sweep").await.unwrap().unwrap().end().await;
+}
