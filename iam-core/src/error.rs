@@ -155,6 +155,9 @@ pub enum Forbidden {
     /// Only a user can do this, for instance change its own password; trusted code without a user cannot.
     #[error("Only a logged-in user can do this.")]
     NotAUser,
+    /// Only trusted code can do this, for instance set the password of a user; no permission is enough.
+    #[error("Only trusted code can do this.")]
+    NotTrusted,
     /// The account is suspended.
     #[error("The account is suspended.")]
     Suspended,

@@ -178,7 +178,7 @@ impl Iam {
         Builder { store, clock: Arc::new(SystemClock), random: Arc::new(SystemRandom), settings: Settings::default() }
     }
 
-    /// Registers, reads and changes tenants.
+    /// Makes, reads and changes tenants.
     #[must_use]
     pub fn tenants(&self) -> Tenants<'_> {
         Tenants(&self.0)
@@ -190,7 +190,7 @@ impl Iam {
         Users(&self.0)
     }
 
-    /// Changes passwords.
+    /// Changes and resets passwords.
     #[must_use]
     pub fn credentials(&self) -> Credentials<'_> {
         Credentials(&self.0)

@@ -43,6 +43,6 @@ pub use id::{
     AssignmentId, AuditEntryId, InvalidId, KeyId, OrganizationId, PermissionId, RoleId, SessionId, TenantId, TokenId,
     UserId,
 };
-pub use store::{Locks, Store, Transaction};
+pub use store::{Locks, Schema, Store, Transaction};
 pub use validate::{Description, Email, EmailKey, Invalid, Name, PersonName, RoleName, Slug};
 pub use work::UnitOfWork;

@@ -68,6 +68,29 @@ pub trait Store:
     fn kind(&self) -> &'static str;
 }
 
+/// How the schema of a database stands to the migrations that this program knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Schema {
+    /// All of them have run, and no others.
+    UpToDate,
+    /// Some of them have not run yet.
+    Behind,
+    /// Something has run that this program does not know: a newer one has been there, or a migration was edited.
+    Unknown,
+}
+
+impl Schema {
+    /// What it amounts to whether every migration that has run is known, and every known one has run.
+    #[must_use]
+    pub fn of(are_known: bool, are_complete: bool) -> Self {
+        match (are_known, are_complete) {
+            (true, true) => Self::UpToDate,
+            (true, false) => Self::Behind,
+            (false, _) => Self::Unknown,
+        }
+    }
+}
+
 /// What a unit of work reads before it decides, locked until it ends.
 pub trait Locks:
     TenantTransaction

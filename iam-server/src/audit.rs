@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::{IsTerminal as _, Write as _, stderr};
 use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
@@ -53,11 +54,15 @@ async fn verify(iam: &Iam, mut tenants: Vec<TenantId>, checkpoints: &[PathBuf]) 
         tenants.sort();
         tenants.dedup();
     }
+    let progress = Progress { is_shown: stderr().is_terminal(), tenants: tenants.len() };
     let mut broken = 0_usize;
-    for tenant in tenants {
+    for (number, tenant) in tenants.into_iter().enumerate() {
         let kept = kept.get(&tenant).map_or(&[][..], Vec::as_slice);
         // What is wrong with one log must not keep the others from being looked at.
-        match iam.audit().verify(&caller(tenant), kept).await {
+        let watch = |read, all| progress.show(number, read, all);
+        let verified = iam.audit().verify_watched(&caller(tenant), kept, watch).await;
+        progress.clear();
+        match verified {
             Ok(verified) => {
                 report(tenant, &verified, kept.len())?;
                 broken += usize::from(!verified.findings.is_empty());
@@ -71,6 +76,30 @@ async fn verify(iam: &Iam, mut tenants: Vec<TenantId>, checkpoints: &[PathBuf]) 
     match broken {
         0 => Ok(()),
         broken => Err(Failure(format!("audit logs that are not what was recorded: {broken}"))),
+    }
+}
+
+/// How far a verification is: one line of a terminal, written over and over. A failure to write it fails nothing.
+struct Progress {
+    is_shown: bool,
+    tenants: usize,
+}
+
+/// Goes back to the beginning of the line and takes it away.
+const ANEW: &str = "\r\x1b[K";
+
+impl Progress {
+    fn show(&self, number: usize, read: u64, all: u64) {
+        if self.is_shown {
+            let (number, tenants) = (number + 1, self.tenants);
+            let _ = write!(stderr(), "{ANEW}log {number} of {tenants}: {read} of {all} entries");
+        }
+    }
+
+    fn clear(&self) {
+        if self.is_shown {
+            let _ = write!(stderr(), "{ANEW}");
+        }
     }
 }
 

@@ -3,20 +3,24 @@
 mod audit;
 mod background;
 mod command;
+mod config;
 mod http;
 mod log;
+mod person;
 mod seal;
 mod serve;
 mod settings;
 mod store;
 mod sweep;
+mod tenant;
+mod user;
 
 use std::fmt;
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use clap::Parser as _;
 use clap::error::ErrorKind;
+use clap::{CommandFactory as _, FromArgMatches as _};
 
 use crate::command::Command;
 use crate::settings::{Arguments, Settings};
@@ -29,7 +33,9 @@ impl Failure {
     /// What was being done, and what went wrong, with every cause.
     pub(crate) fn new(doing: impl fmt::Display, error: &dyn std::error::Error) -> Self {
         let causes = std::iter::successors(Some(error), |error| error.source());
-        let causes: Vec<String> = causes.map(ToString::to_string).collect();
+        let mut causes: Vec<String> = causes.map(ToString::to_string).collect();
+        // An error that stands for another one says the same.
+        causes.dedup();
         Self(format!("{doing}: {}", causes.join(": ")).replace('\n', " "))
     }
 }
@@ -42,8 +48,10 @@ impl fmt::Display for Failure {
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let arguments = match Arguments::try_parse() {
-        Ok(arguments) => arguments,
+    let parsed = Arguments::command().try_get_matches();
+    let parsed = parsed.and_then(|matches| Ok((Arguments::from_arg_matches(&matches)?, matches)));
+    let (arguments, matches) = match parsed {
+        Ok(parsed) => parsed,
         Err(error) if is_wish(error.kind()) => error.exit(),
         Err(error) => return refuse(&in_one_line(&error), 2),
     };
@@ -52,10 +60,14 @@ async fn main() -> ExitCode {
         Err(error) => return refuse(&error, 2),
     };
     log::start(&settings.log, settings.log_format);
-    let result = match arguments.command.unwrap_or_default() {
+    let result = match arguments.command.clone().unwrap_or_default() {
         Command::Serve => serve::serve(settings).await,
-        Command::Migrate => command::migrate(&settings).await,
+        Command::Migrate { check } => command::migrate(check, &settings).await,
         Command::Openapi => command::openapi(&settings),
+        Command::Config => config::config(&arguments, &matches),
+        Command::Completions { shell } => command::completions(shell),
+        Command::Tenant { action } => tenant::tenant(action, &settings).await,
+        Command::User { action } => user::user(action, &settings).await,
         Command::Keys { action } => command::keys(action, &settings).await,
         Command::Audit { action } => audit::audit(action, &settings).await,
     };
@@ -76,7 +88,7 @@ fn in_one_line(error: &clap::Error) -> String {
     let text = error.to_string();
     let says_why = |line: &&str| !line.starts_with("Usage:") && !line.starts_with("For more information");
     let lines: Vec<&str> = text.lines().map(str::trim).take_while(says_why).filter(|line| !line.is_empty()).collect();
-    lines.join("; ").trim_start_matches("error: ").to_owned()
+    lines.join("; ").replace(":; ", ": ").trim_start_matches("error: ").to_owned()
 }
 
 /// Says why in one line.

@@ -62,12 +62,17 @@ async fn announce(settings: &Settings, address: SocketAddr, iam: &Iam) {
     if matches!(settings.database, Database::Memory) {
         tracing::warn!("everything is kept in memory and gone when the server stops");
     }
-    if matches!(iam.is_empty().await, Ok(true)) {
+    if !matches!(iam.is_empty().await, Ok(true)) {
+        return;
+    }
+    if settings.iam.registration {
         tracing::info!(
             "there is no tenant yet; register the first: curl -X POST {base}{prefix}/auth/register \
              -H 'Content-Type: application/json' -d '{{\"email\":\"ada@example.com\",\"password\":\"Passw0rd!\",\
              \"firstName\":\"Ada\",\"lastName\":\"Lovelace\"}}'"
         );
+    } else {
+        tracing::info!("there is no tenant yet; make the first with `iam-server tenant create`");
     }
 }
 

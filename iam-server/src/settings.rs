@@ -36,10 +36,20 @@ pub(crate) struct Arguments {
     given: Given,
 }
 
+impl Arguments {
+    /// What flags and the environment give, and what the file does.
+    pub(crate) fn read(&self) -> Result<(Given, Given), SettingsError> {
+        let mut given = self.given.clone();
+        given.database_url = given.database_url.or_else(|| env::var("DATABASE_URL").ok().map(Text));
+        let file = self.config.as_deref().map(read_file).transpose()?.unwrap_or_default();
+        Ok((given, file))
+    }
+}
+
 /// Every setting as its text, wherever it was given.
 #[derive(Args, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct Given {
+pub(crate) struct Given {
     /// sqlite://PATH, postgres://… or memory: (DATABASE_URL counts too) [default: sqlite://iam.db]
     #[arg(long, env = "IAM_DATABASE_URL", value_name = "URL", global = true, hide_env_values = true)]
     database_url: Option<Text>,
@@ -117,6 +127,11 @@ macro_rules! given {
             /// What is given here, and else what is given there.
             fn or(self, other: Self) -> Self {
                 Self { $($field: self.$field.or(other.$field),)+ }
+            }
+
+            /// Every setting's name and what is given of it.
+            pub(crate) fn texts(self) -> Vec<(&'static str, Option<String>)> {
+                vec![$((stringify!($field), self.$field.map(|Text(text)| text)),)+]
             }
         }
     };
@@ -196,9 +211,7 @@ impl Settings {
     /// Puts the settings together from everywhere.
     pub(crate) fn resolve(arguments: &Arguments) -> Result<Self, SettingsError> {
         refuse_unknown_variables(env::vars_os().filter_map(|(name, _)| name.into_string().ok()))?;
-        let mut given = arguments.given.clone();
-        given.database_url = given.database_url.or_else(|| env::var("DATABASE_URL").ok().map(Text));
-        let file = arguments.config.as_deref().map(read_file).transpose()?.unwrap_or_default();
+        let (given, file) = arguments.read()?;
         Self::check(given.or(file))
     }
 
@@ -409,7 +422,10 @@ fn place(text: &str, error: &toml::de::Error) -> String {
 
 #[cfg(test)]
 mod tests {
+    use clap::Arg;
+
     use super::*;
+    use crate::config::default_of;
 
     fn from_toml(text: &str) -> Result<Settings, String> {
         Settings::check(parse_file(text)?).map_err(|error| error.to_string())
@@ -431,6 +447,25 @@ mod tests {
         assert_eq!(settings.listen, "127.0.0.1:8080".parse().unwrap());
         assert!(settings.iam.registration);
         assert_eq!(settings.log_format, LogFormat::Text);
+    }
+
+    #[test]
+    fn the_defaults_that_the_help_tells_are_those_that_count() {
+        let command = Arguments::command();
+        let line = |argument| Some(format!("{} = '{}'", Arg::get_id(argument), default_of(argument)?));
+        let told: Vec<String> = command.get_arguments().filter_map(line).collect();
+        let all = |settings: Settings| {
+            let Settings { database, listen, metrics_listen, tls, log, log_format, iam, http } = settings;
+            assert!(matches!(database, Database::Sqlite(url) if url == "sqlite://iam.db"));
+            assert!(tls.is_none());
+            format!("{listen} {metrics_listen:?} {log} {log_format:?} {iam:?} {http:?}")
+        };
+        assert_eq!(all(from_toml(&told.join("\n")).unwrap()), all(from_toml("").unwrap()));
+        // The limiter does not show them.
+        let RateLimits { user, authentication, anonymous } = RateLimits::default();
+        for (name, limit) in [("user", user), ("authentication", authentication), ("anonymous", anonymous)] {
+            assert!(told.contains(&format!("rate_limit_{name} = '{limit}'")), "{told:?}");
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use iam_core::memory::MemoryStore;
-use iam_core::{Store, StoreError};
+use iam_core::{Schema, Store, StoreError};
 use iam_store_postgres::PostgresStore;
 use iam_store_sqlite::SqliteStore;
 
@@ -13,6 +13,19 @@ use crate::settings::Database;
 /// Opens the store and migrates it.
 pub(crate) async fn open(database: &Database) -> Result<Arc<dyn Store>, Failure> {
     open_unnamed(database).await.map_err(|error| Failure::new("opening the database", &error))
+}
+
+/// How the database's schema stands to this program. Changes nothing, and makes no file.
+pub(crate) async fn schema(database: &Database) -> Result<Schema, Failure> {
+    let schema = match database {
+        Database::Memory => Ok(Schema::UpToDate),
+        Database::Sqlite(url) => SqliteStore::schema(url).await,
+        Database::Postgres(url) => match PostgresStore::connect(url).await {
+            Ok(store) => store.schema().await,
+            Err(error) => Err(error),
+        },
+    };
+    schema.map_err(|error| Failure::new("opening the database", &error))
 }
 
 async fn open_unnamed(database: &Database) -> Result<Arc<dyn Store>, StoreError> {

@@ -24,7 +24,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use iam_core::clock::Timestamp;
-use iam_core::{Store, StoreError, TenantId, Transaction};
+use iam_core::{Schema, Store, StoreError, TenantId, Transaction};
 use sqlx::migrate::{MigrateError, Migration, Migrator};
 use sqlx::postgres::{PgPool, PgPoolOptions};
 use sqlx::{Connection as _, FromRow};
@@ -108,6 +108,16 @@ impl PostgresStore {
         }
         let now = sqlx::query_scalar!(r#"SELECT now() AS "now!""#);
         self.make_months(now.fetch_one(&self.pool).await.map_err(store_error)?).await
+    }
+
+    /// How the schema `iam` stands to the migrations that this program knows. Changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Unavailable`] when the database does not answer.
+    pub async fn schema(&self) -> Result<Schema, StoreError> {
+        let applied = self.applied().await?;
+        Ok(Schema::of(are_known(&applied), are_complete(&applied)))
     }
 
     async fn run_migrations(&self) -> Result<(), StoreError> {

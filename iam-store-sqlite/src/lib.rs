@@ -21,10 +21,10 @@ mod transaction;
 mod user;
 
 use async_trait::async_trait;
-use iam_core::{Store, StoreError, TenantId, Transaction};
-use sqlx::FromRow;
-use sqlx::migrate::{MigrateError, Migrator};
-use sqlx::sqlite::SqlitePool;
+use iam_core::{Schema, Store, StoreError, TenantId, Transaction};
+use sqlx::migrate::{MigrateError, Migration, Migrator};
+use sqlx::sqlite::{SqliteConnection, SqlitePool};
+use sqlx::{Connection as _, FromRow};
 
 use error::store_error;
 use transaction::SqliteTransaction;
@@ -74,6 +74,22 @@ impl SqliteStore {
         })?;
         transaction.commit().await.map_err(store_error)
     }
+
+    /// How the schema of the file that a `sqlite://PATH` URL names stands to the migrations that this program knows.
+    /// Makes no file and changes nothing in one.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Failed`] when there is no such file, or it is no database; [`StoreError::Unavailable`] when another
+    /// process keeps it locked.
+    pub async fn schema(url: &str) -> Result<Schema, StoreError> {
+        let mut connection = open::existing(open::options(url)?).await?;
+        let applied = applied(&mut connection).await?;
+        // Whoever closes last takes away the files beside it.
+        connection.close().await.map_err(store_error)?;
+        let are_known = applied.iter().all(|applied| MIGRATOR.iter().any(|known| applied.is(known)));
+        Ok(Schema::of(are_known, are_complete(&applied)))
+    }
 }
 
 /// A migration that has run.
@@ -81,6 +97,27 @@ impl SqliteStore {
 struct Applied {
     version: i64,
     checksum: Vec<u8>,
+}
+
+impl Applied {
+    fn is(&self, known: &Migration) -> bool {
+        self.version == known.version && *self.checksum == *known.checksum
+    }
+}
+
+// Unchecked queries, because the table is the migrator's own and not part of any migration.
+async fn applied(connection: &mut SqliteConnection) -> Result<Vec<Applied>, StoreError> {
+    let exists = "SELECT count(*) = 1 FROM sqlite_schema WHERE name = '_iam_migrations'";
+    if !sqlx::query_scalar::<_, bool>(exists).fetch_one(&mut *connection).await.map_err(store_error)? {
+        return Ok(Vec::new());
+    }
+    let applied = sqlx::query_as("SELECT version, checksum FROM _iam_migrations WHERE success");
+    applied.fetch_all(connection).await.map_err(store_error)
+}
+
+/// Whether every migration that this program knows has run.
+fn are_complete(applied: &[Applied]) -> bool {
+    MIGRATOR.iter().all(|known| applied.iter().any(|applied| applied.is(known)))
 }
 
 #[async_trait]
@@ -96,18 +133,9 @@ impl Store for SqliteStore {
         Ok(())
     }
 
-    // Unchecked queries, because the table is the migrator's own and not part of any migration.
     async fn is_migrated(&self) -> Result<bool, StoreError> {
-        let exists =
-            sqlx::query_scalar::<_, bool>("SELECT count(*) = 1 FROM sqlite_schema WHERE name = '_iam_migrations'");
-        if !exists.fetch_one(&self.readers).await.map_err(store_error)? {
-            return Ok(false);
-        }
-        let applied = sqlx::query_as::<_, Applied>("SELECT version, checksum FROM _iam_migrations WHERE success");
-        let applied = applied.fetch_all(&self.readers).await.map_err(store_error)?;
-        Ok(MIGRATOR
-            .iter()
-            .all(|known| applied.iter().any(|done| done.version == known.version && *done.checksum == *known.checksum)))
+        let mut connection = self.readers.acquire().await.map_err(store_error)?;
+        Ok(are_complete(&applied(&mut connection).await?))
     }
 
     async fn close(&self) {

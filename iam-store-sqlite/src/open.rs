@@ -62,6 +62,16 @@ pub(crate) async fn writer(options: SqliteConnectOptions) -> Result<SqlitePool, 
     }
 }
 
+/// A connection to a file that is there already, left as it is. It may write all the same: without that it could not
+/// take away what SQLite puts beside the file while it is open.
+pub(crate) async fn existing(options: SqliteConnectOptions) -> Result<SqliteConnection, StoreError> {
+    let path = options.get_filename();
+    if !path.exists() {
+        return Err(StoreError::Failed(format!("there is no file {}", path.display()).into()));
+    }
+    SqliteConnection::connect_with(&options.create_if_missing(false)).await.map_err(store_error)
+}
+
 /// The connections that read, each what was committed last when its statement began.
 pub(crate) async fn readers(options: SqliteConnectOptions) -> Result<SqlitePool, StoreError> {
     pool(READERS).connect_with(options.read_only(true)).await.map_err(store_error)

@@ -26,6 +26,20 @@ impl Audit<'_> {
     ///
     /// [`Error::Forbidden`], [`Error::Validation`] naming `checkpoint` when a note is not one of this log.
     pub async fn verify(&self, caller: &Caller, kept: &[String]) -> Result<Verification> {
+        self.verify_watched(caller, kept, |_, _| {}).await
+    }
+
+    /// As [`verify`](Self::verify), and tells all the while how many of how many sealed entries have been read.
+    ///
+    /// # Errors
+    ///
+    /// As of [`verify`](Self::verify).
+    pub async fn verify_watched(
+        &self,
+        caller: &Caller,
+        kept: &[String],
+        watch: impl Fn(u64, u64) + Send + Sync,
+    ) -> Result<Verification> {
         self.0.rights(caller).require(&permission::AUDIT_LOGS_READ)?;
         let tenant = caller.tenant();
         let open = |note: &String| self.0.log_key.open(tenant, note);
@@ -33,11 +47,11 @@ impl Audit<'_> {
         let mut kept = kept.map_err(|error| Error::field("checkpoint", error.to_string()))?;
         kept.sort_by_key(|checkpoint| checkpoint.size);
         let mut verifier = Verifier::new(tenant, kept, &self.0.log_key);
-        let mut head = self.verify_sealed(&mut verifier).await?;
+        let mut head = self.verify_sealed(&mut verifier, &watch).await?;
         for _ in 0..ROUNDS {
             self.verify_unsealed(&mut verifier).await?;
             // What was in the queue by then and was sealed before it was read: it may say why something is gone.
-            head = self.verify_sealed(&mut verifier).await?;
+            head = self.verify_sealed(&mut verifier, &watch).await?;
             if verifier.is_all_excused(&head) {
                 break;
             }
@@ -48,7 +62,7 @@ impl Audit<'_> {
     }
 
     /// Reads the sealed entries from where the verifier stands to the end.
-    async fn verify_sealed(&self, verifier: &mut Verifier<'_>) -> Result<LogHead> {
+    async fn verify_sealed(&self, verifier: &mut Verifier<'_>, watch: &(dyn Fn(u64, u64) + Sync)) -> Result<LogHead> {
         let (store, tenant) = (&self.0.store, verifier.tenant);
         let head = self.head(tenant).await?;
         // A head that is lost, or that somebody else has written, must not keep the entries from being looked at.
@@ -66,6 +80,7 @@ impl Audit<'_> {
             let spans: Vec<TreeSpan> = nodes.iter().map(TreeNode::span).collect();
             let kept = store.tree_hashes(tenant, &spans).await?;
             verifier.compare(&nodes, &kept);
+            watch(verifier.frontier.size(), end);
         }
         Ok(head)
     }

@@ -5,11 +5,15 @@ use std::sync::Arc;
 use chrono::TimeDelta;
 
 use super::World;
-use crate::caller::Caller;
+use super::race::{PASSWORD, Scene, login};
+use crate::audit::{AuditEntry, AuditFilter};
+use crate::caller::{Caller, RequestContext};
 use crate::credential::{Account, CredentialChange, LoginAttempts, LoginFailure};
+use crate::error::{Conflict, Error, Forbidden, Unauthenticated};
 use crate::id::TenantId;
 use crate::secret::PasswordHash;
 use crate::store::Store;
+use crate::user::UserStatus;
 use crate::validate::Email;
 
 /// An account is found by its e-mail in any case, in its tenant alone.
@@ -69,4 +73,58 @@ pub async fn password_is_replaced(store: Arc<dyn Store>) {
         let account = world.store.account(tenant.id, &user.email.key()).await.unwrap().unwrap();
         assert_eq!(account.password, expected);
     }
+}
+
+/// Another password from trusted code ends every session, lifts the lock, and lets in whoever knows it. The audit log
+/// says by whom, and nothing of the password.
+pub async fn a_reset_shuts_out_whoever_was_in(store: Arc<dyn Store>) {
+    const NEW: &str = "An0ther pass!";
+    let scene = Scene::new(store).await;
+    let (iam, email) = (&scene.iam, scene.founder.email.as_str());
+    let token = login(iam, email, PASSWORD).await.unwrap().tokens.access;
+    for _ in 0..5 {
+        assert!(login(iam, email, "Wr0ng pass!").await.is_err());
+    }
+    assert!(matches!(login(iam, email, PASSWORD).await, Err(Error::AccountLocked { .. })));
+
+    let reset = iam.credentials().reset_password(&scene.system, &email.to_uppercase(), NEW.into()).await.unwrap();
+    assert_eq!((reset.id, reset.status), (scene.founder.id, UserStatus::Active));
+    assert!(iam.authenticate(token.expose(), RequestContext::default()).await.is_err());
+    let old = login(iam, email, PASSWORD).await;
+    assert!(matches!(old, Err(Error::Unauthenticated(Unauthenticated::Credentials))), "{old:?}");
+    login(iam, email, NEW).await.unwrap();
+
+    let log = iam.audit().list(&scene.system, AuditFilter::default(), None, 100).await.unwrap().entries;
+    assert!(!format!("{log:?}").contains(NEW));
+    let by_trusted_code: Vec<&AuditEntry> =
+        log.iter().rev().filter(|entry| entry.metadata.get("system").is_some_and(|it| it == "conformance")).collect();
+    let actions: Vec<&str> = by_trusted_code.iter().map(|entry| &*entry.action).collect();
+    assert_eq!(actions, ["PASSWORD_CHANGE", "LOGOUT", "LOGOUT"], "{by_trusted_code:?}");
+    assert_eq!(by_trusted_code[0].resource_id, Some(scene.founder.id.to_string()));
+    assert_eq!(by_trusted_code[0].user_id, None);
+    assert!(by_trusted_code[1..].iter().all(|entry| entry.metadata["reason"] == "PASSWORD_CHANGE"));
+}
+
+/// Not even an administrator sets the password of a user; and trusted code that of nobody, and none that is too weak.
+pub async fn trusted_code_alone_resets(store: Arc<dyn Store>) {
+    const NEW: &str = "An0ther pass!";
+    let scene = Scene::new(store).await;
+    let (iam, email) = (&scene.iam, scene.founder.email.as_str());
+    let reset = async |caller: &Caller, email: &str, new: &str| {
+        iam.credentials().reset_password(caller, email, new.into()).await.unwrap_err()
+    };
+    let token = login(iam, email, PASSWORD).await.unwrap().tokens.access;
+    let administrator = iam.authenticate(token.expose(), RequestContext::default()).await.unwrap();
+    assert!(matches!(reset(&administrator, email, NEW).await, Error::Forbidden(Forbidden::NotTrusted)));
+
+    let refused = reset(&scene.system, "nobody", "short").await;
+    assert_eq!(refused.to_string(), "Invalid input: email, newPassword.");
+    assert!(matches!(reset(&scene.system, "nobody@example.com", NEW).await, Error::NotFound(_)));
+    let elsewhere = Caller::system(scene.world.tenant("other").await.id, "conformance");
+    assert!(matches!(reset(&elsewhere, email, NEW).await, Error::NotFound(_)));
+    let gone = scene.user("gone@example.com").await;
+    iam.users().delete(&scene.system, gone.id).await.unwrap();
+    let refused = reset(&scene.system, "gone@example.com", NEW).await;
+    assert!(matches!(refused, Error::Conflict(Conflict::UserInactive)), "{refused:?}");
+    login(iam, email, PASSWORD).await.unwrap();
 }

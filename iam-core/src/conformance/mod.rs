@@ -50,13 +50,14 @@ macro_rules! conformance_suite {
     ($fixture:ident) => {
         $crate::conformance_suite! { $fixture;
             tenant: created_is_read_back, slugs_are_unique_across_tenants, nothing_is_made_in_no_tenant,
-                update_is_read_back, found_by_email_oldest_first;
+                update_is_read_back, found_by_email_oldest_first, made_by_trusted_code, found_by_identifier_or_slug;
             user: created_is_read_back, found_by_their_ids, email_is_unique_whatever_its_case,
                 email_is_free_in_another_tenant, update_keeps_the_last_login, update_of_nobody_is_missing,
                 of_another_tenant_is_not_found, own_changes_are_read, list_sorts_by_every_key, list_pages_and_counts,
                 list_filters_by_status, search_takes_every_character_as_it_is, list_filters_by_unexpired_membership,
                 list_stays_within_reach;
-            credential: account_is_found_by_email, attempts_are_read_back_and_cleared, password_is_replaced;
+            credential: account_is_found_by_email, attempts_are_read_back_and_cleared, password_is_replaced,
+                a_reset_shuts_out_whoever_was_in, trusted_code_alone_resets;
             session: started_is_read_back, snapshot_shows_status_and_grants,
                 snapshot_shows_whether_organizations_are_awake, refresh_is_read_back, ended_is_gone;
             permission: created_is_read_back, built_in_are_read_back, list_pages_and_counts, name_is_unique_in_a_tenant,
@@ -102,7 +103,7 @@ macro_rules! conformance_suite {
             work: dropped_leaves_nothing, failed_leaves_nothing, changes_and_entries_commit_together,
                 queued_writers_all_succeed, holders_of_the_tenants_lock_take_turns;
             race: creates_of_one_email, guesses_of_one_password, guesses_of_an_unknown_email,
-                guesses_beside_an_account_of_ones_own, refreshes_of_one_token, removals_of_the_last_two_administrators,
+                guesses_beside_an_account_of_ones_own, logins_beside_a_reset, refreshes_of_one_token, removals_of_the_last_two_administrators,
                 starts_with_an_empty_store, assignments_of_one_role, creates_of_one_name, crossing_moves,
                 assignments_in_a_leaving_organization, assignments_by_somebody_who_loses_its_role,
                 assignments_of_a_growing_role, assignments_of_what_goes, sweepers,

@@ -26,7 +26,7 @@ use crate::user::{NewUser, User, UserPatch, UserStatus};
 use super::World;
 use super::world::{everything, named};
 
-const PASSWORD: &str = "Passw0rd!";
+pub(super) const PASSWORD: &str = "Passw0rd!";
 
 /// Of many that create a user with one e-mail, one succeeds and the others conflict.
 pub async fn creates_of_one_email(store: Arc<dyn Store>) {
@@ -101,6 +101,31 @@ pub async fn refreshes_of_one_token(store: Arc<dyn Store>) {
     assert_eq!(successors.len(), 1, "all successors are the same");
     let next = successors.remove(0).into();
     assert!(iam.sessions().refresh(&RequestContext::default(), &next).await.is_ok());
+}
+
+/// Whoever logs in with the old password while another one is set is out again afterwards.
+pub async fn logins_beside_a_reset(store: Arc<dyn Store>) {
+    for round in 0..8 {
+        let scene = Scene::of(Arc::clone(&store), &format!("ada-{round}@example.com")).await;
+        let email = scene.founder.email.to_string();
+        let results = race(8, |number| {
+            let (iam, system, email) = (scene.iam.clone(), scene.system.clone(), email.clone());
+            async move {
+                if number == round {
+                    let reset = iam.credentials().reset_password(&system, &email, "An0ther pass!".into()).await;
+                    reset.map(drop)
+                } else {
+                    login(&iam, &email, PASSWORD).await.map(drop)
+                }
+            }
+        })
+        .await;
+        let is_right = |result: &Result<()>| {
+            matches!(result, Ok(()) | Err(Error::Unauthenticated(_) | Error::AccountLocked { .. }))
+        };
+        assert!(results.iter().all(is_right), "{results:?}");
+        assert!(scene.iam.sessions().list(&scene.system, scene.founder.id).await.unwrap().is_empty());
+    }
 }
 
 /// The ways in which somebody stops being an administrator of a tenant for good.
@@ -441,8 +466,13 @@ where
 }
 
 async fn iam(store: Arc<dyn Store>) -> Iam {
+    Iam::builder(store).settings(settings()).build().await.unwrap()
+}
+
+/// The defaults, but for a cost that fits many passwords.
+pub(super) fn settings() -> Settings {
     let hashing_cost = HashingCost { memory_kib: 64, passes: 1, lanes: 1 };
-    Iam::builder(store).settings(Settings { hashing_cost, ..Settings::default() }).build().await.unwrap()
+    Settings { hashing_cost, ..Settings::default() }
 }
 
 async fn register(iam: &Iam) -> Registered {
@@ -454,7 +484,7 @@ async fn register_as(iam: &Iam, email: &str) -> Registered {
     iam.tenants().register(&RequestContext::default(), registration).await.unwrap()
 }
 
-fn new_user(email: &str) -> NewUser {
+pub(super) fn new_user(email: &str) -> NewUser {
     NewUser {
         email: email.to_owned(),
         password: PASSWORD.into(),
@@ -463,7 +493,7 @@ fn new_user(email: &str) -> NewUser {
     }
 }
 
-fn login(iam: &Iam, email: &str, password: &str) -> impl Future<Output = Result<LoggedIn>> + Send + use<> {
+pub(super) fn login(iam: &Iam, email: &str, password: &str) -> impl Future<Output = Result<LoggedIn>> + Send + use<> {
     let (iam, email, password) = (iam.clone(), email.to_owned(), password.into());
     async move { iam.sessions().login(&RequestContext::default(), Login { email, password, tenant: None }).await }
 }

@@ -3,13 +3,18 @@
 use std::sync::Arc;
 
 use super::World;
+use super::race::{PASSWORD, login, new_user, settings};
 use super::world::{assert_conflict, create, register};
+use crate::audit::{AuditEntry, AuditFilter};
+use crate::caller::{Caller, RequestContext};
 use crate::change::Change;
-use crate::error::{Conflict, Constraint, Error};
+use crate::error::{Conflict, Constraint, Error, Forbidden};
+use crate::iam::{Iam, Settings};
+use crate::id::TenantId;
 use crate::organization::OrganizationChange;
-use crate::role::RoleChange;
+use crate::role::{RoleChange, TENANT_ADMIN};
 use crate::store::Store;
-use crate::tenant::{Tenant, TenantChange};
+use crate::tenant::{Founded, NewTenant, Registration, Tenant, TenantChange};
 
 /// What was created is read back, by identifier and by slug.
 pub async fn created_is_read_back(store: Arc<dyn Store>) {
@@ -85,4 +90,68 @@ pub async fn found_by_email_oldest_first(store: Arc<dyn Store>) {
     let email = "aDA@example.com".parse::<crate::Email>().unwrap().key();
     assert_eq!(world.store.tenants_with_email(&email, 9).await.unwrap(), tenants);
     assert_eq!(world.store.tenants_with_email(&email, 2).await.unwrap(), tenants[..2]);
+}
+
+fn new_tenant(name: &str, slug: Option<&str>) -> NewTenant {
+    let administrator = new_user(&format!("ada@{}.example", name.to_lowercase()));
+    NewTenant { name: name.to_owned(), slug: slug.map(str::to_owned), administrator }
+}
+
+/// Trusted code makes tenants where strangers may not. They have what every tenant has, and the audit log says who made
+/// them and that nobody logged in.
+pub async fn made_by_trusted_code(store: Arc<dyn Store>) {
+    let settings = Settings { registration: false, ..settings() };
+    let iam = Iam::builder(store).settings(settings).build().await.unwrap();
+    let registration = Registration { user: new_user("grace@example.com"), tenant_name: None };
+    let refused = iam.tenants().register(&RequestContext::default(), registration).await;
+    assert!(matches!(refused, Err(Error::Forbidden(Forbidden::RegistrationClosed))), "{refused:?}");
+
+    let Founded { tenant, user } = iam.tenants().create("conformance", new_tenant("Acme", None)).await.unwrap();
+    assert_eq!((tenant.name.as_str(), tenant.slug.as_str()), ("Acme", "acme"));
+    let system = Caller::system(tenant.id, "test");
+    let entries = iam.audit().list(&system, AuditFilter::default(), None, 100).await.unwrap().entries;
+    let recorded =
+        |entry: &AuditEntry| format!("{} {} {}", entry.resource_type.as_str(), entry.action, entry.metadata["system"]);
+    assert_eq!(
+        entries.iter().rev().map(recorded).collect::<Vec<_>>(),
+        [
+            "TENANT CREATE \"conformance\"",
+            "USER CREATE \"conformance\"",
+            "ROLE_ASSIGNMENT ROLE_ASSIGNED \"conformance\""
+        ]
+    );
+    assert!(entries.iter().all(|entry| entry.user_id.is_none()));
+
+    let token = login(&iam, user.email.as_str(), PASSWORD).await.unwrap().tokens.access;
+    let administrator = iam.authenticate(token.expose(), RequestContext::default()).await.unwrap();
+    iam.access().require(&administrator, "orders:refund", None).await.unwrap();
+    let grants = iam.assignments().of_user(&administrator, user.id).await.unwrap();
+    assert_eq!(grants.iter().map(|grant| grant.role.name.as_str()).collect::<Vec<_>>(), [TENANT_ADMIN]);
+    assert_eq!(grants[0].assignment.created_by, None);
+
+    let again = iam.tenants().create("conformance", new_tenant("Acme", None)).await.unwrap();
+    assert!(again.tenant.slug.as_str().starts_with("acme-"), "{:?}", again.tenant.slug);
+    let taken = iam.tenants().create("conformance", new_tenant("Other", Some("acme"))).await;
+    assert!(matches!(taken, Err(Error::Conflict(Conflict::SlugTaken))), "{taken:?}");
+    let named = iam.tenants().create("conformance", new_tenant("Other", Some("acme-2"))).await.unwrap();
+    assert_eq!(named.tenant.slug.as_str(), "acme-2");
+
+    let mut bad = new_tenant(" ", Some("A"));
+    bad.administrator.password = "short".into();
+    let refused = iam.tenants().create("conformance", bad).await.unwrap_err();
+    assert_eq!(refused.to_string(), "Invalid input: name, slug, email, password.");
+}
+
+/// Trusted code finds a tenant by either of its names.
+pub async fn found_by_identifier_or_slug(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let iam = Iam::builder(Arc::clone(&world.store)).build().await.unwrap();
+    let tenant = world.tenant("acme").await;
+    for named in [tenant.id.to_string(), "acme".to_owned()] {
+        assert_eq!(iam.tenants().find(&named).await.unwrap(), Some(tenant.clone()));
+    }
+    for named in [world.id::<TenantId>().to_string(), TenantId::NONE.to_string(), "acm".to_owned(), "Ac me".to_owned()]
+    {
+        assert_eq!(iam.tenants().find(&named).await.unwrap(), None, "{named}");
+    }
 }

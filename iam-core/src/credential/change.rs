@@ -7,7 +7,7 @@ use crate::validate::{Email, EmailKey};
 /// A change of credentials.
 #[derive(Clone, Debug)]
 pub enum CredentialChange {
-    /// A user chose another password.
+    /// A user has another password: its own choice, or that of trusted code.
     ChangePassword {
         /// The user.
         user: UserId,
@@ -39,7 +39,7 @@ pub enum CredentialChange {
         /// How many failures stand against it.
         attempt_count: usize,
     },
-    /// A success clears the failures of an e-mail.
+    /// A success clears the failures of an e-mail, and so does another password from trusted code.
     ClearFailures(EmailKey),
 }
 
@@ -79,7 +79,7 @@ impl CredentialChange {
             Self::Refuse { email, reason, attempt_count } => vec![failure(email, *reason, *attempt_count)],
             // The password stays the same.
             Self::Rehash { .. } => Vec::new(),
-            // The session's LOGIN entry says it.
+            // The session's LOGIN entry says it, or the password's PASSWORD_CHANGE.
             Self::ClearFailures(_) => Vec::new(),
         }
     }

@@ -1,11 +1,24 @@
 //! The password policy (`interface.md` §2.1, `decisions.md` §2).
 
+use crate::random::Random;
 use crate::secret::Password;
 use crate::validate::Invalid;
 
 const MIN: usize = 8;
 const MAX: usize = 128;
 const SPECIAL: &str = "!@#$%^&*";
+
+/// What a made password takes from in turn, so that it always has one of each. Letters and digits that look alike are
+/// left out, and of the special characters those that a shell takes for its own.
+const LETTERS: [&str; 4] = ["ABCDEFGHJKLMNPQRSTUVWXYZ", "abcdefghijkmnpqrstuvwxyz", "23456789", "@%^#"];
+const MADE: usize = 24;
+
+/// A password that the policy accepts and nobody guesses: six from each of the [`LETTERS`], more than 80 bits.
+pub(super) fn make_password(random: &dyn Random) -> Password {
+    let bytes: [u8; MADE] = random.bytes();
+    let letter = |(letters, byte): (&&str, &u8)| letters.chars().nth(usize::from(*byte) % letters.len());
+    LETTERS.iter().cycle().zip(&bytes).filter_map(letter).collect::<String>().into()
+}
 
 /// A password that the policy accepts.
 pub(crate) struct AcceptedPassword(Password);
@@ -39,7 +52,16 @@ pub(crate) fn accept_password(password: Password) -> Result<AcceptedPassword, In
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::random::SystemRandom;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_made_password_is_accepted_and_not_made_twice() {
+        let [one, other] = [(); 2].map(|()| make_password(&SystemRandom));
+        assert_eq!(one.expose().len(), MADE);
+        assert_ne!(one.expose(), other.expose());
+        assert!(accept_password(one).is_ok());
+    }
 
     fn complaint(text: &str) -> Option<String> {
         accept_password(text.into()).err().map(|invalid| invalid.to_string())

@@ -1,14 +1,16 @@
 use super::guard::{Attempt, Outcome};
+use super::policy::make_password;
 use super::{CredentialChange, accept_password};
 use crate::audit::ResourceType;
-use crate::caller::Caller;
-use crate::error::{Error, Forbidden, Result};
+use crate::caller::{Actor, Caller};
+use crate::error::{Conflict, Error, Forbidden, Result};
 use crate::iam::Inner;
 use crate::secret::Password;
 use crate::session::{EndReason, end_sessions};
-use crate::validate::Fields;
+use crate::user::{User, UserStatus};
+use crate::validate::{Email, Fields};
 
-/// Changes passwords; see [`Iam::credentials`](crate::Iam::credentials).
+/// Changes and resets passwords; see [`Iam::credentials`](crate::Iam::credentials).
 #[derive(Clone, Copy)]
 pub struct Credentials<'a>(pub(crate) &'a Inner);
 
@@ -52,6 +54,54 @@ impl Credentials<'_> {
         others.retain(|session| session.id != session_id);
         end_sessions(&mut work, others, EndReason::PasswordChange).await?;
         work.commit().await
+    }
+
+    /// Gives the user with this e-mail another password, ends all its sessions, and lifts the lock that failed logins
+    /// may have put on it.
+    ///
+    /// For trusted code alone, and no permission is enough: whoever chooses a user's password can log in as that user
+    /// and do whatever it may do. An application that offers this to its users must first make sure by other means,
+    /// such as a link in an e-mail, who asks.
+    ///
+    /// # Errors
+    ///
+    /// [`Forbidden::NotTrusted`] for a user, [`Error::Validation`] naming `email` or `newPassword`,
+    /// [`Error::NotFound`], [`Conflict::UserInactive`] for a user that was deleted.
+    pub async fn reset_password(&self, caller: &Caller, email: &str, new: Password) -> Result<User> {
+        let iam = self.0;
+        if !matches!(caller.actor(), Actor::System { .. }) {
+            return Err(Forbidden::NotTrusted.into());
+        }
+        let mut fields = Fields::default();
+        let email = fields.check("email", email.parse::<Email>());
+        let new = fields.check("newPassword", accept_password(new));
+        let (Some(email), Some(new)) = (email, new) else {
+            return Err(fields.into_error());
+        };
+        let key = email.key();
+        let user_id = iam.store.account(caller.tenant(), &key).await?.ok_or_else(not_found)?.user.id;
+        let password = iam.passwords.hash(&new).await?;
+
+        let mut work = iam.begin(caller).await?;
+        // In the order of a login, or the two could wait for each other: the failures, the account, the sessions.
+        work.locks().lock_login_attempts(&key).await?;
+        let account = work.locks().lock_account(user_id).await?;
+        let account = account.filter(|account| account.user.email.key() == key).ok_or_else(not_found)?;
+        if account.user.status == UserStatus::Inactive {
+            return Err(Conflict::UserInactive.into());
+        }
+        work.apply(CredentialChange::ChangePassword { user: user_id, password }).await?;
+        work.apply(CredentialChange::ClearFailures(key)).await?;
+        let sessions = work.locks().lock_sessions_of(user_id).await?;
+        end_sessions(&mut work, sessions, EndReason::PasswordChange).await?;
+        work.commit().await?;
+        Ok(account.user)
+    }
+
+    /// A random password that satisfies the policy, for whoever needs one that nobody has thought of.
+    #[must_use]
+    pub fn make_password(&self) -> Password {
+        make_password(&*self.0.random)
     }
 }
 

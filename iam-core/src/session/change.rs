@@ -31,7 +31,7 @@ pub enum EndReason {
     Logout,
     /// The user logged out everywhere.
     LogoutAll,
-    /// The user changed its password in another session.
+    /// The user has another password, which it did not choose in this session.
     PasswordChange,
     /// The user was suspended.
     UserSuspended,

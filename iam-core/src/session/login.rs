@@ -5,9 +5,9 @@ use crate::error::{Conflict, Error, Forbidden, Result, Unauthenticated};
 use crate::iam::Inner;
 use crate::id::{SessionId, TenantId};
 use crate::secret::Password;
-use crate::tenant::Tenant;
+use crate::tenant::{Tenant, Tenants};
 use crate::user::{User, UserChange};
-use crate::validate::{Email, Fields, Slug};
+use crate::validate::{Email, Fields};
 use crate::work::UnitOfWork;
 
 /// Somebody's claim to be a user, as typed; see [`Sessions::login`].
@@ -84,7 +84,7 @@ impl Sessions<'_> {
     async fn candidates(&self, email: &Email, named: Option<&str>) -> Result<Vec<Candidate>> {
         let store = &self.0.store;
         let tenants = match named {
-            Some(named) => self.named_tenant(named).await?.into_iter().collect(),
+            Some(named) => Tenants(self.0).find(named).await?.into_iter().collect(),
             None => store.tenants_with_email(&email.key(), MAX_CANDIDATES).await?,
         };
         let mut candidates = Vec::new();
@@ -97,16 +97,6 @@ impl Sessions<'_> {
             candidates.push(Candidate { scope: Scope::Nowhere(nowhere), account: None });
         }
         Ok(candidates)
-    }
-
-    async fn named_tenant(&self, named: &str) -> Result<Option<Tenant>> {
-        if let Ok(id) = named.parse::<TenantId>() {
-            return Ok(self.0.store.tenant(id).await?);
-        }
-        match named.parse::<Slug>() {
-            Ok(slug) => Ok(self.0.store.tenant_by_slug(&slug).await?),
-            Err(_) => Ok(None),
-        }
     }
 
     /// Settles each attempt in its own tenant. The one that is proven becomes a session.

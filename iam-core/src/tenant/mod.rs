@@ -6,7 +6,7 @@ mod service;
 mod store;
 
 pub use change::TenantChange;
-pub use registration::{Registered, Registration};
+pub use registration::{Founded, NewTenant, Registered, Registration};
 pub use service::Tenants;
 pub use store::{Directory, TenantStore, TenantTransaction};
 

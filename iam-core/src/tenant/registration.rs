@@ -1,10 +1,13 @@
+use std::borrow::Cow;
+use std::iter;
+
 use serde::{Deserialize, Serialize};
 
 use super::{Tenant, TenantChange, TenantStatus, Tenants};
 use crate::access::Covered;
 use crate::assignment::{Assignment, AssignmentChange, NewGrant};
 use crate::caller::{Caller, RequestContext};
-use crate::error::{Constraint, Error, Forbidden, Result, StoreError};
+use crate::error::{Conflict, Error, Forbidden, Result};
 use crate::iam::Inner;
 use crate::id::{SessionId, TenantId, UserId};
 use crate::idempotency::{Idempotency, Once};
@@ -33,6 +36,26 @@ pub struct Registered {
     pub tenant: Tenant,
     /// Its first user with its first tokens.
     pub login: LoggedIn,
+}
+
+/// A tenant that trusted code makes; see [`Tenants::create`].
+#[derive(Clone, Debug)]
+pub struct NewTenant {
+    /// 1–120 characters.
+    pub name: String,
+    /// `[a-z0-9]+(-[a-z0-9]+)*`, at most 63 characters; made from the name where it is `None`.
+    pub slug: Option<String>,
+    /// The first user.
+    pub administrator: NewUser,
+}
+
+/// A new tenant and its first user, who is its administrator.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Founded {
+    /// The tenant.
+    pub tenant: Tenant,
+    /// Its first user.
+    pub user: User,
 }
 
 /// What is asked for once.
@@ -66,6 +89,37 @@ impl Tenants<'_> {
         self.found(context, registration, Some(idempotency)).await
     }
 
+    /// Makes a tenant with its built-in roles and a first user who holds [`TENANT_ADMIN`], whether or not strangers may
+    /// register, and opens no session.
+    ///
+    /// For trusted code alone. No caller can be of a tenant that is not there yet, so this takes what
+    /// [`Caller::system`] takes beside the tenant: the reason stands in the metadata of every audit entry.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Validation`] naming every invalid field, [`Conflict::SlugTaken`] for a slug that was given.
+    pub async fn create(&self, reason: impl Into<Cow<'static, str>> + Send, new: NewTenant) -> Result<Founded> {
+        let (iam, reason) = (self.0, reason.into());
+        let mut fields = Fields::default();
+        let name = fields.check("name", new.name.parse::<Name>());
+        let slug = fields.check_optional("slug", new.slug.as_deref());
+        let profile = new.administrator.validate(fields)?;
+        // The profile is good, so nothing was rejected.
+        let name = name.ok_or_else(|| Error::internal("tenant name", "it is missing"))?;
+        let password = iam.passwords.hash(&profile.password).await?;
+        let founding = Founding { iam, profile: &profile, password: &password };
+        if let Some(slug) = slug {
+            return founding.found_by_trusted_code(reason, name, slug).await;
+        }
+        for slug in free_slugs(iam, &name) {
+            match founding.found_by_trusted_code(reason.clone(), name.clone(), slug).await {
+                Err(Error::Conflict(Conflict::SlugTaken)) => {}
+                result => return result,
+            }
+        }
+        Err(Conflict::SlugTaken.into())
+    }
+
     async fn found(
         &self,
         context: &RequestContext,
@@ -82,17 +136,15 @@ impl Tenants<'_> {
         let name = name.map_or_else(|| default_name(&profile), Ok)?;
         let password = iam.passwords.hash(&profile.password).await?;
         iam.refresh_keys().await?;
-        let mut suffix = None;
-        for _ in 0..SLUG_ATTEMPTS {
-            let slug = Slug::from_name(name.as_str(), "tenant", suffix.as_deref());
+        let founding = Founding { iam, profile: &profile, password: &password };
+        for slug in free_slugs(iam, &name) {
             let once = Once::for_nobody(&iam.idempotency, idempotency, REGISTRATION);
-            let founding = Founding { iam, context, profile: &profile, password: &password, once };
-            match founding.found(name.clone(), slug).await {
-                Err(Error::Conflict(crate::Conflict::SlugTaken)) => suffix = Some(random_suffix(&*iam.random)),
+            match founding.found_by_a_stranger(context, &once, name.clone(), slug).await {
+                Err(Error::Conflict(Conflict::SlugTaken)) => {}
                 result => return result,
             }
         }
-        Err(StoreError::Conflict(Constraint::TenantSlug).into())
+        Err(Conflict::SlugTaken.into())
     }
 }
 
@@ -102,54 +154,71 @@ fn default_name(profile: &NewProfile) -> Result<Name> {
     short.parse().map_err(|cause| Error::internal("tenant name", cause))
 }
 
-/// Everything that one attempt to found a tenant needs.
-struct Founding<'a> {
-    iam: &'a Inner,
-    context: &'a RequestContext,
-    profile: &'a NewProfile,
-    password: &'a PasswordHash,
-    once: Once<'a>,
+/// Slugs made from a name, to be tried until one is free.
+fn free_slugs(iam: &Inner, name: &Name) -> impl Iterator<Item = Slug> {
+    let slug = |suffix: Option<String>| Slug::from_name(name.as_str(), "tenant", suffix.as_deref());
+    let suffixes = iter::repeat_with(|| Some(random_suffix(&*iam.random)));
+    iter::once(None).chain(suffixes).take(SLUG_ATTEMPTS).map(slug)
 }
 
-/// What is kept of a registration.
-#[derive(Serialize, Deserialize)]
-struct Founded {
-    tenant: Tenant,
-    user: User,
+/// What every attempt to found a tenant needs.
+struct Founding<'a> {
+    iam: &'a Inner,
+    profile: &'a NewProfile,
+    password: &'a PasswordHash,
 }
 
 impl Founding<'_> {
-    async fn found(&self, name: Name, slug: Slug) -> Result<Registered> {
+    async fn found_by_a_stranger(
+        &self,
+        context: &RequestContext,
+        once: &Once<'_>,
+        name: Name,
+        slug: Slug,
+    ) -> Result<Registered> {
         let iam = self.iam;
         let (tenant_id, user_id, session_id): (TenantId, UserId, SessionId) =
             (iam.next_id(), iam.next_id(), iam.next_id());
-        let caller = Caller::founder(tenant_id, user_id, session_id, self.context.clone());
+        let caller = Caller::founder(tenant_id, user_id, session_id, context.clone());
         let mut work = iam.begin(&caller).await?;
-        if let Some(founded) = self.once.find(&mut work).await? {
+        if let Some(founded) = once.find(&mut work).await? {
             drop(work);
-            return self.log_in_again(founded).await;
+            return self.log_in_again(context, founded).await;
         }
-        let now = work.now();
-        let status = TenantStatus::Active;
-        let tenant = Tenant { id: tenant_id, name, slug, status, created_at: now, updated_at: now };
-        let user = self.profile.user(user_id, tenant_id, now);
-        work.apply(TenantChange::Create(tenant.clone())).await?;
-        work.apply(UserChange::Create { user: user.clone(), password: self.password.clone() }).await?;
-        self.make_administrator(&mut work, tenant_id, user_id).await?;
+        let Founded { tenant, user } = self.found(&mut work, user_id, name, slug).await?;
         let login = open_session(iam, &mut work, user, session_id).await?;
         let founded = Founded { tenant, user: login.user.clone() };
-        self.once.keep(&mut work, &founded).await?;
+        once.keep(&mut work, &founded).await?;
         work.commit().await?;
         Ok(Registered { tenant: founded.tenant, login })
     }
 
     /// Tokens are not kept, so a repeat logs in.
-    async fn log_in_again(&self, Founded { tenant, user }: Founded) -> Result<Registered> {
+    async fn log_in_again(&self, context: &RequestContext, Founded { tenant, user }: Founded) -> Result<Registered> {
         let email = self.profile.email.to_string();
         let login =
             Login { email, password: self.profile.password.password().clone(), tenant: Some(tenant.id.to_string()) };
-        let LoggedIn { tokens, .. } = Sessions(self.iam).login(self.context, login).await?;
+        let LoggedIn { tokens, .. } = Sessions(self.iam).login(context, login).await?;
         Ok(Registered { tenant, login: LoggedIn { user, tokens } })
+    }
+
+    async fn found_by_trusted_code(&self, reason: Cow<'static, str>, name: Name, slug: Slug) -> Result<Founded> {
+        let caller = Caller::system(self.iam.next_id(), reason);
+        let mut work = self.iam.begin(&caller).await?;
+        let founded = self.found(&mut work, self.iam.next_id(), name, slug).await?;
+        work.commit().await?;
+        Ok(founded)
+    }
+
+    /// Makes the caller's tenant, all that every tenant has, and the first user as its administrator.
+    async fn found(&self, work: &mut UnitOfWork<'_>, user_id: UserId, name: Name, slug: Slug) -> Result<Founded> {
+        let (id, now) = (work.caller().tenant(), work.now());
+        let tenant = Tenant { id, name, slug, status: TenantStatus::Active, created_at: now, updated_at: now };
+        let user = self.profile.user(user_id, id, now);
+        work.apply(TenantChange::Create(tenant.clone())).await?;
+        work.apply(UserChange::Create { user: user.clone(), password: self.password.clone() }).await?;
+        self.make_administrator(work, id, user_id).await?;
+        Ok(Founded { tenant, user })
     }
 
     async fn make_administrator(&self, work: &mut UnitOfWork<'_>, tenant: TenantId, user: UserId) -> Result<()> {
@@ -171,7 +240,7 @@ impl Founding<'_> {
             organization_id: None,
             expires_at: None,
             created_at: now,
-            created_by: Some(user),
+            created_by: work.caller().user(),
         };
         // The tenant is new: there are no rights yet that anybody could hold less of.
         let covered = Covered::no_gain();

@@ -5,12 +5,29 @@ use crate::caller::Caller;
 use crate::error::{Error, Result};
 use crate::iam::Inner;
 use crate::id::TenantId;
+use crate::validate::Slug;
 
-/// Reads and changes the caller's tenant; see [`Iam::tenants`](crate::Iam::tenants).
+/// Makes and finds tenants, reads and changes the caller's own; see [`Iam::tenants`](crate::Iam::tenants).
 #[derive(Clone, Copy)]
 pub struct Tenants<'a>(pub(crate) &'a Inner);
 
 impl Tenants<'_> {
+    /// The tenant with this identifier or slug, for trusted code that is about to act in it as
+    /// [`Caller::system`]. What a client sent needs a caller and [`get`](Self::get).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Store`] when the store fails.
+    pub async fn find(&self, named: &str) -> Result<Option<Tenant>> {
+        if let Ok(id) = named.parse::<TenantId>() {
+            return Ok(self.0.store.tenant(id).await?);
+        }
+        match named.parse::<Slug>() {
+            Ok(slug) => Ok(self.0.store.tenant_by_slug(&slug).await?),
+            Err(_) => Ok(None),
+        }
+    }
+
     /// The caller's tenant. Needs `tenants:read`.
     ///
     /// # Errors

@@ -74,6 +74,18 @@ fn verify_finds_nothing_on_an_untouched_log() {
 }
 
 #[test]
+fn verify_tells_a_terminal_alone_how_far_it_is() {
+    const PROGRESS: &str = "log 1 of 1: 24 of 24 entries";
+    let store = Store::sqlite();
+    sealed_log(&store);
+    let written = store.iam_server().args(["audit", "verify"]).run_on_terminal();
+    assert!(written.contains(PROGRESS), "{written:?}");
+    assert!(written.ends_with("\r\x1b[K"), "{written:?}");
+    let ended = store.iam_server().args(["audit", "verify"]).run();
+    assert!(!ended.log.contains(PROGRESS) && !ended.output.contains(PROGRESS), "{ended:?}");
+}
+
+#[test]
 fn verify_names_the_first_entry_that_was_changed() {
     for store in [Store::sqlite(), Store::postgres()] {
         sealed_log(&store);

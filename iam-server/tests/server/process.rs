@@ -1,6 +1,7 @@
 //! Starts the server's binary, listens to what it says, and ends it.
 
-use std::io::{BufRead as _, BufReader, Read};
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, Read, Seek as _, Write as _};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -9,6 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use tempfile::TempDir;
 
 use crate::client::Client;
@@ -87,6 +89,40 @@ impl Launch {
     pub(crate) fn args<A: AsRef<std::ffi::OsStr>>(mut self, arguments: impl IntoIterator<Item = A>) -> Self {
         self.0.args(arguments);
         self
+    }
+
+    /// What it reads from its standard input.
+    pub(crate) fn input(mut self, text: &str) -> Self {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+        file.rewind().unwrap();
+        self.0.stdin(file);
+        self
+    }
+
+    /// Runs it to its end while nobody reads its standard output.
+    pub(crate) fn run_unread(mut self) -> Ended {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let ended = self.0.stdout(writer).output().unwrap();
+        Ended { code: ended.status.code(), output: String::new(), log: String::from_utf8(ended.stderr).unwrap() }
+    }
+
+    /// Runs it to its end with a terminal as its error output, and gives what it has written there.
+    pub(crate) fn run_on_terminal(mut self) -> String {
+        let controller = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        grantpt(&controller).unwrap();
+        unlockpt(&controller).unwrap();
+        let path = ptsname(&controller, Vec::new()).unwrap().into_string().unwrap();
+        self.0.stdout(Stdio::null()).stderr(File::options().read(true).write(true).open(path).unwrap());
+        let mut child = self.0.spawn().unwrap();
+        // The other end is closed when nobody holds it any more, and this command does.
+        drop(self);
+        let mut written = Vec::new();
+        // Linux says EIO at the end.
+        let _ = File::from(controller).read_to_end(&mut written);
+        assert!(child.wait().unwrap().success());
+        String::from_utf8(written).unwrap()
     }
 
     /// Runs it to its end.

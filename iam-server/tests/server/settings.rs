@@ -130,7 +130,16 @@ fn what_is_no_setting_is_named() {
 #[test]
 fn every_command_refuses_bad_settings() {
     let home = Home::new();
-    for command in [vec!["serve"], vec!["migrate"], vec!["openapi"], vec!["keys", "rotate"]] {
+    for command in [
+        vec!["serve"],
+        vec!["migrate"],
+        vec!["migrate", "--check"],
+        vec!["openapi"],
+        vec!["config"],
+        vec!["completions", "bash"],
+        vec!["keys", "list"],
+        vec!["keys", "rotate"],
+    ] {
         assert!(refusal(home.iam_server().args(command).env("IAM_MASTER_KEY", "hunter2")).contains("master_key"));
     }
     assert!(home.files().is_empty(), "{:?}", home.files());

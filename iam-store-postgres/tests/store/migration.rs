@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use iam_core::Store as _;
+use iam_core::{Schema, Store as _};
 use iam_store_postgres::PostgresStore;
 use test_support::postgres::TestDatabase;
 
@@ -18,6 +18,21 @@ async fn a_store_is_migrated_once_all_migrations_have_run() {
     sqlx::query("UPDATE iam._migrations SET checksum = ''").execute(store.pool()).await.unwrap();
     assert!(!store.is_migrated().await.unwrap());
     assert!(store.migrate().await.is_err());
+}
+
+#[tokio::test]
+async fn the_schema_is_told_and_nothing_is_changed() {
+    let database = TestDatabase::create().await;
+    let store = PostgresStore::connect(database.url()).await.unwrap();
+    assert_eq!(store.schema().await.unwrap(), Schema::Behind);
+    let schemas = sqlx::query_scalar::<_, i64>("SELECT count(*) FROM pg_namespace WHERE nspname = 'iam'");
+    assert_eq!(schemas.fetch_one(store.pool()).await.unwrap(), 0);
+    store.migrate().await.unwrap();
+    assert_eq!(store.schema().await.unwrap(), Schema::UpToDate);
+    let newer = "INSERT INTO iam._migrations SELECT 9999, description, installed_on, success, checksum, execution_time \
+                 FROM iam._migrations WHERE version = 1";
+    sqlx::query(newer).execute(store.pool()).await.unwrap();
+    assert_eq!(store.schema().await.unwrap(), Schema::Unknown);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,6 +1,6 @@
 //! Migrating: again, at once, and after a failure.
 
-use iam_core::Store as _;
+use iam_core::{Schema, Store as _, StoreError};
 use iam_store_sqlite::SqliteStore;
 use sqlx::sqlite::SqlitePool;
 use test_support::sqlite::TestFile;
@@ -18,6 +18,32 @@ async fn a_store_is_migrated_once_all_migrations_have_run() {
     sqlx::query("UPDATE _iam_migrations SET checksum = x''").execute(&other).await.unwrap();
     assert!(!store.is_migrated().await.unwrap());
     assert!(store.migrate().await.is_err());
+}
+
+#[tokio::test]
+async fn the_schema_is_told_and_nothing_is_changed() {
+    let file = TestFile::create();
+    let schema = async || SqliteStore::schema(file.url()).await;
+    assert!(matches!(schema().await, Err(StoreError::Failed(_))));
+    assert!(!file.path().exists());
+    std::fs::write(file.path(), "").unwrap();
+    assert_eq!(schema().await.unwrap(), Schema::Behind);
+    assert_eq!(std::fs::metadata(file.path()).unwrap().len(), 0);
+
+    let store = SqliteStore::open(file.url()).await.unwrap();
+    store.migrate().await.unwrap();
+    assert_eq!(schema().await.unwrap(), Schema::UpToDate, "beside a running program");
+    store.close().await;
+    let before = std::fs::read(file.path()).unwrap();
+    assert_eq!(schema().await.unwrap(), Schema::UpToDate);
+    assert_eq!(std::fs::read(file.path()).unwrap(), before);
+    assert_eq!(std::fs::read_dir(file.path().parent().unwrap()).unwrap().count(), 1);
+
+    let other = SqlitePool::connect(file.url()).await.unwrap();
+    let newer = "INSERT INTO _iam_migrations SELECT 9999, description, installed_on, success, checksum, execution_time \
+                 FROM _iam_migrations WHERE version = 1";
+    sqlx::query(newer).execute(&other).await.unwrap();
+    assert_eq!(schema().await.unwrap(), Schema::Unknown);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,0 +1,80 @@
+//! The command that prints the settings.
+
+use std::borrow::Cow;
+
+use clap::parser::ValueSource;
+use clap::{Arg, ArgMatches, CommandFactory as _};
+use url::Url;
+
+use crate::Failure;
+use crate::command::print;
+use crate::settings::{Arguments, SettingsError};
+
+/// What stands in the place of a secret.
+const MASKED: &str = "***";
+
+/// Prints every setting as a line of a settings file that says where the value comes from, secrets masked.
+pub(crate) fn config(arguments: &Arguments, matches: &ArgMatches) -> Result<(), Failure> {
+    let lines = lines(arguments, matches).map_err(|error| Failure::new("reading the settings", &error))?;
+    print(&lines.join("\n"))
+}
+
+fn lines(arguments: &Arguments, matches: &ArgMatches) -> Result<Vec<String>, SettingsError> {
+    let (given, file) = arguments.read()?;
+    let command = Arguments::command();
+    let line = |((name, given), (_, in_file)): ((&'static str, Option<String>), (_, Option<String>))| {
+        let argument = command.get_arguments().find(|argument| argument.get_id() == name);
+        let source = match matches.value_source(name) {
+            Some(ValueSource::CommandLine) => format!("--{}", name.replace('_', "-")),
+            Some(ValueSource::EnvVariable) => format!("IAM_{}", name.to_uppercase()),
+            // The one that counts although it is not the argument's own.
+            _ if given.is_some() => "DATABASE_URL".to_owned(),
+            _ if in_file.is_some() => "file".to_owned(),
+            _ => "default".to_owned(),
+        };
+        let value = given.or(in_file).or_else(|| default_of(argument?));
+        let is_secret = argument.is_none_or(Arg::is_hide_env_values_set);
+        match value {
+            None => format!("# {name} is not set"),
+            Some(value) => format!("{name} = {} # {source}", quoted(&shown(name, &value, is_secret))),
+        }
+    };
+    Ok(given.texts().into_iter().zip(file.texts()).map(line).collect())
+}
+
+/// The default that the help tells, where that is a value and no remark; a test holds it against the one that counts.
+pub(crate) fn default_of(argument: &Arg) -> Option<String> {
+    let help = argument.get_help()?.to_string();
+    let (_, default) = help.split_once("[default: ")?;
+    let default = default.trim_end_matches(']').trim_matches('`');
+    Some(default.to_owned()).filter(|default| default != "none" && !default.contains(' '))
+}
+
+fn shown<'a>(name: &str, value: &'a str, is_secret: bool) -> Cow<'a, str> {
+    match (name, is_secret) {
+        ("database_url", _) if value.starts_with("postgres") => Cow::Owned(without_password(value)),
+        ("database_url", _) | (_, false) => Cow::Borrowed(value),
+        (_, true) => Cow::Borrowed(MASKED),
+    }
+}
+
+/// A URL that may hold its password in either of two places. One that cannot be parsed may hold it anywhere.
+fn without_password(text: &str) -> String {
+    let Ok(mut url) = Url::parse(text) else { return MASKED.to_owned() };
+    if url.password().is_some() && url.set_password(Some(MASKED)).is_err() {
+        return MASKED.to_owned();
+    }
+    // Neither is for the driver: there stands what was cut off by a character that should have been escaped.
+    url.set_fragment(None);
+    let pairs: Vec<(String, String)> = url.query_pairs().into_owned().collect();
+    if !pairs.is_empty() {
+        let mask = |(name, value)| if name == "password" { (name, MASKED.to_owned()) } else { (name, value) };
+        url.query_pairs_mut().clear().extend_pairs(pairs.into_iter().map(mask));
+    }
+    url.into()
+}
+
+/// A text as TOML writes it, whose escapes are those of JSON.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}

@@ -1,0 +1,51 @@
+//! The commands that look after tenants.
+
+use clap::Subcommand;
+use iam_core::tenant::{Founded, NewTenant};
+use iam_core::{Caller, Iam};
+
+use crate::Failure;
+use crate::command::{open, print, refused};
+use crate::person::Person;
+use crate::settings::Settings;
+
+#[derive(Clone, Subcommand)]
+pub(crate) enum Tenant {
+    /// Make a tenant with its built-in roles and its first administrator, also where registration is closed
+    Create {
+        /// The tenant's name
+        #[arg(long, value_name = "NAME")]
+        name: String,
+        /// Its name in URLs and logins [default: made from the name]
+        #[arg(long, value_name = "SLUG")]
+        slug: Option<String>,
+        #[command(flatten)]
+        administrator: Person,
+    },
+}
+
+pub(crate) async fn tenant(command: Tenant, settings: &Settings) -> Result<(), Failure> {
+    let iam = open(settings).await?;
+    let Tenant::Create { name, slug, administrator } = command;
+    let result = create(&iam, name, slug, &administrator).await;
+    iam.close().await;
+    result
+}
+
+async fn create(iam: &Iam, name: String, slug: Option<String>, person: &Person) -> Result<(), Failure> {
+    let password = person.password.password(iam)?;
+    let doing = format!("making the tenant {name}");
+    let administrator = person.with_password(password.clone());
+    let founded = iam.tenants().create("tenant create command", NewTenant { name, slug, administrator }).await;
+    let Founded { tenant, user } = founded.map_err(|error| refused(doing, &error))?;
+    print(&format!("Tenant {} ({}) is made.", tenant.slug, tenant.id))?;
+    print(&format!("{} ({}) is its administrator.", user.email, user.id))?;
+    person.password.tell(&password)
+}
+
+/// The tenant that an argument names by its id or slug, and the caller that works in it.
+pub(crate) async fn find(iam: &Iam, named: &str, reason: &'static str) -> Result<Caller, Failure> {
+    let found = iam.tenants().find(named).await.map_err(|error| Failure::new("looking for the tenant", &error))?;
+    let tenant = found.ok_or_else(|| Failure(format!("there is no tenant {named}")))?;
+    Ok(Caller::system(tenant.id, reason))
+}

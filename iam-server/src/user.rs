@@ -1,0 +1,95 @@
+//! The commands that look after users.
+
+use clap::Subcommand;
+use iam_core::assignment::NewAssignment;
+use iam_core::role::{Role, RoleScope};
+use iam_core::user::UserStatus;
+use iam_core::{Caller, Iam};
+
+use crate::Failure;
+use crate::command::{open, print, refused};
+use crate::person::{PasswordSource, Person};
+use crate::settings::Settings;
+use crate::tenant;
+
+#[derive(Clone, Subcommand)]
+pub(crate) enum User {
+    /// Make a user
+    Create {
+        /// The tenant, by its id or slug
+        #[arg(long, value_name = "TENANT")]
+        tenant: String,
+        #[command(flatten)]
+        person: Person,
+        /// A role that the user gets tenant-wide, such as TENANT_ADMIN; may be repeated [default: none]
+        #[arg(long = "role", value_name = "NAME")]
+        roles: Vec<String>,
+    },
+    /// Set another password, end all sessions of the user and lift the lock that failed logins put on it
+    ResetPassword {
+        /// The tenant, by its id or slug
+        #[arg(long, value_name = "TENANT")]
+        tenant: String,
+        /// The user's e-mail
+        #[arg(long, value_name = "ADDRESS")]
+        email: String,
+        #[command(flatten)]
+        password: PasswordSource,
+    },
+}
+
+pub(crate) async fn user(command: User, settings: &Settings) -> Result<(), Failure> {
+    let iam = open(settings).await?;
+    let result = match command {
+        User::Create { tenant, person, roles } => create(&iam, &tenant, &person, roles).await,
+        User::ResetPassword { tenant, email, password } => reset_password(&iam, &tenant, &email, password).await,
+    };
+    iam.close().await;
+    result
+}
+
+async fn create(iam: &Iam, tenant: &str, person: &Person, mut roles: Vec<String>) -> Result<(), Failure> {
+    let caller = tenant::find(iam, tenant, "user create command").await?;
+    roles.sort();
+    roles.dedup();
+    let mut found = Vec::with_capacity(roles.len());
+    // Before anything is made.
+    for name in &roles {
+        found.push(tenant_wide_role(iam, &caller, name).await?);
+    }
+    let password = person.password.password(iam)?;
+    let new = person.with_password(password.clone());
+    let doing = format!("making the user {}", new.email);
+    let user = iam.users().create(&caller, new).await.map_err(|error| refused(doing, &error))?;
+    print(&format!("User {} ({}) is made.", user.email, user.id))?;
+    person.password.tell(&password)?;
+    if found.is_empty() {
+        return Ok(());
+    }
+    let assignment = |role: &Role| NewAssignment { user: user.id, role: role.id, organization: None, expires_at: None };
+    let assignments: Vec<NewAssignment> = found.iter().map(assignment).collect();
+    let given = iam.assignments().create_all(&caller, &assignments).await;
+    given.map_err(|error| refused(format!("giving roles to the user {}", user.email), &error))?;
+    print(&format!("Roles: {}", roles.join(", ")))
+}
+
+async fn tenant_wide_role(iam: &Iam, caller: &Caller, name: &str) -> Result<Role, Failure> {
+    let role = iam.roles().by_name(caller, name).await.map_err(|error| Failure::new("looking for the role", &error))?;
+    let role = role.ok_or_else(|| Failure(format!("there is no role {name}")))?;
+    if role.scope == RoleScope::Organization {
+        return Err(Failure(format!("the role {name} can be held in organizations only")));
+    }
+    Ok(role)
+}
+
+async fn reset_password(iam: &Iam, tenant: &str, email: &str, source: PasswordSource) -> Result<(), Failure> {
+    let caller = tenant::find(iam, tenant, "user reset-password command").await?;
+    let password = source.password(iam)?;
+    let user = iam.credentials().reset_password(&caller, email, password.clone()).await;
+    let user = user.map_err(|error| refused(format!("resetting the password of {email}"), &error))?;
+    print(&format!("User {} ({}) has another password and no sessions.", user.email, user.id))?;
+    if user.status == UserStatus::Suspended {
+        print("The user is suspended and cannot log in until an administrator reactivates it.")?;
+    }
+    source.tell(&password)
+}

@@ -1,0 +1,147 @@
+//! The commands that look after users.
+
+use serde_json::{Value, json};
+
+use crate::client::{Client, PASSWORD, text};
+use crate::process::{Ended, Launch};
+use crate::store::Store;
+
+const NEW: &str = "An0ther pass!";
+
+fn create(store: &Store, tenant: &str, email: &str) -> Launch {
+    let person = ["--email", email, "--first-name", "Grace", "--last-name", "Hopper"];
+    store.iam_server().args(["user", "create", "--tenant", tenant]).args(person)
+}
+
+fn reset(store: &Store, tenant: &str, email: &str) -> Launch {
+    store.iam_server().args(["user", "reset-password", "--tenant", tenant, "--email", email])
+}
+
+/// The last line, without the log's.
+fn reason(ended: &Ended) -> &str {
+    assert_eq!((ended.code, ended.output.as_str()), (Some(1), ""), "{ended:?}");
+    ended.log.lines().last().unwrap()
+}
+
+fn password_in(ended: &Ended) -> &str {
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let password = ended.output.lines().find_map(|line| line.strip_prefix("Password: ")).unwrap();
+    assert!(!ended.log.contains(password), "{ended:?}");
+    password
+}
+
+fn try_log_in(client: &Client, email: &str, password: &str, status: u16) -> Value {
+    client.post("/api/v1/auth/login", &json!({ "email": email, "password": password })).expect(status)
+}
+
+/// The id of the tenant in which somebody is logged in.
+fn tenant_of(client: &Client) -> Value {
+    client.get("/api/v1/auth/me").expect(200)["tenant"].clone()
+}
+
+#[test]
+fn a_user_is_made_with_its_roles() {
+    for store in [Store::sqlite(), Store::postgres()] {
+        let server = store.serve();
+        let ada = server.client().with_token(&server.client().register("ada@example.com").access);
+        let tenant = tenant_of(&ada);
+        let roles = ["--role", "MEMBER", "--role", "TENANT_ADMIN", "--role", "MEMBER"];
+        let made = create(&store, &text(&tenant["slug"]), "grace@example.com").args(roles).run();
+        let session = try_log_in(&server.client(), "grace@example.com", password_in(&made), 200);
+        let me = server.client().with_token(&text(&session["accessToken"])).get("/api/v1/auth/me").expect(200);
+        let mut held: Vec<String> =
+            me["roles"].as_array().unwrap().iter().map(|it| text(&it["role"]["name"])).collect();
+        held.sort();
+        assert_eq!(held, ["MEMBER", "TENANT_ADMIN"]);
+
+        let plain = create(&store, &text(&tenant["id"]), "jean@example.com").args(["--password-stdin"]);
+        assert_eq!(plain.input(&format!("{PASSWORD}\r\n")).run().code, Some(0));
+        try_log_in(&server.client(), "jean@example.com", PASSWORD, 200);
+        let entries = ada.audit_entries("&resourceType=USER&action=CREATE");
+        let by: Vec<&Value> = entries.iter().skip(1).map(|entry| &entry["metadata"]["system"]).collect();
+        assert_eq!(by, ["user create command", "user create command"]);
+    }
+}
+
+#[test]
+fn what_is_wrong_with_a_user_is_one_line_and_makes_none() {
+    let store = Store::sqlite();
+    let server = store.serve();
+    let ada = server.client().with_token(&server.client().register("ada@example.com").access);
+    let tenant = text(&tenant_of(&ada)["slug"]);
+    let nowhere = create(&store, "nowhere", "grace@example.com").run();
+    assert_eq!(reason(&nowhere), "iam-server: there is no tenant nowhere");
+    let taken = create(&store, &tenant, "ADA@example.com").run();
+    assert_eq!(reason(&taken), "iam-server: making the user ADA@example.com: A user with this e-mail already exists.");
+    let unknown = create(&store, &tenant, "grace@example.com").args(["--role", "PILOT"]).run();
+    assert_eq!(reason(&unknown), "iam-server: there is no role PILOT");
+    let misplaced = create(&store, &tenant, "grace@example.com").args(["--role", "ORGANIZATION_ADMIN"]).run();
+    assert_eq!(reason(&misplaced), "iam-server: the role ORGANIZATION_ADMIN can be held in organizations only");
+    let weak = create(&store, &tenant, "grace@example.com").args(["--password-stdin"]).input("hunter2").run();
+    assert!(reason(&weak).contains("making the user grace@example.com: password must have"), "{weak:?}");
+    assert!(!weak.log.contains("hunter2"), "{weak:?}");
+    let bad = store.iam_server().args(["user", "create", "--tenant", &tenant, "--email", "grace"]);
+    let bad = bad.args(["--first-name", "", "--last-name", "Hopper"]).run();
+    assert!(reason(&bad).contains("email must") && reason(&bad).contains("; first name must"), "{bad:?}");
+    assert_eq!(ada.get("/api/v1/users").expect(200)["pagination"]["total"], 1);
+}
+
+#[test]
+fn a_reset_lets_back_in_whoever_was_locked_out() {
+    for store in [Store::sqlite(), Store::postgres()] {
+        let server = store.serve();
+        let client = server.client();
+        let ada = client.with_token(&client.register("ada@example.com").access);
+        let tenant = text(&tenant_of(&ada)["id"]);
+        for _ in 0..5 {
+            try_log_in(&client, "ada@example.com", "Wr0ng pass!", 401);
+        }
+        try_log_in(&client, "ada@example.com", PASSWORD, 403);
+
+        let made = reset(&store, &tenant, "ADA@example.com").run();
+        let made = password_in(&made);
+        ada.get("/api/v1/auth/me").expect(401);
+        try_log_in(&client, "ada@example.com", PASSWORD, 401);
+        let session = try_log_in(&client, "ada@example.com", made, 200);
+        let ada = client.with_token(&text(&session["accessToken"]));
+
+        let given = reset(&store, &tenant, "ada@example.com").args(["--password-stdin"]).input(NEW).run();
+        assert_eq!(given.code, Some(0), "{given:?}");
+        assert!(!given.output.contains("Password") && !given.output.contains(NEW), "{given:?}");
+        ada.get("/api/v1/auth/me").expect(401);
+        let session = try_log_in(&client, "ada@example.com", NEW, 200);
+        let entries = client.with_token(&text(&session["accessToken"])).audit_entries("");
+        let by_command: Vec<&Value> =
+            entries.iter().filter(|it| it["metadata"]["system"] == "user reset-password command").collect();
+        let actions: Vec<&Value> = by_command.iter().map(|entry| &entry["action"]).collect();
+        assert_eq!(actions, ["PASSWORD_CHANGE", "LOGOUT", "PASSWORD_CHANGE", "LOGOUT"]);
+        let log = json!(entries).to_string();
+        assert!(!log.contains(made) && !log.contains(NEW), "{log}");
+    }
+}
+
+#[test]
+fn what_is_wrong_with_a_reset_is_one_line() {
+    let store = Store::sqlite();
+    let server = store.serve();
+    let ada = server.client().with_token(&server.client().register("ada@example.com").access);
+    let tenant = text(&tenant_of(&ada)["slug"]);
+    let nowhere = reset(&store, "nowhere", "ada@example.com").run();
+    assert_eq!(reason(&nowhere), "iam-server: there is no tenant nowhere");
+    let nobody = reset(&store, &tenant, "nobody@example.com").run();
+    assert_eq!(reason(&nobody), "iam-server: resetting the password of nobody@example.com: User not found.");
+    let weak = reset(&store, &tenant, "ada@example.com").args(["--password-stdin"]).input("hunter2").run();
+    assert!(reason(&weak).contains("resetting the password of ada@example.com: new password must have"), "{weak:?}");
+    assert!(!weak.log.contains("hunter2"), "{weak:?}");
+    ada.get("/api/v1/auth/me").expect(200);
+
+    let grace =
+        json!({ "email": "grace@example.com", "password": PASSWORD, "firstName": "Grace", "lastName": "Hopper" });
+    let grace = text(&ada.post("/api/v1/users", &grace).expect(201)["id"]);
+    ada.post(&format!("/api/v1/users/{grace}/suspend"), &Value::Null).expect(200);
+    let suspended = reset(&store, &tenant, "grace@example.com").run();
+    assert!(suspended.output.contains("suspended"), "{suspended:?}");
+    ada.try_delete(&format!("/api/v1/users/{grace}")).unwrap().expect(204);
+    let deleted = reset(&store, &tenant, "grace@example.com").run();
+    assert_eq!(reason(&deleted), "iam-server: resetting the password of grace@example.com: The user is inactive.");
+}
