@@ -7,6 +7,7 @@ use axum::extract::{FromRef, FromRequest, FromRequestParts, RawPathParams, Reque
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
 use iam_core::idempotency::Idempotency;
+use iam_core::precondition::Precondition;
 use iam_core::{Caller, Error, FieldError, Iam, Unauthenticated};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Deserializer};
@@ -53,8 +54,12 @@ pub(crate) async fn authenticate(parts: &mut Parts, iam: &Iam) -> Result<Caller,
         Some(caller) => caller.clone(),
         None => prove(parts, iam).await?,
     };
-    Ok(match parts.extensions.get::<Idempotency>() {
+    let caller = match parts.extensions.get::<Idempotency>() {
         Some(idempotency) => caller.with_idempotency(idempotency.clone()),
+        None => caller,
+    };
+    Ok(match parts.extensions.get::<Precondition>() {
+        Some(precondition) => caller.with_precondition(precondition.clone()),
         None => caller,
     })
 }

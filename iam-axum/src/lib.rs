@@ -4,6 +4,7 @@ mod accept;
 mod access;
 mod assignment;
 mod audit;
+mod conditional;
 mod context;
 mod credential;
 mod extract;
@@ -33,6 +34,7 @@ use axum::extract::{DefaultBodyLimit, FromRef};
 use axum::http::{Extensions, HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version};
 use axum::middleware::{from_fn_with_state, map_response};
 use axum::response::Response;
+use conditional::conditional;
 use iam_core::Iam;
 use idempotency::once;
 use tower::util::option_layer;
@@ -125,7 +127,7 @@ fn operations() -> OpenApiRouter<ApiState> {
         .routes(routes!(credential::change_password))
         .routes(routes!(session::me))
         .routes(once(routes!(user::list, user::create)))
-        .routes(routes!(user::get, user::update, user::delete))
+        .routes(conditional(routes!(user::get, user::update, user::delete)))
         .routes(routes!(user::suspend))
         .routes(routes!(user::reactivate))
         .routes(routes!(assignment::of_user))
@@ -134,18 +136,18 @@ fn operations() -> OpenApiRouter<ApiState> {
         .routes(once(routes!(permission::list, permission::create)))
         .routes(routes!(permission::delete))
         .routes(once(routes!(role::list, role::create)))
-        .routes(routes!(role::get, role::update, role::delete))
+        .routes(conditional(routes!(role::get, role::update, role::delete)))
         .routes(once(routes!(assignment::list, assignment::create)))
         .routes(routes!(assignment::update, assignment::delete))
         .routes(once(routes!(assignment::create_all)))
         .routes(once(routes!(organization::list, organization::create)))
-        .routes(routes!(organization::get, organization::update, organization::delete))
+        .routes(conditional(routes!(organization::get, organization::update, organization::delete)))
         .routes(routes!(organization::tree))
         .routes(routes!(organization::children))
         .routes(routes!(organization::ancestors))
         .routes(routes!(access::check))
         .routes(routes!(access::check_all))
-        .routes(routes!(tenant::get, tenant::update))
+        .routes(conditional(routes!(tenant::get, tenant::update)))
         .routes(once(routes!(audit::list, audit::create)))
         .routes(routes!(audit::resource_types))
         .routes(routes!(audit::actions))
@@ -208,8 +210,16 @@ fn cors(origins: &[HeaderValue]) -> Option<CorsLayer> {
     let layer = CorsLayer::new()
         .allow_origin(AllowOrigin::list(origins.to_vec()))
         .allow_methods([Method::GET, Method::POST, Method::PUT, Method::PATCH, Method::DELETE])
-        .allow_headers(named(&["authorization", "content-type", "idempotency-key", "x-correlation-id"]))
+        .allow_headers(named(&[
+            "authorization",
+            "content-type",
+            "idempotency-key",
+            "if-match",
+            "if-none-match",
+            "x-correlation-id",
+        ]))
         .expose_headers(named(&[
+            "etag",
             "idempotent-replayed",
             "retry-after",
             "x-correlation-id",

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
+use crate::conditional::Tagged;
 use crate::extract::{Authenticated, Body, Params, PathId, Query, nullable};
 use crate::openapi::{ORGANIZATIONS, Problems};
 use crate::page::{Collection, List, PageQuery, SortOrderDto, sort_order};
@@ -301,8 +302,9 @@ pub(crate) async fn get(
     State(iam): State<Iam>,
     Authenticated(caller): Authenticated,
     PathId(id): PathId<OrganizationId>,
-) -> Result<Json<OrganizationDto>, Problem> {
-    Ok(Json(iam.organizations().get(&caller, id).await?.into()))
+) -> Result<Tagged<OrganizationDto>, Problem> {
+    let organization = iam.organizations().get(&caller, id).await?;
+    Ok(Tagged(organization.version(), organization.into()))
 }
 
 /// Change or move an organization
@@ -324,8 +326,9 @@ pub(crate) async fn update(
     Authenticated(caller): Authenticated,
     PathId(id): PathId<OrganizationId>,
     Body(body): Body<OrganizationPatchDto>,
-) -> Result<Json<OrganizationDto>, Problem> {
-    Ok(Json(iam.organizations().update(&caller, id, body.into_patch()?).await?.into()))
+) -> Result<Tagged<OrganizationDto>, Problem> {
+    let organization = iam.organizations().update(&caller, id, body.into_patch()?).await?;
+    Ok(Tagged(organization.version(), organization.into()))
 }
 
 /// Delete an organization

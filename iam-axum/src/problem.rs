@@ -80,6 +80,8 @@ kinds! {
     NotFound = "not-found", "Not Found", NOT_FOUND, "There is no such resource.";
     /// The present state forbids it.
     Conflict = "conflict", "Conflict", CONFLICT, "The present state does not allow this.";
+    /// Somebody else has changed what was to be changed.
+    PreconditionFailed = "precondition-failed", "Precondition Failed", PRECONDITION_FAILED, "The resource has changed since it was read.";
     /// The body took too long to come.
     RequestTimeout = "request-timeout", "Request Timeout", REQUEST_TIMEOUT, "The request body took too long to arrive.";
     /// Something else was asked for under the same idempotency key.
@@ -238,6 +240,7 @@ impl From<Error> for Problem {
                 let tenant = |tenant: &iam_core::tenant::TenantSummary| json!({ "id": tenant.id, "slug": tenant.slug.as_str(), "name": tenant.name.as_str() });
                 Self::new(Kind::Conflict).with("tenants", tenants.iter().map(tenant).collect())
             }
+            Error::PreconditionFailed => Self::new(Kind::PreconditionFailed),
             Error::IdempotencyKeyReused => Self::new(Kind::IdempotencyKeyReused),
             Error::Conflict(Conflict::NotSealed | Conflict::StillRunning) => {
                 Self { retry_after: Some(1), ..Self::new(Kind::Conflict) }

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+use crate::conditional::Tagged;
 use crate::extract::{Authenticated, Body, PathId, Query};
 use crate::openapi::{Problems, ROLES};
 use crate::page::{Collection, PageQuery};
@@ -184,8 +185,9 @@ pub(crate) async fn get(
     State(iam): State<Iam>,
     Authenticated(caller): Authenticated,
     PathId(id): PathId<RoleId>,
-) -> Result<Json<RoleDto>, Problem> {
-    Ok(Json(iam.roles().get(&caller, id).await?.into()))
+) -> Result<Tagged<RoleDto>, Problem> {
+    let role = iam.roles().get(&caller, id).await?;
+    Ok(Tagged(role.version(), role.into()))
 }
 
 /// Change a role
@@ -206,8 +208,9 @@ pub(crate) async fn update(
     Authenticated(caller): Authenticated,
     PathId(id): PathId<RoleId>,
     Body(body): Body<RolePatchDto>,
-) -> Result<Json<RoleDto>, Problem> {
-    Ok(Json(iam.roles().update(&caller, id, body.into()).await?.into()))
+) -> Result<Tagged<RoleDto>, Problem> {
+    let role = iam.roles().update(&caller, id, body.into()).await?;
+    Ok(Tagged(role.version(), role.into()))
 }
 
 /// Delete a role

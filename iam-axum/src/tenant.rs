@@ -1,6 +1,5 @@
 //! `/tenants` (`decisions.md` §2).
 
-use axum::Json;
 use axum::extract::State;
 use iam_core::tenant::{Tenant, TenantPatch};
 use iam_core::{Iam, TenantId};
@@ -8,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+use crate::conditional::Tagged;
 use crate::extract::{Authenticated, Body, PathId};
 use crate::openapi::{Problems, TENANTS};
 use crate::problem::Problem;
@@ -68,8 +68,9 @@ pub(crate) async fn get(
     State(iam): State<Iam>,
     Authenticated(caller): Authenticated,
     PathId(id): PathId<TenantId>,
-) -> Result<Json<TenantDto>, Problem> {
-    Ok(Json(iam.tenants().get(&caller, id).await?.into()))
+) -> Result<Tagged<TenantDto>, Problem> {
+    let tenant = iam.tenants().get(&caller, id).await?;
+    Ok(Tagged(tenant.version(), tenant.into()))
 }
 
 /// Change the tenant
@@ -90,6 +91,7 @@ pub(crate) async fn update(
     Authenticated(caller): Authenticated,
     PathId(id): PathId<TenantId>,
     Body(TenantPatchDto { name, slug }): Body<TenantPatchDto>,
-) -> Result<Json<TenantDto>, Problem> {
-    Ok(Json(iam.tenants().update(&caller, id, TenantPatch { name, slug }).await?.into()))
+) -> Result<Tagged<TenantDto>, Problem> {
+    let tenant = iam.tenants().update(&caller, id, TenantPatch { name, slug }).await?;
+    Ok(Tagged(tenant.version(), tenant.into()))
 }

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
+use crate::conditional::Tagged;
 use crate::extract::{Authenticated, Body, Params, PathId, Query};
 use crate::openapi::{Problems, USERS};
 use crate::page::{Collection, PageQuery, SortOrderDto, sort_order};
@@ -283,8 +284,9 @@ pub(crate) async fn get(
     State(iam): State<Iam>,
     Authenticated(caller): Authenticated,
     PathId(id): PathId<UserId>,
-) -> Result<Json<UserDto>, Problem> {
-    Ok(Json(iam.users().get(&caller, id).await?.into()))
+) -> Result<Tagged<UserDto>, Problem> {
+    let user = iam.users().get(&caller, id).await?;
+    Ok(Tagged(user.version(), user.into()))
 }
 
 /// Change a user
@@ -303,8 +305,9 @@ pub(crate) async fn update(
     Authenticated(caller): Authenticated,
     PathId(id): PathId<UserId>,
     Body(body): Body<UserPatchDto>,
-) -> Result<Json<UpdatedUser>, Problem> {
-    Ok(Json(iam.users().update(&caller, id, body.into()).await?.into()))
+) -> Result<Tagged<UpdatedUser>, Problem> {
+    let user = iam.users().update(&caller, id, body.into()).await?;
+    Ok(Tagged(user.version(), user.into()))
 }
 
 /// Delete a user

@@ -7,9 +7,10 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use crate::access::Authority;
-use crate::error::{Forbidden, Result};
+use crate::error::{Error, Forbidden, Result};
 use crate::id::{SessionId, TenantId, UserId};
 use crate::idempotency::Idempotency;
+use crate::precondition::{Precondition, Version};
 use crate::validate::Invalid;
 
 /// Who calls, for which tenant, with which rights, in which request.
@@ -26,6 +27,7 @@ pub struct Caller {
     authority: Arc<Authority>,
     context: RequestContext,
     idempotency: Option<Idempotency>,
+    precondition: Option<Precondition>,
 }
 
 /// Who stands behind a [`Caller`].
@@ -88,7 +90,7 @@ impl Caller {
     }
 
     fn new(actor: Actor, tenant: TenantId, authority: Authority, context: RequestContext) -> Self {
-        Self { actor, tenant, authority: Arc::new(authority), context, idempotency: None }
+        Self { actor, tenant, authority: Arc::new(authority), context, idempotency: None, precondition: None }
     }
 
     /// The same caller in another request context, for trusted code that acts on behalf of a request.
@@ -108,6 +110,22 @@ impl Caller {
 
     pub(crate) fn idempotency(&self) -> Option<&Idempotency> {
         self.idempotency.as_ref()
+    }
+
+    /// The same caller, for one call that changes or deletes something: only if that is still what the caller takes it for.
+    /// Else the call is [`Error::PreconditionFailed`](crate::Error::PreconditionFailed).
+    #[must_use]
+    pub fn with_precondition(mut self, precondition: Precondition) -> Self {
+        self.precondition = Some(precondition);
+        self
+    }
+
+    /// Asks whether what is to be changed, read under its lock, is what the caller takes it for.
+    pub(crate) fn check_version(&self, version: impl FnOnce() -> Version) -> Result<()> {
+        match &self.precondition {
+            Some(precondition) if !precondition.allows(version()) => Err(Error::PreconditionFailed),
+            _ => Ok(()),
+        }
     }
 
     /// Who stands behind the call.

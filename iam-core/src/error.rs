@@ -43,6 +43,9 @@ pub enum Error {
     /// The present state forbids it.
     #[error("{0}")]
     Conflict(#[from] Conflict),
+    /// What was to be changed is not what the caller takes it for: somebody else has changed it.
+    #[error("The resource has changed since it was read.")]
+    PreconditionFailed,
     /// Something else was asked for under the same idempotency key.
     #[error("The Idempotency-Key was used for another request.")]
     IdempotencyKeyReused,

@@ -22,6 +22,7 @@ pub mod observe;
 pub mod organization;
 pub mod page;
 pub mod permission;
+pub mod precondition;
 pub mod random;
 pub mod role;
 pub mod secret;

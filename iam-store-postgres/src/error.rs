@@ -64,9 +64,10 @@ fn is_unavailable(error: &sqlx::Error) -> bool {
 }
 
 /// Whether trying again later may help (PostgreSQL's appendix A, by class): the connection broke (08), a deadlock was
-/// resolved (40), resources ran out (53), an operator stopped the server or the statement (57).
+/// resolved (40), resources ran out (53), somebody held a lock for too long (55P03), the statement took too long or an
+/// operator stopped it or the server (57).
 fn is_passing(code: &str) -> bool {
-    ["08", "40", "53", "57"].iter().any(|class| code.starts_with(class))
+    ["08", "40", "53", "55P03", "57"].iter().any(|class| code.starts_with(class))
 }
 
 /// Fails when a statement found no row to change.

@@ -26,8 +26,8 @@ use async_trait::async_trait;
 use iam_core::clock::Timestamp;
 use iam_core::{Schema, Store, StoreError, TenantId, Transaction};
 use sqlx::migrate::{MigrateError, Migration, Migrator};
-use sqlx::postgres::{PgPool, PgPoolOptions};
-use sqlx::{Connection as _, FromRow};
+use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
+use sqlx::{Connection as _, Executor as _, FromRow, Postgres};
 
 use error::store_error;
 use partition::KnownMonths;
@@ -49,6 +49,10 @@ const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
 const MAX_CONNECTIONS: u32 = 16;
 /// Rather an error soon than a queue of requests that nobody waits for any more.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
+/// No statement takes as long by far; one that does is no good to anybody any more.
+const STATEMENT_TIMEOUT: &str = "30s";
+/// Locks are held for milliseconds. Whoever waits for longer waits for something that hangs.
+const LOCK_TIMEOUT: &str = "10s";
 /// A connection that was idle for longer is asked whether it still works.
 const TRUSTED_IDLE: Duration = Duration::from_secs(1);
 
@@ -60,6 +64,8 @@ impl PostgresStore {
     /// [`StoreError::Unavailable`] when the server does not answer within five seconds, [`StoreError::Failed`] when
     /// the URL is none or the server refuses.
     pub async fn connect(url: &str) -> Result<Self, StoreError> {
+        let options: PgConnectOptions = url.parse().map_err(store_error)?;
+        let options = options.options([("statement_timeout", STATEMENT_TIMEOUT), ("lock_timeout", LOCK_TIMEOUT)]);
         let pool = PgPoolOptions::new()
             .max_connections(MAX_CONNECTIONS)
             .acquire_timeout(ACQUIRE_TIMEOUT)
@@ -74,7 +80,7 @@ impl PostgresStore {
                     Ok(true)
                 })
             })
-            .connect(url)
+            .connect_with(options)
             .await
             .map_err(store_error)?;
         Ok(Self::from_pool(pool))
@@ -120,10 +126,19 @@ impl PostgresStore {
         Ok(Schema::of(are_known(&applied), are_complete(&applied)))
     }
 
+    /// A transaction whose statements may take as long as they need, for what grows with the data.
+    async fn begin_unbounded(&self) -> Result<sqlx::Transaction<'static, Postgres>, StoreError> {
+        let mut transaction = self.pool.begin_with(BEGIN).await.map_err(store_error)?;
+        (&mut *transaction).execute("SET LOCAL statement_timeout = 0").await.map_err(store_error)?;
+        Ok(transaction)
+    }
+
     async fn run_migrations(&self) -> Result<(), StoreError> {
         let mut connection = self.pool.acquire().await.map_err(store_error)?;
         // When a migration fails, the lock stays with the session: closing that gives it back.
         connection.close_on_drop();
+        // A migration takes as long as it takes, and waits until other replicas are done with theirs.
+        (&mut *connection).execute("SET statement_timeout = 0; SET lock_timeout = 0").await.map_err(store_error)?;
         // Not `run`: the compiler does not see that its future is `Send` when it borrows a connection.
         MIGRATOR.run_direct(None, &mut *connection, false).await.map_err(|error| match error {
             MigrateError::Execute(cause) => store_error(cause),

@@ -78,8 +78,12 @@ impl PostgresStore {
         let mut dropped = 0;
         // Each by itself: the lock that dropping one takes must not last while the next is looked at.
         for month in months.fetch_all(&self.pool).await.map_err(store_error)? {
+            // All entries of the month are looked at.
+            let mut transaction = self.begin_unbounded().await?;
             let entries = sqlx::query_scalar!("SELECT iam.drop_given_up_audit_month($1)", month);
-            if let Some(entries) = entries.fetch_one(&self.pool).await.map_err(store_error)? {
+            let entries = entries.fetch_one(&mut *transaction).await.map_err(store_error)?;
+            transaction.commit().await.map_err(store_error)?;
+            if let Some(entries) = entries {
                 self.months.forget();
                 dropped += entries.unsigned_abs();
             }

@@ -363,7 +363,11 @@ impl SealStore for PostgresStore {
             "#,
             tenant.as_uuid()
         );
-        Ok(stray.fetch_optional(&self.pool).await.map_err(store_error)?.map(AuditEntryId::from))
+        // All entries of the tenant are read.
+        let mut transaction = self.begin_unbounded().await?;
+        let stray = stray.fetch_optional(&mut *transaction).await.map_err(store_error)?;
+        transaction.rollback().await.map_err(store_error)?;
+        Ok(stray.map(AuditEntryId::from))
     }
 }
 

@@ -29,6 +29,7 @@ mod audit;
 mod authz;
 mod body;
 mod bulk;
+mod conditional;
 mod conventions;
 mod expiry;
 mod health;

@@ -275,6 +275,7 @@ pub(crate) fn status_of(kind: &str) -> u16 {
         "method-not-allowed" => 405,
         "conflict" => 409,
         "payload-too-large" => 413,
+        "precondition-failed" => 412,
         "request-timeout" => 408,
         "idempotency-key-reused" => 422,
         "unsupported-media-type" => 415,

@@ -90,6 +90,7 @@ impl Roles<'_> {
         let power = Power::lock(&mut work).await?;
         power.rights().require(&permission::ROLES_UPDATE)?;
         let before = role(&mut work, id).await?;
+        caller.check_version(|| before.version())?;
         if let Some(permissions) = &patch.permissions {
             permissions.check_registered(&work.locks().permission_names().await?)?;
         }
@@ -133,6 +134,7 @@ impl Roles<'_> {
         let power = Power::lock(&mut work).await?;
         power.rights().require(&permission::ROLES_DELETE)?;
         let role = role(&mut work, id).await?;
+        caller.check_version(|| role.version())?;
         if role.system {
             return Err(Conflict::SystemRole.into());
         }

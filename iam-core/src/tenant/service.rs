@@ -51,6 +51,7 @@ impl Tenants<'_> {
         let patch = patch.validate()?;
         let mut work = self.0.begin(caller).await?;
         let before = work.locks().lock_tenant().await?.ok_or_else(not_found)?;
+        caller.check_version(|| before.version())?;
         let after = patch.apply(&before, work.now());
         if after != before {
             work.apply(TenantChange::Update { before, after: after.clone() }).await?;

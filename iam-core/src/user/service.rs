@@ -82,6 +82,7 @@ impl Users<'_> {
         let mut work = self.0.begin(caller).await?;
         let Subject { user: before, grants, power } =
             Subject::lock(&mut work, id, &permission::USERS_UPDATE, patch.status.is_some()).await?;
+        caller.check_version(|| before.version())?;
         let after = patch.apply(&before, work.now());
         if after == before {
             return Ok(before);
@@ -154,6 +155,7 @@ impl Users<'_> {
         let mut work = self.0.begin(caller).await?;
         let Subject { user: before, grants, .. } =
             Subject::lock(&mut work, id, &permission::USERS_DELETE, true).await?;
+        caller.check_version(|| before.version())?;
         if before.status == UserStatus::Inactive {
             return Ok(());
         }

@@ -17,6 +17,7 @@ pub(crate) struct Client {
     agent: Agent,
     origin: String,
     token: Option<String>,
+    key: Option<String>,
 }
 
 /// An answer, with the request that it belongs to.
@@ -65,12 +66,17 @@ impl Client {
     pub(crate) fn of(address: SocketAddr) -> Self {
         // Without a proxy, whatever the environment says: all of this stays on the machine.
         let config = Agent::config_builder().http_status_as_error(false).timeout_global(Some(PATIENCE)).proxy(None);
-        Self { agent: config.build().into(), origin: format!("http://{address}"), token: None }
+        Self { agent: config.build().into(), origin: format!("http://{address}"), token: None, key: None }
     }
 
     /// The same client, in this session.
     pub(crate) fn with_token(&self, token: &str) -> Self {
         Self { token: Some(token.to_owned()), ..self.clone() }
+    }
+
+    /// The same client, for one request that may be repeated under this key.
+    pub(crate) fn with_key(&self, key: &str) -> Self {
+        Self { key: Some(key.to_owned()), ..self.clone() }
     }
 
     pub(crate) fn get(&self, path: &str) -> Answer {
@@ -131,6 +137,9 @@ impl Client {
         let mut request = Request::builder().method(method).uri(format!("{}{path}", self.origin));
         if let Some(token) = &self.token {
             request = request.header("authorization", format!("Bearer {token}"));
+        }
+        if let Some(key) = &self.key {
+            request = request.header("idempotency-key", key);
         }
         let response = match body.filter(|body| !body.is_empty()) {
             Some(body) => self.agent.run(request.header("content-type", "application/json").body(body).unwrap())?,

@@ -126,10 +126,10 @@ fn sealed_keys_open_under_their_own_master_key_alone() {
     let session = server.client().register("grace@navy.example");
     assert!(!server.stop().log.contains("unencrypted"));
 
-    let wrong = home.iam_server().env("IAM_MASTER_KEY", OTHER_MASTER_KEY).run();
+    let wrong = home.iam_server().env("IAM_MASTER_KEY", OTHER_MASTER_KEY).env("IAM_LISTEN", "127.0.0.1:0").run();
     assert!(only_line(&wrong).contains("another master key"), "{wrong:?}");
     assert!(!wrong.log.contains(OTHER_MASTER_KEY));
-    let none = home.iam_server().run();
+    let none = home.iam_server().env("IAM_LISTEN", "127.0.0.1:0").run();
     assert!(only_line(&none).contains("no master key is configured"), "{none:?}");
 
     let server = home.iam_server().env("IAM_MASTER_KEY", MASTER_KEY).serve();

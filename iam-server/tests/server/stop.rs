@@ -81,7 +81,7 @@ fn requests_in_flight_are_finished() {
 #[test]
 fn a_request_that_does_not_end_is_cut() {
     let home = Home::new();
-    let server = home.serve();
+    let server = home.iam_server().env("IAM_REQUEST_TIMEOUT", "10m").serve();
     let login = HalfLogin::begin(server.address);
     let ended = server.stop();
     assert_eq!(ended.code, Some(0), "{}", ended.log);

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use iam_core::tenant::Directory as _;
 use iam_core::{Store as _, StoreError};
 use iam_store_postgres::PostgresStore;
 use sqlx::postgres::PgPool;
@@ -51,4 +52,31 @@ async fn a_closed_store_is_unavailable() {
     store.close().await;
     let closed = store.ping().await;
     assert!(matches!(closed, Err(StoreError::Unavailable(_))), "{closed:?}");
+}
+
+/// Whoever holds a lock for too long keeps nobody waiting for ever.
+#[tokio::test]
+async fn a_lock_that_is_held_for_too_long_is_unavailable() {
+    let database = TestDatabase::create().await;
+    let store = PostgresStore::connect(database.url()).await.unwrap();
+    store.migrate().await.unwrap();
+    let other = PgPool::connect(database.url()).await.unwrap();
+    let mut holding = other.begin().await.unwrap();
+    sqlx::query("LOCK TABLE iam.tenants").execute(&mut *holding).await.unwrap();
+    let waiting = store.is_empty().await;
+    assert!(matches!(waiting, Err(StoreError::Unavailable(_))), "{waiting:?}");
+    holding.rollback().await.unwrap();
+    assert!(store.is_empty().await.unwrap());
+}
+
+/// What takes too long is given up; what grows with the data may take its time.
+#[tokio::test]
+async fn statements_have_a_limit() {
+    let database = TestDatabase::create().await;
+    let store = PostgresStore::connect(database.url()).await.unwrap();
+    let show = sqlx::query_scalar::<_, String>("SHOW statement_timeout");
+    assert_eq!(show.fetch_one(store.pool()).await.unwrap(), "30s");
+    store.migrate().await.unwrap();
+    let show = sqlx::query_scalar::<_, String>("SHOW lock_timeout");
+    assert_eq!(show.fetch_one(store.pool()).await.unwrap(), "10s");
 }

@@ -1,0 +1,126 @@
+//! Entity tags: `If-None-Match` on reading, `If-Match` on changing (RFC 9110 §13).
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::middleware::{Next, from_fn};
+use axum::response::{IntoResponse, Response};
+use iam_core::precondition::{Precondition, Version};
+use serde::Serialize;
+use utoipa::openapi::path::{Operation, Parameter, ParameterBuilder, ParameterIn};
+use utoipa::openapi::schema::{ObjectBuilder, Type};
+use utoipa::openapi::{HeaderBuilder, RefOr, Required};
+use utoipa_axum::router::UtoipaMethodRouter;
+
+use crate::{ApiState, Problem};
+
+/// A resource with its entity tag.
+pub(crate) struct Tagged<T>(pub(crate) Version, pub(crate) T);
+
+impl<T: Serialize> IntoResponse for Tagged<T> {
+    fn into_response(self) -> Response {
+        let Self(version, resource) = self;
+        let mut response = Json(resource).into_response();
+        if let Ok(tag) = HeaderValue::from_str(&format!("\"{version}\"")) {
+            response.headers_mut().insert(header::ETAG, tag);
+        }
+        response
+    }
+}
+
+/// Lets clients ask these operations of a resource under conditions, and says so in the document.
+pub(crate) fn conditional(routes: UtoipaMethodRouter<ApiState>) -> UtoipaMethodRouter<ApiState> {
+    let (schemas, mut paths, router) = routes;
+    for path in paths.paths.values_mut() {
+        let read = path.get.iter_mut().map(|operation| {
+            describe(operation, "If-None-Match", "Entity tags that the client has: for one that still holds, 304")
+        });
+        read.for_each(drop);
+        for operation in path.patch.iter_mut().chain(&mut path.delete) {
+            describe(
+                operation,
+                "If-Match",
+                "Entity tags that the client has seen: when none of them holds any more, 412",
+            );
+        }
+    }
+    (schemas, paths, router.layer(from_fn(answer_conditionally)))
+}
+
+fn describe(operation: &mut Operation, name: &str, description: &str) {
+    operation.parameters.get_or_insert_default().push(parameter(name, description).into());
+    for (status, response) in &mut operation.responses.responses {
+        if let ("200", RefOr::T(response)) = (status.as_str(), response) {
+            let tag = HeaderBuilder::new()
+                .schema(Some(ObjectBuilder::new().schema_type(Type::String)))
+                .description(Some("The entity tag of the resource as it is now"));
+            response.headers.insert("ETag".to_owned(), tag.build().into());
+        }
+    }
+}
+
+fn parameter(name: &str, description: &str) -> Parameter {
+    ParameterBuilder::new()
+        .name(name)
+        .parameter_in(ParameterIn::Header)
+        .required(Required::False)
+        .description(Some(description))
+        .schema(Some(ObjectBuilder::new().schema_type(Type::String)))
+        .build()
+}
+
+async fn answer_conditionally(mut request: Request, next: Next) -> Response {
+    let known = match *request.method() {
+        Method::GET | Method::HEAD => tags(request.headers(), &header::IF_NONE_MATCH),
+        Method::PATCH | Method::DELETE => match precondition(request.headers()) {
+            Ok(Some(precondition)) => {
+                request.extensions_mut().insert(precondition);
+                Vec::new()
+            }
+            Ok(None) => Vec::new(),
+            Err(problem) => return problem.into_response(),
+        },
+        _ => Vec::new(),
+    };
+    let response = next.run(request).await;
+    let is_known = |tag: &HeaderValue| known.iter().any(|known| known == "*" || known.as_bytes() == tag.as_bytes());
+    if response.status() == StatusCode::OK && response.headers().get(header::ETAG).is_some_and(is_known) {
+        let (mut parts, _) = response.into_parts();
+        parts.status = StatusCode::NOT_MODIFIED;
+        for gone in [header::CONTENT_TYPE, header::CONTENT_LENGTH] {
+            parts.headers.remove(gone);
+        }
+        return Response::from_parts(parts, Body::empty());
+    }
+    response
+}
+
+/// The entity tags of a header, weak ones without their mark: whether two are the same is asked without it on reading.
+fn tags(headers: &HeaderMap, name: &HeaderName) -> Vec<String> {
+    let lines = headers.get_all(name).iter().filter_map(|line| line.to_str().ok());
+    let tags = lines.flat_map(|line| line.split(',')).map(str::trim);
+    tags.map(|tag| tag.strip_prefix("W/").unwrap_or(tag).to_owned()).collect()
+}
+
+fn precondition(headers: &HeaderMap) -> Result<Option<Precondition>, Problem> {
+    let mut lines = headers.get_all(header::IF_MATCH).iter().peekable();
+    if lines.peek().is_none() {
+        return Ok(None);
+    }
+    let refused = || Problem::invalid_field("If-Match", "must be * or entity tags, joined by commas");
+    let mut versions = Vec::new();
+    for line in lines {
+        for tag in line.to_str().map_err(|_| refused())?.split(',').map(str::trim) {
+            if tag == "*" {
+                return Ok(Some(Precondition::Exists));
+            }
+            // A weak one never holds for a change.
+            let (is_weak, quoted) = tag.strip_prefix("W/").map_or((false, tag), |quoted| (true, quoted));
+            let opaque = quoted.strip_prefix('"').and_then(|tag| tag.strip_suffix('"')).ok_or_else(refused)?;
+            // What is no version of ours is that of nothing.
+            versions.extend(opaque.parse::<Version>().ok().filter(|_| !is_weak));
+        }
+    }
+    Ok(Some(Precondition::OneOf(versions)))
+}

@@ -1,0 +1,91 @@
+//! Versions, and what a change may ask of them: so nobody overwrites what they have not seen (RFC 9110 §13.1).
+
+use std::fmt;
+use std::str::FromStr;
+
+use aws_lc_rs::digest::{SHA256, digest};
+use serde::Serialize;
+
+use crate::organization::PlacedOrganization;
+use crate::role::Role;
+use crate::tenant::Tenant;
+use crate::user::User;
+use crate::validate::Invalid;
+
+/// What something is at a moment: a digest of all of it. Its text is 32 hexadecimal digits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Version(u128);
+
+impl Version {
+    fn of(state: &impl Serialize) -> Self {
+        // Texts and numbers always become JSON.
+        let json = serde_json::to_vec(state).unwrap_or_default();
+        let mut bytes = [0; 16];
+        digest(&SHA256, &json).as_ref().iter().zip(&mut bytes).for_each(|(from, to)| *to = *from);
+        Self(u128::from_be_bytes(bytes))
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:032x}", self.0)
+    }
+}
+
+impl FromStr for Version {
+    type Err = Invalid;
+
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        let is_version = text.len() == 32 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+        let number = u128::from_str_radix(text, 16).ok().filter(|_| is_version);
+        number.map(Self).ok_or_else(|| Invalid::new("must be 32 hexadecimal digits"))
+    }
+}
+
+macro_rules! versioned {
+    ($($type:ty),+) => {$(
+        impl $type {
+            /// What it is now: another one as soon as anything of it has changed.
+            #[must_use]
+            pub fn version(&self) -> Version {
+                Version::of(self)
+            }
+        }
+    )+};
+}
+
+versioned! { User, Role, PlacedOrganization, Tenant }
+
+/// What something must be for a change to be made; see [`Caller::with_precondition`](crate::Caller::with_precondition).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Precondition {
+    /// It must be there, whatever it is.
+    Exists,
+    /// It must be one of these.
+    OneOf(Vec<Version>),
+}
+
+impl Precondition {
+    pub(crate) fn allows(&self, version: Version) -> bool {
+        match self {
+            Self::Exists => true,
+            Self::OneOf(versions) => versions.contains(&version),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_is_read_back_and_nothing_else_is_one() {
+        let version = Version::of(&"something");
+        assert_eq!(version.to_string().len(), 32);
+        assert_eq!(version.to_string().parse::<Version>().unwrap(), version);
+        assert_ne!(version, Version::of(&"something else"));
+        for other in ["", "0", &"0".repeat(33), &"G".repeat(32), &"A".repeat(32), &format!("+{}", "0".repeat(31))] {
+            assert!(other.parse::<Version>().is_err(), "{other}");
+        }
+    }
+}
