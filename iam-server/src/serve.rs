@@ -13,6 +13,7 @@ use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
 
 use crate::Failure;
+use crate::background::keep_running;
 use crate::command::open_over;
 use crate::http;
 use crate::seal::seal;
@@ -39,8 +40,10 @@ pub(crate) async fn serve(settings: Settings) -> Result<(), Failure> {
     let iam = open_over(store, &settings).await?;
     let stop = stop_signal()?;
     announce(&settings, address, &iam).await;
-    tokio::spawn(seal(iam.clone(), stop.clone()));
-    tokio::spawn(sweep(iam.clone(), sweeps, stop.clone()));
+    let (sealed, stopped) = (iam.clone(), stop.clone());
+    keep_running("seal", move || seal(sealed.clone(), stopped.clone()));
+    let (swept, stopped, sweeps) = (iam.clone(), stop.clone(), Arc::new(sweeps));
+    keep_running("sweep", move || sweep(swept.clone(), Arc::clone(&sweeps), stopped.clone()));
     let mut api = settings.http;
     if let Some(address) = settings.metrics_listen {
         let listener = TcpListener::bind(address).await;

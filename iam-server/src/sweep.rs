@@ -1,6 +1,7 @@
 //! What is tidied up in the background.
 
 use std::fmt::Display;
+use std::sync::Arc;
 use std::time::Duration;
 
 use iam_core::Iam;
@@ -14,7 +15,7 @@ const PERIOD: Duration = Duration::from_secs(60);
 
 /// Removes what is over and lets the store prepare for what is to come, on one replica at a time, until told to stop; a
 /// sweep that is cut leaves what it has not committed.
-pub(crate) async fn sweep(iam: Iam, metrics: SweepMetrics, stop: watch::Receiver<bool>) {
+pub(crate) async fn sweep(iam: Iam, metrics: Arc<SweepMetrics>, stop: watch::Receiver<bool>) {
     let sweeping = async {
         let mut ticks = every(PERIOD);
         loop {
