@@ -116,8 +116,8 @@ impl MaintenanceStore for Unaudited {
     async fn take_turn(&self, job: &'static str) -> Outcome<Option<Box<dyn Turn>>> {
         self.0.take_turn(job).await
     }
-    async fn remove_idempotency_records(&self, before: Timestamp) -> Outcome<u64> {
-        self.0.remove_idempotency_records(before).await
+    async fn remove_idempotency_records(&self, before: Timestamp, limit: u32) -> Outcome<u64> {
+        self.0.remove_idempotency_records(before, limit).await
     }
 }
 

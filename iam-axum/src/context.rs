@@ -127,9 +127,10 @@ fn with_problem(response: Response, settings: &Settings, path: &str, id: &Correl
     let problem = parts.extensions.remove::<Problem>().unwrap_or_else(|| Problem::from_status(status));
     let mut response = problem.respond(settings, Some((path, id.as_str())));
     // What other layers have said of the answer, but not of the body that it had.
+    let said: Vec<HeaderName> = response.headers().keys().cloned().collect();
     for (name, value) in &parts.headers {
-        if !name.as_str().starts_with("content-") && !response.headers().contains_key(name) {
-            response.headers_mut().insert(name, value.clone());
+        if !name.as_str().starts_with("content-") && !said.contains(name) {
+            response.headers_mut().append(name, value.clone());
         }
     }
     response

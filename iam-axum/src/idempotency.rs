@@ -61,7 +61,7 @@ async fn answer_once(request: Request, next: Next) -> Response {
         Ok((mut request, Some(idempotency))) => {
             request.extensions_mut().insert(idempotency.clone());
             let mut response = next.run(request).await;
-            if idempotency.was_replayed() {
+            if idempotency.was_replayed() && response.status().is_success() {
                 response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
             }
             response

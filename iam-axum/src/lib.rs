@@ -31,7 +31,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, FromRef};
-use axum::http::{Extensions, HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version};
+use axum::http::{Extensions, HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version, header};
 use axum::middleware::{from_fn_with_state, map_response};
 use axum::response::Response;
 use conditional::conditional;
@@ -176,16 +176,17 @@ fn limited(router: Router, state: ApiState) -> Router {
         .fallback(|| async { Problem::new(Kind::NotFound).detail("There is nothing at this path.") })
         .layer(DefaultBodyLimit::max(MAX_BODY))
         .layer(RequestBodyDeadlineLayer::new(state.settings.request_timeout / 2))
-        .layer(TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, state.settings.request_timeout))
         .layer(from_fn_with_state(state.clone(), rate_limit::limit))
-        .layer(CompressionLayer::new().gzip(true).compress_when(SizeAbove::new(1024).and(has_no_tokens)))
+        // Outside: whose request it is may have to be asked of a store that does not answer.
+        .layer(TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, state.settings.request_timeout))
+        .layer(CompressionLayer::new().gzip(true).compress_when(SizeAbove::new(1024).and(may_be_compressed)))
         .layer(option_layer(cors(&state.settings.cors_origins)))
 }
 
-/// What says nothing of tokens. Beside something that an attacker can have sent, the length of a compressed answer would
+/// What has no entity tag, which would have to be another one for other bytes, and says nothing of tokens. Beside something that an attacker can have sent, the length of a compressed answer would
 /// tell a secret in it bit by bit (BREACH).
-fn has_no_tokens(_: StatusCode, _: Version, _: &HeaderMap, extensions: &Extensions) -> bool {
-    extensions.get::<HasTokens>().is_none()
+fn may_be_compressed(_: StatusCode, _: Version, headers: &HeaderMap, extensions: &Extensions) -> bool {
+    !headers.contains_key(header::ETAG) && extensions.get::<HasTokens>().is_none()
 }
 
 /// Marks an answer with tokens.

@@ -1,7 +1,7 @@
 //! Metrics for Prometheus (`interface.md` §8, `decisions.md` §7).
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::Router;
@@ -51,7 +51,7 @@ struct Collectors {
     active_sessions: IntGauge,
     unsealed_entries: IntGauge,
     /// When the store was asked last for what is counted in it.
-    counted: Mutex<Option<Instant>>,
+    counted: tokio::sync::Mutex<Option<Instant>>,
 }
 
 impl fmt::Debug for Metrics {
@@ -114,7 +114,7 @@ impl Metrics {
                 "Audit entries that wait to be sealed; of the whole store, so the same in every replica",
             )?,
             registry,
-            counted: Mutex::default(),
+            counted: tokio::sync::Mutex::default(),
         };
         let registry = &collectors.registry;
         registry.register(Box::new(collectors.requests.clone()))?;
@@ -176,12 +176,10 @@ const COUNTED_AT_MOST_EVERY: Duration = Duration::from_secs(1);
 impl Collectors {
     /// Counts what is counted in the store.
     async fn count(&self, iam: &Iam) {
-        {
-            let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
-            if counted.is_some_and(|counted| counted.elapsed() < COUNTED_AT_MOST_EVERY) {
-                return;
-            }
-            *counted = Some(Instant::now());
+        // Whoever comes while it is counted gets what was counted before.
+        let Ok(mut counted) = self.counted.try_lock() else { return };
+        if counted.is_some_and(|counted| counted.elapsed() < COUNTED_AT_MOST_EVERY) {
+            return;
         }
         match iam.totals().await {
             Ok(totals) => {
@@ -191,6 +189,7 @@ impl Collectors {
             // While the store is away the rest is wanted all the more.
             Err(error) => tracing::warn!(error = %crate::problem::chain(&error), "sessions cannot be counted"),
         }
+        *counted = Some(Instant::now());
     }
 }
 

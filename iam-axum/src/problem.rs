@@ -150,6 +150,11 @@ impl Problem {
         Self::invalid(vec![FieldError::new(field, message)])
     }
 
+    /// Whether the request is at fault, and not the service.
+    pub(crate) fn is_of_the_client(&self) -> bool {
+        self.status.is_client_error()
+    }
+
     /// The problem that stands for an error answer which somebody else made.
     pub(crate) fn from_status(status: StatusCode) -> Self {
         let kind = match status {

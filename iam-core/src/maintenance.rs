@@ -5,6 +5,7 @@ use async_trait::async_trait;
 use crate::clock::Timestamp;
 use crate::error::{Result, StoreError};
 use crate::iam::Iam;
+use crate::idempotency::KEPT;
 
 /// How much there is, in all tenants together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,8 +34,8 @@ pub trait MaintenanceStore {
         limit: u32,
     ) -> Result<u64, StoreError>;
 
-    /// Removes the answers to requests that were kept before a moment; tells how many.
-    async fn remove_idempotency_records(&self, before: Timestamp) -> Result<u64, StoreError>;
+    /// Removes the answers to requests that were kept before a moment, at most `limit`; tells how many.
+    async fn remove_idempotency_records(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError>;
 
     /// Takes a job for oneself, of all processes over the same store; nothing where somebody else has it. It ends with the
     /// process at the latest.
@@ -98,6 +99,22 @@ impl Iam {
             let now = self.now();
             let failed_before = now - self.settings().lockout.window;
             let count = self.0.store.remove_stale_login_attempts(now, failed_before, BATCH).await?;
+            removed += count;
+            if count < u64::from(BATCH) {
+                return Ok(removed);
+            }
+        }
+    }
+
+    /// Removes the answers that were kept for a day; tells how many. For a job that runs now and then.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Store`](crate::Error::Store); what was removed before stays so.
+    pub async fn remove_idempotency_records(&self) -> Result<u64> {
+        let mut removed = 0;
+        loop {
+            let count = self.0.store.remove_idempotency_records(self.now() - KEPT, BATCH).await?;
             removed += count;
             if count < u64::from(BATCH) {
                 return Ok(removed);

@@ -206,7 +206,7 @@ observed! {
         fn totals(now: Timestamp) -> Totals;
         fn remove_expired_sessions(now: Timestamp, limit: u32) -> u64;
         fn remove_stale_login_attempts(now: Timestamp, failed_before: Timestamp, limit: u32) -> u64;
-        fn remove_idempotency_records(before: Timestamp) -> u64;
+        fn remove_idempotency_records(before: Timestamp, limit: u32) -> u64;
         fn take_turn(job: &'static str) -> Option<Box<dyn Turn>>;
     }
     KeyStore {

@@ -47,6 +47,11 @@ impl<'a> UnitOfWork<'a> {
         *self.now.get_or_insert_with(|| cut(self.clock.now()))
     }
 
+    /// The present moment, which fixes nothing: for whoever decides before the locks are taken.
+    pub(crate) fn clock_now(&self) -> Timestamp {
+        cut(self.clock.now())
+    }
+
     /// Who makes the changes.
     #[must_use]
     pub fn caller(&self) -> &'a Caller {

@@ -30,8 +30,11 @@ pub(crate) async fn serve(settings: Settings) -> Result<(), Failure> {
         Some((certificates, key)) => Some(http::tls(certificates, key)?),
         None => None,
     };
-    let listener = TcpListener::bind(settings.listen).await;
-    let listener = listener.map_err(|error| Failure::new(format!("listening on {}", settings.listen), &error))?;
+    let listener = listen(settings.listen).await?;
+    let metrics_listener = match settings.metrics_listen {
+        Some(address) => Some(listen(address).await?),
+        None => None,
+    };
     let address = listener.local_addr().map_err(|error| Failure::new("listening", &error))?;
     let metrics = Metrics::new().map_err(|error| Failure::new("metrics", &error))?;
     let sweeps = SweepMetrics::new(metrics.registry()).map_err(|error| Failure::new("metrics", &error))?;
@@ -45,16 +48,23 @@ pub(crate) async fn serve(settings: Settings) -> Result<(), Failure> {
     let (swept, stopped, sweeps) = (iam.clone(), stop.clone(), Arc::new(sweeps));
     keep_running("sweep", move || sweep(swept.clone(), Arc::clone(&sweeps), stopped.clone()));
     let mut api = settings.http;
-    if let Some(address) = settings.metrics_listen {
-        let listener = TcpListener::bind(address).await;
-        let listener = listener.map_err(|error| Failure::new(format!("listening on {address} for metrics"), &error))?;
-        let router = metrics.router(iam.clone());
-        tokio::spawn(async move { axum::serve(listener, router).await });
+    if let Some(listener) = metrics_listener {
+        let (router, stopped) = (metrics.router(iam.clone()), until_stop(stop.clone()));
+        tokio::spawn(http::serve(listener, router, None, stopped));
         api.shows_metrics = false;
     }
     api.metrics = Some(metrics);
     run(listener, iam, api, tls, stop).await;
     Ok(())
+}
+
+async fn listen(address: SocketAddr) -> Result<TcpListener, Failure> {
+    TcpListener::bind(address).await.map_err(|error| Failure::new(format!("listening on {address}"), &error))
+}
+
+async fn until_stop(mut stop: watch::Receiver<bool>) {
+    // An error means that nobody can signal any more: stopping is right then too.
+    let _ = stop.wait_for(|stop| *stop).await;
 }
 
 async fn announce(settings: &Settings, address: SocketAddr, iam: &Iam) {
@@ -86,11 +96,7 @@ async fn run(
     tls: Option<TlsAcceptor>,
     mut stop: watch::Receiver<bool>,
 ) {
-    let mut graceful = stop.clone();
-    let stopped = async move {
-        // An error means that nobody can signal any more: stopping is right then too.
-        let _ = graceful.wait_for(|stop| *stop).await;
-    };
+    let stopped = until_stop(stop.clone());
     let router = iam_axum::service(iam.clone(), settings);
     let finished = async {
         http::serve(listener, router, tls, stopped).await;

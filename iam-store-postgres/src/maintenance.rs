@@ -73,12 +73,27 @@ impl MaintenanceStore for PostgresStore {
         Ok(deleted.execute(&self.pool).await.map_err(store_error)?.rows_affected())
     }
 
-    async fn remove_idempotency_records(&self, before: Timestamp) -> Result<u64, StoreError> {
-        let deleted = sqlx::query!("DELETE FROM iam.idempotency_records WHERE created_at < $1", in_range(before));
+    async fn remove_idempotency_records(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {
+        let deleted = sqlx::query!(
+            r#"
+            DELETE FROM iam.idempotency_records
+            WHERE (tenant_id, id) IN (
+                SELECT tenant_id, id
+                FROM iam.idempotency_records
+                WHERE created_at < $1
+                ORDER BY created_at
+                LIMIT $2
+                FOR UPDATE SKIP LOCKED
+            )
+            "#,
+            in_range(before),
+            i64::from(limit)
+        );
         Ok(deleted.execute(&self.pool).await.map_err(store_error)?.rows_affected())
     }
 
-    // The lock goes with its transaction, and so with the connection, however the process ends.
+    // The lock goes with its transaction, and so with the connection: at once when the process ends, and by the keepalives
+    // of TCP when its whole machine is gone.
     async fn take_turn(&self, job: &'static str) -> Result<Option<Box<dyn Turn>>, StoreError> {
         let mut transaction = self.pool.begin_with(BEGIN).await.map_err(store_error)?;
         let locked = sqlx::query_scalar!(

@@ -67,9 +67,18 @@ impl MaintenanceStore for SqliteStore {
         Ok(deleted.execute(&self.writer).await.map_err(store_error)?.rows_affected())
     }
 
-    async fn remove_idempotency_records(&self, before: Timestamp) -> Result<u64, StoreError> {
+    async fn remove_idempotency_records(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {
         let before = millis(before);
-        let deleted = sqlx::query!("DELETE FROM idempotency_records WHERE created_at < ?1", before);
+        let deleted = sqlx::query!(
+            r#"
+            DELETE FROM idempotency_records
+            WHERE rowid IN (
+                SELECT rowid FROM idempotency_records WHERE created_at < ?1 ORDER BY created_at LIMIT ?2
+            )
+            "#,
+            before,
+            limit
+        );
         Ok(deleted.execute(&self.writer).await.map_err(store_error)?.rows_affected())
     }
 

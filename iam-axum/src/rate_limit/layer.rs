@@ -48,12 +48,14 @@ async fn whose(parts: &mut Parts, state: &ApiState) -> Option<Limited> {
     if AUTHENTICATION.contains(&path.as_str()) {
         return client.map(Limited::Authentication);
     }
-    // Whoever invents tokens is nobody known, and can be found out so often only.
-    if has_token(&parts.headers)
-        && let Ok(caller) = authenticate(parts, &state.iam).await
-        && let Some(user) = caller.user()
-    {
-        return Some(Limited::User(user));
+    if has_token(&parts.headers) {
+        match authenticate(parts, &state.iam).await {
+            Ok(caller) => return caller.user().map(Limited::User),
+            // Whoever invents tokens is nobody known.
+            Err(problem) if problem.is_of_the_client() => {}
+            // The store is away: who it is cannot be said, and the operation will say so.
+            Err(_) => return None,
+        }
     }
     client.map(Limited::Anonymous)
 }

@@ -99,7 +99,9 @@ async fn a_repeat_of_a_registration_needs_the_password_of_now(app: TestApp) {
     let ada = Person::logged_in(&register(&app, "key", &body).await.created());
     let change = json!({ "currentPassword": PASSWORD, "newPassword": "An0ther$ecret" });
     app.post("/auth/password").by(&ada).json(&change).send().await.no_content();
-    register(&app, "key", &body).await.problem("unauthorized");
+    let refused = register(&app, "key", &body).await;
+    refused.problem("unauthorized");
+    assert!(!was_replayed(&refused));
 }
 
 async fn another_body_or_path_under_the_key_is_refused(app: TestApp) {

@@ -72,8 +72,8 @@ pub async fn old_ones_are_removed(store: Arc<dyn Store>) {
         world.clock.advance(TimeDelta::milliseconds(1));
     }
     let moment = world.now() - TimeDelta::milliseconds(2);
-    assert_eq!(world.store.remove_idempotency_records(moment).await.unwrap(), 2);
-    assert_eq!(world.store.remove_idempotency_records(moment).await.unwrap(), 0);
+    assert_eq!(world.store.remove_idempotency_records(moment, 1_000).await.unwrap(), 2);
+    assert_eq!(world.store.remove_idempotency_records(moment, 1_000).await.unwrap(), 0);
     assert_eq!(kept(&world, tenant, tenant, 1).await, None);
     assert_eq!(kept(&world, tenant, TenantId::NONE, 2).await, None);
     assert!(kept(&world, tenant, tenant, 3).await.is_some());
@@ -168,6 +168,23 @@ pub async fn a_key_is_locked_until_the_end(store: Arc<dyn Store>) {
     work.commit().await.unwrap();
     let found: Result<_, StoreError> = waiting.await.unwrap();
     assert_eq!(found.unwrap(), Some(made));
+}
+
+/// What is made under a key happens after whatever it had to wait for: rights that ended meanwhile do not count.
+pub async fn a_key_does_not_stop_the_clock(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let tenant = world.tenant("acme").await.id;
+    let (iam, caller) = (world.iam().await, Caller::system(tenant, "conformance"));
+    let mut work = world.begin(&caller).await;
+    work.locks().lock_tenant().await.unwrap();
+    let idempotency = Idempotency::new("key".parse().unwrap(), "make a role");
+    let keyed = Caller::system(tenant, "import").with_idempotency(idempotency);
+    let waiting = tokio::spawn(async move { iam.roles().create(&keyed, new_role()).await });
+    tokio::task::spawn_blocking(|| std::thread::sleep(Duration::from_millis(100))).await.unwrap();
+    assert!(!waiting.is_finished());
+    world.tick();
+    drop(work);
+    assert_eq!(waiting.await.unwrap().unwrap().created_at, world.now());
 }
 
 fn new_user(email: &str) -> NewUser {

@@ -37,13 +37,11 @@ pub(crate) use once::{IdempotencySecret, Once};
 pub use store::IdempotencyTransaction;
 
 use crate::clock::Timestamp;
-use crate::error::Result;
-use crate::iam::Iam;
 use crate::id::TenantId;
 use crate::validate::Invalid;
 
 /// For how long an answer is kept.
-const KEPT: TimeDelta = TimeDelta::hours(24);
+pub(crate) const KEPT: TimeDelta = TimeDelta::hours(24);
 
 /// What a client calls a request of its own: 1–255 visible ASCII characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -113,17 +111,6 @@ pub struct IdempotencyRecord {
     pub answer: String,
     /// When it was made.
     pub created_at: Timestamp,
-}
-
-impl Iam {
-    /// Removes the answers that were kept for a day; tells how many. For a job that runs now and then.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Store`](crate::Error::Store).
-    pub async fn remove_idempotency_records(&self) -> Result<u64> {
-        Ok(self.0.store.remove_idempotency_records(self.now() - KEPT).await?)
-    }
 }
 
 #[cfg(test)]

@@ -73,7 +73,7 @@ impl<'a> Once<'a> {
     pub(crate) async fn find<T: DeserializeOwned>(&self, work: &mut UnitOfWork<'_>) -> Result<Option<T>> {
         let Some(Request { idempotency, tenant, id, fingerprint }) = &self.0 else { return Ok(None) };
         let record = work.locks().lock_idempotency_record(*tenant, id).await?;
-        let forgotten = work.now() - KEPT;
+        let forgotten = work.clock_now() - KEPT;
         let Some(record) = record.filter(|record| record.created_at >= forgotten) else { return Ok(None) };
         if record.request != *fingerprint {
             return Err(Error::IdempotencyKeyReused);

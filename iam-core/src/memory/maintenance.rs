@@ -45,7 +45,7 @@ impl MaintenanceStore for MemoryStore {
         Ok(self.tidy(kept).await)
     }
 
-    async fn remove_idempotency_records(&self, before: Timestamp) -> Result<u64, StoreError> {
+    async fn remove_idempotency_records(&self, before: Timestamp, _limit: u32) -> Result<u64, StoreError> {
         Ok(self.change(|state| {
             let all = state.idempotency.len();
             state.idempotency.retain(|_, record| record.created_at >= before);
