@@ -33,10 +33,9 @@ impl<T: Serialize> IntoResponse for Tagged<T> {
 pub(crate) fn conditional(routes: UtoipaMethodRouter<ApiState>) -> UtoipaMethodRouter<ApiState> {
     let (schemas, mut paths, router) = routes;
     for path in paths.paths.values_mut() {
-        let read = path.get.iter_mut().map(|operation| {
-            describe(operation, "If-None-Match", "Entity tags that the client has: for one that still holds, 304")
-        });
-        read.for_each(drop);
+        if let Some(operation) = &mut path.get {
+            describe(operation, "If-None-Match", "Entity tags that the client has: for one that still holds, 304");
+        }
         for operation in path.patch.iter_mut().chain(&mut path.delete) {
             describe(
                 operation,

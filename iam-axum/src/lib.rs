@@ -183,8 +183,9 @@ fn limited(router: Router, state: ApiState) -> Router {
         .layer(option_layer(cors(&state.settings.cors_origins)))
 }
 
-/// What has no entity tag, which would have to be another one for other bytes, and says nothing of tokens. Beside something that an attacker can have sent, the length of a compressed answer would
-/// tell a secret in it bit by bit (BREACH).
+/// What has no entity tag, which would have to be another one for other bytes, and says nothing of tokens. Beside
+/// something that an attacker can have sent, the length of a compressed answer would tell a secret in it bit by bit
+/// (BREACH).
 fn may_be_compressed(_: StatusCode, _: Version, headers: &HeaderMap, extensions: &Extensions) -> bool {
     !headers.contains_key(header::ETAG) && extensions.get::<HasTokens>().is_none()
 }

@@ -1,5 +1,6 @@
 //! Serving until told to stop.
 
+use std::future::pending;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +14,7 @@ use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
 
 use crate::Failure;
-use crate::background::keep_running;
+use crate::background::{keep_running, until_stopped};
 use crate::command::open_over;
 use crate::http;
 use crate::seal::seal;
@@ -49,7 +50,7 @@ pub(crate) async fn serve(settings: Settings) -> Result<(), Failure> {
     keep_running("sweep", move || sweep(swept.clone(), Arc::clone(&sweeps), stopped.clone()));
     let mut api = settings.http;
     if let Some(listener) = metrics_listener {
-        let (router, stopped) = (metrics.router(iam.clone()), until_stop(stop.clone()));
+        let (router, stopped) = (metrics.router(iam.clone()), until_stopped(stop.clone(), pending()));
         tokio::spawn(http::serve(listener, router, None, stopped));
         api.shows_metrics = false;
     }
@@ -60,11 +61,6 @@ pub(crate) async fn serve(settings: Settings) -> Result<(), Failure> {
 
 async fn listen(address: SocketAddr) -> Result<TcpListener, Failure> {
     TcpListener::bind(address).await.map_err(|error| Failure::new(format!("listening on {address}"), &error))
-}
-
-async fn until_stop(mut stop: watch::Receiver<bool>) {
-    // An error means that nobody can signal any more: stopping is right then too.
-    let _ = stop.wait_for(|stop| *stop).await;
 }
 
 async fn announce(settings: &Settings, address: SocketAddr, iam: &Iam) {
@@ -96,7 +92,7 @@ async fn run(
     tls: Option<TlsAcceptor>,
     mut stop: watch::Receiver<bool>,
 ) {
-    let stopped = until_stop(stop.clone());
+    let stopped = until_stopped(stop.clone(), pending());
     let router = iam_axum::service(iam.clone(), settings);
     let finished = async {
         http::serve(listener, router, tls, stopped).await;
