@@ -2,14 +2,21 @@
 
 use std::time::Duration;
 
+use iam_core::StoreError;
 use tokio::sync::watch;
-use tokio::time::{Interval, MissedTickBehavior, interval, sleep};
+use tokio::time::{Interval, MissedTickBehavior, interval, sleep, timeout};
 
 /// Ticks at once and then every so often; after a long piece of work it does not hurry to make up for it.
 pub(crate) fn every(period: Duration) -> Interval {
     let mut ticks = interval(period);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     ticks
+}
+
+/// A piece of work that has a limit: a database that falls silent in the middle of it would keep the task for ever.
+pub(crate) async fn within<T>(limit: Duration, work: impl Future<Output = iam_core::Result<T>>) -> iam_core::Result<T> {
+    let late = |_| iam_core::Error::Store(StoreError::Unavailable(format!("no answer within {limit:?}").into()));
+    timeout(limit, work).await.map_err(late).flatten()
 }
 
 /// Runs a task in the background, and again a second after each time that it panicked: nobody would notice otherwise that

@@ -7,10 +7,12 @@ use iam_core::audit::Sealed;
 use iam_core::{Iam, Result};
 use tokio::sync::watch;
 
-use crate::background::{every, until_stopped};
+use crate::background::{every, until_stopped, within};
 
 /// How often it is looked whether anything waits. An entry is sealed within this and the time of a round.
 const PERIOD: Duration = Duration::from_millis(250);
+/// How long a round may take; one takes less than a second.
+const LIMIT: Duration = Duration::from_secs(60);
 /// How long an entry may wait before somebody should know.
 const PATIENCE: chrono::TimeDelta = chrono::TimeDelta::seconds(30);
 
@@ -22,7 +24,7 @@ pub(crate) async fn seal(iam: Iam, stop: watch::Receiver<bool>) {
         loop {
             ticks.tick().await;
             loop {
-                let round = iam.seal_audit_logs().await;
+                let round = within(LIMIT, iam.seal_audit_logs()).await;
                 watch.see(&iam, &round);
                 if !round.is_ok_and(|sealed| sealed.more) {
                     break;

@@ -8,10 +8,12 @@ use iam_core::Iam;
 use prometheus::{IntCounterVec, IntGaugeVec, Opts, Registry};
 use tokio::sync::watch;
 
-use crate::background::{every, until_stopped};
+use crate::background::{every, until_stopped, within};
 
 /// How often. What has expired grants nothing from its instant on, so nobody waits for this.
 const PERIOD: Duration = Duration::from_secs(60);
+/// How long a turn may take. What it leaves is left for the next one.
+const LIMIT: Duration = Duration::from_secs(600);
 
 /// Removes what is over and lets the store prepare for what is to come, on one replica at a time, until told to stop; a
 /// sweep that is cut leaves what it has not committed.
@@ -20,14 +22,16 @@ pub(crate) async fn sweep(iam: Iam, metrics: Arc<SweepMetrics>, stop: watch::Rec
         let mut ticks = every(PERIOD);
         loop {
             ticks.tick().await;
-            match iam.take_turn("sweep").await {
-                Ok(Some(turn)) => {
+            let turn = async {
+                // Where there is none, another replica is at it.
+                if let Some(turn) = iam.take_turn("sweep").await? {
                     round(&iam, &metrics).await;
                     turn.end().await;
                 }
-                // Another replica is at it.
-                Ok(None) => {}
-                Err(error) => metrics.note("turn", Err(error)),
+                Ok(())
+            };
+            if let Err(error) = within(LIMIT, turn).await {
+                metrics.note("turn", Err(error));
             }
         }
     };

@@ -197,7 +197,7 @@ impl AssignmentStore for PostgresStore {
             tenant.as_uuid(),
             &users
         );
-        grants(rows.fetch_all(&self.pool).await.map_err(store_error)?)
+        grants(self.answer(rows.fetch_all(&self.pool())).await?)
     }
 
     async fn assignments(
@@ -210,7 +210,7 @@ impl AssignmentStore for PostgresStore {
     ) -> Result<Page<ListedAssignment>, StoreError> {
         let mut count = QueryBuilder::new("SELECT count(*)");
         push_filter(&mut count, tenant, filter, reach, now);
-        let total: i64 = count.build_query_scalar().fetch_one(&self.pool).await.map_err(store_error)?;
+        let total: i64 = self.answer(count.build_query_scalar().fetch_one(&self.pool())).await?;
         // The page is cut first, so that what is only shown beside it is looked up for its rows alone.
         let mut list = QueryBuilder::new(LIST_COLUMNS);
         list.push(" FROM (SELECT a.*");
@@ -218,7 +218,7 @@ impl AssignmentStore for PostgresStore {
         list.push(NEWEST_FIRST);
         push_page(&mut list, page);
         list.push(LIST_JOINS).push(NEWEST_FIRST);
-        let rows: Vec<ListedRow> = list.build_query_as().fetch_all(&self.pool).await.map_err(store_error)?;
+        let rows: Vec<ListedRow> = self.answer(list.build_query_as().fetch_all(&self.pool())).await?;
         page_of(rows, total, page)
     }
 
@@ -228,7 +228,7 @@ impl AssignmentStore for PostgresStore {
             in_range(now),
             i64::from(limit)
         );
-        let tenants = tenants.fetch_all(&self.pool).await.map_err(store_error)?;
+        let tenants = self.answer(tenants.fetch_all(&self.pool())).await?;
         Ok(tenants.into_iter().map(TenantId::from).collect())
     }
 }

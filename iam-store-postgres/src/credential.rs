@@ -83,7 +83,7 @@ impl From<LoginAttemptsRow> for LoginAttempts {
 impl CredentialStore for PostgresStore {
     async fn account(&self, tenant: TenantId, email: &EmailKey) -> Result<Option<Account>, StoreError> {
         let row = select_account!("WHERE u.tenant_id = $1 AND u.email_key = $2", tenant.as_uuid(), email.as_str());
-        row.fetch_optional(&self.pool).await.map_err(store_error)?.map(Account::try_from).transpose()
+        self.answer(row.fetch_optional(&self.pool())).await?.map(Account::try_from).transpose()
     }
 
     async fn login_attempts(&self, tenant: TenantId, email: &EmailKey) -> Result<LoginAttempts, StoreError> {
@@ -99,7 +99,7 @@ impl CredentialStore for PostgresStore {
             tenant.as_uuid(),
             email.as_str()
         );
-        let row = row.fetch_optional(&self.pool).await.map_err(store_error)?;
+        let row = self.answer(row.fetch_optional(&self.pool())).await?;
         Ok(row.map(LoginAttempts::from).unwrap_or_default())
     }
 }

@@ -63,11 +63,19 @@ fn is_unavailable(error: &sqlx::Error) -> bool {
     }
 }
 
-/// Whether trying again later may help (PostgreSQL's appendix A, by class): the connection broke (08), a deadlock was
-/// resolved (40), resources ran out (53), somebody held a lock for too long (55P03), the statement took too long or an
-/// operator stopped it or the server (57).
+/// Whether trying again later may help (PostgreSQL's appendix A, by class): the connection broke (08), this process paused
+/// halfway (25P03), a deadlock was resolved (40), resources ran out (53), somebody held a lock for too long (55P03), the
+/// statement took too long or an operator stopped it or the server (57).
 fn is_passing(code: &str) -> bool {
-    ["08", "40", "53", "55P03", "57"].iter().any(|class| code.starts_with(class))
+    ["08", "25P03", "40", "53", "55P03", "57"].iter().any(|class| code.starts_with(class))
+}
+
+/// Whether a server that was asked for a connection is not there, or about to go or to come.
+pub(crate) fn is_going_away(error: &sqlx::Error) -> bool {
+    match error.as_database_error().and_then(DatabaseError::code) {
+        Some(code) => code.starts_with("08") || code.starts_with("57"),
+        None => is_unavailable(error),
+    }
 }
 
 /// Fails when a statement found no row to change.

@@ -3,6 +3,7 @@
 mod assignment;
 mod audit;
 mod column;
+mod connections;
 mod credential;
 mod error;
 mod idempotency;
@@ -28,7 +29,9 @@ use iam_core::{Schema, Store, StoreError, TenantId, Transaction};
 use sqlx::migrate::{MigrateError, Migration, Migrator};
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use sqlx::{Connection as _, Executor as _, FromRow, Postgres};
+use uuid::Uuid;
 
+use connections::Connections;
 use error::store_error;
 use partition::KnownMonths;
 use transaction::PostgresTransaction;
@@ -38,7 +41,7 @@ static MIGRATOR: Migrator = sqlx::migrate!();
 /// Keeps everything in PostgreSQL; clones share the pool of connections.
 #[derive(Clone, Debug)]
 pub struct PostgresStore {
-    pool: PgPool,
+    connections: Arc<Connections>,
     months: Arc<KnownMonths>,
 }
 
@@ -53,6 +56,8 @@ const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
 const STATEMENT_TIMEOUT: &str = "30s";
 /// Locks are held for milliseconds. Whoever waits for longer waits for something that hangs.
 const LOCK_TIMEOUT: &str = "10s";
+/// A unit of work asks one thing right after another. Whoever stops halfway has vanished, and would leave its locks behind.
+const IDLE_IN_TRANSACTION_TIMEOUT: &str = "5s";
 /// A connection that was idle for longer is asked whether it still works.
 const TRUSTED_IDLE: Duration = Duration::from_secs(1);
 
@@ -65,10 +70,12 @@ impl PostgresStore {
     /// the URL is none or the server refuses.
     pub async fn connect(url: &str) -> Result<Self, StoreError> {
         let options: PgConnectOptions = url.parse().map_err(store_error)?;
-        let options = options.options([
+        let name = format!("{} {}", options.get_application_name().unwrap_or("iam"), Uuid::now_v7());
+        let options = options.application_name(&name).options([
             ("statement_timeout", STATEMENT_TIMEOUT),
             ("lock_timeout", LOCK_TIMEOUT),
-            // A machine that vanishes leaves its locks behind until the server notices: by default after two hours.
+            ("idle_in_transaction_session_timeout", IDLE_IN_TRANSACTION_TIMEOUT),
+            // A machine that vanishes leaves its connections behind until the server notices: by default after two hours.
             ("tcp_keepalives_idle", "30"),
             ("tcp_keepalives_interval", "10"),
             ("tcp_keepalives_count", "3"),
@@ -90,19 +97,29 @@ impl PostgresStore {
             .connect_with(options)
             .await
             .map_err(store_error)?;
-        Ok(Self::from_pool(pool))
+        Ok(Self::over(Connections::new(pool, true)))
     }
 
     /// Uses a pool that the host program has made, with its own limits.
     #[must_use]
     pub fn from_pool(pool: PgPool) -> Self {
-        Self { pool, months: Arc::default() }
+        Self::over(Connections::new(pool, false))
     }
 
-    /// The pool, for a host program that keeps tables of its own beside the schema `iam`.
+    fn over(connections: Connections) -> Self {
+        Self { connections: Arc::new(connections), months: Arc::default() }
+    }
+
+    /// The pool, for a host program that keeps tables of its own beside the schema `iam`. It is not to be kept: one that
+    /// [`connect`](Self::connect) has made is given up for another when the database goes away.
     #[must_use]
-    pub fn pool(&self) -> &PgPool {
-        &self.pool
+    pub fn pool(&self) -> PgPool {
+        self.connections.pool()
+    }
+
+    /// What the database answers; an error as soon as it turns out to be away.
+    async fn answer<T>(&self, asked: impl Future<Output = sqlx::Result<T>>) -> Result<T, StoreError> {
+        self.connections.answer(asked).await
     }
 
     /// Brings the schema `iam` up to date, and [prepares](Store::prepare) for the months to come. A role that may not
@@ -120,7 +137,7 @@ impl PostgresStore {
             self.run_migrations().await?;
         }
         let now = sqlx::query_scalar!(r#"SELECT now() AS "now!""#);
-        self.make_months(now.fetch_one(&self.pool).await.map_err(store_error)?).await
+        self.make_months(self.answer(now.fetch_one(&self.pool())).await?).await
     }
 
     /// How the schema `iam` stands to the migrations that this program knows. Changes nothing.
@@ -133,15 +150,19 @@ impl PostgresStore {
         Ok(Schema::of(are_known(&applied), are_complete(&applied)))
     }
 
+    async fn begin_transaction(&self) -> Result<sqlx::Transaction<'static, Postgres>, StoreError> {
+        self.answer(self.pool().begin_with(BEGIN)).await
+    }
+
     /// A transaction whose statements may take as long as they need, for what grows with the data.
     async fn begin_unbounded(&self) -> Result<sqlx::Transaction<'static, Postgres>, StoreError> {
-        let mut transaction = self.pool.begin_with(BEGIN).await.map_err(store_error)?;
+        let mut transaction = self.begin_transaction().await?;
         (&mut *transaction).execute("SET LOCAL statement_timeout = 0").await.map_err(store_error)?;
         Ok(transaction)
     }
 
     async fn run_migrations(&self) -> Result<(), StoreError> {
-        let mut connection = self.pool.acquire().await.map_err(store_error)?;
+        let mut connection = self.answer(self.pool().acquire()).await?;
         // When a migration fails, the lock stays with the session: closing that gives it back.
         connection.close_on_drop();
         // A migration takes as long as it takes, and waits until other replicas are done with theirs.
@@ -156,11 +177,11 @@ impl PostgresStore {
     // Unchecked queries, because the table is the migrator's own and not part of any migration.
     async fn applied(&self) -> Result<Vec<Applied>, StoreError> {
         let exists = sqlx::query_scalar::<_, bool>("SELECT to_regclass('iam._migrations') IS NOT NULL");
-        if !exists.fetch_one(&self.pool).await.map_err(store_error)? {
+        if !self.answer(exists.fetch_one(&self.pool())).await? {
             return Ok(Vec::new());
         }
         let applied = sqlx::query_as("SELECT version, checksum FROM iam._migrations WHERE success");
-        applied.fetch_all(&self.pool).await.map_err(store_error)
+        self.answer(applied.fetch_all(&self.pool())).await
     }
 }
 
@@ -190,13 +211,12 @@ fn are_complete(applied: &[Applied]) -> bool {
 #[async_trait]
 impl Store for PostgresStore {
     async fn begin(&self, tenant: TenantId) -> Result<Box<dyn Transaction>, StoreError> {
-        let begun = self.pool.begin_with(BEGIN).await.map_err(store_error)?;
+        let begun = self.begin_transaction().await?;
         Ok(Box::new(PostgresTransaction::new(tenant, begun)))
     }
 
     async fn ping(&self) -> Result<(), StoreError> {
-        sqlx::query("SELECT 1").execute(&self.pool).await.map_err(store_error)?;
-        Ok(())
+        self.answer(sqlx::query("SELECT 1").execute(&self.pool())).await.map(drop)
     }
 
     async fn is_migrated(&self) -> Result<bool, StoreError> {
@@ -208,7 +228,7 @@ impl Store for PostgresStore {
     }
 
     async fn close(&self) {
-        self.pool.close().await;
+        self.pool().close().await;
     }
 
     fn kind(&self) -> &'static str {

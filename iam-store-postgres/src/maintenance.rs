@@ -2,11 +2,11 @@ use async_trait::async_trait;
 use iam_core::StoreError;
 use iam_core::clock::Timestamp;
 use iam_core::maintenance::{MaintenanceStore, Totals, Turn};
-use sqlx::Postgres;
+use sqlx::{Executor as _, Postgres};
 
+use crate::PostgresStore;
 use crate::column::in_range;
 use crate::error::store_error;
-use crate::{BEGIN, PostgresStore};
 
 #[async_trait]
 impl MaintenanceStore for PostgresStore {
@@ -19,7 +19,7 @@ impl MaintenanceStore for PostgresStore {
             "#,
             in_range(now)
         );
-        let totals = totals.fetch_one(&self.pool).await.map_err(store_error)?;
+        let totals = self.answer(totals.fetch_one(&self.pool())).await?;
         Ok(Totals {
             active_sessions: totals.active_sessions.unsigned_abs(),
             unsealed_entries: totals.unsealed_entries.unsigned_abs(),
@@ -42,7 +42,7 @@ impl MaintenanceStore for PostgresStore {
             in_range(now),
             i64::from(limit)
         );
-        Ok(deleted.execute(&self.pool).await.map_err(store_error)?.rows_affected())
+        Ok(self.answer(deleted.execute(&self.pool())).await?.rows_affected())
     }
 
     // Whoever tries to log in holds the row's lock until the failure is counted.
@@ -70,7 +70,7 @@ impl MaintenanceStore for PostgresStore {
             in_range(failed_before),
             i64::from(limit)
         );
-        Ok(deleted.execute(&self.pool).await.map_err(store_error)?.rows_affected())
+        Ok(self.answer(deleted.execute(&self.pool())).await?.rows_affected())
     }
 
     async fn remove_idempotency_records(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {
@@ -89,13 +89,16 @@ impl MaintenanceStore for PostgresStore {
             in_range(before),
             i64::from(limit)
         );
-        Ok(deleted.execute(&self.pool).await.map_err(store_error)?.rows_affected())
+        Ok(self.answer(deleted.execute(&self.pool())).await?.rows_affected())
     }
 
     // The lock goes with its transaction, and so with the connection: at once when the process ends, and by the keepalives
     // of TCP when its whole machine is gone.
     async fn take_turn(&self, job: &'static str) -> Result<Option<Box<dyn Turn>>, StoreError> {
-        let mut transaction = self.pool.begin_with(BEGIN).await.map_err(store_error)?;
+        let mut transaction = self.begin_transaction().await?;
+        // It waits for all that is done in its turn.
+        let idle = "SET LOCAL idle_in_transaction_session_timeout = 0";
+        (&mut *transaction).execute(idle).await.map_err(store_error)?;
         let locked = sqlx::query_scalar!(
             r#"SELECT pg_try_advisory_xact_lock(hashtextextended('iam.job ' || $1, 0)) AS "locked!""#,
             job

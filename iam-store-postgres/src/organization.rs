@@ -134,12 +134,12 @@ impl OrganizationStore for PostgresStore {
         organizations: &[OrganizationId],
     ) -> Result<Vec<Organization>, StoreError> {
         let rows = select_lineages!(tenant.as_uuid(), &uuids(organizations));
-        self::organizations(rows.fetch_all(&self.pool).await.map_err(store_error)?)
+        self::organizations(self.answer(rows.fetch_all(&self.pool())).await?)
     }
 
     async fn subtree(&self, tenant: TenantId, root: OrganizationId) -> Result<Vec<Organization>, StoreError> {
         let rows = select_subtree!(tenant.as_uuid(), root.as_uuid());
-        organizations(rows.fetch_all(&self.pool).await.map_err(store_error)?)
+        organizations(self.answer(rows.fetch_all(&self.pool())).await?)
     }
 
     async fn children(&self, tenant: TenantId, parent: OrganizationId) -> Result<Vec<Organization>, StoreError> {
@@ -152,7 +152,7 @@ impl OrganizationStore for PostgresStore {
             tenant.as_uuid(),
             parent.as_uuid()
         );
-        organizations(rows.fetch_all(&self.pool).await.map_err(store_error)?)
+        organizations(self.answer(rows.fetch_all(&self.pool())).await?)
     }
 
     async fn organizations(
@@ -167,11 +167,11 @@ impl OrganizationStore for PostgresStore {
             return Ok(Page { items: Vec::new(), total: 0, request: page });
         }
         let mut count = filtered("SELECT count(*)", tenant, filter, reach);
-        let total: i64 = count.build_query_scalar().fetch_one(&self.pool).await.map_err(store_error)?;
+        let total: i64 = self.answer(count.build_query_scalar().fetch_one(&self.pool())).await?;
         let mut list = filtered(LIST_COLUMNS, tenant, filter, reach);
         list.push(" ORDER BY ").push(sort_column(sort.by)).push(direction(sort.order)).push(", o.id");
         push_page(&mut list, page);
-        let rows: Vec<OrganizationRow> = list.build_query_as().fetch_all(&self.pool).await.map_err(store_error)?;
+        let rows: Vec<OrganizationRow> = self.answer(list.build_query_as().fetch_all(&self.pool())).await?;
         page_of(rows, total, page)
     }
 }

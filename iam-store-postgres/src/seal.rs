@@ -9,11 +9,11 @@ use iam_core::{AuditEntryId, StoreError, TenantId};
 use sqlx::{PgConnection, PgExecutor};
 use uuid::Uuid;
 
+use crate::PostgresStore;
 use crate::audit::{AuditEntryRow, Fields};
 use crate::column::{Moment, bigint, bytes_32, in_range};
 use crate::error::{has_no_partition, is_unique_violation, store_error};
 use crate::transaction::PostgresTransaction;
-use crate::{BEGIN, PostgresStore};
 
 struct UnsealedRow {
     tenant_id: Uuid,
@@ -193,17 +193,17 @@ impl SealStore for PostgresStore {
             &except,
             i64::from(limit)
         );
-        rows.fetch_all(&self.pool).await.map_err(store_error)?.into_iter().map(Unsealed::try_from).collect()
+        self.answer(rows.fetch_all(&self.pool())).await?.into_iter().map(Unsealed::try_from).collect()
     }
 
     async fn log_heads(&self, tenants: &[TenantId]) -> Result<Vec<LogHead>, StoreError> {
-        log_heads(&self.pool, tenants).await
+        self.answer(log_heads(&self.pool(), tenants)).await
     }
 
     async fn seal(&self, seals: &[Seal]) -> Result<bool, StoreError> {
         let leaves = seals.iter().flat_map(|seal| &seal.leaves);
         self.make_months_of(leaves.map(|leaf| leaf.created_at)).await?;
-        let mut transaction = self.pool.begin_with(BEGIN).await.map_err(store_error)?;
+        let mut transaction = self.begin_transaction().await?;
         let sealed = try_to_seal(&mut transaction, seals).await;
         match sealed {
             Ok(true) => return transaction.commit().await.map_err(store_error).map(|()| true),
@@ -223,7 +223,7 @@ impl SealStore for PostgresStore {
             tenant.as_uuid(),
             id.as_uuid()
         );
-        Ok(sequence.fetch_optional(&self.pool).await.map_err(store_error)?.map(i64::unsigned_abs))
+        Ok(self.answer(sequence.fetch_optional(&self.pool())).await?.map(i64::unsigned_abs))
     }
 
     async fn tree_hashes(&self, tenant: TenantId, spans: &[TreeSpan]) -> Result<Vec<TreeHash>, StoreError> {
@@ -257,7 +257,7 @@ impl SealStore for PostgresStore {
             &starts,
             &ends
         );
-        let hashes = hashes.fetch_all(&self.pool).await.map_err(store_error)?;
+        let hashes = self.answer(hashes.fetch_all(&self.pool())).await?;
         hashes.iter().map(|hash| bytes_32("audit_nodes.hash", hash).map(TreeHash)).collect()
     }
 
@@ -276,7 +276,7 @@ impl SealStore for PostgresStore {
             ORDER BY 1
             "#
         );
-        Ok(tenants.fetch_all(&self.pool).await.map_err(store_error)?.into_iter().map(TenantId::from).collect())
+        Ok(self.answer(tenants.fetch_all(&self.pool())).await?.into_iter().map(TenantId::from).collect())
     }
 
     // The inner limit makes the planner look for the entries one by one, in the one partition of each: it would rather
@@ -303,7 +303,7 @@ impl SealStore for PostgresStore {
             bigint(from),
             i64::from(limit)
         );
-        let rows = rows.fetch_all(&self.pool).await.map_err(store_error)?;
+        let rows = self.answer(rows.fetch_all(&self.pool())).await?;
         rows.into_iter().map(|row| Ok(SealedEntry { leaf: row.leaf()?, entry: row.entry()? })).collect()
     }
 
@@ -339,7 +339,7 @@ impl SealStore for PostgresStore {
             id,
             i64::from(limit)
         );
-        let rows = rows.fetch_all(&self.pool).await.map_err(store_error)?;
+        let rows = self.answer(rows.fetch_all(&self.pool())).await?;
         let unsealed = |row: PlaceRow| {
             let (unsealed, is_sealed) = (row.unsealed(tenant)?, row.is_sealed);
             Ok(UnsealedEntry { unsealed, entry: row.entry()?, is_sealed })
@@ -375,7 +375,7 @@ impl SealStore for PostgresStore {
 impl AuditTransaction for PostgresTransaction {
     async fn log_head(&mut self) -> Result<Option<LogHead>, StoreError> {
         let tenant = self.tenant().into();
-        Ok(log_heads(self.connection(), &[tenant]).await?.into_iter().next())
+        Ok(log_heads(self.connection(), &[tenant]).await.map_err(store_error)?.into_iter().next())
     }
 
     async fn first_sealed_since(&mut self, from: u64, moment: Timestamp) -> Result<Option<u64>, StoreError> {
@@ -397,7 +397,7 @@ impl AuditTransaction for PostgresTransaction {
 
 // Leaves are counted by the same statement, so that a round of sealing in between cannot make the two differ. A log
 // with leaves and no row of its own has lost it.
-async fn log_heads(executor: impl PgExecutor<'_>, tenants: &[TenantId]) -> Result<Vec<LogHead>, StoreError> {
+async fn log_heads(executor: impl PgExecutor<'_>, tenants: &[TenantId]) -> sqlx::Result<Vec<LogHead>> {
     let tenants: Vec<Uuid> = tenants.iter().map(|tenant| tenant.as_uuid()).collect();
     let rows = sqlx::query_as!(
         HeadRow,
@@ -421,7 +421,7 @@ async fn log_heads(executor: impl PgExecutor<'_>, tenants: &[TenantId]) -> Resul
         "#,
         &tenants
     );
-    Ok(rows.fetch_all(executor).await.map_err(store_error)?.into_iter().map(LogHead::from).collect())
+    Ok(rows.fetch_all(executor).await?.into_iter().map(LogHead::from).collect())
 }
 
 /// Does nothing that may stay unless it says so.

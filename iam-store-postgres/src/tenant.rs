@@ -57,7 +57,7 @@ macro_rules! select_tenants {
 impl Directory for PostgresStore {
     async fn tenant_by_slug(&self, slug: &Slug) -> Result<Option<Tenant>, StoreError> {
         let row = select_tenants!("WHERE t.slug = $1", slug.as_str());
-        row.fetch_optional(&self.pool).await.map_err(store_error)?.map(Tenant::try_from).transpose()
+        self.answer(row.fetch_optional(&self.pool())).await?.map(Tenant::try_from).transpose()
     }
 
     async fn tenants_with_email(&self, email: &EmailKey, limit: u32) -> Result<Vec<Tenant>, StoreError> {
@@ -71,12 +71,12 @@ impl Directory for PostgresStore {
             email.as_str(),
             i64::from(limit)
         );
-        rows.fetch_all(&self.pool).await.map_err(store_error)?.into_iter().map(Tenant::try_from).collect()
+        self.answer(rows.fetch_all(&self.pool())).await?.into_iter().map(Tenant::try_from).collect()
     }
 
     async fn is_empty(&self) -> Result<bool, StoreError> {
         let is_empty = sqlx::query_scalar!(r#"SELECT NOT EXISTS (SELECT 1 FROM iam.tenants) AS "is_empty!""#);
-        is_empty.fetch_one(&self.pool).await.map_err(store_error)
+        self.answer(is_empty.fetch_one(&self.pool())).await
     }
 }
 
@@ -84,7 +84,7 @@ impl Directory for PostgresStore {
 impl TenantStore for PostgresStore {
     async fn tenant(&self, tenant: TenantId) -> Result<Option<Tenant>, StoreError> {
         let row = select_tenants!("WHERE t.id = $1", tenant.as_uuid());
-        row.fetch_optional(&self.pool).await.map_err(store_error)?.map(Tenant::try_from).transpose()
+        self.answer(row.fetch_optional(&self.pool())).await?.map(Tenant::try_from).transpose()
     }
 }
 

@@ -6,7 +6,6 @@ use uuid::Uuid;
 
 use crate::PostgresStore;
 use crate::column::parse;
-use crate::error::store_error;
 
 struct SigningKeyRow {
     purpose: String,
@@ -57,7 +56,7 @@ impl KeyStore for PostgresStore {
             "#,
             purpose.as_str()
         );
-        rows.fetch_all(&self.pool).await.map_err(store_error)?.into_iter().map(SigningKey::try_from).collect()
+        self.answer(rows.fetch_all(&self.pool())).await?.into_iter().map(SigningKey::try_from).collect()
     }
 
     async fn insert_signing_key(&self, key: &SigningKey) -> Result<(), StoreError> {
@@ -65,7 +64,7 @@ impl KeyStore for PostgresStore {
             PrivateKey::Plain(bytes) => (bytes, false),
             PrivateKey::Sealed(bytes) => (bytes, true),
         };
-        sqlx::query!(
+        let insert = sqlx::query!(
             r#"
             INSERT INTO iam.signing_keys (
                 purpose,
@@ -87,10 +86,7 @@ impl KeyStore for PostgresStore {
             sealed,
             key.created_at,
             key.signs_from
-        )
-        .execute(&self.pool)
-        .await
-        .map_err(store_error)?;
-        Ok(())
+        );
+        self.answer(insert.execute(&self.pool())).await.map(drop)
     }
 }

@@ -76,13 +76,13 @@ macro_rules! select_users {
 impl UserStore for PostgresStore {
     async fn user(&self, tenant: TenantId, id: UserId) -> Result<Option<User>, StoreError> {
         let row = select_users!("WHERE u.tenant_id = $1 AND u.id = $2", tenant.as_uuid(), id.as_uuid());
-        row.fetch_optional(&self.pool).await.map_err(store_error)?.map(User::try_from).transpose()
+        self.answer(row.fetch_optional(&self.pool())).await?.map(User::try_from).transpose()
     }
 
     async fn users_by_id(&self, tenant: TenantId, ids: &[UserId]) -> Result<Vec<User>, StoreError> {
         let ids: Vec<Uuid> = ids.iter().map(|id| id.as_uuid()).collect();
         let rows = select_users!("WHERE u.tenant_id = $1 AND u.id = ANY($2)", tenant.as_uuid(), &ids);
-        rows.fetch_all(&self.pool).await.map_err(store_error)?.into_iter().map(User::try_from).collect()
+        self.answer(rows.fetch_all(&self.pool())).await?.into_iter().map(User::try_from).collect()
     }
 
     async fn users(
@@ -98,11 +98,11 @@ impl UserStore for PostgresStore {
             return Ok(Page { items: Vec::new(), total: 0, request: page });
         }
         let mut count = filtered("SELECT count(*)", tenant, filter, reach, now);
-        let total: i64 = count.build_query_scalar().fetch_one(&self.pool).await.map_err(store_error)?;
+        let total: i64 = self.answer(count.build_query_scalar().fetch_one(&self.pool())).await?;
         let mut list = filtered(LIST_COLUMNS, tenant, filter, reach, now);
         list.push(" ORDER BY ").push(sort_column(sort.by)).push(direction(sort)).push(", u.id");
         push_page(&mut list, page);
-        let rows: Vec<UserRow> = list.build_query_as().fetch_all(&self.pool).await.map_err(store_error)?;
+        let rows: Vec<UserRow> = self.answer(list.build_query_as().fetch_all(&self.pool())).await?;
         page_of(rows, total, page)
     }
 }

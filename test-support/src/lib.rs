@@ -13,6 +13,7 @@
 
 pub mod cases;
 pub mod postgres;
+pub mod proxy;
 pub mod sqlite;
 
 use std::sync::Arc;

@@ -1,16 +1,7 @@
 //! Several servers over one PostgreSQL database.
 
-use std::collections::BTreeMap;
-use std::net::SocketAddr;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
-use std::time::Duration;
-
-use serde_json::json;
-
-use crate::client::{Client, text};
-use crate::process::{PATIENCE, Server, Starting, wait_for};
+use crate::load::{Load, assert_all_are_there_once};
+use crate::process::{Server, Starting};
 use crate::store::Store;
 
 #[test]
@@ -61,81 +52,24 @@ fn failed_logins_are_counted_over_both() {
     other.client().post("/api/v1/auth/login", &wrong).expect(403);
 }
 
-/// Makes an organization, at one replica or another, as often as it takes to get an answer.
-fn make(addresses: &Mutex<Vec<SocketAddr>>, token: &str, name: &str) -> String {
-    for attempt in name.len().. {
-        let address = {
-            let addresses = addresses.lock().unwrap();
-            addresses[attempt % addresses.len()]
-        };
-        let client = Client::of(address).with_token(token).with_key(name);
-        match client.try_post("/api/v1/organizations", &json!({ "name": name })) {
-            Ok(answer) if answer.status == 201 => return text(&answer.body["id"]),
-            // What a client may repeat: the service is away, or the same request is still at work.
-            Ok(answer) => assert!([409, 503].contains(&answer.status), "{name}: {} {}", answer.status, answer.body),
-            // The replica was killed, or is not there yet.
-            Err(_) => {}
-        }
-        thread::sleep(Duration::from_millis(20));
-    }
-    unreachable!("it is tried for ever")
-}
-
 /// Clients repeat under a key what was not answered. So whatever was acknowledged is there once, and nothing else is.
 #[test]
 fn replicas_that_are_killed_one_after_another_lose_nothing_and_do_nothing_twice() {
     const REPLICAS: usize = 3;
-    const CLIENTS: usize = 4;
     const KILLS: usize = 9;
     let store = Store::postgres();
     let mut servers: Vec<Option<Server>> = (0..REPLICAS).map(|_| Some(store.serve())).collect();
-    let addresses = Mutex::new(servers.iter().flatten().map(|server| server.address).collect::<Vec<_>>());
+    let addresses = servers.iter().flatten().map(|server| server.address).collect();
     let session = servers[0].as_ref().unwrap().client().register("grace@navy.example");
-    let (made, enough) = (Mutex::new(BTreeMap::new()), AtomicBool::new(false));
-    thread::scope(|scope| {
-        for client in 0..CLIENTS {
-            let (addresses, made, enough, token) = (&addresses, &made, &enough, &session.access);
-            scope.spawn(move || {
-                for number in 0.. {
-                    if enough.load(Ordering::Relaxed) {
-                        return;
-                    }
-                    let name = format!("branch-{client}-{number}");
-                    let id = make(addresses, token, &name);
-                    made.lock().unwrap().insert(name, id);
-                }
-            });
-        }
+    let made = Load::during(addresses, &session.access, |load| {
         for kill in 0..KILLS {
-            let before = made.lock().unwrap().len();
-            let grown = || (made.lock().unwrap().len() >= before + 10).then_some(());
-            wait_for("some to be made", PATIENCE, grown);
+            load.wait_for(10);
             let victim = kill % REPLICAS;
             servers[victim].take().unwrap().kill();
             let server = store.serve();
-            addresses.lock().unwrap()[victim] = server.address;
+            load.moved(victim, server.address);
             servers[victim] = Some(server);
         }
-        enough.store(true, Ordering::Relaxed);
     });
-    let made = made.into_inner().unwrap();
-    let client = servers[0].as_ref().unwrap().client().with_token(&session.access);
-    let mut found = BTreeMap::new();
-    for page in 1.. {
-        let body = client.get(&format!("/api/v1/organizations?limit=100&page={page}")).expect(200);
-        for organization in body["data"].as_array().unwrap() {
-            let twice = found.insert(text(&organization["name"]), text(&organization["id"]));
-            assert_eq!(twice, None, "{organization}");
-        }
-        if body["pagination"]["hasNext"] == false {
-            break;
-        }
-    }
-    assert_eq!(found, made);
-    let entries = client.audit_entries("&resourceType=ORGANIZATION&action=CREATE");
-    let mut recorded: Vec<String> = entries.iter().map(|entry| text(&entry["resourceId"])).collect();
-    recorded.sort_unstable();
-    let mut ids: Vec<String> = made.into_values().collect();
-    ids.sort_unstable();
-    assert_eq!(recorded, ids);
+    assert_all_are_there_once(&servers[0].as_ref().unwrap().client().with_token(&session.access), made);
 }

@@ -36,6 +36,11 @@ impl Store {
         }
     }
 
+    /// The URL of the PostgreSQL database.
+    pub(crate) fn url(&self) -> &str {
+        self.postgres.as_ref().unwrap().url()
+    }
+
     pub(crate) fn serve(&self) -> Server {
         self.iam_server().serve()
     }

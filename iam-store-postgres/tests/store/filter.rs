@@ -79,13 +79,13 @@ impl Scene {
             LEFT JOIN pg_class p ON p.oid = h.inhparent
             WHERE s.relname LIKE 'audit\\_entries\\_%'",
         )
-        .fetch_all(self.store.pool())
+        .fetch_all(&self.store.pool())
         .await
         .unwrap();
         let tables: Vec<(String, i64)> = sqlx::query_as(
             "SELECT right(relname, 7), seq_scan FROM pg_stat_user_tables WHERE relname LIKE 'audit\\_entries\\_%'",
         )
-        .fetch_all(self.store.pool())
+        .fetch_all(&self.store.pool())
         .await
         .unwrap();
         let indexes = indexes.into_iter().map(|(month, index, scans, rows)| ((month, index), (scans, rows)));

@@ -25,7 +25,7 @@ async fn months(store: &PostgresStore) -> Vec<String> {
         JOIN pg_class c ON c.oid = i.inhrelid
         WHERE i.inhparent = 'iam.audit_entries'::regclass
         ORDER BY c.relname";
-    sqlx::query_scalar(months).fetch_all(store.pool()).await.unwrap()
+    sqlx::query_scalar(months).fetch_all(&store.pool()).await.unwrap()
 }
 
 fn moment(text: &str) -> DateTime<Utc> {
@@ -43,7 +43,7 @@ async fn this_month_and_the_next_three_are_made_ahead() {
     let (store, _database) = migrated().await;
     let present = "SELECT to_char(now() AT TIME ZONE 'UTC' + n * interval '1 month', 'YYYY_MM')
         FROM generate_series(0, 3) n";
-    let mut expected: Vec<String> = sqlx::query_scalar(present).fetch_all(store.pool()).await.unwrap();
+    let mut expected: Vec<String> = sqlx::query_scalar(present).fetch_all(&store.pool()).await.unwrap();
     assert_eq!(months(&store).await, expected);
     store.prepare(moment("2041-11-30T23:59:59.999Z")).await.unwrap();
     expected.extend(["2041_11", "2041_12", "2042_01", "2042_02"].map(str::to_owned));
@@ -71,7 +71,7 @@ async fn a_month_is_made_on_demand() {
         let partition: String =
             sqlx::query_scalar("SELECT tableoid::regclass::text FROM iam.audit_entries WHERE id = $1")
                 .bind(entry.id.as_uuid())
-                .fetch_one(store.pool())
+                .fetch_one(&store.pool())
                 .await
                 .unwrap();
         assert_eq!(partition, format!("iam.audit_entries_{month}"));
@@ -171,7 +171,7 @@ async fn the_present_month_is_never_dropped() {
     let (store, _database) = migrated().await;
     let world = World::new(Arc::new(store.clone()));
     let tenant = world.tenant("acme").await.id;
-    let now: DateTime<Utc> = sqlx::query_scalar("SELECT now()").fetch_one(store.pool()).await.unwrap();
+    let now: DateTime<Utc> = sqlx::query_scalar("SELECT now()").fetch_one(&store.pool()).await.unwrap();
     let before = months(&store).await;
     record(&world, tenant, &now.format("%Y-%m-%dT%H:%M:%SZ").to_string()).await;
     world.seal().await;

@@ -3,10 +3,13 @@
 use std::time::Duration;
 
 use iam_core::tenant::Directory as _;
-use iam_core::{Store as _, StoreError};
+use iam_core::{Store as _, StoreError, TenantId};
 use iam_store_postgres::PostgresStore;
 use sqlx::postgres::PgPool;
 use test_support::postgres::TestDatabase;
+use test_support::proxy::{Fault, Proxy};
+use tokio::time::{sleep, timeout};
+use uuid::Uuid;
 
 async fn hang_up(url: &str) {
     let other = PgPool::connect(url).await.unwrap();
@@ -33,7 +36,7 @@ async fn a_connection_lost_while_it_rested_is_not_even_noticed() {
     let store = PostgresStore::connect(database.url()).await.unwrap();
     store.ping().await.unwrap();
     hang_up(database.url()).await;
-    tokio::time::sleep(Duration::from_millis(1200)).await;
+    sleep(Duration::from_millis(1200)).await;
     store.ping().await.unwrap();
 }
 
@@ -75,8 +78,93 @@ async fn statements_have_a_limit() {
     let database = TestDatabase::create().await;
     let store = PostgresStore::connect(database.url()).await.unwrap();
     let show = sqlx::query_scalar::<_, String>("SHOW statement_timeout");
-    assert_eq!(show.fetch_one(store.pool()).await.unwrap(), "30s");
+    assert_eq!(show.fetch_one(&store.pool()).await.unwrap(), "30s");
     store.migrate().await.unwrap();
     let show = sqlx::query_scalar::<_, String>("SHOW lock_timeout");
-    assert_eq!(show.fetch_one(store.pool()).await.unwrap(), "10s");
+    assert_eq!(show.fetch_one(&store.pool()).await.unwrap(), "10s");
+}
+
+/// How long anything may take before a test gives up.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+async fn is_away(store: &PostgresStore) -> bool {
+    matches!(store.ping().await, Err(StoreError::Unavailable(_)))
+}
+
+/// Whatever became of the connections: as many as ever can be used at once afterwards.
+#[tokio::test(flavor = "multi_thread")]
+async fn while_the_database_is_away_nobody_waits_and_it_comes_back_by_itself() {
+    const CONNECTIONS: usize = 16;
+    let database = TestDatabase::create().await;
+    let proxy = Proxy::before(database.url());
+    let store = PostgresStore::connect(&proxy.url(database.url())).await.unwrap();
+    let tenant = TenantId::from_uuid(Uuid::nil());
+    for fault in [Fault::Gone, Fault::Reset, Fault::Silent] {
+        let mut before = Vec::new();
+        for _ in 0..CONNECTIONS {
+            before.push(store.begin(tenant).await.unwrap());
+        }
+        proxy.set(fault);
+        let waiting = store.ping().await;
+        assert!(matches!(waiting, Err(StoreError::Unavailable(_))), "{fault:?}: {waiting:?}");
+        // If each waited for half a second, that would be too long.
+        let all = async {
+            for _ in 0..1_000 {
+                assert!(is_away(&store).await, "{fault:?}");
+            }
+        };
+        timeout(PATIENCE, all).await.unwrap_or_else(|_| panic!("{fault:?}: they waited"));
+        proxy.set(Fault::None);
+        let back = async {
+            while is_away(&store).await {
+                sleep(Duration::from_millis(20)).await;
+            }
+        };
+        timeout(PATIENCE, back).await.unwrap_or_else(|_| panic!("{fault:?}: it stayed away"));
+        let mut after = Vec::new();
+        for _ in 0..CONNECTIONS {
+            after.push(store.begin(tenant).await.unwrap_or_else(|error| panic!("{fault:?}: {error}")));
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_read_while_the_network_falls_silent_is_unavailable() {
+    let database = TestDatabase::create().await;
+    let proxy = Proxy::before(database.url());
+    let store = PostgresStore::connect(&proxy.url(database.url())).await.unwrap();
+    store.migrate().await.unwrap();
+    let other = PgPool::connect(database.url()).await.unwrap();
+    let mut holding = other.begin().await.unwrap();
+    sqlx::query("LOCK TABLE iam.tenants").execute(&mut *holding).await.unwrap();
+    let reading = tokio::spawn(async move { store.is_empty().await });
+    let waits =
+        "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock')";
+    while !sqlx::query_scalar::<_, bool>(waits).fetch_one(&other).await.unwrap() {
+        sleep(Duration::from_millis(20)).await;
+    }
+    proxy.set(Fault::Silent);
+    let read = timeout(PATIENCE, reading).await.expect("nobody would ever answer").unwrap();
+    assert!(matches!(read, Err(StoreError::Unavailable(_))), "{read:?}");
+}
+
+/// A database that has no connection to spare is there, and whoever waits for one of the pool's gets it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_busy_pool_is_waited_for() {
+    let database = TestDatabase::create().await;
+    let store = PostgresStore::connect(database.url()).await.unwrap();
+    let tenant = TenantId::from_uuid(Uuid::nil());
+    let mut busy = Vec::new();
+    for _ in 0..16 {
+        busy.push(store.begin(tenant).await.unwrap());
+    }
+    let waiting = tokio::spawn({
+        let store = store.clone();
+        async move { store.ping().await }
+    });
+    // Long enough that it has looked for the database.
+    sleep(Duration::from_secs(2)).await;
+    assert!(!waiting.is_finished());
+    drop(busy);
+    waiting.await.unwrap().unwrap();
 }

@@ -17,7 +17,7 @@ async fn migrated() -> (Arc<PostgresStore>, TestDatabase) {
 #[tokio::test]
 async fn a_stuck_log_keeps_no_other_waiting() {
     let (store, _database) = migrated().await;
-    let pool = store.pool().clone();
+    let pool = store.pool();
     let queue_again = async |tenant: TenantId| {
         let insert = "INSERT INTO iam.audit_unsealed
             SELECT e.*, sha256('')
@@ -39,7 +39,7 @@ async fn malformed_rows_of_the_queue_keep_nothing_waiting() {
         ("10000-01-01", "sha256('')", "sha256('')"),
     ] {
         let (store, _database) = migrated().await;
-        let pool = store.pool().clone();
+        let pool = store.pool();
         let insert = async |tenant: TenantId| {
             let sql = format!(
                 "INSERT INTO iam.audit_unsealed (

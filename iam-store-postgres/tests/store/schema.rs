@@ -22,7 +22,7 @@ async fn every_unique_index_starts_with_the_tenant() {
         WHERE c.relnamespace = 'iam'::regnamespace AND i.indisunique AND a.attname IS DISTINCT FROM 'tenant_id'
         ORDER BY c.relname",
     )
-    .fetch_all(store.pool())
+    .fetch_all(&store.pool())
     .await
     .unwrap();
     let allowed = ["_migrations_pkey", "signing_keys_id_key", "signing_keys_pkey", "tenants_pkey", "tenants_slug_key"];
@@ -45,7 +45,7 @@ async fn every_foreign_key_starts_with_the_tenant_on_both_sides() {
                 OR there.attname <> CASE WHEN k.confrelid = 'iam.tenants'::regclass THEN 'id' ELSE 'tenant_id' END
             )",
     )
-    .fetch_all(store.pool())
+    .fetch_all(&store.pool())
     .await
     .unwrap();
     assert_eq!(others, Vec::<String>::new());
@@ -64,7 +64,7 @@ async fn every_function_has_its_own_search_path_and_must_be_granted() {
                 OR has_function_privilege('public', p.oid, 'EXECUTE')
             )",
     )
-    .fetch_all(store.pool())
+    .fetch_all(&store.pool())
     .await
     .unwrap();
     assert_eq!(others, Vec::<String>::new());

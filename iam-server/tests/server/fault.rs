@@ -1,0 +1,89 @@
+//! The network between the server and its PostgreSQL fails.
+
+use std::time::{Duration, Instant};
+
+use test_support::proxy::{Fault, Proxy};
+
+use crate::load::{Load, assert_all_are_there_once};
+use crate::process::{PATIENCE, wait_for};
+use crate::store::Store;
+
+/// How many connections to the database a server has at most.
+const CONNECTIONS: usize = 16;
+
+/// The database answers 503 as long as it is away, quickly and with a reason, and goes on by itself.
+#[test]
+fn readiness_follows_the_database_and_liveness_does_not() {
+    let store = Store::postgres();
+    let proxy = Proxy::before(store.url());
+    let server = store.iam_server().env("IAM_DATABASE_URL", proxy.url(store.url())).serve();
+    let client = server.client();
+    let session = client.register("grace@navy.example");
+    let user = client.with_token(&session.access);
+    for fault in [Fault::Gone, Fault::Reset, Fault::Silent] {
+        assert_eq!(client.get("/health/ready").expect(200)["checks"]["database"]["status"], "ok");
+        proxy.set(fault);
+        let problem = wait_for("the database to be missed", PATIENCE, || {
+            let answer = client.get("/health/ready");
+            (answer.status == 503).then_some(answer.body)
+        });
+        assert_eq!(problem["type"], "https://iam.invalid/problems/unavailable", "{fault:?}");
+        assert_eq!(problem["checks"]["database"]["status"], "unavailable", "{fault:?}");
+        client.get("/health/live").expect(200);
+        client.get("/health").expect(200);
+        // More than have time to wait for anything.
+        for _ in 0..200 {
+            let problem = user.get("/api/v1/auth/me").expect(503);
+            assert_eq!(problem["type"], "https://iam.invalid/problems/unavailable", "{fault:?}");
+        }
+        proxy.set(Fault::None);
+        wait_for("the server to recover", PATIENCE, || (client.get("/health/ready").status == 200).then_some(()));
+        user.get("/api/v1/auth/me").expect(200);
+    }
+    server.log().wait_for_line("the database is away");
+    server.log().wait_for_line("the database is back");
+    let ended = server.stop();
+    assert_eq!(ended.code, Some(0));
+    assert!(!ended.log.contains("panicked"), "{}", ended.log);
+}
+
+/// A minute of faults of every kind under load: nothing acknowledged is lost, nothing is done twice, and no connection is
+/// lost.
+#[test]
+fn a_minute_of_faults_under_load() {
+    const MINUTE: Duration = Duration::from_secs(60);
+    let slow = Fault::Slow(Duration::from_millis(300));
+    let faults = [Fault::Reset, slow, Fault::Gone, Fault::Silent];
+    let store = Store::postgres();
+    let proxy = Proxy::before(store.url());
+    let server = store
+        .iam_server()
+        .env("IAM_DATABASE_URL", proxy.url(store.url()))
+        // A change that is cut off in silence is given up then.
+        .env("IAM_REQUEST_TIMEOUT", "4s")
+        .serve();
+    let session = server.client().register("grace@navy.example");
+    let started = Instant::now();
+    let made = Load::during(vec![server.address], &session.access, |load| {
+        for fault in faults.into_iter().cycle().take_while(|_| started.elapsed() < MINUTE) {
+            load.wait_for(10);
+            proxy.set(fault);
+            // Another time each time, and long enough that silence is noticed.
+            std::thread::sleep(Duration::from_secs(1) + Duration::from_nanos(started.elapsed().subsec_nanos().into()));
+            proxy.set(Fault::None);
+            let healed = Instant::now();
+            load.wait_for(10);
+            println!("{fault:?}: ten more were made {:?} after it was mended", healed.elapsed());
+        }
+    });
+    println!("{} were made", made.len());
+    assert_all_are_there_once(&server.client().with_token(&session.access), made);
+    // Those that fell silent are closed by a reset, as by a kernel that gives them up.
+    proxy.set(Fault::Reset);
+    proxy.set(Fault::None);
+    wait_for("the server to recover", PATIENCE, || (server.client().get("/health/ready").status == 200).then_some(()));
+    assert!(proxy.connections() <= CONNECTIONS, "{}", proxy.connections());
+    let ended = server.stop();
+    assert_eq!(ended.code, Some(0));
+    assert!(!ended.log.contains("panicked"), "{}", ended.log);
+}
