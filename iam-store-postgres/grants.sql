@@ -37,7 +37,8 @@ GRANT SELECT, INSERT, DELETE ON
     iam.role_permissions
 TO iam_server;
 
-GRANT SELECT, INSERT ON iam.signing_keys TO iam_server;
+-- What is encrypted under the master key is encrypted anew when that changes; the public keys stay.
+GRANT SELECT, INSERT, UPDATE (private_key, sealed) ON iam.signing_keys TO iam_server;
 
 -- The partitions of the entries need nothing of their own: everything goes through the table.
 GRANT SELECT ON iam.audit_entries TO iam_server;

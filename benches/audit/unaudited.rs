@@ -19,8 +19,8 @@ use iam_core::tenant::*;
 use iam_core::token::*;
 use iam_core::user::*;
 use iam_core::{
-    AuditEntryId, Change, EmailKey, OrganizationId, PermissionId, RoleId, SessionId, Slug, Store, StoreError, TenantId,
-    Transaction, UserId,
+    AuditEntryId, Change, EmailKey, KeyId, OrganizationId, PermissionId, RoleId, SessionId, Slug, Store, StoreError,
+    TenantId, Transaction, UserId,
 };
 
 type Outcome<T> = Result<T, StoreError>;
@@ -250,6 +250,9 @@ impl KeyStore for Unaudited {
     }
     async fn insert_signing_key(&self, key: &SigningKey) -> Outcome<()> {
         self.0.insert_signing_key(key).await
+    }
+    async fn replace_private_key(&self, id: KeyId, before: &PrivateKey, after: &PrivateKey) -> Outcome<bool> {
+        self.0.replace_private_key(id, before, after).await
     }
 }
 

@@ -293,6 +293,30 @@ impl Iam {
         iam.keys.rotate(&*iam.store, iam.now(), iam.next_id(), &*iam.random).await
     }
 
+    /// Encrypts under the [master key](Settings::master_key) every private key that is not, be it that it is kept as it
+    /// is or under the key that the master key [replaces](MasterKey::replacing). Gives how many it has changed. What was
+    /// read in the store before, or in a backup of it, is as good as ever: [rotate](Self::rotate_keys) where that counts.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Validation`] when there is no master key; [`Error::Store`] when the store fails. Keys that are changed by
+    /// then stay so.
+    pub async fn reencrypt_keys(&self) -> Result<u64> {
+        let Inner { store, settings, random, .. } = &*self.0;
+        let Some(master) = &settings.master_key else {
+            return Err(Error::field("master_key", "is missing"));
+        };
+        let mut changed = 0;
+        for purpose in [KeyPurpose::AccessTokens, KeyPurpose::Checkpoints] {
+            for key in store.signing_keys(purpose).await? {
+                if let Some(sealed) = key.resealed(master, &**random)? {
+                    changed += u64::from(store.replace_private_key(key.id, &key.private, &sealed).await?);
+                }
+            }
+        }
+        Ok(changed)
+    }
+
     /// Lets the store prepare for what is to come, such as next month's entries of the audit log. Call it once a day
     /// or more often.
     ///

@@ -22,7 +22,7 @@ use crate::role::*;
 use crate::session::*;
 use crate::store::{Store, Transaction};
 use crate::tenant::*;
-use crate::token::{KeyPurpose, KeyStore, SigningKey};
+use crate::token::{KeyPurpose, KeyStore, PrivateKey, SigningKey};
 use crate::user::*;
 use crate::validate::{EmailKey, Slug};
 
@@ -212,6 +212,7 @@ observed! {
     KeyStore {
         fn signing_keys(purpose: KeyPurpose) -> Vec<SigningKey>;
         fn insert_signing_key(key: &SigningKey) -> ();
+        fn replace_private_key(id: KeyId, before: &PrivateKey, after: &PrivateKey) -> bool;
     }
 }
 

@@ -65,6 +65,8 @@ pub(crate) enum Keys {
     List,
     /// Add a key that signs from a minute on; nobody is logged out, running servers pick it up by themselves
     Rotate,
+    /// Encrypt all keys under the master key: those that are under the former one, and those kept as they are
+    Reencrypt,
 }
 
 pub(crate) async fn migrate(check: bool, settings: &Settings) -> Result<(), Failure> {
@@ -97,6 +99,7 @@ pub(crate) async fn keys(command: Keys, settings: &Settings) -> Result<(), Failu
     match command {
         Keys::List => list_keys(settings).await,
         Keys::Rotate => rotate_keys(settings).await,
+        Keys::Reencrypt => reencrypt_keys(settings).await,
     }
 }
 
@@ -129,6 +132,12 @@ async fn rotate_keys(settings: &Settings) -> Result<(), Failure> {
     let key = open(settings).await?.rotate_keys().await;
     let key = key.map_err(|error| Failure::new("rotating the signing key", &error))?;
     print(&format!("Key {} signs access tokens from {} on.", key.id, key.signs_from.to_rfc3339()))
+}
+
+async fn reencrypt_keys(settings: &Settings) -> Result<(), Failure> {
+    let doing = || "encrypting the signing keys".to_owned();
+    let changed = open(settings).await?.reencrypt_keys().await.map_err(|error| refused(doing(), &error))?;
+    print(&format!("{changed} keys are encrypted anew; all are under the master key."))
 }
 
 /// The services over the database, migrated.

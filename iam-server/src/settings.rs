@@ -12,6 +12,7 @@ use axum::http::{HeaderValue, Uri};
 use chrono::TimeDelta;
 use clap::{Args, CommandFactory as _, Parser};
 use iam_axum::rate_limit::{MemoryRateLimiter, RateLimits};
+use iam_core::token::MasterKey;
 use ipnet::IpNet;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _};
@@ -98,6 +99,9 @@ pub(crate) struct Given {
     /// Encrypts signing keys at rest: 32 random bytes in base64 [default: none]
     #[arg(long, env = "IAM_MASTER_KEY", value_name = "KEY", global = true, hide_env_values = true)]
     master_key: Option<Text>,
+    /// What the master key was before, until `iam-server keys reencrypt` is done [default: none]
+    #[arg(long, env = "IAM_FORMER_MASTER_KEY", value_name = "KEY", global = true, hide_env_values = true)]
+    former_master_key: Option<Text>,
     /// The `iss` claim of access tokens [default: iam]
     #[arg(long, env = "IAM_ISSUER", value_name = "TEXT", global = true)]
     issuer: Option<Text>,
@@ -138,7 +142,7 @@ macro_rules! given {
 }
 
 given! {
-    database_url, listen, metrics_listen, tls_certificate, tls_key, cors_origins, request_timeout, registration, rate_limits, rate_limit_user, rate_limit_authentication, rate_limit_anonymous, environment, max_organization_depth, trusted_proxies, master_key,
+    database_url, listen, metrics_listen, tls_certificate, tls_key, cors_origins, request_timeout, registration, rate_limits, rate_limit_user, rate_limit_authentication, rate_limit_anonymous, environment, max_organization_depth, trusted_proxies, master_key, former_master_key,
     issuer, audience, session_idle, session_absolute, problem_type_base, log, log_format,
 }
 
@@ -218,7 +222,13 @@ impl Settings {
     fn check(given: Given) -> Result<Self, SettingsError> {
         let mut iam = iam_core::Settings::default();
         iam.registration = parse("registration", given.registration, iam.registration, open_or_closed)?;
-        iam.master_key = parse("master_key", given.master_key, None, |text| text.parse().map(Some).map_err(say))?;
+        iam.master_key = parse("master_key", given.master_key, None, master_key)?;
+        let former = parse("former_master_key", given.former_master_key, None, master_key)?;
+        iam.master_key = match (iam.master_key, former) {
+            (Some(key), Some(former)) => Some(key.replacing(former)),
+            (None, Some(_)) => return Err(missing("master_key", "former_master_key")),
+            (key, None) => key,
+        };
         iam.issuer = parse("issuer", given.issuer, iam.issuer, not_empty)?;
         iam.audience = parse("audience", given.audience, iam.audience, not_empty)?;
         iam.session_idle = parse("session_idle", given.session_idle, iam.session_idle, duration)?;
@@ -283,6 +293,10 @@ fn parse<T>(
 
 fn say(error: impl fmt::Display) -> String {
     error.to_string()
+}
+
+fn master_key(text: &str) -> Result<Option<MasterKey>, String> {
+    text.parse().map(Some).map_err(say)
 }
 
 fn database(text: &str) -> Result<Database, String> {

@@ -1,7 +1,7 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use iam_core::StoreError;
 use iam_core::token::{KeyPurpose, KeyStore, PrivateKey, SigningKey};
+use iam_core::{KeyId, StoreError};
 use uuid::Uuid;
 
 use crate::PostgresStore;
@@ -35,6 +35,14 @@ impl TryFrom<SigningKeyRow> for SigningKey {
     }
 }
 
+/// The bytes, and whether they are sealed.
+fn columns(key: &PrivateKey) -> (&[u8], bool) {
+    match key {
+        PrivateKey::Plain(bytes) => (bytes, false),
+        PrivateKey::Sealed(bytes) => (bytes, true),
+    }
+}
+
 #[async_trait]
 impl KeyStore for PostgresStore {
     async fn signing_keys(&self, purpose: KeyPurpose) -> Result<Vec<SigningKey>, StoreError> {
@@ -60,10 +68,7 @@ impl KeyStore for PostgresStore {
     }
 
     async fn insert_signing_key(&self, key: &SigningKey) -> Result<(), StoreError> {
-        let (private_key, sealed) = match &key.private {
-            PrivateKey::Plain(bytes) => (bytes, false),
-            PrivateKey::Sealed(bytes) => (bytes, true),
-        };
+        let (private_key, sealed) = columns(&key.private);
         let insert = sqlx::query!(
             r#"
             INSERT INTO iam.signing_keys (
@@ -88,5 +93,27 @@ impl KeyStore for PostgresStore {
             key.signs_from
         );
         self.answer(insert.execute(&self.pool())).await.map(drop)
+    }
+
+    async fn replace_private_key(
+        &self,
+        id: KeyId,
+        before: &PrivateKey,
+        after: &PrivateKey,
+    ) -> Result<bool, StoreError> {
+        let ((before, was_sealed), (after, is_sealed)) = (columns(before), columns(after));
+        let update = sqlx::query!(
+            r#"
+            UPDATE iam.signing_keys
+            SET private_key = $4, sealed = $5
+            WHERE id = $1 AND private_key = $2 AND sealed = $3
+            "#,
+            id.as_uuid(),
+            before,
+            was_sealed,
+            after,
+            is_sealed
+        );
+        Ok(self.answer(update.execute(&self.pool())).await?.rows_affected() > 0)
     }
 }

@@ -1,6 +1,6 @@
 use async_trait::async_trait;
-use iam_core::StoreError;
 use iam_core::token::{KeyPurpose, KeyStore, PrivateKey, SigningKey};
+use iam_core::{KeyId, StoreError};
 use uuid::Uuid;
 
 use crate::SqliteStore;
@@ -35,6 +35,14 @@ impl TryFrom<SigningKeyRow> for SigningKey {
     }
 }
 
+/// The bytes, and whether they are sealed.
+fn columns(key: &PrivateKey) -> (&[u8], bool) {
+    match key {
+        PrivateKey::Plain(bytes) => (bytes, false),
+        PrivateKey::Sealed(bytes) => (bytes, true),
+    }
+}
+
 #[async_trait]
 impl KeyStore for SqliteStore {
     async fn signing_keys(&self, purpose: KeyPurpose) -> Result<Vec<SigningKey>, StoreError> {
@@ -60,10 +68,7 @@ impl KeyStore for SqliteStore {
     }
 
     async fn insert_signing_key(&self, key: &SigningKey) -> Result<(), StoreError> {
-        let (private_key, sealed) = match &key.private {
-            PrivateKey::Plain(bytes) => (bytes, false),
-            PrivateKey::Sealed(bytes) => (bytes, true),
-        };
+        let (private_key, sealed) = columns(&key.private);
         sqlx::query!(
             r#"
             INSERT INTO signing_keys (purpose, generation, id, public_key, private_key, sealed, created_at, signs_from)
@@ -82,5 +87,24 @@ impl KeyStore for SqliteStore {
         .await
         .map_err(store_error)?;
         Ok(())
+    }
+
+    async fn replace_private_key(
+        &self,
+        id: KeyId,
+        before: &PrivateKey,
+        after: &PrivateKey,
+    ) -> Result<bool, StoreError> {
+        let ((before, was_sealed), (after, is_sealed)) = (columns(before), columns(after));
+        let id = id.as_uuid();
+        let update = sqlx::query!(
+            "UPDATE signing_keys SET private_key = ?4, sealed = ?5 WHERE id = ?1 AND private_key = ?2 AND sealed = ?3",
+            id,
+            before,
+            was_sealed,
+            after,
+            is_sealed
+        );
+        Ok(update.execute(&self.writer).await.map_err(store_error)?.rows_affected() > 0)
     }
 }

@@ -100,7 +100,7 @@ macro_rules! conformance_suite {
             idempotency: kept_is_read_back, kept_again_is_replaced, dropped_keeps_nothing, old_ones_are_removed,
                 repeats_at_once_make_one, a_key_is_of_one_request, failures_are_not_kept, a_key_is_locked_until_the_end,
                 a_key_does_not_stop_the_clock;
-            token: keys_are_read_back, one_key_a_generation, purposes_do_not_mix;
+            token: keys_are_read_back, one_key_a_generation, private_keys_are_replaced, purposes_do_not_mix;
             work: dropped_leaves_nothing, failed_leaves_nothing, changes_and_entries_commit_together,
                 queued_writers_all_succeed, holders_of_the_tenants_lock_take_turns;
             race: creates_of_one_email, guesses_of_one_password, guesses_of_an_unknown_email,

@@ -49,6 +49,23 @@ pub async fn purposes_do_not_mix(store: Arc<dyn Store>) {
     assert!(matches!(refused, Err(StoreError::Conflict(Constraint::SigningKeyGeneration))), "{refused:?}");
 }
 
+/// A private key is replaced by another form of it, and only while it is what the caller takes it for.
+pub async fn private_keys_are_replaced(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let (plain, sealed) = (PrivateKey::Plain(vec![1; 32]), PrivateKey::Sealed(vec![1; 32]));
+    let [one, other] = [1, 2].map(|generation| key(&world, generation, plain.clone()));
+    for key in [&one, &other] {
+        world.store.insert_signing_key(key).await.unwrap();
+    }
+    for (id, before, is_replaced) in
+        [(world.id(), &plain, false), (one.id, &sealed, false), (one.id, &plain, true), (one.id, &plain, false)]
+    {
+        assert_eq!(world.store.replace_private_key(id, before, &sealed).await.unwrap(), is_replaced);
+    }
+    let expected = [SigningKey { private: sealed, ..one }, other];
+    assert_eq!(world.store.signing_keys(KeyPurpose::AccessTokens).await.unwrap(), expected);
+}
+
 fn key(world: &World, generation: i64, private: PrivateKey) -> SigningKey {
     SigningKey {
         purpose: KeyPurpose::AccessTokens,

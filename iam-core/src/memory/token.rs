@@ -2,7 +2,8 @@ use async_trait::async_trait;
 
 use super::{MemoryStore, hold};
 use crate::error::{Constraint, StoreError};
-use crate::token::{KeyPurpose, KeyStore, SigningKey};
+use crate::id::KeyId;
+use crate::token::{KeyPurpose, KeyStore, PrivateKey, SigningKey};
 
 #[async_trait]
 impl KeyStore for MemoryStore {
@@ -18,6 +19,18 @@ impl KeyStore for MemoryStore {
             state.keys.push(key.clone());
             state.keys.sort_by_key(|key| key.generation);
             Ok(())
+        })
+    }
+
+    async fn replace_private_key(
+        &self,
+        id: KeyId,
+        before: &PrivateKey,
+        after: &PrivateKey,
+    ) -> Result<bool, StoreError> {
+        self.change(|state| {
+            let key = state.keys.iter_mut().find(|key| key.id == id && key.private == *before);
+            Ok(key.map(|key| key.private = after.clone()).is_some())
         })
     }
 }

@@ -127,14 +127,26 @@ impl SigningKey {
 
     /// The key itself, opened with the master key where it is sealed.
     pub(crate) fn pair(&self, master: Option<&MasterKey>) -> Result<Ed25519KeyPair> {
-        let seed = match (&self.private, master) {
-            (PrivateKey::Plain(seed), _) => Zeroizing::new(seed.clone()),
-            (PrivateKey::Sealed(sealed), Some(master)) => master.open(self.id, sealed)?,
+        key_pair(&self.seed(master)?)
+    }
+
+    /// The private key sealed under the master key, unless it is already.
+    pub(crate) fn resealed(&self, master: &MasterKey, random: &dyn Random) -> Result<Option<PrivateKey>> {
+        if matches!(&self.private, PrivateKey::Sealed(sealed) if master.open_alone(self.id, sealed).is_ok()) {
+            return Ok(None);
+        }
+        let sealed = master.seal(self.id, &self.seed(Some(master))?, random)?;
+        Ok(Some(PrivateKey::Sealed(sealed)))
+    }
+
+    fn seed(&self, master: Option<&MasterKey>) -> Result<Zeroizing<Vec<u8>>> {
+        match (&self.private, master) {
+            (PrivateKey::Plain(seed), _) => Ok(Zeroizing::new(seed.clone())),
+            (PrivateKey::Sealed(sealed), Some(master)) => master.open(self.id, sealed),
             (PrivateKey::Sealed(_), None) => {
-                return Err(Error::internal("signing key", "it is sealed and no master key is configured"));
+                Err(Error::internal("signing key", "it is sealed and no master key is configured"))
             }
-        };
-        key_pair(&seed)
+        }
     }
 }
 

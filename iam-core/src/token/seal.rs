@@ -12,7 +12,11 @@ use crate::random::Random;
 
 /// The key under which private keys are kept encrypted at rest: 32 bytes, written in base64.
 #[derive(Clone)]
-pub struct MasterKey(Zeroizing<[u8; 32]>);
+pub struct MasterKey {
+    key: Zeroizing<[u8; 32]>,
+    /// Opens what is still encrypted under it.
+    former: Option<Box<MasterKey>>,
+}
 
 /// The text is not a master key. What it says is safe to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -25,7 +29,7 @@ impl FromStr for MasterKey {
     fn from_str(text: &str) -> Result<Self, MasterKeyError> {
         let bytes = Zeroizing::new(STANDARD.decode(text.trim()).map_err(|_| MasterKeyError)?);
         let key: [u8; 32] = bytes.as_slice().try_into().map_err(|_| MasterKeyError)?;
-        Ok(Self(Zeroizing::new(key)))
+        Ok(Self { key: Zeroizing::new(key), former: None })
     }
 }
 
@@ -36,6 +40,13 @@ impl fmt::Debug for MasterKey {
 }
 
 impl MasterKey {
+    /// The same key in the place of another one: it opens, too, what is encrypted under that, until
+    /// [`Iam::reencrypt_keys`](crate::Iam::reencrypt_keys) has changed it.
+    #[must_use]
+    pub fn replacing(self, former: Self) -> Self {
+        Self { former: Some(Box::new(former)), ..self }
+    }
+
     /// Encrypts a private key, bound to its identifier.
     pub(crate) fn seal(&self, id: KeyId, secret: &[u8], random: &dyn Random) -> Result<Vec<u8>> {
         let nonce: [u8; NONCE_LEN] = random.bytes();
@@ -46,8 +57,16 @@ impl MasterKey {
         Ok([nonce.as_slice(), &sealed].concat())
     }
 
-    /// Decrypts what [`seal`](Self::seal) encrypted under the same master key for the same identifier.
+    /// Decrypts what [`seal`](Self::seal) encrypted for the same identifier, under this key or the one it replaces.
     pub(crate) fn open(&self, id: KeyId, sealed: &[u8]) -> Result<Zeroizing<Vec<u8>>> {
+        match (self.open_alone(id, sealed), &self.former) {
+            (Err(_), Some(former)) => former.open(id, sealed),
+            (opened, _) => opened,
+        }
+    }
+
+    /// Decrypts what [`seal`](Self::seal) encrypted under this very key for the same identifier.
+    pub(crate) fn open_alone(&self, id: KeyId, sealed: &[u8]) -> Result<Zeroizing<Vec<u8>>> {
         let wrong = || Error::internal("opening a signing key", "it was sealed under another master key");
         let (nonce, ciphertext) = sealed.split_first_chunk::<NONCE_LEN>().ok_or_else(wrong)?;
         let mut buffer = Zeroizing::new(ciphertext.to_vec());
@@ -59,7 +78,7 @@ impl MasterKey {
     }
 
     fn cipher(&self) -> Result<LessSafeKey> {
-        let key = UnboundKey::new(&AES_256_GCM, self.0.as_slice());
+        let key = UnboundKey::new(&AES_256_GCM, self.key.as_slice());
         Ok(LessSafeKey::new(key.map_err(|cause| Error::internal("master key", cause))?))
     }
 }
@@ -87,6 +106,19 @@ mod tests {
         assert!(master(2).open(id, &sealed).is_err());
         assert!(master(1).open(other, &sealed).is_err());
         assert!(master(1).open(id, &sealed[..11]).is_err());
+    }
+
+    #[test]
+    fn a_key_that_replaces_another_opens_what_that_has_sealed_and_seals_under_itself() {
+        let id = KeyId::from_uuid(Uuid::from_u128(1));
+        let [old, new] = [1, 2].map(|byte| master(byte).seal(id, b"secret", &SystemRandom).unwrap());
+        let replacing = master(2).replacing(master(1));
+        for sealed in [&old, &new] {
+            assert_eq!(replacing.open(id, sealed).unwrap().as_slice(), b"secret");
+        }
+        assert!(replacing.open_alone(id, &old).is_err());
+        assert!(replacing.open_alone(id, &replacing.seal(id, b"secret", &SystemRandom).unwrap()).is_ok());
+        assert!(replacing.open(id, &master(3).seal(id, b"secret", &SystemRandom).unwrap()).is_err());
     }
 
     #[test]

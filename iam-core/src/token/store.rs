@@ -1,7 +1,8 @@
 use async_trait::async_trait;
 
-use super::{KeyPurpose, SigningKey};
+use super::{KeyPurpose, PrivateKey, SigningKey};
 use crate::error::StoreError;
+use crate::id::KeyId;
 
 /// Keeps the installation's signing keys. They belong to no tenant.
 #[async_trait]
@@ -12,4 +13,8 @@ pub trait KeyStore {
     /// Adds a key. Of two that are added for one purpose with one generation, one fails on
     /// [`Constraint::SigningKeyGeneration`](crate::Constraint::SigningKeyGeneration).
     async fn insert_signing_key(&self, key: &SigningKey) -> Result<(), StoreError>;
+
+    /// Keeps the private key of a key in another form, if it is still kept as `before`; whether it was.
+    async fn replace_private_key(&self, id: KeyId, before: &PrivateKey, after: &PrivateKey)
+    -> Result<bool, StoreError>;
 }

@@ -4,7 +4,7 @@ use crate::client::Client;
 use crate::process::{Ended, Home, Launch};
 
 /// Every setting that can be wrong, with a value that is. Flag, variable and key follow from the name.
-const WRONG: [(&str, &str); 19] = [
+const WRONG: [(&str, &str); 21] = [
     ("database_url", "mysql://iam:hunter2@db/iam"),
     ("database_url", "hunter2"),
     ("listen", "hunter2"),
@@ -20,6 +20,9 @@ const WRONG: [(&str, &str); 19] = [
     ("max_organization_depth", "hunter2"),
     ("max_organization_depth", "0"),
     ("master_key", "hunter2"),
+    ("former_master_key", "hunter2"),
+    // Before what?
+    ("former_master_key", "hunter2hunter2hunter2hunter2hunter2hunter2a="),
     ("session_idle", "hunter2"),
     ("session_absolute", "0d"),
     ("log", "hunter2=hunter2=hunter2"),

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::process::{Ended, Home};
+use crate::process::{Ended, Home, Launch, Server};
 use crate::store::Store;
 
 /// 32 bytes in base64.
@@ -134,6 +134,37 @@ fn sealed_keys_open_under_their_own_master_key_alone() {
 
     let server = home.iam_server().env("IAM_MASTER_KEY", MASTER_KEY).serve();
     server.client().with_token(&session.access).get("/api/v1/auth/me").expect(200);
+}
+
+#[test]
+fn the_master_key_is_changed_without_logging_anybody_out() {
+    for store in [Store::sqlite(), Store::postgres()] {
+        let with = |master: &str| store.iam_server().env("IAM_MASTER_KEY", master);
+        let replacing = || with(OTHER_MASTER_KEY).env("IAM_FORMER_MASTER_KEY", MASTER_KEY);
+        let reencrypt = |launch: Launch| launch.args(["keys", "reencrypt"]).run();
+        // The first keys are kept as they are.
+        let server = store.serve();
+        let session = server.client().register("grace@navy.example");
+        let is_in = |server: &Server| server.client().with_token(&session.access).get("/api/v1/auth/me").expect(200);
+        server.stop();
+        let refused = reencrypt(store.iam_server());
+        assert_eq!(refused.code, Some(1));
+        assert!(refused.log.ends_with("iam-server: encrypting the signing keys: master_key is missing"), "{refused:?}");
+        assert_eq!(reencrypt(with(MASTER_KEY)).output, "2 keys are encrypted anew; all are under the master key.");
+        assert_eq!(store.iam_server().args(["keys", "list"]).run().output.matches("yes").count(), 2);
+
+        // One server has the new master key already, and another one not yet.
+        let (old, new) = (with(MASTER_KEY).serve(), replacing().serve());
+        is_in(&old);
+        is_in(&new);
+        assert_eq!(reencrypt(replacing()).output, "2 keys are encrypted anew; all are under the master key.");
+        assert_eq!(reencrypt(replacing()).output, "0 keys are encrypted anew; all are under the master key.");
+        let refused = with(MASTER_KEY).args(["keys", "rotate"]).run();
+        assert!(refused.code == Some(1) && refused.log.contains("another master key"), "{refused:?}");
+        let server = with(OTHER_MASTER_KEY).serve();
+        is_in(&server);
+        server.client().log_in("grace@navy.example");
+    }
 }
 
 #[test]

@@ -110,7 +110,7 @@ async fn it_may_not_touch_what_is_recorded() {
         "TRUNCATE iam.audit_logs",
         "INSERT INTO iam.audit_erasures SELECT tenant_id, created_at, id FROM iam.audit_entries",
         "DELETE FROM iam.audit_erasures",
-        "UPDATE iam.signing_keys SET sealed = true",
+        "UPDATE iam.signing_keys SET public_key = ''",
         "DELETE FROM iam.signing_keys",
         "DELETE FROM iam.users",
         "DELETE FROM iam._migrations",
