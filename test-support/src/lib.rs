@@ -14,6 +14,7 @@
 pub mod cases;
 pub mod postgres;
 pub mod proxy;
+pub mod redis;
 pub mod sqlite;
 
 use std::sync::Arc;
