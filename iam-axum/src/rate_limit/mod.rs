@@ -1,7 +1,9 @@
-//! Rate limits (`interface.md` §8, `decisions.md` §7).
+//! Rate limits (`interface.md` §8, `decisions.md` §7). With the feature `redis`, also one that several processes share.
 
 mod layer;
 mod memory;
+#[cfg(feature = "redis")]
+mod redis;
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
@@ -13,6 +15,10 @@ use iam_core::UserId;
 
 pub(crate) use layer::limit;
 pub use memory::MemoryRateLimiter;
+#[cfg(feature = "redis")]
+pub use redis::{InvalidRedisUrl, RedisRateLimiter};
+
+const MINUTE: Duration = Duration::from_secs(60);
 
 /// How many requests a minute are answered. Whoever has not asked for a minute may ask for as many at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +40,17 @@ impl Default for RateLimits {
             }
         }
         Self { user: a_minute(1_000), authentication: a_minute(60), anonymous: a_minute(300) }
+    }
+}
+
+impl RateLimits {
+    #[cfg(feature = "redis")]
+    fn of(&self, who: Limited) -> NonZeroU32 {
+        match who {
+            Limited::User(_) => self.user,
+            Limited::Authentication(_) => self.authentication,
+            Limited::Anonymous(_) => self.anonymous,
+        }
     }
 }
 
@@ -79,6 +96,21 @@ pub struct Taken {
     pub reset_after: Duration,
     /// This one is not answered; after how long the next one is.
     pub retry_after: Option<Duration>,
+}
+
+impl Taken {
+    fn answered(limit: NonZeroU32, remaining: u32) -> Self {
+        let limit = limit.get();
+        let reset_after = MINUTE.mul_f64(f64::from(limit.saturating_sub(remaining)) / f64::from(limit));
+        Self { limit, remaining, reset_after, retry_after: None }
+    }
+
+    fn refused(limit: NonZeroU32, retry_after: Duration) -> Self {
+        let limit = limit.get();
+        // All but the one that is answered then.
+        let reset_after = retry_after + MINUTE.mul_f64(f64::from(limit - 1) / f64::from(limit));
+        Self { limit, remaining: 0, reset_after, retry_after: Some(retry_after) }
+    }
 }
 
 /// Counts requests, by the generic cell rate algorithm (GCRA).

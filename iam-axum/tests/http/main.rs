@@ -35,6 +35,7 @@ mod expiry;
 mod health;
 mod idempotency;
 mod isolation;
+mod limiter;
 mod lockout;
 mod login;
 mod metrics;
@@ -59,6 +60,8 @@ mod role_assignment_list;
 mod scope;
 mod seed;
 mod session;
+#[cfg(feature = "redis")]
+mod shared_limit;
 mod status;
 mod store;
 mod table;
