@@ -11,7 +11,7 @@ use std::sync::Arc;
 use axum::http::{HeaderValue, Uri};
 use chrono::TimeDelta;
 use clap::{Args, CommandFactory as _, Parser};
-use iam_axum::rate_limit::{MemoryRateLimiter, RateLimits};
+use iam_axum::rate_limit::{MemoryRateLimiter, RateLimiter, RateLimits, RedisRateLimiter};
 use iam_core::token::MasterKey;
 use ipnet::IpNet;
 use serde::Deserialize;
@@ -87,6 +87,9 @@ pub(crate) struct Given {
     /// How many other requests a minute from one client without a token are answered [default: 300]
     #[arg(long, env = "IAM_RATE_LIMIT_ANONYMOUS", value_name = "NUMBER", global = true)]
     rate_limit_anonymous: Option<Text>,
+    /// Where replicas count requests together: redis://… or rediss://… [default: none]
+    #[arg(long, env = "IAM_RATE_LIMIT_REDIS_URL", value_name = "URL", global = true, hide_env_values = true)]
+    rate_limit_redis_url: Option<Text>,
     /// What the health response says of where this runs [default: development]
     #[arg(long, env = "IAM_ENVIRONMENT", value_name = "NAME", global = true)]
     environment: Option<Text>,
@@ -142,7 +145,7 @@ macro_rules! given {
 }
 
 given! {
-    database_url, listen, metrics_listen, tls_certificate, tls_key, cors_origins, request_timeout, registration, rate_limits, rate_limit_user, rate_limit_authentication, rate_limit_anonymous, environment, max_organization_depth, trusted_proxies, master_key, former_master_key,
+    database_url, listen, metrics_listen, tls_certificate, tls_key, cors_origins, request_timeout, registration, rate_limits, rate_limit_user, rate_limit_authentication, rate_limit_anonymous, rate_limit_redis_url, environment, max_organization_depth, trusted_proxies, master_key, former_master_key,
     issuer, audience, session_idle, session_absolute, problem_type_base, log, log_format,
 }
 
@@ -254,7 +257,11 @@ impl Settings {
             anonymous: parse("rate_limit_anonymous", given.rate_limit_anonymous, limits.anonymous, a_minute)?,
         };
         let is_limited = parse("rate_limits", given.rate_limits, true, on_or_off)?;
-        http.rate_limiter = if is_limited { Some(Arc::new(MemoryRateLimiter::new(limits))) } else { None };
+        let limiter: Arc<dyn RateLimiter> = Arc::new(MemoryRateLimiter::new(limits));
+        let limiter = parse("rate_limit_redis_url", given.rate_limit_redis_url, limiter, |url| {
+            Ok(Arc::new(RedisRateLimiter::new(url, limits).map_err(say)?))
+        })?;
+        http.rate_limiter = is_limited.then_some(limiter);
         http.cors_origins = parse("cors_origins", given.cors_origins, Vec::new(), origins)?;
         http.request_timeout = parse("request_timeout", given.request_timeout, http.request_timeout, |text| {
             duration(text)?.to_std().map_err(say)

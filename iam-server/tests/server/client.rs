@@ -26,6 +26,8 @@ pub(crate) struct Answer {
     request: String,
     pub(crate) status: u16,
     pub(crate) correlation_id: Option<String>,
+    /// How many more requests are answered, where they are limited.
+    pub(crate) remaining: Option<u32>,
     pub(crate) body: Value,
 }
 
@@ -145,9 +147,11 @@ impl Client {
             Some(body) => self.agent.run(request.header("content-type", "application/json").body(body).unwrap())?,
             None => self.agent.run(request.body(()).unwrap())?,
         };
-        let correlation_id = response.headers().get("x-correlation-id").map(|id| id.to_str().unwrap().to_owned());
+        let header = |name| response.headers().get(name).map(|value| value.to_str().unwrap());
+        let correlation_id = header("x-correlation-id").map(str::to_owned);
+        let remaining = header("x-ratelimit-remaining").map(|number| number.parse().unwrap());
         let (status, body) = (response.status().as_u16(), json_body(response)?);
-        Ok(Answer { request: format!("{method} {path}"), status, correlation_id, body })
+        Ok(Answer { request: format!("{method} {path}"), status, correlation_id, remaining, body })
     }
 }
 

@@ -56,6 +56,8 @@ fn secrets_are_masked_wherever_they_stand() {
     let output = config(home.iam_server().env("IAM_MASTER_KEY", MASTER_KEY));
     assert_line(&output, r#"master_key = "***" # IAM_MASTER_KEY"#);
     assert!(!output.contains(MASTER_KEY));
+    let output = config(home.iam_server().env("IAM_RATE_LIMIT_REDIS_URL", "redis://:hunter2@redis"));
+    assert_line(&output, r#"rate_limit_redis_url = "***" # IAM_RATE_LIMIT_REDIS_URL"#);
     for (url, shown) in [
         ("postgres://iam@db/iam", "postgres://iam@db/iam"),
         ("postgres://iam:hunter2@db:5433/iam?sslmode=require", "postgres://iam:***@db:5433/iam?sslmode=require"),

@@ -12,6 +12,7 @@ mod http;
 mod load;
 mod log;
 mod process;
+mod rate_limit;
 mod replicas;
 mod settings;
 mod start;

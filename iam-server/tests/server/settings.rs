@@ -16,6 +16,8 @@ const WRONG: [(&str, &str); 21] = [
     ("rate_limit_authentication", "0"),
     ("rate_limit_anonymous", "1.5"),
     ("rate_limit_anonymous", "1000001"),
+    ("rate_limit_redis_url", "http://hunter2"),
+    ("rate_limit_redis_url", "redis://:hunter2@redis:port"),
     ("environment", ""),
     ("max_organization_depth", "hunter2"),
     ("max_organization_depth", "0"),
