@@ -8,6 +8,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
 use iam_core::idempotency::Idempotency;
 use iam_core::precondition::Precondition;
+use iam_core::token::VerifiedToken;
 use iam_core::{Caller, Error, FieldError, Iam, Unauthenticated};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Deserializer};
@@ -65,8 +66,8 @@ pub(crate) async fn authenticate(parts: &mut Parts, iam: &Iam) -> Result<Caller,
 }
 
 async fn prove(parts: &mut Parts, iam: &Iam) -> Result<Caller, Problem> {
-    let token = bearer_token(&parts.headers).ok_or(Error::from(Unauthenticated::NoToken))?;
-    let caller = iam.authenticate(token, context_of(parts)).await?;
+    let token = verify(parts, iam).await?;
+    let caller = iam.authenticate_verified(&token, context_of(parts)).await?;
     let span = tracing::Span::current();
     span.record("tenant_id", tracing::field::display(caller.tenant()));
     if let Some(user) = caller.user() {
@@ -74,6 +75,17 @@ async fn prove(parts: &mut Parts, iam: &Iam) -> Result<Caller, Problem> {
     }
     parts.extensions.insert(caller.clone());
     Ok(caller)
+}
+
+/// The bearer token of a request, whose session need not stand any more; asked for again, the one that was found before.
+pub(crate) async fn verify(parts: &mut Parts, iam: &Iam) -> Result<VerifiedToken, Problem> {
+    if let Some(token) = parts.extensions.get::<VerifiedToken>() {
+        return Ok(token.clone());
+    }
+    let token = bearer_token(&parts.headers).ok_or(Error::from(Unauthenticated::NoToken))?;
+    let token = iam.verify(token).await?;
+    parts.extensions.insert(token.clone());
+    Ok(token)
 }
 
 /// Whether the request carries a bearer token, whatever it is worth.

@@ -19,10 +19,12 @@ use crate::organization::Organizations;
 use crate::permission::Permissions;
 use crate::random::{Random, SystemRandom};
 use crate::role::Roles;
-use crate::session::{NextSecret, Session, Sessions, Tokens};
+use crate::session::{EndedSessions, NextSecret, Session, Sessions, Tokens};
 use crate::store::Store;
 use crate::tenant::Tenants;
-use crate::token::{self, Claims, KeyPurpose, KeyRing, MasterKey, PublicKey, RETIREMENT, SigningKey, first_or_stored};
+use crate::token::{
+    self, Claims, KeyPurpose, KeyRing, MasterKey, PublicKey, RETIREMENT, SigningKey, VerifiedToken, first_or_stored,
+};
 use crate::user::{UserStatus, Users};
 use crate::work::UnitOfWork;
 
@@ -47,6 +49,7 @@ pub(crate) struct Inner {
     clock: Arc<dyn Clock>,
     ids: IdGenerator,
     keys: KeyRing,
+    ended_sessions: EndedSessions,
 }
 
 /// What can be set. The defaults are those of `decisions.md` §2.
@@ -155,7 +158,19 @@ impl Builder {
         let log_key = LogKey::new(log_key.pair(master)?, log_key.id);
         let idempotency = IdempotencySecret::new(log_key.derive("idempotency"));
         let passwords = PasswordHasher::new(settings.hashing_cost, Arc::clone(&random))?;
-        Ok(Iam(Arc::new(Inner { store, random, passwords, settings, log_key, idempotency, clock, ids, keys })))
+        let ended_sessions = EndedSessions::default();
+        Ok(Iam(Arc::new(Inner {
+            store,
+            random,
+            passwords,
+            settings,
+            log_key,
+            idempotency,
+            clock,
+            ids,
+            keys,
+            ended_sessions,
+        })))
     }
 }
 
@@ -259,16 +274,45 @@ impl Iam {
     ///
     /// [`Unauthenticated::InvalidToken`], [`Unauthenticated::ExpiredToken`]; [`Error::Store`] when the store fails.
     pub async fn authenticate(&self, token: &str, context: RequestContext) -> Result<Caller> {
+        self.authenticate_verified(&self.verify(token).await?, context).await
+    }
+
+    /// The first half of [`authenticate`](Self::authenticate), for who must decide before that asks the store for the
+    /// session, such as what limits rates. The store is asked for signing keys only, now and then.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`authenticate`](Self::authenticate), for everything but a session that this process does not know to have
+    /// ended.
+    pub async fn verify(&self, token: &str) -> Result<VerifiedToken> {
         let iam = &*self.0;
         let now = iam.now();
         let kid = token::key_of(token)?;
         let key = iam.keys.verifying_key(&*iam.store, kid, now).await?.ok_or(Unauthenticated::InvalidToken)?;
         let claims = token::verify(token, &key, &iam.settings.issuer, &iam.settings.audience, now)?;
-        let snapshot = iam.store.session_snapshot(claims.tenant_id, claims.sid).await?;
-        let stands = |snapshot: &crate::session::SessionSnapshot| {
-            snapshot.user_id == claims.sub && snapshot.user_status == UserStatus::Active && now < snapshot.expires_at
+        if iam.ended_sessions.contains(claims.sid) {
+            return Err(Unauthenticated::InvalidToken.into());
+        }
+        Ok(VerifiedToken(claims))
+    }
+
+    /// The second half of [`authenticate`](Self::authenticate), at once after the first.
+    ///
+    /// # Errors
+    ///
+    /// [`Unauthenticated::InvalidToken`] when the session has ended; [`Error::Store`] when the store fails.
+    pub async fn authenticate_verified(&self, token: &VerifiedToken, context: RequestContext) -> Result<Caller> {
+        let (iam, claims) = (&*self.0, &token.0);
+        let now = iam.now();
+        let Some(snapshot) = iam.store.session_snapshot(claims.tenant_id, claims.sid).await? else {
+            iam.ended_sessions.remember(claims.sid, claims.exp, now);
+            return Err(Unauthenticated::InvalidToken.into());
         };
-        let snapshot = snapshot.filter(stands).ok_or(Unauthenticated::InvalidToken)?;
+        let stands =
+            snapshot.user_id == claims.sub && snapshot.user_status == UserStatus::Active && now < snapshot.expires_at;
+        if !stands {
+            return Err(Unauthenticated::InvalidToken.into());
+        }
         let authority = Authority::of(&snapshot.grants);
         Ok(Caller::user_session(claims.tenant_id, claims.sub, claims.sid, authority, context))
     }

@@ -1,14 +1,18 @@
 //! Rate limits (interface §8, decisions §7).
 
-use std::num::NonZeroU32;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use axum::http::Method;
 use chrono::TimeDelta;
-use iam_axum::rate_limit::{MemoryRateLimiter, RateLimits};
+use iam_axum::Settings;
+use iam_axum::rate_limit::MemoryRateLimiter;
+use iam_core::credential::LoginFailure;
+use iam_core::observe::{Observed, Observer};
 use serde_json::json;
 
 use crate::app::TestApp;
+use crate::limiter::limits;
 use crate::people::{PASSWORD, Person};
 use crate::request::Response;
 
@@ -18,6 +22,8 @@ on_every_store![
     the_public_operations_of_authentication_share_a_limit,
     a_user_has_one_limit_in_all_sessions_and_from_everywhere,
     requests_without_a_valid_token_are_counted_by_address,
+    the_token_of_a_session_that_has_ended_does_not_spend_its_users_limit,
+    a_request_that_is_refused_asks_the_store_nothing,
     an_ipv6_network_of_64_bits_is_one_client,
     only_trusted_proxies_say_where_a_request_comes_from,
     health_and_documents_are_not_limited,
@@ -28,13 +34,15 @@ const ADDRESS: &str = "198.51.100.1";
 
 /// The same service, limited by the same clock.
 fn limited(app: &TestApp, user: u32, authentication: u32, anonymous: u32) -> TestApp {
-    let [user, authentication, anonymous] =
-        [user, authentication, anonymous].map(|limit| NonZeroU32::new(limit).unwrap());
-    let limiter = MemoryRateLimiter::with_clock(RateLimits { user, authentication, anonymous }, app.clock.clone());
-    app.with_http_settings(|settings| {
+    app.with_http_settings(limiting(app, user, authentication, anonymous))
+}
+
+fn limiting(app: &TestApp, user: u32, authentication: u32, anonymous: u32) -> impl FnOnce(&mut Settings) {
+    let limiter = MemoryRateLimiter::with_clock(limits(user, authentication, anonymous), app.clock.clone());
+    |settings| {
         settings.rate_limiter = Some(Arc::new(limiter));
         settings.trusted_proxies = vec!["203.0.113.0/24".parse().unwrap()];
-    })
+    }
 }
 
 /// What the headers say: the limit, how many remain, and in how many seconds from now they are as many as ever.
@@ -127,10 +135,70 @@ async fn requests_without_a_valid_token_are_counted_by_address(app: TestApp) {
     let app = limited(&app, 100, 100, 3);
     app.get("/users").from(ADDRESS).send().await.problem("unauthorized");
     app.get("/users").from(ADDRESS).bearer("invented").send().await.problem("unauthorized");
-    app.get("/users").from(ADDRESS).bearer(&ada.access[1..]).send().await.problem("unauthorized");
+    app.get("/users").from(ADDRESS).bearer(&with_another_signature(&ada.access)).send().await.problem("unauthorized");
     app.get("/users").from(ADDRESS).bearer("another").send().await.problem("rate-limited");
     app.get("/users").from(ADDRESS).by(&ada).send().await.ok();
     app.get("/users").from("198.51.100.2").send().await.problem("unauthorized");
+}
+
+/// What somebody else would make of a token.
+fn with_another_signature(token: &str) -> String {
+    let (signed, signature) = token.rsplit_once('.').unwrap();
+    let reversed: String = signature.chars().rev().collect();
+    format!("{signed}.{reversed}")
+}
+
+async fn the_token_of_a_session_that_has_ended_does_not_spend_its_users_limit(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let stolen = app.login(&ada).await;
+    app.post("/auth/logout").by(&stolen).send().await;
+    let app = limited(&app, 10, 100, 3);
+    let attempt = async || app.get("/users").from(ADDRESS).by(&stolen).send().await;
+    // That it has ended is found out once.
+    let first = attempt().await;
+    first.problem("unauthorized");
+    assert_eq!(remaining(&first), 9);
+    for left in (0..3).rev() {
+        let answer = attempt().await;
+        answer.problem("unauthorized");
+        assert_eq!(says(&answer).map(|(limit, remaining, _)| (limit, remaining)), Some((3, left)));
+    }
+    attempt().await.problem("rate-limited");
+    assert_eq!(remaining(&me(&app, &ada).await), 8);
+}
+
+/// What the store was asked for.
+#[derive(Default)]
+struct Asked(Mutex<Vec<&'static str>>);
+
+impl Observer for Asked {
+    fn store_answered(&self, operation: &'static str, _: Duration) {
+        self.0.lock().unwrap().push(operation);
+    }
+
+    fn login_failed(&self, _: LoginFailure) {}
+}
+
+async fn a_request_that_is_refused_asks_the_store_nothing(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let ended = app.login(&ada).await;
+    app.post("/auth/logout").by(&ended).send().await;
+    let asked = Arc::new(Asked::default());
+    let store = Observed::new(Arc::clone(&app.store), Arc::clone(&asked) as Arc<dyn Observer>);
+    let app = app.over(Arc::new(store), limiting(&app, 3, 100, 1)).await;
+    let by = async |token: &str| app.get("/auth/me").from(ADDRESS).bearer(token).send().await;
+    let forged = with_another_signature(&ada.access);
+    for (token, kind) in [(&ended.access, "unauthorized"), (&forged, "unauthorized")] {
+        by(token).await.problem(kind);
+    }
+    for _ in 0..2 {
+        by(&ada.access).await.ok();
+    }
+    asked.0.lock().unwrap().clear();
+    for token in [&ada.access, &ended.access, &forged] {
+        by(token).await.problem("rate-limited");
+    }
+    assert_eq!(*asked.0.lock().unwrap(), [""; 0]);
 }
 
 async fn an_ipv6_network_of_64_bits_is_one_client(app: TestApp) {

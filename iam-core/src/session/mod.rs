@@ -3,6 +3,7 @@
 //! A store keeps live sessions only: one that ends is removed, and the audit log remembers it.
 
 mod change;
+mod ended;
 mod login;
 mod refresh;
 mod service;
@@ -12,6 +13,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 pub use change::{EndReason, SessionChange};
+pub(crate) use ended::EndedSessions;
 pub use login::Login;
 pub(crate) use login::open_session;
 pub(crate) use refresh::NextSecret;

@@ -34,6 +34,19 @@ pub(crate) struct Claims {
     pub(crate) exp: i64,
 }
 
+/// An access token that this installation has signed for a user, and that has not expired. Whether its session still
+/// stands is not known by that: this is nobody who may do anything.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VerifiedToken(pub(crate) Claims);
+
+impl VerifiedToken {
+    /// For whom it was signed.
+    #[must_use]
+    pub fn user(&self) -> UserId {
+        self.0.sub
+    }
+}
+
 /// How far ahead the clock of the replica that signed may be. An expiry has no leeway.
 const CLOCK_SKEW: TimeDelta = TimeDelta::seconds(60);
 

@@ -1,0 +1,53 @@
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use crate::clock::Timestamp;
+use crate::id::SessionId;
+
+/// How many are remembered. Who makes that many end within the lifetime of a token has the store asked for the others.
+const REMEMBERED: usize = 1 << 16;
+
+/// Sessions whose token was presented although they have ended, so that the store need not be asked again. A session that
+/// has ended never comes back.
+#[derive(Default)]
+pub(crate) struct EndedSessions(Mutex<HashMap<SessionId, i64>>);
+
+impl EndedSessions {
+    /// Remembers one until its token expires, in seconds since 1970.
+    pub(crate) fn remember(&self, session: SessionId, expiry: i64, now: Timestamp) {
+        let mut sessions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if sessions.len() >= REMEMBERED {
+            sessions.retain(|_, expiry| *expiry > now.timestamp());
+        }
+        if sessions.len() < REMEMBERED {
+            sessions.insert(session, expiry);
+        }
+    }
+
+    pub(crate) fn contains(&self, session: SessionId) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&session)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeDelta;
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::clock::Clock as _;
+    use crate::clock::testing::FixedClock;
+
+    #[test]
+    fn no_more_than_a_bound_are_remembered_and_expired_ones_make_room() {
+        let now = FixedClock::at("2026-01-31T09:15:00Z").now();
+        let sessions = EndedSessions::default();
+        let session = |number: usize| SessionId::from_uuid(Uuid::from_u128(number as u128));
+        for number in 0..=REMEMBERED {
+            sessions.remember(session(number), now.timestamp() + 60, now);
+        }
+        assert!(sessions.contains(session(REMEMBERED - 1)) && !sessions.contains(session(REMEMBERED)));
+        sessions.remember(session(REMEMBERED), now.timestamp() + 120, now + TimeDelta::seconds(60));
+        assert!(sessions.contains(session(REMEMBERED)) && !sessions.contains(session(0)));
+    }
+}
