@@ -9,9 +9,9 @@ use axum::extract::State;
 use axum::http::{Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use iam_core::Iam;
 use iam_core::credential::LoginFailure;
 use iam_core::observe::Observer;
+use iam_core::{Iam, StoreError};
 use prometheus::{HistogramOpts, HistogramVec, IntCounterVec, IntGauge, Opts, Registry, TEXT_FORMAT, TextEncoder};
 
 use crate::problem::{Kind, Problem};
@@ -157,7 +157,7 @@ impl Metrics {
 }
 
 impl Observer for Metrics {
-    fn store_answered(&self, operation: &'static str, took: Duration) {
+    fn store_answered(&self, operation: &'static str, took: Duration, _: Option<&StoreError>) {
         self.0.query_duration.with_label_values(&[operation]).observe(millis(took));
     }
 

@@ -28,8 +28,9 @@ use crate::validate::{EmailKey, Slug};
 
 /// Is told what happens. It is called on the way of every request, and must not wait for anything.
 pub trait Observer: Send + Sync + 'static {
-    /// The store was asked for something, by the name of the port's method, and took so long, whatever it answered.
-    fn store_answered(&self, operation: &'static str, took: Duration);
+    /// The store was asked for something, by the name of the port's method, and took so long to do it or to fail. It is
+    /// told in the task that asked.
+    fn store_answered(&self, operation: &'static str, took: Duration, error: Option<&StoreError>);
 
     /// A login failed, and that is on record.
     fn login_failed(&self, reason: LoginFailure);
@@ -57,10 +58,14 @@ struct ObservedTransaction {
 }
 
 #[expect(clippy::disallowed_methods, reason = "it measures, and nothing is decided by what it says")]
-async fn timed<T>(observer: &dyn Observer, operation: &'static str, asked: impl Future<Output = T>) -> T {
+async fn timed<T>(
+    observer: &dyn Observer,
+    operation: &'static str,
+    asked: impl Future<Output = Result<T, StoreError>>,
+) -> Result<T, StoreError> {
     let started = Instant::now();
     let answer = asked.await;
-    observer.store_answered(operation, started.elapsed());
+    observer.store_answered(operation, started.elapsed(), answer.as_ref().err());
     answer
 }
 
