@@ -1,7 +1,8 @@
 //! What every request gets on its way in and every answer on its way out.
 
+use std::fmt;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use axum::extract::{ConnectInfo, MatchedPath, OriginalUri, Request, State};
@@ -9,7 +10,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::middleware::Next;
 use axum::response::Response;
-use iam_core::{CorrelationId, RequestContext, UserAgent};
+use iam_core::{Caller, CorrelationId, RequestContext, UserAgent};
 use tracing::Instrument as _;
 use uuid::Uuid;
 
@@ -18,6 +19,29 @@ use crate::{Problem, Settings};
 
 const CORRELATION_ID: HeaderName = HeaderName::from_static("x-correlation-id");
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+
+/// The trace that a request belongs to (W3C Trace Context), for the lines that are logged of it.
+///
+/// Whoever traces requests puts it into their extensions, in a layer around the router.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TraceId(pub u128);
+
+impl fmt::Display for TraceId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:032x}", self.0)
+    }
+}
+
+/// Where the caller of a request is noted once it is proven, for whoever sees the answer.
+#[derive(Clone, Default)]
+pub(crate) struct Proven(Arc<OnceLock<Caller>>);
+
+impl Proven {
+    /// Notes the caller. A request has only one.
+    pub(crate) fn note(&self, caller: &Caller) {
+        self.0.get_or_init(|| caller.clone());
+    }
+}
 
 /// Gives the request its context, and the answer its headers and its problem document.
 pub(crate) async fn conventions(State(settings): State<Arc<Settings>>, request: Request, next: Next) -> Response {
@@ -45,13 +69,20 @@ pub(crate) async fn conventions(State(settings): State<Arc<Settings>>, request: 
         %method,
         route,
         %correlation_id,
+        trace_id = parts.extensions.get::<TraceId>().map(tracing::field::display),
         tenant_id = tracing::field::Empty,
         user_id = tracing::field::Empty,
     );
-    parts.extensions.insert(context);
+    let proven = Proven::default();
+    parts.extensions.insert(context.clone());
+    parts.extensions.insert(proven.clone());
     let response = next.run(Request::from_parts(parts, body)).instrument(span.clone()).await;
     let mut response = with_problem(response, &settings, &path, &correlation_id);
     add_headers(response.headers_mut(), &correlation_id);
+    response.extensions_mut().insert(context);
+    if let Some(caller) = proven.0.get() {
+        response.extensions_mut().insert(caller.clone());
+    }
     let elapsed = started.elapsed();
     if let Some(metrics) = &settings.metrics {
         metrics.answered(&method, api_path(&route, &settings), response.status(), elapsed);

@@ -14,7 +14,7 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Deserializer};
 use tower_http::timeout::TimeoutError;
 
-use crate::context::context_of;
+use crate::context::{Proven, context_of};
 use crate::{Kind, Problem};
 
 /// The user behind the request's bearer token (RFC 6750).
@@ -72,6 +72,9 @@ async fn prove(parts: &mut Parts, iam: &Iam) -> Result<Caller, Problem> {
     span.record("tenant_id", tracing::field::display(caller.tenant()));
     if let Some(user) = caller.user() {
         span.record("user_id", tracing::field::display(user));
+    }
+    if let Some(proven) = parts.extensions.get::<Proven>() {
+        proven.note(&caller);
     }
     parts.extensions.insert(caller.clone());
     Ok(caller)

@@ -46,6 +46,7 @@ use tower_http::timeout::{RequestBodyDeadlineLayer, TimeoutLayer};
 use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
 use utoipa_axum::routes;
 
+pub use context::TraceId;
 pub use extract::{Authenticated, Body, PathId, Query};
 pub use guard::RequirePermission;
 pub use metrics::Metrics;
@@ -218,6 +219,8 @@ fn cors(origins: &[HeaderValue]) -> Option<CorsLayer> {
             "idempotency-key",
             "if-match",
             "if-none-match",
+            "traceparent",
+            "tracestate",
             "x-correlation-id",
         ]))
         .expose_headers(named(&[
@@ -235,6 +238,9 @@ fn cors(origins: &[HeaderValue]) -> Option<CorsLayer> {
 
 /// Gives every route of a host what the API's own routes have: a correlation id, a request context for audit entries,
 /// security headers, problem documents for every error answer, and a 500 in place of a panic.
+///
+/// For layers around it, the extensions of every answer hold the [`RequestContext`](iam_core::RequestContext) and, where
+/// the request proved whose it is, the [`Caller`](iam_core::Caller).
 ///
 /// ```
 /// use axum::{Router, routing::get};

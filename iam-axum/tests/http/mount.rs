@@ -1,12 +1,14 @@
 //! The router beside a host's own routes, and the host's routes behind the same callers and permissions.
 
-use axum::Router;
 use axum::extract::{Path, State};
 use axum::http::Method;
+use axum::middleware::map_response;
+use axum::response::Response;
 use axum::routing::get;
+use axum::{Json, Router};
 use iam_axum::{Authenticated, Problem, RequirePermission, Settings};
 use iam_core::access::Permission;
-use iam_core::{Iam, OrganizationId};
+use iam_core::{Caller, CorrelationId, Iam, OrganizationId, RequestContext};
 use serde_json::{Value, json};
 
 use crate::app::TestApp;
@@ -16,6 +18,7 @@ on_every_store![
     the_router_answers_under_the_prefix_of_its_host,
     the_hosts_routes_know_their_caller,
     the_hosts_guard_asks_for_the_hosts_own_permission,
+    layers_around_it_learn_whose_request_it_was,
     the_guard_asks_in_the_organization_of_the_path,
     the_guard_tells_nothing_of_organizations_in_which_nothing_is_held,
     the_guard_refuses_what_is_no_organization,
@@ -94,6 +97,22 @@ async fn the_hosts_routes_know_their_caller(app: TestApp) {
     for refused in [own(), own().bearer("nonsense")] {
         let (status, problem) = refused.send_to_host().await;
         assert_eq!((status, &problem["title"]), (401, &json!("Unauthorized")));
+    }
+}
+
+async fn layers_around_it_learn_whose_request_it_was(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let mut app = app.mounted();
+    app.router = app.router.layer(map_response(async |answer: Response| {
+        let caller = answer.extensions().get::<Caller>();
+        let context = answer.extensions().get::<RequestContext>().unwrap();
+        let user = caller.and_then(Caller::user).map(|user| user.to_string());
+        Json(json!({ "user": user, "correlationId": context.correlation_id.as_ref().map(CorrelationId::as_str) }))
+    }));
+    let me = || app.request(Method::GET, "/access/v1/auth/me").header("x-correlation-id", "one");
+    assert_eq!(me().by(&ada).send_to_host().await.1, json!({ "user": ada.user, "correlationId": "one" }));
+    for unproven in [me(), me().bearer("nonsense")] {
+        assert_eq!(unproven.send_to_host().await.1, json!({ "user": null, "correlationId": "one" }));
     }
 }
 
