@@ -6,6 +6,7 @@ mod command;
 mod config;
 mod http;
 mod log;
+mod otlp;
 mod person;
 mod seal;
 mod serve;
@@ -13,6 +14,8 @@ mod settings;
 mod store;
 mod sweep;
 mod tenant;
+mod trace;
+mod trace_context;
 mod user;
 
 use std::fmt;

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Router;
 use iam_axum::Metrics;
 use iam_core::Iam;
 use iam_core::observe::Observed;
@@ -21,6 +22,7 @@ use crate::seal::seal;
 use crate::settings::{Database, Settings};
 use crate::store;
 use crate::sweep::{SweepMetrics, sweep};
+use crate::trace::Traces;
 
 /// How long requests in flight may take once the server is told to stop.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -40,7 +42,8 @@ pub(crate) async fn serve(settings: Settings) -> Result<(), Failure> {
     let metrics = Metrics::new().map_err(|error| Failure::new("metrics", &error))?;
     let sweeps = SweepMetrics::new(metrics.registry()).map_err(|error| Failure::new("metrics", &error))?;
     let store = store::open(&settings.database).await?;
-    let store = Arc::new(Observed::new(store, Arc::new(metrics.clone())));
+    let traces = Traces::new(&settings)?;
+    let store = Arc::new(Observed::new(Arc::clone(&store), traces.observer(metrics.clone(), store.kind())));
     let iam = open_over(store, &settings).await?;
     let stop = stop_signal()?;
     announce(&settings, address, &iam).await;
@@ -55,7 +58,10 @@ pub(crate) async fn serve(settings: Settings) -> Result<(), Failure> {
         api.shows_metrics = false;
     }
     api.metrics = Some(metrics);
-    run(listener, iam, api, tls, stop).await;
+    let router = traces.layer(iam_axum::service(iam.clone(), api));
+    run(listener, iam, router, tls, stop).await;
+    traces.finish().await;
+    tracing::info!("stopped");
     Ok(())
 }
 
@@ -88,12 +94,11 @@ async fn announce(settings: &Settings, address: SocketAddr, iam: &Iam) {
 async fn run(
     listener: TcpListener,
     iam: Iam,
-    settings: iam_axum::Settings,
+    router: Router,
     tls: Option<TlsAcceptor>,
     mut stop: watch::Receiver<bool>,
 ) {
     let stopped = until_stopped(stop.clone(), pending());
-    let router = iam_axum::service(iam.clone(), settings);
     let finished = async {
         http::serve(listener, router, tls, stopped).await;
         iam.close().await;
@@ -107,7 +112,6 @@ async fn run(
         () = finished => {}
         () = too_late => tracing::warn!("requests that took longer than {} seconds were cut", PATIENCE.as_secs()),
     }
-    tracing::info!("stopped");
 }
 
 /// Turns true at the first SIGTERM or SIGINT.

@@ -16,6 +16,7 @@ use iam_core::token::MasterKey;
 use ipnet::IpNet;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _};
+use url::Url;
 
 use crate::command::Command;
 
@@ -126,6 +127,13 @@ pub(crate) struct Given {
     /// How it is logged: text or json [default: text]
     #[arg(long, env = "IAM_LOG_FORMAT", value_name = "WORD", global = true)]
     log_format: Option<Text>,
+    /// Where to export traces: the base URL of a collector that speaks OTLP over HTTP, such as
+    /// `http://localhost:4318` [default: none]
+    #[arg(long, env = "IAM_OTLP_ENDPOINT", value_name = "URL", global = true)]
+    otlp_endpoint: Option<Text>,
+    /// The share of the traces that is recorded, from 0 to 1 [default: 1]
+    #[arg(long, env = "IAM_TRACE_SAMPLING", value_name = "SHARE", global = true)]
+    trace_sampling: Option<Text>,
 }
 
 macro_rules! given {
@@ -147,6 +155,7 @@ macro_rules! given {
 given! {
     database_url, listen, metrics_listen, tls_certificate, tls_key, cors_origins, request_timeout, registration, rate_limits, rate_limit_user, rate_limit_authentication, rate_limit_anonymous, rate_limit_redis_url, environment, max_organization_depth, trusted_proxies, master_key, former_master_key,
     issuer, audience, session_idle, session_absolute, problem_type_base, log, log_format,
+    otlp_endpoint, trace_sampling,
 }
 
 /// A setting's text. In a TOML file it may also be a number, or a list that is joined by commas.
@@ -166,6 +175,7 @@ impl<'de> Deserialize<'de> for Text {
         let text = |value: &toml::Value| match value {
             toml::Value::String(text) => Ok(text.clone()),
             toml::Value::Integer(number) => Ok(number.to_string()),
+            toml::Value::Float(number) => Ok(number.to_string()),
             _ => Err(D::Error::custom("must be a text, a number or a list of texts")),
         };
         match toml::Value::deserialize(deserializer)? {
@@ -184,6 +194,10 @@ pub(crate) struct Settings {
     pub(crate) tls: Option<(PathBuf, PathBuf)>,
     pub(crate) log: String,
     pub(crate) log_format: LogFormat,
+    /// Without a slash at its end.
+    pub(crate) otlp_endpoint: Option<String>,
+    /// From 0 to 1.
+    pub(crate) trace_sampling: f64,
     pub(crate) iam: iam_core::Settings,
     pub(crate) http: iam_axum::Settings,
 }
@@ -280,6 +294,8 @@ impl Settings {
             tls,
             log: parse("log", given.log, "info".to_owned(), log_filter)?,
             log_format: parse("log_format", given.log_format, LogFormat::Text, log_format)?,
+            otlp_endpoint: parse("otlp_endpoint", given.otlp_endpoint, None, |text| collector(text).map(Some))?,
+            trace_sampling: parse("trace_sampling", given.trace_sampling, 1.0, share)?,
             iam,
             http,
         })
@@ -400,6 +416,22 @@ fn log_filter(text: &str) -> Result<String, String> {
     filter.map(|_| text.to_owned()).map_err(|_| "must be a tracing filter such as info,iam_core=debug".to_owned())
 }
 
+/// Without credentials: the settings are shown, so these go into a header.
+fn collector(text: &str) -> Result<String, String> {
+    let is_base = |url: &Url| {
+        let is_plain = url.username().is_empty() && url.password().is_none() && url.query().is_none();
+        matches!(url.scheme(), "http" | "https") && is_plain && url.fragment().is_none()
+    };
+    let url = Url::parse(text).ok().filter(is_base);
+    url.map(|url| url.as_str().trim_end_matches('/').to_owned())
+        .ok_or_else(|| "must be a URL such as http://localhost:4318, without credentials".to_owned())
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
+    share.ok_or_else(|| "must be a number from 0 to 1".to_owned())
+}
+
 /// A misspelt variable must not pass unseen. `IAM_TEST_…` belongs to the tests; Kubernetes gives every pod such as
 /// `IAM_SERVICE_HOST` and `IAM_PORT_8080_TCP` when a service is named `iam`.
 fn refuse_unknown_variables(names: impl Iterator<Item = String>) -> Result<(), SettingsError> {
@@ -476,10 +508,13 @@ mod tests {
         let line = |argument| Some(format!("{} = '{}'", Arg::get_id(argument), default_of(argument)?));
         let told: Vec<String> = command.get_arguments().filter_map(line).collect();
         let all = |settings: Settings| {
-            let Settings { database, listen, metrics_listen, tls, log, log_format, iam, http } = settings;
+            let Settings { database, listen, metrics_listen, tls, iam, http, .. } = &settings;
+            let Settings { log, log_format, otlp_endpoint, trace_sampling, .. } = &settings;
             assert!(matches!(database, Database::Sqlite(url) if url == "sqlite://iam.db"));
             assert!(tls.is_none());
-            format!("{listen} {metrics_listen:?} {log} {log_format:?} {iam:?} {http:?}")
+            format!(
+                "{listen} {metrics_listen:?} {log} {log_format:?} {otlp_endpoint:?} {trace_sampling} {iam:?} {http:?}"
+            )
         };
         assert_eq!(all(from_toml(&told.join("\n")).unwrap()), all(from_toml("").unwrap()));
         // The limiter does not show them.
@@ -496,11 +531,13 @@ mod tests {
             trusted_proxies = ["10.0.0.0/8", "192.0.2.1"]
             max_organization_depth = 7
             session_idle = "12h"
+            trace_sampling = 0.25
         "#;
         let settings = from_toml(text).unwrap();
         assert!(matches!(settings.database, Database::Postgres(_)));
         assert_eq!(settings.http.trusted_proxies.len(), 2);
         assert_eq!(settings.iam.session_idle, TimeDelta::hours(12));
+        assert_eq!(settings.trace_sampling.to_string(), "0.25");
     }
 
     #[test]
@@ -517,6 +554,8 @@ mod tests {
             ("max_organization_depth = 0", "max_organization_depth"),
             ("trusted_proxies = 'proxy'", "trusted_proxies"),
             ("environment = ' '", "environment"),
+            ("otlp_endpoint = 'http://user:hunter2@localhost:4318'", "otlp_endpoint"),
+            ("trace_sampling = nan", "trace_sampling"),
         ];
         for (text, name) in cases {
             let complaint = complaint(text);

@@ -88,7 +88,9 @@ async fn web_pages_of_the_origins_that_are_set_may_use_the_api(app: TestApp) {
     let preflight = ask(Method::OPTIONS, "https://app.example.com").await;
     assert_eq!(preflight.status(), 200);
     assert!(preflight.header("access-control-allow-methods").unwrap().contains("PATCH"));
-    assert!(preflight.header("access-control-allow-headers").unwrap().contains("authorization"));
+    for header in ["authorization", "traceparent"] {
+        assert!(preflight.header("access-control-allow-headers").unwrap().contains(header), "{header}");
+    }
     // Also where it is an error that the page must be able to read.
     let error = ask(Method::GET, "https://app.example.com").await;
     assert_eq!(error.status(), 401);

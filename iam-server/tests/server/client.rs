@@ -17,7 +17,7 @@ pub(crate) struct Client {
     agent: Agent,
     origin: String,
     token: Option<String>,
-    key: Option<String>,
+    headers: Vec<(&'static str, String)>,
 }
 
 /// An answer, with the request that it belongs to.
@@ -68,7 +68,7 @@ impl Client {
     pub(crate) fn of(address: SocketAddr) -> Self {
         // Without a proxy, whatever the environment says: all of this stays on the machine.
         let config = Agent::config_builder().http_status_as_error(false).timeout_global(Some(PATIENCE)).proxy(None);
-        Self { agent: config.build().into(), origin: format!("http://{address}"), token: None, key: None }
+        Self { agent: config.build().into(), origin: format!("http://{address}"), token: None, headers: Vec::new() }
     }
 
     /// The same client, in this session.
@@ -78,7 +78,14 @@ impl Client {
 
     /// The same client, for one request that may be repeated under this key.
     pub(crate) fn with_key(&self, key: &str) -> Self {
-        Self { key: Some(key.to_owned()), ..self.clone() }
+        self.with_header("idempotency-key", key)
+    }
+
+    /// The same client, whose every request has this header.
+    pub(crate) fn with_header(&self, name: &'static str, value: &str) -> Self {
+        let mut client = self.clone();
+        client.headers.push((name, value.to_owned()));
+        client
     }
 
     pub(crate) fn get(&self, path: &str) -> Answer {
@@ -140,8 +147,8 @@ impl Client {
         if let Some(token) = &self.token {
             request = request.header("authorization", format!("Bearer {token}"));
         }
-        if let Some(key) = &self.key {
-            request = request.header("idempotency-key", key);
+        for (name, value) in &self.headers {
+            request = request.header(*name, value);
         }
         let response = match body.filter(|body| !body.is_empty()) {
             Some(body) => self.agent.run(request.header("content-type", "application/json").body(body).unwrap())?,

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::client::{Client, PASSWORD, Session, text};
+use crate::collector::Collector;
 use crate::process::{Home, Server};
 use crate::store::Store;
 
@@ -12,8 +13,8 @@ const NEW_EMAIL: &str = "Edsger.W@thn.example";
 const WRONG_PASSWORD: &str = "Wrong-Horse-8!";
 const NEXT_PASSWORD: &str = "Better-Horse-9!";
 
-/// One person's way through the service, with its mistakes. Returns what must not show up in any log.
-fn a_day_at_work(client: &Client) -> Vec<String> {
+/// One person's way through the service, with its mistakes. Returns what must not show up in any log or trace.
+pub(crate) fn a_day_at_work(client: &Client) -> Vec<String> {
     let mut tokens = vec!["invented-token-0123456789".to_owned()];
     let mut remember = |session: &Session| tokens.extend([session.access.clone(), session.refresh.clone()]);
 
@@ -43,6 +44,9 @@ fn a_day_at_work(client: &Client) -> Vec<String> {
     user.post("/api/v1/users", &person(WRONG_PASSWORD)).expect(201);
     user.post("/api/v1/users", &person(WRONG_PASSWORD)).expect(409);
     user.get(&format!("/api/v1/users?search={NEW_EMAIL}")).expect(200);
+    user.get(&format!("/api/v1/users/{NEW_EMAIL}")).expect(400);
+    user.get(&format!("/{NEW_EMAIL}")).expect(404);
+    user.with_header("user-agent", NEW_EMAIL).get("/health").expect(200);
     let change = json!({ "currentPassword": PASSWORD, "newPassword": NEXT_PASSWORD });
     user.post("/api/v1/auth/password", &change).expect(204);
     let broken = format!(r#"{{"email": "{EMAIL}", "password": "{PASSWORD}", "#);
@@ -59,9 +63,13 @@ fn a_day_at_work(client: &Client) -> Vec<String> {
     tokens
 }
 
+/// What the server tells the collector of traces.
+const COLLECTORS_TOKEN: &str = "collectors-token-0123456789";
+
 #[track_caller]
 fn assert_tells_nothing(server: Server) {
-    let secrets = a_day_at_work(&server.client());
+    let mut secrets = a_day_at_work(&server.client());
+    secrets.push(COLLECTORS_TOKEN.to_owned());
     let log = server.stop().log;
     assert!(log.contains("answered"), "it logs requests:\n{log}");
     for secret in secrets {
@@ -82,8 +90,18 @@ fn no_password_token_or_email_is_logged() {
 #[test]
 fn not_even_where_everything_is_logged() {
     for (store, format) in [(Store::sqlite(), "text"), (Store::postgres(), "json")] {
-        assert_tells_nothing(store.iam_server().env("IAM_LOG", "trace").env("IAM_LOG_FORMAT", format).serve());
+        let collector = Collector::start();
+        let launch = store.iam_server().env("IAM_LOG", "trace").env("IAM_LOG_FORMAT", format);
+        let launch = launch.env("IAM_OTLP_ENDPOINT", &collector.url).env("OTEL_BSP_SCHEDULE_DELAY", "20");
+        let token = format!("authorization=Bearer%20{COLLECTORS_TOKEN}");
+        assert_tells_nothing(launch.env("OTEL_EXPORTER_OTLP_HEADERS", token).serve());
+        assert!(!collector.spans().is_empty());
     }
+}
+
+fn parsed(log: &str) -> Vec<Value> {
+    let parse = |line: &str| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+    log.lines().map(parse).collect()
 }
 
 /// The lines that the log has of a request.
@@ -103,9 +121,7 @@ fn json_lines_say_which_request_they_belong_to_and_whose_it_is() {
     let unknown = user.get("/api/v1/nothing-here");
     let anonymous = server.client().get("/api/v1/users");
     let tenant = me.body["tenant"]["id"].clone();
-    let log = server.stop().log;
-    let parse = |line: &str| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
-    let log: Vec<Value> = log.lines().map(parse).collect();
+    let log = parsed(&server.stop().log);
 
     for line in lines_of(&log, &me.correlation_id.unwrap()) {
         assert_eq!(line["span"]["user_id"], session.user, "{line}");
@@ -117,6 +133,48 @@ fn json_lines_say_which_request_they_belong_to_and_whose_it_is() {
     for line in lines_of(&log, &anonymous.correlation_id.unwrap()) {
         assert_eq!(line["status"], 401, "{line}");
         assert!(line["span"].get("user_id").is_none(), "{line}");
+    }
+}
+
+#[test]
+fn a_line_leads_to_the_audit_entries_of_its_request() {
+    let home = Home::new();
+    let server = home.iam_server().env("IAM_LOG_FORMAT", "json").serve();
+    let user = server.client().with_token(&server.client().register(EMAIL).access);
+    let role =
+        |name: &str| user.post("/api/v1/roles", &json!({ "name": name, "permissions": ["users:read"] })).expect(201);
+    let roles = [role("CLERK"), role("COOK")];
+    let entry_of = |role: &Value| {
+        let created = format!("&resourceType=ROLE&action=CREATE&resourceId={}", text(&role["id"]));
+        user.audit_entries(&created).remove(0)
+    };
+    let entries = roles.each_ref().map(entry_of);
+    for entry in &entries {
+        let linked = user.audit_entries(&format!("&correlationId={}", text(&entry["correlationId"])));
+        assert_eq!(linked, std::slice::from_ref(entry));
+    }
+    let log = parsed(&server.stop().log);
+    for entry in entries {
+        for line in lines_of(&log, &text(&entry["correlationId"])) {
+            assert_eq!(line["span"]["user_id"], entry["userId"], "{line}");
+            assert_eq!(line["span"]["tenant_id"], entry["tenantId"], "{line}");
+        }
+    }
+}
+
+#[test]
+fn lines_name_the_trace_that_the_client_names() {
+    let home = Home::new();
+    let server = home.iam_server().env("IAM_LOG_FORMAT", "json").serve();
+    let traced = server.client().with_header("traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01");
+    let traced = traced.get("/health").correlation_id.unwrap();
+    let nonsense = server.client().with_header("traceparent", "nonsense").get("/health").correlation_id.unwrap();
+    let log = parsed(&server.stop().log);
+    for line in lines_of(&log, &traced) {
+        assert_eq!(line["span"]["trace_id"], "4bf92f3577b34da6a3ce929d0e0e4736", "{line}");
+    }
+    for line in lines_of(&log, &nonsense) {
+        assert!(line["span"].get("trace_id").is_none(), "{line}");
     }
 }
 

@@ -4,6 +4,7 @@
 mod audit;
 mod browser;
 mod client;
+mod collector;
 mod command;
 mod config;
 mod crash;
@@ -20,5 +21,6 @@ mod stop;
 mod store;
 mod sweep;
 mod tenant;
+mod trace;
 mod user;
 mod webdriver;

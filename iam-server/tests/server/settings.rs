@@ -4,7 +4,7 @@ use crate::client::Client;
 use crate::process::{Ended, Home, Launch};
 
 /// Every setting that can be wrong, with a value that is. Flag, variable and key follow from the name.
-const WRONG: [(&str, &str); 21] = [
+const WRONG: [(&str, &str); 26] = [
     ("database_url", "mysql://iam:hunter2@db/iam"),
     ("database_url", "hunter2"),
     ("listen", "hunter2"),
@@ -29,6 +29,9 @@ const WRONG: [(&str, &str); 21] = [
     ("session_absolute", "0d"),
     ("log", "hunter2=hunter2=hunter2"),
     ("log_format", "hunter2"),
+    ("otlp_endpoint", "localhost:4318"),
+    ("otlp_endpoint", "https://iam:hunter2@collector:4318"),
+    ("trace_sampling", "1.5"),
 ];
 
 /// The line of a server that refuses its settings.

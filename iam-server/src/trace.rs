@@ -1,0 +1,227 @@
+//! Traces of requests, by the semantic conventions of OpenTelemetry for HTTP servers and database clients.
+
+use std::iter;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use axum::Router;
+use axum::extract::{ConnectInfo, MatchedPath, Request, State};
+use axum::http::Version;
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::Response;
+use iam_axum::{Metrics, TraceId};
+use iam_core::credential::LoginFailure;
+use iam_core::observe::Observer;
+use iam_core::{Caller, RequestContext, StoreError};
+use ipnet::IpNet;
+use opentelemetry::trace::{
+    FutureExt as _, Span as _, SpanContext, SpanKind, Status, TraceContextExt as _, TraceFlags, TraceState,
+    Tracer as _, TracerProvider as _,
+};
+use opentelemetry::{Context, KeyValue};
+use opentelemetry_sdk::trace::{SdkTracer, SdkTracerProvider};
+
+use crate::settings::Settings;
+use crate::{Failure, otlp, trace_context};
+
+/// How long the last spans may be on their way when the server stops.
+const FLUSH: Duration = Duration::from_secs(5);
+
+/// Gives requests their place in a trace, and records them where there is a collector.
+#[derive(Clone)]
+pub(crate) struct Traces {
+    provider: Option<SdkTracerProvider>,
+    tracer: Option<SdkTracer>,
+    sampling: f64,
+    trusted_proxies: Vec<IpNet>,
+    scheme: &'static str,
+}
+
+impl Traces {
+    pub(crate) fn new(settings: &Settings) -> Result<Self, Failure> {
+        let endpoint = settings.otlp_endpoint.as_deref();
+        let provider = endpoint.map(|endpoint| otlp::provider(endpoint, settings)).transpose()?;
+        Ok(Self {
+            tracer: provider.as_ref().map(|provider| provider.tracer(env!("CARGO_PKG_NAME"))),
+            provider,
+            sampling: settings.trace_sampling,
+            trusted_proxies: settings.http.trusted_proxies.clone(),
+            scheme: if settings.tls.is_some() { "https" } else { "http" },
+        })
+    }
+
+    /// A router whose every request is traced.
+    pub(crate) fn layer(&self, router: Router) -> Router {
+        router.layer(from_fn_with_state(Arc::new(self.clone()), trace))
+    }
+
+    /// What keeps the metrics, and traces what requests ask of a store of this kind.
+    pub(crate) fn observer(&self, metrics: Metrics, store: &str) -> Arc<dyn Observer> {
+        match self.tracer.clone() {
+            Some(tracer) => Arc::new(TracedStore { metrics, tracer, system: store.to_lowercase() }),
+            None => Arc::new(metrics),
+        }
+    }
+
+    /// Exports what is recorded so far, unless that takes too long. Nothing is recorded any more.
+    pub(crate) async fn finish(self) {
+        let Some(provider) = self.provider else { return };
+        // Where the collector is away, that has been said.
+        let _ = tokio::task::spawn_blocking(move || provider.shutdown_with_timeout(FLUSH)).await;
+    }
+
+    /// What the request continues. Everybody may name the trace that it belongs to. Whether it is recorded, and what
+    /// there is to know of it besides, only trusted proxies may say: others would fill the collector, or hide from it.
+    fn parent(&self, request: &Request) -> Context {
+        let Some(parent) = trace_context::parent(request.headers()) else { return Context::new() };
+        let parent = if self.is_from_proxy(request) { parent } else { self.of_stranger(&parent) };
+        Context::new().with_remote_span_context(parent)
+    }
+
+    fn is_from_proxy(&self, request: &Request) -> bool {
+        let peer = request.extensions().get::<ConnectInfo<SocketAddr>>();
+        let peer = peer.map(|ConnectInfo(peer)| peer.ip().to_canonical());
+        peer.is_some_and(|peer| self.trusted_proxies.iter().any(|proxies| proxies.contains(&peer)))
+    }
+
+    /// Not sampled by the trace id, which is the stranger's own.
+    fn of_stranger(&self, parent: &SpanContext) -> SpanContext {
+        let flags = TraceFlags::default().with_sampled(fastrand::f64() < self.sampling);
+        SpanContext::new(parent.trace_id(), parent.span_id(), flags, true, TraceState::NONE)
+    }
+}
+
+/// Traces a request.
+async fn trace(State(traces): State<Arc<Traces>>, mut request: Request, next: Next) -> Response {
+    let mut context = traces.parent(&request);
+    if let Some(tracer) = &traces.tracer {
+        let span = tracer.span_builder(name(&request)).with_kind(SpanKind::Server);
+        context = context.with_span(span.start_with_context(tracer, &context));
+    }
+    let span = context.span();
+    if span.is_recording() {
+        span.set_attributes(of_request(&request, traces.scheme));
+    }
+    if span.span_context().is_valid() {
+        let trace_id = u128::from_be_bytes(span.span_context().trace_id().to_bytes());
+        request.extensions_mut().insert(TraceId(trace_id));
+    }
+    let response = next.run(request).with_context(context.clone()).await;
+    if span.is_recording() {
+        span.set_attributes(of_response(&response));
+        if response.status().is_server_error() {
+            span.set_status(Status::error(""));
+        }
+    }
+    response
+}
+
+/// Method and route: a name is something to count by.
+fn name(request: &Request) -> String {
+    let method = method(request).unwrap_or("HTTP");
+    match request.extensions().get::<MatchedPath>() {
+        Some(route) => format!("{method} {}", route.as_str()),
+        None => method.to_owned(),
+    }
+}
+
+/// A method of which the standards know; a client may invent any.
+fn method(request: &Request) -> Option<&'static str> {
+    let known = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "CONNECT", "TRACE"];
+    known.into_iter().find(|known| request.method() == known)
+}
+
+/// Neither the query nor the user agent: clients put e-mail addresses into both.
+fn of_request(request: &Request, scheme: &'static str) -> Vec<KeyValue> {
+    let mut attributes = vec![
+        KeyValue::new("http.request.method", method(request).unwrap_or("_OTHER")),
+        KeyValue::new("url.scheme", scheme),
+    ];
+    if let Some(route) = request.extensions().get::<MatchedPath>() {
+        attributes.push(KeyValue::new("http.route", route.as_str().to_owned()));
+        attributes.push(KeyValue::new("url.path", scrubbed(request.uri().path(), route.as_str())));
+    }
+    let version = match request.version() {
+        Version::HTTP_10 => Some("1.0"),
+        Version::HTTP_11 => Some("1.1"),
+        Version::HTTP_2 => Some("2"),
+        _ => None,
+    };
+    attributes.extend(version.map(|version| KeyValue::new("network.protocol.version", version)));
+    attributes
+}
+
+/// A path with its identifiers, but with the name of the parameter in place of whatever else a client put there.
+fn scrubbed(path: &str, route: &str) -> String {
+    let is_id = |text: &str| text.len() == 36 && text.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
+    let segments = iter::zip(path.split('/'), route.split('/'));
+    let segments = segments.map(|(text, name)| if name.starts_with('{') && is_id(text) { text } else { name });
+    segments.collect::<Vec<_>>().join("/")
+}
+
+fn of_response(response: &Response) -> Vec<KeyValue> {
+    let status = response.status();
+    let mut attributes = vec![KeyValue::new("http.response.status_code", i64::from(status.as_u16()))];
+    if status.is_server_error() {
+        attributes.push(KeyValue::new("error.type", status.as_str().to_owned()));
+    }
+    if let Some(context) = response.extensions().get::<RequestContext>() {
+        let client = context.ip_address.map(|address| KeyValue::new("client.address", address.to_string()));
+        let id = context.correlation_id.as_ref().map(|id| KeyValue::new("iam.correlation_id", id.as_str().to_owned()));
+        attributes.extend(client.into_iter().chain(id));
+    }
+    if let Some(caller) = response.extensions().get::<Caller>() {
+        attributes.push(KeyValue::new("iam.tenant_id", caller.tenant().to_string()));
+        attributes.extend(caller.user().map(|user| KeyValue::new("enduser.id", user.to_string())));
+    }
+    attributes
+}
+
+/// Makes a span of every answer of the store to a request that is recorded.
+struct TracedStore {
+    metrics: Metrics,
+    tracer: SdkTracer,
+    system: String,
+}
+
+impl Observer for TracedStore {
+    fn store_answered(&self, operation: &'static str, took: Duration, error: Option<&StoreError>) {
+        self.metrics.store_answered(operation, took, error);
+        Context::map_current(|request| {
+            if request.span().is_recording() {
+                self.record(request, operation, took, error);
+            }
+        });
+    }
+
+    fn login_failed(&self, reason: LoginFailure) {
+        self.metrics.login_failed(reason);
+    }
+}
+
+impl TracedStore {
+    fn record(&self, request: &Context, operation: &'static str, took: Duration, error: Option<&StoreError>) {
+        let end = SystemTime::now();
+        let span = self.tracer.span_builder(operation).with_kind(SpanKind::Client).with_attributes([
+            KeyValue::new("db.system.name", self.system.clone()),
+            KeyValue::new("db.operation.name", operation),
+        ]);
+        let mut span = span.with_start_time(end - took).start_with_context(&self.tracer, request);
+        if let Some(error) = error {
+            span.set_attribute(KeyValue::new("error.type", kind(error)));
+            span.set_status(Status::error(""));
+        }
+        span.end_with_timestamp(end);
+    }
+}
+
+fn kind(error: &StoreError) -> &'static str {
+    match error {
+        StoreError::Conflict(_) => "conflict",
+        StoreError::Missing(_) => "missing",
+        StoreError::Corrupt { .. } => "corrupt",
+        StoreError::Unavailable(_) => "unavailable",
+        _ => "failed",
+    }
+}
