@@ -7,6 +7,7 @@ use axum::http::Method;
 use chrono::TimeDelta;
 use iam_axum::Settings;
 use iam_axum::rate_limit::MemoryRateLimiter;
+use iam_core::StoreError;
 use iam_core::credential::LoginFailure;
 use iam_core::observe::{Observed, Observer};
 use serde_json::json;
@@ -172,7 +173,7 @@ async fn the_token_of_a_session_that_has_ended_does_not_spend_its_users_limit(ap
 struct Asked(Mutex<Vec<&'static str>>);
 
 impl Observer for Asked {
-    fn store_answered(&self, operation: &'static str, _: Duration) {
+    fn store_answered(&self, operation: &'static str, _: Duration, _: Option<&StoreError>) {
         self.0.lock().unwrap().push(operation);
     }
 
