@@ -1,7 +1,12 @@
 //! Several servers over one PostgreSQL database.
 
+use std::thread;
+
+use serde_json::{Value, json};
+
+use crate::client::{Answer, Client, PASSWORD, text};
 use crate::load::{Load, assert_all_are_there_once};
-use crate::process::{Server, Starting};
+use crate::process::{PATIENCE, Server, Starting, wait_for};
 use crate::store::Store;
 
 #[test]
@@ -71,5 +76,80 @@ fn replicas_that_are_killed_one_after_another_lose_nothing_and_do_nothing_twice(
             servers[victim] = Some(server);
         }
     });
-    assert_all_are_there_once(&servers[0].as_ref().unwrap().client().with_token(&session.access), made);
+    let client = servers[0].as_ref().unwrap().client().with_token(&session.access);
+    assert_all_are_there_once(&client, made);
+    // Each of them seals, and was killed while it did.
+    let unsealed = || client.get("/api/v1/audit-logs/checkpoint").expect(200)["unsealed"].as_array().unwrap().len();
+    wait_for("everything to be sealed", PATIENCE, || (unsealed() == 0).then_some(()));
+    let verified = store.iam_server().args(["audit", "verify"]).run();
+    assert_eq!(verified.code, Some(0), "{verified:?}");
+}
+
+/// What one replica was told counts at all of them with the next request.
+#[test]
+fn three_are_one_service() {
+    let store = Store::postgres();
+    let servers: Vec<Server> = (0..3).map(|_| store.serve()).collect();
+    let session = servers[0].client().register("grace@navy.example");
+    let admins: Vec<Client> = servers.iter().map(|server| server.client().with_token(&session.access)).collect();
+
+    // A request and its repeats, at the same moment and at different replicas, have one effect.
+    let ada = json!({ "email": "ada@navy.example", "password": PASSWORD, "firstName": "Ada", "lastName": "Lovelace" });
+    let create = |admin: &Client| admin.with_key("ada").post("/api/v1/users", &ada);
+    let answers: Vec<Answer> = thread::scope(|scope| {
+        let asked: Vec<_> = admins.iter().map(|admin| scope.spawn(|| create(admin))).collect();
+        asked.into_iter().map(|asked| asked.join().unwrap()).collect()
+    });
+    let answers = answers.into_iter().chain(admins.iter().map(create));
+    let made: Vec<Value> = answers.map(|answer| answer.expect(201)).collect();
+    assert!(made.iter().all(|user| *user == made[0]), "{made:?}");
+    let ada = text(&made[0]["id"]);
+
+    // What she may do, and whether she may do anything.
+    let roles = admins[0].get("/api/v1/roles").expect(200);
+    let admin_role = roles["data"].as_array().unwrap().iter().find(|role| role["name"] == "TENANT_ADMIN").unwrap();
+    let assignment = json!({ "userId": ada, "roleId": admin_role["id"] });
+    for (number, server) in servers.iter().enumerate() {
+        let (here, there) = (&admins[number], &admins[(number + 1) % 3]);
+        let hers = server.client().log_in("ada@navy.example");
+        let asks = |path: &str| -> Vec<u16> {
+            servers.iter().map(|server| server.client().with_token(&hers.access).get(path).status).collect()
+        };
+        assert_eq!(asks("/api/v1/users"), [403; 3]);
+        let given = text(&here.post("/api/v1/role-assignments", &assignment).expect(201)["id"]);
+        assert_eq!(asks("/api/v1/users"), [200; 3]);
+        assert_eq!(there.try_delete(&format!("/api/v1/role-assignments/{given}")).unwrap().status, 204);
+        assert_eq!(asks("/api/v1/users"), [403; 3]);
+        assert_eq!(asks("/api/v1/auth/me"), [200; 3]);
+        here.post_text(&format!("/api/v1/users/{ada}/suspend"), "").expect(200);
+        assert_eq!(asks("/api/v1/auth/me"), [401; 3]);
+        there.post_text(&format!("/api/v1/users/{ada}/reactivate"), "").expect(200);
+    }
+}
+
+/// What each has removed is its own, and together it is everything, once.
+#[test]
+fn sweepers_of_three_remove_everything_once() {
+    const SESSIONS: u64 = 3_000;
+    let store = Store::postgres();
+    let server = store.serve();
+    server.client().register("grace@navy.example");
+    assert_eq!(server.stop().code, Some(0));
+    store.tamper(&format!(
+        "INSERT INTO sessions
+        SELECT (jsonb_populate_record(s, jsonb_build_object('id', gen_random_uuid(), 'expires_at', now() - '1 h'::interval))).*
+        FROM sessions s, generate_series(1, {SESSIONS})"
+    ));
+    // A server sweeps as soon as it has started.
+    let servers: Vec<Starting> = (0..3).map(|_| store.iam_server().start()).collect();
+    let servers: Vec<Server> = servers.into_iter().map(Starting::ready).collect();
+    let removed = || servers.iter().map(removed_sessions).sum::<u64>();
+    wait_for("the sweep", PATIENCE, || (removed() >= SESSIONS).then_some(()));
+    assert_eq!(removed(), SESSIONS);
+}
+
+fn removed_sessions(server: &Server) -> u64 {
+    let metrics = text(&server.client().get("/metrics").expect(200));
+    let removed = r#"sweeper_removed_total{sweeper="expired_sessions"} "#;
+    metrics.lines().find_map(|line| line.strip_prefix(removed)).map_or(0, |removed| removed.parse().unwrap())
 }
