@@ -1,9 +1,9 @@
 //! Argon2id (RFC 9106) off the async threads, behind a limit.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use argon2::password_hash::phc::PasswordHash as Phc;
-use argon2::{Algorithm, Argon2, Params, PasswordHasher as _, PasswordVerifier as _, Version};
+use argon2::password_hash::phc::{Output, ParamsString, PasswordHash as Phc, Salt};
+use argon2::{Algorithm, Argon2, Block, Params, Version};
 use tokio::sync::Semaphore;
 
 use super::policy::AcceptedPassword;
@@ -39,6 +39,9 @@ const MAX_LANES: u32 = 16;
 pub struct PasswordHasher {
     argon2: Argon2<'static>,
     permits: Arc<Semaphore>,
+    /// What hashes are made in, as many as there are permits. Memory that is fresh each time costs a tenth of a hash, and
+    /// the allocator may keep one for each thread that ever made one.
+    memory: Arc<Mutex<Vec<Vec<Block>>>>,
     random: Arc<dyn Random>,
 }
 
@@ -66,6 +69,7 @@ impl PasswordHasher {
         Ok(Self {
             argon2: Argon2::new(Algorithm::Argon2id, Version::V0x13, params),
             permits: Arc::new(Semaphore::new(cores)),
+            memory: Arc::default(),
             random,
         })
     }
@@ -77,10 +81,13 @@ impl PasswordHasher {
 
     /// The hash of a password that is known to be right, whatever the policy says today.
     pub(crate) async fn hash_any(&self, password: &Password) -> Result<PasswordHash> {
-        let salt: [u8; 16] = self.random.bytes();
-        let (argon2, password) = (self.argon2.clone(), password.clone());
-        let hash = move || argon2.hash_password_with_salt(password.expose().as_bytes(), &salt);
-        let hash: Phc = self.run(hash).await?.map_err(|cause| Error::internal("password hash", cause))?;
+        let salt = Salt::new(&self.random.bytes::<16>());
+        let salt = salt.map_err(|cause| Error::internal("password hash", cause))?;
+        let hash = self.output_of(self.argon2.clone(), password, salt).await?;
+        let params = ParamsString::try_from(self.argon2.params());
+        let params = params.map_err(|cause| Error::internal("password hash", cause))?;
+        let (algorithm, version) = (Algorithm::Argon2id.ident(), Some(Version::V0x13.into()));
+        let hash = Phc { algorithm, version, params, salt: Some(salt), hash: Some(hash) };
         Ok(PasswordHash::from(hash.to_string()))
     }
 
@@ -92,32 +99,54 @@ impl PasswordHasher {
             self.hash_any(password).await?;
             return Ok(Verified::No);
         };
-        let hash = Phc::new(hash.expose()).map_err(|cause| Error::internal("stored password hash", cause))?;
-        let params = Params::try_from(&hash).map_err(|cause| Error::internal("stored password hash", cause))?;
+        let broken = || Error::internal("stored password hash", "it is no hash of Argon2");
+        let hash = Phc::new(hash.expose()).map_err(|_| broken())?;
+        let (Some(salt), Some(expected)) = (hash.salt, hash.hash) else { return Err(broken()) };
+        let algorithm = Algorithm::try_from(hash.algorithm.as_str()).map_err(|_| broken())?;
+        let version = hash.version.map_or(Ok(Version::default()), Version::try_from).map_err(|_| broken())?;
+        let params = Params::try_from(&hash).map_err(|_| broken())?;
         if params.m_cost() > MAX_MEMORY_KIB || params.t_cost() > MAX_PASSES || params.p_cost() > MAX_LANES {
             return Err(Error::internal("stored password hash", "its cost is beyond what is allowed"));
         }
-        let is_weak = hash.algorithm != Algorithm::Argon2id.ident() || is_weaker(&params, self.argon2.params());
-        let (argon2, password) = (self.argon2.clone(), password.clone());
-        let verify = move || argon2.verify_password(password.expose().as_bytes(), &hash);
-        Ok(match self.run(verify).await? {
-            Err(_) => Verified::No,
-            Ok(()) if is_weak => Verified::YesButWeak,
-            Ok(()) => Verified::Yes,
+        let is_weak = algorithm != Algorithm::Argon2id || is_weaker(&params, self.argon2.params());
+        let output = self.output_of(Argon2::new(algorithm, version, params), password, salt).await?;
+        // In constant time.
+        Ok(match output == expected {
+            false => Verified::No,
+            true if is_weak => Verified::YesButWeak,
+            true => Verified::Yes,
         })
     }
 
-    async fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
+    async fn output_of(&self, argon2: Argon2<'static>, password: &Password, salt: Salt) -> Result<Output> {
         let permit = Arc::clone(&self.permits).acquire_owned().await;
         let permit = permit.map_err(|cause| Error::internal("password hashing", cause))?;
-        // The permit goes along: a caller who gives up must not free a place that is still in use.
-        let work = move || {
-            let result = work();
+        let (memory, password) = (Arc::clone(&self.memory), password.clone());
+        let usual = self.argon2.params().block_count();
+        let hash = move || {
+            let mut blocks = memory.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default();
+            let needed = argon2.params().block_count();
+            if blocks.len() < needed {
+                blocks.resize(needed, Block::default());
+            }
+            let output = output(&argon2, &password, &salt, &mut blocks);
+            // More than usual was for an imported hash.
+            if blocks.len() <= usual {
+                memory.lock().unwrap_or_else(PoisonError::into_inner).push(blocks);
+            }
+            // The permit went along: a caller who gives up must not free a place that is still in use.
             drop(permit);
-            result
+            output
         };
-        tokio::task::spawn_blocking(work).await.map_err(|cause| Error::internal("password hashing", cause))
+        tokio::task::spawn_blocking(hash).await.map_err(|cause| Error::internal("password hashing", cause))?
     }
+}
+
+fn output(argon2: &Argon2<'_>, password: &Password, salt: &Salt, memory: &mut [Block]) -> Result<Output> {
+    let mut bytes = vec![0; argon2.params().output_len().unwrap_or(Params::DEFAULT_OUTPUT_LEN)];
+    let hashed = argon2.hash_password_into_with_memory(password.expose().as_bytes(), salt, &mut bytes, memory);
+    hashed.map_err(|cause| Error::internal("password hashing", cause))?;
+    Output::new(&bytes).map_err(|cause| Error::internal("password hashing", cause))
 }
 
 fn is_weaker(stored: &Params, wanted: &Params) -> bool {
@@ -126,6 +155,8 @@ fn is_weaker(stored: &Params, wanted: &Params) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use argon2::{PasswordHasher as _, PasswordVerifier as _};
+
     use super::*;
     use crate::random::SystemRandom;
 
@@ -142,6 +173,36 @@ mod tests {
         assert_eq!(hasher.verify(&"Passw0rd!".into(), Some(&hash)).await.unwrap(), Verified::Yes);
         assert_eq!(hasher.verify(&"Passw0rd?".into(), Some(&hash)).await.unwrap(), Verified::No);
         assert_eq!(hasher.verify(&"Passw0rd!".into(), None).await.unwrap(), Verified::No);
+    }
+
+    /// What the library makes and checks by itself is the same, in memory that was used before, too.
+    #[tokio::test]
+    async fn hashes_are_those_of_the_library() {
+        let (hasher, argon2) = (hasher(64), Argon2::default());
+        for password in ["Passw0rd!", "Correct-Horse-7!"] {
+            let hash = hasher.hash_any(&password.into()).await.unwrap();
+            argon2.verify_password(password.as_bytes(), hash.expose()).unwrap();
+            let theirs = argon2.hash_password_with_salt(password.as_bytes(), &[7; 16]).unwrap().to_string();
+            let verified = hasher.verify(&password.into(), Some(&theirs.into())).await.unwrap();
+            assert_eq!(verified, Verified::Yes);
+        }
+        // Others are imported.
+        for (algorithm, version) in [(Algorithm::Argon2i, Version::V0x10), (Algorithm::Argon2d, Version::V0x13)] {
+            let params = Params::new(128, 2, 2, Some(20)).unwrap();
+            let theirs = Argon2::new(algorithm, version, params).hash_password_with_salt(b"Passw0rd!", &[7; 16]);
+            let verified = hasher.verify(&"Passw0rd!".into(), Some(&theirs.unwrap().to_string().into())).await.unwrap();
+            assert_eq!(verified, Verified::YesButWeak);
+        }
+    }
+
+    #[tokio::test]
+    async fn what_is_no_hash_of_argon2_is_an_error() {
+        for text in
+            ["", "hunter2", "$argon2id$v=19$m=64,t=1,p=1", "$argon2id$v=19$m=64,t=1,p=1$c2FsdHNhbHRzYWx0", "$2b$10$x"]
+        {
+            let verified = hasher(64).verify(&"x".into(), Some(&text.into())).await;
+            assert!(matches!(verified, Err(Error::Internal(_))), "{text}");
+        }
     }
 
     #[tokio::test]

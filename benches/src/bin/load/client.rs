@@ -86,6 +86,10 @@ impl Head {
         let head = str::from_utf8(received.get(..end).unwrap_or_default())?;
         let mut lines = head.split("\r\n");
         let status = lines.next().and_then(|line| line.split(' ').nth(1)).ok_or("there is no status")?.parse()?;
+        // No Content, and so no length.
+        if status == 204 {
+            return Ok(Some(Self { status, content_length: 0, length: end + 4 }));
+        }
         let content_length = lines
             .filter_map(|line| line.split_once(':'))
             .find(|(name, _)| name.eq_ignore_ascii_case("content-length"))

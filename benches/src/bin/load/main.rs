@@ -10,6 +10,7 @@ mod hash;
 mod process;
 mod report;
 mod scene;
+mod soak;
 mod startup;
 mod work;
 
@@ -31,6 +32,10 @@ enum Arguments {
     Sqlite(Length),
     /// Measure on a new database of the server that `IAM_TEST_POSTGRES_URL` names
     Postgres(Length),
+    /// Let the server work on a new SQLite file, and look what grows
+    SoakSqlite(Soak),
+    /// The same on a new database of the server that `IAM_TEST_POSTGRES_URL` names
+    SoakPostgres(Soak),
     /// Serve bare queries, for the run that started this
     #[command(hide = true)]
     Floor(Floor),
@@ -41,6 +46,19 @@ struct Length {
     /// How long each measurement takes
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=60))]
     seconds: u64,
+}
+
+#[derive(Args)]
+struct Soak {
+    /// How long
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=600))]
+    minutes: u64,
+}
+
+impl Soak {
+    fn length(&self) -> Duration {
+        Duration::from_secs(self.minutes * 60)
+    }
 }
 
 #[derive(Args)]
@@ -68,6 +86,14 @@ fn main() -> Outcome {
         Arguments::Postgres(length) => {
             let runtime = Builder::new_current_thread().enable_all().build()?;
             runtime.block_on(until_stopped(async { run(Database::postgres().await?, length).await }))
+        }
+        Arguments::SoakSqlite(soak) => {
+            let runtime = Builder::new_current_thread().enable_all().build()?;
+            runtime.block_on(until_stopped(async { soak::run(&Database::sqlite(), soak.length()).await }))
+        }
+        Arguments::SoakPostgres(soak) => {
+            let runtime = Builder::new_current_thread().enable_all().build()?;
+            runtime.block_on(until_stopped(async { soak::run(&Database::postgres().await?, soak.length()).await }))
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The processes that are measured.
 
 use std::env;
+use std::fs;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -60,6 +61,14 @@ impl Process {
             sleep(Duration::from_millis(1)).await;
         }
         Ok(())
+    }
+
+    /// How much of the memory it holds, in MiB.
+    pub(crate) fn resident_memory(&self) -> Outcome<f64> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
+        let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let kib = resident.and_then(|resident| resident.trim().strip_suffix(" kB")).ok_or("there is no VmRSS")?;
+        Ok(kib.trim().parse::<f64>()? / 1024.0)
     }
 
     /// Asks it to stop, and waits until it has.

@@ -19,7 +19,7 @@ const USERS: u64 = 1_000;
 /// be hashed anew at their first login.
 const LOGINS: u64 = 64;
 
-const PREFIX: &str = "/api/v1";
+pub(crate) const PREFIX: &str = "/api/v1";
 
 pub(crate) struct Scene {
     server: Process,
