@@ -20,7 +20,7 @@ use crate::problem::Problem;
 pub(crate) struct Check {
     /// A built-in permission or one of the application.
     #[serde(default)]
-    #[schema(required, example = "users:read")]
+    #[schema(required, max_length = 120, pattern = "^[a-z][a-z0-9-]*:[a-z][a-z0-9-]*$", example = "users:read")]
     permission: String,
     /// In which organization; absent or null is tenant-wide.
     #[schema(value_type = Option<Uuid>)]

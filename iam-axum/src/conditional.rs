@@ -10,7 +10,7 @@ use iam_core::precondition::{Precondition, Version};
 use serde::Serialize;
 use utoipa::openapi::path::{Operation, Parameter, ParameterBuilder, ParameterIn};
 use utoipa::openapi::schema::{ObjectBuilder, Type};
-use utoipa::openapi::{HeaderBuilder, RefOr, Required};
+use utoipa::openapi::{HeaderBuilder, RefOr, Required, ResponseBuilder};
 use utoipa_axum::router::UtoipaMethodRouter;
 
 use crate::{ApiState, Problem};
@@ -29,26 +29,34 @@ impl<T: Serialize> IntoResponse for Tagged<T> {
     }
 }
 
+/// What a change is asked to be made under, or why that cannot be understood.
+#[derive(Clone)]
+pub(crate) struct Condition(pub(crate) Result<Precondition, Problem>);
+
 /// Lets clients ask these operations of a resource under conditions, and says so in the document.
 pub(crate) fn conditional(routes: UtoipaMethodRouter<ApiState>) -> UtoipaMethodRouter<ApiState> {
     let (schemas, mut paths, router) = routes;
     for path in paths.paths.values_mut() {
         if let Some(operation) = &mut path.get {
-            describe(operation, "If-None-Match", "Entity tags that the client has: for one that still holds, 304");
+            let what = "Entity tags that the client has: for one that still holds, 304";
+            describe(operation, "If-None-Match", what, None);
+            let unchanged =
+                ResponseBuilder::new().description("A tag still holds: the client has the resource").build();
+            operation.responses.responses.insert(StatusCode::NOT_MODIFIED.as_str().to_owned(), unchanged.into());
         }
         for operation in path.patch.iter_mut().chain(&mut path.delete) {
-            describe(
-                operation,
-                "If-Match",
-                "Entity tags that the client has seen: when none of them holds any more, 412",
-            );
+            let what = "Entity tags that the client has seen: when none of them holds any more, 412";
+            describe(operation, "If-Match", what, Some(TAGS));
         }
     }
     (schemas, paths, router.layer(from_fn(answer_conditionally)))
 }
 
-fn describe(operation: &mut Operation, name: &str, description: &str) {
-    operation.parameters.get_or_insert_default().push(parameter(name, description).into());
+/// `*`, or entity tags that are joined by commas (RFC 9110 §8.8.3).
+const TAGS: &str = r#"^([*]|(W/)?"[!#-~]*"( *, *(W/)?"[!#-~]*")*)$"#;
+
+fn describe(operation: &mut Operation, name: &str, description: &str, pattern: Option<&str>) {
+    operation.parameters.get_or_insert_default().push(parameter(name, description, pattern).into());
     for (status, response) in &mut operation.responses.responses {
         if let ("200", RefOr::T(response)) = (status.as_str(), response) {
             let tag = HeaderBuilder::new()
@@ -59,27 +67,25 @@ fn describe(operation: &mut Operation, name: &str, description: &str) {
     }
 }
 
-fn parameter(name: &str, description: &str) -> Parameter {
+fn parameter(name: &str, description: &str, pattern: Option<&str>) -> Parameter {
     ParameterBuilder::new()
         .name(name)
         .parameter_in(ParameterIn::Header)
         .required(Required::False)
         .description(Some(description))
-        .schema(Some(ObjectBuilder::new().schema_type(Type::String)))
+        .schema(Some(ObjectBuilder::new().schema_type(Type::String).pattern(pattern)))
         .build()
 }
 
 async fn answer_conditionally(mut request: Request, next: Next) -> Response {
     let known = match *request.method() {
         Method::GET | Method::HEAD => tags(request.headers(), &header::IF_NONE_MATCH),
-        Method::PATCH | Method::DELETE => match precondition(request.headers()) {
-            Ok(Some(precondition)) => {
-                request.extensions_mut().insert(precondition);
-                Vec::new()
+        Method::PATCH | Method::DELETE => {
+            if let Some(precondition) = precondition(request.headers()).transpose() {
+                request.extensions_mut().insert(Condition(precondition));
             }
-            Ok(None) => Vec::new(),
-            Err(problem) => return problem.into_response(),
-        },
+            Vec::new()
+        }
         _ => Vec::new(),
     };
     let response = next.run(request).await;
@@ -98,8 +104,18 @@ async fn answer_conditionally(mut request: Request, next: Next) -> Response {
 /// The entity tags of a header, weak ones without their mark: whether two are the same is asked without it on reading.
 fn tags(headers: &HeaderMap, name: &HeaderName) -> Vec<String> {
     let lines = headers.get_all(name).iter().filter_map(|line| line.to_str().ok());
-    let tags = lines.flat_map(|line| line.split(',')).map(str::trim);
+    let tags = lines.flat_map(members);
     tags.map(|tag| tag.strip_prefix("W/").unwrap_or(tag).to_owned()).collect()
+}
+
+/// The members of a list, in which a quoted tag may have commas of its own.
+fn members(line: &str) -> impl Iterator<Item = &str> {
+    let mut is_quoted = false;
+    let separates = move |character| {
+        is_quoted ^= character == '"';
+        character == ',' && !is_quoted
+    };
+    line.split(separates).map(str::trim)
 }
 
 fn precondition(headers: &HeaderMap) -> Result<Option<Precondition>, Problem> {
@@ -110,7 +126,7 @@ fn precondition(headers: &HeaderMap) -> Result<Option<Precondition>, Problem> {
     let refused = || Problem::invalid_field("If-Match", "must be * or entity tags, joined by commas");
     let mut versions = Vec::new();
     for line in lines {
-        for tag in line.to_str().map_err(|_| refused())?.split(',').map(str::trim) {
+        for tag in members(line.to_str().map_err(|_| refused())?) {
             if tag == "*" {
                 return Ok(Some(Precondition::Exists));
             }

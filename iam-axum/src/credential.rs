@@ -16,7 +16,7 @@ use crate::problem::Problem;
 #[schema(as = PasswordChange)]
 pub(crate) struct PasswordChangeDto {
     #[serde(default)]
-    #[schema(required, format = Password)]
+    #[schema(required, format = Password, min_length = 1)]
     current_password: String,
     /// With an upper-case and a lower-case letter, a digit and one of `! @ # $ % ^ & *`.
     #[serde(default)]

@@ -7,13 +7,13 @@ use axum::extract::{FromRef, FromRequest, FromRequestParts, RawPathParams, Reque
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
 use iam_core::idempotency::Idempotency;
-use iam_core::precondition::Precondition;
 use iam_core::token::VerifiedToken;
 use iam_core::{Caller, Error, FieldError, Iam, Unauthenticated};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Deserializer};
 use tower_http::timeout::TimeoutError;
 
+use crate::conditional::Condition;
 use crate::context::{Proven, context_of};
 use crate::{Kind, Problem};
 
@@ -59,8 +59,9 @@ pub(crate) async fn authenticate(parts: &mut Parts, iam: &Iam) -> Result<Caller,
         Some(idempotency) => caller.with_idempotency(idempotency.clone()),
         None => caller,
     };
-    Ok(match parts.extensions.get::<Precondition>() {
-        Some(precondition) => caller.with_precondition(precondition.clone()),
+    // Not before: who is nobody is told that, whatever the condition.
+    Ok(match parts.extensions.get::<Condition>() {
+        Some(Condition(precondition)) => caller.with_precondition(precondition.clone()?),
         None => caller,
     })
 }
@@ -298,6 +299,7 @@ fn fault(path: &str, message: &str) -> Problem {
     }
     let field = if path == "." { "body" } else { path };
     match message.split_once(", expected ") {
+        Some((_, "f64")) => Problem::invalid_field(field, "must be a number"),
         Some((_, expected)) => Problem::invalid_field(field, format!("must be {expected}")),
         None => Problem::invalid_field(field, "is not valid"),
     }

@@ -189,6 +189,7 @@ impl OrganizationPatchDto {
 #[into_params(parameter_in = Query)]
 pub(crate) struct OrganizationQuery {
     /// Organizations right below this one; `null` for roots.
+    #[param(pattern = "^(null|[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12})$")]
     parent_id: Option<String>,
     /// `true` for roots.
     #[param(value_type = Option<bool>)]

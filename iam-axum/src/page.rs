@@ -80,7 +80,7 @@ pub(crate) fn sort_order(text: &str) -> Result<SortOrder, String> {
 #[into_params(parameter_in = Query)]
 pub(crate) struct PageQuery {
     /// Which page, from 1.
-    #[param(value_type = Option<u64>, minimum = 1, default = 1)]
+    #[param(value_type = Option<u64>, format = "uint64", minimum = 1, maximum = 18446744073709551615_u64, default = 1)]
     page: Option<String>,
     /// How many items a page holds.
     #[param(value_type = Option<u32>, minimum = 1, maximum = 100, default = 20)]

@@ -80,6 +80,12 @@ impl From<Role> for RoleDto {
     }
 }
 
+/// A permission, every action on a resource, or everything.
+#[derive(ToSchema)]
+#[schema(value_type = String, max_length = 120, pattern = "^([*]|[a-z][a-z0-9-]*:([*]|[a-z][a-z0-9-]*))$")]
+#[expect(dead_code, reason = "only its schema is used; the domain parses the text")]
+pub(crate) struct PermissionPatternDto(String);
+
 /// A role to be made.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -96,7 +102,7 @@ pub(crate) struct NewRoleDto {
     scope: Option<ScopeDto>,
     /// Registered permissions, `<resource>:*` or `*`; the caller must hold each of them.
     #[serde(default)]
-    #[schema(example = json!(["orders:*", "users:read"]))]
+    #[schema(inline, value_type = Vec<PermissionPatternDto>, example = json!(["orders:*", "users:read"]))]
     permissions: Vec<String>,
 }
 
@@ -119,6 +125,7 @@ pub(crate) struct RolePatchDto {
     #[schema(inline)]
     scope: Option<ScopeDto>,
     /// All that it permits from now on; the caller must hold what is new.
+    #[schema(inline, value_type = Option<Vec<PermissionPatternDto>>)]
     permissions: Option<Vec<String>>,
 }
 

@@ -56,7 +56,7 @@ pub(crate) struct LoginDto {
     #[schema(required, format = "email", example = "ada@example.com")]
     email: String,
     #[serde(default)]
-    #[schema(required, format = Password, example = "Passw0rd!")]
+    #[schema(required, format = Password, min_length = 1, example = "Passw0rd!")]
     password: String,
     /// A tenant's id or slug, for an e-mail that several tenants have.
     tenant: Option<String>,
@@ -68,7 +68,7 @@ pub(crate) struct LoginDto {
 #[schema(as = Refresh)]
 pub(crate) struct RefreshDto {
     #[serde(default)]
-    #[schema(required)]
+    #[schema(required, min_length = 1)]
     refresh_token: String,
 }
 

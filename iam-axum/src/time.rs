@@ -24,6 +24,17 @@ impl Serialize for Time {
     }
 }
 
+/// A day, or a moment.
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "only its schema is used")]
+pub(crate) enum DateOrMoment {
+    #[schema(format = Date)]
+    Date(String),
+    #[schema(format = DateTime)]
+    Moment(String),
+}
+
 /// The first moment that a date or a moment stands for.
 pub(crate) fn start_of(text: &str) -> Result<Timestamp, String> {
     match date(text) {

@@ -19,7 +19,7 @@ use crate::extract::{Authenticated, Body, Params, PathId, Query};
 use crate::openapi::{AUDIT_LOGS, Problems};
 use crate::page::{List, page_request};
 use crate::problem::Problem;
-use crate::time::{Time, end_of, start_of};
+use crate::time::{DateOrMoment, Time, end_of, start_of};
 
 /// One thing that happened.
 #[derive(Serialize, ToSchema)]
@@ -113,12 +113,13 @@ pub(crate) struct AuditQuery {
     #[param(value_type = Option<Uuid>)]
     organization_id: Option<String>,
     /// From the request with this correlation id.
+    #[param(min_length = 1, max_length = 128, pattern = "^[!-~]+$")]
     correlation_id: Option<String>,
     /// On this UTC day, or at this moment, or later.
-    #[param(value_type = Option<String>, example = "2026-01-31")]
+    #[param(value_type = Option<DateOrMoment>, inline, example = "2026-01-31")]
     start_date: Option<String>,
     /// On this UTC day, or at this moment, or earlier.
-    #[param(value_type = Option<String>, example = "2026-01-31T09:15:00.123Z")]
+    #[param(value_type = Option<DateOrMoment>, inline, example = "2026-01-31T09:15:00.123Z")]
     end_date: Option<String>,
     /// Older than where this cursor stands: the `nextCursor` of a page, or the `cursor` of an exported entry.
     cursor: Option<String>,
@@ -214,7 +215,7 @@ pub(crate) struct NewEventDto {
     #[schema(required, pattern = "^[A-Z][A-Z0-9_]{0,63}$", example = "INVOICE")]
     resource_type: String,
     /// Which one; not necessarily a UUID.
-    #[schema(max_length = 200, example = "2026-0017")]
+    #[schema(max_length = 200, pattern = r"^[^\x00-\x1f\x7f-\x9f]*$", example = "2026-0017")]
     resource_id: Option<String>,
     /// Whatever else is worth keeping. At any depth, fields named like a secret (`password`, `token`, …) are redacted.
     #[schema(value_type = Option<Object>)]

@@ -26,9 +26,11 @@ pub(crate) struct RetentionDto {
 #[schema(as = NewAuditRetention)]
 pub(crate) struct NewRetentionDto {
     /// Null is forever, absent is a mistake.
+    //
+    // Not an integer: to JSON Schema, 365.0 is one too.
     #[serde(default, deserialize_with = "nullable")]
     #[schema(required, value_type = Option<u32>, minimum = 1, maximum = 36500, example = 365)]
-    retention_days: Option<Option<u32>>,
+    retention_days: Option<Option<f64>>,
 }
 
 /// How many entries were removed.
@@ -76,8 +78,18 @@ pub(crate) async fn set(
     let Some(retention_days) = retention_days else {
         return Err(Problem::invalid_field("retentionDays", "is required; null keeps entries forever"));
     };
+    let retention_days = retention_days.map(whole_days).transpose()?;
     iam.audit().set_retention(&caller, retention_days).await?;
     Ok(Json(RetentionDto { retention_days }))
+}
+
+/// A number without a fraction, the nearest that there is: what no number of days can be stays out of bounds.
+fn whole_days(days: f64) -> Result<u32, Problem> {
+    if days.fract() == 0.0 {
+        Ok(days as u32)
+    } else {
+        Err(Problem::invalid_field("retentionDays", "must be a whole number"))
+    }
 }
 
 /// Apply the retention

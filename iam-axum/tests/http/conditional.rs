@@ -5,6 +5,7 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 
 use crate::app::TestApp;
+use crate::openapi::{document, operations};
 use crate::people::{Person, profile};
 use crate::request::Response;
 
@@ -17,6 +18,7 @@ on_every_store![
     a_tag_is_no_permission,
     an_organization_that_was_moved_with_its_parent_has_another_tag,
     what_is_no_tag_is_400_and_named,
+    whoever_is_nobody_is_told_so_before_anything_of_the_tag,
 ];
 
 fn tag(answer: &Response) -> String {
@@ -71,7 +73,7 @@ async fn what_the_client_has_is_not_sent_again(app: TestApp) {
     for (path, [change, _]) in resources(&app, &ada).await {
         let seen = tag(&get(&app, &ada, &path).await);
         let ask = async |known: String| app.get(&path).by(&ada).header("if-none-match", &known).send().await;
-        for known in [seen.clone(), format!("W/{seen}"), format!("\"other\", {seen}"), "*".to_owned()] {
+        for known in [seen.clone(), format!("W/{seen}"), format!("\"one, other\", {seen}"), "*".to_owned()] {
             let answer = ask(known.clone()).await;
             assert_eq!((answer.status(), answer.text().as_str()), (304, ""), "{known}");
             assert_eq!((tag(&answer), answer.header("content-type")), (seen.clone(), None));
@@ -88,7 +90,7 @@ async fn a_change_of_what_was_seen_is_made(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     for (path, [change, other]) in resources(&app, &ada).await {
         let seen = tag(&get(&app, &ada, &path).await);
-        let changed = patch(&app, &ada, &path, &format!("\"other\", {seen}"), &change).await;
+        let changed = patch(&app, &ada, &path, &format!("\"one, other\", {seen}"), &change).await;
         changed.ok();
         patch(&app, &ada, &path, "*", &other).await.ok();
         if !path.starts_with("/tenants") {
@@ -168,4 +170,22 @@ async fn what_is_no_tag_is_400_and_named(app: TestApp) {
     }
     // On other methods it means nothing here.
     app.request(Method::GET, "/api/v1/users").by(&ada).header("if-match", "unquoted").send().await.ok();
+}
+
+async fn whoever_is_nobody_is_told_so_before_anything_of_the_tag(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    for (path, [change, _]) in resources(&app, &ada).await {
+        let unknown = app.patch(&path).header("if-match", "unquoted").json(&change).send().await;
+        unknown.problem("unauthorized");
+    }
+}
+
+#[test]
+fn what_is_asked_under_conditions_is_described() {
+    for operation in operations(&document()) {
+        let parameters = operation.description["parameters"].as_array();
+        let asks = |name: &str| parameters.is_some_and(|all| all.iter().any(|parameter| parameter["name"] == name));
+        let responses = &operation.description["responses"];
+        assert_eq!(asks("If-None-Match"), responses.get("304").is_some(), "{operation}");
+    }
 }

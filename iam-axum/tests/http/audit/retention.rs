@@ -51,6 +51,8 @@ async fn the_days_are_a_number_from_1_to_36500_or_null(app: TestApp) {
         assert_eq!(set(&app, &ada, &good).send().await.ok(), expected);
         assert_eq!(get(&app, &ada).await, expected);
     }
+    assert_eq!(set(&app, &ada, &json!(7.0)).send().await.ok(), json!({ "retentionDays": 7 }));
+    set(&app, &ada, &json!(null)).send().await.ok();
     let bad = [json!(0), json!(-1), json!(36_501), json!(1.5), json!(5_000_000_000_u64), json!("30"), json!([1])];
     for bad in bad {
         assert_eq!(set(&app, &ada, &bad).send().await.invalid_fields(), ["retentionDays"], "{bad}");
