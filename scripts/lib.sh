@@ -24,3 +24,20 @@ apt_install() {
         DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 \
             install -y --no-install-recommends "$@" </dev/null >&2
 }
+
+# python_environment DIRECTORY PACKAGE...: a virtual environment with exactly these packages, made anew for others.
+python_environment() {
+    local directory=$1 stamp=$1/packages
+    shift
+    if [ "$(cat "$stamp" 2>/dev/null)" = "$*" ]; then
+        return
+    fi
+    # Debian ships Python without the module that puts pip into a virtual environment.
+    if ! python3 -c 'import ensurepip, venv' 2>/dev/null; then
+        apt_install python3-venv || fail "python3 cannot make virtual environments. Install that" \
+            "(Debian: apt-get install python3-venv)."
+    fi
+    python3 -m venv --clear "$directory"
+    "$directory/bin/python" -m pip install --quiet --disable-pip-version-check "$@"
+    echo "$*" >"$stamp"
+}
