@@ -7,6 +7,7 @@ mod audit;
 mod conditional;
 mod context;
 mod credential;
+mod deprecation;
 mod extract;
 mod guard;
 mod health;
@@ -47,6 +48,7 @@ use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
 use utoipa_axum::routes;
 
 pub use context::TraceId;
+pub use deprecation::Deprecation;
 pub use extract::{Authenticated, Body, PathId, Query};
 pub use guard::RequirePermission;
 pub use metrics::Metrics;
@@ -224,9 +226,12 @@ fn cors(origins: &[HeaderValue]) -> Option<CorsLayer> {
             "x-correlation-id",
         ]))
         .expose_headers(named(&[
+            "deprecation",
             "etag",
             "idempotent-replayed",
+            "link",
             "retry-after",
+            "sunset",
             "x-correlation-id",
             "x-ratelimit-limit",
             "x-ratelimit-remaining",

@@ -31,6 +31,7 @@ mod body;
 mod bulk;
 mod conditional;
 mod conventions;
+mod deprecation;
 mod expiry;
 mod health;
 mod idempotency;
