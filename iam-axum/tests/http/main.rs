@@ -29,6 +29,7 @@ mod audit;
 mod authz;
 mod body;
 mod bulk;
+mod compatibility;
 mod conditional;
 mod conventions;
 mod deprecation;

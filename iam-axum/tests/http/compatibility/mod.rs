@@ -1,0 +1,138 @@
+//! The OpenAPI document breaks no client of the last release (docs/versioning.md).
+
+mod comparison;
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::openapi::document;
+use comparison::breaks;
+
+/// The document of the last release.
+fn released() -> Value {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/openapi-released.json");
+    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+/// The document with another value at this place, or with none.
+fn with(mut document: Value, place: &str, value: Option<Value>) -> Value {
+    let (parent, name) = place.rsplit_once('/').unwrap();
+    let name = name.replace("~1", "/");
+    let parent = document.pointer_mut(parent).unwrap_or_else(|| panic!("{place}"));
+    match (parent, value) {
+        (Value::Object(members), Some(value)) => drop(members.insert(name, value)),
+        (Value::Object(members), None) => drop(members.remove(&name).unwrap_or_else(|| panic!("{place}"))),
+        (Value::Array(items), Some(value)) if name == "-" => items.push(value),
+        (Value::Array(items), None) => drop(items.remove(name.parse().unwrap())),
+        _ => panic!("{place}"),
+    }
+    document
+}
+
+#[test]
+fn the_document_breaks_nothing_that_was_released() {
+    let breaks = breaks(&released(), &document());
+    assert!(breaks.is_empty(), "docs/versioning.md does not allow this: {breaks:#?}");
+}
+
+#[test]
+fn what_breaks_a_client_is_found() {
+    let set = |place, value| (place, Some(value));
+    let remove = |place| (place, None);
+    let required = json!({ "name": "x", "in": "query", "required": true });
+    // Every kind of break once, and what is said of it at the place where the document first leads to it.
+    let cases = [
+        (set("/servers/0/url", json!("/api/v2")), "servers: another prefix"),
+        (remove("/paths/~1.well-known~1jwks.json/servers"), "/.well-known/jwks.json: another prefix"),
+        (remove("/paths/~1roles"), "POST /roles: removed"),
+        (remove("/paths/~1users/get"), "GET /users: removed"),
+        (set("/paths/~1users/get/operationId", json!("findUsers")), "GET /users: another operationId"),
+        (set("/paths/~1users/get/x-required-permission", json!("users:list")), "GET /users: another permission"),
+        (set("/paths/~1auth~1me/get/x-required-permission", json!("users:read")), "GET /auth/me: another permission"),
+        (set("/paths/~1health/get/x-required-permission", json!("session")), "GET /health: another permission"),
+        (remove("/paths/~1health/get/security"), "GET /health: a way to authenticate was removed"),
+        (set("/security", json!([{ "key": [] }])), "GET /users: a way to authenticate was removed"),
+        (remove("/paths/~1users/get/parameters/0"), "GET /users \"page\": removed"),
+        (set("/paths/~1users/get/parameters/0/required", json!(true)), "GET /users: \"page\" is required"),
+        (set("/paths/~1users/get/parameters/-", required), "GET /users: \"x\" is required"),
+        (set("/paths/~1users/get/parameters/1/schema/maximum", json!(50)), "\"limit\": another maximum"),
+        (set("/paths/~1users/get/parameters/1/schema/minimum", json!(2)), "\"limit\": another minimum"),
+        (set("/paths/~1users/get/parameters/1/schema/type", json!("string")), "\"limit\": another type"),
+        (remove("/paths/~1users/get/parameters/2/schema/enum/0"), "\"status\": other words"),
+        (set("/paths/~1users/get/parameters/3/schema/enum", json!(["a"])), "\"search\": other words"),
+        (set("/paths/~1users/get/parameters/3/schema/pattern", json!("^a")), "\"search\": another pattern"),
+        (set("/paths/~1auth~1logout/post/requestBody", json!({ "required": true })), "logout: a body is required"),
+        (remove("/paths/~1users/post/requestBody/content/application~1json"), "/users application/json: removed"),
+        (set("/components/schemas/NewOrganization/required/-", json!("slug")), "slug is required"),
+        (remove("/components/schemas/NewUser/properties/lastName"), "lastName: removed"),
+        (set("/components/schemas/NewUser/properties/lastName/maxLength", json!(9)), "lastName: another maxLength"),
+        (set("/components/schemas/UserPatch/properties/email/type", json!("string")), "email: another type"),
+        (remove("/components/schemas/UserPatch/properties/status/oneOf/1"), "status: the alternatives are others"),
+        (
+            remove("/components/schemas/UserPatch/properties/status/oneOf/0/enum/0"),
+            "status: the alternatives are others",
+        ),
+        (remove("/paths/~1users/post/responses/201"), "POST /users 201: removed"),
+        (remove("/paths/~1users/post/responses/201/headers/Idempotent-Replayed"), "Idempotent-Replayed: removed"),
+        (remove("/paths/~1users/get/responses/200/content/application~1json"), "200 application/json: removed"),
+        (remove("/components/schemas/User/properties/email"), "email: removed"),
+        (set("/components/schemas/User/required", json!(["id"])), "email may be missing"),
+        (set("/components/schemas/User/properties/email/type", json!(["string", "null"])), "email: another type"),
+        (remove("/components/schemas/User/properties/id/format"), "id: another format"),
+        (set("/components/schemas/User/properties/status/enum/-", json!("NEW")), "status: other words"),
+        (remove("/components/schemas/User/properties/status/enum"), "status: other words"),
+        (remove("/components/schemas/TreeNode/properties/slug"), "slug: removed"),
+        (remove("/components/schemas/Tokens/properties/expiresIn"), "expiresIn: removed"),
+        (
+            set("/components/schemas/Role/properties/permissions/items/type", json!("object")),
+            "permissions[]: another type",
+        ),
+        (remove("/components/schemas/Problem/properties/detail"), "detail: removed"),
+    ];
+    for ((place, value), expected) in cases {
+        let found = breaks(&document(), &with(document(), place, value));
+        assert!(found.iter().any(|found| found.contains(expected)), "{place}: {found:#?}");
+    }
+}
+
+#[test]
+fn what_breaks_nobody_is_let_pass() {
+    let set = |place, value| (place, Some(value));
+    let remove = |place| (place, None);
+    let optional = json!({ "name": "x", "in": "query", "required": false });
+    let cases = [
+        set("/info/version", json!("9.0.0")),
+        set("/paths/~1orders", json!({ "get": {} })),
+        set("/paths/~1roles/put", json!({ "operationId": "replaceRoles" })),
+        set("/paths/~1users/get/deprecated", json!(true)),
+        set("/paths/~1users/get/summary", json!("Find users")),
+        set("/paths/~1users/get/x-required-permission", json!("session")),
+        set("/paths/~1auth~1me/get/x-required-permission", json!("public")),
+        set("/paths/~1users/get/security", json!([{ "bearer": [] }, { "key": [] }])),
+        set("/paths/~1users/get/parameters/-", optional),
+        set("/paths/~1users/get/parameters/1/schema/maximum", json!(200)),
+        remove("/paths/~1users/get/parameters/1/schema/minimum"),
+        set("/paths/~1users/get/parameters/2/schema/enum/-", json!("NEW")),
+        set("/paths/~1audit-logs~1consistency-proof/get/parameters/0/required", json!(false)),
+        set("/paths/~1auth~1logout/post/requestBody", json!({ "required": false })),
+        set("/components/schemas/NewUser/properties/nickname", json!({ "type": "string" })),
+        remove("/components/schemas/NewUser/required/0"),
+        remove("/components/schemas/NewUser/properties/lastName/maxLength"),
+        set("/components/schemas/NewUser/properties/lastName/type", json!(["string", "null"])),
+        remove("/components/schemas/NewUser/additionalProperties"),
+        set("/components/schemas/UserPatch/properties/status/oneOf/-", json!({ "type": "boolean" })),
+        set("/paths/~1users/post/responses/202", json!({ "description": "Later" })),
+        set("/paths/~1users/get/responses/200/headers", json!({ "X": { "schema": {} } })),
+        set("/paths/~1users/get/responses/200/content/text~1csv", json!({ "schema": {} })),
+        set("/components/schemas/User/properties/nickname", json!({ "type": "string" })),
+        set("/components/schemas/User/required/-", json!("nickname")),
+        remove("/components/schemas/User/properties/status/enum/0"),
+        set("/components/schemas/User/properties/email/maxLength", json!(254)),
+        set("/components/schemas/User/properties/lastLoginAt", json!({ "$ref": "#/components/schemas/Time" })),
+    ];
+    for (place, value) in cases {
+        let found = breaks(&document(), &with(document(), place, value));
+        assert!(found.is_empty(), "{place}: {found:#?}");
+    }
+}
