@@ -5,27 +5,25 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use iam_axum::Metrics;
 use iam_core::Iam;
 use iam_core::observe::Observed;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
-use tokio_rustls::TlsAcceptor;
 
 use crate::Failure;
 use crate::background::{keep_running, until_stopped};
 use crate::command::open_over;
 use crate::http;
 use crate::seal::seal;
-use crate::settings::{Database, Settings};
+use crate::settings::{Database, LONGEST_REQUEST, Settings};
 use crate::store;
 use crate::sweep::{SweepMetrics, sweep};
 use crate::trace::Traces;
 
-/// How long requests in flight may take once the server is told to stop.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// How long requests in flight may take once the server is told to stop: as long as ever, and then be written.
+const PATIENCE: Duration = LONGEST_REQUEST.saturating_add(Duration::from_secs(2));
 
 /// Migrates the database and serves until a SIGTERM or SIGINT; then finishes what is in flight.
 pub(crate) async fn serve(settings: Settings) -> Result<(), Failure> {
@@ -59,7 +57,8 @@ pub(crate) async fn serve(settings: Settings) -> Result<(), Failure> {
     }
     api.metrics = Some(metrics);
     let router = traces.layer(iam_axum::service(iam.clone(), api));
-    run(listener, iam, router, tls, stop).await;
+    let serving = http::serve(listener, router, tls, until_stopped(stop.clone(), pending()));
+    run(serving, iam, stop).await;
     traces.finish().await;
     tracing::info!("stopped");
     Ok(())
@@ -91,16 +90,9 @@ async fn announce(settings: &Settings, address: SocketAddr, iam: &Iam) {
     }
 }
 
-async fn run(
-    listener: TcpListener,
-    iam: Iam,
-    router: Router,
-    tls: Option<TlsAcceptor>,
-    mut stop: watch::Receiver<bool>,
-) {
-    let stopped = until_stopped(stop.clone(), pending());
+async fn run(serving: impl Future<Output = ()>, iam: Iam, mut stop: watch::Receiver<bool>) {
     let finished = async {
-        http::serve(listener, router, tls, stopped).await;
+        serving.await;
         iam.close().await;
     };
     let too_late = async {
@@ -130,4 +122,22 @@ fn stop_signal() -> Result<watch::Receiver<bool>, Failure> {
         sender.closed().await;
     });
     Ok(receiver)
+}
+
+#[cfg(test)]
+mod tests {
+    use iam_core::memory::MemoryStore;
+    use tokio::time::timeout;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn stopping_waits_for_the_longest_request_and_not_for_ever() {
+        let (stop, stopped) = watch::channel(false);
+        let iam = Iam::builder(Arc::new(MemoryStore::new())).build().await.unwrap();
+        stop.send_replace(true);
+        let mut running = Box::pin(run(pending(), iam, stopped));
+        assert!(timeout(LONGEST_REQUEST, running.as_mut()).await.is_err());
+        timeout(10 * LONGEST_REQUEST, running).await.unwrap();
+    }
 }

@@ -7,6 +7,7 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::http::{HeaderValue, Uri};
 use chrono::TimeDelta;
@@ -19,6 +20,10 @@ use serde::de::{Deserializer, Error as _};
 use url::Url;
 
 use crate::command::Command;
+
+/// How long a request may take at most, whatever is set. PostgreSQL is told to give up a statement after the same time,
+/// and a server that stops waits for longer.
+pub(crate) const LONGEST_REQUEST: Duration = Duration::from_secs(30);
 
 /// Identity, access and audit for many tenants: one binary, an embedded SQLite file by default, PostgreSQL for
 /// several replicas.
@@ -70,7 +75,7 @@ pub(crate) struct Given {
     /// Web pages of these origins may use the API from a browser, joined by commas [default: none]
     #[arg(long, env = "IAM_CORS_ORIGINS", value_name = "ORIGINS", global = true)]
     cors_origins: Option<Text>,
-    /// How long a request may take to be answered, such as 10s [default: 30s]
+    /// How long a request may take to be answered, 30s at most [default: 30s]
     #[arg(long, env = "IAM_REQUEST_TIMEOUT", value_name = "DURATION", global = true)]
     request_timeout: Option<Text>,
     /// Whether strangers may create tenants: open or closed [default: open]
@@ -277,9 +282,7 @@ impl Settings {
         })?;
         http.rate_limiter = is_limited.then_some(limiter);
         http.cors_origins = parse("cors_origins", given.cors_origins, Vec::new(), origins)?;
-        http.request_timeout = parse("request_timeout", given.request_timeout, http.request_timeout, |text| {
-            duration(text)?.to_std().map_err(say)
-        })?;
+        http.request_timeout = parse("request_timeout", given.request_timeout, http.request_timeout, request_timeout)?;
         let tls = match (given.tls_certificate, given.tls_key) {
             (Some(certificate), Some(key)) => Some((certificate.0.into(), key.0.into())),
             (None, None) => None,
@@ -409,6 +412,11 @@ fn duration(text: &str) -> Result<TimeDelta, String> {
         Ok(number @ 1..) => TimeDelta::try_seconds(i64::from(number) * seconds).ok_or_else(problem),
         _ => Err(problem()),
     }
+}
+
+fn request_timeout(text: &str) -> Result<Duration, String> {
+    let time = duration(text)?.to_std().map_err(say)?;
+    if time > LONGEST_REQUEST { Err("must be 30s at most".to_owned()) } else { Ok(time) }
 }
 
 fn log_filter(text: &str) -> Result<String, String> {

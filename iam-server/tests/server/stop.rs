@@ -79,17 +79,6 @@ fn requests_in_flight_are_finished() {
 }
 
 #[test]
-fn a_request_that_does_not_end_is_cut() {
-    let home = Home::new();
-    let server = home.iam_server().env("IAM_REQUEST_TIMEOUT", "10m").serve();
-    let login = HalfLogin::begin(server.address);
-    let ended = server.stop();
-    assert_eq!(ended.code, Some(0), "{}", ended.log);
-    assert!(ended.log.contains("were cut") && ended.log.ends_with("stopped"), "{}", ended.log);
-    drop(login);
-}
-
-#[test]
 fn an_interrupt_stops_it_too() {
     let home = Home::new();
     let server = home.serve();
