@@ -1,43 +1,53 @@
 //! Connections: HTTP/1.1 and HTTP/2, with or without TLS, and nobody keeps one for nothing.
 
+use std::future::pending;
 use std::io;
 use std::net::SocketAddr;
 use std::path::Path;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
 use axum::extract::ConnectInfo;
+use axum::response::Response;
 use hyper::body::Incoming;
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use hyper_util::server::graceful::{GracefulShutdown, Watcher};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulConnection;
 use rustls::ServerConfig;
 use rustls::crypto::aws_lc_rs::default_provider;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::sync::{Notify, Semaphore, watch};
 use tokio::time::{sleep, timeout};
+use tokio_io_timeout::TimeoutWriter;
 use tokio_rustls::TlsAcceptor;
 use tower::Service as _;
 
 use crate::Failure;
+use crate::stream::{Streams, in_pieces};
 
 /// How many connections there may be; more wait to be accepted.
-const CONNECTIONS: usize = 10_000;
+const CONNECTIONS: u32 = 10_000;
 /// A client has so long to say what it wants, from the first byte of a request to the end of its headers. It is also how
 /// long a connection may be idle between two requests.
 const HEADERS: Duration = Duration::from_secs(15);
 const HANDSHAKE: Duration = Duration::from_secs(10);
+/// A client that takes nothing for so long of what is written to it is gone.
+const WRITE: Duration = Duration::from_secs(30);
 /// The request line and all headers of one request.
 const HEADER_BYTES: usize = 32 * 1024;
 const STREAMS: u32 = 100;
 /// A client of HTTP/2 that does not answer a ping is gone.
 const PING_EVERY: Duration = Duration::from_secs(20);
 const PING_PATIENCE: Duration = Duration::from_secs(10);
+/// A client of HTTP/2 shall connect anew after so long, up to a fifth more, so that clients of one moment do not come
+/// back together. HTTP/2 can say so before it ends a connection; a client of HTTP/1.1 might be sending a request then.
+const AGE: Duration = Duration::from_secs(5 * 60);
 
 /// Reads a certificate chain and its key, both PEM.
 pub(crate) fn tls(certificates: &Path, key: &Path) -> Result<TlsAcceptor, Failure> {
@@ -66,20 +76,17 @@ pub(crate) async fn serve(
     tls: Option<TlsAcceptor>,
     stopped: impl Future<Output = ()>,
 ) {
-    let graceful = GracefulShutdown::new();
-    let places = Arc::new(Semaphore::new(CONNECTIONS));
+    let (stop, stopping) = watch::channel(());
+    let places = Arc::new(Semaphore::new(CONNECTIONS as usize));
     let accepting = async {
         loop {
             // It is never closed.
             let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
             let (stream, peer) = accept(&listener).await;
-            let connection = Connection { router: router.clone(), peer, watcher: graceful.watcher() };
+            let connection = Connection { router: router.clone(), peer, stopping: stopping.clone() };
             let tls = tls.clone();
             tokio::spawn(async move {
-                match tls {
-                    Some(tls) => connection.secure(tls, stream).await,
-                    None => connection.http1(stream).await,
-                }
+                connection.serve(tls, stream).await;
                 drop(place);
             });
         }
@@ -88,8 +95,9 @@ pub(crate) async fn serve(
         () = accepting => {}
         () = stopped => {}
     }
-    drop(listener);
-    graceful.shutdown().await;
+    drop((listener, stop));
+    // Every connection has one until it ends.
+    let _ = places.acquire_many(CONNECTIONS).await;
 }
 
 async fn accept(listener: &TcpListener) -> (TcpStream, SocketAddr) {
@@ -118,11 +126,16 @@ fn is_of_the_connection(error: &io::Error) -> bool {
 struct Connection {
     router: Router,
     peer: SocketAddr,
-    watcher: Watcher,
+    /// Changes, or is closed, when the server stops.
+    stopping: watch::Receiver<()>,
 }
 
 impl Connection {
-    async fn secure(self, tls: TlsAcceptor, stream: TcpStream) {
+    async fn serve(self, tls: Option<TlsAcceptor>, stream: impl AsyncRead + AsyncWrite + Send + 'static) {
+        let mut stream = TimeoutWriter::new(stream);
+        stream.set_timeout(Some(WRITE));
+        let stream = Box::pin(stream);
+        let Some(tls) = tls else { return self.http1(stream).await };
         let Ok(Ok(stream)) = timeout(HANDSHAKE, tls.accept(stream)).await else { return };
         if stream.get_ref().1.alpn_protocol() == Some(b"h2") {
             self.http2(stream).await;
@@ -132,24 +145,68 @@ impl Connection {
     }
 
     async fn http1(self, stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) {
-        let Self { router, peer, watcher } = self;
+        let Self { router, peer, stopping } = self;
         let mut builder = http1::Builder::new();
         builder.timer(TokioTimer::new()).header_read_timeout(HEADERS).max_header_size(HEADER_BYTES);
         let service = service_fn(move |request| answer(router.clone(), peer, request));
-        ended(watcher.watch(builder.serve_connection(TokioIo::new(stream), service)).await);
+        until_it_ends(builder.serve_connection(TokioIo::new(stream), service), stop(stopping)).await;
     }
 
     async fn http2(self, stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) {
-        let Self { router, peer, watcher } = self;
-        let mut builder = http2::Builder::new(TokioExecutor::new());
+        let Self { router, peer, stopping } = self;
+        let mut builder = http2::Builder::new(Streams);
         builder
             .timer(TokioTimer::new())
             .max_concurrent_streams(STREAMS)
             .max_header_list_size(HEADER_BYTES as u32)
             .keep_alive_interval(PING_EVERY)
             .keep_alive_timeout(PING_PATIENCE);
-        let service = service_fn(move |request| answer(router.clone(), peer, request));
-        ended(watcher.watch(builder.serve_connection(TokioIo::new(stream), service)).await);
+        let asked = Arc::new(Notify::new());
+        let asks = Arc::clone(&asked);
+        let service = service_fn(move |request| {
+            asks.notify_one();
+            let answer = answer(router.clone(), peer, request);
+            async { answer.await.map(|answer| answer.map(in_pieces)) }
+        });
+        let shall_end = async {
+            tokio::select! {
+                () = stop(stopping) => {}
+                () = sleep(AGE.mul_f64(1.0 + fastrand::f64() / 5.0)) => {}
+            }
+        };
+        // Pings begin after the handshake, for which hyper waits without limit.
+        let says_nothing = async {
+            if timeout(HEADERS, asked.notified()).await.is_ok() {
+                pending().await
+            }
+        };
+        tokio::select! {
+            () = until_it_ends(builder.serve_connection(TokioIo::new(stream), service), shall_end) => {}
+            () = says_nothing => {}
+        }
+    }
+}
+
+async fn stop(mut stopping: watch::Receiver<()>) {
+    let _ = stopping.changed().await;
+}
+
+/// Runs a connection. From when it shall end it takes no more requests, and ends when all are answered.
+async fn until_it_ends<C>(connection: C, shall_end: impl Future<Output = ()>)
+where
+    C: GracefulConnection<Error = hyper::Error>,
+{
+    let mut connection = pin!(connection);
+    let ended = tokio::select! {
+        ended = connection.as_mut() => ended,
+        () = shall_end => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = ended {
+        // Clients end connections in all sorts of ways.
+        tracing::debug!(%error, "a connection ended");
     }
 }
 
@@ -157,14 +214,179 @@ async fn answer(
     mut router: Router,
     peer: SocketAddr,
     mut request: hyper::Request<Incoming>,
-) -> Result<axum::response::Response, std::convert::Infallible> {
+) -> Result<Response, std::convert::Infallible> {
     request.extensions_mut().insert(ConnectInfo(peer));
     router.call(request).await
 }
 
-/// Clients end connections in all sorts of ways.
-fn ended(connection: hyper::Result<()>) {
-    if let Err(error) = connection {
-        tracing::debug!(%error, "a connection ended");
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use axum::body::{Body, Bytes, to_bytes};
+    use axum::routing::get;
+    use futures_util::stream::{iter, repeat};
+    use futures_util::{StreamExt as _, TryStreamExt as _};
+    use hyper::client::conn::http2::SendRequest;
+    use hyper_util::rt::TokioExecutor;
+    use rustls::pki_types::ServerName;
+    use rustls::{ClientConfig, RootCertStore};
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, duplex};
+    use tokio_rustls::TlsConnector;
+
+    use super::*;
+
+    /// More than connections keep in buffers.
+    const LONG: usize = 1_000_000;
+    /// How slowly a slow answer is made, and how long in all.
+    const STEP: Duration = Duration::from_secs(20);
+    const STEPS: usize = 30;
+
+    fn connection() -> (Connection, watch::Sender<()>) {
+        let endless = async || Body::from_stream(repeat(Ok::<_, Infallible>(Bytes::from_static(&[b'x'; 8192]))));
+        let slow = async || {
+            let steps = iter(0..STEPS).then(|_| async {
+                sleep(STEP).await;
+                Ok::<_, Infallible>("x")
+            });
+            Body::from_stream(steps)
+        };
+        let router = Router::new()
+            .route("/short", get(async || "short"))
+            .route("/long", get(async || "x".repeat(LONG)))
+            .route("/endless", get(endless))
+            .route("/slow", get(slow));
+        let (stop, stopping) = watch::channel(());
+        (Connection { router, peer: SocketAddr::from(([127, 0, 0, 1], 1)), stopping }, stop)
+    }
+
+    /// The client's end of a connection, and what stops the server.
+    fn connect(tls: Option<TlsAcceptor>) -> (DuplexStream, watch::Sender<()>) {
+        let (client, server) = duplex(64 * 1024);
+        let (connection, stop) = connection();
+        tokio::spawn(connection.serve(tls, server));
+        (client, stop)
+    }
+
+    /// A client of HTTP/2 that takes so many bytes of an answer before somebody reads them.
+    async fn connect_http2(window: u32) -> (SendRequest<Body>, watch::Sender<()>) {
+        let (client, server) = duplex(64 * 1024);
+        let (connection, stop) = connection();
+        tokio::spawn(connection.http2(server));
+        let mut builder = hyper::client::conn::http2::Builder::new(TokioExecutor::new());
+        builder.initial_stream_window_size(window);
+        let (sender, connection) = builder.handshake(TokioIo::new(client)).await.unwrap();
+        tokio::spawn(connection);
+        (sender, stop)
+    }
+
+    async fn get_body(sender: &mut SendRequest<Body>, path: &str) -> hyper::Result<Body> {
+        let request = hyper::Request::get(format!("http://localhost{path}")).body(Body::empty()).unwrap();
+        Ok(Body::new(sender.send_request(request).await?.into_body()))
+    }
+
+    async fn ask(stream: &mut (impl AsyncWrite + Unpin), path: &str) {
+        let request = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).await.unwrap();
+    }
+
+    /// Asks for what never ends, and reads nothing of it until long after the server should have given it up.
+    async fn is_given_up(mut stream: impl AsyncRead + AsyncWrite + Unpin) {
+        ask(&mut stream, "/endless").await;
+        sleep(2 * WRITE).await;
+        let (mut buffer, mut taken) = (vec![0; 64 * 1024], 0);
+        while let Ok(length @ 1..) = stream.read(&mut buffer).await {
+            taken += length;
+            assert!(taken < 10 * LONG, "the answer goes on");
+        }
+        assert!(taken > 0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_reads_nothing_of_an_answer_is_cut_off() {
+        is_given_up(connect(None).0).await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_reads_nothing_of_an_answer_over_tls_is_cut_off() {
+        let home = tempfile::TempDir::new().unwrap();
+        let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+        let (certificate, key) = (home.path().join("certificate.pem"), home.path().join("key.pem"));
+        std::fs::write(&certificate, made.cert.pem()).unwrap();
+        std::fs::write(&key, made.signing_key.serialize_pem()).unwrap();
+        let mut roots = RootCertStore::empty();
+        roots.add(made.cert.der().clone()).unwrap();
+        let config = ClientConfig::builder_with_provider(Arc::new(default_provider()));
+        let config = config.with_safe_default_protocol_versions().unwrap();
+        let config = Arc::new(config.with_root_certificates(roots).with_no_client_auth());
+        let (stream, _stop) = connect(Some(tls(&certificate, &key).unwrap()));
+        let name = ServerName::try_from("localhost").unwrap();
+        is_given_up(TlsConnector::from(config).connect(name, stream).await.unwrap()).await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_reads_slowly_gets_everything() {
+        let (mut stream, _stop) = connect(None);
+        ask(&mut stream, "/long").await;
+        let (mut buffer, mut taken) = (vec![0; 16 * 1024], 0);
+        while let length @ 1.. = stream.read(&mut buffer).await.unwrap() {
+            taken += length;
+            sleep(WRITE / 2).await;
+        }
+        assert!(taken > LONG, "{taken}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_stream_of_which_the_client_takes_nothing_more_is_reset() {
+        for window in [0, 20_000, LONG as u32 - 1, 1] {
+            let (mut sender, _stop) = connect_http2(window).await;
+            let body = get_body(&mut sender, "/long").await.unwrap();
+            sleep(2 * crate::stream::TAKING).await;
+            let rest = timeout(crate::stream::TAKING, to_bytes(body, usize::MAX)).await.unwrap();
+            assert!(rest.is_err(), "{window}");
+            // Others go on.
+            let body = get_body(&mut sender, "/short").await.unwrap();
+            if window > 0 {
+                assert_eq!(to_bytes(body, usize::MAX).await.unwrap(), "short");
+            }
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_takes_a_stream_slowly_gets_everything() {
+        let (mut sender, _stop) = connect_http2(20_000).await;
+        let body = get_body(&mut sender, "/long").await.unwrap();
+        let slowly = body.into_data_stream().and_then(|data| async move {
+            // Four times as quickly as it has to be.
+            sleep(crate::stream::TAKING * data.len() as u32 / (64 * 1024)).await;
+            Ok(data.len())
+        });
+        assert_eq!(slowly.try_fold(0, async |sum, length| Ok(sum + length)).await.unwrap(), LONG);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_of_http_2_that_says_nothing_is_cut_off() {
+        let (mut client, server) = duplex(64 * 1024);
+        let (connection, _stop) = connection();
+        tokio::spawn(connection.http2(server));
+        timeout(10 * AGE, client.read_to_end(&mut Vec::new())).await.unwrap().unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_old_connection_of_http_2_takes_no_more_requests_and_finishes_those_that_it_has() {
+        let (mut sender, _stop) = connect_http2(20_000).await;
+        let body = get_body(&mut sender, "/slow").await.unwrap();
+        sleep(2 * AGE - 2 * STEP).await;
+        assert!(get_body(&mut sender, "/short").await.is_err());
+        assert_eq!(to_bytes(body, usize::MAX).await.unwrap().len(), STEPS);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn stopping_finishes_what_is_in_flight() {
+        let (mut sender, stop) = connect_http2(20_000).await;
+        let body = get_body(&mut sender, "/slow").await.unwrap();
+        drop(stop);
+        assert_eq!(to_bytes(body, usize::MAX).await.unwrap().len(), STEPS);
+        assert!(get_body(&mut sender, "/short").await.is_err());
     }
 }

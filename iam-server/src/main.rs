@@ -12,6 +12,7 @@ mod seal;
 mod serve;
 mod settings;
 mod store;
+mod stream;
 mod sweep;
 mod tenant;
 mod trace;
