@@ -29,10 +29,11 @@ use tokio_rustls::TlsAcceptor;
 use tower::Service as _;
 
 use crate::Failure;
+use crate::clients::Clients;
 use crate::stream::{Streams, in_pieces};
 
 /// How many connections there may be; more wait to be accepted.
-const CONNECTIONS: u32 = 10_000;
+pub(crate) const CONNECTIONS: u32 = 10_000;
 /// A client has so long to say what it wants, from the first byte of a request to the end of its headers. It is also how
 /// long a connection may be idle between two requests.
 const HEADERS: Duration = Duration::from_secs(15);
@@ -74,6 +75,7 @@ pub(crate) async fn serve(
     listener: TcpListener,
     router: Router,
     tls: Option<TlsAcceptor>,
+    clients: Clients,
     stopped: impl Future<Output = ()>,
 ) {
     let (stop, stopping) = watch::channel(());
@@ -83,11 +85,15 @@ pub(crate) async fn serve(
             // It is never closed.
             let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
             let (stream, peer) = accept(&listener).await;
+            let Some(admitted) = clients.admit(peer.ip()) else {
+                tracing::debug!(client = %peer.ip(), "refused a connection: this client has too many");
+                continue;
+            };
             let connection = Connection { router: router.clone(), peer, stopping: stopping.clone() };
             let tls = tls.clone();
             tokio::spawn(async move {
                 connection.serve(tls, stream).await;
-                drop(place);
+                drop((admitted, place));
             });
         }
     };

@@ -2,6 +2,7 @@
 
 mod audit;
 mod background;
+mod clients;
 mod command;
 mod config;
 mod http;

@@ -14,6 +14,7 @@ use tokio::sync::watch;
 
 use crate::Failure;
 use crate::background::{keep_running, until_stopped};
+use crate::clients::Clients;
 use crate::command::open_over;
 use crate::http;
 use crate::seal::seal;
@@ -50,14 +51,15 @@ pub(crate) async fn serve(settings: Settings) -> Result<(), Failure> {
     let (swept, stopped, sweeps) = (iam.clone(), stop.clone(), Arc::new(sweeps));
     keep_running("sweep", move || sweep(swept.clone(), Arc::clone(&sweeps), stopped.clone()));
     let mut api = settings.http;
+    let clients = Clients::new(settings.client_connections, api.trusted_proxies.clone());
     if let Some(listener) = metrics_listener {
         let (router, stopped) = (metrics.router(iam.clone()), until_stopped(stop.clone(), pending()));
-        tokio::spawn(http::serve(listener, router, None, stopped));
+        tokio::spawn(http::serve(listener, router, None, clients.clone(), stopped));
         api.shows_metrics = false;
     }
     api.metrics = Some(metrics);
     let router = traces.layer(iam_axum::service(iam.clone(), api));
-    let serving = http::serve(listener, router, tls, until_stopped(stop.clone(), pending()));
+    let serving = http::serve(listener, router, tls, clients, until_stopped(stop.clone(), pending()));
     run(serving, iam, stop).await;
     traces.finish().await;
     tracing::info!("stopped");

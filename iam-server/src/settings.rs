@@ -20,6 +20,7 @@ use serde::de::{Deserializer, Error as _};
 use url::Url;
 
 use crate::command::Command;
+use crate::http::CONNECTIONS;
 
 /// How long a request may take at most, whatever is set. PostgreSQL is told to give up a statement after the same time,
 /// and a server that stops waits for longer.
@@ -75,6 +76,9 @@ pub(crate) struct Given {
     /// Web pages of these origins may use the API from a browser, joined by commas [default: none]
     #[arg(long, env = "IAM_CORS_ORIGINS", value_name = "ORIGINS", global = true)]
     cors_origins: Option<Text>,
+    /// How many connections one client may have at a time, by its address; trusted proxies may have more [default: 1000]
+    #[arg(long, env = "IAM_CLIENT_CONNECTIONS", value_name = "NUMBER", global = true)]
+    client_connections: Option<Text>,
     /// How long a request may take to be answered, 30s at most [default: 30s]
     #[arg(long, env = "IAM_REQUEST_TIMEOUT", value_name = "DURATION", global = true)]
     request_timeout: Option<Text>,
@@ -158,7 +162,7 @@ macro_rules! given {
 }
 
 given! {
-    database_url, listen, metrics_listen, tls_certificate, tls_key, cors_origins, request_timeout, registration, rate_limits, rate_limit_user, rate_limit_authentication, rate_limit_anonymous, rate_limit_redis_url, environment, max_organization_depth, trusted_proxies, master_key, former_master_key,
+    database_url, listen, metrics_listen, tls_certificate, tls_key, cors_origins, client_connections, request_timeout, registration, rate_limits, rate_limit_user, rate_limit_authentication, rate_limit_anonymous, rate_limit_redis_url, environment, max_organization_depth, trusted_proxies, master_key, former_master_key,
     issuer, audience, session_idle, session_absolute, problem_type_base, log, log_format,
     otlp_endpoint, trace_sampling,
 }
@@ -197,6 +201,8 @@ pub(crate) struct Settings {
     pub(crate) metrics_listen: Option<SocketAddr>,
     /// The files of the certificates and of the key.
     pub(crate) tls: Option<(PathBuf, PathBuf)>,
+    /// How many connections one client may have at a time.
+    pub(crate) client_connections: usize,
     pub(crate) log: String,
     pub(crate) log_format: LogFormat,
     /// Without a slash at its end.
@@ -295,6 +301,7 @@ impl Settings {
             listen: parse("listen", given.listen, default_listen, listen)?,
             metrics_listen: parse("metrics_listen", given.metrics_listen, None, |text| listen(text).map(Some))?,
             tls,
+            client_connections: parse("client_connections", given.client_connections, 1_000, connections)?,
             log: parse("log", given.log, "info".to_owned(), log_filter)?,
             log_format: parse("log_format", given.log_format, LogFormat::Text, log_format)?,
             otlp_endpoint: parse("otlp_endpoint", given.otlp_endpoint, None, |text| collector(text).map(Some))?,
@@ -419,6 +426,13 @@ fn request_timeout(text: &str) -> Result<Duration, String> {
     if time > LONGEST_REQUEST { Err("must be 30s at most".to_owned()) } else { Ok(time) }
 }
 
+fn connections(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(number) if (1..=CONNECTIONS as usize).contains(&number) => Ok(number),
+        _ => Err(format!("must be a whole number from 1 to {CONNECTIONS}")),
+    }
+}
+
 fn log_filter(text: &str) -> Result<String, String> {
     let filter = text.parse::<tracing_subscriber::EnvFilter>();
     filter.map(|_| text.to_owned()).map_err(|_| "must be a tracing filter such as info,iam_core=debug".to_owned())
@@ -517,11 +531,12 @@ mod tests {
         let told: Vec<String> = command.get_arguments().filter_map(line).collect();
         let all = |settings: Settings| {
             let Settings { database, listen, metrics_listen, tls, iam, http, .. } = &settings;
-            let Settings { log, log_format, otlp_endpoint, trace_sampling, .. } = &settings;
+            let Settings { log, log_format, otlp_endpoint, trace_sampling, client_connections, .. } = &settings;
             assert!(matches!(database, Database::Sqlite(url) if url == "sqlite://iam.db"));
             assert!(tls.is_none());
             format!(
-                "{listen} {metrics_listen:?} {log} {log_format:?} {otlp_endpoint:?} {trace_sampling} {iam:?} {http:?}"
+                "{listen} {metrics_listen:?} {log} {log_format:?} {otlp_endpoint:?} {trace_sampling} {client_connections} \
+                 {iam:?} {http:?}"
             )
         };
         assert_eq!(all(from_toml(&told.join("\n")).unwrap()), all(from_toml("").unwrap()));

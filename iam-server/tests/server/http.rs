@@ -12,7 +12,7 @@ use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
 use tokio_rustls::TlsConnector;
 
-use crate::process::{Home, Server};
+use crate::process::{Home, Launch, PATIENCE, Server};
 
 /// What comes before the server ends the connection.
 fn until_the_end(mut stream: TcpStream) -> String {
@@ -117,6 +117,24 @@ fn tls_speaks_http_2_with_those_who_can() {
         assert_eq!((answer.status().as_u16(), answer.version()), (200, version), "{offered:?}");
         assert!(answer.headers().contains_key("content-length"), "{offered:?}");
     }
+}
+
+/// Whether the server serves another connection while this address has two.
+fn serves_a_third(launch: Launch) -> bool {
+    let server = launch.env("IAM_DATABASE_URL", "memory:").env("IAM_CLIENT_CONNECTIONS", "2").serve();
+    let _others = [(); 2].map(|()| TcpStream::connect(server.address).unwrap());
+    let mut third = TcpStream::connect(server.address).unwrap();
+    third.set_read_timeout(Some(PATIENCE)).unwrap();
+    // It may be closed before or after it has written.
+    let _ = third.write_all(b"GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n");
+    third.read(&mut [0; 1]).is_ok_and(|length| length == 1)
+}
+
+#[test]
+fn one_client_does_not_get_every_connection() {
+    let home = Home::new();
+    assert!(!serves_a_third(home.iam_server()));
+    assert!(serves_a_third(home.iam_server().env("IAM_TRUSTED_PROXIES", "127.0.0.0/8")));
 }
 
 #[test]

@@ -4,13 +4,15 @@ use crate::client::Client;
 use crate::process::{Ended, Home, Launch};
 
 /// Every setting that can be wrong, with a value that is. Flag, variable and key follow from the name.
-const WRONG: [(&str, &str); 27] = [
+const WRONG: [(&str, &str); 29] = [
     ("database_url", "mysql://iam:hunter2@db/iam"),
     ("database_url", "hunter2"),
     ("listen", "hunter2"),
     ("listen", "127.0.0.1:65536"),
     ("registration", "hunter2"),
     ("metrics_listen", "hunter2"),
+    ("client_connections", "0"),
+    ("client_connections", "10001"),
     ("request_timeout", "31s"),
     ("rate_limits", "hunter2"),
     ("rate_limit_user", "hunter2"),
@@ -205,6 +207,6 @@ fn rate_limits_can_be_set_and_switched_off() {
         let client = server.client();
         [(); 3].map(|()| client.send("POST", "/auth/login", Some("{}")).unwrap().status)
     };
-    assert_eq!(statuses(home.iam_server().env("IAM_RATE_LIMITS", "on")), [400, 400, 427]);
+    assert_eq!(statuses(home.iam_server().env("IAM_RATE_LIMITS", "on")), [400, 400, 429]);
     assert_eq!(statuses(home.iam_server().env("IAM_RATE_LIMITS", "off")), [400, 400, 400]);
 }
