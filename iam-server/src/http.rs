@@ -10,6 +10,8 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::ConnectInfo;
+use axum::http::{HeaderValue, header};
+use axum::middleware::map_response;
 use axum::response::Response;
 use hyper::body::Incoming;
 use hyper::server::conn::{http1, http2};
@@ -49,6 +51,8 @@ const PING_PATIENCE: Duration = Duration::from_secs(10);
 /// A client of HTTP/2 shall connect anew after so long, up to a fifth more, so that clients of one moment do not come
 /// back together. HTTP/2 can say so before it ends a connection; a client of HTTP/1.1 might be sending a request then.
 const AGE: Duration = Duration::from_secs(5 * 60);
+/// Two years (RFC 6797), for this name alone: what is below it is not ours to speak for.
+const HSTS: HeaderValue = HeaderValue::from_static("max-age=63072000");
 
 /// Reads a certificate chain and its key, both PEM.
 pub(crate) fn tls(certificates: &Path, key: &Path) -> Result<TlsAcceptor, Failure> {
@@ -73,11 +77,14 @@ pub(crate) fn tls(certificates: &Path, key: &Path) -> Result<TlsAcceptor, Failur
 /// Serves until told to stop; then takes no new connections and waits until all requests in flight are answered.
 pub(crate) async fn serve(
     listener: TcpListener,
-    router: Router,
+    mut router: Router,
     tls: Option<TlsAcceptor>,
     clients: Clients,
     stopped: impl Future<Output = ()>,
 ) {
+    if tls.is_some() {
+        router = router.layer(map_response(strict_transport_security));
+    }
     let (stop, stopping) = watch::channel(());
     let places = Arc::new(Semaphore::new(CONNECTIONS as usize));
     let accepting = async {
@@ -104,6 +111,11 @@ pub(crate) async fn serve(
     drop((listener, stop));
     // Every connection has one until it ends.
     let _ = places.acquire_many(CONNECTIONS).await;
+}
+
+async fn strict_transport_security(mut response: Response) -> Response {
+    response.headers_mut().insert(header::STRICT_TRANSPORT_SECURITY, HSTS);
+    response
 }
 
 async fn accept(listener: &TcpListener) -> (TcpStream, SocketAddr) {

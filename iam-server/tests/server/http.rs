@@ -119,6 +119,22 @@ fn tls_speaks_http_2_with_those_who_can() {
     }
 }
 
+#[test]
+fn who_came_by_tls_is_told_to_come_by_nothing_else() {
+    let home = Home::new();
+    let (server, certificate) = serve_tls(&home);
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    for offered in ["h2", "http/1.1"] {
+        let answer = runtime.block_on(get_over_tls(server.address, &certificate, &[offered]));
+        assert_eq!(answer.headers()["strict-transport-security"], "max-age=63072000", "{offered}");
+    }
+    // Whoever came without would not have to believe it (RFC 6797, section 7.2).
+    let server = home.iam_server().env("IAM_DATABASE_URL", "memory:").serve();
+    let request = "GET /health HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
+    let answer = until_the_end(begin(&server, request));
+    assert!(answer.starts_with("HTTP/1.1 200") && !answer.contains("strict-transport-security"), "{answer}");
+}
+
 /// Whether the server serves another connection while this address has two.
 fn serves_a_third(launch: Launch) -> bool {
     let server = launch.env("IAM_DATABASE_URL", "memory:").env("IAM_CLIENT_CONNECTIONS", "2").serve();
