@@ -3,6 +3,9 @@
 use std::collections::BTreeMap;
 
 use axum::Router;
+use axum::body::Bytes;
+use axum::http::header;
+use axum::response::IntoResponse as _;
 use axum::routing::get;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme};
 use utoipa::openapi::{ContentBuilder, OpenApi, Ref, RefOr, Response, ResponseBuilder, Server, ServerBuilder};
@@ -10,7 +13,7 @@ use utoipa::{IntoResponses, OpenApi as _};
 use utoipa_swagger_ui::{Config, SwaggerUi};
 
 use crate::problem::{FieldErrorDocument, ProblemDocument};
-use crate::{Settings, operations, operations_at_the_root};
+use crate::{Kind, Problem, Settings, operations, operations_at_the_root};
 
 pub(crate) const AUTHENTICATION: &str = "Authentication";
 pub(crate) const USERS: &str = "Users";
@@ -84,5 +87,14 @@ pub(crate) fn swagger_ui(document: OpenApi) -> Router {
     // By default the page sends the document's address to a validator on the web.
     let config = Config::from("/openapi.json").try_it_out_enabled(true).validator_url("none");
     let ui = SwaggerUi::new("/docs").config(config);
-    Router::new().route("/openapi.json", get(async || axum::Json(document))).merge(ui)
+    // Once, and not for whoever asks: it is long, and nobody is limited.
+    let document = document.to_json().map(Bytes::from).map_err(|error| error.to_string());
+    let show = async move || match document {
+        Ok(document) => ([(header::CONTENT_TYPE, "application/json")], document).into_response(),
+        Err(error) => {
+            tracing::error!(error, "the OpenAPI document cannot be shown");
+            Problem::new(Kind::Internal).into_response()
+        }
+    };
+    Router::new().route("/openapi.json", get(show)).merge(ui)
 }
