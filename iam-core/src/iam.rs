@@ -290,7 +290,7 @@ impl Iam {
         let kid = token::key_of(token)?;
         let key = iam.keys.verifying_key(&*iam.store, kid, now).await?.ok_or(Unauthenticated::InvalidToken)?;
         let claims = token::verify(token, &key, &iam.settings.issuer, &iam.settings.audience, now)?;
-        if iam.ended_sessions.contains(claims.sid) {
+        if iam.ended_sessions.contains(claims.sid, now) {
             return Err(Unauthenticated::InvalidToken.into());
         }
         Ok(VerifiedToken(claims))
@@ -351,14 +351,21 @@ impl Iam {
             return Err(Error::field("master_key", "is missing"));
         };
         let mut changed = 0;
-        for purpose in [KeyPurpose::AccessTokens, KeyPurpose::Checkpoints] {
-            for key in store.signing_keys(purpose).await? {
-                if let Some(sealed) = key.resealed(master, &**random)? {
-                    changed += u64::from(store.replace_private_key(key.id, &key.private, &sealed).await?);
+        // Again until there is nothing left: somebody else may have added a key, or changed one, meanwhile.
+        loop {
+            let mut is_done = true;
+            for purpose in [KeyPurpose::AccessTokens, KeyPurpose::Checkpoints] {
+                for key in store.signing_keys(purpose).await? {
+                    if let Some(sealed) = key.resealed(master, &**random)? {
+                        changed += u64::from(store.replace_private_key(key.id, &key.private, &sealed).await?);
+                        is_done = false;
+                    }
                 }
             }
+            if is_done {
+                return Ok(changed);
+            }
         }
-        Ok(changed)
     }
 
     /// Lets the store prepare for what is to come, such as next month's entries of the audit log. Call it once a day

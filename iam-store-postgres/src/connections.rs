@@ -1,7 +1,8 @@
 //! Connections to a database that may go away.
 
 use std::io;
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, Instant};
 
 use iam_core::StoreError;
@@ -12,11 +13,15 @@ use tokio::time::{sleep, timeout};
 
 use crate::error::{is_going_away, store_error};
 
-/// Whoever has waited for so long looks whether the database is there at all. While it is away, this passes between two
-/// looks.
+/// Whoever has waited for so long looks whether the database is there at all. This passes between two looks.
 const PATIENCE: Duration = Duration::from_millis(500);
 /// A database that does not let anybody in by then is away.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
+/// When nobody was answered for so long, it may be that the database is there and all connections to it are lost. Less
+/// than somebody waits for a connection.
+const SILENCE: Duration = Duration::from_secs(4);
+/// A connection that does not answer by then is lost.
+pub(crate) const PING_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Where a network fell silent, the server does not know that connections are lost, and keeps the locks that they hold. This
 /// process has a name of its own there, and while its database is away it has no other connection.
@@ -39,7 +44,10 @@ pub(crate) struct Connections {
     /// Whether the pool may be given up: one that the host program has made may not.
     is_own: bool,
     /// When somebody has looked last. Whoever looks holds it.
-    looked: Mutex<Option<Instant>>,
+    looked: Arc<Mutex<Option<Instant>>>,
+    made: Instant,
+    /// When the pool has answered last, in milliseconds since this was made.
+    answered: AtomicU64,
 }
 
 #[derive(Clone, Debug)]
@@ -52,7 +60,13 @@ struct State {
 
 impl Connections {
     pub(crate) fn new(pool: PgPool, is_own: bool) -> Self {
-        Self { state: RwLock::new(State { pool, is_away: false, losses: 0 }), is_own, looked: Mutex::default() }
+        Self {
+            state: RwLock::new(State { pool, is_away: false, losses: 0 }),
+            is_own,
+            looked: Arc::default(),
+            made: Instant::now(),
+            answered: AtomicU64::default(),
+        }
     }
 
     pub(crate) fn pool(&self) -> PgPool {
@@ -60,15 +74,25 @@ impl Connections {
     }
 
     /// What the database answers; an error as soon as it turns out to be away.
-    pub(crate) async fn answer<T>(&self, asked: impl Future<Output = sqlx::Result<T>>) -> Result<T, StoreError> {
+    pub(crate) async fn answer<T>(
+        self: &Arc<Self>,
+        asked: impl Future<Output = sqlx::Result<T>>,
+    ) -> Result<T, StoreError> {
         if self.read().is_away {
-            self.look_again().await?;
+            self.look(Instant::now()).await;
+            if self.read().is_away {
+                return Err(away());
+            }
         }
-        tokio::select! {
+        let answer = tokio::select! {
             biased;
-            answer = asked => answer.map_err(store_error),
-            away = self.doubt() => Err(away),
+            answer = asked => answer,
+            () = self.doubt() => return Err(away()),
+        };
+        if matches!(answer, Ok(_) | Err(sqlx::Error::Database(_))) {
+            self.answered.store(self.millis(Instant::now()), Ordering::Relaxed);
         }
+        answer.map_err(store_error)
     }
 
     fn read(&self) -> RwLockReadGuard<'_, State> {
@@ -79,58 +103,64 @@ impl Connections {
         self.state.write().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn millis(&self, moment: Instant) -> u64 {
+        moment.duration_since(self.made).as_millis() as u64
+    }
+
+    fn has_answered_since(&self, moment: Instant) -> bool {
+        self.answered.load(Ordering::Relaxed) > self.millis(moment)
+    }
+
     /// Ends when the database turns out to be away.
-    async fn doubt(&self) -> StoreError {
-        let losses = self.read().losses;
-        loop {
+    async fn doubt(self: &Arc<Self>) {
+        let (asked, losses) = (Instant::now(), self.read().losses);
+        while self.read().losses == losses {
             sleep(PATIENCE).await;
-            let mut looked = self.looked.lock().await;
-            if self.read().losses != losses {
-                return away();
-            }
-            if looked.is_some_and(|looked| looked.elapsed() < PATIENCE) {
-                continue;
-            }
-            let is_there = self.is_there().await;
-            *looked = Some(Instant::now());
-            if !is_there {
-                self.lose();
-                return away();
-            }
+            self.look(asked).await;
         }
     }
 
-    /// An error unless the database is back. One looks for all, now and then.
-    async fn look_again(&self) -> Result<(), StoreError> {
-        let Ok(mut looked) = self.looked.try_lock() else { return Err(away()) };
+    /// Finds out whether the database is there, unless somebody does so at the moment, or just has. It goes on when nobody
+    /// waits for it any more: clients may give up sooner than it takes.
+    async fn look(self: &Arc<Self>, asked: Instant) {
+        let Ok(mut looked) = Arc::clone(&self.looked).try_lock_owned() else { return };
         if looked.is_some_and(|looked| looked.elapsed() < PATIENCE) {
-            return Err(away());
+            return;
         }
-        let is_there = self.is_there().await;
-        *looked = Some(Instant::now());
-        if !is_there {
-            return Err(away());
-        }
-        self.write().is_away = false;
-        tracing::info!("the database is back");
-        Ok(())
+        let this = Arc::clone(self);
+        let looking = tokio::spawn(async move {
+            this.find_out(asked).await;
+            *looked = Some(Instant::now());
+        });
+        let _ = looking.await;
     }
 
-    /// Whether the database lets somebody in, or at least says why not.
-    async fn is_there(&self) -> bool {
-        match timeout(CONNECT_TIMEOUT, self.try_to_connect()).await {
-            Ok(Ok(())) => true,
-            Ok(Err(error)) => !is_going_away(&error),
-            Err(_) => false,
-        }
-    }
-
-    async fn try_to_connect(&self) -> sqlx::Result<()> {
+    /// For somebody who has waited since this moment.
+    async fn find_out(&self, asked: Instant) {
         let State { pool, is_away, .. } = self.read().clone();
-        // Whoever closes the pool is told so by the pool.
-        if pool.is_closed() {
-            return Ok(());
+        let began = Instant::now();
+        let connected = timeout(CONNECT_TIMEOUT, self.connect(&pool, is_away)).await;
+        let is_refused = matches!(&connected, Ok(Err(error)) if !is_going_away(error));
+        if is_away {
+            // A pool of our own has no connection yet: where none can be had, there is nobody to answer.
+            if matches!(connected, Ok(Ok(()))) || (is_refused && !self.is_own) {
+                self.write().is_away = false;
+                tracing::info!("the database is back");
+            }
+            return;
         }
+        let is_there = match connected {
+            Ok(Ok(())) => asked.elapsed() < SILENCE || self.has_answered_since(asked) || has_connections(&pool).await,
+            // Somebody may be let in late, or not be let in, while others are answered.
+            _ => is_refused || self.has_answered_since(began),
+        };
+        if !is_there {
+            self.lose();
+        }
+    }
+
+    /// Connects apart from the pool. Where there is none behind the pool, those of before are lost.
+    async fn connect(&self, pool: &PgPool, is_away: bool) -> sqlx::Result<()> {
         let mut connection = pool.connect_options().connect().await?;
         if is_away && self.is_own {
             connection.execute(TERMINATE_LOST).await?;
@@ -140,6 +170,10 @@ impl Connections {
 
     fn lose(&self) {
         let mut state = self.write();
+        // Whoever closes the pool is told so by the pool.
+        if state.pool.is_closed() {
+            return;
+        }
         state.is_away = true;
         state.losses += 1;
         if self.is_own {
@@ -150,6 +184,12 @@ impl Connections {
         }
         tracing::warn!("the database is away");
     }
+}
+
+/// Whether a connection can still be had.
+async fn has_connections(pool: &PgPool) -> bool {
+    let acquired = timeout(PING_TIMEOUT, async { pool.acquire().await?.ping().await });
+    matches!(acquired.await, Ok(Ok(())))
 }
 
 fn away() -> StoreError {

@@ -20,6 +20,7 @@ mod token;
 mod transaction;
 mod user;
 
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,9 +30,10 @@ use iam_core::{Schema, Store, StoreError, TenantId, Transaction};
 use sqlx::migrate::{MigrateError, Migration, Migrator};
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use sqlx::{Connection as _, Executor as _, FromRow, Postgres};
+use tokio::time::timeout;
 use uuid::Uuid;
 
-use connections::Connections;
+use connections::{Connections, PING_TIMEOUT};
 use error::store_error;
 use partition::KnownMonths;
 use transaction::PostgresTransaction;
@@ -70,7 +72,8 @@ impl PostgresStore {
     /// the URL is none or the server refuses.
     pub async fn connect(url: &str) -> Result<Self, StoreError> {
         let options: PgConnectOptions = url.parse().map_err(store_error)?;
-        let name = format!("{} {}", options.get_application_name().unwrap_or("iam"), Uuid::now_v7());
+        // The server cuts it after 63 bytes, and it must be nobody else's.
+        let name = format!("{} {}", Uuid::now_v7(), options.get_application_name().unwrap_or("iam"));
         let options = options.application_name(&name).options([
             ("statement_timeout", STATEMENT_TIMEOUT),
             ("lock_timeout", LOCK_TIMEOUT),
@@ -89,7 +92,8 @@ impl PostgresStore {
             .before_acquire(|connection, meta| {
                 Box::pin(async move {
                     if meta.idle_for > TRUSTED_IDLE {
-                        connection.ping().await?;
+                        let answer = timeout(PING_TIMEOUT, connection.ping()).await;
+                        answer.map_err(|_| sqlx::Error::Io(io::ErrorKind::TimedOut.into()))??;
                     }
                     Ok(true)
                 })

@@ -23,6 +23,8 @@ pub enum Fault {
     Slow(Duration),
     /// Nothing arrives, and nobody is told. The connections that there are, or are made meanwhile, are lost for good.
     Silent,
+    /// The connections that there are are lost without a word; new ones are as good as ever.
+    Severed,
     /// Connections are reset, and so are new ones.
     Reset,
     /// Connections are reset, and new ones refused: nobody listens.
@@ -121,11 +123,12 @@ impl Network {
 
     async fn serve(self, mut client: TcpStream) {
         self.open.fetch_add(1, Ordering::SeqCst);
+        let is_new = *self.fault.borrow() == Fault::Severed;
         if let Ok(mut server) = TcpStream::connect(&self.server).await {
             let (mut from_client, mut to_client) = client.split();
             let (mut from_server, mut to_server) = server.split();
             let reset = tokio::select! {
-                () = async { tokio::join!(self.carry(&mut from_client, &mut to_server), self.carry(&mut from_server, &mut to_client)); } => false,
+                () = async { tokio::join!(self.carry(&mut from_client, &mut to_server, is_new), self.carry(&mut from_server, &mut to_client, is_new)); } => false,
                 () = self.until(|fault| matches!(fault, Fault::Reset | Fault::Gone)) => true,
             };
             if reset {
@@ -137,12 +140,14 @@ impl Network {
     }
 
     /// Carries what is sent in one direction, until it is closed.
-    async fn carry(&self, from: &mut (impl AsyncRead + Unpin), to: &mut (impl AsyncWrite + Unpin)) {
+    async fn carry(&self, from: &mut (impl AsyncRead + Unpin), to: &mut (impl AsyncWrite + Unpin), is_new: bool) {
         let mut bytes = vec![0; 64 * 1024];
         loop {
             let read = tokio::select! {
                 read = from.read(&mut bytes) => read,
-                () = self.until(|fault| fault == Fault::Silent) => return pending().await,
+                () = self.until(|fault| fault == Fault::Silent || (fault == Fault::Severed && !is_new)) => {
+                    return pending().await;
+                }
             };
             let sent = bytes.get(..read.unwrap_or(0)).unwrap_or_default();
             let fault = *self.fault.borrow();

@@ -127,6 +127,8 @@ impl PasswordHasher {
             let mut blocks = memory.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default();
             let needed = argon2.params().block_count();
             if blocks.len() < needed {
+                let missing = blocks.try_reserve_exact(needed - blocks.len());
+                missing.map_err(|cause| Error::internal("memory for a password hash", cause))?;
                 blocks.resize(needed, Block::default());
             }
             let output = output(&argon2, &password, &salt, &mut blocks);

@@ -24,8 +24,9 @@ impl EndedSessions {
         }
     }
 
-    pub(crate) fn contains(&self, session: SessionId) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&session)
+    pub(crate) fn contains(&self, session: SessionId, now: Timestamp) -> bool {
+        let sessions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        sessions.get(&session).is_some_and(|expiry| *expiry > now.timestamp())
     }
 }
 
@@ -46,8 +47,10 @@ mod tests {
         for number in 0..=REMEMBERED {
             sessions.remember(session(number), now.timestamp() + 60, now);
         }
-        assert!(sessions.contains(session(REMEMBERED - 1)) && !sessions.contains(session(REMEMBERED)));
-        sessions.remember(session(REMEMBERED), now.timestamp() + 120, now + TimeDelta::seconds(60));
-        assert!(sessions.contains(session(REMEMBERED)) && !sessions.contains(session(0)));
+        assert!(sessions.contains(session(REMEMBERED - 1), now) && !sessions.contains(session(REMEMBERED), now));
+        let later = now + TimeDelta::seconds(60);
+        assert!(!sessions.contains(session(0), later));
+        sessions.remember(session(REMEMBERED), now.timestamp() + 120, later);
+        assert!(sessions.contains(session(REMEMBERED), later) && !sessions.contains(session(0), now));
     }
 }

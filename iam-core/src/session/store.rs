@@ -23,7 +23,8 @@ pub struct SessionSnapshot {
 /// Reads sessions.
 #[async_trait]
 pub trait SessionStore {
-    /// What an authenticated request needs to know of a session that has not ended.
+    /// What an authenticated request needs to know of a session that has not ended. Whatever was committed is seen: a
+    /// session that is not found is taken to have ended for good.
     async fn session_snapshot(
         &self,
         tenant: TenantId,

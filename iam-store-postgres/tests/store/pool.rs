@@ -5,9 +5,11 @@ use std::time::Duration;
 use iam_core::tenant::Directory as _;
 use iam_core::{Store as _, StoreError, TenantId};
 use iam_store_postgres::PostgresStore;
-use sqlx::postgres::PgPool;
+use sqlx::ConnectOptions as _;
+use sqlx::postgres::{PgConnectOptions, PgPool};
 use test_support::postgres::TestDatabase;
 use test_support::proxy::{Fault, Proxy};
+use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use uuid::Uuid;
 
@@ -126,6 +128,56 @@ async fn while_the_database_is_away_nobody_waits_and_it_comes_back_by_itself() {
             after.push(store.begin(tenant).await.unwrap_or_else(|error| panic!("{fault:?}: {error}")));
         }
     }
+}
+
+/// As when a firewall forgets them: nobody says that they are gone, and the database lets everybody in.
+#[tokio::test(flavor = "multi_thread")]
+async fn connections_that_are_lost_alone_are_replaced() {
+    const CONNECTIONS: usize = 16;
+    let database = TestDatabase::create().await;
+    for are_busy in [false, true] {
+        let proxy = Proxy::before(database.url());
+        let store = PostgresStore::connect(&proxy.url(database.url())).await.unwrap();
+        let tenant = TenantId::from_uuid(Uuid::nil());
+        let mut busy = Vec::new();
+        for _ in 0..CONNECTIONS {
+            busy.push(store.begin(tenant).await.unwrap());
+        }
+        if !are_busy {
+            busy.clear();
+            // Until all are given back, and have rested.
+            sleep(Duration::from_millis(1_500)).await;
+        }
+        proxy.set(Fault::Severed);
+        let mut waiting = JoinSet::new();
+        for _ in 0..CONNECTIONS {
+            let store = store.clone();
+            waiting.spawn(async move {
+                loop {
+                    if let Ok(transaction) = store.begin(tenant).await {
+                        return transaction;
+                    }
+                    sleep(Duration::from_millis(20)).await;
+                }
+            });
+        }
+        // All at once: none is given back before all have one.
+        timeout(PATIENCE, waiting.join_all()).await.unwrap_or_else(|_| panic!("busy: {are_busy}"));
+    }
+}
+
+#[tokio::test]
+async fn the_name_of_a_process_is_its_own_however_long_it_is() {
+    let database = TestDatabase::create().await;
+    let mut names = Vec::new();
+    for _ in 0..2 {
+        let options: PgConnectOptions = database.url().parse().unwrap();
+        let url = options.application_name(&"x".repeat(63)).to_url_lossy();
+        let store = PostgresStore::connect(url.as_str()).await.unwrap();
+        let name = sqlx::query_scalar::<_, String>("SHOW application_name");
+        names.push(name.fetch_one(&store.pool()).await.unwrap());
+    }
+    assert_ne!(names[0], names[1]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
