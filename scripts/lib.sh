@@ -41,3 +41,23 @@ python_environment() {
     "$directory/bin/python" -m pip install --quiet --disable-pip-version-check "$@"
     echo "$*" >"$stamp"
 }
+
+# Builds what is measured and becomes the program that does so: run_load PREFIX FSYNC [sqlite|postgres] [OPTION...]
+#
+# The prefix is that of its command; without a database it is SQLite.
+run_load() {
+    local prefix=$1 fsync=$2 database=sqlite with=()
+    shift 2
+    case ${1:-} in
+    sqlite) shift ;;
+    postgres)
+        shift
+        database=postgres
+        with=(env IAM_TEST_POSTGRES_FSYNC="$fsync" scripts/with-postgres)
+        ;;
+    '' | --*) ;;
+    *) fail "usage: scripts/${0##*/} [sqlite|postgres] [OPTION...]" ;;
+    esac
+    cargo build --release --package iam-server --package iam-benches --bins
+    exec ${with[@]+"${with[@]}"} "${CARGO_TARGET_DIR:-target}/release/load" "$prefix$database" "$@"
+}

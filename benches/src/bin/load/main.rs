@@ -78,24 +78,18 @@ fn main() -> Outcome {
             let runtime = Builder::new_multi_thread().enable_all().build()?;
             runtime.block_on(floor::serve(&floor.database_url, floor.listen, floor.tenant))
         }
-        // One thread is enough for the client, and leaves the most to whom is measured.
-        Arguments::Sqlite(length) => {
-            let runtime = Builder::new_current_thread().enable_all().build()?;
-            runtime.block_on(until_stopped(run(Database::sqlite(), length)))
-        }
-        Arguments::Postgres(length) => {
-            let runtime = Builder::new_current_thread().enable_all().build()?;
-            runtime.block_on(until_stopped(async { run(Database::postgres().await?, length).await }))
-        }
-        Arguments::SoakSqlite(soak) => {
-            let runtime = Builder::new_current_thread().enable_all().build()?;
-            runtime.block_on(until_stopped(async { soak::run(&Database::sqlite(), soak.length()).await }))
-        }
+        Arguments::Sqlite(length) => on_one_thread(run(Database::sqlite(), length)),
+        Arguments::Postgres(length) => on_one_thread(async { run(Database::postgres().await?, length).await }),
+        Arguments::SoakSqlite(soak) => on_one_thread(async { soak::run(&Database::sqlite(), soak.length()).await }),
         Arguments::SoakPostgres(soak) => {
-            let runtime = Builder::new_current_thread().enable_all().build()?;
-            runtime.block_on(until_stopped(async { soak::run(&Database::postgres().await?, soak.length()).await }))
+            on_one_thread(async { soak::run(&Database::postgres().await?, soak.length()).await })
         }
     }
+}
+
+/// One thread is enough for the client, and leaves the most to whom is measured.
+fn on_one_thread(work: impl Future<Output = Outcome>) -> Outcome {
+    Builder::new_current_thread().enable_all().build()?.block_on(until_stopped(work))
 }
 
 async fn run(database: Database, Length { seconds }: Length) -> Outcome {

@@ -19,7 +19,7 @@ const USERS: u64 = 1_000;
 /// be hashed anew at their first login.
 const LOGINS: u64 = 64;
 
-pub(crate) const PREFIX: &str = "/api/v1";
+const PREFIX: &str = "/api/v1";
 
 pub(crate) struct Scene {
     server: Process,
@@ -42,16 +42,16 @@ impl Scene {
         let server = Process::server(database.url()).await?;
         let mut connection = Connection::open(server.address).await?;
         let Administrator { tenant, token } = register(&mut connection).await?;
-        let manner = Manner { prefix: PREFIX, token: Some(token) };
         let mut users = Vec::new();
         for number in 1..=LOGINS {
-            users.push(create(&mut connection, &manner, number).await?);
+            users.push(create(&mut connection, &token, number).await?);
         }
         let iam = iam(database.store().await?, CHEAP).await?;
         users.extend(fill(&iam, tenant, LOGINS + 1, USERS - LOGINS).await?);
         iam.close().await;
         database.settle().await?;
         let floor = Process::floor(database.url(), tenant.as_uuid()).await?;
+        let manner = Manner { prefix: PREFIX, token: Some(token) };
         Ok(Self { server, floor, manner, users, next: Arc::new(AtomicU64::new(USERS + 1)) })
     }
 
@@ -86,18 +86,35 @@ impl Scene {
 }
 
 async fn register(connection: &mut Connection) -> Outcome<Administrator> {
-    let body = json!({ "email": email(0), "password": PASSWORD, "firstName": "Ada", "lastName": "Lovelace" });
-    let request = request("POST", &format!("{PREFIX}/auth/register"), None, Some(&body.to_string()));
-    let answer = connection.ask(&request).await?;
-    answer.expect(201)?;
-    let registered = answer.json()?;
-    let text = |pointer| registered.pointer(pointer).and_then(Value::as_str).ok_or("a field is missing");
-    Ok(Administrator { tenant: text("/tenant/id")?.parse()?, token: text("/accessToken")?.to_owned() })
+    let registered = ask(connection, "POST", "/auth/register", None, Some(person(0)), 201).await?;
+    Ok(Administrator { tenant: text(&registered, "/tenant/id")?.parse()?, token: text(&registered, "/accessToken")? })
 }
 
-async fn create(connection: &mut Connection, manner: &Manner, number: u64) -> Outcome<UserId> {
-    let answer = connection.ask(&manner.new_user(number)).await?;
-    answer.expect(201)?;
-    let user = answer.json()?;
-    Ok(user.get("id").and_then(Value::as_str).ok_or("a field is missing")?.parse()?)
+async fn create(connection: &mut Connection, token: &str, number: u64) -> Outcome<UserId> {
+    let user = ask(connection, "POST", "/users", Some(token), Some(person(number)), 201).await?;
+    Ok(text(&user, "/id")?.parse()?)
+}
+
+/// What makes the user of this number.
+pub(crate) fn person(number: u64) -> Value {
+    json!({ "email": email(number), "password": PASSWORD, "firstName": "Ada", "lastName": "Lovelace" })
+}
+
+/// What the API answers, which must be of this status.
+pub(crate) async fn ask(
+    connection: &mut Connection,
+    method: &str,
+    path: &str,
+    token: Option<&str>,
+    body: Option<Value>,
+    status: u16,
+) -> Outcome<Value> {
+    let body = body.map(|body| body.to_string());
+    let answer = connection.ask(&request(method, &format!("{PREFIX}{path}"), token, body.as_deref())).await?;
+    answer.expect(status).map_err(|error| format!("{method} {path}: {error}"))?;
+    if answer.body.is_empty() { Ok(Value::Null) } else { answer.json() }
+}
+
+pub(crate) fn text(value: &Value, pointer: &str) -> Outcome<String> {
+    Ok(value.pointer(pointer).and_then(Value::as_str).ok_or_else(|| format!("{pointer} is missing"))?.to_owned())
 }

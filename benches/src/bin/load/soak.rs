@@ -14,9 +14,9 @@ use sqlx::AssertSqlSafe;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
-use crate::client::{Connection, request};
+use crate::client::Connection;
 use crate::process::Process;
-use crate::scene::PREFIX;
+use crate::scene::{ask, person, text};
 
 const WORKERS: u64 = 16;
 /// How often the memory is looked at.
@@ -118,29 +118,6 @@ impl Worker {
         ask(connection, "GET", "/auth/me", Some(&token), None, 401).await?;
         Ok(())
     }
-}
-
-fn person(number: u64) -> Value {
-    json!({ "email": email(number), "password": PASSWORD, "firstName": "Ada", "lastName": "Lovelace" })
-}
-
-/// What the API answers, which must be of this status.
-async fn ask(
-    connection: &mut Connection,
-    method: &str,
-    path: &str,
-    token: Option<&str>,
-    body: Option<Value>,
-    status: u16,
-) -> Outcome<Value> {
-    let body = body.map(|body| body.to_string());
-    let answer = connection.ask(&request(method, &format!("{PREFIX}{path}"), token, body.as_deref())).await?;
-    answer.expect(status).map_err(|error| format!("{method} {path}: {error}"))?;
-    if answer.body.is_empty() { Ok(Value::Null) } else { answer.json() }
-}
-
-fn text(value: &Value, pointer: &str) -> Outcome<String> {
-    Ok(value.pointer(pointer).and_then(Value::as_str).ok_or_else(|| format!("{pointer} is missing"))?.to_owned())
 }
 
 /// Tells now and then how it is going, and gives what memory the server had, in MiB.
