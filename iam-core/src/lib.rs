@@ -13,6 +13,7 @@ pub mod clock;
 pub mod conformance;
 pub mod credential;
 mod error;
+mod feed;
 mod iam;
 mod id;
 pub mod idempotency;
@@ -39,6 +40,7 @@ pub use change::Change;
 pub use error::{
     BoxError, Conflict, Constraint, Error, FieldError, Forbidden, Internal, Result, Rule, StoreError, Unauthenticated,
 };
+pub use feed::{ChangeFeed, News};
 pub use iam::{Builder, Iam, Settings};
 pub use id::{
     AssignmentId, AuditEntryId, InvalidId, KeyId, OrganizationId, PermissionId, RoleId, SessionId, TenantId, TokenId,

@@ -12,6 +12,7 @@ use crate::change::Change;
 use crate::clock::Timestamp;
 use crate::credential::*;
 use crate::error::StoreError;
+use crate::feed::ChangeFeed;
 use crate::id::*;
 use crate::idempotency::{IdempotencyRecord, IdempotencyTransaction};
 use crate::maintenance::{MaintenanceStore, Totals, Turn};
@@ -87,6 +88,10 @@ impl Store for Observed {
 
     async fn prepare(&self, now: Timestamp) -> Result<(), StoreError> {
         timed(&*self.observer, "prepare", self.store.prepare(now)).await
+    }
+
+    async fn change_feed(&self) -> Result<Option<Box<dyn ChangeFeed>>, StoreError> {
+        timed(&*self.observer, "change_feed", self.store.change_feed()).await
     }
 
     async fn close(&self) {

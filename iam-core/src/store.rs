@@ -12,6 +12,7 @@ use crate::change::Change;
 use crate::clock::Timestamp;
 use crate::credential::{CredentialStore, CredentialTransaction};
 use crate::error::StoreError;
+use crate::feed::ChangeFeed;
 use crate::id::TenantId;
 use crate::idempotency::IdempotencyTransaction;
 use crate::maintenance::MaintenanceStore;
@@ -59,6 +60,12 @@ pub trait Store:
     /// start; a store with nothing to prepare has nothing to do.
     async fn prepare(&self, _now: Timestamp) -> Result<(), StoreError> {
         Ok(())
+    }
+
+    /// Tells from now on what is committed that may change who may do what, also by other processes. A store that cannot
+    /// tell gives none, and is asked anew for every request.
+    async fn change_feed(&self) -> Result<Option<Box<dyn ChangeFeed>>, StoreError> {
+        Ok(None)
     }
 
     /// Gives back what it holds, waiting for those who use it. Nothing may be asked of it afterwards.
