@@ -44,9 +44,9 @@ python_environment() {
 
 # Builds what is measured and becomes the program that does so: run_load PREFIX FSYNC [sqlite|postgres] [OPTION...]
 #
-# The prefix is that of its command; without a database it is SQLite.
+# The prefix is that of its command; without a database it is SQLite. What is measured in earnest is a release build.
 run_load() {
-    local prefix=$1 fsync=$2 database=sqlite with=()
+    local prefix=$1 fsync=$2 database=sqlite with=() profile=release directory=release
     shift 2
     case ${1:-} in
     sqlite) shift ;;
@@ -58,6 +58,9 @@ run_load() {
     '' | --*) ;;
     *) fail "usage: scripts/${0##*/} [sqlite|postgres] [OPTION...]" ;;
     esac
-    cargo build --release --package iam-server --package iam-benches --bins
-    exec ${with[@]+"${with[@]}"} "${CARGO_TARGET_DIR:-target}/release/load" "$prefix$database" "$@"
+    case " $* " in
+    *' --quick '*) profile=dev directory=debug ;;
+    esac
+    cargo build --profile "$profile" --package iam-server --package iam-benches --bins
+    exec ${with[@]+"${with[@]}"} "${CARGO_TARGET_DIR:-target}/$directory/load" "$prefix$database" "$@"
 }

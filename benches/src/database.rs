@@ -32,6 +32,22 @@ pub enum Bare {
     Postgres(PgPool),
 }
 
+/// The store on the database of a URL, migrated.
+///
+/// # Errors
+///
+/// What the store says.
+pub async fn store(url: &str) -> Outcome<Arc<dyn Store>> {
+    if url.starts_with("sqlite:") {
+        let store = SqliteStore::open(url).await?;
+        store.migrate().await?;
+        return Ok(Arc::new(store));
+    }
+    let store = PostgresStore::connect(url).await?;
+    store.migrate().await?;
+    Ok(Arc::new(store))
+}
+
 impl Database {
     /// A file that is not there yet.
     #[must_use]
@@ -66,18 +82,7 @@ impl Database {
     ///
     /// What the store says.
     pub async fn store(&self) -> Outcome<Arc<dyn Store>> {
-        Ok(match self {
-            Self::Sqlite(file) => {
-                let store = SqliteStore::open(file.url()).await?;
-                store.migrate().await?;
-                Arc::new(store)
-            }
-            Self::Postgres(database) => {
-                let store = PostgresStore::connect(database.url()).await?;
-                store.migrate().await?;
-                Arc::new(store)
-            }
-        })
+        store(self.url()).await
     }
 
     /// A connection beside those of the store, once that has migrated it.

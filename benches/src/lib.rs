@@ -24,16 +24,25 @@ pub const PASSWORD: &str = "Passw0rd!";
 /// The master key of every database. They are thrown away, so it is no secret.
 pub const MASTER_KEY: &str = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
 
-/// An [`Iam`] over a store, with the default settings but for the master key and what a password hash costs.
+/// An [`Iam`] over a store, with these [`settings`].
 ///
 /// # Errors
 ///
 /// What the store says.
 pub async fn iam(store: Arc<dyn Store>, cost: HashingCost) -> Outcome<Iam> {
+    Ok(Iam::builder(store).settings(settings(cost)?).build().await?)
+}
+
+/// The default settings but for the master key and what a password hash costs.
+///
+/// # Errors
+///
+/// None, as long as [`MASTER_KEY`] is a key.
+pub fn settings(cost: HashingCost) -> Outcome<Settings> {
     let mut settings = Settings::default();
     settings.hashing_cost = cost;
     settings.master_key = Some(MASTER_KEY.parse()?);
-    Ok(Iam::builder(store).settings(settings).build().await?)
+    Ok(settings)
 }
 
 /// A new tenant, whose administrator is the [user](new_user) of number 0.

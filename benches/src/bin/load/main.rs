@@ -2,50 +2,65 @@
 //!
 //! `scripts/bench-load` builds what it needs and runs it; `docs/performance.md` says what is measured.
 
+mod api;
 mod client;
-mod compare;
-mod facts;
+mod data;
 mod floor;
-mod hash;
+mod installation;
+mod measure;
 mod process;
 mod report;
-mod scene;
+mod router;
 mod soak;
-mod startup;
 mod work;
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser};
 use iam_benches::Outcome;
-use iam_benches::database::Database;
 use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
 use uuid::Uuid;
 
-use crate::scene::Scene;
+use crate::measure::load::Rounds;
+use crate::measure::{Kind, Scale};
 
 #[derive(Parser)]
 enum Arguments {
-    /// Measure on a new SQLite file
-    Sqlite(Length),
-    /// Measure on a new database of the server that `IAM_TEST_POSTGRES_URL` names
-    Postgres(Length),
+    /// Measure on new SQLite files
+    Sqlite(Extent),
+    /// Measure on new databases of the server that `IAM_TEST_POSTGRES_URL` names
+    Postgres(Extent),
     /// Let the server work on a new SQLite file, and look what grows
     SoakSqlite(Soak),
     /// The same on a new database of the server that `IAM_TEST_POSTGRES_URL` names
     SoakPostgres(Soak),
     /// Serve bare queries, for the run that started this
     #[command(hide = true)]
-    Floor(Floor),
+    Floor {
+        #[command(flatten)]
+        service: Service,
+        #[arg(long)]
+        tenant: Uuid,
+    },
+    /// Serve the API with the least cost of a hash, for the run that started this
+    #[command(hide = true)]
+    Router(Service),
 }
 
 #[derive(Args)]
-struct Length {
-    /// How long each measurement takes
+struct Extent {
+    /// For how many seconds each side of each measurement works, in five rounds
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=60))]
     seconds: u64,
+    /// Only try whether everything can be measured: little data, short rounds
+    #[arg(long, conflicts_with_all = ["seconds"])]
+    quick: bool,
+    /// The directory of performance.md, where the figures go; without it, they are printed
+    #[arg(long)]
+    docs: Option<PathBuf>,
 }
 
 #[derive(Args)]
@@ -55,53 +70,60 @@ struct Soak {
     minutes: u64,
 }
 
-impl Soak {
-    fn length(&self) -> Duration {
-        Duration::from_secs(self.minutes * 60)
-    }
-}
-
 #[derive(Args)]
-struct Floor {
+struct Service {
     #[arg(long)]
     database_url: String,
     #[arg(long)]
     listen: SocketAddr,
-    #[arg(long)]
-    tenant: Uuid,
+}
+
+impl Extent {
+    fn scale(&self) -> Scale {
+        if self.quick {
+            let rounds = Rounds { count: 2, length: Duration::from_millis(300) };
+            let users = [1_000, 10_000];
+            return Scale { users, organizations: 1_000, sessions: 200, revocations: 20, starts: 2, rounds };
+        }
+        let rounds = Rounds { count: 5, length: Duration::from_secs(self.seconds) / 5 };
+        let users = [1_000, 1_000_000];
+        Scale { users, organizations: 10_000, sessions: 10_000, revocations: 1_000, starts: 10, rounds }
+    }
+
+    async fn run(self, kind: Kind) -> Outcome {
+        let facts = report::facts::gather(&kind.database().await?).await?;
+        let results = measure::all(kind, &self.scale()).await?;
+        report::publish(kind, &facts, &results, self.docs.as_deref())
+    }
+}
+
+impl Soak {
+    async fn run(self, kind: Kind) -> Outcome {
+        soak::run(&kind.database().await?, Duration::from_secs(self.minutes * 60)).await
+    }
 }
 
 fn main() -> Outcome {
     match Arguments::parse() {
-        // As many threads as the server has.
-        Arguments::Floor(floor) => {
-            let runtime = Builder::new_multi_thread().enable_all().build()?;
-            runtime.block_on(floor::serve(&floor.database_url, floor.listen, floor.tenant))
+        Arguments::Floor { service, tenant } => {
+            on_all_cores(floor::serve(&service.database_url, service.listen, tenant))
         }
-        Arguments::Sqlite(length) => on_one_thread(run(Database::sqlite(), length)),
-        Arguments::Postgres(length) => on_one_thread(async { run(Database::postgres().await?, length).await }),
-        Arguments::SoakSqlite(soak) => on_one_thread(async { soak::run(&Database::sqlite(), soak.length()).await }),
-        Arguments::SoakPostgres(soak) => {
-            on_one_thread(async { soak::run(&Database::postgres().await?, soak.length()).await })
-        }
+        Arguments::Router(service) => on_all_cores(router::serve(&service.database_url, service.listen)),
+        Arguments::Sqlite(extent) => on_one_thread(extent.run(Kind::Sqlite)),
+        Arguments::Postgres(extent) => on_one_thread(extent.run(Kind::Postgres)),
+        Arguments::SoakSqlite(soak) => on_one_thread(soak.run(Kind::Sqlite)),
+        Arguments::SoakPostgres(soak) => on_one_thread(soak.run(Kind::Postgres)),
     }
+}
+
+/// As many threads as the server has.
+fn on_all_cores(work: impl Future<Output = Outcome>) -> Outcome {
+    Builder::new_multi_thread().enable_all().build()?.block_on(work)
 }
 
 /// One thread is enough for the client, and leaves the most to whom is measured.
 fn on_one_thread(work: impl Future<Output = Outcome>) -> Outcome {
     Builder::new_current_thread().enable_all().build()?.block_on(until_stopped(work))
-}
-
-async fn run(database: Database, Length { seconds }: Length) -> Outcome {
-    report::heading(&facts::gather(&database).await?)?;
-    let scene = Scene::set(&database).await?;
-    let comparisons = compare::all(&scene, Duration::from_secs(seconds)).await?;
-    report::comparisons(&comparisons)?;
-    scene.end().await?;
-    if let Database::Sqlite(file) = &database {
-        report::startup(&startup::measure(file).await?)?;
-    }
-    Ok(())
 }
 
 /// Drops the work, and with it the processes that it has started, when somebody stops this one.

@@ -27,21 +27,38 @@ pub(crate) struct Process {
 impl Process {
     /// Starts the server on a database.
     pub(crate) async fn server(database_url: &str) -> Outcome<Self> {
+        Self::server_with(database_url, &[], Stdio::inherit()).await
+    }
+
+    /// Starts the server with further settings, and its log somewhere.
+    pub(crate) async fn server_with(database_url: &str, settings: &[(&str, &str)], log: Stdio) -> Outcome<Self> {
         let address = free_address().await?;
         let mut command = Command::new(beside("iam-server")?);
         // Nothing but what is named here decides how it runs.
         command.env_clear().env("IAM_LOG", "warn").env("IAM_MASTER_KEY", MASTER_KEY).env("IAM_RATE_LIMITS", "off");
         command.env("IAM_DATABASE_URL", database_url).env("IAM_LISTEN", address.to_string());
+        command.envs(settings.iter().copied()).stderr(log);
         Self::start(&mut command, address).await
+    }
+
+    /// Starts the router with the least cost of a hash, on a database that the server has filled.
+    pub(crate) async fn router(database_url: &str) -> Outcome<Self> {
+        let address = free_address().await?;
+        Self::start(&mut Self::hidden("router", database_url, address)?, address).await
     }
 
     /// Starts the floor on a database that the server has filled.
     pub(crate) async fn floor(database_url: &str, tenant: Uuid) -> Outcome<Self> {
         let address = free_address().await?;
+        let mut command = Self::hidden("floor", database_url, address)?;
+        Self::start(command.args(["--tenant", &tenant.to_string()]), address).await
+    }
+
+    /// This program again, to serve something else than the server does.
+    fn hidden(what: &str, database_url: &str, listen: SocketAddr) -> Outcome<Command> {
         let mut command = Command::new(env::current_exe()?);
-        command.env_clear().arg("floor").args(["--database-url", database_url]);
-        command.args(["--listen", &address.to_string(), "--tenant", &tenant.to_string()]);
-        Self::start(&mut command, address).await
+        command.env_clear().arg(what).args(["--database-url", database_url, "--listen", &listen.to_string()]);
+        Ok(command)
     }
 
     async fn start(command: &mut Command, address: SocketAddr) -> Outcome<Self> {
@@ -65,10 +82,19 @@ impl Process {
 
     /// How much of the memory it holds, in MiB.
     pub(crate) fn resident_memory(&self) -> Outcome<f64> {
+        self.memory("VmRSS:")
+    }
+
+    /// The most that it ever held, in MiB.
+    pub(crate) fn peak_memory(&self) -> Outcome<f64> {
+        self.memory("VmHWM:")
+    }
+
+    fn memory(&self, key: &str) -> Outcome<f64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
-        let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-        let kib = resident.and_then(|resident| resident.trim().strip_suffix(" kB")).ok_or("there is no VmRSS")?;
-        Ok(kib.trim().parse::<f64>()? / 1024.0)
+        let size = status.lines().find_map(|line| line.strip_prefix(key)).map(str::trim);
+        let kib = size.and_then(|size| size.strip_suffix(" kB")).ok_or_else(|| format!("there is no {key}"))?;
+        Ok(kib.parse::<f64>()? / 1024.0)
     }
 
     /// Asks it to stop, and waits until it has.

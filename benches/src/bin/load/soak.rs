@@ -6,17 +6,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use iam_benches::Outcome;
 use iam_benches::database::{Bare, Database};
-use iam_benches::{Outcome, PASSWORD, email};
 use iam_core::role::TENANT_ADMIN;
 use serde_json::{Value, json};
 use sqlx::AssertSqlSafe;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
+use crate::api::{ask, credentials, person, text};
 use crate::client::Connection;
 use crate::process::Process;
-use crate::scene::{ask, person, text};
 
 const WORKERS: u64 = 16;
 /// How often the memory is looked at.
@@ -93,8 +93,8 @@ impl Worker {
     /// From a login to the logout, and nothing is left of it but audit entries.
     async fn round(&mut self) -> Outcome {
         let Self { connection, number, user, organization } = self;
-        let credentials = json!({ "email": email(*number), "password": PASSWORD });
-        let session = ask(connection, "POST", "/auth/login", None, Some(credentials), 200).await?;
+        let login = Some(credentials(*number));
+        let session = ask(connection, "POST", "/auth/login", None, login, 200).await?;
         let refresh = json!({ "refreshToken": text(&session, "/refreshToken")? });
         let session = ask(connection, "POST", "/auth/refresh", None, Some(refresh), 200).await?;
         let token = text(&session, "/accessToken")?;

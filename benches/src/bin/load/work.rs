@@ -1,20 +1,22 @@
 //! What is asked of the server and of the floor.
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use iam_benches::{Outcome, PASSWORD, email};
-use iam_core::UserId;
-use serde_json::json;
+use serde_json::{Value, json};
 
+use crate::api::{PREFIX, credentials};
 use crate::client::request;
+use crate::data;
 
 /// Where requests go: the server with a prefix and a token, the floor with neither.
 #[derive(Clone, Default)]
 pub(crate) struct Manner {
-    pub(crate) prefix: &'static str,
-    pub(crate) token: Option<String>,
+    prefix: &'static str,
+    token: Option<String>,
 }
 
 /// Requests of one kind.
@@ -31,21 +33,57 @@ enum Requests {
     NewUsers { manner: Manner, next: Arc<AtomicU64> },
 }
 
-impl Work {
-    pub(crate) fn get_user(manner: &Manner, users: &[UserId]) -> Self {
-        let get = |id: &UserId| manner.request("GET", &format!("/users/{id}"), None);
-        Self { status: 200, requests: Requests::Prepared(users.iter().map(get).collect()) }
+impl Manner {
+    pub(crate) fn server(token: String) -> Self {
+        Self { prefix: PREFIX, token: Some(token) }
     }
 
-    pub(crate) fn list_users(manner: &Manner) -> Self {
-        Self { status: 200, requests: Requests::Prepared(vec![manner.request("GET", "/users?limit=20", None)]) }
+    pub(crate) fn request(&self, method: &str, path: &str, body: Option<&Value>) -> Vec<u8> {
+        let body = body.map(Value::to_string);
+        request(method, &format!("{}{path}", self.prefix), self.token.as_deref(), body.as_deref())
+    }
+
+    /// The request that makes the user of this number.
+    fn new_user(&self, number: u64) -> Vec<u8> {
+        let email = email(number);
+        let body = format!(r#"{{"email":"{email}","password":"{PASSWORD}","firstName":"Ada","lastName":"Lovelace"}}"#);
+        request("POST", &format!("{}/users", self.prefix), self.token.as_deref(), Some(&body))
+    }
+}
+
+impl Work {
+    /// Reads any of the users of these numbers.
+    pub(crate) fn get_user(manner: &Manner, users: Range<u64>) -> Self {
+        let get = |number| manner.request("GET", &format!("/users/{}", data::id(number)), None);
+        Self { status: 200, requests: Requests::Prepared(users.map(get).collect()) }
+    }
+
+    /// Reads the same each time.
+    pub(crate) fn get(manner: &Manner, path: &str) -> Self {
+        Self { status: 200, requests: Requests::Prepared(vec![manner.request("GET", path, None)]) }
+    }
+
+    /// Asks whether the caller may read users, tenant-wide.
+    pub(crate) fn check(manner: &Manner) -> Self {
+        Self::check_any(manner, &[json!({ "permission": "users:read" })])
+    }
+
+    /// Asks whether the caller may read users in any of the organizations with numbers below this.
+    pub(crate) fn check_in_organizations(manner: &Manner, organizations: u64) -> Self {
+        let question = |number| json!({ "permission": "users:read", "organizationId": data::id(number) });
+        Self::check_any(manner, &(0..organizations).map(question).collect::<Vec<_>>())
+    }
+
+    fn check_any(manner: &Manner, questions: &[Value]) -> Self {
+        let check = |question| manner.request("POST", "/authz/check", Some(question));
+        Self { status: 200, requests: Requests::Prepared(questions.iter().map(check).collect()) }
     }
 
     /// Logs in as any of the users of these numbers.
-    pub(crate) fn login(manner: &Manner, users: impl Iterator<Item = u64>) -> Self {
-        let login = |number| json!({ "email": email(number), "password": PASSWORD }).to_string();
-        let prepared = users.map(|number| manner.request("POST", "/auth/login", Some(&login(number))));
-        Self { status: 200, requests: Requests::Prepared(prepared.collect()) }
+    pub(crate) fn login(users: Range<u64>) -> Self {
+        let manner = Manner { prefix: PREFIX, token: None };
+        let login = |number| manner.request("POST", "/auth/login", Some(&credentials(number)));
+        Self { status: 200, requests: Requests::Prepared(users.map(login).collect()) }
     }
 
     /// Makes users, whose numbers are counted on by whoever shares the counter.
@@ -59,18 +97,5 @@ impl Work {
             Requests::Prepared(requests) => Ok(random.choice(requests).ok_or("there is no request")?.into()),
             Requests::NewUsers { manner, next } => Ok(manner.new_user(next.fetch_add(1, Ordering::Relaxed)).into()),
         }
-    }
-}
-
-impl Manner {
-    pub(crate) fn request(&self, method: &str, path: &str, body: Option<&str>) -> Vec<u8> {
-        request(method, &format!("{}{path}", self.prefix), self.token.as_deref(), body)
-    }
-
-    /// The request that makes the user of this number.
-    pub(crate) fn new_user(&self, number: u64) -> Vec<u8> {
-        let email = email(number);
-        let body = format!(r#"{{"email":"{email}","password":"{PASSWORD}","firstName":"Ada","lastName":"Lovelace"}}"#);
-        self.request("POST", "/users", Some(&body))
     }
 }

@@ -5,14 +5,16 @@
 mod postgres;
 mod sqlite;
 
+use std::fmt::Display;
 use std::net::SocketAddr;
 
+use argon2::PasswordHasher as _;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
+use axum::routing::{get, post};
 use axum::{Json, Router};
-use iam_benches::Outcome;
+use iam_benches::{CHEAP, Outcome, argon2id};
 use serde::{Deserialize, Serialize};
 use sqlx::FromRow;
 use tokio::net::TcpListener;
@@ -37,7 +39,13 @@ trait Queries: Clone + Send + Sync + 'static {
     ) -> impl Future<Output = sqlx::Result<(Vec<UserRow<Self::Time>>, i64)>> + Send;
 
     /// What making a user writes, in one transaction: the user, its credential and an audit entry.
-    fn insert(&self, tenant: Uuid, id: Uuid, new: &NewUser) -> impl Future<Output = sqlx::Result<()>> + Send;
+    fn insert(
+        &self,
+        tenant: Uuid,
+        id: Uuid,
+        new: &NewUser,
+        hash: &str,
+    ) -> impl Future<Output = sqlx::Result<()>> + Send;
 }
 
 #[derive(FromRow, Serialize)]
@@ -58,12 +66,11 @@ struct UserRow<T> {
 #[serde(rename_all = "camelCase")]
 struct NewUser {
     email: String,
+    #[serde(skip_serializing)]
+    password: String,
     first_name: String,
     last_name: String,
 }
-
-/// Of the length of a hash at the default cost.
-const HASH: &str = "$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 
 /// Serves until it is killed.
 pub(crate) async fn serve(database_url: &str, listen: SocketAddr, tenant: Uuid) -> Outcome {
@@ -89,6 +96,7 @@ fn router<Q: Queries>(queries: Q, tenant: Uuid) -> Router {
         .route("/health/ready", get(async || ()))
         .route("/users/{id}", get(user::<Q>))
         .route("/users", get(users::<Q>).post(create::<Q>))
+        .route("/authz/check", post(async |Json(question): Json<Question>| Json(question)))
         .with_state(Floor { queries, tenant })
 }
 
@@ -118,6 +126,14 @@ async fn users<Q: Queries>(
     Ok(Json(Users { data, total }))
 }
 
+/// What is asked, and comes back as it is.
+#[derive(Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Question {
+    permission: String,
+    organization_id: Option<Uuid>,
+}
+
 #[derive(Serialize)]
 struct Created {
     id: Uuid,
@@ -130,21 +146,22 @@ async fn create<Q: Queries>(
     Json(user): Json<NewUser>,
 ) -> Result<(StatusCode, Json<Created>), Failure> {
     let id = Uuid::now_v7();
-    floor.queries.insert(floor.tenant, id, &user).await?;
+    let hash = argon2id(CHEAP)?.hash_password(user.password.as_bytes())?;
+    floor.queries.insert(floor.tenant, id, &user, &hash.to_string()).await?;
     Ok((StatusCode::CREATED, Json(Created { id, user })))
 }
 
-/// A query that failed, which ends the run.
-struct Failure(sqlx::Error);
+/// What failed, which ends the run.
+struct Failure(String);
 
-impl From<sqlx::Error> for Failure {
-    fn from(error: sqlx::Error) -> Self {
-        Self(error)
+impl<E: Display> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Self(error.to_string())
     }
 }
 
 impl IntoResponse for Failure {
     fn into_response(self) -> Response {
-        (StatusCode::INTERNAL_SERVER_ERROR, self.0.to_string()).into_response()
+        (StatusCode::INTERNAL_SERVER_ERROR, self.0).into_response()
     }
 }

@@ -4,7 +4,7 @@ use sqlx::postgres::{PgPool, PgPoolOptions};
 use sqlx::types::Json;
 use uuid::Uuid;
 
-use super::{HASH, NewUser, Queries, UserRow};
+use super::{NewUser, Queries, UserRow};
 
 /// As many connections as the server's store has.
 #[derive(Clone)]
@@ -38,7 +38,7 @@ impl Queries for Postgres {
         Ok((page.bind(tenant).bind(limit).bind(0_i64).fetch_all(&self.0).await?, total))
     }
 
-    async fn insert(&self, tenant: Uuid, id: Uuid, new: &NewUser) -> sqlx::Result<()> {
+    async fn insert(&self, tenant: Uuid, id: Uuid, new: &NewUser, hash: &str) -> sqlx::Result<()> {
         let now = Utc::now();
         let mut transaction = self.0.begin().await?;
         let user = sqlx::query(
@@ -50,7 +50,7 @@ impl Queries for Postgres {
         user.execute(&mut *transaction).await?;
         let credential =
             sqlx::query("INSERT INTO iam.credentials (tenant_id, user_id, password_hash) VALUES ($1, $2, $3)");
-        credential.bind(tenant).bind(id).bind(HASH).execute(&mut *transaction).await?;
+        credential.bind(tenant).bind(id).bind(hash).execute(&mut *transaction).await?;
         let entry = sqlx::query(
             "INSERT INTO iam.audit_unsealed (tenant_id, id, action, resource_type, resource_id, user_id, new_value,
                 metadata, correlation_id, ip_address, created_at, details_salt, origin_salt, digest)

@@ -7,7 +7,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePo
 use sqlx::types::Json;
 use uuid::Uuid;
 
-use super::{HASH, NewUser, Queries, UserRow};
+use super::{NewUser, Queries, UserRow};
 
 /// One connection that writes and four that read, as durable as the server's.
 #[derive(Clone)]
@@ -54,7 +54,7 @@ impl Queries for Sqlite {
         Ok((page.bind(tenant).bind(limit).bind(0_i64).fetch_all(&self.readers).await?, total))
     }
 
-    async fn insert(&self, tenant: Uuid, id: Uuid, new: &NewUser) -> sqlx::Result<()> {
+    async fn insert(&self, tenant: Uuid, id: Uuid, new: &NewUser, hash: &str) -> sqlx::Result<()> {
         let now = Utc::now().timestamp_millis();
         let mut transaction = self.writer.begin_with("BEGIN IMMEDIATE").await?;
         let user = sqlx::query(
@@ -65,7 +65,7 @@ impl Queries for Sqlite {
         let user = user.bind(tenant).bind(id).bind(&new.email).bind(&new.first_name).bind(&new.last_name).bind(now);
         user.execute(&mut *transaction).await?;
         let credential = sqlx::query("INSERT INTO credentials (tenant_id, user_id, password_hash) VALUES (?1, ?2, ?3)");
-        credential.bind(tenant).bind(id).bind(HASH).execute(&mut *transaction).await?;
+        credential.bind(tenant).bind(id).bind(hash).execute(&mut *transaction).await?;
         let entry = sqlx::query(
             "INSERT INTO audit_entries (tenant_id, id, action, resource_type, resource_id, user_id, new_value,
                 metadata, correlation_id, ip_address, created_at, details_salt, origin_salt)

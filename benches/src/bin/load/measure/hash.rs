@@ -4,12 +4,12 @@ use std::hint::black_box;
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
-use argon2::PasswordHasher as _;
+use argon2::Block;
 use iam_benches::{Outcome, PASSWORD, argon2id};
 use iam_core::credential::HashingCost;
 use tokio::task::JoinSet;
 
-use crate::compare::Round;
+use super::series::Round;
 
 /// Hashes for a while at the default cost, with nothing else to do.
 pub(crate) async fn round(length: Duration) -> Outcome<Round> {
@@ -25,12 +25,15 @@ pub(crate) async fn round(length: Duration) -> Outcome<Round> {
     Ok(Round { latencies, elapsed: began.elapsed() })
 }
 
+/// In the same memory each time, because memory that is fresh would cost more.
 fn hash_until(deadline: Instant) -> Outcome<Vec<Duration>> {
     let argon2 = argon2id(HashingCost::default())?;
+    let mut memory = vec![Block::default(); argon2.params().block_count()];
     let mut latencies = Vec::new();
     while Instant::now() < deadline {
-        let began = Instant::now();
-        black_box(argon2.hash_password_with_salt(PASSWORD.as_bytes(), &[7; 16])?);
+        let (began, mut hash) = (Instant::now(), [0; 32]);
+        argon2.hash_password_into_with_memory(PASSWORD.as_bytes(), &[7; 16], &mut hash, &mut memory)?;
+        black_box(hash);
         latencies.push(began.elapsed());
     }
     Ok(latencies)

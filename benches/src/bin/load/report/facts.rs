@@ -12,6 +12,7 @@ pub(crate) async fn gather(database: &Database) -> Outcome<Vec<String>> {
     let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let load = load.split(' ').next().filter(|load| !load.is_empty()).unwrap_or("unknown");
     Ok(vec![
+        format!("Release {}", env!("CARGO_PKG_VERSION")),
         format!("{} cores, {}", available_parallelism()?, processor()),
         compiler(),
         database.description().await?,

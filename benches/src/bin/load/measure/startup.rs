@@ -7,8 +7,6 @@ use test_support::sqlite::TestFile;
 
 use crate::process::Process;
 
-const STARTS: usize = 10;
-
 /// The times of several starts, in ascending order.
 pub(crate) struct Startup {
     pub(crate) new_file: Vec<Duration>,
@@ -16,10 +14,10 @@ pub(crate) struct Startup {
 }
 
 /// Starts on new files, and on one that is filled.
-pub(crate) async fn measure(filled: &TestFile) -> Outcome<Startup> {
+pub(crate) async fn measure(filled: &TestFile, starts: u32) -> Outcome<Startup> {
     let mut new_file = Vec::new();
     let mut filled_file = Vec::new();
-    for _ in 0..STARTS {
+    for _ in 0..starts {
         new_file.push(time_start(&TestFile::create()).await?);
         filled_file.push(time_start(filled).await?);
     }

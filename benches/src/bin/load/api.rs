@@ -1,0 +1,41 @@
+//! The API as its clients see it.
+
+use iam_benches::{Outcome, PASSWORD, email};
+use serde_json::{Value, json};
+
+use crate::client::{Connection, request};
+
+pub(crate) const PREFIX: &str = "/api/v1";
+
+/// What makes the user of this number.
+pub(crate) fn person(number: u64) -> Value {
+    json!({ "email": email(number), "password": PASSWORD, "firstName": "Ada", "lastName": "Lovelace" })
+}
+
+/// What the user of this number logs in with.
+pub(crate) fn credentials(number: u64) -> Value {
+    json!({ "email": email(number), "password": PASSWORD })
+}
+
+/// What the API answers, which must be of this status.
+pub(crate) async fn ask(
+    connection: &mut Connection,
+    method: &str,
+    path: &str,
+    token: Option<&str>,
+    body: Option<Value>,
+    status: u16,
+) -> Outcome<Value> {
+    let body = body.map(|body| body.to_string());
+    let answer = connection.ask(&request(method, &format!("{PREFIX}{path}"), token, body.as_deref())).await?;
+    answer.expect(status).map_err(|error| format!("{method} {path}: {error}"))?;
+    if answer.body.is_empty() { Ok(Value::Null) } else { answer.json() }
+}
+
+pub(crate) fn text(value: &Value, pointer: &str) -> Outcome<String> {
+    Ok(value.pointer(pointer).and_then(Value::as_str).ok_or_else(|| format!("{pointer} is missing"))?.to_owned())
+}
+
+pub(crate) fn number(value: &Value, pointer: &str) -> Outcome<u64> {
+    Ok(value.pointer(pointer).and_then(Value::as_u64).ok_or_else(|| format!("{pointer} is missing"))?)
+}

@@ -1,0 +1,84 @@
+//! A database with the server on it, and tenants that are filled.
+
+use std::ops::Range;
+
+use argon2::PasswordHasher as _;
+use iam_benches::database::Database;
+use iam_benches::{Outcome, PASSWORD, argon2id};
+use iam_core::TenantId;
+use iam_core::credential::HashingCost;
+
+use crate::api::{ask, credentials, number, person, text};
+use crate::client::Connection;
+use crate::data::{self, Crowd, RARE};
+use crate::process::Process;
+
+pub(crate) struct Installation {
+    // The first to be dropped, so that the server does not miss its database.
+    pub(crate) server: Process,
+    pub(crate) database: Database,
+}
+
+/// A tenant with users of consecutive numbers, of whom the administrator has the first.
+pub(crate) struct Tenant {
+    pub(crate) id: TenantId,
+    pub(crate) administrator: u64,
+    /// How many users there are beside the administrator.
+    pub(crate) users: u64,
+}
+
+impl Tenant {
+    /// The numbers of the users beside the administrator.
+    pub(crate) fn numbers(&self) -> Range<u64> {
+        self.administrator + 1..self.administrator + 1 + self.users
+    }
+}
+
+impl Installation {
+    /// Starts the server on an empty database, which it migrates.
+    pub(crate) async fn found(database: Database) -> Outcome<Self> {
+        let server = Process::server(database.url()).await?;
+        Ok(Self { server, database })
+    }
+
+    /// Makes a tenant whose users' passwords are hashed at this cost, and asks the server whether all of it is there.
+    pub(crate) async fn tenant(
+        &self,
+        administrator: u64,
+        users: u64,
+        organizations: u64,
+        cost: HashingCost,
+    ) -> Outcome<Tenant> {
+        let mut connection = Connection::open(self.server.address).await?;
+        let founder = Some(person(administrator));
+        let registered = ask(&mut connection, "POST", "/auth/register", None, founder, 201).await?;
+        let tenant = Tenant { id: text(&registered, "/tenant/id")?.parse()?, administrator, users };
+        let password_hash = password_hash(cost)?;
+        let crowd = Crowd { tenant: tenant.id, numbers: tenant.numbers(), password_hash };
+        data::fill(&self.database, &crowd, organizations).await?;
+        let token = self.token(&tenant).await?;
+        // Another one: the server ends connections that rest for as long as that takes.
+        let mut connection = Connection::open(self.server.address).await?;
+        let search = format!("/users?search={RARE}");
+        for (list, expected) in [("/users", users + 1), ("/organizations", organizations), (&search, 1)] {
+            let page = ask(&mut connection, "GET", list, Some(&token), None, 200).await?;
+            let total = number(&page, "/pagination/total")?;
+            if total != expected {
+                return Err(format!("GET {list} counts {total} instead of {expected}").into());
+            }
+        }
+        Ok(tenant)
+    }
+
+    /// Logs the administrator in; the token is valid for a quarter of an hour.
+    pub(crate) async fn token(&self, tenant: &Tenant) -> Outcome<String> {
+        let mut connection = Connection::open(self.server.address).await?;
+        let login = Some(credentials(tenant.administrator));
+        text(&ask(&mut connection, "POST", "/auth/login", None, login, 200).await?, "/accessToken")
+    }
+}
+
+/// Of the password of everybody.
+fn password_hash(cost: HashingCost) -> Outcome<String> {
+    Ok(argon2id(cost)?.hash_password_with_salt(PASSWORD.as_bytes(), &[7; 16])?.to_string())
+}

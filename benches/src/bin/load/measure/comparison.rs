@@ -1,0 +1,124 @@
+//! Two sides of the same work, and how far apart they may be.
+
+use super::series::{Figure, Series};
+
+/// A kind of work, and what stands beside it.
+pub(crate) struct Comparison {
+    pub(crate) work: String,
+    pub(crate) beside: String,
+    pub(crate) goals: Vec<Goal>,
+    pub(crate) ours: Series,
+    pub(crate) theirs: Series,
+}
+
+/// What a comparison is to reach.
+#[derive(Clone, Copy)]
+pub(crate) enum Goal {
+    /// So much of the other side's requests a second.
+    Rate(f64),
+    /// A latency, by how many of a thousand do not exceed it, of so many times the other side's at most.
+    Times(usize, f64),
+    /// A latency of so many milliseconds at most.
+    Millis(usize, f64),
+    /// Whatever the requests a second are beside the other side's: it is told for information.
+    None,
+}
+
+/// A goal, and what was reached of it.
+pub(crate) struct Verdict {
+    /// Empty where there is none.
+    pub(crate) goal: String,
+    pub(crate) reached: String,
+    /// How much of the goal was reached: from 1 on, all of it.
+    pub(crate) degree: Option<f64>,
+}
+
+impl Comparison {
+    pub(crate) fn verdicts(&self) -> impl Iterator<Item = Verdict> {
+        self.goals.iter().map(|goal| self.verdict(*goal))
+    }
+
+    fn verdict(&self, goal: Goal) -> Verdict {
+        match goal {
+            Goal::Rate(least) => {
+                let (ratio, reached) = self.ratio(Figure::Rate, "", "");
+                Verdict { goal: format!("≥ {least}"), reached, degree: Some(ratio / least) }
+            }
+            Goal::Times(per_mille, most) => {
+                let name = percentile(per_mille);
+                let (ratio, reached) = self.ratio(Figure::Latency(per_mille), &name, "×");
+                Verdict { goal: format!("{name} ≤ {most}×"), reached, degree: Some(most / ratio) }
+            }
+            Goal::Millis(per_mille, most) => {
+                let (name, figure) = (percentile(per_mille), Figure::Latency(per_mille));
+                let millis = |seconds: f64| seconds * 1000.0;
+                let rounds = self.ours.rounds(figure).map(millis);
+                let reached = spread(millis(self.ours.figure(figure)), rounds, &name, " ms");
+                let degree = most / millis(self.ours.figure(figure));
+                Verdict { goal: format!("{name} ≤ {most} ms"), reached, degree: Some(degree) }
+            }
+            Goal::None => Verdict { goal: String::new(), reached: self.ratio(Figure::Rate, "", "").1, degree: None },
+        }
+    }
+
+    /// Our figure as a multiple of theirs, over all rounds, and the same as text with the lowest and the highest of a
+    /// round.
+    fn ratio(&self, figure: Figure, name: &str, unit: &str) -> (f64, String) {
+        let ratio = self.ours.figure(figure) / self.theirs.figure(figure);
+        let rounds = self.ours.rounds(figure).zip(self.theirs.rounds(figure)).map(|(ours, theirs)| ours / theirs);
+        (ratio, spread(ratio, rounds, name, unit))
+    }
+}
+
+fn spread(value: f64, rounds: impl Iterator<Item = f64>, name: &str, unit: &str) -> String {
+    let (low, high) = rounds.fold((f64::INFINITY, 0.0_f64), |(low, high), round| (low.min(round), high.max(round)));
+    let name = if name.is_empty() { String::new() } else { format!("{name} ") };
+    format!("{name}{value:.2}{unit} ({low:.2}–{high:.2})")
+}
+
+fn percentile(per_mille: usize) -> String {
+    format!("p{}", per_mille as f64 / 10.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn comparison(goals: Vec<Goal>) -> Comparison {
+        let ours = Series::of_millis((1..=100).map(|_| 6));
+        let theirs = Series::of_millis((1..=200).map(|_| 2));
+        Comparison { work: "work".to_owned(), beside: "floor".to_owned(), goals, ours, theirs }
+    }
+
+    fn only(goal: Goal) -> Verdict {
+        comparison(vec![goal]).verdicts().next().unwrap()
+    }
+
+    #[test]
+    fn half_of_the_floors_rate_is_half_of_a_goal_of_one() {
+        let verdict = only(Goal::Rate(1.0));
+        assert_eq!((verdict.goal.as_str(), verdict.reached.as_str()), ("≥ 1", "0.50 (0.50–0.50)"));
+        assert_eq!(verdict.degree, Some(0.5));
+    }
+
+    #[test]
+    fn three_times_the_latency_is_half_of_a_goal_of_one_and_a_half() {
+        let verdict = only(Goal::Times(990, 1.5));
+        assert_eq!((verdict.goal.as_str(), verdict.reached.as_str()), ("p99 ≤ 1.5×", "p99 3.00× (3.00–3.00)"));
+        assert_eq!(verdict.degree, Some(0.5));
+    }
+
+    #[test]
+    fn a_latency_below_its_bound_is_more_than_the_goal() {
+        let verdict = only(Goal::Millis(999, 12.0));
+        assert_eq!((verdict.goal.as_str(), verdict.reached.as_str()), ("p99.9 ≤ 12 ms", "p99.9 6.00 ms (6.00–6.00)"));
+        assert_eq!(verdict.degree, Some(2.0));
+    }
+
+    #[test]
+    fn what_is_told_for_information_reaches_no_goal() {
+        let verdict = only(Goal::None);
+        assert_eq!((verdict.goal.as_str(), verdict.reached.as_str()), ("", "0.50 (0.50–0.50)"));
+        assert_eq!(verdict.degree, None);
+    }
+}

@@ -1,0 +1,111 @@
+//! How much memory the server holds once many have used it.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use chrono::TimeDelta;
+use iam_benches::database::Database;
+use iam_benches::{CHEAP, Outcome, PASSWORD, email, settings};
+use iam_core::session::Login;
+use iam_core::{Iam, RequestContext};
+use serde_json::json;
+use tokio::sync::Mutex;
+use tokio::task::JoinSet;
+
+use super::load::CONNECTIONS;
+use crate::api::{ask, text};
+use crate::client::Connection;
+use crate::data;
+use crate::installation::{Installation, Tenant};
+use crate::process::Process;
+use crate::work::Manner;
+
+/// How many users a session lists. Ten thousand sessions are shown a million users so.
+const LISTED: u64 = 100;
+
+pub(crate) struct Memory {
+    pub(crate) sessions: u64,
+    pub(crate) users: u64,
+    /// Afterwards, in MiB.
+    pub(crate) resident: f64,
+    /// At the most, in MiB.
+    pub(crate) peak: f64,
+}
+
+/// Gives so many users of the tenant a role and a session, and has a new server serve each of them.
+pub(crate) async fn measure(installation: Installation, tenant: &Tenant, sessions: u64) -> Outcome<Memory> {
+    let readers = tenant.numbers().start..tenant.numbers().start + sessions;
+    let token = installation.token(tenant).await?;
+    let role = json!({ "name": "READER", "permissions": ["users:read"] });
+    let mut connection = Connection::open(installation.server.address).await?;
+    let role = text(&ask(&mut connection, "POST", "/roles", Some(&token), Some(role), 201).await?, "/id")?;
+    let Installation { database, server } = installation;
+    server.stop().await?;
+    data::assign(&database, tenant.id, role.parse()?, readers.clone()).await?;
+    let tokens = tokens(&database, readers).await?;
+    let server = Process::server(database.url()).await?;
+    let tokens = Arc::new(Mutex::new(tokens.into_iter()));
+    let mut clients = JoinSet::new();
+    for seed in 0..CONNECTIONS {
+        let connection = Connection::open(server.address).await?;
+        clients.spawn(serve_all(connection, Arc::clone(&tokens), tenant.numbers(), seed));
+    }
+    while let Some(client) = clients.join_next().await {
+        client??;
+    }
+    let (resident, peak) = (server.resident_memory()?, server.peak_memory()?);
+    server.stop().await?;
+    Ok(Memory { sessions, users: sessions * LISTED, resident, peak })
+}
+
+/// Logs in each of the users, whose passwords are hashed at the least cost, and gives their access tokens.
+async fn tokens(database: &Database, users: Range<u64>) -> Outcome<Vec<String>> {
+    let mut settings = settings(CHEAP)?;
+    // For however long it takes to serve all of them.
+    settings.access_token_lifetime = TimeDelta::days(1);
+    let iam = Iam::builder(database.store().await?).settings(settings).build().await?;
+    let users = Arc::new(Mutex::new(users));
+    let mut logins = JoinSet::new();
+    for _ in 0..CONNECTIONS {
+        logins.spawn(log_in(iam.clone(), Arc::clone(&users)));
+    }
+    let mut tokens = Vec::new();
+    while let Some(some) = logins.join_next().await {
+        tokens.extend(some??);
+    }
+    iam.close().await;
+    Ok(tokens)
+}
+
+async fn log_in(iam: Iam, users: Arc<Mutex<Range<u64>>>) -> Outcome<Vec<String>> {
+    let mut tokens = Vec::new();
+    loop {
+        let Some(number) = users.lock().await.next() else {
+            return Ok(tokens);
+        };
+        let login = Login { email: email(number), password: PASSWORD.into(), tenant: None };
+        let session = iam.sessions().login(&RequestContext::default(), login).await?;
+        tokens.push(session.tokens.access.expose().to_owned());
+    }
+}
+
+/// In each session, a page of users and one of them.
+async fn serve_all(
+    mut connection: Connection,
+    tokens: Arc<Mutex<impl Iterator<Item = String>>>,
+    users: Range<u64>,
+    seed: u64,
+) -> Outcome {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let pages = (users.end - users.start).div_ceil(LISTED).min(100);
+    loop {
+        let Some(token) = tokens.lock().await.next() else {
+            return Ok(());
+        };
+        let (page, user) = (random.u64(1..=pages), data::id(random.u64(users.clone())));
+        let manner = Manner::server(token);
+        for path in [format!("/users?limit={LISTED}&page={page}"), format!("/users/{user}")] {
+            connection.ask(&manner.request("GET", &path, None)).await?.expect(200)?;
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Everything that is measured, in order.
+
+pub(crate) mod comparison;
+mod hash;
+pub(crate) mod load;
+pub(crate) mod memory;
+mod paced;
+mod requests;
+pub(crate) mod revocation;
+pub(crate) mod series;
+pub(crate) mod startup;
+pub(crate) mod storm;
+
+use std::sync::Arc;
+
+use iam_benches::database::Database;
+use iam_benches::{CHEAP, Outcome};
+use iam_core::credential::HashingCost;
+
+use self::comparison::Comparison;
+use self::load::Rounds;
+use self::memory::Memory;
+use self::requests::Requests;
+use self::revocation::Revocations;
+use self::startup::Startup;
+use self::storm::Logins;
+use crate::installation::{Installation, Tenant};
+use crate::report::progress;
+
+/// The number of the administrator of the tenant with many users; the administrators of the others have 0.
+const LARGE: u64 = 100_000_000;
+
+/// Which database everything is measured on.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Kind {
+    Sqlite,
+    Postgres,
+}
+
+impl Kind {
+    pub(crate) async fn database(self) -> Outcome<Database> {
+        match self {
+            Self::Sqlite => Ok(Database::sqlite()),
+            Self::Postgres => Database::postgres().await,
+        }
+    }
+}
+
+/// How much there is of everything, and how often and how long it is measured.
+#[derive(Clone, Copy)]
+pub(crate) struct Scale {
+    /// The users of a small tenant, and of the large one.
+    pub(crate) users: [u64; 2],
+    pub(crate) organizations: u64,
+    pub(crate) sessions: u64,
+    pub(crate) revocations: u64,
+    pub(crate) starts: u32,
+    pub(crate) rounds: Rounds,
+}
+
+/// What a run has measured.
+pub(crate) struct Results {
+    pub(crate) comparisons: Vec<Comparison>,
+    pub(crate) logins: Arc<Logins>,
+    pub(crate) memory: Memory,
+    /// Between two processes, and so on PostgreSQL only.
+    pub(crate) revocations: Option<Revocations>,
+    /// On SQLite, where nothing else takes part in a start.
+    pub(crate) startup: Option<Startup>,
+}
+
+/// Two installations, one with a small tenant alone, one with a small tenant beside a large one.
+struct Scene {
+    alone: Installation,
+    small: Tenant,
+    crowded: Installation,
+    beside_large: Tenant,
+    large: Tenant,
+}
+
+impl Scene {
+    async fn set(kind: Kind, scale: &Scale) -> Outcome<Self> {
+        let [few, many] = scale.users;
+        progress("filling the databases")?;
+        let alone = Installation::found(kind.database().await?).await?;
+        let small = alone.tenant(0, few, scale.organizations, HashingCost::default()).await?;
+        let crowded = Installation::found(kind.database().await?).await?;
+        let beside_large = crowded.tenant(0, few, 0, HashingCost::default()).await?;
+        let large = crowded.tenant(LARGE, many, scale.organizations, CHEAP).await?;
+        Ok(Self { alone, small, crowded, beside_large, large })
+    }
+}
+
+pub(crate) async fn all(kind: Kind, scale: &Scale) -> Outcome<Results> {
+    let scene = Scene::set(kind, scale).await?;
+    let (comparisons, logins) = Requests::new(&scene, kind, scale).await?.measure().await?;
+    let Scene { alone, small, crowded, large, .. } = scene;
+    progress("memory")?;
+    let memory = memory::measure(crowded, &large, scale.sessions).await?;
+    let (mut revocations, mut startup) = (None, None);
+    match &alone.database {
+        Database::Postgres(_) => {
+            progress("revocations")?;
+            let trials = scale.revocations;
+            revocations = Some(revocation::measure(&alone, &small, trials, scale.rounds.count).await?);
+        }
+        Database::Sqlite(file) => {
+            progress("starts")?;
+            alone.server.stop().await?;
+            startup = Some(startup::measure(file, scale.starts).await?);
+        }
+    }
+    Ok(Results { comparisons, logins, memory, revocations, startup })
+}

@@ -1,0 +1,66 @@
+//! Requests at a fixed rate, whether or not those before them are answered.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use iam_benches::Outcome;
+use tokio::sync::Mutex;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::task::JoinSet;
+
+use super::load::CONNECTIONS;
+use super::series::Round;
+use crate::client::Connection;
+use crate::work::Work;
+
+/// Sends so many requests a second. A latency begins when its request was due: one that has to wait for a connection,
+/// because those before it are late, has waited.
+pub(crate) async fn round(address: SocketAddr, work: &Arc<Work>, rate: f64, length: Duration) -> Outcome<Round> {
+    let (sender, due) = unbounded_channel();
+    let due = Arc::new(Mutex::new(due));
+    let mut tasks = JoinSet::new();
+    for seed in 0..CONNECTIONS {
+        let connection = Connection::open(address).await?;
+        tasks.spawn(drive(connection, Arc::clone(work), Arc::clone(&due), seed));
+    }
+    let began = Instant::now();
+    // A thread, because the runtime's timers are exact to the millisecond only.
+    let clock = thread::spawn(move || keep_time(&sender, began, rate, length));
+    let mut latencies = Vec::new();
+    while let Some(task) = tasks.join_next().await {
+        latencies.extend(task??);
+    }
+    clock.join().map_err(|_| "the clock of a measurement failed")?;
+    Ok(Round { latencies, elapsed: began.elapsed() })
+}
+
+/// Says of each request when it is due, at that moment.
+fn keep_time(sender: &UnboundedSender<Instant>, began: Instant, rate: f64, length: Duration) {
+    for number in 0_u32.. {
+        let offset = Duration::from_secs_f64(f64::from(number) / rate);
+        thread::sleep(offset.saturating_sub(began.elapsed()));
+        if offset >= length || sender.send(began + offset).is_err() {
+            return;
+        }
+    }
+}
+
+async fn drive(
+    mut connection: Connection,
+    work: Arc<Work>,
+    due: Arc<Mutex<UnboundedReceiver<Instant>>>,
+    seed: u64,
+) -> Outcome<Vec<Duration>> {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let mut latencies = Vec::new();
+    loop {
+        // The guard goes with the statement, so that the next connection can wait while this one works.
+        let Some(due) = due.lock().await.recv().await else {
+            return Ok(latencies);
+        };
+        connection.ask(&work.next(&mut random)?).await?.expect(work.status)?;
+        latencies.push(due.elapsed());
+    }
+}

@@ -1,0 +1,171 @@
+//! Requests, beside what they cost at the least or in a small tenant.
+
+use std::fs::File;
+use std::net::SocketAddr;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use iam_benches::Outcome;
+
+use super::comparison::{Comparison, Goal};
+use super::load::{Rounds, Side, alternate};
+use super::storm::{self, Logins};
+use super::{Kind, Scale, Scene};
+use crate::data::RARE;
+use crate::installation::{Installation, Tenant};
+use crate::process::Process;
+use crate::report::{grouped, progress};
+use crate::work::{Manner, Work};
+
+const LIST: &str = "/users?limit=20";
+
+pub(super) struct Requests<'a> {
+    scene: &'a Scene,
+    kind: Kind,
+    organizations: u64,
+    rounds: Rounds,
+    floor: Process,
+    done: Vec<Comparison>,
+}
+
+impl<'a> Requests<'a> {
+    pub(super) async fn new(scene: &'a Scene, kind: Kind, scale: &Scale) -> Outcome<Self> {
+        let floor = Process::floor(scene.alone.database.url(), scene.small.id.as_uuid()).await?;
+        let &Scale { organizations, rounds, .. } = scale;
+        Ok(Self { scene, kind, organizations, rounds, floor, done: Vec::new() })
+    }
+
+    pub(super) async fn measure(mut self) -> Outcome<(Vec<Comparison>, Arc<Logins>)> {
+        self.get_user().await?;
+        self.list_users().await?;
+        self.search().await?;
+        self.check().await?;
+        self.log_in().await?;
+        let logins = self.storm().await?;
+        self.with_everything_on().await?;
+        // The last, because it makes the tables grow.
+        self.create_users().await?;
+        self.floor.stop().await?;
+        Ok((self.done, logins))
+    }
+
+    async fn get_user(&mut self) -> Outcome {
+        let goals = match self.kind {
+            Kind::Postgres => vec![Goal::Rate(0.85), Goal::Times(990, 1.3)],
+            Kind::Sqlite => vec![Goal::Rate(0.8)],
+        };
+        let sides = self.beside_floor(|manner| Work::get_user(manner, self.scene.small.numbers())).await?;
+        self.compare("`GET /users/{id}`", "one select", goals, sides).await
+    }
+
+    async fn list_users(&mut self) -> Outcome {
+        let sides = self.beside_floor(|manner| Work::get(manner, LIST)).await?;
+        self.compare(&format!("`GET {LIST}`"), "count and page", vec![Goal::Rate(0.8)], sides).await?;
+        let Scene { crowded, large, beside_large, .. } = self.scene;
+        let few = format!("of {}, alone", grouped(self.scene.small.users));
+        let among = format!("`GET {LIST}` of {}", grouped(large.users));
+        let sides = self.beside_small(LIST, crowded, large, Side::http).await?;
+        self.compare(&among, &few, vec![Goal::Times(500, 2.0)], sides).await?;
+        let beside = format!("`GET {LIST}` of {}, beside {}", grouped(beside_large.users), grouped(large.users));
+        let sides = self.beside_small(LIST, crowded, beside_large, Side::http).await?;
+        self.compare(&beside, &few, vec![Goal::Times(500, 1.1)], sides).await
+    }
+
+    async fn search(&mut self) -> Outcome {
+        let Scene { crowded, large, .. } = self.scene;
+        let search = format!("/users?search={RARE}");
+        let work = format!("`GET /users?search=…`, one of {}", grouped(large.users));
+        let sides = self.beside_small(&search, crowded, large, Side::one_by_one).await?;
+        let goals = vec![Goal::Times(500, 5.0), Goal::Millis(500, 20.0)];
+        self.compare(&work, &format!("one of {}", grouped(self.scene.small.users)), goals, sides).await
+    }
+
+    async fn check(&mut self) -> Outcome {
+        let sides = self.beside_floor(Work::check).await?;
+        self.compare("`POST /authz/check`", "JSON echoed", vec![Goal::Rate(0.6)], sides).await?;
+        let work = format!("`POST /authz/check` in one of {} organizations", grouped(self.organizations));
+        let sides = self.beside_floor(|manner| Work::check_in_organizations(manner, self.organizations)).await?;
+        self.compare(&work, "JSON echoed", vec![Goal::None], sides).await
+    }
+
+    async fn log_in(&mut self) -> Outcome {
+        let login = Side::http(self.scene.alone.server.address, Work::login(self.scene.small.numbers()));
+        self.compare("`POST /auth/login`", "bare hash", vec![Goal::Rate(0.9)], [login, Side::Hash]).await
+    }
+
+    async fn storm(&mut self) -> Outcome<Arc<Logins>> {
+        let work = format!("`GET /users/{{id}}` at a fixed rate, among {} endless logins", storm::CLIENTS);
+        progress(&work)?;
+        let Scene { alone, small, .. } = self.scene;
+        let read = Work::get_user(&self.manner(alone, small).await?, small.numbers());
+        let login = Work::login(small.numbers());
+        let reads = storm::measure(alone.server.address, read, login, self.rounds).await?;
+        self.done.push(Comparison {
+            work,
+            beside: "without logins".to_owned(),
+            goals: vec![Goal::Times(990, 3.0)],
+            ours: reads.in_storm,
+            theirs: reads.alone,
+        });
+        Ok(reads.logins)
+    }
+
+    /// With rate limits and a log, which are otherwise off.
+    async fn with_everything_on(&mut self) -> Outcome {
+        let Scene { alone, small, .. } = self.scene;
+        let directory = tempfile::tempdir()?;
+        let log = Stdio::from(File::create(directory.path().join("log"))?);
+        let settings = [("IAM_LOG", "info"), ("IAM_RATE_LIMITS", "on"), ("IAM_RATE_LIMIT_USER", "1000000")];
+        let other = Process::server_with(alone.database.url(), &settings, log).await?;
+        let manner = self.manner(alone, small).await?;
+        let sides = [other.address, alone.server.address]
+            .map(|address| Side::http(address, Work::get_user(&manner, small.numbers())));
+        self.compare("`GET /users/{id}`, rate limits and log on", "off", vec![Goal::None], sides).await?;
+        other.stop().await
+    }
+
+    async fn create_users(&mut self) -> Outcome {
+        let Scene { alone, small, .. } = self.scene;
+        let router = Process::router(alone.database.url()).await?;
+        let next = Arc::new(AtomicU64::new(small.numbers().end));
+        let ours = Work::create_users(&self.manner(alone, small).await?, &next);
+        let theirs = Work::create_users(&Manner::default(), &next);
+        let sides = [Side::http(router.address, ours), Side::http(self.floor.address, theirs)];
+        let beside = "least hash, inserts";
+        self.compare("`POST /users`, least hash", beside, vec![Goal::Rate(0.7)], sides).await?;
+        router.stop().await
+    }
+
+    async fn manner(&self, installation: &Installation, tenant: &Tenant) -> Outcome<Manner> {
+        Ok(Manner::server(installation.token(tenant).await?))
+    }
+
+    /// The same work for the server and for the floor, on the same database.
+    async fn beside_floor(&self, work: impl Fn(&Manner) -> Work) -> Outcome<[Side; 2]> {
+        let Scene { alone, small, .. } = self.scene;
+        let server = Side::http(alone.server.address, work(&self.manner(alone, small).await?));
+        Ok([server, Side::http(self.floor.address, work(&Manner::default()))])
+    }
+
+    /// The same request in a tenant, and in the small one that is alone.
+    async fn beside_small(
+        &self,
+        path: &str,
+        installation: &Installation,
+        tenant: &Tenant,
+        side: impl Fn(SocketAddr, Work) -> Side,
+    ) -> Outcome<[Side; 2]> {
+        let Scene { alone, small, .. } = self.scene;
+        let ours = Work::get(&self.manner(installation, tenant).await?, path);
+        let theirs = Work::get(&self.manner(alone, small).await?, path);
+        Ok([side(installation.server.address, ours), side(alone.server.address, theirs)])
+    }
+
+    async fn compare(&mut self, work: &str, beside: &str, goals: Vec<Goal>, sides: [Side; 2]) -> Outcome {
+        progress(work)?;
+        let [ours, theirs] = alternate(&sides, self.rounds).await?;
+        self.done.push(Comparison { work: work.to_owned(), beside: beside.to_owned(), goals, ours, theirs });
+        Ok(())
+    }
+}

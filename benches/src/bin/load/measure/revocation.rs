@@ -1,0 +1,98 @@
+//! How soon a process refuses a session that ended at another one.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use iam_benches::Outcome;
+use sqlx::{Connection as _, PgConnection};
+use tokio::time::{sleep, timeout};
+
+use super::series::{Round, Series};
+use crate::api::{PREFIX, ask, credentials, text};
+use crate::client::{Connection, request};
+use crate::installation::{Installation, Tenant};
+use crate::process::Process;
+
+/// How many reads a session is allowed at the other process before it ends.
+const READS: u64 = 3;
+/// A session that lives on for so long after its end is an error, and no figure.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+pub(crate) struct Revocations {
+    /// From the moment in which the logout's answer was there until the first refusal was. Nothing, where the refusal was
+    /// there first.
+    pub(crate) refusals: Series,
+    /// `SELECT 1` over a connection of its own.
+    pub(crate) round_trips: Series,
+    /// In how many trials a read was allowed that was sent after the logout's answer.
+    pub(crate) late: u64,
+    pub(crate) trials: u64,
+}
+
+/// Logs out of so many sessions at one process, each in the midst of reads at another one on the same PostgreSQL.
+pub(crate) async fn measure(one: &Installation, tenant: &Tenant, trials: u64, rounds: u32) -> Outcome<Revocations> {
+    let other = Process::server(one.database.url()).await?;
+    let mut database = PgConnection::connect(one.database.url()).await?;
+    let mut connections = [Connection::open(one.server.address).await?, Connection::open(other.address).await?];
+    let mut measured = Revocations { refusals: Series::new(), round_trips: Series::new(), late: 0, trials };
+    let mut users = tenant.numbers().cycle();
+    for _ in 0..rounds {
+        let (mut refusals, mut round_trips) = (Round::default(), Round::default());
+        for user in users.by_ref().take(usize::try_from(trials / u64::from(rounds))?) {
+            let trial = Trial::run(&mut connections, user).await?;
+            refusals.latencies.push(trial.refused_after);
+            measured.late += u64::from(trial.is_late);
+            let began = Instant::now();
+            sqlx::query("SELECT 1").execute(&mut database).await?;
+            round_trips.latencies.push(began.elapsed());
+        }
+        measured.refusals.push(refusals);
+        measured.round_trips.push(round_trips);
+    }
+    other.stop().await?;
+    Ok(measured)
+}
+
+struct Trial {
+    refused_after: Duration,
+    is_late: bool,
+}
+
+impl Trial {
+    async fn run([one, other]: &mut [Connection; 2], user: u64) -> Outcome<Self> {
+        let session = ask(one, "POST", "/auth/login", None, Some(credentials(user)), 200).await?;
+        let token = text(&session, "/accessToken")?;
+        let allowed = AtomicU64::new(0);
+        let read = request("GET", &format!("{PREFIX}/auth/me"), Some(&token), None);
+        let log_out = async {
+            while allowed.load(Ordering::Relaxed) < READS {
+                sleep(Duration::from_millis(1)).await;
+            }
+            ask(one, "POST", "/auth/logout", Some(&token), None, 204).await?;
+            Outcome::Ok(Instant::now())
+        };
+        let (ended, refused) = tokio::join!(log_out, timeout(PATIENCE, read_until_refused(other, &read, &allowed)));
+        let (ended, Refused { at, last_allowed }) = (ended?, refused??);
+        Ok(Self { refused_after: at.saturating_duration_since(ended), is_late: last_allowed > ended })
+    }
+}
+
+struct Refused {
+    at: Instant,
+    /// When the last read was sent that was allowed.
+    last_allowed: Instant,
+}
+
+async fn read_until_refused(connection: &mut Connection, read: &[u8], allowed: &AtomicU64) -> Outcome<Refused> {
+    let mut last_allowed = Instant::now();
+    loop {
+        let sent = Instant::now();
+        let answer = connection.ask(read).await?;
+        if answer.status == 401 {
+            return Ok(Refused { at: Instant::now(), last_allowed });
+        }
+        answer.expect(200)?;
+        allowed.fetch_add(1, Ordering::Relaxed);
+        last_allowed = sent;
+    }
+}

@@ -1,0 +1,109 @@
+//! What a storm of logins does to everybody else.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use iam_benches::Outcome;
+use tokio::runtime::Builder;
+use tokio::task::JoinSet;
+
+use super::load::{CONNECTIONS, Rounds, Side};
+use super::paced;
+use super::series::{Figure, Round, Series};
+use crate::client::Connection;
+use crate::work::Work;
+
+/// How many clients log in without a pause.
+pub(crate) const CLIENTS: u64 = 64;
+
+/// Reads at the same rate, in a storm and alone.
+pub(crate) struct Reads {
+    pub(crate) in_storm: Series,
+    pub(crate) alone: Series,
+    pub(crate) logins: Arc<Logins>,
+}
+
+/// What became of the logins.
+#[derive(Default)]
+pub(crate) struct Logins {
+    pub(crate) succeeded: AtomicU64,
+    /// Answered with 503, because too many were waiting.
+    pub(crate) shed: AtomicU64,
+    is_over: AtomicBool,
+}
+
+/// Reads at half of what the server manages without a storm.
+pub(crate) async fn measure(address: SocketAddr, read: Work, login: Work, rounds: Rounds) -> Outcome<Reads> {
+    let (read, login) = (Arc::new(read), Arc::new(login));
+    let capacity = capacity(address, &read, rounds.length).await?;
+    let rate = capacity / 2.0;
+    let mut reads = Reads { in_storm: Series::new(), alone: Series::new(), logins: Arc::default() };
+    for _ in 0..rounds.count {
+        reads.alone.push(paced::round(address, &read, rate, rounds.length).await?);
+        let round = in_storm(address, &read, &login, rate, rounds.length, &reads.logins).await?;
+        reads.in_storm.push(round);
+    }
+    Ok(reads)
+}
+
+/// How many reads a second the server manages when nothing else is asked of it.
+async fn capacity(address: SocketAddr, read: &Arc<Work>, length: Duration) -> Outcome<f64> {
+    let mut series = Series::new();
+    let side = Side::Http { address, work: Arc::clone(read), connections: CONNECTIONS };
+    side.round(length / 3).await?;
+    series.push(side.round(length).await?);
+    Ok(series.figure(Figure::Rate))
+}
+
+async fn in_storm(
+    address: SocketAddr,
+    read: &Arc<Work>,
+    login: &Arc<Work>,
+    rate: f64,
+    length: Duration,
+    logins: &Arc<Logins>,
+) -> Outcome<Round> {
+    logins.is_over.store(false, Ordering::Relaxed);
+    let storm = raise(address, Arc::clone(login), Arc::clone(logins));
+    // By then every client has been answered, or waits.
+    tokio::time::sleep(length / 3).await;
+    let round = paced::round(address, read, rate, length).await;
+    logins.is_over.store(true, Ordering::Relaxed);
+    // The clients still wait for their last answers, which must not keep this thread.
+    tokio::task::spawn_blocking(|| storm.join()).await?.map_err(|_| "the storm failed")??;
+    round
+}
+
+/// On a thread of its own, so that reads do not wait in the client for logins to be counted.
+fn raise(address: SocketAddr, login: Arc<Work>, logins: Arc<Logins>) -> JoinHandle<Outcome> {
+    thread::spawn(move || {
+        Builder::new_current_thread().enable_all().build()?.block_on(async {
+            let mut clients = JoinSet::new();
+            for seed in 0..CLIENTS {
+                let connection = Connection::open(address).await?;
+                clients.spawn(log_in(connection, Arc::clone(&login), Arc::clone(&logins), seed));
+            }
+            while let Some(client) = clients.join_next().await {
+                client??;
+            }
+            Ok(())
+        })
+    })
+}
+
+async fn log_in(mut connection: Connection, login: Arc<Work>, logins: Arc<Logins>, seed: u64) -> Outcome {
+    let mut random = fastrand::Rng::with_seed(seed);
+    while !logins.is_over.load(Ordering::Relaxed) {
+        let answer = connection.ask(&login.next(&mut random)?).await?;
+        if answer.status == 503 {
+            logins.shed.fetch_add(1, Ordering::Relaxed);
+        } else {
+            answer.expect(login.status)?;
+            logins.succeeded.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+    Ok(())
+}

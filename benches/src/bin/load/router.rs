@@ -1,0 +1,32 @@
+//! The router over a store, hashing at the least cost that Argon2 allows: the server itself has no setting for that.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use iam_benches::database::store;
+use iam_benches::{CHEAP, Outcome, iam};
+use tokio::net::TcpListener;
+use tokio::time::sleep;
+
+/// How often it is looked whether audit entries wait to be sealed, as the server does.
+const SEALING: Duration = Duration::from_millis(250);
+
+/// Serves until it is killed.
+pub(crate) async fn serve(database_url: &str, listen: SocketAddr) -> Outcome {
+    let iam = iam(store(database_url).await?, CHEAP).await?;
+    let mut settings = iam_axum::Settings::default();
+    settings.rate_limiter = None;
+    settings.metrics = Some(iam_axum::Metrics::new()?);
+    let router = iam_axum::service(iam.clone(), settings);
+    let sealing = async {
+        loop {
+            while iam.seal_audit_logs().await?.more {}
+            sleep(SEALING).await;
+        }
+    };
+    let listener = TcpListener::bind(listen).await?;
+    tokio::select! {
+        served = async { axum::serve(listener, router).await } => Ok(served?),
+        failed = sealing => failed,
+    }
+}
