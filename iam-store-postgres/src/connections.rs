@@ -24,7 +24,8 @@ const SILENCE: Duration = Duration::from_secs(4);
 pub(crate) const PING_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Where a network fell silent, the server does not know that connections are lost, and keeps the locks that they hold. This
-/// process has a name of its own there, and while its database is away it has no other connection.
+/// process has a name of its own there, and while its database is away it has no other connection but a feed's, which is
+/// then begun anew.
 const TERMINATE_LOST: &str = "
     SELECT pg_terminate_backend(pid)
     FROM pg_stat_activity

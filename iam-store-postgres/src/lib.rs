@@ -6,6 +6,7 @@ mod column;
 mod connections;
 mod credential;
 mod error;
+mod feed;
 mod idempotency;
 mod maintenance;
 mod organization;
@@ -26,7 +27,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use iam_core::clock::Timestamp;
-use iam_core::{Schema, Store, StoreError, TenantId, Transaction};
+use iam_core::{ChangeFeed, Schema, Store, StoreError, TenantId, Transaction};
 use sqlx::migrate::{MigrateError, Migration, Migrator};
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use sqlx::{Connection as _, Executor as _, FromRow, Postgres};
@@ -35,6 +36,7 @@ use uuid::Uuid;
 
 use connections::{Connections, PING_TIMEOUT};
 use error::store_error;
+use feed::PostgresFeed;
 use partition::KnownMonths;
 use transaction::PostgresTransaction;
 
@@ -229,6 +231,14 @@ impl Store for PostgresStore {
 
     async fn prepare(&self, now: Timestamp) -> Result<(), StoreError> {
         self.make_months(now).await
+    }
+
+    async fn change_feed(&self) -> Result<Option<Box<dyn ChangeFeed>>, StoreError> {
+        // Where nobody tells anything, silence must not be believed.
+        if !self.is_migrated().await? {
+            return Err(StoreError::Failed("migrations are missing".into()));
+        }
+        Ok(Some(Box::new(PostgresFeed::open(self.pool()).await?)))
     }
 
     async fn close(&self) {
