@@ -6,6 +6,7 @@ mod bulk;
 mod column;
 mod credential;
 mod error;
+mod feed;
 mod idempotency;
 mod maintenance;
 mod open;
@@ -21,12 +22,13 @@ mod transaction;
 mod user;
 
 use async_trait::async_trait;
-use iam_core::{Schema, Store, StoreError, TenantId, Transaction};
+use iam_core::{ChangeFeed, Schema, Store, StoreError, TenantId, Transaction};
 use sqlx::migrate::{MigrateError, Migration, Migrator};
 use sqlx::sqlite::{SqliteConnection, SqlitePool};
 use sqlx::{Connection as _, FromRow};
 
 use error::store_error;
+use feed::SqliteFeed;
 use transaction::SqliteTransaction;
 
 static MIGRATOR: Migrator = sqlx::migrate!();
@@ -136,6 +138,10 @@ impl Store for SqliteStore {
     async fn is_migrated(&self) -> Result<bool, StoreError> {
         let mut connection = self.readers.acquire().await.map_err(store_error)?;
         Ok(are_complete(&applied(&mut connection).await?))
+    }
+
+    async fn change_feed(&self) -> Result<Option<Box<dyn ChangeFeed>>, StoreError> {
+        Ok(Some(Box::new(SqliteFeed::open(self.readers.clone()).await?)))
     }
 
     async fn close(&self) {

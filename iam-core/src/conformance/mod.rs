@@ -19,6 +19,7 @@ pub mod assignment;
 pub mod audit;
 pub mod credential;
 pub mod erasure;
+pub mod feed;
 pub mod idempotency;
 mod log;
 pub mod maintenance;
@@ -100,6 +101,9 @@ macro_rules! conformance_suite {
             idempotency: kept_is_read_back, kept_again_is_replaced, dropped_keeps_nothing, old_ones_are_removed,
                 repeats_at_once_make_one, a_key_is_of_one_request, failures_are_not_kept, a_key_is_locked_until_the_end,
                 a_key_does_not_stop_the_clock;
+            feed: users_whose_state_or_roles_change, sessions_that_end, roles_that_change, organizations_that_change,
+                many_at_once, everybody_is_told_of_every_tenant, what_changes_no_rights_is_not_told,
+                what_is_not_committed_is_not_told, what_is_told_can_be_read, nothing_is_missed_beside_writers;
             token: keys_are_read_back, one_key_a_generation, private_keys_are_replaced, purposes_do_not_mix;
             work: dropped_leaves_nothing, failed_leaves_nothing, changes_and_entries_commit_together,
                 queued_writers_all_succeed, holders_of_the_tenants_lock_take_turns;

@@ -2,6 +2,7 @@
 
 #![cfg(test)]
 
+mod feed;
 mod filter;
 mod immutable;
 mod migration;

@@ -3,6 +3,7 @@
 #![cfg(test)]
 
 mod audit_log;
+mod feed;
 mod file;
 mod migration;
 mod queue;

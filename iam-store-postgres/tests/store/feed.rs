@@ -1,0 +1,211 @@
+//! The feed of changes: whom the database tells, and when a feed is over.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use iam_core::conformance::World;
+use iam_core::conformance::feed::told;
+use iam_core::session::SessionChange;
+use iam_core::{ChangeFeed, Store as _, StoreError, TenantId};
+use iam_store_postgres::PostgresStore;
+use sqlx::postgres::{PgConnectOptions, PgPool};
+use sqlx::{AssertSqlSafe, ConnectOptions as _, Executor as _};
+use test_support::postgres::TestDatabase;
+use test_support::proxy::{Fault, Proxy};
+use tokio::time::{sleep, timeout};
+use uuid::Uuid;
+
+/// How long anything may take before a test gives up.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+async fn migrated(url: &str) -> PostgresStore {
+    let store = PostgresStore::connect(url).await.unwrap();
+    store.migrate().await.unwrap();
+    store
+}
+
+/// A feed that hears.
+async fn follow(store: &PostgresStore) -> Box<dyn ChangeFeed> {
+    let mut feed = store.change_feed().await.unwrap().expect("PostgreSQL tells what is committed");
+    told(&mut *feed).await;
+    feed
+}
+
+/// Fails unless a feed ends, and stays over; tells until when it said that it was complete.
+async fn expect_end(feed: &mut dyn ChangeFeed) -> Option<Instant> {
+    let mut complete_at = None;
+    let ending = async {
+        loop {
+            match feed.next().await {
+                Ok(news) => complete_at = news.complete_at.max(complete_at),
+                Err(error) => break error,
+            }
+        }
+    };
+    let error = timeout(PATIENCE, ending).await.expect("it goes on");
+    assert!(matches!(error, StoreError::Unavailable(_)), "{error:?}");
+    assert!(timeout(PATIENCE, feed.next()).await.unwrap().is_err());
+    complete_at
+}
+
+/// Waits until the database has so many connections, beside the one that asks.
+async fn expect_connections(asks: &PgPool, expected: i64) {
+    let count = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()";
+    let counting = async {
+        while sqlx::query_scalar::<_, i64>(count).fetch_one(asks).await.unwrap() != expected {
+            sleep(Duration::from_millis(20)).await;
+        }
+    };
+    timeout(PATIENCE, counting).await.unwrap_or_else(|_| panic!("never {expected} connections"));
+}
+
+/// Programs need not know of the feed: the database tells whatever statement it was.
+#[tokio::test]
+async fn statements_of_anybody_are_told() {
+    let database = TestDatabase::create().await;
+    let world = World::new(Arc::new(migrated(database.url()).await));
+    let tenant = world.tenant("acme").await;
+    let user = world.user(&tenant, "ada@example.com").await;
+    let role = world.role(&tenant, "BUYER", &["orders:read"]).await;
+    world.give(&user, &role, None).await;
+    let organization = world.organization(&tenant, "root").await;
+    let session = world.new_session(&user);
+    world.commit(tenant.id, SessionChange::Start(session.clone())).await;
+    let (user, role, session) = (user.id.as_uuid(), role.id.as_uuid(), session.id.as_uuid());
+    let mut feed = follow(&migrated(database.url()).await).await;
+    let other = PgPool::connect(database.url()).await.unwrap();
+    for (statement, expected) in [
+        ("UPDATE iam.users SET status = 'SUSPENDED'", Some(user)),
+        ("UPDATE iam.users SET status = 'SUSPENDED', last_login_at = now()", None),
+        ("UPDATE iam.organizations SET status = 'SUSPENDED'", Some(organization.id.as_uuid())),
+        ("UPDATE iam.organizations SET slug = 'other'", None),
+        ("UPDATE iam.roles SET scope = 'TENANT'", Some(role)),
+        ("UPDATE iam.role_permissions SET permission = '*'", Some(role)),
+        ("DELETE FROM iam.role_permissions", Some(role)),
+        ("UPDATE iam.role_assignments SET expires_at = now()", Some(user)),
+        ("DELETE FROM iam.role_assignments", Some(user)),
+        ("DELETE FROM iam.roles", Some(role)),
+        ("UPDATE iam.sessions SET expires_at = expires_at + interval '1 day'", None),
+        ("UPDATE iam.sessions SET expires_at = now()", Some(session)),
+        ("DELETE FROM iam.sessions", Some(session)),
+        ("DELETE FROM iam.sessions", None),
+    ] {
+        other.execute(statement).await.unwrap();
+        assert_eq!(told(&mut *feed).await, BTreeSet::from_iter(expected), "{statement}");
+    }
+}
+
+/// It cannot be told which rows are gone.
+#[tokio::test]
+async fn a_truncated_table_ends_the_feed() {
+    let database = TestDatabase::create().await;
+    let store = migrated(database.url()).await;
+    for table in ["sessions", "role_assignments", "role_permissions", "users CASCADE", "tenants CASCADE"] {
+        let mut feed = follow(&store).await;
+        store.pool().execute(AssertSqlSafe(format!("TRUNCATE iam.{table}"))).await.unwrap();
+        expect_end(&mut *feed).await;
+    }
+}
+
+#[tokio::test]
+async fn what_somebody_else_says_on_the_channel_changes_nothing() {
+    let database = TestDatabase::create().await;
+    let store = migrated(database.url()).await;
+    let mut feed = follow(&store).await;
+    let id = Uuid::now_v7();
+    for payload in ["", "hello", "everything and more", &"x".repeat(7_999), &id.to_string()] {
+        let notify = sqlx::query("SELECT pg_notify('iam_changes', $1)").bind(payload);
+        notify.execute(&store.pool()).await.unwrap();
+    }
+    assert_eq!(told(&mut *feed).await, BTreeSet::from([id]));
+}
+
+/// What was told meanwhile would be missed.
+#[tokio::test]
+async fn a_feed_ends_when_either_of_its_connections_is_lost() {
+    let database = TestDatabase::create().await;
+    let store = migrated(database.url()).await;
+    for statement in ["LISTEN%", "SELECT pg_notify%"] {
+        let mut feed = follow(&store).await;
+        let terminate = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+            WHERE datname = current_database() AND query LIKE $1";
+        let terminate = sqlx::query_scalar::<_, i64>(terminate).bind(statement);
+        assert_eq!(terminate.fetch_one(&store.pool()).await.unwrap(), 1, "{statement}");
+        expect_end(&mut *feed).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_feed_ends_where_the_network_falls_silent() {
+    let database = TestDatabase::create().await;
+    migrated(database.url()).await.close().await;
+    for fault in [Fault::Silent, Fault::Severed] {
+        let proxy = Proxy::before(database.url());
+        let store = PostgresStore::connect(&proxy.url(database.url())).await.unwrap();
+        let mut feed = follow(&store).await;
+        proxy.set(fault);
+        let silent_since = Instant::now();
+        let complete_at = expect_end(&mut *feed).await;
+        assert!(complete_at.is_none_or(|moment| moment <= silent_since), "{fault:?}");
+    }
+}
+
+/// As behind a pooler that hands connections around, where whoever listens hears nothing and is not told so. Here it is a
+/// function that is found in the place of the database's own.
+#[tokio::test]
+async fn a_feed_whose_heartbeats_do_not_come_back_is_never_complete_and_ends() {
+    let database = TestDatabase::create().await;
+    let owner = migrated(database.url()).await;
+    let nothing = "CREATE FUNCTION public.pg_notify(text, text) RETURNS void LANGUAGE sql AS ''";
+    owner.pool().execute(nothing).await.unwrap();
+    let options: PgConnectOptions = database.url().parse().unwrap();
+    let url = options.options([("search_path", "public,pg_catalog")]).to_url_lossy();
+    let store = PostgresStore::connect(url.as_str()).await.unwrap();
+    let mut feed = store.change_feed().await.unwrap().unwrap();
+    assert_eq!(expect_end(&mut *feed).await, None);
+}
+
+/// Requests may use every connection of the store.
+#[tokio::test]
+async fn a_feed_goes_on_while_the_pool_is_exhausted() {
+    let database = TestDatabase::create().await;
+    let store = migrated(database.url()).await;
+    let mut feed = follow(&store).await;
+    let mut busy = Vec::new();
+    for _ in 0..16 {
+        busy.push(store.begin(TenantId::from_uuid(Uuid::nil())).await.unwrap());
+    }
+    told(&mut *feed).await;
+}
+
+#[tokio::test]
+async fn a_dropped_feed_leaves_no_connection_behind() {
+    let database = TestDatabase::create().await;
+    let store = migrated(database.url()).await;
+    let asks = PgPool::connect(database.url()).await.unwrap();
+    expect_connections(&asks, 1).await;
+    let feed = follow(&store).await;
+    expect_connections(&asks, 3).await;
+    drop(feed);
+    expect_connections(&asks, 1).await;
+}
+
+#[tokio::test]
+async fn a_store_closes_beside_its_feed_which_ends() {
+    let database = TestDatabase::create().await;
+    let store = migrated(database.url()).await;
+    let asks = PgPool::connect(database.url()).await.unwrap();
+    let mut feed = follow(&store).await;
+    timeout(PATIENCE, store.close()).await.expect("it waits for nobody");
+    expect_end(&mut *feed).await;
+    expect_connections(&asks, 0).await;
+}
+
+/// Where no trigger tells anything, silence means nothing.
+#[tokio::test]
+async fn a_database_that_is_not_migrated_has_no_feed() {
+    let database = TestDatabase::create().await;
+    let store = PostgresStore::connect(database.url()).await.unwrap();
+    assert!(store.change_feed().await.is_err());
+}

@@ -1,0 +1,52 @@
+//! What is committed, by whatever program, as the triggers of the file write it down.
+
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use iam_core::{ChangeFeed, News, StoreError};
+use sqlx::sqlite::SqlitePool;
+use tokio::time::sleep_until;
+
+use crate::error::store_error;
+
+/// Between two looks.
+const INTERVAL: Duration = Duration::from_millis(250);
+
+/// Looks for what is new, again and again: a file wakes nobody up.
+pub(crate) struct SqliteFeed {
+    readers: SqlitePool,
+    /// The last change that was told.
+    last: i64,
+    /// When to look again.
+    due: Instant,
+}
+
+impl SqliteFeed {
+    /// Tells what is committed from now on.
+    pub(crate) async fn open(readers: SqlitePool) -> Result<Self, StoreError> {
+        let last = sqlx::query_scalar!(r#"SELECT id AS "id!" FROM changes ORDER BY id DESC LIMIT 1"#);
+        let last = last.fetch_one(&readers).await.map_err(store_error)?;
+        Ok(Self { readers, last, due: Instant::now() })
+    }
+}
+
+#[async_trait]
+impl ChangeFeed for SqliteFeed {
+    async fn next(&mut self) -> Result<News, StoreError> {
+        sleep_until(self.due.into()).await;
+        let asked = Instant::now();
+        let rows = sqlx::query!("SELECT id, changed FROM changes WHERE id >= ?1 ORDER BY id", self.last);
+        let mut rows = rows.fetch_all(&self.readers).await.map_err(store_error)?.into_iter();
+        // While the last one that was told is there, none behind it is gone.
+        if rows.next().is_none_or(|row| row.id != self.last) {
+            return Err(StoreError::Unavailable("changes were removed before they were told".into()));
+        }
+        self.due = asked + INTERVAL;
+        let mut news = News { changed: Vec::new(), complete_at: Some(asked) };
+        for row in rows {
+            self.last = row.id;
+            news.changed.push(row.changed);
+        }
+        Ok(news)
+    }
+}
