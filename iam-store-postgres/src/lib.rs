@@ -66,7 +66,8 @@ const IDLE_IN_TRANSACTION_TIMEOUT: &str = "5s";
 const TRUSTED_IDLE: Duration = Duration::from_secs(1);
 
 impl PostgresStore {
-    /// Connects to the database that a `postgres://` URL names, with at most 16 connections.
+    /// Connects to the database that a `postgres://` URL names, with at most 16 connections. Each
+    /// [feed](Store::change_feed) has two more.
     ///
     /// # Errors
     ///
@@ -106,7 +107,8 @@ impl PostgresStore {
         Ok(Self::over(Connections::new(pool, true)))
     }
 
-    /// Uses a pool that the host program has made, with its own limits.
+    /// Uses a pool that the host program has made, with its own limits. Each [feed](Store::change_feed) has two connections
+    /// beside it, made with the options of the pool's.
     #[must_use]
     pub fn from_pool(pool: PgPool) -> Self {
         Self::over(Connections::new(pool, false))
