@@ -4,7 +4,8 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use iam_core::{ChangeFeed, News, StoreError};
-use sqlx::postgres::{PgListener, PgNotification, PgPool, PgPoolOptions};
+use sqlx::ConnectOptions as _;
+use sqlx::postgres::{PgConnection, PgListener, PgNotification, PgPool, PgPoolOptions};
 use tokio::time::{sleep_until, timeout};
 use uuid::Uuid;
 
@@ -14,8 +15,6 @@ use crate::error::store_error;
 const CHANGES: &str = "iam_changes";
 /// The triggers' word for more than they can name.
 const EVERYTHING: &str = "everything";
-/// One connection that listens, and one for heartbeats.
-const CONNECTIONS: u32 = 2;
 /// Between two heartbeats.
 const INTERVAL: Duration = Duration::from_millis(300);
 /// A connection or a heartbeat that takes longer is lost.
@@ -30,11 +29,13 @@ const PATIENCE: Duration = Duration::from_secs(3);
 pub(crate) struct PostgresFeed {
     /// The store's, which is closed when the store is, and given up when its database goes away.
     store: PgPool,
-    /// Apart from the store's: requests that wait for connections must not keep heartbeats waiting.
-    own: PgPool,
+    /// For the connection that listens alone, because a listener wants a pool.
+    listening: PgPool,
     listener: PgListener,
     /// The channel of the heartbeats, which nobody else has.
     heartbeats: String,
+    /// Over which they are sent. None of the store's: requests that wait for those must not keep a heartbeat waiting.
+    sender: PgConnection,
     /// When the heartbeat was sent that is still to come back.
     sent: Option<Instant>,
     /// When the next heartbeat is sent; if one is still to come back by then, it is lost.
@@ -44,22 +45,22 @@ pub(crate) struct PostgresFeed {
 impl PostgresFeed {
     /// Listens to the database of the store from now on.
     pub(crate) async fn open(store: PgPool) -> Result<Self, StoreError> {
-        let own = PgPoolOptions::new()
-            .max_connections(CONNECTIONS)
+        let options = store.connect_options();
+        let listening = PgPoolOptions::new()
+            .max_connections(1)
             .acquire_timeout(PATIENCE)
-            .test_before_acquire(false)
             .idle_timeout(None)
             .max_lifetime(None)
-            .connect_lazy_with((*store.connect_options()).clone());
+            .connect_lazy_with((*options).clone());
         let heartbeats = format!("iam_heartbeats_{}", Uuid::now_v7().simple());
-        let listening = async {
-            let mut listener = PgListener::connect_with(&own).await?;
+        let connecting = async {
+            let mut listener = PgListener::connect_with(&listening).await?;
             listener.eager_reconnect(false);
             listener.listen_all([CHANGES, &heartbeats]).await?;
-            Ok(listener)
+            Ok((listener, options.connect().await?))
         };
-        let listener = in_time(listening).await?;
-        Ok(Self { store, own, listener, heartbeats, sent: None, due: Instant::now() })
+        let (listener, sender) = in_time(connecting).await?;
+        Ok(Self { store, listening, listener, heartbeats, sender, sent: None, due: Instant::now() })
     }
 
     async fn hear(&mut self) -> Result<News, StoreError> {
@@ -102,7 +103,7 @@ impl PostgresFeed {
         }
         let now = Instant::now();
         (self.sent, self.due) = (Some(now), now + PATIENCE);
-        in_time(sqlx::query!("SELECT pg_notify($1, '')", self.heartbeats).execute(&self.own)).await.map(drop)
+        in_time(sqlx::query!("SELECT pg_notify($1, '')", self.heartbeats).execute(&mut self.sender)).await.map(drop)
     }
 }
 
@@ -112,7 +113,7 @@ impl ChangeFeed for PostgresFeed {
         let news = self.hear().await;
         if news.is_err() {
             // The listener would connect anew, and never tell what it has missed.
-            drop(self.own.close());
+            drop(self.listening.close());
         }
         news
     }
@@ -120,8 +121,8 @@ impl ChangeFeed for PostgresFeed {
 
 impl Drop for PostgresFeed {
     fn drop(&mut self) {
-        // Already the call closes connections that are given back, as the listener's now is.
-        drop(self.own.close());
+        // Already the call has the listener's connection closed when it is given back, as it now is.
+        drop(self.listening.close());
     }
 }
 

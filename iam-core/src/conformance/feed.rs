@@ -73,7 +73,7 @@ pub async fn roles_that_change(store: Arc<dyn Store>) {
     let Some(mut feed) = follow(&world).await else { return };
     let tenant = world.tenant("acme").await;
     let before = world.role(&tenant, "BUYER", &["orders:read"]).await;
-    let after = Role { permissions: vec!["orders:create".parse().unwrap()], ..before.clone() };
+    let after = Role { permissions: ["orders:create".parse().unwrap()].into_iter().collect(), ..before.clone() };
     let gone = RoleChange::Delete(after.clone());
     for change in [RoleChange::Update { before: before.clone(), after, covered: Covered::assumed() }, gone] {
         // What making it has told is another matter.

@@ -2,7 +2,7 @@
 
 #![cfg(test)]
 
-mod feed;
+mod changes;
 mod filter;
 mod immutable;
 mod migration;

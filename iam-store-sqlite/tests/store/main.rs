@@ -3,7 +3,7 @@
 #![cfg(test)]
 
 mod audit_log;
-mod feed;
+mod changes;
 mod file;
 mod migration;
 mod queue;

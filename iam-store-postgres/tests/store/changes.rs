@@ -9,8 +9,8 @@ use iam_core::conformance::feed::told;
 use iam_core::session::SessionChange;
 use iam_core::{ChangeFeed, Store as _, StoreError, TenantId};
 use iam_store_postgres::PostgresStore;
-use sqlx::postgres::{PgConnectOptions, PgPool};
-use sqlx::{AssertSqlSafe, ConnectOptions as _, Executor as _};
+use sqlx::postgres::{PgConnection, PgPool};
+use sqlx::{AssertSqlSafe, Connection as _, Executor as _};
 use test_support::postgres::TestDatabase;
 use test_support::proxy::{Fault, Proxy};
 use tokio::time::{sleep, timeout};
@@ -50,10 +50,10 @@ async fn expect_end(feed: &mut dyn ChangeFeed) -> Option<Instant> {
 }
 
 /// Waits until the database has so many connections, beside the one that asks.
-async fn expect_connections(asks: &PgPool, expected: i64) {
+async fn expect_connections(asks: &mut PgConnection, expected: i64) {
     let count = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()";
     let counting = async {
-        while sqlx::query_scalar::<_, i64>(count).fetch_one(asks).await.unwrap() != expected {
+        while sqlx::query_scalar::<_, i64>(count).fetch_one(&mut *asks).await.unwrap() != expected {
             sleep(Duration::from_millis(20)).await;
         }
     };
@@ -87,7 +87,7 @@ async fn statements_of_anybody_are_told() {
         ("DELETE FROM iam.role_assignments", Some(user)),
         ("DELETE FROM iam.roles", Some(role)),
         ("UPDATE iam.sessions SET expires_at = expires_at + interval '1 day'", None),
-        ("UPDATE iam.sessions SET expires_at = now()", Some(session)),
+        ("UPDATE iam.sessions SET expires_at = expires_at - interval '2 days'", Some(session)),
         ("DELETE FROM iam.sessions", Some(session)),
         ("DELETE FROM iam.sessions", None),
     ] {
@@ -159,9 +159,11 @@ async fn a_feed_whose_heartbeats_do_not_come_back_is_never_complete_and_ends() {
     let owner = migrated(database.url()).await;
     let nothing = "CREATE FUNCTION public.pg_notify(text, text) RETURNS void LANGUAGE sql AS ''";
     owner.pool().execute(nothing).await.unwrap();
-    let options: PgConnectOptions = database.url().parse().unwrap();
-    let url = options.options([("search_path", "public,pg_catalog")]).to_url_lossy();
-    let store = PostgresStore::connect(url.as_str()).await.unwrap();
+    let prefer_it = "DO $$ BEGIN
+        EXECUTE format('ALTER DATABASE %I SET search_path = public, pg_catalog', current_database());
+    END $$";
+    owner.pool().execute(prefer_it).await.unwrap();
+    let store = PostgresStore::connect(database.url()).await.unwrap();
     let mut feed = store.change_feed().await.unwrap().unwrap();
     assert_eq!(expect_end(&mut *feed).await, None);
 }
@@ -183,23 +185,24 @@ async fn a_feed_goes_on_while_the_pool_is_exhausted() {
 async fn a_dropped_feed_leaves_no_connection_behind() {
     let database = TestDatabase::create().await;
     let store = migrated(database.url()).await;
-    let asks = PgPool::connect(database.url()).await.unwrap();
-    expect_connections(&asks, 1).await;
+    let mut asks = PgConnection::connect(database.url()).await.unwrap();
+    expect_connections(&mut asks, 1).await;
     let feed = follow(&store).await;
-    expect_connections(&asks, 3).await;
+    expect_connections(&mut asks, 3).await;
     drop(feed);
-    expect_connections(&asks, 1).await;
+    expect_connections(&mut asks, 1).await;
 }
 
 #[tokio::test]
 async fn a_store_closes_beside_its_feed_which_ends() {
     let database = TestDatabase::create().await;
     let store = migrated(database.url()).await;
-    let asks = PgPool::connect(database.url()).await.unwrap();
+    let mut asks = PgConnection::connect(database.url()).await.unwrap();
     let mut feed = follow(&store).await;
     timeout(PATIENCE, store.close()).await.expect("it waits for nobody");
     expect_end(&mut *feed).await;
-    expect_connections(&asks, 0).await;
+    drop(feed);
+    expect_connections(&mut asks, 0).await;
 }
 
 /// Where no trigger tells anything, silence means nothing.
