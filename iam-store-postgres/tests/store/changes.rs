@@ -9,7 +9,7 @@ use iam_core::conformance::feed::told;
 use iam_core::session::SessionChange;
 use iam_core::{ChangeFeed, Store as _, StoreError, TenantId};
 use iam_store_postgres::PostgresStore;
-use sqlx::postgres::{PgConnection, PgPool};
+use sqlx::postgres::{PgConnection, PgPool, PgPoolOptions};
 use sqlx::{AssertSqlSafe, Connection as _, Executor as _};
 use test_support::postgres::TestDatabase;
 use test_support::proxy::{Fault, Proxy};
@@ -184,7 +184,10 @@ async fn a_feed_goes_on_while_the_pool_is_exhausted() {
 #[tokio::test]
 async fn a_dropped_feed_leaves_no_connection_behind() {
     let database = TestDatabase::create().await;
-    let store = migrated(database.url()).await;
+    migrated(database.url()).await.close().await;
+    // A pool that does not grow meanwhile.
+    let pool = PgPoolOptions::new().max_connections(1).connect(database.url()).await.unwrap();
+    let store = PostgresStore::from_pool(pool);
     let mut asks = PgConnection::connect(database.url()).await.unwrap();
     expect_connections(&mut asks, 1).await;
     let feed = follow(&store).await;
