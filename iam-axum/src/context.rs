@@ -57,12 +57,10 @@ pub(crate) async fn conventions(State(settings): State<Arc<Settings>>, request: 
         ip_address: client_address(&parts, &settings),
         user_agent: user_agent(&parts.headers),
     };
-    let path = match parts.extensions.get::<OriginalUri>() {
-        Some(OriginalUri(uri)) => uri.path().to_owned(),
-        None => parts.uri.path().to_owned(),
-    };
+    let uri = parts.extensions.get::<OriginalUri>().map_or(&parts.uri, |OriginalUri(uri)| uri).clone();
     // The route and not the path, into which a client may put anything.
-    let route = parts.extensions.get::<MatchedPath>().map_or("none", MatchedPath::as_str).to_owned();
+    let route = parts.extensions.get::<MatchedPath>().cloned();
+    let route = route.as_ref().map_or("none", MatchedPath::as_str);
     let method = parts.method.clone();
     let span = tracing::info_span!(
         "request",
@@ -77,7 +75,7 @@ pub(crate) async fn conventions(State(settings): State<Arc<Settings>>, request: 
     parts.extensions.insert(context.clone());
     parts.extensions.insert(proven.clone());
     let response = next.run(Request::from_parts(parts, body)).instrument(span.clone()).await;
-    let mut response = with_problem(response, &settings, &path, &correlation_id);
+    let mut response = with_problem(response, &settings, uri.path(), &correlation_id);
     add_headers(response.headers_mut(), &correlation_id);
     response.extensions_mut().insert(context);
     if let Some(caller) = proven.0.get() {
@@ -85,7 +83,7 @@ pub(crate) async fn conventions(State(settings): State<Arc<Settings>>, request: 
     }
     let elapsed = started.elapsed();
     if let Some(metrics) = &settings.metrics {
-        metrics.answered(&method, api_path(&route, &settings), response.status(), elapsed);
+        metrics.answered(&method, api_path(route, &settings), response.status(), elapsed);
     }
     let elapsed_us = elapsed.as_micros();
     span.in_scope(|| tracing::info!(status = response.status().as_u16(), elapsed_us, "answered"));
@@ -168,6 +166,7 @@ fn with_problem(response: Response, settings: &Settings, path: &str, id: &Correl
 }
 
 fn add_headers(headers: &mut HeaderMap, correlation_id: &CorrelationId) {
+    headers.reserve(5);
     if let Ok(value) = HeaderValue::from_str(correlation_id.as_str()) {
         headers.insert(CORRELATION_ID, value);
     }

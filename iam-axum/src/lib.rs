@@ -174,16 +174,19 @@ fn operations_at_the_root() -> OpenApiRouter<ApiState> {
 }
 
 /// Bounds bodies and how many requests there may be, and answers for paths that are none.
+///
+/// The layers are one: the router puts each that it is given into a box of its own, and clones all of them for every
+/// request.
 fn limited(router: Router, state: ApiState) -> Router {
-    router
-        .fallback(|| async { Problem::new(Kind::NotFound).detail("There is nothing at this path.") })
-        .layer(DefaultBodyLimit::max(MAX_BODY))
-        .layer(RequestBodyDeadlineLayer::new(state.settings.request_timeout / 2))
-        .layer(from_fn_with_state(state.clone(), rate_limit::limit))
-        // Outside: whose request it is may have to be asked of a store that does not answer.
-        .layer(TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, state.settings.request_timeout))
-        .layer(CompressionLayer::new().gzip(true).compress_when(SizeAbove::new(1024).and(may_be_compressed)))
-        .layer(option_layer(cors(&state.settings.cors_origins)))
+    router.fallback(|| async { Problem::new(Kind::NotFound).detail("There is nothing at this path.") }).layer((
+        option_layer(cors(&state.settings.cors_origins)),
+        CompressionLayer::new().gzip(true).compress_when(SizeAbove::new(1024).and(may_be_compressed)),
+        // Outside of the rate limits: whose request it is may have to be asked of a store that does not answer.
+        TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, state.settings.request_timeout),
+        from_fn_with_state(state.clone(), rate_limit::limit),
+        RequestBodyDeadlineLayer::new(state.settings.request_timeout / 2),
+        DefaultBodyLimit::max(MAX_BODY),
+    ))
 }
 
 /// What has no entity tag, which would have to be another one for other bytes, and says nothing of tokens. Beside
@@ -258,7 +261,8 @@ fn cors(origins: &[HeaderValue]) -> Option<CorsLayer> {
 /// }
 /// ```
 pub fn with_conventions(router: Router, settings: Settings) -> Router {
-    router
-        .layer(CatchPanicLayer::custom(problem::from_panic))
-        .layer(from_fn_with_state(Arc::new(settings), context::conventions))
+    router.layer((
+        from_fn_with_state(Arc::new(settings), context::conventions),
+        CatchPanicLayer::custom(problem::from_panic),
+    ))
 }

@@ -12,15 +12,21 @@ use utoipa::ToSchema;
 #[schema(value_type = String, format = DateTime, example = "2026-01-31T09:15:00.123Z")]
 pub(crate) struct Time(pub(crate) Timestamp);
 
+impl Time {
+    fn text(self) -> String {
+        self.0.to_rfc3339_opts(SecondsFormat::Millis, true)
+    }
+}
+
 impl fmt::Display for Time {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0.to_rfc3339_opts(SecondsFormat::Millis, true))
+        f.write_str(&self.text())
     }
 }
 
 impl Serialize for Time {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+        serializer.serialize_str(&self.text())
     }
 }
 

@@ -187,7 +187,7 @@ pub struct RequestContext {
 
 /// Links the answer, the log lines and the audit entries of one request: 1–128 visible ASCII characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CorrelationId(String);
+pub struct CorrelationId(Arc<str>);
 
 impl CorrelationId {
     /// The text.
@@ -202,7 +202,7 @@ impl FromStr for CorrelationId {
 
     fn from_str(text: &str) -> Result<Self, Invalid> {
         if (1..=128).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic()) {
-            Ok(Self(text.to_owned()))
+            Ok(Self(text.into()))
         } else {
             Err(Invalid::new("must be 1 to 128 visible ASCII characters"))
         }
@@ -217,7 +217,7 @@ impl fmt::Display for CorrelationId {
 
 /// What a client says it is, cut to 512 characters and stripped of control characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UserAgent(String);
+pub struct UserAgent(Arc<str>);
 
 impl UserAgent {
     const MAX: usize = 512;
@@ -225,7 +225,7 @@ impl UserAgent {
     /// Takes the text of a `User-Agent` header (RFC 9110 §10.1.5).
     #[must_use]
     pub fn new(text: &str) -> Self {
-        Self(text.chars().filter(|c| !c.is_control()).take(Self::MAX).collect())
+        Self(text.chars().filter(|c| !c.is_control()).take(Self::MAX).collect::<String>().into())
     }
 
     /// The text.

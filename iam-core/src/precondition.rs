@@ -1,10 +1,10 @@
 //! Versions, and what a change may ask of them: so nobody overwrites what they have not seen (RFC 9110 §13.1).
 
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::str::FromStr;
 
 use aws_lc_rs::digest::{SHA256, digest};
-use serde::Serialize;
 
 use crate::organization::PlacedOrganization;
 use crate::role::Role;
@@ -12,17 +12,31 @@ use crate::tenant::Tenant;
 use crate::user::User;
 use crate::validate::Invalid;
 
-/// What something is at a moment: a digest of all of it. Its text is 32 hexadecimal digits.
+/// What something is at a moment: a digest of all of it. Its text is 32 hexadecimal digits. Another release, or the same on
+/// another kind of machine, may give another one to the same state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Version(u128);
 
 impl Version {
-    fn of(state: &impl Serialize) -> Self {
-        // Texts and numbers always become JSON.
-        let json = serde_json::to_vec(state).unwrap_or_default();
+    fn of(state: &impl Hash) -> Self {
+        let mut hashed = Hashed(Vec::with_capacity(512));
+        state.hash(&mut hashed);
         let mut bytes = [0; 16];
-        digest(&SHA256, &json).as_ref().iter().zip(&mut bytes).for_each(|(from, to)| *to = *from);
+        digest(&SHA256, &hashed.0).as_ref().iter().zip(&mut bytes).for_each(|(from, to)| *to = *from);
         Self(u128::from_be_bytes(bytes))
+    }
+}
+
+/// Collects what is hashed, for a digest that nobody can find collisions of.
+struct Hashed(Vec<u8>);
+
+impl Hasher for Hashed {
+    fn write(&mut self, bytes: &[u8]) {
+        self.0.extend_from_slice(bytes);
+    }
+
+    fn finish(&self) -> u64 {
+        0
     }
 }
 

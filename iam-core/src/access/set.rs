@@ -5,7 +5,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::permission::{PatternKind, Permission, PermissionPattern};
 
 /// A set of permission patterns, as a role holds it.
-#[derive(Clone, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub struct PermissionSet {
     /// Sorted, each once; `*` sorts before every letter.
     patterns: Box<[PermissionPattern]>,

@@ -27,7 +27,7 @@ use crate::page::SortOrder;
 use crate::validate::{Name, Slug};
 
 /// A part of a tenant; organizations nest into a tree.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Organization {
     /// Names the organization.
@@ -82,7 +82,7 @@ impl Organization {
 }
 
 /// What stands for an organization inside something else.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct OrganizationSummary {
     /// Names the organization.
     pub id: OrganizationId,

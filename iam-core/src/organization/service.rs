@@ -28,7 +28,7 @@ use crate::work::UnitOfWork;
 pub struct Organizations<'a>(pub(crate) &'a Inner);
 
 /// An organization and where it stands.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct PlacedOrganization {
     /// The organization.
     pub organization: Organization,

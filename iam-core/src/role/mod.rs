@@ -23,7 +23,7 @@ use crate::validate::{Description, Invalid, RoleName};
 pub const TENANT_ADMIN: &str = "TENANT_ADMIN";
 
 /// A named set of permissions of a tenant.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Role {
     /// Names the role.
@@ -47,7 +47,7 @@ pub struct Role {
 }
 
 /// Where a role can be assigned.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum RoleScope {
     /// Tenant-wide only.
     Tenant,

@@ -19,7 +19,7 @@ use crate::id::TenantId;
 use crate::validate::{Fields, Name, Slug};
 
 /// A customer whose users, organizations, roles and audit log nobody else may see.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Tenant {
     /// Names the tenant.
@@ -37,7 +37,7 @@ pub struct Tenant {
 }
 
 /// Whether a tenant is served.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TenantStatus {
     /// It is.

@@ -24,7 +24,7 @@ use crate::page::SortOrder;
 use crate::validate::{Email, PersonName};
 
 /// A person who can log in to a tenant.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct User {
     /// Names the user.
