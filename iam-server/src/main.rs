@@ -26,9 +26,14 @@ use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory as _, FromArgMatches as _};
+use mimalloc::MiMalloc;
 
 use crate::command::Command;
 use crate::settings::{Arguments, Settings};
+
+/// A request asks for memory some hundred times; this one answers in half the instructions of the system's.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 /// Why the server stops before it serves, in one line.
 #[derive(Debug)]
