@@ -23,7 +23,8 @@ use crate::session::{EndedSessions, NextSecret, Session, Sessions, Tokens};
 use crate::store::Store;
 use crate::tenant::Tenants;
 use crate::token::{
-    self, Claims, KeyPurpose, KeyRing, MasterKey, PublicKey, RETIREMENT, SigningKey, VerifiedToken, first_or_stored,
+    self, Claims, KeyPurpose, KeyRing, MasterKey, PublicKey, RETIREMENT, SigningKey, VerifiedToken, VerifiedTokens,
+    first_or_stored,
 };
 use crate::user::{UserStatus, Users};
 use crate::work::UnitOfWork;
@@ -49,6 +50,7 @@ pub(crate) struct Inner {
     clock: Arc<dyn Clock>,
     ids: IdGenerator,
     keys: KeyRing,
+    verified_tokens: VerifiedTokens,
     ended_sessions: EndedSessions,
 }
 
@@ -169,6 +171,7 @@ impl Builder {
             clock,
             ids,
             keys,
+            verified_tokens: VerifiedTokens::default(),
             ended_sessions,
         })))
     }
@@ -287,13 +290,21 @@ impl Iam {
     pub async fn verify(&self, token: &str) -> Result<VerifiedToken> {
         let iam = &*self.0;
         let now = iam.now();
-        let kid = token::key_of(token)?;
+        let kept = iam.verified_tokens.get(token);
+        let kid = kept.as_ref().map_or_else(|| token::key_of(token), |kept| Ok(kept.key()))?;
         let key = iam.keys.verifying_key(&*iam.store, kid, now).await?.ok_or(Unauthenticated::InvalidToken)?;
-        let claims = token::verify(token, &key, &iam.settings.issuer, &iam.settings.audience, now)?;
-        if iam.ended_sessions.contains(claims.sid, now) {
+        let verified = match &kept {
+            Some(kept) => kept.clone(),
+            None => VerifiedToken::new(kid, token::verify(token, &key, &iam.settings.issuer, &iam.settings.audience)?),
+        };
+        verified.claims().check_times(now)?;
+        if iam.ended_sessions.contains(verified.claims().sid, now) {
             return Err(Unauthenticated::InvalidToken.into());
         }
-        Ok(VerifiedToken(claims))
+        if kept.is_none() {
+            iam.verified_tokens.keep(token, verified.clone());
+        }
+        Ok(verified)
     }
 
     /// The second half of [`authenticate`](Self::authenticate), at once after the first.
@@ -302,7 +313,7 @@ impl Iam {
     ///
     /// [`Unauthenticated::InvalidToken`] when the session has ended; [`Error::Store`] when the store fails.
     pub async fn authenticate_verified(&self, token: &VerifiedToken, context: RequestContext) -> Result<Caller> {
-        let (iam, claims) = (&*self.0, &token.0);
+        let (iam, claims) = (&*self.0, token.claims());
         let now = iam.now();
         let Some(snapshot) = iam.store.session_snapshot(claims.tenant_id, claims.sid).await? else {
             iam.ended_sessions.remember(claims.sid, claims.exp, now);

@@ -4,6 +4,7 @@ mod keys;
 mod ring;
 mod seal;
 mod store;
+mod verified;
 
 use chrono::TimeDelta;
 use jsonwebtoken::{Algorithm, Header, Validation, decode, decode_header, encode, errors::ErrorKind};
@@ -13,6 +14,8 @@ pub use keys::{KeyPurpose, PrivateKey, PublicKey, SigningKey};
 pub(crate) use ring::{KeyRing, RETIREMENT, first_or_stored};
 pub use seal::{MasterKey, MasterKeyError};
 pub use store::KeyStore;
+pub use verified::VerifiedToken;
+pub(crate) use verified::VerifiedTokens;
 
 use crate::clock::Timestamp;
 use crate::error::{Error, Result, Unauthenticated};
@@ -34,21 +37,21 @@ pub(crate) struct Claims {
     pub(crate) exp: i64,
 }
 
-/// An access token that this installation has signed for a user, and that has not expired. Whether its session still
-/// stands is not known by that: this is nobody who may do anything.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct VerifiedToken(pub(crate) Claims);
-
-impl VerifiedToken {
-    /// For whom it was signed.
-    #[must_use]
-    pub fn user(&self) -> UserId {
-        self.0.sub
-    }
-}
-
 /// How far ahead the clock of the replica that signed may be. An expiry has no leeway.
 const CLOCK_SKEW: TimeDelta = TimeDelta::seconds(60);
+
+impl Claims {
+    /// Asks whether the token counts at this moment.
+    pub(crate) fn check_times(&self, now: Timestamp) -> Result<(), Unauthenticated> {
+        if self.exp <= now.timestamp() {
+            return Err(Unauthenticated::ExpiredToken);
+        }
+        if self.nbf > (now + CLOCK_SKEW).timestamp() {
+            return Err(Unauthenticated::InvalidToken);
+        }
+        Ok(())
+    }
+}
 
 /// Signs claims with the key of the moment.
 pub(crate) fn sign(claims: &Claims, ring: &KeyRing, now: Timestamp) -> Result<AccessToken> {
@@ -64,35 +67,27 @@ pub(crate) fn key_of(token: &str) -> Result<KeyId, Unauthenticated> {
     header.kid.and_then(|kid| kid.parse().ok()).ok_or(Unauthenticated::InvalidToken)
 }
 
-/// Verifies a token's signature, issuer, audience and times.
+/// Verifies a token's signature, issuer and audience, and not its [times](Claims::check_times).
 pub(crate) fn verify(
     token: &str,
     key: &jsonwebtoken::DecodingKey,
     issuer: &str,
     audience: &str,
-    now: Timestamp,
 ) -> Result<Claims, Unauthenticated> {
-    // The algorithm is the key's own, never the token's choice. Times are checked below, by our own clock.
+    // The algorithm is the key's own, never the token's choice. Times are checked by our own clock.
     let mut validation = Validation::new(Algorithm::EdDSA);
     validation.set_issuer(&[issuer]);
     validation.set_audience(&[audience]);
     validation.set_required_spec_claims(&["iss", "aud", "sub", "nbf", "exp"]);
     validation.validate_exp = false;
     validation.validate_nbf = false;
-    let claims = match decode::<Claims>(token, key, &validation) {
-        Ok(data) => data.claims,
+    match decode::<Claims>(token, key, &validation) {
+        Ok(data) => Ok(data.claims),
         Err(error) => {
             if !matches!(error.kind(), ErrorKind::InvalidToken | ErrorKind::InvalidSignature) {
                 tracing::debug!(%error, "an access token was refused");
             }
-            return Err(Unauthenticated::InvalidToken);
+            Err(Unauthenticated::InvalidToken)
         }
-    };
-    if claims.exp <= now.timestamp() {
-        return Err(Unauthenticated::ExpiredToken);
     }
-    if claims.nbf > (now + CLOCK_SKEW).timestamp() {
-        return Err(Unauthenticated::InvalidToken);
-    }
-    Ok(claims)
 }

@@ -1,0 +1,137 @@
+use std::sync::Arc;
+
+use aws_lc_rs::digest::{SHA256, digest};
+use quick_cache::sync::Cache;
+
+use super::Claims;
+use crate::id::{KeyId, UserId};
+
+/// How many are kept: one has some 400 bytes.
+const CAPACITY: usize = 10_000;
+
+/// An access token that this installation has signed for a user, and that has not expired. Whether its session still
+/// stands is not known by that: this is nobody who may do anything.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VerifiedToken(Arc<Verified>);
+
+#[derive(Debug, PartialEq, Eq)]
+struct Verified {
+    key: KeyId,
+    claims: Claims,
+}
+
+impl VerifiedToken {
+    /// For whom it was signed.
+    #[must_use]
+    pub fn user(&self) -> UserId {
+        self.0.claims.sub
+    }
+
+    pub(crate) fn new(key: KeyId, claims: Claims) -> Self {
+        Self(Arc::new(Verified { key, claims }))
+    }
+
+    /// With which key it was signed.
+    pub(crate) fn key(&self) -> KeyId {
+        self.0.key
+    }
+
+    pub(crate) fn claims(&self) -> &Claims {
+        &self.0.claims
+    }
+}
+
+/// Tokens whose signature was verified, so that it is not verified for each request. Of a token nothing is kept but its
+/// digest. Strangers cannot fill it, because they cannot sign.
+pub(crate) struct VerifiedTokens(Cache<[u8; 32], VerifiedToken>);
+
+impl Default for VerifiedTokens {
+    fn default() -> Self {
+        Self(Cache::new(CAPACITY))
+    }
+}
+
+impl VerifiedTokens {
+    /// What this very text was found to say. Its times pass, and its key may retire meanwhile.
+    pub(crate) fn get(&self, token: &str) -> Option<VerifiedToken> {
+        self.0.get(&sha256(token))
+    }
+
+    pub(crate) fn keep(&self, token: &str, verified: VerifiedToken) {
+        self.0.insert(sha256(token), verified);
+    }
+}
+
+fn sha256(token: &str) -> [u8; 32] {
+    let mut bytes = [0; 32];
+    bytes.iter_mut().zip(digest(&SHA256, token.as_bytes()).as_ref()).for_each(|(to, from)| *to = *from);
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeDelta;
+    use uuid::Uuid;
+
+    use crate::caller::RequestContext;
+    use crate::clock::testing::FixedClock;
+    use crate::error::{Error, Unauthenticated};
+    use crate::iam::Iam;
+    use crate::memory::MemoryStore;
+    use crate::tenant::Registration;
+    use crate::user::NewUser;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_token_that_was_verified_before_still_expires_and_nothing_else_passes_for_it() {
+        let clock = FixedClock::at("2026-01-31T09:15:00Z");
+        let iam = Iam::builder(Arc::new(MemoryStore::new())).clock(clock.clone()).build().await.unwrap();
+        let user = NewUser {
+            email: "ada@example.com".into(),
+            password: "Passw0rd!".into(),
+            first_name: "Ada".into(),
+            last_name: "Lovelace".into(),
+        };
+        let founded = iam.tenants().register(&RequestContext::default(), Registration { user, tenant_name: None });
+        let login = founded.await.unwrap().login;
+        let token = login.tokens.access.expose();
+        for _ in 0..2 {
+            assert_eq!(iam.verify(token).await.unwrap().user(), login.user.id);
+        }
+        let (content, signature) = token.rsplit_once('.').unwrap();
+        let forged = format!("{content}.{}", signature.chars().rev().collect::<String>());
+        let refused = |refused: Error| match refused {
+            Error::Unauthenticated(why) => why,
+            other => panic!("{other:?}"),
+        };
+        assert!(matches!(refused(iam.verify(&forged).await.unwrap_err()), Unauthenticated::InvalidToken));
+        clock.advance(TimeDelta::minutes(15));
+        assert!(matches!(refused(iam.verify(token).await.unwrap_err()), Unauthenticated::ExpiredToken));
+    }
+
+    #[test]
+    fn no_more_than_a_bound_are_kept() {
+        let claims = |number: u128| Claims {
+            iss: String::new(),
+            aud: String::new(),
+            sub: Uuid::from_u128(number).into(),
+            sid: Uuid::from_u128(1).into(),
+            jti: Uuid::from_u128(2).into(),
+            tenant_id: Uuid::from_u128(3).into(),
+            iat: 0,
+            nbf: 0,
+            exp: 0,
+        };
+        let tokens = VerifiedTokens::default();
+        let made = 2 * CAPACITY;
+        for number in 0..made {
+            let verified = VerifiedToken::new(Uuid::from_u128(4).into(), claims(number as u128));
+            tokens.keep(&number.to_string(), verified);
+        }
+        let kept = (0..made).filter_map(|number| Some((number, tokens.get(&number.to_string())?)));
+        let kept: Vec<_> = kept.collect();
+        assert!((1..=CAPACITY + CAPACITY / 10).contains(&kept.len()), "{}", kept.len());
+        assert!(kept.iter().all(|(number, token)| *token.claims() == claims(*number as u128)));
+    }
+}
