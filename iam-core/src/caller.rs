@@ -73,7 +73,7 @@ impl Caller {
         tenant: TenantId,
         user: UserId,
         session: SessionId,
-        authority: Authority,
+        authority: impl Into<Arc<Authority>>,
         context: RequestContext,
     ) -> Self {
         Self::new(Actor::User { user, session }, tenant, authority, context)
@@ -89,8 +89,8 @@ impl Caller {
         Self::new(Actor::Anonymous, tenant, Authority::of([]), context)
     }
 
-    fn new(actor: Actor, tenant: TenantId, authority: Authority, context: RequestContext) -> Self {
-        Self { actor, tenant, authority: Arc::new(authority), context, idempotency: None, precondition: None }
+    fn new(actor: Actor, tenant: TenantId, authority: impl Into<Arc<Authority>>, context: RequestContext) -> Self {
+        Self { actor, tenant, authority: authority.into(), context, idempotency: None, precondition: None }
     }
 
     /// The same caller in another request context, for trusted code that acts on behalf of a request.

@@ -1,5 +1,7 @@
 //! Everything that can be written, noun by noun, and what each of it records.
 
+use uuid::Uuid;
+
 use crate::assignment::AssignmentChange;
 use crate::audit::{AuditChange, Record};
 use crate::credential::CredentialChange;
@@ -28,6 +30,14 @@ macro_rules! changes {
             pub(crate) fn records(&self) -> Vec<Record> {
                 match self {
                     $(Self::$variant(change) => change.records(),)+
+                }
+            }
+
+            /// What was read of a session counts no more if it hangs on one of these: the session itself, its user, the
+            /// roles that the user holds, the organizations where, and everything above them.
+            pub(crate) fn touched(&self) -> Vec<Uuid> {
+                match self {
+                    $(Self::$variant(change) => change.touched(),)+
                 }
             }
         }

@@ -1,5 +1,7 @@
 //! Time as an argument: the [`Clock`] port and the precision of every timestamp.
 
+use std::time::Instant;
+
 use chrono::{DateTime, SecondsFormat, Utc};
 
 /// A moment in UTC, with millisecond precision (`decisions.md` §1).
@@ -23,6 +25,15 @@ impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
         Utc::now()
     }
+}
+
+/// The present moment, to measure how old what was heard from others is.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a feed tells its time by the same clock, whatever the port's clock says"
+)]
+pub(crate) fn monotonic_now() -> Instant {
+    Instant::now()
 }
 
 /// Cuts a moment to milliseconds.

@@ -6,20 +6,20 @@ use std::sync::Arc;
 use chrono::TimeDelta;
 use uuid::Uuid;
 
-use crate::access::{Access, Authority, Rights};
+use crate::access::{Access, Rights};
 use crate::assignment::Assignments;
 use crate::audit::{Audit, LogKey, ResourceType};
 use crate::caller::{Caller, RequestContext};
-use crate::clock::{Clock, SystemClock, Timestamp, cut};
+use crate::clock::{Clock, SystemClock, Timestamp, cut, monotonic_now};
 use crate::credential::{Credentials, HashingCost, Lockout, PasswordHasher};
 use crate::error::{Error, Result, StoreError, Unauthenticated};
-use crate::id::IdGenerator;
+use crate::id::{IdGenerator, SessionId, TenantId};
 use crate::idempotency::{IdempotencySecret, Once};
 use crate::organization::Organizations;
 use crate::permission::Permissions;
 use crate::random::{Random, SystemRandom};
 use crate::role::Roles;
-use crate::session::{EndedSessions, NextSecret, Session, Sessions, Tokens};
+use crate::session::{EndedSessions, NextSecret, Session, Sessions, Snapshot, Snapshots, Tokens};
 use crate::store::Store;
 use crate::tenant::Tenants;
 use crate::token::{
@@ -47,6 +47,7 @@ pub(crate) struct Inner {
     pub(crate) settings: Settings,
     pub(crate) log_key: LogKey,
     pub(crate) idempotency: IdempotencySecret,
+    pub(crate) snapshots: Snapshots,
     clock: Arc<dyn Clock>,
     ids: IdGenerator,
     keys: KeyRing,
@@ -160,7 +161,6 @@ impl Builder {
         let log_key = LogKey::new(log_key.pair(master)?, log_key.id);
         let idempotency = IdempotencySecret::new(log_key.derive("idempotency"));
         let passwords = PasswordHasher::new(settings.hashing_cost, Arc::clone(&random))?;
-        let ended_sessions = EndedSessions::default();
         Ok(Iam(Arc::new(Inner {
             store,
             random,
@@ -168,11 +168,12 @@ impl Builder {
             settings,
             log_key,
             idempotency,
+            snapshots: Snapshots::default(),
             clock,
             ids,
             keys,
             verified_tokens: VerifiedTokens::default(),
-            ended_sessions,
+            ended_sessions: EndedSessions::default(),
         })))
     }
 }
@@ -315,7 +316,7 @@ impl Iam {
     pub async fn authenticate_verified(&self, token: &VerifiedToken, context: RequestContext) -> Result<Caller> {
         let (iam, claims) = (&*self.0, token.claims());
         let now = iam.now();
-        let Some(snapshot) = iam.store.session_snapshot(claims.tenant_id, claims.sid).await? else {
+        let Some(snapshot) = iam.session_snapshot(claims.tenant_id, claims.sid, now).await? else {
             iam.ended_sessions.remember(claims.sid, claims.exp, now);
             return Err(Unauthenticated::InvalidToken.into());
         };
@@ -324,8 +325,31 @@ impl Iam {
         if !stands {
             return Err(Unauthenticated::InvalidToken.into());
         }
-        let authority = Authority::of(&snapshot.grants);
+        let authority = Arc::clone(&snapshot.authority);
         Ok(Caller::user_session(claims.tenant_id, claims.sub, claims.sid, authority, context))
+    }
+
+    /// Listens to what is committed, by this process and by others, so that [`authenticate`](Self::authenticate) need not
+    /// ask the store for sessions that it knows. Keep it running, and call it again when it fails: until then, and while
+    /// nothing is heard, the store is asked for every request.
+    ///
+    /// What this process commits counts at once either way; what others commit, within a second. It ends only where the
+    /// store fails, or at once where it [cannot tell](crate::Store::change_feed).
+    ///
+    /// # Errors
+    ///
+    /// What the store says.
+    pub async fn follow_changes(&self) -> Result<(), StoreError> {
+        match self.0.store.change_feed().await? {
+            Some(feed) => Err(self.0.snapshots.follow(feed).await),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether what others commit is [heard of](Self::follow_changes) at this moment.
+    #[must_use]
+    pub fn hears_changes(&self) -> bool {
+        self.0.snapshots.are_trusted(monotonic_now())
     }
 
     /// The public keys with which access tokens can be verified (RFC 7517).
@@ -443,7 +467,24 @@ impl Inner {
     }
 
     pub(crate) async fn begin<'a>(&'a self, caller: &'a Caller) -> Result<UnitOfWork<'a>> {
-        UnitOfWork::begin(&*self.store, caller, &*self.clock, &self.ids, &*self.random).await
+        UnitOfWork::begin(&*self.store, caller, &*self.clock, &self.ids, &*self.random, &self.snapshots).await
+    }
+
+    /// What stands of a session: what was kept of it, or else what the store says.
+    async fn session_snapshot(
+        &self,
+        tenant: TenantId,
+        session: SessionId,
+        now: Timestamp,
+    ) -> Result<Option<Arc<Snapshot>>, StoreError> {
+        // One that seems to be over may have been refreshed since.
+        let kept = self.snapshots.get(tenant, session, monotonic_now()).filter(|kept| now < kept.expires_at);
+        if kept.is_some() {
+            return Ok(kept);
+        }
+        let ticket = self.snapshots.ticket();
+        let read = self.store.session_snapshot(tenant, session).await?;
+        Ok(read.map(|read| self.snapshots.keep(tenant, session, &read, ticket)))
     }
 
     /// What a caller asks for is made once, if it says under which key.

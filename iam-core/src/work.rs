@@ -7,6 +7,7 @@ use crate::clock::{Clock, Timestamp, cut};
 use crate::error::Result;
 use crate::id::IdGenerator;
 use crate::random::Random;
+use crate::session::{Snapshots, Touched};
 use crate::store::{Locks, Store, Transaction};
 
 /// Changes that a caller makes in its tenant, with their audit entries.
@@ -25,6 +26,7 @@ pub struct UnitOfWork<'a> {
     now: Option<Timestamp>,
     ids: &'a IdGenerator,
     random: &'a dyn Random,
+    touched: Touched<'a>,
 }
 
 impl<'a> UnitOfWork<'a> {
@@ -34,9 +36,10 @@ impl<'a> UnitOfWork<'a> {
         clock: &'a dyn Clock,
         ids: &'a IdGenerator,
         random: &'a dyn Random,
+        snapshots: &'a Snapshots,
     ) -> Result<Self> {
         let transaction = store.begin(caller.tenant()).await?;
-        Ok(Self { transaction, caller, clock, now: None, ids, random })
+        Ok(Self { transaction, caller, clock, now: None, ids, random, touched: Touched::nothing(snapshots) })
     }
 
     /// The moment at which everything in this unit of work happens.
@@ -71,6 +74,7 @@ impl<'a> UnitOfWork<'a> {
     pub async fn apply(&mut self, change: impl Into<Change>) -> Result<()> {
         let change = change.into();
         let entries = self.entries_of(&change);
+        self.touched.add(change.touched());
         Ok(self.transaction.write(&change, AuditBatch(entries)).await?)
     }
 
@@ -78,6 +82,7 @@ impl<'a> UnitOfWork<'a> {
     pub(crate) async fn apply_and_tell(&mut self, change: impl Into<Change>) -> Result<Vec<AuditEntry>> {
         let change = change.into();
         let entries = self.entries_of(&change);
+        self.touched.add(change.touched());
         self.transaction.write(&change, AuditBatch(entries.clone())).await?;
         Ok(entries)
     }
@@ -100,6 +105,8 @@ impl<'a> UnitOfWork<'a> {
     ///
     /// What the store says; then nothing was written.
     pub async fn commit(self) -> Result<()> {
-        Ok(self.transaction.commit().await?)
+        // What was touched is stamped when this returns, or is dropped halfway.
+        let Self { transaction, touched: _touched, .. } = self;
+        Ok(transaction.commit().await?)
     }
 }

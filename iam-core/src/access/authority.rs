@@ -107,6 +107,12 @@ impl Authority {
         Self(Kind::Held(grants.into_iter().map(held).collect()))
     }
 
+    /// About how many bytes it takes, with its roles, whoever else shares them.
+    pub(crate) fn size(&self) -> usize {
+        let roles = self.held().into_iter().flatten().map(|held| size_of::<Held>() + held.role.size());
+        size_of::<Self>() + roles.sum::<usize>()
+    }
+
     /// Whether the permission is held in a place at a moment.
     #[must_use]
     pub fn allows(&self, permission: &Permission, place: Place<'_>, now: Timestamp) -> bool {

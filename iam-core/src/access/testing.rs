@@ -71,7 +71,7 @@ impl Scene {
         Authority::of(&grants)
     }
 
-    fn grant(&self, pattern: &str, organization: Option<&str>, expires_at: Option<Timestamp>) -> Grant {
+    pub(crate) fn grant(&self, pattern: &str, organization: Option<&str>, expires_at: Option<Timestamp>) -> Grant {
         let organization_id: Option<OrganizationId> = organization.map(id);
         let role = Role {
             id: id(pattern),

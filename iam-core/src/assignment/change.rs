@@ -1,4 +1,5 @@
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use super::{Assignment, Grant};
 use crate::access::Covered;
@@ -72,6 +73,14 @@ impl AssignmentChange {
                 vec![record.changing(&before, &after).listing_changed_fields()]
             }
             Self::Revoke { grants, reason } => grants.iter().map(|grant| revoked(grant, *reason)).collect(),
+        }
+    }
+
+    pub(crate) fn touched(&self) -> Vec<Uuid> {
+        match self {
+            Self::Create(grants) => grants.iter().map(|grant| grant.assignment.user_id.into()).collect(),
+            Self::ChangeExpiry { after, .. } => vec![after.user_id.into()],
+            Self::Revoke { grants, .. } => grants.iter().map(|grant| grant.assignment.user_id.into()).collect(),
         }
     }
 }

@@ -1,6 +1,7 @@
 use std::ops::Range;
 
 use serde_json::{Map, Value, json};
+use uuid::Uuid;
 
 use super::record::Record;
 use super::{AuditEntry, Event, Export, LogKey, ResourceType, Salt, action, canonical};
@@ -146,6 +147,14 @@ impl AuditChange {
                 .with(ERASED_ORIGINS, json!(origins.iter().map(|erased| erased.id).collect::<Vec<_>>()))
                 .with(SIGNATURE, signature.as_str()),
         }]
+    }
+
+    pub(crate) fn touched(&self) -> Vec<Uuid> {
+        match self {
+            Self::Log(_) | Self::Export(..) | Self::SetRetention { .. } | Self::GiveUp { .. } | Self::Erase { .. } => {
+                Vec::new()
+            }
+        }
     }
 }
 

@@ -16,7 +16,7 @@ use crate::permission::{PermissionChange, RegisteredPermission};
 use crate::random::SystemRandom;
 use crate::role::{Role, RoleChange, RoleScope, built_in_roles};
 use crate::secret::PasswordHash;
-use crate::session::{RefreshState, Session};
+use crate::session::{RefreshState, Session, Snapshots};
 use crate::store::{Locks, Store};
 use crate::tenant::{Tenant, TenantChange, TenantStatus};
 use crate::user::{User, UserChange, UserStatus};
@@ -29,13 +29,15 @@ pub struct World {
     /// Its time.
     pub clock: FixedClock,
     ids: IdGenerator,
+    snapshots: Snapshots,
 }
 
 impl World {
     /// A world over an empty store.
     #[must_use]
     pub fn new(store: Arc<dyn Store>) -> Self {
-        Self { store, clock: FixedClock::at("2026-01-31T09:15:00.123Z"), ids: IdGenerator::new() }
+        let (clock, ids) = (FixedClock::at("2026-01-31T09:15:00.123Z"), IdGenerator::new());
+        Self { store, clock, ids, snapshots: Snapshots::default() }
     }
 
     /// The present moment.
@@ -56,7 +58,7 @@ impl World {
 
     /// Begins a unit of work.
     pub async fn begin<'a>(&'a self, caller: &'a Caller) -> UnitOfWork<'a> {
-        UnitOfWork::begin(&*self.store, caller, &self.clock, &self.ids, &SystemRandom).await.unwrap()
+        UnitOfWork::begin(&*self.store, caller, &self.clock, &self.ids, &SystemRandom, &self.snapshots).await.unwrap()
     }
 
     /// Commits changes in a tenant, or says why not.

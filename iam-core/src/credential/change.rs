@@ -1,3 +1,5 @@
+use uuid::Uuid;
+
 use super::LoginAttempts;
 use crate::audit::{Record, ResourceType, action};
 use crate::id::UserId;
@@ -81,6 +83,17 @@ impl CredentialChange {
             Self::Rehash { .. } => Vec::new(),
             // The session's LOGIN entry says it, or the password's PASSWORD_CHANGE.
             Self::ClearFailures(_) => Vec::new(),
+        }
+    }
+
+    pub(crate) fn touched(&self) -> Vec<Uuid> {
+        match self {
+            // The sessions that end with a password are a change of their own.
+            Self::ChangePassword { .. }
+            | Self::Rehash { .. }
+            | Self::CountFailure { .. }
+            | Self::Refuse { .. }
+            | Self::ClearFailures(_) => Vec::new(),
         }
     }
 }

@@ -1,3 +1,5 @@
+use uuid::Uuid;
+
 use super::IdempotencyRecord;
 use crate::audit::Record;
 
@@ -11,6 +13,12 @@ pub enum IdempotencyChange {
 impl IdempotencyChange {
     /// Nothing: what was made records itself.
     pub(crate) fn records(&self) -> Vec<Record> {
+        match self {
+            Self::Keep(_) => Vec::new(),
+        }
+    }
+
+    pub(crate) fn touched(&self) -> Vec<Uuid> {
         match self {
             Self::Keep(_) => Vec::new(),
         }

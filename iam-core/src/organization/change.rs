@@ -1,3 +1,5 @@
+use uuid::Uuid;
+
 use super::Organization;
 use crate::access::Covered;
 use crate::audit::{Record, ResourceType, action};
@@ -37,5 +39,13 @@ impl OrganizationChange {
             }
             Self::Delete { before, after } => of(after, action::DELETE).deleting(&before.audited()),
         }]
+    }
+
+    pub(crate) fn touched(&self) -> Vec<Uuid> {
+        match self {
+            // Nobody holds a role in it yet, and nothing stands below it.
+            Self::Create(_) => Vec::new(),
+            Self::Update { after, .. } | Self::Delete { after, .. } => vec![after.id.into()],
+        }
     }
 }

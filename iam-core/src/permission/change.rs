@@ -1,4 +1,5 @@
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use super::RegisteredPermission;
 use crate::access::Covered;
@@ -31,6 +32,13 @@ impl PermissionChange {
             Self::Delete(permission) => of(permission, action::DELETE).deleting(&audited(permission)),
         };
         vec![record]
+    }
+
+    pub(crate) fn touched(&self) -> Vec<Uuid> {
+        match self {
+            // Roles name what they permit, whatever the catalogue says.
+            Self::CreateBuiltIn(_) | Self::Create { .. } | Self::Delete(_) => Vec::new(),
+        }
     }
 }
 

@@ -1,3 +1,5 @@
+use uuid::Uuid;
+
 use super::Role;
 use crate::access::Covered;
 use crate::audit::{Record, ResourceType, action};
@@ -40,5 +42,14 @@ impl RoleChange {
             Self::Delete(role) => of(role, action::DELETE).deleting(&role.audited()),
         };
         vec![record]
+    }
+
+    pub(crate) fn touched(&self) -> Vec<Uuid> {
+        match self {
+            // Nobody holds it yet.
+            Self::CreateBuiltIn(_) | Self::Create { .. } => Vec::new(),
+            Self::Update { after, .. } => vec![after.id.into()],
+            Self::Delete(role) => vec![role.id.into()],
+        }
     }
 }

@@ -72,6 +72,12 @@ impl RoleScope {
 }
 
 impl Role {
+    /// About how many bytes it takes.
+    pub(crate) fn size(&self) -> usize {
+        let patterns = self.permissions.iter().map(|pattern| size_of_val(pattern) + pattern.as_str().len());
+        size_of::<Self>() + self.name.as_str().len() + self.description.as_str().len() + patterns.sum::<usize>()
+    }
+
     /// What stands for it inside something else.
     #[must_use]
     pub fn summary(&self) -> RoleSummary {

@@ -1,4 +1,5 @@
 use serde_json::json;
+use uuid::Uuid;
 
 use super::Session;
 use crate::audit::{Attribution, Record, ResourceType, action};
@@ -66,6 +67,17 @@ impl SessionChange {
             // When they would be over was known from their last refresh.
             Self::Forget(_) => Vec::new(),
             Self::End { sessions, reason } => sessions.iter().map(|session| ended(session, *reason)).collect(),
+        }
+    }
+
+    pub(crate) fn touched(&self) -> Vec<Uuid> {
+        match self {
+            Self::Start(_) => Vec::new(),
+            // It lives longer: what was read before is asked for again when it seems to be over.
+            Self::Refresh(_) | Self::RepeatRefresh(_) => Vec::new(),
+            Self::Forget(sessions) | Self::End { sessions, .. } => {
+                sessions.iter().map(|session| session.id.into()).collect()
+            }
         }
     }
 }

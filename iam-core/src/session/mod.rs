@@ -7,6 +7,7 @@ mod ended;
 mod login;
 mod refresh;
 mod service;
+mod snapshots;
 mod store;
 
 use std::net::IpAddr;
@@ -20,6 +21,7 @@ pub(crate) use refresh::NextSecret;
 pub use refresh::{RefreshState, SpentToken};
 pub use service::Sessions;
 pub(crate) use service::end_sessions;
+pub(crate) use snapshots::{Snapshot, Snapshots, Touched};
 pub use store::{SessionSnapshot, SessionStore, SessionTransaction};
 
 use crate::assignment::Grant;

@@ -1,3 +1,5 @@
+use uuid::Uuid;
+
 use super::Tenant;
 use crate::audit::{Record, ResourceType, action};
 
@@ -26,5 +28,12 @@ impl TenantChange {
                 .listing_changed_fields(),
         };
         vec![record]
+    }
+
+    pub(crate) fn touched(&self) -> Vec<Uuid> {
+        match self {
+            // No session can be stopped by its tenant.
+            Self::Create(_) | Self::Update { .. } => Vec::new(),
+        }
     }
 }

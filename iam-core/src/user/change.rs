@@ -1,4 +1,5 @@
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use super::{User, UserStatus};
 use crate::access::Covered;
@@ -63,6 +64,17 @@ impl UserChange {
             Self::ChangeStatus { before, after, .. } => status_record(before, after).into_iter().collect(),
             Self::Delete { before, after } => vec![of(after, action::DELETE).deleting(&before.audited())],
             // The session's LOGIN entry says it.
+            Self::LoggedIn { .. } => Vec::new(),
+        }
+    }
+
+    pub(crate) fn touched(&self) -> Vec<Uuid> {
+        match self {
+            // It has no session yet.
+            Self::Create { .. } => Vec::new(),
+            Self::Update { after, .. } | Self::ChangeStatus { after, .. } | Self::Delete { after, .. } => {
+                vec![after.id.into()]
+            }
             Self::LoggedIn { .. } => Vec::new(),
         }
     }

@@ -1,0 +1,428 @@
+//! Kept snapshots as those who authenticate meet them, over the store in memory with a feed that is driven by hand.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::thread;
+
+use async_trait::async_trait;
+use chrono::TimeDelta;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use super::*;
+use crate::access::permission;
+use crate::assignment::{AssignmentPatch, NewAssignment};
+use crate::caller::{Caller, RequestContext};
+use crate::clock::testing::FixedClock;
+use crate::clock::{Clock as _, monotonic_now};
+use crate::credential::{HashingCost, LoginFailure};
+use crate::error::{Error, Unauthenticated};
+use crate::iam::{Iam, Settings};
+use crate::id::{AssignmentId, OrganizationId, RoleId};
+use crate::memory::MemoryStore;
+use crate::observe::{Observed, Observer};
+use crate::organization::{NewOrganization, OrganizationPatch, OrganizationStatus};
+use crate::role::{NewRole, RolePatch, RoleScope};
+use crate::session::{LoggedIn, Login, SessionChange};
+use crate::store::Store;
+use crate::tenant::Registration;
+use crate::user::NewUser;
+
+/// Counts what the store is asked for, and can take its time where a snapshot was read and is not kept yet.
+#[derive(Default)]
+struct Asked {
+    counts: Mutex<BTreeMap<&'static str, u32>>,
+    is_slow: AtomicBool,
+}
+
+impl Asked {
+    fn take(&self) -> BTreeMap<&'static str, u32> {
+        std::mem::take(&mut *self.counts.lock().unwrap())
+    }
+}
+
+impl Observer for Asked {
+    fn store_answered(&self, operation: &'static str, _: Duration, _: Option<&StoreError>) {
+        *self.counts.lock().unwrap().entry(operation).or_default() += 1;
+        if operation == "session_snapshot" && self.is_slow.load(SeqCst) {
+            thread::sleep(Duration::from_micros(200));
+        }
+    }
+
+    fn login_failed(&self, _: LoginFailure) {}
+}
+
+/// Tells what a test has it tell, and ends when the test lets go of it.
+struct Feed {
+    news: UnboundedReceiver<News>,
+    /// How often it was asked for the next: whoever asks again has heard what came before.
+    asked: watch::Sender<usize>,
+}
+
+#[async_trait]
+impl ChangeFeed for Feed {
+    async fn next(&mut self) -> Result<News, StoreError> {
+        self.asked.send_modify(|times| *times += 1);
+        self.news.recv().await.ok_or_else(|| StoreError::Unavailable("cut".into()))
+    }
+}
+
+/// The test's end of a feed.
+struct Teller {
+    news: UnboundedSender<News>,
+    asked: watch::Receiver<usize>,
+    told: usize,
+    following: JoinHandle<StoreError>,
+}
+
+impl Teller {
+    /// Tells that this has changed and nothing else, nor will for as long as a test takes, and waits until that is heard.
+    async fn tell(&mut self, changed: &[Uuid]) {
+        let complete_at = Some(monotonic_now() + Duration::from_secs(3_600));
+        self.news.send(News { changed: changed.to_vec(), complete_at }).unwrap();
+        self.told += 1;
+        let told = self.told;
+        self.asked.wait_for(|times| *times > told).await.unwrap();
+    }
+
+    async fn cut(self) {
+        drop(self.news);
+        self.following.await.unwrap();
+    }
+}
+
+/// A tenant with an administrator, and a user who holds a role in `branch`, below `root`.
+struct World {
+    asked: Arc<Asked>,
+    clock: FixedClock,
+    here: Iam,
+    /// Another process over the same store.
+    elsewhere: Iam,
+    admin: Caller,
+    admin_token: String,
+    ada: LoggedIn,
+    role: RoleId,
+    root: OrganizationId,
+    branch: OrganizationId,
+    assignment: AssignmentId,
+}
+
+/// Shorter than the life of an access token.
+const IDLE: TimeDelta = TimeDelta::minutes(5);
+
+fn person(email: &str) -> NewUser {
+    NewUser {
+        email: email.into(),
+        password: "Passw0rd!".into(),
+        first_name: "Ada".into(),
+        last_name: "Lovelace".into(),
+    }
+}
+
+async fn log_in(iam: &Iam) -> LoggedIn {
+    let login = Login { email: "ada@example.com".into(), password: "Passw0rd!".into(), tenant: None };
+    iam.sessions().login(&RequestContext::default(), login).await.unwrap()
+}
+
+async fn organization(iam: &Iam, admin: &Caller, name: &str, parent: Option<OrganizationId>) -> OrganizationId {
+    let new = NewOrganization { name: name.into(), slug: None, parent };
+    iam.organizations().create(admin, new).await.unwrap().organization.id
+}
+
+impl World {
+    async fn new() -> Self {
+        let (asked, memory) = (Arc::new(Asked::default()), Arc::new(MemoryStore::new()));
+        let clock = FixedClock::at("2026-01-31T09:15:00.123Z");
+        let iam = async |store: Arc<dyn Store>| {
+            let mut settings = Settings::default();
+            settings.session_idle = IDLE;
+            settings.hashing_cost = HashingCost { memory_kib: 64, passes: 1, lanes: 1 };
+            Iam::builder(store).clock(clock.clone()).settings(settings).build().await.unwrap()
+        };
+        let elsewhere = iam(Arc::clone(&memory) as Arc<dyn Store>).await;
+        let here = iam(Arc::new(Observed::new(memory, Arc::clone(&asked) as Arc<dyn Observer>))).await;
+        let registration = Registration { user: person("grace@example.com"), tenant_name: None };
+        let founded = here.tenants().register(&RequestContext::default(), registration).await.unwrap();
+        let admin_token = founded.login.tokens.access.expose().to_owned();
+        let admin = here.authenticate(&admin_token, RequestContext::default()).await.unwrap();
+        let user = here.users().create(&admin, person("ada@example.com")).await.unwrap();
+        let root = organization(&here, &admin, "root", None).await;
+        let branch = organization(&here, &admin, "branch", Some(root)).await;
+        let permissions = vec!["users:read".to_owned()];
+        let role = NewRole { name: "READER".into(), description: None, scope: RoleScope::Any, permissions };
+        let role = here.roles().create(&admin, role).await.unwrap().id;
+        let new = NewAssignment { user: user.id, role, organization: Some(branch), expires_at: None };
+        let assignment = here.assignments().create(&admin, new).await.unwrap().id;
+        let ada = log_in(&here).await;
+        Self { asked, clock, here, elsewhere, admin, admin_token, ada, role, root, branch, assignment }
+    }
+
+    /// Follows a feed that has told everything, as far as the test goes.
+    async fn follow(&self) -> Teller {
+        let ((news, untold), (asks, asked)) = (unbounded_channel(), watch::channel(0));
+        let here = self.here.clone();
+        let feed = Feed { news: untold, asked: asks };
+        let following = tokio::spawn(async move { here.0.snapshots.follow(Box::new(feed)).await });
+        let mut teller = Teller { news, asked, told: 0, following };
+        teller.tell(&[]).await;
+        teller
+    }
+
+    async fn authenticate(&self) -> Result<Caller, Error> {
+        self.here.authenticate(self.ada.tokens.access.expose(), RequestContext::default()).await
+    }
+
+    /// Whether Ada may read the users of some organization, by what is said of her now.
+    async fn may_read(&self) -> bool {
+        let caller = self.authenticate().await.unwrap();
+        caller.authority().reach(&permission::USERS_READ, self.clock.now()).is_some()
+    }
+
+    /// Asks several times: whoever brings something back may do so late.
+    async fn is_for_some_time(&self, expected: bool) {
+        for _ in 0..4 {
+            assert_eq!(self.may_read().await, expected);
+            thread::sleep(Duration::from_micros(200));
+        }
+    }
+
+    /// How often the store is asked for Ada's session by a request that may go on.
+    async fn asked(&self) -> u32 {
+        self.asked.take();
+        self.authenticate().await.unwrap();
+        self.asked.take().remove("session_snapshot").unwrap_or(0)
+    }
+
+    /// Asks about Ada, so that the answer is kept.
+    async fn keep(&self) {
+        self.authenticate().await.unwrap();
+        assert_eq!(self.asked().await, 0);
+    }
+
+    async fn permit(&self, by: &Iam, permission: &str) {
+        let patch = RolePatch { permissions: Some(vec![permission.into()]), ..RolePatch::default() };
+        by.roles().update(&self.admin, self.role, patch).await.unwrap();
+    }
+
+    async fn assign(&self, by: &Iam) -> AssignmentId {
+        let (user, organization) = (self.ada.user.id, Some(self.branch));
+        let new = NewAssignment { user, role: self.role, organization, expires_at: None };
+        by.assignments().create(&self.admin, new).await.unwrap().id
+    }
+
+    async fn revoke(&self, by: &Iam, assignment: AssignmentId) {
+        by.assignments().delete(&self.admin, assignment).await.unwrap();
+    }
+
+    async fn set_status(&self, by: &Iam, organization: OrganizationId, status: OrganizationStatus) {
+        let patch = OrganizationPatch { status: Some(status), ..OrganizationPatch::default() };
+        by.organizations().update(&self.admin, organization, patch).await.unwrap();
+    }
+
+    async fn move_branch(&self, by: &Iam, parent: OrganizationId) {
+        let patch = OrganizationPatch { parent: Some(Some(parent)), ..OrganizationPatch::default() };
+        by.organizations().update(&self.admin, self.branch, patch).await.unwrap();
+    }
+
+    async fn session(&self) -> SessionId {
+        let sessions = self.here.0.store.sessions_of(self.admin.tenant(), self.ada.user.id).await.unwrap();
+        sessions[0].id
+    }
+}
+
+#[tokio::test]
+async fn a_read_by_somebody_known_asks_for_nothing_but_what_it_reads() {
+    let world = World::new().await;
+    let _teller = world.follow().await;
+    let read = async || {
+        let caller = world.here.authenticate(&world.admin_token, RequestContext::default()).await.unwrap();
+        world.here.users().get(&caller, world.ada.user.id).await.unwrap();
+        world.asked.take()
+    };
+    read().await;
+    assert_eq!(read().await, BTreeMap::from([("user", 1)]));
+}
+
+#[tokio::test]
+async fn without_a_feed_every_request_asks() {
+    let world = World::new().await;
+    world.here.follow_changes().await.unwrap();
+    assert_eq!((world.asked().await, world.asked().await), (1, 1));
+    assert!(!world.here.hears_changes());
+}
+
+#[tokio::test]
+async fn what_this_process_changes_counts_with_the_next_request() {
+    let world = World::new().await;
+    let (_teller, here) = (world.follow().await, &world.here);
+    world.keep().await;
+    world.permit(here, "roles:read").await;
+    assert!(!world.may_read().await);
+    world.permit(here, "users:read").await;
+    assert!(world.may_read().await);
+
+    world.keep().await;
+    world.revoke(here, world.assignment).await;
+    assert!(!world.may_read().await);
+    let assignment = world.assign(here).await;
+    assert!(world.may_read().await);
+
+    world.keep().await;
+    world.set_status(here, world.root, OrganizationStatus::Suspended).await;
+    assert!(!world.may_read().await);
+    world.set_status(here, world.root, OrganizationStatus::Active).await;
+    assert!(world.may_read().await);
+
+    world.keep().await;
+    let asleep = organization(here, &world.admin, "asleep", None).await;
+    world.set_status(here, asleep, OrganizationStatus::Suspended).await;
+    assert_eq!(world.asked().await, 0, "nobody holds anything there");
+    world.move_branch(here, asleep).await;
+    assert!(!world.may_read().await);
+    world.move_branch(here, world.root).await;
+    assert!(world.may_read().await);
+
+    world.keep().await;
+    let patch = AssignmentPatch { expires_at: Some(Some(world.clock.now() + TimeDelta::seconds(60))) };
+    here.assignments().update(&world.admin, assignment, patch).await.unwrap();
+    assert!(world.may_read().await);
+    world.clock.advance(TimeDelta::seconds(60));
+    assert!(!world.may_read().await);
+    assert_eq!(world.asked().await, 0, "what expires is decided for each question");
+
+    here.users().suspend(&world.admin, world.ada.user.id).await.unwrap();
+    let refused = world.authenticate().await.unwrap_err();
+    assert!(matches!(refused, Error::Unauthenticated(Unauthenticated::InvalidToken)), "{refused:?}");
+}
+
+#[tokio::test]
+async fn a_session_that_this_process_ends_is_refused_at_once() {
+    let world = World::new().await;
+    let _teller = world.follow().await;
+    world.keep().await;
+    world.here.sessions().terminate(&world.admin, world.session().await).await.unwrap();
+    assert!(world.authenticate().await.is_err());
+}
+
+#[tokio::test]
+async fn what_another_process_changes_counts_once_it_is_told() {
+    let world = World::new().await;
+    let (mut teller, elsewhere) = (world.follow().await, &world.elsewhere);
+    world.keep().await;
+    world.permit(elsewhere, "roles:read").await;
+    assert_eq!(world.asked().await, 0, "it is not told yet");
+    teller.tell(&[world.role.into()]).await;
+    assert!(!world.may_read().await);
+    world.permit(elsewhere, "users:read").await;
+    teller.tell(&[world.role.into()]).await;
+
+    world.keep().await;
+    world.set_status(elsewhere, world.root, OrganizationStatus::Suspended).await;
+    teller.tell(&[world.root.into()]).await;
+    assert!(!world.may_read().await);
+    world.set_status(elsewhere, world.root, OrganizationStatus::Active).await;
+    teller.tell(&[world.root.into()]).await;
+
+    world.keep().await;
+    world.revoke(elsewhere, world.assignment).await;
+    teller.tell(&[world.ada.user.id.into()]).await;
+    assert!(!world.may_read().await);
+
+    world.keep().await;
+    let session = world.session().await;
+    elsewhere.sessions().terminate(&world.admin, session).await.unwrap();
+    teller.tell(&[session.into()]).await;
+    assert!(world.authenticate().await.is_err());
+}
+
+#[tokio::test]
+async fn what_was_kept_before_a_feed_was_lost_counts_no_more() {
+    let world = World::new().await;
+    let teller = world.follow().await;
+    world.keep().await;
+    teller.cut().await;
+    assert!(!world.here.hears_changes());
+    assert_eq!((world.asked().await, world.asked().await), (1, 1));
+    world.permit(&world.elsewhere, "roles:read").await;
+    let _teller = world.follow().await;
+    assert!(world.here.hears_changes() && !world.may_read().await);
+    world.keep().await;
+}
+
+#[tokio::test]
+async fn news_that_are_late_are_not_trusted() {
+    let world = World::new().await;
+    let mut teller = world.follow().await;
+    world.keep().await;
+    let complete_at = monotonic_now().checked_sub(LEASE);
+    teller.news.send(News { changed: Vec::new(), complete_at }).unwrap();
+    teller.told += 1;
+    let told = teller.told;
+    teller.asked.wait_for(|times| *times > told).await.unwrap();
+    assert!(!world.here.hears_changes());
+    assert_eq!((world.asked().await, world.asked().await), (1, 1));
+    teller.tell(&[]).await;
+    assert_eq!(world.asked().await, 0, "the feed has missed nothing");
+}
+
+#[tokio::test]
+async fn a_session_that_was_refreshed_elsewhere_is_not_taken_to_be_over() {
+    let world = World::new().await;
+    let _teller = world.follow().await;
+    world.keep().await;
+    world.clock.advance(IDLE - TimeDelta::seconds(1));
+    let context = RequestContext::default();
+    world.elsewhere.sessions().refresh(&context, &world.ada.tokens.refresh).await.unwrap();
+    world.clock.advance(TimeDelta::seconds(2));
+    assert_eq!((world.asked().await, world.asked().await), (1, 0));
+}
+
+#[tokio::test]
+async fn what_becomes_of_a_unit_of_work_does_not_matter() {
+    let world = World::new().await;
+    let _teller = world.follow().await;
+    world.keep().await;
+    let sessions = world.here.0.store.sessions_of(world.admin.tenant(), world.ada.user.id).await.unwrap();
+    let mut work = world.here.0.begin(&world.admin).await.unwrap();
+    work.apply(SessionChange::Forget(sessions)).await.unwrap();
+    assert_eq!(world.asked().await, 0);
+    drop(work);
+    assert_eq!(world.asked().await, 1);
+}
+
+/// Others read all the time, and so what is kept is replaced all the time, also by what was read before the change.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn whoever_reads_meanwhile_brings_nothing_back() {
+    let world = Arc::new(World::new().await);
+    let mut teller = world.follow().await;
+    world.asked.is_slow.store(true, SeqCst);
+    let readers: Vec<_> = (0..3)
+        .map(|_| {
+            let world = Arc::clone(&world);
+            tokio::spawn(async move {
+                loop {
+                    world.authenticate().await.unwrap();
+                    tokio::task::yield_now().await;
+                }
+            })
+        })
+        .collect();
+    let mut assignment = world.assignment;
+    for round in 0..200 {
+        let is_here = round % 2 == 0;
+        let by = if is_here { &world.here } else { &world.elsewhere };
+        world.revoke(by, assignment).await;
+        if !is_here {
+            teller.tell(&[world.ada.user.id.into()]).await;
+        }
+        world.is_for_some_time(false).await;
+        assignment = world.assign(by).await;
+        if !is_here {
+            teller.tell(&[world.ada.user.id.into()]).await;
+        }
+        world.is_for_some_time(true).await;
+    }
+    readers.into_iter().for_each(|reader| reader.abort());
+}
