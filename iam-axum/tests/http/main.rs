@@ -37,6 +37,7 @@ mod expiry;
 mod health;
 mod idempotency;
 mod isolation;
+mod known;
 mod limiter;
 mod lockout;
 mod login;
