@@ -5,6 +5,7 @@ mod background;
 mod clients;
 mod command;
 mod config;
+mod follow;
 mod http;
 mod log;
 mod otlp;

@@ -15,6 +15,7 @@ mod log;
 mod process;
 mod rate_limit;
 mod replicas;
+mod revocation;
 mod settings;
 mod start;
 mod stop;
