@@ -329,12 +329,12 @@ impl Iam {
         Ok(Caller::user_session(claims.tenant_id, claims.sub, claims.sid, authority, context))
     }
 
-    /// Listens to what is committed, by this process and by others, so that [`authenticate`](Self::authenticate) need not
-    /// ask the store for sessions that it knows. Keep it running, and call it again when it fails: until then, and while
-    /// nothing is heard, the store is asked for every request.
+    /// Listens to what others commit, so that [`authenticate`](Self::authenticate) need not ask the store about sessions
+    /// that it knows. Keep it running, and call it again a moment after it failed: until then, and while nothing is heard,
+    /// the store is asked with every request.
     ///
-    /// What this process commits counts at once either way; what others commit, within a second. It ends only where the
-    /// store fails, or at once where it [cannot tell](crate::Store::change_feed).
+    /// What this process commits counts at once either way; what others commit, within a second. It ends where the store
+    /// fails, or at once where that [cannot tell](crate::Store::change_feed).
     ///
     /// # Errors
     ///

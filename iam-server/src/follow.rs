@@ -20,7 +20,7 @@ const PERIOD: Duration = Duration::from_millis(500);
 pub(crate) fn gauge(registry: &Registry) -> prometheus::Result<IntGauge> {
     let gauge = IntGauge::new(
         "changes_heard",
-        "1 while this replica hears what others commit; otherwise it asks the database about the session of each request",
+        "1 while this replica hears what others commit; else it asks the database about the session of each request",
     )?;
     registry.register(Box::new(gauge.clone()))?;
     Ok(gauge)

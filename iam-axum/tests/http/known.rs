@@ -37,8 +37,9 @@ async fn a_read_asks_the_store_once(app: TestApp) {
             asked.0.lock().unwrap().clear();
             app.get(&path).by(&ada).send().await.ok();
             // Until the feed is heard, and whenever it is late, the session is asked about too.
-            match asked.0.lock().unwrap().iter().filter(|asked| **asked != "change_feed").copied().collect::<Vec<_>>()[..]
-            {
+            let mut operations = std::mem::take(&mut *asked.0.lock().unwrap());
+            operations.retain(|operation| *operation != "change_feed");
+            match operations[..] {
                 ["user"] => break,
                 ["session_snapshot", "user"] => {}
                 ref other => panic!("the store was asked for {other:?}"),

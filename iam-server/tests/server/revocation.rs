@@ -1,4 +1,4 @@
-//! What one process is told counts at the others within a second, though they do not ask the database who it is that asks.
+//! What one process is told counts at the others within a second, though they do not ask the database who asks.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;

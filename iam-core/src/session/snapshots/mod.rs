@@ -24,8 +24,8 @@ use crate::feed::{ChangeFeed, News};
 use crate::id::{SessionId, TenantId, UserId};
 use crate::user::UserStatus;
 
-/// For this long after it has heard of everything the process goes by what it has kept. Whatever others commit counts here
-/// within a second, however little is heard of them.
+/// For this long after it has heard of everything the process goes by what it has kept. Whatever others commit counts
+/// here within a second, however little is heard of them.
 const LEASE: Duration = Duration::from_millis(900);
 /// About how many bytes are kept at most: some ten thousand sessions of users with a few roles.
 const CAPACITY: u64 = 16 << 20;
@@ -120,8 +120,8 @@ impl Snapshots {
         }
     }
 
-    /// Begins to follow a feed, which tells already: what is committed between a read that is kept and the first news would
-    /// be heard of by nobody otherwise.
+    /// Begins to follow a feed, which tells already: what is committed between a read that is kept and the beginning of
+    /// the feed would never be heard of.
     fn begin_to_follow(&self) -> Following<'_> {
         Following { snapshots: self, since: self.stamps.advance() }
     }

@@ -11,9 +11,9 @@ pub(crate) struct Ticket(u64);
 
 /// The moment at which each identifier was changed last, as far as this process knows.
 ///
-/// Whoever asks the store takes a ticket first, and a change is stamped once it is committed. A read that did not see the
-/// change began before the commit was done, so its ticket is older than the stamp; it counts no more from then on, whether
-/// it was kept before or will be later. No lock is needed for that, and no list of who depends on what.
+/// Whoever asks the store takes a ticket first, and a change is stamped once it is committed. A read that did not see
+/// the change began before the commit was done, so its ticket is older than the stamp; it counts no more from then on,
+/// whether it was kept before or will be later. No lock is needed for that, and no list of who depends on what.
 pub(super) struct Stamps {
     count: AtomicU64,
     slots: Box<[AtomicU64]>,

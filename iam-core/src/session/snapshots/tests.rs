@@ -78,7 +78,7 @@ struct Teller {
 }
 
 impl Teller {
-    /// Tells that this has changed and nothing else, nor will for as long as a test takes, and waits until that is heard.
+    /// Tells that this has changed and nothing else, nor will for as long as a test takes. Waits until that is heard.
     async fn tell(&mut self, changed: &[Uuid]) {
         let complete_at = Some(monotonic_now() + Duration::from_secs(3_600));
         self.news.send(News { changed: changed.to_vec(), complete_at }).unwrap();
