@@ -93,8 +93,8 @@ mod tests {
             first_name: "Ada".into(),
             last_name: "Lovelace".into(),
         };
-        let founded = iam.tenants().register(&RequestContext::default(), Registration { user, tenant_name: None });
-        let login = founded.await.unwrap().login;
+        let registration = Registration { user, tenant_name: None };
+        let login = iam.tenants().register(&RequestContext::default(), registration).await.unwrap().login;
         let token = login.tokens.access.expose();
         for _ in 0..2 {
             assert_eq!(iam.verify(token).await.unwrap().user(), login.user.id);

@@ -136,9 +136,8 @@ impl World {
         let (asked, memory) = (Arc::new(Asked::default()), Arc::new(MemoryStore::new()));
         let clock = FixedClock::at("2026-01-31T09:15:00.123Z");
         let iam = async |store: Arc<dyn Store>| {
-            let mut settings = Settings::default();
-            settings.session_idle = IDLE;
-            settings.hashing_cost = HashingCost { memory_kib: 64, passes: 1, lanes: 1 };
+            let hashing_cost = HashingCost { memory_kib: 64, passes: 1, lanes: 1 };
+            let settings = Settings { session_idle: IDLE, hashing_cost, ..Settings::default() };
             Iam::builder(store).clock(clock.clone()).settings(settings).build().await.unwrap()
         };
         let elsewhere = iam(Arc::clone(&memory) as Arc<dyn Store>).await;
