@@ -12,27 +12,28 @@ use axum::routing::get;
 use iam_core::credential::LoginFailure;
 use iam_core::observe::Observer;
 use iam_core::{Iam, StoreError};
-use prometheus::{HistogramOpts, HistogramVec, IntCounterVec, IntGauge, Opts, Registry, TEXT_FORMAT, TextEncoder};
+use prometheus::{
+    Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, Opts, Registry, TEXT_FORMAT,
+    TextEncoder,
+};
 
 use crate::problem::{Kind, Problem};
 
 /// What the service counts and measures; clones share it.
 ///
-/// It is told of requests by the [`Settings`](crate::Settings) that hold it, and of the store by an
-/// [`Observed`](iam_core::observe::Observed) one:
+/// It is told of requests by the [`Settings`](crate::Settings) that hold it, and of the store and of passwords by the
+/// [`Iam`] that has it as its observer:
 ///
 /// ```
 /// use std::sync::Arc;
 ///
 /// use iam_axum::{Metrics, Settings};
-/// use iam_core::observe::Observed;
 /// use iam_core::{Iam, memory::MemoryStore};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let metrics = Metrics::new()?;
-/// let store = Observed::new(Arc::new(MemoryStore::new()), Arc::new(metrics.clone()));
-/// let iam = Iam::builder(Arc::new(store)).build().await?;
+/// let iam = Iam::builder(Arc::new(MemoryStore::new())).observer(Arc::new(metrics.clone())).build().await?;
 /// let mut settings = Settings::default();
 /// settings.metrics = Some(metrics);
 /// let app = iam_axum::service(iam, settings);
@@ -48,6 +49,9 @@ struct Collectors {
     request_duration: HistogramVec,
     query_duration: HistogramVec,
     failed_logins: IntCounterVec,
+    password_wait: Histogram,
+    passwords_refused: IntCounter,
+    passwords_waiting: IntGauge,
     active_sessions: IntGauge,
     unsealed_entries: IntGauge,
     /// When the store was asked last for what is counted in it.
@@ -64,6 +68,7 @@ impl fmt::Debug for Metrics {
 const REQUEST_BUCKETS: [f64; 14] =
     [0.5, 1.0, 2.5, 5.0, 10.0, 25.0, 50.0, 100.0, 250.0, 500.0, 1_000.0, 2_500.0, 5_000.0, 10_000.0];
 const QUERY_BUCKETS: [f64; 12] = [0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 25.0, 50.0, 100.0, 500.0, 2_500.0];
+const PASSWORD_BUCKETS: [f64; 9] = [1.0, 10.0, 50.0, 100.0, 250.0, 500.0, 1_000.0, 2_500.0, 10_000.0];
 
 /// The methods that have a series of their own: anything else can be a method too.
 const METHODS: [Method; 7] =
@@ -105,6 +110,15 @@ impl Metrics {
                 Opts::new("failed_login_attempts", "Logins that failed, by reason, in this process"),
                 &["reason"],
             )?,
+            password_wait: Histogram::with_opts(
+                HistogramOpts::new("password_wait_ms", "How long passwords waited to be hashed, in milliseconds")
+                    .buckets(PASSWORD_BUCKETS.to_vec()),
+            )?,
+            passwords_refused: IntCounter::new(
+                "passwords_refused_total",
+                "Passwords that were not hashed because too many waited already",
+            )?,
+            passwords_waiting: IntGauge::new("passwords_waiting", "Passwords that wait to be hashed, in this process")?,
             active_sessions: IntGauge::new(
                 "active_sessions",
                 "Sessions that have neither ended nor expired; of the whole store, so the same in every replica",
@@ -121,6 +135,9 @@ impl Metrics {
         registry.register(Box::new(collectors.request_duration.clone()))?;
         registry.register(Box::new(collectors.query_duration.clone()))?;
         registry.register(Box::new(collectors.failed_logins.clone()))?;
+        registry.register(Box::new(collectors.password_wait.clone()))?;
+        registry.register(Box::new(collectors.passwords_refused.clone()))?;
+        registry.register(Box::new(collectors.passwords_waiting.clone()))?;
         registry.register(Box::new(collectors.active_sessions.clone()))?;
         registry.register(Box::new(collectors.unsealed_entries.clone()))?;
         // Whoever alerts on a rate must see the zero before the first failure.
@@ -164,6 +181,14 @@ impl Observer for Metrics {
     fn login_failed(&self, reason: LoginFailure) {
         self.0.failed_logins.with_label_values(&[reason.as_str()]).inc();
     }
+
+    fn password_hashed(&self, waited: Duration, _: Duration) {
+        self.0.password_wait.observe(millis(waited));
+    }
+
+    fn password_refused(&self) {
+        self.0.passwords_refused.inc();
+    }
 }
 
 fn millis(duration: Duration) -> f64 {
@@ -194,6 +219,7 @@ impl Collectors {
 }
 
 async fn scrape(State((metrics, iam)): State<(Metrics, Iam)>) -> Response {
+    metrics.0.passwords_waiting.set(i64::try_from(iam.passwords_waiting()).unwrap_or(i64::MAX));
     metrics.0.count(&iam).await;
     match TextEncoder::new().encode_to_string(&metrics.0.registry.gather()) {
         Ok(text) => ([(header::CONTENT_TYPE, TEXT_FORMAT)], text).into_response(),

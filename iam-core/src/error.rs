@@ -49,6 +49,12 @@ pub enum Error {
     /// Something else was asked for under the same idempotency key.
     #[error("The Idempotency-Key was used for another request.")]
     IdempotencyKeyReused,
+    /// More passwords wait to be hashed than can be hashed in time, whoever asks.
+    #[error("The service is busy. Try again in {} seconds.", .retry_after.as_secs())]
+    Overloaded {
+        /// When those who wait now will have been served, in whole seconds.
+        retry_after: Duration,
+    },
     /// Any of the others, about one field of the input.
     #[error("{error}")]
     About {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use chrono::TimeDelta;
 use uuid::Uuid;
@@ -15,6 +16,7 @@ use crate::credential::{Credentials, HashingCost, Lockout, PasswordHasher};
 use crate::error::{Error, Result, StoreError, Unauthenticated};
 use crate::id::{IdGenerator, SessionId, TenantId};
 use crate::idempotency::{IdempotencySecret, Once};
+use crate::observe::{Observed, Observer};
 use crate::organization::Organizations;
 use crate::permission::Permissions;
 use crate::random::{Random, SystemRandom};
@@ -77,6 +79,9 @@ pub struct Settings {
     pub registration: bool,
     /// What a password hash costs.
     pub hashing_cost: HashingCost,
+    /// How long a password may wait to be hashed, as far as can be foreseen; whoever would wait for longer is refused at
+    /// once with [`Error::Overloaded`]: 2 seconds.
+    pub password_wait: Duration,
     /// How deep an organization may stand; roots stand at depth 0: 5.
     pub max_organization_depth: u32,
     /// Encrypts private keys at rest.
@@ -95,6 +100,7 @@ impl Default for Settings {
             lockout: Lockout::default(),
             registration: true,
             hashing_cost: HashingCost::default(),
+            password_wait: Duration::from_secs(2),
             max_organization_depth: 5,
             master_key: None,
         }
@@ -113,6 +119,7 @@ pub struct Builder {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
     random: Arc<dyn Random>,
+    observer: Option<Arc<dyn Observer>>,
     settings: Settings,
 }
 
@@ -138,6 +145,14 @@ impl Builder {
         self
     }
 
+    /// Tells somebody what happens in the store, and to passwords.
+    #[must_use]
+    pub fn observer(mut self, observer: Arc<dyn Observer>) -> Self {
+        self.store = Arc::new(Observed::new(self.store, Arc::clone(&observer)));
+        self.observer = Some(observer);
+        self
+    }
+
     /// Reads the signing keys from the store, making the first one where there is none.
     ///
     /// # Errors
@@ -146,7 +161,7 @@ impl Builder {
     /// second to a day; [`Error::Internal`] when a signing key cannot be opened under the
     /// configured master key, or when Argon2 does not allow the hashing cost.
     pub async fn build(self) -> Result<Iam> {
-        let Self { store, clock, random, settings } = self;
+        let Self { store, clock, random, observer, settings } = self;
         if settings.access_token_lifetime < TimeDelta::seconds(1) || settings.access_token_lifetime > RETIREMENT {
             return Err(Error::field("access_token_lifetime", "must be from a second to a day"));
         }
@@ -160,7 +175,8 @@ impl Builder {
         let log_key = log_keys.first().ok_or_else(|| Error::internal("checkpoint key", "there is none"))?;
         let log_key = LogKey::new(log_key.pair(master)?, log_key.id);
         let idempotency = IdempotencySecret::new(log_key.derive("idempotency"));
-        let passwords = PasswordHasher::new(settings.hashing_cost, Arc::clone(&random))?;
+        let passwords =
+            PasswordHasher::new(settings.hashing_cost, settings.password_wait, observer, Arc::clone(&random))?;
         Ok(Iam(Arc::new(Inner {
             store,
             random,
@@ -194,7 +210,13 @@ impl Iam {
     /// ```
     #[must_use]
     pub fn builder(store: Arc<dyn Store>) -> Builder {
-        Builder { store, clock: Arc::new(SystemClock), random: Arc::new(SystemRandom), settings: Settings::default() }
+        Builder {
+            store,
+            clock: Arc::new(SystemClock),
+            random: Arc::new(SystemRandom),
+            observer: None,
+            settings: Settings::default(),
+        }
     }
 
     /// Makes, reads and changes tenants.
@@ -255,6 +277,12 @@ impl Iam {
     #[must_use]
     pub fn audit(&self) -> Audit<'_> {
         Audit(&self.0)
+    }
+
+    /// How many passwords wait to be hashed in this process.
+    #[must_use]
+    pub fn passwords_waiting(&self) -> usize {
+        self.0.passwords.waiting()
     }
 
     /// The settings it was built with.

@@ -1,4 +1,4 @@
-//! Tells an observer, for instance one that keeps metrics, what happens in a store.
+//! Tells an observer, for instance one that keeps metrics, what happens in a store, and to passwords.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -35,6 +35,13 @@ pub trait Observer: Send + Sync + 'static {
 
     /// A login failed, and that is on record.
     fn login_failed(&self, reason: LoginFailure);
+
+    /// A password was hashed, to be kept or to be verified: it waited for so long, and then it took so long. It is told in
+    /// the task that asked.
+    fn password_hashed(&self, waited: Duration, took: Duration);
+
+    /// A password was not hashed, because too many wait already; see [`Error::Overloaded`](crate::Error::Overloaded).
+    fn password_refused(&self);
 }
 
 /// A store that tells an observer how long each of its answers took.

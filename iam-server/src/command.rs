@@ -1,14 +1,13 @@
 //! The commands beside `serve`.
 
 use std::io::Write as _;
-use std::sync::Arc;
 
 use chrono::SecondsFormat;
 use clap::{CommandFactory as _, Subcommand};
 use clap_complete::Shell;
 use iam_core::clock::Timestamp;
 use iam_core::token::{KeyPurpose, PrivateKey, SigningKey};
-use iam_core::{Error, Iam, Schema, Store};
+use iam_core::{Builder, Error, Iam, Schema};
 
 use crate::Failure;
 use crate::audit::Audit;
@@ -142,12 +141,13 @@ async fn reencrypt_keys(settings: &Settings) -> Result<(), Failure> {
 
 /// The services over the database, migrated.
 pub(crate) async fn open(settings: &Settings) -> Result<Iam, Failure> {
-    open_over(store::open(&settings.database).await?, settings).await
+    let store = store::open(&settings.database).await?;
+    build(Iam::builder(store), settings).await
 }
 
-/// The services over a store.
-pub(crate) async fn open_over(store: Arc<dyn Store>, settings: &Settings) -> Result<Iam, Failure> {
-    let iam = Iam::builder(store).settings(settings.iam.clone()).build().await;
+/// The services with these settings.
+pub(crate) async fn build(builder: Builder, settings: &Settings) -> Result<Iam, Failure> {
+    let iam = builder.settings(settings.iam.clone()).build().await;
     iam.map_err(|error| Failure::new("starting", &error))
 }
 

@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use iam_axum::Metrics;
 use iam_core::Iam;
-use iam_core::observe::Observed;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
@@ -15,7 +14,7 @@ use tokio::sync::watch;
 use crate::Failure;
 use crate::background::{keep_running, until_stopped};
 use crate::clients::Clients;
-use crate::command::open_over;
+use crate::command::build;
 use crate::follow::{self, follow};
 use crate::http;
 use crate::seal::seal;
@@ -44,8 +43,8 @@ pub(crate) async fn serve(settings: Settings) -> Result<(), Failure> {
     let changes_heard = follow::gauge(metrics.registry()).map_err(|error| Failure::new("metrics", &error))?;
     let store = store::open(&settings.database).await?;
     let traces = Traces::new(&settings)?;
-    let store = Arc::new(Observed::new(Arc::clone(&store), traces.observer(metrics.clone(), store.kind())));
-    let iam = open_over(store, &settings).await?;
+    let observer = traces.observer(metrics.clone(), store.kind());
+    let iam = build(Iam::builder(store).observer(observer), &settings).await?;
     let stop = stop_signal()?;
     announce(&settings, address, &iam).await;
     let (followed, stopped) = (iam.clone(), stop.clone());

@@ -82,6 +82,9 @@ pub(crate) struct Given {
     /// How long a request may take to be answered, 30s at most [default: 30s]
     #[arg(long, env = "IAM_REQUEST_TIMEOUT", value_name = "DURATION", global = true)]
     request_timeout: Option<Text>,
+    /// How long a password may wait to be hashed; who would wait for longer is refused, 30s at most [default: 2s]
+    #[arg(long, env = "IAM_PASSWORD_WAIT", value_name = "DURATION", global = true)]
+    password_wait: Option<Text>,
     /// Whether strangers may create tenants: open or closed [default: open]
     #[arg(long, env = "IAM_REGISTRATION", value_name = "WORD", global = true)]
     registration: Option<Text>,
@@ -162,7 +165,7 @@ macro_rules! given {
 }
 
 given! {
-    database_url, listen, metrics_listen, tls_certificate, tls_key, cors_origins, client_connections, request_timeout, registration, rate_limits, rate_limit_user, rate_limit_authentication, rate_limit_anonymous, rate_limit_redis_url, environment, max_organization_depth, trusted_proxies, master_key, former_master_key,
+    database_url, listen, metrics_listen, tls_certificate, tls_key, cors_origins, client_connections, request_timeout, password_wait, registration, rate_limits, rate_limit_user, rate_limit_authentication, rate_limit_anonymous, rate_limit_redis_url, environment, max_organization_depth, trusted_proxies, master_key, former_master_key,
     issuer, audience, session_idle, session_absolute, problem_type_base, log, log_format,
     otlp_endpoint, trace_sampling,
 }
@@ -261,6 +264,7 @@ impl Settings {
         iam.audience = parse("audience", given.audience, iam.audience, not_empty)?;
         iam.session_idle = parse("session_idle", given.session_idle, iam.session_idle, duration)?;
         iam.session_absolute = parse("session_absolute", given.session_absolute, iam.session_absolute, duration)?;
+        iam.password_wait = parse("password_wait", given.password_wait, iam.password_wait, while_a_request_lasts)?;
         iam.max_organization_depth =
             parse("max_organization_depth", given.max_organization_depth, iam.max_organization_depth, depth)?;
         let mut http = iam_axum::Settings::default();
@@ -288,7 +292,8 @@ impl Settings {
         })?;
         http.rate_limiter = is_limited.then_some(limiter);
         http.cors_origins = parse("cors_origins", given.cors_origins, Vec::new(), origins)?;
-        http.request_timeout = parse("request_timeout", given.request_timeout, http.request_timeout, request_timeout)?;
+        http.request_timeout =
+            parse("request_timeout", given.request_timeout, http.request_timeout, while_a_request_lasts)?;
         let tls = match (given.tls_certificate, given.tls_key) {
             (Some(certificate), Some(key)) => Some((certificate.0.into(), key.0.into())),
             (None, None) => None,
@@ -421,7 +426,7 @@ fn duration(text: &str) -> Result<TimeDelta, String> {
     }
 }
 
-fn request_timeout(text: &str) -> Result<Duration, String> {
+fn while_a_request_lasts(text: &str) -> Result<Duration, String> {
     let time = duration(text)?.to_std().map_err(say)?;
     if time > LONGEST_REQUEST { Err("must be 30s at most".to_owned()) } else { Ok(time) }
 }

@@ -16,8 +16,8 @@ use iam_core::observe::Observer;
 use iam_core::{Caller, RequestContext, StoreError};
 use ipnet::IpNet;
 use opentelemetry::trace::{
-    FutureExt as _, Span as _, SpanContext, SpanKind, Status, TraceContextExt as _, TraceFlags, TraceState,
-    Tracer as _, TracerProvider as _,
+    FutureExt as _, Span as _, SpanBuilder, SpanContext, SpanKind, Status, TraceContextExt as _, TraceFlags,
+    TraceState, Tracer as _, TracerProvider as _,
 };
 use opentelemetry::{Context, KeyValue};
 use opentelemetry_sdk::trace::{SdkTracer, SdkTracerProvider};
@@ -56,10 +56,10 @@ impl Traces {
         router.layer(from_fn_with_state(Arc::new(self.clone()), trace))
     }
 
-    /// What keeps the metrics, and traces what requests ask of a store of this kind.
+    /// What keeps the metrics, and traces what requests ask of a store of this kind and the passwords that are hashed.
     pub(crate) fn observer(&self, metrics: Metrics, store: &str) -> Arc<dyn Observer> {
         match self.tracer.clone() {
-            Some(tracer) => Arc::new(TracedStore { metrics, tracer, system: store.to_lowercase() }),
+            Some(tracer) => Arc::new(Traced { metrics, tracer, system: store.to_lowercase() }),
             None => Arc::new(metrics),
         }
     }
@@ -178,41 +178,56 @@ fn of_response(response: &Response) -> Vec<KeyValue> {
     attributes
 }
 
-/// Makes a span of every answer of the store to a request that is recorded.
-struct TracedStore {
+/// Makes a span of every answer of the store to a request that is recorded, and of every password that is hashed for it.
+struct Traced {
     metrics: Metrics,
     tracer: SdkTracer,
     system: String,
 }
 
-impl Observer for TracedStore {
+impl Observer for Traced {
     fn store_answered(&self, operation: &'static str, took: Duration, error: Option<&StoreError>) {
         self.metrics.store_answered(operation, took, error);
-        Context::map_current(|request| {
-            if request.span().is_recording() {
-                self.record(request, operation, took, error);
-            }
+        self.record(took, error, || {
+            self.tracer.span_builder(operation).with_kind(SpanKind::Client).with_attributes([
+                KeyValue::new("db.system.name", self.system.clone()),
+                KeyValue::new("db.operation.name", operation),
+            ])
         });
     }
 
     fn login_failed(&self, reason: LoginFailure) {
         self.metrics.login_failed(reason);
     }
+
+    fn password_hashed(&self, waited: Duration, took: Duration) {
+        self.metrics.password_hashed(waited, took);
+        self.record(waited + took, None, || {
+            let waited_ms = KeyValue::new("iam.waited_ms", waited.as_secs_f64() * 1_000.0);
+            self.tracer.span_builder("hash_password").with_attributes([waited_ms])
+        });
+    }
+
+    fn password_refused(&self) {
+        self.metrics.password_refused();
+    }
 }
 
-impl TracedStore {
-    fn record(&self, request: &Context, operation: &'static str, took: Duration, error: Option<&StoreError>) {
-        let end = SystemTime::now();
-        let span = self.tracer.span_builder(operation).with_kind(SpanKind::Client).with_attributes([
-            KeyValue::new("db.system.name", self.system.clone()),
-            KeyValue::new("db.operation.name", operation),
-        ]);
-        let mut span = span.with_start_time(end - took).start_with_context(&self.tracer, request);
-        if let Some(error) = error {
-            span.set_attribute(KeyValue::new("error.type", kind(error)));
-            span.set_status(Status::error(""));
-        }
-        span.end_with_timestamp(end);
+impl Traced {
+    /// Records what the request has just done, if it is recorded itself.
+    fn record(&self, took: Duration, error: Option<&StoreError>, what: impl FnOnce() -> SpanBuilder) {
+        Context::map_current(|request| {
+            if !request.span().is_recording() {
+                return;
+            }
+            let end = SystemTime::now();
+            let mut span = what().with_start_time(end - took).start_with_context(&self.tracer, request);
+            if let Some(error) = error {
+                span.set_attribute(KeyValue::new("error.type", kind(error)));
+                span.set_status(Status::error(""));
+            }
+            span.end_with_timestamp(end);
+        });
     }
 }
 

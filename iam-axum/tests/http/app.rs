@@ -8,7 +8,8 @@ use chrono::{SecondsFormat, TimeDelta};
 use iam_core::clock::testing::FixedClock;
 use iam_core::clock::{Clock, Timestamp};
 use iam_core::credential::HashingCost;
-use iam_core::{Iam, Store};
+use iam_core::observe::Observer;
+use iam_core::{Builder, Iam, Store};
 use test_support::TestStore;
 
 use crate::request::Request;
@@ -37,10 +38,14 @@ impl TestApp {
     }
 
     async fn iam(store: &Arc<dyn Store>, clock: impl Clock, set: impl FnOnce(&mut iam_core::Settings)) -> Iam {
+        Self::build(Iam::builder(Arc::clone(store)), clock, set).await
+    }
+
+    async fn build(builder: Builder, clock: impl Clock, set: impl FnOnce(&mut iam_core::Settings)) -> Iam {
         let mut settings = iam_core::Settings::default();
         settings.hashing_cost = HashingCost { memory_kib: 64, passes: 1, lanes: 1 };
         set(&mut settings);
-        Iam::builder(Arc::clone(store)).clock(clock).settings(settings).build().await.unwrap()
+        builder.clock(clock).settings(settings).build().await.unwrap()
     }
 
     /// Another process over the same store and clock, with other settings.
@@ -62,11 +67,16 @@ impl TestApp {
         self.serving(iam, unlimited())
     }
 
-    /// Another process over another view of the same store, with other settings of its HTTP side.
-    pub(crate) async fn over(&self, store: Arc<dyn Store>, set: impl FnOnce(&mut iam_axum::Settings)) -> Self {
+    /// Another process over the same store and clock that tells somebody what happens, with other settings of its HTTP side.
+    pub(crate) async fn observed(
+        &self,
+        observer: Arc<dyn Observer>,
+        set: impl FnOnce(&mut iam_axum::Settings),
+    ) -> Self {
         let mut settings = unlimited();
         set(&mut settings);
-        let iam = Self::iam(&store, self.clock.clone(), |_| {}).await;
+        let builder = Iam::builder(Arc::clone(&self.store)).observer(observer);
+        let iam = Self::build(builder, self.clock.clone(), |_| {}).await;
         self.serving(iam, settings)
     }
 

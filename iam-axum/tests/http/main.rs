@@ -67,6 +67,7 @@ mod session;
 mod shared_limit;
 mod status;
 mod store;
+mod storm;
 mod table;
 mod tenant;
 mod token;

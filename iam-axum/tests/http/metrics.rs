@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::http::Method;
 use iam_axum::Metrics;
-use iam_core::observe::Observed;
+use iam_core::observe::Observer;
 use serde_json::json;
 
 use crate::app::TestApp;
@@ -16,6 +16,7 @@ on_every_store![
     sessions_are_counted_in_the_store,
     failed_logins_are_counted_by_reason,
     the_store_is_measured_by_operation,
+    what_passwords_wait_is_measured,
     nothing_shows_who_was_there,
     without_metrics_there_is_no_such_path,
     they_can_be_shown_elsewhere,
@@ -24,9 +25,8 @@ on_every_store![
 /// The same service, with metrics.
 async fn measured(app: &TestApp) -> (TestApp, Metrics) {
     let metrics = Metrics::new().unwrap();
-    let store = Observed::new(Arc::clone(&app.store), Arc::new(metrics.clone()));
     let shown = metrics.clone();
-    (app.over(Arc::new(store), |settings| settings.metrics = Some(shown)).await, metrics)
+    (app.observed(Arc::new(metrics.clone()), |settings| settings.metrics = Some(shown)).await, metrics)
 }
 
 async fn scrape(app: &TestApp) -> String {
@@ -110,6 +110,22 @@ async fn the_store_is_measured_by_operation(app: TestApp) {
     for (operation, count) in [("session_snapshot", 2.0), ("user", 1.0), ("lock_tenant", 1.0), ("commit", 1.0)] {
         let series = format!("database_query_duration_ms_count{{operation=\"{operation}\"}}");
         assert_eq!(value(&text, &series), count, "{operation}\n{text}");
+    }
+}
+
+async fn what_passwords_wait_is_measured(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let (app, metrics) = measured(&app).await;
+    for password in [PASSWORD, WRONG_PASSWORD] {
+        app.attempt(&ada.email, password).send().await;
+    }
+    Observer::password_refused(&metrics);
+    let text = scrape(&app).await;
+    for (series, count) in
+        [("password_wait_ms_count", 2.0), ("passwords_refused_total", 1.0), ("passwords_waiting", 0.0)]
+    {
+        assert!(text.contains(&format!("{series} ")), "{series}");
+        assert_eq!(value(&text, series), count, "{series}\n{text}");
     }
 }
 

@@ -9,7 +9,7 @@ use iam_axum::Settings;
 use iam_axum::rate_limit::MemoryRateLimiter;
 use iam_core::StoreError;
 use iam_core::credential::LoginFailure;
-use iam_core::observe::{Observed, Observer};
+use iam_core::observe::Observer;
 use serde_json::json;
 
 use crate::app::TestApp;
@@ -178,6 +178,10 @@ impl Observer for Asked {
     }
 
     fn login_failed(&self, _: LoginFailure) {}
+
+    fn password_hashed(&self, _: Duration, _: Duration) {}
+
+    fn password_refused(&self) {}
 }
 
 async fn a_request_that_is_refused_asks_the_store_nothing(app: TestApp) {
@@ -185,8 +189,7 @@ async fn a_request_that_is_refused_asks_the_store_nothing(app: TestApp) {
     let ended = app.login(&ada).await;
     app.post("/auth/logout").by(&ended).send().await;
     let asked = Arc::new(Asked::default());
-    let store = Observed::new(Arc::clone(&app.store), Arc::clone(&asked) as Arc<dyn Observer>);
-    let app = app.over(Arc::new(store), limiting(&app, 3, 100, 1)).await;
+    let app = app.observed(Arc::clone(&asked) as Arc<dyn Observer>, limiting(&app, 3, 100, 1)).await;
     let by = async |token: &str| app.get("/auth/me").from(ADDRESS).bearer(token).send().await;
     let forged = with_another_signature(&ada.access);
     for (token, kind) in [(&ended.access, "unauthorized"), (&forged, "unauthorized")] {

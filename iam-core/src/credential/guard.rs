@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::hasher::Verified;
 use super::{Account, CredentialChange, Lockout, LoginFailure};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::iam::Inner;
 use crate::id::TenantId;
 use crate::secret::{Password, PasswordHash};
@@ -59,7 +59,11 @@ impl<'a> Attempt<'a> {
             match iam.passwords.verify(password, hash).await? {
                 Verified::No => Finding::Wrong,
                 Verified::Yes => Finding::Right { rehashed: None },
-                Verified::YesButWeak => Finding::Right { rehashed: Some(iam.passwords.hash_any(password).await?) },
+                Verified::YesButWeak => match iam.passwords.hash_any(password).await {
+                    // The next login makes up for it.
+                    Err(Error::Overloaded { .. }) => Finding::Right { rehashed: None },
+                    hash => Finding::Right { rehashed: Some(hash?) },
+                },
             }
         };
         Ok(Self { tenant, email, account, finding })

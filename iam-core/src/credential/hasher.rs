@@ -1,13 +1,15 @@
-//! Argon2id (RFC 9106) off the async threads, behind a limit.
+//! Argon2id (RFC 9106) off the async threads.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::time::Duration;
 
 use argon2::password_hash::phc::{Output, ParamsString, PasswordHash as Phc, Salt};
 use argon2::{Algorithm, Argon2, Block, Params, Version};
-use tokio::sync::Semaphore;
 
 use super::policy::AcceptedPassword;
+use super::workers::{Hash, Made, Workers};
 use crate::error::{Error, Result};
+use crate::observe::Observer;
 use crate::random::Random;
 use crate::secret::{Password, PasswordHash};
 
@@ -35,13 +37,10 @@ const MAX_PASSES: u32 = 16;
 const MAX_LANES: u32 = 16;
 
 /// Hashes and verifies passwords, as many at a time as the machine has cores.
-#[derive(Clone)]
-pub struct PasswordHasher {
+pub(crate) struct PasswordHasher {
     argon2: Argon2<'static>,
-    permits: Arc<Semaphore>,
-    /// What hashes are made in, as many as there are permits. Memory that is fresh each time costs a tenth of a hash, and
-    /// the allocator may keep one for each thread that ever made one.
-    memory: Arc<Mutex<Vec<Vec<Block>>>>,
+    workers: Workers,
+    observer: Option<Arc<dyn Observer>>,
     random: Arc<dyn Random>,
 }
 
@@ -57,21 +56,31 @@ pub(crate) enum Verified {
 }
 
 impl PasswordHasher {
-    /// A hasher that makes hashes of this cost.
+    /// A hasher that makes hashes of this cost, and refuses whoever would wait for longer than this.
     ///
     /// # Errors
     ///
     /// [`Error::Internal`] when Argon2 does not allow the cost.
-    pub fn new(cost: HashingCost, random: Arc<dyn Random>) -> Result<Self> {
+    pub(crate) fn new(
+        cost: HashingCost,
+        max_wait: Duration,
+        observer: Option<Arc<dyn Observer>>,
+        random: Arc<dyn Random>,
+    ) -> Result<Self> {
         let params = Params::new(cost.memory_kib, cost.passes, cost.lanes, None)
             .map_err(|cause| Error::internal("password hashing cost", cause))?;
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        Ok(Self {
-            argon2: Argon2::new(Algorithm::Argon2id, Version::V0x13, params),
-            permits: Arc::new(Semaphore::new(cores)),
-            memory: Arc::default(),
-            random,
-        })
+        let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
+        Ok(Self { argon2, workers: Workers::new(max_wait), observer, random })
+    }
+
+    /// Refuses whoever would wait for too long, before anything else is done for them.
+    pub(crate) fn admit(&self) -> Result<()> {
+        self.workers.admit().inspect_err(|_| self.tell_refused())
+    }
+
+    /// How many passwords wait to be hashed.
+    pub(crate) fn waiting(&self) -> usize {
+        self.workers.waiting()
     }
 
     /// The hash of a new password, in PHC string form.
@@ -119,28 +128,32 @@ impl PasswordHasher {
     }
 
     async fn output_of(&self, argon2: Argon2<'static>, password: &Password, salt: Salt) -> Result<Output> {
-        let permit = Arc::clone(&self.permits).acquire_owned().await;
-        let permit = permit.map_err(|cause| Error::internal("password hashing", cause))?;
-        let (memory, password) = (Arc::clone(&self.memory), password.clone());
-        let usual = self.argon2.params().block_count();
-        let hash = move || {
-            let mut blocks = memory.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default();
+        let (password, usual) = (password.clone(), self.argon2.params().block_count());
+        let hash: Hash = Box::new(move |memory| {
             let needed = argon2.params().block_count();
-            if blocks.len() < needed {
-                let missing = blocks.try_reserve_exact(needed - blocks.len());
+            if memory.len() < needed {
+                let missing = memory.try_reserve_exact(needed - memory.len());
                 missing.map_err(|cause| Error::internal("memory for a password hash", cause))?;
-                blocks.resize(needed, Block::default());
+                memory.resize(needed, Block::default());
             }
-            let output = output(&argon2, &password, &salt, &mut blocks);
+            let output = output(&argon2, &password, &salt, memory);
             // More than usual was for an imported hash.
-            if blocks.len() <= usual {
-                memory.lock().unwrap_or_else(PoisonError::into_inner).push(blocks);
+            if memory.len() > usual {
+                *memory = Vec::new();
             }
-            // The permit went along: a caller who gives up must not free a place that is still in use.
-            drop(permit);
             output
-        };
-        tokio::task::spawn_blocking(hash).await.map_err(|cause| Error::internal("password hashing", cause))?
+        });
+        let Made { output, waited, took } = self.workers.make(hash).await.inspect_err(|_| self.tell_refused())?;
+        if let Some(observer) = &self.observer {
+            observer.password_hashed(waited, took);
+        }
+        output
+    }
+
+    fn tell_refused(&self) {
+        if let Some(observer) = &self.observer {
+            observer.password_refused();
+        }
     }
 }
 
@@ -157,6 +170,9 @@ fn is_weaker(stored: &Params, wanted: &Params) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::num::NonZero;
+    use std::sync::mpsc;
+
     use argon2::{PasswordHasher as _, PasswordVerifier as _};
 
     use super::*;
@@ -164,7 +180,7 @@ mod tests {
 
     fn hasher(memory_kib: u32) -> PasswordHasher {
         let cost = HashingCost { memory_kib, passes: 1, lanes: 1 };
-        PasswordHasher::new(cost, Arc::new(SystemRandom)).unwrap()
+        PasswordHasher::new(cost, Duration::from_secs(30), None, Arc::new(SystemRandom)).unwrap()
     }
 
     #[tokio::test]
@@ -194,6 +210,23 @@ mod tests {
             let theirs = Argon2::new(algorithm, version, params).hash_password_with_salt(b"Passw0rd!", &[7; 16]);
             let verified = hasher.verify(&"Passw0rd!".into(), Some(&theirs.unwrap().to_string().into())).await.unwrap();
             assert_eq!(verified, Verified::YesButWeak);
+        }
+    }
+
+    #[tokio::test]
+    async fn the_memory_for_a_dear_hash_is_given_back() {
+        let (mut usual, dear) = (hasher(64), hasher(1024));
+        usual.workers = Workers::with_threads(NonZero::<usize>::MIN, Duration::ZERO);
+        let hash = dear.hash_any(&"Passw0rd!".into()).await.unwrap();
+        for (password, memory) in [(None, 64), (Some(&hash), 0), (None, 64)] {
+            usual.verify(&"Passw0rd!".into(), password).await.unwrap();
+            let (tell, told) = mpsc::channel();
+            let look = move |blocks: &mut Vec<Block>| {
+                tell.send(blocks.capacity()).unwrap();
+                Ok(Output::new(&[7; 32]).unwrap())
+            };
+            usual.workers.make(Box::new(look)).await.unwrap();
+            assert_eq!(told.recv().unwrap(), memory);
         }
     }
 

@@ -7,11 +7,13 @@ mod hasher;
 mod policy;
 mod service;
 mod store;
+mod workers;
 
 pub use attempts::{Lockout, LoginAttempts};
 pub use change::{CredentialChange, LoginFailure};
 pub(crate) use guard::{Attempt, Outcome};
-pub use hasher::{HashingCost, PasswordHasher};
+pub use hasher::HashingCost;
+pub(crate) use hasher::PasswordHasher;
 pub(crate) use policy::{AcceptedPassword, accept_password};
 pub use service::Credentials;
 pub use store::{CredentialStore, CredentialTransaction};

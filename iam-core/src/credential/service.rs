@@ -22,7 +22,7 @@ impl Credentials<'_> {
     /// # Errors
     ///
     /// [`Error::Validation`] naming `currentPassword` or `newPassword`, [`Error::AccountLocked`],
-    /// [`Forbidden::NotAUser`] for trusted code.
+    /// [`Forbidden::NotAUser`] for trusted code, [`Error::Overloaded`].
     pub async fn change_password(&self, caller: &Caller, current: Password, new: Password) -> Result<()> {
         let iam = self.0;
         let (user_id, session_id) = caller.require_user()?;
@@ -66,7 +66,7 @@ impl Credentials<'_> {
     /// # Errors
     ///
     /// [`Forbidden::NotTrusted`] for a user, [`Error::Validation`] naming `email` or `newPassword`,
-    /// [`Error::NotFound`], [`Conflict::UserInactive`] for a user that was deleted.
+    /// [`Error::NotFound`], [`Conflict::UserInactive`] for a user that was deleted, [`Error::Overloaded`].
     pub async fn reset_password(&self, caller: &Caller, email: &str, new: Password) -> Result<User> {
         let iam = self.0;
         if !matches!(caller.actor(), Actor::System { .. }) {

@@ -59,7 +59,8 @@ impl Sessions<'_> {
     ///
     /// [`Unauthenticated::Credentials`] for every failure of identity, [`Error::AccountLocked`] after five of them
     /// in fifteen minutes, [`Forbidden::Suspended`], [`Conflict::SeveralTenants`] when the credentials are right in
-    /// several tenants and none is named, [`Error::Validation`] when the e-mail is none or the password empty.
+    /// several tenants and none is named, [`Error::Validation`] when the e-mail is none or the password empty,
+    /// [`Error::Overloaded`], whatever the account.
     pub async fn login(&self, context: &RequestContext, login: Login) -> Result<LoggedIn> {
         let mut fields = Fields::default();
         let email = fields.check("email", login.email.parse::<Email>());
@@ -67,6 +68,8 @@ impl Sessions<'_> {
         let Some(email) = email.filter(|_| fields.is_empty()) else {
             return Err(fields.into_error());
         };
+        // Now, before the store is asked for anything: in a storm those who are refused are the most.
+        self.0.passwords.admit()?;
         let mut tried = Vec::new();
         for Candidate { scope, account } in self.candidates(&email, login.tenant.as_deref()).await? {
             let attempt = Attempt::make(self.0, scope.id(), &email, account, &login.password).await?;

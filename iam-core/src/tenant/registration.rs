@@ -97,7 +97,8 @@ impl Tenants<'_> {
     ///
     /// # Errors
     ///
-    /// [`Error::Validation`] naming every invalid field, [`Conflict::SlugTaken`] for a slug that was given.
+    /// [`Error::Validation`] naming every invalid field, [`Conflict::SlugTaken`] for a slug that was given,
+    /// [`Error::Overloaded`].
     pub async fn create(&self, reason: impl Into<Cow<'static, str>> + Send, new: NewTenant) -> Result<Founded> {
         let (iam, reason) = (self.0, reason.into());
         let mut fields = Fields::default();

@@ -21,7 +21,8 @@ impl Users<'_> {
     ///
     /// # Errors
     ///
-    /// [`Error::Forbidden`], [`Error::Validation`] naming every invalid field, [`Conflict::EmailTaken`].
+    /// [`Error::Forbidden`], [`Error::Validation`] naming every invalid field, [`Conflict::EmailTaken`],
+    /// [`Error::Overloaded`].
     pub async fn create(&self, caller: &Caller, new: NewUser) -> Result<User> {
         self.0.rights(caller).require(&permission::USERS_CREATE)?;
         let profile = new.validate(Fields::default())?;

@@ -4,7 +4,7 @@ use crate::client::Client;
 use crate::process::{Ended, Home, Launch};
 
 /// Every setting that can be wrong, with a value that is. Flag, variable and key follow from the name.
-const WRONG: [(&str, &str); 29] = [
+const WRONG: [(&str, &str); 30] = [
     ("database_url", "mysql://iam:hunter2@db/iam"),
     ("database_url", "hunter2"),
     ("listen", "hunter2"),
@@ -14,6 +14,7 @@ const WRONG: [(&str, &str); 29] = [
     ("client_connections", "0"),
     ("client_connections", "10001"),
     ("request_timeout", "31s"),
+    ("password_wait", "0s"),
     ("rate_limits", "hunter2"),
     ("rate_limit_user", "hunter2"),
     ("rate_limit_authentication", "0"),

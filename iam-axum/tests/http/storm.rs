@@ -1,0 +1,95 @@
+//! More passwords at a time than can be hashed.
+
+use std::thread::available_parallelism;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use iam_core::credential::HashingCost;
+use serde_json::json;
+use tokio::time::{sleep, timeout};
+
+use crate::app::TestApp;
+use crate::people::{PASSWORD, Person, WRONG_PASSWORD, profile};
+
+on_every_store![
+    who_would_wait_for_too_long_is_refused_whoever_it_is,
+    a_login_that_is_refused_is_neither_counted_nor_recorded,
+    what_needs_no_hash_goes_on,
+];
+
+/// Far longer than a test takes.
+const ENDLESS: HashingCost = HashingCost { memory_kib: 64, passes: 300_000, lanes: 1 };
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Does something while so many log in at the same service that no more can.
+async fn in_a_storm(app: &TestApp, act: impl AsyncFn(&TestApp, &Person)) {
+    let ada = app.register("ada@example.com").await;
+    // As long as none was made, a hash is taken to last ten milliseconds.
+    let set = |settings: &mut iam_core::Settings| {
+        settings.hashing_cost = ENDLESS;
+        settings.password_wait = Duration::from_millis(100);
+    };
+    let busy = app.with_settings(set).await;
+    let threads = available_parallelism().unwrap().get();
+    // Those who are refused try again until threads and queue are full.
+    let visitors = join_all((0..20 * threads).map(async |number| {
+        while busy.attempt(&format!("{number}@example.com"), PASSWORD).send().await.status() == 503 {
+            sleep(Duration::from_millis(1)).await;
+        }
+    }));
+    let acting = async {
+        while busy.iam.passwords_waiting() <= 10 * threads {
+            sleep(Duration::from_millis(1)).await;
+        }
+        act(&busy, &ada).await;
+    };
+    tokio::select! {
+        _ = visitors => panic!("somebody was let in"),
+        done = timeout(PATIENCE, acting) => done.unwrap(),
+    }
+    assert_eq!(busy.iam.passwords_waiting(), 0);
+}
+
+async fn who_would_wait_for_too_long_is_refused_whoever_it_is(app: TestApp) {
+    in_a_storm(&app, async |busy, ada| {
+        let change = json!({ "currentPassword": PASSWORD, "newPassword": "An0ther$ecret" });
+        for request in [
+            busy.attempt(&ada.email, PASSWORD),
+            busy.attempt(&ada.email, WRONG_PASSWORD),
+            busy.attempt("nobody@example.com", PASSWORD),
+            busy.attempt_at(&ada.tenant, &ada.email, PASSWORD),
+            busy.post("/auth/register").json(&profile("eve@example.com")),
+            busy.post("/users").by(ada).json(&profile("eve@example.com")),
+            busy.post("/auth/password").by(ada).json(&change),
+        ] {
+            let answer = request.send().await;
+            let problem = answer.problem("unavailable");
+            assert_eq!(problem["detail"], "The service is busy. Try again in 1 seconds.");
+            assert_eq!((&problem["retryAfter"], answer.header("retry-after")), (&json!(1), Some("1")));
+        }
+    })
+    .await;
+    app.register("eve@example.com").await;
+}
+
+async fn a_login_that_is_refused_is_neither_counted_nor_recorded(app: TestApp) {
+    in_a_storm(&app, async |busy, ada| {
+        for _ in 0..10 {
+            busy.attempt(&ada.email, WRONG_PASSWORD).send().await.problem("unavailable");
+        }
+    })
+    .await;
+    let ada = Person::logged_in(&app.attempt("ada@example.com", PASSWORD).send().await.ok());
+    let failures = app.get("/audit-logs").query("action", "LOGIN_FAILURE").by(&ada).send().await.ok();
+    assert_eq!(failures["data"], json!([]));
+}
+
+async fn what_needs_no_hash_goes_on(app: TestApp) {
+    in_a_storm(&app, async |busy, ada| {
+        assert_eq!(busy.user(ada, &ada.user).await["email"], "ada@example.com");
+        let refreshed = busy.post("/auth/refresh").json(&json!({ "refreshToken": ada.refresh })).send().await.ok();
+        assert!(refreshed["accessToken"].is_string());
+        busy.post("/auth/logout").by(ada).send().await.no_content();
+    })
+    .await;
+}

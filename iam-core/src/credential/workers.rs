@@ -1,0 +1,387 @@
+//! Threads that make password hashes, and the queue before them.
+//!
+//! They are not those of the runtime for what blocks: other work is done on these too, and a thread that has once been
+//! given a lower priority never gets it back. And a thread of ours takes the next password by itself; none is idle until
+//! an async thread, which all those hashes keep from its core, comes to hand it over.
+
+use std::collections::VecDeque;
+use std::num::NonZero;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, available_parallelism};
+use std::time::{Duration, Instant};
+
+use argon2::Block;
+use argon2::password_hash::phc::Output;
+use tokio::sync::oneshot;
+
+use crate::error::{Error, Result};
+
+/// How long a hash is taken to last before one was made.
+const FIRST_GUESS: Duration = Duration::from_millis(10);
+
+/// As many threads as the machine has cores, each from when it is first needed until this is dropped.
+pub(super) struct Workers(Arc<Shared>);
+
+struct Shared {
+    state: Mutex<State>,
+    /// There is something to do, or there never will be again.
+    changed: Condvar,
+    max_threads: NonZero<u32>,
+    max_wait: Duration,
+}
+
+struct State {
+    /// First come, first served.
+    waiting: VecDeque<Job>,
+    threads: u32,
+    idle: usize,
+    /// How long a hash takes, by those that were made last.
+    pace: Duration,
+    is_over: bool,
+}
+
+struct Job {
+    hash: Hash,
+    asked: Instant,
+    answer: oneshot::Sender<Made>,
+}
+
+/// Makes a hash, in memory that belongs to the thread and stays as it is left. Memory that is fresh each time costs a tenth
+/// of a hash.
+pub(super) type Hash = Box<dyn FnOnce(&mut Vec<Block>) -> Result<Output> + Send>;
+
+/// What became of a hash.
+pub(super) struct Made {
+    pub(super) output: Result<Output>,
+    /// How long it waited for a thread.
+    pub(super) waited: Duration,
+    /// How long it took then.
+    pub(super) took: Duration,
+}
+
+impl Workers {
+    /// Lets nobody wait for longer than this, as far as can be foreseen.
+    pub(super) fn new(max_wait: Duration) -> Self {
+        Self::with_threads(available_parallelism().unwrap_or(NonZero::<usize>::MIN), max_wait)
+    }
+
+    pub(super) fn with_threads(threads: NonZero<usize>, max_wait: Duration) -> Self {
+        let state = State { waiting: VecDeque::new(), threads: 0, idle: 0, pace: FIRST_GUESS, is_over: false };
+        let max_threads = threads.try_into().unwrap_or(NonZero::<u32>::MAX);
+        Self(Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new(), max_threads, max_wait }))
+    }
+
+    /// How many hashes wait for a thread.
+    pub(super) fn waiting(&self) -> usize {
+        let mut state = self.0.lock();
+        state.forget_who_gave_up();
+        state.waiting.len()
+    }
+
+    /// Refuses whoever would wait for too long.
+    pub(super) fn admit(&self) -> Result<()> {
+        self.0.admit(&mut self.0.lock())
+    }
+
+    /// Has a hash made when it is its turn. It is not made any more for whoever drops this before.
+    pub(super) async fn make(&self, hash: Hash) -> Result<Made> {
+        let (answer, made) = oneshot::channel();
+        self.put(Job { hash, asked: now(), answer })?;
+        made.await.map_err(|cause| Error::internal("password hashing", cause))
+    }
+
+    fn put(&self, job: Job) -> Result<()> {
+        let shared = &self.0;
+        let mut state = shared.lock();
+        shared.admit(&mut state)?;
+        if state.idle <= state.waiting.len() && state.threads < shared.max_threads.get() {
+            let theirs = Arc::clone(shared);
+            let started = thread::Builder::new().name("password-hash".to_owned()).spawn(move || theirs.work());
+            match started {
+                Ok(_) => state.threads += 1,
+                // Those that there are will do it.
+                Err(error) if state.threads > 0 => tracing::debug!(%error, "no more threads for password hashes"),
+                Err(error) => return Err(Error::internal("a thread for password hashes", error)),
+            }
+        }
+        state.waiting.push_back(job);
+        shared.changed.notify_one();
+        Ok(())
+    }
+}
+
+impl Drop for Workers {
+    fn drop(&mut self) {
+        self.0.lock().is_over = true;
+        self.0.changed.notify_all();
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn admit(&self, state: &mut State) -> Result<()> {
+        state.forget_who_gave_up();
+        let ahead = u32::try_from(state.waiting.len()).unwrap_or(u32::MAX);
+        let wait = state.pace.saturating_mul(ahead) / self.max_threads.get();
+        if wait <= self.max_wait {
+            return Ok(());
+        }
+        // By then, all who wait now will have been served.
+        Err(Error::Overloaded { retry_after: Duration::from_secs(wait.as_secs() + 1) })
+    }
+
+    /// What each of the threads does.
+    fn work(&self) {
+        lower_priority();
+        let mut memory = Vec::new();
+        while let Some(Job { hash, asked, answer }) = self.next() {
+            let begun = now();
+            // A panic must take neither the thread along nor whoever waits behind it.
+            let output = catch_unwind(AssertUnwindSafe(|| hash(&mut memory)));
+            let output = output.unwrap_or_else(|_| Err(Error::internal("password hashing", "it panicked")));
+            let took = begun.elapsed();
+            let pace = &mut self.lock().pace;
+            *pace = (pace.saturating_mul(7).saturating_add(took)) / 8;
+            // Whoever asked may have given up meanwhile.
+            let _ = answer.send(Made { output, waited: begun - asked, took });
+        }
+    }
+
+    /// What to make next; none when nobody can ask any more.
+    fn next(&self) -> Option<Job> {
+        let mut state = self.lock();
+        loop {
+            state.forget_who_gave_up();
+            if state.is_over {
+                return None;
+            }
+            if let Some(job) = state.waiting.pop_front() {
+                return Some(job);
+            }
+            state.idle += 1;
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state.idle -= 1;
+        }
+    }
+}
+
+impl State {
+    fn forget_who_gave_up(&mut self) {
+        self.waiting.retain(|job| !job.answer.is_closed());
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "how long hashes take on this machine no clock of the domain knows")]
+fn now() -> Instant {
+    Instant::now()
+}
+
+/// A hash keeps a core busy for long, and a request that needs none is answered in a fraction of that: it goes first.
+#[cfg(target_os = "linux")]
+fn lower_priority() {
+    // On Linux this is the priority of the calling thread alone. Without it hashes are made as well.
+    if let Err(error) = rustix::process::setpriority_process(None, NICE) {
+        tracing::debug!(%error, "password hashes have the priority of all requests");
+    }
+}
+
+/// Beside a thread of the usual priority, one of these gets a tenth of a core.
+#[cfg(target_os = "linux")]
+const NICE: i32 = 10;
+
+#[cfg(not(target_os = "linux"))]
+fn lower_priority() {}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use tokio::time::timeout;
+
+    use super::*;
+
+    const PATIENCE: Duration = Duration::from_secs(30);
+
+    fn workers(threads: usize, max_wait: Duration) -> Workers {
+        Workers::with_threads(NonZero::new(threads).unwrap(), max_wait)
+    }
+
+    fn output() -> Result<Output> {
+        Ok(Output::new(&[7; 32]).unwrap())
+    }
+
+    /// What a test has a thread do.
+    struct Gate {
+        entered: mpsc::Receiver<()>,
+        open: mpsc::Sender<()>,
+        made: oneshot::Receiver<Made>,
+    }
+
+    /// Keeps a thread busy until it is told.
+    fn gate(workers: &Workers) -> Gate {
+        let (enter, entered) = mpsc::channel();
+        let (open, opened) = mpsc::channel();
+        let made = put(workers, move |_| {
+            enter.send(()).unwrap();
+            let _ = opened.recv();
+            output()
+        });
+        Gate { entered, open, made: made.unwrap() }
+    }
+
+    fn put(
+        workers: &Workers,
+        hash: impl FnOnce(&mut Vec<Block>) -> Result<Output> + Send + 'static,
+    ) -> Result<oneshot::Receiver<Made>> {
+        let (answer, made) = oneshot::channel();
+        workers.put(Job { hash: Box::new(hash), asked: now(), answer })?;
+        Ok(made)
+    }
+
+    #[tokio::test]
+    async fn those_who_wait_are_served_in_the_order_in_which_they_came() {
+        let workers = workers(1, PATIENCE);
+        let gate = gate(&workers);
+        gate.entered.recv_timeout(PATIENCE).unwrap();
+        let (served, order) = mpsc::channel();
+        let made: Vec<_> = (0..5)
+            .map(|number| {
+                let served = served.clone();
+                put(&workers, move |_| {
+                    served.send(number).unwrap();
+                    output()
+                })
+            })
+            .collect();
+        assert_eq!(workers.waiting(), 5);
+        gate.open.send(()).unwrap();
+        for made in made {
+            made.unwrap().await.unwrap().output.unwrap();
+        }
+        assert_eq!(order.try_iter().collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
+        assert_eq!(workers.waiting(), 0);
+    }
+
+    #[tokio::test]
+    async fn as_many_are_made_at_a_time_as_there_are_threads() {
+        let workers = workers(2, PATIENCE);
+        let gates = [gate(&workers), gate(&workers), gate(&workers)];
+        for gate in &gates[..2] {
+            gate.entered.recv_timeout(PATIENCE).unwrap();
+        }
+        assert_eq!(workers.waiting(), 1);
+        assert!(gates[2].entered.try_recv().is_err());
+        gates[0].open.send(()).unwrap();
+        gates[2].entered.recv_timeout(PATIENCE).unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_thread_is_started_only_when_the_others_are_busy() {
+        let workers = workers(8, PATIENCE);
+        for _ in 0..20 {
+            workers.make(Box::new(|_| output())).await.unwrap();
+            // The answer comes a moment before the thread is idle again.
+            while workers.0.lock().idle == 0 {
+                thread::yield_now();
+            }
+        }
+        assert_eq!(workers.0.lock().threads, 1);
+    }
+
+    #[test]
+    fn whoever_would_wait_for_too_long_is_refused_at_once() {
+        // Until one is made, a hash is taken to last 10 ms: on one thread, three wait for 30 ms.
+        let workers = workers(1, Duration::from_millis(25));
+        let gate = gate(&workers);
+        gate.entered.recv_timeout(PATIENCE).unwrap();
+        let waiting: Vec<_> = (0..3).map(|_| put(&workers, |_| output()).unwrap()).collect();
+        for refused in [put(&workers, |_| output()).map(drop), workers.admit()] {
+            assert!(matches!(refused, Err(Error::Overloaded { retry_after }) if retry_after.as_secs() == 1));
+        }
+        assert_eq!(workers.waiting(), 3);
+        drop(waiting);
+        workers.admit().unwrap();
+    }
+
+    #[tokio::test]
+    async fn how_long_somebody_will_wait_goes_by_how_long_hashes_take() {
+        let workers = workers(1, Duration::from_millis(1));
+        workers.0.lock().pace = Duration::ZERO;
+        let gate = gate(&workers);
+        gate.entered.recv_timeout(PATIENCE).unwrap();
+        let made = put(&workers, |_| output()).unwrap();
+        workers.admit().unwrap();
+        workers.0.lock().pace = Duration::from_secs(80);
+        let refused = workers.admit();
+        assert!(matches!(refused, Err(Error::Overloaded { retry_after }) if retry_after.as_secs() == 81));
+        gate.open.send(()).unwrap();
+        made.await.unwrap();
+        // An eighth of the way each.
+        assert!(workers.0.lock().pace < Duration::from_secs(80));
+    }
+
+    #[tokio::test]
+    async fn a_hash_that_nobody_waits_for_any_more_is_not_made() {
+        let workers = workers(1, PATIENCE);
+        let gate = gate(&workers);
+        gate.entered.recv_timeout(PATIENCE).unwrap();
+        let (made, was_made) = mpsc::channel::<()>();
+        let hurried = workers.make(Box::new(move |_| {
+            made.send(()).unwrap();
+            output()
+        }));
+        timeout(Duration::ZERO, hurried).await.err().unwrap();
+        assert_eq!(workers.waiting(), 0);
+        gate.open.send(()).unwrap();
+        gate.made.await.unwrap().output.unwrap();
+        workers.make(Box::new(|_| output())).await.unwrap();
+        assert!(was_made.recv().is_err());
+    }
+
+    #[tokio::test]
+    async fn a_panic_takes_neither_the_thread_along_nor_whoever_waits() {
+        let workers = workers(1, PATIENCE);
+        let made = workers.make(Box::new(|_| panic!("a defect"))).await.unwrap();
+        assert!(matches!(made.output, Err(Error::Internal(_))));
+        workers.make(Box::new(|_| output())).await.unwrap().output.unwrap();
+        assert_eq!(workers.0.lock().threads, 1);
+    }
+
+    #[tokio::test]
+    async fn threads_end_with_whom_they_work_for() {
+        let workers = workers(2, PATIENCE);
+        let (busy, idle) = (gate(&workers), gate(&workers));
+        busy.entered.recv_timeout(PATIENCE).unwrap();
+        idle.entered.recv_timeout(PATIENCE).unwrap();
+        idle.open.send(()).unwrap();
+        idle.made.await.unwrap();
+        let shared = Arc::downgrade(&workers.0);
+        drop(workers);
+        busy.open.send(()).unwrap();
+        busy.made.await.unwrap();
+        let ended = async {
+            while shared.upgrade().is_some() {
+                tokio::task::yield_now().await;
+            }
+        };
+        timeout(PATIENCE, ended).await.unwrap();
+    }
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn hashes_are_made_at_a_lower_priority_than_requests() {
+        let ours = || rustix::process::getpriority_process(None).unwrap();
+        let (before, (tell, told)) = (ours(), mpsc::channel());
+        let workers = workers(1, PATIENCE);
+        let hash = move |_: &mut Vec<Block>| {
+            tell.send(ours()).unwrap();
+            output()
+        };
+        workers.make(Box::new(hash)).await.unwrap();
+        assert_eq!((told.recv().unwrap(), ours()), (before.max(NICE), before));
+    }
+}
