@@ -24,19 +24,20 @@ pub(crate) type Fields = Json<Map<String, Value>>;
 /// Executes a statement of a change, and writes the change's entry along with it, if it has just one: what is asked of
 /// the database together saves a round trip.
 ///
-/// The statement's first parameter is the tenant; the literal names the one after its last.
+/// The statement's first parameter is the tenant; the literal names the one after its last. What a change writes into
+/// another table as well comes before the statement, after `with`.
 macro_rules! execute_audited {
-    ($transaction:expr, $entry:literal, $statement:literal, $($argument:expr),+) => {{
+    ($transaction:expr, $entry:literal, $(with $other:literal,)? $statement:literal, $($argument:expr),+) => {{
         let executed = if let Some(entry) = $transaction.take_only_entry() {
             let query = $crate::audit::insert_entries!(
                 "SELECT (" + $entry + "::iam.written_audit_entry).*",
-                $statement,
+                $(", " + $other +)? $statement,
                 $($argument,)+
                 entry as $crate::audit::WrittenEntry
             );
             query.execute($transaction.connection()).await
         } else {
-            sqlx::query!($statement, $($argument),+).execute($transaction.connection()).await
+            sqlx::query!($("WITH " + $other +)? $statement, $($argument),+).execute($transaction.connection()).await
         };
         executed.map_err($crate::error::store_error)
     }};
@@ -45,7 +46,7 @@ pub(crate) use execute_audited;
 
 /// Writes the entries that a literal selects, and that they wait to be sealed, and executes a statement.
 macro_rules! insert_entries {
-    ($entries:literal $(+ $more:literal)*, $statement:literal, $($arguments:tt)+) => {
+    ($entries:literal $(+ $more:literal)*, $statement:literal $(+ $rest:literal)*, $($arguments:tt)+) => {
         sqlx::query!(
             r#"
             WITH written AS (
@@ -88,7 +89,7 @@ macro_rules! insert_entries {
                     digest
                 FROM ("# + $entries $(+ $more)* + r#") entry
             )
-            "# + $statement,
+            "# + $statement $(+ $rest)*,
             $($arguments)+
         )
     };

@@ -146,19 +146,6 @@ impl PostgresTransaction {
         }
     }
 
-    pub(crate) async fn insert_credential(&mut self, user: UserId, password: &PasswordHash) -> Result<(), StoreError> {
-        sqlx::query!(
-            "INSERT INTO iam.credentials (tenant_id, user_id, password_hash) VALUES ($1, $2, $3)",
-            self.tenant(),
-            user.as_uuid(),
-            password.expose()
-        )
-        .execute(self.connection())
-        .await
-        .map_err(store_error)?;
-        Ok(())
-    }
-
     async fn update_credential(&mut self, user: UserId, password: &PasswordHash) -> Result<(), StoreError> {
         let updated = execute_audited!(
             self,

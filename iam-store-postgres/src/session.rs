@@ -202,6 +202,13 @@ impl PostgresTransaction {
         execute_audited!(
             self,
             "$14",
+            with r#"
+            logged_in AS (
+                UPDATE iam.users
+                SET last_login_at = $6
+                WHERE tenant_id = $1 AND id = $3
+            )
+            "#,
             r#"
             INSERT INTO iam.sessions (
                 tenant_id,

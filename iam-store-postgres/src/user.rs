@@ -211,7 +211,6 @@ impl PostgresTransaction {
             UserChange::Update { after, .. }
             | UserChange::ChangeStatus { after, .. }
             | UserChange::Delete { after, .. } => self.update_user(after).await,
-            UserChange::LoggedIn { user, at } => self.update_last_login(*user, *at).await,
         }
     }
 
@@ -219,24 +218,27 @@ impl PostgresTransaction {
         let email_key = user.email.key();
         execute_audited!(
             self,
-            "$13",
-            r#"
-            INSERT INTO iam.users (
-                tenant_id,
-                id,
-                email,
-                email_key,
-                first_name,
-                first_name_key,
-                last_name,
-                last_name_key,
-                status,
-                last_login_at,
-                created_at,
-                updated_at
+            "$14",
+            with r#"
+            made AS (
+                INSERT INTO iam.users (
+                    tenant_id,
+                    id,
+                    email,
+                    email_key,
+                    first_name,
+                    first_name_key,
+                    last_name,
+                    last_name_key,
+                    status,
+                    last_login_at,
+                    created_at,
+                    updated_at
+                )
+                VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
             )
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
             "#,
+            "INSERT INTO iam.credentials (tenant_id, user_id, password_hash) VALUES ($1, $2, $13)",
             self.tenant(),
             user.id.as_uuid(),
             user.email.as_str(),
@@ -248,9 +250,10 @@ impl PostgresTransaction {
             user.status.as_str(),
             user.last_login_at,
             user.created_at,
-            user.updated_at
+            user.updated_at,
+            password.expose()
         )?;
-        self.insert_credential(user.id, password).await
+        Ok(())
     }
 
     async fn update_user(&mut self, user: &User) -> Result<(), StoreError> {
@@ -282,19 +285,6 @@ impl PostgresTransaction {
             user.status.as_str(),
             user.updated_at
         )?;
-        expect_row(&updated, "user")
-    }
-
-    async fn update_last_login(&mut self, user: UserId, at: Timestamp) -> Result<(), StoreError> {
-        let updated = sqlx::query!(
-            "UPDATE iam.users SET last_login_at = $3 WHERE tenant_id = $1 AND id = $2",
-            self.tenant(),
-            user.as_uuid(),
-            at
-        )
-        .execute(self.connection())
-        .await
-        .map_err(store_error)?;
         expect_row(&updated, "user")
     }
 }

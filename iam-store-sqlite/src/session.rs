@@ -219,6 +219,15 @@ impl SqliteTransaction {
         .execute(self.connection())
         .await
         .map_err(store_error)?;
+        sqlx::query!(
+            "UPDATE users SET last_login_at = ?3 WHERE tenant_id = ?1 AND id = ?2",
+            self.tenant(),
+            session.user_id.as_uuid(),
+            millis(session.created_at)
+        )
+        .execute(self.connection())
+        .await
+        .map_err(store_error)?;
         Ok(())
     }
 

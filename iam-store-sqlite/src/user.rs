@@ -204,7 +204,6 @@ impl SqliteTransaction {
             UserChange::Update { after, .. }
             | UserChange::ChangeStatus { after, .. }
             | UserChange::Delete { after, .. } => self.update_user(after).await,
-            UserChange::LoggedIn { user, at } => self.update_last_login(*user, *at).await,
         }
     }
 
@@ -273,19 +272,6 @@ impl SqliteTransaction {
             user.last_name.as_str().to_lowercase(),
             user.status.as_str(),
             millis(user.updated_at)
-        )
-        .execute(self.connection())
-        .await
-        .map_err(store_error)?;
-        expect_row(&updated, "user")
-    }
-
-    async fn update_last_login(&mut self, user: UserId, at: Timestamp) -> Result<(), StoreError> {
-        let updated = sqlx::query!(
-            "UPDATE users SET last_login_at = ?3 WHERE tenant_id = ?1 AND id = ?2",
-            self.tenant(),
-            user.as_uuid(),
-            millis(at)
         )
         .execute(self.connection())
         .await

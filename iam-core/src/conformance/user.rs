@@ -12,6 +12,7 @@ use crate::error::{Conflict, Error, StoreError};
 use crate::id::{TenantId, UserId};
 use crate::organization::OrganizationStatus;
 use crate::page::{Page, SortOrder};
+use crate::session::{Session, SessionChange};
 use crate::store::Store;
 use crate::tenant::Tenant;
 use crate::user::{User, UserChange, UserFilter, UserSort, UserSortKey, UserStatus};
@@ -71,7 +72,7 @@ pub async fn update_keeps_the_last_login(store: Arc<dyn Store>) {
     let before = world.user(&tenant, "ada@example.com").await;
     world.tick();
     let login = world.now();
-    world.commit(tenant.id, UserChange::LoggedIn { user: before.id, at: login }).await;
+    world.commit(tenant.id, SessionChange::Start(world.new_session(&before))).await;
     world.tick();
     let after = User {
         email: "Ada.King@example.com".parse().unwrap(),
@@ -90,11 +91,8 @@ pub async fn update_of_nobody_is_missing(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
     let nobody = world.new_user(&tenant, "ada@example.com");
-    let changes = [update(&nobody, &nobody), UserChange::LoggedIn { user: nobody.id, at: world.now() }];
-    for change in changes {
-        let refused = world.try_commit(tenant.id, [change.into()]).await;
-        assert!(matches!(refused, Err(Error::Store(StoreError::Missing(_)))), "{refused:?}");
-    }
+    let refused = world.try_commit(tenant.id, [update(&nobody, &nobody).into()]).await;
+    assert!(matches!(refused, Err(Error::Store(StoreError::Missing(_)))), "{refused:?}");
 }
 
 /// A tenant's user is nobody in another tenant, whether reading or writing.
@@ -373,7 +371,8 @@ async fn mixed_users(world: &World, tenant: &Tenant) -> Vec<User> {
         world.commit(tenant.id, update(&user, &after)).await;
         if let Some(seconds) = login {
             let at = world.now() + TimeDelta::seconds(seconds);
-            world.commit(tenant.id, UserChange::LoggedIn { user: after.id, at }).await;
+            let session = Session { created_at: at, ..world.new_session(&after) };
+            world.commit(tenant.id, SessionChange::Start(session)).await;
             after.last_login_at = Some(at);
         }
         users.push(after);

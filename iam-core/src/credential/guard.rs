@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use super::hasher::Verified;
-use super::{Account, CredentialChange, Lockout, LoginFailure};
+use super::{Account, CredentialChange, Lockout, LoginAttempts, LoginFailure};
 use crate::error::{Error, Result};
 use crate::iam::Inner;
 use crate::id::TenantId;
@@ -97,8 +97,9 @@ impl<'a> Attempt<'a> {
         };
         match self.judge(current) {
             Ok(account) => {
-                // Also where there are none: a store may have made a row to lock.
-                work.apply(CredentialChange::ClearFailures(key)).await?;
+                if attempts != LoginAttempts::default() {
+                    work.apply(CredentialChange::ClearFailures(key)).await?;
+                }
                 if let Finding::Right { rehashed: Some(password) } = self.finding {
                     work.apply(CredentialChange::Rehash { user: account.user.id, password }).await?;
                 }

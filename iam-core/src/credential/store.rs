@@ -22,6 +22,7 @@ pub trait CredentialTransaction {
     async fn lock_account(&mut self, user: UserId) -> Result<Option<Account>, StoreError>;
 
     /// The failed logins of an e-mail, locked until the unit of work ends, also where there are none yet: of two
-    /// that race, the second sees what the first wrote.
+    /// that race, the second sees what the first wrote. A row that was made for it alone may stay until stale ones are
+    /// [removed](crate::maintenance::MaintenanceStore::remove_stale_login_attempts).
     async fn lock_login_attempts(&mut self, email: &EmailKey) -> Result<LoginAttempts, StoreError>;
 }

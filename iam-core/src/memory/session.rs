@@ -1,7 +1,7 @@
 use async_trait::async_trait;
 
 use super::transaction::MemoryTransaction;
-use super::{MemoryStore, TenantState, hold, newest_first};
+use super::{MemoryStore, TenantState, newest_first};
 use crate::error::{Constraint, StoreError};
 use crate::id::{SessionId, TenantId, UserId};
 use crate::session::{Session, SessionChange, SessionSnapshot, SessionStore, SessionTransaction};
@@ -56,7 +56,8 @@ impl TenantState {
     pub(super) fn write_session(&mut self, change: &SessionChange) -> Result<(), StoreError> {
         match change {
             SessionChange::Start(session) => {
-                hold(Constraint::Reference, self.users.contains_key(&session.user_id))?;
+                let user = self.users.get_mut(&session.user_id).ok_or(StoreError::Conflict(Constraint::Reference))?;
+                user.last_login_at = Some(session.created_at);
                 self.sessions.insert(session.id, session.clone());
             }
             SessionChange::Refresh(session) => {

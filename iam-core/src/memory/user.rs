@@ -80,7 +80,6 @@ impl TenantState {
                 let last_login_at = self.user_mut(after.id)?.last_login_at;
                 self.users.insert(after.id, User { last_login_at, ..after.clone() });
             }
-            UserChange::LoggedIn { user, at } => self.user_mut(*user)?.last_login_at = Some(*at),
         }
         Ok(())
     }

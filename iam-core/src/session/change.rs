@@ -7,7 +7,7 @@ use crate::audit::{Attribution, Record, ResourceType, action};
 /// A change of sessions.
 #[derive(Clone, Debug)]
 pub enum SessionChange {
-    /// A login succeeded.
+    /// A login succeeded: the session begins, and that is when its user logged in last.
     Start(Session),
     /// A refresh token was exchanged: the session has another one and lives longer.
     Refresh(Session),

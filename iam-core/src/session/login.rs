@@ -6,7 +6,7 @@ use crate::iam::Inner;
 use crate::id::{SessionId, TenantId};
 use crate::secret::Password;
 use crate::tenant::{Tenant, Tenants};
-use crate::user::{User, UserChange};
+use crate::user::User;
 use crate::validate::{Email, Fields};
 use crate::work::UnitOfWork;
 
@@ -170,7 +170,6 @@ pub(crate) async fn open_session(
         refresh,
     };
     let tokens = iam.tokens_for(&session, &secret, now)?;
-    work.apply(UserChange::LoggedIn { user: user.id, at: now }).await?;
     work.apply(SessionChange::Start(session)).await?;
     Ok(LoggedIn { user: User { last_login_at: Some(now), ..user }, tokens })
 }

@@ -4,8 +4,6 @@ use uuid::Uuid;
 use super::{User, UserStatus};
 use crate::access::Covered;
 use crate::audit::{Record, ResourceType, action};
-use crate::clock::Timestamp;
-use crate::id::UserId;
 use crate::secret::PasswordHash;
 
 /// A change of users.
@@ -43,13 +41,6 @@ pub enum UserChange {
         /// As it becomes.
         after: User,
     },
-    /// A user logged in at this moment.
-    LoggedIn {
-        /// The user.
-        user: UserId,
-        /// When.
-        at: Timestamp,
-    },
 }
 
 impl UserChange {
@@ -63,8 +54,6 @@ impl UserChange {
             }
             Self::ChangeStatus { before, after, .. } => status_record(before, after).into_iter().collect(),
             Self::Delete { before, after } => vec![of(after, action::DELETE).deleting(&before.audited())],
-            // The session's LOGIN entry says it.
-            Self::LoggedIn { .. } => Vec::new(),
         }
     }
 
