@@ -40,6 +40,9 @@ TO iam_server;
 -- What is encrypted under the master key is encrypted anew when that changes; the public keys stay.
 GRANT SELECT, INSERT, UPDATE (private_key, sealed) ON iam.signing_keys TO iam_server;
 
+-- Triggers write it.
+GRANT SELECT ON iam.tenant_counts TO iam_server;
+
 -- The partitions of the entries need nothing of their own: everything goes through the table.
 GRANT SELECT ON iam.audit_entries TO iam_server;
 

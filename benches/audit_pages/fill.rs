@@ -142,7 +142,8 @@ async fn fill_sqlite(connection: &mut SqliteConnection, tenants: &[(TenantId, u6
         id("n % 100"),
     );
     for (tenant, entries) in tenants {
-        let tenant_row = "INSERT INTO tenants VALUES (?1, 'Bench', hex(?1), 'ACTIVE', 0, 0)";
+        let tenant_row = "INSERT INTO tenants (id, name, slug, status, created_at, updated_at)
+            VALUES (?1, 'Bench', hex(?1), 'ACTIVE', 0, 0)";
         query(tenant_row).bind(tenant.as_uuid()).execute(&mut *connection).await?;
         for from in (0..*entries).step_by(usize::try_from(CHUNK)?) {
             let (from, until) = (i64::try_from(from)?, i64::try_from((from + CHUNK).min(*entries))?);

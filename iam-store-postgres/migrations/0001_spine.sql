@@ -46,8 +46,15 @@ CREATE TABLE iam.users (
 
 -- A login that names no tenant looks for the e-mail in all of them.
 CREATE INDEX users_email_idx ON iam.users (email_key);
--- The default order of the list.
+-- The orders of the list, in either direction: backwards, only those that have the same value are left to be sorted. The
+-- e-mail has its constraint. The last login has no index, because every login would then have to write all of them, and
+-- the state has none, because it has three values: who looks for one filters by it.
 CREATE INDEX users_created_idx ON iam.users (tenant_id, created_at DESC, id);
+CREATE INDEX users_updated_idx ON iam.users (tenant_id, updated_at DESC, id);
+CREATE INDEX users_first_name_idx ON iam.users (tenant_id, first_name_key, id);
+CREATE INDEX users_last_name_idx ON iam.users (tenant_id, last_name_key, id);
+-- Those in one state, in the default order.
+CREATE INDEX users_status_idx ON iam.users (tenant_id, status, created_at DESC, id);
 
 -- Apart from users, so that reading users never touches a hash.
 CREATE TABLE iam.credentials (
@@ -176,10 +183,13 @@ CREATE TABLE iam.role_assignments (
     CONSTRAINT role_assignments_context_key UNIQUE NULLS NOT DISTINCT (tenant_id, user_id, role_id, organization_id)
 );
 
-CREATE INDEX role_assignments_organization_idx ON iam.role_assignments (tenant_id, organization_id);
-CREATE INDEX role_assignments_role_idx ON iam.role_assignments (tenant_id, role_id);
--- The order of the list.
-CREATE INDEX role_assignments_created_idx ON iam.role_assignments (tenant_id, created_at DESC, id);
+-- The order of the list, of all and of each filter but the user, who holds few. The indexes also have the expiry, so that
+-- what has not expired is counted without reading the rows.
+CREATE INDEX role_assignments_created_idx ON iam.role_assignments (tenant_id, created_at DESC, id) INCLUDE (expires_at);
+CREATE INDEX role_assignments_organization_idx
+    ON iam.role_assignments (tenant_id, organization_id, created_at DESC, id) INCLUDE (expires_at);
+CREATE INDEX role_assignments_role_idx
+    ON iam.role_assignments (tenant_id, role_id, created_at DESC, id) INCLUDE (expires_at);
 -- The sweeper looks for what has expired in all tenants. What never expires is left aside.
 CREATE INDEX role_assignments_expires_idx ON iam.role_assignments (expires_at, tenant_id) WHERE expires_at IS NOT NULL;
 
@@ -201,3 +211,113 @@ CREATE TABLE iam.signing_keys (
     CONSTRAINT signing_keys_generation_check CHECK (generation >= 1),
     CONSTRAINT signing_keys_purpose_check CHECK (purpose IN ('ACCESS_TOKENS', 'CHECKPOINTS'))
 );
+
+-- How many users of each state and how many role assignments a tenant has, so that lists need not count them. Triggers keep
+-- the counts in the transactions that change the rows, so they are exact for whoever reads both in one statement.
+--
+-- A tenant has up to sixteen rows, and what it has is their sum. With one row, all who make users of a tenant at the same
+-- moment would wait for each other's commits; so a transaction takes a row by the process that serves it. It takes one,
+-- after the rows that are counted are written, and locks nothing of other transactions from then on: nobody waits in a
+-- circle.
+CREATE TABLE iam.tenant_counts (
+    tenant_id        uuid     NOT NULL,
+    slot             smallint NOT NULL,
+    -- A single one may be negative: what one transaction adds here, another one takes away elsewhere.
+    active_users     bigint   NOT NULL,
+    suspended_users  bigint   NOT NULL,
+    inactive_users   bigint   NOT NULL,
+    role_assignments bigint   NOT NULL,
+    CONSTRAINT tenant_counts_pkey PRIMARY KEY (tenant_id, slot)
+) WITH (
+    -- Rows are written anew all the time. With room beside it the new one lies on the same page, and no index learns of it.
+    fillfactor = 50
+);
+
+-- The triggers' functions run with the rights of the tables' owner: the server's role may read the counts and not write them.
+
+CREATE FUNCTION iam.add_to_tenant_counts(tenant uuid, active bigint, suspended bigint, inactive bigint, assignments bigint)
+    RETURNS void
+    LANGUAGE sql
+    SET search_path = pg_catalog, pg_temp
+AS $$
+    INSERT INTO iam.tenant_counts AS c
+    VALUES (tenant, pg_backend_pid() % 16, active, suspended, inactive, assignments)
+    ON CONFLICT (tenant_id, slot) DO UPDATE SET
+        active_users = c.active_users + excluded.active_users,
+        suspended_users = c.suspended_users + excluded.suspended_users,
+        inactive_users = c.inactive_users + excluded.inactive_users,
+        role_assignments = c.role_assignments + excluded.role_assignments
+$$;
+
+-- Once for a statement, however many rows that writes. A row that is deleted counts as one less.
+CREATE FUNCTION iam.count_users() RETURNS trigger
+    LANGUAGE plpgsql
+    SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    sign constant bigint := CASE TG_OP WHEN 'DELETE' THEN -1 ELSE 1 END;
+BEGIN
+    PERFORM iam.add_to_tenant_counts(
+        w.tenant_id,
+        sign * count(*) FILTER (WHERE w.status = 'ACTIVE'),
+        sign * count(*) FILTER (WHERE w.status = 'SUSPENDED'),
+        sign * count(*) FILTER (WHERE w.status = 'INACTIVE'),
+        0
+    )
+    FROM written w
+    GROUP BY w.tenant_id
+    ORDER BY w.tenant_id;
+    RETURN NULL;
+END
+$$;
+
+CREATE FUNCTION iam.count_user_status() RETURNS trigger
+    LANGUAGE plpgsql
+    SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    PERFORM iam.add_to_tenant_counts(
+        NEW.tenant_id,
+        (NEW.status = 'ACTIVE')::integer - (OLD.status = 'ACTIVE')::integer,
+        (NEW.status = 'SUSPENDED')::integer - (OLD.status = 'SUSPENDED')::integer,
+        (NEW.status = 'INACTIVE')::integer - (OLD.status = 'INACTIVE')::integer,
+        0
+    );
+    RETURN NULL;
+END
+$$;
+
+CREATE FUNCTION iam.count_role_assignments() RETURNS trigger
+    LANGUAGE plpgsql
+    SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    sign constant bigint := CASE TG_OP WHEN 'DELETE' THEN -1 ELSE 1 END;
+BEGIN
+    PERFORM iam.add_to_tenant_counts(w.tenant_id, 0, 0, 0, sign * count(*))
+    FROM written w
+    GROUP BY w.tenant_id
+    ORDER BY w.tenant_id;
+    RETURN NULL;
+END
+$$;
+
+CREATE TRIGGER users_count_insert AFTER INSERT ON iam.users
+    REFERENCING NEW TABLE AS written
+    FOR EACH STATEMENT EXECUTE FUNCTION iam.count_users();
+CREATE TRIGGER users_count_delete AFTER DELETE ON iam.users
+    REFERENCING OLD TABLE AS written
+    FOR EACH STATEMENT EXECUTE FUNCTION iam.count_users();
+-- By row, because only then can it be left alone by the updates that change nothing of it: every login is one.
+CREATE TRIGGER users_count_update AFTER UPDATE OF status ON iam.users
+    FOR EACH ROW WHEN (OLD.status <> NEW.status) EXECUTE FUNCTION iam.count_user_status();
+
+CREATE TRIGGER role_assignments_count_insert AFTER INSERT ON iam.role_assignments
+    REFERENCING NEW TABLE AS written
+    FOR EACH STATEMENT EXECUTE FUNCTION iam.count_role_assignments();
+CREATE TRIGGER role_assignments_count_delete AFTER DELETE ON iam.role_assignments
+    REFERENCING OLD TABLE AS written
+    FOR EACH STATEMENT EXECUTE FUNCTION iam.count_role_assignments();

@@ -24,7 +24,7 @@ use crate::audit::execute_audited;
 use crate::column::{in_range, parse};
 use crate::error::{expect_row, store_error};
 use crate::organization::push_reach;
-use crate::page::{page_of, push_page};
+use crate::page::push_page;
 use crate::role::RoleRow;
 use crate::transaction::PostgresTransaction;
 
@@ -208,18 +208,8 @@ impl AssignmentStore for PostgresStore {
         page: PageRequest,
         now: Timestamp,
     ) -> Result<Page<ListedAssignment>, StoreError> {
-        let mut count = QueryBuilder::new("SELECT count(*)");
-        push_filter(&mut count, tenant, filter, reach, now);
-        let total: i64 = self.answer(count.build_query_scalar().fetch_one(&self.pool())).await?;
-        // The page is cut first, so that what is only shown beside it is looked up for its rows alone.
-        let mut list = QueryBuilder::new(LIST_COLUMNS);
-        list.push(" FROM (SELECT a.*");
-        push_filter(&mut list, tenant, filter, reach, now);
-        list.push(NEWEST_FIRST);
-        push_page(&mut list, page);
-        list.push(LIST_JOINS).push(NEWEST_FIRST);
-        let rows: Vec<ListedRow> = self.answer(list.build_query_as().fetch_all(&self.pool())).await?;
-        page_of(rows, total, page)
+        let list = |page| list(tenant, filter, reach, page, now);
+        self.page::<ListedAssignment, ListedRow>(page, true, list).await
     }
 
     async fn tenants_with_expired_assignments(&self, now: Timestamp, limit: u32) -> Result<Vec<TenantId>, StoreError> {
@@ -237,7 +227,6 @@ impl AssignmentStore for PostgresStore {
 // this file alone; whatever came from outside is bound.
 
 const LIST_COLUMNS: &str = "
-    SELECT
         a.tenant_id,
         a.id,
         a.user_id,
@@ -250,12 +239,48 @@ const LIST_COLUMNS: &str = "
         r.name AS role_name,
         o.name AS organization_name";
 
-const LIST_JOINS: &str = ") a
+const LIST_JOINS: &str = "
     JOIN iam.users u ON u.tenant_id = a.tenant_id AND u.id = a.user_id
     JOIN iam.roles r ON r.tenant_id = a.tenant_id AND r.id = a.role_id
-    LEFT JOIN iam.organizations o ON o.tenant_id = a.tenant_id AND o.id = a.organization_id";
+    LEFT JOIN iam.organizations o ON o.tenant_id = a.tenant_id AND o.id = a.organization_id
+    ORDER BY p.key DESC, p.id";
 
-const NEWEST_FIRST: &str = " ORDER BY a.created_at DESC, a.id";
+/// A page of the assignments within reach that pass a filter.
+fn list(
+    tenant: TenantId,
+    filter: &AssignmentFilter,
+    reach: &Reach,
+    page: PageRequest,
+    now: Timestamp,
+) -> QueryBuilder<Postgres> {
+    let is_everywhere = matches!(reach, Reach::Tenant);
+    let mut query = QueryBuilder::new("WITH found AS ");
+    // Every filter has an index in the order of the list, and a reach has none.
+    query.push(if is_everywhere { "NOT MATERIALIZED" } else { "MATERIALIZED" });
+    query.push(" (SELECT a.id, a.created_at AS key");
+    push_filter(&mut query, tenant, filter, reach, now);
+    query.push(") SELECT ");
+    if is_everywhere && filter.user.is_none() && filter.role.is_none() && filter.organization.is_none() {
+        push_kept_count(&mut query, tenant, filter, now);
+    } else {
+        query.push("(SELECT count(*) FROM found)");
+    }
+    query.push(" AS total,").push(LIST_COLUMNS);
+    push_page(&mut query, " DESC", page);
+    query.push(" JOIN iam.role_assignments a ON a.id = p.id AND a.tenant_id = ").push_bind(tenant.as_uuid());
+    query.push(LIST_JOINS);
+    query
+}
+
+/// Adds the count that the database keeps, less what has expired and was not swept yet.
+fn push_kept_count(query: &mut QueryBuilder<Postgres>, tenant: TenantId, filter: &AssignmentFilter, now: Timestamp) {
+    query.push("(SELECT coalesce(sum(c.role_assignments), 0)::bigint FROM iam.tenant_counts c WHERE c.tenant_id = ");
+    query.push_bind(tenant.as_uuid()).push(")");
+    if !filter.include_expired {
+        query.push(" - (SELECT count(*) FROM iam.role_assignments e WHERE e.tenant_id = ").push_bind(tenant.as_uuid());
+        query.push(" AND e.expires_at <= ").push_bind(in_range(now)).push(")");
+    }
+}
 
 #[derive(FromRow)]
 struct ListedRow {

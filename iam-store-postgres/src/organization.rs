@@ -5,7 +5,7 @@ use iam_core::organization::{
     Organization, OrganizationChange, OrganizationFilter, OrganizationSort, OrganizationSortKey, OrganizationStore,
     OrganizationTransaction, ParentFilter,
 };
-use iam_core::page::{Page, PageRequest, SortOrder};
+use iam_core::page::{Page, PageRequest};
 use iam_core::{OrganizationId, Slug, StoreError, TenantId};
 use sqlx::{FromRow, Postgres, QueryBuilder};
 use uuid::Uuid;
@@ -14,7 +14,7 @@ use crate::PostgresStore;
 use crate::audit::execute_audited;
 use crate::column::{is_storable, parse};
 use crate::error::{expect_row, store_error};
-use crate::page::{page_of, push_page};
+use crate::page::{direction, push_page};
 use crate::transaction::PostgresTransaction;
 
 #[derive(FromRow)]
@@ -166,13 +166,9 @@ impl OrganizationStore for PostgresStore {
         if !filter.search.as_deref().is_none_or(is_storable) {
             return Ok(Page { items: Vec::new(), total: 0, request: page });
         }
-        let mut count = filtered("SELECT count(*)", tenant, filter, reach);
-        let total: i64 = self.answer(count.build_query_scalar().fetch_one(&self.pool())).await?;
-        let mut list = filtered(LIST_COLUMNS, tenant, filter, reach);
-        list.push(" ORDER BY ").push(sort_column(sort.by)).push(direction(sort.order)).push(", o.id");
-        push_page(&mut list, page);
-        let rows: Vec<OrganizationRow> = self.answer(list.build_query_as().fetch_all(&self.pool())).await?;
-        page_of(rows, total, page)
+        let is_steady = filter.search.is_none();
+        let list = |page| list(tenant, filter, reach, sort, page);
+        self.page::<Organization, OrganizationRow>(page, is_steady, list).await
     }
 }
 
@@ -180,7 +176,6 @@ impl OrganizationStore for PostgresStore {
 // What is pushed is text of this file alone; whatever came from outside is bound.
 
 const LIST_COLUMNS: &str = "
-    SELECT
         o.tenant_id,
         o.id,
         o.name,
@@ -190,14 +185,27 @@ const LIST_COLUMNS: &str = "
         o.created_at,
         o.updated_at";
 
-/// Selects something of the organizations within reach that pass a filter.
-fn filtered(
-    select: &'static str,
+/// A page of the organizations within reach that pass a filter. A tenant has some thousands of them, so they are counted.
+fn list(
     tenant: TenantId,
     filter: &OrganizationFilter,
     reach: &Reach,
+    sort: OrganizationSort,
+    page: PageRequest,
 ) -> QueryBuilder<Postgres> {
-    let mut query = QueryBuilder::new(select);
+    let direction = direction(sort.order);
+    let mut query = QueryBuilder::new("WITH found AS MATERIALIZED (SELECT o.id, ");
+    query.push(sort_column(sort.by)).push(" AS key");
+    push_filter(&mut query, tenant, filter, reach);
+    query.push(") SELECT (SELECT count(*) FROM found) AS total,").push(LIST_COLUMNS);
+    push_page(&mut query, direction, page);
+    query.push(" JOIN iam.organizations o ON o.id = p.id AND o.tenant_id = ").push_bind(tenant.as_uuid());
+    query.push(" ORDER BY p.key").push(direction).push(", p.id");
+    query
+}
+
+/// Adds where the organizations within reach come from that pass a filter.
+fn push_filter(query: &mut QueryBuilder<Postgres>, tenant: TenantId, filter: &OrganizationFilter, reach: &Reach) {
     query.push(" FROM iam.organizations o WHERE o.tenant_id = ").push_bind(tenant.as_uuid());
     match filter.status {
         Some(status) => query.push(" AND o.status = ").push_bind(status.as_str()),
@@ -206,7 +214,7 @@ fn filtered(
     match filter.parent {
         Some(ParentFilter::Root) => query.push(" AND o.parent_id IS NULL"),
         Some(ParentFilter::Of(parent)) => query.push(" AND o.parent_id = ").push_bind(parent.as_uuid()),
-        None => &mut query,
+        None => &mut *query,
     };
     if let Some(search) = &filter.search {
         // Not LIKE, which would give some characters of the text a meaning.
@@ -216,8 +224,7 @@ fn filtered(
         }
         query.push(")");
     }
-    push_reach(&mut query, "o.id", tenant, reach);
-    query
+    push_reach(query, "o.id", tenant, reach);
 }
 
 /// Adds the condition that a column names an organization within reach.
@@ -246,13 +253,6 @@ fn sort_column(by: OrganizationSortKey) -> &'static str {
         OrganizationSortKey::Name => "o.name_key",
         OrganizationSortKey::CreatedAt => "o.created_at",
         OrganizationSortKey::UpdatedAt => "o.updated_at",
-    }
-}
-
-fn direction(order: SortOrder) -> &'static str {
-    match order {
-        SortOrder::Ascending => " ASC",
-        SortOrder::Descending => " DESC",
     }
 }
 

@@ -4,7 +4,7 @@ use iam_core::access::Reach;
 use iam_core::clock::Timestamp;
 use iam_core::page::{Page, PageRequest, SortOrder};
 use iam_core::secret::PasswordHash;
-use iam_core::user::{User, UserChange, UserFilter, UserSort, UserSortKey, UserStore, UserTransaction};
+use iam_core::user::{User, UserChange, UserFilter, UserSort, UserSortKey, UserStatus, UserStore, UserTransaction};
 use iam_core::{StoreError, TenantId, UserId};
 use sqlx::{FromRow, Postgres, QueryBuilder};
 use uuid::Uuid;
@@ -12,10 +12,10 @@ use uuid::Uuid;
 use crate::PostgresStore;
 use crate::assignment::push_live;
 use crate::audit::execute_audited;
-use crate::column::{is_storable, parse};
+use crate::column::parse;
 use crate::error::{expect_row, store_error};
 use crate::organization::push_reach;
-use crate::page::{page_of, push_page};
+use crate::page::{self, push_page};
 use crate::transaction::PostgresTransaction;
 
 #[derive(FromRow)]
@@ -94,16 +94,13 @@ impl UserStore for PostgresStore {
         page: PageRequest,
         now: Timestamp,
     ) -> Result<Page<User>, StoreError> {
-        if !filter.search.as_deref().is_none_or(is_storable) {
+        // No name and no address has a control character: one parts the fields that are searched, another one ends a text.
+        if filter.search.as_ref().is_some_and(|search| search.contains(char::is_control)) {
             return Ok(Page { items: Vec::new(), total: 0, request: page });
         }
-        let mut count = filtered("SELECT count(*)", tenant, filter, reach, now);
-        let total: i64 = self.answer(count.build_query_scalar().fetch_one(&self.pool())).await?;
-        let mut list = filtered(LIST_COLUMNS, tenant, filter, reach, now);
-        list.push(" ORDER BY ").push(sort_column(sort.by)).push(direction(sort)).push(", u.id");
-        push_page(&mut list, page);
-        let rows: Vec<UserRow> = self.answer(list.build_query_as().fetch_all(&self.pool())).await?;
-        page_of(rows, total, page)
+        let is_steady = filter.search.is_none();
+        let list = |page| list(tenant, filter, reach, sort, page, now);
+        self.page::<User, UserRow>(page, is_steady, list).await
     }
 }
 
@@ -111,7 +108,6 @@ impl UserStore for PostgresStore {
 // What is pushed is text of this file alone; whatever came from outside is bound.
 
 const LIST_COLUMNS: &str = "
-    SELECT
         u.tenant_id,
         u.id,
         u.email,
@@ -122,38 +118,90 @@ const LIST_COLUMNS: &str = "
         u.created_at,
         u.updated_at";
 
-/// Selects something of the users within reach that pass a filter.
-fn filtered(
-    select: &'static str,
+/// A page of the users within reach that pass a filter.
+fn list(
+    tenant: TenantId,
+    filter: &UserFilter,
+    reach: &Reach,
+    sort: UserSort,
+    page: PageRequest,
+    now: Timestamp,
+) -> QueryBuilder<Postgres> {
+    let kept = kept_count(filter, reach);
+    let direction = direction(sort);
+    let mut query = QueryBuilder::new("WITH found AS ");
+    query.push(if kept.is_some() { "NOT MATERIALIZED" } else { "MATERIALIZED" });
+    query.push(" (SELECT u.id, ").push(sort_column(sort.by)).push(" AS key");
+    push_filter(&mut query, tenant, filter, reach, now);
+    query.push(") SELECT (");
+    match kept {
+        Some(users) => {
+            query.push("SELECT coalesce(sum(").push(users).push("), 0)::bigint FROM iam.tenant_counts c");
+            query.push(" WHERE c.tenant_id = ").push_bind(tenant.as_uuid())
+        }
+        None => query.push("SELECT count(*) FROM found"),
+    };
+    query.push(") AS total,").push(LIST_COLUMNS);
+    push_page(&mut query, direction, page);
+    query.push(" JOIN iam.users u ON u.id = p.id AND u.tenant_id = ").push_bind(tenant.as_uuid());
+    query.push(" ORDER BY p.key").push(direction).push(", p.id");
+    query
+}
+
+/// The count that the database keeps of just these users, if it does.
+fn kept_count(filter: &UserFilter, reach: &Reach) -> Option<&'static str> {
+    if filter.search.is_some() || filter.organization.is_some() || matches!(reach, Reach::Organizations(_)) {
+        return None;
+    }
+    Some(match filter.status {
+        None => "c.active_users + c.suspended_users + c.inactive_users",
+        Some(UserStatus::Active) => "c.active_users",
+        Some(UserStatus::Suspended) => "c.suspended_users",
+        Some(UserStatus::Inactive) => "c.inactive_users",
+    })
+}
+
+/// Adds where the users within reach come from that pass a filter.
+fn push_filter(
+    query: &mut QueryBuilder<Postgres>,
     tenant: TenantId,
     filter: &UserFilter,
     reach: &Reach,
     now: Timestamp,
-) -> QueryBuilder<Postgres> {
-    let mut query = QueryBuilder::new(select);
+) {
     query.push(" FROM iam.users u WHERE u.tenant_id = ").push_bind(tenant.as_uuid());
     if let Some(status) = filter.status {
-        query.push(" AND u.status = ").push_bind(status.as_str());
+        // Not bound: the planner knows how many have which.
+        query.push(" AND u.status = '").push(status.as_str()).push("'");
     }
     if let Some(search) = &filter.search {
-        // Not LIKE, which would give some characters of the text a meaning.
-        query.push(" AND (FALSE");
-        for column in ["u.email_key", "u.first_name_key", "u.last_name_key"] {
-            query.push(" OR strpos(").push(column).push(", ").push_bind(search.to_lowercase()).push(") > 0");
-        }
-        query.push(")");
+        // The expression is that of the index.
+        query.push(" AND (u.email_key || E'\\n' || u.first_name_key || E'\\n' || u.last_name_key) LIKE ");
+        query.push_bind(containing(&search.to_lowercase()));
     }
     // One assignment may make a user a member of the organization, and another one bring it within reach.
     if let Some(organization) = filter.organization {
-        push_holds(&mut query, now);
+        push_holds(query, now);
         query.push(" AND a.organization_id = ").push_bind(organization.as_uuid()).push(")");
     }
     if matches!(reach, Reach::Organizations(_)) {
-        push_holds(&mut query, now);
-        push_reach(&mut query, "a.organization_id", tenant, reach);
+        push_holds(query, now);
+        push_reach(query, "a.organization_id", tenant, reach);
         query.push(")");
     }
-    query
+}
+
+/// The pattern of LIKE for all that contains a text.
+fn containing(text: &str) -> String {
+    let mut pattern = String::from("%");
+    for character in text.chars() {
+        if matches!(character, '%' | '_' | '\\') {
+            pattern.push('\\');
+        }
+        pattern.push(character);
+    }
+    pattern.push('%');
+    pattern
 }
 
 /// Adds the condition that the user holds an assignment `a` which has not expired. What else it must be, and the
@@ -185,8 +233,7 @@ fn direction(sort: UserSort) -> &'static str {
     match (sort.order, sort.by) {
         (SortOrder::Ascending, UserSortKey::LastLoginAt) => " ASC NULLS FIRST",
         (SortOrder::Descending, UserSortKey::LastLoginAt) => " DESC NULLS LAST",
-        (SortOrder::Ascending, _) => " ASC",
-        (SortOrder::Descending, _) => " DESC",
+        (order, _) => page::direction(order),
     }
 }
 
@@ -286,5 +333,15 @@ impl PostgresTransaction {
             user.updated_at
         )?;
         expect_row(&updated, "user")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_takes_every_character_as_it_is() {
+        assert_eq!(containing("50%_\\é"), "%50\\%\\_\\\\é%");
     }
 }

@@ -18,19 +18,26 @@
 -- src/error.rs too. A column that holds an identifier or a truth value also stands in sqlx.toml.
 
 CREATE TABLE tenants (
+    -- SQLite gives it. A tenant's users have the numbers of a range of their own, so that what is found of a text by their
+    -- numbers is of the tenant alone.
+    number     INTEGER NOT NULL PRIMARY KEY,
+    first_user INTEGER NOT NULL GENERATED ALWAYS AS (number << 32),
+    last_user  INTEGER NOT NULL GENERATED ALWAYS AS ((number << 32) + 0xffffffff),
     id         BLOB    NOT NULL,
     name       TEXT    NOT NULL,
     slug       TEXT    NOT NULL,
     status     TEXT    NOT NULL,
     created_at INTEGER NOT NULL,
     updated_at INTEGER NOT NULL,
-    CONSTRAINT tenants_pkey PRIMARY KEY (id),
+    CONSTRAINT tenants_id_key UNIQUE (id),
     -- The exception: the slug is what a tenant is found by.
     CONSTRAINT tenants_slug_key UNIQUE (slug),
     CONSTRAINT tenants_status_check CHECK (status IN ('ACTIVE'))
 ) STRICT;
 
 CREATE TABLE users (
+    -- What the search index calls the user. Declared, because SQLite may renumber rows that have no number of their own.
+    number         INTEGER NOT NULL PRIMARY KEY,
     tenant_id      BLOB    NOT NULL,
     id             BLOB    NOT NULL,
     email          TEXT    NOT NULL,
@@ -44,7 +51,7 @@ CREATE TABLE users (
     last_login_at  INTEGER,
     created_at     INTEGER NOT NULL,
     updated_at     INTEGER NOT NULL,
-    CONSTRAINT users_pkey PRIMARY KEY (tenant_id, id),
+    CONSTRAINT users_id_key UNIQUE (tenant_id, id),
     CONSTRAINT users_tenant_fkey FOREIGN KEY (tenant_id) REFERENCES tenants (id),
     -- Deleted users stay in the table, so their e-mails stay taken.
     CONSTRAINT users_email_key UNIQUE (tenant_id, email_key),
@@ -53,8 +60,15 @@ CREATE TABLE users (
 
 -- A login that names no tenant looks for the e-mail in all of them.
 CREATE INDEX users_email_idx ON users (email_key);
--- The default order of the list.
+-- The orders of the list, in either direction: backwards, only those that have the same value are left to be sorted. The
+-- e-mail has its constraint. The state has none, because it has three values: who looks for one filters by it.
 CREATE INDEX users_created_idx ON users (tenant_id, created_at DESC, id);
+CREATE INDEX users_updated_idx ON users (tenant_id, updated_at DESC, id);
+CREATE INDEX users_first_name_idx ON users (tenant_id, first_name_key, id);
+CREATE INDEX users_last_name_idx ON users (tenant_id, last_name_key, id);
+CREATE INDEX users_last_login_idx ON users (tenant_id, last_login_at DESC, id);
+-- Those in one state, in the default order.
+CREATE INDEX users_status_idx ON users (tenant_id, status, created_at DESC, id);
 
 -- Apart from users, so that reading users never touches a hash.
 CREATE TABLE credentials (
@@ -191,11 +205,69 @@ CREATE UNIQUE INDEX role_assignments_context_key
 -- rows that are shown.
 CREATE INDEX role_assignments_organization_idx
     ON role_assignments (tenant_id, organization_id, role_id, user_id, expires_at, created_at, id);
-CREATE INDEX role_assignments_role_idx ON role_assignments (tenant_id, role_id, expires_at);
+CREATE INDEX role_assignments_role_idx ON role_assignments (tenant_id, role_id, created_at DESC, id, expires_at);
 -- The order of the list.
 CREATE INDEX role_assignments_created_idx ON role_assignments (tenant_id, created_at DESC, id, expires_at);
 -- What the sweeper looks for, in all tenants at first.
 CREATE INDEX role_assignments_expiry_idx ON role_assignments (expires_at, tenant_id) WHERE expires_at IS NOT NULL;
+
+-- How many users of each state and how many role assignments a tenant has, so that lists need not count them. Triggers keep
+-- the counts in the transactions that change the rows, so they are exact for whoever reads both in one statement.
+CREATE TABLE tenant_counts (
+    tenant_id        BLOB    NOT NULL,
+    active_users     INTEGER NOT NULL DEFAULT 0,
+    suspended_users  INTEGER NOT NULL DEFAULT 0,
+    inactive_users   INTEGER NOT NULL DEFAULT 0,
+    role_assignments INTEGER NOT NULL DEFAULT 0,
+    CONSTRAINT tenant_counts_pkey PRIMARY KEY (tenant_id),
+    CONSTRAINT tenant_counts_tenant_fkey FOREIGN KEY (tenant_id) REFERENCES tenants (id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TRIGGER tenants_count_insert AFTER INSERT ON tenants
+BEGIN
+    INSERT INTO tenant_counts (tenant_id) VALUES (NEW.id);
+END;
+
+CREATE TRIGGER users_count_insert AFTER INSERT ON users
+BEGIN
+    UPDATE tenant_counts
+    SET
+        active_users = active_users + (NEW.status = 'ACTIVE'),
+        suspended_users = suspended_users + (NEW.status = 'SUSPENDED'),
+        inactive_users = inactive_users + (NEW.status = 'INACTIVE')
+    WHERE tenant_id = NEW.tenant_id;
+END;
+
+CREATE TRIGGER users_count_update AFTER UPDATE OF status ON users
+WHEN NEW.status <> OLD.status
+BEGIN
+    UPDATE tenant_counts
+    SET
+        active_users = active_users + (NEW.status = 'ACTIVE') - (OLD.status = 'ACTIVE'),
+        suspended_users = suspended_users + (NEW.status = 'SUSPENDED') - (OLD.status = 'SUSPENDED'),
+        inactive_users = inactive_users + (NEW.status = 'INACTIVE') - (OLD.status = 'INACTIVE')
+    WHERE tenant_id = NEW.tenant_id;
+END;
+
+CREATE TRIGGER users_count_delete AFTER DELETE ON users
+BEGIN
+    UPDATE tenant_counts
+    SET
+        active_users = active_users - (OLD.status = 'ACTIVE'),
+        suspended_users = suspended_users - (OLD.status = 'SUSPENDED'),
+        inactive_users = inactive_users - (OLD.status = 'INACTIVE')
+    WHERE tenant_id = OLD.tenant_id;
+END;
+
+CREATE TRIGGER role_assignments_count_insert AFTER INSERT ON role_assignments
+BEGIN
+    UPDATE tenant_counts SET role_assignments = role_assignments + 1 WHERE tenant_id = NEW.tenant_id;
+END;
+
+CREATE TRIGGER role_assignments_count_delete AFTER DELETE ON role_assignments
+BEGIN
+    UPDATE tenant_counts SET role_assignments = role_assignments - 1 WHERE tenant_id = OLD.tenant_id;
+END;
 
 -- The keys that sign access tokens, and checkpoints of audit logs. They belong to the installation and to no tenant.
 CREATE TABLE signing_keys (
@@ -227,6 +299,11 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
     ('users', 'sqlite_autoindex_users_2', '1000000 10000 1'),
     ('users', 'users_email_idx', '1000000 1'),
     ('users', 'users_created_idx', '1000000 10000 2 1'),
+    ('users', 'users_updated_idx', '1000000 10000 2 1'),
+    ('users', 'users_first_name_idx', '1000000 10000 20 1'),
+    ('users', 'users_last_name_idx', '1000000 10000 10 1'),
+    ('users', 'users_last_login_idx', '1000000 10000 2 1'),
+    ('users', 'users_status_idx', '1000000 10000 2000 2 1'),
     ('organizations', 'sqlite_autoindex_organizations_1', '100000 1000 1'),
     ('organizations', 'organizations_slug_key', '100000 1000 1'),
     ('organizations', 'organizations_parent_idx', '100000 1000 5'),
@@ -236,7 +313,7 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
     ('role_assignments', 'sqlite_autoindex_role_assignments_1', '2000000 20000 1'),
     ('role_assignments', 'role_assignments_context_key', '2000000 20000 2 2 1'),
     ('role_assignments', 'role_assignments_organization_idx', '2000000 20000 20 10 1 1 1 1'),
-    ('role_assignments', 'role_assignments_role_idx', '2000000 20000 1000 100'),
+    ('role_assignments', 'role_assignments_role_idx', '2000000 20000 1000 2 1 1'),
     ('role_assignments', 'role_assignments_created_idx', '2000000 20000 2 1 1'),
     ('role_assignments', 'role_assignments_expiry_idx', '200000 1 1');
 -- This connection reads them now, the others with the new schema.

@@ -13,7 +13,7 @@ use uuid::Uuid;
 use crate::SqliteStore;
 use crate::column::{millis, moment, parse};
 use crate::error::{expect_row, store_error};
-use crate::page::{direction, page_of, push_page};
+use crate::page::{direction, push_page};
 use crate::transaction::SqliteTransaction;
 
 #[derive(FromRow)]
@@ -158,13 +158,8 @@ impl OrganizationStore for SqliteStore {
         sort: OrganizationSort,
         page: PageRequest,
     ) -> Result<Page<Organization>, StoreError> {
-        let mut count = filtered("SELECT count(*)", tenant, filter, reach);
-        let total: i64 = count.build_query_scalar().fetch_one(&self.readers).await.map_err(store_error)?;
-        let mut list = filtered(LIST_COLUMNS, tenant, filter, reach);
-        list.push(" ORDER BY ").push(sort_column(sort.by)).push(direction(sort.order)).push(", o.id");
-        push_page(&mut list, page);
-        let rows: Vec<OrganizationRow> = list.build_query_as().fetch_all(&self.readers).await.map_err(store_error)?;
-        page_of(rows, total, page)
+        let list = |page| list(tenant, filter, reach, sort, page);
+        self.page::<Organization, OrganizationRow>(page, list).await
     }
 }
 
@@ -172,7 +167,6 @@ impl OrganizationStore for SqliteStore {
 // What is pushed is text of this file alone; whatever came from outside is bound.
 
 const LIST_COLUMNS: &str = "
-    SELECT
         o.tenant_id,
         o.id,
         o.name,
@@ -182,14 +176,27 @@ const LIST_COLUMNS: &str = "
         o.created_at,
         o.updated_at";
 
-/// Selects something of the organizations within reach that pass a filter.
-fn filtered(
-    select: &'static str,
+/// A page of the organizations within reach that pass a filter. A tenant has some thousands of them, so they are counted.
+fn list(
     tenant: TenantId,
     filter: &OrganizationFilter,
     reach: &Reach,
+    sort: OrganizationSort,
+    page: PageRequest,
 ) -> QueryBuilder<Sqlite> {
-    let mut query = QueryBuilder::new(select);
+    let direction = direction(sort.order);
+    let mut query = QueryBuilder::new("WITH found AS MATERIALIZED (SELECT o.id, ");
+    query.push(sort_column(sort.by)).push(" AS key");
+    push_filter(&mut query, tenant, filter, reach);
+    query.push(") SELECT (SELECT count(*) FROM found) AS total,").push(LIST_COLUMNS);
+    push_page(&mut query, direction, page);
+    query.push(" CROSS JOIN organizations o ON o.id = p.id AND o.tenant_id = ").push_bind(tenant.as_uuid());
+    query.push(" ORDER BY p.key").push(direction).push(", p.id");
+    query
+}
+
+/// Adds where the organizations within reach come from that pass a filter.
+fn push_filter(query: &mut QueryBuilder<Sqlite>, tenant: TenantId, filter: &OrganizationFilter, reach: &Reach) {
     query.push(" FROM organizations o WHERE o.tenant_id = ").push_bind(tenant.as_uuid());
     match filter.status {
         Some(status) => query.push(" AND o.status = ").push_bind(status.as_str()),
@@ -198,7 +205,7 @@ fn filtered(
     match filter.parent {
         Some(ParentFilter::Root) => query.push(" AND o.parent_id IS NULL"),
         Some(ParentFilter::Of(parent)) => query.push(" AND o.parent_id = ").push_bind(parent.as_uuid()),
-        None => &mut query,
+        None => &mut *query,
     };
     if let Some(search) = &filter.search {
         // Not LIKE, which would give some characters of the text a meaning, and a bound to its length.
@@ -208,8 +215,7 @@ fn filtered(
         }
         query.push(")");
     }
-    push_reach(&mut query, "o.id", tenant, reach);
-    query
+    push_reach(query, "o.id", tenant, reach);
 }
 
 /// Adds the condition that a column names an organization within reach.

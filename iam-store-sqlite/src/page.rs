@@ -1,17 +1,41 @@
 //! Pages of lists.
+//!
+//! A list is one statement, which counts the whole and reads the page, so that both are of the same moment:
+//!
+//! ```sql
+//! WITH found AS (SELECT …id, … AS key FROM … WHERE …)
+//! SELECT (SELECT count(*) FROM found) AS total, … FROM (…) p CROSS JOIN … ORDER BY p.key, p.id
+//! ```
+//!
+//! The page `p` is cut from what is found before the rows themselves are read, so that what comes before it is passed over
+//! in an index. Where `found` is materialized, it is found once for the count and the page.
 
 use iam_core::StoreError;
 use iam_core::page::{Page, PageRequest, SortOrder};
-use sqlx::{QueryBuilder, Sqlite};
+use sqlx::sqlite::SqliteRow;
+use sqlx::{FromRow, QueryBuilder, Sqlite};
+
+use crate::SqliteStore;
+use crate::error::store_error;
+
+/// A row of a page, beside how many the whole list has.
+#[derive(FromRow)]
+struct Counted<T> {
+    total: i64,
+    #[sqlx(flatten)]
+    row: T,
+}
 
 /// How many rows come before the page. A page beyond what the database can count is empty like any past the end.
 pub(crate) fn offset(page: PageRequest) -> i64 {
     i64::try_from(page.offset()).unwrap_or(i64::MAX)
 }
 
-pub(crate) fn push_page(query: &mut QueryBuilder<Sqlite>, page: PageRequest) {
+/// Adds the page of what is found.
+pub(crate) fn push_page(query: &mut QueryBuilder<Sqlite>, direction: &'static str, page: PageRequest) {
+    query.push(" FROM (SELECT f.id, f.key FROM found f ORDER BY f.key").push(direction).push(", f.id");
     query.push(" LIMIT ").push_bind(i64::from(page.limit()));
-    query.push(" OFFSET ").push_bind(offset(page));
+    query.push(" OFFSET ").push_bind(offset(page)).push(") p");
 }
 
 /// SQLite puts NULL before everything, as never is before every login.
@@ -29,4 +53,29 @@ where
 {
     let items = rows.into_iter().map(T::try_from).collect::<Result<_, _>>()?;
     Ok(Page { items, total: total.unsigned_abs(), request })
+}
+
+impl SqliteStore {
+    /// Reads a page by the statement for it.
+    pub(crate) async fn page<T, R>(
+        &self,
+        request: PageRequest,
+        list: impl Fn(PageRequest) -> QueryBuilder<Sqlite> + Sync,
+    ) -> Result<Page<T>, StoreError>
+    where
+        T: TryFrom<R, Error = StoreError>,
+        R: for<'r> FromRow<'r, SqliteRow> + Send + Unpin,
+    {
+        let read = async |request: PageRequest| {
+            let mut list = list(request);
+            list.build_query_as::<Counted<R>>().fetch_all(&self.readers).await.map_err(store_error)
+        };
+        let rows = read(request).await?;
+        let total = match rows.first() {
+            // No row tells how many there are before it.
+            None if request.offset() > 0 => read(PageRequest::default()).await?.first().map_or(0, |row| row.total),
+            first => first.map_or(0, |row| row.total),
+        };
+        page_of(rows.into_iter().map(|counted| counted.row).collect(), total, request)
+    }
 }

@@ -3,7 +3,7 @@ use iam_core::access::Reach;
 use iam_core::clock::Timestamp;
 use iam_core::page::{Page, PageRequest};
 use iam_core::secret::PasswordHash;
-use iam_core::user::{User, UserChange, UserFilter, UserSort, UserSortKey, UserStore, UserTransaction};
+use iam_core::user::{User, UserChange, UserFilter, UserSort, UserSortKey, UserStatus, UserStore, UserTransaction};
 use iam_core::{StoreError, TenantId, UserId};
 use sqlx::types::Json;
 use sqlx::{FromRow, QueryBuilder, Sqlite};
@@ -14,7 +14,7 @@ use crate::assignment::push_live;
 use crate::column::{millis, moment, moment_optional, parse};
 use crate::error::{expect_row, store_error};
 use crate::organization::push_reach;
-use crate::page::{direction, page_of, push_page};
+use crate::page::{direction, push_page};
 use crate::transaction::SqliteTransaction;
 
 #[derive(FromRow)]
@@ -102,13 +102,8 @@ impl UserStore for SqliteStore {
         page: PageRequest,
         now: Timestamp,
     ) -> Result<Page<User>, StoreError> {
-        let mut count = filtered("SELECT count(*)", tenant, filter, reach, now);
-        let total: i64 = count.build_query_scalar().fetch_one(&self.readers).await.map_err(store_error)?;
-        let mut list = filtered(LIST_COLUMNS, tenant, filter, reach, now);
-        list.push(" ORDER BY ").push(sort_column(sort.by)).push(direction(sort.order)).push(", u.id");
-        push_page(&mut list, page);
-        let rows: Vec<UserRow> = list.build_query_as().fetch_all(&self.readers).await.map_err(store_error)?;
-        page_of(rows, total, page)
+        let list = |page| list(tenant, filter, reach, sort, page, now);
+        self.page::<User, UserRow>(page, list).await
     }
 }
 
@@ -116,7 +111,6 @@ impl UserStore for SqliteStore {
 // What is pushed is text of this file alone; whatever came from outside is bound.
 
 const LIST_COLUMNS: &str = "
-    SELECT
         u.tenant_id,
         u.id,
         u.email,
@@ -127,16 +121,65 @@ const LIST_COLUMNS: &str = "
         u.created_at,
         u.updated_at";
 
-/// Selects something of the users within reach that pass a filter.
-fn filtered(
-    select: &'static str,
+/// A page of the users within reach that pass a filter.
+fn list(
     tenant: TenantId,
     filter: &UserFilter,
     reach: &Reach,
+    sort: UserSort,
+    page: PageRequest,
     now: Timestamp,
 ) -> QueryBuilder<Sqlite> {
-    let mut query = QueryBuilder::new(select);
-    query.push(" FROM users u WHERE u.tenant_id = ").push_bind(tenant.as_uuid());
+    let kept = kept_count(filter, reach);
+    let direction = direction(sort.order);
+    let mut query = QueryBuilder::new("WITH found AS ");
+    query.push(if kept.is_some() { "NOT MATERIALIZED" } else { "MATERIALIZED" });
+    query.push(" (SELECT u.id, ").push(sort_column(sort.by)).push(" AS key");
+    push_filter(&mut query, tenant, filter, reach, now);
+    query.push(") SELECT (");
+    match kept {
+        Some(users) => {
+            query.push("SELECT ").push(users).push(" FROM tenant_counts c WHERE c.tenant_id = ");
+            query.push_bind(tenant.as_uuid())
+        }
+        None => query.push("SELECT count(*) FROM found"),
+    };
+    query.push(") AS total,").push(LIST_COLUMNS);
+    push_page(&mut query, direction, page);
+    query.push(" CROSS JOIN users u ON u.id = p.id AND u.tenant_id = ").push_bind(tenant.as_uuid());
+    query.push(" ORDER BY p.key").push(direction).push(", p.id");
+    query
+}
+
+/// The count that the database keeps of just these users, if it does.
+fn kept_count(filter: &UserFilter, reach: &Reach) -> Option<&'static str> {
+    if filter.search.is_some() || filter.organization.is_some() || matches!(reach, Reach::Organizations(_)) {
+        return None;
+    }
+    Some(match filter.status {
+        None => "c.active_users + c.suspended_users + c.inactive_users",
+        Some(UserStatus::Active) => "c.active_users",
+        Some(UserStatus::Suspended) => "c.suspended_users",
+        Some(UserStatus::Inactive) => "c.inactive_users",
+    })
+}
+
+/// Adds where the users within reach come from that pass a filter.
+fn push_filter(query: &mut QueryBuilder<Sqlite>, tenant: TenantId, filter: &UserFilter, reach: &Reach, now: Timestamp) {
+    match filter.search.as_deref().and_then(candidates) {
+        Some(candidates) => {
+            query.push(
+                "
+                FROM tenants t
+                CROSS JOIN user_search s ON s.rowid BETWEEN t.first_user AND t.last_user
+                CROSS JOIN users u ON u.number = s.rowid
+                WHERE t.id = ",
+            );
+            query.push_bind(tenant.as_uuid()).push(" AND s.user_search MATCH ").push_bind(candidates);
+            query.push(" AND u.tenant_id = ").push_bind(tenant.as_uuid())
+        }
+        None => query.push(" FROM users u WHERE u.tenant_id = ").push_bind(tenant.as_uuid()),
+    };
     if let Some(status) = filter.status {
         query.push(" AND u.status = ").push_bind(status.as_str());
     }
@@ -150,15 +193,29 @@ fn filtered(
     }
     // One assignment may make a user a member of the organization, and another one bring it within reach.
     if let Some(organization) = filter.organization {
-        push_holds(&mut query, tenant, now);
+        push_holds(query, tenant, now);
         query.push(" AND a.organization_id = ").push_bind(organization.as_uuid()).push(")");
     }
     if matches!(reach, Reach::Organizations(_)) {
-        push_holds(&mut query, tenant, now);
-        push_reach(&mut query, "a.organization_id", tenant, reach);
+        push_holds(query, tenant, now);
+        push_reach(query, "a.organization_id", tenant, reach);
         query.push(")");
     }
-    query
+}
+
+/// How many groups of three characters of a text are looked for. A few leave hardly anybody else, and the syntax has a
+/// bound.
+const MAX_GROUPS: usize = 32;
+
+/// The search index's expression for all who have every group of three characters of a text. A shorter text has none, nor
+/// has the index an answer for one with a NUL.
+fn candidates(search: &str) -> Option<String> {
+    let characters: Vec<char> = search.to_lowercase().chars().collect();
+    if characters.len() < 3 || characters.contains(&'\0') {
+        return None;
+    }
+    let quoted = |group: &[char]| format!("\"{}\"", group.iter().collect::<String>().replace('"', "\"\""));
+    Some(characters.windows(3).take(MAX_GROUPS).map(quoted).collect::<Vec<_>>().join(" AND "))
 }
 
 /// Adds the condition that the user holds an assignment `a` which has not expired. What else it must be, and the
@@ -212,6 +269,7 @@ impl SqliteTransaction {
         sqlx::query!(
             r#"
             INSERT INTO users (
+                number,
                 tenant_id,
                 id,
                 email,
@@ -225,7 +283,17 @@ impl SqliteTransaction {
                 created_at,
                 updated_at
             )
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+            VALUES (
+                (
+                    SELECT coalesce(
+                        (SELECT max(u.number) + 1 FROM users u WHERE u.number BETWEEN t.first_user AND t.last_user),
+                        t.first_user
+                    )
+                    FROM tenants t
+                    WHERE t.id = ?1
+                ),
+                ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12
+            )
             "#,
             self.tenant(),
             user.id.as_uuid(),
@@ -277,5 +345,19 @@ impl SqliteTransaction {
         .await
         .map_err(store_error)?;
         expect_row(&updated, "user")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_looked_for_by_its_groups_of_three_characters() {
+        assert_eq!(candidates("Ad"), None);
+        assert_eq!(candidates("a\0da").as_deref(), None);
+        assert_eq!(candidates("ÉMI").as_deref(), Some("\"émi\""));
+        assert_eq!(candidates("a\" OR").as_deref(), Some("\"a\"\" \" AND \"\"\" o\" AND \" or\""));
+        assert_eq!(candidates(&"abc".repeat(100)).map(|all| all.matches(" AND ").count()), Some(MAX_GROUPS - 1));
     }
 }

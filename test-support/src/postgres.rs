@@ -21,14 +21,27 @@ impl TestDatabase {
     ///
     /// When `IAM_TEST_POSTGRES_URL` is not set, or the server does not answer.
     pub async fn create() -> Self {
+        // Nobody can be connected to template0, so tests that do this at once do not disturb each other.
+        Self::create_from("template0").await
+    }
+
+    /// Makes a database that is like this one, to which nobody may be connected.
+    ///
+    /// # Panics
+    ///
+    /// When the server does not answer, or somebody is connected.
+    pub async fn copy(&self) -> Self {
+        Self::create_from(&self.name).await
+    }
+
+    async fn create_from(template: &str) -> Self {
         let Ok(url) = std::env::var("IAM_TEST_POSTGRES_URL") else {
             panic!("needs PostgreSQL: run scripts/test");
         };
         let server =
             PgConnectOptions::from_str(&url).expect("IAM_TEST_POSTGRES_URL is a URL").disable_statement_logging();
         let name = format!("iam_test_{}", Uuid::new_v4().simple());
-        // Nobody can be connected to template0, so tests that do this at once do not disturb each other.
-        execute(&server, format!("CREATE DATABASE {name} TEMPLATE template0"))
+        execute(&server, format!("CREATE DATABASE {name} TEMPLATE {template}"))
             .await
             .expect("the server makes a database");
         let url = server.clone().database(&name).to_url_lossy().into();

@@ -18,7 +18,7 @@ use crate::clock::Timestamp;
 use crate::error::Constraint;
 use crate::id::{AssignmentId, OrganizationId, RoleId, TenantId, UserId};
 use crate::organization::{Organization, OrganizationStatus, OrganizationSummary};
-use crate::page::Page;
+use crate::page::{Page, PageRequest};
 use crate::role::{Role, RoleChange};
 use crate::store::Store;
 use crate::tenant::Tenant;
@@ -492,6 +492,44 @@ pub async fn list_pages_and_counts(store: Arc<dyn Store>) {
         })
         .await;
     }
+}
+
+/// How many there are is right after every change, to the millisecond of an expiry.
+pub async fn counts_follow_every_change(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let (tenant, other) = (world.tenant("acme").await, world.tenant("other").await);
+    let (user, stranger) = (world.user(&tenant, "ada@example.com").await, world.user(&other, "ada@example.com").await);
+    world.give(&stranger, &world.role(&other, "BUYER", &[]).await, None).await;
+    let roles = [
+        world.role(&tenant, "BUYER", &[]).await,
+        world.role(&tenant, "SELLER", &[]).await,
+        world.role(&tenant, "CLERK", &[]).await,
+    ];
+    let counts = async || {
+        let mut counts = [0; 2];
+        for (count, include_expired) in counts.iter_mut().zip([false, true]) {
+            let filter = AssignmentFilter { include_expired, ..AssignmentFilter::default() };
+            let page = PageRequest::new(1, 1).unwrap();
+            let found = world.store.assignments(tenant.id, &filter, &Reach::Tenant, page, world.now()).await;
+            *count = found.unwrap().total;
+        }
+        counts
+    };
+    assert_eq!(counts().await, [0, 0]);
+    let until = world.now() + TimeDelta::milliseconds(1);
+    for role in &roles {
+        world.give_until(&user, role, None, Some(until)).await;
+    }
+    assert_eq!(counts().await, [3, 3]);
+    let after = world.grants(tenant.id, GrantQuery::OfRole(roles[0].id)).await[0].assignment.clone();
+    let after = Assignment { expires_at: None, ..after };
+    let change = AssignmentChange::ChangeExpiry { before: Some(until), after, covered: Covered::assumed() };
+    world.commit(tenant.id, change).await;
+    world.clock.advance(TimeDelta::milliseconds(1));
+    assert_eq!(counts().await, [1, 3]);
+    let grants = world.grants(tenant.id, GrantQuery::Expired { at: world.now(), limit: 10 }).await;
+    world.commit(tenant.id, AssignmentChange::Revoke { grants, reason: None }).await;
+    assert_eq!(counts().await, [1, 1]);
 }
 
 /// Within reach is what is in the organizations or below; nothing beside or above, nothing tenant-wide, and nothing of

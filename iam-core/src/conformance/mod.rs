@@ -40,7 +40,15 @@ pub mod user;
 pub mod work;
 mod world;
 
+use std::pin::Pin;
+use std::sync::Arc;
+
 pub use world::World;
+
+use crate::store::Store;
+
+/// A case, which takes a store without tenants and users.
+pub type Case = fn(Arc<dyn Store>) -> Pin<Box<dyn Future<Output = ()>>>;
 
 /// Runs every case against a store, each as a test of its own.
 ///
@@ -49,14 +57,26 @@ pub use world::World;
 #[macro_export]
 macro_rules! conformance_suite {
     ($fixture:ident) => {
-        $crate::conformance_suite! { $fixture;
+        $crate::conformance_cases! { @all tests $fixture }
+    };
+}
+
+/// Every case with its name, as a `Vec<(&'static str, Case)>`, for whoever runs them in a way of its own.
+#[macro_export]
+macro_rules! conformance_cases {
+    () => {
+        $crate::conformance_cases! { @all list }
+    };
+    (@all $($how:ident)+) => {
+        $crate::conformance_cases! { @$($how)+;
             tenant: created_is_read_back, slugs_are_unique_across_tenants, nothing_is_made_in_no_tenant,
                 update_is_read_back, found_by_email_oldest_first, made_by_trusted_code, found_by_identifier_or_slug;
             user: created_is_read_back, found_by_their_ids, email_is_unique_whatever_its_case,
                 email_is_free_in_another_tenant, update_keeps_the_last_login, update_of_nobody_is_missing,
                 of_another_tenant_is_not_found, own_changes_are_read, list_sorts_by_every_key, list_pages_and_counts,
-                list_filters_by_status, search_takes_every_character_as_it_is, list_filters_by_unexpired_membership,
-                list_stays_within_reach;
+                list_filters_by_status, search_takes_every_character_as_it_is, search_finds_any_part_of_a_field,
+                search_follows_changes, counts_follow_every_change, counts_of_many_writers,
+                list_filters_by_unexpired_membership, list_stays_within_reach;
             credential: account_is_found_by_email, attempts_are_read_back_and_cleared, password_is_replaced,
                 a_reset_shuts_out_whoever_was_in, trusted_code_alone_resets;
             session: started_is_read_back, snapshot_shows_status_and_grants,
@@ -76,8 +96,8 @@ macro_rules! conformance_suite {
                 a_context_holds_a_role_once, many_are_made_at_once, one_refused_of_many_leaves_nothing,
                 expiry_is_changed, revoked_is_gone, every_grant_query, grants_at_contexts, expired_to_the_millisecond,
                 tenants_with_expired_assignments, list_shows_what_it_refers_to, list_filters_by_everything,
-                list_shows_expired_ones_on_demand, list_pages_and_counts, list_stays_within_reach,
-                roles_held_in_organizations, roles_held_until_the_longest, administrators_are_counted,
+                list_shows_expired_ones_on_demand, list_pages_and_counts, counts_follow_every_change,
+                list_stays_within_reach, roles_held_in_organizations, roles_held_until_the_longest, administrators_are_counted,
                 references_to_another_tenant_are_refused, of_another_tenant_is_not_found, own_changes_are_read;
             audit: entries_are_read_back, any_json_is_read_back, organizations_and_salts_are_read_back, found_by_id,
                 entries_of_any_time, newest_first_and_paged_without_gap, every_filter, filters_in_every_combination,
@@ -121,7 +141,13 @@ macro_rules! conformance_suite {
                 moves_in_a_tree_that_moves, an_administrator_that_becomes_the_last;
         }
     };
-    ($fixture:ident; $($noun:ident: $($case:ident),+;)+) => {
+    (@list; $($noun:ident: $($case:ident),+;)+) => {
+        ::std::vec![$($((
+            ::std::concat!(::std::stringify!($noun), "::", ::std::stringify!($case)),
+            (|store| ::std::boxed::Box::pin($crate::conformance::$noun::$case(store))) as $crate::conformance::Case,
+        )),+),+]
+    };
+    (@tests $fixture:ident; $($noun:ident: $($case:ident),+;)+) => {
         $(mod $noun {
             $(#[tokio::test(flavor = "multi_thread")]
             async fn $case() {

@@ -1,0 +1,136 @@
+//! How long a page of a tenant's users takes: of a thousand, of a million, and of a thousand beside a million in other
+//! tenants; by every order, filtered, searched and far behind.
+//!
+//! `cargo bench -p iam-benches --bench lists` under `scripts/with-postgres`; `-- SQLite` leaves the other out. It takes about
+//! 4 GB of disk for as long as it runs.
+
+mod fill;
+
+use std::env;
+use std::time::{Duration, Instant};
+
+use iam_benches::Outcome;
+use iam_benches::database::Database;
+use iam_core::page::{PageRequest, SortOrder};
+use iam_core::user::{UserFilter, UserSort, UserSortKey, UserStatus};
+use iam_core::{Caller, Iam, TenantId};
+
+/// How many users the small and the large tenant have.
+const FULL: [u64; 2] = [1_000, 1_000_000];
+const SMALL: [u64; 2] = [100, 1_000];
+/// How often a page is read, and for how long at most; the median counts.
+const READS: usize = 101;
+const PATIENCE: Duration = Duration::from_secs(3);
+
+#[tokio::main]
+async fn main() -> Outcome {
+    // `cargo bench` says so; `cargo test` only wants to know that it runs.
+    let is_bench = env::args().any(|argument| argument == "--bench");
+    let sizes = if is_bench { FULL } else { SMALL };
+    let kinds = ["PostgreSQL", "SQLite"];
+    let named = |kind| env::args().any(|argument| argument == kind);
+    for kind in kinds.into_iter().filter(|kind| named(*kind) || !kinds.into_iter().any(named)) {
+        compare(kind, sizes).await?;
+    }
+    Ok(())
+}
+
+#[expect(clippy::print_stdout, reason = "it is what the bench is for")]
+async fn compare(kind: &str, [small, large]: [u64; 2]) -> Outcome {
+    let alone = Scene::new(kind, &[small]).await?;
+    let beside = Scene::new(kind, &[small, large]).await?;
+    println!("## {kind}\n");
+    println!("| Page | {small} | {small} beside {large} | ratio | {large} | ratio |\n|---|--:|--:|--:|--:|--:|");
+    for (name, list) in LISTS {
+        let few = alone.time(0, list).await?;
+        let (others, many) = (beside.time(0, list).await?, beside.time(1, list).await?);
+        let ratio = |time: Duration| time.as_secs_f64() / few.as_secs_f64();
+        println!(
+            "| {name} | {:.2} ms | {:.2} ms | {:.2} | {:.2} ms | {:.2} |",
+            millis(few),
+            millis(others),
+            ratio(others),
+            millis(many),
+            ratio(many)
+        );
+    }
+    Ok(())
+}
+
+fn millis(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1e3
+}
+
+/// What is asked of a tenant with so many users.
+type List = fn(u64) -> (UserFilter, UserSort, u64);
+
+const LISTS: [(&str, List); 20] = [
+    ("the first", |_| (all(), UserSort::default(), 1)),
+    ("oldest first", |_| (all(), by(UserSortKey::CreatedAt, SortOrder::Ascending), 1)),
+    ("by last change", |_| (all(), by(UserSortKey::UpdatedAt, SortOrder::Descending), 1)),
+    ("by e-mail", |_| (all(), by(UserSortKey::Email, SortOrder::Ascending), 1)),
+    ("by first name", |_| (all(), by(UserSortKey::FirstName, SortOrder::Ascending), 1)),
+    ("by last name", |_| (all(), by(UserSortKey::LastName, SortOrder::Ascending), 1)),
+    ("by last name, backwards", |_| (all(), by(UserSortKey::LastName, SortOrder::Descending), 1)),
+    ("by last login", |_| (all(), by(UserSortKey::LastLoginAt, SortOrder::Descending), 1)),
+    ("by state", |_| (all(), by(UserSortKey::Status, SortOrder::Ascending), 1)),
+    ("suspended, 1 in 100", |_| (state(UserStatus::Suspended), UserSort::default(), 1)),
+    ("active", |_| (state(UserStatus::Active), UserSort::default(), 1)),
+    ("in the middle", |users| (all(), UserSort::default(), users / 40)),
+    ("the last", |users| (all(), UserSort::default(), users / 20)),
+    ("search: nobody has it", |_| (search("xyzzy"), UserSort::default(), 1)),
+    ("search: one has it", |_| (search("quetzal"), UserSort::default(), 1)),
+    ("search: an address", |users| (search(&format!("{}@example.com", users / 2)), UserSort::default(), 1)),
+    ("search: 1 in 100 have it", |users| (search(&format!("{}@", users / 2 % 100)), UserSort::default(), 1)),
+    ("search: two characters", |_| (search("qu"), UserSort::default(), 1)),
+    ("search: all have it", |_| (search("example"), UserSort::default(), 1)),
+    ("search: an operator", |_| (search("%_"), UserSort::default(), 1)),
+];
+
+fn all() -> UserFilter {
+    UserFilter::default()
+}
+
+fn state(status: UserStatus) -> UserFilter {
+    UserFilter { status: Some(status), ..UserFilter::default() }
+}
+
+fn search(text: &str) -> UserFilter {
+    UserFilter { search: Some(text.to_owned()), ..UserFilter::default() }
+}
+
+fn by(by: UserSortKey, order: SortOrder) -> UserSort {
+    UserSort { by, order }
+}
+
+/// Tenants with so many users each.
+struct Scene {
+    iam: Iam,
+    sizes: Vec<u64>,
+    _database: Database,
+}
+
+impl Scene {
+    async fn new(kind: &str, sizes: &[u64]) -> Outcome<Self> {
+        let database = if kind == "SQLite" { Database::sqlite() } else { Database::postgres().await? };
+        let iam = Iam::builder(database.store().await?).build().await?;
+        fill::fill(&database, sizes).await?;
+        Ok(Self { iam, sizes: sizes.to_vec(), _database: database })
+    }
+
+    /// The median time of a page.
+    async fn time(&self, tenant: usize, list: List) -> Outcome<Duration> {
+        let caller = Caller::system(TenantId::from_uuid(fill::tenant(tenant)), "bench");
+        let (filter, sort, page) = list(self.sizes.get(tenant).copied().unwrap_or_default());
+        let page = PageRequest::new(page.max(1), 20)?;
+        let mut times = Vec::with_capacity(READS);
+        let begun = Instant::now();
+        while times.len() < READS && (begun.elapsed() < PATIENCE || times.is_empty()) {
+            let begun = Instant::now();
+            self.iam.users().list(&caller, &filter, sort, page).await?;
+            times.push(begun.elapsed());
+        }
+        times.sort_unstable();
+        Ok(times.get(times.len() / 2).copied().unwrap_or_default())
+    }
+}
