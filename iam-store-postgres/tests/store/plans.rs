@@ -30,15 +30,27 @@ use crate::explained::{self, Explained, one_line};
 /// an installation.
 const SMALL: [&str; 3] = ["audit_unsealed", "signing_keys", "_migrations"];
 
-/// What reads a whole table, by the beginning of its statement; `maintenance.rs` says why.
-const WHOLE: [&str; 3] = [
+/// What reads a whole table, by the beginning of its statement: `maintenance.rs` says why, and a month of the audit log is
+/// read once more before it is dropped.
+const WHOLE: [&str; 4] = [
+    "SELECT EXISTS ( SELECT FROM iam.audit_entries_",
     "SELECT (SELECT count(*) FROM iam.sessions",
     "DELETE FROM iam.sessions WHERE (tenant_id, id) IN",
     "DELETE FROM iam.login_attempts WHERE (tenant_id, email_key) IN",
 ];
 
-/// Cases that are about the whole database, in which others must have nothing.
-const ALONE: [&str; 0] = [];
+/// Cases that are left out: those about the whole database, in which others must have nothing, and those that ask what others
+/// ask too, many times at once.
+const LEFT_OUT: [&str; 8] = [
+    "tenant::created_is_read_back",
+    "maintenance::totals_of_all_tenants",
+    "maintenance::the_service_removes_what_is_over",
+    "seal::audited_tenants_are_listed_in_order",
+    "audit::filters_in_every_combination",
+    "race::",
+    "overtaken::",
+    "sealers::",
+];
 
 async fn filled() -> TestDatabase {
     let database = TestDatabase::create().await;
@@ -64,7 +76,7 @@ fn every_query_finds_its_rows_by_an_index() {
             scope.spawn(|| {
                 let runtime = tokio::runtime::Runtime::new().unwrap();
                 while let Some((name, case)) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    if !ALONE.contains(name) {
+                    if !LEFT_OUT.iter().any(|left_out| name.starts_with(left_out)) {
                         runtime.block_on(run(&template, *case));
                     }
                 }
@@ -92,7 +104,12 @@ fn unconditioned(explained: &Explained) -> Vec<String> {
     if WHOLE.iter().any(|whole| explained.statement.starts_with(whole)) {
         return Vec::new();
     }
-    let grows = |relation: &str| !SMALL.iter().any(|small| relation.starts_with(small));
+    // The months of the audit log that were not filled have no entries but those of the case.
+    let is_filled = |month: &str| ["2026_01", "2026_02", "2026_03"].iter().any(|filled| month.starts_with(filled));
+    let grows = |relation: &str| match relation.strip_prefix("audit_entries_") {
+        Some(month) => is_filled(month),
+        None => !SMALL.iter().any(|small| relation.starts_with(small)),
+    };
     let wrong = explained.scans.iter().filter(|scan| scan.condition.is_none() && grows(&scan.relation));
     wrong.map(|scan| format!("{}: {}", scan.relation, explained.statement)).collect()
 }
@@ -118,7 +135,7 @@ async fn a_missing_index_is_noticed() {
     let email = "user7@example.com".parse::<Email>().unwrap();
     Directory::tenants_with_email(&store, &email.key(), 10).await.unwrap();
     let wrong: Vec<String> = explained::take().iter().flat_map(unconditioned).collect();
-    assert!(wrong.iter().any(|wrong| wrong.starts_with("users: ")), "{wrong:?}");
+    assert!(wrong.iter().any(|wrong| wrong.contains("u.email_key = $1")), "{wrong:?}");
 }
 
 /// A list of a tenant with thousands looks at hardly more rows than it shows, whatever it is filtered and sorted by; where
@@ -167,7 +184,7 @@ async fn a_list_reads_what_it_shows() {
     for (filter, most) in [
         (UserFilter { status: Some(UserStatus::Active), ..UserFilter::default() }, page_alone + 2),
         (UserFilter { status: Some(UserStatus::Suspended), ..UserFilter::default() }, page_alone + 2),
-        (UserFilter { search: Some("user7777@".into()), ..UserFilter::default() }, page_alone),
+        (UserFilter { search: Some("user3777@".into()), ..UserFilter::default() }, page_alone),
         (UserFilter { search: Some("nobody".into()), ..UserFilter::default() }, page_alone),
         (UserFilter { organization: Some(organization), ..UserFilter::default() }, page_alone + 500),
     ] {
@@ -202,7 +219,7 @@ async fn a_list_reads_what_it_shows() {
         let sort = OrganizationSort { by, order: SortOrder::Ascending };
         store.organizations(tenant, &OrganizationFilter::default(), &Reach::Tenant, sort, page).await.unwrap();
         let (rows, explained) = read();
-        assert!(rows <= page_alone + organizations, "{rows} rows by {by:?}: {explained:#?}");
+        assert!(rows <= page_alone + 2 * organizations, "{rows} rows by {by:?}: {explained:#?}");
     }
     let user = "00000002-0000-7000-8000-000000000007".parse().unwrap();
     assert_eq!(store.sessions_of(tenant, user).await.unwrap().len(), 1);

@@ -1,17 +1,17 @@
--- Data of a size at which the planner cares: a tenant with eight thousand users beside twenty with six hundred each,
--- and what goes with them.
+-- Data of a size at which the planner cares: a tenant with four thousand users, ten with four hundred each, a thousand
+-- with one, and what goes with them. All of it is to last, so that nothing is swept.
 
 CREATE FUNCTION pg_temp.id(kind integer, number bigint) RETURNS uuid LANGUAGE sql AS $$
     SELECT ('0000000' || kind || '-0000-7000-8000-' || lpad(to_hex(number), 12, '0'))::uuid
 $$;
 
 INSERT INTO iam.tenants
-SELECT pg_temp.id(1, n), 'Tenant ' || n, 'tenant-' || n, 'ACTIVE', now(), now()
-FROM generate_series(0, 20) n;
+SELECT pg_temp.id(1, n), 'Tenant ' || n, 'beside-' || n, 'ACTIVE', now(), now()
+FROM generate_series(0, 1010) n;
 
 INSERT INTO iam.users
 SELECT
-    pg_temp.id(1, greatest(0, (n - 8000) / 600 + (n >= 8000)::integer)),
+    pg_temp.id(1, CASE WHEN n < 4000 THEN 0 WHEN n < 8000 THEN (n - 4000) / 400 + 1 ELSE n - 7989 END),
     pg_temp.id(2, n),
     'user' || n || '@example.com',
     'user' || n || '@example.com',
@@ -23,11 +23,11 @@ SELECT
     CASE WHEN n % 10 > 0 THEN '2026-01-01'::timestamptz + n * interval '7 s' END,
     '2026-01-01'::timestamptz + n * interval '1 s',
     '2026-01-01'::timestamptz + n * interval '3 s'
-FROM generate_series(0, 19999) n;
+FROM generate_series(0, 8999) n;
 
 INSERT INTO iam.credentials SELECT tenant_id, id, 'hash' FROM iam.users;
 
-INSERT INTO iam.login_attempts SELECT tenant_id, email_key, ARRAY[now()], NULL FROM iam.users;
+INSERT INTO iam.login_attempts SELECT tenant_id, email_key, ARRAY['2100-01-01'::timestamptz], NULL FROM iam.users;
 
 INSERT INTO iam.sessions
 SELECT
@@ -38,9 +38,9 @@ SELECT
     NULL,
     now(),
     now(),
-    now() + interval '1 day',
-    '',
-    '',
+    '2100-01-01',
+    sha256(''),
+    sha256(''),
     NULL,
     NULL,
     NULL
@@ -79,7 +79,7 @@ SELECT
     u.id,
     r.id,
     o.id,
-    CASE WHEN random() < 0.1 THEN now() + interval '1 year' END,
+    CASE WHEN random() < 0.1 THEN '2100-01-01'::timestamptz END,
     u.created_at,
     NULL
 FROM iam.users u
@@ -92,7 +92,7 @@ JOIN iam.organizations o
     AND o.id = pg_temp.id(4, (n.number % 200) * 21 + ('x' || right(u.tenant_id::text, 6))::bit(24)::integer);
 
 INSERT INTO iam.idempotency_records
-SELECT tenant_id, sha256(uuid_send(id)), sha256(uuid_send(id)), '{}', created_at FROM iam.users;
+SELECT tenant_id, sha256(uuid_send(id)), sha256(uuid_send(id)), '{}', '2100-01-01' FROM iam.users;
 
 SELECT iam.make_audit_month(make_date(2026, month, 1)) FROM generate_series(1, 3) month;
 
@@ -111,7 +111,7 @@ SELECT
     'correlation-' || n,
     NULL,
     NULL,
-    '2026-01-01'::timestamptz + n * interval '2 minutes',
+    '2026-01-01'::timestamptz + n * interval '14 minutes',
     decode(md5(''), 'hex'),
     decode(md5(''), 'hex')
 FROM (SELECT tenant_id, id, row_number() OVER () AS n FROM iam.users) u;
