@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use iam_core::StoreError;
 use iam_core::credential::LoginFailure;
-use iam_core::observe::{Observed, Observer};
+use iam_core::observe::Observer;
 use tokio::time::{sleep, timeout};
 
 use crate::app::TestApp;
@@ -22,13 +22,16 @@ impl Observer for Asked {
     }
 
     fn login_failed(&self, _: LoginFailure) {}
+
+    fn password_hashed(&self, _: Duration, _: Duration) {}
+
+    fn password_refused(&self) {}
 }
 
 async fn a_read_asks_the_store_once(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let asked = Arc::new(Asked::default());
-    let observed = Observed::new(Arc::clone(&app.store), Arc::clone(&asked) as Arc<dyn Observer>);
-    let app = app.over(Arc::new(observed), |_| {}).await;
+    let app = app.observed(Arc::clone(&asked) as Arc<dyn Observer>, |_| {}).await;
     let iam = app.iam.clone();
     let following = tokio::spawn(async move { iam.follow_changes().await });
     let path = format!("/users/{}", ada.user);

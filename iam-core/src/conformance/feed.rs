@@ -138,7 +138,6 @@ pub async fn what_changes_no_rights_is_not_told(store: Arc<dyn Store>) {
     let user = world.user(&tenant, "ada@example.com").await;
     let session = world.new_session(&user);
     world.commit(tenant.id, SessionChange::Start(session.clone())).await;
-    world.commit(tenant.id, UserChange::LoggedIn { user: user.id, at: world.now() }).await;
     world.tick();
     let expires_at = session.expires_at + TimeDelta::seconds(1);
     world.commit(tenant.id, SessionChange::Refresh(Session { last_used_at: world.now(), expires_at, ..session })).await;

@@ -64,7 +64,6 @@ impl UserChange {
             Self::Update { after, .. } | Self::ChangeStatus { after, .. } | Self::Delete { after, .. } => {
                 vec![after.id.into()]
             }
-            Self::LoggedIn { .. } => Vec::new(),
         }
     }
 }

@@ -52,6 +52,10 @@ impl Observer for Asked {
     }
 
     fn login_failed(&self, _: LoginFailure) {}
+
+    fn password_hashed(&self, _: Duration, _: Duration) {}
+
+    fn password_refused(&self) {}
 }
 
 /// Tells what a test has it tell, and ends when the test lets go of it.
