@@ -216,9 +216,9 @@ CREATE TABLE iam.signing_keys (
 -- the counts in the transactions that change the rows, so they are exact for whoever reads both in one statement.
 --
 -- A tenant has up to sixteen rows, and what it has is their sum. With one row, all who make users of a tenant at the same
--- moment would wait for each other's commits; so a transaction takes a row by the process that serves it. It takes one,
--- after the rows that are counted are written, and locks nothing of other transactions from then on: nobody waits in a
--- circle.
+-- moment would wait for each other's commits; so a transaction writes the row of the process that serves it. Whoever changes
+-- states or role assignments holds the tenant's lock, and whoever makes a user asks for nobody else's rows afterwards: none of
+-- them waits for the other in a circle.
 CREATE TABLE iam.tenant_counts (
     tenant_id        uuid     NOT NULL,
     slot             smallint NOT NULL,

@@ -66,7 +66,8 @@ CREATE INDEX users_created_idx ON users (tenant_id, created_at DESC, id);
 CREATE INDEX users_updated_idx ON users (tenant_id, updated_at DESC, id);
 CREATE INDEX users_first_name_idx ON users (tenant_id, first_name_key, id);
 CREATE INDEX users_last_name_idx ON users (tenant_id, last_name_key, id);
-CREATE INDEX users_last_login_idx ON users (tenant_id, last_login_at DESC, id);
+-- Upwards, because all who never logged in come first there.
+CREATE INDEX users_last_login_idx ON users (tenant_id, last_login_at, id);
 -- Those in one state, in the default order.
 CREATE INDEX users_status_idx ON users (tenant_id, status, created_at DESC, id);
 

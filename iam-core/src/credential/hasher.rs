@@ -75,7 +75,7 @@ impl PasswordHasher {
 
     /// Refuses whoever would wait for too long, before anything else is done for them.
     pub(crate) fn admit(&self) -> Result<()> {
-        self.workers.admit().inspect_err(|_| self.tell_refused())
+        self.workers.admit().inspect_err(|error| self.tell(error))
     }
 
     /// How many passwords wait to be hashed.
@@ -143,15 +143,15 @@ impl PasswordHasher {
             }
             output
         });
-        let Made { output, waited, took } = self.workers.make(hash).await.inspect_err(|_| self.tell_refused())?;
+        let Made { output, waited, took } = self.workers.make(hash).await.inspect_err(|error| self.tell(error))?;
         if let Some(observer) = &self.observer {
             observer.password_hashed(waited, took);
         }
         output
     }
 
-    fn tell_refused(&self) {
-        if let Some(observer) = &self.observer {
+    fn tell(&self, error: &Error) {
+        if let (Error::Overloaded { .. }, Some(observer)) = (error, &self.observer) {
             observer.password_refused();
         }
     }

@@ -131,9 +131,11 @@ fn assert_none_is_let_in(others: &[Client; 2], taking: Taking, take: impl FnOnce
             .zip(&allowed)
             .map(|(client, allowed)| scope.spawn(move || read_until_refused(client, taking, allowed)))
             .collect();
-        wait_for("it to be allowed", PATIENCE, || {
-            allowed.iter().all(|allowed| allowed.load(Ordering::Relaxed) >= 2).then_some(())
-        });
+        let deadline = Instant::now() + PATIENCE;
+        while allowed.iter().any(|allowed| allowed.load(Ordering::Relaxed) < 2) {
+            assert!(Instant::now() < deadline, "{taking:?}: nobody is allowed to read");
+            thread::sleep(Duration::from_millis(1));
+        }
         take();
         let acknowledged = Instant::now();
         (acknowledged, reading.into_iter().map(|reading| reading.join().unwrap()).collect::<Vec<_>>())

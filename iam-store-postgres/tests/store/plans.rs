@@ -27,12 +27,15 @@ use uuid::Uuid;
 use crate::explained::{self, Explained, one_line};
 
 /// Tables that stay small whatever is asked of the service: a queue that is emptied all the time, and what there is once for
-/// an installation.
-const SMALL: [&str; 3] = ["audit_unsealed", "signing_keys", "_migrations"];
+/// an installation; and PostgreSQL's own.
+const SMALL: [&str; 4] = ["audit_unsealed", "signing_keys", "_migrations", "pg_"];
 
-/// What reads a whole table, by the beginning of its statement: `maintenance.rs` says why, and a month of the audit log is
-/// read once more before it is dropped.
-const WHOLE: [&str; 4] = [
+/// What reads a whole table or index, by the beginning of its statement: `maintenance.rs` says why; a month of the audit log is
+/// read once more before it is dropped; whoever verifies all logs lists them; and where something is left to be purged is an
+/// index of its own.
+const WHOLE: [&str; 6] = [
+    "SELECT id AS \"tenant_id!\" FROM iam.tenants UNION",
+    "SELECT * FROM iam.audit_logs g WHERE g.purged < g.removed",
     "SELECT EXISTS ( SELECT FROM iam.audit_entries_",
     "SELECT (SELECT count(*) FROM iam.sessions",
     "DELETE FROM iam.sessions WHERE (tenant_id, id) IN",

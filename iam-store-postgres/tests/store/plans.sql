@@ -1,5 +1,5 @@
--- Data of a size at which the planner cares: a tenant with four thousand users, ten with four hundred each, a thousand
--- with one, and what goes with them. All of it is to last, so that nothing is swept.
+-- Data of a size at which the planner cares: a tenant with four thousand users, ten with four hundred each, five
+-- thousand with one, and what goes with them. All of it is to last, so that nothing is swept.
 
 CREATE FUNCTION pg_temp.id(kind integer, number bigint) RETURNS uuid LANGUAGE sql AS $$
     SELECT ('0000000' || kind || '-0000-7000-8000-' || lpad(to_hex(number), 12, '0'))::uuid
@@ -7,7 +7,7 @@ $$;
 
 INSERT INTO iam.tenants
 SELECT pg_temp.id(1, n), 'Tenant ' || n, 'beside-' || n, 'ACTIVE', now(), now()
-FROM generate_series(0, 1010) n;
+FROM generate_series(0, 5010) n;
 
 INSERT INTO iam.users
 SELECT
@@ -23,7 +23,7 @@ SELECT
     CASE WHEN n % 10 > 0 THEN '2026-01-01'::timestamptz + n * interval '7 s' END,
     '2026-01-01'::timestamptz + n * interval '1 s',
     '2026-01-01'::timestamptz + n * interval '3 s'
-FROM generate_series(0, 8999) n;
+FROM generate_series(0, 12999) n;
 
 INSERT INTO iam.credentials SELECT tenant_id, id, 'hash' FROM iam.users;
 
@@ -111,7 +111,7 @@ SELECT
     'correlation-' || n,
     NULL,
     NULL,
-    '2026-01-01'::timestamptz + n * interval '14 minutes',
+    '2026-01-01'::timestamptz + n * interval '9 minutes',
     decode(md5(''), 'hex'),
     decode(md5(''), 'hex')
 FROM (SELECT tenant_id, id, row_number() OVER () AS n FROM iam.users) u;
@@ -130,3 +130,5 @@ SELECT tenant_id, count(*), '', '' FROM iam.audit_leaves GROUP BY tenant_id;
 
 INSERT INTO iam.audit_nodes
 SELECT l.tenant_id, 8, l.sequence / 8, l.hash FROM iam.audit_leaves l WHERE l.sequence % 8 = 0;
+
+INSERT INTO iam.audit_erasures SELECT tenant_id, created_at, id FROM iam.audit_entries WHERE correlation_id LIKE '%7';
