@@ -81,7 +81,7 @@ const LISTS: [(&str, List); 20] = [
     ("search: nobody has it", |_| (search("xyzzy"), UserSort::default(), 1)),
     ("search: one has it", |_| (search("quetzal"), UserSort::default(), 1)),
     ("search: an address", |users| (search(&format!("{}@example.com", users / 2)), UserSort::default(), 1)),
-    ("search: 1 in 100 have it", |users| (search(&format!("{}@", users / 2 % 100)), UserSort::default(), 1)),
+    ("search: 1 in 100 have it", |_| (search("77@"), UserSort::default(), 1)),
     ("search: two characters", |_| (search("qu"), UserSort::default(), 1)),
     ("search: all have it", |_| (search("example"), UserSort::default(), 1)),
     ("search: an operator", |_| (search("%_"), UserSort::default(), 1)),

@@ -175,9 +175,10 @@ fn push_filter(
         query.push(" AND u.status = '").push(status.as_str()).push("'");
     }
     if let Some(search) = &filter.search {
-        // The expression is that of the index.
-        query.push(" AND (u.email_key || E'\\n' || u.first_name_key || E'\\n' || u.last_name_key) LIKE ");
-        query.push_bind(containing(&search.to_lowercase()));
+        let search = search.to_lowercase();
+        let indexed: String = search.chars().take(INDEXED).collect();
+        query.push(" AND ").push(SEARCHED).push(" LIKE ").push_bind(containing(&indexed));
+        query.push(" AND strpos(").push(SEARCHED).push(", ").push_bind(search).push(") > 0");
     }
     // One assignment may make a user a member of the organization, and another one bring it within reach.
     if let Some(organization) = filter.organization {
@@ -190,6 +191,13 @@ fn push_filter(
         query.push(")");
     }
 }
+
+/// What is searched: the expression of the index.
+const SEARCHED: &str = "(u.email_key || E'\\n' || u.first_name_key || E'\\n' || u.last_name_key)";
+
+/// How many characters of a text the index is asked for. They leave few others; and of an address the beginning tells more
+/// than the end, which everybody may share and which costs the more to look for.
+const INDEXED: usize = 12;
 
 /// The pattern of LIKE for all that contains a text.
 fn containing(text: &str) -> String {

@@ -309,6 +309,8 @@ pub async fn search_finds_any_part_of_a_field(store: Arc<dyn Store>) {
         "_\\",
         "*ab",
         "NEAR",
+        "o'neil+ace@example.com",
+        "o'neil+ace@example.net",
         "@example.com",
         "example.com\no'neil",
         "o'neil\n\"ace",

@@ -1,12 +1,17 @@
 //! A client of the HTTP API.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use ureq::Agent;
 use ureq::http::{Request, Response};
 
 use crate::process::PATIENCE;
+
+/// How long a connection may rest before another is made. The server closes one that rests for 15 seconds, which is also
+/// how long the client would keep it: that is a race.
+const REST: Duration = Duration::from_secs(5);
 
 /// The password of everybody in these tests.
 pub(crate) const PASSWORD: &str = "Correct-Horse-7!";
@@ -68,6 +73,7 @@ impl Client {
     pub(crate) fn of(address: SocketAddr) -> Self {
         // Without a proxy, whatever the environment says: all of this stays on the machine.
         let config = Agent::config_builder().http_status_as_error(false).timeout_global(Some(PATIENCE)).proxy(None);
+        let config = config.max_idle_age(REST);
         Self { agent: config.build().into(), origin: format!("http://{address}"), token: None, headers: Vec::new() }
     }
 
