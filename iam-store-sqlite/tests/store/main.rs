@@ -6,7 +6,6 @@ mod audit_log;
 mod changes;
 mod file;
 mod migration;
-mod plans;
 mod queue;
 mod schema;
 
