@@ -126,8 +126,12 @@ impl PostgresStore {
     }
 
     /// What the database answers; an error as soon as it turns out to be away.
-    async fn answer<T>(&self, asked: impl Future<Output = sqlx::Result<T>>) -> Result<T, StoreError> {
-        self.connections.answer(asked).await
+    fn answer<'a, T: 'a>(
+        &'a self,
+        asked: impl Future<Output = sqlx::Result<T>> + Send + 'a,
+    ) -> impl Future<Output = Result<T, StoreError>> + Send + 'a {
+        // In a box, because it is some kilobytes, which would be copied again and again on its way to where it is polled.
+        self.connections.answer(Box::pin(asked))
     }
 
     /// Brings the schema `iam` up to date, and [prepares](Store::prepare) for the months to come. A role that may not

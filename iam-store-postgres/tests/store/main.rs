@@ -3,10 +3,12 @@
 #![cfg(test)]
 
 mod changes;
+mod explained;
 mod filter;
 mod immutable;
 mod migration;
 mod month;
+mod plans;
 mod pool;
 mod queue;
 mod schema;

@@ -6,6 +6,7 @@ mod audit_log;
 mod changes;
 mod file;
 mod migration;
+mod plans;
 mod queue;
 mod schema;
 

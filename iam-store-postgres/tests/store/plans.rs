@@ -1,0 +1,247 @@
+//! How the store's statements find their rows, in a database of a size at which the planner cares.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use chrono::DateTime;
+use iam_core::access::Reach;
+use iam_core::assignment::{AssignmentFilter, AssignmentStore as _};
+use iam_core::conformance::Case;
+use iam_core::organization::{OrganizationFilter, OrganizationSort, OrganizationSortKey, OrganizationStore as _};
+use iam_core::page::{PageRequest, SortOrder};
+use iam_core::session::SessionStore as _;
+use iam_core::tenant::Directory;
+use iam_core::user::{UserFilter, UserSort, UserSortKey, UserStatus, UserStore as _};
+use iam_core::{Email, Store, TenantId};
+use iam_store_postgres::PostgresStore;
+use serde_json::Value;
+use sqlx::postgres::{PgConnection, PgPool};
+use sqlx::{Connection as _, Executor as _};
+use test_support::postgres::TestDatabase;
+use uuid::Uuid;
+
+use crate::explained::{self, Explained, one_line};
+
+/// Tables that stay small whatever is asked of the service: a queue that is emptied all the time, and what there is once for
+/// an installation; and PostgreSQL's own.
+const SMALL: [&str; 4] = ["audit_unsealed", "signing_keys", "_migrations", "pg_"];
+
+/// What reads a whole table or index, by the beginning of its statement: `maintenance.rs` says why; a month of the audit log is
+/// read once more before it is dropped; whoever verifies all logs lists them; and where something is left to be purged is an
+/// index of its own; and whether there is any tenant is known from the first.
+const WHOLE: [&str; 7] = [
+    "SELECT NOT EXISTS (SELECT 1 FROM iam.tenants)",
+    "SELECT id AS \"tenant_id!\" FROM iam.tenants UNION",
+    "SELECT * FROM iam.audit_logs g WHERE g.purged < g.removed",
+    "SELECT EXISTS ( SELECT FROM iam.audit_entries_",
+    "SELECT (SELECT count(*) FROM iam.sessions",
+    "DELETE FROM iam.sessions WHERE (tenant_id, id) IN",
+    "DELETE FROM iam.login_attempts WHERE (tenant_id, email_key) IN",
+];
+
+/// Cases that are left out: those about the whole database, in which others must have nothing, or of which they look at
+/// everything; and those that ask what others ask too, many times at once.
+const LEFT_OUT: [&str; 12] = [
+    "tenant::created_is_read_back",
+    "maintenance::totals_of_all_tenants",
+    "maintenance::the_service_removes_what_is_over",
+    "idempotency::old_ones_are_removed",
+    "seal::audited_tenants_are_listed_in_order",
+    "seal::seals_of_another_size_are_refused",
+    "seal::seals_of_what_does_not_wait_are_refused",
+    "seal::seals_of_several_logs_are_all_or_nothing",
+    "audit::filters_in_every_combination",
+    "race::",
+    "overtaken::",
+    "sealers::",
+];
+
+async fn filled() -> TestDatabase {
+    let database = TestDatabase::create().await;
+    let store = PostgresStore::connect(database.url()).await.unwrap();
+    store.migrate().await.unwrap();
+    store.pool().execute(include_str!("plans.sql")).await.unwrap();
+    // The planner is to know what is there, and which pages of the tables need not be looked at.
+    store.pool().execute("VACUUM ANALYZE").await.unwrap();
+    store.close().await;
+    database
+}
+
+/// Every statement of the store, asked as the conformance suite asks it, finds its rows by a condition that an index
+/// answers. So does what no case asks, by the data of the checked queries: there it is not executed.
+#[test]
+fn every_query_finds_its_rows_by_an_index() {
+    let _alone = explained::ALONE.blocking_lock();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let template = runtime.block_on(filled());
+    let cases: Vec<(&str, Case)> = iam_core::conformance_cases!();
+    let next = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let runtime = tokio::runtime::Runtime::new().unwrap();
+                let database = runtime.block_on(template.copy());
+                while let Some((name, case)) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    if !LEFT_OUT.iter().any(|left_out| name.starts_with(left_out)) {
+                        runtime.block_on(run(&database, *case));
+                    }
+                }
+            });
+        }
+    });
+    let mut explained = explained::take();
+    let seen: BTreeSet<String> = explained.iter().map(|explained| explained.statement.clone()).collect();
+    runtime.block_on(async {
+        let mut connection = PgConnection::connect(template.url()).await.unwrap();
+        for query in checked_queries().iter().filter(|query| !seen.contains(*query)) {
+            explained.push(Explained::unasked(&mut connection, query).await);
+        }
+        connection.close().await.unwrap();
+    });
+    let wrong: BTreeSet<String> = explained.iter().flat_map(unconditioned).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// Runs a case, and takes out what it has left: every case makes the same tenants.
+async fn run(database: &TestDatabase, case: Case) {
+    let store = explained::store(database).await;
+    case(Arc::new(store.clone()) as Arc<dyn Store>).await;
+    store.close().await;
+    let mut connection = PgConnection::connect(database.url()).await.unwrap();
+    connection.execute(include_str!("emptied.sql")).await.unwrap();
+    connection.close().await.unwrap();
+}
+
+/// What a statement reads without a condition of which an index makes use.
+fn unconditioned(explained: &Explained) -> Vec<String> {
+    if WHOLE.iter().any(|whole| explained.statement.starts_with(whole)) {
+        return Vec::new();
+    }
+    // The months of the audit log that were not filled have no entries but those of the case.
+    let is_filled = |month: &str| ["2026_01", "2026_02", "2026_03"].iter().any(|filled| month.starts_with(filled));
+    let grows = |relation: &str| match relation.strip_prefix("audit_entries_") {
+        Some(month) => is_filled(month),
+        None => !SMALL.iter().any(|small| relation.starts_with(small)),
+    };
+    let wrong = explained.scans.iter().filter(|scan| scan.condition.is_none() && grows(&scan.relation));
+    wrong.map(|scan| format!("{}: {}", scan.relation, explained.statement)).collect()
+}
+
+/// The statements that are checked when the crate is compiled.
+fn checked_queries() -> Vec<String> {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join(".sqlx");
+    let query = |entry: fs::DirEntry| {
+        let data: Value = serde_json::from_slice(&fs::read(entry.path()).unwrap()).unwrap();
+        one_line(data["query"].as_str().unwrap())
+    };
+    fs::read_dir(data).unwrap().map(|entry| query(entry.unwrap())).collect()
+}
+
+/// An index that is missing is noticed.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_missing_index_is_noticed() {
+    let _alone = explained::ALONE.lock().await;
+    let database = filled().await;
+    let pool = PgPool::connect(database.url()).await.unwrap();
+    pool.execute("DROP INDEX iam.users_email_idx").await.unwrap();
+    pool.close().await;
+    let store = explained::store(&database).await;
+    let email = "user7@example.com".parse::<Email>().unwrap();
+    Directory::tenants_with_email(&store, &email.key(), 10).await.unwrap();
+    let wrong: Vec<String> = explained::take().iter().flat_map(unconditioned).collect();
+    assert!(wrong.iter().any(|wrong| wrong.contains("u.email_key = $1")), "{wrong:?}");
+}
+
+/// A list of a tenant with thousands looks at hardly more rows than it shows, whatever it is filtered and sorted by; where
+/// there is neither a count that is kept nor an order, it looks at those which pass the filter.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_reads_what_it_shows() {
+    const LIMIT: u64 = 20;
+    let _alone = explained::ALONE.lock().await;
+    let database = filled().await;
+    let store = explained::store(&database).await;
+    let tenant: TenantId = "00000001-0000-7000-8000-000000000000".parse().unwrap();
+    let (now, page) = (DateTime::from_timestamp_secs(1_800_000_000).unwrap(), PageRequest::default());
+    let count = async |sql: &'static str| -> u64 {
+        let count: i64 = sqlx::query_scalar(sql).bind(tenant.as_uuid()).fetch_one(&store.pool()).await.unwrap();
+        explained::take();
+        count.unsigned_abs()
+    };
+    let read = || {
+        let explained = explained::take();
+        assert_eq!(explained.len(), 1, "one statement for a list: {explained:#?}");
+        (explained[0].rows(), explained)
+    };
+    // Counts of the tenant, the page in an index, and the rows of the page.
+    let page_alone = 16 + 2 * (LIMIT + 1);
+    let everybody = count("SELECT count(*) FROM iam.users WHERE tenant_id = $1").await;
+
+    for order in [SortOrder::Ascending, SortOrder::Descending] {
+        for (by, most) in [
+            (UserSortKey::CreatedAt, page_alone),
+            (UserSortKey::UpdatedAt, page_alone),
+            (UserSortKey::Email, page_alone),
+            // Those of one name are sorted among themselves.
+            (UserSortKey::FirstName, page_alone + 64),
+            (UserSortKey::LastName, page_alone + 64),
+            (UserSortKey::LastLoginAt, page_alone + everybody),
+            (UserSortKey::Status, page_alone + everybody),
+        ] {
+            store
+                .users(tenant, &UserFilter::default(), &Reach::Tenant, UserSort { by, order }, page, now)
+                .await
+                .unwrap();
+            let (rows, explained) = read();
+            assert!(rows <= most, "{rows} rows by {by:?} {order:?}: {explained:#?}");
+        }
+    }
+    let organization = "00000004-0000-7000-8000-00000000002a".parse().unwrap();
+    for (filter, most) in [
+        (UserFilter { status: Some(UserStatus::Active), ..UserFilter::default() }, page_alone + 2),
+        (UserFilter { status: Some(UserStatus::Suspended), ..UserFilter::default() }, page_alone + 2),
+        (UserFilter { search: Some("user3777@".into()), ..UserFilter::default() }, page_alone),
+        (UserFilter { search: Some("nobody".into()), ..UserFilter::default() }, page_alone),
+        (UserFilter { organization: Some(organization), ..UserFilter::default() }, page_alone + 500),
+    ] {
+        store.users(tenant, &filter, &Reach::Tenant, UserSort::default(), page, now).await.unwrap();
+        let (rows, explained) = read();
+        assert!(rows <= most, "{rows} rows by {filter:?}: {explained:#?}");
+    }
+    let role: (Uuid, i64) = sqlx::query_as(
+        "SELECT role_id, count(*) FROM iam.role_assignments WHERE tenant_id = $1 GROUP BY role_id LIMIT 1",
+    )
+    .bind(tenant.as_uuid())
+    .fetch_one(&store.pool())
+    .await
+    .unwrap();
+    explained::take();
+    // What an assignment shows of its user, its role and its organization.
+    let beside = 3 * LIMIT;
+    for (filter, most) in [
+        (AssignmentFilter::default(), page_alone + beside),
+        (AssignmentFilter { include_expired: true, ..AssignmentFilter::default() }, page_alone + beside),
+        (
+            AssignmentFilter { role: Some(role.0.into()), ..AssignmentFilter::default() },
+            page_alone + beside + role.1.unsigned_abs(),
+        ),
+    ] {
+        store.assignments(tenant, &filter, &Reach::Tenant, page, now).await.unwrap();
+        let (rows, explained) = read();
+        assert!(rows <= most, "{rows} rows by {filter:?}: {explained:#?}");
+    }
+    let organizations = count("SELECT count(*) FROM iam.organizations WHERE tenant_id = $1").await;
+    for by in [OrganizationSortKey::Name, OrganizationSortKey::CreatedAt, OrganizationSortKey::UpdatedAt] {
+        let sort = OrganizationSort { by, order: SortOrder::Ascending };
+        store.organizations(tenant, &OrganizationFilter::default(), &Reach::Tenant, sort, page).await.unwrap();
+        let (rows, explained) = read();
+        assert!(rows <= page_alone + 2 * organizations, "{rows} rows by {by:?}: {explained:#?}");
+    }
+    let user = "00000002-0000-7000-8000-000000000007".parse().unwrap();
+    assert_eq!(store.sessions_of(tenant, user).await.unwrap().len(), 1);
+    let (rows, explained) = read();
+    assert!(rows <= 1, "{rows} rows: {explained:#?}");
+}

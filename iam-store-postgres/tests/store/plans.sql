@@ -1,0 +1,134 @@
+-- Data of a size at which the planner cares: a tenant with four thousand users, ten with four hundred each, five
+-- thousand with one, and what goes with them. All of it is to last, so that nothing is swept.
+
+CREATE FUNCTION pg_temp.id(kind integer, number bigint) RETURNS uuid LANGUAGE sql AS $$
+    SELECT ('0000000' || kind || '-0000-7000-8000-' || lpad(to_hex(number), 12, '0'))::uuid
+$$;
+
+INSERT INTO iam.tenants
+SELECT pg_temp.id(1, n), 'Tenant ' || n, 'beside-' || n, 'ACTIVE', now(), now()
+FROM generate_series(0, 5010) n;
+
+INSERT INTO iam.users
+SELECT
+    pg_temp.id(1, CASE WHEN n < 4000 THEN 0 WHEN n < 8000 THEN (n - 4000) / 400 + 1 ELSE n - 7989 END),
+    pg_temp.id(2, n),
+    'user' || n || '@example.com',
+    'user' || n || '@example.com',
+    'First' || n % 500,
+    'first' || n % 500,
+    'Last' || n % 5000,
+    'last' || n % 5000,
+    CASE n % 100 WHEN 0 THEN 'SUSPENDED' WHEN 1 THEN 'INACTIVE' ELSE 'ACTIVE' END,
+    CASE WHEN n % 10 > 0 THEN '2026-01-01'::timestamptz + n * interval '7 s' END,
+    '2026-01-01'::timestamptz + n * interval '1 s',
+    '2026-01-01'::timestamptz + n * interval '3 s'
+FROM generate_series(0, 12999) n;
+
+INSERT INTO iam.credentials SELECT tenant_id, id, 'hash' FROM iam.users;
+
+INSERT INTO iam.login_attempts SELECT tenant_id, email_key, ARRAY['2100-01-01'::timestamptz], NULL FROM iam.users;
+
+INSERT INTO iam.sessions
+SELECT
+    u.tenant_id,
+    pg_temp.id(3, row_number() OVER ()),
+    u.id,
+    NULL,
+    NULL,
+    now(),
+    now(),
+    '2100-01-01',
+    sha256(''),
+    sha256(''),
+    NULL,
+    NULL,
+    NULL
+FROM iam.users u;
+
+INSERT INTO iam.organizations
+SELECT
+    pg_temp.id(1, n % 21),
+    pg_temp.id(4, n),
+    'Organization ' || n,
+    'organization ' || n,
+    'organization-' || n,
+    'ACTIVE',
+    CASE WHEN n >= 210 THEN pg_temp.id(4, n / 210 * 21 + n % 21 - 21) END,
+    now(),
+    now()
+FROM generate_series(0, 4199) n;
+
+INSERT INTO iam.permissions
+SELECT pg_temp.id(1, n % 21), pg_temp.id(5, n), 'orders:act-' || n, '', false, now()
+FROM generate_series(0, 2099) n;
+
+INSERT INTO iam.roles
+SELECT pg_temp.id(1, n % 21), pg_temp.id(6, n), 'ROLE_' || n, '', 'ANY', false, now(), now()
+FROM generate_series(0, 2099) n;
+
+INSERT INTO iam.role_permissions
+SELECT r.tenant_id, r.id, 'orders:act-' || n
+FROM iam.roles r
+CROSS JOIN generate_series(0, 3) n;
+
+INSERT INTO iam.role_assignments
+SELECT
+    u.tenant_id,
+    pg_temp.id(7, row_number() OVER ()),
+    u.id,
+    r.id,
+    o.id,
+    CASE WHEN random() < 0.1 THEN '2100-01-01'::timestamptz END,
+    u.created_at,
+    NULL
+FROM iam.users u
+CROSS JOIN LATERAL (SELECT ('x' || right(u.id::text, 6))::bit(24)::integer AS number) n
+JOIN iam.roles r
+    ON r.tenant_id = u.tenant_id
+    AND r.id = pg_temp.id(6, (n.number % 100) * 21 + ('x' || right(u.tenant_id::text, 6))::bit(24)::integer)
+JOIN iam.organizations o
+    ON o.tenant_id = u.tenant_id
+    AND o.id = pg_temp.id(4, (n.number % 200) * 21 + ('x' || right(u.tenant_id::text, 6))::bit(24)::integer);
+
+INSERT INTO iam.idempotency_records
+SELECT tenant_id, sha256(uuid_send(id)), sha256(uuid_send(id)), '{}', '2100-01-01' FROM iam.users;
+
+SELECT iam.make_audit_month(make_date(2026, month, 1)) FROM generate_series(1, 3) month;
+
+INSERT INTO iam.audit_entries
+SELECT
+    u.tenant_id,
+    u.id,
+    'ACTION_' || n % 10,
+    'TYPE_' || n % 7,
+    'resource-' || n % 40,
+    CASE WHEN n % 2 = 0 THEN pg_temp.id(4, n % 500) END,
+    pg_temp.id(2, n % 5000),
+    NULL,
+    NULL,
+    '{}',
+    'correlation-' || n,
+    NULL,
+    NULL,
+    '2026-01-01'::timestamptz + n * interval '9 minutes',
+    decode(md5(''), 'hex'),
+    decode(md5(''), 'hex')
+FROM (SELECT tenant_id, id, row_number() OVER () AS n FROM iam.users) u;
+
+INSERT INTO iam.audit_leaves
+SELECT
+    e.tenant_id,
+    row_number() OVER (PARTITION BY e.tenant_id ORDER BY e.created_at, e.id) - 1,
+    e.created_at,
+    e.id,
+    sha256('')
+FROM iam.audit_entries e;
+
+INSERT INTO iam.audit_logs (tenant_id, size, peaks, note)
+SELECT tenant_id, count(*), '', '' FROM iam.audit_leaves GROUP BY tenant_id;
+
+INSERT INTO iam.audit_nodes
+SELECT l.tenant_id, 8, l.sequence / 8, l.hash FROM iam.audit_leaves l WHERE l.sequence % 8 = 0;
+
+INSERT INTO iam.audit_erasures SELECT tenant_id, created_at, id FROM iam.audit_entries WHERE correlation_id LIKE '%7';
