@@ -1,13 +1,14 @@
 //! Threads that make password hashes, and the queue before them.
 //!
 //! They are not those of the runtime for what blocks: other work is done on these too, and a thread that has once been
-//! given a lower priority never gets it back. And a thread of ours takes the next password by itself; none is idle until
+//! given a lower priority never gets it back. And each is given the next password by a thread of its own; none is idle until
 //! an async thread, which all those hashes keep from its core, comes to hand it over.
 
 use std::collections::VecDeque;
+use std::io;
 use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread::{self, available_parallelism};
 use std::time::{Duration, Instant};
 
@@ -97,7 +98,9 @@ impl Workers {
         shared.admit(&mut state)?;
         if state.idle <= state.waiting.len() && state.threads < shared.max_threads.get() {
             let theirs = Arc::clone(shared);
-            let started = thread::Builder::new().name("password-hash".to_owned()).spawn(move || theirs.work());
+            let serve =
+                |hasher| thread::Builder::new().name("password-queue".to_owned()).spawn(move || theirs.serve(&hasher));
+            let started = Hasher::start().and_then(serve);
             match started {
                 Ok(_) => state.threads += 1,
                 // Those that there are will do it.
@@ -134,15 +137,11 @@ impl Shared {
         Err(Error::Overloaded { retry_after: Duration::from_secs(wait.as_secs() + 1) })
     }
 
-    /// What each of the threads does.
-    fn work(&self) {
-        lower_priority();
-        let mut memory = Vec::new();
+    /// Hands one after the other to a thread that makes hashes.
+    fn serve(&self, hasher: &Hasher) {
         while let Some(Job { hash, asked, answer }) = self.next() {
             let begun = now();
-            // A panic must take neither the thread along nor whoever waits behind it.
-            let output = catch_unwind(AssertUnwindSafe(|| hash(&mut memory)));
-            let output = output.unwrap_or_else(|_| Err(Error::internal("password hashing", "it panicked")));
+            let output = hasher.make(hash);
             let took = begun.elapsed();
             let pace = &mut self.lock().pace;
             *pace = (pace.saturating_mul(7).saturating_add(took)) / 8;
@@ -166,6 +165,42 @@ impl Shared {
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
             state.idle -= 1;
         }
+    }
+}
+
+/// A thread that makes hashes, and goes when this is dropped.
+///
+/// It has a lower priority than all others, so that it may be kept from its core for long at any moment. Whatever lock it
+/// held then, nobody else would get: not the queue's, and not those of the runtime, which whoever is to be woken needs. So it
+/// shares none with anybody but the thread that serves it, which does all this for it.
+struct Hasher {
+    hashes: mpsc::Sender<Hash>,
+    outputs: mpsc::Receiver<Result<Output>>,
+}
+
+impl Hasher {
+    fn start() -> io::Result<Self> {
+        let (hashes, given) = mpsc::channel::<Hash>();
+        let (give, outputs) = mpsc::channel();
+        let work = move || {
+            lower_priority();
+            let mut memory = Vec::new();
+            for hash in given {
+                // A panic must take neither the thread along nor whoever waits behind it.
+                let output = catch_unwind(AssertUnwindSafe(|| hash(&mut memory)));
+                let output = output.unwrap_or_else(|_| Err(Error::internal("password hashing", "it panicked")));
+                if give.send(output).is_err() {
+                    return;
+                }
+            }
+        };
+        thread::Builder::new().name("password-hash".to_owned()).spawn(work)?;
+        Ok(Self { hashes, outputs })
+    }
+
+    fn make(&self, hash: Hash) -> Result<Output> {
+        let given = self.hashes.send(hash).map_err(|_| Error::internal("password hashing", "its thread is gone"));
+        given.and_then(|()| self.outputs.recv().map_err(|cause| Error::internal("password hashing", cause))?)
     }
 }
 
@@ -198,8 +233,6 @@ fn lower_priority() {}
 
 #[cfg(test)]
 mod tests {
-    use std::sync::mpsc;
-
     use tokio::time::timeout;
 
     use super::*;
