@@ -1,7 +1,7 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use super::{Authority, Decision, Permission, Place, Rights, Snapshot, permission};
+use super::{Authority, Decision, Permission, Rights, Snapshot, permission};
 use crate::assignment::Grant;
 use crate::audit::ResourceType;
 use crate::caller::Caller;
@@ -106,19 +106,24 @@ impl Access<'_> {
             may_ask(rights, caller, question, &hierarchy)
                 .map_err(|error| error.about_what_it_names(field(number, "organizationId")))?;
         }
-        let mut users: Vec<UserId> = questions.iter().filter_map(|it| it.user.or(caller.user())).collect();
-        users.sort_unstable();
-        users.dedup();
-        let snapshot = self.snapshot(caller, &users, hierarchy).await?;
+        let other = |question: &Question| question.user.filter(|user| Some(*user) != caller.user());
+        let mut others: Vec<UserId> = questions.iter().filter_map(other).collect();
+        others.sort_unstable();
+        others.dedup();
+        let snapshot = self.snapshot(caller, &others, hierarchy).await?;
         let answer = |(number, question): (usize, &Question)| {
-            let Some(user) = question.user.or(caller.user()) else {
-                return Ok(rights.authority.explain(&question.permission, Place::Tenant, now));
+            let Question { permission, organization, .. } = question;
+            // What the caller holds itself was read when it was authenticated.
+            let Some(user) = other(question) else {
+                let missing = || Error::NotFound(ResourceType::ORGANIZATION).about(field(number, "organizationId"));
+                let place = snapshot.place(*organization).ok_or_else(missing)?;
+                return Ok(rights.authority.explain(permission, place, now));
             };
-            let decision = snapshot.explain(user, &question.permission, question.organization, now);
+            let decision = snapshot.explain(user, permission, *organization, now);
             let decision =
                 decision.ok_or_else(|| Error::NotFound(ResourceType::USER).about(field(number, "userId")))?;
-            let knows_all = Some(user) == caller.user() || rights.require(&permission::ROLE_ASSIGNMENTS_READ).is_ok();
-            let is_held_here = snapshot.holds(user, &question.permission, question.organization, now);
+            let knows_all = rights.require(&permission::ROLE_ASSIGNMENTS_READ).is_ok();
+            let is_held_here = snapshot.holds(user, permission, *organization, now);
             Ok(if knows_all || is_held_here { decision } else { decision.told_here() })
         };
         questions.iter().enumerate().map(answer).collect()
@@ -126,12 +131,15 @@ impl Access<'_> {
 
     /// These users with what they hold, read in two queries however many they are.
     async fn snapshot(&self, caller: &Caller, users: &[UserId], hierarchy: Hierarchy) -> Result<Snapshot> {
+        let mut snapshot = Snapshot::new(hierarchy);
+        if users.is_empty() {
+            return Ok(snapshot);
+        }
         let found: Vec<User> = self.0.store.users_by_id(caller.tenant(), users).await?;
         let mut grants: HashMap<UserId, Vec<Grant>> = HashMap::new();
         for grant in self.0.store.grants_of(caller.tenant(), users).await? {
             grants.entry(grant.assignment.user_id).or_default().push(grant);
         }
-        let mut snapshot = Snapshot::new(hierarchy);
         for user in found {
             let held = grants.remove(&user.id).unwrap_or_default();
             snapshot.insert(user.id, user.status, Authority::of(&held));

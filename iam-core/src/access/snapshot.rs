@@ -3,7 +3,7 @@ use std::collections::HashMap;
 use super::{Authority, Decision, Denial, Permission, Place};
 use crate::clock::Timestamp;
 use crate::id::{OrganizationId, UserId};
-use crate::organization::Hierarchy;
+use crate::organization::{Hierarchy, Node};
 use crate::user::UserStatus;
 
 /// Users with what they hold, and the organizations in which they hold it: what many questions are answered from
@@ -75,11 +75,15 @@ impl Snapshot {
         found.is_some_and(|(subject, place)| subject.authority.allows(permission, place, now))
     }
 
+    /// The organization, or the tenant where none is given; `None` where the organization is not there.
+    pub(super) fn place(&self, organization: Option<OrganizationId>) -> Option<Place<'_>> {
+        match organization {
+            None => Some(Place::Tenant),
+            Some(id) => self.hierarchy.node(id).map(Node::place),
+        }
+    }
+
     fn subject_and_place(&self, user: UserId, organization: Option<OrganizationId>) -> Option<(&Subject, Place<'_>)> {
-        let place = match organization {
-            None => Place::Tenant,
-            Some(id) => self.hierarchy.node(id)?.place(),
-        };
-        Some((self.users.get(&user)?, place))
+        Some((self.users.get(&user)?, self.place(organization)?))
     }
 }
