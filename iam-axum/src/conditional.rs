@@ -4,7 +4,6 @@ use axum::Json;
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
-use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
 use iam_core::precondition::{Precondition, Version};
 use serde::Serialize;
@@ -13,6 +12,7 @@ use utoipa::openapi::schema::{ObjectBuilder, Type};
 use utoipa::openapi::{HeaderBuilder, RefOr, Required, ResponseBuilder};
 use utoipa_axum::router::UtoipaMethodRouter;
 
+use crate::around::{After, Around, around};
 use crate::{ApiState, Problem};
 
 /// A resource with its entity tag.
@@ -49,7 +49,8 @@ pub(crate) fn conditional(routes: UtoipaMethodRouter<ApiState>) -> UtoipaMethodR
             describe(operation, "If-Match", what, Some(TAGS));
         }
     }
-    (schemas, paths, router.layer(from_fn(answer_conditionally)))
+    let is_change = paths.paths.values().any(|path| path.patch.is_some() || path.delete.is_some());
+    (schemas, paths, if is_change { router.layer(around(Preconditions)) } else { router })
 }
 
 /// `*`, or entity tags that are joined by commas (RFC 9110 §8.8.3).
@@ -77,28 +78,54 @@ fn parameter(name: &str, description: &str, pattern: Option<&str>) -> Parameter 
         .build()
 }
 
-async fn answer_conditionally(mut request: Request, next: Next) -> Response {
-    let known = match *request.method() {
-        Method::GET | Method::HEAD => tags(request.headers(), &header::IF_NONE_MATCH),
-        Method::PATCH | Method::DELETE => {
-            if let Some(precondition) = precondition(request.headers()).transpose() {
-                request.extensions_mut().insert(Condition(precondition));
-            }
-            Vec::new()
+/// Has changes made under the condition that the request states.
+#[derive(Clone)]
+struct Preconditions;
+
+impl Around for Preconditions {
+    type After = ();
+
+    fn before(&self, mut request: Request) -> (Request, ()) {
+        if let Some(precondition) = precondition(request.headers()).transpose() {
+            request.extensions_mut().insert(Condition(precondition));
         }
-        _ => Vec::new(),
-    };
-    let response = next.run(request).await;
-    let is_known = |tag: &HeaderValue| known.iter().any(|known| known == "*" || known.as_bytes() == tag.as_bytes());
-    if response.status() == StatusCode::OK && response.headers().get(header::ETAG).is_some_and(is_known) {
-        let (mut parts, _) = response.into_parts();
-        parts.status = StatusCode::NOT_MODIFIED;
-        for gone in [header::CONTENT_TYPE, header::CONTENT_LENGTH] {
-            parts.headers.remove(gone);
-        }
-        return Response::from_parts(parts, Body::empty());
+        (request, ())
     }
-    response
+}
+
+/// Sends no resource that the client has.
+#[derive(Clone)]
+pub(crate) struct NotModified;
+
+/// The entity tags that the client has.
+pub(crate) struct Known(Vec<String>);
+
+impl Around for NotModified {
+    type After = Known;
+
+    fn before(&self, request: Request) -> (Request, Known) {
+        let known = match *request.method() {
+            Method::GET | Method::HEAD => tags(request.headers(), &header::IF_NONE_MATCH),
+            _ => Vec::new(),
+        };
+        (request, Known(known))
+    }
+}
+
+impl After for Known {
+    fn after(self, response: Response) -> Response {
+        let Self(known) = self;
+        let is_known = |tag: &HeaderValue| known.iter().any(|known| known == "*" || known.as_bytes() == tag.as_bytes());
+        if response.status() == StatusCode::OK && response.headers().get(header::ETAG).is_some_and(is_known) {
+            let (mut parts, _) = response.into_parts();
+            parts.status = StatusCode::NOT_MODIFIED;
+            for gone in [header::CONTENT_TYPE, header::CONTENT_LENGTH] {
+                parts.headers.remove(gone);
+            }
+            return Response::from_parts(parts, Body::empty());
+        }
+        response
+    }
 }
 
 /// The entity tags of a header, weak ones without their mark: whether two are the same is asked without it on reading.

@@ -5,15 +5,15 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-use axum::extract::{ConnectInfo, MatchedPath, OriginalUri, Request, State};
+use axum::extract::{ConnectInfo, MatchedPath, OriginalUri, Request};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
-use axum::middleware::Next;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header};
 use axum::response::Response;
 use iam_core::{Caller, CorrelationId, RequestContext, UserAgent};
-use tracing::Instrument as _;
+use tracing::Span;
 use uuid::Uuid;
 
+use crate::around::{After, Around};
 use crate::settings::api_path;
 use crate::{Problem, Settings};
 
@@ -44,53 +44,93 @@ impl Proven {
 }
 
 /// Gives the request its context, and the answer its headers and its problem document.
-pub(crate) async fn conventions(State(settings): State<Arc<Settings>>, request: Request, next: Next) -> Response {
-    if request.extensions().get::<RequestContext>().is_some() {
-        // A host that has them for all of its routes.
-        return next.run(request).await;
-    }
-    let started = Instant::now();
-    let (mut parts, body) = request.into_parts();
-    let correlation_id = correlation_id(&parts.headers);
-    let context = RequestContext {
-        correlation_id: Some(correlation_id.clone()),
-        ip_address: client_address(&parts, &settings),
-        user_agent: user_agent(&parts.headers),
-    };
-    let uri = parts.extensions.get::<OriginalUri>().map_or(&parts.uri, |OriginalUri(uri)| uri).clone();
-    // The route and not the path, into which a client may put anything.
-    let route = parts.extensions.get::<MatchedPath>().cloned();
-    let route = route.as_ref().map_or("none", MatchedPath::as_str);
-    let method = parts.method.clone();
-    let span = tracing::info_span!(
-        "request",
-        %method,
-        route,
-        %correlation_id,
-        trace_id = parts.extensions.get::<TraceId>().map(tracing::field::display),
-        tenant_id = tracing::field::Empty,
-        user_id = tracing::field::Empty,
-    );
-    let proven = Proven::default();
-    parts.extensions.insert(context.clone());
-    parts.extensions.insert(proven.clone());
-    let response = next.run(Request::from_parts(parts, body)).instrument(span.clone()).await;
-    let mut response = with_problem(response, &settings, uri.path(), &correlation_id);
-    add_headers(response.headers_mut(), &correlation_id);
-    response.extensions_mut().insert(context);
-    if let Some(caller) = proven.0.get() {
-        response.extensions_mut().insert(caller.clone());
-    }
-    let elapsed = started.elapsed();
-    if let Some(metrics) = &settings.metrics {
-        metrics.answered(&method, api_path(route, &settings), response.status(), elapsed);
-    }
-    let elapsed_us = elapsed.as_micros();
-    span.in_scope(|| tracing::info!(status = response.status().as_u16(), elapsed_us, "answered"));
-    response
+#[derive(Clone)]
+pub(crate) struct Conventions(pub(crate) Arc<Settings>);
+
+/// What an answer gets of its request; nothing where a host has conventions for all of its routes.
+pub(crate) struct Answering(Option<Box<Asked>>);
+
+struct Asked {
+    settings: Arc<Settings>,
+    started: Instant,
+    context: RequestContext,
+    correlation_id: CorrelationId,
+    method: Method,
+    uri: Uri,
+    route: Option<MatchedPath>,
+    proven: Proven,
+    span: Span,
 }
 
-/// The context of a request, also where [`conventions`] did not see it because the host has its own layers.
+impl Around for Conventions {
+    type After = Answering;
+
+    fn before(&self, request: Request) -> (Request, Answering) {
+        if request.extensions().get::<RequestContext>().is_some() {
+            return (request, Answering(None));
+        }
+        let started = Instant::now();
+        let (mut parts, body) = request.into_parts();
+        let correlation_id = correlation_id(&parts.headers);
+        let context = RequestContext {
+            correlation_id: Some(correlation_id.clone()),
+            ip_address: client_address(&parts, &self.0),
+            user_agent: user_agent(&parts.headers),
+        };
+        let uri = parts.extensions.get::<OriginalUri>().map_or(&parts.uri, |OriginalUri(uri)| uri).clone();
+        let route = parts.extensions.get::<MatchedPath>().cloned();
+        let method = parts.method.clone();
+        let span = tracing::info_span!(
+            "request",
+            %method,
+            route = name(route.as_ref()),
+            %correlation_id,
+            trace_id = parts.extensions.get::<TraceId>().map(tracing::field::display),
+            tenant_id = tracing::field::Empty,
+            user_id = tracing::field::Empty,
+        );
+        let proven = Proven::default();
+        parts.extensions.insert(context.clone());
+        parts.extensions.insert(proven.clone());
+        let settings = Arc::clone(&self.0);
+        let asked = Asked { settings, started, context, correlation_id, method, uri, route, proven, span };
+        (Request::from_parts(parts, body), Answering(Some(Box::new(asked))))
+    }
+}
+
+impl After for Answering {
+    fn within<T>(&self, work: impl FnOnce() -> T) -> T {
+        match &self.0 {
+            Some(asked) => asked.span.in_scope(work),
+            None => work(),
+        }
+    }
+
+    fn after(self, response: Response) -> Response {
+        let Some(asked) = self.0 else { return response };
+        let Asked { settings, started, context, correlation_id, method, uri, route, proven, span } = *asked;
+        let mut response = with_problem(response, &settings, uri.path(), &correlation_id);
+        add_headers(response.headers_mut(), &correlation_id);
+        response.extensions_mut().insert(context);
+        if let Some(caller) = proven.0.get() {
+            response.extensions_mut().insert(caller.clone());
+        }
+        let elapsed = started.elapsed();
+        if let Some(metrics) = &settings.metrics {
+            metrics.answered(&method, api_path(name(route.as_ref()), &settings), response.status(), elapsed);
+        }
+        let elapsed_us = elapsed.as_micros();
+        span.in_scope(|| tracing::info!(status = response.status().as_u16(), elapsed_us, "answered"));
+        response
+    }
+}
+
+/// The name of a route, and not the path, into which a client may put anything.
+fn name(route: Option<&MatchedPath>) -> &str {
+    route.map_or("none", MatchedPath::as_str)
+}
+
+/// The context of a request, also where [`Conventions`] did not see it because the host has its own layers.
 pub(crate) fn context_of(parts: &Parts) -> RequestContext {
     parts.extensions.get::<RequestContext>().cloned().unwrap_or_else(|| RequestContext {
         correlation_id: Some(correlation_id(&parts.headers)),

@@ -1,8 +1,9 @@
 //! Extractors whose every refusal is a problem document.
 
 use std::str::FromStr;
+use std::time::Duration;
 
-use axum::body::Bytes;
+use axum::body::{Bytes, HttpBody as _};
 use axum::extract::{FromRef, FromRequest, FromRequestParts, RawPathParams, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
@@ -11,8 +12,9 @@ use iam_core::token::VerifiedToken;
 use iam_core::{Caller, Error, FieldError, Iam, Unauthenticated};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Deserializer};
-use tower_http::timeout::TimeoutError;
+use tower_http::timeout::{DeadlineBody, TimeoutError};
 
+use crate::around::Around;
 use crate::conditional::Condition;
 use crate::context::{Proven, context_of};
 use crate::{Kind, Problem};
@@ -242,6 +244,21 @@ pub(crate) async fn whole_body<S: Send + Sync>(request: Request, state: &S) -> R
             Problem::from_status(rejection.status())
         }
     })
+}
+
+/// A request whose body does not come in this time is given up.
+#[derive(Clone)]
+pub(crate) struct BodyDeadline(pub(crate) Duration);
+
+impl Around for BodyDeadline {
+    type After = ();
+
+    fn before(&self, request: Request) -> (Request, ()) {
+        if request.body().is_end_stream() {
+            return (request, ());
+        }
+        (request.map(|body| axum::body::Body::new(DeadlineBody::new(self.0, body))), ())
+    }
 }
 
 /// For a field that can be cleared: tells `null` from absent, together with `#[serde(default)]`.

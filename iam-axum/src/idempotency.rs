@@ -1,9 +1,11 @@
 //! `Idempotency-Key` on requests that make something (`interface.md` §4.7, `decisions.md` §7).
 
+use std::sync::Arc;
+
 use axum::body::Body;
-use axum::extract::Request;
+use axum::extract::{Request, State};
 use axum::http::{HeaderName, HeaderValue, Method};
-use axum::middleware::{Next, from_fn};
+use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse as _, Response};
 use iam_core::idempotency::{Idempotency, IdempotencyKey};
 use utoipa::openapi::path::{Operation, Parameter, ParameterBuilder, ParameterIn};
@@ -21,7 +23,9 @@ const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 pub(crate) fn once(routes: UtoipaMethodRouter<ApiState>) -> UtoipaMethodRouter<ApiState> {
     let (schemas, mut paths, router) = routes;
     paths.paths.values_mut().filter_map(|path| path.post.as_mut()).for_each(describe);
-    (schemas, paths, router.layer(from_fn(answer_once)))
+    // Without the prefix under which the API is mounted: its alias is the same path.
+    let path: Arc<str> = paths.paths.keys().map(String::as_str).collect::<String>().into();
+    (schemas, paths, router.layer(from_fn_with_state(path, answer_once)))
 }
 
 fn describe(operation: &mut Operation) {
@@ -55,8 +59,8 @@ fn parameter() -> Parameter {
         .build()
 }
 
-async fn answer_once(request: Request, next: Next) -> Response {
-    match keyed(request).await {
+async fn answer_once(State(path): State<Arc<str>>, request: Request, next: Next) -> Response {
+    match keyed(&path, request).await {
         Ok((request, None)) => next.run(request).await,
         Ok((mut request, Some(idempotency))) => {
             request.extensions_mut().insert(idempotency.clone());
@@ -71,7 +75,7 @@ async fn answer_once(request: Request, next: Next) -> Response {
 }
 
 /// The request, and what it is under its key.
-async fn keyed(request: Request) -> Result<(Request, Option<Idempotency>), Problem> {
+async fn keyed(path: &str, request: Request) -> Result<(Request, Option<Idempotency>), Problem> {
     if request.method() != Method::POST {
         return Ok((request, None));
     }
@@ -86,7 +90,6 @@ async fn keyed(request: Request) -> Result<(Request, Option<Idempotency>), Probl
     // The limit of the body goes with the request.
     let (parts, body) = request.into_parts();
     let bytes = whole_body(Request::from_parts(parts.clone(), body), &()).await?;
-    // Without the prefix under which the API is mounted: its alias is the same path.
-    let asked = [parts.uri.path().as_bytes(), b"\n", &bytes].concat();
+    let asked = [path.as_bytes(), b"\n", &bytes].concat();
     Ok((Request::from_parts(parts, Body::from(bytes)), Some(Idempotency::new(key, asked))))
 }

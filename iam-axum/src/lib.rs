@@ -2,6 +2,7 @@
 
 mod accept;
 mod access;
+mod around;
 mod assignment;
 mod audit;
 mod conditional;
@@ -27,6 +28,7 @@ mod time;
 mod token;
 mod user;
 
+use std::any::Any;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -35,17 +37,21 @@ use axum::extract::{DefaultBodyLimit, FromRef};
 use axum::http::{Extensions, HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version, header};
 use axum::middleware::{from_fn_with_state, map_response};
 use axum::response::Response;
-use conditional::conditional;
 use iam_core::Iam;
-use idempotency::once;
 use tower::util::option_layer;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{Predicate as _, SizeAbove};
 use tower_http::cors::{AllowOrigin, CorsLayer};
-use tower_http::timeout::{RequestBodyDeadlineLayer, TimeoutLayer};
-use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
+use tower_http::timeout::TimeoutLayer;
+use utoipa_axum::router::UtoipaMethodRouter;
 use utoipa_axum::routes;
+
+use crate::around::{AroundLayer, around};
+use crate::conditional::{NotModified, conditional};
+use crate::context::Conventions;
+use crate::extract::BodyDeadline;
+use crate::idempotency::once;
 
 pub use context::TraceId;
 pub use deprecation::Deprecation;
@@ -94,97 +100,114 @@ impl FromRef<ApiState> for Arc<Settings> {
 /// # }
 /// ```
 pub fn router(iam: Iam, settings: Settings) -> Router {
-    let state = ApiState { iam, settings: Arc::new(settings.clone()) };
-    let api = operations().split_for_parts().0.with_state(state.clone());
-    with_conventions(limited(api, state), settings)
+    let state = ApiState { iam, settings: Arc::new(settings) };
+    let api = routes(&operations(), &[""]).with_state(state.clone());
+    limited(api, state)
 }
 
 /// Everything that the reference server answers: the API under the prefix of the [`Settings`] and, as an alias,
 /// without it; at the root `/.well-known/jwks.json`, `/openapi.json`, Swagger UI at `/docs`, and `/metrics` where the
 /// settings have them.
 pub fn service(iam: Iam, settings: Settings) -> Router {
-    let prefix = settings.prefix().to_owned();
     let document = openapi(&settings);
     let state = ApiState { iam, settings: Arc::new(settings.clone()) };
-    let api = operations().split_for_parts().0;
-    let prefixed = if prefix.is_empty() { Router::new() } else { Router::new().nest(&prefix, api.clone()) };
+    let places = if settings.prefix().is_empty() { vec![""] } else { vec!["", settings.prefix()] };
     let metrics = settings.metrics.as_ref().filter(|_| settings.shows_metrics);
     let metrics = metrics.map_or_else(Router::new, |metrics| metrics.router(state.iam.clone()));
-    let composed = prefixed
-        .merge(api)
-        .merge(operations_at_the_root().split_for_parts().0)
+    let composed = routes(&operations(), &places)
+        .merge(routes(&operations_at_the_root(), &[""]))
         .with_state(state.clone())
         .merge(metrics)
         .merge(openapi::swagger_ui(document));
-    with_conventions(limited(composed, state), settings)
+    limited(composed, state)
 }
 
 /// Every operation of the API, by the path without prefix.
-fn operations() -> OpenApiRouter<ApiState> {
-    OpenApiRouter::new()
-        .routes(with_tokens(once(routes!(session::register))))
-        .routes(with_tokens(routes!(session::login)))
-        .routes(with_tokens(routes!(session::refresh)))
-        .routes(routes!(session::logout))
-        .routes(routes!(session::logout_all))
-        .routes(routes!(credential::change_password))
-        .routes(routes!(session::me))
-        .routes(once(routes!(user::list, user::create)))
-        .routes(conditional(routes!(user::get, user::update, user::delete)))
-        .routes(routes!(user::suspend))
-        .routes(routes!(user::reactivate))
-        .routes(routes!(assignment::of_user))
-        .routes(routes!(session::list))
-        .routes(routes!(session::terminate))
-        .routes(once(routes!(permission::list, permission::create)))
-        .routes(routes!(permission::delete))
-        .routes(once(routes!(role::list, role::create)))
-        .routes(conditional(routes!(role::get, role::update, role::delete)))
-        .routes(once(routes!(assignment::list, assignment::create)))
-        .routes(routes!(assignment::update, assignment::delete))
-        .routes(once(routes!(assignment::create_all)))
-        .routes(once(routes!(organization::list, organization::create)))
-        .routes(conditional(routes!(organization::get, organization::update, organization::delete)))
-        .routes(routes!(organization::tree))
-        .routes(routes!(organization::children))
-        .routes(routes!(organization::ancestors))
-        .routes(routes!(access::check))
-        .routes(routes!(access::check_all))
-        .routes(conditional(routes!(tenant::get, tenant::update)))
-        .routes(once(routes!(audit::list, audit::create)))
-        .routes(routes!(audit::resource_types))
-        .routes(routes!(audit::actions))
-        .routes(routes!(audit::catalogue))
-        .routes(routes!(audit::export::export))
-        .routes(routes!(audit::proof::checkpoint))
-        .routes(routes!(audit::proof::consistency))
-        .routes(routes!(audit::retention::get, audit::retention::set))
-        .routes(routes!(audit::retention::apply))
-        .routes(routes!(audit::erasure::create))
-        .routes(routes!(audit::get))
-        .routes(routes!(audit::proof::inclusion))
-        .routes(routes!(health::health))
-        .routes(routes!(health::ready))
-        .routes(routes!(health::live))
+fn operations() -> Vec<UtoipaMethodRouter<ApiState>> {
+    vec![
+        with_tokens(once(routes!(session::register))),
+        with_tokens(routes!(session::login)),
+        with_tokens(routes!(session::refresh)),
+        routes!(session::logout),
+        routes!(session::logout_all),
+        routes!(credential::change_password),
+        routes!(session::me),
+        once(routes!(user::list, user::create)),
+        conditional(routes!(user::get)),
+        conditional(routes!(user::update, user::delete)),
+        routes!(user::suspend),
+        routes!(user::reactivate),
+        routes!(assignment::of_user),
+        routes!(session::list),
+        routes!(session::terminate),
+        once(routes!(permission::list, permission::create)),
+        routes!(permission::delete),
+        once(routes!(role::list, role::create)),
+        conditional(routes!(role::get)),
+        conditional(routes!(role::update, role::delete)),
+        once(routes!(assignment::list, assignment::create)),
+        routes!(assignment::update, assignment::delete),
+        once(routes!(assignment::create_all)),
+        once(routes!(organization::list, organization::create)),
+        conditional(routes!(organization::get)),
+        conditional(routes!(organization::update, organization::delete)),
+        routes!(organization::tree),
+        routes!(organization::children),
+        routes!(organization::ancestors),
+        routes!(access::check),
+        routes!(access::check_all),
+        conditional(routes!(tenant::get)),
+        conditional(routes!(tenant::update)),
+        once(routes!(audit::list, audit::create)),
+        routes!(audit::resource_types),
+        routes!(audit::actions),
+        routes!(audit::catalogue),
+        routes!(audit::export::export),
+        routes!(audit::proof::checkpoint),
+        routes!(audit::proof::consistency),
+        routes!(audit::retention::get, audit::retention::set),
+        routes!(audit::retention::apply),
+        routes!(audit::erasure::create),
+        routes!(audit::get),
+        routes!(audit::proof::inclusion),
+        routes!(health::health),
+        routes!(health::ready),
+        routes!(health::live),
+    ]
 }
 
 /// The operations that have their place at the root, whatever the prefix.
-fn operations_at_the_root() -> OpenApiRouter<ApiState> {
-    OpenApiRouter::new().routes(routes!(token::jwks))
+fn operations_at_the_root() -> Vec<UtoipaMethodRouter<ApiState>> {
+    vec![routes!(token::jwks)]
 }
 
-/// Bounds bodies and how many requests there may be, and answers for paths that are none.
+/// Operations in each of these places. A router nested there would write the path of every request anew.
+fn routes(operations: &[UtoipaMethodRouter<ApiState>], places: &[&str]) -> Router<ApiState> {
+    let mut router = Router::new();
+    for (_, paths, methods) in operations {
+        for (place, path) in places.iter().flat_map(|place| paths.paths.keys().map(move |path| (place, path))) {
+            router = router.route(&format!("{place}{path}"), methods.clone());
+        }
+    }
+    router
+}
+
+/// Bounds bodies and how many requests there may be, answers for paths that are none, and gives all of it its
+/// conventions.
 ///
 /// The layers are one: the router puts each that it is given into a box of its own, and clones all of them for every
 /// request.
 fn limited(router: Router, state: ApiState) -> Router {
+    let limits = state.settings.rate_limiter.is_some();
     router.fallback(|| async { Problem::new(Kind::NotFound).detail("There is nothing at this path.") }).layer((
+        conventions(Arc::clone(&state.settings)),
         option_layer(cors(&state.settings.cors_origins)),
         CompressionLayer::new().gzip(true).compress_when(SizeAbove::new(1024).and(may_be_compressed)),
         // Outside of the rate limits: whose request it is may have to be asked of a store that does not answer.
         TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, state.settings.request_timeout),
-        from_fn_with_state(state.clone(), rate_limit::limit),
-        RequestBodyDeadlineLayer::new(state.settings.request_timeout / 2),
+        option_layer(limits.then(|| from_fn_with_state(state.clone(), rate_limit::limit))),
+        around(BodyDeadline(state.settings.request_timeout / 2)),
+        around(NotModified),
         DefaultBodyLimit::max(MAX_BODY),
     ))
 }
@@ -261,8 +284,11 @@ fn cors(origins: &[HeaderValue]) -> Option<CorsLayer> {
 /// }
 /// ```
 pub fn with_conventions(router: Router, settings: Settings) -> Router {
-    router.layer((
-        from_fn_with_state(Arc::new(settings), context::conventions),
-        CatchPanicLayer::custom(problem::from_panic),
-    ))
+    router.layer(conventions(Arc::new(settings)))
 }
+
+fn conventions(settings: Arc<Settings>) -> (AroundLayer<Conventions>, CatchPanicLayer<FromPanic>) {
+    (around(Conventions(settings)), CatchPanicLayer::custom(problem::from_panic as FromPanic))
+}
+
+type FromPanic = fn(Box<dyn Any + Send>) -> Response;

@@ -10,10 +10,11 @@ use axum::routing::get;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme};
 use utoipa::openapi::{ContentBuilder, OpenApi, Ref, RefOr, Response, ResponseBuilder, Server, ServerBuilder};
 use utoipa::{IntoResponses, OpenApi as _};
+use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
 use utoipa_swagger_ui::{Config, SwaggerUi};
 
 use crate::problem::{FieldErrorDocument, ProblemDocument};
-use crate::{Kind, Problem, Settings, operations, operations_at_the_root};
+use crate::{ApiState, Kind, Problem, Settings, operations, operations_at_the_root};
 
 pub(crate) const AUTHENTICATION: &str = "Authentication";
 pub(crate) const USERS: &str = "Users";
@@ -61,13 +62,17 @@ pub fn openapi(settings: &Settings) -> OpenApi {
     let mut document = Document::openapi();
     document.info.version.clone_from(&settings.version);
     document.servers = Some(vec![server(settings.prefix())]);
-    document.merge(operations().into_openapi());
-    document.merge(at_the_root(operations_at_the_root().into_openapi()));
+    document.merge(document_of(operations()));
+    document.merge(at_the_root(document_of(operations_at_the_root())));
     let bearer = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).bearer_format("JWT").build();
     let components = document.components.get_or_insert_default();
     components.add_security_scheme(BEARER, SecurityScheme::Http(bearer));
     document.security = Some(vec![SecurityRequirement::new(BEARER, Vec::<String>::new())]);
     document
+}
+
+fn document_of(operations: Vec<UtoipaMethodRouter<ApiState>>) -> OpenApi {
+    operations.into_iter().fold(OpenApiRouter::new(), OpenApiRouter::routes).into_openapi()
 }
 
 fn server(url: &str) -> Server {

@@ -8,12 +8,12 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
+use axum::body::{Bytes, HttpBody};
 use axum::extract::ConnectInfo;
 use axum::http::{HeaderValue, header};
 use axum::middleware::map_response;
 use axum::response::Response;
-use hyper::body::Incoming;
+use axum::{BoxError, Router};
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -33,6 +33,8 @@ use tower::Service as _;
 use crate::Failure;
 use crate::clients::Clients;
 use crate::stream::{Streams, in_pieces};
+use crate::trace::note_parent;
+use crate::unread::read_whole;
 
 /// How many connections there may be; more wait to be accepted.
 pub(crate) const CONNECTIONS: u32 = 10_000;
@@ -166,7 +168,10 @@ impl Connection {
         let Self { router, peer, stopping } = self;
         let mut builder = http1::Builder::new();
         builder.timer(TokioTimer::new()).header_read_timeout(HEADERS).max_header_size(HEADER_BYTES);
-        let service = service_fn(move |request| answer(router.clone(), peer, request));
+        let service = service_fn(move |request| {
+            let router = router.clone();
+            read_whole(request, async move |request| answer(router, peer, request).await)
+        });
         until_it_ends(builder.serve_connection(TokioIo::new(stream), service), stop(stopping)).await;
     }
 
@@ -231,9 +236,10 @@ where
 async fn answer(
     mut router: Router,
     peer: SocketAddr,
-    mut request: hyper::Request<Incoming>,
+    mut request: hyper::Request<impl HttpBody<Data = Bytes, Error: Into<BoxError>> + Send + 'static>,
 ) -> Result<Response, std::convert::Infallible> {
     request.extensions_mut().insert(ConnectInfo(peer));
+    note_parent(&mut request);
     router.call(request).await
 }
 
@@ -241,7 +247,7 @@ async fn answer(
 mod tests {
     use std::convert::Infallible;
 
-    use axum::body::{Body, Bytes, to_bytes};
+    use axum::body::{Body, to_bytes};
     use axum::routing::get;
     use futures_util::stream::{iter, repeat};
     use futures_util::{StreamExt as _, TryStreamExt as _};
@@ -352,6 +358,44 @@ mod tests {
             sleep(WRITE / 2).await;
         }
         assert!(taken > LONG, "{taken}");
+    }
+
+    /// Sends the head of a request whose body nobody reads, and gives the answer.
+    async fn send_to_nobody(client: &mut DuplexStream, length: usize, header: &str) -> String {
+        let head = format!("GET /short HTTP/1.1\r\nhost: localhost\r\ncontent-length: {length}\r\n{header}\r\n");
+        client.write_all(head.as_bytes()).await.unwrap();
+        let mut answer = vec![0; 1000];
+        let read = timeout(2 * HEADERS, client.read(&mut answer)).await.unwrap().unwrap();
+        String::from_utf8_lossy(&answer[..read]).into_owned()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_request_follows_on_one_whose_body_nobody_reads() {
+        let (mut client, _stop) = connect(None);
+        for length in [1, 1000, 50_000] {
+            let (mut reader, mut writer) = tokio::io::split(client);
+            let answering = tokio::spawn(async move {
+                let mut answer = vec![0; 1000];
+                let read = reader.read(&mut answer).await.unwrap();
+                (reader, String::from_utf8_lossy(&answer[..read]).into_owned())
+            });
+            let head = format!("GET /short HTTP/1.1\r\nhost: localhost\r\ncontent-length: {length}\r\n\r\n");
+            writer.write_all(head.as_bytes()).await.unwrap();
+            sleep(Duration::from_millis(500)).await;
+            writer.write_all(&vec![b'x'; length]).await.unwrap();
+            let (reader, answer) = answering.await.unwrap();
+            assert!(answer.starts_with("HTTP/1.1 200") && !answer.contains("connection"), "{answer}");
+            client = reader.unsplit(writer);
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_tells_that_it_is_the_last_where_the_rest_of_its_request_does_not_come() {
+        for (length, header) in [(1, ""), (LONG, ""), (1, "expect: 100-continue\r\n")] {
+            let (mut client, _stop) = connect(None);
+            let answer = send_to_nobody(&mut client, length, header).await;
+            assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("connection: close"), "{answer}");
+        }
     }
 
     #[tokio::test(start_paused = true)]

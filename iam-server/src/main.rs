@@ -19,6 +19,7 @@ mod sweep;
 mod tenant;
 mod trace;
 mod trace_context;
+mod unread;
 mod user;
 
 use std::fmt;

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use axum::Router;
 use axum::extract::{ConnectInfo, MatchedPath, Request, State};
-use axum::http::Version;
+use axum::http::{Request as HttpRequest, Version};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
 use iam_axum::{Metrics, TraceId};
@@ -51,9 +51,10 @@ impl Traces {
         })
     }
 
-    /// A router whose every request is traced.
+    /// A router whose every request is recorded, where there is a collector.
     pub(crate) fn layer(&self, router: Router) -> Router {
-        router.layer(from_fn_with_state(Arc::new(self.clone()), trace))
+        let Some(tracer) = self.tracer.clone() else { return router };
+        router.layer(from_fn_with_state((Arc::new(self.clone()), tracer), trace))
     }
 
     /// What keeps the metrics, and traces what requests ask of a store of this kind and the passwords that are hashed.
@@ -93,20 +94,15 @@ impl Traces {
 }
 
 /// Traces a request.
-async fn trace(State(traces): State<Arc<Traces>>, mut request: Request, next: Next) -> Response {
-    let mut context = traces.parent(&request);
-    if let Some(tracer) = &traces.tracer {
-        let span = tracer.span_builder(name(&request)).with_kind(SpanKind::Server);
-        context = context.with_span(span.start_with_context(tracer, &context));
-    }
+async fn trace(State((traces, tracer)): State<(Arc<Traces>, SdkTracer)>, mut request: Request, next: Next) -> Response {
+    let parent = traces.parent(&request);
+    let span = tracer.span_builder(name(&request)).with_kind(SpanKind::Server);
+    let context = parent.with_span(span.start_with_context(&tracer, &parent));
     let span = context.span();
     if span.is_recording() {
         span.set_attributes(of_request(&request, traces.scheme));
     }
-    if span.span_context().is_valid() {
-        let trace_id = u128::from_be_bytes(span.span_context().trace_id().to_bytes());
-        request.extensions_mut().insert(TraceId(trace_id));
-    }
+    note(span.span_context(), &mut request);
     let response = next.run(request).with_context(context.clone()).await;
     if span.is_recording() {
         span.set_attributes(of_response(&response));
@@ -115,6 +111,20 @@ async fn trace(State(traces): State<Arc<Traces>>, mut request: Request, next: Ne
         }
     }
     response
+}
+
+/// Notes the trace that a request says it belongs to, for the lines that are logged of it.
+pub(crate) fn note_parent<B>(request: &mut HttpRequest<B>) {
+    if let Some(parent) = trace_context::parent(request.headers()) {
+        note(&parent, request);
+    }
+}
+
+fn note<B>(span: &SpanContext, request: &mut HttpRequest<B>) {
+    if span.is_valid() {
+        let trace_id = u128::from_be_bytes(span.trace_id().to_bytes());
+        request.extensions_mut().insert(TraceId(trace_id));
+    }
 }
 
 /// Method and route: a name is something to count by.

@@ -242,6 +242,10 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
+        if thread::panicking() {
+            // A test may have failed for what this process met.
+            println!("{:?} of a process that wrote:\n{}", self.child.try_wait(), self.log.text());
+        }
         // It fails when the process has ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
