@@ -4,13 +4,14 @@
 //! `cargo bench -p iam-benches --bench audit_pages` under `scripts/with-postgres`; `-- --plans` shows PostgreSQL's and
 //! SQLite's plans too, `-- SQLite` leaves the other out. It takes about 15 GB of disk for as long as it runs.
 
-mod fill;
+mod plans;
 
 use std::env;
 use std::time::{Duration, Instant};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use iam_benches::Outcome;
+use iam_benches::audit_log::{self, START, YEAR_MILLIS, id};
 use iam_benches::database::Database;
 use iam_core::audit::{AuditFilter, AuditPage, Cursor};
 use iam_core::{AuditEntryId, Caller, Iam, TenantId, UserId};
@@ -19,8 +20,9 @@ use uuid::Uuid;
 /// How many entries the small and the large tenant have.
 const FULL: [u64; 2] = [10_000, 10_000_000];
 const SMALL: [u64; 2] = [300, 3_000];
-/// How many other tenants stand beside it, with a thousand entries each.
+/// How many other tenants stand beside it, and how many entries each of them has.
 const OTHERS: u64 = 100;
+const OTHER: u64 = 1_000;
 const LIMIT: u32 = 20;
 /// How often a page is read; the median counts.
 const READS: usize = 101;
@@ -81,12 +83,9 @@ const FILTERS: [(&str, Filter); 12] = [
     ("action, never", |_| AuditFilter { action: Some("NEVER".into()), ..AuditFilter::default() }),
     ("resourceType, common", |_| AuditFilter { resource_type: Some("SESSION".into()), ..AuditFilter::default() }),
     ("resourceType, rare", |_| AuditFilter { resource_type: Some("TENANT".into()), ..AuditFilter::default() }),
-    ("resourceId", |log| AuditFilter {
-        resource_id: Some(fill::id(log.entries / 2).to_string()),
-        ..AuditFilter::default()
-    }),
-    ("userId", |_| AuditFilter { user_id: Some(UserId::from_uuid(fill::id(7))), ..AuditFilter::default() }),
-    ("organizationId", |_| AuditFilter { organization_id: Some(fill::id(7).into()), ..AuditFilter::default() }),
+    ("resourceId", |log| AuditFilter { resource_id: Some(id(log.entries / 2).to_string()), ..AuditFilter::default() }),
+    ("userId", |_| AuditFilter { user_id: Some(UserId::from_uuid(id(7))), ..AuditFilter::default() }),
+    ("organizationId", |_| AuditFilter { organization_id: Some(id(7).into()), ..AuditFilter::default() }),
     ("correlationId", |log| {
         let id = format!("request-{}", log.entries / 2).parse().ok();
         AuditFilter { correlation_id: id, ..AuditFilter::default() }
@@ -109,14 +108,16 @@ impl Log {
     async fn new(database: Database, entries: u64, others: u64) -> Outcome<Self> {
         let store = database.store().await?;
         let iam = Iam::builder(store).build().await?;
-        let tenant = TenantId::from_uuid(fill::id(1));
-        fill::fill(&database, tenant, entries, others).await?;
+        let tenant = TenantId::from_uuid(id(1));
+        let others = (0..others).map(|other| (TenantId::from_uuid(id(1_000 + other)), OTHER));
+        let tenants: Vec<_> = std::iter::once((tenant, entries)).chain(others).collect();
+        audit_log::fill(&database, &tenants).await?;
         Ok(Self { database, iam, caller: Caller::system(tenant, "bench"), entries })
     }
 
     fn moment(&self, number: u64) -> DateTime<Utc> {
-        let millis = number * fill::YEAR_MILLIS / self.entries;
-        fill::START + TimeDelta::milliseconds(i64::try_from(millis).unwrap_or(i64::MAX))
+        let millis = number * YEAR_MILLIS / self.entries;
+        START + TimeDelta::milliseconds(i64::try_from(millis).unwrap_or(i64::MAX))
     }
 
     async fn page(&self, filter: Filter, place: Place) -> Outcome<AuditPage> {
@@ -142,6 +143,6 @@ impl Log {
     }
 
     async fn plans(&self) -> Outcome<String> {
-        fill::plans(&self.database).await
+        plans::plans(&self.database).await
     }
 }

@@ -1,5 +1,6 @@
 //! What the benchmarks share.
 
+pub mod audit_log;
 pub mod database;
 
 use std::error::Error;

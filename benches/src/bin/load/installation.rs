@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use argon2::PasswordHasher as _;
 use iam_benches::database::Database;
-use iam_benches::{Outcome, PASSWORD, argon2id};
+use iam_benches::{Outcome, PASSWORD, argon2id, audit_log};
 use iam_core::TenantId;
 use iam_core::credential::HashingCost;
 
@@ -68,6 +68,16 @@ impl Installation {
             }
         }
         Ok(tenant)
+    }
+
+    /// Gives a tenant so many audit entries more, and asks the server whether it shows the last of them.
+    pub(crate) async fn audit_log(&self, tenant: &Tenant, entries: u64) -> Outcome {
+        audit_log::fill(&self.database, &[(tenant.id, entries)]).await?;
+        let token = self.token(tenant).await?;
+        let mut connection = Connection::open(self.server.address).await?;
+        let last = format!("/audit-logs?limit=1&correlationId=request-{}", entries - 1);
+        let page = ask(&mut connection, "GET", &last, Some(&token), None, 200).await?;
+        text(&page, "/data/0/id").map(drop)
     }
 
     /// Logs the administrator in; the token is valid for a quarter of an hour.

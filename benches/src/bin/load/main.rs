@@ -83,11 +83,13 @@ impl Extent {
         if self.quick {
             let rounds = Rounds { count: 2, length: Duration::from_millis(300) };
             let users = [1_000, 10_000];
-            return Scale { users, organizations: 1_000, sessions: 200, revocations: 20, starts: 2, rounds };
+            let entries = [300, 3_000];
+            return Scale { users, organizations: 1_000, entries, sessions: 200, revocations: 20, starts: 2, rounds };
         }
         let rounds = Rounds { count: 5, length: Duration::from_secs(self.seconds) / 5 };
         let users = [1_000, 1_000_000];
-        Scale { users, organizations: 10_000, sessions: 10_000, revocations: 1_000, starts: 10, rounds }
+        let entries = [10_000, 10_000_000];
+        Scale { users, organizations: 10_000, entries, sessions: 10_000, revocations: 1_000, starts: 10, rounds }
     }
 
     async fn run(self, kind: Kind) -> Outcome {

@@ -52,6 +52,8 @@ pub(crate) struct Scale {
     /// The users of a small tenant, and of the large one.
     pub(crate) users: [u64; 2],
     pub(crate) organizations: u64,
+    /// The audit entries of a small tenant, and of the large one.
+    pub(crate) entries: [u64; 2],
     pub(crate) sessions: u64,
     pub(crate) revocations: u64,
     pub(crate) starts: u32,
@@ -87,6 +89,10 @@ impl Scene {
         let crowded = Installation::found(kind.database().await?).await?;
         let beside_large = crowded.tenant(0, few, 0, HashingCost::default()).await?;
         let large = crowded.tenant(LARGE, many, scale.organizations, CHEAP).await?;
+        progress("filling the audit logs")?;
+        let [few, many] = scale.entries;
+        alone.audit_log(&small, few).await?;
+        crowded.audit_log(&large, many).await?;
         Ok(Self { alone, small, crowded, beside_large, large })
     }
 }

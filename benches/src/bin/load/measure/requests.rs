@@ -19,11 +19,13 @@ use crate::report::{grouped, progress};
 use crate::work::{Manner, Work};
 
 const LIST: &str = "/users?limit=20";
+const ENTRIES: &str = "/audit-logs?limit=20";
 
 pub(super) struct Requests<'a> {
     scene: &'a Scene,
     kind: Kind,
     organizations: u64,
+    entries: [u64; 2],
     rounds: Rounds,
     floor: Process,
     done: Vec<Comparison>,
@@ -32,14 +34,15 @@ pub(super) struct Requests<'a> {
 impl<'a> Requests<'a> {
     pub(super) async fn new(scene: &'a Scene, kind: Kind, scale: &Scale) -> Outcome<Self> {
         let floor = Process::floor(scene.alone.database.url(), scene.small.id.as_uuid()).await?;
-        let &Scale { organizations, rounds, .. } = scale;
-        Ok(Self { scene, kind, organizations, rounds, floor, done: Vec::new() })
+        let &Scale { organizations, entries, rounds, .. } = scale;
+        Ok(Self { scene, kind, organizations, entries, rounds, floor, done: Vec::new() })
     }
 
     pub(super) async fn measure(mut self) -> Outcome<(Vec<Comparison>, Arc<Logins>)> {
         self.get_user().await?;
         self.list_users().await?;
         self.search().await?;
+        self.list_entries().await?;
         self.check().await?;
         self.log_in().await?;
         let logins = self.storm().await?;
@@ -79,6 +82,13 @@ impl<'a> Requests<'a> {
         let sides = self.beside_small(&search, crowded, large, Side::one_by_one).await?;
         let goals = vec![Goal::Times(500, 5.0), Goal::Millis(500, 20.0)];
         self.compare(&work, &format!("one of {}", grouped(self.scene.small.users)), goals, sides).await
+    }
+
+    async fn list_entries(&mut self) -> Outcome {
+        let Scene { crowded, large, .. } = self.scene;
+        let [few, many] = self.entries.map(grouped);
+        let sides = self.beside_small(ENTRIES, crowded, large, Side::http).await?;
+        self.compare(&format!("`GET {ENTRIES}` of {many}"), &format!("of {few}"), vec![Goal::None], sides).await
     }
 
     async fn check(&mut self) -> Outcome {

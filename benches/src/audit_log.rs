@@ -1,41 +1,43 @@
-//! The data: made by the databases themselves, past the triggers' and the sealer's concern, indexed when all of it is
-//! there.
+//! Audit entries by the million: made by the databases themselves, past the triggers' and the sealer's concern, indexed
+//! when all of them are there.
 
 use std::str::FromStr as _;
 
 use chrono::{DateTime, Utc};
-use iam_benches::Outcome;
-use iam_benches::database::Database;
 use iam_core::TenantId;
 use sqlx::postgres::PgConnection;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteSynchronous};
-use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Executor as _, query, query_as, query_scalar};
+use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Executor as _, query, query_as};
 use uuid::Uuid;
 
+use crate::Outcome;
+use crate::database::Database;
+
 /// When the first entry was made: 2026-01-01.
-pub(crate) const START: DateTime<Utc> = DateTime::from_timestamp_millis(1_767_225_600_000).unwrap();
-pub(crate) const YEAR_MILLIS: u64 = 365 * 24 * 3_600_000;
+pub const START: DateTime<Utc> = DateTime::from_timestamp_millis(1_767_225_600_000).unwrap();
+/// How long after that the last one was made.
+pub const YEAR_MILLIS: u64 = 365 * 24 * 3_600_000;
 /// How many entries one transaction inserts.
 const CHUNK: u64 = 250_000;
-/// How many entries each of the other tenants has.
-const OTHER: u64 = 1_000;
 
 /// The identifier with a number.
-pub(crate) fn id(number: u64) -> Uuid {
+#[must_use]
+pub fn id(number: u64) -> Uuid {
     Uuid::from_u128((0x7000_u128 << 64) | (0x8000_u128 << 48) | u128::from(number))
 }
 
-/// Fills a new database.
-pub(crate) async fn fill(database: &Database, tenant: TenantId, entries: u64, others: u64) -> Outcome {
-    let others = (0..others).map(|other| (TenantId::from_uuid(id(1_000 + other)), OTHER));
-    let tenants: Vec<(TenantId, u64)> = std::iter::once((tenant, entries)).chain(others).collect();
+/// Gives each of these tenants so many entries, spread evenly over the year, with numbers for identifiers. The log must
+/// have none yet.
+///
+/// # Errors
+///
+/// What the database says.
+pub async fn fill(database: &Database, tenants: &[(TenantId, u64)]) -> Outcome {
     match database {
-        Database::Postgres(database) => {
-            fill_postgres(&mut PgConnection::connect(database.url()).await?, &tenants).await
-        }
+        Database::Postgres(database) => fill_postgres(&mut PgConnection::connect(database.url()).await?, tenants).await,
         Database::Sqlite(file) => {
             let options = SqliteConnectOptions::from_str(file.url())?.synchronous(SqliteSynchronous::Off);
-            fill_sqlite(&mut options.connect().await?, &tenants).await
+            fill_sqlite(&mut options.connect().await?, tenants).await
         }
     }
 }
@@ -92,7 +94,6 @@ async fn fill_postgres(connection: &mut PgConnection, tenants: &[(TenantId, u64)
         id("n % 100"),
     );
     for (tenant, entries) in tenants {
-        insert_tenant_postgres(connection, *tenant).await?;
         for from in (0..*entries).step_by(usize::try_from(CHUNK)?) {
             let (from, until) = (i64::try_from(from)?, i64::try_from((from + CHUNK).min(*entries))?);
             let insert = query(AssertSqlSafe(insert.as_str())).bind(tenant.as_uuid()).bind(from).bind(until);
@@ -103,12 +104,6 @@ async fn fill_postgres(connection: &mut PgConnection, tenants: &[(TenantId, u64)
         connection.execute(AssertSqlSafe(definition.replace(" ON ONLY ", " ON "))).await?;
     }
     connection.execute("VACUUM ANALYZE").await?;
-    Ok(())
-}
-
-async fn insert_tenant_postgres(connection: &mut PgConnection, tenant: TenantId) -> Outcome {
-    let insert = "INSERT INTO iam.tenants VALUES ($1, 'Bench', $1::text, 'ACTIVE', now(), now())";
-    query(insert).bind(tenant.as_uuid()).execute(connection).await?;
     Ok(())
 }
 
@@ -142,9 +137,6 @@ async fn fill_sqlite(connection: &mut SqliteConnection, tenants: &[(TenantId, u6
         id("n % 100"),
     );
     for (tenant, entries) in tenants {
-        let tenant_row = "INSERT INTO tenants (id, name, slug, status, created_at, updated_at)
-            VALUES (?1, 'Bench', hex(?1), 'ACTIVE', 0, 0)";
-        query(tenant_row).bind(tenant.as_uuid()).execute(&mut *connection).await?;
         for from in (0..*entries).step_by(usize::try_from(CHUNK)?) {
             let (from, until) = (i64::try_from(from)?, i64::try_from((from + CHUNK).min(*entries))?);
             let insert = query(AssertSqlSafe(insert.as_str())).bind(tenant.as_uuid()).bind(from).bind(until);
@@ -158,77 +150,4 @@ async fn fill_sqlite(connection: &mut SqliteConnection, tenants: &[(TenantId, u6
     connection.execute(expect).await?;
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").await?;
     Ok(())
-}
-
-/// What is looked for: by each single filter, by dates, and after a cursor in the middle. `$2` and `?2` stand for text or
-/// an identifier; the second text is what PostgreSQL is told of it.
-const SEARCHES: [(&str, &str); 9] = [
-    ("", "text"),
-    ("action", "text"),
-    ("resource_type", "text"),
-    ("resource_id", "text"),
-    ("user_id", "uuid"),
-    ("organization_id", "uuid"),
-    ("correlation_id", "text"),
-    ("dates", "text"),
-    ("cursor", "text"),
-];
-
-/// The plans of a page of each search.
-pub(crate) async fn plans(database: &Database) -> Outcome<String> {
-    let mut plans = String::new();
-    for (search, kind) in SEARCHES {
-        let plan = match database {
-            Database::Postgres(database) => plan_postgres(database.url(), search, kind).await?,
-            Database::Sqlite(file) => plan_sqlite(file.url(), search).await?,
-        };
-        plans.push_str(&format!("{}\n{plan}\n\n", if search.is_empty() { "(no filter)" } else { search }));
-    }
-    Ok(plans)
-}
-
-async fn plan_postgres(url: &str, search: &str, kind: &str) -> Outcome<String> {
-    let mut connection = PgConnection::connect(url).await?;
-    connection.execute("SET plan_cache_mode = force_generic_plan; SET max_parallel_workers_per_gather = 0").await?;
-    let condition = match search {
-        "" => String::new(),
-        "dates" => "AND created_at >= $3 AND created_at <= $3 + interval '1 day'".to_owned(),
-        "cursor" => "AND created_at < '2026-08-01 00:00:00+00' AND (created_at, id) < ($3, $1)".to_owned(),
-        filter => format!("AND {filter} = $2"),
-    };
-    let value = if kind == "uuid" { id(7).to_string() } else { "DELETE".to_owned() };
-    let part = |table: &str| {
-        format!(
-            "(SELECT {COLUMNS}, old_value FROM iam.{table} WHERE tenant_id = $1 {condition}
-            ORDER BY created_at DESC, id DESC LIMIT 21)"
-        )
-    };
-    let (unsealed, sealed) = (part("audit_unsealed"), part("audit_entries"));
-    let select = format!(
-        "PREPARE page (uuid, {kind}, timestamptz) AS SELECT * FROM ({unsealed} UNION ALL {sealed}) entry
-        ORDER BY created_at DESC, id DESC LIMIT 21"
-    );
-    connection.execute(AssertSqlSafe(select)).await?;
-    let explain = format!(
-        "EXPLAIN (ANALYZE, BUFFERS, COSTS OFF, SUMMARY OFF) EXECUTE page ('{}', '{value}', '2026-07-02')",
-        id(1)
-    );
-    let lines: Vec<String> = query_scalar(AssertSqlSafe(explain)).fetch_all(&mut connection).await?;
-    Ok(lines.join("\n"))
-}
-
-async fn plan_sqlite(url: &str, search: &str) -> Outcome<String> {
-    let mut connection = SqliteConnection::connect(url).await?;
-    let condition = match search {
-        "" => String::new(),
-        "dates" => "AND created_at >= ?2 AND created_at <= ?2 + 86400000".to_owned(),
-        "cursor" => "AND (created_at, id) < (?2, ?3)".to_owned(),
-        filter => format!("AND {filter} = ?2"),
-    };
-    let explain = format!(
-        "EXPLAIN QUERY PLAN SELECT * FROM audit_entries WHERE tenant_id = ?1 {condition}
-        ORDER BY created_at DESC, id DESC LIMIT 21"
-    );
-    let rows: Vec<(i64, i64, i64, String)> = query_as(AssertSqlSafe(explain)).fetch_all(&mut connection).await?;
-    Ok(rows.into_iter().map(|(.., detail)| detail).collect::<Vec<_>>().join("\n"))
 }
