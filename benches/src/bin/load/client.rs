@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::str;
+use std::time::Duration;
 
 use iam_benches::Outcome;
 use serde_json::Value;
@@ -17,6 +18,8 @@ pub(crate) struct Connection {
 /// An answer; its body stays in the connection.
 pub(crate) struct Answer<'a> {
     pub(crate) status: u16,
+    /// How long to wait before asking again.
+    pub(crate) retry_after: Option<Duration>,
     pub(crate) body: &'a [u8],
 }
 
@@ -57,7 +60,7 @@ impl Connection {
             self.receive().await?;
         }
         let body = self.received.get(head.length..end).unwrap_or_default();
-        Ok(Answer { status: head.status, body })
+        Ok(Answer { status: head.status, retry_after: head.retry_after.map(Duration::from_secs), body })
     }
 
     async fn receive(&mut self) -> Outcome {
@@ -72,6 +75,8 @@ impl Connection {
 #[derive(Debug, PartialEq)]
 struct Head {
     status: u16,
+    /// In seconds.
+    retry_after: Option<u64>,
     content_length: usize,
     /// How many bytes the head has.
     length: usize,
@@ -88,13 +93,18 @@ impl Head {
         let status = lines.next().and_then(|line| line.split(' ').nth(1)).ok_or("there is no status")?.parse()?;
         // No Content, and so no length.
         if status == 204 {
-            return Ok(Some(Self { status, content_length: 0, length: end + 4 }));
+            return Ok(Some(Self { status, retry_after: None, content_length: 0, length: end + 4 }));
         }
-        let content_length = lines
-            .filter_map(|line| line.split_once(':'))
-            .find(|(name, _)| name.eq_ignore_ascii_case("content-length"))
-            .ok_or("there is no Content-Length")?;
-        Ok(Some(Self { status, content_length: content_length.1.trim().parse()?, length: end + 4 }))
+        let (mut content_length, mut retry_after) = (None, None);
+        for (name, value) in lines.filter_map(|line| line.split_once(':')) {
+            if name.eq_ignore_ascii_case("content-length") {
+                content_length = Some(value.trim().parse()?);
+            } else if name.eq_ignore_ascii_case("retry-after") {
+                retry_after = Some(value.trim().parse()?);
+            }
+        }
+        let content_length = content_length.ok_or("there is no Content-Length")?;
+        Ok(Some(Self { status, retry_after, content_length, length: end + 4 }))
     }
 }
 
@@ -119,9 +129,11 @@ mod tests {
     #[test]
     fn a_head_is_read_when_it_is_there() {
         let whole = b"HTTP/1.1 201 Created\r\nx: y\r\nContent-Length: 2\r\n\r\n{}";
-        let expected = Head { status: 201, content_length: 2, length: whole.len() - 2 };
+        let expected = Head { status: 201, retry_after: None, content_length: 2, length: whole.len() - 2 };
         assert_eq!(Head::parse(whole).unwrap(), Some(expected));
         assert_eq!(Head::parse(&whole[..40]).unwrap(), None);
+        let turned_away = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 3\r\ncontent-length: 0\r\n\r\n";
+        assert_eq!(Head::parse(turned_away).unwrap().unwrap().retry_after, Some(3));
         assert!(Head::parse(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n").is_err());
     }
 }

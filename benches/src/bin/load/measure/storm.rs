@@ -4,11 +4,12 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use iam_benches::Outcome;
 use tokio::runtime::Builder;
 use tokio::task::JoinSet;
+use tokio::time::sleep;
 
 use super::load::{CONNECTIONS, Rounds, Side};
 use super::paced;
@@ -16,7 +17,7 @@ use super::series::{Figure, Round, Series};
 use crate::client::Connection;
 use crate::work::Work;
 
-/// How many clients log in without a pause.
+/// How many clients log in without a pause, but for that which they are told to make.
 pub(crate) const CLIENTS: u64 = 64;
 
 /// Reads at the same rate, in a storm and alone.
@@ -69,7 +70,7 @@ async fn in_storm(
     logins.is_over.store(false, Ordering::Relaxed);
     let storm = raise(address, Arc::clone(login), Arc::clone(logins));
     // By then every client has been answered, or waits.
-    tokio::time::sleep(length / 3).await;
+    sleep(length / 3).await;
     let round = paced::round(address, read, rate, length).await;
     logins.is_over.store(true, Ordering::Relaxed);
     // The clients still wait for their last answers, which must not keep this thread.
@@ -99,7 +100,11 @@ async fn log_in(mut connection: Connection, login: Arc<Work>, logins: Arc<Logins
     while !logins.is_over.load(Ordering::Relaxed) {
         let answer = connection.ask(&login.next(&mut random)?).await?;
         if answer.status == 503 {
+            let wait = Instant::now() + answer.retry_after.ok_or("503 without Retry-After")?;
             logins.shed.fetch_add(1, Ordering::Relaxed);
+            while Instant::now() < wait && !logins.is_over.load(Ordering::Relaxed) {
+                sleep(Duration::from_millis(20)).await;
+            }
         } else {
             answer.expect(login.status)?;
             logins.succeeded.fetch_add(1, Ordering::Relaxed);
