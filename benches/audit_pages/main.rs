@@ -10,9 +10,9 @@ use std::env;
 use std::time::{Duration, Instant};
 
 use chrono::{DateTime, TimeDelta, Utc};
-use iam_benches::Outcome;
-use iam_benches::audit_log::{self, START, YEAR_MILLIS, id};
+use iam_benches::audit_log::{self, START, YEAR_MILLIS};
 use iam_benches::database::Database;
+use iam_benches::{Outcome, id};
 use iam_core::audit::{AuditFilter, AuditPage, Cursor};
 use iam_core::{AuditEntryId, Caller, Iam, TenantId, UserId};
 use uuid::Uuid;

@@ -1,16 +1,11 @@
 //! The plans of the pages.
 
-use iam_benches::Outcome;
-use iam_benches::audit_log::id;
+use iam_benches::audit_log::COLUMNS;
 use iam_benches::database::Database;
+use iam_benches::{Outcome, id};
 use sqlx::postgres::PgConnection;
 use sqlx::sqlite::SqliteConnection;
 use sqlx::{AssertSqlSafe, Connection as _, Executor as _, query_as, query_scalar};
-
-/// What an entry has.
-const COLUMNS: &str =
-    "tenant_id, id, action, resource_type, resource_id, organization_id, user_id, new_value, metadata,
-    correlation_id, ip_address, user_agent, created_at, details_salt, origin_salt";
 
 /// What is looked for: by each single filter, by dates, and after a cursor in the middle. `$2` and `?2` stand for text or
 /// an identifier; the second text is what PostgreSQL is told of it.

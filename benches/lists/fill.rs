@@ -2,8 +2,8 @@
 
 use std::str::FromStr as _;
 
-use iam_benches::Outcome;
 use iam_benches::database::Database;
+use iam_benches::{Outcome, id};
 use sqlx::postgres::PgConnection;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteSynchronous};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Executor as _, query, query_as};
@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 /// The identifier of the tenant with a number.
 pub(crate) fn tenant(number: usize) -> Uuid {
-    Uuid::from_u128((0x7000_u128 << 64) | (0x8000_u128 << 48) | number as u128)
+    id(number as u64)
 }
 
 /// Fills a new database with tenants that have so many users. In each there is one Quetzalcoatl.

@@ -8,7 +8,6 @@ use iam_core::TenantId;
 use sqlx::postgres::PgConnection;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteSynchronous};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Executor as _, query, query_as};
-use uuid::Uuid;
 
 use crate::Outcome;
 use crate::database::Database;
@@ -18,13 +17,7 @@ pub const START: DateTime<Utc> = DateTime::from_timestamp_millis(1_767_225_600_0
 /// How long after that the last one was made.
 pub const YEAR_MILLIS: u64 = 365 * 24 * 3_600_000;
 /// How many entries one transaction inserts.
-const CHUNK: u64 = 250_000;
-
-/// The identifier with a number.
-#[must_use]
-pub fn id(number: u64) -> Uuid {
-    Uuid::from_u128((0x7000_u128 << 64) | (0x8000_u128 << 48) | u128::from(number))
-}
+const CHUNK: usize = 250_000;
 
 /// Gives each of these tenants so many entries, spread evenly over the year, with numbers for identifiers. The log must
 /// have none yet.
@@ -59,9 +52,16 @@ const KINDS: &str = "
         ELSE 'USER'
     END";
 
-const COLUMNS: &str =
+/// What an entry has.
+pub const COLUMNS: &str =
     "tenant_id, id, action, resource_type, resource_id, organization_id, user_id, new_value, metadata,
     correlation_id, ip_address, user_agent, created_at, details_salt, origin_salt";
+
+/// From which entry to which each transaction goes, and how many there are in all.
+fn chunks(entries: u64) -> Outcome<impl Iterator<Item = [i64; 3]>> {
+    let (entries, chunk) = (i64::try_from(entries)?, i64::try_from(CHUNK)?);
+    Ok((0..entries).step_by(CHUNK).map(move |from| [from, (from + chunk).min(entries), entries]))
+}
 
 async fn fill_postgres(connection: &mut PgConnection, tenants: &[(TenantId, u64)]) -> Outcome {
     for month in 1..=12 {
@@ -94,10 +94,9 @@ async fn fill_postgres(connection: &mut PgConnection, tenants: &[(TenantId, u64)
         id("n % 100"),
     );
     for (tenant, entries) in tenants {
-        for from in (0..*entries).step_by(usize::try_from(CHUNK)?) {
-            let (from, until) = (i64::try_from(from)?, i64::try_from((from + CHUNK).min(*entries))?);
+        for [from, until, entries] in chunks(*entries)? {
             let insert = query(AssertSqlSafe(insert.as_str())).bind(tenant.as_uuid()).bind(from).bind(until);
-            insert.bind(i64::try_from(*entries)?).execute(&mut *connection).await?;
+            insert.bind(entries).execute(&mut *connection).await?;
         }
     }
     for (_, definition) in &indexes {
@@ -137,10 +136,9 @@ async fn fill_sqlite(connection: &mut SqliteConnection, tenants: &[(TenantId, u6
         id("n % 100"),
     );
     for (tenant, entries) in tenants {
-        for from in (0..*entries).step_by(usize::try_from(CHUNK)?) {
-            let (from, until) = (i64::try_from(from)?, i64::try_from((from + CHUNK).min(*entries))?);
+        for [from, until, entries] in chunks(*entries)? {
             let insert = query(AssertSqlSafe(insert.as_str())).bind(tenant.as_uuid()).bind(from).bind(until);
-            insert.bind(i64::try_from(*entries)?).execute(&mut *connection).await?;
+            insert.bind(entries).execute(&mut *connection).await?;
         }
     }
     for (_, definition) in &indexes {

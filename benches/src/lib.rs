@@ -12,6 +12,7 @@ use iam_core::credential::HashingCost;
 use iam_core::tenant::{Registered, Registration};
 use iam_core::user::NewUser;
 use iam_core::{Caller, Iam, RequestContext, Settings, Store, TenantId, UserId};
+use uuid::Uuid;
 
 /// What comes of something that can fail for many reasons.
 pub type Outcome<T = ()> = Result<T, Box<dyn Error + Send + Sync>>;
@@ -24,6 +25,12 @@ pub const PASSWORD: &str = "Passw0rd!";
 
 /// The master key of every database. They are thrown away, so it is no secret.
 pub const MASTER_KEY: &str = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
+
+/// The identifier with a number.
+#[must_use]
+pub fn id(number: u64) -> Uuid {
+    Uuid::from_u128((0x7000_u128 << 64) | (0x8000_u128 << 48) | u128::from(number))
+}
 
 /// An [`Iam`] over a store, with these [`settings`].
 ///

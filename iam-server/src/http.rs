@@ -360,10 +360,13 @@ mod tests {
         assert!(taken > LONG, "{taken}");
     }
 
-    /// Sends the head of a request whose body nobody reads, and gives the answer.
-    async fn send_to_nobody(client: &mut DuplexStream, length: usize, header: &str) -> String {
+    /// Begins a request whose body nobody reads.
+    async fn begin(client: &mut DuplexStream, length: usize, header: &str) {
         let head = format!("GET /short HTTP/1.1\r\nhost: localhost\r\ncontent-length: {length}\r\n{header}\r\n");
         client.write_all(head.as_bytes()).await.unwrap();
+    }
+
+    async fn receive(client: &mut DuplexStream) -> String {
         let mut answer = vec![0; 1000];
         let read = timeout(2 * HEADERS, client.read(&mut answer)).await.unwrap().unwrap();
         String::from_utf8_lossy(&answer[..read]).into_owned()
@@ -373,19 +376,11 @@ mod tests {
     async fn a_request_follows_on_one_whose_body_nobody_reads() {
         let (mut client, _stop) = connect(None);
         for length in [1, 1000, 50_000] {
-            let (mut reader, mut writer) = tokio::io::split(client);
-            let answering = tokio::spawn(async move {
-                let mut answer = vec![0; 1000];
-                let read = reader.read(&mut answer).await.unwrap();
-                (reader, String::from_utf8_lossy(&answer[..read]).into_owned())
-            });
-            let head = format!("GET /short HTTP/1.1\r\nhost: localhost\r\ncontent-length: {length}\r\n\r\n");
-            writer.write_all(head.as_bytes()).await.unwrap();
+            begin(&mut client, length, "").await;
             sleep(Duration::from_millis(500)).await;
-            writer.write_all(&vec![b'x'; length]).await.unwrap();
-            let (reader, answer) = answering.await.unwrap();
+            client.write_all(&vec![b'x'; length]).await.unwrap();
+            let answer = receive(&mut client).await;
             assert!(answer.starts_with("HTTP/1.1 200") && !answer.contains("connection"), "{answer}");
-            client = reader.unsplit(writer);
         }
     }
 
@@ -393,7 +388,8 @@ mod tests {
     async fn an_answer_tells_that_it_is_the_last_where_the_rest_of_its_request_does_not_come() {
         for (length, header) in [(1, ""), (LONG, ""), (1, "expect: 100-continue\r\n")] {
             let (mut client, _stop) = connect(None);
-            let answer = send_to_nobody(&mut client, length, header).await;
+            begin(&mut client, length, header).await;
+            let answer = receive(&mut client).await;
             assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("connection: close"), "{answer}");
         }
     }

@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use iam_benches::database::Database;
+pub(crate) use iam_benches::id;
 use iam_benches::{Outcome, email};
 use iam_core::TenantId;
 use sqlx::Connection as _;
@@ -45,11 +46,6 @@ struct Organization {
     parent: Option<Uuid>,
     name: String,
     slug: String,
-}
-
-/// The identifier of the user or the organization of a number.
-pub(crate) fn id(number: u64) -> Uuid {
-    Uuid::from_u128((0x7000_u128 << 64) | (0x8000_u128 << 48) | u128::from(number))
 }
 
 /// Inserts users, and a tree of organizations with the numbers below a count.
