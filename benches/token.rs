@@ -1,20 +1,22 @@
-//! What an authenticated request pays before it begins: `Iam::authenticate` on the store in memory, beside bare
-//! verification of the same token's signature.
+//! What an authenticated request pays before it begins: `Iam::authenticate` on the store in memory, of a token that it sees
+//! for the first time and of one that it knows, beside bare verification of a token's signature.
 
 use std::hint::black_box;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use aws_lc_rs::signature::{ED25519, UnparsedPublicKey};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use criterion::Criterion;
 use iam_benches::{CHEAP, Outcome, iam, register, sure};
+use iam_core::session::Tokens;
 use iam_core::token::PublicKey;
 use iam_core::{Iam, RequestContext};
 use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode};
 use serde::Deserialize;
 use test_support::TestStore;
 use tokio::runtime::Runtime;
+use tokio::sync::Mutex;
 use uuid::Uuid;
 
 fn main() -> Outcome {
@@ -22,28 +24,50 @@ fn main() -> Outcome {
     let criterion = criterion.warm_up_time(Duration::from_millis(500)).measurement_time(Duration::from_secs(3));
     let mut criterion = criterion.configure_from_args();
     let runtime = Runtime::new()?;
-    let (iam, token) = runtime.block_on(logged_in())?;
+    let (iam, tokens) = runtime.block_on(logged_in())?;
+    let token = tokens.access.expose();
     let key = runtime.block_on(iam.public_keys())?.pop().ok_or("there is no key")?;
 
-    measure_service(&mut criterion, &runtime, &iam, &token);
-    measure_decoding(&mut criterion, &key, &token);
-    measure_signature(&mut criterion, &key, &token)?;
+    measure_known(&mut criterion, &runtime, &iam, token);
+    measure_new(&mut criterion, &runtime, &iam, tokens.clone());
+    measure_decoding(&mut criterion, &key, token);
+    measure_signature(&mut criterion, &key, token)?;
     criterion.final_summary();
     Ok(())
 }
 
-async fn logged_in() -> Outcome<(Iam, String)> {
+async fn logged_in() -> Outcome<(Iam, Tokens)> {
     let iam = iam(TestStore::memory().store(), CHEAP).await?;
-    let token = register(&iam).await?.login.tokens.access.expose().to_owned();
-    Ok((iam, token))
+    let tokens = register(&iam).await?.login.tokens;
+    Ok((iam, tokens))
 }
 
-fn measure_service(criterion: &mut Criterion, runtime: &Runtime, iam: &Iam, token: &str) {
-    criterion.bench_function("token/Iam::authenticate", |bencher| {
+fn measure_known(criterion: &mut Criterion, runtime: &Runtime, iam: &Iam, token: &str) {
+    criterion.bench_function("token/Iam::authenticate, known", |bencher| {
         bencher
             .to_async(runtime)
             .iter(|| async { sure(iam.authenticate(black_box(token), RequestContext::default()).await) });
     });
+}
+
+fn measure_new(criterion: &mut Criterion, runtime: &Runtime, iam: &Iam, tokens: Tokens) {
+    let last = Mutex::new(tokens);
+    criterion.bench_function("token/Iam::authenticate, new", |bencher| {
+        bencher.to_async(runtime).iter_custom(async |count| sure(time_new(iam, &last, count).await));
+    });
+}
+
+/// How long it takes to authenticate by so many tokens, of which each is made for it.
+async fn time_new(iam: &Iam, last: &Mutex<Tokens>, count: u64) -> Outcome<Duration> {
+    let mut elapsed = Duration::ZERO;
+    let mut last = last.lock().await;
+    for _ in 0..count {
+        *last = iam.sessions().refresh(&RequestContext::default(), &last.refresh).await?;
+        let began = Instant::now();
+        black_box(iam.authenticate(last.access.expose(), RequestContext::default()).await?);
+        elapsed += began.elapsed();
+    }
+    Ok(elapsed)
 }
 
 #[derive(Deserialize)]

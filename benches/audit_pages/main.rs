@@ -78,7 +78,7 @@ type Filter = fn(&Log) -> AuditFilter;
 const FILTERS: [(&str, Filter); 12] = [
     ("none", |_| AuditFilter::default()),
     ("action, common", |_| AuditFilter { action: Some("TOKEN_REFRESH".into()), ..AuditFilter::default() }),
-    ("action, 1 in 1,000", |_| AuditFilter { action: Some("DELETE".into()), ..AuditFilter::default() }),
+    ("action, 1 in 100", |_| AuditFilter { action: Some("DELETE".into()), ..AuditFilter::default() }),
     ("action, rare", |_| AuditFilter { action: Some("ERASE".into()), ..AuditFilter::default() }),
     ("action, never", |_| AuditFilter { action: Some("NEVER".into()), ..AuditFilter::default() }),
     ("resourceType, common", |_| AuditFilter { resource_type: Some("SESSION".into()), ..AuditFilter::default() }),

@@ -84,7 +84,7 @@ const LISTS: [(&str, List); 20] = [
     ("search: 1 in 100 have it", |_| (search("77@"), UserSort::default(), 1)),
     ("search: two characters", |_| (search("qu"), UserSort::default(), 1)),
     ("search: all have it", |_| (search("example"), UserSort::default(), 1)),
-    ("search: an operator", |_| (search("%_"), UserSort::default(), 1)),
+    ("search: wildcards of LIKE", |_| (search("%_"), UserSort::default(), 1)),
 ];
 
 fn all() -> UserFilter {

@@ -141,11 +141,14 @@ async fn fill_sqlite(connection: &mut SqliteConnection, tenants: &[(TenantId, u6
             insert.bind(entries).execute(&mut *connection).await?;
         }
     }
+    // In one transaction: a connection that saw the indexes and not what is expected of them would plan without it for ever.
+    connection.execute("BEGIN IMMEDIATE").await?;
     for (_, definition) in &indexes {
         connection.execute(AssertSqlSafe(definition.as_str())).await?;
     }
-    let expect = "DELETE FROM sqlite_stat1; INSERT INTO sqlite_stat1 SELECT * FROM expected; ANALYZE sqlite_schema";
-    connection.execute(expect).await?;
+    connection.execute("DELETE FROM sqlite_stat1; INSERT INTO sqlite_stat1 SELECT * FROM expected").await?;
+    connection.execute("COMMIT").await?;
+    connection.execute("ANALYZE sqlite_schema").await?;
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").await?;
     Ok(())
 }

@@ -20,12 +20,17 @@ use std::time::Duration;
 
 use clap::{Args, Parser};
 use iam_benches::Outcome;
+use mimalloc::MiMalloc;
 use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
 use uuid::Uuid;
 
 use crate::measure::load::Rounds;
 use crate::measure::{Kind, Scale};
+
+/// The server's, so that the floor is none the worse for its memory.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 #[derive(Parser)]
 enum Arguments {

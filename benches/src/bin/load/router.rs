@@ -28,5 +28,7 @@ pub(crate) async fn serve(database_url: &str, listen: SocketAddr) -> Outcome {
     tokio::select! {
         served = async { axum::serve(listener, router).await } => Ok(served?),
         failed = sealing => failed,
+        // As the server's, and without it each request would ask for its session.
+        ended = iam.follow_changes() => Err(format!("changes are not told: {ended:?}").into()),
     }
 }

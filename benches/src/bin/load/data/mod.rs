@@ -1,4 +1,4 @@
-//! Many users and organizations, inserted by the thousand into the tables as the migrations have made them: all triggers
+//! Many users and organizations, inserted by the ten thousand into the tables as the migrations have made them: all triggers
 //! fire, all indexes and constraints are kept up.
 
 mod postgres;

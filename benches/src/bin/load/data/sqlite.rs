@@ -27,6 +27,7 @@ pub(super) async fn users(connection: &mut SqliteConnection, crowd: &Crowd, numb
     let rows = Value::Array(numbers.map(row).collect::<Outcome<_>>()?).to_string();
     let tenant = crowd.tenant.as_uuid();
     let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
+    // Without a number each gets the next one of the table, which is within the range of the tenant that is the last.
     let users = sqlx::query(
         "INSERT INTO users (tenant_id, id, email, email_key, first_name, first_name_key, last_name, last_name_key,
             status, created_at, updated_at)

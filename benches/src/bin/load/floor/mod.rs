@@ -31,12 +31,8 @@ trait Queries: Clone + Send + Sync + 'static {
     /// A user by its primary key.
     fn user(&self, tenant: Uuid, id: Uuid) -> impl Future<Output = sqlx::Result<UserRow<Self::Time>>> + Send;
 
-    /// The newest users, and how many there are.
-    fn users(
-        &self,
-        tenant: Uuid,
-        limit: i64,
-    ) -> impl Future<Output = sqlx::Result<(Vec<UserRow<Self::Time>>, i64)>> + Send;
+    /// The newest users, each beside how many there are.
+    fn users(&self, tenant: Uuid, limit: i64) -> impl Future<Output = sqlx::Result<Vec<ListRow<Self::Time>>>> + Send;
 
     /// What making a user writes, in one transaction: the user, its credential and an audit entry.
     fn insert(
@@ -60,6 +56,19 @@ struct UserRow<T> {
     last_login_at: Option<T>,
     created_at: T,
     updated_at: T,
+}
+
+#[derive(FromRow, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ListRow<T> {
+    #[serde(skip)]
+    total: i64,
+    id: Uuid,
+    email: String,
+    first_name: String,
+    last_name: String,
+    status: String,
+    last_login_at: Option<T>,
 }
 
 #[derive(Deserialize, Serialize)]
@@ -114,7 +123,7 @@ struct Limit {
 
 #[derive(Serialize)]
 struct Users<T> {
-    data: Vec<UserRow<T>>,
+    data: Vec<ListRow<T>>,
     total: i64,
 }
 
@@ -122,7 +131,8 @@ async fn users<Q: Queries>(
     State(floor): State<Floor<Q>>,
     Query(Limit { limit }): Query<Limit>,
 ) -> Result<Json<Users<Q::Time>>, Failure> {
-    let (data, total) = floor.queries.users(floor.tenant, limit).await?;
+    let data = floor.queries.users(floor.tenant, limit).await?;
+    let total = data.first().map_or(0, |row| row.total);
     Ok(Json(Users { data, total }))
 }
 

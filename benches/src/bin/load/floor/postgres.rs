@@ -4,7 +4,7 @@ use sqlx::postgres::{PgPool, PgPoolOptions};
 use sqlx::types::Json;
 use uuid::Uuid;
 
-use super::{NewUser, Queries, UserRow};
+use super::{ListRow, NewUser, Queries, UserRow};
 
 /// As many connections as the server's store has.
 #[derive(Clone)]
@@ -28,38 +28,35 @@ impl Queries for Postgres {
         query.bind(tenant).bind(id).fetch_one(&self.0).await
     }
 
-    async fn users(&self, tenant: Uuid, limit: i64) -> sqlx::Result<(Vec<UserRow<Self::Time>>, i64)> {
-        let count = sqlx::query_scalar("SELECT count(*) FROM iam.users WHERE tenant_id = $1");
-        let total = count.bind(tenant).fetch_one(&self.0).await?;
+    async fn users(&self, tenant: Uuid, limit: i64) -> sqlx::Result<Vec<ListRow<Self::Time>>> {
         let page = sqlx::query_as(
-            "SELECT tenant_id, id, email, first_name, last_name, status, last_login_at, created_at, updated_at
-            FROM iam.users WHERE tenant_id = $1 ORDER BY created_at DESC, id LIMIT $2 OFFSET $3",
+            "SELECT (SELECT coalesce(sum(active_users + suspended_users + inactive_users), 0)::bigint
+                FROM iam.tenant_counts WHERE tenant_id = $1) AS total,
+                id, email, first_name, last_name, status, last_login_at
+            FROM iam.users WHERE tenant_id = $1 ORDER BY created_at DESC, id LIMIT $2",
         );
-        Ok((page.bind(tenant).bind(limit).bind(0_i64).fetch_all(&self.0).await?, total))
+        page.bind(tenant).bind(limit).fetch_all(&self.0).await
     }
 
     async fn insert(&self, tenant: Uuid, id: Uuid, new: &NewUser, hash: &str) -> sqlx::Result<()> {
         let now = Utc::now();
         let mut transaction = self.0.begin().await?;
-        let user = sqlx::query(
-            "INSERT INTO iam.users (tenant_id, id, email, email_key, first_name, first_name_key, last_name,
-                last_name_key, status, created_at, updated_at)
-            VALUES ($1, $2, $3, lower($3), $4, lower($4), $5, lower($5), 'ACTIVE', $6, $6)",
+        let insert = sqlx::query(
+            "WITH made AS (
+                INSERT INTO iam.users (tenant_id, id, email, email_key, first_name, first_name_key, last_name,
+                    last_name_key, status, created_at, updated_at)
+                VALUES ($1, $2, $3, lower($3), $4, lower($4), $5, lower($5), 'ACTIVE', $6, $6)
+            ), logged AS (
+                INSERT INTO iam.audit_unsealed (tenant_id, id, action, resource_type, resource_id, user_id, new_value,
+                    metadata, correlation_id, ip_address, created_at, details_salt, origin_salt, digest)
+                VALUES ($1, $8, 'CREATE', 'USER', $2::text, $2, $9, '{}', $10, '127.0.0.1', $6,
+                    uuid_send($8), uuid_send($8), sha256(uuid_send($8)))
+            )
+            INSERT INTO iam.credentials (tenant_id, user_id, password_hash) VALUES ($1, $2, $7)",
         );
-        let user = user.bind(tenant).bind(id).bind(&new.email).bind(&new.first_name).bind(&new.last_name).bind(now);
-        user.execute(&mut *transaction).await?;
-        let credential =
-            sqlx::query("INSERT INTO iam.credentials (tenant_id, user_id, password_hash) VALUES ($1, $2, $3)");
-        credential.bind(tenant).bind(id).bind(hash).execute(&mut *transaction).await?;
-        let entry = sqlx::query(
-            "INSERT INTO iam.audit_unsealed (tenant_id, id, action, resource_type, resource_id, user_id, new_value,
-                metadata, correlation_id, ip_address, created_at, details_salt, origin_salt, digest)
-            VALUES ($1, $2, 'CREATE', 'USER', $3, $4, $5, '{}', $6, '127.0.0.1', $7,
-                uuid_send($2), uuid_send($2), sha256(uuid_send($2)))",
-        );
-        let entry = entry.bind(tenant).bind(Uuid::now_v7()).bind(id.to_string()).bind(id);
-        let entry = entry.bind(Json(json!(new)) as Json<Value>).bind(Uuid::now_v7().to_string()).bind(now);
-        entry.execute(&mut *transaction).await?;
+        let insert = insert.bind(tenant).bind(id).bind(&new.email).bind(&new.first_name).bind(&new.last_name).bind(now);
+        let insert = insert.bind(hash).bind(Uuid::now_v7()).bind(Json(json!(new)) as Json<Value>);
+        insert.bind(Uuid::now_v7().to_string()).execute(&mut *transaction).await?;
         transaction.commit().await
     }
 }

@@ -7,7 +7,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePo
 use sqlx::types::Json;
 use uuid::Uuid;
 
-use super::{NewUser, Queries, UserRow};
+use super::{ListRow, NewUser, Queries, UserRow};
 
 /// One connection that writes and four that read, as durable as the server's.
 #[derive(Clone)]
@@ -44,14 +44,13 @@ impl Queries for Sqlite {
         query.bind(tenant).bind(id).fetch_one(&self.readers).await
     }
 
-    async fn users(&self, tenant: Uuid, limit: i64) -> sqlx::Result<(Vec<UserRow<Self::Time>>, i64)> {
-        let count = sqlx::query_scalar("SELECT count(*) FROM users WHERE tenant_id = ?1");
-        let total = count.bind(tenant).fetch_one(&self.readers).await?;
+    async fn users(&self, tenant: Uuid, limit: i64) -> sqlx::Result<Vec<ListRow<Self::Time>>> {
         let page = sqlx::query_as(
-            "SELECT tenant_id, id, email, first_name, last_name, status, last_login_at, created_at, updated_at
-            FROM users WHERE tenant_id = ?1 ORDER BY created_at DESC, id LIMIT ?2 OFFSET ?3",
+            "SELECT (SELECT active_users + suspended_users + inactive_users FROM tenant_counts WHERE tenant_id = ?1) AS total,
+                id, email, first_name, last_name, status, last_login_at
+            FROM users WHERE tenant_id = ?1 ORDER BY created_at DESC, id LIMIT ?2",
         );
-        Ok((page.bind(tenant).bind(limit).bind(0_i64).fetch_all(&self.readers).await?, total))
+        page.bind(tenant).bind(limit).fetch_all(&self.readers).await
     }
 
     async fn insert(&self, tenant: Uuid, id: Uuid, new: &NewUser, hash: &str) -> sqlx::Result<()> {

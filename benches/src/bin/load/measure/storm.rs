@@ -1,5 +1,6 @@
 //! What a storm of logins does to everybody else.
 
+use std::fs;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -7,6 +8,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use iam_benches::Outcome;
+use rustix::param::clock_ticks_per_second;
 use tokio::runtime::Builder;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
@@ -36,11 +38,10 @@ pub(crate) struct Logins {
     is_over: AtomicBool,
 }
 
-/// Reads at half of what the server manages without a storm.
+/// Reads at the rate that keeps one core busy, and so leaves the others to the storm.
 pub(crate) async fn measure(address: SocketAddr, read: Work, login: Work, rounds: Rounds) -> Outcome<Reads> {
     let (read, login) = (Arc::new(read), Arc::new(login));
-    let capacity = capacity(address, &read, rounds.length).await?;
-    let rate = capacity / 2.0;
+    let rate = rate_of_one_core(address, &read, rounds.length).await?;
     let mut reads = Reads { in_storm: Series::new(), alone: Series::new(), logins: Arc::default() };
     for _ in 0..rounds.count {
         reads.alone.push(paced::round(address, &read, rate, rounds.length).await?);
@@ -50,13 +51,28 @@ pub(crate) async fn measure(address: SocketAddr, read: Work, login: Work, rounds
     Ok(reads)
 }
 
-/// How many reads a second the server manages when nothing else is asked of it.
-async fn capacity(address: SocketAddr, read: &Arc<Work>, length: Duration) -> Outcome<f64> {
-    let mut series = Series::new();
+/// How many reads a second keep one core busy, with client, server and database together, when nothing else is asked.
+async fn rate_of_one_core(address: SocketAddr, read: &Arc<Work>, length: Duration) -> Outcome<f64> {
     let side = Side::Http { address, work: Arc::clone(read), connections: CONNECTIONS };
     side.round(length / 3).await?;
-    series.push(side.round(length).await?);
-    Ok(series.figure(Figure::Rate))
+    let mut most = Series::new();
+    most.push(side.round(length).await?);
+    // A request costs more when fewer are under way, so that half of the most is not half of the work.
+    let rate = most.figure(Figure::Rate) / 2.0;
+    let (began, before) = (Instant::now(), cpu_time()?);
+    paced::round(address, read, rate, length).await?;
+    let cores = (cpu_time()? - before) / began.elapsed().as_secs_f64();
+    Ok(rate / cores.max(1.0))
+}
+
+/// How many seconds all cores together have worked since the machine was started.
+fn cpu_time() -> Outcome<f64> {
+    let statistics = fs::read_to_string("/proc/stat")?;
+    let ticks = statistics.lines().next().unwrap_or_default().split_ascii_whitespace().skip(1);
+    let ticks: Vec<u64> = ticks.map(str::parse).collect::<Result<_, _>>()?;
+    // In order: user, nice, system, idle, iowait, irq, softirq.
+    let worked: u64 = [0, 1, 2, 5, 6].iter().filter_map(|&index: &usize| ticks.get(index)).sum();
+    Ok(worked as f64 / clock_ticks_per_second() as f64)
 }
 
 async fn in_storm(

@@ -7,16 +7,18 @@ use std::thread::available_parallelism;
 use iam_benches::Outcome;
 use iam_benches::database::Database;
 
-/// The machine, the compiler and the database, a line each.
+/// The program, the machine, the compiler and the database, a line each.
 pub(crate) async fn gather(database: &Database) -> Outcome<Vec<String>> {
-    let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    let load = load.split(' ').next().filter(|load| !load.is_empty()).unwrap_or("unknown");
     Ok(vec![
-        format!("Release {}", env!("CARGO_PKG_VERSION")),
+        format!(
+            "Release {}, commit {}",
+            env!("CARGO_PKG_VERSION"),
+            output("git", &["describe", "--always", "--dirty"])
+        ),
         format!("{} cores, {}", available_parallelism()?, processor()),
-        compiler(),
+        // That which is at hand has just built this, where the script is used.
+        output("rustc", &["--version"]),
         database.description().await?,
-        format!("load average at the start {load}"),
     ])
 }
 
@@ -26,9 +28,9 @@ fn processor() -> String {
     model.map_or_else(|| "of an unknown model".to_owned(), |(_, name)| name.trim().to_owned())
 }
 
-/// The compiler that is at hand, which is the one that has just built this where the script is used.
-fn compiler() -> String {
-    let output = Command::new("rustc").arg("--version").output();
-    let version = output.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
-    version.unwrap_or_else(|_| "an unknown rustc".to_owned())
+/// What a program says.
+fn output(program: &str, arguments: &[&str]) -> String {
+    let output = Command::new(program).args(arguments).output();
+    let output = output.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
+    output.unwrap_or_else(|_| format!("an unknown {program}"))
 }
