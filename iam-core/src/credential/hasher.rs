@@ -216,7 +216,7 @@ mod tests {
     #[tokio::test]
     async fn the_memory_for_a_dear_hash_is_given_back() {
         let (mut usual, dear) = (hasher(64), hasher(1024));
-        usual.workers = Workers::with_threads(NonZero::<usize>::MIN, Duration::ZERO);
+        usual.workers = Workers::with_threads(NonZero::<usize>::MIN, Duration::ZERO, Duration::MAX);
         let hash = dear.hash_any(&"Passw0rd!".into()).await.unwrap();
         for (password, memory) in [(None, 64), (Some(&hash), 0), (None, 64)] {
             usual.verify(&"Passw0rd!".into(), password).await.unwrap();

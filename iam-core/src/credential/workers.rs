@@ -21,15 +21,22 @@ use crate::error::{Error, Result};
 /// How long a hash is taken to last before one was made.
 const FIRST_GUESS: Duration = Duration::from_millis(10);
 
-/// As many threads as the machine has cores, each from when it is first needed until this is dropped.
+/// For how long no hash is made, while somebody waits, before the [relief](Priority::Low) steps in.
+const STALL: Duration = Duration::from_millis(500);
+
+/// As many threads as the machine has cores, each from when it is first needed until this is dropped, and one for when those
+/// get no core.
 pub(super) struct Workers(Arc<Shared>);
 
 struct Shared {
     state: Mutex<State>,
     /// There is something to do, or there never will be again.
     changed: Condvar,
+    /// The same, for the relief.
+    waits: Condvar,
     max_threads: NonZero<u32>,
     max_wait: Duration,
+    stall: Duration,
 }
 
 struct State {
@@ -39,6 +46,8 @@ struct State {
     idle: usize,
     /// How long a hash takes, by those that were made last.
     pace: Duration,
+    /// When one was made last, but for those of the relief.
+    made: Instant,
     is_over: bool,
 }
 
@@ -64,13 +73,15 @@ pub(super) struct Made {
 impl Workers {
     /// Lets nobody wait for longer than this, as far as can be foreseen.
     pub(super) fn new(max_wait: Duration) -> Self {
-        Self::with_threads(available_parallelism().unwrap_or(NonZero::<usize>::MIN), max_wait)
+        Self::with_threads(available_parallelism().unwrap_or(NonZero::<usize>::MIN), max_wait, STALL)
     }
 
-    pub(super) fn with_threads(threads: NonZero<usize>, max_wait: Duration) -> Self {
-        let state = State { waiting: VecDeque::new(), threads: 0, idle: 0, pace: FIRST_GUESS, is_over: false };
+    pub(super) fn with_threads(threads: NonZero<usize>, max_wait: Duration, stall: Duration) -> Self {
+        let pace = FIRST_GUESS;
+        let state = State { waiting: VecDeque::new(), threads: 0, idle: 0, pace, made: now(), is_over: false };
+        let (state, changed, waits) = (Mutex::new(state), Condvar::new(), Condvar::new());
         let max_threads = threads.try_into().unwrap_or(NonZero::<u32>::MAX);
-        Self(Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new(), max_threads, max_wait }))
+        Self(Arc::new(Shared { state, changed, waits, max_threads, max_wait, stall }))
     }
 
     /// How many hashes wait for a thread.
@@ -97,19 +108,18 @@ impl Workers {
         let mut state = shared.lock();
         shared.admit(&mut state)?;
         if state.idle <= state.waiting.len() && state.threads < shared.max_threads.get() {
-            let theirs = Arc::clone(shared);
-            let serve =
-                |hasher| thread::Builder::new().name("password-queue".to_owned()).spawn(move || theirs.serve(&hasher));
-            let started = Hasher::start().and_then(serve);
-            match started {
-                Ok(_) => state.threads += 1,
+            let is_first = state.threads == 0;
+            let started = if is_first { start(shared, Priority::Low) } else { Ok(()) };
+            match started.and_then(|()| start(shared, Priority::Lowest)) {
+                Ok(()) => state.threads += 1,
                 // Those that there are will do it.
-                Err(error) if state.threads > 0 => tracing::debug!(%error, "no more threads for password hashes"),
+                Err(error) if !is_first => tracing::debug!(%error, "no more threads for password hashes"),
                 Err(error) => return Err(Error::internal("a thread for password hashes", error)),
             }
         }
         state.waiting.push_back(job);
         shared.changed.notify_one();
+        shared.waits.notify_one();
         Ok(())
     }
 }
@@ -118,7 +128,16 @@ impl Drop for Workers {
     fn drop(&mut self) {
         self.0.lock().is_over = true;
         self.0.changed.notify_all();
+        self.0.waits.notify_all();
     }
+}
+
+/// Starts a thread that makes hashes, and that which serves it.
+fn start(shared: &Arc<Shared>, priority: Priority) -> io::Result<()> {
+    let hasher = Hasher::start(priority)?;
+    let shared = Arc::clone(shared);
+    thread::Builder::new().name("password-queue".to_owned()).spawn(move || shared.serve(&hasher, priority))?;
+    Ok(())
 }
 
 impl Shared {
@@ -138,13 +157,21 @@ impl Shared {
     }
 
     /// Hands one after the other to a thread that makes hashes.
-    fn serve(&self, hasher: &Hasher) {
-        while let Some(Job { hash, asked, answer }) = self.next() {
+    fn serve(&self, hasher: &Hasher, priority: Priority) {
+        let next = || match priority {
+            Priority::Lowest => self.next(),
+            Priority::Low => self.next_stalled(),
+        };
+        while let Some(Job { hash, asked, answer }) = next() {
             let begun = now();
             let output = hasher.make(hash);
             let took = begun.elapsed();
-            let pace = &mut self.lock().pace;
-            *pace = (pace.saturating_mul(7).saturating_add(took)) / 8;
+            let mut state = self.lock();
+            state.pace = (state.pace.saturating_mul(7).saturating_add(took)) / 8;
+            if matches!(priority, Priority::Lowest) {
+                state.made = now();
+            }
+            drop(state);
             // Whoever asked may have given up meanwhile.
             let _ = answer.send(Made { output, waited: begun - asked, took });
         }
@@ -166,6 +193,26 @@ impl Shared {
             state.idle -= 1;
         }
     }
+
+    /// What to make next while none of the others makes anything; none when nobody can ask any more.
+    fn next_stalled(&self) -> Option<Job> {
+        let mut state = self.lock();
+        loop {
+            state.forget_who_gave_up();
+            if state.is_over {
+                return None;
+            }
+            let Some(first) = state.waiting.front() else {
+                state = self.waits.wait(state).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            };
+            let left = self.stall.saturating_sub(first.asked.max(state.made).elapsed());
+            if left.is_zero() {
+                return state.waiting.pop_front();
+            }
+            state = self.waits.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
 }
 
 /// A thread that makes hashes, and goes when this is dropped.
@@ -179,11 +226,11 @@ struct Hasher {
 }
 
 impl Hasher {
-    fn start() -> io::Result<Self> {
+    fn start(priority: Priority) -> io::Result<Self> {
         let (hashes, given) = mpsc::channel::<Hash>();
         let (give, outputs) = mpsc::channel();
         let work = move || {
-            lower_priority();
+            priority.take();
             let mut memory = Vec::new();
             for hash in given {
                 // A panic must take neither the thread along nor whoever waits behind it.
@@ -215,21 +262,42 @@ fn now() -> Instant {
     Instant::now()
 }
 
-/// A hash keeps a core busy for long, and a request that needs none is answered in a fraction of that: it goes first.
-#[cfg(target_os = "linux")]
-fn lower_priority() {
-    // On Linux this is the priority of the calling thread alone. Without it hashes are made as well.
-    if let Err(error) = rustix::process::setpriority_process(None, NICE) {
-        tracing::debug!(%error, "password hashes have the priority of all requests");
-    }
+/// How far a thread that makes hashes stands back. A hash keeps a core busy for long, and a request that needs none is answered
+/// in a fraction of that: it goes first.
+#[derive(Clone, Copy)]
+enum Priority {
+    /// It gives up its core at once to whoever wants it, and gets next to nothing of it for as long as others do.
+    Lowest,
+    /// That of the relief, so that hashes go on while requests want all cores: it gets a tenth of one beside a thread of the usual
+    /// priority. But it need not give it up at once, and a request, which wakes several threads one after the other, would wait
+    /// each time.
+    Low,
 }
 
-/// Beside a thread of the usual priority, one of these gets a tenth of a core.
+impl Priority {
+    /// Gives it to the calling thread, on Linux. Without it hashes are made as well.
+    #[cfg(target_os = "linux")]
+    fn take(self) {
+        use thread_priority::{NormalThreadSchedulePolicy, ThreadPriority, ThreadSchedulePolicy, unix};
+
+        if matches!(self, Self::Lowest) {
+            let policy = ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Idle);
+            let thread = unix::thread_native_id();
+            if let Err(error) = unix::set_thread_priority_and_policy(thread, ThreadPriority::Min, policy) {
+                tracing::debug!(?error, "password hashes are not made in idle time alone");
+            }
+        }
+        if let Err(error) = rustix::process::setpriority_process(None, NICE) {
+            tracing::debug!(%error, "password hashes have the priority of all requests");
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn take(self) {}
+}
+
 #[cfg(target_os = "linux")]
 const NICE: i32 = 10;
-
-#[cfg(not(target_os = "linux"))]
-fn lower_priority() {}
 
 #[cfg(test)]
 mod tests {
@@ -240,7 +308,7 @@ mod tests {
     const PATIENCE: Duration = Duration::from_secs(30);
 
     fn workers(threads: usize, max_wait: Duration) -> Workers {
-        Workers::with_threads(NonZero::new(threads).unwrap(), max_wait)
+        Workers::with_threads(NonZero::new(threads).unwrap(), max_wait, PATIENCE)
     }
 
     fn output() -> Result<Output> {
@@ -404,17 +472,46 @@ mod tests {
         timeout(PATIENCE, ended).await.unwrap();
     }
 
+    #[tokio::test]
+    async fn where_no_hash_is_made_any_more_the_relief_makes_one() {
+        let workers = Workers::with_threads(NonZero::<usize>::MIN, PATIENCE, Duration::from_millis(1));
+        let gate = gate(&workers);
+        gate.entered.recv_timeout(PATIENCE).unwrap();
+        for _ in 0..3 {
+            workers.make(Box::new(|_| output())).await.unwrap().output.unwrap();
+        }
+        assert_eq!(workers.0.lock().threads, 1);
+        gate.open.send(()).unwrap();
+        gate.made.await.unwrap().output.unwrap();
+    }
+
     #[cfg(target_os = "linux")]
     #[tokio::test]
-    async fn hashes_are_made_at_a_lower_priority_than_requests() {
-        let ours = || rustix::process::getpriority_process(None).unwrap();
-        let (before, (tell, told)) = (ours(), mpsc::channel());
-        let workers = workers(1, PATIENCE);
+    async fn hashes_are_made_when_a_core_is_idle_and_by_the_relief_at_a_low_priority() {
+        use thread_priority::{NormalThreadSchedulePolicy, ThreadSchedulePolicy, unix};
+
+        let ours = || (rustix::process::getpriority_process(None).unwrap(), unix::thread_schedule_policy().unwrap());
+        let workers = Workers::with_threads(NonZero::<usize>::MIN, PATIENCE, Duration::from_millis(1));
+        let (tell, told) = mpsc::channel();
+        let (open, opened) = mpsc::channel::<()>();
+        let theirs = tell.clone();
+        let first = put(&workers, move |_| {
+            theirs.send(ours()).unwrap();
+            let _ = opened.recv();
+            output()
+        });
         let hash = move |_: &mut Vec<Block>| {
             tell.send(ours()).unwrap();
             output()
         };
         workers.make(Box::new(hash)).await.unwrap();
-        assert_eq!((told.recv().unwrap(), ours()), (before.max(NICE), before));
+        open.send(()).unwrap();
+        first.unwrap().await.unwrap();
+        // The relief may have been quicker to take the first.
+        let mut theirs: Vec<_> = told.iter().collect();
+        theirs.sort_unstable();
+        let (before, policy) = ours();
+        let policies = [ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Idle), policy];
+        assert_eq!(theirs, policies.map(|policy| (before.max(NICE), policy)));
     }
 }
