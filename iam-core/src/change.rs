@@ -34,7 +34,7 @@ macro_rules! changes {
             }
 
             /// What was read of a session counts no more if it hangs on one of these: the session itself, its user, the
-            /// roles that the user holds, the organizations where, and everything above them.
+            /// user's role assignments, the roles that it holds, the organizations where, and everything above them.
             pub(crate) fn touched(&self) -> Vec<Uuid> {
                 match self {
                     $(Self::$variant(change) => change.touched(),)+

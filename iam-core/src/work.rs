@@ -1,5 +1,7 @@
 //! The unit of work: changes and their audit entries, committed together or not at all.
 
+use uuid::Uuid;
+
 use crate::audit::{AuditBatch, AuditEntry};
 use crate::caller::Caller;
 use crate::change::Change;
@@ -64,6 +66,12 @@ impl<'a> UnitOfWork<'a> {
     /// Reads that lock what they read until the unit of work ends.
     pub fn locks(&mut self) -> &mut dyn Locks {
         self.transaction.as_mut()
+    }
+
+    /// What the caller asks to have changed counts anew once this ends, also when it is so already: another process may
+    /// have made it so, and not be heard of yet.
+    pub(crate) fn touch(&mut self, asked_about: impl Into<Uuid>) {
+        self.touched.add([asked_about.into()]);
     }
 
     /// Writes a change and its audit entries.

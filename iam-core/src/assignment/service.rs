@@ -54,6 +54,7 @@ impl Assignments<'_> {
         }
         let once = self.0.once(caller, &ResourceType::ROLE_ASSIGNMENT);
         let mut work = self.0.begin(caller).await?;
+        new.iter().for_each(|new| work.touch(new.user));
         if let Some(made) = once.find(&mut work).await? {
             return Ok(made);
         }
@@ -261,6 +262,7 @@ struct Located {
 }
 
 async fn locate(work: &mut UnitOfWork<'_>, id: AssignmentId) -> Result<Located> {
+    work.touch(id);
     let grant = work.locks().grants(GrantQuery::One(id)).await?.pop().ok_or_else(not_found)?;
     let organizations: Vec<_> = grant.assignment.organization_id.into_iter().collect();
     let hierarchy = load_lineages(work, &organizations).await?;

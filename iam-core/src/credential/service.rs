@@ -50,6 +50,7 @@ impl Credentials<'_> {
             return Err(refusal.unwrap_or_else(not_found));
         };
         work.apply(CredentialChange::ChangePassword { user: user_id, password }).await?;
+        work.touch(user_id);
         let mut others = work.locks().lock_sessions_of(user_id).await?;
         others.retain(|session| session.id != session_id);
         end_sessions(&mut work, others, EndReason::PasswordChange).await?;
@@ -92,6 +93,7 @@ impl Credentials<'_> {
         }
         work.apply(CredentialChange::ChangePassword { user: user_id, password }).await?;
         work.apply(CredentialChange::ClearFailures(key)).await?;
+        work.touch(user_id);
         let sessions = work.locks().lock_sessions_of(user_id).await?;
         end_sessions(&mut work, sessions, EndReason::PasswordChange).await?;
         work.commit().await?;

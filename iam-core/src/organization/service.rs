@@ -221,6 +221,7 @@ impl Organizations<'_> {
         let mut hierarchy = load(&mut work, [Some(id), patch.parent.flatten()].into_iter().flatten()).await?;
         let node = hierarchy.node(id).ok_or_else(not_found)?;
         require(power.rights(), &permission::ORGANIZATIONS_UPDATE, node)?;
+        work.touch(id);
         caller.check_version(|| PlacedOrganization::from(node).version())?;
         check_parent(&hierarchy, power.rights(), node, &patch)?;
         let before = node.organization.clone();
@@ -276,6 +277,7 @@ impl Organizations<'_> {
         let hierarchy = load(&mut work, [id]).await?;
         let node = hierarchy.node(id).ok_or_else(not_found)?;
         require(power.rights(), &permission::ORGANIZATIONS_DELETE, node)?;
+        work.touch(id);
         caller.check_version(|| PlacedOrganization::from(node).version())?;
         let before = node.organization.clone();
         if before.status.is_inactive() {

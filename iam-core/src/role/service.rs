@@ -150,6 +150,7 @@ impl Roles<'_> {
 }
 
 async fn role(work: &mut UnitOfWork<'_>, id: RoleId) -> Result<Role> {
+    work.touch(id);
     work.locks().roles_by_id(&[id]).await?.pop().ok_or_else(not_found)
 }
 

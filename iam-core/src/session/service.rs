@@ -70,6 +70,7 @@ impl Sessions<'_> {
     pub async fn logout(&self, caller: &Caller) -> Result<()> {
         let (_, session) = caller.require_user()?;
         let mut work = self.0.begin(caller).await?;
+        work.touch(session);
         let sessions = work.locks().lock_session(session).await?.into_iter().collect();
         end_sessions(&mut work, sessions, EndReason::Logout).await?;
         work.commit().await
@@ -83,6 +84,7 @@ impl Sessions<'_> {
     pub async fn logout_all(&self, caller: &Caller) -> Result<()> {
         let (user, _) = caller.require_user()?;
         let mut work = self.0.begin(caller).await?;
+        work.touch(user);
         let sessions = work.locks().lock_sessions_of(user).await?;
         end_sessions(&mut work, sessions, EndReason::LogoutAll).await?;
         work.commit().await
@@ -116,6 +118,7 @@ impl Sessions<'_> {
         let is_own = session.as_ref().is_some_and(|session| Some(session.user_id) == caller.user());
         let rights = Rights::new(caller.authority(), now);
         let reach = if is_own { Reach::Tenant } else { rights.reach(&permission::SESSIONS_DELETE)? };
+        work.touch(id);
         let not_found = || Error::NotFound(ResourceType::SESSION);
         let session = session.ok_or_else(not_found)?;
         if reach != Reach::Tenant {

@@ -187,6 +187,7 @@ impl Subject {
         let query = GrantQuery::OfUser(id);
         let grants = if needs_grants { work.locks().grants(query).await? } else { Vec::new() };
         rights.require_over(permission, &grants, Extent::Whole)?;
+        work.touch(id);
         Ok(Self { user: user.ok_or_else(not_found)?, grants, power })
     }
 }

@@ -169,7 +169,7 @@ impl<'a> Touched<'a> {
         Self { snapshots, ids: Vec::new() }
     }
 
-    pub(crate) fn add(&mut self, ids: Vec<Uuid>) {
+    pub(crate) fn add(&mut self, ids: impl IntoIterator<Item = Uuid>) {
         self.ids.extend(ids);
     }
 }
@@ -201,11 +201,11 @@ impl Snapshot {
     }
 }
 
-/// What a grant hangs on, beside its user: its role, its organization and everything above that.
+/// What a grant hangs on, beside its user: its assignment, its role, its organization and everything above that.
 fn identifiers(grant: &Grant) -> impl Iterator<Item = Uuid> {
     let lineage = grant.organization.iter().flat_map(|organization| &organization.lineage);
     let organizations = grant.assignment.organization_id.iter().chain(lineage);
-    [grant.role.id.as_uuid()].into_iter().chain(organizations.map(|id| id.as_uuid()))
+    [grant.assignment.id.as_uuid(), grant.role.id.as_uuid()].into_iter().chain(organizations.map(|id| id.as_uuid()))
 }
 
 #[derive(Clone)]

@@ -21,6 +21,7 @@ use crate::credential::{HashingCost, LoginFailure};
 use crate::error::{Error, Unauthenticated};
 use crate::iam::{Iam, Settings};
 use crate::id::{AssignmentId, OrganizationId, RoleId};
+use crate::idempotency::Idempotency;
 use crate::memory::MemoryStore;
 use crate::observe::{Observed, Observer};
 use crate::organization::{NewOrganization, OrganizationPatch, OrganizationStatus};
@@ -135,6 +136,11 @@ async fn organization(iam: &Iam, admin: &Caller, name: &str, parent: Option<Orga
     iam.organizations().create(admin, new).await.unwrap().organization.id
 }
 
+/// What is not there any more was removed, as whoever asks for that wants it.
+fn is_gone(removed: Result<(), Error>) {
+    assert!(matches!(removed, Ok(()) | Err(Error::NotFound(_))), "{removed:?}");
+}
+
 impl World {
     async fn new() -> Self {
         let (asked, memory) = (Arc::new(Asked::default()), Arc::new(MemoryStore::new()));
@@ -229,6 +235,14 @@ impl World {
         by.organizations().update(&self.admin, self.branch, patch).await.unwrap();
     }
 
+    /// Does something elsewhere, which is not heard of, and then here.
+    async fn do_twice(&self, something: impl AsyncFn(&Iam)) {
+        self.keep().await;
+        something(&self.elsewhere).await;
+        assert_eq!(self.asked().await, 0, "it is heard of");
+        something(&self.here).await;
+    }
+
     async fn session(&self) -> SessionId {
         let sessions = self.here.0.store.sessions_of(self.admin.tenant(), self.ada.user.id).await.unwrap();
         sessions[0].id
@@ -298,6 +312,67 @@ async fn what_this_process_changes_counts_with_the_next_request() {
     here.users().suspend(&world.admin, world.ada.user.id).await.unwrap();
     let refused = world.authenticate().await.unwrap_err();
     assert!(matches!(refused, Error::Unauthenticated(Unauthenticated::InvalidToken)), "{refused:?}");
+}
+
+/// Whoever is told that something is so must find it so, although it was another process that made it so.
+#[tokio::test]
+async fn what_this_process_finds_to_be_so_already_counts_with_the_next_request() {
+    let world = World::new().await;
+    let (_teller, here, admin) = (world.follow().await, &world.here, &world.admin);
+    world.do_twice(async |iam| world.permit(iam, "roles:read").await).await;
+    assert!(!world.may_read().await);
+    world.do_twice(async |iam| world.permit(iam, "users:read").await).await;
+    assert!(world.may_read().await);
+
+    world.do_twice(async |iam| world.set_status(iam, world.root, OrganizationStatus::Suspended).await).await;
+    assert!(!world.may_read().await);
+    world.set_status(here, world.root, OrganizationStatus::Active).await;
+
+    let soon = world.clock.now() + TimeDelta::seconds(60);
+    let expire = async |iam: &Iam| {
+        let patch = AssignmentPatch { expires_at: Some(Some(soon)) };
+        iam.assignments().update(admin, world.assignment, patch).await.unwrap();
+    };
+    world.do_twice(expire).await;
+    world.clock.advance(TimeDelta::seconds(60));
+    assert!(!world.may_read().await);
+
+    let again = admin.clone().with_idempotency(Idempotency::new("again".parse().unwrap(), ""));
+    let (user, organization) = (world.ada.user.id, Some(world.branch));
+    let new = NewAssignment { user, role: world.role, organization, expires_at: None };
+    let assign = async |iam: &Iam| iam.assignments().create(&again, new).await.unwrap().id;
+    world.do_twice(async |iam| assert_eq!(assign(iam).await, assign(iam).await)).await;
+    assert!(world.may_read().await);
+
+    let assignment = here.assignments().of_user(admin, user).await.unwrap()[0].assignment.id;
+    world.do_twice(async |iam| is_gone(iam.assignments().delete(admin, assignment).await)).await;
+    assert!(!world.may_read().await);
+
+    world.assign(here).await;
+    world.do_twice(async |iam| iam.organizations().delete(admin, world.branch).await.unwrap()).await;
+    assert!(!world.may_read().await);
+
+    world.do_twice(async |iam| drop(iam.users().suspend(admin, user).await.unwrap())).await;
+    assert!(world.authenticate().await.is_err());
+}
+
+#[tokio::test]
+async fn who_was_logged_out_elsewhere_and_is_logged_out_here_is_refused_at_once() {
+    let mut world = World::new().await;
+    let _teller = world.follow().await;
+    let system = Caller::system(world.admin.tenant(), "test");
+    for way in 0..4 {
+        world.ada = log_in(&world.here).await;
+        let (ada, session) = (world.authenticate().await.unwrap(), world.session().await);
+        let end = async |iam: &Iam| match way {
+            0 => iam.sessions().logout(&ada).await.unwrap(),
+            1 => iam.sessions().logout_all(&ada).await.unwrap(),
+            2 => drop(iam.credentials().reset_password(&system, "ada@example.com", "Passw0rd!".into()).await.unwrap()),
+            _ => is_gone(iam.sessions().terminate(&world.admin, session).await),
+        };
+        world.do_twice(end).await;
+        assert!(world.authenticate().await.is_err(), "{way}");
+    }
 }
 
 #[tokio::test]
