@@ -109,8 +109,11 @@ impl Authority {
 
     /// About how many bytes it takes, with its roles, whoever else shares them.
     pub(crate) fn size(&self) -> usize {
-        let roles = self.held().into_iter().flatten().map(|held| size_of::<Held>() + held.role.size());
-        size_of::<Self>() + roles.sum::<usize>()
+        let held = self.held().unwrap_or_default();
+        let mut roles: Vec<&Arc<Role>> = held.iter().map(|held| &held.role).collect();
+        roles.sort_unstable_by_key(|role| Arc::as_ptr(role));
+        roles.dedup_by(|one, other| Arc::ptr_eq(one, other));
+        size_of::<Self>() + size_of_val(held) + roles.into_iter().map(|role| role.size()).sum::<usize>()
     }
 
     /// Whether the permission is held in a place at a moment.
@@ -201,6 +204,15 @@ mod tests {
         let everywhere = scene.holding("users:read", None, None);
         assert!(everywhere.allows(&permission::USERS_READ, scene.place("team"), at(0)));
         assert!(everywhere.allows(&permission::USERS_READ, Place::Tenant, at(0)));
+    }
+
+    #[test]
+    fn a_role_that_is_held_several_times_takes_its_place_once() {
+        let grant = Scene::new().grant("users:read", None, None);
+        let size = |grants: &[Grant]| Authority::of(grants).size();
+        let (none, one) = (size(&[]), size(std::slice::from_ref(&grant)));
+        assert_eq!(one, none + size_of::<Held>() + grant.role.size());
+        assert_eq!(size(&vec![grant; 3]), one + 2 * size_of::<Held>());
     }
 
     #[test]

@@ -9,8 +9,8 @@ mod tests;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-use quick_cache::Weighter;
-use quick_cache::sync::Cache;
+use quick_cache::sync::{Cache, DefaultLifecycle};
+use quick_cache::{DefaultHashBuilder, OptionsBuilder, Weighter};
 use uuid::Uuid;
 
 use stamps::{Stamps, Ticket};
@@ -29,8 +29,11 @@ use crate::user::UserStatus;
 const LEASE: Duration = Duration::from_millis(900);
 /// About how many bytes are kept at most: some ten thousand sessions of users with a few roles.
 const CAPACITY: u64 = 16 << 20;
-/// How many sessions that is, from which the cache derives how it is divided.
+/// About how many sessions that is.
 const SESSIONS: usize = 1 << 14;
+/// So many parts are locked apart, however many cores there are: what weighs more than a part is never kept, and those who
+/// hold hundreds of roles are the dearest to ask about.
+const PARTS: usize = 8;
 
 /// What the store said of sessions, for as long as it is known to be so still.
 ///
@@ -64,7 +67,11 @@ pub(crate) struct Snapshot {
 
 impl Default for Snapshots {
     fn default() -> Self {
-        let kept = Cache::with_weighter(SESSIONS, CAPACITY, BySize);
+        let mut options = OptionsBuilder::new();
+        options.shards(PARTS).estimated_items_capacity(SESSIONS).weight_capacity(CAPACITY);
+        #[expect(clippy::expect_used, reason = "both capacities are set")]
+        let options = options.build().expect("complete options");
+        let kept = Cache::with_options(options, BySize, DefaultHashBuilder::default(), DefaultLifecycle::default());
         Self { kept, stamps: Stamps::default(), trust: RwLock::default() }
     }
 }
