@@ -14,7 +14,7 @@ const INTERVAL: Duration = Duration::from_millis(250);
 
 /// Looks for what is new, again and again: a file wakes nobody up.
 pub(crate) struct SqliteFeed {
-    readers: SqlitePool,
+    follower: SqlitePool,
     /// The last change that was told.
     last: i64,
     /// When to look again.
@@ -23,10 +23,10 @@ pub(crate) struct SqliteFeed {
 
 impl SqliteFeed {
     /// Tells what is committed from now on.
-    pub(crate) async fn open(readers: SqlitePool) -> Result<Self, StoreError> {
+    pub(crate) async fn open(follower: SqlitePool) -> Result<Self, StoreError> {
         let last = sqlx::query_scalar!(r#"SELECT id AS "id!" FROM changes ORDER BY id DESC LIMIT 1"#);
-        let last = last.fetch_one(&readers).await.map_err(store_error)?;
-        Ok(Self { readers, last, due: Instant::now() })
+        let last = last.fetch_one(&follower).await.map_err(store_error)?;
+        Ok(Self { follower, last, due: Instant::now() })
     }
 }
 
@@ -36,7 +36,7 @@ impl ChangeFeed for SqliteFeed {
         sleep_until(self.due.into()).await;
         let asked = Instant::now();
         let rows = sqlx::query!("SELECT id, changed FROM changes WHERE id >= ?1 ORDER BY id", self.last);
-        let mut rows = rows.fetch_all(&self.readers).await.map_err(store_error)?.into_iter();
+        let mut rows = rows.fetch_all(&self.follower).await.map_err(store_error)?.into_iter();
         // While the last one that was told is there, none behind it is gone.
         if rows.next().is_none_or(|row| row.id != self.last) {
             return Err(StoreError::Unavailable("changes were removed before they were told".into()));
@@ -48,5 +48,28 @@ impl ChangeFeed for SqliteFeed {
             news.changed.push(row.changed);
         }
         Ok(news)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use iam_core::Store as _;
+    use test_support::sqlite::TestFile;
+
+    use crate::SqliteStore;
+    use crate::open::READERS;
+
+    /// Requests may use every connection that reads.
+    #[tokio::test]
+    async fn a_feed_goes_on_while_all_readers_are_busy() {
+        let file = TestFile::create();
+        let store = SqliteStore::open(file.url()).await.unwrap();
+        store.migrate().await.unwrap();
+        let mut feed = store.change_feed().await.unwrap().unwrap();
+        let mut busy = Vec::new();
+        for _ in 0..READERS {
+            busy.push(store.readers.acquire().await.unwrap());
+        }
+        assert!(feed.next().await.unwrap().complete_at.is_some());
     }
 }

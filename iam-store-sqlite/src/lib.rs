@@ -42,6 +42,7 @@ const BEGIN: &str = "BEGIN IMMEDIATE";
 pub struct SqliteStore {
     writer: SqlitePool,
     readers: SqlitePool,
+    follower: SqlitePool,
 }
 
 impl SqliteStore {
@@ -56,8 +57,8 @@ impl SqliteStore {
         open::make_private(options.get_filename())?;
         // The writer first: only it may make the file and turn on its write-ahead log.
         let writer = open::writer(options.clone()).await?;
-        let readers = open::readers(options).await?;
-        Ok(Self { writer, readers })
+        let readers = open::readers(options.clone()).await?;
+        Ok(Self { writer, readers, follower: open::follower(options) })
     }
 
     /// Brings the tables up to date, all migrations or none.
@@ -147,11 +148,12 @@ impl Store for SqliteStore {
     }
 
     async fn change_feed(&self) -> Result<Option<Box<dyn ChangeFeed>>, StoreError> {
-        Ok(Some(Box::new(SqliteFeed::open(self.readers.clone()).await?)))
+        Ok(Some(Box::new(SqliteFeed::open(self.follower.clone()).await?)))
     }
 
     async fn close(&self) {
         self.readers.close().await;
+        self.follower.close().await;
         // Whoever closes last folds the write-ahead log into the file, which a reader may not.
         self.writer.close().await;
     }

@@ -14,7 +14,7 @@ use tokio::time::sleep;
 
 use crate::error::store_error;
 
-const READERS: u32 = 4;
+pub(crate) const READERS: u32 = 4;
 /// How long a unit of work waits for those before it. Rather an error than a queue that nobody waits for any more.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long to wait for another process that holds the lock.
@@ -75,6 +75,12 @@ pub(crate) async fn existing(options: SqliteConnectOptions) -> Result<SqliteConn
 /// The connections that read, each what was committed last when its statement began.
 pub(crate) async fn readers(options: SqliteConnectOptions) -> Result<SqlitePool, StoreError> {
     pool(READERS).connect_with(options.read_only(true)).await.map_err(store_error)
+}
+
+/// The connection of a feed, made when there is one. It is none of the readers: requests that wait for those must not keep
+/// the feed waiting.
+pub(crate) fn follower(options: SqliteConnectOptions) -> SqlitePool {
+    pool(1).connect_lazy_with(options.read_only(true))
 }
 
 /// Folds the write-ahead log into the file and cuts it off: there stand pages as they were before something was erased.
