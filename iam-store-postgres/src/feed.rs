@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use iam_core::{ChangeFeed, News, StoreError};
-use sqlx::ConnectOptions as _;
 use sqlx::postgres::{PgConnection, PgListener, PgNotification, PgPool, PgPoolOptions};
+use sqlx::{ConnectOptions as _, Executor as _};
 use tokio::time::{sleep_until, timeout};
 use uuid::Uuid;
 
@@ -56,6 +56,8 @@ impl PostgresFeed {
         let connecting = async {
             let mut listener = PgListener::connect_with(&listening).await?;
             listener.eager_reconnect(false);
+            // It is idle for as long as nothing changes.
+            listener.execute("SET idle_session_timeout = 0").await?;
             listener.listen_all([CHANGES, &heartbeats]).await?;
             Ok((listener, options.connect().await?))
         };

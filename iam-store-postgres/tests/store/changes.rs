@@ -181,6 +181,23 @@ async fn a_feed_goes_on_while_the_pool_is_exhausted() {
     told(&mut *feed).await;
 }
 
+/// Whoever listens says nothing for as long as nothing changes.
+#[tokio::test]
+async fn a_feed_outlives_the_time_for_which_a_session_may_be_idle() {
+    let database = TestDatabase::create().await;
+    let owner = migrated(database.url()).await;
+    let end_idle_sessions = "DO $$ BEGIN
+        EXECUTE format('ALTER DATABASE %I SET idle_session_timeout = 1000', current_database());
+    END $$";
+    owner.pool().execute(end_idle_sessions).await.unwrap();
+    let store = PostgresStore::connect(database.url()).await.unwrap();
+    let mut feed = follow(&store).await;
+    let began = Instant::now();
+    while began.elapsed() < Duration::from_secs(2) {
+        feed.next().await.expect("it goes on");
+    }
+}
+
 #[tokio::test]
 async fn a_dropped_feed_leaves_no_connection_behind() {
     let database = TestDatabase::create().await;
