@@ -3,8 +3,8 @@
 -- database tells it itself, whoever makes the change, and keeps to itself what is rolled back.
 --
 -- Transactions that tell commit one after the other, throughout the server. So what happens all the time tells nothing: a
--- login, a refresh, a change of somebody's name, an audit entry. Nor does what nobody can have known yet, such as a new
--- session or a new role.
+-- login, a refresh, a change of somebody's name, an audit entry. Nor does a new session, which nobody can have known yet. A
+-- new role is told all the same: its permissions look like those that an older role gets.
 --
 -- PostgreSQL tells what a transaction tells several times only once, so that nothing here looks for what is the same.
 

@@ -2,8 +2,8 @@
 -- a session that ends, of a role or an organization that is changed. Whoever follows asks for the rows behind the last one
 -- that it has seen. The triggers write it, whatever program makes the change.
 --
--- Nobody asks for what cannot be known yet, such as a new session or a new role, nor for what changes no rights: a login, a
--- refresh, a change of somebody's name.
+-- Nobody asks for what cannot be known yet, such as a new session, nor for what changes no rights: a login, a refresh, a
+-- change of somebody's name. A new role is told all the same: its permissions look like those that an older role gets.
 
 CREATE TABLE changes (
     -- Grows by one each time: the newest row is never removed, and there is one writer.
