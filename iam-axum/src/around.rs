@@ -30,7 +30,7 @@ pub(crate) trait After {
     fn after(self, response: Response) -> Response;
 }
 
-/// Nothing.
+/// For what has nothing left to do once there is an answer.
 impl After for () {
     fn after(self, response: Response) -> Response {
         response
