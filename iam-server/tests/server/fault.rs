@@ -8,8 +8,8 @@ use crate::load::{Load, assert_all_are_there_once};
 use crate::process::{PATIENCE, wait_for};
 use crate::store::Store;
 
-/// How many connections to the database a server has at most.
-const CONNECTIONS: usize = 16;
+/// How many connections to the database a server has at most: those for requests, and two to hear what others commit.
+const CONNECTIONS: usize = 16 + 2;
 
 /// The database answers 503 as long as it is away, quickly and with a reason, and goes on by itself.
 #[test]
