@@ -240,7 +240,7 @@ pub(crate) async fn refresh(
 
 /// Log out
 ///
-/// Ends the session of this request; its access token stops working at once.
+/// Ends the session of this request; its access token stops working within a second.
 #[utoipa::path(
     post,
     path = "/auth/logout",

@@ -300,7 +300,8 @@ impl Iam {
     /// The user behind an access token.
     ///
     /// The token's signature, issuer, audience and times must be right, and its session must not have ended: a
-    /// token stops working the moment its session does.
+    /// token stops working the moment its session does, or within a second of that where the session is ended through
+    /// another `Iam` and this one [follows](Self::follow_changes) what others change.
     ///
     /// # Errors
     ///
@@ -361,8 +362,8 @@ impl Iam {
     /// that it knows. Keep it running, and call it again a moment after it failed: until then, and while nothing is heard,
     /// the store is asked with every request.
     ///
-    /// What this process commits counts at once either way; what others commit, within a second. It ends where the store
-    /// fails, or at once where that [cannot tell](crate::Store::change_feed).
+    /// What is committed through this `Iam` counts at once either way; what others commit, within a second. It ends where
+    /// the store fails, or at once where that [cannot tell](crate::Store::change_feed).
     ///
     /// # Errors
     ///
