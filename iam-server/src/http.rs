@@ -248,7 +248,7 @@ mod tests {
     use std::convert::Infallible;
 
     use axum::body::{Body, to_bytes};
-    use axum::routing::get;
+    use axum::routing::{get, post};
     use futures_util::stream::{iter, repeat};
     use futures_util::{StreamExt as _, TryStreamExt as _};
     use hyper::client::conn::http2::SendRequest;
@@ -277,6 +277,7 @@ mod tests {
         };
         let router = Router::new()
             .route("/short", get(async || "short"))
+            .route("/length", post(async |body: Bytes| body.len().to_string()))
             .route("/long", get(async || "x".repeat(LONG)))
             .route("/endless", get(endless))
             .route("/slow", get(slow));
@@ -391,6 +392,22 @@ mod tests {
             begin(&mut client, length, header).await;
             let answer = receive(&mut client).await;
             assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("connection: close"), "{answer}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_request_follows_on_one_that_was_told_to_go_on_and_was_read_to_its_end() {
+        let (mut client, _stop) = connect(None);
+        for (header, body) in
+            [("content-length: 5", "hello"), ("transfer-encoding: chunked", "5\r\nhello\r\n0\r\n\r\n")]
+        {
+            let head = format!("POST /length HTTP/1.1\r\nhost: localhost\r\nexpect: 100-continue\r\n{header}\r\n\r\n");
+            client.write_all(head.as_bytes()).await.unwrap();
+            assert_eq!(receive(&mut client).await, "HTTP/1.1 100 Continue\r\n\r\n");
+            client.write_all(body.as_bytes()).await.unwrap();
+            let answer = receive(&mut client).await;
+            assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with("\r\n\r\n5"), "{answer}");
+            assert!(!answer.contains("connection"), "{answer}");
         }
     }
 

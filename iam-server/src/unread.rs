@@ -4,7 +4,7 @@
 //! answered without a word of it: the client sends its next request, and gets no answer.
 
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody};
@@ -36,14 +36,25 @@ pub(crate) async fn read_whole<E>(
     let mut response = answer(Request::from_parts(parts, Body::new(Lent(Some((body, back)))))).await?;
     if let Ok(rest) = given_back.try_recv()
         && !rest.is_end_stream()
-        && (waits || !matches!(timeout(PATIENCE, Limited::new(rest, MOST).collect()).await, Ok(Ok(_))))
+        && (waits || timeout(PATIENCE, throw_away(rest)).await != Ok(true))
     {
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     Ok(response)
 }
 
-/// The body of a request, which is given back by whoever drops it.
+/// Reads a body to its end, and tells whether it came there.
+async fn throw_away(rest: Incoming) -> bool {
+    let mut rest = Limited::new(rest, MOST);
+    while let Some(frame) = rest.frame().await {
+        if frame.is_err() {
+            return false;
+        }
+    }
+    true
+}
+
+/// The body of a request, which is given back by whoever drops it before it was read to its end.
 struct Lent(Option<(Incoming, oneshot::Sender<Incoming>)>);
 
 impl HttpBody for Lent {
@@ -51,10 +62,13 @@ impl HttpBody for Lent {
     type Error = hyper::Error;
 
     fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<hyper::Result<Frame<Bytes>>>> {
-        match &mut self.0 {
-            Some((body, _)) => Pin::new(body).poll_frame(context),
-            None => Poll::Ready(None),
+        let Some((body, _)) = &mut self.0 else { return Poll::Ready(None) };
+        let frame = ready!(Pin::new(body).poll_frame(context));
+        if frame.is_none() {
+            // There is nothing left of it, which a body of unknown length does not say when it is asked.
+            self.0 = None;
         }
+        Poll::Ready(frame)
     }
 
     fn is_end_stream(&self) -> bool {
