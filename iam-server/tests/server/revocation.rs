@@ -11,10 +11,10 @@ use crate::process::{PATIENCE, Server, wait_for};
 use crate::store::Store;
 
 /// What the documents promise.
-const PROMISE: Duration = Duration::from_secs(1);
+pub(crate) const PROMISE: Duration = Duration::from_secs(1);
 const TRIALS: usize = 1_000;
-/// What somebody asks for who may see roles.
-const READ: &str = "/api/v1/roles?limit=1";
+/// What somebody asks for who may see roles. Unlike `/auth/me`, it does not read the session itself.
+pub(crate) const READ: &str = "/api/v1/roles?limit=1";
 const READER: &str = "ada@navy.example";
 
 #[test]
@@ -25,7 +25,7 @@ fn who_is_refused_stays_refused_and_nobody_is_let_in_a_second_after_the_acknowle
     let session = clients[0].register("grace@navy.example");
     let admins: Vec<Client> = clients.iter().map(|client| client.with_token(&session.access)).collect();
     for client in &clients {
-        wait_for("changes to be heard", PATIENCE, || (metric(client, "changes_heard") == 1.0).then_some(()));
+        wait_until_changes_are_heard(client);
     }
     let mut reader = Reader::new(&clients, &admins[0]);
     for trial in 0..TRIALS {
@@ -185,7 +185,23 @@ fn assert_nothing_is_asked_about_who_is_known(reader: &Client, client: &Client) 
     });
 }
 
-fn metric(client: &Client, series: &str) -> f64 {
+pub(crate) fn wait_until_changes_are_heard(client: &Client) {
+    wait_for("changes to be heard", PATIENCE, || (metric(client, "changes_heard") == 1.0).then_some(()));
+}
+
+/// Reads until the session is refused, as it must be from a second after this was called.
+pub(crate) fn expect_refusal(client: &Client) {
+    let promised = Instant::now() + PROMISE;
+    loop {
+        let sent = Instant::now();
+        match client.get(READ).status {
+            401 => return,
+            status => assert!(status == 200 && sent <= promised, "{status}, {:?} too late", sent - promised),
+        }
+    }
+}
+
+pub(crate) fn metric(client: &Client, series: &str) -> f64 {
     let metrics = text(&client.get("/metrics").expect(200));
     let value = metrics.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
     value.map_or(0.0, |value| value.parse().unwrap())

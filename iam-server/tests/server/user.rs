@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::client::{Client, PASSWORD, text};
 use crate::process::{Ended, Launch};
+use crate::revocation::{READ, expect_refusal, wait_until_changes_are_heard};
 use crate::store::Store;
 
 const NEW: &str = "An0ther pass!";
@@ -98,17 +99,20 @@ fn a_reset_lets_back_in_whoever_was_locked_out() {
         }
         try_log_in(&client, "ada@example.com", PASSWORD, 403);
 
+        wait_until_changes_are_heard(&client);
+        ada.get(READ).expect(200);
         let made = reset(&store, &tenant, "ADA@example.com").run();
         let made = password_in(&made);
-        ada.get("/api/v1/auth/me").expect(401);
+        expect_refusal(&ada);
         try_log_in(&client, "ada@example.com", PASSWORD, 401);
         let session = try_log_in(&client, "ada@example.com", made, 200);
         let ada = client.with_token(&text(&session["accessToken"]));
+        ada.get(READ).expect(200);
 
         let given = reset(&store, &tenant, "ada@example.com").args(["--password-stdin"]).input(NEW).run();
         assert_eq!(given.code, Some(0), "{given:?}");
         assert!(!given.output.contains("Password") && !given.output.contains(NEW), "{given:?}");
-        ada.get("/api/v1/auth/me").expect(401);
+        expect_refusal(&ada);
         let session = try_log_in(&client, "ada@example.com", NEW, 200);
         let entries = client.with_token(&text(&session["accessToken"])).audit_entries("");
         let by_command: Vec<&Value> =
