@@ -1,11 +1,14 @@
 //! The network between the server and its PostgreSQL fails.
 
+use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use serde_json::json;
 use test_support::proxy::{Fault, Proxy};
 
 use crate::load::{Load, assert_all_are_there_once};
 use crate::process::{PATIENCE, wait_for};
+use crate::revocation::{PROMISE, metric, wait_until_changes_are_heard};
 use crate::store::Store;
 
 /// How many connections to the database a server has at most: those for requests, and two to hear what others commit.
@@ -49,6 +52,33 @@ fn readiness_follows_the_database_and_liveness_does_not() {
     assert!(!ended.log.contains("panicked"), "{}", ended.log);
 }
 
+/// Who is known is let in without a question to the database, but only while others are heard.
+#[test]
+fn who_was_logged_out_elsewhere_is_not_let_in_because_nothing_is_heard() {
+    let store = Store::postgres();
+    let proxy = Proxy::before(store.url());
+    let (near, far) = (store.serve(), store.iam_server().env("IAM_DATABASE_URL", proxy.url(store.url())).serve());
+    let session = near.client().register("grace@navy.example");
+    let (there, beyond) = (near.client().with_token(&session.access), far.client().with_token(&session.access));
+    // Answered from what is kept alone.
+    let ask = || beyond.post("/api/v1/authz/check", &json!({ "permission": "users:read" })).status;
+    wait_until_changes_are_heard(&beyond);
+    wait_for("answers that cost no query", PATIENCE, || {
+        let queries = || metric(&beyond, r#"database_query_duration_ms_count{operation="session_snapshot"}"#);
+        let before = queries();
+        assert_eq!([ask(), ask()], [200, 200]);
+        (queries() == before).then_some(())
+    });
+    proxy.set(Fault::Silent);
+    there.post_text("/api/v1/auth/logout", "").expect(204);
+    sleep(PROMISE);
+    assert_eq!([ask(), ask()], [503, 503]);
+    proxy.set(Fault::None);
+    wait_until_changes_are_heard(&beyond);
+    let status = wait_for("the database to be asked again", PATIENCE, || Some(ask()).filter(|status| *status != 503));
+    assert_eq!(status, 401);
+}
+
 /// A minute of faults of every kind under load: nothing acknowledged is lost, nothing is done twice, and no connection is
 /// lost.
 #[test]
@@ -71,7 +101,7 @@ fn a_minute_of_faults_under_load() {
             load.wait_for(10);
             proxy.set(fault);
             // Another time each time, and long enough that silence is noticed.
-            std::thread::sleep(Duration::from_secs(1) + Duration::from_nanos(started.elapsed().subsec_nanos().into()));
+            sleep(Duration::from_secs(1) + Duration::from_nanos(started.elapsed().subsec_nanos().into()));
             proxy.set(Fault::None);
             let healed = Instant::now();
             load.wait_for(10);
