@@ -15,6 +15,10 @@ use crate::background::{every, until_stopped};
 const PAUSE: Duration = Duration::from_millis(500);
 /// How often it is looked whether anything is heard.
 const PERIOD: Duration = Duration::from_millis(500);
+/// After so many looks in a row that found so, following works again: news that are late come and go.
+const STEADY: u32 = 6;
+/// What becomes of requests.
+const MEANWHILE: &str = "the database is asked about the session of each request until it works again";
 
 /// 1 while others are heard.
 pub(crate) fn gauge(registry: &Registry) -> prometheus::Result<IntGauge> {
@@ -40,9 +44,7 @@ pub(crate) async fn follow(iam: Iam, gauge: IntGauge, stop: watch::Receiver<bool
             if !is_lost {
                 is_lost = true;
                 let failure = Failure::new("following changes", &error);
-                tracing::warn!(
-                    "{failure}; the database is asked about the session of each request until it works again"
-                );
+                tracing::warn!("{failure}; {MEANWHILE}");
             }
             sleep(PAUSE).await;
         }
@@ -51,14 +53,18 @@ pub(crate) async fn follow(iam: Iam, gauge: IntGauge, stop: watch::Receiver<bool
 }
 
 async fn watch_over(iam: &Iam, gauge: &IntGauge, is_lost: &mut bool) -> Infallible {
-    let mut ticks = every(PERIOD);
+    let (mut ticks, mut heard_in_a_row) = (every(PERIOD), 0);
     loop {
         ticks.tick().await;
-        let is_heard = iam.hears_changes();
+        let (is_heard, was_heard) = (iam.hears_changes(), heard_in_a_row > 0);
         gauge.set(is_heard.into());
-        if is_heard && *is_lost {
+        heard_in_a_row = if is_heard { heard_in_a_row + 1 } else { 0 };
+        if *is_lost && heard_in_a_row >= STEADY {
             *is_lost = false;
             tracing::info!("following changes works again");
+        } else if !*is_lost && was_heard && !is_heard {
+            *is_lost = true;
+            tracing::warn!("following changes: they are heard too late; {MEANWHILE}");
         }
     }
 }

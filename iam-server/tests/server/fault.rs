@@ -79,6 +79,21 @@ fn who_was_logged_out_elsewhere_is_not_let_in_because_nothing_is_heard() {
     assert_eq!(status, 401);
 }
 
+/// Then the feed does not end.
+#[test]
+fn what_is_heard_too_late_is_in_the_log() {
+    let store = Store::postgres();
+    let proxy = Proxy::before(store.url());
+    let server = store.iam_server().env("IAM_DATABASE_URL", proxy.url(store.url())).serve();
+    wait_until_changes_are_heard(&server.client());
+    proxy.set(Fault::Slow(PROMISE / 2));
+    server.log().wait_for_line("they are heard too late");
+    assert_eq!(metric(&server.client(), "changes_heard"), 0.0);
+    proxy.set(Fault::None);
+    server.log().wait_for_line("following changes works again");
+    wait_until_changes_are_heard(&server.client());
+}
+
 /// A minute of faults of every kind under load: nothing acknowledged is lost, nothing is done twice, and no connection is
 /// lost.
 #[test]
