@@ -112,7 +112,8 @@ pub(crate) fn grants(rows: Vec<GrantRow>) -> Result<Vec<Grant>, StoreError> {
 ///
 /// The lineages are found for all of the organizations together and not grant by grant: that would be as fast, but the
 /// planner would take some hundred grants for so much work that it compiles the statement first, which takes longer
-/// than all the rest.
+/// than all the rest. And the way up has a LIMIT, because the planner expects many more steps than there are: to join them,
+/// it would read all organizations.
 macro_rules! select_grants {
     ($row:ident, $before:literal, $which:literal, $order:literal, $after:literal, $($argument:expr),+) => {
         sqlx::query_as!(
@@ -144,9 +145,15 @@ macro_rules! select_grants {
                     s.is_awake AND o.status = 'ACTIVE',
                     s.lineage || o.id
                 FROM step s
-                JOIN iam.organizations o ON o.tenant_id = s.tenant_id AND o.id = s.parent_id
-                -- Even a cycle, which nobody can write, would come to an end.
-                WHERE o.id <> ALL (s.lineage)
+                CROSS JOIN LATERAL (
+                    SELECT o.id, o.parent_id, o.status
+                    FROM iam.organizations o
+                    WHERE o.tenant_id = s.tenant_id
+                        AND o.id = s.parent_id
+                        -- Even a cycle, which nobody can write, would come to an end.
+                        AND o.id <> ALL (s.lineage)
+                    LIMIT 1
+                ) o
             ),
             place AS (
                 -- The last step is the one that has seen everything above.

@@ -46,47 +46,55 @@ impl TryFrom<OrganizationRow> for Organization {
     }
 }
 
-/// What comes before the columns of an organization, and which organizations.
+/// What comes before the columns of an organization, and from where, and which organizations.
 macro_rules! select_organizations {
-    ($before:literal, $which:literal, $($argument:expr),+) => {
+    ($before:literal, $from:literal, $($argument:expr),+) => {
         sqlx::query_as!(
             OrganizationRow,
             $before
                 + r#"
             SELECT
-                o.tenant_id,
-                o.id,
-                o.name,
-                o.slug,
-                o.status,
+                o.tenant_id AS "tenant_id!",
+                o.id AS "id!",
+                o.name AS "name!",
+                o.slug AS "slug!",
+                o.status AS "status!",
                 o.parent_id,
-                o.created_at,
-                o.updated_at
-            FROM iam.organizations o
-            "# + $which,
+                o.created_at AS "created_at!",
+                o.updated_at AS "updated_at!"
+            "# + $from,
             $($argument),+
         )
     };
 }
 
 // Ways through the tree are UNION and not UNION ALL: what was found is not followed again, so that even a cycle, which
-// nobody can write, would come to an end.
+// nobody can write, would come to an end. They bring whole rows along, and the way up has a LIMIT, because the planner
+// expects a step to find ten times what the first has found: to join so many, it would read all organizations of the tenant.
+
+// A plan for given identifiers seems better than one for any, because they are fewer than the planner would otherwise
+// expect, and so it would plan every time. What a subquery gives it cannot count, and so the plan is kept.
 
 macro_rules! select_lineages {
     ($tenant:expr, $organizations:expr) => {
         select_organizations!(
             r#"
             WITH RECURSIVE lineage AS (
-                SELECT o.id, o.parent_id
+                SELECT o.*
                 FROM iam.organizations o
-                WHERE o.tenant_id = $1 AND o.id = ANY($2)
+                WHERE o.tenant_id = $1 AND o.id = ANY(ARRAY(SELECT unnest($2::uuid[])))
                 UNION
-                SELECT o.id, o.parent_id
+                SELECT o.*
                 FROM lineage l
-                JOIN iam.organizations o ON o.tenant_id = $1 AND o.id = l.parent_id
+                CROSS JOIN LATERAL (
+                    SELECT o.*
+                    FROM iam.organizations o
+                    WHERE o.tenant_id = $1 AND o.id = l.parent_id
+                    LIMIT 1
+                ) o
             )
             "#,
-            "WHERE o.tenant_id = $1 AND o.id IN (SELECT l.id FROM lineage l)",
+            "FROM lineage o",
             $tenant,
             $organizations
         )
@@ -98,18 +106,18 @@ macro_rules! select_subtree {
         select_organizations!(
             r#"
             WITH RECURSIVE subtree AS (
-                SELECT o.id
+                SELECT o.*
                 FROM iam.organizations o
                 WHERE o.tenant_id = $1 AND o.id = $2
                 UNION
-                SELECT o.id
+                SELECT o.*
                 FROM subtree s
                 JOIN iam.organizations o ON o.tenant_id = $1 AND o.parent_id = s.id
                 WHERE o.status <> 'INACTIVE'
             )
             "#,
             r#"
-            WHERE o.tenant_id = $1 AND o.id IN (SELECT s.id FROM subtree s)
+            FROM subtree o
             ORDER BY o.created_at DESC, o.id
             "#,
             $tenant,
@@ -146,6 +154,7 @@ impl OrganizationStore for PostgresStore {
         let rows = select_organizations!(
             "",
             r#"
+            FROM iam.organizations o
             WHERE o.tenant_id = $1 AND o.parent_id = $2 AND o.status <> 'INACTIVE'
             ORDER BY o.created_at DESC, o.id
             "#,

@@ -16,7 +16,7 @@ use iam_core::page::{PageRequest, SortOrder};
 use iam_core::session::SessionStore as _;
 use iam_core::tenant::Directory;
 use iam_core::user::{UserFilter, UserSort, UserSortKey, UserStatus, UserStore as _};
-use iam_core::{Email, Store, TenantId};
+use iam_core::{Email, Store, TenantId, UserId};
 use iam_store_postgres::PostgresStore;
 use serde_json::Value;
 use sqlx::postgres::{PgConnection, PgPool};
@@ -244,4 +244,47 @@ async fn a_list_reads_what_it_shows() {
     assert_eq!(store.sessions_of(tenant, user).await.unwrap().len(), 1);
     let (rows, explained) = read();
     assert!(rows <= 1, "{rows} rows: {explained:#?}");
+}
+
+/// What stands above or below organizations is found step by step, however many others the tenant has.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_way_through_the_tree_reads_what_it_passes() {
+    const LEVELS: u64 = 3;
+    const OTHERS: &str = "
+        INSERT INTO iam.organizations
+        SELECT
+            '00000001-0000-7000-8000-000000000000', gen_random_uuid(), 'Other', 'other', 'other-' || n, 'ACTIVE', NULL, now(), now()
+        FROM generate_series(1, 10000) n;
+        ANALYZE iam.organizations;
+    ";
+    let _alone = explained::ALONE.lock().await;
+    let database = filled().await;
+    let store = explained::store(&database).await;
+    store.pool().execute(OTHERS).await.unwrap();
+    explained::take();
+    let tenant: TenantId = "00000001-0000-7000-8000-000000000000".parse().unwrap();
+    let leaf = "00000004-0000-7000-8000-000000001053".parse().unwrap();
+    let users: Vec<UserId> =
+        (0..20).map(|number| format!("00000002-0000-7000-8000-{number:012x}").parse().unwrap()).collect();
+    let read = || {
+        let explained = explained::take();
+        let scans = explained.iter().flat_map(|explained| &explained.scans);
+        let organizations = scans.filter(|scan| scan.relation.starts_with("organizations"));
+        (organizations.map(|scan| scan.rows).sum::<u64>(), explained)
+    };
+    // A statement is planned anew five times before its plan may be kept.
+    for _ in 0..7 {
+        assert_eq!(store.lineages(tenant, &[leaf]).await.unwrap().len() as u64, LEVELS);
+        let (rows, explained) = read();
+        // What a step finds on average is rounded.
+        assert!(rows <= LEVELS + 1, "{rows} rows: {explained:#?}");
+
+        assert_eq!(store.subtree(tenant, leaf).await.unwrap().len(), 1);
+        let (rows, explained) = read();
+        assert!(rows <= 1, "{rows} rows: {explained:#?}");
+
+        assert_eq!(store.grants_of(tenant, &users).await.unwrap().len(), users.len());
+        let (rows, explained) = read();
+        assert!(rows <= users.len() as u64 * (LEVELS + 1), "{rows} rows: {explained:#?}");
+    }
 }
