@@ -30,14 +30,17 @@ use crate::explained::{self, Explained, one_line};
 /// an installation; and PostgreSQL's own.
 const SMALL: [&str; 4] = ["audit_unsealed", "signing_keys", "_migrations", "pg_"];
 
-/// What reads a whole table or index, by the beginning of its statement: `maintenance.rs` says why; a month of the audit log is
-/// read once more before it is dropped; whoever verifies all logs lists them; and where something is left to be purged is an
-/// index of its own; and whether there is any tenant is known from the first.
+/// What reads a whole table or index, by the beginning of its statement.
 const WHOLE: [&str; 7] = [
+    // The first tenant says that there is one.
     "SELECT NOT EXISTS (SELECT 1 FROM iam.tenants)",
+    // Whoever verifies all logs lists them.
     "SELECT id AS \"tenant_id!\" FROM iam.tenants UNION",
+    // An index has only the logs of which something is left to be purged.
     "SELECT * FROM iam.audit_logs g WHERE g.purged < g.removed",
+    // A month is read once more before it is dropped.
     "SELECT EXISTS ( SELECT FROM iam.audit_entries_",
+    // `maintenance.rs` says why.
     "SELECT (SELECT count(*) FROM iam.sessions",
     "DELETE FROM iam.sessions WHERE (tenant_id, id) IN",
     "DELETE FROM iam.login_attempts WHERE (tenant_id, email_key) IN",
