@@ -47,5 +47,5 @@ pub use id::{
     UserId,
 };
 pub use store::{Locks, Schema, Store, Transaction};
-pub use validate::{Description, Email, EmailKey, Invalid, Name, PersonName, RoleName, Slug};
+pub use validate::{Description, Email, EmailKey, Invalid, Name, PersonName, RoleName, Slug, folded};
 pub use work::UnitOfWork;

@@ -146,6 +146,14 @@ impl EmailKey {
     }
 }
 
+/// A text as it is searched, and a name as it is sorted: in lower case, with σ for ς.
+///
+/// A Σ at the end of a text is a ς in lower case, and would not be found within a word.
+#[must_use]
+pub fn folded(text: &str) -> String {
+    text.to_lowercase().replace('ς', "σ")
+}
+
 const MAX_EMAIL: usize = 254;
 const MAX_SLUG: usize = 63;
 
@@ -256,6 +264,13 @@ mod tests {
     fn email_keeps_its_case_and_its_key_does_not() {
         let email: Email = "Ada@Example.COM".parse().unwrap();
         assert_eq!((email.as_str(), email.key().as_str()), ("Ada@Example.COM", "ada@example.com"));
+    }
+
+    #[test]
+    fn what_begins_a_word_begins_it_whatever_the_case() {
+        for (word, beginning) in [("Ὀδυσσεύς", "ὈΔΥΣ"), ("ΣΊΣΥΦΟΣ", "σίς"), ("Ada", "AD")] {
+            assert!(folded(word).starts_with(&folded(beginning)), "{word} {beginning}");
+        }
     }
 
     #[test]

@@ -26,8 +26,8 @@ CREATE TABLE iam.users (
     tenant_id      uuid             NOT NULL,
     id             uuid             NOT NULL,
     email          text             NOT NULL,
-    -- The *_key columns hold the text in lower case, folded by the service and not by the database, and are compared
-    -- by code point. So every store finds and sorts the same, whatever the locale of its database.
+    -- The *_key columns hold the text in lower case, names with σ for ς, folded by the service and not by the database, and
+    -- are compared by code point. So every store finds and sorts the same, whatever the locale of its database.
     email_key      text COLLATE "C" NOT NULL,
     first_name     text             NOT NULL,
     first_name_key text COLLATE "C" NOT NULL,

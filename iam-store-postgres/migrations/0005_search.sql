@@ -7,7 +7,8 @@
 CREATE EXTENSION IF NOT EXISTS pg_trgm;
 CREATE EXTENSION IF NOT EXISTS btree_gin;
 
--- The fields are parted by a character that none of them can contain, so that nothing is found across two of them.
+-- The fields are parted by a character that none of them can contain, so that nothing is found across two of them. Names
+-- have σ for ς already.
 --
 -- New entries are collected and put into their places together. Searches go through those that wait, so these are few.
 DO $$
@@ -15,7 +16,7 @@ BEGIN
     EXECUTE format(
         'CREATE INDEX users_search_idx ON iam.users USING gin (
             tenant_id,
-            (email_key || E''\n'' || first_name_key || E''\n'' || last_name_key) %I.gin_trgm_ops
+            (replace(email_key, ''ς'', ''σ'') || E''\n'' || first_name_key || E''\n'' || last_name_key) %I.gin_trgm_ops
         ) WITH (gin_pending_list_limit = 256)',
         (
             SELECT n.nspname

@@ -6,7 +6,7 @@ use iam_core::organization::{
     OrganizationTransaction, ParentFilter,
 };
 use iam_core::page::{Page, PageRequest};
-use iam_core::{OrganizationId, Slug, StoreError, TenantId};
+use iam_core::{OrganizationId, Slug, StoreError, TenantId, folded};
 use sqlx::{FromRow, Postgres, QueryBuilder};
 use uuid::Uuid;
 
@@ -229,7 +229,7 @@ fn push_filter(query: &mut QueryBuilder<Postgres>, tenant: TenantId, filter: &Or
         // Not LIKE, which would give some characters of the text a meaning.
         query.push(" AND (FALSE");
         for column in ["o.name_key", "o.slug"] {
-            query.push(" OR strpos(").push(column).push(", ").push_bind(search.to_lowercase()).push(") > 0");
+            query.push(" OR strpos(").push(column).push(", ").push_bind(folded(search)).push(") > 0");
         }
         query.push(")");
     }
@@ -324,7 +324,7 @@ impl PostgresTransaction {
             self.tenant(),
             organization.id.as_uuid(),
             organization.name.as_str(),
-            organization.name.as_str().to_lowercase(),
+            folded(organization.name.as_str()),
             organization.slug.as_str(),
             organization.status.as_str(),
             organization.parent_id.map(OrganizationId::as_uuid),
@@ -352,7 +352,7 @@ impl PostgresTransaction {
             self.tenant(),
             organization.id.as_uuid(),
             organization.name.as_str(),
-            organization.name.as_str().to_lowercase(),
+            folded(organization.name.as_str()),
             organization.slug.as_str(),
             organization.status.as_str(),
             organization.parent_id.map(OrganizationId::as_uuid),

@@ -5,7 +5,7 @@ use iam_core::clock::Timestamp;
 use iam_core::page::{Page, PageRequest, SortOrder};
 use iam_core::secret::PasswordHash;
 use iam_core::user::{User, UserChange, UserFilter, UserSort, UserSortKey, UserStatus, UserStore, UserTransaction};
-use iam_core::{StoreError, TenantId, UserId};
+use iam_core::{StoreError, TenantId, UserId, folded};
 use sqlx::{FromRow, Postgres, QueryBuilder};
 use uuid::Uuid;
 
@@ -175,7 +175,7 @@ fn push_filter(
         query.push(" AND u.status = '").push(status.as_str()).push("'");
     }
     if let Some(search) = &filter.search {
-        let search = search.to_lowercase();
+        let search = folded(search);
         let indexed: String = search.chars().take(INDEXED).collect();
         query.push(" AND ").push(SEARCHED).push(" LIKE ").push_bind(containing(&indexed));
         query.push(" AND strpos(").push(SEARCHED).push(", ").push_bind(search).push(") > 0");
@@ -193,7 +193,7 @@ fn push_filter(
 }
 
 /// What is searched: the expression of the index.
-const SEARCHED: &str = "(u.email_key || E'\\n' || u.first_name_key || E'\\n' || u.last_name_key)";
+const SEARCHED: &str = "(replace(u.email_key, 'ς', 'σ') || E'\\n' || u.first_name_key || E'\\n' || u.last_name_key)";
 
 /// How many characters of a text the index is asked for. They leave few others; and of an address the beginning tells more
 /// than the end, which everybody may share and which costs the more to look for.
@@ -299,9 +299,9 @@ impl PostgresTransaction {
             user.email.as_str(),
             email_key.as_str(),
             user.first_name.as_str(),
-            user.first_name.as_str().to_lowercase(),
+            folded(user.first_name.as_str()),
             user.last_name.as_str(),
-            user.last_name.as_str().to_lowercase(),
+            folded(user.last_name.as_str()),
             user.status.as_str(),
             user.last_login_at,
             user.created_at,
@@ -334,9 +334,9 @@ impl PostgresTransaction {
             user.email.as_str(),
             email_key.as_str(),
             user.first_name.as_str(),
-            user.first_name.as_str().to_lowercase(),
+            folded(user.first_name.as_str()),
             user.last_name.as_str(),
-            user.last_name.as_str().to_lowercase(),
+            folded(user.last_name.as_str()),
             user.status.as_str(),
             user.updated_at
         )?;

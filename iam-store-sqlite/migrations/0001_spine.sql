@@ -41,7 +41,8 @@ CREATE TABLE users (
     tenant_id      BLOB    NOT NULL,
     id             BLOB    NOT NULL,
     email          TEXT    NOT NULL,
-    -- The *_key columns hold the text in lower case, folded by the service, because SQLite folds ASCII only.
+    -- The *_key columns hold the text in lower case, names with σ for ς, folded by the service, because SQLite folds ASCII
+    -- only.
     email_key      TEXT    NOT NULL,
     first_name     TEXT    NOT NULL,
     first_name_key TEXT    NOT NULL,

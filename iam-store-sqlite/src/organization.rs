@@ -5,7 +5,7 @@ use iam_core::organization::{
     OrganizationTransaction, ParentFilter,
 };
 use iam_core::page::{Page, PageRequest};
-use iam_core::{OrganizationId, Slug, StoreError, TenantId};
+use iam_core::{OrganizationId, Slug, StoreError, TenantId, folded};
 use sqlx::types::Json;
 use sqlx::{FromRow, QueryBuilder, Sqlite};
 use uuid::Uuid;
@@ -211,7 +211,7 @@ fn push_filter(query: &mut QueryBuilder<Sqlite>, tenant: TenantId, filter: &Orga
         // Not LIKE, which would give some characters of the text a meaning, and a bound to its length.
         query.push(" AND (FALSE");
         for column in ["o.name_key", "o.slug"] {
-            query.push(" OR instr(").push(column).push(", ").push_bind(search.to_lowercase()).push(") > 0");
+            query.push(" OR instr(").push(column).push(", ").push_bind(folded(search)).push(") > 0");
         }
         query.push(")");
     }
@@ -302,7 +302,7 @@ impl SqliteTransaction {
             self.tenant(),
             organization.id.as_uuid(),
             organization.name.as_str(),
-            organization.name.as_str().to_lowercase(),
+            folded(organization.name.as_str()),
             organization.slug.as_str(),
             organization.status.as_str(),
             organization.parent_id.map(OrganizationId::as_uuid),
@@ -331,7 +331,7 @@ impl SqliteTransaction {
             self.tenant(),
             organization.id.as_uuid(),
             organization.name.as_str(),
-            organization.name.as_str().to_lowercase(),
+            folded(organization.name.as_str()),
             organization.slug.as_str(),
             organization.status.as_str(),
             organization.parent_id.map(OrganizationId::as_uuid),

@@ -4,7 +4,7 @@ use iam_core::clock::Timestamp;
 use iam_core::page::{Page, PageRequest};
 use iam_core::secret::PasswordHash;
 use iam_core::user::{User, UserChange, UserFilter, UserSort, UserSortKey, UserStatus, UserStore, UserTransaction};
-use iam_core::{StoreError, TenantId, UserId};
+use iam_core::{StoreError, TenantId, UserId, folded};
 use sqlx::types::Json;
 use sqlx::{FromRow, QueryBuilder, Sqlite};
 use uuid::Uuid;
@@ -189,8 +189,8 @@ fn push_filter(query: &mut QueryBuilder<Sqlite>, tenant: TenantId, filter: &User
     if let Some(search) = &filter.search {
         // Not LIKE, which would give some characters of the text a meaning, and a bound to its length.
         query.push(" AND (FALSE");
-        for column in ["u.email_key", "u.first_name_key", "u.last_name_key"] {
-            query.push(" OR instr(").push(column).push(", ").push_bind(search.to_lowercase()).push(") > 0");
+        for column in ["replace(u.email_key, 'ς', 'σ')", "u.first_name_key", "u.last_name_key"] {
+            query.push(" OR instr(").push(column).push(", ").push_bind(folded(search)).push(") > 0");
         }
         query.push(")");
     }
@@ -213,7 +213,7 @@ const MAX_GROUPS: usize = 10;
 /// The search index's expression for all who have the first groups of three characters of a text. A shorter text has none, nor
 /// has the index an answer for one with a NUL.
 fn candidates(search: &str) -> Option<String> {
-    let characters: Vec<char> = search.to_lowercase().chars().collect();
+    let characters: Vec<char> = folded(search).chars().collect();
     if characters.len() < 3 || characters.contains(&'\0') {
         return None;
     }
@@ -303,9 +303,9 @@ impl SqliteTransaction {
             user.email.as_str(),
             email_key.as_str(),
             user.first_name.as_str(),
-            user.first_name.as_str().to_lowercase(),
+            folded(user.first_name.as_str()),
             user.last_name.as_str(),
-            user.last_name.as_str().to_lowercase(),
+            folded(user.last_name.as_str()),
             user.status.as_str(),
             user.last_login_at.map(millis),
             millis(user.created_at),
@@ -338,9 +338,9 @@ impl SqliteTransaction {
             user.email.as_str(),
             email_key.as_str(),
             user.first_name.as_str(),
-            user.first_name.as_str().to_lowercase(),
+            folded(user.first_name.as_str()),
             user.last_name.as_str(),
-            user.last_name.as_str().to_lowercase(),
+            folded(user.last_name.as_str()),
             user.status.as_str(),
             millis(user.updated_at)
         )

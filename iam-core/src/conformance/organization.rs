@@ -282,7 +282,9 @@ pub async fn list_filters_by_everything(store: Arc<dyn Store>) {
 pub async fn search_takes_every_character_as_it_is(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
-    for (number, name) in ["per%cent", "under_score", "back\\slash", "Émilie's ÅNGSTRÖM"].into_iter().enumerate() {
+    for (number, name) in
+        ["per%cent", "under_score", "back\\slash", "Émilie's ÅNGSTRÖM", "Ὀδυσσεύς"].into_iter().enumerate()
+    {
         let organization = world.new_organization(tenant.id, &format!("slug-{number}"));
         world.found(Organization { name: name.parse().unwrap(), ..organization }).await;
     }
@@ -295,7 +297,9 @@ pub async fn search_takes_every_character_as_it_is(store: Arc<dyn Store>) {
         ("émi", 1),
         ("ångström", 1),
         ("SLUG-2", 1),
-        ("slug", 4),
+        ("slug", 5),
+        ("ὈΔΥΣ", 1),
+        ("ΣΣΕΎΣ", 1),
         ("'; drop table organizations", 0),
         ("cent slug", 0),
         ("r_score", 1),

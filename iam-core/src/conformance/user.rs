@@ -210,12 +210,20 @@ pub async fn search_takes_every_character_as_it_is(store: Arc<dyn Store>) {
         user.last_name = last.parse().unwrap();
         world.add(user).await;
     }
+    let mut greek = world.new_user(&tenant, "ΣΊΣΥΦΟΣ@example.com");
+    greek.first_name = "Ὀδυσσεύς".parse().unwrap();
+    world.add(greek).await;
     let cases = [
         ("%", 1),
         ("_", 1),
         ("\\", 1),
         ("r%c", 1),
         ("PLAIN", 3),
+        ("ὈΔΥΣ", 1),
+        ("ΕΎΣ", 1),
+        ("σίσυφος@", 1),
+        ("σίσυφοσ@", 1),
+        ("ΣΊΣ", 1),
         ("émi", 1),
         ("ångström", 1),
         ("user2@example.COM", 1),
@@ -240,6 +248,7 @@ pub async fn search_finds_any_part_of_a_field(store: Arc<dyn Store>) {
         ("a.b@example.com", "İpek", "Işık"),
         ("ab@example.com", "🦀🦀🦀 Crab", "👩‍👩‍👧"),
         ("x_y%z@example.com", "Σίσυφος", "Ὀδυσσεύς"),
+        ("ὀδυσσεύς@example.com", "ΝΈΣΤΩΡ", "ΣΣΣ"),
         ("li@example.com", "莉", "王小明"),
         ("50@example.com", "50%_\\", "\\\\"),
     ];
@@ -294,6 +303,11 @@ pub async fn search_finds_any_part_of_a_field(store: Arc<dyn Store>) {
         "👩‍👧",
         "ΣΊΣΥΦΟ",
         "σίσυφος",
+        "ΣΊΣ",
+        "ς",
+        "σεύς",
+        "ὈΔΥΣΣΕΎΣ@",
+        "ςςς",
         "and or not",
         "\"ace\" and",
         "ace\" OR \"",

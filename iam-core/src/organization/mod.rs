@@ -24,7 +24,7 @@ pub use tree::OrganizationTree;
 use crate::clock::Timestamp;
 use crate::id::{OrganizationId, TenantId};
 use crate::page::SortOrder;
-use crate::validate::{Name, Slug};
+use crate::validate::{Name, Slug, folded};
 
 /// A part of a tenant; organizations nest into a tree.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -97,7 +97,7 @@ pub struct OrganizationFilter {
     pub parent: Option<ParentFilter>,
     /// In this state; where none is given, in any but INACTIVE.
     pub status: Option<OrganizationStatus>,
-    /// With this text in the name or the slug, whatever the case.
+    /// With this text in the name or the slug, whatever the case: compared as [`folded`].
     pub search: Option<String>,
 }
 
@@ -114,10 +114,8 @@ impl OrganizationFilter {
     /// Whether an organization passes; for stores that filter in memory.
     #[must_use]
     pub fn matches(&self, organization: &Organization) -> bool {
-        let found = |text: &str| {
-            let wanted = |wanted: &String| text.to_lowercase().contains(&wanted.to_lowercase());
-            self.search.as_ref().is_none_or(wanted)
-        };
+        let search = self.search.as_deref().map(folded);
+        let found = |text: &str| search.as_ref().is_none_or(|search| folded(text).contains(search));
         let is_in_state = match self.status {
             Some(status) => organization.status == status,
             None => organization.status != OrganizationStatus::Inactive,
@@ -140,7 +138,8 @@ pub struct OrganizationSort {
     pub order: SortOrder,
 }
 
-/// The fields by which organizations can be sorted. Names sort without regard to case, by Unicode code point.
+/// The fields by which organizations can be sorted. Names sort without regard to case, by Unicode code point:
+/// as [`folded`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OrganizationSortKey {
     /// The name.
@@ -159,7 +158,7 @@ impl OrganizationSort {
     #[must_use]
     pub fn compare(self, a: &Organization, b: &Organization) -> Ordering {
         let ascending = match self.by {
-            OrganizationSortKey::Name => a.name.as_str().to_lowercase().cmp(&b.name.as_str().to_lowercase()),
+            OrganizationSortKey::Name => folded(a.name.as_str()).cmp(&folded(b.name.as_str())),
             OrganizationSortKey::CreatedAt => a.created_at.cmp(&b.created_at),
             OrganizationSortKey::UpdatedAt => a.updated_at.cmp(&b.updated_at),
         };

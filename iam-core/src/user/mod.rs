@@ -21,7 +21,7 @@ pub use store::{UserStore, UserTransaction};
 use crate::clock::Timestamp;
 use crate::id::{OrganizationId, TenantId, UserId};
 use crate::page::SortOrder;
-use crate::validate::{Email, PersonName};
+use crate::validate::{Email, PersonName, folded};
 
 /// A person who can log in to a tenant.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -77,7 +77,7 @@ impl User {
 pub struct UserFilter {
     /// In this state.
     pub status: Option<UserStatus>,
-    /// With this text in the e-mail, the first or the last name, whatever the case.
+    /// With this text in the e-mail, the first or the last name, whatever the case: compared as [`folded`].
     pub search: Option<String>,
     /// Holding an unexpired assignment in this very organization.
     pub organization: Option<OrganizationId>,
@@ -87,10 +87,8 @@ impl UserFilter {
     /// Whether a user passes, leaving the organization aside; for stores that filter in memory.
     #[must_use]
     pub fn matches(&self, user: &User) -> bool {
-        let found = |text: &str| {
-            let wanted = |wanted: &String| text.to_lowercase().contains(&wanted.to_lowercase());
-            self.search.as_ref().is_none_or(wanted)
-        };
+        let search = self.search.as_deref().map(folded);
+        let found = |text: &str| search.as_ref().is_none_or(|search| folded(text).contains(search));
         self.status.is_none_or(|status| status == user.status)
             && (found(user.email.as_str()) || found(user.first_name.as_str()) || found(user.last_name.as_str()))
     }
@@ -105,7 +103,8 @@ pub struct UserSort {
     pub order: SortOrder,
 }
 
-/// The fields by which users can be sorted. Texts sort without regard to case, by Unicode code point.
+/// The fields by which users can be sorted. Texts sort without regard to case, by Unicode code point:
+/// an e-mail by its key, a name as [`folded`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum UserSortKey {
     /// When the user was made.
@@ -141,13 +140,13 @@ impl UserSort {
     /// How two users stand to each other; for stores that sort in memory.
     #[must_use]
     pub fn compare(self, a: &User, b: &User) -> Ordering {
-        let texts = |a: &str, b: &str| a.to_lowercase().cmp(&b.to_lowercase());
+        let names = |a: &PersonName, b: &PersonName| folded(a.as_str()).cmp(&folded(b.as_str()));
         let ascending = match self.by {
             UserSortKey::CreatedAt => a.created_at.cmp(&b.created_at),
             UserSortKey::UpdatedAt => a.updated_at.cmp(&b.updated_at),
-            UserSortKey::Email => texts(a.email.as_str(), b.email.as_str()),
-            UserSortKey::FirstName => texts(a.first_name.as_str(), b.first_name.as_str()),
-            UserSortKey::LastName => texts(a.last_name.as_str(), b.last_name.as_str()),
+            UserSortKey::Email => a.email.key().cmp(&b.email.key()),
+            UserSortKey::FirstName => names(&a.first_name, &b.first_name),
+            UserSortKey::LastName => names(&a.last_name, &b.last_name),
             UserSortKey::LastLoginAt => a.last_login_at.cmp(&b.last_login_at),
             UserSortKey::Status => a.status.as_str().cmp(b.status.as_str()),
         };
