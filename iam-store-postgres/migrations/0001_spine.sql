@@ -305,6 +305,22 @@ BEGIN
 END
 $$;
 
+-- A truncated table tells nobody which rows it had.
+CREATE FUNCTION iam.forget_counts() RETURNS trigger
+    LANGUAGE plpgsql
+    SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF TG_TABLE_NAME = 'users' THEN
+        UPDATE iam.tenant_counts SET active_users = 0, suspended_users = 0, inactive_users = 0;
+    ELSE
+        UPDATE iam.tenant_counts SET role_assignments = 0;
+    END IF;
+    RETURN NULL;
+END
+$$;
+
 CREATE TRIGGER users_count_insert AFTER INSERT ON iam.users
     REFERENCING NEW TABLE AS written
     FOR EACH STATEMENT EXECUTE FUNCTION iam.count_users();
@@ -314,6 +330,8 @@ CREATE TRIGGER users_count_delete AFTER DELETE ON iam.users
 -- By row, because only then can it be left alone by the updates that change nothing of it: every login is one.
 CREATE TRIGGER users_count_update AFTER UPDATE OF status ON iam.users
     FOR EACH ROW WHEN (OLD.status <> NEW.status) EXECUTE FUNCTION iam.count_user_status();
+CREATE TRIGGER users_count_truncate AFTER TRUNCATE ON iam.users
+    EXECUTE FUNCTION iam.forget_counts();
 
 CREATE TRIGGER role_assignments_count_insert AFTER INSERT ON iam.role_assignments
     REFERENCING NEW TABLE AS written
@@ -321,3 +339,5 @@ CREATE TRIGGER role_assignments_count_insert AFTER INSERT ON iam.role_assignment
 CREATE TRIGGER role_assignments_count_delete AFTER DELETE ON iam.role_assignments
     REFERENCING OLD TABLE AS written
     FOR EACH STATEMENT EXECUTE FUNCTION iam.count_role_assignments();
+CREATE TRIGGER role_assignments_count_truncate AFTER TRUNCATE ON iam.role_assignments
+    EXECUTE FUNCTION iam.forget_counts();

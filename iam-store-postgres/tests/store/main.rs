@@ -3,6 +3,7 @@
 #![cfg(test)]
 
 mod changes;
+mod counts;
 mod explained;
 mod filter;
 mod immutable;

@@ -1,0 +1,86 @@
+//! The totals that triggers keep, when somebody goes around the triggers.
+
+use std::sync::Arc;
+
+use iam_core::TenantId;
+use iam_core::conformance::World;
+use iam_store_postgres::PostgresStore;
+use sqlx::Executor as _;
+use test_support::postgres::TestDatabase;
+
+/// A tenant with two users, of whom one has a role.
+struct Scene {
+    world: World,
+    store: PostgresStore,
+    tenant: TenantId,
+    _database: TestDatabase,
+}
+
+impl Scene {
+    async fn new() -> Self {
+        let database = TestDatabase::create().await;
+        let store = PostgresStore::connect(database.url()).await.unwrap();
+        store.migrate().await.unwrap();
+        let world = World::new(Arc::new(store.clone()));
+        let tenant = world.tenant("acme").await;
+        let role = world.role(&tenant, "BUYER", &["orders:read"]).await;
+        world.user(&tenant, "ada@example.com").await;
+        let grace = world.user(&tenant, "grace@example.com").await;
+        world.give(&grace, &role, None).await;
+        Self { world, store, tenant: tenant.id, _database: database }
+    }
+
+    async fn run(&self, statements: &'static str) {
+        self.store.pool().execute(statements).await.unwrap();
+    }
+
+    /// How many users are active, suspended and deleted, and how many role assignments there are.
+    async fn counts(&self) -> [i64; 4] {
+        let (active, suspended, inactive, assignments) = sqlx::query_as(
+            "SELECT
+                sum(active_users)::bigint,
+                sum(suspended_users)::bigint,
+                sum(inactive_users)::bigint,
+                sum(role_assignments)::bigint
+            FROM iam.tenant_counts
+            WHERE tenant_id = $1",
+        )
+        .bind(self.tenant.as_uuid())
+        .fetch_one(&self.store.pool())
+        .await
+        .unwrap();
+        [active, suspended, inactive, assignments]
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_left_of_the_counts_of_a_truncated_table() {
+    let scene = Scene::new().await;
+    assert_eq!(scene.counts().await, [2, 0, 0, 1]);
+    scene.run("TRUNCATE iam.role_assignments").await;
+    assert_eq!(scene.counts().await, [2, 0, 0, 0]);
+
+    let scene = Scene::new().await;
+    scene.run("TRUNCATE iam.users CASCADE").await;
+    assert_eq!(scene.counts().await, [0, 0, 0, 0]);
+}
+
+#[tokio::test]
+async fn what_was_changed_without_triggers_is_counted_anew_as_the_book_says() {
+    let book = include_str!("../../../docs/operating.md");
+    let statements =
+        book.split("```").find_map(|block| block.strip_prefix("sql\n").filter(|sql| sql.contains("counts")));
+    let scene = Scene::new().await;
+    scene.world.tenant("nobody").await;
+    scene
+        .run(
+            "SET session_replication_role = replica;
+            DELETE FROM iam.role_assignments;
+            UPDATE iam.users SET status = 'SUSPENDED' WHERE email_key = 'ada@example.com';
+            RESET session_replication_role",
+        )
+        .await;
+    assert_eq!(scene.counts().await, [2, 0, 0, 1]);
+    scene.run(statements.unwrap()).await;
+    assert_eq!(scene.counts().await, [1, 1, 0, 0]);
+}
