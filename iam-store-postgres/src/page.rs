@@ -31,13 +31,14 @@ pub(crate) fn offset(page: PageRequest) -> i64 {
     i64::try_from(page.offset()).unwrap_or(i64::MAX)
 }
 
-/// The page that these rows are.
+/// The page that these rows are. A total that is kept may be wrong, and even negative, where somebody has gone around the
+/// triggers: nobody is to miss the page for that.
 pub(crate) fn page_of<T, R>(rows: Vec<R>, total: i64, request: PageRequest) -> Result<Page<T>, StoreError>
 where
     T: TryFrom<R, Error = StoreError>,
 {
     let items = rows.into_iter().map(T::try_from).collect::<Result<_, _>>()?;
-    Ok(Page { items, total: total.unsigned_abs(), request })
+    Ok(Page { items, total: total.try_into().unwrap_or_default(), request })
 }
 
 pub(crate) fn direction(order: SortOrder) -> &'static str {

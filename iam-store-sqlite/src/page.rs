@@ -46,13 +46,14 @@ pub(crate) fn direction(order: SortOrder) -> &'static str {
     }
 }
 
-/// The page that these rows are.
+/// The page that these rows are. A total that is kept may be wrong, and even negative, where somebody has gone around the
+/// triggers: nobody is to miss the page for that.
 pub(crate) fn page_of<R, T>(rows: Vec<R>, total: i64, request: PageRequest) -> Result<Page<T>, StoreError>
 where
     T: TryFrom<R, Error = StoreError>,
 {
     let items = rows.into_iter().map(T::try_from).collect::<Result<_, _>>()?;
-    Ok(Page { items, total: total.unsigned_abs(), request })
+    Ok(Page { items, total: total.try_into().unwrap_or_default(), request })
 }
 
 impl SqliteStore {

@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use iam_core::TenantId;
+use iam_core::access::Reach;
 use iam_core::conformance::World;
+use iam_core::page::PageRequest;
+use iam_core::user::{UserFilter, UserSort, UserStore as _};
 use iam_store_postgres::PostgresStore;
 use sqlx::Executor as _;
 use test_support::postgres::TestDatabase;
@@ -83,4 +86,13 @@ async fn what_was_changed_without_triggers_is_counted_anew_as_the_book_says() {
     assert_eq!(scene.counts().await, [2, 0, 0, 1]);
     scene.run(statements.unwrap()).await;
     assert_eq!(scene.counts().await, [1, 1, 0, 0]);
+}
+
+#[tokio::test]
+async fn a_total_that_is_wrong_hides_nobody() {
+    let scene = Scene::new().await;
+    scene.run("UPDATE iam.tenant_counts SET active_users = -7").await;
+    let (filter, sort, page) = (UserFilter::default(), UserSort::default(), PageRequest::default());
+    let users = scene.store.users(scene.tenant, &filter, &Reach::Tenant, sort, page, scene.world.now()).await.unwrap();
+    assert_eq!((users.items.len(), users.total), (2, 0));
 }

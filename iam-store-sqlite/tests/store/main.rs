@@ -4,6 +4,7 @@
 
 mod audit_log;
 mod changes;
+mod counts;
 mod file;
 mod migration;
 mod plans;
