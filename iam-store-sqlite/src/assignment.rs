@@ -568,3 +568,39 @@ impl SqliteTransaction {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::assert_list;
+
+    fn page(filter: &AssignmentFilter) -> QueryBuilder<Sqlite> {
+        list(TenantId::NONE, filter, &Reach::Tenant, PageRequest::default(), Timestamp::UNIX_EPOCH)
+    }
+
+    /// Those of one user and those in one organization are few enough to be sorted.
+    #[tokio::test]
+    async fn every_filter_finds_its_assignments_by_an_index() {
+        let (id, plain) = (Uuid::nil(), AssignmentFilter::default);
+        for (filter, index, is_sorted) in [
+            (plain(), "COVERING INDEX role_assignments_created_idx (tenant_id=?)", false),
+            (
+                AssignmentFilter { role: Some(id.into()), ..plain() },
+                "COVERING INDEX role_assignments_role_idx (tenant_id=? AND role_id=?)",
+                false,
+            ),
+            (
+                AssignmentFilter { organization: Some(id.into()), ..plain() },
+                "COVERING INDEX role_assignments_organization_idx (tenant_id=? AND organization_id=?)",
+                true,
+            ),
+            (
+                AssignmentFilter { user: Some(id.into()), ..plain() },
+                "INDEX role_assignments_context_key (tenant_id=? AND user_id=?)",
+                true,
+            ),
+        ] {
+            assert_list(page(&filter), &format!("SEARCH a USING {index}"), is_sorted).await;
+        }
+    }
+}

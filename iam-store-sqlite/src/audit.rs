@@ -402,11 +402,9 @@ pub(crate) async fn insert_log(tenant: Uuid, connection: &mut SqliteConnection) 
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
-    use sqlx::Row as _;
-    use test_support::sqlite::TestFile;
-
+mod tests {
     use super::*;
+    use crate::plan::assert_plan;
 
     /// Each filter by itself, with the index that has its pages, and its condition there.
     fn single_filters() -> [(&'static str, &'static str, AuditFilter); 7] {
@@ -432,18 +430,6 @@ pub(crate) mod tests {
                 AuditFilter { correlation_id: "x".parse().ok(), ..plain() },
             ),
         ]
-    }
-
-    /// Fails unless SQLite answers a query by just these searches, and sorts nothing.
-    pub(crate) async fn assert_plan(query: QueryBuilder<Sqlite>, expected: &[&str]) {
-        let file = TestFile::create();
-        let store = SqliteStore::open(file.url()).await.unwrap();
-        store.migrate().await.unwrap();
-        let sql = sqlx::AssertSqlSafe(format!("EXPLAIN QUERY PLAN {}", query.sql().as_str()));
-        let steps = sqlx::query(sql).fetch_all(&store.readers).await.unwrap();
-        let steps = steps.iter().map(|step| step.get("detail"));
-        let is_work = |step: &&str| ["SEARCH ", "SCAN ", "USE "].iter().any(|word| step.starts_with(word));
-        assert_eq!(steps.filter(is_work).collect::<Vec<&str>>(), expected);
     }
 
     /// Nothing is sorted, and nothing read that is not on the page.

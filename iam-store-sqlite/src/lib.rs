@@ -13,6 +13,7 @@ mod open;
 mod organization;
 mod page;
 mod permission;
+mod plan;
 mod role;
 mod seal;
 mod session;

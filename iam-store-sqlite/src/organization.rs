@@ -343,3 +343,26 @@ impl SqliteTransaction {
         expect_row(&updated, "organization")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::assert_list;
+
+    /// All that pass are counted and sorted.
+    #[tokio::test]
+    async fn every_filter_finds_its_organizations_by_an_index() {
+        let (plain, root) = (OrganizationFilter::default, ParentFilter::Of(OrganizationId::from(uuid::Uuid::nil())));
+        let below = |parent| OrganizationFilter { parent: Some(parent), ..plain() };
+        let within = Reach::Organizations(Vec::new());
+        for (filter, reach, index) in [
+            (plain(), &Reach::Tenant, "organizations_created_idx (tenant_id=?)"),
+            (below(ParentFilter::Root), &Reach::Tenant, "organizations_parent_idx (tenant_id=? AND parent_id=?)"),
+            (below(root), &Reach::Tenant, "organizations_parent_idx (tenant_id=? AND parent_id=?)"),
+            (plain(), &within, "sqlite_autoindex_organizations_1 (tenant_id=? AND id=?)"),
+        ] {
+            let query = list(TenantId::NONE, &filter, reach, OrganizationSort::default(), PageRequest::default());
+            assert_list(query, &format!("SEARCH o USING INDEX {index}"), true).await;
+        }
+    }
+}

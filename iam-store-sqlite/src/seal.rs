@@ -436,7 +436,7 @@ impl AuditTransaction for SqliteTransaction {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::audit::tests::assert_plan;
+    use crate::plan::assert_plan;
 
     const ENTRY: &str =
         "SEARCH e USING INDEX sqlite_autoindex_audit_entries_1 (tenant_id=? AND created_at=? AND id=?) LEFT-JOIN";

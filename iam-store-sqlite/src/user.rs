@@ -353,7 +353,55 @@ impl SqliteTransaction {
 
 #[cfg(test)]
 mod tests {
+    use iam_core::OrganizationId;
+    use iam_core::page::SortOrder;
+
     use super::*;
+    use crate::plan::{assert_list, plan};
+
+    fn page(filter: &UserFilter, sort: UserSort) -> QueryBuilder<Sqlite> {
+        list(TenantId::NONE, filter, &Reach::Tenant, sort, PageRequest::default(), Timestamp::UNIX_EPOCH)
+    }
+
+    /// Backwards, only those that have the same value are sorted.
+    #[tokio::test]
+    async fn every_order_but_that_of_the_state_is_read_from_an_index() {
+        for (by, index) in [
+            (UserSortKey::CreatedAt, "COVERING INDEX users_created_idx"),
+            (UserSortKey::UpdatedAt, "COVERING INDEX users_updated_idx"),
+            (UserSortKey::Email, "INDEX sqlite_autoindex_users_2"),
+            (UserSortKey::FirstName, "COVERING INDEX users_first_name_idx"),
+            (UserSortKey::LastName, "COVERING INDEX users_last_name_idx"),
+            (UserSortKey::LastLoginAt, "COVERING INDEX users_last_login_idx"),
+        ] {
+            for order in [SortOrder::Ascending, SortOrder::Descending] {
+                let query = page(&UserFilter::default(), UserSort { by, order });
+                assert_list(query, &format!("SEARCH u USING {index} (tenant_id=?)"), false).await;
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn every_filter_finds_its_users_by_an_index() {
+        let query = |filter| page(&filter, UserSort::default());
+        let status = query(UserFilter { status: Some(UserStatus::Active), ..UserFilter::default() });
+        assert_list(status, "SEARCH u USING COVERING INDEX users_status_idx (tenant_id=? AND status=?)", false).await;
+
+        let search = plan(query(UserFilter { search: Some("ada".to_owned()), ..UserFilter::default() })).await;
+        assert!(search[1].starts_with("SCAN s VIRTUAL TABLE INDEX "), "{search:#?}");
+        assert_eq!(search[2], "SEARCH u USING INTEGER PRIMARY KEY (rowid=?)");
+        let short = plan(query(UserFilter { search: Some("ad".to_owned()), ..UserFilter::default() })).await;
+        assert_eq!(short[1], "SEARCH u USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)");
+
+        let organization = Some(OrganizationId::from(Uuid::nil()));
+        let members = plan(query(UserFilter { organization, ..UserFilter::default() })).await;
+        let key = "role_assignments_organization_idx (tenant_id=? AND organization_id=?)";
+        let expected = [
+            "SEARCH u USING INDEX sqlite_autoindex_users_1 (tenant_id=? AND id=?)",
+            &format!("SEARCH a USING COVERING INDEX {key}"),
+        ];
+        assert_eq!(members[..2], expected);
+    }
 
     #[test]
     fn a_text_is_looked_for_by_its_groups_of_three_characters() {
