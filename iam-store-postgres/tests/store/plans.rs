@@ -10,6 +10,7 @@ use std::thread;
 use chrono::DateTime;
 use iam_core::access::Reach;
 use iam_core::assignment::{AssignmentFilter, AssignmentStore as _};
+use iam_core::audit::{AuditFilter, AuditStore as _, Cursor};
 use iam_core::conformance::Case;
 use iam_core::organization::{OrganizationFilter, OrganizationSort, OrganizationSortKey, OrganizationStore as _};
 use iam_core::page::{PageRequest, SortOrder};
@@ -75,7 +76,8 @@ async fn filled() -> TestDatabase {
 }
 
 /// Every statement of the store, asked as the conformance suite asks it, finds its rows by a condition that an index
-/// answers. So does what no case asks, by the data of the checked queries: there it is not executed.
+/// answers. So does what no case asks, by the data of the checked queries: there it is not executed. Combined filters of the
+/// audit log, which are no checked queries and whose case takes long, have a test of their own.
 #[test]
 fn every_query_finds_its_rows_by_an_index() {
     let _alone = explained::ALONE.blocking_lock();
@@ -157,6 +159,36 @@ async fn a_missing_index_is_noticed() {
     Directory::tenants_with_email(&store, &email.key(), 10).await.unwrap();
     let wrong: Vec<String> = explained::take().iter().flat_map(unconditioned).collect();
     assert!(wrong.iter().any(|wrong| wrong.contains("u.email_key = $1")), "{wrong:?}");
+}
+
+/// Whatever of the audit log's filter is combined, with dates and without, on the first page and on the next.
+#[tokio::test(flavor = "multi_thread")]
+async fn combined_filters_of_the_audit_log_find_their_entries_by_an_index() {
+    const PARTS: u32 = 6;
+    let _alone = explained::ALONE.lock().await;
+    let database = filled().await;
+    let store = explained::store(&database).await;
+    let tenant: TenantId = "00000001-0000-7000-8000-000000000000".parse().unwrap();
+    let (from, until) = (Some("2026-01-05T00:00:00Z".parse().unwrap()), Some("2026-03-05T00:00:00Z".parse().unwrap()));
+    let cursor = Cursor { created_at: "2026-03-01T00:00:00Z".parse().unwrap(), id: Uuid::nil().into() };
+    for parts in 0..1_u32 << PARTS {
+        let (has, id) = (|part: u32| parts >> part & 1 == 1, |text: &str| text.parse::<Uuid>().unwrap());
+        let filter = AuditFilter {
+            action: has(0).then(|| "ACTION_3".to_owned()),
+            resource_type: has(1).then(|| "TYPE_3".to_owned()),
+            resource_id: has(2).then(|| "resource-3".to_owned()),
+            user_id: has(3).then(|| id("00000002-0000-7000-8000-00000000002a").into()),
+            organization_id: has(4).then(|| id("00000004-0000-7000-8000-00000000002a").into()),
+            correlation_id: has(5).then(|| "correlation-77".parse().unwrap()),
+            ..AuditFilter::default()
+        };
+        for (filter, after) in [(filter.clone(), None), (AuditFilter { from, until, ..filter }, Some(cursor))] {
+            store.audit_entries(tenant, &filter, after, 20).await.unwrap();
+            let explained = explained::take();
+            let wrong: Vec<String> = explained.iter().flat_map(unconditioned).collect();
+            assert!(!explained.is_empty() && wrong.is_empty(), "{filter:?}: {wrong:#?}");
+        }
+    }
 }
 
 /// A list of a tenant with thousands looks at hardly more rows than it shows, whatever it is filtered and sorted by; where
