@@ -31,6 +31,7 @@ use iam_core::{ChangeFeed, Schema, Store, StoreError, TenantId, Transaction};
 use sqlx::migrate::{MigrateError, Migration, Migrator};
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use sqlx::{Connection as _, Executor as _, FromRow, Postgres};
+use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use uuid::Uuid;
 
@@ -46,6 +47,9 @@ static MIGRATOR: Migrator = sqlx::migrate!();
 #[derive(Clone, Debug)]
 pub struct PostgresStore {
     connections: Arc<Connections>,
+    /// Of units of work, each of which keeps a connection until the disk has it. While that is slow, they leave the others to
+    /// those who read.
+    places: Arc<Semaphore>,
     months: Arc<KnownMonths>,
 }
 
@@ -66,8 +70,8 @@ const IDLE_IN_TRANSACTION_TIMEOUT: &str = "5s";
 const TRUSTED_IDLE: Duration = Duration::from_secs(1);
 
 impl PostgresStore {
-    /// Connects to the database that a `postgres://` URL names, with at most 16 connections. Each
-    /// [feed](Store::change_feed) has two more.
+    /// Connects to the database that a `postgres://` URL names, with at most 16 connections, of which units of work use three
+    /// quarters. Each [feed](Store::change_feed) has two more.
     ///
     /// # Errors
     ///
@@ -107,15 +111,17 @@ impl PostgresStore {
         Ok(Self::over(Connections::new(pool, true)))
     }
 
-    /// Uses a pool that the host program has made, with its own limits. Each [feed](Store::change_feed) has two connections
-    /// beside it, made with the options of the pool's.
+    /// Uses a pool that the host program has made, with its own limits; units of work use three quarters of its connections.
+    /// Each [feed](Store::change_feed) has two connections beside it, made with the options of the pool's.
     #[must_use]
     pub fn from_pool(pool: PgPool) -> Self {
         Self::over(Connections::new(pool, false))
     }
 
     fn over(connections: Connections) -> Self {
-        Self { connections: Arc::new(connections), months: Arc::default() }
+        let most = connections.pool().options().get_max_connections();
+        let places = Arc::new(Semaphore::new((most - most / 4) as usize));
+        Self { connections: Arc::new(connections), places, months: Arc::default() }
     }
 
     /// The pool, for a host program that keeps tables of its own beside the schema `iam`. It is not to be kept: one that
@@ -223,8 +229,14 @@ fn are_complete(applied: &[Applied]) -> bool {
 #[async_trait]
 impl Store for PostgresStore {
     async fn begin(&self, tenant: TenantId) -> Result<Box<dyn Transaction>, StoreError> {
-        let begun = self.begin_transaction().await?;
-        Ok(Box::new(PostgresTransaction::new(tenant, begun)))
+        let pool = self.pool();
+        let begin = async {
+            let place = timeout(pool.options().get_acquire_timeout(), Arc::clone(&self.places).acquire_owned());
+            let place = place.await.map_err(|_| sqlx::Error::PoolTimedOut)?.map_err(|_| sqlx::Error::PoolClosed)?;
+            Ok((pool.begin_with(BEGIN).await?, place))
+        };
+        let (begun, place) = self.answer(begin).await?;
+        Ok(Box::new(PostgresTransaction::new(tenant, begun, place)))
     }
 
     async fn ping(&self) -> Result<(), StoreError> {

@@ -12,6 +12,7 @@ use uuid::Uuid;
 use crate::bulk::{CHUNK, execute};
 use crate::column::{count, millis, moment, parse_optional};
 use crate::error::{expect_row, store_error};
+use crate::page::push_limit;
 use crate::transaction::SqliteTransaction;
 use crate::{BEGIN, SqliteStore};
 
@@ -195,7 +196,8 @@ fn listed(tenant: TenantId, filter: &AuditFilter, after: Option<Cursor>, limit: 
         }
         (_, None) => {}
     }
-    query.push(" ORDER BY e.created_at DESC, e.id DESC LIMIT ").push_bind(i64::from(limit));
+    query.push(" ORDER BY e.created_at DESC, e.id DESC");
+    push_limit(&mut query, limit);
     query
 }
 

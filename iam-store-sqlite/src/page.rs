@@ -34,8 +34,14 @@ pub(crate) fn offset(page: PageRequest) -> i64 {
 /// Adds the page of what is found.
 pub(crate) fn push_page(query: &mut QueryBuilder<Sqlite>, direction: &'static str, page: PageRequest) {
     query.push(" FROM (SELECT f.id, f.key FROM found f ORDER BY f.key").push(direction).push(", f.id");
-    query.push(" LIMIT ").push_bind(i64::from(page.limit()));
+    push_limit(query, page.limit());
     query.push(" OFFSET ").push_bind(offset(page)).push(") p");
+}
+
+/// Adds how many rows are wanted. It is not bound: SQLite plans by what a limit is, and so prepares a statement anew for each
+/// execution where that is a bare parameter (and not where it is a sum).
+pub(crate) fn push_limit(query: &mut QueryBuilder<Sqlite>, limit: u32) {
+    query.push(" LIMIT ").push(limit);
 }
 
 /// SQLite puts NULL before everything, as never is before every login.

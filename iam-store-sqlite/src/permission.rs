@@ -63,7 +63,7 @@ impl PermissionStore for SqliteStore {
         let total = sqlx::query_scalar!("SELECT count(*) FROM permissions WHERE tenant_id = ?1", tenant.as_uuid());
         let total = total.fetch_one(&self.readers).await.map_err(store_error)?;
         let rows = select_permissions!(
-            "WHERE p.tenant_id = ?1 ORDER BY p.created_at DESC, p.id LIMIT ?2 OFFSET ?3",
+            "WHERE p.tenant_id = ?1 ORDER BY p.created_at DESC, p.id LIMIT ?2 + 0 OFFSET ?3",
             tenant.as_uuid(),
             page.limit(),
             offset(page)

@@ -89,7 +89,7 @@ impl RoleStore for SqliteStore {
         let total = sqlx::query_scalar!("SELECT count(*) FROM roles WHERE tenant_id = ?1", tenant.as_uuid());
         let total = total.fetch_one(&self.readers).await.map_err(store_error)?;
         let rows = select_roles!(
-            "WHERE r.tenant_id = ?1 ORDER BY r.created_at DESC, r.id LIMIT ?2 OFFSET ?3",
+            "WHERE r.tenant_id = ?1 ORDER BY r.created_at DESC, r.id LIMIT ?2 + 0 OFFSET ?3",
             tenant.as_uuid(),
             page.limit(),
             offset(page)

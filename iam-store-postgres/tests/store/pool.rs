@@ -59,6 +59,30 @@ async fn a_closed_store_is_unavailable() {
     assert!(matches!(closed, Err(StoreError::Unavailable(_))), "{closed:?}");
 }
 
+/// Each unit of work keeps its connection while the disk is slow.
+#[tokio::test]
+async fn units_of_work_leave_connections_to_those_who_read() {
+    let database = TestDatabase::create().await;
+    let store = PostgresStore::connect(database.url()).await.unwrap();
+    store.migrate().await.unwrap();
+    let tenant = TenantId::from(Uuid::now_v7());
+    let mut working = Vec::new();
+    for _ in 0..12 {
+        working.push(store.begin(tenant).await.unwrap());
+    }
+    let waiting: JoinSet<_> = (0..16)
+        .map(|_| {
+            let store = store.clone();
+            async move { store.begin(tenant).await.map(drop) }
+        })
+        .collect();
+    for _ in 0..3 {
+        store.is_empty().await.unwrap();
+    }
+    drop(working);
+    waiting.join_all().await.into_iter().for_each(Result::unwrap);
+}
+
 /// Whoever holds a lock for too long keeps nobody waiting for ever.
 #[tokio::test]
 async fn a_lock_that_is_held_for_too_long_is_unavailable() {

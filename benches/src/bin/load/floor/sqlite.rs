@@ -45,10 +45,11 @@ impl Queries for Sqlite {
     }
 
     async fn users(&self, tenant: Uuid, limit: i64) -> sqlx::Result<Vec<ListRow<Self::Time>>> {
+        // A sum, because SQLite plans by what a limit is: where that is a bare parameter, each time.
         let page = sqlx::query_as(
             "SELECT (SELECT active_users + suspended_users + inactive_users FROM tenant_counts WHERE tenant_id = ?1) AS total,
                 id, email, first_name, last_name, status, last_login_at
-            FROM users WHERE tenant_id = ?1 ORDER BY created_at DESC, id LIMIT ?2",
+            FROM users WHERE tenant_id = ?1 ORDER BY created_at DESC, id LIMIT ?2 + 0",
         );
         page.bind(tenant).bind(limit).fetch_all(&self.readers).await
     }
