@@ -31,8 +31,18 @@ trait Queries: Clone + Send + Sync + 'static {
     /// A user by its primary key.
     fn user(&self, tenant: Uuid, id: Uuid) -> impl Future<Output = sqlx::Result<UserRow<Self::Time>>> + Send;
 
-    /// The newest users, each beside how many there are.
+    /// The newest users.
     fn users(&self, tenant: Uuid, limit: i64) -> impl Future<Output = sqlx::Result<Vec<ListRow<Self::Time>>>> + Send;
+
+    /// How many users there are.
+    fn count(&self, tenant: Uuid) -> impl Future<Output = sqlx::Result<i64>> + Send;
+
+    /// The newest users, each beside how many there are, which is kept.
+    fn users_and_count(
+        &self,
+        tenant: Uuid,
+        limit: i64,
+    ) -> impl Future<Output = sqlx::Result<Vec<CountedRow<Self::Time>>>> + Send;
 
     /// What making a user writes, in one transaction: the user, its credential and an audit entry.
     fn insert(
@@ -61,14 +71,19 @@ struct UserRow<T> {
 #[derive(FromRow, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ListRow<T> {
-    #[serde(skip)]
-    total: i64,
     id: Uuid,
     email: String,
     first_name: String,
     last_name: String,
     status: String,
     last_login_at: Option<T>,
+}
+
+#[derive(FromRow)]
+struct CountedRow<T> {
+    total: i64,
+    #[sqlx(flatten)]
+    row: ListRow<T>,
 }
 
 #[derive(Deserialize, Serialize)]
@@ -105,6 +120,7 @@ fn router<Q: Queries>(queries: Q, tenant: Uuid) -> Router {
         .route("/health/ready", get(async || ()))
         .route("/users/{id}", get(user::<Q>))
         .route("/users", get(users::<Q>).post(create::<Q>))
+        .route("/users-by-one-statement", get(users_by_one_statement::<Q>))
         .route("/authz/check", post(async |Json(question): Json<Question>| Json(question)))
         .with_state(Floor { queries, tenant })
 }
@@ -131,9 +147,18 @@ async fn users<Q: Queries>(
     State(floor): State<Floor<Q>>,
     Query(Limit { limit }): Query<Limit>,
 ) -> Result<Json<Users<Q::Time>>, Failure> {
+    let total = floor.queries.count(floor.tenant).await?;
     let data = floor.queries.users(floor.tenant, limit).await?;
-    let total = data.first().map_or(0, |row| row.total);
     Ok(Json(Users { data, total }))
+}
+
+async fn users_by_one_statement<Q: Queries>(
+    State(floor): State<Floor<Q>>,
+    Query(Limit { limit }): Query<Limit>,
+) -> Result<Json<Users<Q::Time>>, Failure> {
+    let rows = floor.queries.users_and_count(floor.tenant, limit).await?;
+    let total = rows.first().map_or(0, |row| row.total);
+    Ok(Json(Users { data: rows.into_iter().map(|counted| counted.row).collect(), total }))
 }
 
 /// What is asked, and comes back as it is.

@@ -4,7 +4,7 @@ use sqlx::postgres::{PgPool, PgPoolOptions};
 use sqlx::types::Json;
 use uuid::Uuid;
 
-use super::{ListRow, NewUser, Queries, UserRow};
+use super::{CountedRow, ListRow, NewUser, Queries, UserRow};
 
 /// As many connections as the server's store has.
 #[derive(Clone)]
@@ -29,6 +29,19 @@ impl Queries for Postgres {
     }
 
     async fn users(&self, tenant: Uuid, limit: i64) -> sqlx::Result<Vec<ListRow<Self::Time>>> {
+        let page = sqlx::query_as(
+            "SELECT id, email, first_name, last_name, status, last_login_at
+            FROM iam.users WHERE tenant_id = $1 ORDER BY created_at DESC, id LIMIT $2",
+        );
+        page.bind(tenant).bind(limit).fetch_all(&self.0).await
+    }
+
+    async fn count(&self, tenant: Uuid) -> sqlx::Result<i64> {
+        let count = sqlx::query_scalar("SELECT count(*) FROM iam.users WHERE tenant_id = $1");
+        count.bind(tenant).fetch_one(&self.0).await
+    }
+
+    async fn users_and_count(&self, tenant: Uuid, limit: i64) -> sqlx::Result<Vec<CountedRow<Self::Time>>> {
         let page = sqlx::query_as(
             "SELECT (SELECT coalesce(sum(active_users + suspended_users + inactive_users), 0)::bigint
                 FROM iam.tenant_counts WHERE tenant_id = $1) AS total,

@@ -7,7 +7,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePo
 use sqlx::types::Json;
 use uuid::Uuid;
 
-use super::{ListRow, NewUser, Queries, UserRow};
+use super::{CountedRow, ListRow, NewUser, Queries, UserRow};
 
 /// One connection that writes and four that read, as durable as the server's.
 #[derive(Clone)]
@@ -44,11 +44,25 @@ impl Queries for Sqlite {
         query.bind(tenant).bind(id).fetch_one(&self.readers).await
     }
 
+    // The limits are sums, because SQLite plans by what a limit is: where that is a bare parameter, for each execution.
+
     async fn users(&self, tenant: Uuid, limit: i64) -> sqlx::Result<Vec<ListRow<Self::Time>>> {
-        // A sum, because SQLite plans by what a limit is: where that is a bare parameter, each time.
         let page = sqlx::query_as(
-            "SELECT (SELECT active_users + suspended_users + inactive_users FROM tenant_counts WHERE tenant_id = ?1) AS total,
-                id, email, first_name, last_name, status, last_login_at
+            "SELECT id, email, first_name, last_name, status, last_login_at
+            FROM users WHERE tenant_id = ?1 ORDER BY created_at DESC, id LIMIT ?2 + 0",
+        );
+        page.bind(tenant).bind(limit).fetch_all(&self.readers).await
+    }
+
+    async fn count(&self, tenant: Uuid) -> sqlx::Result<i64> {
+        let count = sqlx::query_scalar("SELECT count(*) FROM users WHERE tenant_id = ?1");
+        count.bind(tenant).fetch_one(&self.readers).await
+    }
+
+    async fn users_and_count(&self, tenant: Uuid, limit: i64) -> sqlx::Result<Vec<CountedRow<Self::Time>>> {
+        let page = sqlx::query_as(
+            "SELECT (SELECT active_users + suspended_users + inactive_users FROM tenant_counts
+                WHERE tenant_id = ?1) AS total, id, email, first_name, last_name, status, last_login_at
             FROM users WHERE tenant_id = ?1 ORDER BY created_at DESC, id LIMIT ?2 + 0",
         );
         page.bind(tenant).bind(limit).fetch_all(&self.readers).await

@@ -65,7 +65,12 @@ impl<'a> Requests<'a> {
     async fn list_users(&mut self) -> Outcome {
         let sides = self.beside_floor(|manner| Work::get(manner, LIST)).await?;
         self.compare(&format!("`GET {LIST}`"), "count and page", vec![Goal::Rate(0.8)], sides).await?;
-        let Scene { crowded, large, beside_large, .. } = self.scene;
+        let Scene { alone, small, crowded, large, beside_large } = self.scene;
+        let ours = Work::get(&self.manner(alone, small).await?, LIST);
+        let theirs = Work::get(&Manner::default(), "/users-by-one-statement?limit=20");
+        let sides = [Side::http(alone.server.address, ours), Side::http(self.floor.address, theirs)];
+        let beside = "page beside the kept total, one statement";
+        self.compare(&format!("`GET {LIST}`"), beside, vec![Goal::None], sides).await?;
         let few = format!("of {}, alone", grouped(self.scene.small.users));
         let among = format!("`GET {LIST}` of {}", grouped(large.users));
         let sides = self.beside_small(LIST, crowded, large, Side::http).await?;
