@@ -247,7 +247,7 @@ impl World<'_> {
         self.trace.push(told);
         let mut has_changed = false;
         match &operation {
-            Operation::Sweep => self.sweep().await,
+            Operation::Sweep => has_changed = self.sweep().await,
             Operation::Wait { by } => {
                 self.ground.clock.advance(TimeDelta::milliseconds(*by));
                 self.now += by;
@@ -282,7 +282,8 @@ impl World<'_> {
         format!("now {}\n{}\n", self.now, self.trace[from..].join("\n"))
     }
 
-    async fn sweep(&mut self) {
+    /// Removes what has expired, and tells whether there was any.
+    async fn sweep(&mut self) -> bool {
         let count = self.iam().remove_expired_assignments().await.unwrap();
         let mut expected = 0;
         for state in &mut self.states {
@@ -292,6 +293,7 @@ impl World<'_> {
             }
         }
         assert_eq!(count, expected, "{}", self.story());
+        count > 0
     }
 
     /// Does it, and tells whether it was done.
