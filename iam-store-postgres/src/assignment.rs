@@ -23,7 +23,7 @@ use crate::PostgresStore;
 use crate::audit::execute_audited;
 use crate::column::{in_range, parse};
 use crate::error::{expect_row, store_error};
-use crate::organization::push_reach;
+use crate::organization::push_within;
 use crate::page::push_page;
 use crate::role::RoleRow;
 use crate::transaction::PostgresTransaction;
@@ -215,8 +215,10 @@ impl AssignmentStore for PostgresStore {
         page: PageRequest,
         now: Timestamp,
     ) -> Result<Page<ListedAssignment>, StoreError> {
-        let list = |page| list(tenant, filter, reach, page, now);
-        self.page::<ListedAssignment, ListedRow>(page, true, list).await
+        let within = self.within(tenant, reach).await?;
+        let is_steady = within.is_none();
+        let list = |page| list(tenant, filter, within.as_deref(), page, now);
+        self.page::<ListedAssignment, ListedRow>(page, is_steady, list).await
     }
 
     async fn tenants_with_expired_assignments(&self, now: Timestamp, limit: u32) -> Result<Vec<TenantId>, StoreError> {
@@ -256,16 +258,16 @@ const LIST_JOINS: &str = "
 fn list(
     tenant: TenantId,
     filter: &AssignmentFilter,
-    reach: &Reach,
+    within: Option<&[Uuid]>,
     page: PageRequest,
     now: Timestamp,
 ) -> QueryBuilder<Postgres> {
-    let is_everywhere = matches!(reach, Reach::Tenant);
+    let is_everywhere = within.is_none();
     let mut query = QueryBuilder::new("WITH found AS ");
     // Every filter has an index in the order of the list, and a reach has none.
     query.push(if is_everywhere { "NOT MATERIALIZED" } else { "MATERIALIZED" });
     query.push(" (SELECT a.id, a.created_at AS key");
-    push_filter(&mut query, tenant, filter, reach, now);
+    push_filter(&mut query, tenant, filter, within, now);
     query.push(") SELECT ");
     if is_everywhere && filter.user.is_none() && filter.role.is_none() && filter.organization.is_none() {
         push_kept_count(&mut query, tenant, filter, now);
@@ -318,7 +320,7 @@ fn push_filter(
     query: &mut QueryBuilder<Postgres>,
     tenant: TenantId,
     filter: &AssignmentFilter,
-    reach: &Reach,
+    within: Option<&[Uuid]>,
     now: Timestamp,
 ) {
     query.push(" FROM iam.role_assignments a WHERE a.tenant_id = ").push_bind(tenant.as_uuid());
@@ -334,7 +336,7 @@ fn push_filter(
     if !filter.include_expired {
         push_live(query, now);
     }
-    push_reach(query, "a.organization_id", tenant, reach);
+    push_within(query, "a.organization_id", within);
 }
 
 /// Adds the condition that an assignment `a` has not expired.

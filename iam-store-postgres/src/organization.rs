@@ -175,8 +175,9 @@ impl OrganizationStore for PostgresStore {
         if !filter.search.as_deref().is_none_or(is_storable) {
             return Ok(Page { items: Vec::new(), total: 0, request: page });
         }
-        let is_steady = filter.search.is_none();
-        let list = |page| list(tenant, filter, reach, sort, page);
+        let within = self.within(tenant, reach).await?;
+        let is_steady = filter.search.is_none() && within.is_none();
+        let list = |page| list(tenant, filter, within.as_deref(), sort, page);
         self.page::<Organization, OrganizationRow>(page, is_steady, list).await
     }
 }
@@ -194,18 +195,46 @@ const LIST_COLUMNS: &str = "
         o.created_at,
         o.updated_at";
 
+impl PostgresStore {
+    /// The organizations that a list is restricted to, which are those of a reach and all below. None where the whole tenant
+    /// is within reach.
+    ///
+    /// They are found apart from the list: inside its statement the planner could not know how few they are, and would read
+    /// all users of the tenant.
+    pub(crate) async fn within(&self, tenant: TenantId, reach: &Reach) -> Result<Option<Vec<Uuid>>, StoreError> {
+        let Reach::Organizations(roots) = reach else { return Ok(None) };
+        let organizations = sqlx::query_scalar!(
+            r#"
+            WITH RECURSIVE reach AS (
+                SELECT o.id
+                FROM iam.organizations o
+                WHERE o.tenant_id = $1 AND o.id = ANY($2)
+                UNION
+                SELECT o.id
+                FROM reach r
+                JOIN iam.organizations o ON o.tenant_id = $1 AND o.parent_id = r.id
+            )
+            SELECT ARRAY(SELECT r.id FROM reach r) AS "ids!"
+            "#,
+            tenant.as_uuid(),
+            &uuids(roots)
+        );
+        self.answer(organizations.fetch_one(&self.pool())).await.map(Some)
+    }
+}
+
 /// A page of the organizations within reach that pass a filter. A tenant has some thousands of them, so they are counted.
 fn list(
     tenant: TenantId,
     filter: &OrganizationFilter,
-    reach: &Reach,
+    within: Option<&[Uuid]>,
     sort: OrganizationSort,
     page: PageRequest,
 ) -> QueryBuilder<Postgres> {
     let direction = direction(sort.order);
     let mut query = QueryBuilder::new("WITH found AS MATERIALIZED (SELECT o.id, ");
     query.push(sort_column(sort.by)).push(" AS key");
-    push_filter(&mut query, tenant, filter, reach);
+    push_filter(&mut query, tenant, filter, within);
     query.push(") SELECT (SELECT count(*) FROM found) AS total,").push(LIST_COLUMNS);
     push_page(&mut query, direction, page);
     query.push(" JOIN iam.organizations o ON o.id = p.id AND o.tenant_id = ").push_bind(tenant.as_uuid());
@@ -214,7 +243,12 @@ fn list(
 }
 
 /// Adds where the organizations within reach come from that pass a filter.
-fn push_filter(query: &mut QueryBuilder<Postgres>, tenant: TenantId, filter: &OrganizationFilter, reach: &Reach) {
+fn push_filter(
+    query: &mut QueryBuilder<Postgres>,
+    tenant: TenantId,
+    filter: &OrganizationFilter,
+    within: Option<&[Uuid]>,
+) {
     query.push(" FROM iam.organizations o WHERE o.tenant_id = ").push_bind(tenant.as_uuid());
     match filter.status {
         Some(status) => query.push(" AND o.status = ").push_bind(status.as_str()),
@@ -233,28 +267,14 @@ fn push_filter(query: &mut QueryBuilder<Postgres>, tenant: TenantId, filter: &Or
         }
         query.push(")");
     }
-    push_reach(query, "o.id", tenant, reach);
+    push_within(query, "o.id", within);
 }
 
-/// Adds the condition that a column names an organization within reach.
-pub(crate) fn push_reach(query: &mut QueryBuilder<Postgres>, column: &'static str, tenant: TenantId, reach: &Reach) {
-    let Reach::Organizations(roots) = reach else { return };
-    query.push(" AND ").push(column).push(
-        " IN (
-            WITH RECURSIVE reach AS (
-                SELECT o.id
-                FROM iam.organizations o
-                WHERE o.tenant_id = ",
-    );
-    query.push_bind(tenant.as_uuid()).push(" AND o.id = ANY(").push_bind(uuids(roots));
-    query.push(
-        ")
-                UNION
-                SELECT o.id
-                FROM reach r
-                JOIN iam.organizations o ON o.parent_id = r.id AND o.tenant_id = ",
-    );
-    query.push_bind(tenant.as_uuid()).push(") SELECT r.id FROM reach r)");
+/// Adds the condition that a column names one of the organizations that a list is restricted to.
+pub(crate) fn push_within(query: &mut QueryBuilder<Postgres>, column: &'static str, within: Option<&[Uuid]>) {
+    if let Some(organizations) = within {
+        query.push(" AND ").push(column).push(" = ANY(").push_bind(organizations).push(")");
+    }
 }
 
 fn sort_column(by: OrganizationSortKey) -> &'static str {

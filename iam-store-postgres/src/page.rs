@@ -10,6 +10,8 @@
 //! The page `p` is cut from what is found before the rows themselves are read, so that what comes before it is passed over
 //! in an index. Where `found` is materialized, it is found once and for all: the planner cannot know how few it will be, and
 //! must not go through everything in the order of the list to fill a page.
+//!
+//! Where only some organizations are within the caller's reach, these are found by a statement before it.
 
 use iam_core::StoreError;
 use iam_core::page::{Page, PageRequest, SortOrder};

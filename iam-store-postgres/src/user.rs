@@ -14,7 +14,7 @@ use crate::assignment::push_live;
 use crate::audit::execute_audited;
 use crate::column::parse;
 use crate::error::{expect_row, store_error};
-use crate::organization::push_reach;
+use crate::organization::push_within;
 use crate::page::{self, push_page};
 use crate::transaction::PostgresTransaction;
 
@@ -98,8 +98,9 @@ impl UserStore for PostgresStore {
         if filter.search.as_ref().is_some_and(|search| search.contains(char::is_control)) {
             return Ok(Page { items: Vec::new(), total: 0, request: page });
         }
-        let is_steady = filter.search.is_none();
-        let list = |page| list(tenant, filter, reach, sort, page, now);
+        let within = self.within(tenant, reach).await?;
+        let is_steady = filter.search.is_none() && within.is_none();
+        let list = |page| list(tenant, filter, within.as_deref(), sort, page, now);
         self.page::<User, UserRow>(page, is_steady, list).await
     }
 }
@@ -122,17 +123,17 @@ const LIST_COLUMNS: &str = "
 fn list(
     tenant: TenantId,
     filter: &UserFilter,
-    reach: &Reach,
+    within: Option<&[Uuid]>,
     sort: UserSort,
     page: PageRequest,
     now: Timestamp,
 ) -> QueryBuilder<Postgres> {
-    let kept = kept_count(filter, reach);
+    let kept = kept_count(filter, within);
     let direction = direction(sort);
     let mut query = QueryBuilder::new("WITH found AS ");
     query.push(if kept.is_some() { "NOT MATERIALIZED" } else { "MATERIALIZED" });
     query.push(" (SELECT u.id, ").push(sort_column(sort.by)).push(" AS key");
-    push_filter(&mut query, tenant, filter, reach, now);
+    push_filter(&mut query, tenant, filter, within, now);
     query.push(") SELECT (");
     match kept {
         Some(users) => {
@@ -149,8 +150,8 @@ fn list(
 }
 
 /// The count that the database keeps of just these users, if it does.
-fn kept_count(filter: &UserFilter, reach: &Reach) -> Option<&'static str> {
-    if filter.search.is_some() || filter.organization.is_some() || matches!(reach, Reach::Organizations(_)) {
+fn kept_count(filter: &UserFilter, within: Option<&[Uuid]>) -> Option<&'static str> {
+    if filter.search.is_some() || filter.organization.is_some() || within.is_some() {
         return None;
     }
     Some(match filter.status {
@@ -166,7 +167,7 @@ fn push_filter(
     query: &mut QueryBuilder<Postgres>,
     tenant: TenantId,
     filter: &UserFilter,
-    reach: &Reach,
+    within: Option<&[Uuid]>,
     now: Timestamp,
 ) {
     query.push(" FROM iam.users u WHERE u.tenant_id = ").push_bind(tenant.as_uuid());
@@ -185,9 +186,9 @@ fn push_filter(
         push_holds(query, now);
         query.push(" AND a.organization_id = ").push_bind(organization.as_uuid()).push(")");
     }
-    if matches!(reach, Reach::Organizations(_)) {
+    if within.is_some() {
         push_holds(query, now);
-        push_reach(query, "a.organization_id", tenant, reach);
+        push_within(query, "a.organization_id", within);
         query.push(")");
     }
 }

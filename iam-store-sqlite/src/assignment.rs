@@ -579,7 +579,7 @@ mod tests {
         list(TenantId::NONE, filter, &Reach::Tenant, PageRequest::default(), Timestamp::UNIX_EPOCH)
     }
 
-    /// Those of one user and those in one organization are few enough to be sorted.
+    /// Those of one user, those in one organization, and those within a reach, are few enough to be sorted.
     #[tokio::test]
     async fn every_filter_finds_its_assignments_by_an_index() {
         let (id, plain) = (Uuid::nil(), AssignmentFilter::default);
@@ -603,6 +603,11 @@ mod tests {
         ] {
             assert_list(page(&filter), &format!("SEARCH a USING {index}"), is_sorted).await;
         }
+
+        let within = Reach::Organizations(Vec::new());
+        let reached = list(TenantId::NONE, &plain(), &within, PageRequest::default(), Timestamp::UNIX_EPOCH);
+        let index = "COVERING INDEX role_assignments_organization_idx (tenant_id=? AND organization_id=?)";
+        assert_list(reached, &format!("SEARCH a USING {index}"), true).await;
     }
 
     #[tokio::test]

@@ -401,6 +401,11 @@ mod tests {
             &format!("SEARCH a USING COVERING INDEX {key}"),
         ];
         assert_eq!(members[..2], expected);
+
+        let within = Reach::Organizations(Vec::new());
+        let (filter, sort, page) = (UserFilter::default(), UserSort::default(), PageRequest::default());
+        let reached = plan(list(TenantId::NONE, &filter, &within, sort, page, Timestamp::UNIX_EPOCH)).await;
+        assert_eq!(reached[..2], expected);
     }
 
     #[test]

@@ -323,3 +323,42 @@ async fn a_way_through_the_tree_reads_what_it_passes() {
         assert!(rows <= users.len() as u64 * (LEVELS + 1), "{rows} rows: {explained:#?}");
     }
 }
+
+/// Whoever has one organization has its members listed without a look at all other users of the tenant. Their
+/// organizations, which are few, may be looked at.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_within_reach_reads_what_is_within_reach() {
+    const MEMBERS: u64 = 20;
+    let _alone = explained::ALONE.lock().await;
+    let database = filled().await;
+    let store = explained::store(&database).await;
+    let tenant: TenantId = "00000001-0000-7000-8000-000000000000".parse().unwrap();
+    let reach = Reach::Organizations(vec!["00000004-0000-7000-8000-000000001053".parse().unwrap()]);
+    let (now, page) = (DateTime::from_timestamp_secs(1_800_000_000).unwrap(), PageRequest::default());
+    let read = || {
+        let explained = explained::take();
+        let scans = explained.iter().flat_map(|explained| &explained.scans);
+        let members =
+            scans.filter(|scan| ["users", "role_assignments"].iter().any(|table| scan.relation.starts_with(table)));
+        (members.map(|scan| scan.rows).sum::<u64>(), explained)
+    };
+    // A statement is planned anew five times before its plan may be kept.
+    for _ in 0..7 {
+        for filter in [
+            UserFilter::default(),
+            UserFilter { status: Some(UserStatus::Active), ..UserFilter::default() },
+            UserFilter { search: Some("example".into()), ..UserFilter::default() },
+        ] {
+            let users = store.users(tenant, &filter, &reach, UserSort::default(), page, now).await.unwrap();
+            assert!(users.total <= MEMBERS && users.total > 0);
+            let (rows, explained) = read();
+            // Who they are, and once more for the page.
+            assert!(rows <= 3 * MEMBERS, "{rows} rows by {filter:?}: {explained:#?}");
+        }
+        let assignments = store.assignments(tenant, &AssignmentFilter::default(), &reach, page, now).await.unwrap();
+        assert_eq!(assignments.total, MEMBERS);
+        let (rows, explained) = read();
+        // Each once more for the page, with its user.
+        assert!(rows <= 3 * MEMBERS, "{rows} rows: {explained:#?}");
+    }
+}
