@@ -5,13 +5,28 @@ use std::time::Duration;
 use iam_core::tenant::Directory as _;
 use iam_core::{Store as _, StoreError, TenantId};
 use iam_store_postgres::PostgresStore;
-use sqlx::ConnectOptions as _;
+use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgConnectOptions, PgPool};
+use sqlx::{ConnectOptions as _, Postgres};
 use test_support::postgres::TestDatabase;
 use test_support::proxy::{Fault, Proxy};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use uuid::Uuid;
+
+/// How many connections a store has.
+const CONNECTIONS: usize = 16;
+/// How many of them units of work use.
+const PLACES: usize = 12;
+
+/// Keeps every connection busy.
+async fn occupy(store: &PostgresStore) -> Vec<PoolConnection<Postgres>> {
+    let mut busy = Vec::new();
+    for _ in 0..CONNECTIONS {
+        busy.push(store.pool().acquire().await.unwrap());
+    }
+    busy
+}
 
 async fn hang_up(url: &str) {
     let other = PgPool::connect(url).await.unwrap();
@@ -67,10 +82,10 @@ async fn units_of_work_leave_connections_to_those_who_read() {
     store.migrate().await.unwrap();
     let tenant = TenantId::from(Uuid::now_v7());
     let mut working = Vec::new();
-    for _ in 0..12 {
+    for _ in 0..PLACES {
         working.push(store.begin(tenant).await.unwrap());
     }
-    let waiting: JoinSet<_> = (0..16)
+    let waiting: JoinSet<_> = (0..CONNECTIONS)
         .map(|_| {
             let store = store.clone();
             async move { store.begin(tenant).await.map(drop) }
@@ -120,16 +135,12 @@ async fn is_away(store: &PostgresStore) -> bool {
 /// Whatever became of the connections: as many as ever can be used at once afterwards.
 #[tokio::test(flavor = "multi_thread")]
 async fn while_the_database_is_away_nobody_waits_and_it_comes_back_by_itself() {
-    const CONNECTIONS: usize = 16;
     let database = TestDatabase::create().await;
     let proxy = Proxy::before(database.url());
     let store = PostgresStore::connect(&proxy.url(database.url())).await.unwrap();
     let tenant = TenantId::from_uuid(Uuid::nil());
     for fault in [Fault::Gone, Fault::Reset, Fault::Silent] {
-        let mut before = Vec::new();
-        for _ in 0..CONNECTIONS {
-            before.push(store.begin(tenant).await.unwrap());
-        }
+        let _before = occupy(&store).await;
         proxy.set(fault);
         let waiting = store.ping().await;
         assert!(matches!(waiting, Err(StoreError::Unavailable(_))), "{fault:?}: {waiting:?}");
@@ -148,7 +159,7 @@ async fn while_the_database_is_away_nobody_waits_and_it_comes_back_by_itself() {
         };
         timeout(PATIENCE, back).await.unwrap_or_else(|_| panic!("{fault:?}: it stayed away"));
         let mut after = Vec::new();
-        for _ in 0..CONNECTIONS {
+        for _ in 0..PLACES {
             after.push(store.begin(tenant).await.unwrap_or_else(|error| panic!("{fault:?}: {error}")));
         }
     }
@@ -157,16 +168,12 @@ async fn while_the_database_is_away_nobody_waits_and_it_comes_back_by_itself() {
 /// As when a firewall forgets them: nobody says that they are gone, and the database lets everybody in.
 #[tokio::test(flavor = "multi_thread")]
 async fn connections_that_are_lost_alone_are_replaced() {
-    const CONNECTIONS: usize = 16;
     let database = TestDatabase::create().await;
     for are_busy in [false, true] {
         let proxy = Proxy::before(database.url());
         let store = PostgresStore::connect(&proxy.url(database.url())).await.unwrap();
         let tenant = TenantId::from_uuid(Uuid::nil());
-        let mut busy = Vec::new();
-        for _ in 0..CONNECTIONS {
-            busy.push(store.begin(tenant).await.unwrap());
-        }
+        let mut busy = occupy(&store).await;
         if !are_busy {
             busy.clear();
             // Until all are given back, and have rested.
@@ -174,7 +181,7 @@ async fn connections_that_are_lost_alone_are_replaced() {
         }
         proxy.set(Fault::Severed);
         let mut waiting = JoinSet::new();
-        for _ in 0..CONNECTIONS {
+        for _ in 0..PLACES {
             let store = store.clone();
             waiting.spawn(async move {
                 loop {
@@ -229,11 +236,7 @@ async fn what_is_read_while_the_network_falls_silent_is_unavailable() {
 async fn a_busy_pool_is_waited_for() {
     let database = TestDatabase::create().await;
     let store = PostgresStore::connect(database.url()).await.unwrap();
-    let tenant = TenantId::from_uuid(Uuid::nil());
-    let mut busy = Vec::new();
-    for _ in 0..16 {
-        busy.push(store.begin(tenant).await.unwrap());
-    }
+    let busy = occupy(&store).await;
     let waiting = tokio::spawn({
         let store = store.clone();
         async move { store.ping().await }
