@@ -10,11 +10,7 @@ use iam_benches::database::Database;
 /// The program, the machine, the compiler and the database, a line each.
 pub(crate) async fn gather(database: &Database) -> Outcome<Vec<String>> {
     Ok(vec![
-        format!(
-            "Release {}, commit {}",
-            env!("CARGO_PKG_VERSION"),
-            output("git", &["describe", "--always", "--dirty"])
-        ),
+        format!("Release {}, commit {}", env!("CARGO_PKG_VERSION"), commit()),
         format!("{} cores, {}", available_parallelism()?, processor()),
         // That which is at hand has just built this, where the script is used.
         output("rustc", &["--version"]),
@@ -26,6 +22,13 @@ fn processor() -> String {
     let facts = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = facts.lines().filter_map(|line| line.split_once(':')).find(|(key, _)| key.trim() == "model name");
     model.map_or_else(|| "of an unknown model".to_owned(), |(_, name)| name.trim().to_owned())
+}
+
+/// The last commit, and whether anything but the documents, into which the figures go, has changed since.
+fn commit() -> String {
+    let changed = output("git", &["status", "--short", "--", ".", ":!docs"]);
+    let since = if changed.is_empty() { "" } else { " and changes since" };
+    output("git", &["rev-parse", "--short", "HEAD"]) + since
 }
 
 /// What a program says.
