@@ -16,6 +16,8 @@ use test_support::proxy::{Fault, Proxy};
 use tokio::time::{sleep, timeout};
 use uuid::Uuid;
 
+use crate::pool::occupy;
+
 /// How long anything may take before a test gives up.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -174,10 +176,7 @@ async fn a_feed_goes_on_while_the_pool_is_exhausted() {
     let database = TestDatabase::create().await;
     let store = migrated(database.url()).await;
     let mut feed = follow(&store).await;
-    let mut busy = Vec::new();
-    for _ in 0..16 {
-        busy.push(store.pool().acquire().await.unwrap());
-    }
+    let _busy = occupy(&store).await;
     told(&mut *feed).await;
 }
 

@@ -20,7 +20,7 @@ const CONNECTIONS: usize = 16;
 const PLACES: usize = 12;
 
 /// Keeps every connection busy.
-async fn occupy(store: &PostgresStore) -> Vec<PoolConnection<Postgres>> {
+pub(crate) async fn occupy(store: &PostgresStore) -> Vec<PoolConnection<Postgres>> {
     let mut busy = Vec::new();
     for _ in 0..CONNECTIONS {
         busy.push(store.pool().acquire().await.unwrap());
