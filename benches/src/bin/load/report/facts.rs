@@ -11,7 +11,7 @@ use iam_benches::database::Database;
 pub(crate) async fn gather(database: &Database) -> Outcome<Vec<String>> {
     Ok(vec![
         format!("Release {}, commit {}", env!("CARGO_PKG_VERSION"), commit()),
-        format!("{} cores, {}", available_parallelism()?, processor()),
+        format!("{} cores, {}, {}", available_parallelism()?, processor(), scheduler()),
         // That which is at hand has just built this, where the script is used.
         output("rustc", &["--version"]),
         database.description().await?,
@@ -22,6 +22,16 @@ fn processor() -> String {
     let facts = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = facts.lines().filter_map(|line| line.split_once(':')).find(|(key, _)| key.trim() == "model name");
     model.map_or_else(|| "of an unknown model".to_owned(), |(_, name)| name.trim().to_owned())
+}
+
+/// Whether the kernel shares the cores by priority alone, or between sessions first.
+fn scheduler() -> String {
+    let setting = fs::read_to_string("/proc/sys/kernel/sched_autogroup_enabled").unwrap_or_default();
+    let setting = match setting.trim() {
+        "" => "unknown",
+        setting => setting,
+    };
+    format!("sched_autogroup_enabled = {setting}")
 }
 
 /// The last commit, and whether anything but the documents, into which the figures go, has changed since.
