@@ -159,11 +159,8 @@ impl SealStore for Unaudited {
 
 #[async_trait]
 impl CredentialStore for Unaudited {
-    async fn account(&self, tenant: TenantId, email: &EmailKey) -> Outcome<Option<Account>> {
-        self.0.account(tenant, email).await
-    }
-    async fn login_attempts(&self, tenant: TenantId, email: &EmailKey) -> Outcome<LoginAttempts> {
-        self.0.login_attempts(tenant, email).await
+    async fn guarded_account(&self, tenant: TenantId, email: &EmailKey) -> Outcome<GuardedAccount> {
+        self.0.guarded_account(tenant, email).await
     }
 }
 
@@ -228,8 +225,8 @@ impl Directory for Unaudited {
     async fn tenant_by_slug(&self, slug: &Slug) -> Outcome<Option<Tenant>> {
         self.0.tenant_by_slug(slug).await
     }
-    async fn tenants_with_email(&self, email: &EmailKey, limit: u32) -> Outcome<Vec<Tenant>> {
-        self.0.tenants_with_email(email, limit).await
+    async fn accounts_with_email(&self, email: &EmailKey, limit: u32) -> Outcome<Vec<(TenantSummary, GuardedAccount)>> {
+        self.0.accounts_with_email(email, limit).await
     }
     async fn is_empty(&self) -> Outcome<bool> {
         self.0.is_empty().await
@@ -312,11 +309,8 @@ impl IdempotencyTransaction for UnauditedTransaction {
 
 #[async_trait]
 impl CredentialTransaction for UnauditedTransaction {
-    async fn lock_account(&mut self, user: UserId) -> Outcome<Option<Account>> {
-        self.0.lock_account(user).await
-    }
-    async fn lock_login_attempts(&mut self, email: &EmailKey) -> Outcome<LoginAttempts> {
-        self.0.lock_login_attempts(email).await
+    async fn lock_guarded_account(&mut self, email: &EmailKey, user: Option<UserId>) -> Outcome<GuardedAccount> {
+        self.0.lock_guarded_account(email, user).await
     }
 }
 

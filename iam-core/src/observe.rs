@@ -154,7 +154,7 @@ macro_rules! observed {
 observed! {
     Directory {
         fn tenant_by_slug(slug: &Slug) -> Option<Tenant>;
-        fn tenants_with_email(email: &EmailKey, limit: u32) -> Vec<Tenant>;
+        fn accounts_with_email(email: &EmailKey, limit: u32) -> Vec<(TenantSummary, GuardedAccount)>;
         fn is_empty() -> bool;
     }
     TenantStore {
@@ -168,8 +168,7 @@ observed! {
         ) -> Page<User>;
     }
     CredentialStore {
-        fn account(tenant: TenantId, email: &EmailKey) -> Option<Account>;
-        fn login_attempts(tenant: TenantId, email: &EmailKey) -> LoginAttempts;
+        fn guarded_account(tenant: TenantId, email: &EmailKey) -> GuardedAccount;
     }
     SessionStore {
         fn session_snapshot(tenant: TenantId, session: SessionId) -> Option<SessionSnapshot>;
@@ -242,8 +241,7 @@ observed! { in a transaction:
         fn users_by_id(ids: &[UserId]) -> Vec<User>;
     }
     CredentialTransaction {
-        fn lock_account(user: UserId) -> Option<Account>;
-        fn lock_login_attempts(email: &EmailKey) -> LoginAttempts;
+        fn lock_guarded_account(email: &EmailKey, user: Option<UserId>) -> GuardedAccount;
     }
     SessionTransaction {
         fn lock_session(id: SessionId) -> Option<Session>;

@@ -12,6 +12,7 @@ use tokio::sync::Mutex;
 use tokio::time::{sleep, timeout};
 
 use crate::error::{is_going_away, store_error};
+use crate::kept::{Kept, PING_TIMEOUT};
 
 /// Whoever has waited for so long looks whether the database is there at all. This passes between two looks.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -20,8 +21,6 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 /// When nobody was answered for so long, it may be that the database is there and all connections to it are lost. Less
 /// than somebody waits for a connection.
 const SILENCE: Duration = Duration::from_secs(4);
-/// A connection that does not answer by then is lost.
-pub(crate) const PING_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Where a network fell silent, the server does not know that connections are lost, and keeps the locks that they hold. This
 /// process has a name of its own there, and while its database is away it has no other connection but a feed's, which is
@@ -53,7 +52,7 @@ pub(crate) struct Connections {
 
 #[derive(Clone, Debug)]
 struct State {
-    pool: PgPool,
+    kept: Kept,
     is_away: bool,
     /// How often it went away.
     losses: u64,
@@ -61,8 +60,9 @@ struct State {
 
 impl Connections {
     pub(crate) fn new(pool: PgPool, is_own: bool) -> Self {
+        let most = if is_own { three_quarters(&pool) } else { 0 };
         Self {
-            state: RwLock::new(State { pool, is_away: false, losses: 0 }),
+            state: RwLock::new(State { kept: Kept::new(pool, most), is_away: false, losses: 0 }),
             is_own,
             looked: Arc::default(),
             made: Instant::now(),
@@ -70,8 +70,13 @@ impl Connections {
         }
     }
 
+    /// The pool, with what is kept of it.
     pub(crate) fn pool(&self) -> PgPool {
-        self.read().pool.clone()
+        self.read().kept.release().clone()
+    }
+
+    pub(crate) fn kept(&self) -> Kept {
+        self.read().kept.clone()
     }
 
     /// What the database answers; an error as soon as it turns out to be away.
@@ -138,9 +143,10 @@ impl Connections {
 
     /// For somebody who has waited since this moment.
     async fn find_out(&self, asked: Instant) {
-        let State { pool, is_away, .. } = self.read().clone();
+        let State { kept, is_away, .. } = self.read().clone();
+        let pool = kept.pool();
         let began = Instant::now();
-        let connected = timeout(CONNECT_TIMEOUT, self.connect(&pool, is_away)).await;
+        let connected = timeout(CONNECT_TIMEOUT, self.connect(pool, is_away)).await;
         let is_refused = matches!(&connected, Ok(Err(error)) if !is_going_away(error));
         if is_away {
             // A pool of our own has no connection yet: where none can be had, there is nobody to answer.
@@ -151,7 +157,7 @@ impl Connections {
             return;
         }
         let is_there = match connected {
-            Ok(Ok(())) => asked.elapsed() < SILENCE || self.has_answered_since(asked) || has_connections(&pool).await,
+            Ok(Ok(())) => asked.elapsed() < SILENCE || self.has_answered_since(asked) || has_connections(pool).await,
             // Somebody may be let in late, or not be let in, while others are answered.
             _ => is_refused || self.has_answered_since(began),
         };
@@ -172,19 +178,27 @@ impl Connections {
     fn lose(&self) {
         let mut state = self.write();
         // Whoever closes the pool is told so by the pool.
-        if state.pool.is_closed() {
+        let pool = state.kept.pool().clone();
+        if pool.is_closed() {
             return;
         }
         state.is_away = true;
         state.losses += 1;
         if self.is_own {
-            let fresh = state.pool.options().clone().connect_lazy_with((*state.pool.connect_options()).clone());
-            let lost = std::mem::replace(&mut state.pool, fresh);
+            let fresh = pool.options().clone().connect_lazy_with((*pool.connect_options()).clone());
+            let most = three_quarters(&fresh);
+            state.kept = Kept::new(fresh, most);
             // Already the call turns away whoever waits for a connection. Those that are out may never come back.
-            drop(lost.close());
+            drop(pool.close());
         }
         tracing::warn!("the database is away");
     }
+}
+
+/// How many of a pool's connections are kept, and as many are used by units of work at a time.
+pub(crate) fn three_quarters(pool: &PgPool) -> u32 {
+    let most = pool.options().get_max_connections();
+    most - most / 4
 }
 
 /// Whether a connection can still be had.

@@ -1,17 +1,77 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use iam_core::credential::{Account, CredentialChange, CredentialStore, CredentialTransaction, LoginAttempts};
+use iam_core::credential::{
+    Account, CredentialChange, CredentialStore, CredentialTransaction, GuardedAccount, LoginAttempts,
+};
 use iam_core::secret::PasswordHash;
+use iam_core::tenant::TenantSummary;
 use iam_core::{EmailKey, StoreError, TenantId, UserId};
 use uuid::Uuid;
 
 use crate::PostgresStore;
 use crate::audit::execute_audited;
+use crate::column::parse;
 use crate::error::{expect_row, store_error};
 use crate::transaction::PostgresTransaction;
 use crate::user::UserRow;
 
-struct AccountRow {
+/// The columns of what failed with an e-mail, and of whose it is: all there or none of them.
+struct GuardedRow {
+    failed_at: Option<Vec<DateTime<Utc>>>,
+    locked_until: Option<DateTime<Utc>>,
+    tenant_id: Option<Uuid>,
+    id: Option<Uuid>,
+    email: Option<String>,
+    first_name: Option<String>,
+    last_name: Option<String>,
+    status: Option<String>,
+    last_login_at: Option<DateTime<Utc>>,
+    created_at: Option<DateTime<Utc>>,
+    updated_at: Option<DateTime<Utc>>,
+    password_hash: Option<String>,
+}
+
+impl GuardedRow {
+    fn account(self) -> Option<(UserRow, String)> {
+        let user = UserRow {
+            tenant_id: self.tenant_id?,
+            id: self.id?,
+            email: self.email?,
+            first_name: self.first_name?,
+            last_name: self.last_name?,
+            status: self.status?,
+            last_login_at: self.last_login_at,
+            created_at: self.created_at?,
+            updated_at: self.updated_at?,
+        };
+        Some((user, self.password_hash?))
+    }
+}
+
+impl TryFrom<GuardedRow> for GuardedAccount {
+    type Error = StoreError;
+
+    fn try_from(mut row: GuardedRow) -> Result<Self, StoreError> {
+        let attempts = attempts(row.failed_at.take(), row.locked_until);
+        Ok(Self { attempts, account: row.account().map(account).transpose()? })
+    }
+}
+
+fn account((user, password): (UserRow, String)) -> Result<Account, StoreError> {
+    Ok(Account { user: user.try_into()?, password: password.into() })
+}
+
+/// None that failed, where there is no row.
+fn attempts(failed_at: Option<Vec<DateTime<Utc>>>, locked_until: Option<DateTime<Utc>>) -> LoginAttempts {
+    LoginAttempts { failed_at: failed_at.unwrap_or_default(), locked_until }
+}
+
+/// A tenant and whose the e-mail is in it.
+struct CandidateRow {
+    tenant_name: String,
+    tenant_slug: String,
+    failed_at: Option<Vec<DateTime<Utc>>>,
+    locked_until: Option<DateTime<Utc>>,
     tenant_id: Uuid,
     id: Uuid,
     email: String,
@@ -24,10 +84,16 @@ struct AccountRow {
     password_hash: String,
 }
 
-impl TryFrom<AccountRow> for Account {
+impl TryFrom<CandidateRow> for (TenantSummary, GuardedAccount) {
     type Error = StoreError;
 
-    fn try_from(row: AccountRow) -> Result<Self, StoreError> {
+    fn try_from(row: CandidateRow) -> Result<Self, StoreError> {
+        let tenant = TenantSummary {
+            id: row.tenant_id.into(),
+            slug: parse("tenants.slug", &row.tenant_slug)?,
+            name: parse("tenants.name", &row.tenant_name)?,
+        };
+        let attempts = attempts(row.failed_at, row.locked_until);
         let user = UserRow {
             tenant_id: row.tenant_id,
             id: row.id,
@@ -39,17 +105,25 @@ impl TryFrom<AccountRow> for Account {
             created_at: row.created_at,
             updated_at: row.updated_at,
         };
-        Ok(Self { user: user.try_into()?, password: row.password_hash.into() })
+        Ok((tenant, GuardedAccount { account: Some(account((user, row.password_hash))?), attempts }))
     }
 }
 
-/// The columns of a user with its password's hash, and which user.
-macro_rules! select_account {
-    ($which:literal, $($argument:expr),+) => {
-        sqlx::query_as!(
-            AccountRow,
+impl PostgresStore {
+    /// The accounts with this e-mail in all tenants, those of the oldest tenants first.
+    pub(crate) async fn candidates(
+        &self,
+        email: &EmailKey,
+        limit: u32,
+    ) -> Result<Vec<(TenantSummary, GuardedAccount)>, StoreError> {
+        let rows = sqlx::query_as!(
+            CandidateRow,
             r#"
             SELECT
+                t.name AS tenant_name,
+                t.slug AS tenant_slug,
+                a.failed_at AS "failed_at?",
+                a.locked_until,
                 u.tenant_id,
                 u.id,
                 u.email,
@@ -61,73 +135,109 @@ macro_rules! select_account {
                 u.updated_at,
                 c.password_hash
             FROM iam.users u
+            JOIN iam.tenants t ON t.id = u.tenant_id
             JOIN iam.credentials c ON c.tenant_id = u.tenant_id AND c.user_id = u.id
-            "# + $which,
-            $($argument),+
-        )
-    };
-}
-
-struct LoginAttemptsRow {
-    failed_at: Vec<DateTime<Utc>>,
-    locked_until: Option<DateTime<Utc>>,
-}
-
-impl From<LoginAttemptsRow> for LoginAttempts {
-    fn from(row: LoginAttemptsRow) -> Self {
-        Self { failed_at: row.failed_at, locked_until: row.locked_until }
+            LEFT JOIN iam.login_attempts a ON a.tenant_id = u.tenant_id AND a.email_key = u.email_key
+            WHERE u.email_key = $1
+            ORDER BY t.created_at, t.id
+            LIMIT $2
+            "#,
+            email.as_str(),
+            i64::from(limit)
+        );
+        self.answer(rows.fetch_all(&self.kept())).await?.into_iter().map(TryInto::try_into).collect()
     }
 }
 
 #[async_trait]
 impl CredentialStore for PostgresStore {
-    async fn account(&self, tenant: TenantId, email: &EmailKey) -> Result<Option<Account>, StoreError> {
-        let row = select_account!("WHERE u.tenant_id = $1 AND u.email_key = $2", tenant.as_uuid(), email.as_str());
-        self.answer(row.fetch_optional(&self.pool())).await?.map(Account::try_from).transpose()
-    }
-
-    async fn login_attempts(&self, tenant: TenantId, email: &EmailKey) -> Result<LoginAttempts, StoreError> {
+    async fn guarded_account(&self, tenant: TenantId, email: &EmailKey) -> Result<GuardedAccount, StoreError> {
         let row = sqlx::query_as!(
-            LoginAttemptsRow,
+            GuardedRow,
             r#"
             SELECT
-                failed_at,
-                locked_until
-            FROM iam.login_attempts
-            WHERE tenant_id = $1 AND email_key = $2
+                a.failed_at AS "failed_at?",
+                a.locked_until,
+                u.tenant_id AS "tenant_id?",
+                u.id AS "id?",
+                u.email AS "email?",
+                u.first_name AS "first_name?",
+                u.last_name AS "last_name?",
+                u.status AS "status?",
+                u.last_login_at,
+                u.created_at AS "created_at?",
+                u.updated_at AS "updated_at?",
+                c.password_hash AS "password_hash?"
+            FROM (SELECT $1::uuid AS tenant_id, $2::text AS email_key) k
+            LEFT JOIN iam.login_attempts a ON a.tenant_id = k.tenant_id AND a.email_key = k.email_key
+            LEFT JOIN iam.users u ON u.tenant_id = k.tenant_id AND u.email_key = k.email_key
+            LEFT JOIN iam.credentials c ON c.tenant_id = u.tenant_id AND c.user_id = u.id
             "#,
             tenant.as_uuid(),
             email.as_str()
         );
-        let row = self.answer(row.fetch_optional(&self.pool())).await?;
-        Ok(row.map(LoginAttempts::from).unwrap_or_default())
+        self.answer(row.fetch_one(&self.kept())).await?.try_into()
     }
 }
 
 #[async_trait]
 impl CredentialTransaction for PostgresTransaction {
-    async fn lock_account(&mut self, user: UserId) -> Result<Option<Account>, StoreError> {
-        let row = select_account!("WHERE u.tenant_id = $1 AND u.id = $2 FOR UPDATE", self.tenant(), user.as_uuid());
-        row.fetch_optional(self.connection()).await.map_err(store_error)?.map(Account::try_from).transpose()
-    }
-
     // A row that is not there cannot be locked, so it is made; one that is there is written as it was, which locks it
-    // and gives its newest version.
-    async fn lock_login_attempts(&mut self, email: &EmailKey) -> Result<LoginAttempts, StoreError> {
+    // and gives its newest version. The account is looked for by what that gives, so that it is locked after it.
+    async fn lock_guarded_account(
+        &mut self,
+        email: &EmailKey,
+        user: Option<UserId>,
+    ) -> Result<GuardedAccount, StoreError> {
         let row = sqlx::query_as!(
-            LoginAttemptsRow,
+            GuardedRow,
             r#"
-            INSERT INTO iam.login_attempts AS a (tenant_id, email_key)
-            VALUES ($1, $2)
-            ON CONFLICT (tenant_id, email_key) DO UPDATE SET tenant_id = excluded.tenant_id
-            RETURNING
-                a.failed_at,
-                a.locked_until
+            WITH attempts AS (
+                INSERT INTO iam.login_attempts AS a (tenant_id, email_key)
+                VALUES ($1, $2)
+                ON CONFLICT (tenant_id, email_key) DO UPDATE SET tenant_id = excluded.tenant_id
+                RETURNING
+                    a.tenant_id,
+                    a.failed_at,
+                    a.locked_until
+            )
+            SELECT
+                a.failed_at AS "failed_at?",
+                a.locked_until,
+                account.tenant_id AS "tenant_id?",
+                account.id AS "id?",
+                account.email AS "email?",
+                account.first_name AS "first_name?",
+                account.last_name AS "last_name?",
+                account.status AS "status?",
+                account.last_login_at,
+                account.created_at AS "created_at?",
+                account.updated_at AS "updated_at?",
+                account.password_hash AS "password_hash?"
+            FROM attempts a
+            LEFT JOIN LATERAL (
+                SELECT
+                    u.tenant_id,
+                    u.id,
+                    u.email,
+                    u.first_name,
+                    u.last_name,
+                    u.status,
+                    u.last_login_at,
+                    u.created_at,
+                    u.updated_at,
+                    c.password_hash
+                FROM iam.users u
+                JOIN iam.credentials c ON c.tenant_id = u.tenant_id AND c.user_id = u.id
+                WHERE u.tenant_id = a.tenant_id AND u.id = $3
+                FOR UPDATE
+            ) account ON true
             "#,
             self.tenant(),
-            email.as_str()
+            email.as_str(),
+            user.map(|user| user.as_uuid())
         );
-        Ok(row.fetch_one(self.connection()).await.map_err(store_error)?.into())
+        row.fetch_one(self.connection()).await.map_err(store_error)?.try_into()
     }
 }
 

@@ -8,6 +8,7 @@ mod credential;
 mod error;
 mod feed;
 mod idempotency;
+mod kept;
 mod maintenance;
 mod organization;
 mod page;
@@ -30,14 +31,15 @@ use iam_core::clock::Timestamp;
 use iam_core::{ChangeFeed, Schema, Store, StoreError, TenantId, Transaction};
 use sqlx::migrate::{MigrateError, Migration, Migrator};
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
-use sqlx::{Connection as _, Executor as _, FromRow, Postgres};
+use sqlx::{Connection as _, Executor as _, FromRow};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use uuid::Uuid;
 
-use connections::{Connections, PING_TIMEOUT};
+use connections::{Connections, three_quarters};
 use error::store_error;
 use feed::PostgresFeed;
+use kept::{Begun, Kept, PING_TIMEOUT, TRUSTED_IDLE};
 use partition::KnownMonths;
 use transaction::PostgresTransaction;
 
@@ -53,10 +55,6 @@ pub struct PostgresStore {
     months: Arc<KnownMonths>,
 }
 
-/// READ COMMITTED, whatever the database's default: every rule that two transactions can race for is guarded by a lock or
-/// a constraint, and after waiting for a lock a statement must see what the other one wrote.
-const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
-
 const MAX_CONNECTIONS: u32 = 16;
 /// Rather an error soon than a queue of requests that nobody waits for any more.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -66,12 +64,11 @@ const STATEMENT_TIMEOUT: &str = "30s";
 const LOCK_TIMEOUT: &str = "10s";
 /// A unit of work asks one thing right after another. Whoever stops halfway has vanished, and would leave its locks behind.
 const IDLE_IN_TRANSACTION_TIMEOUT: &str = "5s";
-/// A connection that was idle for longer is asked whether it still works.
-const TRUSTED_IDLE: Duration = Duration::from_secs(1);
 
 impl PostgresStore {
     /// Connects to the database that a `postgres://` URL names, with at most 16 connections, of which units of work use three
-    /// quarters. Each [feed](Store::change_feed) has two more.
+    /// quarters. Each [feed](Store::change_feed) has two more. As many as units of work use are kept between two statements
+    /// without asking each whether it still works, as a pool does, which is a second round trip.
     ///
     /// # Errors
     ///
@@ -112,23 +109,28 @@ impl PostgresStore {
     }
 
     /// Uses a pool that the host program has made, with its own limits; units of work use three quarters of its connections.
-    /// Each [feed](Store::change_feed) has two connections beside it, made with the options of the pool's.
+    /// Each [feed](Store::change_feed) has two connections beside it, made with the options of the pool's. Every connection
+    /// goes back to the pool after each use, and the pool asks it whether it still works.
     #[must_use]
     pub fn from_pool(pool: PgPool) -> Self {
         Self::over(Connections::new(pool, false))
     }
 
     fn over(connections: Connections) -> Self {
-        let most = connections.pool().options().get_max_connections();
-        let places = Arc::new(Semaphore::new((most - most / 4) as usize));
+        let places = Arc::new(Semaphore::new(three_quarters(&connections.pool()) as usize));
         Self { connections: Arc::new(connections), places, months: Arc::default() }
     }
 
     /// The pool, for a host program that keeps tables of its own beside the schema `iam`. It is not to be kept: one that
-    /// [`connect`](Self::connect) has made is given up for another when the database goes away.
+    /// [`connect`](Self::connect) has made is given up for another when the database goes away. It is given back what is kept
+    /// between two statements, as often as this is called.
     #[must_use]
     pub fn pool(&self) -> PgPool {
         self.connections.pool()
+    }
+
+    fn kept(&self) -> Kept {
+        self.connections.kept()
     }
 
     /// What the database answers; an error as soon as it turns out to be away.
@@ -155,7 +157,7 @@ impl PostgresStore {
             self.run_migrations().await?;
         }
         let now = sqlx::query_scalar!(r#"SELECT now() AS "now!""#);
-        self.make_months(self.answer(now.fetch_one(&self.pool())).await?).await
+        self.make_months(self.answer(now.fetch_one(&self.kept())).await?).await
     }
 
     /// How the schema `iam` stands to the migrations that this program knows. Changes nothing.
@@ -168,12 +170,12 @@ impl PostgresStore {
         Ok(Schema::of(are_known(&applied), are_complete(&applied)))
     }
 
-    async fn begin_transaction(&self) -> Result<sqlx::Transaction<'static, Postgres>, StoreError> {
-        self.answer(self.pool().begin_with(BEGIN)).await
+    async fn begin_transaction(&self) -> Result<Begun, StoreError> {
+        self.answer(self.kept().begin()).await
     }
 
     /// A transaction whose statements may take as long as they need, for what grows with the data.
-    async fn begin_unbounded(&self) -> Result<sqlx::Transaction<'static, Postgres>, StoreError> {
+    async fn begin_unbounded(&self) -> Result<Begun, StoreError> {
         let mut transaction = self.begin_transaction().await?;
         (&mut *transaction).execute("SET LOCAL statement_timeout = 0").await.map_err(store_error)?;
         Ok(transaction)
@@ -195,11 +197,11 @@ impl PostgresStore {
     // Unchecked queries, because the table is the migrator's own and not part of any migration.
     async fn applied(&self) -> Result<Vec<Applied>, StoreError> {
         let exists = sqlx::query_scalar::<_, bool>("SELECT to_regclass('iam._migrations') IS NOT NULL");
-        if !self.answer(exists.fetch_one(&self.pool())).await? {
+        if !self.answer(exists.fetch_one(&self.kept())).await? {
             return Ok(Vec::new());
         }
         let applied = sqlx::query_as("SELECT version, checksum FROM iam._migrations WHERE success");
-        self.answer(applied.fetch_all(&self.pool())).await
+        self.answer(applied.fetch_all(&self.kept())).await
     }
 }
 
@@ -229,18 +231,18 @@ fn are_complete(applied: &[Applied]) -> bool {
 #[async_trait]
 impl Store for PostgresStore {
     async fn begin(&self, tenant: TenantId) -> Result<Box<dyn Transaction>, StoreError> {
-        let pool = self.pool();
         let begin = async {
-            let place = timeout(pool.options().get_acquire_timeout(), Arc::clone(&self.places).acquire_owned());
+            let patience = self.kept().pool().options().get_acquire_timeout();
+            let place = timeout(patience, Arc::clone(&self.places).acquire_owned());
             let place = place.await.map_err(|_| sqlx::Error::PoolTimedOut)?.map_err(|_| sqlx::Error::PoolClosed)?;
-            Ok((pool.begin_with(BEGIN).await?, place))
+            Ok((self.kept().begin().await?, place))
         };
         let (begun, place) = self.answer(begin).await?;
         Ok(Box::new(PostgresTransaction::new(tenant, begun, place)))
     }
 
     async fn ping(&self) -> Result<(), StoreError> {
-        self.answer(sqlx::query("SELECT 1").execute(&self.pool())).await.map(drop)
+        self.answer(sqlx::query("SELECT 1").execute(&self.kept())).await.map(drop)
     }
 
     async fn is_migrated(&self) -> Result<bool, StoreError> {

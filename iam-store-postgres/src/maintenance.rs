@@ -2,11 +2,12 @@ use async_trait::async_trait;
 use iam_core::StoreError;
 use iam_core::clock::Timestamp;
 use iam_core::maintenance::{MaintenanceStore, Totals, Turn};
-use sqlx::{Executor as _, Postgres};
+use sqlx::Executor as _;
 
 use crate::PostgresStore;
 use crate::column::in_range;
 use crate::error::store_error;
+use crate::kept::Begun;
 
 #[async_trait]
 impl MaintenanceStore for PostgresStore {
@@ -19,7 +20,7 @@ impl MaintenanceStore for PostgresStore {
             "#,
             in_range(now)
         );
-        let totals = self.answer(totals.fetch_one(&self.pool())).await?;
+        let totals = self.answer(totals.fetch_one(&self.kept())).await?;
         Ok(Totals {
             active_sessions: totals.active_sessions.unsigned_abs(),
             unsealed_entries: totals.unsealed_entries.unsigned_abs(),
@@ -42,7 +43,7 @@ impl MaintenanceStore for PostgresStore {
             in_range(now),
             i64::from(limit)
         );
-        Ok(self.answer(deleted.execute(&self.pool())).await?.rows_affected())
+        Ok(self.answer(deleted.execute(&self.kept())).await?.rows_affected())
     }
 
     // Whoever tries to log in holds the row's lock until the failure is counted.
@@ -70,7 +71,7 @@ impl MaintenanceStore for PostgresStore {
             in_range(failed_before),
             i64::from(limit)
         );
-        Ok(self.answer(deleted.execute(&self.pool())).await?.rows_affected())
+        Ok(self.answer(deleted.execute(&self.kept())).await?.rows_affected())
     }
 
     async fn remove_idempotency_records(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {
@@ -89,7 +90,7 @@ impl MaintenanceStore for PostgresStore {
             in_range(before),
             i64::from(limit)
         );
-        Ok(self.answer(deleted.execute(&self.pool())).await?.rows_affected())
+        Ok(self.answer(deleted.execute(&self.kept())).await?.rows_affected())
     }
 
     // The lock goes with its transaction, and so with the connection: at once when the process ends, and by the keepalives
@@ -111,7 +112,7 @@ impl MaintenanceStore for PostgresStore {
     }
 }
 
-struct PostgresTurn(sqlx::Transaction<'static, Postgres>);
+struct PostgresTurn(Begun);
 
 #[async_trait]
 impl Turn for PostgresTurn {

@@ -1,6 +1,7 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use iam_core::tenant::{Directory, Tenant, TenantChange, TenantStore, TenantTransaction};
+use iam_core::credential::GuardedAccount;
+use iam_core::tenant::{Directory, Tenant, TenantChange, TenantStore, TenantSummary, TenantTransaction};
 use iam_core::{EmailKey, Slug, StoreError, TenantId};
 use uuid::Uuid;
 
@@ -57,26 +58,20 @@ macro_rules! select_tenants {
 impl Directory for PostgresStore {
     async fn tenant_by_slug(&self, slug: &Slug) -> Result<Option<Tenant>, StoreError> {
         let row = select_tenants!("WHERE t.slug = $1", slug.as_str());
-        self.answer(row.fetch_optional(&self.pool())).await?.map(Tenant::try_from).transpose()
+        self.answer(row.fetch_optional(&self.kept())).await?.map(Tenant::try_from).transpose()
     }
 
-    async fn tenants_with_email(&self, email: &EmailKey, limit: u32) -> Result<Vec<Tenant>, StoreError> {
-        let rows = select_tenants!(
-            r#"
-            JOIN iam.users u ON u.tenant_id = t.id
-            WHERE u.email_key = $1
-            ORDER BY t.created_at, t.id
-            LIMIT $2
-            "#,
-            email.as_str(),
-            i64::from(limit)
-        );
-        self.answer(rows.fetch_all(&self.pool())).await?.into_iter().map(Tenant::try_from).collect()
+    async fn accounts_with_email(
+        &self,
+        email: &EmailKey,
+        limit: u32,
+    ) -> Result<Vec<(TenantSummary, GuardedAccount)>, StoreError> {
+        self.candidates(email, limit).await
     }
 
     async fn is_empty(&self) -> Result<bool, StoreError> {
         let is_empty = sqlx::query_scalar!(r#"SELECT NOT EXISTS (SELECT 1 FROM iam.tenants) AS "is_empty!""#);
-        self.answer(is_empty.fetch_one(&self.pool())).await
+        self.answer(is_empty.fetch_one(&self.kept())).await
     }
 }
 
@@ -84,7 +79,7 @@ impl Directory for PostgresStore {
 impl TenantStore for PostgresStore {
     async fn tenant(&self, tenant: TenantId) -> Result<Option<Tenant>, StoreError> {
         let row = select_tenants!("WHERE t.id = $1", tenant.as_uuid());
-        self.answer(row.fetch_optional(&self.pool())).await?.map(Tenant::try_from).transpose()
+        self.answer(row.fetch_optional(&self.kept())).await?.map(Tenant::try_from).transpose()
     }
 }
 

@@ -3,12 +3,13 @@ use std::mem;
 use async_trait::async_trait;
 use iam_core::audit::{AuditBatch, AuditEntry};
 use iam_core::{Change, StoreError, TenantId, Transaction};
-use sqlx::{PgConnection, Postgres};
+use sqlx::PgConnection;
 use tokio::sync::OwnedSemaphorePermit;
 use uuid::Uuid;
 
 use crate::audit::WrittenEntry;
 use crate::error::store_error;
+use crate::kept::Begun;
 
 /// A transaction of the database, bound to a tenant; dropping it rolls back.
 ///
@@ -17,7 +18,7 @@ pub(crate) struct PostgresTransaction {
     tenant: TenantId,
     /// The entries of the change that is being written, until a statement takes them along.
     pub(crate) entries: Vec<WrittenEntry>,
-    inner: sqlx::Transaction<'static, Postgres>,
+    inner: Begun,
     /// Its place among units of work, given back after the connection.
     _place: OwnedSemaphorePermit,
     /// After a failed write PostgreSQL answers a COMMIT with a silent rollback, so it must not be tried.
@@ -25,11 +26,7 @@ pub(crate) struct PostgresTransaction {
 }
 
 impl PostgresTransaction {
-    pub(crate) fn new(
-        tenant: TenantId,
-        inner: sqlx::Transaction<'static, Postgres>,
-        place: OwnedSemaphorePermit,
-    ) -> Self {
+    pub(crate) fn new(tenant: TenantId, inner: Begun, place: OwnedSemaphorePermit) -> Self {
         Self { tenant, entries: Vec::new(), inner, _place: place, broken: false }
     }
 

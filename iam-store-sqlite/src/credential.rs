@@ -1,17 +1,109 @@
 use async_trait::async_trait;
-use iam_core::credential::{Account, CredentialChange, CredentialStore, CredentialTransaction, LoginAttempts};
+use iam_core::credential::{
+    Account, CredentialChange, CredentialStore, CredentialTransaction, GuardedAccount, LoginAttempts,
+};
 use iam_core::secret::PasswordHash;
+use iam_core::tenant::TenantSummary;
 use iam_core::{EmailKey, StoreError, TenantId, UserId};
 use sqlx::types::Json;
 use uuid::Uuid;
 
 use crate::SqliteStore;
-use crate::column::{millis, moment, moment_optional};
+use crate::column::{millis, moment, moment_optional, parse};
 use crate::error::{expect_row, store_error};
 use crate::transaction::SqliteTransaction;
 use crate::user::UserRow;
 
-struct AccountRow {
+/// The columns of what failed with an e-mail, and of whose it is: all there or none of them.
+struct GuardedRow {
+    failed_at: Option<Json<Vec<i64>>>,
+    locked_until: Option<i64>,
+    tenant_id: Option<Uuid>,
+    id: Option<Uuid>,
+    email: Option<String>,
+    first_name: Option<String>,
+    last_name: Option<String>,
+    status: Option<String>,
+    last_login_at: Option<i64>,
+    created_at: Option<i64>,
+    updated_at: Option<i64>,
+    password_hash: Option<String>,
+}
+
+impl GuardedRow {
+    fn account(self) -> Option<(UserRow, String)> {
+        let user = UserRow {
+            tenant_id: self.tenant_id?,
+            id: self.id?,
+            email: self.email?,
+            first_name: self.first_name?,
+            last_name: self.last_name?,
+            status: self.status?,
+            last_login_at: self.last_login_at,
+            created_at: self.created_at?,
+            updated_at: self.updated_at?,
+        };
+        Some((user, self.password_hash?))
+    }
+}
+
+impl TryFrom<GuardedRow> for GuardedAccount {
+    type Error = StoreError;
+
+    fn try_from(mut row: GuardedRow) -> Result<Self, StoreError> {
+        let attempts = attempts(row.failed_at.take(), row.locked_until)?;
+        Ok(Self { attempts, account: row.account().map(account).transpose()? })
+    }
+}
+
+fn account((user, password): (UserRow, String)) -> Result<Account, StoreError> {
+    Ok(Account { user: user.try_into()?, password: password.into() })
+}
+
+/// None that failed, where there is no row.
+fn attempts(failed_at: Option<Json<Vec<i64>>>, locked_until: Option<i64>) -> Result<LoginAttempts, StoreError> {
+    let failed_at = failed_at.into_iter().flat_map(|Json(failed_at)| failed_at);
+    Ok(LoginAttempts {
+        failed_at: failed_at.map(|at| moment("login_attempts.failed_at", at)).collect::<Result<_, _>>()?,
+        locked_until: moment_optional("login_attempts.locked_until", locked_until)?,
+    })
+}
+
+/// What failed with an e-mail in a tenant, and which of the tenant's users, if any.
+macro_rules! select_guarded {
+    ($which:literal, $($argument:expr),+) => {
+        sqlx::query_as!(
+            GuardedRow,
+            r#"
+            SELECT
+                a.failed_at AS "failed_at?: Json<Vec<i64>>",
+                a.locked_until,
+                u.tenant_id AS "tenant_id?",
+                u.id AS "id?",
+                u.email AS "email?",
+                u.first_name AS "first_name?",
+                u.last_name AS "last_name?",
+                u.status AS "status?",
+                u.last_login_at,
+                u.created_at AS "created_at?",
+                u.updated_at AS "updated_at?",
+                c.password_hash AS "password_hash?"
+            FROM (SELECT ?1 AS tenant_id, ?2 AS email_key) k
+            LEFT JOIN login_attempts a ON a.tenant_id = k.tenant_id AND a.email_key = k.email_key
+            LEFT JOIN users u ON u.tenant_id = k.tenant_id AND "# + $which + r#"
+            LEFT JOIN credentials c ON c.tenant_id = u.tenant_id AND c.user_id = u.id
+            "#,
+            $($argument),+
+        )
+    };
+}
+
+/// A tenant and whose the e-mail is in it.
+struct CandidateRow {
+    tenant_name: String,
+    tenant_slug: String,
+    failed_at: Option<Json<Vec<i64>>>,
+    locked_until: Option<i64>,
     tenant_id: Uuid,
     id: Uuid,
     email: String,
@@ -24,10 +116,16 @@ struct AccountRow {
     password_hash: String,
 }
 
-impl TryFrom<AccountRow> for Account {
+impl TryFrom<CandidateRow> for (TenantSummary, GuardedAccount) {
     type Error = StoreError;
 
-    fn try_from(row: AccountRow) -> Result<Self, StoreError> {
+    fn try_from(row: CandidateRow) -> Result<Self, StoreError> {
+        let tenant = TenantSummary {
+            id: row.tenant_id.into(),
+            slug: parse("tenants.slug", &row.tenant_slug)?,
+            name: parse("tenants.name", &row.tenant_name)?,
+        };
+        let attempts = attempts(row.failed_at, row.locked_until)?;
         let user = UserRow {
             tenant_id: row.tenant_id,
             id: row.id,
@@ -39,17 +137,25 @@ impl TryFrom<AccountRow> for Account {
             created_at: row.created_at,
             updated_at: row.updated_at,
         };
-        Ok(Self { user: user.try_into()?, password: row.password_hash.into() })
+        Ok((tenant, GuardedAccount { account: Some(account((user, row.password_hash))?), attempts }))
     }
 }
 
-/// The columns of a user with its password's hash, and which user.
-macro_rules! select_account {
-    ($which:literal, $($argument:expr),+) => {
-        sqlx::query_as!(
-            AccountRow,
+impl SqliteStore {
+    /// The accounts with this e-mail in all tenants, those of the oldest tenants first.
+    pub(crate) async fn candidates(
+        &self,
+        email: &EmailKey,
+        limit: u32,
+    ) -> Result<Vec<(TenantSummary, GuardedAccount)>, StoreError> {
+        let rows = sqlx::query_as!(
+            CandidateRow,
             r#"
             SELECT
+                t.name AS tenant_name,
+                t.slug AS tenant_slug,
+                a.failed_at AS "failed_at?: Json<Vec<i64>>",
+                a.locked_until,
                 u.tenant_id,
                 u.id,
                 u.email,
@@ -61,73 +167,38 @@ macro_rules! select_account {
                 u.updated_at,
                 c.password_hash
             FROM users u
+            JOIN tenants t ON t.id = u.tenant_id
             JOIN credentials c ON c.tenant_id = u.tenant_id AND c.user_id = u.id
-            "# + $which,
-            $($argument),+
-        )
-    };
-}
-
-struct LoginAttemptsRow {
-    failed_at: Json<Vec<i64>>,
-    locked_until: Option<i64>,
-}
-
-impl TryFrom<LoginAttemptsRow> for LoginAttempts {
-    type Error = StoreError;
-
-    fn try_from(row: LoginAttemptsRow) -> Result<Self, StoreError> {
-        let failed_at = row.failed_at.0.into_iter().map(|at| moment("login_attempts.failed_at", at));
-        Ok(Self {
-            failed_at: failed_at.collect::<Result<_, _>>()?,
-            locked_until: moment_optional("login_attempts.locked_until", row.locked_until)?,
-        })
-    }
-}
-
-/// The columns of the login attempts of an e-mail.
-macro_rules! select_login_attempts {
-    ($tenant:expr, $email:expr) => {
-        sqlx::query_as!(
-            LoginAttemptsRow,
-            r#"
-            SELECT
-                failed_at AS "failed_at: Json<Vec<i64>>",
-                locked_until
-            FROM login_attempts
-            WHERE tenant_id = ?1 AND email_key = ?2
+            LEFT JOIN login_attempts a ON a.tenant_id = u.tenant_id AND a.email_key = u.email_key
+            WHERE u.email_key = ?1
+            ORDER BY t.created_at, t.id
+            LIMIT ?2
             "#,
-            $tenant,
-            $email
-        )
-    };
+            email.as_str(),
+            limit
+        );
+        rows.fetch_all(&self.readers).await.map_err(store_error)?.into_iter().map(TryInto::try_into).collect()
+    }
 }
 
 #[async_trait]
 impl CredentialStore for SqliteStore {
-    async fn account(&self, tenant: TenantId, email: &EmailKey) -> Result<Option<Account>, StoreError> {
-        let row = select_account!("WHERE u.tenant_id = ?1 AND u.email_key = ?2", tenant.as_uuid(), email.as_str());
-        row.fetch_optional(&self.readers).await.map_err(store_error)?.map(Account::try_from).transpose()
-    }
-
-    async fn login_attempts(&self, tenant: TenantId, email: &EmailKey) -> Result<LoginAttempts, StoreError> {
-        let row = select_login_attempts!(tenant.as_uuid(), email.as_str());
-        let row = row.fetch_optional(&self.readers).await.map_err(store_error)?;
-        Ok(row.map(LoginAttempts::try_from).transpose()?.unwrap_or_default())
+    async fn guarded_account(&self, tenant: TenantId, email: &EmailKey) -> Result<GuardedAccount, StoreError> {
+        let row = select_guarded!("u.email_key = k.email_key", tenant.as_uuid(), email.as_str());
+        row.fetch_one(&self.readers).await.map_err(store_error)?.try_into()
     }
 }
 
 #[async_trait]
 impl CredentialTransaction for SqliteTransaction {
-    async fn lock_account(&mut self, user: UserId) -> Result<Option<Account>, StoreError> {
-        let row = select_account!("WHERE u.tenant_id = ?1 AND u.id = ?2", self.tenant(), user.as_uuid());
-        row.fetch_optional(self.connection()).await.map_err(store_error)?.map(Account::try_from).transpose()
-    }
-
-    async fn lock_login_attempts(&mut self, email: &EmailKey) -> Result<LoginAttempts, StoreError> {
-        let row = select_login_attempts!(self.tenant(), email.as_str());
-        let row = row.fetch_optional(self.connection()).await.map_err(store_error)?;
-        Ok(row.map(LoginAttempts::try_from).transpose()?.unwrap_or_default())
+    async fn lock_guarded_account(
+        &mut self,
+        email: &EmailKey,
+        user: Option<UserId>,
+    ) -> Result<GuardedAccount, StoreError> {
+        let user = user.map(|user| user.as_uuid());
+        let row = select_guarded!("u.id = ?3", self.tenant(), email.as_str(), user);
+        row.fetch_one(self.connection()).await.map_err(store_error)?.try_into()
     }
 }
 

@@ -1,5 +1,6 @@
 use async_trait::async_trait;
-use iam_core::tenant::{Directory, Tenant, TenantChange, TenantStore, TenantTransaction};
+use iam_core::credential::GuardedAccount;
+use iam_core::tenant::{Directory, Tenant, TenantChange, TenantStore, TenantSummary, TenantTransaction};
 use iam_core::{EmailKey, Slug, StoreError, TenantId};
 use uuid::Uuid;
 
@@ -59,18 +60,12 @@ impl Directory for SqliteStore {
         row.fetch_optional(&self.readers).await.map_err(store_error)?.map(Tenant::try_from).transpose()
     }
 
-    async fn tenants_with_email(&self, email: &EmailKey, limit: u32) -> Result<Vec<Tenant>, StoreError> {
-        let rows = select_tenants!(
-            r#"
-            JOIN users u ON u.tenant_id = t.id
-            WHERE u.email_key = ?1
-            ORDER BY t.created_at, t.id
-            LIMIT ?2
-            "#,
-            email.as_str(),
-            limit
-        );
-        rows.fetch_all(&self.readers).await.map_err(store_error)?.into_iter().map(Tenant::try_from).collect()
+    async fn accounts_with_email(
+        &self,
+        email: &EmailKey,
+        limit: u32,
+    ) -> Result<Vec<(TenantSummary, GuardedAccount)>, StoreError> {
+        self.candidates(email, limit).await
     }
 
     async fn is_empty(&self) -> Result<bool, StoreError> {

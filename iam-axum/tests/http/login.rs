@@ -221,8 +221,8 @@ async fn a_password_hashed_at_a_lower_cost_is_hashed_again(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let email = "ada@example.com".parse::<iam_core::Email>().unwrap().key();
     let hash = async || {
-        let account = app.store.account(ada.tenant.parse().unwrap(), &email).await.unwrap().unwrap();
-        account.password.expose().to_owned()
+        let guarded = app.store.guarded_account(ada.tenant.parse().unwrap(), &email).await.unwrap();
+        guarded.account.unwrap().password.expose().to_owned()
     };
     let (cheap, entries) = (hash().await, app.audit(&ada, &[]).await.len());
     app.login(&ada).await;

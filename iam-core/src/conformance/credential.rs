@@ -8,7 +8,7 @@ use super::World;
 use super::race::{PASSWORD, Scene, login};
 use crate::audit::{AuditEntry, AuditFilter};
 use crate::caller::{Caller, RequestContext};
-use crate::credential::{Account, CredentialChange, LoginAttempts, LoginFailure};
+use crate::credential::{Account, CredentialChange, GuardedAccount, LoginAttempts, LoginFailure};
 use crate::error::{Conflict, Error, Forbidden, Unauthenticated};
 use crate::id::TenantId;
 use crate::secret::PasswordHash;
@@ -16,19 +16,25 @@ use crate::store::Store;
 use crate::user::UserStatus;
 use crate::validate::Email;
 
-/// An account is found by its e-mail in any case, in its tenant alone.
+/// An account is found by its e-mail in any case, in its tenant alone. It is locked whatever its e-mail is.
 pub async fn account_is_found_by_email(store: Arc<dyn Store>) {
     let world = World::new(store);
     let (acme, other) = (world.tenant("acme").await, world.tenant("other").await);
     let user = world.user(&acme, "Ada@example.com").await;
     let key = "aDA@EXAMPLE.com".parse::<Email>().unwrap().key();
-    let expected = Account { user: user.clone(), password: PasswordHash::from("hash of Ada@example.com") };
-    assert_eq!(world.store.account(acme.id, &key).await.unwrap(), Some(expected.clone()));
-    assert_eq!(world.store.account(other.id, &key).await.unwrap(), None);
+    let account = Account { user: user.clone(), password: PasswordHash::from("hash of Ada@example.com") };
+    let (nobody, expected) =
+        (GuardedAccount::default(), GuardedAccount { account: Some(account), ..Default::default() });
+    assert_eq!(world.store.guarded_account(acme.id, &key).await.unwrap(), expected);
+    assert_eq!(world.store.guarded_account(other.id, &key).await.unwrap(), nobody);
     let caller = Caller::system(acme.id, "conformance");
     let mut work = world.begin(&caller).await;
-    assert_eq!(work.locks().lock_account(user.id).await.unwrap(), Some(expected));
-    assert_eq!(work.locks().lock_account(world.id()).await.unwrap(), None);
+    let former = "former@example.com".parse::<Email>().unwrap().key();
+    for email in [&key, &former] {
+        assert_eq!(work.locks().lock_guarded_account(email, Some(user.id)).await.unwrap(), expected);
+        assert_eq!(work.locks().lock_guarded_account(email, Some(world.id())).await.unwrap(), nobody);
+        assert_eq!(work.locks().lock_guarded_account(email, None).await.unwrap(), nobody);
+    }
 }
 
 /// Attempts are kept by tenant and e-mail, also for an e-mail that nobody has in no tenant, until they are cleared.
@@ -40,22 +46,25 @@ pub async fn attempts_are_read_back_and_cleared(store: Arc<dyn Store>) {
         failed_at: vec![world.now(), world.now() + TimeDelta::milliseconds(1)],
         locked_until: Some(world.now() + TimeDelta::minutes(15)),
     };
+    let failed = |attempts| GuardedAccount { account: None, attempts };
     for tenant in [acme.id, TenantId::NONE] {
         let reason = LoginFailure::UnknownUser;
         for stored in [LoginAttempts { locked_until: None, ..attempts.clone() }, attempts.clone()] {
             let attempts = stored.clone();
             world.commit(tenant, CredentialChange::CountFailure { email: email.clone(), reason, attempts }).await;
-            assert_eq!(world.store.login_attempts(tenant, &email.key()).await.unwrap(), stored);
+            assert_eq!(world.store.guarded_account(tenant, &email.key()).await.unwrap(), failed(stored));
         }
     }
-    world.commit(acme.id, CredentialChange::ClearFailures(email.key())).await;
-    let none = LoginAttempts::default();
-    assert_eq!(world.store.login_attempts(acme.id, &email.key()).await.unwrap(), none);
-    assert_eq!(world.store.login_attempts(TenantId::NONE, &email.key()).await.unwrap(), attempts);
-
     let caller = Caller::system(acme.id, "conformance");
     let mut work = world.begin(&caller).await;
-    assert_eq!(work.locks().lock_login_attempts(&email.key()).await.unwrap(), none);
+    assert_eq!(work.locks().lock_guarded_account(&email.key(), None).await.unwrap(), failed(attempts.clone()));
+    drop(work);
+    world.commit(acme.id, CredentialChange::ClearFailures(email.key())).await;
+    let none = GuardedAccount::default();
+    assert_eq!(world.store.guarded_account(acme.id, &email.key()).await.unwrap(), none);
+    assert_eq!(world.store.guarded_account(TenantId::NONE, &email.key()).await.unwrap(), failed(attempts));
+    let mut work = world.begin(&caller).await;
+    assert_eq!(work.locks().lock_guarded_account(&email.key(), None).await.unwrap(), none);
 }
 
 /// A new hash takes the place of the old one, whether the password changed or only its cost.
@@ -70,8 +79,8 @@ pub async fn password_is_replaced(store: Arc<dyn Store>) {
     ];
     for (change, expected) in changes {
         world.commit(tenant.id, change).await;
-        let account = world.store.account(tenant.id, &user.email.key()).await.unwrap().unwrap();
-        assert_eq!(account.password, expected);
+        let guarded = world.store.guarded_account(tenant.id, &user.email.key()).await.unwrap();
+        assert_eq!(guarded.account.unwrap().password, expected);
     }
 }
 

@@ -76,7 +76,7 @@ pub async fn stale_login_attempts_go(store: Arc<dyn Store>) {
         ("locked@example.com", true),
     ] {
         let key = email.parse::<crate::validate::Email>().unwrap().key();
-        let attempts = world.store.login_attempts(tenant.id, &key).await.unwrap();
+        let attempts = world.store.guarded_account(tenant.id, &key).await.unwrap().attempts;
         assert_eq!(attempts != LoginAttempts::default(), is_kept, "{email}");
     }
 }

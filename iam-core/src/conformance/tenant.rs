@@ -8,11 +8,13 @@ use super::world::{assert_conflict, create, register};
 use crate::audit::{AuditEntry, AuditFilter};
 use crate::caller::{Caller, RequestContext};
 use crate::change::Change;
+use crate::credential::{Account, CredentialChange, GuardedAccount, LoginAttempts, LoginFailure};
 use crate::error::{Conflict, Constraint, Error, Forbidden};
 use crate::iam::{Iam, Settings};
 use crate::id::TenantId;
 use crate::organization::OrganizationChange;
 use crate::role::{RoleChange, TENANT_ADMIN};
+use crate::secret::PasswordHash;
 use crate::store::Store;
 use crate::tenant::{Founded, NewTenant, Registration, Tenant, TenantChange};
 
@@ -75,21 +77,28 @@ pub async fn update_is_read_back(store: Arc<dyn Store>) {
     assert_eq!(world.store.tenant_by_slug(&before.slug).await.unwrap(), None);
 }
 
-/// An e-mail leads to the tenants that have it, oldest first, no more than asked for.
+/// An e-mail leads to whoever has it in any tenant, with what failed there, those of the oldest tenants first, no more
+/// than asked for.
 pub async fn found_by_email_oldest_first(store: Arc<dyn Store>) {
     let world = World::new(store);
-    let mut tenants = Vec::new();
-    for slug in ["c", "b", "a"] {
+    let mut expected = Vec::new();
+    for (slug, failures) in [("c", 0), ("b", 2), ("a", 0)] {
         let tenant = world.tenant(slug).await;
-        world.user(&tenant, "Ada@example.com").await;
+        let user = world.user(&tenant, "Ada@example.com").await;
+        let attempts = LoginAttempts { failed_at: vec![world.now(); failures], locked_until: None };
+        if failures > 0 {
+            let (email, reason) = (user.email.clone(), LoginFailure::InvalidPassword);
+            world.commit(tenant.id, CredentialChange::CountFailure { email, reason, attempts: attempts.clone() }).await;
+        }
+        let account = Account { user, password: PasswordHash::from("hash of Ada@example.com") };
+        expected.push((tenant.summary(), GuardedAccount { account: Some(account), attempts }));
         world.tick();
-        tenants.push(tenant);
     }
     let elsewhere = world.tenant("d").await;
     world.user(&elsewhere, "grace@example.com").await;
     let email = "aDA@example.com".parse::<crate::Email>().unwrap().key();
-    assert_eq!(world.store.tenants_with_email(&email, 9).await.unwrap(), tenants);
-    assert_eq!(world.store.tenants_with_email(&email, 2).await.unwrap(), tenants[..2]);
+    assert_eq!(world.store.accounts_with_email(&email, 9).await.unwrap(), expected);
+    assert_eq!(world.store.accounts_with_email(&email, 2).await.unwrap(), expected[..2]);
 }
 
 fn new_tenant(name: &str, slug: Option<&str>) -> NewTenant {

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use super::hasher::Verified;
-use super::{Account, CredentialChange, Lockout, LoginAttempts, LoginFailure};
+use super::{Account, CredentialChange, GuardedAccount, Lockout, LoginAttempts, LoginFailure};
 use crate::error::{Error, Result};
 use crate::iam::Inner;
 use crate::id::TenantId;
@@ -48,10 +48,9 @@ impl<'a> Attempt<'a> {
         iam: &Inner,
         tenant: TenantId,
         email: &'a Email,
-        account: Option<Account>,
+        GuardedAccount { account, attempts }: GuardedAccount,
         password: &Password,
     ) -> Result<Self> {
-        let attempts = iam.store.login_attempts(tenant, &email.key()).await?;
         let finding = if attempts.locked_for(iam.now()).is_some() {
             Finding::Locked
         } else {
@@ -83,7 +82,8 @@ impl<'a> Attempt<'a> {
     /// Judges the attempt under the lock and counts or clears failures. The caller commits, whatever the outcome.
     pub(crate) async fn settle(self, work: &mut UnitOfWork<'_>, lockout: Lockout) -> Result<Outcome> {
         let key = self.email.key();
-        let attempts = work.locks().lock_login_attempts(&key).await?;
+        let user = self.account.as_ref().map(|account| account.user.id);
+        let GuardedAccount { account, attempts } = work.locks().lock_guarded_account(&key, user).await?;
         let now = work.now();
         // A lock that ended meanwhile is an answer too: the password was not looked at, so it is not judged.
         let ended = self.was_locked().then_some(Duration::from_secs(1));
@@ -91,11 +91,7 @@ impl<'a> Attempt<'a> {
             work.apply(self.refusal(LoginFailure::AccountLocked, attempts.count())).await?;
             return Ok(Outcome::Locked(retry_after));
         }
-        let current = match &self.account {
-            Some(account) => work.locks().lock_account(account.user.id).await?,
-            None => None,
-        };
-        match self.judge(current) {
+        match self.judge(account) {
             Ok(account) => {
                 if attempts != LoginAttempts::default() {
                     work.apply(CredentialChange::ClearFailures(key)).await?;

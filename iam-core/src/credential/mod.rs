@@ -29,3 +29,12 @@ pub struct Account {
     /// Its password's hash.
     pub password: PasswordHash,
 }
+
+/// What is known of an e-mail in a tenant when somebody claims it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GuardedAccount {
+    /// Whose it is, if anybody's.
+    pub account: Option<Account>,
+    /// The logins with it that failed, also where it is nobody's.
+    pub attempts: LoginAttempts,
+}

@@ -33,8 +33,8 @@ impl Credentials<'_> {
             return Err(fields.into_error());
         };
         let user = iam.store.user(caller.tenant(), user_id).await?.ok_or_else(not_found)?;
-        let account = iam.store.account(caller.tenant(), &user.email.key()).await?;
-        let attempt = Attempt::make(iam, caller.tenant(), &user.email, account, &current).await?;
+        let guarded = iam.store.guarded_account(caller.tenant(), &user.email.key()).await?;
+        let attempt = Attempt::make(iam, caller.tenant(), &user.email, guarded, &current).await?;
         // A password that was not proven is not worth the work of hashing its successor.
         let password = if attempt.is_right() { Some(iam.passwords.hash(&new).await?) } else { None };
 
@@ -80,13 +80,12 @@ impl Credentials<'_> {
             return Err(fields.into_error());
         };
         let key = email.key();
-        let user_id = iam.store.account(caller.tenant(), &key).await?.ok_or_else(not_found)?.user.id;
+        let user_id = iam.store.guarded_account(caller.tenant(), &key).await?.account.ok_or_else(not_found)?.user.id;
         let password = iam.passwords.hash(&new).await?;
 
         let mut work = iam.begin(caller).await?;
         // In the order of a login, or the two could wait for each other: the failures, the account, the sessions.
-        work.locks().lock_login_attempts(&key).await?;
-        let account = work.locks().lock_account(user_id).await?;
+        let account = work.locks().lock_guarded_account(&key, Some(user_id)).await?.account;
         let account = account.filter(|account| account.user.email.key() == key).ok_or_else(not_found)?;
         if account.user.status == UserStatus::Inactive {
             return Err(Conflict::UserInactive.into());

@@ -2,9 +2,10 @@ use async_trait::async_trait;
 
 use super::transaction::MemoryTransaction;
 use super::{MemoryStore, hold};
+use crate::credential::GuardedAccount;
 use crate::error::{Constraint, StoreError};
 use crate::id::TenantId;
-use crate::tenant::{Directory, Tenant, TenantChange, TenantStore, TenantTransaction};
+use crate::tenant::{Directory, Tenant, TenantChange, TenantStore, TenantSummary, TenantTransaction};
 use crate::validate::{EmailKey, Slug};
 
 #[async_trait]
@@ -14,10 +15,17 @@ impl Directory for MemoryStore {
         Ok(self.read(|state| state.tenants.values().filter_map(|state| state.tenant.as_ref()).find(has_slug).cloned()))
     }
 
-    async fn tenants_with_email(&self, email: &EmailKey, limit: u32) -> Result<Vec<Tenant>, StoreError> {
+    async fn accounts_with_email(
+        &self,
+        email: &EmailKey,
+        limit: u32,
+    ) -> Result<Vec<(TenantSummary, GuardedAccount)>, StoreError> {
         Ok(self.read(|state| {
-            let with_email = state.tenants.values().filter(|state| state.user_with_email(email).is_some());
-            with_email.filter_map(|state| state.tenant.clone()).take(limit as usize).collect()
+            let with_email = state.tenants.values().filter_map(|state| {
+                let user = state.user_with_email(email)?.id;
+                Some((state.tenant.as_ref()?.summary(), state.guarded_account(email, Some(user))))
+            });
+            with_email.take(limit as usize).collect()
         }))
     }
 

@@ -1,11 +1,11 @@
 use super::{LoggedIn, RefreshState, Session, SessionChange, Sessions};
 use crate::caller::{Caller, RequestContext};
-use crate::credential::{Account, Attempt, Outcome};
+use crate::credential::{Attempt, GuardedAccount, Outcome};
 use crate::error::{Conflict, Error, Forbidden, Result, Unauthenticated};
 use crate::iam::Inner;
 use crate::id::{SessionId, TenantId};
 use crate::secret::Password;
-use crate::tenant::{Tenant, Tenants};
+use crate::tenant::{TenantSummary, Tenants};
 use crate::user::User;
 use crate::validate::{Email, Fields};
 use crate::work::UnitOfWork;
@@ -27,12 +27,12 @@ const MAX_CANDIDATES: u32 = 5;
 /// A tenant that may be meant, and the account in it.
 struct Candidate {
     scope: Scope,
-    account: Option<Account>,
+    guarded: GuardedAccount,
 }
 
 /// Where the failures of a login are counted.
 enum Scope {
-    Tenant(Tenant),
+    Tenant(TenantSummary),
     /// In a place of no tenant's.
     Nowhere(TenantId),
 }
@@ -71,8 +71,8 @@ impl Sessions<'_> {
         // Now, before the store is asked for anything: in a storm those who are refused are the most.
         self.0.passwords.admit()?;
         let mut tried = Vec::new();
-        for Candidate { scope, account } in self.candidates(&email, login.tenant.as_deref()).await? {
-            let attempt = Attempt::make(self.0, scope.id(), &email, account, &login.password).await?;
+        for Candidate { scope, guarded } in self.candidates(&email, login.tenant.as_deref()).await? {
+            let attempt = Attempt::make(self.0, scope.id(), &email, guarded, &login.password).await?;
             tried.push(Tried { scope, attempt });
         }
         // Locked accounts are passed over, unless there are no others.
@@ -85,19 +85,22 @@ impl Sessions<'_> {
 
     /// Where the e-mail may belong: the named tenant, or those that have it, or nowhere.
     async fn candidates(&self, email: &Email, named: Option<&str>) -> Result<Vec<Candidate>> {
-        let store = &self.0.store;
-        let tenants = match named {
-            Some(named) => Tenants(self.0).find(named).await?.into_iter().collect(),
-            None => store.tenants_with_email(&email.key(), MAX_CANDIDATES).await?,
+        let (store, key) = (&self.0.store, email.key());
+        let (found, nowhere) = match named {
+            None => (store.accounts_with_email(&key, MAX_CANDIDATES).await?, TenantId::NONE),
+            Some(named) => match Tenants(self.0).find(named).await? {
+                Some(tenant) => {
+                    let guarded = store.guarded_account(tenant.id, &key).await?;
+                    (vec![(tenant.summary(), guarded)], TenantId::NONE)
+                }
+                None => (Vec::new(), TenantId::of_unknown(named)),
+            },
         };
-        let mut candidates = Vec::new();
-        for tenant in tenants {
-            let account = store.account(tenant.id, &email.key()).await?;
-            candidates.push(Candidate { scope: Scope::Tenant(tenant), account });
-        }
+        let candidate = |(tenant, guarded)| Candidate { scope: Scope::Tenant(tenant), guarded };
+        let mut candidates: Vec<Candidate> = found.into_iter().map(candidate).collect();
         if candidates.is_empty() {
-            let nowhere = named.map_or(TenantId::NONE, TenantId::of_unknown);
-            candidates.push(Candidate { scope: Scope::Nowhere(nowhere), account: None });
+            let guarded = store.guarded_account(nowhere, &key).await?;
+            candidates.push(Candidate { scope: Scope::Nowhere(nowhere), guarded });
         }
         Ok(candidates)
     }
@@ -117,7 +120,7 @@ impl Sessions<'_> {
             match (outcome, scope) {
                 // Nobody logs in yet, so the success leaves no trace.
                 (Outcome::Proven(_), Scope::Tenant(tenant)) if is_ambiguous => {
-                    proven.push(tenant.summary());
+                    proven.push(tenant);
                     continue;
                 }
                 (Outcome::Proven(account), _) => {

@@ -1,21 +1,27 @@
 use async_trait::async_trait;
 
-use super::Tenant;
+use super::{Tenant, TenantSummary};
+use crate::credential::GuardedAccount;
 use crate::error::StoreError;
 use crate::id::TenantId;
 use crate::validate::{EmailKey, Slug};
 
 /// Finds the tenant that somebody means before anything is proven.
 ///
-/// This is the one port that knows no tenant yet. It answers with tenants only; everything else is then read by
-/// tenant.
+/// This is the one port that knows no tenant yet. It answers with tenants and with whom an e-mail belongs to in each;
+/// everything else is then read by tenant.
 #[async_trait]
 pub trait Directory {
     /// The tenant with this slug.
     async fn tenant_by_slug(&self, slug: &Slug) -> Result<Option<Tenant>, StoreError>;
 
-    /// The tenants that have a user with this e-mail, oldest first, at most `limit`.
-    async fn tenants_with_email(&self, email: &EmailKey, limit: u32) -> Result<Vec<Tenant>, StoreError>;
+    /// The users with this e-mail, whatever their status, each with its failed logins and its tenant; those of the oldest
+    /// tenants first, at most `limit`.
+    async fn accounts_with_email(
+        &self,
+        email: &EmailKey,
+        limit: u32,
+    ) -> Result<Vec<(TenantSummary, GuardedAccount)>, StoreError>;
 
     /// Whether there is no tenant at all.
     async fn is_empty(&self) -> Result<bool, StoreError>;

@@ -115,7 +115,7 @@ fn no_password_token_or_email_is_traced() {
         let secrets = a_day_at_work(&stranger.with_header("tracestate", &format!("a={EMAIL}")));
         server.stop();
         let traced = format!("{:#?}", collector.requests());
-        assert!(traced.contains("POST /api/v1/auth/login") && traced.contains("lock_account"), "{traced}");
+        assert!(traced.contains("POST /api/v1/auth/login") && traced.contains("lock_guarded_account"), "{traced}");
         for secret in secrets {
             let lines: Vec<&str> = traced.lines().filter(|line| line.contains(&secret)).collect();
             assert!(lines.is_empty(), "{secret} is in the traces:\n{}", lines.join("\n"));

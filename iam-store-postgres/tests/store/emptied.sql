@@ -1,5 +1,5 @@
--- Takes out every tenant but those of plans.sql, which come before all others, and the keys. No trigger stands in the
--- way, nor tells of it.
+-- Takes out every tenant but those of plans.sql, what belongs to no tenant, and the keys. No trigger stands in the way, nor
+-- tells of it.
 SET session_replication_role = replica;
 
 DO $$
@@ -12,7 +12,11 @@ BEGIN
         JOIN pg_class c ON c.oid = a.attrelid
         WHERE a.attname = 'tenant_id' AND c.relkind IN ('r', 'p') AND c.relnamespace = 'iam'::regnamespace
     LOOP
-        EXECUTE format('DELETE FROM %s WHERE tenant_id > ''00000001-0000-7000-8000-ffffffffffff''', owned);
+        EXECUTE format(
+            'DELETE FROM %s WHERE tenant_id NOT BETWEEN ''00000001-0000-7000-8000-000000000000''
+                AND ''00000001-0000-7000-8000-ffffffffffff''',
+            owned
+        );
     END LOOP;
 END
 $$;

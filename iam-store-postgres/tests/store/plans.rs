@@ -156,7 +156,7 @@ async fn a_missing_index_is_noticed() {
     pool.close().await;
     let store = explained::store(&database).await;
     let email = "user7@example.com".parse::<Email>().unwrap();
-    Directory::tenants_with_email(&store, &email.key(), 10).await.unwrap();
+    Directory::accounts_with_email(&store, &email.key(), 10).await.unwrap();
     let wrong: Vec<String> = explained::take().iter().flat_map(unconditioned).collect();
     assert!(wrong.iter().any(|wrong| wrong.contains("u.email_key = $1")), "{wrong:?}");
 }

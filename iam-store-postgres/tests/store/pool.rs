@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use iam_core::tenant::Directory as _;
+use iam_core::tenant::{Directory as _, TenantStore as _};
 use iam_core::{Store as _, StoreError, TenantId};
 use iam_store_postgres::PostgresStore;
 use sqlx::pool::PoolConnection;
@@ -72,6 +72,103 @@ async fn a_closed_store_is_unavailable() {
     store.close().await;
     let closed = store.ping().await;
     assert!(matches!(closed, Err(StoreError::Unavailable(_))), "{closed:?}");
+}
+
+/// Closing the pool waits for all its connections, also for those that are kept for the next statement.
+#[tokio::test]
+async fn closing_takes_along_what_is_kept() {
+    let database = TestDatabase::create().await;
+    let store = PostgresStore::connect(database.url()).await.unwrap();
+    store.ping().await.unwrap();
+    timeout(PATIENCE, store.close()).await.unwrap();
+    let pool = PostgresStore::connect(database.url()).await.unwrap();
+    pool.ping().await.unwrap();
+    timeout(PATIENCE, pool.pool().close()).await.unwrap();
+}
+
+/// There is no task then that could give connections back.
+#[test]
+fn a_store_may_outlive_its_runtime() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let (database, store) = runtime.block_on(async {
+        let database = TestDatabase::create().await;
+        let store = PostgresStore::connect(database.url()).await.unwrap();
+        store.migrate().await.unwrap();
+        store.ping().await.unwrap();
+        (database, store)
+    });
+    let unended = runtime.block_on(store.begin(TenantId::NONE)).unwrap();
+    drop(unended);
+    assert!(!store.pool().is_closed());
+    runtime.block_on(store.ping()).unwrap();
+    drop(store);
+    runtime.block_on(async { drop(database) });
+}
+
+/// Whoever waits is given a connection as soon as one is free, and not only one that is not kept.
+#[tokio::test]
+async fn whoever_waits_gets_what_others_have_used() {
+    let database = TestDatabase::create().await;
+    let store = PostgresStore::connect(database.url()).await.unwrap();
+    store.migrate().await.unwrap();
+    let mut elsewhere = Vec::new();
+    for _ in PLACES..CONNECTIONS {
+        elsewhere.push(store.pool().acquire().await.unwrap());
+    }
+    let other = PgPool::connect(database.url()).await.unwrap();
+    let mut holding = other.begin().await.unwrap();
+    sqlx::query("LOCK TABLE iam.tenants").execute(&mut *holding).await.unwrap();
+    let asking: JoinSet<_> = (0..2 * CONNECTIONS)
+        .map(|_| {
+            let store = store.clone();
+            async move { store.is_empty().await }
+        })
+        .collect();
+    sleep(Duration::from_millis(300)).await;
+    holding.rollback().await.unwrap();
+    assert!(asking.join_all().await.into_iter().all(Result::unwrap));
+}
+
+/// Whoever stops waiting for an answer does not leave it to the next who asks.
+#[tokio::test]
+async fn what_was_given_up_is_answered_to_nobody() {
+    let database = TestDatabase::create().await;
+    let store = PostgresStore::connect(database.url()).await.unwrap();
+    store.migrate().await.unwrap();
+    let other = PgPool::connect(database.url()).await.unwrap();
+    for _ in 0..2 * CONNECTIONS {
+        let mut holding = other.begin().await.unwrap();
+        sqlx::query("LOCK TABLE iam.tenants").execute(&mut *holding).await.unwrap();
+        let given_up = timeout(Duration::from_millis(20), store.is_empty()).await;
+        assert!(given_up.is_err());
+        holding.rollback().await.unwrap();
+        assert!(store.is_migrated().await.unwrap());
+        assert_eq!(store.tenant(TenantId::NONE).await.unwrap(), None);
+        assert!(store.is_empty().await.unwrap());
+    }
+    timeout(PATIENCE, occupy(&store)).await.unwrap();
+}
+
+/// A unit of work that is dropped, also while it waits, gives back what it holds: its locks and its connection.
+#[tokio::test]
+async fn what_a_dropped_unit_of_work_held_is_free() {
+    let database = TestDatabase::create().await;
+    let store = PostgresStore::connect(database.url()).await.unwrap();
+    store.migrate().await.unwrap();
+    let email = "ada@example.com".parse::<iam_core::Email>().unwrap().key();
+    for _ in 0..2 * CONNECTIONS {
+        let mut holding = store.begin(TenantId::NONE).await.unwrap();
+        holding.lock_guarded_account(&email, None).await.unwrap();
+        let mut waiting = store.begin(TenantId::NONE).await.unwrap();
+        let given_up = timeout(Duration::from_millis(20), waiting.lock_guarded_account(&email, None)).await;
+        assert!(given_up.is_err());
+        drop(waiting);
+        drop(holding);
+        let mut next = store.begin(TenantId::NONE).await.unwrap();
+        timeout(PATIENCE, next.lock_guarded_account(&email, None)).await.unwrap().unwrap();
+        next.commit().await.unwrap();
+    }
+    timeout(PATIENCE, occupy(&store)).await.unwrap();
 }
 
 /// Each unit of work keeps its connection while the disk is slow.
