@@ -9,12 +9,12 @@ use sqlx::types::Json;
 use sqlx::{FromRow, QueryBuilder, Sqlite, SqliteConnection};
 use uuid::Uuid;
 
+use crate::SqliteStore;
 use crate::bulk::{CHUNK, execute};
 use crate::column::{count, millis, moment, parse_optional};
 use crate::error::{expect_row, store_error};
 use crate::page::push_limit;
 use crate::transaction::SqliteTransaction;
-use crate::{BEGIN, SqliteStore};
 
 type Fields = Json<Map<String, Value>>;
 
@@ -135,7 +135,7 @@ impl AuditStore for SqliteStore {
 impl SqliteStore {
     /// Removes the entries of these places in the sequence, unless somebody else has done it.
     async fn purge(&self, tenant: Uuid, from: i64, until: i64) -> Result<u64, StoreError> {
-        let mut transaction = self.writer.begin_with(BEGIN).await.map_err(store_error)?;
+        let mut transaction = self.writer.begin().await.map_err(store_error)?;
         let deleted = sqlx::query!(
             r#"
             DELETE FROM audit_entries

@@ -4,9 +4,9 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use iam_core::{ChangeFeed, News, StoreError};
-use sqlx::sqlite::SqlitePool;
 use tokio::time::sleep_until;
 
+use crate::connections::Connections;
 use crate::error::store_error;
 
 /// Between two looks.
@@ -14,7 +14,7 @@ const INTERVAL: Duration = Duration::from_millis(250);
 
 /// Looks for what is new, again and again: a file wakes nobody up.
 pub(crate) struct SqliteFeed {
-    follower: SqlitePool,
+    follower: Connections,
     /// The last change that was told.
     last: i64,
     /// When to look again.
@@ -23,7 +23,7 @@ pub(crate) struct SqliteFeed {
 
 impl SqliteFeed {
     /// Tells what is committed from now on.
-    pub(crate) async fn open(follower: SqlitePool) -> Result<Self, StoreError> {
+    pub(crate) async fn open(follower: Connections) -> Result<Self, StoreError> {
         let last = sqlx::query_scalar!(r#"SELECT id AS "id!" FROM changes ORDER BY id DESC LIMIT 1"#);
         let last = last.fetch_one(&follower).await.map_err(store_error)?;
         Ok(Self { follower, last, due: Instant::now() })
@@ -68,7 +68,7 @@ mod tests {
         let mut feed = store.change_feed().await.unwrap().unwrap();
         let mut busy = Vec::new();
         for _ in 0..READERS {
-            busy.push(store.readers.acquire().await.unwrap());
+            busy.push(store.readers.take().await.unwrap());
         }
         assert!(feed.next().await.unwrap().complete_at.is_some());
     }

@@ -4,6 +4,7 @@ mod assignment;
 mod audit;
 mod bulk;
 mod column;
+mod connections;
 mod credential;
 mod error;
 mod feed;
@@ -25,25 +26,22 @@ mod user;
 use async_trait::async_trait;
 use iam_core::{ChangeFeed, Schema, Store, StoreError, TenantId, Transaction};
 use sqlx::migrate::{MigrateError, Migration, Migrator};
-use sqlx::sqlite::{SqliteConnection, SqlitePool};
+use sqlx::sqlite::SqliteConnection;
 use sqlx::{Connection as _, FromRow};
 
+use connections::{BEGIN, Connections};
 use error::store_error;
 use feed::SqliteFeed;
 use transaction::SqliteTransaction;
 
 static MIGRATOR: Migrator = sqlx::migrate!();
 
-/// Takes the lock of the only writer at once. A transaction that begins by reading and takes it later fails when
-/// another one wrote in between, however long it is willing to wait.
-const BEGIN: &str = "BEGIN IMMEDIATE";
-
 /// Keeps everything in one SQLite file; clones share the connections.
 #[derive(Clone, Debug)]
 pub struct SqliteStore {
-    writer: SqlitePool,
-    readers: SqlitePool,
-    follower: SqlitePool,
+    writer: Connections,
+    readers: Connections,
+    follower: Connections,
 }
 
 impl SqliteStore {
@@ -70,7 +68,8 @@ impl SqliteStore {
     /// fails, or when the file has one that this program does not know.
     pub async fn migrate(&self) -> Result<(), StoreError> {
         // The driver has no lock of its own that would keep two processes from migrating at once.
-        let mut transaction = self.writer.begin_with(BEGIN).await.map_err(store_error)?;
+        let mut writer = self.writer.take().await.map_err(store_error)?;
+        let mut transaction = writer.begin_with(BEGIN).await.map_err(store_error)?;
         // Not `run`: the compiler does not see that its future is `Send` when it borrows a connection.
         MIGRATOR.run_direct(None, &mut *transaction, false).await.map_err(|error| match error {
             MigrateError::Execute(cause) => store_error(cause),
@@ -133,7 +132,7 @@ fn are_complete(applied: &[Applied]) -> bool {
 #[async_trait]
 impl Store for SqliteStore {
     async fn begin(&self, tenant: TenantId) -> Result<Box<dyn Transaction>, StoreError> {
-        let begun = self.writer.begin_with(BEGIN).await.map_err(store_error)?;
+        let begun = self.writer.begin().await.map_err(store_error)?;
         Ok(Box::new(SqliteTransaction::new(tenant, begun, self.writer.clone())))
     }
 
@@ -144,7 +143,7 @@ impl Store for SqliteStore {
     }
 
     async fn is_migrated(&self) -> Result<bool, StoreError> {
-        let mut connection = self.readers.acquire().await.map_err(store_error)?;
+        let mut connection = self.readers.take().await.map_err(store_error)?;
         Ok(are_complete(&applied(&mut connection).await?))
     }
 

@@ -7,16 +7,13 @@ use std::time::{Duration, Instant};
 
 use iam_core::StoreError;
 use sqlx::Connection as _;
-use sqlx::sqlite::{
-    SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
-};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqliteSynchronous};
 use tokio::time::sleep;
 
+use crate::connections::Connections;
 use crate::error::store_error;
 
 pub(crate) const READERS: u32 = 4;
-/// How long a unit of work waits for those before it. Rather an error than a queue that nobody waits for any more.
-const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long to wait for another process that holds the lock.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 const RETRY_AFTER: Duration = Duration::from_millis(10);
@@ -43,7 +40,7 @@ pub(crate) fn make_private(path: &Path) -> Result<(), StoreError> {
 }
 
 /// The one connection that writes. Whoever wants to write queues for it, in order.
-pub(crate) async fn writer(options: SqliteConnectOptions) -> Result<SqlitePool, StoreError> {
+pub(crate) async fn writer(options: SqliteConnectOptions) -> Result<Connections, StoreError> {
     let options = options
         .journal_mode(SqliteJournalMode::Wal)
         // NORMAL would sync the log only now and then: a power cut would take back what was already acknowledged.
@@ -55,7 +52,7 @@ pub(crate) async fn writer(options: SqliteConnectOptions) -> Result<SqlitePool, 
     loop {
         // Two processes that turn on the log of a new file at the same moment do not wait for each other: one fails at
         // once.
-        match pool(1).connect_with(options.clone()).await.map_err(store_error) {
+        match opened(options.clone(), 1).await {
             Err(StoreError::Unavailable(_)) if begun.elapsed() < BUSY_TIMEOUT => sleep(RETRY_AFTER).await,
             opened => return opened,
         }
@@ -73,14 +70,14 @@ pub(crate) async fn existing(options: SqliteConnectOptions) -> Result<SqliteConn
 }
 
 /// The connections that read, each what was committed last when its statement began.
-pub(crate) async fn readers(options: SqliteConnectOptions) -> Result<SqlitePool, StoreError> {
-    pool(READERS).connect_with(options.read_only(true)).await.map_err(store_error)
+pub(crate) async fn readers(options: SqliteConnectOptions) -> Result<Connections, StoreError> {
+    opened(options.read_only(true), READERS).await
 }
 
 /// The connection of a feed, made when there is one. It is none of the readers: requests that wait for those must not keep
 /// the feed waiting.
-pub(crate) fn follower(options: SqliteConnectOptions) -> SqlitePool {
-    pool(1).connect_lazy_with(options.read_only(true))
+pub(crate) fn follower(options: SqliteConnectOptions) -> Connections {
+    Connections::new(options.read_only(true), 1)
 }
 
 /// Folds the write-ahead log into the file and cuts it off: there stand pages as they were before something was erased.
@@ -96,14 +93,11 @@ pub(crate) async fn cut_log(options: &SqliteConnectOptions) {
     }
 }
 
-fn pool(connections: u32) -> SqlitePoolOptions {
-    SqlitePoolOptions::new()
-        .max_connections(connections)
-        .acquire_timeout(ACQUIRE_TIMEOUT)
-        // A file does not hang up: there is nothing to be asked before each use, and nothing to be opened anew.
-        .test_before_acquire(false)
-        .idle_timeout(None)
-        .max_lifetime(None)
+/// Connections of which one is open, so that a file that cannot be opened is known now.
+async fn opened(options: SqliteConnectOptions, most: u32) -> Result<Connections, StoreError> {
+    let connections = Connections::new(options, most);
+    connections.take().await.map_err(store_error)?.keep();
+    Ok(connections)
 }
 
 #[cfg(test)]
@@ -112,9 +106,9 @@ mod tests {
 
     use super::*;
 
-    async fn pragma(pool: &SqlitePool, name: &'static str) -> String {
+    async fn pragma(connections: &Connections, name: &'static str) -> String {
         let sql = sqlx::AssertSqlSafe(format!("SELECT CAST({name} AS TEXT) FROM pragma_{name}"));
-        sqlx::query_scalar(sql).fetch_one(pool).await.unwrap()
+        sqlx::query_scalar(sql).fetch_one(connections).await.unwrap()
     }
 
     /// What an acknowledged write needs to survive a power cut, and a reference to hold.

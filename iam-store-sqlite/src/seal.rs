@@ -10,12 +10,12 @@ use sqlx::types::Json;
 use sqlx::{FromRow, QueryBuilder, Row as _, Sqlite, SqliteConnection};
 use uuid::Uuid;
 
+use crate::SqliteStore;
 use crate::audit::{AuditEntryRow, ENTRY_COLUMNS, insert_log};
 use crate::bulk::{CHUNK, execute};
 use crate::column::{bytes_32, count, counted, millis, moment};
 use crate::error::store_error;
 use crate::transaction::SqliteTransaction;
-use crate::{BEGIN, SqliteStore};
 
 #[derive(FromRow)]
 struct UnsealedRow {
@@ -186,7 +186,7 @@ impl SealStore for SqliteStore {
 
     async fn seal(&self, seals: &[Seal]) -> Result<bool, StoreError> {
         // Until here nobody else had to wait; what follows takes some milliseconds for a round of the sealer.
-        let mut transaction = self.writer.begin_with(BEGIN).await.map_err(store_error)?;
+        let mut transaction = self.writer.begin().await.map_err(store_error)?;
         for seal in seals {
             if !write_seal(seal, &mut transaction).await? {
                 return Ok(false);

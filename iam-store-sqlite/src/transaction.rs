@@ -3,10 +3,10 @@ use std::mem;
 use async_trait::async_trait;
 use iam_core::audit::AuditBatch;
 use iam_core::{Change, StoreError, TenantId, Transaction};
-use sqlx::sqlite::SqlitePool;
-use sqlx::{Sqlite, SqliteConnection};
+use sqlx::SqliteConnection;
 use uuid::Uuid;
 
+use crate::connections::{Begun, Connections};
 use crate::error::store_error;
 use crate::open::cut_log;
 
@@ -16,16 +16,16 @@ use crate::open::cut_log;
 /// so whatever it reads is locked.
 pub(crate) struct SqliteTransaction {
     tenant: TenantId,
-    inner: sqlx::Transaction<'static, Sqlite>,
+    inner: Begun,
     /// After a failed write SQLite would commit the writes before it, so a COMMIT must not be tried.
     broken: bool,
     /// Whether personal fields are erased, so that the write-ahead log must not keep them either.
     pub(crate) erases: bool,
-    writer: SqlitePool,
+    writer: Connections,
 }
 
 impl SqliteTransaction {
-    pub(crate) fn new(tenant: TenantId, inner: sqlx::Transaction<'static, Sqlite>, writer: SqlitePool) -> Self {
+    pub(crate) fn new(tenant: TenantId, inner: Begun, writer: Connections) -> Self {
         Self { tenant, inner, broken: false, erases: false, writer }
     }
 
@@ -66,7 +66,7 @@ impl Transaction for SqliteTransaction {
         }
         self.inner.commit().await.map_err(store_error)?;
         if self.erases {
-            cut_log(&self.writer.connect_options()).await;
+            cut_log(self.writer.options()).await;
         }
         Ok(())
     }
