@@ -16,6 +16,7 @@ use crate::people::{PASSWORD, Person};
 pub(crate) const ADDRESS: &str = "192.0.2.7";
 
 /// A request that was not sent yet.
+#[derive(Clone)]
 pub(crate) struct Request<'a> {
     app: &'a TestApp,
     method: Method,
