@@ -233,10 +233,8 @@ impl SqliteTransaction {
     /// Writes entries, and puts them into the queue of what is to be sealed.
     pub(crate) async fn insert_audit_entries(&mut self, entries: &[AuditEntry]) -> Result<(), StoreError> {
         for chunk in entries.chunks(CHUNK) {
-            let mut entries = insert_entries(self.tenant(), chunk);
-            execute(&mut entries, chunk.len(), self.connection()).await?;
-            let mut queue = insert_unsealed(self.tenant(), chunk);
-            execute(&mut queue, chunk.len(), self.connection()).await?;
+            let mut insert = insert_entries(self.tenant(), chunk);
+            execute(&mut insert, chunk.len(), self.connection()).await?;
         }
         Ok(())
     }
@@ -334,6 +332,7 @@ impl SqliteTransaction {
     }
 }
 
+/// Writes the entries, and queues them.
 fn insert_entries(tenant: Uuid, entries: &[AuditEntry]) -> QueryBuilder<Sqlite> {
     let mut query = QueryBuilder::new(
         "INSERT INTO audit_entries (
@@ -374,11 +373,7 @@ fn insert_entries(tenant: Uuid, entries: &[AuditEntry]) -> QueryBuilder<Sqlite> 
             .push_bind(entry.salts.details.as_bytes().to_vec())
             .push_bind(entry.salts.origin.as_bytes().to_vec());
     });
-    query
-}
-
-fn insert_unsealed(tenant: Uuid, entries: &[AuditEntry]) -> QueryBuilder<Sqlite> {
-    let mut query = QueryBuilder::new("INSERT INTO audit_unsealed (tenant_id, created_at, id, digest) ");
+    query.push("; INSERT INTO audit_unsealed (tenant_id, created_at, id, digest) ");
     query.push_values(entries, |mut row, entry| {
         row.push_bind(tenant)
             .push_bind(millis(entry.created_at))

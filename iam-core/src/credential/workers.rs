@@ -119,7 +119,10 @@ impl Workers {
         }
         state.waiting.push_back(job);
         shared.changed.notify_one();
-        shared.waits.notify_one();
+        // While somebody waits, the relief knows until when to leave it to the others.
+        if state.waiting.len() == 1 {
+            shared.waits.notify_one();
+        }
         Ok(())
     }
 }
