@@ -1,5 +1,6 @@
 //! `POST /auth/login` (decisions §2).
 
+use futures_util::future::{join, join_all};
 use serde_json::{Value, json};
 
 use crate::app::TestApp;
@@ -25,6 +26,8 @@ on_every_store![
     every_failure_is_recorded_with_its_reason,
     a_failure_for_an_email_that_no_tenant_has_is_recorded_nowhere,
     a_password_hashed_at_a_lower_cost_is_hashed_again,
+    a_weak_hash_fails_none_of_several_logins_at_the_same_moment,
+    a_password_that_is_changed_while_it_is_verified_is_wrong,
 ];
 
 async fn answers_200_with_tokens_and_user(app: TestApp) {
@@ -234,6 +237,36 @@ async fn a_password_hashed_at_a_lower_cost_is_hashed_again(app: TestApp) {
     assert!(hash().await.starts_with("$argon2id$v=19$m=128,t=1,p=1$"));
     app.login(&ada).await;
     assert_eq!(app.audit(&ada, &[]).await.len(), entries + 4, "three logins, one failure and nothing else");
+}
+
+/// Each of them hashes it again, and finds that another one has been quicker.
+async fn a_weak_hash_fails_none_of_several_logins_at_the_same_moment(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let dearer = app.with_settings(|settings| settings.hashing_cost.memory_kib *= 2).await;
+    let logins = (0..8).map(|_| dearer.attempt(&ada.email, PASSWORD).send());
+    for answer in join_all(logins).await {
+        answer.ok();
+    }
+    let failures = app.get("/audit-logs").query("action", "LOGIN_FAILURE").by(&ada).send().await.ok();
+    assert_eq!(failures["data"], json!([]));
+}
+
+/// The old one is the user's no more.
+async fn a_password_that_is_changed_while_it_is_verified_is_wrong(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let change = json!({ "currentPassword": PASSWORD, "newPassword": "An0ther$ecret" });
+    let logins = join_all((0..4).map(|_| app.attempt(&ada.email, PASSWORD).send()));
+    let (logins, changed) = join(logins, app.post("/auth/password").by(&ada).json(&change).send()).await;
+    changed.no_content();
+    for login in logins {
+        if login.status() == 200 {
+            // Earlier than the change, which has ended its session.
+            let session = Person::logged_in(&login.ok());
+            app.get("/auth/me").by(&session).send().await.problem("unauthorized");
+        } else {
+            login.problem("unauthorized");
+        }
+    }
 }
 
 async fn slug_of(app: &TestApp, person: &Person) -> String {

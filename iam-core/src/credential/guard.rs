@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::hasher::Verified;
 use super::{Account, CredentialChange, GuardedAccount, Lockout, LoginAttempts, LoginFailure};
+use crate::caller::Caller;
 use crate::error::{Error, Result};
 use crate::iam::Inner;
 use crate::id::TenantId;
@@ -79,12 +80,43 @@ impl<'a> Attempt<'a> {
         matches!(self.finding, Finding::Right { .. }) && self.account.as_ref().is_some_and(exists)
     }
 
-    /// Judges the attempt under the lock and counts or clears failures. The caller commits, whatever the outcome.
-    pub(crate) async fn settle(self, work: &mut UnitOfWork<'_>, lockout: Lockout) -> Result<Outcome> {
+    /// Judges the attempt under the lock and counts or clears failures, in a unit of work that is to be committed whatever the
+    /// outcome. The password is the one that was tried.
+    pub(crate) async fn settle<'w>(
+        mut self,
+        iam: &'w Inner,
+        caller: &'w Caller,
+        password: &Password,
+    ) -> Result<(Outcome, UnitOfWork<'w>)> {
         let key = self.email.key();
-        let user = self.account.as_ref().map(|account| account.user.id);
-        let GuardedAccount { account, attempts } = work.locks().lock_guarded_account(&key, user).await?;
-        let now = work.now();
+        loop {
+            let mut work = iam.begin(caller).await?;
+            let user = self.account.as_ref().map(|account| account.user.id);
+            let guarded = work.locks().lock_guarded_account(&key, user).await?;
+            if !self.is_outdated(guarded.account.as_ref()) {
+                return Ok((self.settle_under_lock(&mut work, guarded, iam.settings.lockout).await?, work));
+            }
+            drop(work);
+            let guarded = iam.store.guarded_account(self.tenant, &key).await?;
+            self = Self::make(iam, self.tenant, self.email, guarded, password).await?;
+        }
+    }
+
+    /// Whether the password was right, but its hash is another one since: because another login has just made a stronger one of
+    /// the same password, or because it was changed. Then it must be verified again, without the lock.
+    fn is_outdated(&self, current: Option<&Account>) -> bool {
+        let (Some(verified), Some(current)) = (&self.account, current) else { return false };
+        let is_outdated = current.password != verified.password && current.user.email.key() == self.email.key();
+        matches!(self.finding, Finding::Right { .. }) && is_outdated
+    }
+
+    async fn settle_under_lock(
+        self,
+        work: &mut UnitOfWork<'_>,
+        GuardedAccount { account, attempts }: GuardedAccount,
+        lockout: Lockout,
+    ) -> Result<Outcome> {
+        let (key, now) = (self.email.key(), work.now());
         // A lock that ended meanwhile is an answer too: the password was not looked at, so it is not judged.
         let ended = self.was_locked().then_some(Duration::from_secs(1));
         if let Some(retry_after) = attempts.locked_for(now).or(ended) {
@@ -121,7 +153,7 @@ impl<'a> Attempt<'a> {
         let (Some(verified), Some(current)) = (&self.account, current) else {
             return Err(LoginFailure::UnknownUser);
         };
-        // The password or the e-mail may have been changed while this one was being verified.
+        // The e-mail may have been changed while the password was being verified.
         let is_same = current.password == verified.password && current.user.email.key() == self.email.key();
         match (current.user.status, &self.finding) {
             (UserStatus::Inactive, _) => Err(LoginFailure::UserInactive),

@@ -34,12 +34,16 @@ impl Credentials<'_> {
         };
         let user = iam.store.user(caller.tenant(), user_id).await?.ok_or_else(not_found)?;
         let guarded = iam.store.guarded_account(caller.tenant(), &user.email.key()).await?;
+        // The e-mail may have become somebody else's in between.
+        if guarded.account.as_ref().is_none_or(|account| account.user.id != user_id) {
+            return Err(not_found());
+        }
         let attempt = Attempt::make(iam, caller.tenant(), &user.email, guarded, &current).await?;
         // A password that was not proven is not worth the work of hashing its successor.
         let password = if attempt.is_right() { Some(iam.passwords.hash(&new).await?) } else { None };
 
-        let mut work = iam.begin(caller).await?;
-        let refusal = match attempt.settle(&mut work, iam.settings.lockout).await? {
+        let (outcome, mut work) = attempt.settle(iam, caller, &current).await?;
+        let refusal = match outcome {
             Outcome::Proven(_) => None,
             Outcome::Wrong => Some(Error::field("currentPassword", "is not the current password")),
             Outcome::Suspended => Some(Forbidden::Suspended.into()),

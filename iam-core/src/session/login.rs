@@ -80,7 +80,7 @@ impl Sessions<'_> {
             tried.retain(|tried| !tried.attempt.was_locked());
         }
         self.0.refresh_keys().await?;
-        self.settle(context, tried).await
+        self.settle(context, tried, &login.password).await
     }
 
     /// Where the e-mail may belong: the named tenant, or those that have it, or nowhere.
@@ -109,14 +109,20 @@ impl Sessions<'_> {
     ///
     /// A wrong password counts where it was tried, also when it is right elsewhere: otherwise somebody could guess
     /// a password beside an account of its own with the same e-mail, and never be counted.
-    async fn settle(&self, context: &RequestContext, tried: Vec<Tried<'_>>) -> Result<LoggedIn> {
+    async fn settle(
+        &self,
+        context: &RequestContext,
+        mut tried: Vec<Tried<'_>>,
+        password: &Password,
+    ) -> Result<LoggedIn> {
         let iam = self.0;
+        // The session last: should the store fail before, there must be none that nobody knows of.
+        tried.sort_by_key(|tried| tried.attempt.is_right());
         let is_ambiguous = tried.iter().filter(|tried| tried.attempt.is_right()).count() > 1;
         let (mut logged_in, mut refusal, mut proven) = (None, None, Vec::new());
         for Tried { scope, attempt } in tried {
             let caller = Caller::anonymous(scope.id(), context.clone());
-            let mut work = iam.begin(&caller).await?;
-            let outcome = attempt.settle(&mut work, iam.settings.lockout).await?;
+            let (outcome, mut work) = attempt.settle(iam, &caller, password).await?;
             match (outcome, scope) {
                 // Nobody logs in yet, so the success leaves no trace.
                 (Outcome::Proven(_), Scope::Tenant(tenant)) if is_ambiguous => {
