@@ -109,12 +109,12 @@ impl Workers {
         shared.admit(&mut state)?;
         if state.idle <= state.waiting.len() && state.threads < shared.max_threads.get() {
             let is_first = state.threads == 0;
-            let started = if is_first { start(shared, Priority::Low) } else { Ok(()) };
-            match started.and_then(|()| start(shared, Priority::Lowest)) {
-                Ok(()) => state.threads += 1,
+            let started = start(shared, Priority::Lowest).inspect(|()| state.threads += 1);
+            match started.and_then(|()| if is_first { start(shared, Priority::Low) } else { Ok(()) }) {
+                Err(error) if state.threads == 0 => return Err(Error::internal("a thread for password hashes", error)),
                 // Those that there are will do it.
-                Err(error) if !is_first => tracing::debug!(%error, "no more threads for password hashes"),
-                Err(error) => return Err(Error::internal("a thread for password hashes", error)),
+                Err(error) => tracing::debug!(%error, "no more threads for password hashes"),
+                Ok(()) => {}
             }
         }
         state.waiting.push_back(job);
