@@ -122,9 +122,9 @@ impl Kept {
         }
     }
 
-    /// Begins a transaction.
-    pub(crate) async fn begin(&self) -> sqlx::Result<Begun> {
-        let mut begun = Begun { lent: Some(self.take().await?), kept: self.clone() };
+    /// Begins a transaction, which gives back the place that it takes, if any, with its connection.
+    pub(crate) async fn begin(&self, place: Option<OwnedSemaphorePermit>) -> sqlx::Result<Begun> {
+        let mut begun = Begun { lent: Some(self.take().await?), kept: self.clone(), place };
         begun.execute(BEGIN).await?;
         Ok(begun)
     }
@@ -248,6 +248,7 @@ pub(crate) struct Begun {
     /// Until it has ended.
     lent: Option<Lent>,
     kept: Kept,
+    place: Option<OwnedSemaphorePermit>,
 }
 
 impl Begun {
@@ -287,7 +288,7 @@ impl DerefMut for Begun {
 impl Drop for Begun {
     fn drop(&mut self) {
         let Some(mut lent) = self.lent.take() else { return };
-        let kept = self.kept.clone();
+        let (kept, place) = (self.kept.clone(), self.place.take());
         let Ok(runtime) = Handle::try_current() else {
             return lent.give_back();
         };
@@ -297,6 +298,7 @@ impl Drop for Begun {
                 Ok(Ok(_)) => kept.keep(lent),
                 _ => lent.close(),
             }
+            drop(place);
         });
     }
 }

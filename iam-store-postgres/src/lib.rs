@@ -171,7 +171,7 @@ impl PostgresStore {
     }
 
     async fn begin_transaction(&self) -> Result<Begun, StoreError> {
-        self.answer(self.kept().begin()).await
+        self.answer(self.kept().begin(None)).await
     }
 
     /// A transaction whose statements may take as long as they need, for what grows with the data.
@@ -235,10 +235,9 @@ impl Store for PostgresStore {
             let patience = self.kept().pool().options().get_acquire_timeout();
             let place = timeout(patience, Arc::clone(&self.places).acquire_owned());
             let place = place.await.map_err(|_| sqlx::Error::PoolTimedOut)?.map_err(|_| sqlx::Error::PoolClosed)?;
-            Ok((self.kept().begin().await?, place))
+            self.kept().begin(Some(place)).await
         };
-        let (begun, place) = self.answer(begin).await?;
-        Ok(Box::new(PostgresTransaction::new(tenant, begun, place)))
+        Ok(Box::new(PostgresTransaction::new(tenant, self.answer(begin).await?)))
     }
 
     async fn ping(&self) -> Result<(), StoreError> {

@@ -4,7 +4,6 @@ use async_trait::async_trait;
 use iam_core::audit::{AuditBatch, AuditEntry};
 use iam_core::{Change, StoreError, TenantId, Transaction};
 use sqlx::PgConnection;
-use tokio::sync::OwnedSemaphorePermit;
 use uuid::Uuid;
 
 use crate::audit::WrittenEntry;
@@ -19,15 +18,13 @@ pub(crate) struct PostgresTransaction {
     /// The entries of the change that is being written, until a statement takes them along.
     pub(crate) entries: Vec<WrittenEntry>,
     inner: Begun,
-    /// Its place among units of work, given back after the connection.
-    _place: OwnedSemaphorePermit,
     /// After a failed write PostgreSQL answers a COMMIT with a silent rollback, so it must not be tried.
     broken: bool,
 }
 
 impl PostgresTransaction {
-    pub(crate) fn new(tenant: TenantId, inner: Begun, place: OwnedSemaphorePermit) -> Self {
-        Self { tenant, entries: Vec::new(), inner, _place: place, broken: false }
+    pub(crate) fn new(tenant: TenantId, inner: Begun) -> Self {
+        Self { tenant, entries: Vec::new(), inner, broken: false }
     }
 
     pub(crate) fn tenant(&self) -> Uuid {

@@ -171,6 +171,35 @@ async fn what_a_dropped_unit_of_work_held_is_free() {
     timeout(PATIENCE, occupy(&store)).await.unwrap();
 }
 
+/// Also while those are rolled back who were given up in the middle of a statement.
+#[tokio::test]
+async fn units_of_work_that_were_given_up_leave_connections_to_those_who_read() {
+    let database = TestDatabase::create().await;
+    let store = PostgresStore::connect(database.url()).await.unwrap();
+    store.migrate().await.unwrap();
+    let email = "ada@example.com".parse::<iam_core::Email>().unwrap().key();
+    let mut holding = store.begin(TenantId::NONE).await.unwrap();
+    holding.lock_guarded_account(&email, None).await.unwrap();
+    for _ in 0..PLACES - 1 {
+        let mut waiting = store.begin(TenantId::NONE).await.unwrap();
+        let given_up = timeout(Duration::from_millis(20), waiting.lock_guarded_account(&email, None)).await;
+        assert!(given_up.is_err());
+    }
+    // Their connections are busy for as long as the database waits for the lock.
+    let more: JoinSet<_> = (0..PLACES)
+        .map(|_| {
+            let store = store.clone();
+            async move { store.begin(TenantId::NONE).await }
+        })
+        .collect();
+    sleep(Duration::from_millis(100)).await;
+    timeout(Duration::from_secs(1), store.is_empty()).await.unwrap().unwrap();
+    drop(holding);
+    for begun in more.join_all().await {
+        begun.unwrap();
+    }
+}
+
 /// Each unit of work keeps its connection while the disk is slow.
 #[tokio::test]
 async fn units_of_work_leave_connections_to_those_who_read() {
