@@ -69,7 +69,7 @@ impl Connections {
     pub(crate) async fn begin(&self) -> sqlx::Result<Begun> {
         let mut lent = self.take().await?;
         lent.writes = true;
-        sqlx::query(BEGIN).execute(&mut *lent).await?;
+        sqlx::query(BEGIN).execute(&mut *lent).await.inspect_err(|_| lent.writes = false)?;
         Ok(Begun(lent))
     }
 
@@ -81,9 +81,9 @@ impl Connections {
 
     /// Closes all when they are not in use any more, for whoever comes later too.
     pub(crate) async fn close(&self) {
-        if self.0.places.acquire_many(self.0.most).await.is_ok() {
-            self.0.places.close();
-        }
+        // Held until nobody gets one any more.
+        let _all = self.0.places.acquire_many(self.0.most).await;
+        self.0.places.close();
         let idle = mem::take(&mut *self.0.idle());
         for connection in idle {
             if let Err(error) = connection.close().await {
@@ -146,12 +146,13 @@ impl Drop for Lent {
         let (Some((mut connection, place)), Ok(runtime)) = (self.lent.take(), Handle::try_current()) else { return };
         let (of, writes) = (self.of.clone(), self.writes);
         runtime.spawn(async move {
-            if writes {
-                // It fails where none has begun, or SQLite has rolled it back itself.
-                drop(sqlx::query("ROLLBACK").execute(&mut connection).await);
-            }
-            // Its thread may still be at what nobody waits for any more, or have died.
-            if connection.ping().await.is_ok() {
+            // Its thread may still be at what nobody waits for any more, or have died. Where no transaction is left to be rolled
+            // back, SQLite has met with an error that is best left behind.
+            let works = match writes {
+                true => sqlx::query("ROLLBACK").execute(&mut connection).await.is_ok(),
+                false => connection.ping().await.is_ok(),
+            };
+            if works {
                 of.keep(connection, place);
             }
         });

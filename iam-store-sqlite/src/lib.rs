@@ -144,7 +144,9 @@ impl Store for SqliteStore {
 
     async fn is_migrated(&self) -> Result<bool, StoreError> {
         let mut connection = self.readers.take().await.map_err(store_error)?;
-        Ok(are_complete(&applied(&mut connection).await?))
+        let applied = applied(&mut connection).await?;
+        connection.keep();
+        Ok(are_complete(&applied))
     }
 
     async fn change_feed(&self) -> Result<Option<Box<dyn ChangeFeed>>, StoreError> {
