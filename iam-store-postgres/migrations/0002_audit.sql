@@ -432,6 +432,9 @@ EXCEPTION
     -- The entries that are left in it are deleted one by one, and what is empty is dropped another time.
     WHEN lock_not_available THEN
         RETURN NULL;
+    -- Somebody else has dropped it while this waited for the lock.
+    WHEN undefined_table THEN
+        RETURN NULL;
 END
 $$;
 

@@ -204,6 +204,27 @@ async fn a_month_that_somebody_reads_is_emptied_and_dropped_another_time() {
 }
 
 #[tokio::test]
+async fn a_month_that_another_replica_is_about_to_drop_is_left_to_it() {
+    let (store, _database) = migrated().await;
+    let pool = store.pool();
+    pool.execute("SELECT iam.make_audit_month('2020-01-01')").await.unwrap();
+    let mut other = pool.begin().await.unwrap();
+    other.execute("DROP TABLE iam.audit_entries_2020_01").await.unwrap();
+    let dropped = tokio::spawn({
+        let pool = pool.clone();
+        async move {
+            let drop = "SELECT iam.drop_given_up_audit_month('2020-01-01')";
+            sqlx::query_scalar::<_, Option<i64>>(drop).fetch_one(&pool).await
+        }
+    });
+    let waits =
+        "SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND relation = 'iam.audit_entries_2020_01'::regclass)";
+    while !dropped.is_finished() && !sqlx::query_scalar::<_, bool>(waits).fetch_one(&pool).await.unwrap() {}
+    other.commit().await.unwrap();
+    assert_eq!(dropped.await.unwrap().unwrap(), None);
+}
+
+#[tokio::test]
 async fn a_month_that_another_replica_has_dropped_is_made_again() {
     let (store, database) = migrated().await;
     let world = World::new(Arc::new(store.clone()));
