@@ -507,13 +507,14 @@ impl Inner {
         now: Timestamp,
     ) -> Result<Option<Arc<Snapshot>>, StoreError> {
         // One that seems to be over may have been refreshed since.
-        let kept = self.snapshots.get(tenant, session, monotonic_now()).filter(|kept| now < kept.expires_at);
+        let asked = monotonic_now();
+        let kept = self.snapshots.get(tenant, session, asked).filter(|kept| now < kept.expires_at);
         if kept.is_some() {
             return Ok(kept);
         }
         let ticket = self.snapshots.ticket();
         let read = self.store.session_snapshot(tenant, session).await?;
-        Ok(read.map(|read| self.snapshots.keep(tenant, session, &read, ticket)))
+        Ok(read.map(|read| self.snapshots.keep(tenant, session, &read, ticket, asked)))
     }
 
     /// What a caller asks for is made once, if it says under which key.

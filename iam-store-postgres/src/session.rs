@@ -115,7 +115,7 @@ impl TryFrom<SnapshotRow> for SessionSnapshot {
 
 #[async_trait]
 impl SessionStore for PostgresStore {
-    // Every authenticated request asks this, so it is one query: the grants come along as JSON.
+    // A request of whom nothing is known waits for this, so it is one query: the grants come along as JSON.
     async fn session_snapshot(
         &self,
         tenant: TenantId,

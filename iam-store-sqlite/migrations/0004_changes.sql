@@ -1,6 +1,7 @@
 -- What was committed that may change who may do what: the identifier of a user whose status or role assignments change, of
 -- a session that ends, of a role or an organization that is changed. Whoever follows asks for the rows behind the last one
--- that it has seen. The triggers write it, whatever program makes the change.
+-- that it has seen. The triggers write it, whatever program makes the change, if it keeps references (PRAGMA foreign_keys)
+-- and replaces no row (REPLACE).
 --
 -- Nobody asks for what cannot be known yet, such as a new session, nor for what changes no rights: a login, a refresh, a
 -- change of somebody's name. A new role is told all the same: its permissions look like those that an older role gets.

@@ -27,6 +27,9 @@ use crate::user::UserStatus;
 /// For this long after it has heard of everything the process goes by what it has kept. Whatever others commit counts
 /// here within a second, however little is heard of them.
 const LEASE: Duration = Duration::from_millis(900);
+/// For this long a snapshot is used at most, whatever is heard: should anything ever change that nobody tells of, it does not
+/// stay unseen.
+const MAX_AGE: Duration = Duration::from_secs(60);
 /// About how many bytes are kept at most: some ten thousand sessions of users with a few roles.
 const CAPACITY: u64 = 16 << 20;
 /// About how many sessions that is.
@@ -62,6 +65,8 @@ pub(crate) struct Snapshot {
     /// Whatever changes one of these may change the snapshot.
     hangs_on: Box<[Uuid]>,
     as_of: Ticket,
+    /// When the store was asked.
+    asked: Instant,
     size: usize,
 }
 
@@ -81,7 +86,9 @@ impl Snapshots {
     pub(crate) fn get(&self, tenant: TenantId, session: SessionId, at: Instant) -> Option<Arc<Snapshot>> {
         let trust = self.trust().filter(|trust| at < trust.until)?;
         let snapshot = self.kept.get(&(tenant, session))?;
-        let stands = snapshot.as_of >= trust.since && self.stamps.are_before(snapshot.as_of, &snapshot.hangs_on);
+        let is_young = at.duration_since(snapshot.asked) < MAX_AGE;
+        let is_heard_of = snapshot.as_of >= trust.since;
+        let stands = is_young && is_heard_of && self.stamps.are_before(snapshot.as_of, &snapshot.hangs_on);
         stands.then_some(snapshot)
     }
 
@@ -90,15 +97,16 @@ impl Snapshots {
         self.stamps.ticket()
     }
 
-    /// Keeps what the store said after this ticket was taken.
+    /// Keeps what the store said when it was asked after this ticket was taken.
     pub(crate) fn keep(
         &self,
         tenant: TenantId,
         session: SessionId,
         read: &SessionSnapshot,
         as_of: Ticket,
+        asked: Instant,
     ) -> Arc<Snapshot> {
-        let snapshot = Arc::new(Snapshot::new(session, read, as_of));
+        let snapshot = Arc::new(Snapshot::new(session, read, as_of, asked));
         // Nothing that was read before the first news is worth its memory, and nothing at all where none come.
         if self.trust().is_some() {
             self.kept.insert((tenant, session), Arc::clone(&snapshot));
@@ -188,7 +196,7 @@ impl Drop for Touched<'_> {
 }
 
 impl Snapshot {
-    fn new(session: SessionId, read: &SessionSnapshot, as_of: Ticket) -> Self {
+    fn new(session: SessionId, read: &SessionSnapshot, as_of: Ticket, asked: Instant) -> Self {
         let SessionSnapshot { user_id, user_status, expires_at, grants } = read;
         let held = grants.iter().flat_map(identifiers);
         let mut hangs_on: Vec<Uuid> = [session.as_uuid(), user_id.as_uuid()].into_iter().chain(held).collect();
@@ -203,6 +211,7 @@ impl Snapshot {
             authority: Arc::new(authority),
             hangs_on: hangs_on.into(),
             as_of,
+            asked,
             size,
         }
     }

@@ -216,7 +216,7 @@ impl<'a> World<'a> {
             expires_at: at(seen as i64),
             grants: vec![self.scene.grant("users:read", place, None)],
         };
-        self.snapshots.keep(tenant(), session_id(session), &read, ticket);
+        self.snapshots.keep(tenant(), session_id(session), &read, ticket, self.now);
     }
 
     fn know(&mut self, number: usize) {
@@ -275,5 +275,20 @@ proptest! {
         let mut world = World::new(&snapshots);
         steps.into_iter().for_each(|step| world.step(step));
         world.settle();
+    }
+}
+
+#[test]
+fn what_was_read_a_minute_ago_is_read_again() {
+    let snapshots = Snapshots::default();
+    let mut world = World::new(&snapshots);
+    let following = snapshots.begin_to_follow();
+    let read = world.now;
+    following.hear(&News { changed: Vec::new(), complete_at: Some(read) });
+    world.keep(0, snapshots.ticket(), 0);
+    for (age, is_given) in [(Duration::ZERO, true), (MAX_AGE - Duration::from_millis(1), true), (MAX_AGE, false)] {
+        world.now = read + age;
+        following.hear(&News { changed: Vec::new(), complete_at: Some(world.now) });
+        assert_eq!(world.ask(0), is_given, "{age:?}");
     }
 }
