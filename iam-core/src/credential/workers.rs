@@ -108,9 +108,14 @@ impl Workers {
         let mut state = shared.lock();
         shared.admit(&mut state)?;
         if state.idle <= state.waiting.len() && state.threads < shared.max_threads.get() {
-            let is_first = state.threads == 0;
-            let started = start(shared, Priority::Lowest).inspect(|()| state.threads += 1);
-            match started.and_then(|()| if is_first { start(shared, Priority::Low) } else { Ok(()) }) {
+            let mut started = start(shared, Priority::Lowest);
+            if started.is_ok() {
+                state.threads += 1;
+                if state.threads == 1 {
+                    started = start(shared, Priority::Low);
+                }
+            }
+            match started {
                 Err(error) if state.threads == 0 => return Err(Error::internal("a thread for password hashes", error)),
                 // Those that there are will do it.
                 Err(error) => tracing::debug!(%error, "no more threads for password hashes"),
