@@ -153,7 +153,7 @@ impl<'a> Attempt<'a> {
         let (Some(verified), Some(current)) = (&self.account, current) else {
             return Err(LoginFailure::UnknownUser);
         };
-        // The e-mail may have been changed while the password was being verified.
+        // What was verified must be what stands now. Another hash is verified again before; another e-mail is not.
         let is_same = current.password == verified.password && current.user.email.key() == self.email.key();
         match (current.user.status, &self.finding) {
             (UserStatus::Inactive, _) => Err(LoginFailure::UserInactive),
