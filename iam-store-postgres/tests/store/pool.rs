@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use iam_core::tenant::{Directory as _, TenantStore as _};
-use iam_core::{Store as _, StoreError, TenantId};
+use iam_core::{EmailKey, Store as _, StoreError, TenantId};
 use iam_store_postgres::PostgresStore;
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgConnectOptions, PgPool};
@@ -149,6 +149,13 @@ async fn what_was_given_up_is_answered_to_nobody() {
     timeout(PATIENCE, occupy(&store)).await.unwrap();
 }
 
+/// Drops a unit of work while it waits for a lock that somebody else holds.
+async fn wait_in_vain(store: &PostgresStore, email: &EmailKey) {
+    let mut waiting = store.begin(TenantId::NONE).await.unwrap();
+    let given_up = timeout(Duration::from_millis(20), waiting.lock_guarded_account(email, None)).await;
+    assert!(given_up.is_err());
+}
+
 /// A unit of work that is dropped, also while it waits, gives back what it holds: its locks and its connection.
 #[tokio::test]
 async fn what_a_dropped_unit_of_work_held_is_free() {
@@ -159,10 +166,7 @@ async fn what_a_dropped_unit_of_work_held_is_free() {
     for _ in 0..2 * CONNECTIONS {
         let mut holding = store.begin(TenantId::NONE).await.unwrap();
         holding.lock_guarded_account(&email, None).await.unwrap();
-        let mut waiting = store.begin(TenantId::NONE).await.unwrap();
-        let given_up = timeout(Duration::from_millis(20), waiting.lock_guarded_account(&email, None)).await;
-        assert!(given_up.is_err());
-        drop(waiting);
+        wait_in_vain(&store, &email).await;
         drop(holding);
         let mut next = store.begin(TenantId::NONE).await.unwrap();
         timeout(PATIENCE, next.lock_guarded_account(&email, None)).await.unwrap().unwrap();
@@ -181,9 +185,7 @@ async fn units_of_work_that_were_given_up_leave_connections_to_those_who_read() 
     let mut holding = store.begin(TenantId::NONE).await.unwrap();
     holding.lock_guarded_account(&email, None).await.unwrap();
     for _ in 0..PLACES - 1 {
-        let mut waiting = store.begin(TenantId::NONE).await.unwrap();
-        let given_up = timeout(Duration::from_millis(20), waiting.lock_guarded_account(&email, None)).await;
-        assert!(given_up.is_err());
+        wait_in_vain(&store, &email).await;
     }
     // Their connections are busy for as long as the database waits for the lock.
     let more: JoinSet<_> = (0..PLACES)
