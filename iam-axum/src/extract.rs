@@ -1,12 +1,16 @@
 //! Extractors whose every refusal is a problem document.
 
+use std::pin::pin;
 use std::str::FromStr;
+use std::task::Poll;
 use std::time::Duration;
 
 use axum::body::{Bytes, HttpBody as _};
+use axum::extract::rejection::BytesRejection;
 use axum::extract::{FromRef, FromRequest, FromRequestParts, RawPathParams, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
+use futures_util::poll;
 use iam_core::idempotency::Idempotency;
 use iam_core::token::VerifiedToken;
 use iam_core::{Caller, Error, FieldError, Iam, Unauthenticated};
@@ -53,8 +57,8 @@ where
 
 /// The caller of a request; asked for again, the one that was found before.
 pub(crate) async fn authenticate(parts: &mut Parts, iam: &Iam) -> Result<Caller, Problem> {
-    let caller = match parts.extensions.get::<Caller>() {
-        Some(caller) => caller.clone(),
+    let caller = match parts.extensions.get::<Sender>() {
+        Some(sender) => sender.caller.clone(),
         None => prove(parts, iam).await?,
     };
     let caller = match parts.extensions.get::<Idempotency>() {
@@ -79,8 +83,28 @@ async fn prove(parts: &mut Parts, iam: &Iam) -> Result<Caller, Problem> {
     if let Some(proven) = parts.extensions.get::<Proven>() {
         proven.note(&caller);
     }
-    parts.extensions.insert(caller.clone());
+    parts.extensions.insert(Sender { iam: iam.clone(), token, caller: caller.clone() });
     Ok(caller)
+}
+
+/// Who sent a request, as it was when its head came.
+#[derive(Clone)]
+struct Sender {
+    iam: Iam,
+    token: VerifiedToken,
+    caller: Caller,
+}
+
+impl Sender {
+    /// Asks whether all of it is so still.
+    async fn check_again(&self) -> Result<(), Problem> {
+        let now = self.iam.authenticate_verified(&self.token, self.caller.context().clone()).await?;
+        if now.authority() != self.caller.authority() {
+            let problem = Problem::new(Kind::RequestTimeout);
+            return Err(problem.detail("Your rights have changed before the request body arrived. Send it again."));
+        }
+        Ok(())
+    }
 }
 
 /// The bearer token of a request, whose session need not stand any more; asked for again, the one that was found before.
@@ -233,17 +257,29 @@ where
     }
 }
 
-/// A body, which must not be too large and must come in time.
+/// A body, which must not be too large and must come in time. Who sends the head of a request long before its body must not
+/// act by what it was then: whoever's body is waited for is looked at again.
 pub(crate) async fn whole_body<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, Problem> {
-    Bytes::from_request(request, state).await.map_err(|rejection| {
-        let mut causes =
-            std::iter::successors(Some(&rejection as &(dyn std::error::Error + 'static)), |error| error.source());
-        if causes.any(|error| error.is::<TimeoutError>()) {
-            Problem::new(Kind::RequestTimeout)
-        } else {
-            Problem::from_status(rejection.status())
-        }
-    })
+    let sender = request.extensions().get::<Sender>().cloned();
+    let mut reading = pin!(Bytes::from_request(request, state));
+    if let Poll::Ready(read) = poll!(&mut reading) {
+        return read.map_err(unread);
+    }
+    let bytes = reading.await.map_err(unread)?;
+    if let Some(sender) = sender {
+        sender.check_again().await?;
+    }
+    Ok(bytes)
+}
+
+fn unread(rejection: BytesRejection) -> Problem {
+    let mut causes =
+        std::iter::successors(Some(&rejection as &(dyn std::error::Error + 'static)), |error| error.source());
+    if causes.any(|error| error.is::<TimeoutError>()) {
+        Problem::new(Kind::RequestTimeout)
+    } else {
+        Problem::from_status(rejection.status())
+    }
 }
 
 /// A request whose body does not come in this time is given up.

@@ -19,6 +19,9 @@ on_every_store![
     a_body_over_256_kib_is_413,
     a_body_of_256_kib_is_read,
     a_token_is_asked_for_before_the_body_is_looked_at,
+    a_body_that_comes_after_its_session_has_ended_is_401,
+    a_body_that_comes_after_its_senders_rights_have_changed_is_408,
+    a_body_that_comes_late_is_read,
 ];
 
 const PATHS: [&str; 11] = [
@@ -157,4 +160,31 @@ async fn a_body_of_256_kib_is_read(app: TestApp) {
 async fn a_token_is_asked_for_before_the_body_is_looked_at(app: TestApp) {
     app.post("/users").header("content-type", "text/plain").body("x").send().await.problem("unauthorized");
     app.post("/users").json(&json!({ "unknown": 1 })).send().await.problem("unauthorized");
+}
+
+async fn a_body_that_comes_after_its_session_has_ended_is_401(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let request = app.post("/users").by(&ada).json(&profile("grace@example.com"));
+    let meanwhile = async { app.post("/auth/logout").by(&ada).send().await.no_content() };
+    request.send_after(meanwhile).await.problem("unauthorized");
+    let ada = app.login(&ada).await;
+    assert_eq!(app.get("/users").by(&ada).send().await.ok()["data"].as_array().unwrap().len(), 1);
+}
+
+async fn a_body_that_comes_after_its_senders_rights_have_changed_is_408(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let grace = app.colleague(&ada, "grace@example.com").await;
+    let assignment = app.permit(&grace, &["users:create"]).await;
+    let request = app.post("/users").by(&grace).json(&profile("alan@example.com"));
+    let meanwhile = async {
+        app.delete(&format!("/role-assignments/{assignment}")).by(&ada).send().await.no_content();
+    };
+    request.send_after(meanwhile).await.problem("request-timeout");
+    app.post("/users").by(&grace).json(&profile("alan@example.com")).send().await.problem("forbidden");
+}
+
+async fn a_body_that_comes_late_is_read(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let request = app.post("/users").by(&ada).json(&profile("grace@example.com"));
+    request.send_after(async { tokio::task::yield_now().await }).await.created();
 }

@@ -6,7 +6,9 @@ use axum::body::{Body, BodyDataStream, Bytes, to_bytes};
 use axum::extract::ConnectInfo;
 use axum::http::response::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use futures_util::stream;
 use serde_json::Value;
+use tokio::sync::oneshot;
 use tower::ServiceExt as _;
 
 use crate::app::{TestApp, shown};
@@ -100,14 +102,43 @@ impl<'a> Request<'a> {
     }
 
     async fn exchange(self) -> Response {
-        let path = self.target.split('?').next().unwrap().to_owned();
-        let (parts, body) = self.begin().await;
-        let body = to_bytes(body, usize::MAX).await.unwrap();
-        Response { status: parts.status, headers: parts.headers, body, path }
+        let path = self.path();
+        Response::read(path, self.begin().await).await
     }
 
-    async fn begin(self) -> (Parts, Body) {
-        let mut request = axum::http::Request::new(Body::from(self.body));
+    fn path(&self) -> String {
+        self.target.split('?').next().unwrap().to_owned()
+    }
+
+    /// Sends the head; the body only once this other thing has happened, which happens while the body is waited for.
+    pub(crate) async fn send_after(self, meanwhile: impl Future<Output = ()>) -> Response {
+        let path = self.path();
+        let (sender, receiver) = oneshot::channel::<Bytes>();
+        let (asked, is_asked) = oneshot::channel();
+        let bytes = self.body.clone();
+        let held_back = stream::once(async move {
+            asked.send(()).unwrap();
+            receiver.await
+        });
+        let answer = self.begin_with(Body::from_stream(held_back));
+        let finish = async {
+            is_asked.await.unwrap();
+            meanwhile.await;
+            sender.send(bytes).unwrap();
+        };
+        let (answer, ()) = tokio::join!(answer, finish);
+        let response = Response::read(path, answer).await;
+        response.keeps_the_conventions();
+        response
+    }
+
+    async fn begin(mut self) -> (Parts, Body) {
+        let body = Body::from(std::mem::take(&mut self.body));
+        self.begin_with(body).await
+    }
+
+    async fn begin_with(self, body: Body) -> (Parts, Body) {
+        let mut request = axum::http::Request::new(body);
         *request.method_mut() = self.method;
         *request.uri_mut() = self.target.parse().unwrap();
         *request.headers_mut() = self.headers;
@@ -126,6 +157,11 @@ pub(crate) struct Response {
 }
 
 impl Response {
+    async fn read(path: String, (parts, body): (Parts, Body)) -> Self {
+        let body = to_bytes(body, usize::MAX).await.unwrap();
+        Self { status: parts.status, headers: parts.headers, body, path }
+    }
+
     /// What holds for every answer, whatever the question was.
     fn keeps_the_conventions(&self) {
         let correlation_id = self.header("x-correlation-id").expect("every answer has a correlation id");

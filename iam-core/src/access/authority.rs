@@ -50,10 +50,10 @@ impl Until {
 /// What somebody may do, where, and until when.
 ///
 /// All that a decision needs of a user, in one piece of memory, and nothing computed for a question in advance.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Authority(Kind);
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Kind {
     /// Trusted code.
     Everything,
@@ -62,7 +62,7 @@ enum Kind {
 }
 
 /// A role that is held in a place.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct Held {
     organization: Option<OrganizationId>,
     until: Until,
