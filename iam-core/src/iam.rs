@@ -1,6 +1,7 @@
 //! The front door: [`Iam`], its [`Settings`] and its [builder](Iam::builder).
 
 use std::fmt;
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,8 +9,9 @@ use chrono::TimeDelta;
 use uuid::Uuid;
 
 use crate::access::{Access, Rights};
+use crate::aftermath::{Aftermath, Hook};
 use crate::assignment::Assignments;
-use crate::audit::{Audit, LogKey, ResourceType};
+use crate::audit::{Audit, AuditEntry, LogKey, ResourceType};
 use crate::caller::{Caller, RequestContext};
 use crate::clock::{Clock, SystemClock, Timestamp, cut, monotonic_now};
 use crate::credential::{Credentials, HashingCost, Lockout, PasswordHasher};
@@ -44,17 +46,31 @@ impl fmt::Debug for Iam {
 /// What every service works with.
 pub(crate) struct Inner {
     pub(crate) store: Arc<dyn Store>,
+    aftermath: Aftermath,
+    common: Arc<Common>,
+}
+
+/// What does not depend on whether the host has begun a transaction.
+pub(crate) struct Common {
     pub(crate) random: Arc<dyn Random>,
     pub(crate) passwords: PasswordHasher,
     pub(crate) settings: Settings,
     pub(crate) log_key: LogKey,
     pub(crate) idempotency: IdempotencySecret,
-    pub(crate) snapshots: Snapshots,
+    observer: Option<Arc<dyn Observer>>,
     clock: Arc<dyn Clock>,
     ids: IdGenerator,
     keys: KeyRing,
     verified_tokens: VerifiedTokens,
     ended_sessions: EndedSessions,
+}
+
+impl Deref for Inner {
+    type Target = Common;
+
+    fn deref(&self) -> &Common {
+        &self.common
+    }
 }
 
 /// What can be set. The defaults are those of `decisions.md` §2.
@@ -120,6 +136,7 @@ pub struct Builder {
     clock: Arc<dyn Clock>,
     random: Arc<dyn Random>,
     observer: Option<Arc<dyn Observer>>,
+    hooks: Vec<Hook>,
     settings: Settings,
 }
 
@@ -148,8 +165,53 @@ impl Builder {
     /// Tells somebody what happens in the store, and to passwords.
     #[must_use]
     pub fn observer(mut self, observer: Arc<dyn Observer>) -> Self {
-        self.store = Arc::new(Observed::new(self.store, Arc::clone(&observer)));
         self.observer = Some(observer);
+        self
+    }
+
+    /// Calls a function with the audit entries of whatever is committed through this [`Iam`], for instance to send mail, to
+    /// drop what a cache holds, or to publish an event. There can be several; each is called in the order in which they were
+    /// added.
+    ///
+    /// It is called after the commit and before whoever asked for the change is told, so it must not wait for anything: send
+    /// what takes time to a task of your own, as here. What others commit to the same database it is not called for, and what
+    /// is committed just before a crash may go unheard. Whoever must not miss anything reads the [audit log](Iam::audit)
+    /// from where it last was.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use iam_core::memory::MemoryStore;
+    /// use iam_core::tenant::Registration;
+    /// use iam_core::{Iam, RequestContext};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> iam_core::Result<()> {
+    /// let (sender, mut mails) = tokio::sync::mpsc::unbounded_channel();
+    /// let iam = Iam::builder(Arc::new(MemoryStore::new()))
+    ///     .after_commit(move |entries| {
+    ///         for entry in entries.iter().filter(|entry| entry.action == "CREATE" && entry.resource_type == "USER") {
+    ///             // Nobody may listen any more.
+    ///             let _ = sender.send(entry.resource_id.clone());
+    ///         }
+    ///     })
+    ///     .build()
+    ///     .await?;
+    ///
+    /// # let user = iam_core::user::NewUser {
+    /// #     email: "ada@example.com".into(),
+    /// #     password: "Passw0rd!".into(),
+    /// #     first_name: "Ada".into(),
+    /// #     last_name: "Lovelace".into(),
+    /// # };
+    /// let registered = iam.tenants().register(&RequestContext::default(), Registration { user, tenant_name: None }).await?;
+    /// assert_eq!(mails.recv().await, Some(registered.login.user.id.to_string()));
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn after_commit(mut self, hook: impl Fn(&[AuditEntry]) + Send + Sync + 'static) -> Self {
+        self.hooks.push(Box::new(hook));
         self
     }
 
@@ -161,7 +223,8 @@ impl Builder {
     /// second to a day; [`Error::Internal`] when a signing key cannot be opened under the
     /// configured master key, or when Argon2 does not allow the hashing cost.
     pub async fn build(self) -> Result<Iam> {
-        let Self { store, clock, random, observer, settings } = self;
+        let Self { store, clock, random, observer, hooks, settings } = self;
+        let store = observed(store, observer.as_ref());
         if settings.access_token_lifetime < TimeDelta::seconds(1) || settings.access_token_lifetime > RETIREMENT {
             return Err(Error::field("access_token_lifetime", "must be from a second to a day"));
         }
@@ -176,21 +239,29 @@ impl Builder {
         let log_key = LogKey::new(log_key.pair(master)?, log_key.id);
         let idempotency = IdempotencySecret::new(log_key.derive("idempotency"));
         let passwords =
-            PasswordHasher::new(settings.hashing_cost, settings.password_wait, observer, Arc::clone(&random))?;
-        Ok(Iam(Arc::new(Inner {
-            store,
+            PasswordHasher::new(settings.hashing_cost, settings.password_wait, observer.clone(), Arc::clone(&random))?;
+        let common = Arc::new(Common {
             random,
             passwords,
             settings,
             log_key,
             idempotency,
-            snapshots: Snapshots::default(),
+            observer,
             clock,
             ids,
             keys,
             verified_tokens: VerifiedTokens::default(),
             ended_sessions: EndedSessions::default(),
-        })))
+        });
+        Ok(Iam(Arc::new(Inner { store, aftermath: Aftermath::at_once(hooks), common })))
+    }
+}
+
+/// A store that tells the observer, if there is one.
+fn observed(store: Arc<dyn Store>, observer: Option<&Arc<dyn Observer>>) -> Arc<dyn Store> {
+    match observer {
+        Some(observer) => Arc::new(Observed::new(store, Arc::clone(observer))),
+        None => store,
     }
 }
 
@@ -215,6 +286,7 @@ impl Iam {
             clock: Arc::new(SystemClock),
             random: Arc::new(SystemRandom),
             observer: None,
+            hooks: Vec::new(),
             settings: Settings::default(),
         }
     }
@@ -370,7 +442,7 @@ impl Iam {
     /// What the store says.
     pub async fn follow_changes(&self) -> Result<(), StoreError> {
         match self.0.store.change_feed().await? {
-            Some(feed) => Err(self.0.snapshots.follow(feed).await),
+            Some(feed) => Err(self.0.snapshots().follow(feed).await),
             None => Ok(()),
         }
     }
@@ -378,7 +450,7 @@ impl Iam {
     /// Whether what others commit is [heard of](Self::follow_changes) at this moment.
     #[must_use]
     pub fn hears_changes(&self) -> bool {
-        self.0.snapshots.are_trusted(monotonic_now())
+        self.0.snapshots().are_trusted(monotonic_now())
     }
 
     /// The public keys with which access tokens can be verified (RFC 7517).
@@ -410,7 +482,7 @@ impl Iam {
     /// [`Error::Validation`] when there is no master key; [`Error::Store`] when the store fails. Keys that are changed by
     /// then stay so.
     pub async fn reencrypt_keys(&self) -> Result<u64> {
-        let Inner { store, settings, random, .. } = &*self.0;
+        let (store, Common { settings, random, .. }) = (&self.0.store, &**self.0);
         let Some(master) = &settings.master_key else {
             return Err(Error::field("master_key", "is missing"));
         };
@@ -482,6 +554,21 @@ impl Iam {
 }
 
 impl Inner {
+    pub(crate) fn snapshots(&self) -> &Snapshots {
+        self.aftermath.snapshots()
+    }
+
+    /// The same over a transaction of the host.
+    pub(crate) fn within(&self, store: Arc<dyn Store>) -> Self {
+        let store = observed(store, self.observer.as_ref());
+        Self { store, aftermath: self.aftermath.held_back(), common: Arc::clone(&self.common) }
+    }
+
+    /// The transaction of the host is committed.
+    pub(crate) fn release(&self) {
+        self.aftermath.release();
+    }
+
     pub(crate) fn now(&self) -> Timestamp {
         cut(self.clock.now())
     }
@@ -496,7 +583,7 @@ impl Inner {
     }
 
     pub(crate) async fn begin<'a>(&'a self, caller: &'a Caller) -> Result<UnitOfWork<'a>> {
-        UnitOfWork::begin(&*self.store, caller, &*self.clock, &self.ids, &*self.random, &self.snapshots).await
+        UnitOfWork::begin(&*self.store, caller, &*self.clock, &self.ids, &*self.random, &self.aftermath).await
     }
 
     /// What stands of a session: what was kept of it, or else what the store says.
@@ -508,13 +595,13 @@ impl Inner {
     ) -> Result<Option<Arc<Snapshot>>, StoreError> {
         // One that seems to be over may have been refreshed since.
         let asked = monotonic_now();
-        let kept = self.snapshots.get(tenant, session, asked).filter(|kept| now < kept.expires_at);
+        let kept = self.snapshots().get(tenant, session, asked).filter(|kept| now < kept.expires_at);
         if kept.is_some() {
             return Ok(kept);
         }
-        let ticket = self.snapshots.ticket();
+        let ticket = self.snapshots().ticket();
         let read = self.store.session_snapshot(tenant, session).await?;
-        Ok(read.map(|read| self.snapshots.keep(tenant, session, &read, ticket, asked)))
+        Ok(read.map(|read| self.snapshots().keep(tenant, session, &read, ticket, asked)))
     }
 
     /// What a caller asks for is made once, if it says under which key.

@@ -4,6 +4,7 @@
 mod words;
 
 pub mod access;
+mod aftermath;
 pub mod assignment;
 pub mod audit;
 mod caller;
@@ -17,6 +18,7 @@ mod feed;
 mod iam;
 mod id;
 pub mod idempotency;
+mod joined;
 pub mod maintenance;
 pub mod memory;
 pub mod observe;
@@ -46,6 +48,7 @@ pub use id::{
     AssignmentId, AuditEntryId, InvalidId, KeyId, OrganizationId, PermissionId, RoleId, SessionId, TenantId, TokenId,
     UserId,
 };
+pub use joined::{HostTransaction, Joined};
 pub use store::{Locks, Schema, Store, Transaction};
 pub use validate::{Description, Email, EmailKey, Invalid, Name, PersonName, RoleName, Slug, folded};
 pub use work::UnitOfWork;

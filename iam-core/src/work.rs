@@ -2,6 +2,7 @@
 
 use uuid::Uuid;
 
+use crate::aftermath::{Aftermath, Doing};
 use crate::audit::{AuditBatch, AuditEntry};
 use crate::caller::Caller;
 use crate::change::Change;
@@ -9,7 +10,6 @@ use crate::clock::{Clock, Timestamp, cut};
 use crate::error::Result;
 use crate::id::IdGenerator;
 use crate::random::Random;
-use crate::session::{Snapshots, Touched};
 use crate::store::{Locks, Store, Transaction};
 
 /// Changes that a caller makes in its tenant, with their audit entries.
@@ -28,7 +28,7 @@ pub struct UnitOfWork<'a> {
     now: Option<Timestamp>,
     ids: &'a IdGenerator,
     random: &'a dyn Random,
-    touched: Touched<'a>,
+    doing: Doing<'a>,
 }
 
 impl<'a> UnitOfWork<'a> {
@@ -38,10 +38,10 @@ impl<'a> UnitOfWork<'a> {
         clock: &'a dyn Clock,
         ids: &'a IdGenerator,
         random: &'a dyn Random,
-        snapshots: &'a Snapshots,
+        aftermath: &'a Aftermath,
     ) -> Result<Self> {
         let transaction = store.begin(caller.tenant()).await?;
-        Ok(Self { transaction, caller, clock, now: None, ids, random, touched: Touched::nothing(snapshots) })
+        Ok(Self { transaction, caller, clock, now: None, ids, random, doing: Doing::nothing(aftermath) })
     }
 
     /// The moment at which everything in this unit of work happens.
@@ -71,7 +71,7 @@ impl<'a> UnitOfWork<'a> {
     /// What the caller asks to have changed counts anew once this ends, also when it is so already: another process may
     /// have made it so, and not be heard of yet.
     pub(crate) fn touch(&mut self, asked_about: impl Into<Uuid>) {
-        self.touched.add([asked_about.into()]);
+        self.doing.touch([asked_about.into()]);
     }
 
     /// Writes a change and its audit entries.
@@ -81,18 +81,23 @@ impl<'a> UnitOfWork<'a> {
     /// What the store says, for instance a conflict on a constraint; then only dropping is left.
     pub async fn apply(&mut self, change: impl Into<Change>) -> Result<()> {
         let change = change.into();
-        let entries = self.entries_of(&change);
-        self.touched.add(change.touched());
+        let entries = self.record(&change);
         Ok(self.transaction.write(&change, AuditBatch(entries)).await?)
     }
 
     /// As [`apply`](Self::apply), and tells what was recorded.
     pub(crate) async fn apply_and_tell(&mut self, change: impl Into<Change>) -> Result<Vec<AuditEntry>> {
         let change = change.into();
-        let entries = self.entries_of(&change);
-        self.touched.add(change.touched());
+        let entries = self.record(&change);
         self.transaction.write(&change, AuditBatch(entries.clone())).await?;
         Ok(entries)
+    }
+
+    fn record(&mut self, change: &Change) -> Vec<AuditEntry> {
+        let entries = self.entries_of(change);
+        self.doing.touch(change.touched());
+        self.doing.record(&entries);
+        entries
     }
 
     fn entries_of(&mut self, change: &Change) -> Vec<AuditEntry> {
@@ -113,8 +118,9 @@ impl<'a> UnitOfWork<'a> {
     ///
     /// What the store says; then nothing was written.
     pub async fn commit(self) -> Result<()> {
-        // What was touched is stamped when this returns, or is dropped halfway.
-        let Self { transaction, touched: _touched, .. } = self;
-        Ok(transaction.commit().await?)
+        let Self { transaction, doing, .. } = self;
+        transaction.commit().await?;
+        doing.is_done();
+        Ok(())
     }
 }

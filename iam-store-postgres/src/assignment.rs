@@ -204,7 +204,7 @@ impl AssignmentStore for PostgresStore {
             tenant.as_uuid(),
             &users
         );
-        grants(self.answer(rows.fetch_all(&self.kept())).await?)
+        grants(self.answer(rows.fetch_all(&self.source())).await?)
     }
 
     async fn assignments(
@@ -227,7 +227,7 @@ impl AssignmentStore for PostgresStore {
             in_range(now),
             i64::from(limit)
         );
-        let tenants = self.answer(tenants.fetch_all(&self.kept())).await?;
+        let tenants = self.answer(tenants.fetch_all(&self.source())).await?;
         Ok(tenants.into_iter().map(TenantId::from).collect())
     }
 }

@@ -145,7 +145,7 @@ impl PostgresStore {
             email.as_str(),
             i64::from(limit)
         );
-        self.answer(rows.fetch_all(&self.kept())).await?.into_iter().map(TryInto::try_into).collect()
+        self.answer(rows.fetch_all(&self.source())).await?.into_iter().map(TryInto::try_into).collect()
     }
 }
 
@@ -176,7 +176,7 @@ impl CredentialStore for PostgresStore {
             tenant.as_uuid(),
             email.as_str()
         );
-        self.answer(row.fetch_one(&self.kept())).await?.try_into()
+        self.answer(row.fetch_one(&self.source())).await?.try_into()
     }
 }
 

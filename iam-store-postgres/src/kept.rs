@@ -10,12 +10,9 @@ use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use futures_util::future::BoxFuture;
-use futures_util::stream::{self, BoxStream};
-use futures_util::{FutureExt as _, StreamExt as _, TryFutureExt as _, TryStreamExt as _};
 use sqlx::pool::PoolConnection;
-use sqlx::postgres::{PgPool, PgQueryResult, PgRow, PgStatement, PgTypeInfo};
-use sqlx::{Connection as _, Describe, Either, Execute, Executor, PgConnection, Postgres, SqlStr};
+use sqlx::postgres::PgPool;
+use sqlx::{Connection as _, Executor as _, PgConnection, Postgres};
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
@@ -35,8 +32,6 @@ const ROLLBACK_TIMEOUT: Duration = Duration::from_secs(5);
 const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
 
 /// A pool, and those of its connections that are kept; clones share them.
-///
-/// Executes statements as the pool does, each on a connection that is kept or on one of the pool's.
 #[derive(Clone)]
 pub(crate) struct Kept(Arc<Shared>);
 
@@ -197,49 +192,17 @@ impl Lent {
     }
 }
 
-impl<'p> Executor<'p> for &'p Kept {
-    type Database = Postgres;
+impl Deref for Lent {
+    type Target = PgConnection;
 
-    fn fetch_many<'e, 'q: 'e, E>(self, query: E) -> BoxStream<'e, sqlx::Result<Either<PgQueryResult, PgRow>>>
-    where
-        'p: 'e,
-        E: 'q + Execute<'q, Postgres>,
-    {
-        let answer = async move {
-            let mut lent = self.take().await?;
-            let answer: Vec<_> = lent.connection.fetch_many(query).try_collect().await?;
-            self.keep(lent);
-            Ok(stream::iter(answer).map(Ok))
-        };
-        answer.try_flatten_stream().boxed()
+    fn deref(&self) -> &PgConnection {
+        &self.connection
     }
+}
 
-    fn fetch_optional<'e, 'q: 'e, E>(self, query: E) -> BoxFuture<'e, sqlx::Result<Option<PgRow>>>
-    where
-        'p: 'e,
-        E: 'q + Execute<'q, Postgres>,
-    {
-        let answer = async move {
-            let mut lent = self.take().await?;
-            let row = lent.connection.fetch_optional(query).await?;
-            self.keep(lent);
-            Ok(row)
-        };
-        answer.boxed()
-    }
-
-    fn prepare_with<'e>(self, sql: SqlStr, parameters: &'e [PgTypeInfo]) -> BoxFuture<'e, sqlx::Result<PgStatement>>
-    where
-        'p: 'e,
-    {
-        self.pool().prepare_with(sql, parameters)
-    }
-
-    fn describe<'e>(self, sql: SqlStr) -> BoxFuture<'e, sqlx::Result<Describe<Postgres>>>
-    where
-        'p: 'e,
-    {
-        self.pool().describe(sql)
+impl DerefMut for Lent {
+    fn deref_mut(&mut self) -> &mut PgConnection {
+        &mut self.connection
     }
 }
 
@@ -274,14 +237,14 @@ impl Deref for Begun {
 
     #[expect(clippy::expect_used, reason = "only what consumes a transaction takes its connection")]
     fn deref(&self) -> &PgConnection {
-        &self.lent.as_ref().expect("a transaction has a connection").connection
+        self.lent.as_ref().expect("a transaction has a connection")
     }
 }
 
 impl DerefMut for Begun {
     #[expect(clippy::expect_used, reason = "only what consumes a transaction takes its connection")]
     fn deref_mut(&mut self) -> &mut PgConnection {
-        &mut self.lent.as_mut().expect("a transaction has a connection").connection
+        self.lent.as_mut().expect("a transaction has a connection")
     }
 }
 
@@ -294,7 +257,7 @@ impl Drop for Begun {
         };
         runtime.spawn(async move {
             // What was asked last may not have been answered yet.
-            match timeout(ROLLBACK_TIMEOUT, lent.connection.execute("ROLLBACK")).await {
+            match timeout(ROLLBACK_TIMEOUT, lent.execute("ROLLBACK")).await {
                 Ok(Ok(_)) => kept.keep(lent),
                 _ => lent.close(),
             }

@@ -7,6 +7,7 @@ mod connections;
 mod credential;
 mod error;
 mod feed;
+mod host;
 mod idempotency;
 mod kept;
 mod maintenance;
@@ -17,6 +18,7 @@ mod permission;
 mod role;
 mod seal;
 mod session;
+mod source;
 mod tenant;
 mod token;
 mod transaction;
@@ -39,9 +41,13 @@ use uuid::Uuid;
 use connections::{Connections, three_quarters};
 use error::store_error;
 use feed::PostgresFeed;
-use kept::{Begun, Kept, PING_TIMEOUT, TRUSTED_IDLE};
+use host::Shared;
+use kept::{PING_TIMEOUT, TRUSTED_IDLE};
 use partition::KnownMonths;
+use source::{Begun, Source};
 use transaction::PostgresTransaction;
+
+pub use host::{HostConnection, HostTransaction};
 
 static MIGRATOR: Migrator = sqlx::migrate!();
 
@@ -53,6 +59,8 @@ pub struct PostgresStore {
     /// those who read.
     places: Arc<Semaphore>,
     months: Arc<KnownMonths>,
+    /// In which every statement is executed, if there is one.
+    host: Option<Shared>,
 }
 
 const MAX_CONNECTIONS: u32 = 16;
@@ -118,7 +126,7 @@ impl PostgresStore {
 
     fn over(connections: Connections) -> Self {
         let places = Arc::new(Semaphore::new(three_quarters(&connections.pool()) as usize));
-        Self { connections: Arc::new(connections), places, months: Arc::default() }
+        Self { connections: Arc::new(connections), places, months: Arc::default(), host: None }
     }
 
     /// The pool, for a host program that keeps tables of its own beside the schema `iam`. It is not to be kept: one that
@@ -129,8 +137,11 @@ impl PostgresStore {
         self.connections.pool()
     }
 
-    fn kept(&self) -> Kept {
-        self.connections.kept()
+    fn source(&self) -> Source {
+        match &self.host {
+            Some(host) => Source::Host(host.clone()),
+            None => Source::Store(self.connections.kept()),
+        }
     }
 
     /// What the database answers; an error as soon as it turns out to be away.
@@ -139,7 +150,14 @@ impl PostgresStore {
         asked: impl Future<Output = sqlx::Result<T>> + Send + 'a,
     ) -> impl Future<Output = Result<T, StoreError>> + Send + 'a {
         // In a box, because it is some kilobytes, which would be copied again and again on its way to where it is polled.
-        self.connections.answer(Box::pin(asked))
+        let asked = Box::pin(asked);
+        async move {
+            match self.host {
+                // Its connection is the host's to look after.
+                Some(_) => asked.await.map_err(store_error),
+                None => self.connections.answer(asked).await,
+            }
+        }
     }
 
     /// Brings the schema `iam` up to date, and [prepares](Store::prepare) for the months to come. A role that may not
@@ -157,7 +175,7 @@ impl PostgresStore {
             self.run_migrations().await?;
         }
         let now = sqlx::query_scalar!(r#"SELECT now() AS "now!""#);
-        self.make_months(self.answer(now.fetch_one(&self.kept())).await?).await
+        self.make_months(self.answer(now.fetch_one(&self.source())).await?).await
     }
 
     /// How the schema `iam` stands to the migrations that this program knows. Changes nothing.
@@ -171,7 +189,7 @@ impl PostgresStore {
     }
 
     async fn begin_transaction(&self) -> Result<Begun, StoreError> {
-        self.answer(self.kept().begin(None)).await
+        self.answer(self.source().begin(None)).await
     }
 
     /// A transaction whose statements may take as long as they need, for what grows with the data.
@@ -197,11 +215,11 @@ impl PostgresStore {
     // Unchecked queries, because the table is the migrator's own and not part of any migration.
     async fn applied(&self) -> Result<Vec<Applied>, StoreError> {
         let exists = sqlx::query_scalar::<_, bool>("SELECT to_regclass('iam._migrations') IS NOT NULL");
-        if !self.answer(exists.fetch_one(&self.kept())).await? {
+        if !self.answer(exists.fetch_one(&self.source())).await? {
             return Ok(Vec::new());
         }
         let applied = sqlx::query_as("SELECT version, checksum FROM iam._migrations WHERE success");
-        self.answer(applied.fetch_all(&self.kept())).await
+        self.answer(applied.fetch_all(&self.source())).await
     }
 }
 
@@ -232,16 +250,18 @@ fn are_complete(applied: &[Applied]) -> bool {
 impl Store for PostgresStore {
     async fn begin(&self, tenant: TenantId) -> Result<Box<dyn Transaction>, StoreError> {
         let begin = async {
-            let patience = self.kept().pool().options().get_acquire_timeout();
+            let source = self.source();
+            let Source::Store(kept) = &source else { return source.begin(None).await };
+            let patience = kept.pool().options().get_acquire_timeout();
             let place = timeout(patience, Arc::clone(&self.places).acquire_owned());
             let place = place.await.map_err(|_| sqlx::Error::PoolTimedOut)?.map_err(|_| sqlx::Error::PoolClosed)?;
-            self.kept().begin(Some(place)).await
+            source.begin(Some(place)).await
         };
         Ok(Box::new(PostgresTransaction::new(tenant, self.answer(begin).await?)))
     }
 
     async fn ping(&self) -> Result<(), StoreError> {
-        self.answer(sqlx::query("SELECT 1").execute(&self.kept())).await.map(drop)
+        self.answer(sqlx::query("SELECT 1").execute(&self.source())).await.map(drop)
     }
 
     async fn is_migrated(&self) -> Result<bool, StoreError> {

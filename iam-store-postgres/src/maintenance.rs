@@ -7,7 +7,7 @@ use sqlx::Executor as _;
 use crate::PostgresStore;
 use crate::column::in_range;
 use crate::error::store_error;
-use crate::kept::Begun;
+use crate::source::Begun;
 
 #[async_trait]
 impl MaintenanceStore for PostgresStore {
@@ -20,7 +20,7 @@ impl MaintenanceStore for PostgresStore {
             "#,
             in_range(now)
         );
-        let totals = self.answer(totals.fetch_one(&self.kept())).await?;
+        let totals = self.answer(totals.fetch_one(&self.source())).await?;
         Ok(Totals {
             active_sessions: totals.active_sessions.unsigned_abs(),
             unsealed_entries: totals.unsealed_entries.unsigned_abs(),
@@ -43,7 +43,7 @@ impl MaintenanceStore for PostgresStore {
             in_range(now),
             i64::from(limit)
         );
-        Ok(self.answer(deleted.execute(&self.kept())).await?.rows_affected())
+        Ok(self.answer(deleted.execute(&self.source())).await?.rows_affected())
     }
 
     // Whoever tries to log in holds the row's lock until the failure is counted.
@@ -71,7 +71,7 @@ impl MaintenanceStore for PostgresStore {
             in_range(failed_before),
             i64::from(limit)
         );
-        Ok(self.answer(deleted.execute(&self.kept())).await?.rows_affected())
+        Ok(self.answer(deleted.execute(&self.source())).await?.rows_affected())
     }
 
     async fn remove_idempotency_records(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {
@@ -90,7 +90,7 @@ impl MaintenanceStore for PostgresStore {
             in_range(before),
             i64::from(limit)
         );
-        Ok(self.answer(deleted.execute(&self.kept())).await?.rows_affected())
+        Ok(self.answer(deleted.execute(&self.source())).await?.rows_affected())
     }
 
     // The lock goes with its transaction, and so with the connection: at once when the process ends, and by the keepalives

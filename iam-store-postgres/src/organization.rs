@@ -142,12 +142,12 @@ impl OrganizationStore for PostgresStore {
         organizations: &[OrganizationId],
     ) -> Result<Vec<Organization>, StoreError> {
         let rows = select_lineages!(tenant.as_uuid(), &uuids(organizations));
-        self::organizations(self.answer(rows.fetch_all(&self.kept())).await?)
+        self::organizations(self.answer(rows.fetch_all(&self.source())).await?)
     }
 
     async fn subtree(&self, tenant: TenantId, root: OrganizationId) -> Result<Vec<Organization>, StoreError> {
         let rows = select_subtree!(tenant.as_uuid(), root.as_uuid());
-        organizations(self.answer(rows.fetch_all(&self.kept())).await?)
+        organizations(self.answer(rows.fetch_all(&self.source())).await?)
     }
 
     async fn children(&self, tenant: TenantId, parent: OrganizationId) -> Result<Vec<Organization>, StoreError> {
@@ -161,7 +161,7 @@ impl OrganizationStore for PostgresStore {
             tenant.as_uuid(),
             parent.as_uuid()
         );
-        organizations(self.answer(rows.fetch_all(&self.kept())).await?)
+        organizations(self.answer(rows.fetch_all(&self.source())).await?)
     }
 
     async fn organizations(
@@ -219,7 +219,7 @@ impl PostgresStore {
             tenant.as_uuid(),
             &uuids(roots)
         );
-        self.answer(organizations.fetch_one(&self.kept())).await.map(Some)
+        self.answer(organizations.fetch_one(&self.source())).await.map(Some)
     }
 }
 

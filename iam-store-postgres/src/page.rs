@@ -79,7 +79,7 @@ impl PostgresStore {
         let read = async |request: PageRequest| {
             let mut list = list(request);
             let rows = list.build_query_as::<Counted<R>>().persistent(is_steady && request.offset() == 0);
-            self.answer(rows.fetch_all(&self.kept())).await
+            self.answer(rows.fetch_all(&self.source())).await
         };
         let rows = read(request).await?;
         let total = match rows.first() {

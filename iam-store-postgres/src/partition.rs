@@ -58,7 +58,7 @@ impl PostgresStore {
     ) -> Result<(), StoreError> {
         for month in self.months.unknown(moments) {
             let make = sqlx::query!("SELECT iam.make_audit_month($1)", month);
-            self.answer(make.execute(&self.kept())).await?;
+            self.answer(make.execute(&self.source())).await?;
             self.months.remember(month);
         }
         Ok(())
@@ -77,7 +77,7 @@ impl PostgresStore {
         );
         let mut dropped = 0;
         // Each by itself: the lock that dropping one takes must not last while the next is looked at.
-        for month in self.answer(months.fetch_all(&self.kept())).await? {
+        for month in self.answer(months.fetch_all(&self.source())).await? {
             // All entries of the month are looked at.
             let mut transaction = self.begin_unbounded().await?;
             let entries = sqlx::query_scalar!("SELECT iam.drop_given_up_audit_month($1)", month);

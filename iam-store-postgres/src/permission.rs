@@ -63,14 +63,14 @@ impl PermissionStore for PostgresStore {
             r#"SELECT count(*) AS "count!" FROM iam.permissions WHERE tenant_id = $1"#,
             tenant.as_uuid()
         );
-        let total = self.answer(total.fetch_one(&self.kept())).await?;
+        let total = self.answer(total.fetch_one(&self.source())).await?;
         let rows = select_permissions!(
             "WHERE p.tenant_id = $1 ORDER BY p.created_at DESC, p.id LIMIT $2 OFFSET $3",
             tenant.as_uuid(),
             i64::from(page.limit()),
             offset(page)
         );
-        page_of(self.answer(rows.fetch_all(&self.kept())).await?, total, page)
+        page_of(self.answer(rows.fetch_all(&self.source())).await?, total, page)
     }
 }
 

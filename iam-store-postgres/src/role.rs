@@ -77,7 +77,7 @@ macro_rules! select_roles {
 impl RoleStore for PostgresStore {
     async fn role(&self, tenant: TenantId, id: RoleId) -> Result<Option<Role>, StoreError> {
         let row = select_roles!("WHERE r.tenant_id = $1 AND r.id = $2", tenant.as_uuid(), id.as_uuid());
-        self.answer(row.fetch_optional(&self.kept())).await?.map(Role::try_from).transpose()
+        self.answer(row.fetch_optional(&self.source())).await?.map(Role::try_from).transpose()
     }
 
     async fn role_by_name(&self, tenant: TenantId, name: &str) -> Result<Option<Role>, StoreError> {
@@ -85,20 +85,20 @@ impl RoleStore for PostgresStore {
             return Ok(None);
         }
         let row = select_roles!("WHERE r.tenant_id = $1 AND r.name = $2", tenant.as_uuid(), name);
-        self.answer(row.fetch_optional(&self.kept())).await?.map(Role::try_from).transpose()
+        self.answer(row.fetch_optional(&self.source())).await?.map(Role::try_from).transpose()
     }
 
     async fn roles(&self, tenant: TenantId, page: PageRequest) -> Result<Page<Role>, StoreError> {
         let total =
             sqlx::query_scalar!(r#"SELECT count(*) AS "count!" FROM iam.roles WHERE tenant_id = $1"#, tenant.as_uuid());
-        let total = self.answer(total.fetch_one(&self.kept())).await?;
+        let total = self.answer(total.fetch_one(&self.source())).await?;
         let rows = select_roles!(
             "WHERE r.tenant_id = $1 ORDER BY r.created_at DESC, r.id LIMIT $2 OFFSET $3",
             tenant.as_uuid(),
             i64::from(page.limit()),
             offset(page)
         );
-        page_of(self.answer(rows.fetch_all(&self.kept())).await?, total, page)
+        page_of(self.answer(rows.fetch_all(&self.source())).await?, total, page)
     }
 }
 

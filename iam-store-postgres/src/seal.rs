@@ -193,11 +193,11 @@ impl SealStore for PostgresStore {
             &except,
             i64::from(limit)
         );
-        self.answer(rows.fetch_all(&self.kept())).await?.into_iter().map(Unsealed::try_from).collect()
+        self.answer(rows.fetch_all(&self.source())).await?.into_iter().map(Unsealed::try_from).collect()
     }
 
     async fn log_heads(&self, tenants: &[TenantId]) -> Result<Vec<LogHead>, StoreError> {
-        self.answer(log_heads(&self.kept(), tenants)).await
+        self.answer(log_heads(&self.source(), tenants)).await
     }
 
     async fn seal(&self, seals: &[Seal]) -> Result<bool, StoreError> {
@@ -223,7 +223,7 @@ impl SealStore for PostgresStore {
             tenant.as_uuid(),
             id.as_uuid()
         );
-        Ok(self.answer(sequence.fetch_optional(&self.kept())).await?.map(i64::unsigned_abs))
+        Ok(self.answer(sequence.fetch_optional(&self.source())).await?.map(i64::unsigned_abs))
     }
 
     async fn tree_hashes(&self, tenant: TenantId, spans: &[TreeSpan]) -> Result<Vec<TreeHash>, StoreError> {
@@ -257,7 +257,7 @@ impl SealStore for PostgresStore {
             &starts,
             &ends
         );
-        let hashes = self.answer(hashes.fetch_all(&self.kept())).await?;
+        let hashes = self.answer(hashes.fetch_all(&self.source())).await?;
         hashes.iter().map(|hash| bytes_32("audit_nodes.hash", hash).map(TreeHash)).collect()
     }
 
@@ -276,7 +276,7 @@ impl SealStore for PostgresStore {
             ORDER BY 1
             "#
         );
-        Ok(self.answer(tenants.fetch_all(&self.kept())).await?.into_iter().map(TenantId::from).collect())
+        Ok(self.answer(tenants.fetch_all(&self.source())).await?.into_iter().map(TenantId::from).collect())
     }
 
     // The inner limit makes the planner look for the entries one by one, in the one partition of each: it would rather
@@ -303,7 +303,7 @@ impl SealStore for PostgresStore {
             bigint(from),
             i64::from(limit)
         );
-        let rows = self.answer(rows.fetch_all(&self.kept())).await?;
+        let rows = self.answer(rows.fetch_all(&self.source())).await?;
         rows.into_iter().map(|row| Ok(SealedEntry { leaf: row.leaf()?, entry: row.entry()? })).collect()
     }
 
@@ -339,7 +339,7 @@ impl SealStore for PostgresStore {
             id,
             i64::from(limit)
         );
-        let rows = self.answer(rows.fetch_all(&self.kept())).await?;
+        let rows = self.answer(rows.fetch_all(&self.source())).await?;
         let unsealed = |row: PlaceRow| {
             let (unsealed, is_sealed) = (row.unsealed(tenant)?, row.is_sealed);
             Ok(UnsealedEntry { unsealed, entry: row.entry()?, is_sealed })

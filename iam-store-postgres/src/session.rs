@@ -147,12 +147,12 @@ impl SessionStore for PostgresStore {
             tenant.as_uuid(),
             session.as_uuid()
         );
-        self.answer(row.fetch_optional(&self.kept())).await?.map(SessionSnapshot::try_from).transpose()
+        self.answer(row.fetch_optional(&self.source())).await?.map(SessionSnapshot::try_from).transpose()
     }
 
     async fn session(&self, tenant: TenantId, id: SessionId) -> Result<Option<Session>, StoreError> {
         let row = select_sessions!("WHERE s.tenant_id = $1 AND s.id = $2", tenant.as_uuid(), id.as_uuid());
-        self.answer(row.fetch_optional(&self.kept())).await?.map(Session::try_from).transpose()
+        self.answer(row.fetch_optional(&self.source())).await?.map(Session::try_from).transpose()
     }
 
     async fn sessions_of(&self, tenant: TenantId, user: UserId) -> Result<Vec<Session>, StoreError> {
@@ -161,7 +161,7 @@ impl SessionStore for PostgresStore {
             tenant.as_uuid(),
             user.as_uuid()
         );
-        self.answer(rows.fetch_all(&self.kept())).await?.into_iter().map(Session::try_from).collect()
+        self.answer(rows.fetch_all(&self.source())).await?.into_iter().map(Session::try_from).collect()
     }
 }
 

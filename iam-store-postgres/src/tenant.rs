@@ -58,7 +58,7 @@ macro_rules! select_tenants {
 impl Directory for PostgresStore {
     async fn tenant_by_slug(&self, slug: &Slug) -> Result<Option<Tenant>, StoreError> {
         let row = select_tenants!("WHERE t.slug = $1", slug.as_str());
-        self.answer(row.fetch_optional(&self.kept())).await?.map(Tenant::try_from).transpose()
+        self.answer(row.fetch_optional(&self.source())).await?.map(Tenant::try_from).transpose()
     }
 
     async fn accounts_with_email(
@@ -71,7 +71,7 @@ impl Directory for PostgresStore {
 
     async fn is_empty(&self) -> Result<bool, StoreError> {
         let is_empty = sqlx::query_scalar!(r#"SELECT NOT EXISTS (SELECT 1 FROM iam.tenants) AS "is_empty!""#);
-        self.answer(is_empty.fetch_one(&self.kept())).await
+        self.answer(is_empty.fetch_one(&self.source())).await
     }
 }
 
@@ -79,7 +79,7 @@ impl Directory for PostgresStore {
 impl TenantStore for PostgresStore {
     async fn tenant(&self, tenant: TenantId) -> Result<Option<Tenant>, StoreError> {
         let row = select_tenants!("WHERE t.id = $1", tenant.as_uuid());
-        self.answer(row.fetch_optional(&self.kept())).await?.map(Tenant::try_from).transpose()
+        self.answer(row.fetch_optional(&self.source())).await?.map(Tenant::try_from).transpose()
     }
 }
 

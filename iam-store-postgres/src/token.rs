@@ -64,7 +64,7 @@ impl KeyStore for PostgresStore {
             "#,
             purpose.as_str()
         );
-        self.answer(rows.fetch_all(&self.kept())).await?.into_iter().map(SigningKey::try_from).collect()
+        self.answer(rows.fetch_all(&self.source())).await?.into_iter().map(SigningKey::try_from).collect()
     }
 
     async fn insert_signing_key(&self, key: &SigningKey) -> Result<(), StoreError> {
@@ -92,7 +92,7 @@ impl KeyStore for PostgresStore {
             key.created_at,
             key.signs_from
         );
-        self.answer(insert.execute(&self.kept())).await.map(drop)
+        self.answer(insert.execute(&self.source())).await.map(drop)
     }
 
     async fn replace_private_key(
@@ -114,6 +114,6 @@ impl KeyStore for PostgresStore {
             after,
             is_sealed
         );
-        Ok(self.answer(update.execute(&self.kept())).await?.rows_affected() > 0)
+        Ok(self.answer(update.execute(&self.source())).await?.rows_affected() > 0)
     }
 }

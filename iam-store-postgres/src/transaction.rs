@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::audit::WrittenEntry;
 use crate::error::store_error;
-use crate::kept::Begun;
+use crate::source::Begun;
 
 /// A transaction of the database, bound to a tenant; dropping it rolls back.
 ///

@@ -76,13 +76,13 @@ macro_rules! select_users {
 impl UserStore for PostgresStore {
     async fn user(&self, tenant: TenantId, id: UserId) -> Result<Option<User>, StoreError> {
         let row = select_users!("WHERE u.tenant_id = $1 AND u.id = $2", tenant.as_uuid(), id.as_uuid());
-        self.answer(row.fetch_optional(&self.kept())).await?.map(User::try_from).transpose()
+        self.answer(row.fetch_optional(&self.source())).await?.map(User::try_from).transpose()
     }
 
     async fn users_by_id(&self, tenant: TenantId, ids: &[UserId]) -> Result<Vec<User>, StoreError> {
         let ids: Vec<Uuid> = ids.iter().map(|id| id.as_uuid()).collect();
         let rows = select_users!("WHERE u.tenant_id = $1 AND u.id = ANY($2)", tenant.as_uuid(), &ids);
-        self.answer(rows.fetch_all(&self.kept())).await?.into_iter().map(User::try_from).collect()
+        self.answer(rows.fetch_all(&self.source())).await?.into_iter().map(User::try_from).collect()
     }
 
     async fn users(

@@ -10,13 +10,8 @@ use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use futures_util::future::BoxFuture;
-use futures_util::stream::{self, BoxStream};
-use futures_util::{FutureExt as _, StreamExt as _, TryFutureExt as _, TryStreamExt as _};
-use sqlx::sqlite::{
-    SqliteConnectOptions, SqliteConnection, SqliteQueryResult, SqliteRow, SqliteStatement, SqliteTypeInfo,
-};
-use sqlx::{Connection as _, Describe, Either, Execute, Executor, SqlStr, Sqlite};
+use sqlx::Connection as _;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
@@ -30,8 +25,6 @@ pub(crate) const BEGIN: &str = "BEGIN IMMEDIATE";
 
 /// Some connections to the file, each opened when it is first needed and used by one at a time, in the order of asking;
 /// clones share them.
-///
-/// Executes statements, each on any of them.
 #[derive(Clone)]
 pub(crate) struct Connections(Arc<Shared>);
 
@@ -159,56 +152,6 @@ impl Drop for Lent {
     }
 }
 
-impl<'c> Executor<'c> for &'c Connections {
-    type Database = Sqlite;
-
-    fn fetch_many<'e, 'q: 'e, E>(self, query: E) -> BoxStream<'e, sqlx::Result<Either<SqliteQueryResult, SqliteRow>>>
-    where
-        'c: 'e,
-        E: 'q + Execute<'q, Sqlite>,
-    {
-        let answer = async move {
-            let mut lent = self.take().await?;
-            let answer: Vec<_> = lent.fetch_many(query).try_collect().await?;
-            lent.keep();
-            Ok(stream::iter(answer).map(Ok))
-        };
-        answer.try_flatten_stream().boxed()
-    }
-
-    fn fetch_optional<'e, 'q: 'e, E>(self, query: E) -> BoxFuture<'e, sqlx::Result<Option<SqliteRow>>>
-    where
-        'c: 'e,
-        E: 'q + Execute<'q, Sqlite>,
-    {
-        let answer = async move {
-            let mut lent = self.take().await?;
-            let row = lent.fetch_optional(query).await?;
-            lent.keep();
-            Ok(row)
-        };
-        answer.boxed()
-    }
-
-    fn prepare_with<'e>(
-        self,
-        sql: SqlStr,
-        parameters: &'e [SqliteTypeInfo],
-    ) -> BoxFuture<'e, sqlx::Result<SqliteStatement>>
-    where
-        'c: 'e,
-    {
-        async move { self.take().await?.prepare_with(sql, parameters).await }.boxed()
-    }
-
-    fn describe<'e>(self, sql: SqlStr) -> BoxFuture<'e, sqlx::Result<Describe<Sqlite>>>
-    where
-        'c: 'e,
-    {
-        async move { self.take().await?.describe(sql).await }.boxed()
-    }
-}
-
 /// A transaction that writes; dropping it rolls back.
 pub(crate) struct Begun(Lent);
 
@@ -242,19 +185,24 @@ mod tests {
     use tokio::time::sleep;
 
     use super::*;
+    use crate::source::Source;
 
     const PATIENCE: Duration = Duration::from_secs(30);
+
+    fn on(connections: &Connections) -> Source {
+        Source::Store(connections.clone())
+    }
 
     async fn counted(most: u32) -> (Connections, TestFile) {
         let file = TestFile::create();
         let options = crate::open::options(file.url()).unwrap().create_if_missing(true);
         let connections = Connections::new(options, most);
-        sqlx::query("CREATE TABLE t (c)").execute(&connections).await.unwrap();
+        sqlx::query("CREATE TABLE t (c)").execute(&on(&connections)).await.unwrap();
         (connections, file)
     }
 
     async fn rows(connections: &Connections) -> i64 {
-        sqlx::query_scalar("SELECT count(*) FROM t").fetch_one(connections).await.unwrap()
+        sqlx::query_scalar("SELECT count(*) FROM t").fetch_one(&on(connections)).await.unwrap()
     }
 
     /// A query that takes as good as forever, unless whoever asked is gone when its first row comes.
@@ -264,9 +212,9 @@ mod tests {
     async fn a_connection_goes_from_one_use_to_the_next_as_it_is() {
         let (connections, _file) = counted(2).await;
         let temporary = "CREATE TEMP TABLE mine (c)";
-        sqlx::query(temporary).execute(&connections).await.unwrap();
+        sqlx::query(temporary).execute(&on(&connections)).await.unwrap();
         for _ in 0..3 {
-            sqlx::query("SELECT c FROM mine").fetch_all(&connections).await.unwrap();
+            sqlx::query("SELECT c FROM mine").fetch_all(&on(&connections)).await.unwrap();
         }
         let both = [connections.take().await.unwrap(), connections.take().await.unwrap()];
         assert!(connections.take().now_or_never().is_none());
@@ -278,7 +226,8 @@ mod tests {
     async fn what_was_given_up_is_answered_to_nobody() {
         let (connections, _file) = counted(1).await;
         for patience in [0, 1, 10] {
-            let endless = sqlx::query(ENDLESS_ROWS).fetch_all(&connections);
+            let source = on(&connections);
+            let endless = sqlx::query(ENDLESS_ROWS).fetch_all(&source);
             assert!(timeout(Duration::from_millis(patience), endless).await.is_err());
             assert_eq!(timeout(PATIENCE, rows(&connections)).await.unwrap(), 0);
         }

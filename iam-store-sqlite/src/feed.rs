@@ -6,15 +6,15 @@ use async_trait::async_trait;
 use iam_core::{ChangeFeed, News, StoreError};
 use tokio::time::sleep_until;
 
-use crate::connections::Connections;
 use crate::error::store_error;
+use crate::source::Source;
 
 /// Between two looks.
 const INTERVAL: Duration = Duration::from_millis(250);
 
 /// Looks for what is new, again and again: a file wakes nobody up.
 pub(crate) struct SqliteFeed {
-    follower: Connections,
+    follower: Source,
     /// The last change that was told.
     last: i64,
     /// When to look again.
@@ -23,7 +23,7 @@ pub(crate) struct SqliteFeed {
 
 impl SqliteFeed {
     /// Tells what is committed from now on.
-    pub(crate) async fn open(follower: Connections) -> Result<Self, StoreError> {
+    pub(crate) async fn open(follower: Source) -> Result<Self, StoreError> {
         let last = sqlx::query_scalar!(r#"SELECT id AS "id!" FROM changes ORDER BY id DESC LIMIT 1"#);
         let last = last.fetch_one(&follower).await.map_err(store_error)?;
         Ok(Self { follower, last, due: Instant::now() })

@@ -8,6 +8,7 @@ mod connections;
 mod credential;
 mod error;
 mod feed;
+mod host;
 mod idempotency;
 mod maintenance;
 mod open;
@@ -18,6 +19,7 @@ mod plan;
 mod role;
 mod seal;
 mod session;
+mod source;
 mod tenant;
 mod token;
 mod transaction;
@@ -29,19 +31,22 @@ use sqlx::migrate::{MigrateError, Migration, Migrator};
 use sqlx::sqlite::SqliteConnection;
 use sqlx::{Connection as _, FromRow};
 
-use connections::{BEGIN, Connections};
+use connections::BEGIN;
 use error::store_error;
 use feed::SqliteFeed;
+use source::Source;
 use transaction::SqliteTransaction;
+
+pub use host::{HostConnection, HostTransaction};
 
 static MIGRATOR: Migrator = sqlx::migrate!();
 
 /// Keeps everything in one SQLite file; clones share the connections.
 #[derive(Clone, Debug)]
 pub struct SqliteStore {
-    writer: Connections,
-    readers: Connections,
-    follower: Connections,
+    writer: Source,
+    readers: Source,
+    follower: Source,
 }
 
 impl SqliteStore {

@@ -12,6 +12,7 @@ use tokio::time::sleep;
 
 use crate::connections::Connections;
 use crate::error::store_error;
+use crate::source::Source;
 
 pub(crate) const READERS: u32 = 4;
 /// How long to wait for another process that holds the lock.
@@ -40,7 +41,7 @@ pub(crate) fn make_private(path: &Path) -> Result<(), StoreError> {
 }
 
 /// The one connection that writes. Whoever wants to write queues for it, in order.
-pub(crate) async fn writer(options: SqliteConnectOptions) -> Result<Connections, StoreError> {
+pub(crate) async fn writer(options: SqliteConnectOptions) -> Result<Source, StoreError> {
     let options = options
         .journal_mode(SqliteJournalMode::Wal)
         // NORMAL would sync the log only now and then: a power cut would take back what was already acknowledged.
@@ -70,14 +71,14 @@ pub(crate) async fn existing(options: SqliteConnectOptions) -> Result<SqliteConn
 }
 
 /// The connections that read, each what was committed last when its statement began.
-pub(crate) async fn readers(options: SqliteConnectOptions) -> Result<Connections, StoreError> {
+pub(crate) async fn readers(options: SqliteConnectOptions) -> Result<Source, StoreError> {
     opened(options.read_only(true), READERS).await
 }
 
 /// The connection of a feed, made when there is one. It is none of the readers: requests that wait for those must not keep
 /// the feed waiting.
-pub(crate) fn follower(options: SqliteConnectOptions) -> Connections {
-    Connections::new(options.read_only(true), 1)
+pub(crate) fn follower(options: SqliteConnectOptions) -> Source {
+    Source::Store(Connections::new(options.read_only(true), 1))
 }
 
 /// Folds the write-ahead log into the file and cuts it off: there stand pages as they were before something was erased.
@@ -94,10 +95,10 @@ pub(crate) async fn cut_log(options: &SqliteConnectOptions) {
 }
 
 /// Connections of which one is open, so that a file that cannot be opened is known now.
-async fn opened(options: SqliteConnectOptions, most: u32) -> Result<Connections, StoreError> {
+async fn opened(options: SqliteConnectOptions, most: u32) -> Result<Source, StoreError> {
     let connections = Connections::new(options, most);
     connections.take().await.map_err(store_error)?.keep();
-    Ok(connections)
+    Ok(Source::Store(connections))
 }
 
 #[cfg(test)]
@@ -106,9 +107,9 @@ mod tests {
 
     use super::*;
 
-    async fn pragma(connections: &Connections, name: &'static str) -> String {
+    async fn pragma(source: &Source, name: &'static str) -> String {
         let sql = sqlx::AssertSqlSafe(format!("SELECT CAST({name} AS TEXT) FROM pragma_{name}"));
-        sqlx::query_scalar(sql).fetch_one(connections).await.unwrap()
+        sqlx::query_scalar(sql).fetch_one(source).await.unwrap()
     }
 
     /// What an acknowledged write needs to survive a power cut, and a reference to hold.

@@ -6,9 +6,9 @@ use iam_core::{Change, StoreError, TenantId, Transaction};
 use sqlx::SqliteConnection;
 use uuid::Uuid;
 
-use crate::connections::{Begun, Connections};
 use crate::error::store_error;
 use crate::open::cut_log;
+use crate::source::{Begun, Source};
 
 /// A transaction of the database, bound to a tenant; dropping it rolls back.
 ///
@@ -21,11 +21,11 @@ pub(crate) struct SqliteTransaction {
     broken: bool,
     /// Whether personal fields are erased, so that the write-ahead log must not keep them either.
     pub(crate) erases: bool,
-    writer: Connections,
+    writer: Source,
 }
 
 impl SqliteTransaction {
-    pub(crate) fn new(tenant: TenantId, inner: Begun, writer: Connections) -> Self {
+    pub(crate) fn new(tenant: TenantId, inner: Begun, writer: Source) -> Self {
         Self { tenant, inner, broken: false, erases: false, writer }
     }
 
@@ -65,8 +65,11 @@ impl Transaction for SqliteTransaction {
             return Err(StoreError::Failed("a change of this unit of work has failed".into()));
         }
         self.inner.commit().await.map_err(store_error)?;
-        if self.erases {
-            cut_log(self.writer.options()).await;
+        // Before the host has committed there is nothing in the log that could be cut off.
+        if let Some(options) = self.writer.options()
+            && self.erases
+        {
+            cut_log(options).await;
         }
         Ok(())
     }

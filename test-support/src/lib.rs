@@ -12,6 +12,7 @@
 #![expect(clippy::expect_used, clippy::panic, clippy::missing_panics_doc, reason = "a test fails by panicking")]
 
 pub mod cases;
+pub mod host;
 pub mod postgres;
 pub mod proxy;
 pub mod redis;

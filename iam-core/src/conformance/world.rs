@@ -3,6 +3,7 @@ use std::sync::Arc;
 use chrono::TimeDelta;
 
 use crate::access::{Covered, Reach};
+use crate::aftermath::Aftermath;
 use crate::assignment::{Assignment, AssignmentChange, Grant, GrantQuery, NewGrant};
 use crate::caller::Caller;
 use crate::change::Change;
@@ -16,7 +17,7 @@ use crate::permission::{PermissionChange, RegisteredPermission};
 use crate::random::SystemRandom;
 use crate::role::{Role, RoleChange, RoleScope, built_in_roles};
 use crate::secret::PasswordHash;
-use crate::session::{RefreshState, Session, Snapshots};
+use crate::session::{RefreshState, Session};
 use crate::store::{Locks, Store};
 use crate::tenant::{Tenant, TenantChange, TenantStatus};
 use crate::user::{User, UserChange, UserStatus};
@@ -29,7 +30,7 @@ pub struct World {
     /// Its time.
     pub clock: FixedClock,
     ids: IdGenerator,
-    snapshots: Snapshots,
+    aftermath: Aftermath,
 }
 
 impl World {
@@ -37,7 +38,7 @@ impl World {
     #[must_use]
     pub fn new(store: Arc<dyn Store>) -> Self {
         let (clock, ids) = (FixedClock::at("2026-01-31T09:15:00.123Z"), IdGenerator::new());
-        Self { store, clock, ids, snapshots: Snapshots::default() }
+        Self { store, clock, ids, aftermath: Aftermath::default() }
     }
 
     /// The present moment.
@@ -58,7 +59,7 @@ impl World {
 
     /// Begins a unit of work.
     pub async fn begin<'a>(&'a self, caller: &'a Caller) -> UnitOfWork<'a> {
-        UnitOfWork::begin(&*self.store, caller, &self.clock, &self.ids, &SystemRandom, &self.snapshots).await.unwrap()
+        UnitOfWork::begin(&*self.store, caller, &self.clock, &self.ids, &SystemRandom, &self.aftermath).await.unwrap()
     }
 
     /// Commits changes in a tenant, or says why not.

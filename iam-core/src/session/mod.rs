@@ -21,7 +21,7 @@ pub(crate) use refresh::NextSecret;
 pub use refresh::{RefreshState, SpentToken};
 pub use service::Sessions;
 pub(crate) use service::end_sessions;
-pub(crate) use snapshots::{Snapshot, Snapshots, Touched};
+pub(crate) use snapshots::{Snapshot, Snapshots};
 pub use store::{SessionSnapshot, SessionStore, SessionTransaction};
 
 use crate::assignment::Grant;

@@ -6,6 +6,7 @@ mod changes;
 mod counts;
 mod explained;
 mod filter;
+mod host;
 mod immutable;
 mod migration;
 mod month;

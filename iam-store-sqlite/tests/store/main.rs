@@ -6,6 +6,7 @@ mod audit_log;
 mod changes;
 mod counts;
 mod file;
+mod host;
 mod migration;
 mod plans;
 mod queue;

@@ -172,29 +172,6 @@ impl Drop for Following<'_> {
     }
 }
 
-/// Stamps what a unit of work has changed when it is dropped, whatever has become of it: a commit that fails, or that
-/// nobody waits for to the end, may have taken place.
-pub(crate) struct Touched<'a> {
-    snapshots: &'a Snapshots,
-    ids: Vec<Uuid>,
-}
-
-impl<'a> Touched<'a> {
-    pub(crate) fn nothing(snapshots: &'a Snapshots) -> Self {
-        Self { snapshots, ids: Vec::new() }
-    }
-
-    pub(crate) fn add(&mut self, ids: impl IntoIterator<Item = Uuid>) {
-        self.ids.extend(ids);
-    }
-}
-
-impl Drop for Touched<'_> {
-    fn drop(&mut self) {
-        self.snapshots.touch(&self.ids);
-    }
-}
-
 impl Snapshot {
     fn new(session: SessionId, read: &SessionSnapshot, as_of: Ticket, asked: Instant) -> Self {
         let SessionSnapshot { user_id, user_status, expires_at, grants } = read;

@@ -173,7 +173,7 @@ impl World {
         let ((news, untold), (asks, asked)) = (unbounded_channel(), watch::channel(0));
         let here = self.here.clone();
         let feed = Feed { news: untold, asked: asks };
-        let following = tokio::spawn(async move { here.0.snapshots.follow(Box::new(feed)).await });
+        let following = tokio::spawn(async move { here.0.snapshots().follow(Box::new(feed)).await });
         let mut teller = Teller { news, asked, told: 0, following };
         teller.tell(&[]).await;
         teller

@@ -1,0 +1,88 @@
+//! A host program that changes its own tables and those of IAM in one transaction.
+
+use std::sync::Arc;
+
+use iam_core::{HostTransaction as _, Store, StoreError};
+use iam_store_postgres::{HostTransaction, PostgresStore};
+use sqlx::postgres::{PgPool, PgPoolOptions};
+use sqlx::{Executor as _, query_scalar};
+use test_support::host::{self, Host};
+use test_support::postgres::TestDatabase;
+
+struct Program {
+    store: PostgresStore,
+    pool: PgPool,
+}
+
+impl Program {
+    async fn start() -> (Self, TestDatabase) {
+        let database = TestDatabase::create().await;
+        let store = PostgresStore::connect(database.url()).await.unwrap();
+        store.migrate().await.unwrap();
+        let pool = PgPoolOptions::new().max_connections(2).connect(database.url()).await.unwrap();
+        pool.execute("CREATE TABLE notes (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY)").await.unwrap();
+        (Self { store, pool }, database)
+    }
+}
+
+impl Host for Program {
+    type Transaction = HostTransaction;
+
+    fn store(&self) -> Arc<dyn Store> {
+        Arc::new(self.store.clone())
+    }
+
+    async fn begin(&self) -> HostTransaction {
+        self.store.join(self.pool.begin().await.unwrap()).await.unwrap()
+    }
+
+    async fn note(transaction: &HostTransaction) {
+        transaction.connection().await.unwrap().execute("INSERT INTO notes DEFAULT VALUES").await.unwrap();
+    }
+
+    async fn notes(&self) -> i64 {
+        query_scalar("SELECT count(*) FROM notes").fetch_one(&self.pool).await.unwrap()
+    }
+}
+
+macro_rules! cases {
+    ($($case:ident),+ $(,)?) => {
+        $(#[tokio::test(flavor = "multi_thread")]
+        async fn $case() {
+            let (host, _ground) = Program::start().await;
+            host::$case(host).await;
+        })+
+    };
+}
+
+cases! {
+    all_is_committed_together,
+    a_call_sees_what_the_one_before_has_made,
+    what_is_dropped_leaves_nothing,
+    a_call_that_fails_undoes_itself_alone,
+    a_call_that_is_given_up_leaves_no_half,
+    what_is_revoked_counts_with_the_commit,
+    permissions_are_asked_for,
+}
+
+/// PostgreSQL answers such a COMMIT with a rollback and no error.
+#[tokio::test(flavor = "multi_thread")]
+async fn after_a_failed_statement_of_the_host_the_commit_is_an_error() {
+    let (host, _ground) = Program::start().await;
+    let transaction = host.begin().await;
+    Program::note(&transaction).await;
+    transaction.connection().await.unwrap().execute("SELECT 1 / 0").await.unwrap_err();
+    transaction.commit().await.unwrap_err();
+    assert_eq!(host.notes().await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_transaction_that_would_not_see_what_others_wrote_is_refused() {
+    let (host, _ground) = Program::start().await;
+    for isolation in ["REPEATABLE READ", "SERIALIZABLE", "READ COMMITTED, READ ONLY"] {
+        let mut transaction = host.pool.begin().await.unwrap();
+        let set = sqlx::AssertSqlSafe(format!("SET TRANSACTION ISOLATION LEVEL {isolation}"));
+        transaction.execute(set).await.unwrap();
+        assert!(matches!(host.store.join(transaction).await, Err(StoreError::Failed(_))), "{isolation}");
+    }
+}
