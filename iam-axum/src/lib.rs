@@ -29,6 +29,7 @@ mod token;
 mod user;
 
 use std::any::Any;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -58,9 +59,9 @@ pub use deprecation::Deprecation;
 pub use extract::{Authenticated, Body, PathId, Query};
 pub use guard::RequirePermission;
 pub use metrics::Metrics;
-pub use openapi::openapi;
+pub use openapi::{Clash, merge_openapi, openapi};
 pub use problem::{Kind, Problem};
-pub use settings::Settings;
+pub use settings::{Part, Settings};
 
 /// How large a request body may be (`decisions.md` §1).
 const MAX_BODY: usize = 256 * 1024;
@@ -84,7 +85,8 @@ impl FromRef<ApiState> for Arc<Settings> {
     }
 }
 
-/// The API with unprefixed paths, for whoever mounts it under a prefix of its own.
+/// The API with unprefixed paths, for whoever mounts it under a prefix of its own; as much of it as the
+/// [`parts`](Settings::parts) of the settings name. [`merge_openapi`] describes it in the host's own document.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -101,7 +103,7 @@ impl FromRef<ApiState> for Arc<Settings> {
 /// ```
 pub fn router(iam: Iam, settings: Settings) -> Router {
     let state = ApiState { iam, settings: Arc::new(settings) };
-    let api = routes(&operations(), &[""]).with_state(state.clone());
+    let api = routes(&operations(&state.settings.parts), &[""]).with_state(state.clone());
     limited(api, state)
 }
 
@@ -114,7 +116,7 @@ pub fn service(iam: Iam, settings: Settings) -> Router {
     let places = if settings.prefix().is_empty() { vec![""] } else { vec!["", settings.prefix()] };
     let metrics = settings.metrics.as_ref().filter(|_| settings.shows_metrics);
     let metrics = metrics.map_or_else(Router::new, |metrics| metrics.router(state.iam.clone()));
-    let composed = routes(&operations(), &places)
+    let composed = routes(&operations(&settings.parts), &places)
         .merge(routes(&operations_at_the_root(), &[""]))
         .with_state(state.clone())
         .merge(metrics)
@@ -122,58 +124,68 @@ pub fn service(iam: Iam, settings: Settings) -> Router {
     limited(composed, state)
 }
 
-/// Every operation of the API, by the path without prefix.
-fn operations() -> Vec<UtoipaMethodRouter<ApiState>> {
-    vec![
-        with_tokens(once(routes!(session::register))),
-        with_tokens(routes!(session::login)),
-        with_tokens(routes!(session::refresh)),
-        routes!(session::logout),
-        routes!(session::logout_all),
-        routes!(credential::change_password),
-        routes!(session::me),
-        once(routes!(user::list, user::create)),
-        conditional(routes!(user::get)),
-        conditional(routes!(user::update, user::delete)),
-        routes!(user::suspend),
-        routes!(user::reactivate),
-        routes!(assignment::of_user),
-        routes!(session::list),
-        routes!(session::terminate),
-        once(routes!(permission::list, permission::create)),
-        routes!(permission::delete),
-        once(routes!(role::list, role::create)),
-        conditional(routes!(role::get)),
-        conditional(routes!(role::update, role::delete)),
-        once(routes!(assignment::list, assignment::create)),
-        routes!(assignment::update, assignment::delete),
-        once(routes!(assignment::create_all)),
-        once(routes!(organization::list, organization::create)),
-        conditional(routes!(organization::get)),
-        conditional(routes!(organization::update, organization::delete)),
-        routes!(organization::tree),
-        routes!(organization::children),
-        routes!(organization::ancestors),
-        routes!(access::check),
-        routes!(access::check_all),
-        conditional(routes!(tenant::get)),
-        conditional(routes!(tenant::update)),
-        once(routes!(audit::list, audit::create)),
-        routes!(audit::resource_types),
-        routes!(audit::actions),
-        routes!(audit::catalogue),
-        routes!(audit::export::export),
-        routes!(audit::proof::checkpoint),
-        routes!(audit::proof::consistency),
-        routes!(audit::retention::get, audit::retention::set),
-        routes!(audit::retention::apply),
-        routes!(audit::erasure::create),
-        routes!(audit::get),
-        routes!(audit::proof::inclusion),
-        routes!(health::health),
-        routes!(health::ready),
-        routes!(health::live),
-    ]
+/// Every operation of some parts of the API, by the path without prefix.
+fn operations(parts: &BTreeSet<Part>) -> Vec<UtoipaMethodRouter<ApiState>> {
+    parts.iter().flat_map(|part| operations_of(*part)).collect()
+}
+
+fn operations_of(part: Part) -> Vec<UtoipaMethodRouter<ApiState>> {
+    match part {
+        Part::Registration => vec![with_tokens(once(routes!(session::register)))],
+        Part::Authentication => vec![
+            with_tokens(routes!(session::login)),
+            with_tokens(routes!(session::refresh)),
+            routes!(session::logout),
+            routes!(session::logout_all),
+            routes!(credential::change_password),
+            routes!(session::me),
+        ],
+        Part::Users => vec![
+            once(routes!(user::list, user::create)),
+            conditional(routes!(user::get)),
+            conditional(routes!(user::update, user::delete)),
+            routes!(user::suspend),
+            routes!(user::reactivate),
+        ],
+        Part::Sessions => vec![routes!(session::list), routes!(session::terminate)],
+        Part::Permissions => vec![once(routes!(permission::list, permission::create)), routes!(permission::delete)],
+        Part::Roles => vec![
+            once(routes!(role::list, role::create)),
+            conditional(routes!(role::get)),
+            conditional(routes!(role::update, role::delete)),
+        ],
+        Part::Assignments => vec![
+            routes!(assignment::of_user),
+            once(routes!(assignment::list, assignment::create)),
+            routes!(assignment::update, assignment::delete),
+            once(routes!(assignment::create_all)),
+        ],
+        Part::Organizations => vec![
+            once(routes!(organization::list, organization::create)),
+            conditional(routes!(organization::get)),
+            conditional(routes!(organization::update, organization::delete)),
+            routes!(organization::tree),
+            routes!(organization::children),
+            routes!(organization::ancestors),
+        ],
+        Part::Authorization => vec![routes!(access::check), routes!(access::check_all)],
+        Part::Tenants => vec![conditional(routes!(tenant::get)), conditional(routes!(tenant::update))],
+        Part::AuditLogs => vec![
+            once(routes!(audit::list, audit::create)),
+            routes!(audit::resource_types),
+            routes!(audit::actions),
+            routes!(audit::catalogue),
+            routes!(audit::export::export),
+            routes!(audit::proof::checkpoint),
+            routes!(audit::proof::consistency),
+            routes!(audit::retention::get, audit::retention::set),
+            routes!(audit::retention::apply),
+            routes!(audit::erasure::create),
+            routes!(audit::get),
+            routes!(audit::proof::inclusion),
+        ],
+        Part::Health => vec![routes!(health::health), routes!(health::ready), routes!(health::live)],
+    }
 }
 
 /// The operations that have their place at the root, whatever the prefix.

@@ -1,14 +1,18 @@
 //! The OpenAPI document and Swagger UI.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::mem;
 
 use axum::Router;
 use axum::body::Bytes;
 use axum::http::header;
 use axum::response::IntoResponse as _;
 use axum::routing::get;
+use utoipa::openapi::path::Operation;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme};
-use utoipa::openapi::{ContentBuilder, OpenApi, Ref, RefOr, Response, ResponseBuilder, Server, ServerBuilder};
+use utoipa::openapi::{
+    ContentBuilder, OpenApi, PathItem, Ref, RefOr, Response, ResponseBuilder, Server, ServerBuilder,
+};
 use utoipa::{IntoResponses, OpenApi as _};
 use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
 use utoipa_swagger_ui::{Config, SwaggerUi};
@@ -62,13 +66,99 @@ pub fn openapi(settings: &Settings) -> OpenApi {
     let mut document = Document::openapi();
     document.info.version.clone_from(&settings.version);
     document.servers = Some(vec![server(settings.prefix())]);
-    document.merge(document_of(operations()));
+    document.merge(document_of(operations(&settings.parts)));
     document.merge(at_the_root(document_of(operations_at_the_root())));
-    let bearer = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).bearer_format("JWT").build();
-    let components = document.components.get_or_insert_default();
-    components.add_security_scheme(BEARER, SecurityScheme::Http(bearer));
-    document.security = Some(vec![SecurityRequirement::new(BEARER, Vec::<String>::new())]);
+    document.components.get_or_insert_default().add_security_scheme(BEARER, bearer());
+    document.security = Some(vec![by_token()]);
     document
+}
+
+/// Adds what a [`router`](crate::router) with these settings answers to the document of the host that mounts it under a
+/// prefix, so that there is one document for all of the host's routes.
+///
+/// The host's own operations stay as they are. To say that they want an access token, too, they name the security scheme
+/// `bearer`.
+///
+/// ```
+/// use iam_axum::{Part, Settings, merge_openapi};
+/// use utoipa::OpenApi;
+///
+/// #[derive(OpenApi)]
+/// #[openapi(info(title = "Shop"), paths(refund))]
+/// struct Shop;
+///
+/// #[utoipa::path(post, path = "/refunds", responses((status = 201, description = "Refunded")), security(("bearer" = [])))]
+/// async fn refund() {}
+///
+/// let mut document = Shop::openapi();
+/// merge_openapi(&mut document, "/iam", &Settings::default())?;
+/// assert!(document.paths.paths.contains_key("/refunds"));
+/// assert!(document.paths.paths.contains_key("/iam/users/{id}"));
+/// # Ok::<(), iam_axum::Clash>(())
+/// ```
+///
+/// # Errors
+///
+/// [`Clash`] where the host's document gives a name to something else; then the document is as it was.
+pub fn merge_openapi(host: &mut OpenApi, prefix: &str, settings: &Settings) -> Result<(), Clash> {
+    let mut own = Document::openapi();
+    own.merge(document_of(operations(&settings.parts)));
+    own.components.get_or_insert_default().add_security_scheme(BEARER, bearer());
+    let mut paths: BTreeMap<String, PathItem> = mem::take(&mut own.paths.paths)
+        .into_iter()
+        .map(|(path, item)| (format!("{}{path}", prefix.trim_end_matches('/')), item))
+        .collect();
+    for operation in paths.values_mut().flat_map(operations_in) {
+        // In the document of its own, it is said of all operations at once.
+        operation.security.get_or_insert_with(|| vec![by_token()]);
+    }
+    if let Some(clash) = clash(host, &own, &mut paths) {
+        return Err(clash);
+    }
+    host.paths.paths.extend(paths);
+    own.servers = None;
+    host.merge(own);
+    Ok(())
+}
+
+/// A name to which the host's OpenAPI document and the API's give different meanings.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the host's OpenAPI document has another {what} {name}")]
+pub struct Clash {
+    what: &'static str,
+    name: String,
+}
+
+fn clash(host: &mut OpenApi, own: &OpenApi, paths: &mut BTreeMap<String, PathItem>) -> Option<Clash> {
+    let clash = |what, name: &str| Some(Clash { what, name: name.to_owned() });
+    if let Some(path) = paths.keys().find(|path| host.paths.paths.contains_key(*path)) {
+        return clash("path", path);
+    }
+    let ids = |item| operations_in(item).filter_map(|operation| operation.operation_id.clone());
+    let taken: BTreeSet<String> = host.paths.paths.values_mut().flat_map(ids).collect();
+    if let Some(id) = paths.values_mut().flat_map(ids).find(|id| taken.contains(id)) {
+        return clash("operation", &id);
+    }
+    let (Some(host), Some(own)) = (&host.components, &own.components) else { return None };
+    let other = own.schemas.iter().find(|(name, schema)| host.schemas.get(*name).is_some_and(|other| other != *schema));
+    if let Some((name, _)) = other {
+        return clash("schema", name);
+    }
+    let is_other = |scheme| host.security_schemes.get(BEARER).is_some_and(|other| other != scheme);
+    own.security_schemes.get(BEARER).filter(|scheme| is_other(*scheme)).and_then(|_| clash("security scheme", BEARER))
+}
+
+fn operations_in(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
+    let PathItem { get, put, post, delete, patch, .. } = item;
+    [get, put, post, delete, patch].into_iter().filter_map(Option::as_mut)
+}
+
+fn bearer() -> SecurityScheme {
+    SecurityScheme::Http(HttpBuilder::new().scheme(HttpAuthScheme::Bearer).bearer_format("JWT").build())
+}
+
+fn by_token() -> SecurityRequirement {
+    SecurityRequirement::new(BEARER, Vec::<String>::new())
 }
 
 fn document_of(operations: Vec<UtoipaMethodRouter<ApiState>>) -> OpenApi {

@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,6 +15,15 @@ pub struct Settings {
     /// The path under which [`service`](crate::service) mounts the API, and the OpenAPI document's server; may be
     /// empty.
     pub prefix: String,
+    /// What is mounted of the API: all of it by default. What is not is 404, and not in the OpenAPI document.
+    ///
+    /// ```
+    /// use iam_axum::{Part, Settings};
+    ///
+    /// let mut settings = Settings::default();
+    /// settings.parts.remove(&Part::Registration); // the host makes its tenants itself
+    /// ```
+    pub parts: BTreeSet<Part>,
     /// What the `type` of a problem document starts with; the kind follows after a slash.
     pub problem_type_base: String,
     /// The service's name in the health response.
@@ -46,6 +56,54 @@ impl Settings {
     }
 }
 
+/// A part of the API that is mounted or not; see [`Settings::parts`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Part {
+    /// `POST /auth/register`: strangers make tenants.
+    Registration,
+    /// The rest of `/auth`: logins, tokens, passwords, and who one is.
+    Authentication,
+    /// `/users`.
+    Users,
+    /// `/users/{id}/sessions` and `/sessions`.
+    Sessions,
+    /// `/permissions`.
+    Permissions,
+    /// `/roles`.
+    Roles,
+    /// `/role-assignments` and `/users/{id}/roles`.
+    Assignments,
+    /// `/organizations`.
+    Organizations,
+    /// `/authz`: who may do what.
+    Authorization,
+    /// `/tenants`.
+    Tenants,
+    /// `/audit-logs`.
+    AuditLogs,
+    /// `/health`.
+    Health,
+}
+
+impl Part {
+    /// All of them.
+    pub const ALL: [Self; 12] = [
+        Self::Registration,
+        Self::Authentication,
+        Self::Users,
+        Self::Sessions,
+        Self::Permissions,
+        Self::Roles,
+        Self::Assignments,
+        Self::Organizations,
+        Self::Authorization,
+        Self::Tenants,
+        Self::AuditLogs,
+        Self::Health,
+    ];
+}
+
 /// A path without the prefix of the API.
 pub(crate) fn api_path<'a>(path: &'a str, settings: &Settings) -> &'a str {
     path.strip_prefix(settings.prefix()).filter(|rest| rest.starts_with('/')).unwrap_or(path)
@@ -55,6 +113,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             prefix: "/api/v1".to_owned(),
+            parts: Part::ALL.into(),
             problem_type_base: "https://iam.invalid/problems".to_owned(),
             service: "iam".to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -105,7 +105,7 @@ impl<'a> Doing<'a> {
     }
 
     /// All of it is committed.
-    pub(crate) fn is_done(mut self) {
+    pub(crate) fn done(mut self) {
         let recorded = mem::take(&mut self.recorded);
         match self.aftermath.locked() {
             Some(mut held_back) => {

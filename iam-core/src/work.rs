@@ -120,7 +120,7 @@ impl<'a> UnitOfWork<'a> {
     pub async fn commit(self) -> Result<()> {
         let Self { transaction, doing, .. } = self;
         transaction.commit().await?;
-        doing.is_done();
+        doing.done();
         Ok(())
     }
 }

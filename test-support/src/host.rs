@@ -104,7 +104,8 @@ pub async fn all_is_committed_together<H: Host>(host: H) {
     assert_eq!(scene.seen().await, [1, 1, 0, 0], "outside it is not");
     transaction.commit().await.expect("it commits");
     assert_eq!(scene.seen().await, [2, 2, 1, 1]);
-    assert_eq!(locked(&scene.told)[0].resource_id, Some(grace.id.to_string()));
+    let told = locked(&scene.told).first().and_then(|entry| entry.resource_id.clone());
+    assert_eq!(told, Some(grace.id.to_string()));
 }
 
 /// One call after the other, each of which needs what the one before has made.

@@ -1,15 +1,19 @@
 //! The router beside a host's own routes, and the host's routes behind the same callers and permissions.
 
+use std::collections::BTreeSet;
+
 use axum::extract::{Path, State};
 use axum::http::Method;
 use axum::middleware::map_response;
 use axum::response::Response;
 use axum::routing::get;
 use axum::{Json, Router};
-use iam_axum::{Authenticated, Problem, RequirePermission, Settings};
+use iam_axum::{Authenticated, Part, Problem, RequirePermission, Settings};
 use iam_core::access::Permission;
 use iam_core::{Caller, CorrelationId, Iam, OrganizationId, RequestContext};
 use serde_json::{Value, json};
+use test_support::TestStore;
+use utoipa::openapi::OpenApi;
 
 use crate::app::TestApp;
 use crate::people::Person;
@@ -212,4 +216,103 @@ async fn behind_the_guard_the_body_is_still_there(app: TestApp) {
     let path = format!("/branches/{sales}/refunds");
     let answer = app.request(Method::POST, &path).by(&ada).body("two bottles").send_to_host().await;
     assert_eq!(answer, (200, json!("two bottles")));
+}
+
+/// A host's document with one operation and one schema of its own.
+fn shop(id: &str, schema: &str) -> OpenApi {
+    let document = json!({
+        "openapi": "3.1.0",
+        "info": { "title": "Shop", "version": "1" },
+        "paths": { "/refunds": { "post": { "operationId": id, "responses": { "201": { "description": "Refunded" } } } } },
+        "components": { "schemas": { schema: { "type": "object", "title": "the shop's" } } },
+    });
+    serde_json::from_value(document).unwrap()
+}
+
+fn merged(settings: &Settings) -> Value {
+    let mut document = shop("refund", "Refund");
+    iam_axum::merge_openapi(&mut document, "/access/v1/", settings).unwrap();
+    serde_json::to_value(document).unwrap()
+}
+
+fn paths(document: &Value) -> BTreeSet<&str> {
+    document["paths"].as_object().unwrap().keys().map(String::as_str).collect()
+}
+
+#[test]
+fn one_document_describes_the_host_and_the_api() {
+    let document = merged(&Settings::default());
+    assert_eq!(document["info"]["title"], "Shop");
+    assert_eq!(document.get("servers"), None);
+    assert_eq!(document.get("security"), None, "the host's operations ask for what they say themselves");
+    assert_eq!(document["paths"]["/refunds"]["post"].get("security"), None);
+    assert_eq!(document["paths"]["/access/v1/users"]["get"]["security"], json!([{ "bearer": [] }]));
+    assert_eq!(document["paths"]["/access/v1/auth/login"]["post"]["security"], json!([{}]));
+    assert_eq!(document["components"]["schemas"]["Refund"]["title"], "the shop's");
+    assert_eq!(document["components"]["securitySchemes"]["bearer"]["scheme"], "bearer");
+    let own = serde_json::to_value(iam_axum::openapi(&Settings::default())).unwrap();
+    let expected: BTreeSet<String> = paths(&own)
+        .into_iter()
+        .filter(|path| *path != "/.well-known/jwks.json")
+        .map(|path| format!("/access/v1{path}"))
+        .collect();
+    let expected = expected.iter().map(String::as_str).chain(["/refunds"]).collect();
+    assert_eq!(paths(&document), expected);
+    let text = document.to_string();
+    for reference in text.split(r##""$ref":"#"##).skip(1).map(|rest| rest.split('"').next().unwrap()) {
+        assert!(document.pointer(reference).is_some(), "{reference}");
+    }
+}
+
+#[test]
+fn names_that_mean_two_things_are_refused() {
+    for (id, schema, names) in [("createUser", "Refund", "createUser"), ("refund", "User", "User")] {
+        let mut document = shop(id, schema);
+        let before = document.clone();
+        let clash = iam_axum::merge_openapi(&mut document, "/iam", &Settings::default()).unwrap_err();
+        assert!(clash.to_string().contains(names), "{clash}");
+        assert!(document == before);
+    }
+    let mut document = shop("refund", "Refund");
+    iam_axum::merge_openapi(&mut document, "/iam", &Settings::default()).unwrap();
+    iam_axum::merge_openapi(&mut document, "/iam", &Settings::default()).unwrap_err();
+}
+
+#[tokio::test]
+async fn what_is_not_mounted_is_neither_there_nor_described() {
+    let everything = merged(&Settings::default());
+    let mut described = BTreeSet::new();
+    for part in Part::ALL {
+        let mut app = TestApp::on(TestStore::memory()).await;
+        let only = with_parts([part]);
+        let document = merged(&only);
+        let mine: BTreeSet<&str> = paths(&document).into_iter().filter(|path| *path != "/refunds").collect();
+        assert!(!mine.is_empty(), "{part:?}");
+        app.router = iam_axum::router(app.iam.clone(), only);
+        for path in paths(&everything).into_iter().filter_map(|path| path.strip_prefix("/access/v1")) {
+            let status = app.request(Method::TRACE, &path.replace(['{', '}'], "")).send().await.status();
+            let is_there = mine.iter().any(|mine| mine.strip_prefix("/access/v1") == Some(path));
+            assert_eq!(status, if is_there { 405 } else { 404 }, "{path} with {part:?}");
+        }
+        described.extend(mine.into_iter().map(str::to_owned));
+    }
+    let all: BTreeSet<&str> = described.iter().map(String::as_str).chain(["/refunds"]).collect();
+    assert_eq!(all, paths(&everything));
+}
+
+fn with_parts(parts: impl Into<BTreeSet<Part>>) -> Settings {
+    let mut settings = Settings::default();
+    settings.rate_limiter = None;
+    settings.parts = parts.into();
+    settings
+}
+
+#[tokio::test]
+async fn the_problem_types_are_the_hosts() {
+    let mut app = TestApp::on(TestStore::memory()).await;
+    let mut settings = Settings::default();
+    settings.problem_type_base = "https://shop.example/problems".to_owned();
+    app.router = iam_axum::router(app.iam.clone(), settings);
+    let (_, problem) = app.request(Method::GET, "/users").send_to_host().await;
+    assert_eq!(problem["type"], "https://shop.example/problems/unauthorized");
 }
