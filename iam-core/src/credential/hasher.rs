@@ -1,4 +1,4 @@
-//! Argon2id (RFC 9106) off the async threads.
+//! Password hashing off the async threads: Argon2id (RFC 9106) for what is made here.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,6 +7,7 @@ use argon2::password_hash::phc::{Output, ParamsString, PasswordHash as Phc, Salt
 use argon2::{Algorithm, Argon2, Block, Params, Version};
 
 use super::policy::AcceptedPassword;
+use super::stored::{Function, StoredHash};
 use super::workers::{Hash, Made, Workers};
 use crate::error::{Error, Result};
 use crate::observe::Observer;
@@ -30,11 +31,6 @@ impl Default for HashingCost {
         Self { memory_kib: 19 * 1024, passes: 2, lanes: 1 }
     }
 }
-
-/// The most that a stored hash may ask for: an imported one must not exhaust the machine.
-const MAX_MEMORY_KIB: u32 = 256 * 1024;
-const MAX_PASSES: u32 = 16;
-const MAX_LANES: u32 = 16;
 
 /// Hashes and verifies passwords, as many at a time as the machine has cores.
 pub(crate) struct PasswordHasher {
@@ -92,7 +88,9 @@ impl PasswordHasher {
     pub(crate) async fn hash_any(&self, password: &Password) -> Result<PasswordHash> {
         let salt = Salt::new(&self.random.bytes::<16>());
         let salt = salt.map_err(|cause| Error::internal("password hash", cause))?;
-        let hash = self.output_of(self.argon2.clone(), password, salt).await?;
+        let hash = self
+            .output_of(Function::Argon2(Algorithm::Argon2id, self.argon2.clone()), password, salt.as_ref().into())
+            .await?;
         let params = ParamsString::try_from(self.argon2.params());
         let params = params.map_err(|cause| Error::internal("password hash", cause))?;
         let (algorithm, version) = (Algorithm::Argon2id.ident(), Some(Version::V0x13.into()));
@@ -108,17 +106,10 @@ impl PasswordHasher {
             self.hash_any(password).await?;
             return Ok(Verified::No);
         };
-        let broken = || Error::internal("stored password hash", "it is no hash of Argon2");
-        let hash = Phc::new(hash.expose()).map_err(|_| broken())?;
-        let (Some(salt), Some(expected)) = (hash.salt, hash.hash) else { return Err(broken()) };
-        let algorithm = Algorithm::try_from(hash.algorithm.as_str()).map_err(|_| broken())?;
-        let version = hash.version.map_or(Ok(Version::default()), Version::try_from).map_err(|_| broken())?;
-        let params = Params::try_from(&hash).map_err(|_| broken())?;
-        if params.m_cost() > MAX_MEMORY_KIB || params.t_cost() > MAX_PASSES || params.p_cost() > MAX_LANES {
-            return Err(Error::internal("stored password hash", "its cost is beyond what is allowed"));
-        }
-        let is_weak = algorithm != Algorithm::Argon2id || is_weaker(&params, self.argon2.params());
-        let output = self.output_of(Argon2::new(algorithm, version, params), password, salt).await?;
+        let stored = StoredHash::parse(hash).map_err(|cause| Error::internal("stored password hash", cause))?;
+        let StoredHash { function, salt, expected } = stored;
+        let is_weak = function.is_weaker_than(&self.argon2);
+        let output = self.output_of(function, password, salt).await?;
         // In constant time.
         Ok(match output == expected {
             false => Verified::No,
@@ -127,16 +118,16 @@ impl PasswordHasher {
         })
     }
 
-    async fn output_of(&self, argon2: Argon2<'static>, password: &Password, salt: Salt) -> Result<Output> {
+    async fn output_of(&self, function: Function, password: &Password, salt: Box<[u8]>) -> Result<Output> {
         let (password, usual) = (password.clone(), self.argon2.params().block_count());
         let hash: Hash = Box::new(move |memory| {
-            let needed = argon2.params().block_count();
+            let needed = function.blocks();
             if memory.len() < needed {
                 let missing = memory.try_reserve_exact(needed - memory.len());
                 missing.map_err(|cause| Error::internal("memory for a password hash", cause))?;
                 memory.resize(needed, Block::default());
             }
-            let output = output(&argon2, &password, &salt, memory);
+            let output = function.output(&password, &salt, memory);
             // More than usual was for an imported hash.
             if memory.len() > usual {
                 *memory = Vec::new();
@@ -155,17 +146,6 @@ impl PasswordHasher {
             observer.password_refused();
         }
     }
-}
-
-fn output(argon2: &Argon2<'_>, password: &Password, salt: &Salt, memory: &mut [Block]) -> Result<Output> {
-    let mut bytes = vec![0; argon2.params().output_len().unwrap_or(Params::DEFAULT_OUTPUT_LEN)];
-    let hashed = argon2.hash_password_into_with_memory(password.expose().as_bytes(), salt, &mut bytes, memory);
-    hashed.map_err(|cause| Error::internal("password hashing", cause))?;
-    Output::new(&bytes).map_err(|cause| Error::internal("password hashing", cause))
-}
-
-fn is_weaker(stored: &Params, wanted: &Params) -> bool {
-    stored.m_cost() < wanted.m_cost() || stored.t_cost() < wanted.t_cost() || stored.p_cost() < wanted.p_cost()
 }
 
 #[cfg(test)]

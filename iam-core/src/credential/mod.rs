@@ -7,6 +7,7 @@ mod hasher;
 mod policy;
 mod service;
 mod store;
+mod stored;
 mod workers;
 
 pub use attempts::{Lockout, LoginAttempts};

@@ -1,0 +1,295 @@
+//! Password hashes as they are kept: those that are made here, and those of other systems.
+
+use std::num::NonZero;
+
+use argon2::password_hash::phc::{Output, PasswordHash as Phc, Salt};
+use argon2::{Algorithm, Argon2, Block, Params, Version};
+use aws_lc_rs::pbkdf2;
+use base64::Engine as _;
+use base64::alphabet;
+use base64::engine::DecodePaddingMode;
+use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
+
+use crate::error::{Error, Result};
+use crate::secret::{Password, PasswordHash};
+use crate::validate::Invalid;
+
+/// The most that one may ask for, each about a second on one core: an imported one must not exhaust the machine.
+const MAX_MEMORY_KIB: u32 = 256 * 1024;
+const MAX_PASSES: u32 = 16;
+const MAX_LANES: u32 = 16;
+/// KiB, times passes.
+const MAX_ARGON2_WORK: u32 = 1024 * 1024;
+#[cfg(feature = "bcrypt")]
+const MAX_BCRYPT_COST: u32 = 14;
+const MAX_PBKDF2_ROUNDS: u32 = 2_000_000;
+
+/// A stored hash, taken apart.
+pub(super) struct StoredHash {
+    pub(super) function: Function,
+    pub(super) salt: Box<[u8]>,
+    pub(super) expected: Output,
+}
+
+/// What makes a hash of a password and a salt.
+#[derive(Clone)]
+pub(super) enum Function {
+    Argon2(Algorithm, Argon2<'static>),
+    #[cfg(feature = "bcrypt")]
+    Bcrypt {
+        cost: u32,
+    },
+    Pbkdf2 {
+        algorithm: pbkdf2::Algorithm,
+        rounds: NonZero<u32>,
+        length: usize,
+    },
+}
+
+impl Function {
+    /// How many blocks of memory it needs.
+    pub(super) fn blocks(&self) -> usize {
+        match self {
+            Self::Argon2(_, argon2) => argon2.params().block_count(),
+            #[cfg(feature = "bcrypt")]
+            Self::Bcrypt { .. } => 0,
+            Self::Pbkdf2 { .. } => 0,
+        }
+    }
+
+    /// In memory of at least as many blocks as it needs.
+    pub(super) fn output(&self, password: &Password, salt: &[u8], memory: &mut [Block]) -> Result<Output> {
+        let password = password.expose().as_bytes();
+        let output = match self {
+            Self::Argon2(_, argon2) => {
+                let mut bytes = vec![0; argon2.params().output_len().unwrap_or(Params::DEFAULT_OUTPUT_LEN)];
+                let hashed = argon2.hash_password_into_with_memory(password, salt, &mut bytes, memory);
+                hashed.map_err(|cause| Error::internal("password hashing", cause))?;
+                Output::new(&bytes)
+            }
+            #[cfg(feature = "bcrypt")]
+            Self::Bcrypt { cost } => Output::new(&bcrypt(*cost, password, salt)?),
+            Self::Pbkdf2 { algorithm, rounds, length } => {
+                let mut bytes = vec![0; *length];
+                pbkdf2::derive(*algorithm, *rounds, salt, password, &mut bytes);
+                Output::new(&bytes)
+            }
+        };
+        output.map_err(|cause| Error::internal("password hashing", cause))
+    }
+
+    /// Whether it is weaker than what is made today.
+    pub(super) fn is_weaker_than(&self, wanted: &Argon2<'_>) -> bool {
+        let Self::Argon2(algorithm, argon2) = self else { return true };
+        let (stored, wanted) = (argon2.params(), wanted.params());
+        *algorithm != Algorithm::Argon2id
+            || stored.m_cost() < wanted.m_cost()
+            || stored.t_cost() < wanted.t_cost()
+            || stored.p_cost() < wanted.p_cost()
+    }
+}
+
+/// What bcrypt makes of the first 72 bytes: the last of its 24 bytes is never kept.
+#[cfg(feature = "bcrypt")]
+fn bcrypt(cost: u32, password: &[u8], salt: &[u8]) -> Result<[u8; BCRYPT_OUTPUT]> {
+    const MOST: usize = 72;
+    let terminated: zeroize::Zeroizing<Vec<u8>> =
+        password.iter().copied().chain([0]).take(MOST).collect::<Vec<u8>>().into();
+    let salt = salt.try_into().map_err(|cause| Error::internal("password hashing", cause))?;
+    let mut output = [0; BCRYPT_OUTPUT];
+    output.iter_mut().zip(bcrypt::bcrypt(cost, salt, &terminated)).for_each(|(to, byte)| *to = byte);
+    Ok(output)
+}
+
+#[cfg(feature = "bcrypt")]
+const BCRYPT_OUTPUT: usize = 23;
+
+impl StoredHash {
+    /// Takes a hash apart.
+    ///
+    /// # Errors
+    ///
+    /// [`Invalid`] where it has no form that is known, or costs more than is allowed.
+    pub(super) fn parse(hash: &PasswordHash) -> Result<Self, Invalid> {
+        let text = hash.expose();
+        let word = text.trim_start_matches('$').split(['$', '_']).next().unwrap_or_default();
+        match word {
+            "argon2id" | "argon2i" | "argon2d" => Self::argon2(text),
+            "2a" | "2b" | "2y" => Self::bcrypt(text),
+            word if word.starts_with("pbkdf2") => Self::pbkdf2(text),
+            _ => Err(unknown()),
+        }
+    }
+
+    fn argon2(text: &str) -> Result<Self, Invalid> {
+        let hash = Phc::new(text).map_err(|_| unknown())?;
+        let (Some(salt), Some(expected)) = (hash.salt, hash.hash) else { return Err(unknown()) };
+        let algorithm = Algorithm::try_from(hash.algorithm.as_str()).map_err(|_| unknown())?;
+        let version = hash.version.map_or(Ok(Version::default()), Version::try_from).map_err(|_| unknown())?;
+        let params = Params::try_from(&hash).map_err(|_| unknown())?;
+        let (memory, passes, lanes) = (params.m_cost(), params.t_cost(), params.p_cost());
+        if memory > MAX_MEMORY_KIB || passes > MAX_PASSES || lanes > MAX_LANES || memory * passes > MAX_ARGON2_WORK {
+            return Err(too_dear());
+        }
+        Ok(Self {
+            function: Function::Argon2(algorithm, Argon2::new(algorithm, version, params)),
+            salt: bytes_of(salt),
+            expected,
+        })
+    }
+
+    /// `$2b$12$`, 22 characters of salt, 31 of hash.
+    #[cfg(feature = "bcrypt")]
+    fn bcrypt(text: &str) -> Result<Self, Invalid> {
+        const CODE: GeneralPurpose = GeneralPurpose::new(&alphabet::BCRYPT, LENIENT);
+        let mut parts = text.splitn(4, '$').skip(2);
+        let (Some(cost), Some(rest)) = (parts.next(), parts.next()) else { return Err(unknown()) };
+        let cost: u32 = cost.parse().map_err(|_| unknown())?;
+        if cost > MAX_BCRYPT_COST {
+            return Err(too_dear());
+        }
+        let (salt, expected) = rest.split_at_checked(22).ok_or_else(unknown)?;
+        let (salt, expected) =
+            (CODE.decode(salt).map_err(|_| unknown())?, CODE.decode(expected).map_err(|_| unknown())?);
+        if cost < 4 || salt.len() != 16 || expected.len() != BCRYPT_OUTPUT {
+            return Err(unknown());
+        }
+        let expected = Output::new(&expected).map_err(|_| unknown())?;
+        Ok(Self { function: Function::Bcrypt { cost }, salt: salt.into(), expected })
+    }
+
+    #[cfg(not(feature = "bcrypt"))]
+    fn bcrypt(_: &str) -> Result<Self, Invalid> {
+        Err(Invalid::new("is a hash of bcrypt, for which this program was built without the feature"))
+    }
+
+    /// In PHC string form (`$pbkdf2-sha256$i=600000,l=32$SALT$HASH`), as passlib has it
+    /// (`$pbkdf2-sha256$29000$SALT$HASH`), and as Django has it (`pbkdf2_sha256$600000$SALT$HASH`).
+    fn pbkdf2(text: &str) -> Result<Self, Invalid> {
+        let is_django = !text.starts_with('$');
+        let mut parts = text.trim_start_matches('$').split('$');
+        let (Some(name), Some(params), Some(salt), Some(expected), None) =
+            (parts.next(), parts.next(), parts.next(), parts.next(), parts.next())
+        else {
+            return Err(unknown());
+        };
+        let algorithm = match name.trim_start_matches("pbkdf2").trim_start_matches(['-', '_']) {
+            "" | "sha1" => pbkdf2::PBKDF2_HMAC_SHA1,
+            "sha256" => pbkdf2::PBKDF2_HMAC_SHA256,
+            "sha512" => pbkdf2::PBKDF2_HMAC_SHA512,
+            _ => return Err(unknown()),
+        };
+        let rounds = params.split(',').find_map(|param| param.strip_prefix("i=")).unwrap_or(params);
+        let rounds: NonZero<u32> = rounds.parse().map_err(|_| unknown())?;
+        if rounds.get() > MAX_PBKDF2_ROUNDS {
+            return Err(too_dear());
+        }
+        // passlib writes a dot for a plus.
+        let decode = |text: &str| CODE.decode(text.replace('.', "+")).map_err(|_| unknown());
+        const CODE: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, LENIENT);
+        let salt = if is_django { salt.as_bytes().into() } else { decode(salt)?.into() };
+        let expected = Output::new(&decode(expected)?).map_err(|_| unknown())?;
+        let function = Function::Pbkdf2 { algorithm, rounds, length: expected.len() };
+        Ok(Self { function, salt, expected })
+    }
+}
+
+/// With padding or without; the bits that are left over may be any.
+const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
+    .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+    .with_decode_allow_trailing_bits(true);
+
+fn bytes_of(salt: Salt) -> Box<[u8]> {
+    salt.as_ref().into()
+}
+
+fn unknown() -> Invalid {
+    Invalid::new("is no password hash in a form that is known (Argon2, bcrypt, PBKDF2)")
+}
+
+fn too_dear() -> Invalid {
+    Invalid::new("costs more to verify than is allowed")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_right(hash: &str, password: &str) -> bool {
+        let StoredHash { function, salt, expected } = StoredHash::parse(&hash.into()).unwrap();
+        let mut memory = vec![Block::default(); function.blocks()];
+        function.output(&password.into(), &salt, &mut memory).unwrap() == expected
+    }
+
+    fn refusal(hash: &str) -> String {
+        StoredHash::parse(&hash.into()).err().expect(hash).to_string()
+    }
+
+    /// Of the reference implementation, crypt_blowfish.
+    #[cfg(feature = "bcrypt")]
+    #[test]
+    fn bcrypt_is_known() {
+        let long = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+        for (hash, password) in [
+            ("$2a$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW", "U*U"),
+            ("$2b$05$CCCCCCCCCCCCCCCCCCCCC.VGOzA784oUp/Z0DY336zx7pLYAy0lwK", "U*U*"),
+            ("$2y$05$XXXXXXXXXXXXXXXXXXXXXOAcXxm9kjPGEMsLznoKqmqw7tc8WCx4a", "U*U*U"),
+            ("$2a$05$abcdefghijklmnopqrstuu5s2v8.iXieOjg/.AySBTTZIIVFJeBui", long),
+            ("$2a$05$abcdefghijklmnopqrstuu5s2v8.iXieOjg/.AySBTTZIIVFJeBui", &format!("{long}is not looked at")),
+        ] {
+            assert!(is_right(hash, password), "{hash}");
+            assert!(!is_right(hash, "u*u"), "{hash}");
+        }
+    }
+
+    /// Of Python's hashlib, in the forms of the PHC, of passlib and of Django.
+    #[test]
+    fn pbkdf2_is_known() {
+        for hash in [
+            "$pbkdf2-sha256$i=1200,l=32$AAECAwQFBgcICQoLDA0ODw$M1w1HNSutl+q2tPWS7ejhzxW7bIM4CBZ/OFYO3LKkMo",
+            "$pbkdf2-sha512$i=1200$AAECAwQFBgcICQoLDA0ODw$BewofhsmGxDWz9aWBHHnfy+tjLUVwDLgJ6A4OWgGSII+e+BlKY3a7hP11xqoEVL0+3pGTUmeHPcW7a3CuvM9Uw",
+            "$pbkdf2-sha512$1200$AAECAwQFBgcICQoLDA0ODw$BewofhsmGxDWz9aWBHHnfy.tjLUVwDLgJ6A4OWgGSII.e.BlKY3a7hP11xqoEVL0.3pGTUmeHPcW7a3CuvM9Uw",
+            "$pbkdf2$1200$AAECAwQFBgcICQoLDA0ODw$V1Uj4sMq5YkJt/j67oKaOBYma3A",
+            "pbkdf2_sha256$1200$aBcD_12+/.salt$iHETL0nku48Iyo0mfmtWfFh5M8ZWeM4Z5PipbZA6By8=",
+        ] {
+            assert!(is_right(hash, "Passw0rd!"), "{hash}");
+            assert!(!is_right(hash, "Passw0rd?"), "{hash}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_hash_is_refused_without_being_repeated() {
+        for hash in [
+            "",
+            "hunter2",
+            "$",
+            "$2b$10$x",
+            "$2b$03$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW",
+            "$2x$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW",
+            "$2b$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOe\u{fc}",
+            "$argon2id$v=19$m=64,t=1,p=1",
+            "$argon2id$v=19$m=64,t=1,p=1$c2FsdHNhbHRzYWx0",
+            "$argon2x$v=19$m=64,t=1,p=1$c2FsdHNhbHRzYWx0$MTIzNDU2Nzg5MDEyMzQ1Ng",
+            "$pbkdf2-sha256$i=0$AAECAwQFBgc$MTIzNDU2Nzg5MDEyMzQ1Ng",
+            "$pbkdf2-sha256$1200$AAECAwQFBgc$",
+            "$pbkdf2-sha256$1200$AAECAwQFBgc$MTIzNDU2Nzg5MDEyMzQ1Ng$more",
+            "$pbkdf2-md5$1200$AAECAwQFBgc$MTIzNDU2Nzg5MDEyMzQ1Ng",
+        ] {
+            let refusal = refusal(hash);
+            assert!(hash.len() < 2 || !refusal.contains(hash), "{refusal}");
+        }
+    }
+
+    #[test]
+    fn a_hash_cannot_ask_for_too_much() {
+        let argon2 = |cost: &str| refusal(&format!("$argon2id$v=19${cost}$c2FsdHNhbHRzYWx0$MTIzNDU2Nzg5MDEyMzQ1Ng"));
+        for cost in ["m=262145,t=1,p=1", "m=64,t=17,p=1", "m=256,t=1,p=17", "m=262144,t=5,p=1"] {
+            assert!(argon2(cost).contains("costs more"), "{cost}");
+        }
+        let pbkdf2 = |rounds: &str| refusal(&format!("$pbkdf2-sha256${rounds}$AAECAwQFBgc$MTIzNDU2Nzg5MDEyMzQ1Ng"));
+        assert!(pbkdf2("2000001").contains("costs more"));
+        assert!(pbkdf2("4294967296").contains("no password hash"));
+        #[cfg(feature = "bcrypt")]
+        assert!(refusal("$2b$15$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW").contains("costs more"));
+    }
+}
