@@ -1,5 +1,5 @@
 # The rust-version of Cargo.toml.
-ARG RUST=1.94
+ARG RUST=1.95
 
 FROM rust:${RUST}-slim-bookworm AS build
 WORKDIR /src
