@@ -42,6 +42,10 @@ python_environment() {
     echo "$*" >"$stamp"
 }
 
+# The libraries that are published, each after those that it needs.
+# shellcheck disable=SC2034 # for the scripts that source this
+libraries=(iam-core iam-store-postgres iam-store-sqlite iam-axum)
+
 # Builds what is measured and becomes the program that does so: run_load PREFIX FSYNC [sqlite|postgres] [OPTION...]
 #
 # The prefix is that of its command; without a database it is SQLite. What is measured in earnest is a release build.
