@@ -46,6 +46,34 @@ python_environment() {
 # shellcheck disable=SC2034 # for the scripts that source this
 libraries=(iam-core iam-store-postgres iam-store-sqlite iam-axum)
 
+# The oldest Rust that builds the crates.
+oldest_rust() {
+    sed -n 's/^rust-version = "\(.*\)"$/\1/p' Cargo.toml
+}
+
+is_oldest_rust() {
+    [[ $(rustc --version) == "rustc $(oldest_rust)."* ]]
+}
+
+# Has cargo be that of the oldest Rust, by rustup where it is another.
+use_oldest_rust() {
+    is_oldest_rust && return
+    local version
+    version=$(oldest_rust)
+    command -v rustup >/dev/null || fail "found $(rustc --version) and no rustup. Install Rust $version."
+    rustup run "$version" rustc --version >/dev/null 2>&1 ||
+        rustup toolchain install --profile minimal "$version" >&2
+    export RUSTUP_TOOLCHAIN=$version
+}
+
+# cargo_tool NAME VERSION: has `cargo NAME` be this version, and installs it into target/tools where it is not. A new release
+# of a tool must not turn an unchanged checkout red.
+cargo_tool() {
+    PATH=$PWD/target/tools/bin:$PATH
+    [ "$(cargo "$1" --version 2>/dev/null)" = "cargo-$1 $2" ] ||
+        cargo install --locked --root target/tools --version "$2" "cargo-$1"
+}
+
 # Builds what is measured and becomes the program that does so: run_load PREFIX FSYNC [sqlite|postgres] [OPTION...]
 #
 # The prefix is that of its command; without a database it is SQLite. What is measured in earnest is a release build.
