@@ -7,6 +7,7 @@ mod command;
 mod config;
 mod follow;
 mod http;
+mod import;
 mod log;
 mod otlp;
 mod person;

@@ -1,5 +1,7 @@
 //! The commands that look after users.
 
+use std::path::PathBuf;
+
 use clap::Subcommand;
 use iam_core::assignment::NewAssignment;
 use iam_core::role::{Role, RoleScope};
@@ -8,6 +10,7 @@ use iam_core::{Caller, Iam};
 
 use crate::Failure;
 use crate::command::{open, print, refused};
+use crate::import::import;
 use crate::person::{PasswordSource, Person};
 use crate::settings::Settings;
 use crate::tenant;
@@ -24,6 +27,23 @@ pub(crate) enum User {
         /// A role that the user gets tenant-wide, such as TENANT_ADMIN; may be repeated [default: none]
         #[arg(long = "role", value_name = "NAME")]
         roles: Vec<String>,
+    },
+    /// Take over users of another system with the password hashes that it has kept
+    ///
+    /// The file has a user in every line: a JSON object with email, firstName, lastName, passwordHash and, if it is not
+    /// ACTIVE, status; or, where the file's name ends in .csv, a header with these names and a record for each user. For every
+    /// user one line of JSON says what became of it. Whoever is there already is refused, so that the same file can be
+    /// imported again after an interruption.
+    Import {
+        /// The tenant, by its id or slug
+        #[arg(long, value_name = "TENANT")]
+        tenant: String,
+        /// Make nobody, and only say what would be refused
+        #[arg(long)]
+        dry_run: bool,
+        /// The file
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
     },
     /// Set another password, end all sessions of the user and lift the lock that failed logins put on it
     ResetPassword {
@@ -42,6 +62,7 @@ pub(crate) async fn user(command: User, settings: &Settings) -> Result<(), Failu
     let iam = open(settings).await?;
     let result = match command {
         User::Create { tenant, person, roles } => create(&iam, &tenant, &person, roles).await,
+        User::Import { tenant, dry_run, file } => import(&iam, &tenant, &file, dry_run).await,
         User::ResetPassword { tenant, email, password } => reset_password(&iam, &tenant, &email, password).await,
     };
     iam.close().await;

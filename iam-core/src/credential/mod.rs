@@ -18,6 +18,7 @@ pub(crate) use hasher::PasswordHasher;
 pub(crate) use policy::{AcceptedPassword, accept_password};
 pub use service::Credentials;
 pub use store::{CredentialStore, CredentialTransaction};
+pub(crate) use stored::accept_hash;
 
 use crate::secret::PasswordHash;
 use crate::user::User;

@@ -24,6 +24,11 @@ const MAX_ARGON2_WORK: u32 = 1024 * 1024;
 const MAX_BCRYPT_COST: u32 = 14;
 const MAX_PBKDF2_ROUNDS: u32 = 2_000_000;
 
+/// Lets a hash pass that can be verified here, and does not cost too much.
+pub(crate) fn accept_hash(hash: PasswordHash) -> Result<PasswordHash, Invalid> {
+    StoredHash::parse(&hash).map(|_| hash)
+}
+
 /// A stored hash, taken apart.
 pub(super) struct StoredHash {
     pub(super) function: Function,

@@ -4,7 +4,7 @@ use crate::credential::{AcceptedPassword, accept_password};
 use crate::error::Result;
 use crate::id::{TenantId, UserId};
 use crate::secret::Password;
-use crate::validate::{Email, Fields, PersonName};
+use crate::validate::{Email, Fields, Invalid, PersonName};
 
 /// A user to be made, as somebody typed it; see [`Users::create`](super::Users::create).
 #[derive(Clone, Debug)]
@@ -19,32 +19,44 @@ pub struct NewUser {
     pub last_name: String,
 }
 
-/// A [`NewUser`] whose every field was found good.
-pub(crate) struct NewProfile {
+/// A user to be made whose every field was found good, with its password or the hash of it.
+pub(crate) struct NewProfile<P = AcceptedPassword> {
     pub(crate) email: Email,
-    pub(crate) password: AcceptedPassword,
+    pub(crate) password: P,
     pub(crate) first_name: PersonName,
     pub(crate) last_name: PersonName,
 }
 
 impl NewUser {
     /// Checks every field, adding to what is already known to be wrong.
-    pub(crate) fn validate(self, mut fields: Fields) -> Result<NewProfile> {
-        let email = fields.check("email", self.email.parse());
-        let password = fields.check("password", accept_password(self.password));
-        let first_name = fields.check("firstName", self.first_name.parse());
-        let last_name = fields.check("lastName", self.last_name.parse());
+    pub(crate) fn validate(self, fields: Fields) -> Result<NewProfile> {
+        let password = ("password", accept_password(self.password));
+        NewProfile::validate(&self.email, password, &self.first_name, &self.last_name, fields)
+    }
+}
+
+impl<P> NewProfile<P> {
+    /// Checks every field, adding to what is already known to be wrong.
+    pub(super) fn validate(
+        email: &str,
+        (field, password): (&str, Result<P, Invalid>),
+        first_name: &str,
+        last_name: &str,
+        mut fields: Fields,
+    ) -> Result<Self> {
+        let email = fields.check("email", email.parse());
+        let password = fields.check(field, password);
+        let first_name = fields.check("firstName", first_name.parse());
+        let last_name = fields.check("lastName", last_name.parse());
         match (email, password, first_name, last_name) {
             (Some(email), Some(password), Some(first_name), Some(last_name)) => {
                 fields.finish()?;
-                Ok(NewProfile { email, password, first_name, last_name })
+                Ok(Self { email, password, first_name, last_name })
             }
             _ => Err(fields.into_error()),
         }
     }
-}
 
-impl NewProfile {
     /// The user, ACTIVE and never logged in.
     pub(crate) fn user(&self, id: UserId, tenant_id: TenantId, now: Timestamp) -> User {
         User {

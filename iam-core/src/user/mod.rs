@@ -1,6 +1,7 @@
 //! Users: the people of a tenant (`interface.md` §2.1, §3, §4.1).
 
 mod change;
+mod import;
 mod input;
 mod rules;
 mod service;
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 pub use change::UserChange;
+pub use import::{Import, ImportedUser};
 pub(crate) use input::NewProfile;
 pub use input::{NewUser, UserPatch};
 pub use service::Users;

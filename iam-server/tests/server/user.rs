@@ -1,5 +1,8 @@
 //! The commands that look after users.
 
+use std::fs;
+use std::path::Path;
+
 use serde_json::{Value, json};
 
 use crate::client::{Client, PASSWORD, text};
@@ -148,4 +151,97 @@ fn what_is_wrong_with_a_reset_is_one_line() {
     ada.try_delete(&format!("/api/v1/users/{grace}")).unwrap().expect(204);
     let deleted = reset(&store, &tenant, "grace@example.com").run();
     assert_eq!(reason(&deleted), "iam-server: resetting the password of grace@example.com: The user is inactive.");
+}
+
+/// Of "Passw0rd!", by Python's hashlib.
+const FOREIGN: &str = "$pbkdf2-sha256$i=1200,l=32$AAECAwQFBgcICQoLDA0ODw$M1w1HNSutl+q2tPWS7ejhzxW7bIM4CBZ/OFYO3LKkMo";
+
+fn import(store: &Store, tenant: &str, file: &Path) -> Launch {
+    store.iam_server().args(["user", "import", "--tenant", tenant, file.to_str().unwrap()])
+}
+
+/// What became of each user, and at last of all of them.
+fn told(ended: &Ended) -> Vec<Value> {
+    ended.output.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn users_are_imported_from_a_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let row =
+        |email: &str| json!({ "email": email, "firstName": "Grace", "lastName": "Hopper", "passwordHash": FOREIGN });
+    let mut suspended = row("jean@example.com");
+    suspended["status"] = json!("SUSPENDED");
+    let lines = [
+        row("grace@example.com").to_string(),
+        String::new(),
+        suspended.to_string(),
+        row("GRACE@example.com").to_string(),
+        json!({ "email": "x", "passwordHash": "hunter2" }).to_string(),
+        "{\"email\": \"hunter2\"".to_owned(),
+        json!({ "email": 5 }).to_string(),
+        json!({ "password": "hunter2" }).to_string(),
+    ];
+    let file = directory.path().join("users.ndjson");
+    fs::write(&file, lines.join("\n")).unwrap();
+    for store in [Store::sqlite(), Store::postgres()] {
+        let server = store.serve();
+        let ada = server.client().with_token(&server.client().register("ada@example.com").access);
+        let tenant = text(&tenant_of(&ada)["slug"]);
+
+        let dry = import(&store, &tenant, &file).args(["--dry-run"]).run();
+        assert_eq!(told(&dry)[0], json!({ "row": 1, "email": "grace@example.com", "result": "valid" }));
+        assert_eq!(told(&dry).last().unwrap(), &json!({ "wouldBeCreated": 2, "refused": 5 }));
+        assert_eq!(ada.get("/api/v1/users").expect(200)["data"].as_array().unwrap().len(), 1);
+
+        let imported = import(&store, &tenant, &file).run();
+        assert_eq!(imported.code, Some(1), "{imported:?}");
+        assert!(!format!("{imported:?}").contains("hunter2") && !format!("{imported:?}").contains("pbkdf2"));
+        let told = told(&imported);
+        let fields: Vec<String> = told
+            .iter()
+            .map(|row| {
+                row["errors"].as_array().into_iter().flatten().map(|error| text(&error["field"])).collect::<Vec<_>>()
+            })
+            .map(|fields| fields.join(" "))
+            .collect();
+        assert_eq!(fields, ["", "", "email", "email passwordHash firstName lastName", "row", "email", "password", ""]);
+        assert_eq!(told.last().unwrap(), &json!({ "created": 2, "refused": 5 }));
+        assert!(imported.log.contains("users that were refused: 5"), "{imported:?}");
+
+        let grace = try_log_in(&server.client(), "grace@example.com", "Passw0rd!", 200);
+        assert_eq!(grace["user"]["id"], told[0]["result"]["id"]);
+        try_log_in(&server.client(), "grace@example.com", "Wr0ng pass!", 401);
+        try_log_in(&server.client(), "jean@example.com", "Passw0rd!", 403);
+        let path = format!("/api/v1/audit-logs?resourceId={}&action=CREATE", text(&grace["user"]["id"]));
+        let entry = &ada.get(&path).expect(200)["data"][0];
+        assert_eq!(entry["metadata"]["system"], "user import command");
+        assert_eq!(entry["newValue"]["password"], "[REDACTED]");
+    }
+}
+
+#[test]
+fn users_are_imported_from_a_table() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("users.CSV");
+    let store = Store::sqlite();
+    let server = store.serve();
+    let ada = server.client().with_token(&server.client().register("ada@example.com").access);
+    let tenant = text(&tenant_of(&ada)["slug"]);
+    let table =
+        format!("email,passwordHash,lastName,firstName\ngrace@example.com,\"{FOREIGN}\",\"Hopper, R. Adm.\",Grace\n");
+    fs::write(&file, &table).unwrap();
+    let imported = import(&store, &tenant, &file).run();
+    assert_eq!(imported.code, Some(0), "{imported:?}");
+    assert_eq!(told(&imported)[1], json!({ "created": 1, "refused": 0 }));
+    let grace = try_log_in(&server.client(), "grace@example.com", "Passw0rd!", 200);
+    assert_eq!(grace["user"]["lastName"], "Hopper, R. Adm.");
+    for broken in [format!("{table}only,two\n"), table.replace("lastName", "surname")] {
+        fs::write(&file, broken.replace("grace@", "jean@")).unwrap();
+        let imported = import(&store, &tenant, &file).run();
+        assert_eq!(imported.code, Some(1), "{imported:?}");
+        assert_eq!(told(&imported).iter().filter(|row| row["errors"][0]["field"] == "row").count(), 1, "{imported:?}");
+    }
+    let missing = import(&store, &tenant, &directory.path().join("missing.csv")).run();
+    assert!(reason(&missing).contains("missing.csv"), "{missing:?}");
 }

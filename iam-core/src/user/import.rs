@@ -1,0 +1,128 @@
+use std::collections::HashSet;
+
+use super::{NewProfile, User, UserChange, UserStatus, Users};
+use crate::access::permission;
+use crate::caller::Caller;
+use crate::credential::accept_hash;
+use crate::error::{Conflict, Result};
+use crate::iam::Inner;
+use crate::secret::PasswordHash;
+use crate::validate::{EmailKey, Fields};
+
+/// A user of another system; see [`Users::import`].
+#[derive(Clone, Debug)]
+pub struct ImportedUser {
+    /// At most 254 characters, unique in the tenant.
+    pub email: String,
+    /// 1–100 characters.
+    pub first_name: String,
+    /// 1–100 characters.
+    pub last_name: String,
+    /// The hash of the password, as the other system has kept it:
+    ///
+    /// - Argon2 (`$argon2id$…`, `$argon2i$…`, `$argon2d$…`), at most 256 MiB, 16 passes, 16 lanes, and 1 GiB times passes;
+    /// - PBKDF2 with SHA-1, SHA-256 or SHA-512, in PHC string form (`$pbkdf2-sha256$i=600000$…`), passlib's
+    ///   (`$pbkdf2-sha256$29000$…`) or Django's (`pbkdf2_sha256$600000$…`), at most 2,000,000 rounds;
+    /// - bcrypt (`$2a$…`, `$2b$…`, `$2y$…`), at most cost 14, with the feature `bcrypt`.
+    pub password_hash: PasswordHash,
+    /// ACTIVE or SUSPENDED.
+    pub status: UserStatus,
+}
+
+/// Takes over users of another system, one after the other; made by [`Users::import`].
+pub struct Import<'a> {
+    iam: &'a Inner,
+    caller: &'a Caller,
+    is_dry_run: bool,
+    /// The e-mails of a dry run.
+    seen: HashSet<EmailKey>,
+}
+
+impl<'a> Users<'a> {
+    /// Takes over users with the password hashes that another system has kept. Needs `users:create`.
+    ///
+    /// A hash is verified as it is when its user logs in, and then replaced by one that is made here. Until then a guess
+    /// takes as long as the other system's hash does, by which a stranger can tell such an account from one that is not
+    /// there.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use iam_core::memory::MemoryStore;
+    /// # use iam_core::tenant::Registration;
+    /// # use iam_core::user::NewUser;
+    /// # use iam_core::{Iam, RequestContext};
+    /// use iam_core::session::Login;
+    /// use iam_core::user::{ImportedUser, UserStatus};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> iam_core::Result<()> {
+    /// # let iam = Iam::builder(Arc::new(MemoryStore::new())).build().await?;
+    /// # let user = NewUser {
+    /// #     email: "ada@example.com".into(),
+    /// #     password: "Passw0rd!".into(),
+    /// #     first_name: "Ada".into(),
+    /// #     last_name: "Lovelace".into(),
+    /// # };
+    /// # let ada = iam.tenants().register(&RequestContext::default(), Registration { user, tenant_name: None }).await?.login;
+    /// # let caller = iam.authenticate(ada.tokens.access.expose(), RequestContext::default()).await?;
+    /// let users = vec![ImportedUser {
+    ///     email: "grace@example.com".into(),
+    ///     first_name: "Grace".into(),
+    ///     last_name: "Hopper".into(),
+    ///     password_hash: "$pbkdf2-sha256$i=1200,l=32$AAECAwQFBgcICQoLDA0ODw$M1w1HNSutl+q2tPWS7ejhzxW7bIM4CBZ/OFYO3LKkMo".into(),
+    ///     status: UserStatus::Active,
+    /// }];
+    /// let mut import = iam.users().import(&caller)?.dry_run();
+    /// for user in users {
+    ///     if let Err(error) = import.add(user).await {
+    ///         println!("{error}"); // and goes on with the next
+    ///     }
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Forbidden`](crate::Error::Forbidden).
+    pub fn import(&self, caller: &'a Caller) -> Result<Import<'a>> {
+        self.0.rights(caller).require(&permission::USERS_CREATE)?;
+        Ok(Import { iam: self.0, caller, is_dry_run: false, seen: HashSet::new() })
+    }
+}
+
+impl Import<'_> {
+    /// Makes nobody, and only says what would be refused. It keeps the e-mails, to tell which of them come twice.
+    #[must_use]
+    pub fn dry_run(mut self) -> Self {
+        self.is_dry_run = true;
+        self
+    }
+
+    /// Makes a user with its audit entry, or nothing; a dry run gives `None`. After an error the next one can be added, unless
+    /// that was the store's.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Validation`](crate::Error::Validation) naming every invalid field, [`Conflict::EmailTaken`].
+    pub async fn add(&mut self, user: ImportedUser) -> Result<Option<User>> {
+        let ImportedUser { email, first_name, last_name, password_hash, status } = user;
+        let mut fields = Fields::default();
+        if !matches!(status, UserStatus::Active | UserStatus::Suspended) {
+            fields.reject("status", "must be ACTIVE or SUSPENDED");
+        }
+        let password = ("passwordHash", accept_hash(password_hash));
+        let profile = NewProfile::validate(&email, password, &first_name, &last_name, fields)?;
+        if self.is_dry_run {
+            let key = profile.email.key();
+            let found = self.iam.store.guarded_account(self.caller.tenant(), &key).await?;
+            let is_taken = found.account.is_some() || !self.seen.insert(key);
+            return if is_taken { Err(Conflict::EmailTaken.into()) } else { Ok(None) };
+        }
+        let mut work = self.iam.begin(self.caller).await?;
+        let user = User { status, ..profile.user(self.iam.next_id(), self.caller.tenant(), work.now()) };
+        work.apply(UserChange::Create { user: user.clone(), password: profile.password }).await?;
+        work.commit().await?;
+        Ok(Some(user))
+    }
+}

@@ -1,0 +1,159 @@
+//! Users of other systems, with the hashes that those have kept.
+
+#![cfg(test)]
+
+use std::sync::Arc;
+
+use iam_core::access::permission;
+use iam_core::audit::AuditFilter;
+use iam_core::conformance::World;
+use iam_core::memory::MemoryStore;
+use iam_core::session::Login;
+use iam_core::tenant::Tenant;
+use iam_core::user::{ImportedUser, User, UserStatus};
+use iam_core::{Caller, Conflict, Error, Iam, RequestContext};
+
+/// Of "Passw0rd!", by Python's hashlib and argon2-cffi, and of "U*U", by crypt_blowfish.
+const FOREIGN: [(&str, &str); 4] = [
+    ("$pbkdf2-sha256$i=1200,l=32$AAECAwQFBgcICQoLDA0ODw$M1w1HNSutl+q2tPWS7ejhzxW7bIM4CBZ/OFYO3LKkMo", "Passw0rd!"),
+    ("pbkdf2_sha256$1200$aBcD_12+/.salt$iHETL0nku48Iyo0mfmtWfFh5M8ZWeM4Z5PipbZA6By8=", "Passw0rd!"),
+    ("$argon2i$v=19$m=64,t=2,p=1$c2FsdHNhbHRzYWx0$PH7pwB945LD0xy0BbV716SWuvXhn+ASCdcvXlA2mtuo", "Passw0rd!"),
+    ("$2a$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW", "U*U"),
+];
+
+struct Scene {
+    world: World,
+    iam: Iam,
+    tenant: Tenant,
+    caller: Caller,
+}
+
+impl Scene {
+    async fn new() -> Self {
+        let world = World::new(Arc::new(MemoryStore::new()));
+        let (tenant, iam) = (world.tenant("acme").await, world.iam().await);
+        let caller = Caller::system(tenant.id, "import");
+        Self { world, iam, tenant, caller }
+    }
+
+    async fn import(&self, user: ImportedUser) -> Result<User, Error> {
+        self.iam.users().import(&self.caller).unwrap().add(user).await.map(Option::unwrap)
+    }
+
+    async fn log_in(&self, email: &str, password: &str) -> Result<User, Error> {
+        let login = Login { email: email.to_owned(), password: password.into(), tenant: None };
+        self.iam.sessions().login(&RequestContext::default(), login).await.map(|login| login.user)
+    }
+
+    /// How many stand in the audit log.
+    async fn entries(&self) -> usize {
+        let log = self.iam.audit().list(&self.caller, AuditFilter::default(), None, 100).await.unwrap();
+        log.entries.len()
+    }
+
+    async fn hash_of(&self, user: &User) -> String {
+        let guarded = self.world.store.guarded_account(self.tenant.id, &user.email.key()).await.unwrap();
+        guarded.account.unwrap().password.expose().to_owned()
+    }
+}
+
+fn person(email: &str, hash: &str) -> ImportedUser {
+    ImportedUser {
+        email: email.to_owned(),
+        first_name: "Grace".to_owned(),
+        last_name: "Hopper".to_owned(),
+        password_hash: hash.into(),
+        status: UserStatus::Active,
+    }
+}
+
+fn fields(error: &Error) -> Vec<&str> {
+    match error {
+        Error::Validation(errors) => errors.iter().map(|error| &*error.field).collect(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_foreign_hash_is_verified_once_and_then_replaced() {
+    let scene = Scene::new().await;
+    for (number, (hash, password)) in FOREIGN.into_iter().enumerate() {
+        let user = scene.import(person(&format!("user{number}@example.com"), hash)).await.unwrap();
+        assert_eq!(scene.hash_of(&user).await, hash);
+        assert!(scene.log_in(user.email.as_str(), "wrong").await.is_err(), "{hash}");
+        assert_eq!(scene.hash_of(&user).await, hash);
+        assert_eq!(scene.log_in(user.email.as_str(), password).await.unwrap().id, user.id, "{hash}");
+        assert!(scene.hash_of(&user).await.starts_with("$argon2id$v=19$m=64,t=1,p=1$"), "{hash}");
+        scene.log_in(user.email.as_str(), password).await.unwrap();
+        assert!(scene.log_in(user.email.as_str(), "wrong").await.is_err(), "{hash}");
+    }
+}
+
+#[tokio::test]
+async fn whoever_was_suspended_stays_so() {
+    let scene = Scene::new().await;
+    let (hash, password) = FOREIGN[0];
+    let user = scene.import(ImportedUser { status: UserStatus::Suspended, ..person("grace@example.com", hash) }).await;
+    assert_eq!(user.unwrap().status, UserStatus::Suspended);
+    assert!(scene.log_in("grace@example.com", password).await.is_err());
+}
+
+#[tokio::test]
+async fn every_field_at_fault_is_named_and_no_hash_is_repeated() {
+    let scene = Scene::new().await;
+    let bad = ImportedUser { status: UserStatus::Inactive, first_name: String::new(), ..person("grace", "hunter2") };
+    let error = scene.import(bad).await.unwrap_err();
+    assert_eq!(fields(&error), ["status", "email", "passwordHash", "firstName"]);
+    assert!(!format!("{error} {error:?}").contains("hunter2"));
+    let dear =
+        scene.import(person("grace@example.com", "$2b$31$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW"));
+    assert_eq!(fields(&dear.await.unwrap_err()), ["passwordHash"]);
+}
+
+/// What a dry run takes, the import takes, and what it refuses, the import refuses too.
+#[tokio::test]
+async fn a_dry_run_says_what_would_happen_and_does_nothing() {
+    let scene = Scene::new().await;
+    let (hash, _) = FOREIGN[0];
+    scene.import(person("taken@example.com", hash)).await.unwrap();
+    let gone = scene.import(person("gone@example.com", hash)).await.unwrap();
+    scene.iam.users().delete(&scene.caller, gone.id).await.unwrap();
+    let emails =
+        ["new@example.com", "TAKEN@example.com", "gone@example.com", "nobody", "other@example.com", "NEW@example.com"];
+    let before = scene.entries().await;
+    let mut runs = Vec::new();
+    for is_dry in [true, false] {
+        let import = scene.iam.users().import(&scene.caller).unwrap();
+        let mut import = if is_dry { import.dry_run() } else { import };
+        let mut results = Vec::new();
+        for email in emails {
+            let result = import.add(person(email, hash)).await;
+            results.push(match result {
+                Ok(user) => {
+                    assert_eq!(user.is_none(), is_dry);
+                    "made"
+                }
+                Err(Error::Conflict(Conflict::EmailTaken)) => "taken",
+                Err(Error::Validation(_)) => "invalid",
+                Err(other) => panic!("{other:?}"),
+            });
+        }
+        let made = if is_dry { 0 } else { 2 };
+        assert_eq!(scene.entries().await, before + made);
+        runs.push(results);
+    }
+    assert_eq!(runs[0], ["made", "taken", "taken", "invalid", "made", "taken"]);
+    assert_eq!(runs[0], runs[1]);
+}
+
+#[tokio::test]
+async fn it_takes_the_permission_to_create_users() {
+    let scene = Scene::new().await;
+    let (hash, password) = FOREIGN[0];
+    scene.import(person("grace@example.com", hash)).await.unwrap();
+    let login = Login { email: "grace@example.com".to_owned(), password: password.into(), tenant: None };
+    let login = scene.iam.sessions().login(&RequestContext::default(), login).await.unwrap();
+    let grace = scene.iam.authenticate(login.tokens.access.expose(), RequestContext::default()).await.unwrap();
+    assert!(scene.iam.access().require(&grace, permission::USERS_CREATE, None).await.is_err());
+    assert!(matches!(scene.iam.users().import(&grace), Err(Error::Forbidden(_))));
+}
