@@ -74,6 +74,43 @@ cargo_tool() {
         cargo install --locked --root target/tools --version "$2" "cargo-$1"
 }
 
+# Makes the directory $directory, which goes with the script, as does the server that start_server starts.
+use_temporary_directory() {
+    directory=$(mktemp -d)
+    server=
+    trap remove_temporary_directory EXIT
+    trap 'exit 129' HUP
+    trap 'exit 130' INT
+    trap 'exit 143' TERM
+}
+
+# shellcheck disable=SC2317 # called by the trap
+remove_temporary_directory() {
+    local status=$?
+    trap '' HUP INT TERM
+    if [ -n "$server" ]; then
+        kill "$server" 2>/dev/null || true
+        wait "$server" 2>/dev/null || true
+    fi
+    rm -rf "$directory"
+    exit "$status"
+}
+
+# start_server COMMAND...: starts what logs "listening on http:…" to its error output, and sets $url to that address.
+start_server() {
+    local log=$directory/server.log _
+    "$@" 2>"$log" &
+    server=$!
+    for _ in {1..300}; do
+        url=$(sed -n '/listening on http:/{s/.*listening on \(http:[^ ]*\).*/\1/p;q}' "$log")
+        [ -z "$url" ] || return 0
+        kill -0 "$server" 2>/dev/null || break
+        sleep 0.1
+    done
+    cat "$log" >&2
+    fail "the server did not start"
+}
+
 # Builds what is measured and becomes the program that does so: run_load PREFIX FSYNC [sqlite|postgres] [OPTION...]
 #
 # The prefix is that of its command; without a database it is SQLite. What is measured in earnest is a release build.
