@@ -25,6 +25,11 @@ apt_install() {
             install -y --no-install-recommends "$@" </dev/null >&2
 }
 
+# need PROGRAM PACKAGE: installs Debian's package where there is no such program.
+need() {
+    command -v "$1" >/dev/null || apt_install "$2" || fail "found no $1. Install it (Debian: apt-get install $2)."
+}
+
 # python_environment DIRECTORY PACKAGE...: a virtual environment with exactly these packages, made anew for others.
 python_environment() {
     local directory=$1 stamp=$1/packages
