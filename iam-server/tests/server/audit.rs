@@ -18,7 +18,7 @@ fn checkpoint(client: &Client) -> Value {
     client.get("/api/v1/audit-logs/checkpoint").expect(200)
 }
 
-fn wait_until_sealed(client: &Client) {
+pub(crate) fn wait_until_sealed(client: &Client) {
     let is_sealed = || checkpoint(client)["unsealed"] == json!([]);
     wait_for("everything to be sealed", PATIENCE, || is_sealed().then_some(()));
 }

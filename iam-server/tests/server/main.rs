@@ -8,6 +8,7 @@ mod collector;
 mod command;
 mod config;
 mod crash;
+mod documents;
 mod fault;
 mod http;
 mod load;

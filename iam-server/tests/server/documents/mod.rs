@@ -1,0 +1,341 @@
+//! Every block of every document is run, or compared with what is really answered, as far as that goes without a machine of
+//! its own.
+//!
+//! What is said here of a document in particular comes first. Whatever it leaves is checked by its language: blocks for the
+//! shell are rehearsed. A block that nothing is known of fails.
+
+mod answer;
+mod block;
+mod shell;
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+use url::Url;
+
+use crate::audit::wait_until_sealed;
+use crate::client::{Client, PASSWORD};
+use crate::process::{Home, Launch, Server};
+use crate::store::Store;
+
+use answer::{assert_lines, differences, is_problem, said, shown};
+use block::{Block, Document, repository};
+use shell::{Rehearsal, Shell};
+
+const ADDRESS: &str = "http://localhost:8080";
+
+#[test]
+fn every_block_of_the_documents_is_checked() {
+    let documents = Document::all();
+    assert!(documents.iter().any(|document| document.path == "README.md"), "no documents were found");
+    for mut document in documents {
+        println!("{}", document.path);
+        match document.path.as_str() {
+            "README.md" => first_steps(&mut document, &["cargo run ", "IAM_DATABASE_URL="]),
+            "iam-server/README.md" => first_steps(&mut document, &["cargo install "]),
+            "docs/audit.md" => audit(&mut document),
+            "docs/deploying.md" => deploying(&mut document),
+            "docs/http-api.md" => http_api(&mut document),
+            "docs/operating.md" => operating(&mut document),
+            "docs/releasing.md" => releasing(&mut document),
+            _ => {}
+        }
+        by_language(&mut document);
+        document.assert_nothing_is_left();
+    }
+}
+
+fn by_language(document: &mut Document) {
+    // Diagrams, headers, plans: nothing that could be run.
+    document.take_all(&["text"]);
+    // `scripts/check-deploy` parses them.
+    document.take_all(&["yaml"]);
+    // What rustdoc takes for Rust.
+    if !document.take_all(&["rust", "rust,no_run", "no_run"]).is_empty() {
+        assert_is_doc_test(&document.path);
+    }
+    for block in document.take_all(&["toml"]) {
+        let parsed = toml::from_str::<toml::Table>(&block.text);
+        parsed.unwrap_or_else(|error| panic!("{}: {error}", block.place));
+    }
+    for block in document.take_all(&["sql"]) {
+        let store = Store::postgres();
+        assert_eq!(store.iam_server().args(["migrate"]).run().code, Some(0));
+        store.tamper(&block.text);
+    }
+    let blocks = document.take_all(&["sh"]);
+    if !blocks.is_empty() {
+        let rehearsal = Rehearsal::new();
+        blocks.iter().for_each(|block| rehearsal.run(block));
+    }
+}
+
+/// Whether rustdoc finds a document: as that of its crate, or among those of the examples.
+fn assert_is_doc_test(path: &str) {
+    let (library, inclusion) = match path.split_once('/') {
+        Some((name, "README.md")) => (format!("{name}/src/lib.rs"), "../README.md".to_owned()),
+        _ => ("examples/lib.rs".to_owned(), format!("../{path}")),
+    };
+    let source = fs::read_to_string(repository().join(&library)).unwrap();
+    assert!(source.contains(&format!("include_str!(\"{inclusion}\")")), "{library} does not include {path}");
+}
+
+/// What a newcomer types and is answered, from one block to the next, once the server runs.
+fn first_steps(document: &mut Document, starting: &[&str]) {
+    let rehearsal = Rehearsal::new();
+    for beginning in starting {
+        rehearsal.run(&document.take(beginning));
+    }
+    let session = document.take_all(&["sh", "json"]);
+    let store = Store::sqlite();
+    converse(&store.serve(), &Shell::new(store.home().path()), &session);
+    let store = Store::postgres();
+    converse(&store.serve(), &Shell::new(store.home().path()).with("IAM_DATABASE_URL", store.url()), &session);
+}
+
+/// Runs blocks in one shell beside a server. A block of JSON is the last answer of the one before it, and no other answer is
+/// a problem.
+fn converse(server: &Server, shell: &Shell, blocks: &[Block]) {
+    let here = |block: &Block| {
+        let text = block.text.replace(ADDRESS, &format!("http://{}", server.address));
+        Block { text, ..block.clone() }
+    };
+    let commands: Vec<Block> = blocks.iter().filter(|block| block.language == "sh").map(here).collect();
+    let mut outputs = shell.run_all(&commands).into_iter();
+    let mut answers: Vec<Value> = Vec::new();
+    for block in blocks {
+        if block.language == "sh" {
+            assert_no_problem(&answers);
+            answers = said(&outputs.next().unwrap());
+        } else {
+            let answer = answers.pop().unwrap_or_else(|| panic!("{}: there is no answer to compare with", block.place));
+            assert_shown(block, &answer);
+        }
+    }
+    assert_no_problem(&answers);
+}
+
+#[track_caller]
+fn assert_no_problem(answers: &[Value]) {
+    let problem = answers.iter().find(|answer| is_problem(answer));
+    assert!(problem.is_none(), "{problem:?}");
+}
+
+#[track_caller]
+fn assert_shown(block: &Block, answer: &Value) {
+    let differences = differences(&shown(&block.text), answer);
+    assert!(differences.is_empty(), "{} is not what is answered: {differences:#?}", block.place);
+}
+
+/// A server's administrator, who has just registered.
+fn administrator(server: &Server) -> (Client, String) {
+    let token = server.client().register("ada@example.com").access;
+    (server.client().with_token(&token), token)
+}
+
+fn audit(document: &mut Document) {
+    let store = Store::sqlite();
+    let server = store.serve();
+    wait_until_sealed(&administrator(&server).0);
+    let block = document.take("iam-server audit checkpoint");
+    let output = Shell::new(store.home().path()).run(&block.text.replace("/mnt/elsewhere/", "kept-"));
+    assert!(output.contains("nothing was changed"), "{output}");
+}
+
+fn operating(document: &mut Document) {
+    let store = Store::sqlite();
+    let output = Shell::new(store.home().path()).run(&document.take("iam-server tenant create").text);
+    let passwords: Vec<&str> = output.lines().filter_map(|line| line.strip_prefix("Password: ")).collect();
+    let log_in = |password: &str| {
+        let body = json!({ "email": "ada@example.com", "password": password });
+        store.serve().client().post("/api/v1/auth/login", &body).status
+    };
+    assert_eq!(passwords.iter().map(|password| log_in(password)).collect::<Vec<_>>(), [401, 200]);
+}
+
+fn http_api(document: &mut Document) {
+    let store = Store::sqlite();
+    let server = store.serve();
+    let (ada, token) = administrator(&server);
+    let post = |path: &str, body: Value| ada.post(&format!("/api/v1{path}"), &body);
+
+    let shell = Shell::new(store.home().path()).with("TOKEN", token);
+    let shell = shell.with("API", format!("http://{}/api/v1", server.address));
+    let made = said(&shell.run(&document.take("curl -X POST \"$API/organizations\"").text)).pop().unwrap();
+    assert_eq!(made["name"], "Branch", "{made}");
+
+    let grace =
+        json!({ "email": "grace@example.com", "password": PASSWORD, "firstName": "Grace", "lastName": "Hopper" });
+    let grace = post("/users", grace).expect(201);
+    let below = post("/organizations", json!({ "name": "Below", "parentId": made["id"] })).expect(201);
+    let roles = ada.get("/api/v1/roles").expect(200);
+    let member = roles["data"].as_array().unwrap().iter().find(|role| role["name"] == "MEMBER").unwrap();
+    let assignment = json!({ "userId": grace["id"], "roleId": member["id"], "organizationId": made["id"] });
+    post("/role-assignments", assignment).expect(201);
+    let question = json!({ "permission": "users:read", "userId": grace["id"], "organizationId": below["id"] });
+    assert_shown(&document.take("{ \"allowed\": true"), &post("/authz/check", question).expect(200));
+
+    let nobody = json!({ "email": "grace", "password": PASSWORD, "firstName": "Grace", "lastName": "Hopper" });
+    assert_shown(&document.take("{\n  \"type\""), &post("/users", nobody).expect(400));
+}
+
+fn deploying(document: &mut Document) {
+    let rehearsal = Rehearsal::new();
+    let (directory, home) = (rehearsal.directory(), Home::new());
+
+    rehearsal.run(&document.take("docker build --tag iam-server .\ncd deploy"));
+    for name in ["migrate.toml", "server.toml"] {
+        let file = directory.join("deploy/secrets").join(name);
+        assert_settings(home.iam_server().env("IAM_CONFIG", file));
+    }
+
+    let block = document.take("for replica in");
+    rehearsal.run_as(&block, &format!("cd deploy\n{}", block.text));
+
+    // As on a machine whose root is the copy of the repository.
+    let block = document.take("install -m 755");
+    for made in ["target/release", "usr/local/bin", "etc/systemd/system"] {
+        fs::create_dir_all(directory.join(made)).unwrap();
+    }
+    fs::write(directory.join("target/release/iam-server"), "").unwrap();
+    rehearsal.run_as(&block, &block.text.replace(" /", " "));
+    let environment = fs::read_to_string(directory.join("etc/iam-server/environment")).unwrap();
+    let variables = environment.lines().map(|line| line.split_once('=').unwrap());
+    assert_settings(variables.fold(home.iam_server(), |launch, (name, value)| launch.env(name, value)));
+
+    restored_from_a_file(document);
+    restored_from_a_dump(document);
+}
+
+/// In one shell, because a block goes on with the variables of the one before.
+fn releasing(document: &mut Document) {
+    const VERSION: &str = "98.7.6";
+    let rehearsal = Rehearsal::new();
+    let blocks = document.take_all(&["sh"]);
+    let text: String = blocks.iter().map(|block| block.text.as_str()).collect();
+    let text =
+        text.replace("version=…", &format!("version={VERSION}")).replace("address=…", "address=https://example.com");
+    rehearsal.run_as(&blocks[0], &text);
+
+    let read = |file: &str| fs::read_to_string(rehearsal.directory().join(file)).unwrap();
+    let manifest: toml::Table = toml::from_str(&read("Cargo.toml")).unwrap();
+    let workspace = &manifest["workspace"];
+    assert_eq!(workspace["package"]["version"].as_str(), Some(VERSION));
+    assert_eq!(workspace["package"]["repository"].as_str(), Some("https://example.com"));
+    for (name, dependency) in workspace["dependencies"].as_table().unwrap() {
+        let is_ours = name.starts_with("iam-");
+        let version = dependency.get("version").or(Some(dependency)).and_then(|version| version.as_str());
+        assert_eq!(version == Some(VERSION), is_ours, "{name} has the version {version:?}");
+        assert!(!is_ours || read(&format!("{name}/Cargo.toml")).contains("\nrepository.workspace = true\n"), "{name}");
+    }
+    assert!(read("deploy/kubernetes.yaml").contains(&format!("/iam-server:{VERSION}")));
+}
+
+#[track_caller]
+fn assert_settings(launch: Launch) {
+    let ended = launch.args(["config"]).run();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+}
+
+fn restored_from_a_file(document: &mut Document) {
+    let [back_up, restore] = ["umask 077\nsqlite3", "mkdir lost"].map(|beginning| document.take(beginning));
+    let intact = document.take("01a201c5-…: 16 entries");
+    let older = document.take("01a201c5-…: 9 entries");
+    let store = Store::sqlite();
+    let shell = Shell::new(store.home().path());
+
+    let server = store.serve();
+    wait_until_sealed(&administrator(&server).0);
+    shell.run(&back_up.text);
+    server.stop();
+    assert_lines(&intact.text, &shell.run(&restore.text));
+
+    let server = store.serve();
+    server.client().log_in("ada@example.com");
+    let token = server.client().log_in("ada@example.com").access;
+    wait_until_sealed(&server.client().with_token(&token));
+    shell.run("rm -r lost kept\niam-server audit checkpoint kept");
+    server.stop();
+    let output = shell.try_run(&restore.text);
+    assert_lines(&older.text, &output.expect_err("the backup is older than the checkpoint"));
+}
+
+/// The roles and the database of `deploy/postgres/roles.sql`, under names of their own.
+struct Installation {
+    /// A database of its own beside the installation's, which comes with a name that nobody else has.
+    store: Store,
+    superuser: Url,
+    name: String,
+}
+
+impl Installation {
+    fn new() -> Self {
+        let store = Store::postgres();
+        let mut superuser = Url::parse(store.url()).unwrap();
+        // What sqlx has added to it would make no sense to psql.
+        superuser.set_query(None);
+        let name = superuser.path().trim_start_matches('/').to_owned();
+        let this = Self { store, superuser, name };
+        let shell = this.shell();
+        for file in ["deploy/postgres/roles.sql", "iam-store-postgres/grants.sql"] {
+            let sql = fs::read_to_string(repository().join(file)).unwrap();
+            let file = Path::new(file).file_name().unwrap().to_str().unwrap();
+            this.store.home().file(file, this.adapted(&sql.replace("/run/secrets/", "")));
+        }
+        shell.run(
+            "printf owner > owner-password
+            printf server > server-password
+            psql -v ON_ERROR_STOP=1 -f roles.sql \"$SUPERUSER\"
+            IAM_DATABASE_URL=$OWNER iam-server migrate
+            psql -v ON_ERROR_STOP=1 -f grants.sql \"$OWNER\"",
+        );
+        this
+    }
+
+    /// With the names of this installation instead of those in the documents.
+    fn adapted(&self, text: &str) -> String {
+        let name = &self.name;
+        let text = text.replace("iam_owner", &format!("{name}_owner")).replace("iam_server", &format!("{name}_server"));
+        text.replace("iam_lost", &format!("{name}_lost")).replace("DATABASE iam ", &format!("DATABASE {name}_iam "))
+    }
+
+    fn url(&self, role: &str) -> String {
+        let mut url = self.superuser.clone();
+        url.set_username(&format!("{}_{role}", self.name)).unwrap();
+        url.set_password(Some(role)).unwrap();
+        url.set_path(&format!("{}_iam", self.name));
+        url.into()
+    }
+
+    fn shell(&self) -> Shell {
+        let shell = Shell::new(self.store.home().path()).with("SUPERUSER", self.superuser.as_str());
+        shell.with("OWNER", self.url("owner")).with("SERVER", self.url("server"))
+    }
+}
+
+impl Drop for Installation {
+    fn drop(&mut self) {
+        let name = &self.name;
+        let removed = self.shell().try_run(&format!(
+            "psql \"$SUPERUSER\" -c 'DROP DATABASE IF EXISTS {name}_iam WITH (FORCE)' \
+                -c 'DROP DATABASE IF EXISTS {name}_lost WITH (FORCE)' \
+                -c 'DROP ROLE IF EXISTS {name}_owner, {name}_server'"
+        ));
+        if let Err(output) = removed {
+            println!("{output}");
+        }
+    }
+}
+
+fn restored_from_a_dump(document: &mut Document) {
+    let [back_up, restore] = ["pg_dump", "psql"].map(|beginning| document.take(beginning));
+    let installation = Installation::new();
+    let shell = installation.shell();
+    let server = installation.store.home().iam_server().env("IAM_DATABASE_URL", installation.url("server")).serve();
+    wait_until_sealed(&administrator(&server).0);
+    shell.run(&installation.adapted(&back_up.text));
+    server.stop();
+    let output = shell.run(&installation.adapted(&restore.text));
+    assert!(output.contains("nothing was changed"), "{output}");
+}
