@@ -39,12 +39,12 @@ pub(crate) struct AuditEntryDto {
     #[schema(required)]
     user_id: Option<Uuid>,
     /// The values before, of the changed fields only.
-    #[schema(required, value_type = Option<Object>)]
+    #[schema(required, value_type = Option<BTreeMap<String, Value>>)]
     old_value: Option<Map<String, Value>>,
     /// The values after, of the changed fields only.
-    #[schema(required, value_type = Option<Object>)]
+    #[schema(required, value_type = Option<BTreeMap<String, Value>>)]
     new_value: Option<Map<String, Value>>,
-    #[schema(value_type = Object)]
+    #[schema(value_type = BTreeMap<String, Value>)]
     metadata: Map<String, Value>,
     #[schema(required)]
     correlation_id: Option<String>,
@@ -218,7 +218,7 @@ pub(crate) struct NewEventDto {
     #[schema(max_length = 200, pattern = r"^[^\x00-\x1f\x7f-\x9f]*$", example = "2026-0017")]
     resource_id: Option<String>,
     /// Whatever else is worth keeping. At any depth, fields named like a secret (`password`, `token`, …) are redacted.
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<BTreeMap<String, Value>>)]
     metadata: Option<Map<String, Value>>,
 }
 

@@ -70,18 +70,22 @@ impl fmt::Display for Finding {
             (None, Some(entry)) => write!(f, "entry {entry}, outside the sequence,"),
             (None, None) => f.write_str("an entry"),
         }?;
-        f.write_str(match self.what {
-            Tampering::Changed => " is not the entry that was recorded there",
-            Tampering::Removed => " was removed",
-            Tampering::GivenUp => " are marked as given up, and no retention accounts for it",
-            Tampering::Erased => " has lost personal fields, not by an erasure",
-            Tampering::Restored => " holds personal fields again that were erased",
-            Tampering::Inserted => " was inserted, not by the service",
-            Tampering::Rewritten => " were rewritten, with their leaves or in another order",
-            Tampering::Head => " are not what the log's own signed checkpoint says",
-            Tampering::NotAsKept => " are not those of the kept checkpoint",
-            Tampering::Shorter => " are in the kept checkpoint and gone: cut off, or an older copy was restored",
-        })
+        let are = if self.sequence.as_ref().is_none_or(|places| places.end - places.start == 1) { "is" } else { "are" };
+        let were = if are == "is" { "was" } else { "were" };
+        match self.what {
+            Tampering::Changed => f.write_str(" is not the entry that was recorded there"),
+            Tampering::Removed => write!(f, " {were} removed"),
+            Tampering::GivenUp => write!(f, " {are} marked as given up, and no retention accounts for it"),
+            Tampering::Erased => f.write_str(" has lost personal fields, not by an erasure"),
+            Tampering::Restored => f.write_str(" holds personal fields again that were erased"),
+            Tampering::Inserted => write!(f, " {were} inserted, not by the service"),
+            Tampering::Rewritten => write!(f, " {were} rewritten, with the leaves or in another order"),
+            Tampering::Head => write!(f, " {are} not what the log's own signed checkpoint says"),
+            Tampering::NotAsKept => write!(f, " {are} not as the kept checkpoint has it"),
+            Tampering::Shorter => {
+                write!(f, " {are} in the kept checkpoint and gone: cut off, or an older copy was restored")
+            }
+        }
     }
 }
 

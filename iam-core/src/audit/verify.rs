@@ -1,5 +1,9 @@
 //! Verification: recomputes a tenant's whole log from the store, and names the first entry that is not what it was.
 
+use std::future::poll_fn;
+use std::pin::pin;
+use std::task::Poll;
+
 use super::verifier::Verifier;
 use super::{Audit, Checkpoint, CheckpointError, LogHead, SealedEntry, Tampering, TreeNode, TreeSpan, Verification};
 use crate::access::permission;
@@ -74,9 +78,13 @@ impl Audit<'_> {
             entries.truncate(usize::try_from(end - verifier.frontier.size()).unwrap_or(usize::MAX));
             let next = entries.last().map_or(u64::MAX, |entry| entry.leaf.sequence.saturating_add(1));
             // The store reads the next page while this one is recomputed.
-            let (following, nodes) =
-                tokio::join!(self.sealed_page(&head, next), async { verifier.read(entries, is_unreadable) });
-            page = following?;
+            let mut following = pin!(self.sealed_page(&head, next));
+            let asked = poll_fn(|context| Poll::Ready(following.as_mut().poll(context))).await;
+            let nodes = verifier.read(entries, is_unreadable);
+            page = match asked {
+                Poll::Ready(following) => following?,
+                Poll::Pending => following.await?,
+            };
             let spans: Vec<TreeSpan> = nodes.iter().map(TreeNode::span).collect();
             let kept = store.tree_hashes(tenant, &spans).await?;
             verifier.compare(&nodes, &kept);

@@ -284,7 +284,7 @@ enum Priority {
 
 impl Priority {
     /// Gives it to the calling thread, on Linux. Without it hashes are made as well.
-    #[cfg(target_os = "linux")]
+    #[cfg(all(feature = "idle-hashing", target_os = "linux"))]
     fn take(self) {
         use thread_priority::{NormalThreadSchedulePolicy, ThreadPriority, ThreadSchedulePolicy, unix};
 
@@ -300,11 +300,11 @@ impl Priority {
         }
     }
 
-    #[cfg(not(target_os = "linux"))]
+    #[cfg(not(all(feature = "idle-hashing", target_os = "linux")))]
     fn take(self) {}
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "idle-hashing", target_os = "linux"))]
 const NICE: i32 = 10;
 
 #[cfg(test)]
@@ -493,7 +493,7 @@ mod tests {
         gate.made.await.unwrap().output.unwrap();
     }
 
-    #[cfg(target_os = "linux")]
+    #[cfg(all(feature = "idle-hashing", target_os = "linux"))]
     #[tokio::test]
     async fn hashes_are_made_when_a_core_is_idle_and_by_the_relief_at_a_low_priority() {
         use thread_priority::{NormalThreadSchedulePolicy, ThreadSchedulePolicy, unix};

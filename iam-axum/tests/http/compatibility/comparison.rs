@@ -159,8 +159,9 @@ impl<'a> Comparison<'a> {
             }
         }
         for exact in ["format", "pattern", "additionalProperties"] {
-            let allowed = wide.get(exact);
-            if allowed.is_some() && allowed != Some(&json!(true)) && allowed != narrow.get(exact) {
+            // What allows anything says as much as nothing at all.
+            let allowed = wide.get(exact).filter(|allowed| **allowed != json!(true) && **allowed != json!({}));
+            if allowed.is_some() && allowed != narrow.get(exact) {
                 self.found(place, format_args!("another {exact}"));
             }
         }

@@ -152,6 +152,16 @@ fn operating(document: &mut Document) {
         store.serve().client().post("/api/v1/auth/login", &body).status
     };
     assert_eq!(passwords.iter().map(|password| log_in(password)).collect::<Vec<_>>(), [401, 200]);
+
+    // Of "U*U".
+    let hash = "$2a$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW";
+    let user = document.take("{\"email\": \"grace@example.com\"").text.replace("$2b$12$…", hash);
+    fs::write(store.home().path().join("users.ndjson"), user).unwrap();
+    let told = said(&Shell::new(store.home().path()).run(&document.take("iam-server user import").text));
+    assert_eq!(told[1], json!({ "wouldBeCreated": 1, "refused": 0 }));
+    assert_eq!(told[3], json!({ "created": 1, "refused": 0 }));
+    let login = json!({ "email": "grace@example.com", "password": "U*U" });
+    store.serve().client().post("/api/v1/auth/login", &login).expect(200);
 }
 
 fn http_api(document: &mut Document) {
