@@ -68,7 +68,7 @@ impl From<OrganizationStatusDto> for OrganizationStatus {
 }
 
 impl From<PlacedOrganization> for OrganizationDto {
-    fn from(PlacedOrganization { organization, depth }: PlacedOrganization) -> Self {
+    fn from(PlacedOrganization { organization, depth, .. }: PlacedOrganization) -> Self {
         Self {
             id: organization.id.as_uuid(),
             name: organization.name.into(),
@@ -123,7 +123,7 @@ pub(crate) struct TreeNode {
 }
 
 impl From<OrganizationTree> for TreeNode {
-    fn from(OrganizationTree { organization, depth, children }: OrganizationTree) -> Self {
+    fn from(OrganizationTree { organization, depth, children, .. }: OrganizationTree) -> Self {
         Self {
             id: organization.id.as_uuid(),
             name: organization.name.into(),

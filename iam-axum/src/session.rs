@@ -288,7 +288,7 @@ pub(crate) async fn logout_all(
     extensions(("x-required-permission" = json!("session"))),
 )]
 pub(crate) async fn me(State(iam): State<Iam>, Authenticated(caller): Authenticated) -> Result<Json<MeDto>, Problem> {
-    let Me { user, tenant, session, grants } = iam.sessions().me(&caller).await?;
+    let Me { user, tenant, session, grants, .. } = iam.sessions().me(&caller).await?;
     let current = session.id;
     Ok(Json(MeDto {
         user: user.into(),

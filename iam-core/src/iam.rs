@@ -181,6 +181,7 @@ impl Builder {
     /// ```
     /// use std::sync::Arc;
     ///
+    /// use iam_core::audit::ResourceType;
     /// use iam_core::memory::MemoryStore;
     /// use iam_core::tenant::Registration;
     /// use iam_core::{Iam, RequestContext};
@@ -190,7 +191,7 @@ impl Builder {
     /// let (sender, mut mails) = tokio::sync::mpsc::unbounded_channel();
     /// let iam = Iam::builder(Arc::new(MemoryStore::new()))
     ///     .after_commit(move |entries| {
-    ///         for entry in entries.iter().filter(|entry| entry.action == "CREATE" && entry.resource_type == "USER") {
+    ///         for entry in entries.iter().filter(|entry| entry.action == "CREATE" && entry.resource_type == ResourceType::USER) {
     ///             // Nobody may listen any more.
     ///             let _ = sender.send(entry.resource_id.clone());
     ///         }
@@ -205,7 +206,7 @@ impl Builder {
     /// #     last_name: "Lovelace".into(),
     /// # };
     /// let registered = iam.tenants().register(&RequestContext::default(), Registration { user, tenant_name: None }).await?;
-    /// assert_eq!(mails.recv().await, Some(registered.login.user.id.to_string()));
+    /// assert_eq!(mails.recv().await, Some(Some(registered.login.user.id.to_string())));
     /// # Ok(())
     /// # }
     /// ```

@@ -2,6 +2,8 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[macro_use]
+mod scene;
+#[macro_use]
 mod words;
 
 pub mod access;

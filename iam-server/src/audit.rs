@@ -104,7 +104,7 @@ impl Progress {
 }
 
 fn report(tenant: TenantId, verified: &Verification, kept: usize) -> Result<(), Failure> {
-    let Verification { sealed, removed, unsealed, root, findings } = verified;
+    let Verification { sealed, removed, unsealed, root, findings, .. } = verified;
     print(&format!(
         "{tenant}: {sealed} entries sealed, {removed} of them removed by retention, {unsealed} not sealed yet, \
          {kept} kept checkpoints; root {root}"

@@ -37,7 +37,7 @@ async fn create(iam: &Iam, name: String, slug: Option<String>, person: &Person) 
     let doing = format!("making the tenant {name}");
     let administrator = person.with_password(password.clone());
     let founded = iam.tenants().create("tenant create command", NewTenant { name, slug, administrator }).await;
-    let Founded { tenant, user } = founded.map_err(|error| refused(doing, &error))?;
+    let Founded { tenant, user, .. } = founded.map_err(|error| refused(doing, &error))?;
     print(&format!("Tenant {} ({}) is made.", tenant.slug, tenant.id))?;
     print(&format!("{} ({}) is its administrator.", user.email, user.id))?;
     person.password.tell(&password)

@@ -174,7 +174,7 @@ pub(crate) async fn list(
     let (filter, cursor) = query.parse(&mut params);
     let page = page_request(&mut params, None, limit.as_deref())?;
     params.finish()?;
-    let AuditPage { entries, next } = iam.audit().list(&caller, filter, cursor, page.limit()).await?;
+    let AuditPage { entries, next, .. } = iam.audit().list(&caller, filter, cursor, page.limit()).await?;
     let pagination = CursorPagination {
         limit: page.limit(),
         has_next: next.is_some(),

@@ -41,7 +41,7 @@ pub(crate) struct CheckpointDto {
 
 impl From<LogState> for CheckpointDto {
     fn from(state: LogState) -> Self {
-        let Checkpoint { origin, size, root } = state.signed.checkpoint;
+        let Checkpoint { origin, size, root, .. } = state.signed.checkpoint;
         Self {
             origin,
             tree_size: size,
@@ -137,7 +137,7 @@ pub(crate) struct ConsistencyProofDto {
 }
 
 impl From<ConsistencyProof> for ConsistencyProofDto {
-    fn from(ConsistencyProof { from, to, root, hashes }: ConsistencyProof) -> Self {
+    fn from(ConsistencyProof { from, to, root, hashes, .. }: ConsistencyProof) -> Self {
         Self { from, to, root_hash: root.to_string(), hashes: hashes.iter().map(TreeHash::to_string).collect() }
     }
 }

@@ -15,6 +15,20 @@ use crate::user::User;
 pub const MAX_QUESTIONS: usize = 100;
 
 /// Answers who may do what; see [`Iam::access`](crate::Iam::access).
+///
+/// ```
+#[doc = scene!()]
+/// use iam_core::access::{Denial, Question};
+///
+/// let grace = iam.users().create(&ada, person("grace@example.com")).await?;
+/// let question = Question { permission: "users:read".parse()?, organization: None, user: Some(grace.id) };
+/// let decision = iam.access().check(&ada, question).await?;
+/// assert_eq!(decision.denial, Some(Denial::NotHeld)); // or by which grants
+///
+/// iam.access().require(&ada, "users:read", None).await?; // or an error, which the API answers as 403
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy)]
 pub struct Access<'a>(pub(crate) &'a Inner);
 

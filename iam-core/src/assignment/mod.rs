@@ -161,6 +161,7 @@ impl AssignmentFilter {
 
 /// What somebody may do: tenant-wide, and beyond that in single organizations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct EffectivePermissions {
     /// What is held tenant-wide.
     pub tenant: PermissionSet,

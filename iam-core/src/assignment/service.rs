@@ -20,6 +20,24 @@ use crate::user::{User, UserStatus, require_sight};
 use crate::work::UnitOfWork;
 
 /// Gives roles to users, and takes them away; see [`Iam::assignments`](crate::Iam::assignments).
+///
+/// A role is held tenant-wide, or in an organization and everything below it; for good, or up to a moment. Nobody can give what
+/// they do not hold themselves, there, and for as long.
+///
+/// ```
+#[doc = scene!()]
+/// use iam_core::assignment::NewAssignment;
+///
+/// let grace = iam.users().create(&ada, person("grace@example.com")).await?;
+/// let member = iam.roles().by_name(&ada, "MEMBER").await?.ok_or("it is built in")?;
+/// let new = NewAssignment { user: grace.id, role: member.id, organization: None, expires_at: None };
+/// let assignment = iam.assignments().create(&ada, new).await?;
+/// assert_eq!(iam.assignments().of_user(&ada, grace.id).await?.len(), 1);
+///
+/// iam.assignments().delete(&ada, assignment.id).await?; // from her next request on
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy)]
 pub struct Assignments<'a>(pub(crate) &'a Inner);
 

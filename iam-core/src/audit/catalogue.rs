@@ -85,6 +85,7 @@ pub const ACTIONS: [&str; 7] = ["CREATE", "READ", "UPDATE", "DELETE", "LOGIN", "
 
 /// What the service records of one kind of thing.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Recorded {
     /// The kind of thing.
     pub resource_type: ResourceType,

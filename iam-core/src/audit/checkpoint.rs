@@ -13,6 +13,7 @@ use crate::id::{KeyId, TenantId};
 
 /// What a log was: its first so many entries, by the root of their tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Checkpoint {
     /// Names the log, and ends with the tenant's identifier.
     pub origin: String,
@@ -46,6 +47,7 @@ pub enum CheckpointError {
 
 /// A checkpoint with the note in which it is signed.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SignedCheckpoint {
     /// What it says.
     pub checkpoint: Checkpoint,

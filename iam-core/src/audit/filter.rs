@@ -52,6 +52,7 @@ impl AuditFilter {
 
 /// A page of entries, newest first.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct AuditPage {
     /// The entries.
     pub entries: Vec<AuditEntry>,

@@ -6,6 +6,7 @@ use crate::id::AuditEntryId;
 
 /// What verification has found out about a tenant's log.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Verification {
     /// How many entries are sealed.
     pub sealed: u64,
@@ -22,6 +23,7 @@ pub struct Verification {
 
 /// Something that is wrong with a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Finding {
     /// What is wrong.
     pub what: Tampering,

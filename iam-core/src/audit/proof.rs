@@ -8,6 +8,7 @@ use crate::id::{AuditEntryId, TenantId};
 
 /// What a tenant's log is at this moment.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct LogState {
     /// What is sealed. Whoever keeps the note can tell later whether any of it was touched.
     pub signed: SignedCheckpoint,
@@ -19,6 +20,7 @@ pub struct LogState {
 
 /// That an entry stands in the log (RFC 6962 §2.1.1).
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct InclusionProof {
     /// The entry, with its statement and openings.
     pub entry: AuditEntry,
@@ -34,6 +36,7 @@ pub struct InclusionProof {
 
 /// That a log is the continuation of what it was (RFC 6962 §2.1.2).
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct ConsistencyProof {
     /// The smaller tree's size.
     pub from: u64,

@@ -22,6 +22,7 @@ const PATIENCE: TimeDelta = TimeDelta::seconds(5);
 
 /// What a round of sealing has done.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Sealed {
     /// How many entries were sealed.
     pub entries: usize,

@@ -12,6 +12,25 @@ use crate::page::check_limit;
 use crate::validate::Fields;
 
 /// Reads the audit log, adds to it, proves what stands in it; see [`Iam::audit`](crate::Iam::audit).
+///
+/// Whatever changes anything through a service stands here, with its values before and after. An application adds what happens
+/// in itself.
+///
+/// ```
+#[doc = scene!()]
+/// use iam_core::audit::{AuditFilter, NewEvent};
+///
+/// let resource_id = Some("2026-0017".into());
+/// let event = NewEvent { action: "SENT".into(), resource_type: "INVOICE".into(), resource_id, ..NewEvent::default() };
+/// iam.audit().log(&ada, event).await?;
+///
+/// let filter = AuditFilter { resource_type: Some("INVOICE".into()), ..AuditFilter::default() };
+/// let page = iam.audit().list(&ada, filter, None, 10).await?;
+/// assert_eq!(page.entries[0].user_id, ada.user());
+/// assert_eq!(page.next, None); // or where the next page begins
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy)]
 pub struct Audit<'a>(pub(crate) &'a Inner);
 

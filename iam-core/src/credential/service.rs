@@ -11,6 +11,18 @@ use crate::user::{User, UserStatus};
 use crate::validate::{Email, Fields};
 
 /// Changes and resets passwords; see [`Iam::credentials`](crate::Iam::credentials).
+///
+/// ```
+#[doc = scene!()]
+/// iam.credentials().change_password(&ada, "Passw0rd!".into(), "An0ther pass!".into()).await?;
+///
+/// // Trusted code alone sets somebody else's, and hands it over.
+/// let support = Caller::system(ada.tenant(), "a call to support");
+/// let password = iam.credentials().make_password();
+/// iam.credentials().reset_password(&support, "ada@example.com", password).await?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy)]
 pub struct Credentials<'a>(pub(crate) &'a Inner);
 

@@ -24,11 +24,30 @@ use crate::work::UnitOfWork;
 ///
 /// A permission that is held in an organization holds in everything below it too. To those who hold anything in an
 /// organization a missing permission is [`Error::Forbidden`]; for all others there is no such organization.
+///
+/// ```
+#[doc = scene!()]
+/// use iam_core::organization::{NewOrganization, OrganizationPatch};
+///
+/// let new = |name: &str, parent| NewOrganization { name: name.into(), parent, ..NewOrganization::default() };
+/// let north = iam.organizations().create(&ada, new("North", None)).await?.organization;
+/// let south = iam.organizations().create(&ada, new("South", None)).await?.organization;
+/// let harbour = iam.organizations().create(&ada, new("Harbour", Some(north.id))).await?.organization;
+///
+/// // With everything below it, and with whatever is held there.
+/// let patch = OrganizationPatch { parent: Some(Some(south.id)), ..OrganizationPatch::default() };
+/// iam.organizations().update(&ada, harbour.id, patch).await?;
+/// let above = iam.organizations().ancestors(&ada, harbour.id).await?;
+/// assert_eq!(above[0].organization.id, south.id);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy)]
 pub struct Organizations<'a>(pub(crate) &'a Inner);
 
 /// An organization and where it stands.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct PlacedOrganization {
     /// The organization.
     pub organization: Organization,

@@ -5,6 +5,7 @@ use crate::id::OrganizationId;
 
 /// An organization with everything below it that is not INACTIVE.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct OrganizationTree {
     /// The organization.
     pub organization: Organization,

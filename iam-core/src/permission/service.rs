@@ -12,6 +12,17 @@ use crate::validate::{Description, Fields};
 ///
 /// The catalogue belongs to the tenant as a whole: changing it needs the permission tenant-wide, reading it needs it
 /// anywhere.
+///
+/// ```
+#[doc = scene!()]
+/// use iam_core::permission::NewPermission;
+///
+/// let refund = NewPermission { name: "orders:refund".into(), description: Some("Give money back".into()) };
+/// iam.permissions().create(&ada, refund).await?;
+/// iam.access().require(&ada, "orders:refund", None).await?; // an administrator may do everything
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy)]
 pub struct Permissions<'a>(pub(crate) &'a Inner);
 

@@ -13,6 +13,23 @@ use crate::work::UnitOfWork;
 ///
 /// Roles belong to the tenant as a whole: changing them needs the permission tenant-wide. Reading them needs it
 /// anywhere, so that whoever administers an organization knows what it can assign there.
+///
+/// Nobody can put into a role what they do not hold themselves.
+///
+/// ```
+#[doc = scene!()]
+/// use iam_core::role::{NewRole, RolePatch, RoleScope};
+///
+/// let permissions = vec!["users:read".into()];
+/// let new = NewRole { name: "RECEPTION".into(), permissions, scope: RoleScope::Organization, ..NewRole::default() };
+/// let role = iam.roles().create(&ada, new).await?;
+///
+/// let permissions = Some(vec!["users:read".into(), "organizations:read".into()]);
+/// let role = iam.roles().update(&ada, role.id, RolePatch { permissions, ..RolePatch::default() }).await?;
+/// assert_eq!(iam.roles().by_name(&ada, "RECEPTION").await?, Some(role));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy)]
 pub struct Roles<'a>(pub(crate) &'a Inner);
 

@@ -65,6 +65,7 @@ impl Session {
 
 /// A pair of tokens.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Tokens {
     /// Proves the session for a short while.
     pub access: AccessToken,
@@ -76,6 +77,7 @@ pub struct Tokens {
 
 /// A successful login.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct LoggedIn {
     /// Who logged in.
     pub user: User,
@@ -85,6 +87,7 @@ pub struct LoggedIn {
 
 /// Who the caller is and what it may do; see [`Sessions::me`].
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Me {
     /// The caller.
     pub user: User,

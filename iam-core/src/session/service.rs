@@ -13,6 +13,29 @@ use crate::validate::Fields;
 use crate::work::UnitOfWork;
 
 /// Begins, refreshes, lists and ends sessions; see [`Iam::sessions`](crate::Iam::sessions).
+///
+/// A login begins a session and gives two tokens: the access token for [`Iam::authenticate`](crate::Iam::authenticate), and the
+/// refresh token, which is exchanged once for the next two. One that comes back after that ends the session: somebody has stolen
+/// it.
+///
+/// ```
+#[doc = scene!()]
+/// use iam_core::session::Login;
+///
+/// let context = RequestContext::default();
+/// let login = Login { email: "ada@example.com".into(), password: "Passw0rd!".into(), tenant: None };
+/// let login = iam.sessions().login(&context, login).await?;
+/// let tokens = iam.sessions().refresh(&context, &login.tokens.refresh).await?;
+///
+/// let caller = iam.authenticate(tokens.access.expose(), context.clone()).await?;
+/// assert_eq!(iam.sessions().me(&caller).await?.user.email.as_str(), "ada@example.com");
+/// assert_eq!(iam.sessions().list(&caller, login.user.id).await?.len(), 2); // she has registered, too
+///
+/// iam.sessions().logout(&caller).await?;
+/// assert!(iam.authenticate(tokens.access.expose(), context).await.is_err());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy)]
 pub struct Sessions<'a>(pub(crate) &'a Inner);
 

@@ -31,6 +31,7 @@ pub struct Registration {
 
 /// A new tenant whose first user is logged in.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Registered {
     /// The tenant.
     pub tenant: Tenant,
@@ -51,6 +52,7 @@ pub struct NewTenant {
 
 /// A new tenant and its first user, who is its administrator.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Founded {
     /// The tenant.
     pub tenant: Tenant,

@@ -8,6 +8,25 @@ use crate::id::TenantId;
 use crate::validate::Slug;
 
 /// Makes and finds tenants, reads and changes the caller's own; see [`Iam::tenants`](crate::Iam::tenants).
+///
+/// A tenant is made by somebody who registers, or by trusted code. It is the world of its users, roles, organizations and of
+/// its audit log: nothing in it can be seen or named from another one.
+///
+/// ```
+#[doc = scene!()]
+/// use iam_core::tenant::{NewTenant, TenantPatch};
+///
+/// let administrator = person("alan@example.com");
+/// let new = NewTenant { name: "Bletchley Park".into(), slug: None, administrator };
+/// let founded = iam.tenants().create("a sale", new).await?;
+/// assert_eq!(founded.tenant.slug.as_str(), "bletchley-park");
+///
+/// let patch = TenantPatch { name: Some("Analytical Engines".into()), ..TenantPatch::default() };
+/// let tenant = iam.tenants().update(&ada, ada.tenant(), patch).await?;
+/// assert_eq!(tenant.name.as_str(), "Analytical Engines");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy)]
 pub struct Tenants<'a>(pub(crate) &'a Inner);
 

@@ -69,6 +69,7 @@ impl fmt::Debug for PrivateKey {
 
 /// The public half of a signing key, as verifiers need it.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PublicKey {
     /// Names the key; the `kid` of a JWK.
     pub id: KeyId,

@@ -13,6 +13,28 @@ use crate::validate::Fields;
 use crate::work::UnitOfWork;
 
 /// Makes, reads, changes and deletes users; see [`Iam::users`](crate::Iam::users).
+///
+/// A user stays on record for good: whoever is deleted becomes INACTIVE, and its e-mail stays taken. Whoever is suspended or
+/// deleted has no session any more.
+///
+/// ```
+#[doc = scene!()]
+/// use iam_core::page::PageRequest;
+/// use iam_core::user::{UserFilter, UserPatch, UserSort, UserStatus};
+///
+/// let grace = iam.users().create(&ada, person("grace@example.com")).await?;
+/// let patch = UserPatch { last_name: Some("Hopper".into()), ..UserPatch::default() };
+/// iam.users().update(&ada, grace.id, patch).await?;
+///
+/// let filter = UserFilter { search: Some("hop".into()), ..UserFilter::default() };
+/// let found = iam.users().list(&ada, &filter, UserSort::default(), PageRequest::default()).await?;
+/// assert_eq!((found.total, found.items[0].id), (1, grace.id));
+///
+/// iam.users().suspend(&ada, grace.id).await?;
+/// assert_eq!(iam.users().get(&ada, grace.id).await?.status, UserStatus::Suspended);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy)]
 pub struct Users<'a>(pub(crate) &'a Inner);
 
