@@ -77,7 +77,7 @@ struct TreeNode {
 }
 
 impl From<OrganizationTree> for TreeNode {
-    fn from(OrganizationTree { organization, depth, children }: OrganizationTree) -> Self {
+    fn from(OrganizationTree { organization, depth, children, .. }: OrganizationTree) -> Self {
         Self {
             id: organization.id.into(),
             name: organization.name.into(),
