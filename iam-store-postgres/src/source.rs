@@ -9,7 +9,7 @@ use sqlx::postgres::{PgQueryResult, PgRow, PgStatement, PgTypeInfo};
 use sqlx::{Describe, Either, Execute, Executor, PgConnection, Postgres, SqlStr};
 use tokio::sync::OwnedSemaphorePermit;
 
-use crate::host::{Part, Shared, SharedGuard};
+use crate::host::{HostConnection, Part, Shared};
 use crate::kept::{self, Kept, Lent};
 
 /// Executes statements as a pool does.
@@ -42,7 +42,7 @@ impl Source {
 /// A connection that is in use.
 enum Taken {
     Store(Lent, Kept),
-    Host(SharedGuard),
+    Host(HostConnection),
 }
 
 impl Taken {

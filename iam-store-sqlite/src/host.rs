@@ -24,7 +24,7 @@ pub struct HostTransaction {
 }
 
 /// The connection of a [`HostTransaction`], for the host's own statements. While it is held, no call of the services goes on.
-pub struct HostConnection(SharedGuard);
+pub struct HostConnection(OwnedMutexGuard<Host>);
 
 /// A transaction of the host that is used by one at a time; clones share it.
 #[derive(Clone)]
@@ -37,10 +37,8 @@ struct Host {
     is_over: bool,
 }
 
-pub(crate) struct SharedGuard(OwnedMutexGuard<Host>);
-
 /// A part of a transaction of the host, which is undone when it is dropped.
-pub(crate) struct Part(Option<SharedGuard>);
+pub(crate) struct Part(Option<HostConnection>);
 
 const UNDO: &str = "ROLLBACK TO SAVEPOINT iam; RELEASE SAVEPOINT iam";
 /// A part that is not undone by then leaves nothing to go on with.
@@ -111,7 +109,7 @@ impl HostTransaction {
     ///
     /// [`StoreError::Failed`] when the transaction is over, because a unit of work in it could not be undone.
     pub async fn connection(&self) -> Result<HostConnection, StoreError> {
-        Ok(HostConnection(self.shared.take().await.map_err(store_error)?))
+        self.shared.take().await.map_err(store_error)
     }
 }
 
@@ -131,9 +129,9 @@ impl iam_core::HostTransaction for HostTransaction {
 }
 
 impl Shared {
-    pub(crate) async fn take(&self) -> sqlx::Result<SharedGuard> {
+    pub(crate) async fn take(&self) -> sqlx::Result<HostConnection> {
         let host = Arc::clone(&self.0).lock_owned().await;
-        if host.is_over || host.transaction.is_none() { Err(over()) } else { Ok(SharedGuard(host)) }
+        if host.is_over || host.transaction.is_none() { Err(over()) } else { Ok(HostConnection(host)) }
     }
 
     pub(crate) async fn begin(&self) -> sqlx::Result<Part> {
@@ -188,7 +186,7 @@ impl Debug for Shared {
     }
 }
 
-impl Deref for SharedGuard {
+impl Deref for HostConnection {
     type Target = SqliteConnection;
 
     #[expect(clippy::expect_used, reason = "only the commit takes it")]
@@ -197,24 +195,10 @@ impl Deref for SharedGuard {
     }
 }
 
-impl DerefMut for SharedGuard {
+impl DerefMut for HostConnection {
     #[expect(clippy::expect_used, reason = "only the commit takes it")]
     fn deref_mut(&mut self) -> &mut SqliteConnection {
         self.0.transaction.as_mut().expect("the transaction is not committed")
-    }
-}
-
-impl Deref for HostConnection {
-    type Target = SqliteConnection;
-
-    fn deref(&self) -> &SqliteConnection {
-        &self.0
-    }
-}
-
-impl DerefMut for HostConnection {
-    fn deref_mut(&mut self) -> &mut SqliteConnection {
-        &mut self.0
     }
 }
 

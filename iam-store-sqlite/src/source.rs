@@ -11,7 +11,7 @@ use sqlx::sqlite::{
 use sqlx::{Describe, Either, Execute, Executor, SqlStr, Sqlite};
 
 use crate::connections::{self, Connections, Lent};
-use crate::host::{Part, Shared, SharedGuard};
+use crate::host::{HostConnection, Part, Shared};
 
 /// Executes statements as a pool does.
 #[derive(Clone, Debug)]
@@ -57,7 +57,7 @@ impl Source {
 /// A connection that is in use.
 pub(crate) enum Taken {
     Store(Lent),
-    Host(SharedGuard),
+    Host(HostConnection),
 }
 
 impl Taken {
