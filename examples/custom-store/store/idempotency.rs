@@ -1,0 +1,51 @@
+use async_trait::async_trait;
+use iam_core::clock::Timestamp;
+use iam_core::idempotency::{IdempotencyChange, IdempotencyRecord, IdempotencyTransaction};
+use iam_core::{StoreError, TenantId};
+use serde::{Deserialize, Serialize};
+
+use super::rows::{Draft, Row};
+use super::transaction::RedbTransaction;
+
+/// The answer to a request.
+#[derive(Serialize, Deserialize)]
+#[serde(transparent)]
+pub(super) struct AnswerRow(#[serde(with = "AnswerFields")] pub(super) IdempotencyRecord);
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "IdempotencyRecord")]
+struct AnswerFields {
+    tenant_id: TenantId,
+    id: [u8; 32],
+    request: [u8; 32],
+    answer: String,
+    created_at: Timestamp,
+}
+
+impl Row for AnswerRow {
+    const TABLE: &'static str = "answers";
+
+    fn key(&self) -> Vec<u8> {
+        self.0.id.to_vec()
+    }
+}
+
+#[async_trait]
+impl IdempotencyTransaction for RedbTransaction {
+    async fn lock_idempotency_record(
+        &mut self,
+        tenant: TenantId,
+        id: &[u8; 32],
+    ) -> Result<Option<IdempotencyRecord>, StoreError> {
+        Ok(self.draft().of(tenant).view().get(id)?.map(|AnswerRow(record)| record))
+    }
+}
+
+impl Draft<'_> {
+    pub(super) fn write_idempotency(self, change: &IdempotencyChange) -> Result<(), StoreError> {
+        match change {
+            // The one change whose tenant counts: who founds a tenant has none yet.
+            IdempotencyChange::Keep(record) => self.of(record.tenant_id).put(AnswerRow(record.clone())),
+        }
+    }
+}

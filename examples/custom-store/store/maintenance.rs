@@ -1,0 +1,59 @@
+use async_trait::async_trait;
+use iam_core::StoreError;
+use iam_core::clock::Timestamp;
+use iam_core::maintenance::{MaintenanceStore, OnlyTurn, Totals, Turn};
+use redb::WriteTransaction;
+
+use super::RedbStore;
+use super::credential::AttemptsRow;
+use super::idempotency::AnswerRow;
+use super::rows::{Draft, Row, everywhere};
+use super::seal::QueuedRow;
+use super::session::SessionRow;
+
+#[async_trait]
+impl MaintenanceStore for RedbStore {
+    async fn totals(&self, now: Timestamp) -> Result<Totals, StoreError> {
+        self.read_all(|rows| {
+            let sessions = everywhere::<SessionRow>(rows)?;
+            Ok(Totals {
+                active_sessions: sessions.iter().filter(|(_, SessionRow(session))| session.is_live(now)).count() as u64,
+                unsealed_entries: everywhere::<QueuedRow>(rows)?.len() as u64,
+            })
+        })
+    }
+
+    async fn remove_expired_sessions(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError> {
+        let writing = self.begin_write().await?;
+        let removed = remove(&writing.rows, limit, |SessionRow(session)| !session.is_live(now))?;
+        let ended = removed.iter().map(|SessionRow(session)| session.id.into()).collect();
+        writing.commit(&self.feed, ended).await?;
+        Ok(removed.len() as u64)
+    }
+
+    async fn remove_stale_login_attempts(
+        &self,
+        now: Timestamp,
+        failed_before: Timestamp,
+        limit: u32,
+    ) -> Result<u64, StoreError> {
+        let is_stale = |row: &AttemptsRow| !row.still_counts(now, failed_before);
+        Ok(self.write(|rows| remove(rows, limit, is_stale)).await?.len() as u64)
+    }
+
+    async fn remove_idempotency_records(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {
+        let is_old = |AnswerRow(record): &AnswerRow| record.created_at < before;
+        Ok(self.write(|rows| remove(rows, limit, is_old)).await?.len() as u64)
+    }
+
+    // redb locks the file: no other process can have it open.
+    async fn take_turn(&self, _job: &'static str) -> Result<Option<Box<dyn Turn>>, StoreError> {
+        Ok(Some(Box::new(OnlyTurn)))
+    }
+}
+
+/// Removes rows of all tenants; gives those that went.
+fn remove<T: Row>(rows: &WriteTransaction, limit: u32, goes: impl Fn(&T) -> bool) -> Result<Vec<T>, StoreError> {
+    let going = everywhere::<T>(rows)?.into_iter().filter(|(_, row)| goes(row)).take(limit as usize);
+    going.map(|(tenant, row)| Draft::new(rows, tenant).remove::<T>(&row.key()).map(|_| row)).collect()
+}

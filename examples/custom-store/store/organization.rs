@@ -1,0 +1,147 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use async_trait::async_trait;
+use iam_core::access::Reach;
+use iam_core::organization::{
+    Organization, OrganizationChange, OrganizationFilter, OrganizationSort, OrganizationStatus, OrganizationStore,
+    OrganizationTransaction,
+};
+use iam_core::page::{Page, PageRequest};
+use iam_core::{Constraint, OrganizationId, Slug, StoreError, TenantId};
+
+use super::rows::{Draft, Row, View, key};
+use super::transaction::RedbTransaction;
+use super::{RedbStore, hold, newest_first, page};
+
+impl Row for Organization {
+    const TABLE: &'static str = "organizations";
+
+    fn key(&self) -> Vec<u8> {
+        key(self.id)
+    }
+
+    fn belong_to(&mut self, tenant: TenantId) {
+        self.tenant_id = tenant;
+    }
+}
+
+/// All organizations of a tenant.
+pub(super) struct Organizations(BTreeMap<OrganizationId, Organization>);
+
+impl Organizations {
+    pub(super) fn get(&self, id: OrganizationId) -> Option<&Organization> {
+        self.0.get(&id)
+    }
+
+    /// An organization and everything above it, upwards.
+    pub(super) fn upwards(&self, id: OrganizationId) -> impl Iterator<Item = &Organization> {
+        // Never longer than all there is: nothing here forbids a cycle.
+        std::iter::successors(self.get(id), |found| self.get(found.parent_id?)).take(self.0.len())
+    }
+
+    /// Whether something in an organization, or tenant-wide, is within reach.
+    pub(super) fn are_reached(&self, reach: &Reach, organization: Option<OrganizationId>) -> bool {
+        match reach {
+            Reach::Tenant => true,
+            Reach::Organizations(roots) => {
+                organization.is_some_and(|id| self.upwards(id).any(|above| roots.contains(&above.id)))
+            }
+        }
+    }
+
+    fn lineages(&self, organizations: &[OrganizationId]) -> Vec<Organization> {
+        let above = organizations.iter().flat_map(|id| self.upwards(*id));
+        let above: BTreeSet<OrganizationId> = above.map(|found| found.id).collect();
+        self.sorted(|found| above.contains(&found.id))
+    }
+
+    fn subtree(&self, root: OrganizationId) -> Vec<Organization> {
+        let is_below = |found: &Organization| self.upwards(found.id).any(|above| above.id == root);
+        self.sorted(|found| (is_kept(found) || found.id == root) && is_below(found))
+    }
+
+    fn sorted(&self, passes: impl Fn(&Organization) -> bool) -> Vec<Organization> {
+        let found = self.0.values().filter(|found| passes(found)).cloned().collect();
+        newest_first(found, |organization: &Organization| (organization.created_at, organization.id))
+    }
+}
+
+#[async_trait]
+impl OrganizationStore for RedbStore {
+    async fn lineages(
+        &self,
+        tenant: TenantId,
+        organizations: &[OrganizationId],
+    ) -> Result<Vec<Organization>, StoreError> {
+        Ok(self.read(tenant, |view| view.organizations())?.lineages(organizations))
+    }
+
+    async fn subtree(&self, tenant: TenantId, root: OrganizationId) -> Result<Vec<Organization>, StoreError> {
+        Ok(self.read(tenant, |view| view.organizations())?.subtree(root))
+    }
+
+    async fn children(&self, tenant: TenantId, parent: OrganizationId) -> Result<Vec<Organization>, StoreError> {
+        let organizations = self.read(tenant, |view| view.organizations())?;
+        Ok(organizations.sorted(|found| found.parent_id == Some(parent) && is_kept(found)))
+    }
+
+    async fn organizations(
+        &self,
+        tenant: TenantId,
+        filter: &OrganizationFilter,
+        reach: &Reach,
+        sort: OrganizationSort,
+        request: PageRequest,
+    ) -> Result<Page<Organization>, StoreError> {
+        let organizations = self.read(tenant, |view| view.organizations())?;
+        let mut found =
+            organizations.sorted(|found| filter.matches(found) && organizations.are_reached(reach, Some(found.id)));
+        found.sort_by(|a, b| sort.compare(a, b));
+        Ok(page(found, request))
+    }
+}
+
+#[async_trait]
+impl OrganizationTransaction for RedbTransaction {
+    async fn lineages(&mut self, organizations: &[OrganizationId]) -> Result<Vec<Organization>, StoreError> {
+        Ok(self.view().organizations()?.lineages(organizations))
+    }
+
+    async fn subtree(&mut self, root: OrganizationId) -> Result<Vec<Organization>, StoreError> {
+        Ok(self.view().organizations()?.subtree(root))
+    }
+
+    async fn is_organization_slug_taken(&mut self, slug: &Slug) -> Result<bool, StoreError> {
+        self.view().any(|found: &Organization| found.slug == *slug && is_kept(found))
+    }
+}
+
+impl View<'_> {
+    pub(super) fn organizations(self) -> Result<Organizations, StoreError> {
+        let all = self.all::<Organization>()?;
+        Ok(Organizations(all.into_iter().map(|organization| (organization.id, organization)).collect()))
+    }
+}
+
+impl Draft<'_> {
+    pub(super) fn write_organization(self, change: &OrganizationChange) -> Result<(), StoreError> {
+        let (OrganizationChange::Create(after)
+        | OrganizationChange::Update { after, .. }
+        | OrganizationChange::Delete { after, .. }) = change;
+        let is_new = matches!(change, OrganizationChange::Create(_));
+        if !is_new && !self.view().has::<Organization>(&key(after.id))? {
+            return Err(StoreError::Missing("organization"));
+        }
+        self.hold_tenant()?;
+        if let Some(parent) = after.parent_id {
+            hold(Constraint::Reference, self.view().has::<Organization>(&key(parent))?)?;
+        }
+        let has_slug = |other: &Organization| other.id != after.id && other.slug == after.slug && is_kept(other);
+        hold(Constraint::OrganizationSlug, !is_kept(after) || !self.view().any(has_slug)?)?;
+        self.put(after.clone())
+    }
+}
+
+fn is_kept(organization: &Organization) -> bool {
+    organization.status != OrganizationStatus::Inactive
+}

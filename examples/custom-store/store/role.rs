@@ -1,0 +1,80 @@
+use async_trait::async_trait;
+use iam_core::access::PermissionPattern;
+use iam_core::assignment::Assignment;
+use iam_core::page::{Page, PageRequest};
+use iam_core::role::{Role, RoleChange, RoleStore, RoleTransaction};
+use iam_core::{Constraint, RoleId, StoreError, TenantId};
+
+use super::rows::{Draft, Row, key};
+use super::transaction::RedbTransaction;
+use super::{RedbStore, hold, newest_first, page};
+
+impl Row for Role {
+    const TABLE: &'static str = "roles";
+
+    fn key(&self) -> Vec<u8> {
+        key(self.id)
+    }
+
+    fn belong_to(&mut self, tenant: TenantId) {
+        self.tenant_id = tenant;
+    }
+}
+
+#[async_trait]
+impl RoleStore for RedbStore {
+    async fn role(&self, tenant: TenantId, id: RoleId) -> Result<Option<Role>, StoreError> {
+        self.read(tenant, |view| view.get(&key(id)))
+    }
+
+    async fn role_by_name(&self, tenant: TenantId, name: &str) -> Result<Option<Role>, StoreError> {
+        Ok(self.read(tenant, |view| view.select(|role: &Role| role.name.as_str() == name))?.pop())
+    }
+
+    async fn roles(&self, tenant: TenantId, request: PageRequest) -> Result<Page<Role>, StoreError> {
+        let found = self.read(tenant, |view| view.all::<Role>())?;
+        Ok(page(newest_first(found, |role| (role.created_at, role.id)), request))
+    }
+}
+
+#[async_trait]
+impl RoleTransaction for RedbTransaction {
+    async fn roles_by_id(&mut self, ids: &[RoleId]) -> Result<Vec<Role>, StoreError> {
+        self.view().select(|role: &Role| ids.contains(&role.id))
+    }
+
+    async fn roles_with(&mut self, pattern: &PermissionPattern) -> Result<Vec<RoleId>, StoreError> {
+        let found = self.view().select(|role: &Role| role.permissions.iter().any(|held| held == pattern))?;
+        Ok(found.into_iter().map(|role| role.id).collect())
+    }
+}
+
+impl Draft<'_> {
+    pub(super) fn write_role(self, change: &RoleChange) -> Result<(), StoreError> {
+        match change {
+            RoleChange::CreateBuiltIn(roles) => roles.iter().try_for_each(|role| self.put_role(role)),
+            RoleChange::Create { role, .. } => self.put_role(role),
+            RoleChange::Update { after, .. } => {
+                self.require_role(after.id)?;
+                self.put_role(after)
+            }
+            RoleChange::Delete(role) => {
+                self.require_role(role.id)?;
+                let is_held = self.view().any(|assignment: &Assignment| assignment.role_id == role.id)?;
+                hold(Constraint::Reference, !is_held)?;
+                self.remove::<Role>(&key(role.id)).map(drop)
+            }
+        }
+    }
+
+    fn require_role(self, id: RoleId) -> Result<(), StoreError> {
+        self.view().has::<Role>(&key(id))?.then_some(()).ok_or(StoreError::Missing("role"))
+    }
+
+    fn put_role(self, role: &Role) -> Result<(), StoreError> {
+        self.hold_tenant()?;
+        let is_taken = self.view().any(|other: &Role| other.id != role.id && other.name == role.name)?;
+        hold(Constraint::RoleName, !is_taken)?;
+        self.put(role.clone())
+    }
+}

@@ -1,0 +1,221 @@
+//! Rows: what redb knows nothing of. Each is one JSON document under a key that starts with its tenant.
+
+use std::ops::{ControlFlow, Range};
+
+use iam_core::{StoreError, TenantId};
+use redb::{ReadTransaction, ReadableTable, TableDefinition, WriteTransaction};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use uuid::Uuid;
+
+/// A kind of row.
+pub(crate) trait Row: Serialize + DeserializeOwned {
+    /// The table.
+    const TABLE: &'static str;
+
+    /// What names it within its tenant.
+    fn key(&self) -> Vec<u8>;
+
+    /// Makes it a row of the tenant in which it is written, whatever stands inside.
+    fn belong_to(&mut self, _tenant: TenantId) {}
+}
+
+/// The key of what an identifier names.
+pub(crate) fn key(id: impl Into<Uuid>) -> Vec<u8> {
+    id.into().as_bytes().to_vec()
+}
+
+fn key_in(tenant: TenantId, key: &[u8]) -> Vec<u8> {
+    [tenant.as_uuid().as_bytes(), key].concat()
+}
+
+fn table(name: &str) -> TableDefinition<'_, &'static [u8], &'static [u8]> {
+    TableDefinition::new(name)
+}
+
+type See<'a> = dyn FnMut(&[u8], &[u8]) -> Result<ControlFlow<()>, StoreError> + 'a;
+
+/// Where rows are read from: what is committed, or what a unit of work has made of that.
+pub(crate) trait Rows {
+    fn find(&self, name: &str, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError>;
+    fn walk(&self, name: &str, keys: Range<&[u8]>, backwards: bool, see: &mut See<'_>) -> Result<(), StoreError>;
+}
+
+// Both kinds of transaction have the same methods, and no trait in common.
+macro_rules! rows {
+    ($($transaction:ty),+) => {$(
+        impl Rows for $transaction {
+            fn find(&self, name: &str, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
+                let table = self.open_table(table(name)).map_err(failed)?;
+                Ok(table.get(key).map_err(failed)?.map(|value| value.value().to_vec()))
+            }
+
+            fn walk(&self, name: &str, keys: Range<&[u8]>, backwards: bool, see: &mut See<'_>) -> Result<(), StoreError> {
+                let table = self.open_table(table(name)).map_err(failed)?;
+                let mut range = table.range::<&[u8]>(keys).map_err(failed)?;
+                while let Some(found) = if backwards { range.next_back() } else { range.next() } {
+                    let (key, value) = found.map_err(failed)?;
+                    if see(key.value(), value.value())?.is_break() {
+                        break;
+                    }
+                }
+                Ok(())
+            }
+        }
+    )+};
+}
+
+rows! { ReadTransaction, WriteTransaction }
+
+/// The rows of one tenant. There is no way from here to those of another.
+#[derive(Clone, Copy)]
+pub(crate) struct View<'a> {
+    rows: &'a dyn Rows,
+    pub(crate) tenant: TenantId,
+}
+
+impl<'a> View<'a> {
+    pub(crate) fn new(rows: &'a dyn Rows, tenant: TenantId) -> Self {
+        Self { rows, tenant }
+    }
+
+    pub(crate) fn get<T: Row>(self, key: &[u8]) -> Result<Option<T>, StoreError> {
+        self.rows.find(T::TABLE, &key_in(self.tenant, key))?.map(|json| parse(&json)).transpose()
+    }
+
+    pub(crate) fn has<T: Row>(self, key: &[u8]) -> Result<bool, StoreError> {
+        Ok(self.rows.find(T::TABLE, &key_in(self.tenant, key))?.is_some())
+    }
+
+    pub(crate) fn all<T: Row>(self) -> Result<Vec<T>, StoreError> {
+        self.select(|_| true)
+    }
+
+    /// The rows that pass, in the order of their keys.
+    pub(crate) fn select<T: Row>(self, passes: impl Fn(&T) -> bool) -> Result<Vec<T>, StoreError> {
+        self.take(Keys::all(), u32::MAX, passes)
+    }
+
+    pub(crate) fn any<T: Row>(self, passes: impl Fn(&T) -> bool) -> Result<bool, StoreError> {
+        Ok(!self.take(Keys::all(), 1, passes)?.is_empty())
+    }
+
+    /// The first rows with such keys that pass.
+    pub(crate) fn take<T: Row>(
+        self,
+        keys: Keys,
+        limit: u32,
+        passes: impl Fn(&T) -> bool,
+    ) -> Result<Vec<T>, StoreError> {
+        let from = key_in(self.tenant, &keys.from);
+        let until = match &keys.until {
+            Some(until) => key_in(self.tenant, until),
+            None => self.tenant.as_uuid().as_u128().saturating_add(1).to_be_bytes().to_vec(),
+        };
+        let mut found = Vec::new();
+        if limit == 0 || from >= until {
+            return Ok(found);
+        }
+        self.rows.walk(T::TABLE, &from..&until, keys.backwards, &mut |_, json| {
+            let row = parse(json)?;
+            if passes(&row) {
+                found.push(row);
+            }
+            Ok(if found.len() < limit as usize { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+        })?;
+        Ok(found)
+    }
+}
+
+/// Which keys, and in which direction.
+#[derive(Default)]
+pub(crate) struct Keys {
+    from: Vec<u8>,
+    until: Option<Vec<u8>>,
+    backwards: bool,
+}
+
+impl Keys {
+    pub(crate) fn all() -> Self {
+        Self::default()
+    }
+
+    pub(crate) fn from(from: Vec<u8>) -> Self {
+        Self { from, ..Self::default() }
+    }
+
+    /// Those before this one, or all, from the last to the first.
+    pub(crate) fn backwards_from(until: Option<Vec<u8>>) -> Self {
+        Self { until, backwards: true, ..Self::default() }
+    }
+}
+
+/// The rows of all tenants, each with its own, in the order of their keys.
+pub(crate) fn everywhere<T: Row>(rows: &dyn Rows) -> Result<Vec<(TenantId, T)>, StoreError> {
+    // No tenant has an identifier of ones alone.
+    let (first, last): (&[u8], &[u8]) = (&[], &[0xff; 16]);
+    let mut found = Vec::new();
+    rows.walk(T::TABLE, first..last, false, &mut |key, json| {
+        let tenant = key.get(..16).and_then(|bytes| Uuid::from_slice(bytes).ok());
+        let tenant = tenant.ok_or_else(|| StoreError::corrupt(T::TABLE, "the key is too short"))?;
+        found.push((TenantId::from(tenant), parse(json)?));
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok(found)
+}
+
+/// The rows of one tenant, to be changed.
+#[derive(Clone, Copy)]
+pub(crate) struct Draft<'a> {
+    rows: &'a WriteTransaction,
+    pub(crate) tenant: TenantId,
+}
+
+impl<'a> Draft<'a> {
+    pub(crate) fn new(rows: &'a WriteTransaction, tenant: TenantId) -> Self {
+        Self { rows, tenant }
+    }
+
+    pub(crate) fn view(self) -> View<'a> {
+        View::new(self.rows, self.tenant)
+    }
+
+    /// The same for another tenant, for the few things that are not of the one whose unit of work it is.
+    pub(crate) fn of(self, tenant: TenantId) -> Self {
+        Self { tenant, ..self }
+    }
+
+    pub(crate) fn rows(self) -> &'a dyn Rows {
+        self.rows
+    }
+
+    /// Writes a row, over one with the same key.
+    pub(crate) fn put<T: Row>(self, mut row: T) -> Result<(), StoreError> {
+        row.belong_to(self.tenant);
+        let json = serde_json::to_vec(&row).map_err(|cause| StoreError::Failed(cause.into()))?;
+        let mut table = self.rows.open_table(table(T::TABLE)).map_err(failed)?;
+        table.insert(&*key_in(self.tenant, &row.key()), &*json).map_err(failed)?;
+        Ok(())
+    }
+
+    /// Removes a row; tells whether there was one.
+    pub(crate) fn remove<T: Row>(self, key: &[u8]) -> Result<bool, StoreError> {
+        let mut table = self.rows.open_table(table(T::TABLE)).map_err(failed)?;
+        let removed = table.remove(&*key_in(self.tenant, key)).map_err(failed)?;
+        Ok(removed.is_some())
+    }
+}
+
+/// Creates a table where there is none.
+pub(crate) fn create<T: Row>(rows: &WriteTransaction) -> Result<(), StoreError> {
+    rows.open_table(table(T::TABLE)).map(drop).map_err(failed)
+}
+
+fn parse<T: Row>(json: &[u8]) -> Result<T, StoreError> {
+    serde_json::from_slice(json).map_err(|cause| StoreError::corrupt(T::TABLE, cause))
+}
+
+/// An error of redb.
+pub(crate) fn failed(error: impl Into<redb::Error>) -> StoreError {
+    StoreError::Failed(Box::new(error.into()))
+}

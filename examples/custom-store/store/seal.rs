@@ -1,0 +1,289 @@
+use std::collections::{BTreeSet, HashSet};
+
+use async_trait::async_trait;
+use iam_core::audit::{
+    AuditTransaction, Digest, Frontier, Leaf, LogHead, Seal, SealStore, SealedEntry, TreeHash, TreeNode, TreeSpan,
+    Unsealed, UnsealedEntry,
+};
+use iam_core::clock::Timestamp;
+use iam_core::{AuditEntryId, StoreError, TenantId};
+use serde::{Deserialize, Serialize};
+
+use super::RedbStore;
+use super::audit::{DigestFields, EntryRow, place};
+use super::rows::{Draft, Keys, Row, View, everywhere};
+use super::transaction::RedbTransaction;
+
+/// An entry that waits to be sealed.
+#[derive(Serialize, Deserialize)]
+pub(super) struct QueuedRow {
+    pub(super) created_at: Timestamp,
+    pub(super) entry_id: AuditEntryId,
+    #[serde(with = "DigestFields")]
+    pub(super) digest: Digest,
+}
+
+impl QueuedRow {
+    fn into_unsealed(self, tenant_id: TenantId) -> Unsealed {
+        let Self { created_at, entry_id, digest } = self;
+        Unsealed { tenant_id, created_at, entry_id, digest }
+    }
+}
+
+impl Row for QueuedRow {
+    const TABLE: &'static str = "audit_unsealed";
+
+    fn key(&self) -> Vec<u8> {
+        place(self.created_at, self.entry_id)
+    }
+}
+
+/// An entry's place in the sequence.
+#[derive(Serialize, Deserialize)]
+pub(super) struct LeafRow {
+    sequence: u64,
+    pub(super) created_at: Timestamp,
+    pub(super) entry_id: AuditEntryId,
+    hash: [u8; 32],
+}
+
+impl From<&Leaf> for LeafRow {
+    fn from(leaf: &Leaf) -> Self {
+        let Leaf { sequence, created_at, entry_id, hash } = leaf;
+        Self { sequence: *sequence, created_at: *created_at, entry_id: *entry_id, hash: hash.0 }
+    }
+}
+
+impl From<LeafRow> for Leaf {
+    fn from(row: LeafRow) -> Self {
+        let LeafRow { sequence, created_at, entry_id, hash } = row;
+        Self { sequence, created_at, entry_id, hash: TreeHash(hash) }
+    }
+}
+
+impl Row for LeafRow {
+    const TABLE: &'static str = "audit_leaves";
+
+    fn key(&self) -> Vec<u8> {
+        at(self.sequence)
+    }
+}
+
+fn at(sequence: u64) -> Vec<u8> {
+    sequence.to_be_bytes().to_vec()
+}
+
+/// A subtree that is kept.
+#[derive(Serialize, Deserialize)]
+pub(super) struct NodeRow {
+    level: u8,
+    position: u64,
+    hash: [u8; 32],
+}
+
+impl From<&TreeNode> for NodeRow {
+    fn from(node: &TreeNode) -> Self {
+        Self { level: node.level, position: node.position, hash: node.hash.0 }
+    }
+}
+
+impl Row for NodeRow {
+    const TABLE: &'static str = "audit_nodes";
+
+    fn key(&self) -> Vec<u8> {
+        node_at(self.level, self.position)
+    }
+}
+
+fn node_at(level: u8, position: u64) -> Vec<u8> {
+    [&[level], &position.to_be_bytes()[..]].concat()
+}
+
+/// What is known of a log as a whole.
+#[derive(Default, Serialize, Deserialize)]
+pub(super) struct HeadRow {
+    pub(super) size: u64,
+    pub(super) peaks: Vec<[u8; 32]>,
+    pub(super) note: String,
+    pub(super) removed: u64,
+    pub(super) retention_days: Option<u32>,
+}
+
+impl Row for HeadRow {
+    const TABLE: &'static str = "audit_logs";
+
+    // There is one in each tenant.
+    fn key(&self) -> Vec<u8> {
+        Vec::new()
+    }
+}
+
+#[async_trait]
+impl SealStore for RedbStore {
+    async fn unsealed(&self, except: &[TenantId], limit: u32) -> Result<Vec<Unsealed>, StoreError> {
+        let queued = self.read_all(everywhere::<QueuedRow>)?.into_iter();
+        let of_others = queued.filter(|(tenant, _)| !except.contains(tenant));
+        let mut found: Vec<Unsealed> = of_others.map(|(tenant, row)| row.into_unsealed(tenant)).collect();
+        found.sort_by_key(|unsealed| (unsealed.created_at, unsealed.entry_id));
+        found.truncate(limit as usize);
+        Ok(found)
+    }
+
+    async fn log_heads(&self, tenants: &[TenantId]) -> Result<Vec<LogHead>, StoreError> {
+        self.read_all(|rows| {
+            tenants.iter().filter_map(|tenant| View::new(rows, *tenant).log_head().transpose()).collect()
+        })
+    }
+
+    // It takes its turn among the units of work, so that nothing it has looked at changes before it is done.
+    async fn seal(&self, seals: &[Seal]) -> Result<bool, StoreError> {
+        self.write(|rows| {
+            for seal in seals {
+                if !View::new(rows, seal.tenant_id).can_be_continued_by(seal)? {
+                    return Ok(false);
+                }
+            }
+            seals.iter().try_for_each(|seal| Draft::new(rows, seal.tenant_id).seal(seal))?;
+            Ok(true)
+        })
+        .await
+    }
+
+    async fn sequence_of(&self, tenant: TenantId, id: AuditEntryId) -> Result<Option<u64>, StoreError> {
+        let found = self.read(tenant, |view| view.select(|leaf: &LeafRow| leaf.entry_id == id))?;
+        Ok(found.first().map(|leaf| leaf.sequence))
+    }
+
+    async fn tree_hashes(&self, tenant: TenantId, spans: &[TreeSpan]) -> Result<Vec<TreeHash>, StoreError> {
+        self.read(tenant, |view| {
+            let places = spans.iter().flat_map(|span| span.positions.clone().map(|position| (span.level, position)));
+            places.filter_map(|(level, position)| view.tree_hash(level, position).transpose()).collect()
+        })
+    }
+
+    async fn audited_tenants(&self) -> Result<Vec<TenantId>, StoreError> {
+        self.read_all(|rows| {
+            let heads = everywhere::<HeadRow>(rows)?.into_iter().map(|(tenant, _)| tenant);
+            let entries = everywhere::<EntryRow>(rows)?.into_iter().map(|(tenant, _)| tenant);
+            let tenants: BTreeSet<TenantId> = heads.chain(entries).collect();
+            Ok(tenants.into_iter().collect())
+        })
+    }
+
+    async fn sealed_entries(&self, tenant: TenantId, from: u64, limit: u32) -> Result<Vec<SealedEntry>, StoreError> {
+        self.read(tenant, |view| {
+            let leaves = view.take(Keys::from(at(from)), limit, |_: &LeafRow| true)?;
+            let sealed = |row: LeafRow| {
+                Ok(SealedEntry { entry: view.entry_at(row.created_at, row.entry_id)?, leaf: row.into() })
+            };
+            leaves.into_iter().map(sealed).collect()
+        })
+    }
+
+    async fn unsealed_entries(
+        &self,
+        tenant: TenantId,
+        after: Option<(Timestamp, AuditEntryId)>,
+        limit: u32,
+    ) -> Result<Vec<UnsealedEntry>, StoreError> {
+        self.read(tenant, |view| {
+            // The first key behind a place is that of the place and one byte more.
+            let keys = after.map_or_else(Keys::all, |(moment, id)| Keys::from([place(moment, id), vec![0]].concat()));
+            let queued = view.take(keys, limit, |_: &QueuedRow| true)?;
+            let sealed: HashSet<AuditEntryId> = view.all::<LeafRow>()?.iter().map(|leaf| leaf.entry_id).collect();
+            let unsealed = |row: QueuedRow| {
+                Ok(UnsealedEntry {
+                    entry: view.entry_at(row.created_at, row.entry_id)?,
+                    is_sealed: sealed.contains(&row.entry_id),
+                    unsealed: row.into_unsealed(tenant),
+                })
+            };
+            queued.into_iter().map(unsealed).collect()
+        })
+    }
+
+    async fn stray_entry(&self, tenant: TenantId) -> Result<Option<AuditEntryId>, StoreError> {
+        self.read(tenant, |view| {
+            let leaves = view.all::<LeafRow>()?.into_iter().map(|leaf| leaf.entry_id);
+            let queued = view.all::<QueuedRow>()?.into_iter().map(|queued| queued.entry_id);
+            let known: HashSet<AuditEntryId> = leaves.chain(queued).collect();
+            let stray = view.take(Keys::all(), 1, |EntryRow(entry)| !known.contains(&entry.id))?;
+            Ok(stray.first().map(|EntryRow(entry)| entry.id))
+        })
+    }
+}
+
+#[async_trait]
+impl AuditTransaction for RedbTransaction {
+    async fn log_head(&mut self) -> Result<Option<LogHead>, StoreError> {
+        self.view().log_head()
+    }
+
+    async fn first_sealed_since(&mut self, from: u64, moment: Timestamp) -> Result<Option<u64>, StoreError> {
+        let found = self.view().take(Keys::from(at(from)), 1, |leaf: &LeafRow| leaf.created_at >= moment)?;
+        Ok(found.first().map(|leaf| leaf.sequence))
+    }
+}
+
+impl View<'_> {
+    pub(super) fn head(self) -> Result<Option<HeadRow>, StoreError> {
+        self.get(&[])
+    }
+
+    fn log_head(self) -> Result<Option<LogHead>, StoreError> {
+        let Some(row) = self.head()? else { return Ok(None) };
+        let peaks = row.peaks.into_iter().map(TreeHash).collect();
+        Ok(Some(LogHead {
+            tenant_id: self.tenant,
+            // Peaks that fit no tree are somebody's doing. The verifier tells, and other logs go on.
+            frontier: Frontier::new(row.size, peaks).unwrap_or_default(),
+            note: row.note,
+            leaves: self.leaves()?,
+            removed: row.removed,
+            retention_days: row.retention_days,
+        }))
+    }
+
+    /// How many leaves there are, by the last one: not by what the head says.
+    fn leaves(self) -> Result<u64, StoreError> {
+        let last = self.take(Keys::backwards_from(None), 1, |_: &LeafRow| true)?;
+        Ok(last.first().map_or(0, |leaf| leaf.sequence + 1))
+    }
+
+    pub(super) fn leaves_before(self, sequence: u64) -> Result<Vec<LeafRow>, StoreError> {
+        self.take(Keys::backwards_from(Some(at(sequence))), u32::MAX, |_| true)
+    }
+
+    fn tree_hash(self, level: u8, position: u64) -> Result<Option<TreeHash>, StoreError> {
+        let hash = match level {
+            0 => self.get::<LeafRow>(&at(position))?.map(|leaf| leaf.hash),
+            level => self.get::<NodeRow>(&node_at(level, position))?.map(|node| node.hash),
+        };
+        Ok(hash.map(TreeHash))
+    }
+
+    fn can_be_continued_by(self, seal: &Seal) -> Result<bool, StoreError> {
+        if self.leaves()? != seal.from {
+            return Ok(false);
+        }
+        for leaf in &seal.leaves {
+            if !self.has::<QueuedRow>(&place(leaf.created_at, leaf.entry_id))? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+impl Draft<'_> {
+    fn seal(self, seal: &Seal) -> Result<(), StoreError> {
+        for leaf in &seal.leaves {
+            self.remove::<QueuedRow>(&place(leaf.created_at, leaf.entry_id))?;
+            self.put(LeafRow::from(leaf))?;
+        }
+        seal.nodes.iter().try_for_each(|node| self.put(NodeRow::from(node)))?;
+        let peaks = seal.frontier.peaks().iter().map(|peak| peak.0).collect();
+        let head = self.view().head()?.unwrap_or_default();
+        self.put(HeadRow { size: seal.frontier.size(), peaks, note: seal.note.clone(), ..head })
+    }
+}

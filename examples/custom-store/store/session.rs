@@ -1,0 +1,161 @@
+use std::net::IpAddr;
+
+use async_trait::async_trait;
+use iam_core::clock::Timestamp;
+use iam_core::session::{
+    RefreshState, Session, SessionChange, SessionSnapshot, SessionStore, SessionTransaction, SpentToken,
+};
+use iam_core::user::User;
+use iam_core::{Constraint, SessionId, StoreError, TenantId, UserAgent, UserId};
+use serde::{Deserialize, Serialize};
+
+use super::rows::{Draft, Row, View, key};
+use super::transaction::RedbTransaction;
+use super::{RedbStore, newest_first};
+
+/// A session. It has no form of its own for serde: nobody but a store is to see what it remembers of its tokens.
+#[derive(Serialize, Deserialize)]
+#[serde(transparent)]
+pub(super) struct SessionRow(#[serde(with = "SessionFields")] pub(super) Session);
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Session")]
+struct SessionFields {
+    id: SessionId,
+    tenant_id: TenantId,
+    user_id: UserId,
+    ip_address: Option<IpAddr>,
+    #[serde(with = "user_agent")]
+    user_agent: Option<UserAgent>,
+    created_at: Timestamp,
+    last_used_at: Timestamp,
+    expires_at: Timestamp,
+    #[serde(with = "RefreshFields")]
+    refresh: RefreshState,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "RefreshState")]
+struct RefreshFields {
+    tag_key: [u8; 32],
+    current: [u8; 32],
+    #[serde(with = "spent")]
+    spent: Option<SpentToken>,
+}
+
+/// The text of what a client says it is.
+pub(super) mod user_agent {
+    use iam_core::UserAgent;
+    use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
+
+    pub(in crate::store) fn serialize<S: Serializer>(agent: &Option<UserAgent>, to: S) -> Result<S::Ok, S::Error> {
+        agent.as_ref().map(UserAgent::as_str).serialize(to)
+    }
+
+    pub(in crate::store) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<UserAgent>, D::Error> {
+        Ok(Option::<String>::deserialize(from)?.as_deref().map(UserAgent::new))
+    }
+}
+
+mod spent {
+    use iam_core::clock::Timestamp;
+    use iam_core::session::SpentToken;
+    use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
+
+    type Fields = ([u8; 32], [u8; 32], Timestamp);
+
+    pub(super) fn serialize<S: Serializer>(spent: &Option<SpentToken>, to: S) -> Result<S::Ok, S::Error> {
+        spent.as_ref().map(|spent| (spent.hash, spent.nonce, spent.at)).serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<SpentToken>, D::Error> {
+        Ok(Option::<Fields>::deserialize(from)?.map(|(hash, nonce, at)| SpentToken { hash, nonce, at }))
+    }
+}
+
+impl Row for SessionRow {
+    const TABLE: &'static str = "sessions";
+
+    fn key(&self) -> Vec<u8> {
+        key(self.0.id)
+    }
+
+    fn belong_to(&mut self, tenant: TenantId) {
+        self.0.tenant_id = tenant;
+    }
+}
+
+#[async_trait]
+impl SessionStore for RedbStore {
+    // All of it is of one moment: a status that is read after the grants could belong to other ones.
+    async fn session_snapshot(
+        &self,
+        tenant: TenantId,
+        session: SessionId,
+    ) -> Result<Option<SessionSnapshot>, StoreError> {
+        self.read(tenant, |view| {
+            let Some(session) = view.session(session)? else { return Ok(None) };
+            let Some(user) = view.get::<User>(&key(session.user_id))? else { return Ok(None) };
+            Ok(Some(SessionSnapshot {
+                user_id: user.id,
+                user_status: user.status,
+                expires_at: session.expires_at,
+                grants: view.grants(|assignment| assignment.user_id == user.id)?,
+            }))
+        })
+    }
+
+    async fn session(&self, tenant: TenantId, id: SessionId) -> Result<Option<Session>, StoreError> {
+        self.read(tenant, |view| view.session(id))
+    }
+
+    async fn sessions_of(&self, tenant: TenantId, user: UserId) -> Result<Vec<Session>, StoreError> {
+        self.read(tenant, |view| view.sessions_of(user))
+    }
+}
+
+#[async_trait]
+impl SessionTransaction for RedbTransaction {
+    async fn lock_session(&mut self, id: SessionId) -> Result<Option<Session>, StoreError> {
+        self.view().session(id)
+    }
+
+    async fn lock_sessions_of(&mut self, user: UserId) -> Result<Vec<Session>, StoreError> {
+        self.view().sessions_of(user)
+    }
+}
+
+impl View<'_> {
+    fn session(self, id: SessionId) -> Result<Option<Session>, StoreError> {
+        Ok(self.get(&key(id))?.map(|SessionRow(session)| session))
+    }
+
+    fn sessions_of(self, user: UserId) -> Result<Vec<Session>, StoreError> {
+        let found = self.select(|SessionRow(session)| session.user_id == user)?;
+        let found = found.into_iter().map(|SessionRow(session)| session).collect();
+        Ok(newest_first(found, |session: &Session| (session.created_at, session.id)))
+    }
+}
+
+impl Draft<'_> {
+    pub(super) fn write_session(self, change: &SessionChange) -> Result<(), StoreError> {
+        match change {
+            SessionChange::Start(session) => {
+                let user: Option<User> = self.view().get(&key(session.user_id))?;
+                let user = user.ok_or(StoreError::Conflict(Constraint::Reference))?;
+                self.put(User { last_login_at: Some(session.created_at), ..user })?;
+                self.put(SessionRow(session.clone()))
+            }
+            SessionChange::Refresh(session) => {
+                if !self.view().has::<SessionRow>(&key(session.id))? {
+                    return Err(StoreError::Missing("session"));
+                }
+                self.put(SessionRow(session.clone()))
+            }
+            SessionChange::RepeatRefresh(_) => Ok(()),
+            SessionChange::End { sessions, .. } | SessionChange::Forget(sessions) => {
+                sessions.iter().try_for_each(|session| self.remove::<SessionRow>(&key(session.id)).map(drop))
+            }
+        }
+    }
+}

@@ -1,0 +1,101 @@
+use std::mem;
+
+use async_trait::async_trait;
+use iam_core::assignment::Assignment;
+use iam_core::audit::AuditBatch;
+use iam_core::organization::Organization;
+use iam_core::permission::RegisteredPermission;
+use iam_core::role::Role;
+use iam_core::tenant::Tenant;
+use iam_core::user::User;
+use iam_core::{Change, StoreError, TenantId, Transaction};
+use redb::WriteTransaction;
+use uuid::Uuid;
+
+use super::Writing;
+use super::audit::EntryRow;
+use super::credential::{AttemptsRow, PasswordRow};
+use super::feed::{Feed, changed_by};
+use super::idempotency::AnswerRow;
+use super::rows::{Draft, View, create};
+use super::seal::{HeadRow, LeafRow, NodeRow, QueuedRow};
+use super::session::SessionRow;
+use super::token::KeyRow;
+
+/// A unit of work. Nobody else writes while it lasts, so that whatever it reads is locked.
+pub(super) struct RedbTransaction {
+    tenant: TenantId,
+    writing: Writing,
+    /// A change has failed, or is not written to its end. What came before it must not be committed either.
+    broken: bool,
+    /// What the feed will be told.
+    changed: Vec<Uuid>,
+    feed: Feed,
+}
+
+impl RedbTransaction {
+    pub(super) fn new(tenant: TenantId, writing: Writing, feed: Feed) -> Self {
+        Self { tenant, writing, broken: false, changed: Vec::new(), feed }
+    }
+
+    /// Every row that is read or written is of this tenant, never of one that stands inside a change.
+    pub(super) fn draft(&self) -> Draft<'_> {
+        Draft::new(&self.writing.rows, self.tenant)
+    }
+
+    /// What is committed, with what this unit of work has written.
+    pub(super) fn view(&self) -> View<'_> {
+        self.draft().view()
+    }
+}
+
+#[async_trait]
+impl Transaction for RedbTransaction {
+    async fn write(&mut self, change: &Change, audit: AuditBatch) -> Result<(), StoreError> {
+        let was_broken = mem::replace(&mut self.broken, true);
+        let draft = self.draft();
+        match change {
+            Change::Tenant(change) => draft.write_tenant(change),
+            Change::User(change) => draft.write_user(change),
+            Change::Credential(change) => draft.write_credential(change),
+            Change::Session(change) => draft.write_session(change),
+            Change::Permission(change) => draft.write_permission(change),
+            Change::Role(change) => draft.write_role(change),
+            Change::Assignment(change) => draft.write_assignment(change),
+            Change::Organization(change) => draft.write_organization(change),
+            Change::Audit(change) => draft.write_audit(change),
+            Change::Idempotency(change) => draft.write_idempotency(change),
+        }?;
+        draft.record(audit.into_entries())?;
+        self.changed.extend(changed_by(change));
+        self.broken = was_broken;
+        Ok(())
+    }
+
+    async fn commit(self: Box<Self>) -> Result<(), StoreError> {
+        if self.broken {
+            return Err(StoreError::Failed("a change of this unit of work has failed".into()));
+        }
+        self.writing.commit(&self.feed, self.changed).await
+    }
+}
+
+/// Makes the tables that are not there yet, so that readers find them.
+pub(super) fn create_tables(rows: &WriteTransaction) -> Result<(), StoreError> {
+    create::<Tenant>(rows)?;
+    create::<User>(rows)?;
+    create::<PasswordRow>(rows)?;
+    create::<AttemptsRow>(rows)?;
+    create::<SessionRow>(rows)?;
+    create::<RegisteredPermission>(rows)?;
+    create::<Role>(rows)?;
+    create::<Organization>(rows)?;
+    create::<Assignment>(rows)?;
+    create::<EntryRow>(rows)?;
+    create::<QueuedRow>(rows)?;
+    create::<LeafRow>(rows)?;
+    create::<NodeRow>(rows)?;
+    create::<HeadRow>(rows)?;
+    create::<AnswerRow>(rows)?;
+    create::<KeyRow>(rows)
+}

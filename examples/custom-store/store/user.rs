@@ -1,0 +1,110 @@
+use async_trait::async_trait;
+use iam_core::access::Reach;
+use iam_core::assignment::Assignment;
+use iam_core::clock::Timestamp;
+use iam_core::page::{Page, PageRequest};
+use iam_core::user::{User, UserChange, UserFilter, UserSort, UserStore, UserTransaction};
+use iam_core::{Constraint, EmailKey, OrganizationId, StoreError, TenantId, UserId};
+
+use super::credential::PasswordRow;
+use super::rows::{Draft, Row, View, key};
+use super::transaction::RedbTransaction;
+use super::{RedbStore, hold, page};
+
+impl Row for User {
+    const TABLE: &'static str = "users";
+
+    fn key(&self) -> Vec<u8> {
+        key(self.id)
+    }
+
+    fn belong_to(&mut self, tenant: TenantId) {
+        self.tenant_id = tenant;
+    }
+}
+
+#[async_trait]
+impl UserStore for RedbStore {
+    async fn user(&self, tenant: TenantId, id: UserId) -> Result<Option<User>, StoreError> {
+        self.read(tenant, |view| view.get(&key(id)))
+    }
+
+    async fn users_by_id(&self, tenant: TenantId, ids: &[UserId]) -> Result<Vec<User>, StoreError> {
+        self.read(tenant, |view| view.users_by_id(ids))
+    }
+
+    async fn users(
+        &self,
+        tenant: TenantId,
+        filter: &UserFilter,
+        reach: &Reach,
+        sort: UserSort,
+        request: PageRequest,
+        now: Timestamp,
+    ) -> Result<Page<User>, StoreError> {
+        let mut found = self.read(tenant, |view| view.users(filter, reach, now))?;
+        found.sort_by(|a, b| sort.compare(a, b));
+        Ok(page(found, request))
+    }
+}
+
+#[async_trait]
+impl UserTransaction for RedbTransaction {
+    async fn lock_user(&mut self, id: UserId) -> Result<Option<User>, StoreError> {
+        self.view().get(&key(id))
+    }
+
+    async fn users_by_id(&mut self, ids: &[UserId]) -> Result<Vec<User>, StoreError> {
+        self.view().users_by_id(ids)
+    }
+}
+
+impl View<'_> {
+    pub(super) fn user_with_email(self, email: &EmailKey) -> Result<Option<User>, StoreError> {
+        Ok(self.select::<User>(|user| user.email.key() == *email)?.pop())
+    }
+
+    fn users_by_id(self, ids: &[UserId]) -> Result<Vec<User>, StoreError> {
+        self.select(|user: &User| ids.contains(&user.id))
+    }
+
+    /// The users that pass a filter and whose assignments let them pass.
+    fn users(self, filter: &UserFilter, reach: &Reach, now: Timestamp) -> Result<Vec<User>, StoreError> {
+        let organizations = self.organizations()?;
+        let live = self.select(|found: &Assignment| found.is_live(now))?;
+        self.select(|user: &User| {
+            let held = || live.iter().filter(|found| found.user_id == user.id);
+            let is_member = |id: OrganizationId| held().any(|found| found.organization_id == Some(id));
+            let is_within = || held().any(|found| organizations.are_reached(reach, found.organization_id));
+            filter.matches(user)
+                && filter.organization.is_none_or(is_member)
+                && (*reach == Reach::Tenant || is_within())
+        })
+    }
+}
+
+impl Draft<'_> {
+    pub(super) fn write_user(self, change: &UserChange) -> Result<(), StoreError> {
+        match change {
+            UserChange::Create { user, password } => {
+                self.hold_tenant()?;
+                self.hold_email(user)?;
+                self.put(user.clone())?;
+                self.put(PasswordRow::new(user.id, password))
+            }
+            UserChange::Update { after, .. }
+            | UserChange::ChangeStatus { after, .. }
+            | UserChange::Delete { after, .. } => {
+                self.hold_email(after)?;
+                let stored: User = self.view().get(&key(after.id))?.ok_or(StoreError::Missing("user"))?;
+                // A login beside it may have come first, and is no part of the change.
+                self.put(User { last_login_at: stored.last_login_at, ..after.clone() })
+            }
+        }
+    }
+
+    fn hold_email(self, user: &User) -> Result<(), StoreError> {
+        let holder = self.view().user_with_email(&user.email.key())?;
+        hold(Constraint::UserEmail, holder.is_none_or(|holder| holder.id == user.id))
+    }
+}
