@@ -1,4 +1,7 @@
 #![doc = include_str!("../README.md")]
 
+#[doc = include_str!("../docs/custom-store.md")]
+mod custom_store {}
+
 #[doc = include_str!("../docs/embedding.md")]
 mod embedding {}

@@ -2,7 +2,8 @@
 //!
 //! Every noun says what it reads in its own module ([`UserStore`], [`SessionStore`], …); a [`Store`] is all of them
 //! and begins [`Transaction`]s, through which alone anything is written. The
-//! [`conformance`](crate::conformance) suite says what each method must do.
+//! [`conformance`](crate::conformance) suite says what each method must do, and `docs/custom-store.md` in the repository
+//! in which order to write a store, and what goes wrong where.
 
 use async_trait::async_trait;
 
