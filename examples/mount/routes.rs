@@ -1,0 +1,45 @@
+//! The shop's routes and IAM's, in one router and in one document.
+
+use std::error::Error;
+
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use iam_axum::{Part, RequirePermission, Settings, merge_openapi, with_conventions};
+use utoipa::OpenApi;
+
+use crate::shop::Shop;
+use crate::{orders, sign_up};
+
+#[derive(OpenApi)]
+#[openapi(
+    info(title = "Shop", description = "A shop, and under `/iam` who may do what in it."),
+    paths(sign_up::sign_up, orders::place, orders::list, orders::refund)
+)]
+struct Document;
+
+pub(crate) fn app(shop: &Shop) -> Result<Router, Box<dyn Error>> {
+    let settings = settings();
+    let mut document = Document::openapi();
+    merge_openapi(&mut document, "/iam", &settings)?;
+
+    let guard = RequirePermission::new(shop.iam.clone(), orders::READ.parse()?);
+    let app = Router::new()
+        .route("/orders", get(orders::list))
+        // Guards the routes above it, and none below.
+        .route_layer(guard)
+        .route("/orders", post(orders::place))
+        .route("/orders/{id}/refund", post(orders::refund))
+        .route("/sign-up", post(sign_up::sign_up))
+        .with_state(shop.clone())
+        .route("/openapi.json", get(async move || Json(document)))
+        .nest("/iam", iam_axum::router(shop.iam.clone(), settings.clone()));
+    Ok(with_conventions(app, settings))
+}
+
+fn settings() -> Settings {
+    let mut settings = Settings::default();
+    // Who makes a tenant makes a shop: there is no other way than the shop's own sign-up.
+    settings.parts.remove(&Part::Registration);
+    settings.problem_type_base = "https://shop.example/problems".to_owned();
+    settings
+}

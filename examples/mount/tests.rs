@@ -1,0 +1,248 @@
+use std::collections::BTreeSet;
+
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::http::{Method, Request, StatusCode, header};
+use iam_core::assignment::NewAssignment;
+use iam_core::audit::AuditFilter;
+use iam_core::organization::NewOrganization;
+use iam_core::user::NewUser;
+use iam_core::{Caller, OrganizationId, TenantId};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tower::ServiceExt as _;
+
+use crate::mail::Mail;
+use crate::shop::Shop;
+use crate::{background, routes};
+
+const PASSWORD: &str = "Passw0rd!";
+
+/// The application on a file of its own, in process.
+struct Scene {
+    app: Router,
+    shop: Shop,
+    mails: UnboundedReceiver<Mail>,
+    _directory: TempDir,
+}
+
+impl Scene {
+    async fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let (sender, mails) = unbounded_channel();
+        let shop = Shop::open(&directory.path().join("shop.db"), sender).await.unwrap();
+        tokio::spawn(background::follow_changes(shop.iam.clone()));
+        let app = routes::app(&shop).unwrap();
+        Self { app, shop, mails, _directory: directory }
+    }
+
+    async fn send(&self, method: Method, path: &str, token: Option<&str>, body: Value) -> (StatusCode, Value) {
+        let request = Request::builder().method(method).uri(path).header(header::CONTENT_TYPE, "application/json");
+        let request = match token {
+            Some(token) => request.header(header::AUTHORIZATION, format!("Bearer {token}")),
+            None => request,
+        };
+        let request = request.body(Body::from(body.to_string())).unwrap();
+        let response = self.app.clone().oneshot(request).await.unwrap();
+        let (status, bytes) = (response.status(), to_bytes(response.into_body(), 1 << 20).await.unwrap());
+        (status, serde_json::from_slice(&bytes).unwrap_or_default())
+    }
+
+    async fn get(&self, path: &str, token: &str) -> (StatusCode, Value) {
+        self.send(Method::GET, path, Some(token), Value::Null).await
+    }
+
+    async fn post(&self, path: &str, token: &str, body: Value) -> (StatusCode, Value) {
+        self.send(Method::POST, path, Some(token), body).await
+    }
+
+    async fn sign_up(&self, email: &str, vat_number: &str) -> (StatusCode, Value) {
+        let body = json!({
+            "name": "Corner shop", "vatNumber": vat_number, "email": email, "password": PASSWORD,
+            "firstName": "Ada", "lastName": "Lovelace",
+        });
+        self.send(Method::POST, "/sign-up", None, body).await
+    }
+
+    async fn log_in(&self, email: &str) -> (StatusCode, Value) {
+        let body = json!({ "email": email, "password": PASSWORD });
+        self.send(Method::POST, "/iam/auth/login", None, body).await
+    }
+
+    async fn token(&self, email: &str) -> String {
+        let (status, login) = self.log_in(email).await;
+        assert_eq!(status, StatusCode::OK, "{login}");
+        login["accessToken"].as_str().unwrap().to_owned()
+    }
+
+    /// A shop, and its owner's token.
+    async fn open_shop(&self) -> (TenantId, String) {
+        let (status, answer) = self.sign_up("ada@example.com", "DE1").await;
+        assert_eq!(status, StatusCode::CREATED, "{answer}");
+        (answer["tenantId"].as_str().unwrap().parse().unwrap(), self.token("ada@example.com").await)
+    }
+
+    /// A branch of a shop, and the token of a cashier in it.
+    async fn open_branch(&self, tenant: TenantId) -> (OrganizationId, String) {
+        let (iam, system) = (&self.shop.iam, Caller::system(tenant, "test"));
+        let branch = NewOrganization { name: "North".into(), slug: None, parent: None };
+        let branch = iam.organizations().create(&system, branch).await.unwrap().organization.id;
+        let grace = NewUser {
+            email: "grace@example.com".into(),
+            password: PASSWORD.into(),
+            first_name: "Grace".into(),
+            last_name: "Hopper".into(),
+        };
+        let user = iam.users().create(&system, grace).await.unwrap().id;
+        let roles = iam.roles().list(&system, Default::default()).await.unwrap();
+        let role = roles.items.into_iter().find(|role| role.name.as_str() == "CASHIER").unwrap().id;
+        let assignment = NewAssignment { user, role, organization: Some(branch), expires_at: None };
+        iam.assignments().create(&system, assignment).await.unwrap();
+        (branch, self.token("grace@example.com").await)
+    }
+
+    async fn count(&self, table: &str) -> i64 {
+        let count = sqlx::query_scalar(sqlx::AssertSqlSafe(format!("SELECT count(*) FROM {table}")));
+        count.fetch_one(&self.shop.pool).await.unwrap()
+    }
+
+    async fn entries(&self, tenant: TenantId, action: &str) -> Vec<iam_core::audit::AuditEntry> {
+        let filter = AuditFilter { action: Some(action.into()), ..AuditFilter::default() };
+        let log = self.shop.iam.audit().list(&Caller::system(tenant, "test"), filter, None, 100).await;
+        log.unwrap().entries
+    }
+}
+
+#[tokio::test]
+async fn a_sign_up_makes_tenant_owner_and_shop() {
+    let mut scene = Scene::new().await;
+    let (tenant, token) = scene.open_shop().await;
+    assert_eq!(scene.count("shops").await, 1);
+    let (status, me) = scene.get("/iam/auth/me", &token).await;
+    assert_eq!((status, me["tenant"]["id"].as_str()), (StatusCode::OK, Some(tenant.to_string().as_str())));
+    let mail = scene.mails.recv().await.unwrap();
+    assert_eq!((mail.to.as_str(), mail.subject), ("ada@example.com", "Welcome to the shop"));
+}
+
+#[tokio::test]
+async fn a_sign_up_that_fails_at_its_last_step_leaves_nothing() {
+    let mut scene = Scene::new().await;
+    scene.open_shop().await;
+    scene.mails.recv().await.unwrap();
+    let (users, entries) = (scene.count("users").await, scene.count("audit_logs").await);
+
+    let (status, problem) = scene.sign_up("eve@example.com", "DE1").await;
+    assert_eq!(
+        (status, problem["type"].as_str()),
+        (StatusCode::CONFLICT, Some("https://shop.example/problems/conflict"))
+    );
+    assert_eq!(scene.log_in("eve@example.com").await.0, StatusCode::UNAUTHORIZED);
+    assert_eq!((scene.count("shops").await, scene.count("tenants").await, scene.count("users").await), (1, 1, users));
+    assert_eq!(scene.mails.try_recv().ok(), None);
+    assert_eq!(scene.count("audit_logs").await, entries);
+}
+
+#[tokio::test]
+async fn a_sign_up_names_the_fields_at_fault() {
+    let scene = Scene::new().await;
+    let (status, problem) = scene.sign_up("nobody", "DE1").await;
+    assert_eq!((status, problem["errors"][0]["field"].as_str()), (StatusCode::BAD_REQUEST, Some("email")));
+    assert_eq!(scene.count("shops").await, 0);
+}
+
+#[tokio::test]
+async fn a_cashier_acts_in_the_branch_alone() {
+    let scene = Scene::new().await;
+    let (tenant, ada) = scene.open_shop().await;
+    let (branch, grace) = scene.open_branch(tenant).await;
+    let south = NewOrganization { name: "South".into(), slug: None, parent: None };
+    let south = scene.shop.iam.organizations().create(&Caller::system(tenant, "test"), south).await.unwrap();
+
+    let (status, mine) = scene.post("/orders", &grace, json!({ "branch": branch, "cents": 990 })).await;
+    assert_eq!(status, StatusCode::CREATED, "{mine}");
+    let (_, other) = scene.post("/orders", &ada, json!({ "cents": 100_000 })).await;
+    let elsewhere = scene.post("/orders", &grace, json!({ "branch": south.organization.id, "cents": 1 })).await;
+    assert_eq!(elsewhere.0, StatusCode::NOT_FOUND, "she holds nothing there");
+    assert_eq!(scene.get("/orders", &grace).await.0, StatusCode::FORBIDDEN, "orders:read is not the cashier's");
+    let (status, orders) = scene.get("/orders", &ada).await;
+    assert_eq!((status, orders), (StatusCode::OK, json!([mine, other])));
+
+    let refund = |order: &Value| format!("/orders/{}/refund", order["id"]);
+    assert_eq!(scene.post(&refund(&mine), &grace, Value::Null).await.0, StatusCode::NO_CONTENT);
+    assert_eq!(scene.post(&refund(&other), &grace, Value::Null).await.0, StatusCode::FORBIDDEN);
+    assert_eq!(scene.post("/orders/99/refund", &grace, Value::Null).await.0, StatusCode::NOT_FOUND);
+}
+
+#[tokio::test]
+async fn a_refund_is_made_and_recorded_once() {
+    let scene = Scene::new().await;
+    let (tenant, ada) = scene.open_shop().await;
+    let (branch, grace) = scene.open_branch(tenant).await;
+    scene.post("/orders", &grace, json!({ "branch": branch, "cents": 990 })).await;
+    let refund = || scene.post("/orders/1/refund", &grace, Value::Null);
+    let (first, second) = tokio::join!(refund(), refund());
+    assert_eq!(BTreeSet::from([first.0, second.0]), BTreeSet::from([StatusCode::NO_CONTENT, StatusCode::CONFLICT]));
+
+    let entries = scene.entries(tenant, "REFUNDED").await;
+    let [entry] = entries.as_slice() else { panic!("{entries:?}") };
+    let (_, me) = scene.get("/iam/auth/me", &grace).await;
+    assert_eq!(entry.resource_id.as_deref(), Some("1"));
+    assert_eq!((&entry.metadata["cents"], &entry.metadata["refundedBy"]), (&json!(990), &me["user"]["id"]));
+    assert!(entry.context.correlation_id.is_some(), "it is that of the request");
+    // And everybody who may read the log finds it there.
+    let (_, log) = scene.get("/iam/audit-logs?resourceType=ORDER", &ada).await;
+    assert_eq!(log["data"][0]["action"], "REFUNDED");
+}
+
+#[tokio::test]
+async fn strangers_are_refused_with_problems_of_the_shop() {
+    let scene = Scene::new().await;
+    for (method, path) in [(Method::GET, "/orders"), (Method::POST, "/orders"), (Method::POST, "/orders/1/refund")] {
+        let (status, problem) = scene.send(method, path, None, json!({ "cents": 1 })).await;
+        assert_eq!(status, StatusCode::UNAUTHORIZED, "{path}");
+        assert_eq!(problem["type"], "https://shop.example/problems/unauthorized");
+        assert_eq!(problem["instance"], path);
+        assert!(problem["correlationId"].is_string());
+    }
+}
+
+#[tokio::test]
+async fn another_tenants_orders_are_not_there() {
+    let scene = Scene::new().await;
+    let (_, ada) = scene.open_shop().await;
+    scene.post("/orders", &ada, json!({ "cents": 990 })).await;
+    assert_eq!(scene.sign_up("eve@example.com", "DE2").await.0, StatusCode::CREATED);
+    let eve = scene.token("eve@example.com").await;
+    assert_eq!(scene.get("/orders", &eve).await.1, json!([]));
+    assert_eq!(scene.post("/orders/1/refund", &eve, Value::Null).await.0, StatusCode::NOT_FOUND);
+}
+
+#[tokio::test]
+async fn one_document_describes_what_is_there_and_nothing_else() {
+    let scene = Scene::new().await;
+    let (status, document) = scene.get("/openapi.json", "").await;
+    assert_eq!((status, document["info"]["title"].as_str()), (StatusCode::OK, Some("Shop")));
+    let paths = document["paths"].as_object().unwrap();
+    for path in ["/sign-up", "/orders", "/orders/{id}/refund", "/iam/auth/login", "/iam/users/{id}"] {
+        assert!(paths.contains_key(path), "{path}");
+    }
+    assert!(!paths.contains_key("/iam/auth/register"));
+    assert_eq!(scene.post("/iam/auth/register", "", json!({})).await.0, StatusCode::NOT_FOUND);
+    for reference in document.to_string().split(r##""$ref":"#"##).skip(1) {
+        let reference = reference.split('"').next().unwrap();
+        assert!(document.pointer(reference).is_some(), "{reference}");
+    }
+}
+
+#[tokio::test]
+async fn changes_are_followed() {
+    let scene = Scene::new().await;
+    for _ in 0..100 {
+        if scene.shop.iam.hears_changes() {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    panic!("nothing is heard");
+}
