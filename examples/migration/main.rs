@@ -1,0 +1,131 @@
+//! Takes over the users of another system with the password hashes that it has kept.
+//!
+//! `cargo run -p iam-examples --example migration` reads `legacy-users.csv` and says what becomes of whom.
+
+mod legacy;
+#[cfg(test)]
+mod tests;
+
+use std::error::Error;
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use iam_core::secret::Password;
+use iam_core::session::Login;
+use iam_core::tenant::NewTenant;
+use iam_core::user::{NewUser, User, UserStatus};
+use iam_core::{Caller, Iam, RequestContext, Store, TenantId};
+use iam_store_sqlite::SqliteStore;
+
+use legacy::Row;
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+/// What everybody's password is in the file of this example.
+const PASSWORD: &str = "Passw0rd!";
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    let directory = tempfile::tempdir()?;
+    let store = SqliteStore::open(&format!("sqlite://{}", directory.path().join("iam.db").display())).await?;
+    store.migrate().await?;
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/migration/legacy-users.csv");
+    let migration = Migration::begin(Arc::new(store)).await?;
+    migration.run(&legacy::read(file)?, &mut io::stdout()).await
+}
+
+struct Migration {
+    store: Arc<dyn Store>,
+    iam: Iam,
+    tenant: TenantId,
+}
+
+impl Migration {
+    async fn begin(store: Arc<dyn Store>) -> Result<Self> {
+        let iam = Iam::builder(Arc::clone(&store)).build().await?;
+        let administrator = NewUser {
+            email: "operator@example.com".to_owned(),
+            password: Password::from("An0ther one!"),
+            first_name: "The".to_owned(),
+            last_name: "Operator".to_owned(),
+        };
+        let new = NewTenant { name: "Acme".to_owned(), slug: None, administrator };
+        let tenant = iam.tenants().create("migration", new).await?.tenant.id;
+        Ok(Self { store, iam, tenant })
+    }
+
+    async fn run(&self, rows: &[Row], out: &mut impl Write) -> Result<()> {
+        writeln!(out, "Dry run:")?;
+        self.import(rows, true, out).await?;
+        writeln!(out, "\nImport:")?;
+        let users = self.import(rows, false, out).await?;
+        for attempt in ["first", "second"] {
+            writeln!(out, "\nThe {attempt} login with the old password:")?;
+            for user in &users {
+                let before = self.hash_of(user).await?;
+                let outcome = match self.log_in(user).await {
+                    Ok(()) => "logged in",
+                    Err(iam_core::Error::Forbidden(_)) if user.status == UserStatus::Suspended => {
+                        "suspended, as before"
+                    }
+                    Err(error) => return Err(format!("{}: {error}", user.email).into()),
+                };
+                let after = self.hash_of(user).await?;
+                writeln!(out, "  {:<18} {outcome}: {} -> {}", user.email.as_str(), kind(&before), kind(&after))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whoever is refused is reported, and the others are taken over nevertheless.
+    async fn import(&self, rows: &[Row], is_dry_run: bool, out: &mut impl Write) -> Result<Vec<User>> {
+        let caller = Caller::system(self.tenant, "migration");
+        let import = self.iam.users().import(&caller)?;
+        let mut import = if is_dry_run { import.dry_run() } else { import };
+        let mut users = Vec::new();
+        for (number, row) in (1..).zip(rows) {
+            match import.add(row.to_user()).await {
+                Ok(user) => {
+                    writeln!(out, "  row {number}: {} is fine", row.email)?;
+                    users.extend(user);
+                }
+                // Nothing that comes after it would be on record either.
+                Err(error @ iam_core::Error::Store(_)) => return Err(error.into()),
+                Err(error) => writeln!(out, "  row {number}: {} is refused: {}", row.email, why(&error))?,
+            }
+        }
+        Ok(users)
+    }
+
+    async fn log_in(&self, user: &User) -> iam_core::Result<()> {
+        let tenant = Some(self.tenant.to_string());
+        let login = Login { email: user.email.to_string(), password: PASSWORD.into(), tenant };
+        self.iam.sessions().login(&RequestContext::default(), login).await.map(drop)
+    }
+
+    /// As the store keeps it; no service gives it away.
+    async fn hash_of(&self, user: &User) -> Result<String> {
+        let found = self.store.guarded_account(self.tenant, &user.email.key()).await?;
+        let account = found.account.ok_or("the user is gone")?;
+        Ok(account.password.expose().to_owned())
+    }
+}
+
+/// With what is wrong with each field, which the error's own text leaves to its parts.
+fn why(error: &iam_core::Error) -> String {
+    match error {
+        iam_core::Error::Validation(errors) => {
+            let fields: Vec<String> = errors.iter().map(|error| format!("{} {}", error.field, error.message)).collect();
+            fields.join("; ")
+        }
+        error => error.to_string(),
+    }
+}
+
+/// What a hash was made by: nothing by which the password could be guessed.
+fn kind(hash: &str) -> &str {
+    match hash.trim_start_matches('$').split('$').next().unwrap_or_default() {
+        "2a" | "2b" | "2y" => "bcrypt",
+        kind => kind,
+    }
+}
