@@ -352,7 +352,10 @@ fn fault(path: &str, message: &str) -> Problem {
     }
     let field = if path == "." { "body" } else { path };
     match message.split_once(", expected ") {
-        Some((_, "f64")) => Problem::invalid_field(field, "must be a number"),
+        Some((_, "f64" | "f32")) => Problem::invalid_field(field, "must be a number"),
+        Some((_, "u8" | "u16" | "u32" | "u64" | "i8" | "i16" | "i32" | "i64" | "usize" | "isize")) => {
+            Problem::invalid_field(field, "must be a whole number in range")
+        }
         Some((_, expected)) => Problem::invalid_field(field, format!("must be {expected}")),
         None => Problem::invalid_field(field, "is not valid"),
     }

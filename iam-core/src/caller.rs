@@ -53,7 +53,8 @@ pub enum Actor {
 impl Caller {
     /// Trusted code that acts in a tenant with every permission, for instance a migration or a background task.
     ///
-    /// The reason stands in the metadata of every audit entry. Never make one from what a client sent.
+    /// The reason stands in the metadata of every audit entry, and an [idempotency key](Self::with_idempotency) counts for one
+    /// reason alone: say it in the same words each time. Never make one from what a client sent.
     ///
     /// ```
     /// use iam_core::{Caller, TenantId};
