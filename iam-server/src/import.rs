@@ -46,7 +46,13 @@ pub(crate) async fn import(iam: &Iam, tenant: &str, file: &Path, is_dry_run: boo
     if file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("csv")) {
         let mut reader = csv::Reader::from_reader(opened);
         for row in reader.deserialize() {
-            importing.add(row.map_err(|error| refusal_of_csv(&error))).await?;
+            let row = match row {
+                Err(error) if error.is_io_error() => {
+                    return Err(Failure::new(format!("reading {}", file.display()), &error));
+                }
+                row => row.map_err(|error| refusal_of_csv(&error)),
+            };
+            importing.add(row).await?;
         }
     } else {
         for line in BufReader::new(opened).lines() {

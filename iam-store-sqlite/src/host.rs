@@ -136,6 +136,13 @@ impl Shared {
 
     pub(crate) async fn begin(&self) -> sqlx::Result<Part> {
         let mut guard = self.take().await?;
+        // SQLite rolls everything back by itself where, for instance, the disk is full. A savepoint after that would begin a
+        // transaction of its own, and releasing it commit that. Inside a transaction, none can begin.
+        if guard.execute("BEGIN").await.is_ok() {
+            guard.0.is_over = true;
+            guard.execute("ROLLBACK").await?;
+            return Err(over());
+        }
         guard.execute("SAVEPOINT iam").await?;
         Ok(Part(Some(guard)))
     }

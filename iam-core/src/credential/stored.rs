@@ -22,7 +22,8 @@ const MAX_LANES: u32 = 16;
 const MAX_ARGON2_WORK: u32 = 1024 * 1024;
 #[cfg(feature = "bcrypt")]
 const MAX_BCRYPT_COST: u32 = 14;
-const MAX_PBKDF2_ROUNDS: u32 = 2_000_000;
+/// Times the blocks of output.
+const MAX_PBKDF2_ROUNDS: u64 = 2_000_000;
 
 /// Lets a hash pass that can be verified here, and does not cost too much.
 pub(crate) fn accept_hash(hash: PasswordHash) -> Result<PasswordHash, Invalid> {
@@ -178,22 +179,22 @@ impl StoredHash {
         else {
             return Err(unknown());
         };
-        let algorithm = match name.trim_start_matches("pbkdf2").trim_start_matches(['-', '_']) {
-            "" | "sha1" => pbkdf2::PBKDF2_HMAC_SHA1,
-            "sha256" => pbkdf2::PBKDF2_HMAC_SHA256,
-            "sha512" => pbkdf2::PBKDF2_HMAC_SHA512,
+        let (algorithm, block) = match name.trim_start_matches("pbkdf2").trim_start_matches(['-', '_']) {
+            "" | "sha1" => (pbkdf2::PBKDF2_HMAC_SHA1, 20),
+            "sha256" => (pbkdf2::PBKDF2_HMAC_SHA256, 32),
+            "sha512" => (pbkdf2::PBKDF2_HMAC_SHA512, 64),
             _ => return Err(unknown()),
         };
         let rounds = params.split(',').find_map(|param| param.strip_prefix("i=")).unwrap_or(params);
         let rounds: NonZero<u32> = rounds.parse().map_err(|_| unknown())?;
-        if rounds.get() > MAX_PBKDF2_ROUNDS {
-            return Err(too_dear());
-        }
         // passlib writes a dot for a plus.
         let decode = |text: &str| CODE.decode(text.replace('.', "+")).map_err(|_| unknown());
         const CODE: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, LENIENT);
         let salt = if is_django { salt.as_bytes().into() } else { decode(salt)?.into() };
         let expected = Output::new(&decode(expected)?).map_err(|_| unknown())?;
+        if u64::from(rounds.get()) * expected.len().div_ceil(block) as u64 > MAX_PBKDF2_ROUNDS {
+            return Err(too_dear());
+        }
         let function = Function::Pbkdf2 { algorithm, rounds, length: expected.len() };
         Ok(Self { function, salt, expected })
     }
@@ -293,6 +294,8 @@ mod tests {
         }
         let pbkdf2 = |rounds: &str| refusal(&format!("$pbkdf2-sha256${rounds}$AAECAwQFBgc$MTIzNDU2Nzg5MDEyMzQ1Ng"));
         assert!(pbkdf2("2000001").contains("costs more"));
+        let long = "MTIzNDU2Nzg5MDEyMzQ1NjEyMzQ1Njc4OTAxMjM0NTYxMjM";
+        assert!(refusal(&format!("$pbkdf2-sha256$1000001$AAECAwQFBgc${long}")).contains("costs more"));
         assert!(pbkdf2("4294967296").contains("no password hash"));
         #[cfg(feature = "bcrypt")]
         assert!(refusal("$2b$15$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW").contains("costs more"));

@@ -22,7 +22,7 @@ pub struct ImportedUser {
     ///
     /// - Argon2 (`$argon2id$…`, `$argon2i$…`, `$argon2d$…`), at most 256 MiB, 16 passes, 16 lanes, and 1 GiB times passes;
     /// - PBKDF2 with SHA-1, SHA-256 or SHA-512, in PHC string form (`$pbkdf2-sha256$i=600000$…`), passlib's
-    ///   (`$pbkdf2-sha256$29000$…`) or Django's (`pbkdf2_sha256$600000$…`), at most 2,000,000 rounds;
+    ///   (`$pbkdf2-sha256$29000$…`) or Django's (`pbkdf2_sha256$600000$…`), at most 2,000,000 rounds times blocks of output;
     /// - bcrypt (`$2a$…`, `$2b$…`, `$2y$…`), at most cost 14, with the feature `bcrypt`.
     pub password_hash: PasswordHash,
     /// ACTIVE or SUSPENDED.

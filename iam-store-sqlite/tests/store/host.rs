@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use iam_core::{Store, StoreError};
+use iam_core::audit::{AuditFilter, NewEvent};
+use iam_core::conformance::World;
+use iam_core::{Caller, Store, StoreError};
 use iam_store_sqlite::{HostTransaction, SqliteStore};
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePool};
 use sqlx::{Executor as _, query_scalar};
@@ -63,6 +65,25 @@ cases! {
     a_call_that_is_given_up_leaves_no_half,
     what_is_revoked_counts_with_the_commit,
     permissions_are_asked_for,
+}
+
+/// As SQLite does by itself where, for instance, the disk is full.
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_committed_after_the_transaction_was_rolled_back() {
+    let (host, _ground) = Program::start().await;
+    let world = World::new(host.store());
+    let (tenant, iam) = (world.tenant("acme").await, world.iam().await);
+    let system = Caller::system(tenant.id, "test");
+    let transaction = iam.within(host.begin().await);
+    Program::note(&transaction).await;
+    transaction.connection().await.unwrap().execute("ROLLBACK").await.unwrap();
+    let event = || NewEvent { action: "SENT".into(), resource_type: "INVOICE".into(), ..NewEvent::default() };
+    transaction.audit().log(&system, event()).await.unwrap_err();
+    transaction.audit().log(&system, event()).await.unwrap_err();
+    transaction.commit().await.unwrap_err();
+    assert_eq!(host.notes().await, 0);
+    let log = iam.audit().list(&system, AuditFilter::default(), None, 10).await.unwrap();
+    assert!(log.entries.iter().all(|entry| entry.action != "SENT"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
