@@ -1,7 +1,8 @@
-# The rust-version of Cargo.toml.
-ARG RUST=1.95
+# The rust-version of Cargo.toml. Base images are pinned by digest: a tag can be moved to another image. The digest decides, so
+# another version needs another digest.
+ARG RUST=1.95-slim-bookworm@sha256:d7482085ff5b415f84dba5647ae71606650bdef00db7aeb69f4b3d170c3e4082
 
-FROM rust:${RUST}-slim-bookworm AS build
+FROM rust:${RUST} AS build
 WORKDIR /src
 COPY . .
 # What is in a cache is not in the image: the binary is copied out of it.
@@ -11,7 +12,7 @@ RUN --mount=type=cache,target=/usr/local/cargo/registry \
     && cp target/release/iam-server /usr/local/bin/
 
 # The same Debian: a binary does not run on an older C library than the one that it was linked with.
-FROM debian:bookworm-slim
+FROM debian:bookworm-slim@sha256:3783cc01769c7b2b1b83a5c5ad96c815348e28ed7da68e2e3687004faa906251
 COPY --from=build /usr/local/bin/iam-server /usr/local/bin/
 COPY deploy/healthcheck /usr/local/bin/
 # For the migration: the grants must be those of the release that migrates.
