@@ -37,8 +37,9 @@ GRANT SELECT, INSERT, DELETE ON
     iam.role_permissions
 TO iam_server;
 
--- What is encrypted under the master key is encrypted anew when that changes; the public keys stay.
-GRANT SELECT, INSERT, UPDATE (private_key, sealed) ON iam.signing_keys TO iam_server;
+-- What is encrypted under the master key is encrypted anew when that changes, and erased when the key is withdrawn or replaced;
+-- the public keys stay.
+GRANT SELECT, INSERT, UPDATE (private_key, sealed, revoked_at) ON iam.signing_keys TO iam_server;
 
 -- Triggers write it.
 GRANT SELECT ON iam.tenant_counts TO iam_server;
@@ -54,8 +55,8 @@ TO iam_server;
 
 GRANT
     SELECT,
-    INSERT (tenant_id, size, peaks, note, retention_days),
-    UPDATE (size, peaks, note, removed, retention_days)
+    INSERT (tenant_id, size, peaks, note, retention_days, pending_retention_days, pending_retention_from),
+    UPDATE (size, peaks, note, removed, retention_days, pending_retention_days, pending_retention_from)
 ON iam.audit_logs TO iam_server;
 
 GRANT EXECUTE ON FUNCTION

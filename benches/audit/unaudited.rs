@@ -225,11 +225,15 @@ impl Directory for Unaudited {
     async fn tenant_by_slug(&self, slug: &Slug) -> Outcome<Option<Tenant>> {
         self.0.tenant_by_slug(slug).await
     }
-    async fn accounts_with_email(&self, email: &EmailKey, limit: u32) -> Outcome<Vec<(TenantSummary, GuardedAccount)>> {
-        self.0.accounts_with_email(email, limit).await
+    async fn login_candidates(&self, email: &EmailKey, limit: u32) -> Outcome<LoginCandidates> {
+        self.0.login_candidates(email, limit).await
     }
     async fn is_empty(&self) -> Outcome<bool> {
         self.0.is_empty().await
+    }
+
+    async fn has_several_tenants(&self) -> Outcome<bool> {
+        self.0.has_several_tenants().await
     }
 }
 
@@ -250,6 +254,10 @@ impl KeyStore for Unaudited {
     }
     async fn replace_private_key(&self, id: KeyId, before: &PrivateKey, after: &PrivateKey) -> Outcome<bool> {
         self.0.replace_private_key(id, before, after).await
+    }
+
+    async fn revoke_signing_key(&self, id: KeyId, at: Timestamp) -> Outcome<bool> {
+        self.0.revoke_signing_key(id, at).await
     }
 }
 
@@ -355,12 +363,20 @@ impl SessionTransaction for UnauditedTransaction {
     async fn lock_sessions_of(&mut self, user: UserId) -> Outcome<Vec<Session>> {
         self.0.lock_sessions_of(user).await
     }
+
+    async fn lock_sessions(&mut self, limit: u32) -> Outcome<Vec<Session>> {
+        self.0.lock_sessions(limit).await
+    }
 }
 
 #[async_trait]
 impl TenantTransaction for UnauditedTransaction {
     async fn lock_tenant(&mut self) -> Outcome<Option<Tenant>> {
         self.0.lock_tenant().await
+    }
+
+    async fn usage(&mut self) -> Outcome<Usage> {
+        self.0.usage().await
     }
 }
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use crate::extract::{Authenticated, Body, Params};
+use crate::extract::{Call, Params};
 use crate::openapi::{AUTHORIZATION, Problems};
 use crate::page::List;
 use crate::problem::Problem;
@@ -113,8 +113,7 @@ impl From<Decision> for DecisionDto {
 )]
 pub(crate) async fn check(
     State(iam): State<Iam>,
-    Authenticated(caller): Authenticated,
-    Body(body): Body<Check>,
+    Call(caller, body): Call<Check>,
 ) -> Result<Json<DecisionDto>, Problem> {
     let mut params = Params::default();
     let question = body.question(&mut params, str::to_owned);
@@ -137,8 +136,7 @@ pub(crate) async fn check(
 )]
 pub(crate) async fn check_all(
     State(iam): State<Iam>,
-    Authenticated(caller): Authenticated,
-    Body(Checks { checks }): Body<Checks>,
+    Call(caller, Checks { checks }): Call<Checks>,
 ) -> Result<Json<List<DecisionDto>>, Problem> {
     let mut params = Params::default();
     let question =

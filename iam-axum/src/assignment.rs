@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-use crate::extract::{Authenticated, Body, Params, PathId, Query, nullable};
+use crate::extract::{Authenticated, Call, Params, PathId, Query, nullable};
 use crate::openapi::{Problems, ROLE_ASSIGNMENTS, USERS};
 use crate::page::{Collection, List, PageQuery};
 use crate::problem::Problem;
@@ -337,8 +337,7 @@ pub(crate) async fn list(
 )]
 pub(crate) async fn create(
     State(iam): State<Iam>,
-    Authenticated(caller): Authenticated,
-    Body(body): Body<NewAssignmentDto>,
+    Call(caller, body): Call<NewAssignmentDto>,
 ) -> Result<(StatusCode, Json<AssignmentDto>), Problem> {
     let mut params = Params::default();
     let new = body.parse(&mut params, str::to_owned);
@@ -362,8 +361,7 @@ pub(crate) async fn create(
 )]
 pub(crate) async fn create_all(
     State(iam): State<Iam>,
-    Authenticated(caller): Authenticated,
-    Body(NewAssignmentsDto { assignments }): Body<NewAssignmentsDto>,
+    Call(caller, NewAssignmentsDto { assignments }): Call<NewAssignmentsDto>,
 ) -> Result<(StatusCode, Json<CreatedAssignments>), Problem> {
     let mut params = Params::default();
     let parse = |(number, new): (usize, &NewAssignmentDto)| {
@@ -391,9 +389,9 @@ pub(crate) async fn create_all(
 )]
 pub(crate) async fn update(
     State(iam): State<Iam>,
-    Authenticated(caller): Authenticated,
+    _: Authenticated,
     PathId(id): PathId<AssignmentId>,
-    Body(body): Body<AssignmentPatchDto>,
+    Call(caller, body): Call<AssignmentPatchDto>,
 ) -> Result<Json<AssignmentDto>, Problem> {
     let mut params = Params::default();
     let expires_at = body.expires_at.map(|text| params.parse_with("expiresAt", text.as_deref(), moment));

@@ -6,7 +6,7 @@ use iam_core::Iam;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use crate::extract::{Authenticated, Body};
+use crate::extract::Call;
 use crate::openapi::{AUTHENTICATION, Problems};
 use crate::problem::Problem;
 
@@ -38,8 +38,7 @@ pub(crate) struct PasswordChangeDto {
 )]
 pub(crate) async fn change_password(
     State(iam): State<Iam>,
-    Authenticated(caller): Authenticated,
-    Body(body): Body<PasswordChangeDto>,
+    Call(caller, body): Call<PasswordChangeDto>,
 ) -> Result<StatusCode, Problem> {
     let PasswordChangeDto { current_password, new_password } = body;
     iam.credentials().change_password(&caller, current_password.into(), new_password.into()).await?;

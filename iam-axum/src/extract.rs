@@ -9,7 +9,7 @@ use axum::body::{Bytes, HttpBody as _};
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{FromRef, FromRequest, FromRequestParts, RawPathParams, Request};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, header};
+use axum::http::{Extensions, HeaderMap, header};
 use futures_util::poll;
 use iam_core::idempotency::Idempotency;
 use iam_core::token::VerifiedToken;
@@ -61,15 +61,8 @@ pub(crate) async fn authenticate(parts: &mut Parts, iam: &Iam) -> Result<Caller,
         Some(sender) => sender.caller.clone(),
         None => prove(parts, iam).await?,
     };
-    let caller = match parts.extensions.get::<Idempotency>() {
-        Some(idempotency) => caller.with_idempotency(idempotency.clone()),
-        None => caller,
-    };
-    // Not before: who is nobody is told that, whatever the condition.
-    Ok(match parts.extensions.get::<Condition>() {
-        Some(Condition(precondition)) => caller.with_precondition(precondition.clone()?),
-        None => caller,
-    })
+    // Not before: a request without a valid token is told that, whatever its condition.
+    Wishes::of(&parts.extensions).add_to(caller)
 }
 
 async fn prove(parts: &mut Parts, iam: &Iam) -> Result<Caller, Problem> {
@@ -87,6 +80,29 @@ async fn prove(parts: &mut Parts, iam: &Iam) -> Result<Caller, Problem> {
     Ok(caller)
 }
 
+/// What the headers of a request say of the way in which it is to be done.
+struct Wishes {
+    idempotency: Option<Idempotency>,
+    condition: Option<Condition>,
+}
+
+impl Wishes {
+    fn of(extensions: &Extensions) -> Self {
+        Self { idempotency: extensions.get().cloned(), condition: extensions.get().cloned() }
+    }
+
+    fn add_to(self, caller: Caller) -> Result<Caller, Problem> {
+        let caller = match self.idempotency {
+            Some(idempotency) => caller.with_idempotency(idempotency),
+            None => caller,
+        };
+        Ok(match self.condition {
+            Some(Condition(precondition)) => caller.with_precondition(precondition?),
+            None => caller,
+        })
+    }
+}
+
 /// Who sent a request, as it was when its head came.
 #[derive(Clone)]
 struct Sender {
@@ -96,14 +112,9 @@ struct Sender {
 }
 
 impl Sender {
-    /// Asks whether all of it is so still.
-    async fn check_again(&self) -> Result<(), Problem> {
-        let now = self.iam.authenticate_verified(&self.token, self.caller.context().clone()).await?;
-        if now.authority() != self.caller.authority() {
-            let problem = Problem::new(Kind::RequestTimeout);
-            return Err(problem.detail("Your rights have changed before the request body arrived. Send it again."));
-        }
-        Ok(())
+    /// The same sender with the rights of this moment, if its session stands.
+    async fn renewed(&self) -> Result<Caller, Problem> {
+        Ok(self.iam.authenticate_verified(&self.token, self.caller.context().clone()).await?)
     }
 }
 
@@ -239,6 +250,9 @@ impl Params {
 }
 
 /// A JSON body (`decisions.md` §1): `application/json`, at most 256 KiB, no unknown fields where the type says so.
+///
+/// Beside [`Authenticated`], or behind a [`RequirePermission`](crate::RequirePermission), a body that comes later than its
+/// head is refused with 408 when the caller's rights have changed meanwhile. [`Call`] goes on with those of then.
 #[derive(Clone, Copy, Debug)]
 pub struct Body<T>(pub T);
 
@@ -257,19 +271,89 @@ where
     }
 }
 
-/// A body, which must not be too large and must come in time. Who sends the head of a request long before its body must not
-/// act by what it was then: whoever's body is waited for is looked at again.
+/// The user behind the request's bearer token, and its JSON [`Body`].
+///
+/// A stranger is refused before the body is read. The caller is the one of the moment at which the whole body has arrived: its
+/// session must still stand, and its rights are those of then.
+///
+/// ```
+/// use axum::{Router, routing::post};
+/// use iam_axum::Call;
+/// use iam_core::Iam;
+///
+/// #[derive(serde::Deserialize)]
+/// struct Order {
+///     article: String,
+/// }
+///
+/// async fn order(Call(caller, order): Call<Order>) -> String {
+///     format!("{} for {:?}", order.article, caller.user())
+/// }
+///
+/// fn app(iam: Iam) -> Router {
+///     Router::new().route("/orders", post(order)).with_state(iam)
+/// }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Call<T>(pub Caller, pub T);
+
+impl<S, T> FromRequest<S> for Call<T>
+where
+    S: Send + Sync,
+    T: DeserializeOwned,
+    Iam: FromRef<S>,
+{
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        let (mut parts, body) = request.into_parts();
+        let caller = authenticate(&mut parts, &Iam::from_ref(state)).await?;
+        if !is_json(&parts.headers) {
+            return Err(Problem::new(Kind::UnsupportedMediaType));
+        }
+        let wishes = Wishes::of(&parts.extensions);
+        let Arrived { bytes, renewed, .. } = read(Request::from_parts(parts, body), state).await?;
+        let caller = match renewed {
+            Some(renewed) => wishes.add_to(renewed)?,
+            None => caller,
+        };
+        parse(&bytes).map(|body| Self(caller, body))
+    }
+}
+
+/// A body, which must not be too large and must come in time.
 pub(crate) async fn whole_body<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, Problem> {
+    let Arrived { bytes, sender, renewed } = read(request, state).await?;
+    let has_changed = |(before, now): (Sender, Caller)| before.caller.authority() != now.authority();
+    if sender.zip(renewed).is_some_and(has_changed) {
+        let problem = Problem::new(Kind::RequestTimeout);
+        return Err(problem.detail("Your rights have changed before the request body arrived. Send it again."));
+    }
+    Ok(bytes)
+}
+
+/// A body that has arrived.
+struct Arrived {
+    bytes: Bytes,
+    /// The sender of the request, where its head was asked for it.
+    sender: Option<Sender>,
+    /// The same, where the body came later than its head.
+    renewed: Option<Caller>,
+}
+
+/// Reads a body. A sender who sends the head of a request long before its body must not act by what it was then.
+async fn read<S: Send + Sync>(request: Request, state: &S) -> Result<Arrived, Problem> {
     let sender = request.extensions().get::<Sender>().cloned();
     let mut reading = pin!(Bytes::from_request(request, state));
     if let Poll::Ready(read) = poll!(&mut reading) {
-        return read.map_err(unread);
+        return Ok(Arrived { bytes: read.map_err(unread)?, sender, renewed: None });
     }
     let bytes = reading.await.map_err(unread)?;
-    if let Some(sender) = sender {
-        sender.check_again().await?;
-    }
-    Ok(bytes)
+    let renewed = match &sender {
+        Some(sender) => Some(sender.renewed().await?),
+        None => None,
+    };
+    Ok(Arrived { bytes, sender, renewed })
 }
 
 fn unread(rejection: BytesRejection) -> Problem {

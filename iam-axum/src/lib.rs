@@ -57,7 +57,7 @@ use crate::idempotency::once;
 
 pub use context::TraceId;
 pub use deprecation::Deprecation;
-pub use extract::{Authenticated, Body, PathId, Query};
+pub use extract::{Authenticated, Body, Call, PathId, Query};
 pub use guard::RequirePermission;
 pub use metrics::Metrics;
 pub use openapi::{Clash, merge_openapi, openapi};
@@ -109,7 +109,7 @@ pub fn router(iam: Iam, settings: Settings) -> Router {
 }
 
 /// Everything that the reference server answers: the API under the prefix of the [`Settings`] and, as an alias,
-/// without it; at the root `/.well-known/jwks.json`, `/openapi.json`, Swagger UI at `/docs`, and `/metrics` where the
+/// without it; at the root `/.well-known/jwks.json`, and `/openapi.json`, Swagger UI at `/docs` and `/metrics` where the
 /// settings have them.
 pub fn service(iam: Iam, settings: Settings) -> Router {
     let document = openapi(&settings);
@@ -120,8 +120,8 @@ pub fn service(iam: Iam, settings: Settings) -> Router {
     let composed = routes(&operations(&settings.parts), &places)
         .merge(routes(&operations_at_the_root(), &[""]))
         .with_state(state.clone())
-        .merge(metrics)
-        .merge(openapi::swagger_ui(document));
+        .merge(metrics);
+    let composed = if settings.shows_docs { composed.merge(openapi::swagger_ui(document)) } else { composed };
     limited(composed, state)
 }
 
@@ -148,7 +148,7 @@ fn operations_of(part: Part) -> Vec<UtoipaMethodRouter<ApiState>> {
             routes!(user::suspend),
             routes!(user::reactivate),
         ],
-        Part::Sessions => vec![routes!(session::list), routes!(session::terminate)],
+        Part::Sessions => vec![routes!(session::list), routes!(session::logout_user), routes!(session::terminate)],
         Part::Permissions => vec![once(routes!(permission::list, permission::create)), routes!(permission::delete)],
         Part::Roles => vec![
             once(routes!(role::list, role::create)),

@@ -5,8 +5,9 @@ use std::mem;
 
 use axum::Router;
 use axum::body::Bytes;
-use axum::http::header;
-use axum::response::IntoResponse as _;
+use axum::http::{HeaderValue, header};
+use axum::middleware::map_response;
+use axum::response::{IntoResponse as _, Response as AnyResponse};
 use axum::routing::get;
 use utoipa::openapi::path::Operation;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme};
@@ -177,6 +178,11 @@ fn at_the_root(mut document: OpenApi) -> OpenApi {
     document
 }
 
+/// What Swagger UI needs: its own files, images and styles that are written into them, and the API beside it. No site may
+/// show it in a frame.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
+                      font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
 /// `/openapi.json`, and Swagger UI at `/docs` with its assets built in.
 pub(crate) fn swagger_ui(document: OpenApi) -> Router {
     // By default the page sends the document's address to a validator on the web.
@@ -191,5 +197,9 @@ pub(crate) fn swagger_ui(document: OpenApi) -> Router {
             Problem::new(Kind::Internal).into_response()
         }
     };
-    Router::new().route("/openapi.json", get(show)).merge(ui)
+    let guarded = async |mut response: AnyResponse| {
+        response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
+        response
+    };
+    Router::new().route("/openapi.json", get(show)).merge(ui).layer(map_response(guarded))
 }

@@ -13,7 +13,7 @@ use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 use crate::conditional::Tagged;
-use crate::extract::{Authenticated, Body, Params, PathId, Query, nullable};
+use crate::extract::{Authenticated, Call, Params, PathId, Query, nullable};
 use crate::openapi::{ORGANIZATIONS, Problems};
 use crate::page::{Collection, List, PageQuery, SortOrderDto, sort_order};
 use crate::problem::Problem;
@@ -278,8 +278,7 @@ pub(crate) async fn list(
 )]
 pub(crate) async fn create(
     State(iam): State<Iam>,
-    Authenticated(caller): Authenticated,
-    Body(body): Body<NewOrganizationDto>,
+    Call(caller, body): Call<NewOrganizationDto>,
 ) -> Result<(StatusCode, Json<OrganizationDto>), Problem> {
     let mut params = Params::default();
     let parent = params.parse("parentId", body.parent_id.as_deref());
@@ -324,9 +323,9 @@ pub(crate) async fn get(
 )]
 pub(crate) async fn update(
     State(iam): State<Iam>,
-    Authenticated(caller): Authenticated,
+    _: Authenticated,
     PathId(id): PathId<OrganizationId>,
-    Body(body): Body<OrganizationPatchDto>,
+    Call(caller, body): Call<OrganizationPatchDto>,
 ) -> Result<Tagged<OrganizationDto>, Problem> {
     let organization = iam.organizations().update(&caller, id, body.into_patch()?).await?;
     Ok(Tagged(organization.version(), organization.into()))

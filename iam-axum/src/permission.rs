@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use crate::extract::{Authenticated, Body, PathId, Query};
+use crate::extract::{Authenticated, Call, PathId, Query};
 use crate::openapi::{Problems, ROLES};
 use crate::page::{Collection, PageQuery};
 use crate::problem::Problem;
@@ -90,8 +90,7 @@ pub(crate) async fn list(
 )]
 pub(crate) async fn create(
     State(iam): State<Iam>,
-    Authenticated(caller): Authenticated,
-    Body(NewPermissionDto { name, description }): Body<NewPermissionDto>,
+    Call(caller, NewPermissionDto { name, description }): Call<NewPermissionDto>,
 ) -> Result<(StatusCode, Json<PermissionDto>), Problem> {
     let permission = iam.permissions().create(&caller, NewPermission { name, description }).await?;
     Ok((StatusCode::CREATED, Json(permission.into())))

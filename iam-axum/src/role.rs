@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::conditional::Tagged;
-use crate::extract::{Authenticated, Body, PathId, Query};
+use crate::extract::{Authenticated, Call, PathId, Query};
 use crate::openapi::{Problems, ROLES};
 use crate::page::{Collection, PageQuery};
 use crate::problem::Problem;
@@ -169,8 +169,7 @@ pub(crate) async fn list(
 )]
 pub(crate) async fn create(
     State(iam): State<Iam>,
-    Authenticated(caller): Authenticated,
-    Body(body): Body<NewRoleDto>,
+    Call(caller, body): Call<NewRoleDto>,
 ) -> Result<(StatusCode, Json<RoleDto>), Problem> {
     let role = iam.roles().create(&caller, body.into()).await?;
     Ok((StatusCode::CREATED, Json(role.into())))
@@ -212,9 +211,9 @@ pub(crate) async fn get(
 )]
 pub(crate) async fn update(
     State(iam): State<Iam>,
-    Authenticated(caller): Authenticated,
+    _: Authenticated,
     PathId(id): PathId<RoleId>,
-    Body(body): Body<RolePatchDto>,
+    Call(caller, body): Call<RolePatchDto>,
 ) -> Result<Tagged<RoleDto>, Problem> {
     let role = iam.roles().update(&caller, id, body.into()).await?;
     Ok(Tagged(role.version(), role.into()))

@@ -322,6 +322,28 @@ pub(crate) async fn list(
     Ok(Json(List { data }))
 }
 
+/// Log a user out everywhere
+///
+/// Ends all sessions of a user: one's own always; another's with the permission. Their access tokens stop working within a
+/// second.
+#[utoipa::path(
+    post,
+    path = "/users/{id}/logout-all",
+    operation_id = "logoutUser",
+    tag = SESSIONS,
+    params(("id" = Uuid, Path, description = "The user")),
+    responses((status = 204, description = "All sessions of the user have ended"), Problems),
+    extensions(("x-required-permission" = json!("sessions:delete"))),
+)]
+pub(crate) async fn logout_user(
+    State(iam): State<Iam>,
+    Authenticated(caller): Authenticated,
+    PathId(user): PathId<UserId>,
+) -> Result<StatusCode, Problem> {
+    iam.sessions().logout_user(&caller, user).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
 /// End a session
 ///
 /// One's own always; another's with the permission.

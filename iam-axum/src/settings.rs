@@ -47,6 +47,8 @@ pub struct Settings {
     /// Whether [`service`](crate::service) shows the metrics at `/metrics`; where it does not, a host shows
     /// [`Metrics::router`] elsewhere.
     pub shows_metrics: bool,
+    /// Whether [`service`](crate::service) shows `/openapi.json`, and Swagger UI at `/docs`.
+    pub shows_docs: bool,
 }
 
 impl Settings {
@@ -66,7 +68,7 @@ pub enum Part {
     Authentication,
     /// `/users`.
     Users,
-    /// `/users/{id}/sessions` and `/sessions`.
+    /// `/users/{id}/sessions`, `/users/{id}/logout-all` and `/sessions`.
     Sessions,
     /// `/permissions`.
     Permissions,
@@ -124,6 +126,7 @@ impl Default for Settings {
             cors_origins: Vec::new(),
             request_timeout: Duration::from_secs(30),
             shows_metrics: true,
+            shows_docs: true,
         }
     }
 }

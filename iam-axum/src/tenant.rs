@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::conditional::Tagged;
-use crate::extract::{Authenticated, Body, PathId};
+use crate::extract::{Authenticated, Call, PathId};
 use crate::openapi::{Problems, TENANTS};
 use crate::problem::Problem;
 use crate::time::Time;
@@ -88,9 +88,9 @@ pub(crate) async fn get(
 )]
 pub(crate) async fn update(
     State(iam): State<Iam>,
-    Authenticated(caller): Authenticated,
+    _: Authenticated,
     PathId(id): PathId<TenantId>,
-    Body(TenantPatchDto { name, slug }): Body<TenantPatchDto>,
+    Call(caller, TenantPatchDto { name, slug }): Call<TenantPatchDto>,
 ) -> Result<Tagged<TenantDto>, Problem> {
     let tenant = iam.tenants().update(&caller, id, TenantPatch { name, slug }).await?;
     Ok(Tagged(tenant.version(), tenant.into()))

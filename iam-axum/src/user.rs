@@ -10,7 +10,7 @@ use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 use crate::conditional::Tagged;
-use crate::extract::{Authenticated, Body, Params, PathId, Query};
+use crate::extract::{Authenticated, Call, Params, PathId, Query};
 use crate::openapi::{Problems, USERS};
 use crate::page::{Collection, PageQuery, SortOrderDto, sort_order};
 use crate::problem::Problem;
@@ -23,6 +23,9 @@ use crate::time::Time;
 pub(crate) struct UserDto {
     id: Uuid,
     email: String,
+    /// When it was proven that the user receives mail at this address; null is not yet.
+    #[schema(required)]
+    email_verified_at: Option<Time>,
     first_name: String,
     last_name: String,
     tenant_id: Uuid,
@@ -97,6 +100,7 @@ impl From<User> for UserDto {
         Self {
             id: user.id.as_uuid(),
             email: user.email.into(),
+            email_verified_at: user.email_verified_at.map(Time),
             first_name: user.first_name.into(),
             last_name: user.last_name.into(),
             tenant_id: user.tenant_id.as_uuid(),
@@ -263,8 +267,7 @@ pub(crate) async fn list(
 )]
 pub(crate) async fn create(
     State(iam): State<Iam>,
-    Authenticated(caller): Authenticated,
-    Body(body): Body<NewUserDto>,
+    Call(caller, body): Call<NewUserDto>,
 ) -> Result<(StatusCode, Json<UserDto>), Problem> {
     let user = iam.users().create(&caller, body.into()).await?;
     Ok((StatusCode::CREATED, Json(user.into())))
@@ -302,9 +305,9 @@ pub(crate) async fn get(
 )]
 pub(crate) async fn update(
     State(iam): State<Iam>,
-    Authenticated(caller): Authenticated,
+    _: Authenticated,
     PathId(id): PathId<UserId>,
-    Body(body): Body<UserPatchDto>,
+    Call(caller, body): Call<UserPatchDto>,
 ) -> Result<Tagged<UpdatedUser>, Problem> {
     let user = iam.users().update(&caller, id, body.into()).await?;
     Ok(Tagged(user.version(), user.into()))

@@ -94,6 +94,12 @@ impl Caller {
         Self { actor, tenant, authority: authority.into(), context, idempotency: None, precondition: None }
     }
 
+    /// The same caller with other rights, which were just read again.
+    pub(crate) fn with_authority(mut self, authority: Arc<Authority>) -> Self {
+        self.authority = authority;
+        self
+    }
+
     /// The same caller in another request context, for trusted code that acts on behalf of a request.
     #[must_use]
     pub fn in_context(mut self, context: RequestContext) -> Self {

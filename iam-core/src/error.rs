@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::access::{Permission, Shortfall};
 use crate::audit::ResourceType;
-use crate::tenant::TenantSummary;
+use crate::tenant::{QuotaKind, TenantSummary};
 
 /// The result of a service call.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -144,7 +144,7 @@ pub enum Unauthenticated {
     #[error("The access token has expired.")]
     ExpiredToken,
     /// E-mail, password or tenant is wrong.
-    #[error("Incorrect e-mail or password.")]
+    #[error("Incorrect e-mail or password. If you have accounts in several tenants, name the `tenant` that you mean.")]
     Credentials,
     /// The refresh token is malformed, forged, spent, expired, or of a session that has ended.
     #[error("The refresh token is invalid or expired.")]
@@ -167,9 +167,15 @@ pub enum Forbidden {
     /// Only trusted code can do this, for instance set the password of a user; no permission is enough.
     #[error("Only trusted code can do this.")]
     NotTrusted,
+    /// Nobody tidies up what the audit log says of themselves.
+    #[error("You cannot erase your own entries from the audit log.")]
+    OwnEntries,
     /// The account is suspended.
     #[error("The account is suspended.")]
     Suspended,
+    /// The operator has suspended the tenant.
+    #[error("The tenant is suspended.")]
+    TenantSuspended,
     /// This installation does not let strangers create tenants.
     #[error("Registration is closed.")]
     RegistrationClosed,
@@ -248,6 +254,12 @@ pub enum Conflict {
     /// The same is being made under the same idempotency key, and that takes long.
     #[error("A request with this Idempotency-Key is still being processed.")]
     StillRunning,
+    /// The tenant has as many of something as its quota lets it have.
+    #[error("The tenant has reached its quota of {1} {0}.")]
+    QuotaExceeded(QuotaKind, u64),
+    /// The user is not INACTIVE, so the audit log keeps what it says of the user.
+    #[error("Only an inactive user can be erased from the audit log: delete the user first.")]
+    UserNotInactive,
     /// The credentials are right in several tenants: say which is meant.
     #[error("The credentials match accounts of several tenants: name one of them as `tenant`.")]
     SeveralTenants(Vec<TenantSummary>),

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use chrono::TimeDelta;
@@ -12,11 +13,11 @@ use crate::access::{Access, Rights};
 use crate::aftermath::{Aftermath, Hook};
 use crate::assignment::Assignments;
 use crate::audit::{Audit, AuditEntry, LogKey, ResourceType};
-use crate::caller::{Caller, RequestContext};
+use crate::caller::{Actor, Caller, RequestContext};
 use crate::clock::{Clock, SystemClock, Timestamp, cut, monotonic_now};
 use crate::credential::{Credentials, HashingCost, Lockout, PasswordHasher};
 use crate::error::{Error, Result, StoreError, Unauthenticated};
-use crate::id::{IdGenerator, SessionId, TenantId};
+use crate::id::{IdGenerator, KeyId, SessionId, TenantId};
 use crate::idempotency::{IdempotencySecret, Once};
 use crate::observe::{Observed, Observer};
 use crate::organization::Organizations;
@@ -25,12 +26,12 @@ use crate::random::{Random, SystemRandom};
 use crate::role::Roles;
 use crate::session::{EndedSessions, NextSecret, Session, Sessions, Snapshot, Snapshots, Tokens};
 use crate::store::Store;
-use crate::tenant::Tenants;
+use crate::tenant::{Quota, Tenants};
 use crate::token::{
     self, Claims, KeyPurpose, KeyRing, MasterKey, PublicKey, RETIREMENT, SigningKey, VerifiedToken, VerifiedTokens,
     first_or_stored,
 };
-use crate::user::{UserStatus, Users};
+use crate::user::Users;
 use crate::work::UnitOfWork;
 
 /// Users, sessions, roles and audit over a store. Cheap to clone.
@@ -63,6 +64,8 @@ pub(crate) struct Common {
     keys: KeyRing,
     verified_tokens: VerifiedTokens,
     ended_sessions: EndedSessions,
+    /// Whether there was more than one tenant when the store was asked last.
+    has_several_tenants: AtomicBool,
 }
 
 impl Deref for Inner {
@@ -102,6 +105,12 @@ pub struct Settings {
     pub max_organization_depth: u32,
     /// Encrypts private keys at rest.
     pub master_key: Option<MasterKey>,
+    /// How much a tenant may have at most.
+    pub quota: Quota,
+    /// The oldest age that a signing key for access tokens reaches before [`Iam::rotate_keys_when_due`] replaces it: 90 days.
+    pub key_rotation: TimeDelta,
+    /// The shortest time, in whole days, for which a tenant can have its audit log kept: 30 days.
+    pub audit_min_retention: TimeDelta,
 }
 
 impl Default for Settings {
@@ -119,11 +128,20 @@ impl Default for Settings {
             password_wait: Duration::from_secs(2),
             max_organization_depth: 5,
             master_key: None,
+            quota: Quota::default(),
+            key_rotation: TimeDelta::days(90),
+            audit_min_retention: TimeDelta::days(30),
         }
     }
 }
 
 impl Settings {
+    /// The shortest retention of an audit log, in whole days.
+    pub(crate) fn least_retention_days(&self) -> u32 {
+        let days = self.audit_min_retention.num_seconds().max(0).unsigned_abs().div_ceil(86_400);
+        days.clamp(1, 36_500).try_into().unwrap_or(36_500)
+    }
+
     /// When a session that began then and is used now is over.
     pub(crate) fn session_expiry(&self, began: Timestamp, now: Timestamp) -> Timestamp {
         (now + self.session_idle).min(began + self.session_absolute)
@@ -253,6 +271,7 @@ impl Builder {
             keys,
             verified_tokens: VerifiedTokens::default(),
             ended_sessions: EndedSessions::default(),
+            has_several_tenants: AtomicBool::new(false),
         });
         Ok(Iam(Arc::new(Inner { store, aftermath: Aftermath::at_once(hooks), common })))
     }
@@ -395,7 +414,11 @@ impl Iam {
         let now = iam.now();
         let kept = iam.verified_tokens.get(token);
         let kid = kept.as_ref().map_or_else(|| token::key_of(token), |kept| Ok(kept.key()))?;
-        let key = iam.keys.verifying_key(&*iam.store, kid, now).await?.ok_or(Unauthenticated::InvalidToken)?;
+        let key = iam
+            .keys
+            .verifying_key(&*iam.store, iam.snapshots(), kid, now)
+            .await?
+            .ok_or(Unauthenticated::InvalidToken)?;
         let verified = match &kept {
             Some(kept) => kept.clone(),
             None => VerifiedToken::new(kid, token::verify(token, &key, &iam.settings.issuer, &iam.settings.audience)?),
@@ -422,9 +445,7 @@ impl Iam {
             iam.ended_sessions.remember(claims.sid, claims.exp, now);
             return Err(Unauthenticated::InvalidToken.into());
         };
-        let stands =
-            snapshot.user_id == claims.sub && snapshot.user_status == UserStatus::Active && now < snapshot.expires_at;
-        if !stands {
+        if !snapshot.admits(claims.sub, now) {
             return Err(Unauthenticated::InvalidToken.into());
         }
         let authority = Arc::clone(&snapshot.authority);
@@ -460,7 +481,7 @@ impl Iam {
     ///
     /// [`Error::Store`] when the store fails.
     pub async fn public_keys(&self) -> Result<Vec<PublicKey>> {
-        self.0.keys.public_keys(&*self.0.store, self.0.now()).await
+        self.0.keys.public_keys(&*self.0.store, self.0.snapshots(), self.0.now()).await
     }
 
     /// Adds a signing key. It is published at once and signs a minute later; the older keys go on verifying what
@@ -471,7 +492,39 @@ impl Iam {
     /// [`Error::Store`] when the store fails, or when two rotate at the same moment.
     pub async fn rotate_keys(&self) -> Result<SigningKey> {
         let iam = &*self.0;
-        iam.keys.rotate(&*iam.store, iam.now(), iam.next_id(), &*iam.random).await
+        iam.keys.rotate(&*iam.store, iam.snapshots(), iam.now(), iam.next_id(), &*iam.random).await
+    }
+
+    /// [Rotates](Self::rotate_keys) the signing keys when the newest is as old as [`Settings::key_rotation`] says; gives the
+    /// new key, if one was made. For a job that runs now and then.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Store`] when the store fails.
+    pub async fn rotate_keys_when_due(&self) -> Result<Option<SigningKey>> {
+        let (iam, age) = (&*self.0, self.0.settings.key_rotation);
+        iam.keys.rotate_when_due(&*iam.store, iam.snapshots(), age, iam.now(), iam.next_id(), &*iam.random).await
+    }
+
+    /// Withdraws a key that has leaked: what it signed is refused, here at once and elsewhere within a second. Sessions
+    /// stay: they refresh under the key whose identifier is given, which signs from now on. Its private half is erased.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Validation`] naming `key` when no such key signs access tokens; [`Error::Store`] when the store fails.
+    pub async fn revoke_key(&self, key: KeyId) -> Result<KeyId> {
+        let iam = &*self.0;
+        iam.keys.revoke(&*iam.store, iam.snapshots(), key, iam.now(), iam.next_id(), &*iam.random).await
+    }
+
+    /// Erases the private halves of signing keys whose successors have signed for ten minutes; tells how many. For a job that
+    /// runs now and then. What they signed is verified by their public halves.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Store`] when the store fails; what was erased before stays so.
+    pub async fn erase_replaced_keys(&self) -> Result<u64> {
+        self.0.keys.erase_replaced(&*self.0.store, self.0.now()).await
     }
 
     /// Encrypts under the [master key](Settings::master_key) every private key that is not, be it that it is kept as it
@@ -578,6 +631,21 @@ impl Inner {
         self.ids.next(self.now(), &*self.random)
     }
 
+    /// Whether there is more than one tenant. The store is asked until there is.
+    pub(crate) async fn has_several_tenants(&self) -> Result<bool, StoreError> {
+        let known = &self.common.has_several_tenants;
+        if !known.load(Ordering::Relaxed) && self.store.has_several_tenants().await? {
+            known.store(true, Ordering::Relaxed);
+        }
+        Ok(known.load(Ordering::Relaxed))
+    }
+
+    /// A request context that tells nothing of any request, and has a correlation identifier of its own.
+    pub(crate) fn unrelated_context(&self) -> RequestContext {
+        let correlation_id = self.next_id::<Uuid>().to_string().parse().ok();
+        RequestContext { correlation_id, ..RequestContext::default() }
+    }
+
     /// What a caller may do at this moment.
     pub(crate) fn rights<'a>(&self, caller: &'a Caller) -> Rights<'a> {
         Rights::new(caller.authority(), self.now())
@@ -587,8 +655,17 @@ impl Inner {
         UnitOfWork::begin(&*self.store, caller, &*self.clock, &self.ids, &*self.random, &self.aftermath).await
     }
 
+    /// The same caller with the rights of this moment, for what goes on for long. Trusted code stays what it is.
+    pub(crate) async fn renewed(&self, caller: &Caller) -> Result<Caller> {
+        let Actor::User { user, session } = *caller.actor() else { return Ok(caller.clone()) };
+        let now = self.now();
+        let snapshot = self.session_snapshot(caller.tenant(), session, now).await?;
+        let snapshot = snapshot.filter(|snapshot| snapshot.admits(user, now)).ok_or(Unauthenticated::InvalidToken)?;
+        Ok(caller.clone().with_authority(Arc::clone(&snapshot.authority)))
+    }
+
     /// What stands of a session: what was kept of it, or else what the store says.
-    async fn session_snapshot(
+    pub(crate) async fn session_snapshot(
         &self,
         tenant: TenantId,
         session: SessionId,
@@ -613,7 +690,7 @@ impl Inner {
     /// Reads the signing keys again where they are stale. Whoever will sign calls this before it begins a unit of
     /// work, inside which asking the store for more could exhaust its connections.
     pub(crate) async fn refresh_keys(&self) -> Result<()> {
-        self.keys.refresh(&*self.store, self.now()).await
+        self.keys.refresh(&*self.store, self.snapshots(), self.now()).await
     }
 
     /// A pair of tokens of a session.

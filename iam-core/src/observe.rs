@@ -115,7 +115,7 @@ impl Transaction for ObservedTransaction {
     async fn write(&mut self, change: &Change, audit: AuditBatch) -> Result<(), StoreError> {
         timed(&*self.observer, "write", self.transaction.write(change, audit)).await?;
         if let Change::Credential(
-            CredentialChange::CountFailure { reason, .. } | CredentialChange::Refuse { reason, .. },
+            CredentialChange::CountFailure { reason, is_recorded: true, .. } | CredentialChange::Refuse { reason, .. },
         ) = change
         {
             self.failures.push(*reason);
@@ -154,8 +154,9 @@ macro_rules! observed {
 observed! {
     Directory {
         fn tenant_by_slug(slug: &Slug) -> Option<Tenant>;
-        fn accounts_with_email(email: &EmailKey, limit: u32) -> Vec<(TenantSummary, GuardedAccount)>;
+        fn login_candidates(email: &EmailKey, limit: u32) -> LoginCandidates;
         fn is_empty() -> bool;
+        fn has_several_tenants() -> bool;
     }
     TenantStore {
         fn tenant(tenant: TenantId) -> Option<Tenant>;
@@ -229,12 +230,14 @@ observed! {
         fn signing_keys(purpose: KeyPurpose) -> Vec<SigningKey>;
         fn insert_signing_key(key: &SigningKey) -> ();
         fn replace_private_key(id: KeyId, before: &PrivateKey, after: &PrivateKey) -> bool;
+        fn revoke_signing_key(id: KeyId, at: Timestamp) -> bool;
     }
 }
 
 observed! { in a transaction:
     TenantTransaction {
         fn lock_tenant() -> Option<Tenant>;
+        fn usage() -> Usage;
     }
     UserTransaction {
         fn lock_user(id: UserId) -> Option<User>;
@@ -246,6 +249,7 @@ observed! { in a transaction:
     SessionTransaction {
         fn lock_session(id: SessionId) -> Option<Session>;
         fn lock_sessions_of(user: UserId) -> Vec<Session>;
+        fn lock_sessions(limit: u32) -> Vec<Session>;
     }
     PermissionTransaction {
         fn permission(id: PermissionId) -> Option<RegisteredPermission>;

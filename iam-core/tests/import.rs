@@ -13,12 +13,12 @@ use iam_core::tenant::Tenant;
 use iam_core::user::{ImportedUser, User, UserStatus};
 use iam_core::{Caller, Conflict, Error, Iam, RequestContext};
 
-/// Of "Passw0rd!", by Python's hashlib and argon2-cffi, and of "U*U", by crypt_blowfish.
+/// Of "Passw0rd!", by Python's hashlib and argon2-cffi, and of "U*U", by its bcrypt.
 const FOREIGN: [(&str, &str); 4] = [
-    ("$pbkdf2-sha256$i=1200,l=32$AAECAwQFBgcICQoLDA0ODw$M1w1HNSutl+q2tPWS7ejhzxW7bIM4CBZ/OFYO3LKkMo", "Passw0rd!"),
-    ("pbkdf2_sha256$1200$aBcD_12+/.salt$iHETL0nku48Iyo0mfmtWfFh5M8ZWeM4Z5PipbZA6By8=", "Passw0rd!"),
-    ("$argon2i$v=19$m=64,t=2,p=1$c2FsdHNhbHRzYWx0$PH7pwB945LD0xy0BbV716SWuvXhn+ASCdcvXlA2mtuo", "Passw0rd!"),
-    ("$2a$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW", "U*U"),
+    ("$pbkdf2-sha256$i=10000,l=32$AAECAwQFBgcICQoLDA0ODw$Gt0SUk92S9Hllj+2Ruap8Zp7vtcbAoZrqx4OD9gt0/I", "Passw0rd!"),
+    ("pbkdf2_sha256$10000$aBcD_12+/.salt$/15Hl7S8g1j67N4bdQjIolQQxRC6pM7wxuk4/ygBETw=", "Passw0rd!"),
+    ("$argon2i$v=19$m=4096,t=3,p=1$c2FsdHNhbHRzYWx0$7la2pMHemBM+Mwlg2XLmkpqRiQHE9As5dsmlmAdcSdo", "Passw0rd!"),
+    ("$2a$10$CCCCCCCCCCCCCCCCCCCCC.KgQljzbljH4iwhlg3oTf8buusOTZRX6", "U*U"),
 ];
 
 struct Scene {

@@ -31,7 +31,14 @@ pub(crate) enum Audit {
         directory: PathBuf,
     },
     /// Remove the entries that are older than their tenant's retention
-    Retain,
+    Retain {
+        /// Let retentions count now that are to count later
+        #[arg(long)]
+        now: bool,
+        /// With --now, only that of this tenant, by its id; may be repeated [default: all]
+        #[arg(long = "tenant", value_name = "ID", requires = "now")]
+        tenants: Vec<TenantId>,
+    },
 }
 
 pub(crate) async fn audit(command: Audit, settings: &Settings) -> Result<(), Failure> {
@@ -39,7 +46,7 @@ pub(crate) async fn audit(command: Audit, settings: &Settings) -> Result<(), Fai
     let result = match command {
         Audit::Verify { tenants, checkpoints } => verify(&iam, tenants, &checkpoints).await,
         Audit::Checkpoint { directory } => checkpoint(&iam, &directory).await,
-        Audit::Retain => retain(&iam).await,
+        Audit::Retain { now, tenants } => retain(&iam, now, tenants).await,
     };
     iam.close().await;
     result
@@ -177,7 +184,14 @@ fn keep(path: &Path, note: &str) -> Result<(), Failure> {
     linked.map_err(failed)
 }
 
-async fn retain(iam: &Iam) -> Result<(), Failure> {
+async fn retain(iam: &Iam, now: bool, mut tenants: Vec<TenantId>) -> Result<(), Failure> {
+    if now && tenants.is_empty() {
+        tenants = audited(iam).await?;
+    }
+    for tenant in tenants {
+        let hastened = iam.audit().hasten_retention(&caller(tenant)).await;
+        hastened.map_err(|error| Failure::new(format!("{tenant}: the retention cannot be changed"), &error))?;
+    }
     let removed = iam.apply_audit_retention().await.map_err(|error| Failure::new("applying retention", &error))?;
     print(&format!("Entries removed: {removed}"))
 }

@@ -7,10 +7,11 @@ use clap::{CommandFactory as _, Subcommand};
 use clap_complete::Shell;
 use iam_core::clock::Timestamp;
 use iam_core::token::{KeyPurpose, PrivateKey, SigningKey};
-use iam_core::{Builder, Error, Iam, Schema};
+use iam_core::{Builder, Error, Iam, KeyId, Schema};
 
 use crate::Failure;
 use crate::audit::Audit;
+use crate::session::Session;
 use crate::settings::{Arguments, Settings};
 use crate::store;
 use crate::tenant::Tenant;
@@ -46,6 +47,11 @@ pub(crate) enum Command {
         #[command(subcommand)]
         action: User,
     },
+    /// Look after sessions
+    Session {
+        #[command(subcommand)]
+        action: Session,
+    },
     /// Look after the keys that sign access tokens and checkpoints
     Keys {
         #[command(subcommand)]
@@ -60,12 +66,18 @@ pub(crate) enum Command {
 
 #[derive(Clone, Copy, Subcommand)]
 pub(crate) enum Keys {
-    /// List the signing keys, and whether each is sealed under the master key
+    /// List the signing keys, and how the private half of each is kept
     List,
     /// Add a key that signs from a minute on; nobody is logged out, running servers pick it up by themselves
     Rotate,
     /// Encrypt all keys under the master key: those that are under the former one, and those kept as they are
     Reencrypt,
+    /// Withdraw a key that has leaked: its access tokens are refused within a second, sessions go on under another key
+    Revoke {
+        /// The key's id, as `keys list` shows it and as the `kid` of its tokens
+        #[arg(value_name = "KEY")]
+        key: KeyId,
+    },
 }
 
 pub(crate) async fn migrate(check: bool, settings: &Settings) -> Result<(), Failure> {
@@ -99,12 +111,13 @@ pub(crate) async fn keys(command: Keys, settings: &Settings) -> Result<(), Failu
         Keys::List => list_keys(settings).await,
         Keys::Rotate => rotate_keys(settings).await,
         Keys::Reencrypt => reencrypt_keys(settings).await,
+        Keys::Revoke { key } => revoke_key(key, settings).await,
     }
 }
 
 async fn list_keys(settings: &Settings) -> Result<(), Failure> {
     let store = store::open(&settings.database).await?;
-    print(&columns("ID", "PURPOSE", "CREATED", "SIGNS FROM", "SEALED"))?;
+    print(&columns("ID", "PURPOSE", "CREATED", "SIGNS FROM", "PRIVATE"))?;
     for purpose in [KeyPurpose::AccessTokens, KeyPurpose::Checkpoints] {
         let keys = store.signing_keys(purpose).await.map_err(|error| Failure::new("reading the keys", &error))?;
         keys.iter().try_for_each(print_key)?;
@@ -115,22 +128,30 @@ async fn list_keys(settings: &Settings) -> Result<(), Failure> {
 
 fn print_key(key: &SigningKey) -> Result<(), Failure> {
     let time = |moment: Timestamp| moment.to_rfc3339_opts(SecondsFormat::Millis, true);
-    let sealed = match key.private {
-        PrivateKey::Plain(_) => "no",
-        PrivateKey::Sealed(_) => "yes",
+    let private = match (&key.private, key.revoked_at) {
+        (_, Some(_)) => "revoked",
+        (PrivateKey::Plain(_), None) => "plain",
+        (PrivateKey::Sealed(_), None) => "encrypted",
+        (PrivateKey::Erased, None) => "erased",
     };
     let (id, created, signs_from) = (key.id.to_string(), time(key.created_at), time(key.signs_from));
-    print(&columns(&id, key.purpose.as_str(), &created, &signs_from, sealed))
+    print(&columns(&id, key.purpose.as_str(), &created, &signs_from, private))
 }
 
-fn columns(id: &str, purpose: &str, created: &str, signs_from: &str, sealed: &str) -> String {
-    format!("{id:36}  {purpose:13}  {created:24}  {signs_from:24}  {sealed}")
+fn columns(id: &str, purpose: &str, created: &str, signs_from: &str, private: &str) -> String {
+    format!("{id:36}  {purpose:13}  {created:24}  {signs_from:24}  {private}")
 }
 
 async fn rotate_keys(settings: &Settings) -> Result<(), Failure> {
     let key = open(settings).await?.rotate_keys().await;
     let key = key.map_err(|error| Failure::new("rotating the signing key", &error))?;
     print(&format!("Key {} signs access tokens from {} on.", key.id, key.signs_from.to_rfc3339()))
+}
+
+async fn revoke_key(key: KeyId, settings: &Settings) -> Result<(), Failure> {
+    let signer = open(settings).await?.revoke_key(key).await;
+    let signer = signer.map_err(|error| refused(format!("revoking the key {key}"), &error))?;
+    print(&format!("Key {key} is revoked. Key {signer} signs access tokens."))
 }
 
 async fn reencrypt_keys(settings: &Settings) -> Result<(), Failure> {

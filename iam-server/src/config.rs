@@ -27,7 +27,8 @@ fn lines(arguments: &Arguments, matches: &ArgMatches) -> Result<Vec<String>, Set
         let source = match matches.value_source(name) {
             Some(ValueSource::CommandLine) => format!("--{}", name.replace('_', "-")),
             Some(ValueSource::EnvVariable) => format!("IAM_{}", name.to_uppercase()),
-            // The one that counts although it is not the argument's own.
+            // What has no flag comes from the environment, and of the others one counts that is not the argument's own.
+            _ if given.is_some() && argument.is_none() => format!("IAM_{}", name.to_uppercase()),
             _ if given.is_some() => "DATABASE_URL".to_owned(),
             _ if in_file.is_some() => "file".to_owned(),
             _ => "default".to_owned(),

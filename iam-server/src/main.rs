@@ -13,6 +13,7 @@ mod otlp;
 mod person;
 mod seal;
 mod serve;
+mod session;
 mod settings;
 mod store;
 mod stream;
@@ -81,6 +82,7 @@ async fn main() -> ExitCode {
         Command::Completions { shell } => command::completions(shell),
         Command::Tenant { action } => tenant::tenant(action, &settings).await,
         Command::User { action } => user::user(action, &settings).await,
+        Command::Session { action } => session::session(action, &settings).await,
         Command::Keys { action } => command::keys(action, &settings).await,
         Command::Audit { action } => audit::audit(action, &settings).await,
     };

@@ -49,10 +49,16 @@ impl Arguments {
     pub(crate) fn read(&self) -> Result<(Given, Given), SettingsError> {
         let mut given = self.given.clone();
         given.database_url = given.database_url.or_else(|| env::var("DATABASE_URL").ok().map(Text));
+        given.master_key = env::var(MASTER_KEY).ok().map(Text);
+        given.former_master_key = env::var(FORMER_MASTER_KEY).ok().map(Text);
         let file = self.config.as_deref().map(read_file).transpose()?.unwrap_or_default();
         Ok((given, file))
     }
 }
+
+/// The settings that have no flag.
+pub(crate) const MASTER_KEY: &str = "IAM_MASTER_KEY";
+pub(crate) const FORMER_MASTER_KEY: &str = "IAM_FORMER_MASTER_KEY";
 
 /// Every setting as its text, wherever it was given.
 #[derive(Args, Clone, Default, Deserialize)]
@@ -112,12 +118,33 @@ pub(crate) struct Given {
     /// Proxies whose X-Forwarded-For counts: addresses or networks, joined by commas [default: none]
     #[arg(long, env = "IAM_TRUSTED_PROXIES", value_name = "NETWORKS", global = true)]
     trusted_proxies: Option<Text>,
-    /// Encrypts signing keys at rest: 32 random bytes in base64 [default: none]
-    #[arg(long, env = "IAM_MASTER_KEY", value_name = "KEY", global = true, hide_env_values = true)]
+    /// Encrypts signing keys at rest: 32 random bytes in base64. No flag: the process list shows those to all.
+    #[arg(skip)]
     master_key: Option<Text>,
-    /// What the master key was before, until `iam-server keys reencrypt` is done [default: none]
-    #[arg(long, env = "IAM_FORMER_MASTER_KEY", value_name = "KEY", global = true, hide_env_values = true)]
+    /// What the master key was before, until `iam-server keys reencrypt` is done. No flag either.
+    #[arg(skip)]
     former_master_key: Option<Text>,
+    /// When a new key takes over signing access tokens, by the age of the newest one, a day at least [default: 90d]
+    #[arg(long, env = "IAM_KEY_ROTATION", value_name = "DURATION", global = true)]
+    key_rotation: Option<Text>,
+    /// For how long tenants keep their audit logs at least [default: 30d]
+    #[arg(long, env = "IAM_AUDIT_MIN_RETENTION", value_name = "DURATION", global = true)]
+    audit_min_retention: Option<Text>,
+    /// How many users a tenant may have, deleted ones included [default: 100000]
+    #[arg(long, env = "IAM_QUOTA_USERS", value_name = "NUMBER", global = true)]
+    quota_users: Option<Text>,
+    /// How many organizations a tenant may have, deleted ones included [default: 10000]
+    #[arg(long, env = "IAM_QUOTA_ORGANIZATIONS", value_name = "NUMBER", global = true)]
+    quota_organizations: Option<Text>,
+    /// How many roles a tenant may have, built-in ones included [default: 1000]
+    #[arg(long, env = "IAM_QUOTA_ROLES", value_name = "NUMBER", global = true)]
+    quota_roles: Option<Text>,
+    /// How many role assignments a tenant may have [default: 500000]
+    #[arg(long, env = "IAM_QUOTA_ASSIGNMENTS", value_name = "NUMBER", global = true)]
+    quota_assignments: Option<Text>,
+    /// Whether Swagger UI is at /docs, and the OpenAPI document at /openapi.json: on or off [default: on]
+    #[arg(long, env = "IAM_DOCS", value_name = "WORD", global = true)]
+    docs: Option<Text>,
     /// The `iss` claim of access tokens [default: iam]
     #[arg(long, env = "IAM_ISSUER", value_name = "TEXT", global = true)]
     issuer: Option<Text>,
@@ -166,6 +193,7 @@ macro_rules! given {
 
 given! {
     database_url, listen, metrics_listen, tls_certificate, tls_key, cors_origins, client_connections, request_timeout, password_wait, registration, rate_limits, rate_limit_user, rate_limit_authentication, rate_limit_anonymous, rate_limit_redis_url, environment, max_organization_depth, trusted_proxies, master_key, former_master_key,
+    key_rotation, audit_min_retention, quota_users, quota_organizations, quota_roles, quota_assignments, docs,
     issuer, audience, session_idle, session_absolute, problem_type_base, log, log_format,
     otlp_endpoint, trace_sampling,
 }
@@ -234,12 +262,17 @@ pub(crate) enum LogFormat {
 /// A setting that cannot be used. What it says shows no value, which may be secret.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum SettingsError {
-    #[error("{name} (--{}, IAM_{}) {problem}", .name.replace('_', "-"), .name.to_uppercase())]
+    #[error("{name} ({}IAM_{}) {problem}", flag(.name), .name.to_uppercase())]
     Value { name: &'static str, problem: String },
     #[error("{0} is not a setting; `iam-server --help` lists them all")]
     UnknownVariable(String),
     #[error("the settings file {path}: {problem}")]
     File { path: String, problem: String },
+}
+
+/// The flag of a setting, where it has one.
+fn flag(name: &str) -> String {
+    if name.ends_with("master_key") { String::new() } else { format!("--{}, ", name.replace('_', "-")) }
 }
 
 impl Settings {
@@ -254,6 +287,14 @@ impl Settings {
         let mut iam = iam_core::Settings::default();
         iam.registration = parse("registration", given.registration, iam.registration, open_or_closed)?;
         iam.master_key = parse("master_key", given.master_key, None, master_key)?;
+        iam.key_rotation = parse("key_rotation", given.key_rotation, iam.key_rotation, a_day_at_least)?;
+        iam.audit_min_retention =
+            parse("audit_min_retention", given.audit_min_retention, iam.audit_min_retention, duration)?;
+        iam.quota.users = parse("quota_users", given.quota_users, iam.quota.users, quota)?;
+        iam.quota.organizations =
+            parse("quota_organizations", given.quota_organizations, iam.quota.organizations, quota)?;
+        iam.quota.roles = parse("quota_roles", given.quota_roles, iam.quota.roles, quota)?;
+        iam.quota.assignments = parse("quota_assignments", given.quota_assignments, iam.quota.assignments, quota)?;
         let former = parse("former_master_key", given.former_master_key, None, master_key)?;
         iam.master_key = match (iam.master_key, former) {
             (Some(key), Some(former)) => Some(key.replacing(former)),
@@ -291,6 +332,7 @@ impl Settings {
             Ok(Arc::new(RedisRateLimiter::new(url, limits).map_err(say)?))
         })?;
         http.rate_limiter = is_limited.then_some(limiter);
+        http.shows_docs = parse("docs", given.docs, http.shows_docs, on_or_off)?;
         http.cors_origins = parse("cors_origins", given.cors_origins, Vec::new(), origins)?;
         http.request_timeout =
             parse("request_timeout", given.request_timeout, http.request_timeout, while_a_request_lasts)?;
@@ -426,6 +468,15 @@ fn duration(text: &str) -> Result<TimeDelta, String> {
     }
 }
 
+fn a_day_at_least(text: &str) -> Result<TimeDelta, String> {
+    let time = duration(text)?;
+    if time < TimeDelta::days(1) { Err("must be 1d at least".to_owned()) } else { Ok(time) }
+}
+
+fn quota(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| "must be a whole number".to_owned())
+}
+
 fn while_a_request_lasts(text: &str) -> Result<Duration, String> {
     let time = duration(text)?.to_std().map_err(say)?;
     if time > LONGEST_REQUEST { Err("must be 30s at most".to_owned()) } else { Ok(time) }
@@ -463,7 +514,8 @@ fn share(text: &str) -> Result<f64, String> {
 /// `IAM_SERVICE_HOST` and `IAM_PORT_8080_TCP` when a service is named `iam`.
 fn refuse_unknown_variables(names: impl Iterator<Item = String>) -> Result<(), SettingsError> {
     let command = Arguments::command();
-    let known: Vec<&str> = command.get_arguments().filter_map(|argument| argument.get_env()?.to_str()).collect();
+    let flags = command.get_arguments().filter_map(|argument| argument.get_env()?.to_str());
+    let known: Vec<&str> = flags.chain([MASTER_KEY, FORMER_MASTER_KEY]).collect();
     let is_anothers = |name: &str| {
         name.starts_with("IAM_TEST_")
             || ["_SERVICE_HOST", "_SERVICE_PORT", "_PORT"].iter().any(|mark| name.contains(mark))

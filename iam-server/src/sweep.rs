@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use iam_core::Iam;
+use iam_core::token::SigningKey;
 use prometheus::{IntCounterVec, IntGaugeVec, Opts, Registry};
 use tokio::sync::watch;
 
@@ -44,6 +45,14 @@ async fn round(iam: &Iam, metrics: &SweepMetrics) {
     metrics.note("expired_sessions", iam.remove_expired_sessions().await);
     metrics.note("stale_login_attempts", iam.remove_stale_login_attempts().await);
     metrics.note("idempotency_records", iam.remove_idempotency_records().await);
+    metrics.note("key_rotations", iam.rotate_keys_when_due().await.map(|key| key.map_or(0, |key| rotated(&key))));
+    metrics.note("replaced_keys", iam.erase_replaced_keys().await);
+}
+
+/// None is removed, but the old one signs no more.
+fn rotated(key: &SigningKey) -> u64 {
+    tracing::info!(key = %key.id, signs_from = %key.signs_from.to_rfc3339(), "the signing key was rotated");
+    0
 }
 
 /// What the sweepers of this replica have done.

@@ -22,14 +22,43 @@ pub(crate) enum Tenant {
         #[command(flatten)]
         administrator: Person,
     },
+    /// End all sessions of a tenant and let none of its users log in until it is reactivated; nothing else changes
+    Suspend {
+        /// The tenant, by its id or slug
+        #[arg(long, value_name = "TENANT")]
+        tenant: String,
+    },
+    /// Let the users of a suspended tenant log in again
+    Reactivate {
+        /// The tenant, by its id or slug
+        #[arg(long, value_name = "TENANT")]
+        tenant: String,
+    },
 }
 
 pub(crate) async fn tenant(command: Tenant, settings: &Settings) -> Result<(), Failure> {
     let iam = open(settings).await?;
-    let Tenant::Create { name, slug, administrator } = command;
-    let result = create(&iam, name, slug, &administrator).await;
+    let result = match command {
+        Tenant::Create { name, slug, administrator } => create(&iam, name, slug, &administrator).await,
+        Tenant::Suspend { tenant } => suspend(&iam, &tenant).await,
+        Tenant::Reactivate { tenant } => reactivate(&iam, &tenant).await,
+    };
     iam.close().await;
     result
+}
+
+async fn suspend(iam: &Iam, named: &str) -> Result<(), Failure> {
+    let caller = find(iam, named, "tenant suspend command").await?;
+    let tenant = iam.tenants().suspend(&caller).await;
+    let tenant = tenant.map_err(|error| refused(format!("suspending the tenant {named}"), &error))?;
+    print(&format!("Tenant {} ({}) is suspended and has no sessions.", tenant.slug, tenant.id))
+}
+
+async fn reactivate(iam: &Iam, named: &str) -> Result<(), Failure> {
+    let caller = find(iam, named, "tenant reactivate command").await?;
+    let tenant = iam.tenants().reactivate(&caller).await;
+    let tenant = tenant.map_err(|error| refused(format!("reactivating the tenant {named}"), &error))?;
+    print(&format!("Tenant {} ({}) is active.", tenant.slug, tenant.id))
 }
 
 async fn create(iam: &Iam, name: String, slug: Option<String>, person: &Person) -> Result<(), Failure> {

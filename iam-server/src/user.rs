@@ -56,6 +56,16 @@ pub(crate) enum User {
         #[command(flatten)]
         password: PasswordSource,
     },
+    /// Put on record that a user receives mail at its address: logins that name no tenant then mean this account before
+    /// others with the same address
+    VerifyEmail {
+        /// The tenant, by its id or slug
+        #[arg(long, value_name = "TENANT")]
+        tenant: String,
+        /// The user's e-mail
+        #[arg(long, value_name = "ADDRESS")]
+        email: String,
+    },
 }
 
 pub(crate) async fn user(command: User, settings: &Settings) -> Result<(), Failure> {
@@ -64,6 +74,7 @@ pub(crate) async fn user(command: User, settings: &Settings) -> Result<(), Failu
         User::Create { tenant, person, roles } => create(&iam, &tenant, &person, roles).await,
         User::Import { tenant, dry_run, file } => import(&iam, &tenant, &file, dry_run).await,
         User::ResetPassword { tenant, email, password } => reset_password(&iam, &tenant, &email, password).await,
+        User::VerifyEmail { tenant, email } => verify_email(&iam, &tenant, &email).await,
     };
     iam.close().await;
     result
@@ -101,6 +112,13 @@ async fn tenant_wide_role(iam: &Iam, caller: &Caller, name: &str) -> Result<Role
         return Err(Failure(format!("the role {name} can be held in organizations only")));
     }
     Ok(role)
+}
+
+async fn verify_email(iam: &Iam, tenant: &str, email: &str) -> Result<(), Failure> {
+    let caller = tenant::find(iam, tenant, "user verify-email command").await?;
+    let user = iam.users().verify_email(&caller, email).await;
+    let user = user.map_err(|error| refused(format!("verifying the e-mail {email}"), &error))?;
+    print(&format!("The e-mail {} of user {} is verified.", user.email, user.id))
 }
 
 async fn reset_password(iam: &Iam, tenant: &str, email: &str, source: PasswordSource) -> Result<(), Failure> {

@@ -3,7 +3,7 @@ use std::mem;
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use iam_core::audit::{
-    AuditChange, AuditEntry, AuditFilter, AuditStore, Cursor, ErasedDetails, ErasedOrigin, Salt, Salts,
+    AuditChange, AuditEntry, AuditFilter, AuditStore, Cursor, ErasedDetails, ErasedOrigin, Retention, Salt, Salts,
 };
 use iam_core::clock::cut;
 use iam_core::{AuditEntryId, CorrelationId, OrganizationId, RequestContext, StoreError, TenantId, UserAgent, UserId};
@@ -282,21 +282,28 @@ impl PostgresTransaction {
         match change {
             // Nothing is written but their entries.
             AuditChange::Log(_) | AuditChange::Export(..) => Ok(()),
-            AuditChange::SetRetention { after, .. } => self.set_retention(*after).await,
+            AuditChange::SetRetention { after, .. } => self.set_retention(after).await,
             AuditChange::GiveUp { until, .. } => self.give_up(*until).await,
             AuditChange::Erase { details, origins, .. } => self.erase(details, origins).await,
         }
     }
 
-    async fn set_retention(&mut self, days: Option<u32>) -> Result<(), StoreError> {
+    async fn set_retention(&mut self, retention: &Retention) -> Result<(), StoreError> {
+        let integer = |days: u32| i32::try_from(days).unwrap_or(i32::MAX);
         sqlx::query!(
             r#"
-            INSERT INTO iam.audit_logs (tenant_id, retention_days)
-            VALUES ($1, $2)
-            ON CONFLICT (tenant_id) DO UPDATE SET retention_days = excluded.retention_days
+            INSERT INTO iam.audit_logs (tenant_id, retention_days, pending_retention_days, pending_retention_from)
+            VALUES ($1, $2, $3, $4)
+            ON CONFLICT (tenant_id) DO UPDATE
+            SET
+                retention_days = excluded.retention_days,
+                pending_retention_days = excluded.pending_retention_days,
+                pending_retention_from = excluded.pending_retention_from
             "#,
             self.tenant(),
-            days.map(|days| i32::try_from(days).unwrap_or(i32::MAX))
+            retention.days.map(integer),
+            retention.pending.map(|pending| integer(pending.days)),
+            retention.pending.map(|pending| pending.from)
         )
         .execute(self.connection())
         .await

@@ -1,8 +1,8 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use iam_core::audit::{
-    AuditEntry, AuditTransaction, Digest, Frontier, Leaf, LogHead, Seal, SealStore, SealedEntry, TreeHash, TreeSpan,
-    Unsealed, UnsealedEntry,
+    AuditEntry, AuditTransaction, Digest, Frontier, Leaf, LogHead, PendingRetention, Retention, Seal, SealStore,
+    SealedEntry, TreeHash, TreeSpan, Unsealed, UnsealedEntry,
 };
 use iam_core::clock::Timestamp;
 use iam_core::{AuditEntryId, StoreError, TenantId};
@@ -43,6 +43,8 @@ struct HeadRow {
     leaves: i64,
     removed: i64,
     retention_days: Option<i32>,
+    pending_retention_days: Option<i32>,
+    pending_retention_from: Option<DateTime<Utc>>,
 }
 
 impl From<HeadRow> for LogHead {
@@ -57,7 +59,13 @@ impl From<HeadRow> for LogHead {
             note: row.note,
             leaves: row.leaves.unsigned_abs(),
             removed: row.removed.unsigned_abs(),
-            retention_days: row.retention_days.map(i32::unsigned_abs),
+            retention: Retention {
+                days: row.retention_days.map(i32::unsigned_abs),
+                pending: row
+                    .pending_retention_days
+                    .zip(row.pending_retention_from)
+                    .map(|(days, from)| PendingRetention { days: days.unsigned_abs(), from }),
+            },
         }
     }
 }
@@ -409,7 +417,9 @@ async fn log_heads(executor: impl PgExecutor<'_>, tenants: &[TenantId]) -> sqlx:
             coalesce(g.note, '') AS "note!",
             leaf.count AS "leaves!",
             coalesce(g.removed, 0) AS "removed!",
-            g.retention_days AS "retention_days?"
+            g.retention_days AS "retention_days?",
+            g.pending_retention_days AS "pending_retention_days?",
+            g.pending_retention_from AS "pending_retention_from?"
         FROM unnest($1::uuid[]) t (id)
         -- With the limit each is looked up by its key, also where the planner takes these for a good part of all.
         LEFT JOIN LATERAL (SELECT * FROM iam.audit_logs WHERE tenant_id = t.id LIMIT 1) g ON true

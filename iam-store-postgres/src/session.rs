@@ -96,6 +96,7 @@ macro_rules! select_sessions {
 struct SnapshotRow {
     user_id: Uuid,
     user_status: String,
+    tenant_status: String,
     expires_at: DateTime<Utc>,
     grants: Json<Vec<GrantRow>>,
 }
@@ -107,6 +108,7 @@ impl TryFrom<SnapshotRow> for SessionSnapshot {
         Ok(Self {
             user_id: row.user_id.into(),
             user_status: parse("users.status", &row.user_status)?,
+            tenant_status: parse("tenants.status", &row.tenant_status)?,
             expires_at: row.expires_at,
             grants: grants(row.grants.0)?,
         })
@@ -127,6 +129,7 @@ impl SessionStore for PostgresStore {
             SELECT
                 s.user_id,
                 u.status AS user_status,
+                t.status AS tenant_status,
                 s.expires_at,
                 coalesce(
                     (
@@ -142,6 +145,7 @@ impl SessionStore for PostgresStore {
                 ) AS "grants!: Json<Vec<GrantRow>>"
             FROM iam.sessions s
             JOIN iam.users u ON u.tenant_id = s.tenant_id AND u.id = s.user_id
+            JOIN iam.tenants t ON t.id = s.tenant_id
             WHERE s.tenant_id = $1 AND s.id = $2
             "#,
             tenant.as_uuid(),
@@ -179,6 +183,15 @@ impl SessionTransaction for PostgresTransaction {
             "WHERE s.tenant_id = $1 AND s.user_id = $2 ORDER BY s.created_at DESC, s.id FOR UPDATE",
             self.tenant(),
             user.as_uuid()
+        );
+        rows.fetch_all(self.connection()).await.map_err(store_error)?.into_iter().map(Session::try_from).collect()
+    }
+
+    async fn lock_sessions(&mut self, limit: u32) -> Result<Vec<Session>, StoreError> {
+        let rows = select_sessions!(
+            "WHERE s.tenant_id = $1 ORDER BY s.id LIMIT $2 FOR UPDATE",
+            self.tenant(),
+            i64::from(limit)
         );
         rows.fetch_all(self.connection()).await.map_err(store_error)?.into_iter().map(Session::try_from).collect()
     }

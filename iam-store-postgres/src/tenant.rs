@@ -1,7 +1,7 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use iam_core::credential::GuardedAccount;
-use iam_core::tenant::{Directory, Tenant, TenantChange, TenantStore, TenantSummary, TenantTransaction};
+use iam_core::credential::LoginCandidates;
+use iam_core::tenant::{Directory, Tenant, TenantChange, TenantStore, TenantTransaction, Usage};
 use iam_core::{EmailKey, Slug, StoreError, TenantId};
 use uuid::Uuid;
 
@@ -10,13 +10,13 @@ use crate::column::parse;
 use crate::error::{expect_row, store_error};
 use crate::transaction::PostgresTransaction;
 
-struct TenantRow {
-    id: Uuid,
-    name: String,
-    slug: String,
-    status: String,
-    created_at: DateTime<Utc>,
-    updated_at: DateTime<Utc>,
+pub(crate) struct TenantRow {
+    pub(crate) id: Uuid,
+    pub(crate) name: String,
+    pub(crate) slug: String,
+    pub(crate) status: String,
+    pub(crate) created_at: DateTime<Utc>,
+    pub(crate) updated_at: DateTime<Utc>,
 }
 
 impl TryFrom<TenantRow> for Tenant {
@@ -61,17 +61,19 @@ impl Directory for PostgresStore {
         self.answer(row.fetch_optional(&self.source())).await?.map(Tenant::try_from).transpose()
     }
 
-    async fn accounts_with_email(
-        &self,
-        email: &EmailKey,
-        limit: u32,
-    ) -> Result<Vec<(TenantSummary, GuardedAccount)>, StoreError> {
+    async fn login_candidates(&self, email: &EmailKey, limit: u32) -> Result<LoginCandidates, StoreError> {
         self.candidates(email, limit).await
     }
 
     async fn is_empty(&self) -> Result<bool, StoreError> {
         let is_empty = sqlx::query_scalar!(r#"SELECT NOT EXISTS (SELECT 1 FROM iam.tenants) AS "is_empty!""#);
         self.answer(is_empty.fetch_one(&self.source())).await
+    }
+
+    async fn has_several_tenants(&self) -> Result<bool, StoreError> {
+        let several =
+            sqlx::query_scalar!(r#"SELECT EXISTS (SELECT 1 FROM iam.tenants LIMIT 1 OFFSET 1) AS "has_several!""#);
+        self.answer(several.fetch_one(&self.source())).await
     }
 }
 
@@ -91,13 +93,37 @@ impl TenantTransaction for PostgresTransaction {
         let row = select_tenants!("WHERE t.id = $1 FOR NO KEY UPDATE", self.tenant());
         row.fetch_optional(self.connection()).await.map_err(store_error)?.map(Tenant::try_from).transpose()
     }
+
+    async fn usage(&mut self) -> Result<Usage, StoreError> {
+        let row = sqlx::query!(
+            r#"
+            SELECT
+                coalesce(sum(active_users + suspended_users + inactive_users), 0)::bigint AS "users!",
+                coalesce(sum(organizations), 0)::bigint AS "organizations!",
+                coalesce(sum(roles), 0)::bigint AS "roles!",
+                coalesce(sum(role_assignments), 0)::bigint AS "role_assignments!"
+            FROM iam.tenant_counts
+            WHERE tenant_id = $1
+            "#,
+            self.tenant()
+        );
+        let row = row.fetch_one(self.connection()).await.map_err(store_error)?;
+        Ok(Usage {
+            users: row.users.unsigned_abs(),
+            organizations: row.organizations.unsigned_abs(),
+            roles: row.roles.unsigned_abs(),
+            assignments: row.role_assignments.unsigned_abs(),
+        })
+    }
 }
 
 impl PostgresTransaction {
     pub(crate) async fn write_tenant(&mut self, change: &TenantChange) -> Result<(), StoreError> {
         match change {
             TenantChange::Create(tenant) => self.insert_tenant(tenant).await,
-            TenantChange::Update { after, .. } => self.update_tenant(after).await,
+            TenantChange::Update { after, .. } | TenantChange::ChangeStatus { after, .. } => {
+                self.update_tenant(after).await
+            }
         }
     }
 

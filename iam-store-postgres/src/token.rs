@@ -1,5 +1,6 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
+use iam_core::clock::Timestamp;
 use iam_core::token::{KeyPurpose, KeyStore, PrivateKey, SigningKey};
 use iam_core::{KeyId, StoreError};
 use uuid::Uuid;
@@ -16,21 +17,27 @@ struct SigningKeyRow {
     sealed: bool,
     created_at: DateTime<Utc>,
     signs_from: DateTime<Utc>,
+    revoked_at: Option<DateTime<Utc>>,
 }
 
 impl TryFrom<SigningKeyRow> for SigningKey {
     type Error = StoreError;
 
     fn try_from(row: SigningKeyRow) -> Result<Self, StoreError> {
-        let private = if row.sealed { PrivateKey::Sealed } else { PrivateKey::Plain };
+        let private = match (row.private_key, row.sealed) {
+            (bytes, _) if bytes.is_empty() => PrivateKey::Erased,
+            (bytes, true) => PrivateKey::Sealed(bytes),
+            (bytes, false) => PrivateKey::Plain(bytes),
+        };
         Ok(Self {
             purpose: parse("signing_keys.purpose", &row.purpose)?,
             id: row.id.into(),
             generation: row.generation,
             public: row.public_key,
-            private: private(row.private_key),
+            private,
             created_at: row.created_at,
             signs_from: row.signs_from,
+            revoked_at: row.revoked_at,
         })
     }
 }
@@ -40,6 +47,7 @@ fn columns(key: &PrivateKey) -> (&[u8], bool) {
     match key {
         PrivateKey::Plain(bytes) => (bytes, false),
         PrivateKey::Sealed(bytes) => (bytes, true),
+        PrivateKey::Erased => (&[], false),
     }
 }
 
@@ -57,7 +65,8 @@ impl KeyStore for PostgresStore {
                 private_key,
                 sealed,
                 created_at,
-                signs_from
+                signs_from,
+                revoked_at
             FROM iam.signing_keys
             WHERE purpose = $1
             ORDER BY generation
@@ -79,9 +88,10 @@ impl KeyStore for PostgresStore {
                 private_key,
                 sealed,
                 created_at,
-                signs_from
+                signs_from,
+                revoked_at
             )
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
             "#,
             key.purpose.as_str(),
             key.generation,
@@ -90,7 +100,8 @@ impl KeyStore for PostgresStore {
             private_key,
             sealed,
             key.created_at,
-            key.signs_from
+            key.signs_from,
+            key.revoked_at
         );
         self.answer(insert.execute(&self.source())).await.map(drop)
     }
@@ -113,6 +124,19 @@ impl KeyStore for PostgresStore {
             was_sealed,
             after,
             is_sealed
+        );
+        Ok(self.answer(update.execute(&self.source())).await?.rows_affected() > 0)
+    }
+
+    async fn revoke_signing_key(&self, id: KeyId, at: Timestamp) -> Result<bool, StoreError> {
+        let update = sqlx::query!(
+            r#"
+            UPDATE iam.signing_keys
+            SET private_key = '', sealed = false, revoked_at = $2
+            WHERE id = $1 AND purpose = 'ACCESS_TOKENS' AND revoked_at IS NULL
+            "#,
+            id.as_uuid(),
+            at
         );
         Ok(self.answer(update.execute(&self.source())).await?.rows_affected() > 0)
     }

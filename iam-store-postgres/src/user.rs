@@ -23,6 +23,7 @@ pub(crate) struct UserRow {
     pub(crate) tenant_id: Uuid,
     pub(crate) id: Uuid,
     pub(crate) email: String,
+    pub(crate) email_verified_at: Option<DateTime<Utc>>,
     pub(crate) first_name: String,
     pub(crate) last_name: String,
     pub(crate) status: String,
@@ -39,6 +40,7 @@ impl TryFrom<UserRow> for User {
             id: row.id.into(),
             tenant_id: row.tenant_id.into(),
             email: parse("users.email", &row.email)?,
+            email_verified_at: row.email_verified_at,
             first_name: parse("users.first_name", &row.first_name)?,
             last_name: parse("users.last_name", &row.last_name)?,
             status: parse("users.status", &row.status)?,
@@ -59,6 +61,7 @@ macro_rules! select_users {
                 u.tenant_id,
                 u.id,
                 u.email,
+                u.email_verified_at,
                 u.first_name,
                 u.last_name,
                 u.status,
@@ -112,6 +115,7 @@ const LIST_COLUMNS: &str = "
         u.tenant_id,
         u.id,
         u.email,
+        u.email_verified_at,
         u.first_name,
         u.last_name,
         u.status,
@@ -266,6 +270,7 @@ impl PostgresTransaction {
             UserChange::Create { user, password } => self.insert_user(user, password).await,
             UserChange::Update { after, .. }
             | UserChange::ChangeStatus { after, .. }
+            | UserChange::VerifyEmail { after, .. }
             | UserChange::Delete { after, .. } => self.update_user(after).await,
         }
     }
@@ -274,7 +279,7 @@ impl PostgresTransaction {
         let email_key = user.email.key();
         execute_audited!(
             self,
-            "$14",
+            "$15",
             with r#"
             made AS (
                 INSERT INTO iam.users (
@@ -289,9 +294,10 @@ impl PostgresTransaction {
                     status,
                     last_login_at,
                     created_at,
-                    updated_at
+                    updated_at,
+                    email_verified_at
                 )
-                VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+                VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $14)
             )
             "#,
             "INSERT INTO iam.credentials (tenant_id, user_id, password_hash) VALUES ($1, $2, $13)",
@@ -307,7 +313,8 @@ impl PostgresTransaction {
             user.last_login_at,
             user.created_at,
             user.updated_at,
-            password.expose()
+            password.expose(),
+            user.email_verified_at
         )?;
         Ok(())
     }
@@ -316,7 +323,7 @@ impl PostgresTransaction {
         let email_key = user.email.key();
         let updated = execute_audited!(
             self,
-            "$11",
+            "$12",
             r#"
             UPDATE iam.users
             SET
@@ -327,7 +334,8 @@ impl PostgresTransaction {
                 last_name = $7,
                 last_name_key = $8,
                 status = $9,
-                updated_at = $10
+                updated_at = $10,
+                email_verified_at = $11
             WHERE tenant_id = $1 AND id = $2
             "#,
             self.tenant(),
@@ -339,7 +347,8 @@ impl PostgresTransaction {
             user.last_name.as_str(),
             folded(user.last_name.as_str()),
             user.status.as_str(),
-            user.updated_at
+            user.updated_at,
+            user.email_verified_at
         )?;
         expect_row(&updated, "user")
     }

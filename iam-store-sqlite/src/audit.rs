@@ -1,6 +1,6 @@
 use async_trait::async_trait;
 use iam_core::audit::{
-    AuditChange, AuditEntry, AuditFilter, AuditStore, Cursor, ErasedDetails, ErasedOrigin, Salt, Salts,
+    AuditChange, AuditEntry, AuditFilter, AuditStore, Cursor, ErasedDetails, ErasedOrigin, Retention, Salt, Salts,
 };
 use iam_core::clock::{Timestamp, cut};
 use iam_core::{AuditEntryId, CorrelationId, OrganizationId, RequestContext, StoreError, TenantId, UserAgent, UserId};
@@ -243,16 +243,28 @@ impl SqliteTransaction {
         match change {
             // Nothing is written but their entries.
             AuditChange::Log(_) | AuditChange::Export(..) => Ok(()),
-            AuditChange::SetRetention { after, .. } => self.update_retention(*after).await,
+            AuditChange::SetRetention { after, .. } => self.update_retention(after).await,
             AuditChange::GiveUp { until, .. } => self.update_removed(*until).await,
             AuditChange::Erase { details, origins, .. } => self.erase(details, origins).await,
         }
     }
 
-    async fn update_retention(&mut self, days: Option<u32>) -> Result<(), StoreError> {
+    async fn update_retention(&mut self, retention: &Retention) -> Result<(), StoreError> {
         insert_log(self.tenant(), self.connection()).await?;
-        let updated =
-            sqlx::query!("UPDATE audit_logs SET retention_days = ?2 WHERE tenant_id = ?1", self.tenant(), days);
+        let updated = sqlx::query!(
+            r#"
+            UPDATE audit_logs
+            SET
+                retention_days = ?2,
+                pending_retention_days = ?3,
+                pending_retention_from = ?4
+            WHERE tenant_id = ?1
+            "#,
+            self.tenant(),
+            retention.days,
+            retention.pending.map(|pending| pending.days),
+            retention.pending.map(|pending| millis(pending.from))
+        );
         updated.execute(self.connection()).await.map_err(store_error)?;
         Ok(())
     }

@@ -1,16 +1,17 @@
 use async_trait::async_trait;
 use iam_core::credential::{
-    Account, CredentialChange, CredentialStore, CredentialTransaction, GuardedAccount, LoginAttempts,
+    Account, CredentialChange, CredentialStore, CredentialTransaction, GuardedAccount, LoginAttempts, LoginCandidate,
+    LoginCandidates,
 };
 use iam_core::secret::PasswordHash;
-use iam_core::tenant::TenantSummary;
 use iam_core::{EmailKey, StoreError, TenantId, UserId};
 use sqlx::types::Json;
 use uuid::Uuid;
 
 use crate::SqliteStore;
-use crate::column::{millis, moment, moment_optional, parse};
+use crate::column::{millis, moment, moment_optional};
 use crate::error::{expect_row, store_error};
+use crate::tenant::TenantRow;
 use crate::transaction::SqliteTransaction;
 use crate::user::UserRow;
 
@@ -18,9 +19,11 @@ use crate::user::UserRow;
 struct GuardedRow {
     failed_at: Option<Json<Vec<i64>>>,
     locked_until: Option<i64>,
+    has_unnamed_failures: bool,
     tenant_id: Option<Uuid>,
     id: Option<Uuid>,
     email: Option<String>,
+    email_verified_at: Option<i64>,
     first_name: Option<String>,
     last_name: Option<String>,
     status: Option<String>,
@@ -36,6 +39,7 @@ impl GuardedRow {
             tenant_id: self.tenant_id?,
             id: self.id?,
             email: self.email?,
+            email_verified_at: self.email_verified_at,
             first_name: self.first_name?,
             last_name: self.last_name?,
             status: self.status?,
@@ -52,7 +56,8 @@ impl TryFrom<GuardedRow> for GuardedAccount {
 
     fn try_from(mut row: GuardedRow) -> Result<Self, StoreError> {
         let attempts = attempts(row.failed_at.take(), row.locked_until)?;
-        Ok(Self { attempts, account: row.account().map(account).transpose()? })
+        let has_unnamed_failures = row.has_unnamed_failures;
+        Ok(Self { attempts, has_unnamed_failures, account: row.account().map(account).transpose()? })
     }
 }
 
@@ -78,9 +83,15 @@ macro_rules! select_guarded {
             SELECT
                 a.failed_at AS "failed_at?: Json<Vec<i64>>",
                 a.locked_until,
+                EXISTS (
+                    SELECT 1
+                    FROM login_attempts e
+                    WHERE e.tenant_id = zeroblob(16) AND e.email_key = k.email_key AND e.failed_at <> '[]'
+                ) AS "has_unnamed_failures!: bool",
                 u.tenant_id AS "tenant_id?",
                 u.id AS "id?",
                 u.email AS "email?",
+                u.email_verified_at,
                 u.first_name AS "first_name?",
                 u.last_name AS "last_name?",
                 u.status AS "status?",
@@ -98,86 +109,112 @@ macro_rules! select_guarded {
     };
 }
 
-/// A tenant and whose the e-mail is in it.
+/// The failures of an e-mail itself, and an account that has it, if there is one: all of its columns or none of them.
 struct CandidateRow {
-    tenant_name: String,
-    tenant_slug: String,
+    unnamed_failed_at: Option<Json<Vec<i64>>>,
+    unnamed_locked_until: Option<i64>,
+    tenant_name: Option<String>,
+    tenant_slug: Option<String>,
+    tenant_status: Option<String>,
+    tenant_created_at: Option<i64>,
+    tenant_updated_at: Option<i64>,
     failed_at: Option<Json<Vec<i64>>>,
     locked_until: Option<i64>,
-    tenant_id: Uuid,
-    id: Uuid,
-    email: String,
-    first_name: String,
-    last_name: String,
-    status: String,
+    tenant_id: Option<Uuid>,
+    id: Option<Uuid>,
+    email: Option<String>,
+    email_verified_at: Option<i64>,
+    first_name: Option<String>,
+    last_name: Option<String>,
+    status: Option<String>,
     last_login_at: Option<i64>,
-    created_at: i64,
-    updated_at: i64,
-    password_hash: String,
+    created_at: Option<i64>,
+    updated_at: Option<i64>,
+    password_hash: Option<String>,
 }
 
-impl TryFrom<CandidateRow> for (TenantSummary, GuardedAccount) {
-    type Error = StoreError;
-
-    fn try_from(row: CandidateRow) -> Result<Self, StoreError> {
-        let tenant = TenantSummary {
-            id: row.tenant_id.into(),
-            slug: parse("tenants.slug", &row.tenant_slug)?,
-            name: parse("tenants.name", &row.tenant_name)?,
+impl CandidateRow {
+    /// The rows of the tenant, of the user and of the password, where there is an account.
+    fn account(&mut self) -> Option<(TenantRow, UserRow, String)> {
+        let tenant = TenantRow {
+            id: self.tenant_id?,
+            name: self.tenant_name.take()?,
+            slug: self.tenant_slug.take()?,
+            status: self.tenant_status.take()?,
+            created_at: self.tenant_created_at?,
+            updated_at: self.tenant_updated_at?,
         };
-        let attempts = attempts(row.failed_at, row.locked_until)?;
         let user = UserRow {
-            tenant_id: row.tenant_id,
-            id: row.id,
-            email: row.email,
-            first_name: row.first_name,
-            last_name: row.last_name,
-            status: row.status,
-            last_login_at: row.last_login_at,
-            created_at: row.created_at,
-            updated_at: row.updated_at,
+            tenant_id: self.tenant_id?,
+            id: self.id?,
+            email: self.email.take()?,
+            email_verified_at: self.email_verified_at,
+            first_name: self.first_name.take()?,
+            last_name: self.last_name.take()?,
+            status: self.status.take()?,
+            last_login_at: self.last_login_at,
+            created_at: self.created_at?,
+            updated_at: self.updated_at?,
         };
-        Ok((tenant, GuardedAccount { account: Some(account((user, row.password_hash))?), attempts }))
+        Some((tenant, user, self.password_hash.take()?))
+    }
+
+    fn candidate(mut self) -> Result<Option<LoginCandidate>, StoreError> {
+        let Some((tenant, user, password)) = self.account() else { return Ok(None) };
+        let attempts = attempts(self.failed_at, self.locked_until)?;
+        Ok(Some(LoginCandidate { tenant: tenant.try_into()?, account: account((user, password))?, attempts }))
     }
 }
 
 impl SqliteStore {
-    /// The accounts with this e-mail in all tenants, those of the oldest tenants first.
-    pub(crate) async fn candidates(
-        &self,
-        email: &EmailKey,
-        limit: u32,
-    ) -> Result<Vec<(TenantSummary, GuardedAccount)>, StoreError> {
+    /// One statement, so that it takes as long for an e-mail that no account has.
+    pub(crate) async fn candidates(&self, email: &EmailKey, limit: u32) -> Result<LoginCandidates, StoreError> {
         let rows = sqlx::query_as!(
             CandidateRow,
             r#"
             SELECT
-                t.name AS tenant_name,
-                t.slug AS tenant_slug,
+                n.failed_at AS "unnamed_failed_at?: Json<Vec<i64>>",
+                n.locked_until AS "unnamed_locked_until?",
+                t.name AS "tenant_name?",
+                t.slug AS "tenant_slug?",
+                t.status AS "tenant_status?",
+                t.created_at AS "tenant_created_at?",
+                t.updated_at AS "tenant_updated_at?",
                 a.failed_at AS "failed_at?: Json<Vec<i64>>",
-                a.locked_until,
-                u.tenant_id,
-                u.id,
-                u.email,
-                u.first_name,
-                u.last_name,
-                u.status,
-                u.last_login_at,
-                u.created_at,
-                u.updated_at,
-                c.password_hash
-            FROM users u
-            JOIN tenants t ON t.id = u.tenant_id
-            JOIN credentials c ON c.tenant_id = u.tenant_id AND c.user_id = u.id
+                a.locked_until AS "locked_until?",
+                u.tenant_id AS "tenant_id?",
+                u.id AS "id?",
+                u.email AS "email?",
+                u.email_verified_at AS "email_verified_at?",
+                u.first_name AS "first_name?",
+                u.last_name AS "last_name?",
+                u.status AS "status?",
+                u.last_login_at AS "last_login_at?",
+                u.created_at AS "created_at?",
+                u.updated_at AS "updated_at?",
+                c.password_hash AS "password_hash?"
+            FROM (SELECT ?1 AS email_key) k
+            LEFT JOIN login_attempts n ON n.tenant_id = zeroblob(16) AND n.email_key = k.email_key
+            LEFT JOIN users u ON u.email_key = k.email_key
+            LEFT JOIN tenants t ON t.id = u.tenant_id
+            LEFT JOIN credentials c ON c.tenant_id = u.tenant_id AND c.user_id = u.id
             LEFT JOIN login_attempts a ON a.tenant_id = u.tenant_id AND a.email_key = u.email_key
-            WHERE u.email_key = ?1
-            ORDER BY t.created_at, t.id
+            ORDER BY
+                u.status = 'INACTIVE',
+                u.email_verified_at IS NULL,
+                u.last_login_at DESC,
+                u.created_at,
+                u.tenant_id
             LIMIT ?2
             "#,
             email.as_str(),
             limit
         );
-        rows.fetch_all(&self.readers).await.map_err(store_error)?.into_iter().map(TryInto::try_into).collect()
+        let mut rows = rows.fetch_all(&self.readers).await.map_err(store_error)?;
+        let Some(first) = rows.first_mut() else { return Ok(LoginCandidates::default()) };
+        let attempts = attempts(first.unnamed_failed_at.take(), first.unnamed_locked_until)?;
+        let accounts = rows.into_iter().filter_map(|row| row.candidate().transpose());
+        Ok(LoginCandidates { attempts, accounts: accounts.collect::<Result<_, _>>()? })
     }
 }
 
@@ -267,7 +304,7 @@ impl SqliteTransaction {
 
     async fn delete_login_attempts(&mut self, email: &EmailKey) -> Result<(), StoreError> {
         sqlx::query!(
-            "DELETE FROM login_attempts WHERE tenant_id = ?1 AND email_key = ?2",
+            "DELETE FROM login_attempts WHERE tenant_id IN (?1, zeroblob(16)) AND email_key = ?2",
             self.tenant(),
             email.as_str()
         )

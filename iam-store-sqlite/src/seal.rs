@@ -1,7 +1,7 @@
 use async_trait::async_trait;
 use iam_core::audit::{
-    AuditEntry, AuditTransaction, Digest, Frontier, Leaf, LogHead, Seal, SealStore, SealedEntry, TreeHash, TreeNode,
-    TreeSpan, Unsealed, UnsealedEntry,
+    AuditEntry, AuditTransaction, Digest, Frontier, Leaf, LogHead, PendingRetention, Retention, Seal, SealStore,
+    SealedEntry, TreeHash, TreeNode, TreeSpan, Unsealed, UnsealedEntry,
 };
 use iam_core::clock::Timestamp;
 use iam_core::{AuditEntryId, StoreError, TenantId};
@@ -13,7 +13,7 @@ use uuid::Uuid;
 use crate::SqliteStore;
 use crate::audit::{AuditEntryRow, ENTRY_COLUMNS, insert_log};
 use crate::bulk::{CHUNK, execute};
-use crate::column::{bytes_32, count, counted, millis, moment};
+use crate::column::{bytes_32, count, counted, millis, moment, moment_optional};
 use crate::error::store_error;
 use crate::transaction::SqliteTransaction;
 
@@ -95,20 +95,30 @@ struct LogRow {
     leaves: i64,
     removed: i64,
     retention_days: Option<i64>,
+    pending_retention_days: Option<i64>,
+    pending_retention_from: Option<i64>,
 }
 
 impl TryFrom<LogRow> for LogHead {
     type Error = StoreError;
 
     fn try_from(row: LogRow) -> Result<Self, StoreError> {
-        let days = row.retention_days.map(u32::try_from).transpose();
+        let days = |days: Option<i64>| {
+            let days = days.map(u32::try_from).transpose();
+            days.map_err(|cause| StoreError::corrupt("audit_logs.retention_days", cause))
+        };
+        let from = moment_optional("audit_logs.pending_retention_from", row.pending_retention_from)?;
+        let pending = days(row.pending_retention_days)?.zip(from);
         Ok(Self {
             tenant_id: row.tenant_id.into(),
             frontier: frontier(counted("audit_logs.size", row.size)?, &row.peaks),
             note: row.note,
             leaves: counted("audit_leaves.sequence", row.leaves)?,
             removed: counted("audit_logs.removed", row.removed)?,
-            retention_days: days.map_err(|cause| StoreError::corrupt("audit_logs.retention_days", cause))?,
+            retention: Retention {
+                days: days(row.retention_days)?,
+                pending: pending.map(|(days, from)| PendingRetention { days, from }),
+            },
         })
     }
 }
@@ -140,7 +150,9 @@ macro_rules! select_logs {
                     WHERE l.tenant_id = unhex(t.value, '-')
                 ) AS "leaves!: i64",
                 coalesce(g.removed, 0) AS "removed!: i64",
-                g.retention_days AS "retention_days?"
+                g.retention_days AS "retention_days?",
+                g.pending_retention_days AS "pending_retention_days?",
+                g.pending_retention_from AS "pending_retention_from?"
             FROM json_each(?1) t
             LEFT JOIN audit_logs g ON g.tenant_id = unhex(t.value, '-')
             WHERE g.tenant_id IS NOT NULL

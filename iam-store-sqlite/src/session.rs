@@ -95,6 +95,7 @@ macro_rules! select_sessions {
 struct SnapshotRow {
     user_id: Uuid,
     user_status: String,
+    tenant_status: String,
     expires_at: i64,
     assignments: Json<Vec<AssignmentRow>>,
     roles: Json<Vec<RoleRow>>,
@@ -115,10 +116,11 @@ impl SessionStore for SqliteStore {
                 AND a.user_id = (SELECT s.user_id FROM sessions s WHERE s.tenant_id = ?1 AND s.id = ?2)
             "#,
             "g.created_at DESC, g.id",
-            "s.user_id, u.status AS user_status, s.expires_at,",
+            "s.user_id, u.status AS user_status, t.status AS tenant_status, s.expires_at,",
             r#"
             FROM sessions s
             JOIN users u ON u.tenant_id = s.tenant_id AND u.id = s.user_id
+            JOIN tenants t ON t.id = s.tenant_id
             WHERE s.tenant_id = ?1 AND s.id = ?2
             "#,
             tenant.as_uuid(),
@@ -131,6 +133,7 @@ impl SessionStore for SqliteStore {
         Ok(Some(SessionSnapshot {
             user_id: row.user_id.into(),
             user_status: parse("users.status", &row.user_status)?,
+            tenant_status: parse("tenants.status", &row.tenant_status)?,
             expires_at: moment("sessions.expires_at", row.expires_at)?,
             grants: grants.try_into()?,
         }))
@@ -164,6 +167,11 @@ impl SessionTransaction for SqliteTransaction {
             self.tenant(),
             user.as_uuid()
         );
+        rows.fetch_all(self.connection()).await.map_err(store_error)?.into_iter().map(Session::try_from).collect()
+    }
+
+    async fn lock_sessions(&mut self, limit: u32) -> Result<Vec<Session>, StoreError> {
+        let rows = select_sessions!("WHERE s.tenant_id = ?1 ORDER BY s.id LIMIT ?2", self.tenant(), limit);
         rows.fetch_all(self.connection()).await.map_err(store_error)?.into_iter().map(Session::try_from).collect()
     }
 }

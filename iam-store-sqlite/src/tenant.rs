@@ -1,6 +1,6 @@
 use async_trait::async_trait;
-use iam_core::credential::GuardedAccount;
-use iam_core::tenant::{Directory, Tenant, TenantChange, TenantStore, TenantSummary, TenantTransaction};
+use iam_core::credential::LoginCandidates;
+use iam_core::tenant::{Directory, Tenant, TenantChange, TenantStore, TenantTransaction, Usage};
 use iam_core::{EmailKey, Slug, StoreError, TenantId};
 use uuid::Uuid;
 
@@ -9,13 +9,13 @@ use crate::column::{millis, moment, parse};
 use crate::error::{expect_row, store_error};
 use crate::transaction::SqliteTransaction;
 
-struct TenantRow {
-    id: Uuid,
-    name: String,
-    slug: String,
-    status: String,
-    created_at: i64,
-    updated_at: i64,
+pub(crate) struct TenantRow {
+    pub(crate) id: Uuid,
+    pub(crate) name: String,
+    pub(crate) slug: String,
+    pub(crate) status: String,
+    pub(crate) created_at: i64,
+    pub(crate) updated_at: i64,
 }
 
 impl TryFrom<TenantRow> for Tenant {
@@ -60,17 +60,19 @@ impl Directory for SqliteStore {
         row.fetch_optional(&self.readers).await.map_err(store_error)?.map(Tenant::try_from).transpose()
     }
 
-    async fn accounts_with_email(
-        &self,
-        email: &EmailKey,
-        limit: u32,
-    ) -> Result<Vec<(TenantSummary, GuardedAccount)>, StoreError> {
+    async fn login_candidates(&self, email: &EmailKey, limit: u32) -> Result<LoginCandidates, StoreError> {
         self.candidates(email, limit).await
     }
 
     async fn is_empty(&self) -> Result<bool, StoreError> {
         let is_empty = sqlx::query_scalar!(r#"SELECT NOT EXISTS (SELECT 1 FROM tenants) AS "is_empty!: bool""#);
         is_empty.fetch_one(&self.readers).await.map_err(store_error)
+    }
+
+    async fn has_several_tenants(&self) -> Result<bool, StoreError> {
+        let several =
+            sqlx::query_scalar!(r#"SELECT EXISTS (SELECT 1 FROM tenants LIMIT 1 OFFSET 1) AS "has_several!: bool""#);
+        several.fetch_one(&self.readers).await.map_err(store_error)
     }
 }
 
@@ -88,13 +90,39 @@ impl TenantTransaction for SqliteTransaction {
         let row = select_tenants!("WHERE t.id = ?1", self.tenant());
         row.fetch_optional(self.connection()).await.map_err(store_error)?.map(Tenant::try_from).transpose()
     }
+
+    async fn usage(&mut self) -> Result<Usage, StoreError> {
+        let row = sqlx::query!(
+            r#"
+            SELECT
+                active_users + suspended_users + inactive_users AS "users!: i64",
+                organizations,
+                roles,
+                role_assignments
+            FROM tenant_counts
+            WHERE tenant_id = ?1
+            "#,
+            self.tenant()
+        );
+        let Some(row) = row.fetch_optional(self.connection()).await.map_err(store_error)? else {
+            return Ok(Usage::default());
+        };
+        Ok(Usage {
+            users: row.users.unsigned_abs(),
+            organizations: row.organizations.unsigned_abs(),
+            roles: row.roles.unsigned_abs(),
+            assignments: row.role_assignments.unsigned_abs(),
+        })
+    }
 }
 
 impl SqliteTransaction {
     pub(crate) async fn write_tenant(&mut self, change: &TenantChange) -> Result<(), StoreError> {
         match change {
             TenantChange::Create(tenant) => self.insert_tenant(tenant).await,
-            TenantChange::Update { after, .. } => self.update_tenant(after).await,
+            TenantChange::Update { after, .. } | TenantChange::ChangeStatus { after, .. } => {
+                self.update_tenant(after).await
+            }
         }
     }
 

@@ -1,10 +1,11 @@
 use async_trait::async_trait;
+use iam_core::clock::Timestamp;
 use iam_core::token::{KeyPurpose, KeyStore, PrivateKey, SigningKey};
 use iam_core::{KeyId, StoreError};
 use uuid::Uuid;
 
 use crate::SqliteStore;
-use crate::column::{millis, moment, parse};
+use crate::column::{millis, moment, moment_optional, parse};
 use crate::error::store_error;
 
 struct SigningKeyRow {
@@ -16,21 +17,27 @@ struct SigningKeyRow {
     sealed: bool,
     created_at: i64,
     signs_from: i64,
+    revoked_at: Option<i64>,
 }
 
 impl TryFrom<SigningKeyRow> for SigningKey {
     type Error = StoreError;
 
     fn try_from(row: SigningKeyRow) -> Result<Self, StoreError> {
-        let private = if row.sealed { PrivateKey::Sealed } else { PrivateKey::Plain };
+        let private = match (row.private_key, row.sealed) {
+            (bytes, _) if bytes.is_empty() => PrivateKey::Erased,
+            (bytes, true) => PrivateKey::Sealed(bytes),
+            (bytes, false) => PrivateKey::Plain(bytes),
+        };
         Ok(Self {
             purpose: parse("signing_keys.purpose", &row.purpose)?,
             id: row.id.into(),
             generation: row.generation,
             public: row.public_key,
-            private: private(row.private_key),
+            private,
             created_at: moment("signing_keys.created_at", row.created_at)?,
             signs_from: moment("signing_keys.signs_from", row.signs_from)?,
+            revoked_at: moment_optional("signing_keys.revoked_at", row.revoked_at)?,
         })
     }
 }
@@ -40,6 +47,7 @@ fn columns(key: &PrivateKey) -> (&[u8], bool) {
     match key {
         PrivateKey::Plain(bytes) => (bytes, false),
         PrivateKey::Sealed(bytes) => (bytes, true),
+        PrivateKey::Erased => (&[], false),
     }
 }
 
@@ -57,7 +65,8 @@ impl KeyStore for SqliteStore {
                 private_key,
                 sealed,
                 created_at,
-                signs_from
+                signs_from,
+                revoked_at
             FROM signing_keys
             WHERE purpose = ?1
             ORDER BY generation
@@ -71,8 +80,18 @@ impl KeyStore for SqliteStore {
         let (private_key, sealed) = columns(&key.private);
         sqlx::query!(
             r#"
-            INSERT INTO signing_keys (purpose, generation, id, public_key, private_key, sealed, created_at, signs_from)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+            INSERT INTO signing_keys (
+                purpose,
+                generation,
+                id,
+                public_key,
+                private_key,
+                sealed,
+                created_at,
+                signs_from,
+                revoked_at
+            )
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
             "#,
             key.purpose.as_str(),
             key.generation,
@@ -81,7 +100,8 @@ impl KeyStore for SqliteStore {
             private_key,
             sealed,
             millis(key.created_at),
-            millis(key.signs_from)
+            millis(key.signs_from),
+            key.revoked_at.map(millis)
         )
         .execute(&self.writer)
         .await
@@ -104,6 +124,20 @@ impl KeyStore for SqliteStore {
             was_sealed,
             after,
             is_sealed
+        );
+        Ok(update.execute(&self.writer).await.map_err(store_error)?.rows_affected() > 0)
+    }
+
+    async fn revoke_signing_key(&self, id: KeyId, at: Timestamp) -> Result<bool, StoreError> {
+        let id = id.as_uuid();
+        let update = sqlx::query!(
+            r#"
+            UPDATE signing_keys
+            SET private_key = x'', sealed = 0, revoked_at = ?2
+            WHERE id = ?1 AND purpose = 'ACCESS_TOKENS' AND revoked_at IS NULL
+            "#,
+            id,
+            millis(at)
         );
         Ok(update.execute(&self.writer).await.map_err(store_error)?.rows_affected() > 0)
     }

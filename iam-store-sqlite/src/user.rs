@@ -22,6 +22,7 @@ pub(crate) struct UserRow {
     pub(crate) tenant_id: Uuid,
     pub(crate) id: Uuid,
     pub(crate) email: String,
+    pub(crate) email_verified_at: Option<i64>,
     pub(crate) first_name: String,
     pub(crate) last_name: String,
     pub(crate) status: String,
@@ -38,6 +39,7 @@ impl TryFrom<UserRow> for User {
             id: row.id.into(),
             tenant_id: row.tenant_id.into(),
             email: parse("users.email", &row.email)?,
+            email_verified_at: moment_optional("users.email_verified_at", row.email_verified_at)?,
             first_name: parse("users.first_name", &row.first_name)?,
             last_name: parse("users.last_name", &row.last_name)?,
             status: parse("users.status", &row.status)?,
@@ -58,6 +60,7 @@ macro_rules! select_users {
                 u.tenant_id,
                 u.id,
                 u.email,
+                u.email_verified_at,
                 u.first_name,
                 u.last_name,
                 u.status,
@@ -114,6 +117,7 @@ const LIST_COLUMNS: &str = "
         u.tenant_id,
         u.id,
         u.email,
+        u.email_verified_at,
         u.first_name,
         u.last_name,
         u.status,
@@ -263,6 +267,7 @@ impl SqliteTransaction {
             UserChange::Create { user, password } => self.insert_user(user, password).await,
             UserChange::Update { after, .. }
             | UserChange::ChangeStatus { after, .. }
+            | UserChange::VerifyEmail { after, .. }
             | UserChange::Delete { after, .. } => self.update_user(after).await,
         }
     }
@@ -284,7 +289,8 @@ impl SqliteTransaction {
                 status,
                 last_login_at,
                 created_at,
-                updated_at
+                updated_at,
+                email_verified_at
             )
             VALUES (
                 (
@@ -295,7 +301,7 @@ impl SqliteTransaction {
                     FROM tenants t
                     WHERE t.id = ?1
                 ),
-                ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12
+                ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13
             )
             "#,
             self.tenant(),
@@ -309,7 +315,8 @@ impl SqliteTransaction {
             user.status.as_str(),
             user.last_login_at.map(millis),
             millis(user.created_at),
-            millis(user.updated_at)
+            millis(user.updated_at),
+            user.email_verified_at.map(millis)
         )
         .execute(self.connection())
         .await
@@ -330,7 +337,8 @@ impl SqliteTransaction {
                 last_name = ?7,
                 last_name_key = ?8,
                 status = ?9,
-                updated_at = ?10
+                updated_at = ?10,
+                email_verified_at = ?11
             WHERE tenant_id = ?1 AND id = ?2
             "#,
             self.tenant(),
@@ -342,7 +350,8 @@ impl SqliteTransaction {
             user.last_name.as_str(),
             folded(user.last_name.as_str()),
             user.status.as_str(),
-            millis(user.updated_at)
+            millis(user.updated_at),
+            user.email_verified_at.map(millis)
         )
         .execute(self.connection())
         .await

@@ -139,6 +139,7 @@ fn signing_key(world: &World, generation: i64) -> SigningKey {
         private: PrivateKey::Plain(vec![1; 32]),
         created_at: world.now(),
         signs_from: world.now(),
+        revoked_at: None,
     }
 }
 

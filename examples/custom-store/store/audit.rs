@@ -170,7 +170,9 @@ impl Draft<'_> {
             // Nothing is written but their entries.
             AuditChange::Log(_) | AuditChange::Export(..) => Ok(()),
             AuditChange::SetRetention { after, .. } => {
-                self.put(HeadRow { retention_days: *after, ..self.view().head()?.unwrap_or_default() })
+                let pending_retention = after.pending.map(|pending| (pending.days, pending.from));
+                let head = self.view().head()?.unwrap_or_default();
+                self.put(HeadRow { retention_days: after.days, pending_retention, ..head })
             }
             AuditChange::GiveUp { until, .. } => {
                 self.put(HeadRow { removed: *until, ..self.view().head()?.unwrap_or_default() })

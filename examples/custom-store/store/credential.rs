@@ -64,6 +64,7 @@ impl CredentialStore for RedbStore {
             let user = view.user_with_email(email)?;
             view.guarded_account(email, user.map(|user| user.id))
         })
+        .and_then(|guarded| Ok(GuardedAccount { has_unnamed_failures: self.has_unnamed_failures(email)?, ..guarded }))
     }
 }
 
@@ -74,19 +75,31 @@ impl CredentialTransaction for RedbTransaction {
         email: &EmailKey,
         user: Option<UserId>,
     ) -> Result<GuardedAccount, StoreError> {
-        self.view().guarded_account(email, user)
+        let unnamed = self.view().of(TenantId::NONE).get::<AttemptsRow>(email.as_str().as_bytes())?;
+        let guarded = self.view().guarded_account(email, user)?;
+        Ok(GuardedAccount { has_unnamed_failures: unnamed.is_some(), ..guarded })
+    }
+}
+
+impl RedbStore {
+    fn has_unnamed_failures(&self, email: &EmailKey) -> Result<bool, StoreError> {
+        self.read(TenantId::NONE, |view| view.has::<AttemptsRow>(email.as_str().as_bytes()))
     }
 }
 
 impl View<'_> {
     pub(super) fn guarded_account(self, email: &EmailKey, user: Option<UserId>) -> Result<GuardedAccount, StoreError> {
-        let attempts = self.get::<AttemptsRow>(email.as_str().as_bytes())?;
-        let attempts = attempts.map(|row| LoginAttempts { failed_at: row.failed_at, locked_until: row.locked_until });
         let account = user.map(|user| self.account(user)).transpose()?.flatten();
-        Ok(GuardedAccount { account, attempts: attempts.unwrap_or_default() })
+        Ok(GuardedAccount { account, attempts: self.attempts(email)?, has_unnamed_failures: false })
     }
 
-    fn account(self, user: UserId) -> Result<Option<Account>, StoreError> {
+    pub(super) fn attempts(self, email: &EmailKey) -> Result<LoginAttempts, StoreError> {
+        let row = self.get::<AttemptsRow>(email.as_str().as_bytes())?;
+        let attempts = row.map(|row| LoginAttempts { failed_at: row.failed_at, locked_until: row.locked_until });
+        Ok(attempts.unwrap_or_default())
+    }
+
+    pub(super) fn account(self, user: UserId) -> Result<Option<Account>, StoreError> {
         let password = self.get::<PasswordRow>(&key(user))?;
         let user = self.get(&key(user))?;
         Ok(user.zip(password).map(|(user, row)| Account { user, password: row.hash.into() }))
@@ -104,7 +117,11 @@ impl Draft<'_> {
                 failed_at: attempts.failed_at.clone(),
                 locked_until: attempts.locked_until,
             }),
-            CredentialChange::ClearFailures(email) => self.remove::<AttemptsRow>(email.as_str().as_bytes()).map(drop),
+            CredentialChange::ClearFailures(email) => {
+                let key = email.as_str().as_bytes();
+                self.remove::<AttemptsRow>(key)?;
+                self.of(TenantId::NONE).remove::<AttemptsRow>(key).map(drop)
+            }
             CredentialChange::Refuse { .. } => Ok(()),
         }
     }

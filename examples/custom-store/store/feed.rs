@@ -7,6 +7,7 @@ use iam_core::assignment::AssignmentChange;
 use iam_core::organization::OrganizationChange;
 use iam_core::role::RoleChange;
 use iam_core::session::SessionChange;
+use iam_core::tenant::TenantChange;
 use iam_core::user::UserChange;
 use iam_core::{Change, ChangeFeed, News, StoreError};
 use tokio::sync::Mutex;
@@ -108,11 +109,13 @@ pub(super) fn changed_by(change: &Change) -> Vec<Uuid> {
         Change::Session(SessionChange::End { sessions, .. } | SessionChange::Forget(sessions)) => {
             sessions.iter().map(|session| session.id.into()).collect()
         }
+        Change::Tenant(TenantChange::ChangeStatus { after, .. }) => vec![after.id.into()],
         // Variant by variant, so that a new one does not compile before somebody has asked what it changes.
         Change::User(
             UserChange::Create { .. }
             | UserChange::Update { .. }
             | UserChange::ChangeStatus { .. }
+            | UserChange::VerifyEmail { .. }
             | UserChange::Delete { .. },
         )
         | Change::Organization(
@@ -120,7 +123,7 @@ pub(super) fn changed_by(change: &Change) -> Vec<Uuid> {
         )
         | Change::Role(RoleChange::CreateBuiltIn(_) | RoleChange::Create { .. })
         | Change::Session(SessionChange::Start(_) | SessionChange::Refresh(_) | SessionChange::RepeatRefresh(_))
-        | Change::Tenant(_)
+        | Change::Tenant(TenantChange::Create(_) | TenantChange::Update { .. })
         | Change::Credential(_)
         | Change::Permission(_)
         | Change::Audit(_)

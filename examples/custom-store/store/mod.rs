@@ -84,9 +84,18 @@ impl RedbStore {
 
     /// Writes outside of a unit of work, all or nothing.
     async fn write<T>(&self, write: impl FnOnce(&WriteTransaction) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        self.write_and_tell(Vec::new(), write).await
+    }
+
+    /// The same, and the feed tells of it.
+    async fn write_and_tell<T>(
+        &self,
+        changed: Vec<Uuid>,
+        write: impl FnOnce(&WriteTransaction) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
         let writing = self.begin_write().await?;
         let written = write(&writing.rows)?;
-        writing.commit(&self.feed, Vec::new()).await?;
+        writing.commit(&self.feed, changed).await?;
         Ok(written)
     }
 }

@@ -67,7 +67,7 @@ macro_rules! rows {
 
 rows! { ReadTransaction, WriteTransaction }
 
-/// The rows of one tenant. There is no way from here to those of another.
+/// The rows of one tenant.
 #[derive(Clone, Copy)]
 pub(crate) struct View<'a> {
     rows: &'a dyn Rows,
@@ -77,6 +77,11 @@ pub(crate) struct View<'a> {
 impl<'a> View<'a> {
     pub(crate) fn new(rows: &'a dyn Rows, tenant: TenantId) -> Self {
         Self { rows, tenant }
+    }
+
+    /// The rows of another tenant, for the few things that are not of the one that is looked at.
+    pub(crate) fn of(self, tenant: TenantId) -> Self {
+        Self { tenant, ..self }
     }
 
     pub(crate) fn get<T: Row>(self, key: &[u8]) -> Result<Option<T>, StoreError> {

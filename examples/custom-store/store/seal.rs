@@ -2,8 +2,8 @@ use std::collections::{BTreeSet, HashSet};
 
 use async_trait::async_trait;
 use iam_core::audit::{
-    AuditTransaction, Digest, Frontier, Leaf, LogHead, Seal, SealStore, SealedEntry, TreeHash, TreeNode, TreeSpan,
-    Unsealed, UnsealedEntry,
+    AuditTransaction, Digest, Frontier, Leaf, LogHead, PendingRetention, Retention, Seal, SealStore, SealedEntry,
+    TreeHash, TreeNode, TreeSpan, Unsealed, UnsealedEntry,
 };
 use iam_core::clock::Timestamp;
 use iam_core::{AuditEntryId, StoreError, TenantId};
@@ -107,6 +107,7 @@ pub(super) struct HeadRow {
     pub(super) note: String,
     pub(super) removed: u64,
     pub(super) retention_days: Option<u32>,
+    pub(super) pending_retention: Option<(u32, Timestamp)>,
 }
 
 impl Row for HeadRow {
@@ -240,7 +241,10 @@ impl View<'_> {
             note: row.note,
             leaves: self.leaves()?,
             removed: row.removed,
-            retention_days: row.retention_days,
+            retention: Retention {
+                days: row.retention_days,
+                pending: row.pending_retention.map(|(days, from)| PendingRetention { days, from }),
+            },
         }))
     }
 

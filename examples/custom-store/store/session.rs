@@ -5,11 +5,12 @@ use iam_core::clock::Timestamp;
 use iam_core::session::{
     RefreshState, Session, SessionChange, SessionSnapshot, SessionStore, SessionTransaction, SpentToken,
 };
+use iam_core::tenant::Tenant;
 use iam_core::user::User;
 use iam_core::{Constraint, SessionId, StoreError, TenantId, UserAgent, UserId};
 use serde::{Deserialize, Serialize};
 
-use super::rows::{Draft, Row, View, key};
+use super::rows::{Draft, Keys, Row, View, key};
 use super::transaction::RedbTransaction;
 use super::{RedbStore, newest_first};
 
@@ -96,9 +97,11 @@ impl SessionStore for RedbStore {
         self.read(tenant, |view| {
             let Some(session) = view.session(session)? else { return Ok(None) };
             let Some(user) = view.get::<User>(&key(session.user_id))? else { return Ok(None) };
+            let Some(tenant) = view.get::<Tenant>(&[])? else { return Ok(None) };
             Ok(Some(SessionSnapshot {
                 user_id: user.id,
                 user_status: user.status,
+                tenant_status: tenant.status,
                 expires_at: session.expires_at,
                 grants: view.grants(|assignment| assignment.user_id == user.id)?,
             }))
@@ -122,6 +125,11 @@ impl SessionTransaction for RedbTransaction {
 
     async fn lock_sessions_of(&mut self, user: UserId) -> Result<Vec<Session>, StoreError> {
         self.view().sessions_of(user)
+    }
+
+    async fn lock_sessions(&mut self, limit: u32) -> Result<Vec<Session>, StoreError> {
+        let found = self.view().take(Keys::all(), limit, |_: &SessionRow| true)?;
+        Ok(found.into_iter().map(|SessionRow(session)| session).collect())
     }
 }
 

@@ -1,6 +1,10 @@
 use async_trait::async_trait;
-use iam_core::credential::GuardedAccount;
-use iam_core::tenant::{Directory, Tenant, TenantChange, TenantStore, TenantSummary, TenantTransaction};
+use iam_core::assignment::Assignment;
+use iam_core::credential::{LoginCandidate, LoginCandidates};
+use iam_core::organization::Organization;
+use iam_core::role::Role;
+use iam_core::tenant::{Directory, Tenant, TenantChange, TenantStore, TenantTransaction, Usage};
+use iam_core::user::User;
 use iam_core::{Constraint, EmailKey, Slug, StoreError, TenantId};
 
 use super::rows::{Draft, Row, View, everywhere};
@@ -27,27 +31,29 @@ impl Directory for RedbStore {
         Ok(tenants.into_iter().map(|(_, tenant)| tenant).find(|tenant| tenant.slug == *slug))
     }
 
-    // Identifiers of version 7 sort by age, and so do tenants by their keys.
-    async fn accounts_with_email(
-        &self,
-        email: &EmailKey,
-        limit: u32,
-    ) -> Result<Vec<(TenantSummary, GuardedAccount)>, StoreError> {
+    async fn login_candidates(&self, email: &EmailKey, limit: u32) -> Result<LoginCandidates, StoreError> {
         self.read_all(|rows| {
-            let mut found = Vec::new();
+            let mut accounts = Vec::new();
             for (id, tenant) in everywhere::<Tenant>(rows)? {
                 let view = View::new(rows, id);
-                if let Some(user) = view.user_with_email(email)? {
-                    found.push((tenant.summary(), view.guarded_account(email, Some(user.id))?));
+                let Some(user) = view.user_with_email(email)? else { continue };
+                if let Some(account) = view.account(user.id)? {
+                    accounts.push(LoginCandidate { tenant, account, attempts: view.attempts(email)? });
                 }
             }
-            found.truncate(limit as usize);
-            Ok(found)
+            accounts.sort_by_key(LoginCandidate::order);
+            accounts.truncate(limit as usize);
+            let attempts = View::new(rows, TenantId::NONE).attempts(email)?;
+            Ok(LoginCandidates { attempts, accounts })
         })
     }
 
     async fn is_empty(&self) -> Result<bool, StoreError> {
         Ok(self.read_all(everywhere::<Tenant>)?.is_empty())
+    }
+
+    async fn has_several_tenants(&self) -> Result<bool, StoreError> {
+        Ok(self.read_all(everywhere::<Tenant>)?.len() > 1)
     }
 }
 
@@ -63,11 +69,23 @@ impl TenantTransaction for RedbTransaction {
     async fn lock_tenant(&mut self) -> Result<Option<Tenant>, StoreError> {
         self.view().get(&[])
     }
+
+    async fn usage(&mut self) -> Result<Usage, StoreError> {
+        let view = self.view();
+        Ok(Usage {
+            users: view.all::<User>()?.len() as u64,
+            organizations: view.all::<Organization>()?.len() as u64,
+            roles: view.all::<Role>()?.len() as u64,
+            assignments: view.all::<Assignment>()?.len() as u64,
+        })
+    }
 }
 
 impl Draft<'_> {
     pub(super) fn write_tenant(self, change: &TenantChange) -> Result<(), StoreError> {
-        let (TenantChange::Create(tenant) | TenantChange::Update { after: tenant, .. }) = change;
+        let (TenantChange::Create(tenant)
+        | TenantChange::Update { after: tenant, .. }
+        | TenantChange::ChangeStatus { after: tenant, .. }) = change;
         let mut others = everywhere::<Tenant>(self.rows())?.into_iter().filter(|(id, _)| *id != self.tenant);
         hold(Constraint::TenantSlug, others.all(|(_, other)| other.slug != tenant.slug))?;
         self.put(tenant.clone())

@@ -23,6 +23,8 @@ struct KeyFields {
     private: PrivateKey,
     created_at: Timestamp,
     signs_from: Timestamp,
+    #[serde(default)]
+    revoked_at: Option<Timestamp>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -30,6 +32,7 @@ struct KeyFields {
 enum PrivateKeyFields {
     Plain(Vec<u8>),
     Sealed(Vec<u8>),
+    Erased,
 }
 
 impl Row for KeyRow {
@@ -73,6 +76,18 @@ impl KeyStore for RedbStore {
                 return Ok(false);
             };
             draft.put(KeyRow(SigningKey { private: after.clone(), ..stored }))?;
+            Ok(true)
+        })
+        .await
+    }
+
+    async fn revoke_signing_key(&self, id: KeyId, at: Timestamp) -> Result<bool, StoreError> {
+        self.write_and_tell(vec![id.into()], |rows| {
+            let draft = Draft::new(rows, TenantId::NONE);
+            let stored = draft.view().get(&key(id))?.map(|KeyRow(stored)| stored);
+            let is_meant = |key: &SigningKey| key.purpose == KeyPurpose::AccessTokens && key.revoked_at.is_none();
+            let Some(stored) = stored.filter(is_meant) else { return Ok(false) };
+            draft.put(KeyRow(SigningKey { private: PrivateKey::Erased, revoked_at: Some(at), ..stored }))?;
             Ok(true)
         })
         .await

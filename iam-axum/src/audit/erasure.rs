@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use crate::extract::{Authenticated, Body, Params};
+use crate::extract::{Call, Params};
 use crate::openapi::{AUDIT_LOGS, Problems};
 use crate::problem::Problem;
 
@@ -33,11 +33,12 @@ pub(crate) struct ErasureDto {
 
 /// Erase a person from the audit log
 ///
-/// Makes the personal fields of one user (e-mail, names, address, …) unreadable for good in every entry about that
+/// Makes the personal fields of one INACTIVE user (e-mail, names, address, …) unreadable for good in every entry about that
 /// user, and in all others in which its e-mail or full name stands: `[ERASED]` takes their place. Entries of what the
 /// user did lose the client's address and user agent. It is recorded as ERASE on the user. Every proof still holds; only
-/// the openings of what was erased are gone. The user itself is not touched: delete it first, and change what the
-/// tenant should no longer know. A repeat finds nothing left and records nothing.
+/// the openings of what was erased are gone. The user itself is not touched: change what the tenant should no longer know. A
+/// user who is not INACTIVE is a conflict, and one's own entries are forbidden. A repeat finds nothing left and records
+/// nothing.
 #[utoipa::path(
     post,
     path = "/audit-logs/erasures",
@@ -49,8 +50,7 @@ pub(crate) struct ErasureDto {
 )]
 pub(crate) async fn create(
     State(iam): State<Iam>,
-    Authenticated(caller): Authenticated,
-    Body(body): Body<NewErasureDto>,
+    Call(caller, body): Call<NewErasureDto>,
 ) -> Result<Json<ErasureDto>, Problem> {
     let mut params = Params::default();
     let user = params.require::<UserId>("userId", &body.user_id);

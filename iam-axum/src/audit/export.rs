@@ -148,7 +148,7 @@ fn harmless(text: String) -> String {
 ///
 /// All entries that pass the filter, newest first, however many, as a stream of lines: `application/x-ndjson`, or
 /// `text/csv` where `Accept` prefers it. Each has a last field `cursor`: to go on after a line, for instance where a
-/// transfer broke off, send its `cursor` with the same filter. Entries that are made meanwhile do not appear. An export
+/// transfer broke off, send its `cursor` with the same filter. The permission is asked for again all the time. Entries that are made meanwhile do not appear. An export
 /// that fails breaks the transfer off, without the end that chunked transfer coding has. Every export is recorded before
 /// its first byte, as READ on AUDIT_LOG with its filter; that entry may be the first of its lines.
 ///

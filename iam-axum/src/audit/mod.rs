@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-use crate::extract::{Authenticated, Body, Params, PathId, Query};
+use crate::extract::{Authenticated, Call, Params, PathId, Query};
 use crate::openapi::{AUDIT_LOGS, Problems};
 use crate::page::{List, page_request};
 use crate::problem::Problem;
@@ -246,8 +246,7 @@ impl From<NewEventDto> for NewEvent {
 )]
 pub(crate) async fn create(
     State(iam): State<Iam>,
-    Authenticated(caller): Authenticated,
-    Body(body): Body<NewEventDto>,
+    Call(caller, body): Call<NewEventDto>,
 ) -> Result<(StatusCode, Json<AuditEntryDto>), Problem> {
     let entry = iam.audit().log(&caller, body.into()).await?;
     Ok((StatusCode::CREATED, Json(entry.into())))

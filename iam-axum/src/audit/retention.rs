@@ -3,21 +3,43 @@
 use axum::Json;
 use axum::extract::State;
 use iam_core::Iam;
+use iam_core::audit::{PendingRetention, Retention};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::extract::{Authenticated, Body, nullable};
+use crate::extract::{Authenticated, Call, nullable};
 use crate::openapi::{AUDIT_LOGS, Problems};
 use crate::problem::Problem;
+use crate::time::Time;
 
 /// For how long a tenant keeps its audit entries.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = AuditRetention)]
 pub(crate) struct RetentionDto {
-    /// Null is forever.
+    /// What counts now; null is forever.
     #[schema(required, minimum = 1, maximum = 36500, example = 365)]
     retention_days: Option<u32>,
+    /// A shorter one that was set, and counts later; null is none.
+    #[schema(required)]
+    pending: Option<PendingRetentionDto>,
+}
+
+/// A retention that counts from a later moment on.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = PendingAuditRetention)]
+pub(crate) struct PendingRetentionDto {
+    #[schema(minimum = 1, maximum = 36500, example = 90)]
+    retention_days: u32,
+    from: Time,
+}
+
+impl From<Retention> for RetentionDto {
+    fn from(Retention { days, pending }: Retention) -> Self {
+        let later = |PendingRetention { days, from }| PendingRetentionDto { retention_days: days, from: Time(from) };
+        Self { retention_days: days, pending: pending.map(later) }
+    }
 }
 
 /// For how long to keep audit entries from now on.
@@ -54,13 +76,14 @@ pub(crate) async fn get(
     State(iam): State<Iam>,
     Authenticated(caller): Authenticated,
 ) -> Result<Json<RetentionDto>, Problem> {
-    let retention_days = iam.audit().retention(&caller).await?;
-    Ok(Json(RetentionDto { retention_days }))
+    Ok(Json(iam.audit().retention(&caller).await?.into()))
 }
 
 /// Set the retention
 ///
-/// Nothing is removed by this. A change is recorded as UPDATE on AUDIT_LOG.
+/// Nothing is removed by this. A retention that is longer than the one that counts takes its place at once; a shorter one
+/// after 30 days, and until then it is `pending`. The operator sets the least that is allowed. A change is recorded as
+/// UPDATE on AUDIT_LOG.
 #[utoipa::path(
     put,
     path = "/audit-logs/retention",
@@ -72,15 +95,13 @@ pub(crate) async fn get(
 )]
 pub(crate) async fn set(
     State(iam): State<Iam>,
-    Authenticated(caller): Authenticated,
-    Body(NewRetentionDto { retention_days }): Body<NewRetentionDto>,
+    Call(caller, NewRetentionDto { retention_days }): Call<NewRetentionDto>,
 ) -> Result<Json<RetentionDto>, Problem> {
     let Some(retention_days) = retention_days else {
         return Err(Problem::invalid_field("retentionDays", "is required; null keeps entries forever"));
     };
     let retention_days = retention_days.map(whole_days).transpose()?;
-    iam.audit().set_retention(&caller, retention_days).await?;
-    Ok(Json(RetentionDto { retention_days }))
+    Ok(Json(iam.audit().set_retention(&caller, retention_days).await?.into()))
 }
 
 /// A number without a fraction, the nearest that there is: what no number of days can be stays out of bounds.

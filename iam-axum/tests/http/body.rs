@@ -20,7 +20,8 @@ on_every_store![
     a_body_of_256_kib_is_read,
     a_token_is_asked_for_before_the_body_is_looked_at,
     a_body_that_comes_after_its_session_has_ended_is_401,
-    a_body_that_comes_after_its_senders_rights_have_changed_is_408,
+    a_body_that_comes_late_is_judged_by_the_rights_of_then,
+    a_late_body_keeps_its_key_and_its_condition,
     a_body_that_comes_late_is_read,
 ];
 
@@ -171,16 +172,37 @@ async fn a_body_that_comes_after_its_session_has_ended_is_401(app: TestApp) {
     assert_eq!(app.get("/users").by(&ada).send().await.ok()["data"].as_array().unwrap().len(), 1);
 }
 
-async fn a_body_that_comes_after_its_senders_rights_have_changed_is_408(app: TestApp) {
+async fn a_body_that_comes_late_is_judged_by_the_rights_of_then(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let grace = app.colleague(&ada, "grace@example.com").await;
     let assignment = app.permit(&grace, &["users:create"]).await;
-    let request = app.post("/users").by(&grace).json(&profile("alan@example.com"));
+    let create = |email: &str| app.post("/users").by(&grace).json(&profile(email));
+    let meanwhile = async {
+        app.permit(&grace, &["roles:read"]).await;
+    };
+    create("alan@example.com").send_after(meanwhile).await.created();
     let meanwhile = async {
         app.delete(&format!("/role-assignments/{assignment}")).by(&ada).send().await.no_content();
     };
-    request.send_after(meanwhile).await.problem("request-timeout");
-    app.post("/users").by(&grace).json(&profile("alan@example.com")).send().await.problem("forbidden");
+    create("emmy@example.com").send_after(meanwhile).await.lacks("users:create");
+    let meanwhile = async {
+        app.permit(&grace, &["users:create"]).await;
+    };
+    create("hedy@example.com").send_after(meanwhile).await.created();
+}
+
+async fn a_late_body_keeps_its_key_and_its_condition(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let user = app.add_user(&ada, "grace@example.com").await;
+    let path = format!("/users/{user}");
+    let later = || async { tokio::task::yield_now().await };
+    let renamed = json!({ "firstName": "Grace" });
+    let request = app.patch(&path).by(&ada).json(&renamed).header("if-match", "\"other\"");
+    request.send_after(later()).await.problem("precondition-failed");
+    let create = || app.post("/users").by(&ada).json(&profile("alan@example.com")).header("idempotency-key", "one");
+    let made = create().send_after(later()).await.created();
+    let again = create().send_after(later()).await;
+    assert_eq!((again.created(), again.header("idempotent-replayed")), (made, Some("true")));
 }
 
 async fn a_body_that_comes_late_is_read(app: TestApp) {

@@ -34,6 +34,7 @@ mod conditional;
 mod conventions;
 mod deprecation;
 mod expiry;
+mod hashes;
 mod health;
 mod idempotency;
 mod isolation;

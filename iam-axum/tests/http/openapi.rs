@@ -92,6 +92,7 @@ fn every_operation_of_the_contract_is_described() {
         "POST /users/{id}/suspend",
         "POST /users/{id}/reactivate",
         "GET /users/{id}/sessions",
+        "POST /users/{id}/logout-all",
         "DELETE /sessions/{id}",
         "GET /tenants/{id}",
         "PATCH /tenants/{id}",

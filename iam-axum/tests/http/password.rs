@@ -80,7 +80,7 @@ async fn a_wrong_current_password_counts_like_a_failed_login(app: TestApp) {
         let expected = json!({ "email": "ada@example.com", "reason": "INVALID_PASSWORD", "attemptCount": count });
         assert_eq!((&entry["metadata"], &entry["userId"]), (&expected, &Value::Null));
     }
-    app.attempt("ada@example.com", PASSWORD).send().await.problem("account-locked");
+    app.attempt_at(&ada.tenant, "ada@example.com", PASSWORD).send().await.problem("account-locked");
 }
 
 async fn while_locked_even_the_right_current_password_is_403(app: TestApp) {

@@ -99,6 +99,13 @@ impl TestApp {
         self.enter(&administrator.tenant, email).await
     }
 
+    /// Another administrator of somebody's tenant.
+    pub(crate) async fn administrator_beside(&self, administrator: &Person) -> Person {
+        let other = self.colleague(administrator, &crate::table::fresh_email()).await;
+        self.assign(administrator, &other.user, "TENANT_ADMIN", None, None).await;
+        other
+    }
+
     /// A user as `GET /users/:id` shows it.
     pub(crate) async fn user(&self, reader: &Person, id: &str) -> Value {
         self.get(&format!("/users/{id}")).by(reader).send().await.ok()

@@ -1,14 +1,17 @@
 //! More passwords at a time than can be hashed.
 
+use std::sync::Arc;
 use std::thread::available_parallelism;
 use std::time::Duration;
 
 use futures_util::future::join_all;
 use iam_core::credential::HashingCost;
+use iam_core::observe::Observer;
 use serde_json::json;
 use tokio::time::{sleep, timeout};
 
 use crate::app::TestApp;
+use crate::hashes::Hashes;
 use crate::people::{PASSWORD, Person, WRONG_PASSWORD, profile};
 use crate::request::{Request, Response};
 
@@ -16,6 +19,8 @@ on_every_store![
     who_would_wait_for_too_long_is_refused_whoever_it_is,
     a_login_that_is_refused_is_neither_counted_nor_recorded,
     what_needs_no_hash_goes_on,
+    a_storm_from_one_network_or_tenant_keeps_out_its_own_alone,
+    what_needs_no_hash_is_refused_before_one_is_made,
 ];
 
 /// Far longer than a test takes.
@@ -24,8 +29,12 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Whoever has no answer by then waits for a hash.
 const LET_IN: Duration = Duration::from_secs(1);
 
-/// Does something while so many log in at the same service that no more can.
+/// Does something while so many log in at the same service, from as many networks, that no more can.
 async fn in_a_storm(app: &TestApp, act: impl AsyncFn(&TestApp, &Person)) {
+    in_a_storm_from(app, |number| format!("10.0.{number}.1"), act).await;
+}
+
+async fn in_a_storm_from(app: &TestApp, address: impl Fn(usize) -> String, act: impl AsyncFn(&TestApp, &Person)) {
     let ada = app.register("ada@example.com").await;
     // As long as none was made, a hash is taken to last ten milliseconds.
     let set = |settings: &mut iam_core::Settings| {
@@ -36,7 +45,8 @@ async fn in_a_storm(app: &TestApp, act: impl AsyncFn(&TestApp, &Person)) {
     let threads = available_parallelism().unwrap().get();
     // Those who are refused try again until threads and queue are full.
     let visitors = join_all((0..20 * threads).map(async |number| {
-        while busy.attempt(&format!("{number}@example.com"), PASSWORD).send().await.status() == 503 {
+        let attempt = || busy.attempt(&format!("{number}@example.com"), PASSWORD).from(&address(number));
+        while attempt().send().await.status() == 503 {
             sleep(Duration::from_millis(1)).await;
         }
     }));
@@ -105,4 +115,43 @@ async fn what_needs_no_hash_goes_on(app: TestApp) {
         busy.post("/auth/logout").by(ada).send().await.no_content();
     })
     .await;
+}
+
+async fn a_storm_from_one_network_or_tenant_keeps_out_its_own_alone(app: TestApp) {
+    in_a_storm_from(
+        &app,
+        |number| format!("192.0.2.{number}"),
+        async |busy, ada| {
+            let waits = async |request: Request<'_>| timeout(LET_IN, request.send()).await.is_err();
+            let attempt = |address: &str| busy.attempt(&ada.email, PASSWORD).from(address);
+            answer_without_room(attempt("192.0.2.200")).await.problem("unavailable");
+            assert!(waits(attempt("192.0.3.1")).await);
+            assert!(waits(attempt("2001:db8::1")).await);
+            assert!(waits(busy.post("/auth/register").json(&profile("eve@example.com")).from("198.51.100.1")).await);
+            // A user of a tenant is told from the other clients of its network.
+            assert!(waits(busy.post("/users").by(ada).json(&profile("eve@example.com")).from("192.0.2.200")).await);
+        },
+    )
+    .await;
+}
+
+/// Otherwise one tenant could fill the queue by asking for what it does not get.
+async fn what_needs_no_hash_is_refused_before_one_is_made(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let create = || app.post("/users").by(&ada).header("idempotency-key", "one").json(&profile("grace@example.com"));
+    let made = create().send().await.created();
+    let register = || app.post("/auth/register").header("idempotency-key", "two").json(&profile("alan@example.com"));
+    register().send().await.created();
+    let hashes = Arc::new(Hashes::default());
+    let app = app.observed(Arc::clone(&hashes) as Arc<dyn Observer>, |_| {}).await;
+    let create = |key: &'static str, email: &str| {
+        app.post("/users").by(&ada).header("idempotency-key", key).json(&profile(email))
+    };
+    assert_eq!(create("one", "grace@example.com").send().await.created(), made);
+    create("one", "other@example.com").send().await.problem("idempotency-key-reused");
+    create("other", "GRACE@example.com").send().await.problem("conflict");
+    assert_eq!(hashes.count(), 0);
+    let again = app.post("/auth/register").header("idempotency-key", "two").json(&profile("alan@example.com"));
+    again.send().await.created();
+    assert_eq!(hashes.count(), 1, "that of its login");
 }

@@ -49,6 +49,7 @@ pub(crate) const ROWS: &[(&str, &[Target])] = &[
     ("POST /users", NONE),
     ("GET /users/{id}", PERSONS),
     ("PATCH /users/{id} (name)", PERSONS),
+    ("PATCH /users/{id} (e-mail)", EVERYWHERE),
     ("PATCH /users/{id} (suspend)", EVERYWHERE),
     ("PATCH /users/{id} (delete)", EVERYWHERE),
     ("PATCH /users/{id} (restore)", TENANTS),
@@ -57,6 +58,7 @@ pub(crate) const ROWS: &[(&str, &[Target])] = &[
     ("POST /users/{id}/reactivate", EVERYWHERE),
     ("GET /users/{id}/roles", PERSONS),
     ("GET /users/{id}/sessions", PERSONS),
+    ("POST /users/{id}/logout-all", PERSONS),
     ("DELETE /sessions/{id}", PERSONS),
     ("GET /permissions", TENANTS),
     ("POST /permissions", NONE),
@@ -323,6 +325,7 @@ impl<'a> World<'a> {
             "POST /auth/login" => json!({ "email": by.email, "password": PASSWORD, "tenant": by.tenant }),
             "POST /auth/refresh" => json!({ "refreshToken": by.refresh }),
             "POST /auth/password" => json!({ "currentPassword": PASSWORD, "newPassword": PASSWORD }),
+            "PATCH /users/{id} (e-mail)" => json!({ "email": fresh_email() }),
             "PATCH /users/{id} (name)" => json!({ "firstName": fresh("Grace ") }),
             "PATCH /users/{id} (suspend)" => json!({ "status": "SUSPENDED" }),
             "PATCH /users/{id} (delete)" => json!({ "status": "INACTIVE" }),
@@ -348,10 +351,17 @@ impl<'a> World<'a> {
             }
             "POST /audit-logs" => json!({ "action": "INVOICE_SENT", "resourceType": "INVOICE" }),
             "PUT /audit-logs/retention" => json!({ "retentionDays": 365 }),
-            "POST /audit-logs/erasures" => json!({ "userId": self.user(target).await }),
+            "POST /audit-logs/erasures" => json!({ "userId": self.gone(target).await }),
             "PATCH /tenants/{id}" => json!({ "name": format!("{} of {}", fresh("Name "), owner.email) }),
             _ => return None,
         })
+    }
+
+    /// A user who held MEMBER there and is deleted.
+    async fn gone(&self, target: Target) -> String {
+        let user = self.user(target).await;
+        self.app.delete(&format!("/users/{user}")).by(self.owner_of(target)).send().await.no_content();
+        user
     }
 
     /// A user who holds MEMBER there and nothing else.

@@ -46,7 +46,7 @@ async fn create_answers_201_with_the_full_user(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let user = create(&app, &ada, &json!({ "email": "Bob@Example.com" })).await.created();
     let expected = json!({
-        "id": user["id"], "email": "Bob@Example.com", "firstName": "Ada", "lastName": "Lovelace",
+        "id": user["id"], "email": "Bob@Example.com", "emailVerifiedAt": null, "firstName": "Ada", "lastName": "Lovelace",
         "tenantId": ada.tenant, "status": "ACTIVE", "lastLoginAt": null, "createdAt": app.now(), "updatedAt": app.now(),
     });
     assert_eq!(user, expected);

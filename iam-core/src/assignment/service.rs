@@ -16,6 +16,7 @@ use crate::id::{AssignmentId, OrganizationId, RoleId, UserId};
 use crate::organization::Hierarchy;
 use crate::page::{Page, PageRequest};
 use crate::role::Role;
+use crate::tenant::{QuotaKind, hold_quota};
 use crate::user::{User, UserStatus, require_sight};
 use crate::work::UnitOfWork;
 
@@ -93,6 +94,7 @@ impl Assignments<'_> {
             grants.push(NewGrant { assignment, role_name: role.name.clone(), covered });
         }
         make_room(&mut work, &grants, naming).await?;
+        hold_quota(self.0, &mut work, QuotaKind::Assignments, grants.len()).await?;
         let made: Vec<Assignment> = grants.iter().map(|grant| grant.assignment.clone()).collect();
         work.apply(AssignmentChange::Create(grants)).await?;
         once.keep(&mut work, &made).await?;
@@ -299,13 +301,16 @@ fn require(power: &Power, permission: &Permission, place: Place<'_>) -> Result<(
 }
 
 /// The rights that these assignments give, for whoever gets all of them back.
-pub(crate) async fn cover_grants(work: &mut UnitOfWork<'_>, power: &Power, grants: &[Grant]) -> Result<Covered> {
-    let now = work.now();
-    let effective: Vec<&Grant> = grants.iter().filter(|grant| grant.is_effective(now)).collect();
-    let organizations = distinct(effective.iter().filter_map(|grant| grant.assignment.organization_id));
+pub(crate) async fn cover_grants<'g>(
+    work: &mut UnitOfWork<'_>,
+    power: &Power,
+    grants: impl IntoIterator<Item = &'g Grant>,
+) -> Result<Covered> {
+    let grants: Vec<&Grant> = grants.into_iter().collect();
+    let organizations = distinct(grants.iter().filter_map(|grant| grant.assignment.organization_id));
     let hierarchy = load_lineages(work, &organizations).await?;
-    let mut gains = Vec::with_capacity(effective.len());
-    for grant in effective {
+    let mut gains = Vec::with_capacity(grants.len());
+    for grant in grants {
         let place = place_of(&hierarchy, &grant.assignment)?;
         gains.push(Gain { permissions: &grant.role.permissions, place, until: grant.assignment.expires_at.into() });
     }

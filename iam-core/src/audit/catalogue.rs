@@ -67,6 +67,8 @@ pub mod action {
     pub const LOGOUT: &str = "LOGOUT";
     /// A refresh token was exchanged.
     pub const TOKEN_REFRESH: &str = "TOKEN_REFRESH";
+    /// It was proven that a user receives mail at its address.
+    pub const EMAIL_VERIFIED: &str = "EMAIL_VERIFIED";
     /// A user changed its password.
     pub const PASSWORD_CHANGE: &str = "PASSWORD_CHANGE";
     /// A user got a role.
@@ -96,8 +98,8 @@ pub struct Recorded {
 /// All that the service records (`decisions.md` §6).
 pub const CATALOGUE: [Recorded; 8] = {
     use action::{
-        CREATE, DELETE, ERASE, LOGIN, LOGIN_FAILURE, LOGOUT, PASSWORD_CHANGE, READ, ROLE_ASSIGNED, ROLE_REVOKED,
-        TOKEN_REFRESH, UPDATE, USER_REACTIVATED, USER_SUSPENDED,
+        CREATE, DELETE, EMAIL_VERIFIED, ERASE, LOGIN, LOGIN_FAILURE, LOGOUT, PASSWORD_CHANGE, READ, ROLE_ASSIGNED,
+        ROLE_REVOKED, TOKEN_REFRESH, UPDATE, USER_REACTIVATED, USER_SUSPENDED,
     };
     const fn of(resource_type: ResourceType, actions: &'static [&'static str]) -> Recorded {
         Recorded { resource_type, actions }
@@ -105,7 +107,17 @@ pub const CATALOGUE: [Recorded; 8] = {
     [
         of(
             ResourceType::USER,
-            &[CREATE, UPDATE, DELETE, USER_SUSPENDED, USER_REACTIVATED, LOGIN_FAILURE, PASSWORD_CHANGE, ERASE],
+            &[
+                CREATE,
+                UPDATE,
+                DELETE,
+                USER_SUSPENDED,
+                USER_REACTIVATED,
+                LOGIN_FAILURE,
+                PASSWORD_CHANGE,
+                EMAIL_VERIFIED,
+                ERASE,
+            ],
         ),
         of(ResourceType::ORGANIZATION, &[CREATE, UPDATE, DELETE]),
         of(ResourceType::TENANT, &[CREATE, UPDATE]),
@@ -118,12 +130,13 @@ pub const CATALOGUE: [Recorded; 8] = {
 };
 
 /// What nobody else may say of anything, not even of things the service does not know (`decisions.md` §6).
-const RESERVED: [&str; 12] = [
+const RESERVED: [&str; 13] = [
     action::LOGIN,
     action::LOGOUT,
     action::LOGIN_FAILURE,
     action::TOKEN_REFRESH,
     action::PASSWORD_CHANGE,
+    action::EMAIL_VERIFIED,
     action::ROLE_ASSIGNED,
     action::ROLE_REVOKED,
     action::USER_SUSPENDED,

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use super::record::Record;
-use super::{AuditEntry, Event, Export, LogKey, ResourceType, Salt, action, canonical};
+use super::{AuditEntry, Event, Export, LogKey, PendingRetention, ResourceType, Retention, Salt, action, canonical};
 use crate::clock::{Timestamp, shown};
 use crate::id::{AuditEntryId, TenantId, UserId};
 
@@ -20,9 +20,9 @@ pub enum AuditChange {
         /// The tenant.
         tenant: TenantId,
         /// As it was.
-        before: Option<u32>,
+        before: Retention,
         /// As it becomes.
-        after: Option<u32>,
+        after: Retention,
     },
     /// Retention gives up the oldest entries.
     GiveUp {
@@ -130,7 +130,12 @@ impl AuditChange {
                 Record::new(action::READ, ResourceType::AUDIT_LOG, tenant).with_all(export.metadata())
             }
             Self::SetRetention { tenant, before, after } => {
-                let fields = |days: &Option<u32>| json!({ "retentionDays": days });
+                let fields = |retention: &Retention| {
+                    let pending = retention
+                        .pending
+                        .map(|PendingRetention { days, from }| json!({ "retentionDays": days, "from": shown(from) }));
+                    json!({ "retentionDays": retention.days, "pending": pending })
+                };
                 Record::new(action::UPDATE, ResourceType::AUDIT_LOG, tenant)
                     .changing(&fields(before), &fields(after))
                     .listing_changed_fields()

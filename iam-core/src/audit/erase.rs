@@ -7,10 +7,10 @@ use serde_json::Value;
 use super::change::{AuditChange, ErasedDetails, ErasedOrigin};
 use super::{Audit, AuditEntry, AuditFilter, Cursor, ResourceType, action};
 use crate::access::permission;
-use crate::caller::{Caller, RequestContext};
-use crate::error::{Error, Result};
+use crate::caller::Caller;
+use crate::error::{Conflict, Error, Forbidden, Result};
 use crate::id::UserId;
-use crate::user::User;
+use crate::user::{User, UserStatus};
 
 /// How many entries are read at once.
 const PAGE: u32 = 500;
@@ -18,23 +18,29 @@ const PAGE: u32 = 500;
 const BATCH: usize = 200;
 
 impl Audit<'_> {
-    /// Makes the personal fields of a user unreadable in the whole log, and records that; tells how many entries that
-    /// were. Needs `audit-logs:delete` tenant-wide.
+    /// Makes the personal fields of an INACTIVE user unreadable in the whole log, and records that; tells how many entries
+    /// that were. Needs `audit-logs:delete` tenant-wide, for as long as it takes. Nobody erases their own entries.
     ///
     /// These lose their personal fields among values and metadata: entries about the user, and those about no user in
     /// which one of its e-mail addresses, present or past, or its full name stands. Entries of what the user did lose the client's
-    /// address and user agent. Everything else stays. The user itself is not touched: delete it first, and change what
-    /// the tenant should no longer know.
+    /// address and user agent. Everything else stays. The user itself is not touched: change what the tenant should no
+    /// longer know.
     ///
     /// The whole log is read, so this takes its time with millions of entries. It may be interrupted and asked again.
     ///
     /// # Errors
     ///
-    /// [`Error::Forbidden`], [`Error::NotFound`].
+    /// [`Error::Forbidden`], [`Forbidden::OwnEntries`], [`Error::NotFound`], [`Conflict::UserNotInactive`].
     pub async fn erase(&self, caller: &Caller, user: UserId) -> Result<u64> {
         self.0.rights(caller).require(&permission::AUDIT_LOGS_DELETE)?;
+        if caller.user() == Some(user) {
+            return Err(Forbidden::OwnEntries.into());
+        }
         let user = self.0.store.user(caller.tenant(), user).await?;
         let user = user.ok_or(Error::NotFound(ResourceType::USER))?;
+        if user.status != UserStatus::Inactive {
+            return Err(Conflict::UserNotInactive.into());
+        }
         let mut person = Person::of(&user);
         let about = person.entries_about();
         let mut pages = Pages::of(about.clone());
@@ -54,12 +60,6 @@ impl Audit<'_> {
     }
 
     async fn erase_in(&self, caller: &Caller, person: &Person, entries: Vec<AuditEntry>) -> Result<u64> {
-        let mut caller = caller.clone();
-        if caller.user() == Some(person.user) {
-            // Or the record of it would hold again what it erases.
-            let correlation_id = caller.context().correlation_id.clone();
-            caller = caller.in_context(RequestContext { correlation_id, ..RequestContext::default() });
-        }
         let mut count = 0;
         for entries in entries.chunks(BATCH) {
             // Oldest first, the order in which the sealer writes them: two that write the same ones must not wait for
@@ -74,7 +74,14 @@ impl Audit<'_> {
             let details = details.into_iter().map(ErasedDetails::of).collect();
             let origins = origins.into_iter().map(ErasedOrigin::of).collect();
             let change = AuditChange::erase(&self.0.log_key, caller.tenant(), person.user, details, origins);
+            // It may take minutes in all: what was asked at its beginning need not be so any more.
+            let caller = self.0.renewed(caller).await?;
+            self.0.rights(&caller).require(&permission::AUDIT_LOGS_DELETE)?;
             let mut work = self.0.begin(&caller).await?;
+            let user = work.locks().lock_user(person.user).await?;
+            if user.is_none_or(|user| user.status != UserStatus::Inactive) {
+                return Err(Conflict::UserNotInactive.into());
+            }
             work.apply(change).await?;
             work.commit().await?;
             count += concerned as u64;
@@ -207,6 +214,7 @@ mod tests {
             id: Uuid::from_u128(7).into(),
             tenant_id: Uuid::from_u128(2).into(),
             email: email.parse().unwrap(),
+            email_verified_at: None,
             first_name: first.parse().unwrap(),
             last_name: last.parse().unwrap(),
             status: UserStatus::Active,

@@ -2,7 +2,7 @@ use serde_json::{Map, Value};
 
 use super::ResourceType;
 use super::catalogue::is_reserved;
-use super::record::Record;
+use super::record::{Record, SYSTEM};
 use crate::error::Result;
 use crate::id::OrganizationId;
 use crate::validate::{Fields, Invalid};
@@ -53,6 +53,9 @@ impl NewEvent {
         }
         if !is_bounded(&metadata) {
             fields.reject("metadata", "must be at most 64 KiB of JSON, 1,000 values and 120 levels");
+        }
+        if metadata.contains_key(SYSTEM) {
+            fields.reject(&format!("metadata.{SYSTEM}"), "is what the service says of trusted code");
         }
         fields.finish()?;
         Ok(Event { action, resource_type, resource_id, metadata })

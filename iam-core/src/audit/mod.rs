@@ -42,7 +42,10 @@ pub use proof::{ConsistencyProof, InclusionProof, LogState};
 pub(crate) use record::{Attribution, Record};
 pub use seal::Sealed;
 pub use service::{Audit, AuditExport};
-pub use store::{AuditStore, AuditTransaction, Leaf, LogHead, Seal, SealStore, SealedEntry, Unsealed, UnsealedEntry};
+pub use store::{
+    AuditStore, AuditTransaction, Leaf, LogHead, PendingRetention, Retention, Seal, SealStore, SealedEntry, Unsealed,
+    UnsealedEntry,
+};
 
 #[cfg(test)]
 mod testing;

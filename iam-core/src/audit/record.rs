@@ -8,6 +8,9 @@ use crate::clock::Timestamp;
 use crate::id::{AuditEntryId, OrganizationId, UserId};
 use crate::random::Random;
 
+/// The member of an entry's metadata that says why trusted code acted.
+pub(super) const SYSTEM: &str = "system";
+
 /// What a change says about itself, before it is known who made it and when.
 #[derive(Clone, Debug)]
 pub(crate) struct Record {
@@ -94,9 +97,10 @@ impl Record {
     pub(crate) fn changing(mut self, before: &Value, after: &Value) -> Self {
         let (before, after) = (object(before), object(after));
         let differs = |key: &&String| before.get(*key) != after.get(*key);
-        let changed: Vec<String> = after.keys().filter(differs).cloned().collect();
+        let vanished = before.keys().filter(|key| !after.contains_key(*key));
+        let changed: Vec<String> = after.keys().filter(differs).chain(vanished).cloned().collect();
         let pick = |from: &Map<String, Value>| {
-            changed.iter().filter_map(|key| Some((key.clone(), from.get(key)?.clone()))).collect()
+            changed.iter().map(|key| (key.clone(), from.get(key).cloned().unwrap_or_default())).collect()
         };
         self.old_value = Some(pick(&before));
         self.new_value = Some(pick(&after));
@@ -120,7 +124,7 @@ impl Record {
     ) -> AuditEntry {
         let mut metadata = self.metadata;
         if let Actor::System { reason } = caller.actor() {
-            metadata.insert("system".to_owned(), Value::from(reason.as_ref()));
+            metadata.insert(SYSTEM.to_owned(), Value::from(reason.as_ref()));
         }
         AuditEntry {
             id,

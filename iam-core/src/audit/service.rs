@@ -7,7 +7,6 @@ use crate::access::permission;
 use crate::caller::Caller;
 use crate::error::{Error, Result};
 use crate::iam::{Iam, Inner};
-use crate::id::TenantId;
 use crate::page::check_limit;
 use crate::validate::Fields;
 
@@ -148,12 +147,11 @@ impl Audit<'_> {
     ) -> Result<AuditExport> {
         self.0.rights(caller).require(&permission::AUDIT_LOGS_READ)?;
         let filter = filter.by_stored_names();
-        let tenant = caller.tenant();
         let export = Export::new(filter.clone(), format.to_owned(), after.is_some());
         let mut work = self.0.begin(caller).await?;
-        work.apply(AuditChange::Export(tenant, export)).await?;
+        work.apply(AuditChange::Export(caller.tenant(), export)).await?;
         work.commit().await?;
-        Ok(AuditExport { tenant, filter, after, is_over: false })
+        Ok(AuditExport { caller: caller.clone(), filter, after, is_over: false })
     }
 }
 
@@ -161,7 +159,7 @@ impl Audit<'_> {
 /// do not appear.
 #[derive(Debug)]
 pub struct AuditExport {
-    tenant: TenantId,
+    caller: Caller,
     filter: AuditFilter,
     after: Option<Cursor>,
     is_over: bool,
@@ -171,16 +169,19 @@ pub struct AuditExport {
 const EXPORTED: u32 = 100;
 
 impl AuditExport {
-    /// The next entries; none at the end. [`Cursor::after`] the last of them is where it can be resumed.
+    /// The next entries; none at the end. [`Cursor::after`] the last of them is where it can be resumed. The caller's
+    /// session must still stand, and permit it.
     ///
     /// # Errors
     ///
-    /// [`Error::Store`].
+    /// [`Error::Unauthenticated`], [`Error::Forbidden`], [`Error::Store`].
     pub async fn next(&mut self, iam: &Iam) -> Result<Vec<AuditEntry>> {
         if self.is_over {
             return Ok(Vec::new());
         }
-        let entries = iam.0.store.audit_entries(self.tenant, &self.filter, self.after, EXPORTED).await?;
+        let caller = iam.0.renewed(&self.caller).await?;
+        iam.0.rights(&caller).require(&permission::AUDIT_LOGS_READ)?;
+        let entries = iam.0.store.audit_entries(caller.tenant(), &self.filter, self.after, EXPORTED).await?;
         self.is_over = entries.len() < EXPORTED as usize;
         self.after = entries.last().map(Cursor::after);
         Ok(entries)

@@ -104,8 +104,26 @@ pub struct LogHead {
     pub leaves: u64,
     /// Entries before this place in the sequence may have been removed by retention. Their leaves stay.
     pub removed: u64,
-    /// For how many days entries are kept; forever without.
-    pub retention_days: Option<u32>,
+    /// For how long entries are kept.
+    pub retention: Retention,
+}
+
+/// For how long a tenant keeps its entries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Retention {
+    /// For how many days; forever without.
+    pub days: Option<u32>,
+    /// A shorter one that takes its place later.
+    pub pending: Option<PendingRetention>,
+}
+
+/// A retention that counts from a later moment on (`decisions.md` §6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PendingRetention {
+    /// For how many days entries are kept then.
+    pub days: u32,
+    /// From when on.
+    pub from: Timestamp,
 }
 
 impl LogHead {
@@ -113,7 +131,25 @@ impl LogHead {
     #[must_use]
     pub fn empty(tenant_id: TenantId) -> Self {
         let frontier = Frontier::default();
-        Self { tenant_id, frontier, note: String::new(), leaves: 0, removed: 0, retention_days: None }
+        let (note, leaves, removed) = (String::new(), 0, 0);
+        Self { tenant_id, frontier, note, leaves, removed, retention: Retention::default() }
+    }
+}
+
+impl Retention {
+    /// What counts at a moment: for how many days; forever without.
+    #[must_use]
+    pub fn days_at(&self, now: Timestamp) -> Option<u32> {
+        self.settled(now).days
+    }
+
+    /// The same, without a pending one that has taken its place.
+    #[must_use]
+    pub fn settled(self, now: Timestamp) -> Self {
+        match self.pending {
+            Some(pending) if pending.from <= now => Self { days: Some(pending.days), pending: None },
+            _ => self,
+        }
     }
 }
 

@@ -46,25 +46,58 @@ pub async fn attempts_are_read_back_and_cleared(store: Arc<dyn Store>) {
         failed_at: vec![world.now(), world.now() + TimeDelta::milliseconds(1)],
         locked_until: Some(world.now() + TimeDelta::minutes(15)),
     };
-    let failed = |attempts| GuardedAccount { account: None, attempts };
+    let failed = |attempts, has_unnamed_failures| GuardedAccount { account: None, attempts, has_unnamed_failures };
     for tenant in [acme.id, TenantId::NONE] {
         let reason = LoginFailure::UnknownUser;
         for stored in [LoginAttempts { locked_until: None, ..attempts.clone() }, attempts.clone()] {
-            let attempts = stored.clone();
-            world.commit(tenant, CredentialChange::CountFailure { email: email.clone(), reason, attempts }).await;
-            assert_eq!(world.store.guarded_account(tenant, &email.key()).await.unwrap(), failed(stored));
+            let (email, attempts) = (email.clone(), stored.clone());
+            let change = CredentialChange::CountFailure { email: email.clone(), reason, attempts, is_recorded: true };
+            world.commit(tenant, change).await;
+            let expected = failed(stored, tenant == TenantId::NONE);
+            assert_eq!(world.store.guarded_account(tenant, &email.key()).await.unwrap(), expected);
         }
     }
     let caller = Caller::system(acme.id, "conformance");
     let mut work = world.begin(&caller).await;
-    assert_eq!(work.locks().lock_guarded_account(&email.key(), None).await.unwrap(), failed(attempts.clone()));
+    let expected = failed(attempts, true);
+    assert_eq!(work.locks().lock_guarded_account(&email.key(), None).await.unwrap(), expected);
     drop(work);
     world.commit(acme.id, CredentialChange::ClearFailures(email.key())).await;
     let none = GuardedAccount::default();
     assert_eq!(world.store.guarded_account(acme.id, &email.key()).await.unwrap(), none);
-    assert_eq!(world.store.guarded_account(TenantId::NONE, &email.key()).await.unwrap(), failed(attempts));
     let mut work = world.begin(&caller).await;
     assert_eq!(work.locks().lock_guarded_account(&email.key(), None).await.unwrap(), none);
+}
+
+/// A success clears the failures of its tenant and those that named none, and neither those of another tenant nor those of
+/// another e-mail. A lock that found no failure is none.
+pub async fn unnamed_failures_are_cleared_along(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let (acme, other) = (world.tenant("acme").await, world.tenant("other").await);
+    let (ada, grace): (Email, Email) = ("ada@example.com".parse().unwrap(), "grace@example.com".parse().unwrap());
+    let attempts = LoginAttempts { failed_at: vec![world.now()], locked_until: None };
+    for tenant in [acme.id, other.id, TenantId::NONE] {
+        for email in [&ada, &grace] {
+            let (email, attempts, reason) = (email.clone(), attempts.clone(), LoginFailure::UnknownUser);
+            world.commit(tenant, CredentialChange::CountFailure { email, reason, attempts, is_recorded: true }).await;
+        }
+    }
+    world.commit(acme.id, CredentialChange::ClearFailures(ada.key())).await;
+    for (tenant, email, count, has_unnamed_failures) in [
+        (acme.id, &ada, 0, false),
+        (other.id, &ada, 1, false),
+        (TenantId::NONE, &ada, 0, false),
+        (acme.id, &grace, 1, true),
+        (TenantId::NONE, &grace, 1, true),
+    ] {
+        let found = world.store.guarded_account(tenant, &email.key()).await.unwrap();
+        assert_eq!((found.attempts.count(), found.has_unnamed_failures), (count, has_unnamed_failures), "{email}");
+    }
+    let nowhere = Caller::anonymous(TenantId::NONE, RequestContext::default());
+    let mut work = world.begin(&nowhere).await;
+    work.locks().lock_guarded_account(&ada.key(), None).await.unwrap();
+    work.commit().await.unwrap();
+    assert!(!world.store.guarded_account(acme.id, &ada.key()).await.unwrap().has_unnamed_failures);
 }
 
 /// A new hash takes the place of the old one, whether the password changed or only its cost.

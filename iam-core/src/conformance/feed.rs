@@ -20,7 +20,8 @@ use crate::organization::{Organization, OrganizationStatus};
 use crate::role::{Role, RoleChange};
 use crate::session::{EndReason, Session, SessionChange};
 use crate::store::Store;
-use crate::tenant::Tenant;
+use crate::tenant::{Tenant, TenantChange, TenantStatus};
+use crate::token::{KeyPurpose, PrivateKey, SigningKey};
 use crate::user::{User, UserChange, UserStatus};
 
 /// A user is told when its status changes, and when it gets a role, keeps one for another time or loses it.
@@ -65,6 +66,42 @@ pub async fn sessions_that_end(store: Arc<dyn Store>) {
     assert!(told(&mut *feed).await.contains(&id(&sessions[2])));
     assert_eq!(world.store.remove_expired_sessions(sessions[3].expires_at, 10).await.unwrap(), 1);
     assert!(told(&mut *feed).await.contains(&id(&sessions[3])));
+}
+
+/// A tenant is told when it is suspended and when it is reactivated.
+pub async fn tenants_that_are_suspended(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let Some(mut feed) = follow(&world).await else { return };
+    let mut before = world.tenant("acme").await;
+    for status in [TenantStatus::Suspended, TenantStatus::Active] {
+        let after = Tenant { status, ..before.clone() };
+        world.commit(before.id, TenantChange::ChangeStatus { before: before.clone(), after: after.clone() }).await;
+        assert!(told(&mut *feed).await.contains(&before.id.as_uuid()), "{status:?}");
+        before = after;
+    }
+    let after = Tenant { name: "Another".parse().unwrap(), ..before.clone() };
+    world.commit(before.id, TenantChange::Update { before, after }).await;
+    assert_eq!(told(&mut *feed).await, BTreeSet::new());
+}
+
+/// A key is told when it is withdrawn.
+pub async fn keys_that_are_revoked(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let Some(mut feed) = follow(&world).await else { return };
+    let key = SigningKey {
+        purpose: KeyPurpose::AccessTokens,
+        id: world.id(),
+        generation: 1,
+        public: vec![9; 32],
+        private: PrivateKey::Plain(vec![1; 32]),
+        created_at: world.now(),
+        signs_from: world.now(),
+        revoked_at: None,
+    };
+    world.store.insert_signing_key(&key).await.unwrap();
+    assert_eq!(told(&mut *feed).await, BTreeSet::new());
+    assert!(world.store.revoke_signing_key(key.id, world.now()).await.unwrap());
+    assert!(told(&mut *feed).await.contains(&key.id.as_uuid()));
 }
 
 /// A role is told when it permits something else, and when it goes.

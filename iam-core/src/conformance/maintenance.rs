@@ -65,7 +65,7 @@ pub async fn stale_login_attempts_go(store: Arc<dyn Store>) {
     ] {
         let attempts = LoginAttempts { failed_at, locked_until };
         let (email, reason) = (email.parse().unwrap(), LoginFailure::InvalidPassword);
-        world.commit(tenant.id, CredentialChange::CountFailure { email, reason, attempts }).await;
+        world.commit(tenant.id, CredentialChange::CountFailure { email, reason, attempts, is_recorded: true }).await;
     }
     let removed = world.store.remove_stale_login_attempts(world.now(), ago(10), 1_000).await.unwrap();
     assert_eq!(removed, 3);
@@ -96,7 +96,7 @@ pub async fn the_service_removes_what_is_over(store: Arc<dyn Store>) {
     assert_eq!(iam.remove_expired_sessions().await.unwrap(), 3);
     let attempts = LoginAttempts { failed_at: vec![world.now()], locked_until: None };
     let (email, reason) = (user.email.clone(), LoginFailure::InvalidPassword);
-    world.commit(tenant.id, CredentialChange::CountFailure { email, reason, attempts }).await;
+    world.commit(tenant.id, CredentialChange::CountFailure { email, reason, attempts, is_recorded: true }).await;
     world.clock.advance(TimeDelta::minutes(15));
     assert_eq!(iam.remove_stale_login_attempts().await.unwrap(), 0);
     world.clock.advance(TimeDelta::milliseconds(1));

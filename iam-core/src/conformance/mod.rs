@@ -70,17 +70,17 @@ macro_rules! conformance_cases {
     (@all $($how:ident)+) => {
         $crate::conformance_cases! { @$($how)+;
             tenant: created_is_read_back, slugs_are_unique_across_tenants, nothing_is_made_in_no_tenant,
-                update_is_read_back, found_by_email_oldest_first, made_by_trusted_code, found_by_identifier_or_slug;
+                update_is_read_back, login_candidates_in_order, several_are_told_from_one, usage_is_counted, made_by_trusted_code, found_by_identifier_or_slug;
             user: created_is_read_back, found_by_their_ids, email_is_unique_whatever_its_case,
-                email_is_free_in_another_tenant, update_keeps_the_last_login, update_of_nobody_is_missing,
+                email_is_free_in_another_tenant, verification_is_read_back, update_keeps_the_last_login, update_of_nobody_is_missing,
                 of_another_tenant_is_not_found, own_changes_are_read, list_sorts_by_every_key, list_pages_and_counts,
                 list_filters_by_status, search_takes_every_character_as_it_is, search_finds_any_part_of_a_field,
                 search_follows_changes, counts_follow_every_change, counts_of_many_writers,
                 list_filters_by_unexpired_membership, list_stays_within_reach;
-            credential: account_is_found_by_email, attempts_are_read_back_and_cleared, password_is_replaced,
+            credential: account_is_found_by_email, attempts_are_read_back_and_cleared, unnamed_failures_are_cleared_along, password_is_replaced,
                 a_reset_shuts_out_whoever_was_in, trusted_code_alone_resets;
             session: started_is_read_back, snapshot_shows_status_and_grants,
-                snapshot_shows_whether_organizations_are_awake, refresh_is_read_back, ended_is_gone;
+                snapshot_shows_whether_organizations_are_awake, refresh_is_read_back, ended_is_gone, all_of_a_tenant_in_parts;
             permission: created_is_read_back, built_in_are_read_back, list_pages_and_counts, name_is_unique_in_a_tenant,
                 deleted_is_gone, of_another_tenant_is_not_found;
             role: created_is_read_back, built_in_are_read_back, list_pages_and_counts, name_is_unique_in_a_tenant,
@@ -113,7 +113,7 @@ macro_rules! conformance_cases {
             retention: retention_is_read_back, dropped_gives_nothing_up, the_first_since_a_moment,
                 what_is_given_up_goes, more_is_given_up_later, retention_is_applied;
             erasure: nothing_is_left_of_a_person, tenants_named_after_a_person_are_erased,
-                whoever_erases_itself_leaves_no_trace, two_at_once_share_an_entry, erasing_again_changes_nothing, each_part_is_erased_by_itself,
+                inactive_users_alone_are_erased, two_at_once_share_an_entry, erasing_again_changes_nothing, each_part_is_erased_by_itself,
                 places_and_digests_stay, what_is_gone_cannot_be_erased, what_is_there_again_is_found,
                 nobody_cannot_be_erased;
             maintenance: totals_of_all_tenants, expired_sessions_go, stale_login_attempts_go,
@@ -122,12 +122,12 @@ macro_rules! conformance_cases {
                 repeats_at_once_make_one, a_key_is_of_one_request, failures_are_not_kept, a_key_is_locked_until_the_end,
                 a_key_does_not_stop_the_clock;
             feed: users_whose_state_or_roles_change, sessions_that_end, roles_that_change, organizations_that_change,
-                many_at_once, everybody_is_told_of_every_tenant, what_changes_no_rights_is_not_told,
+                tenants_that_are_suspended, keys_that_are_revoked, many_at_once, everybody_is_told_of_every_tenant, what_changes_no_rights_is_not_told,
                 what_is_not_committed_is_not_told, what_is_told_can_be_read, nothing_is_missed_beside_writers;
-            token: keys_are_read_back, one_key_a_generation, private_keys_are_replaced, purposes_do_not_mix;
+            token: keys_are_read_back, one_key_a_generation, private_keys_are_replaced, purposes_do_not_mix, a_key_is_revoked_once;
             work: dropped_leaves_nothing, failed_leaves_nothing, changes_and_entries_commit_together,
                 queued_writers_all_succeed, holders_of_the_tenants_lock_take_turns;
-            race: creates_of_one_email, guesses_of_one_password, guesses_of_an_unknown_email,
+            race: creates_of_one_email, creates_up_to_the_quota, guesses_of_one_password, guesses_of_an_unknown_email,
                 guesses_beside_an_account_of_ones_own, logins_beside_a_reset, refreshes_of_one_token, removals_of_the_last_two_administrators,
                 starts_with_an_empty_store, assignments_of_one_role, creates_of_one_name, crossing_moves,
                 assignments_in_a_leaving_organization, assignments_by_somebody_who_loses_its_role,

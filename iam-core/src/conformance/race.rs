@@ -19,7 +19,7 @@ use crate::permission::NewPermission;
 use crate::role::{NewRole, Role, RolePatch, TENANT_ADMIN};
 use crate::session::{LoggedIn, Login};
 use crate::store::Store;
-use crate::tenant::{Registered, Registration, Tenant};
+use crate::tenant::{Quota, QuotaKind, Registered, Registration, Tenant};
 use crate::token::KeyPurpose;
 use crate::user::{NewUser, User, UserPatch, UserStatus};
 
@@ -43,6 +43,27 @@ pub async fn creates_of_one_email(store: Arc<dyn Store>) {
     assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 1);
     assert_eq!(results.iter().filter(|result| is_conflict(result)).count(), 15);
     assert_eq!(count(&iam, &caller, "CREATE", "USER").await, 2);
+}
+
+/// Of many that create users at once, no more succeed than the quota lets, and all of these do.
+pub async fn creates_up_to_the_quota(store: Arc<dyn Store>) {
+    let quota = Quota { users: 6, ..Quota::default() };
+    let settings = Settings { quota, ..settings() };
+    let iam = Iam::builder(store).settings(settings).build().await.unwrap();
+    let registered = register(&iam).await;
+    let token = registered.login.tokens.access;
+    let caller = iam.authenticate(token.expose(), RequestContext::default()).await.unwrap();
+    let results = race(16, |number| {
+        let (iam, caller) = (iam.clone(), caller.clone());
+        async move { iam.users().create(&caller, new_user(&format!("user{number}@example.com"))).await }
+    })
+    .await;
+    let is_over =
+        |result: &Result<User>| matches!(result, Err(Error::Conflict(Conflict::QuotaExceeded(QuotaKind::Users, 6))));
+    assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 5, "{results:?}");
+    assert_eq!(results.iter().filter(|result| is_over(result)).count(), 11, "{results:?}");
+    let system = Caller::system(registered.tenant.id, "conformance");
+    iam.users().create(&system, new_user("more@example.com")).await.unwrap();
 }
 
 /// Of many guesses at once, five are looked at; a right one among the rest is refused.
@@ -83,7 +104,7 @@ pub async fn guesses_beside_an_account_of_ones_own(store: Arc<dyn Store>) {
     let caller = Caller::system(victim.tenant.id, "conformance");
     let log = iam.audit().list(&caller, AuditFilter::default(), None, 100).await.unwrap();
     let is_counted = |entry: &&AuditEntry| entry.metadata.get("reason").is_some_and(|it| it == "INVALID_PASSWORD");
-    assert_eq!(log.entries.iter().filter(is_counted).count(), 5);
+    assert_eq!(log.entries.iter().filter(is_counted).count(), 0, "no tenant learns of another");
 }
 
 /// Of many that exchange one refresh token, all get the same successor, and the session lives on.

@@ -6,7 +6,7 @@ use chrono::TimeDelta;
 
 use super::World;
 use super::log::all;
-use crate::audit::{AuditChange, AuditEntry, LogHead};
+use crate::audit::{AuditChange, AuditEntry, LogHead, PendingRetention, Retention};
 use crate::caller::Caller;
 use crate::clock::Timestamp;
 use crate::id::{AuditEntryId, TenantId};
@@ -16,10 +16,14 @@ use crate::store::Store;
 pub async fn retention_is_read_back(store: Arc<dyn Store>) {
     let world = World::new(store);
     let (tenant, other) = (world.tenant("acme").await, world.tenant("other").await);
-    let mut before = None;
-    for after in [Some(1), Some(36_500), None, Some(30)] {
+    let mut before = Retention::default();
+    let pending = |days| Some(PendingRetention { days, from: world.now() + TimeDelta::days(30) });
+    for (days, pending) in
+        [(Some(1), None), (Some(36_500), pending(1)), (None, pending(36_500)), (None, None), (Some(30), None)]
+    {
+        let after = Retention { days, pending };
         world.commit(tenant.id, AuditChange::SetRetention { tenant: tenant.id, before, after }).await;
-        let expected = LogHead { retention_days: after, ..LogHead::empty(tenant.id) };
+        let expected = LogHead { retention: after, ..LogHead::empty(tenant.id) };
         let found = world.store.log_heads(&[other.id, tenant.id]).await.unwrap();
         assert_eq!(found.iter().collect::<Vec<_>>(), [&expected]);
         assert_eq!(world.locked(tenant.id, async |locks| locks.log_head().await.unwrap()).await, Some(expected));
@@ -36,7 +40,7 @@ pub async fn dropped_gives_nothing_up(store: Arc<dyn Store>) {
     world.seal().await;
     let (head, caller) = (world.head(tenant.id).await, Caller::system(tenant.id, "conformance"));
     let mut work = world.begin(&caller).await;
-    work.apply(AuditChange::SetRetention { tenant: tenant.id, before: None, after: Some(1) }).await.unwrap();
+    work.apply(set_retention(tenant.id, None, Some(1))).await.unwrap();
     work.apply(world.give_up(tenant.id, 0..1).await).await.unwrap();
     drop(work);
     assert_eq!(world.head(tenant.id).await, head);
@@ -146,22 +150,33 @@ pub async fn retention_is_applied(store: Arc<dyn Store>) {
         world.clock.advance(TimeDelta::days(20));
     }
     let kept = [iam.audit().checkpoint(&caller).await.unwrap().signed.note];
-    assert_eq!(iam.apply_audit_retention().await.unwrap(), 0, "nobody has set one");
-    iam.audit().set_retention(&caller, Some(30)).await.unwrap();
-    assert_eq!(iam.audit().retention(&caller).await.unwrap(), Some(30));
+    assert_eq!(iam.apply_audit_retention().await.unwrap(), 0, "no tenant has set one");
+    let pending = Some(PendingRetention { days: 30, from: world.now() + TimeDelta::days(30) });
+    let set = iam.audit().set_retention(&caller, Some(30)).await.unwrap();
+    assert_eq!(set, Retention { days: None, pending });
+    assert_eq!(iam.apply_audit_retention().await.unwrap(), 0, "it does not count yet");
+    let hastened = iam.audit().hasten_retention(&caller).await.unwrap();
+    assert_eq!(hastened, Retention { days: Some(30), pending: None });
+    assert_eq!(iam.audit().retention(&caller).await.unwrap(), hastened);
     assert_eq!(iam.apply_audit_retention().await.unwrap(), 9);
     assert_eq!(iam.apply_audit_retention().await.unwrap(), 0);
     let actions: Vec<String> = all(&world, tenant.id).await.iter().map(|entry| entry.action.to_string()).collect();
-    assert_eq!(actions, ["DELETE", "UPDATE", "SENT", "SENT", "SENT", "SENT"]);
+    assert_eq!(actions, ["DELETE", "UPDATE", "UPDATE", "SENT", "SENT", "SENT", "SENT"]);
     assert_eq!(all(&world, other.id).await.len(), 13);
     assert_eq!(world.assert_clean(tenant.id, &kept).await.removed, 9);
     world.clock.advance(TimeDelta::days(100));
     assert_eq!(iam.apply_audit_retention().await.unwrap(), 4, "what is not sealed stays");
     world.seal().await;
-    assert_eq!(iam.apply_audit_retention().await.unwrap(), 2, "the records of it go too, once they are old");
+    assert_eq!(iam.apply_audit_retention().await.unwrap(), 3, "the records of it go too, once they are old");
     world.seal().await;
-    assert_eq!(world.assert_clean(tenant.id, &kept).await.removed, 15);
+    assert_eq!(world.assert_clean(tenant.id, &kept).await.removed, 16);
     assert_eq!(all(&world, other.id).await.len(), 13);
+}
+
+/// A retention that counts at once.
+pub(super) fn set_retention(tenant: TenantId, before: Option<u32>, after: Option<u32>) -> AuditChange {
+    let [before, after] = [before, after].map(|days| Retention { days, pending: None });
+    AuditChange::SetRetention { tenant, before, after }
 }
 
 async fn record_at(world: &World, tenant: TenantId, created_at: Timestamp) -> AuditEntryId {

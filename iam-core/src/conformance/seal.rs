@@ -6,10 +6,11 @@ use chrono::TimeDelta;
 
 use super::World;
 use super::log::{all, place, waiting};
+use super::retention::set_retention;
 use super::tree;
 use super::world::create;
 use crate::audit::{
-    AuditChange, AuditEntry, Finding, Frontier, Leaf, LogHead, Seal, SealedEntry, Tampering, TreeHash, TreeSpan,
+    AuditEntry, Finding, Frontier, Leaf, LogHead, Retention, Seal, SealedEntry, Tampering, TreeHash, TreeSpan,
     Unsealed, UnsealedEntry,
 };
 use crate::caller::{Caller, RequestContext};
@@ -97,7 +98,10 @@ async fn assert_tree(world: &World, tenant: TenantId, known: &[TreeHash]) -> Vec
     let note = head.note.clone();
     assert!(note.contains(&format!("{tenant}\n{size}\n{}\n\n", tree::root(&hashes))), "{note}");
     let removed = 0;
-    assert_eq!(head, LogHead { tenant_id: tenant, frontier, note, leaves: size, removed, retention_days: None });
+    assert_eq!(
+        head,
+        LogHead { tenant_id: tenant, frontier, note, leaves: size, removed, retention: Retention::default() }
+    );
     assert_eq!(world.locked(tenant, async |locks| locks.log_head().await.unwrap()).await, Some(head));
     for SealedEntry { leaf, .. } in expected {
         assert_eq!(world.store.sequence_of(tenant, leaf.entry_id).await.unwrap(), Some(leaf.sequence));
@@ -224,18 +228,19 @@ pub async fn a_log_that_was_changed_is_left_alone(store: Arc<dyn Store>) {
 pub async fn sealing_keeps_the_retention(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
-    let set = |before, after| AuditChange::SetRetention { tenant: tenant.id, before, after };
+    let set = |before, after| set_retention(tenant.id, before, after);
+    let retention = |days| Retention { days, pending: None };
     world.commit(tenant.id, set(None, Some(30))).await;
-    let empty = LogHead { retention_days: Some(30), ..LogHead::empty(tenant.id) };
+    let empty = LogHead { retention: retention(Some(30)), ..LogHead::empty(tenant.id) };
     assert_eq!(world.head(tenant.id).await, empty);
     world.seal().await;
     let head = world.head(tenant.id).await;
-    assert_eq!((head.leaves, head.frontier.size(), head.retention_days, head.removed), (2, 2, Some(30), 0));
+    assert_eq!((head.leaves, head.frontier.size(), head.retention, head.removed), (2, 2, retention(Some(30)), 0));
     world.commit(tenant.id, world.give_up(tenant.id, 0..1).await).await;
     world.commit(tenant.id, set(Some(30), None)).await;
     world.seal().await;
     let head = world.head(tenant.id).await;
-    assert_eq!((head.leaves, head.frontier.size(), head.retention_days, head.removed), (4, 4, None, 1));
+    assert_eq!((head.leaves, head.frontier.size(), head.retention, head.removed), (4, 4, retention(None), 1));
 }
 
 /// Where an entry stands is known once it is sealed, in its own tenant.

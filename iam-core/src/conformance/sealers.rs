@@ -15,7 +15,7 @@ use crate::caller::Caller;
 use crate::iam::Iam;
 use crate::id::TenantId;
 use crate::store::Store;
-use crate::user::User;
+use crate::user::{User, UserStatus};
 
 /// However many seal while others write, each log gets one sequence, with every entry once; whoever verifies meanwhile
 /// finds nothing.
@@ -77,7 +77,8 @@ pub async fn beside_erasures(store: Arc<dyn Store>) {
     let tenant = world.tenant("acme").await;
     let mut users: Vec<User> = Vec::new();
     for number in 0..6 {
-        users.push(world.user(&tenant, &format!("user{number}@example.com")).await);
+        let user = world.new_user(&tenant, &format!("user{number}@example.com"));
+        users.push(world.add(User { status: UserStatus::Inactive, ..user }).await);
     }
     let sealers = Background::start(&world, 2, seal).await;
     let watched = tenant.id;
@@ -111,7 +112,9 @@ pub async fn beside_retention(store: Arc<dyn Store>) {
     let tenants = [world.tenant("acme").await.id, world.tenant("other").await.id];
     for tenant in tenants {
         let iam = world.iam().await;
-        iam.audit().set_retention(&Caller::system(tenant, "conformance"), Some(30)).await.unwrap();
+        let caller = Caller::system(tenant, "conformance");
+        iam.audit().set_retention(&caller, Some(30)).await.unwrap();
+        iam.audit().hasten_retention(&caller).await.unwrap();
     }
     let sealers = Background::start(&world, 2, seal).await;
     let verifiers = Background::start(&world, 1, move |iam| verify(iam, tenants[0])).await;

@@ -12,6 +12,7 @@ use crate::organization::OrganizationStatus;
 use crate::random::SystemRandom;
 use crate::session::{EndReason, RefreshState, Session, SessionChange, SpentToken};
 use crate::store::Store;
+use crate::tenant::{Tenant, TenantChange, TenantStatus};
 use crate::user::{User, UserChange, UserStatus};
 
 /// What was started is read back: newest first, and only that user's.
@@ -46,6 +47,7 @@ pub async fn snapshot_shows_status_and_grants(store: Arc<dyn Store>) {
     world.commit(tenant.id, SessionChange::Start(session.clone())).await;
     let bare = world.store.session_snapshot(tenant.id, session.id).await.unwrap().unwrap();
     assert_eq!((bare.user_id, bare.user_status, bare.expires_at), (user.id, UserStatus::Active, session.expires_at));
+    assert_eq!(bare.tenant_status, TenantStatus::Active);
     assert_eq!(bare.grants, []);
 
     let roles = world.roles(&tenant).await;
@@ -61,6 +63,11 @@ pub async fn snapshot_shows_status_and_grants(store: Arc<dyn Store>) {
     world.commit(tenant.id, suspend).await;
     let full = world.store.session_snapshot(tenant.id, session.id).await.unwrap().unwrap();
     assert_eq!(full.user_status, UserStatus::Suspended);
+    let suspended = Tenant { status: TenantStatus::Suspended, ..tenant.clone() };
+    world.commit(tenant.id, TenantChange::ChangeStatus { before: tenant.clone(), after: suspended.clone() }).await;
+    let asleep = world.store.session_snapshot(tenant.id, session.id).await.unwrap().unwrap();
+    assert_eq!(asleep.tenant_status, TenantStatus::Suspended);
+    assert_eq!(world.store.tenant(tenant.id).await.unwrap(), Some(suspended));
     assert_eq!(full.grants, world.store.grants_of(tenant.id, &[user.id]).await.unwrap());
     assert_eq!(full.grants.len(), 3);
     assert_eq!(world.store.session_snapshot(other.id, session.id).await.unwrap(), None);
@@ -139,4 +146,26 @@ pub async fn ended_is_gone(store: Arc<dyn Store>) {
     assert_eq!(world.store.session_snapshot(tenant.id, sessions[0].id).await.unwrap(), None);
     world.commit(tenant.id, SessionChange::Forget(sessions[2..].to_vec())).await;
     assert_eq!(world.store.sessions_of(tenant.id, user.id).await.unwrap(), []);
+}
+
+/// The sessions of all users of a tenant are found in parts, and those of no other.
+pub async fn all_of_a_tenant_in_parts(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let (tenant, other) = (world.tenant("acme").await, world.tenant("other").await);
+    let mut expected = Vec::new();
+    for (tenant, email) in [(&tenant, "ada@example.com"), (&tenant, "grace@example.com"), (&other, "ada@example.com")] {
+        let user = world.user(tenant, email).await;
+        for _ in 0..2 {
+            let session = world.new_session(&user);
+            world.commit(tenant.id, SessionChange::Start(session.clone())).await;
+            expected.push(session);
+        }
+    }
+    expected.truncate(4);
+    expected.sort_by_key(|session| session.id);
+    let caller = Caller::system(tenant.id, "conformance");
+    for (limit, count) in [(0, 0), (3, 3), (9, 4)] {
+        let mut work = world.begin(&caller).await;
+        assert_eq!(work.locks().lock_sessions(limit).await.unwrap(), expected[..count]);
+    }
 }

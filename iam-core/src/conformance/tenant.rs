@@ -2,21 +2,25 @@
 
 use std::sync::Arc;
 
+use chrono::TimeDelta;
+
 use super::World;
 use super::race::{PASSWORD, login, new_user, settings};
 use super::world::{assert_conflict, create, register};
 use crate::audit::{AuditEntry, AuditFilter};
 use crate::caller::{Caller, RequestContext};
 use crate::change::Change;
-use crate::credential::{Account, CredentialChange, GuardedAccount, LoginAttempts, LoginFailure};
+use crate::credential::{Account, CredentialChange, LoginAttempts, LoginCandidate, LoginCandidates, LoginFailure};
 use crate::error::{Conflict, Constraint, Error, Forbidden};
 use crate::iam::{Iam, Settings};
 use crate::id::TenantId;
-use crate::organization::OrganizationChange;
+use crate::organization::{OrganizationChange, OrganizationStatus};
 use crate::role::{RoleChange, TENANT_ADMIN};
 use crate::secret::PasswordHash;
 use crate::store::Store;
-use crate::tenant::{Founded, NewTenant, Registration, Tenant, TenantChange};
+use crate::tenant::{Founded, NewTenant, Registration, Tenant, TenantChange, Usage};
+use crate::user::{User, UserStatus};
+use crate::validate::Email;
 
 /// What was created is read back, by identifier and by slug.
 pub async fn created_is_read_back(store: Arc<dyn Store>) {
@@ -77,28 +81,103 @@ pub async fn update_is_read_back(store: Arc<dyn Store>) {
     assert_eq!(world.store.tenant_by_slug(&before.slug).await.unwrap(), None);
 }
 
-/// An e-mail leads to whoever has it in any tenant, with what failed there, those of the oldest tenants first, no more
-/// than asked for.
-pub async fn found_by_email_oldest_first(store: Arc<dyn Store>) {
+/// An e-mail leads to the accounts that have it in any tenant, with what failed there and what failed without a tenant: by
+/// their order, and no more than asked for.
+pub async fn login_candidates_in_order(store: Arc<dyn Store>) {
     let world = World::new(store);
-    let mut expected = Vec::new();
-    for (slug, failures) in [("c", 0), ("b", 2), ("a", 0)] {
+    let email: Email = "Ada@example.com".parse().unwrap();
+    let candidates = async |limit| world.store.login_candidates(&email.key(), limit).await.unwrap();
+    assert_eq!(candidates(9).await, LoginCandidates::default());
+    let start = world.now();
+    let at = |seconds: i64| Some(start + TimeDelta::seconds(seconds));
+    let mut found = Vec::new();
+    // What decides comes before what decides less, whatever stands behind it.
+    for (slug, status, verified_at, login_at, made_at, failures) in [
+        ("h", UserStatus::Active, at(0), at(1), 9, 0),
+        ("g", UserStatus::Suspended, at(1), None, 9, 2),
+        ("f", UserStatus::Active, None, at(2), 9, 0),
+        ("e", UserStatus::Active, None, at(1), 1, 1),
+        ("d", UserStatus::Active, None, None, 2, 0),
+        ("c", UserStatus::Suspended, None, None, 3, 0),
+        ("b", UserStatus::Inactive, at(2), at(9), 0, 0),
+        ("a", UserStatus::Inactive, None, None, 0, 1),
+    ] {
         let tenant = world.tenant(slug).await;
-        let user = world.user(&tenant, "Ada@example.com").await;
-        let attempts = LoginAttempts { failed_at: vec![world.now(); failures], locked_until: None };
+        let user = User {
+            status,
+            email_verified_at: verified_at,
+            last_login_at: login_at,
+            created_at: start + TimeDelta::seconds(made_at),
+            ..world.new_user(&tenant, email.as_str())
+        };
+        let user = world.add(user).await;
+        let attempts = LoginAttempts { failed_at: vec![start; failures], locked_until: None };
         if failures > 0 {
-            let (email, reason) = (user.email.clone(), LoginFailure::InvalidPassword);
-            world.commit(tenant.id, CredentialChange::CountFailure { email, reason, attempts: attempts.clone() }).await;
+            world.commit(tenant.id, failing(&email, attempts.clone())).await;
         }
         let account = Account { user, password: PasswordHash::from("hash of Ada@example.com") };
-        expected.push((tenant.summary(), GuardedAccount { account: Some(account), attempts }));
-        world.tick();
+        found.push(LoginCandidate { tenant, account, attempts });
     }
-    let elsewhere = world.tenant("d").await;
+    let elsewhere = world.tenant("other").await;
     world.user(&elsewhere, "grace@example.com").await;
-    let email = "aDA@example.com".parse::<crate::Email>().unwrap().key();
-    assert_eq!(world.store.accounts_with_email(&email, 9).await.unwrap(), expected);
-    assert_eq!(world.store.accounts_with_email(&email, 2).await.unwrap(), expected[..2]);
+    let expected = |accounts: &[LoginCandidate], attempts: &LoginAttempts| LoginCandidates {
+        attempts: attempts.clone(),
+        accounts: accounts.to_vec(),
+    };
+    assert_eq!(candidates(9).await, expected(&found, &LoginAttempts::default()));
+    assert!(found.is_sorted_by_key(LoginCandidate::order));
+    let attempts = LoginAttempts { failed_at: vec![start], locked_until: at(3) };
+    world.commit(TenantId::NONE, failing(&email, attempts.clone())).await;
+    assert_eq!(candidates(9).await, expected(&found, &attempts));
+    assert_eq!(candidates(2).await, expected(&found[..2], &attempts));
+    let unknown = "unknown@example.com".parse::<Email>().unwrap().key();
+    let nothing = world.store.login_candidates(&unknown, 9).await.unwrap();
+    assert_eq!(nothing, expected(&[], &LoginAttempts::default()));
+}
+
+/// One tenant is not several, and neither is none.
+pub async fn several_are_told_from_one(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    for (slug, has_several) in [("acme", false), ("other", true), ("third", true)] {
+        world.tenant(slug).await;
+        assert_eq!(world.store.has_several_tenants().await.unwrap(), has_several, "{slug}");
+    }
+}
+
+fn failing(email: &Email, attempts: LoginAttempts) -> CredentialChange {
+    let reason = LoginFailure::InvalidPassword;
+    CredentialChange::CountFailure { email: email.clone(), reason, attempts, is_recorded: true }
+}
+
+/// What a tenant has is counted by kind, whatever its status, as the unit of work itself has left it.
+pub async fn usage_is_counted(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let (tenant, other) = (world.tenant("acme").await, world.tenant("other").await);
+    world.user(&other, "ada@example.com").await;
+    let usage = async |tenant: &Tenant| world.locked(tenant.id, async |locks| locks.usage().await.unwrap()).await;
+    assert_eq!(usage(&tenant).await, Usage::default());
+    let ada = world.user(&tenant, "ada@example.com").await;
+    world.add(User { status: UserStatus::Inactive, ..world.new_user(&tenant, "gone@example.com") }).await;
+    let role = world.role(&tenant, "BUYER", &["orders:read"]).await;
+    let roles = world.roles(&tenant).await.len() as u64;
+    let root = world.organization(&tenant, "root").await;
+    for organization in world.chain(&tenant, "level", 2).await {
+        world.set_status(&organization, OrganizationStatus::Inactive).await;
+    }
+    for organization in [None, Some(&root)] {
+        world.give(&ada, &role, organization).await;
+    }
+    let expected = Usage { users: 2, organizations: 3, roles: roles + 1, assignments: 2 };
+    assert_eq!(usage(&tenant).await, expected);
+    assert_eq!(usage(&other).await, Usage { users: 1, ..Usage::default() });
+    let caller = Caller::system(tenant.id, "conformance");
+    let mut work = world.begin(&caller).await;
+    work.apply(OrganizationChange::Create(world.new_organization(tenant.id, "more"))).await.unwrap();
+    assert_eq!(work.locks().usage().await.unwrap(), Usage { organizations: 4, ..expected });
+    drop(work);
+    let unused = world.role(&tenant, "UNUSED", &[]).await;
+    world.commit(tenant.id, RoleChange::Delete(unused)).await;
+    assert_eq!(usage(&tenant).await, expected);
 }
 
 fn new_tenant(name: &str, slug: Option<&str>) -> NewTenant {

@@ -66,6 +66,27 @@ pub async fn private_keys_are_replaced(store: Arc<dyn Store>) {
     assert_eq!(world.store.signing_keys(KeyPurpose::AccessTokens).await.unwrap(), expected);
 }
 
+/// A key is withdrawn once, and loses its private half; others, and keys for another purpose, stay as they are.
+pub async fn a_key_is_revoked_once(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let [one, other] = [1, 2].map(|generation| key(&world, generation, PrivateKey::Sealed(vec![1; 60])));
+    let checkpoints = SigningKey { purpose: KeyPurpose::Checkpoints, ..key(&world, 1, PrivateKey::Plain(vec![2; 32])) };
+    for key in [&one, &other, &checkpoints] {
+        world.store.insert_signing_key(key).await.unwrap();
+    }
+    for (id, is_revoked) in [(world.id(), false), (checkpoints.id, false), (one.id, true), (one.id, false)] {
+        assert_eq!(world.store.revoke_signing_key(id, world.now()).await.unwrap(), is_revoked);
+        world.tick();
+    }
+    let revoked_at = Some(world.now() - TimeDelta::seconds(2));
+    let expected = [SigningKey { private: PrivateKey::Erased, revoked_at, ..one }, other.clone()];
+    assert_eq!(world.store.signing_keys(KeyPurpose::AccessTokens).await.unwrap(), expected);
+    assert_eq!(world.store.signing_keys(KeyPurpose::Checkpoints).await.unwrap(), [checkpoints]);
+    assert!(world.store.replace_private_key(other.id, &other.private, &PrivateKey::Erased).await.unwrap());
+    let keys = world.store.signing_keys(KeyPurpose::AccessTokens).await.unwrap();
+    assert_eq!(keys[1], SigningKey { private: PrivateKey::Erased, ..other });
+}
+
 fn key(world: &World, generation: i64, private: PrivateKey) -> SigningKey {
     SigningKey {
         purpose: KeyPurpose::AccessTokens,
@@ -75,5 +96,6 @@ fn key(world: &World, generation: i64, private: PrivateKey) -> SigningKey {
         private,
         created_at: world.now(),
         signs_from: world.now() + TimeDelta::seconds(60),
+        revoked_at: None,
     }
 }

@@ -65,6 +65,50 @@ pub async fn email_is_free_in_another_tenant(store: Arc<dyn Store>) {
     }
 }
 
+/// Whether an address is verified is read back, wherever users are; another address is not.
+pub async fn verification_is_read_back(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let tenant = world.tenant("acme").await;
+    let before = world.user(&tenant, "ada@example.com").await;
+    world.tick();
+    let verified = User { email_verified_at: Some(world.now()), updated_at: world.now(), ..before.clone() };
+    world.commit(tenant.id, UserChange::VerifyEmail { before, after: verified.clone() }).await;
+    let elsewhere = User { email: "other@example.com".parse().unwrap(), email_verified_at: None, ..verified.clone() };
+    let update = |before: &User, after: &User| UserChange::Update {
+        before: before.clone(),
+        after: after.clone(),
+        covered: Covered::assumed(),
+    };
+    for (change, expected) in [
+        (None, &verified),
+        (Some(update(&verified, &elsewhere)), &elsewhere),
+        (Some(update(&elsewhere, &verified)), &verified),
+    ] {
+        if let Some(change) = change {
+            world.commit(tenant.id, change).await;
+        }
+        let id = expected.id;
+        assert_eq!(world.store.user(tenant.id, id).await.unwrap().as_ref(), Some(expected));
+        assert_eq!(
+            world.locked(tenant.id, async |locks| locks.lock_user(id).await.unwrap()).await.as_ref(),
+            Some(expected)
+        );
+        let (filter, sort) = (UserFilter::default(), UserSort::default());
+        let page =
+            world.store.users(tenant.id, &filter, &Reach::Tenant, sort, everything(), world.now()).await.unwrap();
+        assert_eq!(page.items, std::slice::from_ref(expected));
+        let guarded = world.store.guarded_account(tenant.id, &expected.email.key()).await.unwrap();
+        assert_eq!(&guarded.account.unwrap().user, expected);
+        let guarded = world.locked(tenant.id, async |locks| {
+            locks.lock_guarded_account(&expected.email.key(), Some(id)).await.unwrap()
+        });
+        assert_eq!(&guarded.await.account.unwrap().user, expected);
+    }
+    let known = world.new_user(&tenant, "known@example.com");
+    let known = world.add(User { email_verified_at: Some(world.now()), ..known }).await;
+    assert_eq!(world.store.user(tenant.id, known.id).await.unwrap(), Some(known));
+}
+
 /// A change and a login that cross each other both survive.
 pub async fn update_keeps_the_last_login(store: Arc<dyn Store>) {
     let world = World::new(store);

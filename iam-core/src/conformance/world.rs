@@ -115,6 +115,7 @@ impl World {
             id: self.id(),
             tenant_id: tenant.id,
             email: email.parse().unwrap(),
+            email_verified_at: None,
             first_name: "Ada".parse().unwrap(),
             last_name: "Lovelace".parse().unwrap(),
             status: UserStatus::Active,

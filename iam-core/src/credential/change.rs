@@ -31,6 +31,9 @@ pub enum CredentialChange {
         reason: LoginFailure,
         /// The attempts with this one.
         attempts: LoginAttempts,
+        /// Whether the audit log keeps it. A login that names no tenant and opens a session in one leaves nothing in the
+        /// others, so that no tenant learns of another.
+        is_recorded: bool,
     },
     /// A login was refused and does not count.
     Refuse {
@@ -41,7 +44,8 @@ pub enum CredentialChange {
         /// How many failures stand against it.
         attempt_count: usize,
     },
-    /// A success clears the failures of an e-mail, and so does another password from trusted code.
+    /// A success clears the failures of an e-mail, in the tenant and of logins that named none; so does another password
+    /// from trusted code.
     ClearFailures(EmailKey),
 }
 
@@ -59,6 +63,8 @@ pub enum LoginFailure {
     UserSuspended,
     /// The user was deleted.
     UserInactive,
+    /// The password is right and the tenant suspended.
+    TenantSuspended,
 }
 
 words! {
@@ -68,6 +74,7 @@ words! {
         AccountLocked = "ACCOUNT_LOCKED",
         UserSuspended = "USER_SUSPENDED",
         UserInactive = "USER_INACTIVE",
+        TenantSuspended = "TENANT_SUSPENDED",
     }
 }
 
@@ -77,7 +84,8 @@ impl CredentialChange {
             Self::ChangePassword { user, .. } => {
                 vec![Record::new(action::PASSWORD_CHANGE, ResourceType::USER, user)]
             }
-            Self::CountFailure { email, reason, attempts } => vec![failure(email, *reason, attempts.count())],
+            Self::CountFailure { is_recorded: false, .. } => Vec::new(),
+            Self::CountFailure { email, reason, attempts, .. } => vec![failure(email, *reason, attempts.count())],
             Self::Refuse { email, reason, attempt_count } => vec![failure(email, *reason, *attempt_count)],
             // The password stays the same.
             Self::Rehash { .. } => Vec::new(),

@@ -6,22 +6,57 @@
 use std::time::Duration;
 
 use super::hasher::Verified;
-use super::{Account, CredentialChange, GuardedAccount, Lockout, LoginAttempts, LoginFailure};
+use super::{Account, CredentialChange, GuardedAccount, Lockout, LoginAttempts, LoginFailure, Share};
 use crate::caller::Caller;
-use crate::error::{Error, Result};
+use crate::error::{Error, Forbidden, Result, Unauthenticated};
 use crate::iam::Inner;
 use crate::id::TenantId;
 use crate::secret::{Password, PasswordHash};
+use crate::tenant::TenantStatus;
 use crate::user::UserStatus;
 use crate::validate::Email;
 use crate::work::UnitOfWork;
 
+/// An e-mail and a password, as a client claims them.
+#[derive(Clone, Copy)]
+pub(crate) struct Claim<'a> {
+    pub(crate) email: &'a Email,
+    pub(crate) password: &'a Password,
+    /// On whose account the password is hashed.
+    pub(crate) share: Share,
+}
+
+/// A tenant in which a claim is tried, or a place of no tenant.
+#[derive(Clone, Copy)]
+pub(crate) struct Scope {
+    pub(crate) tenant: TenantId,
+    pub(crate) status: TenantStatus,
+}
+
+impl Scope {
+    /// A place of no tenant, where the failures of an e-mail are counted that no account has.
+    pub(crate) fn nowhere(tenant: TenantId) -> Self {
+        Self { tenant, status: TenantStatus::Active }
+    }
+}
+
+/// What a claim to a locked account is answered.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WhenLocked {
+    /// That the account is locked. No hash is made.
+    Refuse,
+    /// The same as a wrong password, and in the same time.
+    Conceal,
+}
+
 /// A password that was tried for an e-mail in a tenant, and what verifying it found.
 pub(crate) struct Attempt<'a> {
-    pub(crate) tenant: TenantId,
-    email: &'a Email,
+    scope: Scope,
+    claim: Claim<'a>,
     account: Option<Account>,
     finding: Finding,
+    when_locked: WhenLocked,
+    is_recorded: bool,
 }
 
 enum Finding {
@@ -34,61 +69,117 @@ enum Finding {
     },
 }
 
-/// What an attempt amounts to.
-#[derive(Debug)]
-pub(crate) enum Outcome {
-    Proven(Account),
+/// Why an attempt proves nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// The e-mail or the password is wrong, or the answer must not differ from that.
     Wrong,
     Suspended,
+    TenantSuspended,
     Locked(Duration),
+}
+
+impl From<Refusal> for Error {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Wrong => Unauthenticated::Credentials.into(),
+            Refusal::Suspended => Forbidden::Suspended.into(),
+            Refusal::TenantSuspended => Forbidden::TenantSuspended.into(),
+            Refusal::Locked(retry_after) => Self::AccountLocked { retry_after },
+        }
+    }
 }
 
 impl<'a> Attempt<'a> {
     /// Tries a password; without an account the same work is done for nothing.
     pub(crate) async fn make(
         iam: &Inner,
-        tenant: TenantId,
-        email: &'a Email,
-        GuardedAccount { account, attempts }: GuardedAccount,
-        password: &Password,
+        scope: Scope,
+        claim: Claim<'a>,
+        GuardedAccount { account, attempts, .. }: GuardedAccount,
+        when_locked: WhenLocked,
     ) -> Result<Self> {
-        let finding = if attempts.locked_for(iam.now()).is_some() {
+        let is_locked = attempts.locked_for(iam.now()).is_some();
+        let finding = if is_locked && when_locked == WhenLocked::Refuse {
             Finding::Locked
         } else {
-            let hash = account.as_ref().map(|account| &account.password);
-            match iam.passwords.verify(password, hash).await? {
+            let Claim { password, share, .. } = claim;
+            // Where the answer will be no, whatever the password, it must not come sooner if that is right.
+            let can_prove = |account: &&Account| !is_locked && account.user.status != UserStatus::Inactive;
+            let hash = account.as_ref().filter(can_prove).map(|account| &account.password);
+            match iam.passwords.verify(share, password, hash).await? {
+                _ if is_locked => Finding::Locked,
                 Verified::No => Finding::Wrong,
                 Verified::Yes => Finding::Right { rehashed: None },
-                Verified::YesButWeak => match iam.passwords.hash_any(password).await {
+                Verified::YesButWeak => match iam.passwords.hash_any(share, password).await {
                     // The next login makes up for it.
                     Err(Error::Overloaded { .. }) => Finding::Right { rehashed: None },
                     hash => Finding::Right { rehashed: Some(hash?) },
                 },
             }
         };
-        Ok(Self { tenant, email, account, finding })
+        Ok(Self { scope, claim, account, finding, when_locked, is_recorded: true })
+    }
+
+    /// An attempt at an account whose e-mail is locked: the password is not looked at.
+    pub(crate) fn refused(scope: Scope, claim: Claim<'a>, guarded: GuardedAccount) -> Self {
+        Self { finding: Finding::Locked, account: guarded.account, ..Self::wrong(scope, claim) }
+    }
+
+    /// An attempt that is known to fail.
+    pub(crate) fn wrong(scope: Scope, claim: Claim<'a>) -> Self {
+        let (finding, when_locked) = (Finding::Wrong, WhenLocked::Refuse);
+        Self { scope, claim, account: None, finding, when_locked, is_recorded: true }
+    }
+
+    /// The same attempt, of which the audit log keeps nothing if it fails; it counts nonetheless.
+    pub(crate) fn unrecorded(self) -> Self {
+        Self { is_recorded: false, ..self }
+    }
+
+    /// The same attempt, refused because its e-mail was locked meanwhile.
+    pub(crate) fn into_refused(self) -> Self {
+        Self { finding: Finding::Locked, when_locked: WhenLocked::Refuse, ..self }
+    }
+
+    /// The tenant in which it is tried.
+    pub(crate) fn tenant(&self) -> TenantId {
+        self.scope.tenant
     }
 
     /// Whether the account was locked already, so that the attempt says nothing about the password.
-    pub(crate) fn was_locked(&self) -> bool {
+    fn was_locked(&self) -> bool {
         matches!(self.finding, Finding::Locked)
+    }
+
+    /// Whether the answer says that the account is locked.
+    pub(crate) fn tells_lock(&self) -> bool {
+        self.was_locked() && self.when_locked == WhenLocked::Refuse
     }
 
     /// Whether the password is that of a user who is not deleted.
     pub(crate) fn is_right(&self) -> bool {
-        let exists = |account: &Account| account.user.status != UserStatus::Inactive;
-        matches!(self.finding, Finding::Right { .. }) && self.account.as_ref().is_some_and(exists)
+        self.status_if_right().is_some_and(|status| status != UserStatus::Inactive)
+    }
+
+    /// Whether the password is right and the user may log in.
+    pub(crate) fn opens(&self) -> bool {
+        self.status_if_right() == Some(UserStatus::Active) && self.scope.status == TenantStatus::Active
+    }
+
+    fn status_if_right(&self) -> Option<UserStatus> {
+        let account = self.account.as_ref().filter(|_| matches!(self.finding, Finding::Right { .. }));
+        account.map(|account| account.user.status)
     }
 
     /// Judges the attempt under the lock and counts or clears failures, in a unit of work that is to be committed whatever the
-    /// outcome. The password is the one that was tried.
+    /// outcome.
     pub(crate) async fn settle<'w>(
         mut self,
         iam: &'w Inner,
         caller: &'w Caller,
-        password: &Password,
-    ) -> Result<(Outcome, UnitOfWork<'w>)> {
-        let key = self.email.key();
+    ) -> Result<(Result<Account, Refusal>, UnitOfWork<'w>)> {
+        let key = self.claim.email.key();
         loop {
             let mut work = iam.begin(caller).await?;
             let user = self.account.as_ref().map(|account| account.user.id);
@@ -97,8 +188,9 @@ impl<'a> Attempt<'a> {
                 return Ok((self.settle_under_lock(&mut work, guarded, iam.settings.lockout).await?, work));
             }
             drop(work);
-            let guarded = iam.store.guarded_account(self.tenant, &key).await?;
-            self = Self::make(iam, self.tenant, self.email, guarded, password).await?;
+            let guarded = iam.store.guarded_account(self.scope.tenant, &key).await?;
+            let again = Self::make(iam, self.scope, self.claim, guarded, self.when_locked).await?;
+            self = Self { is_recorded: self.is_recorded, ..again };
         }
     }
 
@@ -106,44 +198,52 @@ impl<'a> Attempt<'a> {
     /// the same password, or because it was changed. Then it must be verified again, without the lock.
     fn is_outdated(&self, current: Option<&Account>) -> bool {
         let (Some(verified), Some(current)) = (&self.account, current) else { return false };
-        let is_outdated = current.password != verified.password && current.user.email.key() == self.email.key();
+        let is_outdated = current.password != verified.password && current.user.email.key() == self.claim.email.key();
         matches!(self.finding, Finding::Right { .. }) && is_outdated
     }
 
     async fn settle_under_lock(
         self,
         work: &mut UnitOfWork<'_>,
-        GuardedAccount { account, attempts }: GuardedAccount,
+        GuardedAccount { account, attempts, has_unnamed_failures }: GuardedAccount,
         lockout: Lockout,
-    ) -> Result<Outcome> {
-        let (key, now) = (self.email.key(), work.now());
+    ) -> Result<Result<Account, Refusal>> {
+        let (key, now) = (self.claim.email.key(), work.now());
         // A lock that ended meanwhile is an answer too: the password was not looked at, so it is not judged.
         let ended = self.was_locked().then_some(Duration::from_secs(1));
         if let Some(retry_after) = attempts.locked_for(now).or(ended) {
-            work.apply(self.refusal(LoginFailure::AccountLocked, attempts.count())).await?;
-            return Ok(Outcome::Locked(retry_after));
+            self.refuse(work, LoginFailure::AccountLocked, &attempts).await?;
+            return Ok(Err(match self.when_locked {
+                WhenLocked::Refuse => Refusal::Locked(retry_after),
+                WhenLocked::Conceal => Refusal::Wrong,
+            }));
         }
         match self.judge(account) {
             Ok(account) => {
-                if attempts != LoginAttempts::default() {
+                if has_unnamed_failures || attempts != LoginAttempts::default() {
                     work.apply(CredentialChange::ClearFailures(key)).await?;
                 }
                 if let Finding::Right { rehashed: Some(password) } = self.finding {
                     work.apply(CredentialChange::Rehash { user: account.user.id, password }).await?;
                 }
-                Ok(Outcome::Proven(account))
+                Ok(Ok(account))
             }
-            Err(LoginFailure::UserSuspended) => {
-                work.apply(self.refusal(LoginFailure::UserSuspended, attempts.count())).await?;
-                Ok(Outcome::Suspended)
+            Err(reason @ LoginFailure::UserSuspended) => {
+                self.refuse(work, reason, &attempts).await?;
+                Ok(Err(Refusal::Suspended))
+            }
+            Err(reason @ LoginFailure::TenantSuspended) => {
+                self.refuse(work, reason, &attempts).await?;
+                Ok(Err(Refusal::TenantSuspended))
             }
             Err(reason) => {
-                if self.tenant.is_nobodys() {
+                if self.is_recorded && self.scope.tenant.is_nobodys() {
                     tracing::info!(%reason, "a login failed that belongs to no tenant");
                 }
-                let attempts = attempts.failing(now, lockout);
-                work.apply(CredentialChange::CountFailure { email: self.email.clone(), reason, attempts }).await?;
-                Ok(Outcome::Wrong)
+                let (email, attempts) = (self.claim.email.clone(), attempts.failing(now, lockout));
+                let is_recorded = self.is_recorded;
+                work.apply(CredentialChange::CountFailure { email, reason, attempts, is_recorded }).await?;
+                Ok(Err(Refusal::Wrong))
             }
         }
     }
@@ -154,16 +254,24 @@ impl<'a> Attempt<'a> {
             return Err(LoginFailure::UnknownUser);
         };
         // What was verified must be what stands now. Another hash is verified again before; another e-mail is not.
-        let is_same = current.password == verified.password && current.user.email.key() == self.email.key();
+        let is_same = current.password == verified.password && current.user.email.key() == self.claim.email.key();
         match (current.user.status, &self.finding) {
             (UserStatus::Inactive, _) => Err(LoginFailure::UserInactive),
+            (_, Finding::Right { .. }) if is_same && self.scope.status != TenantStatus::Active => {
+                Err(LoginFailure::TenantSuspended)
+            }
             (UserStatus::Suspended, Finding::Right { .. }) if is_same => Err(LoginFailure::UserSuspended),
             (UserStatus::Active, Finding::Right { .. }) if is_same => Ok(current),
             _ => Err(LoginFailure::InvalidPassword),
         }
     }
 
-    fn refusal(&self, reason: LoginFailure, attempt_count: usize) -> CredentialChange {
-        CredentialChange::Refuse { email: self.email.clone(), reason, attempt_count }
+    /// Records a failure that does not count.
+    async fn refuse(&self, work: &mut UnitOfWork<'_>, reason: LoginFailure, attempts: &LoginAttempts) -> Result<()> {
+        if !self.is_recorded {
+            return Ok(());
+        }
+        let (email, attempt_count) = (self.claim.email.clone(), attempts.count());
+        work.apply(CredentialChange::Refuse { email, reason, attempt_count }).await
     }
 }

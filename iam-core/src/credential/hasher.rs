@@ -6,8 +6,10 @@ use std::time::Duration;
 use argon2::password_hash::phc::{Output, ParamsString, PasswordHash as Phc, Salt};
 use argon2::{Algorithm, Argon2, Block, Params, Version};
 
+use super::Share;
 use super::policy::AcceptedPassword;
 use super::stored::{Function, StoredHash};
+use super::timing::Timing;
 use super::workers::{Hash, Made, Workers};
 use crate::error::{Error, Result};
 use crate::observe::Observer;
@@ -36,6 +38,7 @@ impl Default for HashingCost {
 pub(crate) struct PasswordHasher {
     argon2: Argon2<'static>,
     workers: Workers,
+    timing: Timing,
     observer: Option<Arc<dyn Observer>>,
     random: Arc<dyn Random>,
 }
@@ -47,7 +50,7 @@ pub(crate) enum Verified {
     No,
     /// It is.
     Yes,
-    /// It is, and the hash is weaker than what is made today.
+    /// It is, and the hash is weaker than what is made today: a new one of the same password takes its place.
     YesButWeak,
 }
 
@@ -66,12 +69,12 @@ impl PasswordHasher {
         let params = Params::new(cost.memory_kib, cost.passes, cost.lanes, None)
             .map_err(|cause| Error::internal("password hashing cost", cause))?;
         let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
-        Ok(Self { argon2, workers: Workers::new(max_wait), observer, random })
+        Ok(Self { argon2, workers: Workers::new(max_wait), timing: Timing::default(), observer, random })
     }
 
-    /// Refuses whoever would wait for too long, before anything else is done for them.
-    pub(crate) fn admit(&self) -> Result<()> {
-        self.workers.admit().inspect_err(|error| self.tell(error))
+    /// Refuses a password that would wait for too long, before anything else is done for it.
+    pub(crate) fn admit(&self, share: Share) -> Result<()> {
+        self.workers.admit(share).inspect_err(|error| self.tell(error))
     }
 
     /// How many passwords wait to be hashed.
@@ -80,17 +83,15 @@ impl PasswordHasher {
     }
 
     /// The hash of a new password, in PHC string form.
-    pub(crate) async fn hash(&self, password: &AcceptedPassword) -> Result<PasswordHash> {
-        self.hash_any(password.password()).await
+    pub(crate) async fn hash(&self, share: Share, password: &AcceptedPassword) -> Result<PasswordHash> {
+        self.hash_any(share, password.password()).await
     }
 
     /// The hash of a password that is known to be right, whatever the policy says today.
-    pub(crate) async fn hash_any(&self, password: &Password) -> Result<PasswordHash> {
+    pub(crate) async fn hash_any(&self, share: Share, password: &Password) -> Result<PasswordHash> {
         let salt = Salt::new(&self.random.bytes::<16>());
         let salt = salt.map_err(|cause| Error::internal("password hash", cause))?;
-        let hash = self
-            .output_of(Function::Argon2(Algorithm::Argon2id, self.argon2.clone()), password, salt.as_ref().into())
-            .await?;
+        let (hash, _) = self.output_of(share, self.function(), password, salt.as_ref().into()).await?;
         let params = ParamsString::try_from(self.argon2.params());
         let params = params.map_err(|cause| Error::internal("password hash", cause))?;
         let (algorithm, version) = (Algorithm::Argon2id.ident(), Some(Version::V0x13.into()));
@@ -100,26 +101,47 @@ impl PasswordHasher {
 
     /// Whether this is the password that was hashed.
     ///
-    /// Without a hash the same work is done for nothing, so that the time does not tell whether an account exists.
-    pub(crate) async fn verify(&self, password: &Password, hash: Option<&PasswordHash>) -> Result<Verified> {
-        let Some(hash) = hash else {
-            self.hash_any(password).await?;
-            return Ok(Verified::No);
+    /// Without a hash the same work is done for nothing, so that the time does not tell whether an account exists. Nor does
+    /// it tell what kind of hash an account has: see [`Timing`].
+    pub(crate) async fn verify(
+        &self,
+        share: Share,
+        password: &Password,
+        hash: Option<&PasswordHash>,
+    ) -> Result<Verified> {
+        let stored = hash.map(StoredHash::parse).transpose();
+        let stored = stored.map_err(|cause| Error::internal("stored password hash", cause))?;
+        let (function, salt, expected) = match stored {
+            Some(StoredHash { function, salt, expected }) => (function, salt, Some(expected)),
+            None => (self.function(), self.random.bytes::<16>().into(), None),
         };
-        let stored = StoredHash::parse(hash).map_err(|cause| Error::internal("stored password hash", cause))?;
-        let StoredHash { function, salt, expected } = stored;
-        let is_weak = function.is_weaker_than(&self.argon2);
-        let output = self.output_of(function, password, salt).await?;
+        let is_to_be_replaced = function.is_weaker_than(&self.argon2) && function.reads_all_of(password);
+        let (output, took) = self.output_of(share, function, password, salt).await?;
         // In constant time.
-        Ok(match output == expected {
-            false => Verified::No,
-            true if is_weak => Verified::YesButWeak,
+        let is_right = expected.is_some_and(|expected| output == expected);
+        Ok(match is_right {
+            false => {
+                tokio::time::sleep(self.timing.left(took)).await;
+                Verified::No
+            }
+            true if is_to_be_replaced => Verified::YesButWeak,
             true => Verified::Yes,
         })
     }
 
-    async fn output_of(&self, function: Function, password: &Password, salt: Box<[u8]>) -> Result<Output> {
-        let (password, usual) = (password.clone(), self.argon2.params().block_count());
+    /// What makes new hashes.
+    fn function(&self) -> Function {
+        Function::Argon2(Algorithm::Argon2id, self.argon2.clone())
+    }
+
+    async fn output_of(
+        &self,
+        share: Share,
+        function: Function,
+        password: &Password,
+        salt: Box<[u8]>,
+    ) -> Result<(Output, Duration)> {
+        let (password, usual, cost) = (password.clone(), self.argon2.params().block_count(), function.cost());
         let hash: Hash = Box::new(move |memory| {
             let needed = function.blocks();
             if memory.len() < needed {
@@ -134,11 +156,13 @@ impl PasswordHasher {
             }
             output
         });
-        let Made { output, waited, took } = self.workers.make(hash).await.inspect_err(|error| self.tell(error))?;
+        let Made { output, waited, took } =
+            self.workers.make(share, hash).await.inspect_err(|error| self.tell(error))?;
         if let Some(observer) = &self.observer {
             observer.password_hashed(waited, took);
         }
-        output
+        self.timing.note(cost, took);
+        Ok((output?, took))
     }
 
     fn tell(&self, error: &Error) {
@@ -156,6 +180,7 @@ mod tests {
     use argon2::{PasswordHasher as _, PasswordVerifier as _};
 
     use super::*;
+    use crate::credential::stored::Cost;
     use crate::random::SystemRandom;
 
     fn hasher(memory_kib: u32) -> PasswordHasher {
@@ -166,11 +191,11 @@ mod tests {
     #[tokio::test]
     async fn a_password_verifies_against_its_own_hash_only() {
         let hasher = hasher(64);
-        let hash = hasher.hash_any(&"Passw0rd!".into()).await.unwrap();
+        let hash = hasher.hash_any(Share::System, &"Passw0rd!".into()).await.unwrap();
         assert!(hash.expose().starts_with("$argon2id$v=19$m=64,t=1,p=1$"));
-        assert_eq!(hasher.verify(&"Passw0rd!".into(), Some(&hash)).await.unwrap(), Verified::Yes);
-        assert_eq!(hasher.verify(&"Passw0rd?".into(), Some(&hash)).await.unwrap(), Verified::No);
-        assert_eq!(hasher.verify(&"Passw0rd!".into(), None).await.unwrap(), Verified::No);
+        assert_eq!(hasher.verify(Share::System, &"Passw0rd!".into(), Some(&hash)).await.unwrap(), Verified::Yes);
+        assert_eq!(hasher.verify(Share::System, &"Passw0rd?".into(), Some(&hash)).await.unwrap(), Verified::No);
+        assert_eq!(hasher.verify(Share::System, &"Passw0rd!".into(), None).await.unwrap(), Verified::No);
     }
 
     /// What the library makes and checks by itself is the same, in memory that was used before, too.
@@ -178,17 +203,20 @@ mod tests {
     async fn hashes_are_those_of_the_library() {
         let (hasher, argon2) = (hasher(64), Argon2::default());
         for password in ["Passw0rd!", "Correct-Horse-7!"] {
-            let hash = hasher.hash_any(&password.into()).await.unwrap();
+            let hash = hasher.hash_any(Share::System, &password.into()).await.unwrap();
             argon2.verify_password(password.as_bytes(), hash.expose()).unwrap();
             let theirs = argon2.hash_password_with_salt(password.as_bytes(), &[7; 16]).unwrap().to_string();
-            let verified = hasher.verify(&password.into(), Some(&theirs.into())).await.unwrap();
+            let verified = hasher.verify(Share::System, &password.into(), Some(&theirs.into())).await.unwrap();
             assert_eq!(verified, Verified::Yes);
         }
         // Others are imported.
         for (algorithm, version) in [(Algorithm::Argon2i, Version::V0x10), (Algorithm::Argon2d, Version::V0x13)] {
             let params = Params::new(128, 2, 2, Some(20)).unwrap();
             let theirs = Argon2::new(algorithm, version, params).hash_password_with_salt(b"Passw0rd!", &[7; 16]);
-            let verified = hasher.verify(&"Passw0rd!".into(), Some(&theirs.unwrap().to_string().into())).await.unwrap();
+            let verified = hasher
+                .verify(Share::System, &"Passw0rd!".into(), Some(&theirs.unwrap().to_string().into()))
+                .await
+                .unwrap();
             assert_eq!(verified, Verified::YesButWeak);
         }
     }
@@ -197,15 +225,15 @@ mod tests {
     async fn the_memory_for_a_dear_hash_is_given_back() {
         let (mut usual, dear) = (hasher(64), hasher(1024));
         usual.workers = Workers::with_threads(NonZero::<usize>::MIN, Duration::ZERO, Duration::MAX);
-        let hash = dear.hash_any(&"Passw0rd!".into()).await.unwrap();
+        let hash = dear.hash_any(Share::System, &"Passw0rd!".into()).await.unwrap();
         for (password, memory) in [(None, 64), (Some(&hash), 0), (None, 64)] {
-            usual.verify(&"Passw0rd!".into(), password).await.unwrap();
+            usual.verify(Share::System, &"Passw0rd!".into(), password).await.unwrap();
             let (tell, told) = mpsc::channel();
             let look = move |blocks: &mut Vec<Block>| {
                 tell.send(blocks.capacity()).unwrap();
                 Ok(Output::new(&[7; 32]).unwrap())
             };
-            usual.workers.make(Box::new(look)).await.unwrap();
+            usual.workers.make(Share::System, Box::new(look)).await.unwrap();
             assert_eq!(told.recv().unwrap(), memory);
         }
     }
@@ -215,20 +243,57 @@ mod tests {
         for text in
             ["", "hunter2", "$argon2id$v=19$m=64,t=1,p=1", "$argon2id$v=19$m=64,t=1,p=1$c2FsdHNhbHRzYWx0", "$2b$10$x"]
         {
-            let verified = hasher(64).verify(&"x".into(), Some(&text.into())).await;
+            let verified = hasher(64).verify(Share::System, &"x".into(), Some(&text.into())).await;
             assert!(matches!(verified, Err(Error::Internal(_))), "{text}");
         }
     }
 
     #[tokio::test]
     async fn a_hash_of_a_lower_cost_is_weak() {
-        let hash = hasher(64).hash_any(&"Passw0rd!".into()).await.unwrap();
-        assert_eq!(hasher(128).verify(&"Passw0rd!".into(), Some(&hash)).await.unwrap(), Verified::YesButWeak);
+        let hash = hasher(64).hash_any(Share::System, &"Passw0rd!".into()).await.unwrap();
+        assert_eq!(
+            hasher(128).verify(Share::System, &"Passw0rd!".into(), Some(&hash)).await.unwrap(),
+            Verified::YesButWeak
+        );
+    }
+
+    /// bcrypt reads 72 bytes, so what follows them may be anything: a new hash of it would be of another password.
+    #[cfg(feature = "bcrypt")]
+    #[tokio::test]
+    async fn a_password_that_bcrypt_has_not_read_to_its_end_is_not_hashed_anew() {
+        let read = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+        let hash = PasswordHash::from("$2a$05$abcdefghijklmnopqrstuu5s2v8.iXieOjg/.AySBTTZIIVFJeBui");
+        for (password, expected) in [
+            (read.to_owned(), Verified::YesButWeak),
+            (format!("{read}!"), Verified::Yes),
+            (format!("{read} and more"), Verified::Yes),
+        ] {
+            let verified = hasher(64).verify(Share::System, &password.as_str().into(), Some(&hash)).await.unwrap();
+            assert_eq!(verified, expected, "{password}");
+        }
+    }
+
+    /// What is measured is the waiting alone: hashes themselves take as long as they do.
+    #[tokio::test]
+    async fn a_wrong_password_waits_for_the_dearest_kind_of_hash_that_is_known() {
+        let hasher = hasher(64);
+        let known = hasher.hash_any(Share::System, &"Passw0rd!".into()).await.unwrap();
+        hasher.timing.note(Cost::Pbkdf2 { rounds: NonZero::<u32>::MAX, length: 32 }, Duration::from_secs(3600));
+        for hash in
+            [None, Some(&known), Some(&"$pbkdf2$1200$AAECAwQFBgcICQoLDA0ODw$V1Uj4sMq5YkJt/j67oKaOBYma3A".into())]
+        {
+            let wrong = "Passw0rd?".into();
+            let mut verifying = std::pin::pin!(hasher.verify(Share::System, &wrong, hash));
+            let waits = tokio::time::timeout(Duration::from_millis(300), &mut verifying).await;
+            assert!(waits.is_err(), "{hash:?}");
+        }
+        let right = hasher.verify(Share::System, &"Passw0rd!".into(), Some(&known)).await.unwrap();
+        assert_eq!(right, Verified::Yes);
     }
 
     #[tokio::test]
     async fn a_stored_hash_cannot_ask_for_too_much() {
         let greedy = PasswordHash::from("$argon2id$v=19$m=4194304,t=1,p=1$c2FsdHNhbHRzYWx0$MTIzNDU2Nzg5MDEyMzQ1Ng");
-        assert!(matches!(hasher(64).verify(&"x".into(), Some(&greedy)).await, Err(Error::Internal(_))));
+        assert!(matches!(hasher(64).verify(Share::System, &"x".into(), Some(&greedy)).await, Err(Error::Internal(_))));
     }
 }

@@ -1,12 +1,13 @@
-use super::guard::{Attempt, Outcome};
+use super::guard::{Attempt, Claim, Refusal, Scope, WhenLocked};
 use super::policy::make_password;
-use super::{CredentialChange, accept_password};
+use super::{CredentialChange, Share, accept_password};
 use crate::audit::ResourceType;
 use crate::caller::{Actor, Caller};
 use crate::error::{Conflict, Error, Forbidden, Result};
 use crate::iam::Inner;
 use crate::secret::Password;
 use crate::session::{EndReason, end_sessions};
+use crate::tenant::TenantStatus;
 use crate::user::{User, UserStatus};
 use crate::validate::{Email, Fields};
 
@@ -50,16 +51,19 @@ impl Credentials<'_> {
         if guarded.account.as_ref().is_none_or(|account| account.user.id != user_id) {
             return Err(not_found());
         }
-        let attempt = Attempt::make(iam, caller.tenant(), &user.email, guarded, &current).await?;
+        let share = Share::of(caller);
+        let claim = Claim { email: &user.email, password: &current, share };
+        // A suspended tenant has no callers.
+        let scope = Scope { tenant: caller.tenant(), status: TenantStatus::Active };
+        let attempt = Attempt::make(iam, scope, claim, guarded, WhenLocked::Refuse).await?;
         // A password that was not proven is not worth the work of hashing its successor.
-        let password = if attempt.is_right() { Some(iam.passwords.hash(&new).await?) } else { None };
+        let password = if attempt.is_right() { Some(iam.passwords.hash(share, &new).await?) } else { None };
 
-        let (outcome, mut work) = attempt.settle(iam, caller, &current).await?;
-        let refusal = match outcome {
-            Outcome::Proven(_) => None,
-            Outcome::Wrong => Some(Error::field("currentPassword", "is not the current password")),
-            Outcome::Suspended => Some(Forbidden::Suspended.into()),
-            Outcome::Locked(retry_after) => Some(Error::AccountLocked { retry_after }),
+        let (proven, mut work) = attempt.settle(iam, caller).await?;
+        let refusal = match proven {
+            Ok(_) => None,
+            Err(Refusal::Wrong) => Some(Error::field("currentPassword", "is not the current password")),
+            Err(refusal) => Some(refusal.into()),
         };
         let (None, Some(password)) = (&refusal, password) else {
             work.commit().await?;
@@ -97,7 +101,7 @@ impl Credentials<'_> {
         };
         let key = email.key();
         let user_id = iam.store.guarded_account(caller.tenant(), &key).await?.account.ok_or_else(not_found)?.user.id;
-        let password = iam.passwords.hash(&new).await?;
+        let password = iam.passwords.hash(Share::of(caller), &new).await?;
 
         let mut work = iam.begin(caller).await?;
         // In the order of a login, or the two could wait for each other: the failures, the account, the sessions.

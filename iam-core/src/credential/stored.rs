@@ -25,9 +25,43 @@ const MAX_BCRYPT_COST: u32 = 14;
 /// Times the blocks of output.
 const MAX_PBKDF2_ROUNDS: u64 = 2_000_000;
 
-/// Lets a hash pass that can be verified here, and does not cost too much.
+/// The least that an imported hash may cost: less is guessed too fast once the hashes have leaked.
+///
+/// KiB, times passes: a third of what [`HashingCost`](super::HashingCost) asks for by default.
+const MIN_ARGON2_WORK: u32 = 12 * 1024;
+/// What bcrypt's libraries have had as their default, and OWASP's least.
+#[cfg(feature = "bcrypt")]
+const MIN_BCRYPT_COST: u32 = 10;
+/// What NIST SP 800-63B (2017, 5.1.1.2) has asked for at least.
+const MIN_PBKDF2_ROUNDS: u32 = 10_000;
+
+/// Lets a hash pass that can be verified here, and costs neither too much nor too little.
 pub(crate) fn accept_hash(hash: PasswordHash) -> Result<PasswordHash, Invalid> {
-    StoredHash::parse(&hash).map(|_| hash)
+    let is_enough = match StoredHash::parse(&hash)?.function.cost() {
+        Cost::Argon2 { memory_kib, passes, .. } => memory_kib * passes >= MIN_ARGON2_WORK,
+        #[cfg(feature = "bcrypt")]
+        Cost::Bcrypt { cost } => cost >= MIN_BCRYPT_COST,
+        Cost::Pbkdf2 { rounds, .. } => rounds.get() >= MIN_PBKDF2_ROUNDS,
+    };
+    if is_enough { Ok(hash) } else { Err(Invalid::new("costs too little to guess: have its user set a new password")) }
+}
+
+/// What decides how long a hash takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Cost {
+    Argon2 {
+        memory_kib: u32,
+        passes: u32,
+        lanes: u32,
+    },
+    #[cfg(feature = "bcrypt")]
+    Bcrypt {
+        cost: u32,
+    },
+    Pbkdf2 {
+        rounds: NonZero<u32>,
+        length: usize,
+    },
 }
 
 /// A stored hash, taken apart.
@@ -84,6 +118,29 @@ impl Function {
         output.map_err(|cause| Error::internal("password hashing", cause))
     }
 
+    /// What decides how long it takes.
+    pub(super) fn cost(&self) -> Cost {
+        match self {
+            Self::Argon2(_, argon2) => {
+                let params = argon2.params();
+                Cost::Argon2 { memory_kib: params.m_cost(), passes: params.t_cost(), lanes: params.p_cost() }
+            }
+            #[cfg(feature = "bcrypt")]
+            Self::Bcrypt { cost } => Cost::Bcrypt { cost: *cost },
+            Self::Pbkdf2 { rounds, length, .. } => Cost::Pbkdf2 { rounds: *rounds, length: *length },
+        }
+    }
+
+    /// Whether it depends on all of a password, however long that is.
+    #[cfg_attr(not(feature = "bcrypt"), expect(unused_variables, reason = "bcrypt alone does not"))]
+    pub(super) fn reads_all_of(&self, password: &Password) -> bool {
+        match self {
+            #[cfg(feature = "bcrypt")]
+            Self::Bcrypt { .. } => password.expose().len() <= BCRYPT_INPUT,
+            Self::Argon2(..) | Self::Pbkdf2 { .. } => true,
+        }
+    }
+
     /// Whether it is weaker than what is made today.
     pub(super) fn is_weaker_than(&self, wanted: &Argon2<'_>) -> bool {
         let Self::Argon2(algorithm, argon2) = self else { return true };
@@ -98,15 +155,16 @@ impl Function {
 /// What bcrypt makes of the first 72 bytes: the last of its 24 bytes is never kept.
 #[cfg(feature = "bcrypt")]
 fn bcrypt(cost: u32, password: &[u8], salt: &[u8]) -> Result<[u8; BCRYPT_OUTPUT]> {
-    const MOST: usize = 72;
     let terminated: zeroize::Zeroizing<Vec<u8>> =
-        password.iter().copied().chain([0]).take(MOST).collect::<Vec<u8>>().into();
+        password.iter().copied().chain([0]).take(BCRYPT_INPUT).collect::<Vec<u8>>().into();
     let salt = salt.try_into().map_err(|cause| Error::internal("password hashing", cause))?;
     let mut output = [0; BCRYPT_OUTPUT];
     output.iter_mut().zip(bcrypt::bcrypt(cost, salt, &terminated)).for_each(|(to, byte)| *to = byte);
     Ok(output)
 }
 
+#[cfg(feature = "bcrypt")]
+const BCRYPT_INPUT: usize = 72;
 #[cfg(feature = "bcrypt")]
 const BCRYPT_OUTPUT: usize = 23;
 
@@ -283,6 +341,28 @@ mod tests {
         ] {
             let refusal = refusal(hash);
             assert!(hash.len() < 2 || !refusal.contains(hash), "{refusal}");
+        }
+    }
+
+    #[test]
+    fn a_hash_that_costs_too_little_is_not_accepted() {
+        let rest = "$c2FsdHNhbHRzYWx0$MTIzNDU2Nzg5MDEyMzQ1Ng";
+        let argon2 = |cost: &str| accept_hash(format!("$argon2id$v=19${cost}{rest}").as_str().into());
+        let pbkdf2 = |rounds: &str| accept_hash(format!("$pbkdf2-sha256${rounds}{rest}").as_str().into());
+        for refused in [argon2("m=12287,t=1,p=1"), argon2("m=4095,t=3,p=1"), pbkdf2("9999")] {
+            assert!(refused.unwrap_err().to_string().contains("too little"));
+        }
+        for accepted in [argon2("m=12288,t=1,p=1"), argon2("m=4096,t=3,p=1"), pbkdf2("10000")] {
+            accepted.unwrap();
+        }
+        assert!(accept_hash("hunter2".into()).unwrap_err().to_string().contains("no password hash"));
+        #[cfg(feature = "bcrypt")]
+        {
+            let bcrypt = |cost| {
+                accept_hash(format!("$2b${cost}$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW").as_str().into())
+            };
+            bcrypt("10").unwrap();
+            assert!(bcrypt("09").unwrap_err().to_string().contains("too little"));
         }
     }
 

@@ -16,6 +16,7 @@ use argon2::Block;
 use argon2::password_hash::phc::Output;
 use tokio::sync::oneshot;
 
+use super::Share;
 use crate::error::{Error, Result};
 
 /// How long a hash is taken to last before one was made.
@@ -40,8 +41,7 @@ struct Shared {
 }
 
 struct State {
-    /// First come, first served.
-    waiting: VecDeque<Job>,
+    waiting: Waiting,
     threads: u32,
     idle: usize,
     /// How long a hash takes, by those that were made last.
@@ -51,7 +51,52 @@ struct State {
     is_over: bool,
 }
 
+/// Jobs by share. The shares take turns, and within a share the first to come is the first to be served: as long as two
+/// shares have something waiting, neither gets more than every second hash.
+#[derive(Default)]
+struct Waiting(VecDeque<(Share, VecDeque<Job>)>);
+
+impl Waiting {
+    fn push(&mut self, job: Job) {
+        match self.0.iter_mut().find(|(share, _)| *share == job.share) {
+            Some((_, jobs)) => jobs.push_back(job),
+            None => self.0.push_back((job.share, VecDeque::from([job]))),
+        }
+    }
+
+    fn pop(&mut self) -> Option<Job> {
+        let (share, mut jobs) = self.0.pop_front()?;
+        let job = jobs.pop_front();
+        if !jobs.is_empty() {
+            self.0.push_back((share, jobs));
+        }
+        job
+    }
+
+    fn len(&self) -> usize {
+        self.0.iter().map(|(_, jobs)| jobs.len()).sum()
+    }
+
+    /// How many jobs are made before the next one of a share: its own, and as many turns of every other share.
+    fn ahead_of(&self, share: Share) -> usize {
+        let own = self.0.iter().find(|(other, _)| *other == share).map_or(0, |(_, jobs)| jobs.len());
+        let others = self.0.iter().filter(|(other, _)| *other != share);
+        own + others.map(|(_, jobs)| jobs.len().min(own + 1)).sum::<usize>()
+    }
+
+    /// Since when the job that is next has been waiting.
+    fn next_since(&self) -> Option<Instant> {
+        self.0.front()?.1.front().map(|job| job.asked)
+    }
+
+    fn forget_who_gave_up(&mut self) {
+        self.0.iter_mut().for_each(|(_, jobs)| jobs.retain(|job| !job.answer.is_closed()));
+        self.0.retain(|(_, jobs)| !jobs.is_empty());
+    }
+}
+
 struct Job {
+    share: Share,
     hash: Hash,
     asked: Instant,
     answer: oneshot::Sender<Made>,
@@ -78,7 +123,7 @@ impl Workers {
 
     pub(super) fn with_threads(threads: NonZero<usize>, max_wait: Duration, stall: Duration) -> Self {
         let pace = FIRST_GUESS;
-        let state = State { waiting: VecDeque::new(), threads: 0, idle: 0, pace, made: now(), is_over: false };
+        let state = State { waiting: Waiting::default(), threads: 0, idle: 0, pace, made: now(), is_over: false };
         let (state, changed, waits) = (Mutex::new(state), Condvar::new(), Condvar::new());
         let max_threads = threads.try_into().unwrap_or(NonZero::<u32>::MAX);
         Self(Arc::new(Shared { state, changed, waits, max_threads, max_wait, stall }))
@@ -87,26 +132,26 @@ impl Workers {
     /// How many hashes wait for a thread.
     pub(super) fn waiting(&self) -> usize {
         let mut state = self.0.lock();
-        state.forget_who_gave_up();
+        state.waiting.forget_who_gave_up();
         state.waiting.len()
     }
 
-    /// Refuses whoever would wait for too long.
-    pub(super) fn admit(&self) -> Result<()> {
-        self.0.admit(&mut self.0.lock())
+    /// Refuses a password that would wait for too long.
+    pub(super) fn admit(&self, share: Share) -> Result<()> {
+        self.0.admit(&mut self.0.lock(), share)
     }
 
     /// Has a hash made when it is its turn. It is not made any more for whoever drops this before.
-    pub(super) async fn make(&self, hash: Hash) -> Result<Made> {
+    pub(super) async fn make(&self, share: Share, hash: Hash) -> Result<Made> {
         let (answer, made) = oneshot::channel();
-        self.put(Job { hash, asked: now(), answer })?;
+        self.put(Job { share, hash, asked: now(), answer })?;
         made.await.map_err(|cause| Error::internal("password hashing", cause))
     }
 
     fn put(&self, job: Job) -> Result<()> {
         let shared = &self.0;
         let mut state = shared.lock();
-        shared.admit(&mut state)?;
+        shared.admit(&mut state, job.share)?;
         if state.idle <= state.waiting.len() && state.threads < shared.max_threads.get() {
             let mut started = start(shared, Priority::Lowest);
             if started.is_ok() {
@@ -122,7 +167,7 @@ impl Workers {
                 Ok(()) => {}
             }
         }
-        state.waiting.push_back(job);
+        state.waiting.push(job);
         shared.changed.notify_one();
         // While somebody waits, the relief knows until when to leave it to the others.
         if state.waiting.len() == 1 {
@@ -153,14 +198,14 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn admit(&self, state: &mut State) -> Result<()> {
-        state.forget_who_gave_up();
-        let ahead = u32::try_from(state.waiting.len()).unwrap_or(u32::MAX);
+    fn admit(&self, state: &mut State, share: Share) -> Result<()> {
+        state.waiting.forget_who_gave_up();
+        let ahead = u32::try_from(state.waiting.ahead_of(share)).unwrap_or(u32::MAX);
         let wait = state.pace.saturating_mul(ahead) / self.max_threads.get();
         if wait <= self.max_wait {
             return Ok(());
         }
-        // By then, all who wait now will have been served.
+        // By then, all that is ahead of it now will have been made.
         Err(Error::Overloaded { retry_after: Duration::from_secs(wait.as_secs() + 1) })
     }
 
@@ -170,7 +215,7 @@ impl Shared {
             Priority::Lowest => self.next(),
             Priority::Low => self.next_stalled(),
         };
-        while let Some(Job { hash, asked, answer }) = next() {
+        while let Some(Job { hash, asked, answer, .. }) = next() {
             let begun = now();
             let output = hasher.make(hash);
             let took = begun.elapsed();
@@ -189,11 +234,11 @@ impl Shared {
     fn next(&self) -> Option<Job> {
         let mut state = self.lock();
         loop {
-            state.forget_who_gave_up();
+            state.waiting.forget_who_gave_up();
             if state.is_over {
                 return None;
             }
-            if let Some(job) = state.waiting.pop_front() {
+            if let Some(job) = state.waiting.pop() {
                 return Some(job);
             }
             state.idle += 1;
@@ -206,17 +251,17 @@ impl Shared {
     fn next_stalled(&self) -> Option<Job> {
         let mut state = self.lock();
         loop {
-            state.forget_who_gave_up();
+            state.waiting.forget_who_gave_up();
             if state.is_over {
                 return None;
             }
-            let Some(first) = state.waiting.front() else {
+            let Some(asked) = state.waiting.next_since() else {
                 state = self.waits.wait(state).unwrap_or_else(PoisonError::into_inner);
                 continue;
             };
-            let left = self.stall.saturating_sub(first.asked.max(state.made).elapsed());
+            let left = self.stall.saturating_sub(asked.max(state.made).elapsed());
             if left.is_zero() {
-                return state.waiting.pop_front();
+                return state.waiting.pop();
             }
             state = self.waits.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
         }
@@ -256,12 +301,6 @@ impl Hasher {
     fn make(&self, hash: Hash) -> Result<Output> {
         let given = self.hashes.send(hash).map_err(|_| Error::internal("password hashing", "its thread is gone"));
         given.and_then(|()| self.outputs.recv().map_err(|cause| Error::internal("password hashing", cause))?)
-    }
-}
-
-impl State {
-    fn forget_who_gave_up(&mut self) {
-        self.waiting.retain(|job| !job.answer.is_closed());
     }
 }
 
@@ -346,9 +385,61 @@ mod tests {
         workers: &Workers,
         hash: impl FnOnce(&mut Vec<Block>) -> Result<Output> + Send + 'static,
     ) -> Result<oneshot::Receiver<Made>> {
+        put_for(workers, Share::System, hash)
+    }
+
+    fn put_for(
+        workers: &Workers,
+        share: Share,
+        hash: impl FnOnce(&mut Vec<Block>) -> Result<Output> + Send + 'static,
+    ) -> Result<oneshot::Receiver<Made>> {
         let (answer, made) = oneshot::channel();
-        workers.put(Job { hash: Box::new(hash), asked: now(), answer })?;
+        workers.put(Job { share, hash: Box::new(hash), asked: now(), answer })?;
         Ok(made)
+    }
+
+    fn network(number: u8) -> Share {
+        Share::Network([192, 0, number, 0].into())
+    }
+
+    #[tokio::test]
+    async fn shares_take_turns_whoever_has_more_waiting() {
+        let workers = workers(1, PATIENCE);
+        let gate = gate(&workers);
+        gate.entered.recv_timeout(PATIENCE).unwrap();
+        let (served, order) = mpsc::channel();
+        let put = |share, name| {
+            let served = served.clone();
+            let hash = move |_: &mut Vec<Block>| {
+                served.send(name).unwrap();
+                output()
+            };
+            put_for(&workers, share, hash).unwrap()
+        };
+        let mut made: Vec<_> = (0..4).map(|_| put(network(1), 'a')).collect();
+        made.extend([put(network(2), 'b'), put(network(2), 'b'), put(network(3), 'c')]);
+        gate.open.send(()).unwrap();
+        for made in made {
+            made.await.unwrap().output.unwrap();
+        }
+        assert_eq!(order.try_iter().collect::<String>(), "abcabaa");
+    }
+
+    #[tokio::test]
+    async fn a_share_that_fills_the_queue_is_refused_and_the_others_are_not() {
+        // Until one is made, a hash is taken to last 10 ms: on one thread, four wait for 40 ms.
+        let workers = workers(1, Duration::from_millis(45));
+        let gate = gate(&workers);
+        gate.entered.recv_timeout(PATIENCE).unwrap();
+        let put = |share| put_for(&workers, share, |_| output());
+        let mut waiting: Vec<_> = (0..5).map(|_| put(network(1)).unwrap()).collect();
+        assert!(matches!(put(network(1)), Err(Error::Overloaded { .. })));
+        // One of the other is ahead of its first, two of its second, which stands behind one of its own.
+        waiting.extend((0..2).map(|_| put(network(2)).unwrap()));
+        workers.admit(network(2)).err().unwrap();
+        workers.admit(network(3)).unwrap();
+        drop(waiting);
+        gate.open.send(()).unwrap();
     }
 
     #[tokio::test]
@@ -392,7 +483,7 @@ mod tests {
     async fn a_thread_is_started_only_when_the_others_are_busy() {
         let workers = workers(8, PATIENCE);
         for _ in 0..20 {
-            workers.make(Box::new(|_| output())).await.unwrap();
+            workers.make(Share::System, Box::new(|_| output())).await.unwrap();
             // The answer comes a moment before the thread is idle again.
             while workers.0.lock().idle == 0 {
                 thread::yield_now();
@@ -408,12 +499,12 @@ mod tests {
         let gate = gate(&workers);
         gate.entered.recv_timeout(PATIENCE).unwrap();
         let waiting: Vec<_> = (0..3).map(|_| put(&workers, |_| output()).unwrap()).collect();
-        for refused in [put(&workers, |_| output()).map(drop), workers.admit()] {
+        for refused in [put(&workers, |_| output()).map(drop), workers.admit(Share::System)] {
             assert!(matches!(refused, Err(Error::Overloaded { retry_after }) if retry_after.as_secs() == 1));
         }
         assert_eq!(workers.waiting(), 3);
         drop(waiting);
-        workers.admit().unwrap();
+        workers.admit(Share::System).unwrap();
     }
 
     #[tokio::test]
@@ -423,9 +514,9 @@ mod tests {
         let gate = gate(&workers);
         gate.entered.recv_timeout(PATIENCE).unwrap();
         let made = put(&workers, |_| output()).unwrap();
-        workers.admit().unwrap();
+        workers.admit(Share::System).unwrap();
         workers.0.lock().pace = Duration::from_secs(80);
-        let refused = workers.admit();
+        let refused = workers.admit(Share::System);
         assert!(matches!(refused, Err(Error::Overloaded { retry_after }) if retry_after.as_secs() == 81));
         gate.open.send(()).unwrap();
         made.await.unwrap();
@@ -439,24 +530,27 @@ mod tests {
         let gate = gate(&workers);
         gate.entered.recv_timeout(PATIENCE).unwrap();
         let (made, was_made) = mpsc::channel::<()>();
-        let hurried = workers.make(Box::new(move |_| {
-            made.send(()).unwrap();
-            output()
-        }));
+        let hurried = workers.make(
+            Share::System,
+            Box::new(move |_| {
+                made.send(()).unwrap();
+                output()
+            }),
+        );
         timeout(Duration::ZERO, hurried).await.err().unwrap();
         assert_eq!(workers.waiting(), 0);
         gate.open.send(()).unwrap();
         gate.made.await.unwrap().output.unwrap();
-        workers.make(Box::new(|_| output())).await.unwrap();
+        workers.make(Share::System, Box::new(|_| output())).await.unwrap();
         assert!(was_made.recv().is_err());
     }
 
     #[tokio::test]
     async fn a_panic_takes_neither_the_thread_along_nor_whoever_waits() {
         let workers = workers(1, PATIENCE);
-        let made = workers.make(Box::new(|_| panic!("a defect"))).await.unwrap();
+        let made = workers.make(Share::System, Box::new(|_| panic!("a defect"))).await.unwrap();
         assert!(matches!(made.output, Err(Error::Internal(_))));
-        workers.make(Box::new(|_| output())).await.unwrap().output.unwrap();
+        workers.make(Share::System, Box::new(|_| output())).await.unwrap().output.unwrap();
         assert_eq!(workers.0.lock().threads, 1);
     }
 
@@ -486,7 +580,7 @@ mod tests {
         let gate = gate(&workers);
         gate.entered.recv_timeout(PATIENCE).unwrap();
         for _ in 0..3 {
-            workers.make(Box::new(|_| output())).await.unwrap().output.unwrap();
+            workers.make(Share::System, Box::new(|_| output())).await.unwrap().output.unwrap();
         }
         assert_eq!(workers.0.lock().threads, 1);
         gate.open.send(()).unwrap();
@@ -512,7 +606,7 @@ mod tests {
             tell.send(ours()).unwrap();
             output()
         };
-        workers.make(Box::new(hash)).await.unwrap();
+        workers.make(Share::System, Box::new(hash)).await.unwrap();
         open.send(()).unwrap();
         first.unwrap().await.unwrap();
         // The relief may have been quicker to take the first.

@@ -69,6 +69,11 @@ impl<'a> Once<'a> {
         }))
     }
 
+    /// Whether there is a key, so that something may have been made before.
+    pub(crate) fn is_asked(&self) -> bool {
+        self.0.is_some()
+    }
+
     /// What was made before. Nobody else makes it until the unit of work ends.
     pub(crate) async fn find<T: DeserializeOwned>(&self, work: &mut UnitOfWork<'_>) -> Result<Option<T>> {
         let Some(Request { idempotency, tenant, id, fingerprint }) = &self.0 else { return Ok(None) };

@@ -36,7 +36,7 @@ impl AuditLog {
         match change {
             // Nothing is written but their entries.
             AuditChange::Log(_) | AuditChange::Export(..) => {}
-            AuditChange::SetRetention { tenant, after, .. } => self.head(*tenant).retention_days = *after,
+            AuditChange::SetRetention { tenant, after, .. } => self.head(*tenant).retention = *after,
             AuditChange::GiveUp { tenant, until, .. } => self.head(*tenant).removed = *until,
             AuditChange::Erase { details, origins, .. } => {
                 for erased in details {

@@ -11,7 +11,9 @@ use crate::validate::EmailKey;
 impl CredentialStore for MemoryStore {
     async fn guarded_account(&self, tenant: TenantId, email: &EmailKey) -> Result<GuardedAccount, StoreError> {
         let state = self.tenant_state(tenant);
-        Ok(state.guarded_account(email, state.user_with_email(email).map(|user| user.id)))
+        let has_unnamed_failures = self.has_unnamed_failures(email);
+        let guarded = state.guarded_account(email, state.user_with_email(email).map(|user| user.id));
+        Ok(GuardedAccount { has_unnamed_failures, ..guarded })
     }
 }
 
@@ -22,30 +24,40 @@ impl CredentialTransaction for MemoryTransaction {
         email: &EmailKey,
         user: Option<UserId>,
     ) -> Result<GuardedAccount, StoreError> {
-        Ok(self.draft.guarded_account(email, user))
+        let has_unnamed_failures = self.store.has_unnamed_failures(email);
+        Ok(GuardedAccount { has_unnamed_failures, ..self.draft.guarded_account(email, user) })
+    }
+}
+
+impl MemoryStore {
+    fn has_unnamed_failures(&self, email: &EmailKey) -> bool {
+        self.tenant_state(TenantId::NONE).attempts.contains_key(email)
     }
 }
 
 impl TenantState {
-    pub(super) fn guarded_account(&self, email: &EmailKey, user: Option<UserId>) -> GuardedAccount {
+    fn guarded_account(&self, email: &EmailKey, user: Option<UserId>) -> GuardedAccount {
         let attempts = self.attempts.get(email).cloned().unwrap_or_default();
-        GuardedAccount { account: user.and_then(|user| self.account(user)), attempts }
+        GuardedAccount { account: user.and_then(|user| self.account(user)), attempts, has_unnamed_failures: false }
     }
 
-    fn account(&self, user: UserId) -> Option<Account> {
+    pub(super) fn account(&self, user: UserId) -> Option<Account> {
         Some(Account { user: self.users.get(&user)?.clone(), password: self.passwords.get(&user)?.clone() })
     }
+}
 
+impl MemoryTransaction {
     pub(super) fn write_credential(&mut self, change: &CredentialChange) {
         match change {
             CredentialChange::ChangePassword { user, password } | CredentialChange::Rehash { user, password } => {
-                self.passwords.insert(*user, password.clone());
+                self.draft.passwords.insert(*user, password.clone());
             }
             CredentialChange::CountFailure { email, attempts, .. } => {
-                self.attempts.insert(email.key(), attempts.clone());
+                self.draft.attempts.insert(email.key(), attempts.clone());
             }
             CredentialChange::ClearFailures(email) => {
-                self.attempts.remove(email);
+                self.draft.attempts.remove(email);
+                self.cleared.push(email.clone());
             }
             CredentialChange::Refuse { .. } => {}
         }

@@ -121,6 +121,7 @@ impl Store for MemoryStore {
             audit: Vec::new(),
             entries: Vec::new(),
             kept: Vec::new(),
+            cleared: Vec::new(),
             _writer: writer,
         }))
     }

@@ -18,6 +18,7 @@ impl SessionStore for MemoryStore {
             Some(SessionSnapshot {
                 user_id: session.user_id,
                 user_status: state.users.get(&session.user_id)?.status,
+                tenant_status: state.tenant.as_ref()?.status,
                 expires_at: session.expires_at,
                 grants: state.grants(|assignment| assignment.user_id == session.user_id),
             })
@@ -42,6 +43,10 @@ impl SessionTransaction for MemoryTransaction {
 
     async fn lock_sessions_of(&mut self, user: UserId) -> Result<Vec<Session>, StoreError> {
         Ok(self.draft.sessions_of(user))
+    }
+
+    async fn lock_sessions(&mut self, limit: u32) -> Result<Vec<Session>, StoreError> {
+        Ok(self.draft.sessions.values().take(limit as usize).cloned().collect())
     }
 }
 

@@ -1,11 +1,11 @@
 use async_trait::async_trait;
 
 use super::transaction::MemoryTransaction;
-use super::{MemoryStore, hold};
-use crate::credential::GuardedAccount;
+use super::{MemoryStore, TenantState, hold};
+use crate::credential::{LoginCandidate, LoginCandidates};
 use crate::error::{Constraint, StoreError};
 use crate::id::TenantId;
-use crate::tenant::{Directory, Tenant, TenantChange, TenantStore, TenantSummary, TenantTransaction};
+use crate::tenant::{Directory, Tenant, TenantChange, TenantStore, TenantTransaction, Usage};
 use crate::validate::{EmailKey, Slug};
 
 #[async_trait]
@@ -15,22 +15,27 @@ impl Directory for MemoryStore {
         Ok(self.read(|state| state.tenants.values().filter_map(|state| state.tenant.as_ref()).find(has_slug).cloned()))
     }
 
-    async fn accounts_with_email(
-        &self,
-        email: &EmailKey,
-        limit: u32,
-    ) -> Result<Vec<(TenantSummary, GuardedAccount)>, StoreError> {
+    async fn login_candidates(&self, email: &EmailKey, limit: u32) -> Result<LoginCandidates, StoreError> {
         Ok(self.read(|state| {
-            let with_email = state.tenants.values().filter_map(|state| {
-                let user = state.user_with_email(email)?.id;
-                Some((state.tenant.as_ref()?.summary(), state.guarded_account(email, Some(user))))
+            let candidates = state.tenants.values().filter_map(|state| {
+                let account = state.account(state.user_with_email(email)?.id)?;
+                let attempts = state.attempts.get(email).cloned().unwrap_or_default();
+                Some(LoginCandidate { tenant: state.tenant.clone()?, account, attempts })
             });
-            with_email.take(limit as usize).collect()
+            let mut accounts: Vec<LoginCandidate> = candidates.collect();
+            accounts.sort_by_key(LoginCandidate::order);
+            accounts.truncate(limit as usize);
+            let unnamed = state.tenants.get(&TenantId::NONE).and_then(|state| state.attempts.get(email));
+            LoginCandidates { attempts: unnamed.cloned().unwrap_or_default(), accounts }
         }))
     }
 
     async fn is_empty(&self) -> Result<bool, StoreError> {
         Ok(self.read(|state| state.tenants.values().all(|state| state.tenant.is_none())))
+    }
+
+    async fn has_several_tenants(&self) -> Result<bool, StoreError> {
+        Ok(self.read(|state| state.tenants.values().filter(|state| state.tenant.is_some()).count() > 1))
     }
 }
 
@@ -46,11 +51,23 @@ impl TenantTransaction for MemoryTransaction {
     async fn lock_tenant(&mut self) -> Result<Option<Tenant>, StoreError> {
         Ok(self.draft.tenant.clone())
     }
+
+    async fn usage(&mut self) -> Result<Usage, StoreError> {
+        let TenantState { users, organizations, roles, assignments, .. } = &self.draft;
+        Ok(Usage {
+            users: users.len() as u64,
+            organizations: organizations.len() as u64,
+            roles: roles.len() as u64,
+            assignments: assignments.len() as u64,
+        })
+    }
 }
 
 impl MemoryTransaction {
     pub(super) fn write_tenant(&mut self, change: &TenantChange) -> Result<(), StoreError> {
-        let (TenantChange::Create(tenant) | TenantChange::Update { after: tenant, .. }) = change;
+        let (TenantChange::Create(tenant)
+        | TenantChange::Update { after: tenant, .. }
+        | TenantChange::ChangeStatus { after: tenant, .. }) = change;
         let other_has_slug = self.store.read(|state| {
             let others = state.tenants.values().filter_map(|state| state.tenant.as_ref());
             others.filter(|other| other.id != tenant.id).any(|other| other.slug == tenant.slug)

@@ -1,6 +1,7 @@
 use async_trait::async_trait;
 
 use super::{MemoryStore, hold};
+use crate::clock::Timestamp;
 use crate::error::{Constraint, StoreError};
 use crate::id::KeyId;
 use crate::token::{KeyPurpose, KeyStore, PrivateKey, SigningKey};
@@ -31,6 +32,17 @@ impl KeyStore for MemoryStore {
         self.change(|state| {
             let key = state.keys.iter_mut().find(|key| key.id == id && key.private == *before);
             Ok(key.map(|key| key.private = after.clone()).is_some())
+        })
+    }
+
+    async fn revoke_signing_key(&self, id: KeyId, at: Timestamp) -> Result<bool, StoreError> {
+        self.change(|state| {
+            let is_meant = |key: &&mut SigningKey| {
+                key.id == id && key.purpose == KeyPurpose::AccessTokens && key.revoked_at.is_none()
+            };
+            let Some(key) = state.keys.iter_mut().find(is_meant) else { return Ok(false) };
+            (key.revoked_at, key.private) = (Some(at), PrivateKey::Erased);
+            Ok(true)
         })
     }
 }

@@ -10,6 +10,7 @@ use crate::error::StoreError;
 use crate::id::TenantId;
 use crate::idempotency::IdempotencyRecord;
 use crate::store::Transaction;
+use crate::validate::EmailKey;
 
 /// A copy of a tenant that nobody else sees, and the right to write.
 pub(super) struct MemoryTransaction {
@@ -21,6 +22,8 @@ pub(super) struct MemoryTransaction {
     pub(super) entries: Vec<AuditEntry>,
     /// Answers to be kept, which no tenant's draft holds: some are of nobody's.
     pub(super) kept: Vec<IdempotencyRecord>,
+    /// E-mails whose unnamed failures are forgotten.
+    pub(super) cleared: Vec<EmailKey>,
     pub(super) _writer: OwnedMutexGuard<()>,
 }
 
@@ -32,7 +35,7 @@ impl Transaction for MemoryTransaction {
             Change::Tenant(change) => self.write_tenant(change),
             Change::User(change) => self.draft.write_user(change),
             Change::Credential(change) => {
-                self.draft.write_credential(change);
+                self.write_credential(change);
                 Ok(())
             }
             Change::Session(change) => self.draft.write_session(change),
@@ -52,9 +55,12 @@ impl Transaction for MemoryTransaction {
     }
 
     async fn commit(self: Box<Self>) -> Result<(), StoreError> {
-        let Self { store, tenant, draft, audit: changes, entries, kept, _writer } = *self;
+        let Self { store, tenant, draft, audit: changes, entries, kept, cleared, _writer } = *self;
         store.change(|state| {
             state.tenants.insert(tenant, Arc::new(draft));
+            if let Some(unnamed) = state.tenants.get_mut(&TenantId::NONE).filter(|_| !cleared.is_empty()) {
+                Arc::make_mut(unnamed).attempts.retain(|email, _| !cleared.contains(email));
+            }
             let log = state.audit.entry(tenant).or_default();
             changes.iter().for_each(|change| log.change(change));
             log.record(entries);

@@ -75,6 +75,7 @@ impl TenantState {
             }
             UserChange::Update { after, .. }
             | UserChange::ChangeStatus { after, .. }
+            | UserChange::VerifyEmail { after, .. }
             | UserChange::Delete { after, .. } => {
                 self.hold_email_unique(after)?;
                 let last_login_at = self.user_mut(after.id)?.last_login_at;

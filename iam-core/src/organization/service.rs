@@ -17,6 +17,7 @@ use crate::iam::Inner;
 use crate::id::OrganizationId;
 use crate::page::{Page, PageRequest};
 use crate::random::suffix;
+use crate::tenant::{QuotaKind, hold_quota};
 use crate::validate::{Name, Slug};
 use crate::work::UnitOfWork;
 
@@ -105,6 +106,7 @@ impl Organizations<'_> {
             created_at: now,
             updated_at: now,
         };
+        hold_quota(self.0, &mut work, QuotaKind::Organizations, 1).await?;
         work.apply(OrganizationChange::Create(organization.clone())).await?;
         let placed = PlacedOrganization { organization, depth };
         once.keep(&mut work, &placed).await?;

@@ -7,6 +7,7 @@ use crate::error::{Conflict, Error, Result};
 use crate::iam::Inner;
 use crate::id::RoleId;
 use crate::page::{Page, PageRequest};
+use crate::tenant::{QuotaKind, hold_quota};
 use crate::work::UnitOfWork;
 
 /// Makes, reads, changes and deletes roles; see [`Iam::roles`](crate::Iam::roles).
@@ -56,6 +57,7 @@ impl Roles<'_> {
         // Nobody holds it yet, so it grants for no time; whoever assigns it is asked again.
         let gain = Gain { permissions: &role.permissions, place: Place::Tenant, until: Until::Moment(now) };
         let covered = power.cover([gain])?;
+        hold_quota(self.0, &mut work, QuotaKind::Roles, 1).await?;
         work.apply(RoleChange::Create { role: role.clone(), covered }).await?;
         once.keep(&mut work, &role).await?;
         work.commit().await?;

@@ -40,8 +40,10 @@ pub enum EndReason {
     UserDeleted,
     /// A spent refresh token was used again.
     TokenReuse,
-    /// Somebody ended this very session.
+    /// An administrator or the operator ended the session.
     Terminated,
+    /// The operator suspended the tenant.
+    TenantSuspended,
 }
 
 words! {
@@ -53,6 +55,7 @@ words! {
         UserDeleted = "USER_DELETED",
         TokenReuse = "TOKEN_REUSE",
         Terminated = "TERMINATED",
+        TenantSuspended = "TENANT_SUSPENDED",
     }
 }
 

@@ -1,12 +1,14 @@
 use super::{LoggedIn, RefreshState, Session, SessionChange, Sessions};
 use crate::caller::{Caller, RequestContext};
-use crate::credential::{Attempt, GuardedAccount, Outcome};
-use crate::error::{Conflict, Error, Forbidden, Result, Unauthenticated};
+use crate::credential::{
+    Attempt, Claim, GuardedAccount, LoginCandidate, LoginCandidates, Refusal, Scope, Share, WhenLocked,
+};
+use crate::error::{Conflict, Result};
 use crate::iam::Inner;
 use crate::id::{SessionId, TenantId};
 use crate::secret::Password;
 use crate::tenant::{TenantSummary, Tenants};
-use crate::user::User;
+use crate::user::{User, UserStatus};
 use crate::validate::{Email, Fields};
 use crate::work::UnitOfWork;
 
@@ -24,43 +26,31 @@ pub struct Login {
 /// In how many tenants a password is tried when none is named.
 const MAX_CANDIDATES: u32 = 5;
 
-/// A tenant that may be meant, and the account in it.
-struct Candidate {
-    scope: Scope,
-    guarded: GuardedAccount,
-}
+/// What stands for the tenant where no account has the e-mail: such a login counts its failures as often as others do.
+const NO_TENANT: &str = "";
 
-/// Where the failures of a login are counted.
-enum Scope {
-    Tenant(TenantSummary),
-    /// In a place of no tenant's.
-    Nowhere(TenantId),
-}
-
-impl Scope {
-    fn id(&self) -> TenantId {
-        match self {
-            Self::Tenant(tenant) => tenant.id,
-            Self::Nowhere(id) => *id,
-        }
-    }
-}
-
-/// A password that was tried in a tenant.
+/// An attempt to log in to one of the tenants that a login without a tenant may mean.
 struct Tried<'a> {
-    scope: Scope,
     attempt: Attempt<'a>,
+    tenant: Option<TenantSummary>,
+    /// What the audit log of the tenant may keep of the request, where the password is wrong.
+    trace: RequestContext,
 }
 
 impl Sessions<'_> {
     /// Logs in: proves a password and begins a session.
     ///
+    /// A login that names no tenant is tried in every tenant that the e-mail may mean (`decisions.md` §2): in those that
+    /// have verified it, or else in at most five. Its answer does not depend on what others did to accounts of the same
+    /// e-mail.
+    ///
     /// # Errors
     ///
-    /// [`Unauthenticated::Credentials`] for every failure of identity, [`Error::AccountLocked`] after five of them
-    /// in fifteen minutes, [`Forbidden::Suspended`], [`Conflict::SeveralTenants`] when the credentials are right in
-    /// several tenants and none is named, [`Error::Validation`] when the e-mail is none or the password empty,
-    /// [`Error::Overloaded`], whatever the account.
+    /// [`Unauthenticated::Credentials`](crate::Unauthenticated::Credentials) for every failure of identity,
+    /// [`Error::AccountLocked`](crate::Error::AccountLocked) after five of them in fifteen minutes, [`Forbidden::Suspended`](crate::Forbidden::Suspended),
+    /// [`Forbidden::TenantSuspended`](crate::Forbidden::TenantSuspended), [`Conflict::SeveralTenants`] when the credentials
+    /// are right in several tenants and none is named, [`Error::Validation`](crate::Error::Validation) when the e-mail is none or the password empty,
+    /// [`Error::Overloaded`](crate::Error::Overloaded), whatever the account.
     pub async fn login(&self, context: &RequestContext, login: Login) -> Result<LoggedIn> {
         let mut fields = Fields::default();
         let email = fields.check("email", login.email.parse::<Email>());
@@ -68,93 +58,177 @@ impl Sessions<'_> {
         let Some(email) = email.filter(|_| fields.is_empty()) else {
             return Err(fields.into_error());
         };
-        // Now, before the store is asked for anything: in a storm those who are refused are the most.
-        self.0.passwords.admit()?;
-        let mut tried = Vec::new();
-        for Candidate { scope, guarded } in self.candidates(&email, login.tenant.as_deref()).await? {
-            let attempt = Attempt::make(self.0, scope.id(), &email, guarded, &login.password).await?;
-            tried.push(Tried { scope, attempt });
+        let share = Share::of_client(context);
+        // Now, before the store is asked for anything: in a storm those that are refused are the most.
+        self.0.passwords.admit(share)?;
+        let claim = Claim { email: &email, password: &login.password, share };
+        match login.tenant.as_deref() {
+            Some(named) => self.login_to(named, context, claim).await,
+            None => self.login_anywhere(context, claim).await,
         }
-        // Locked accounts are passed over, unless there are no others.
-        if tried.iter().any(|tried| !tried.attempt.was_locked()) {
-            tried.retain(|tried| !tried.attempt.was_locked());
-        }
-        self.0.refresh_keys().await?;
-        self.settle(context, tried, &login.password).await
     }
 
-    /// Where the e-mail may belong: the named tenant, or those that have it, or nowhere.
-    async fn candidates(&self, email: &Email, named: Option<&str>) -> Result<Vec<Candidate>> {
-        let (store, key) = (&self.0.store, email.key());
-        let (found, nowhere) = match named {
-            None => (store.accounts_with_email(&key, MAX_CANDIDATES).await?, TenantId::NONE),
-            Some(named) => match Tenants(self.0).find(named).await? {
-                Some(tenant) => {
-                    let guarded = store.guarded_account(tenant.id, &key).await?;
-                    (vec![(tenant.summary(), guarded)], TenantId::NONE)
-                }
-                None => (Vec::new(), TenantId::of_unknown(named)),
-            },
+    /// Logs in to the tenant that is named.
+    async fn login_to(&self, named: &str, context: &RequestContext, claim: Claim<'_>) -> Result<LoggedIn> {
+        let iam = self.0;
+        let scope = match Tenants(iam).find(named).await? {
+            Some(tenant) => Scope { tenant: tenant.id, status: tenant.status },
+            None => Scope::nowhere(TenantId::of_unknown(named)),
         };
-        let candidate = |(tenant, guarded)| Candidate { scope: Scope::Tenant(tenant), guarded };
-        let mut candidates: Vec<Candidate> = found.into_iter().map(candidate).collect();
-        if candidates.is_empty() {
-            let guarded = store.guarded_account(nowhere, &key).await?;
-            candidates.push(Candidate { scope: Scope::Nowhere(nowhere), guarded });
-        }
-        Ok(candidates)
+        let guarded = iam.store.guarded_account(scope.tenant, &claim.email.key()).await?;
+        let attempt = Attempt::make(iam, scope, claim, guarded, WhenLocked::Refuse).await?;
+        iam.refresh_keys().await?;
+        Ok(self.settle(attempt, context).await??)
     }
 
-    /// Settles each attempt in its own tenant. The one that is proven becomes a session.
+    /// Logs in to the one tenant in which the password is right.
+    async fn login_anywhere(&self, context: &RequestContext, claim: Claim<'_>) -> Result<LoggedIn> {
+        let iam = self.0;
+        // Both for every e-mail, so that it takes as long for one that no account has.
+        let LoginCandidates { attempts, accounts } =
+            iam.store.login_candidates(&claim.email.key(), MAX_CANDIDATES).await?;
+        let is_open = iam.settings.registration && iam.has_several_tenants().await?;
+        let accounts = in_question(accounts);
+        let tells_lock = matches!(accounts.as_slice(), [only] if is_verified(only));
+        // A stranger may have made an account with this e-mail, to watch the logins of the person who has it.
+        let is_watched = |candidate: &LoginCandidate| is_open && !is_verified(candidate);
+        let trace = |candidate: &LoginCandidate| {
+            if is_watched(candidate) { iam.unrelated_context() } else { context.clone() }
+        };
+        let locked_for = attempts.locked_for(iam.now());
+        let when_locked = if tells_lock { WhenLocked::Refuse } else { WhenLocked::Conceal };
+        let mut tried = Vec::with_capacity(accounts.len().max(1));
+        for candidate in accounts {
+            let (trace, tenant) = (trace(&candidate), Some(candidate.tenant.summary()));
+            let scope = Scope { tenant: candidate.tenant.id, status: candidate.tenant.status };
+            let attempt = try_in(iam, scope, claim, candidate.into(), when_locked, locked_for.is_some()).await?;
+            tried.push(Tried { attempt, tenant, trace });
+        }
+        if tried.is_empty() {
+            let (scope, account) = (Scope::nowhere(TenantId::of_unknown(NO_TENANT)), GuardedAccount::default());
+            let attempt = try_in(iam, scope, claim, account, when_locked, locked_for.is_some()).await?;
+            tried.push(Tried { attempt, tenant: None, trace: context.clone() });
+        }
+        if let Some(retry_after) = locked_for {
+            return self.fail(tried, Refusal::Locked(retry_after)).await;
+        }
+        iam.refresh_keys().await?;
+        let (right, wrong): (Vec<_>, Vec<_>) = tried.into_iter().partition(|tried| tried.attempt.is_right());
+        if right.is_empty() {
+            self.fail_anywhere(claim, wrong).await
+        } else {
+            self.settle_right(context, right, wrong).await
+        }
+    }
+
+    /// The password is right in no tenant: that counts by the e-mail, and in each of them.
+    async fn fail_anywhere(&self, claim: Claim<'_>, tried: Vec<Tried<'_>>) -> Result<LoggedIn> {
+        if let [only] = tried.as_slice()
+            && only.attempt.tells_lock()
+        {
+            return self.fail(tried, Refusal::Wrong).await;
+        }
+        let nowhere = Caller::anonymous(TenantId::NONE, RequestContext::default());
+        let by_email = Attempt::wrong(Scope::nowhere(TenantId::NONE), claim).unrecorded();
+        let (counted, work) = by_email.settle(self.0, &nowhere).await?;
+        work.commit().await?;
+        match counted {
+            // Guesses that race: enough of them have failed meanwhile.
+            Err(refusal @ Refusal::Locked(_)) => {
+                let refused = tried.into_iter();
+                let refused = refused.map(|tried| Tried { attempt: tried.attempt.into_refused(), ..tried }).collect();
+                self.fail(refused, refusal).await
+            }
+            _ => self.fail(tried, Refusal::Wrong).await,
+        }
+    }
+
+    /// Counts and records what failed in each tenant. An account that tells of its lock answers for itself.
+    async fn fail(&self, tried: Vec<Tried<'_>>, mut refusal: Refusal) -> Result<LoggedIn> {
+        for Tried { attempt, trace, .. } in tried {
+            if let Err(told @ Refusal::Locked(_)) = self.settle(attempt, &trace).await?
+                && refusal == Refusal::Wrong
+            {
+                refusal = told;
+            }
+        }
+        Err(refusal.into())
+    }
+
+    /// The password is right in one tenant or more.
     ///
-    /// A wrong password counts where it was tried, also when it is right elsewhere: otherwise somebody could guess
-    /// a password beside an account of its own with the same e-mail, and never be counted.
-    async fn settle(
+    /// Where it is wrong it counts all the same: otherwise somebody could guess a password beside an account of its own with
+    /// the same e-mail. But no tenant learns of another, so none of that is recorded.
+    async fn settle_right(
         &self,
         context: &RequestContext,
-        mut tried: Vec<Tried<'_>>,
-        password: &Password,
+        right: Vec<Tried<'_>>,
+        wrong: Vec<Tried<'_>>,
     ) -> Result<LoggedIn> {
+        for Tried { attempt, trace, .. } in wrong {
+            let _refusal = self.settle(attempt.unrecorded(), &trace).await?;
+        }
+        let (mut opening, suspended): (Vec<_>, Vec<_>) = right.into_iter().partition(|tried| tried.attempt.opens());
+        if opening.len() > 1 {
+            // No session begins, so the success leaves no trace.
+            let tenants = opening.into_iter().filter_map(|tried| tried.tenant).collect();
+            return Err(Conflict::SeveralTenants(tenants).into());
+        }
+        if let Some(Tried { attempt, .. }) = opening.pop() {
+            return Ok(self.settle(attempt, context).await??);
+        }
+        let mut refusal = Refusal::Wrong;
+        for Tried { attempt, .. } in suspended {
+            refusal = self.settle(attempt, context).await?.err().unwrap_or(refusal);
+        }
+        Err(refusal.into())
+    }
+
+    /// Settles an attempt in its own tenant. One that is proven begins a session.
+    async fn settle(&self, attempt: Attempt<'_>, context: &RequestContext) -> Result<Result<LoggedIn, Refusal>> {
         let iam = self.0;
-        // The session last: should the store fail before, there must be none that nobody knows of.
-        tried.sort_by_key(|tried| tried.attempt.is_right());
-        let is_ambiguous = tried.iter().filter(|tried| tried.attempt.is_right()).count() > 1;
-        let (mut logged_in, mut refusal, mut proven) = (None, None, Vec::new());
-        for Tried { scope, attempt } in tried {
-            let caller = Caller::anonymous(scope.id(), context.clone());
-            let (outcome, mut work) = attempt.settle(iam, &caller, password).await?;
-            match (outcome, scope) {
-                // Nobody logs in yet, so the success leaves no trace.
-                (Outcome::Proven(_), Scope::Tenant(tenant)) if is_ambiguous => {
-                    proven.push(tenant);
-                    continue;
-                }
-                (Outcome::Proven(account), _) => {
-                    logged_in = Some(open_session(iam, &mut work, account.user, iam.next_id()).await?);
-                }
-                (outcome, _) => refusal = milder(refusal, outcome),
-            }
-            work.commit().await?;
-        }
-        match (logged_in, refusal) {
-            (Some(logged_in), _) => Ok(logged_in),
-            (None, _) if !proven.is_empty() => Err(Conflict::SeveralTenants(proven).into()),
-            (None, Some(Outcome::Locked(retry_after))) => Err(Error::AccountLocked { retry_after }),
-            (None, Some(Outcome::Suspended)) => Err(Forbidden::Suspended.into()),
-            (None, _) => Err(Unauthenticated::Credentials.into()),
-        }
+        let caller = Caller::anonymous(attempt.tenant(), context.clone());
+        let (proven, mut work) = attempt.settle(iam, &caller).await?;
+        let answer = match proven {
+            Ok(account) => Ok(open_session(iam, &mut work, account.user, iam.next_id()).await?),
+            Err(refusal) => Err(refusal),
+        };
+        work.commit().await?;
+        Ok(answer)
     }
 }
 
-/// Of several refusals, the one to answer with. A suspension is told to whoever proved the password; a lock only
-/// where all accounts are locked, and then the one that ends first.
-fn milder(refusal: Option<Outcome>, next: Outcome) -> Option<Outcome> {
-    Some(match (refusal, next) {
-        (None, next) => next,
-        (Some(Outcome::Locked(a)), Outcome::Locked(b)) => Outcome::Locked(a.min(b)),
-        (Some(Outcome::Locked(_)), next) | (Some(_), next @ Outcome::Suspended) => next,
-        (Some(refusal), _) => refusal,
-    })
+/// Tries a password in a tenant, unless the e-mail is locked.
+async fn try_in<'a>(
+    iam: &Inner,
+    scope: Scope,
+    claim: Claim<'a>,
+    account: GuardedAccount,
+    when_locked: WhenLocked,
+    is_locked: bool,
+) -> Result<Attempt<'a>> {
+    if is_locked {
+        Ok(Attempt::refused(scope, claim, account))
+    } else {
+        Attempt::make(iam, scope, claim, account, when_locked).await
+    }
+}
+
+/// Those that a login without a tenant may mean (`decisions.md` §2): verified ones, where there is one. Deleted users count
+/// only where no other has the e-mail.
+fn in_question(mut candidates: Vec<LoginCandidate>) -> Vec<LoginCandidate> {
+    let is_inactive = |candidate: &LoginCandidate| candidate.account.user.status == UserStatus::Inactive;
+    if !candidates.iter().all(is_inactive) {
+        candidates.retain(|candidate| !is_inactive(candidate));
+    }
+    if candidates.iter().any(is_verified) {
+        candidates.retain(is_verified);
+    }
+    candidates
+}
+
+fn is_verified(candidate: &LoginCandidate) -> bool {
+    candidate.account.user.email_verified_at.is_some()
 }
 
 /// Begins a session of a user who just proved itself; [`Inner::refresh_keys`] comes before.

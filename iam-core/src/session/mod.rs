@@ -20,8 +20,8 @@ pub(crate) use login::open_session;
 pub(crate) use refresh::NextSecret;
 pub use refresh::{RefreshState, SpentToken};
 pub use service::Sessions;
-pub(crate) use service::end_sessions;
-pub(crate) use snapshots::{Snapshot, Snapshots};
+pub(crate) use service::{end_all_sessions, end_sessions};
+pub(crate) use snapshots::{Snapshot, Snapshots, Ticket};
 pub use store::{SessionSnapshot, SessionStore, SessionTransaction};
 
 use crate::assignment::Grant;

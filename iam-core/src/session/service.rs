@@ -3,13 +3,14 @@ use super::{EndReason, Me, Session, SessionChange, Tokens};
 use crate::access::{Extent, Reach, Rights, permission};
 use crate::assignment::{Assignments, GrantQuery};
 use crate::audit::ResourceType;
-use crate::caller::{Caller, RequestContext};
-use crate::error::{Error, Result, Unauthenticated};
+use crate::caller::{Actor, Caller, RequestContext};
+use crate::error::{Error, Forbidden, Result, Unauthenticated};
 use crate::iam::Inner;
 use crate::id::{SessionId, UserId};
 use crate::secret::RefreshToken;
+use crate::tenant::TenantStatus;
 use crate::user::require_sight;
-use crate::validate::Fields;
+use crate::validate::{Email, Fields};
 use crate::work::UnitOfWork;
 
 /// Begins, refreshes, lists and ends sessions; see [`Iam::sessions`](crate::Iam::sessions).
@@ -57,6 +58,10 @@ impl Sessions<'_> {
         let session = iam.store.session(presented.tenant, presented.session).await?;
         if !session.is_some_and(|session| session.refresh.is_genuine(&presented)) {
             // Told without a lock: whoever invents tokens must not keep others from writing.
+            return Err(Unauthenticated::RefreshToken.into());
+        }
+        let snapshot = iam.session_snapshot(presented.tenant, presented.session, iam.now()).await?;
+        if snapshot.is_none_or(|snapshot| snapshot.tenant_status != TenantStatus::Active) {
             return Err(Unauthenticated::RefreshToken.into());
         }
         iam.refresh_keys().await?;
@@ -111,6 +116,57 @@ impl Sessions<'_> {
         let sessions = work.locks().lock_sessions_of(user).await?;
         end_sessions(&mut work, sessions, EndReason::LogoutAll).await?;
         work.commit().await
+    }
+
+    /// Ends all sessions of a user. One's own always; another's with `sessions:delete`; held in organizations, for members
+    /// who hold no role elsewhere.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Forbidden`], [`Error::NotFound`] for an unknown user.
+    pub async fn logout_user(&self, caller: &Caller, user: UserId) -> Result<()> {
+        require_sight(self.0, caller, user, &permission::SESSIONS_DELETE, Extent::Whole).await?;
+        let mut work = self.0.begin(caller).await?;
+        work.touch(user);
+        let sessions = work.locks().lock_sessions_of(user).await?;
+        end_sessions(&mut work, sessions, EndReason::LogoutAll).await?;
+        work.commit().await
+    }
+
+    /// Ends all sessions of the caller's tenant; tells how many. For trusted code alone, for instance after a key that signs
+    /// access tokens has leaked together with the database. It may be interrupted and asked again.
+    ///
+    /// # Errors
+    ///
+    /// [`Forbidden::NotTrusted`](crate::Forbidden::NotTrusted) for a user.
+    pub async fn end_all(&self, caller: &Caller) -> Result<u64> {
+        if !matches!(caller.actor(), Actor::System { .. }) {
+            return Err(Forbidden::NotTrusted.into());
+        }
+        end_all_sessions(self.0, caller, EndReason::Terminated).await
+    }
+
+    /// Ends all sessions of the user with this e-mail; tells how many. For trusted code alone.
+    ///
+    /// # Errors
+    ///
+    /// [`Forbidden::NotTrusted`](crate::Forbidden::NotTrusted) for a user, [`Error::Validation`] naming `email`,
+    /// [`Error::NotFound`].
+    pub async fn end_all_with_email(&self, caller: &Caller, email: &str) -> Result<u64> {
+        if !matches!(caller.actor(), Actor::System { .. }) {
+            return Err(Forbidden::NotTrusted.into());
+        }
+        let mut fields = Fields::default();
+        let Some(email) = fields.check("email", email.parse::<Email>()) else { return Err(fields.into_error()) };
+        let account = self.0.store.guarded_account(caller.tenant(), &email.key()).await?.account;
+        let user = account.ok_or(Error::NotFound(ResourceType::USER))?.user.id;
+        let mut work = self.0.begin(caller).await?;
+        work.touch(user);
+        let sessions = work.locks().lock_sessions_of(user).await?;
+        let ended = sessions.len() as u64;
+        end_sessions(&mut work, sessions, EndReason::Terminated).await?;
+        work.commit().await?;
+        Ok(ended)
     }
 
     /// The live sessions of a user, newest first. One's own always; another's with `sessions:read`; held in
@@ -171,6 +227,24 @@ impl Sessions<'_> {
             session: store.session(tenant, session_id).await?.ok_or_else(gone)?,
             grants: Assignments(self.0).of_user(caller, user_id).await?,
         })
+    }
+}
+
+/// How many sessions of a tenant end in one unit of work.
+const ENDED_AT_ONCE: u32 = 500;
+
+/// Ends all sessions of the caller's tenant; tells how many. Whether the caller may is asked before.
+pub(crate) async fn end_all_sessions(iam: &Inner, caller: &Caller, reason: EndReason) -> Result<u64> {
+    let mut ended = 0;
+    loop {
+        let mut work = iam.begin(caller).await?;
+        let sessions = work.locks().lock_sessions(ENDED_AT_ONCE).await?;
+        if sessions.is_empty() {
+            return Ok(ended);
+        }
+        ended += sessions.len() as u64;
+        end_sessions(&mut work, sessions, reason).await?;
+        work.commit().await?;
     }
 }
 

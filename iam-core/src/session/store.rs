@@ -5,6 +5,7 @@ use crate::assignment::Grant;
 use crate::clock::Timestamp;
 use crate::error::StoreError;
 use crate::id::{SessionId, TenantId, UserId};
+use crate::tenant::TenantStatus;
 use crate::user::UserStatus;
 
 /// What decides whether an access token still stands for its user, and for what rights.
@@ -14,6 +15,8 @@ pub struct SessionSnapshot {
     pub user_id: UserId,
     /// Whether that user may log in.
     pub user_status: UserStatus,
+    /// Whether the tenant is served.
+    pub tenant_status: TenantStatus,
     /// From this instant on the session is over.
     pub expires_at: Timestamp,
     /// Every assignment of the user, expired ones included.
@@ -46,4 +49,8 @@ pub trait SessionTransaction {
 
     /// The sessions of a user as [`SessionStore::sessions_of`] gives them, locked until the unit of work ends.
     async fn lock_sessions_of(&mut self, user: UserId) -> Result<Vec<Session>, StoreError>;
+
+    /// At most `limit` sessions of the tenant that have not ended, expired ones included, in the order of their identifiers
+    /// and locked until the unit of work ends.
+    async fn lock_sessions(&mut self, limit: u32) -> Result<Vec<Session>, StoreError>;
 }

@@ -15,6 +15,13 @@ pub enum TenantChange {
         /// As it becomes.
         after: Tenant,
     },
+    /// The operator suspends or reactivates a tenant.
+    ChangeStatus {
+        /// As it was.
+        before: Tenant,
+        /// As it becomes.
+        after: Tenant,
+    },
 }
 
 impl TenantChange {
@@ -23,17 +30,20 @@ impl TenantChange {
             Self::Create(tenant) => {
                 Record::new(action::CREATE, ResourceType::TENANT, tenant.id).creating(&tenant.audited())
             }
-            Self::Update { before, after } => Record::new(action::UPDATE, ResourceType::TENANT, after.id)
-                .changing(&before.audited(), &after.audited())
-                .listing_changed_fields(),
+            Self::Update { before, after } | Self::ChangeStatus { before, after } => {
+                Record::new(action::UPDATE, ResourceType::TENANT, after.id)
+                    .changing(&before.audited(), &after.audited())
+                    .listing_changed_fields()
+            }
         };
         vec![record]
     }
 
     pub(crate) fn touched(&self) -> Vec<Uuid> {
         match self {
-            // No session can be stopped by its tenant.
+            // Names decide nothing.
             Self::Create(_) | Self::Update { .. } => Vec::new(),
+            Self::ChangeStatus { after, .. } => vec![after.id.into()],
         }
     }
 }

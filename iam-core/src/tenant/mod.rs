@@ -1,11 +1,14 @@
 //! Tenants: the customers whose data is kept apart (`decisions.md` §2).
 
 mod change;
+mod quota;
 mod registration;
 mod service;
 mod store;
 
 pub use change::TenantChange;
+pub(crate) use quota::hold_quota;
+pub use quota::{Quota, QuotaKind, Usage};
 pub use registration::{Founded, NewTenant, Registered, Registration};
 pub use service::Tenants;
 pub use store::{Directory, TenantStore, TenantTransaction};
@@ -42,9 +45,11 @@ pub struct Tenant {
 pub enum TenantStatus {
     /// It is.
     Active,
+    /// The operator has suspended it: it has no sessions, and its users cannot log in.
+    Suspended,
 }
 
-words! { TenantStatus { Active = "ACTIVE" } }
+words! { TenantStatus { Active = "ACTIVE", Suspended = "SUSPENDED" } }
 
 /// What stands for a tenant inside something else.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,10 +1,11 @@
-use super::{Tenant, TenantChange, TenantPatch};
+use super::{Tenant, TenantChange, TenantPatch, TenantStatus};
 use crate::access::permission;
 use crate::audit::ResourceType;
-use crate::caller::Caller;
-use crate::error::{Error, Result};
+use crate::caller::{Actor, Caller};
+use crate::error::{Error, Forbidden, Result};
 use crate::iam::Inner;
 use crate::id::TenantId;
+use crate::session::{EndReason, end_all_sessions};
 use crate::validate::Slug;
 
 /// Makes and finds tenants, reads and changes the caller's own; see [`Iam::tenants`](crate::Iam::tenants).
@@ -75,6 +76,51 @@ impl Tenants<'_> {
         if after != before {
             work.apply(TenantChange::Update { before, after: after.clone() }).await?;
             work.commit().await?;
+        }
+        Ok(after)
+    }
+}
+
+impl Tenants<'_> {
+    /// Suspends the caller's tenant: its sessions end, and its users cannot log in. On a suspended one it ends the sessions
+    /// that an interrupted call has left. For trusted code alone.
+    ///
+    /// # Errors
+    ///
+    /// [`Forbidden::NotTrusted`] for a user, [`Error::NotFound`].
+    pub async fn suspend(&self, caller: &Caller) -> Result<Tenant> {
+        self.change_status(caller, TenantStatus::Suspended).await
+    }
+
+    /// Lets the users of the caller's tenant log in again. On an ACTIVE one it does nothing. For trusted code alone.
+    ///
+    /// # Errors
+    ///
+    /// [`Forbidden::NotTrusted`] for a user, [`Error::NotFound`].
+    pub async fn reactivate(&self, caller: &Caller) -> Result<Tenant> {
+        self.change_status(caller, TenantStatus::Active).await
+    }
+
+    async fn change_status(&self, caller: &Caller, status: TenantStatus) -> Result<Tenant> {
+        if !matches!(caller.actor(), Actor::System { .. }) {
+            return Err(Forbidden::NotTrusted.into());
+        }
+        let is_suspended = |tenant: &Tenant| tenant.status == TenantStatus::Suspended;
+        if self.0.store.tenant(caller.tenant()).await?.as_ref().is_some_and(is_suspended) {
+            // Also those that began while the tenant was being suspended: reactivating must not bring them back.
+            end_all_sessions(self.0, caller, EndReason::TenantSuspended).await?;
+        }
+        let mut work = self.0.begin(caller).await?;
+        let before = work.locks().lock_tenant().await?.ok_or_else(not_found)?;
+        work.touch(before.id);
+        if before.status == status {
+            return Ok(before);
+        }
+        let after = Tenant { status, updated_at: work.now(), ..before.clone() };
+        work.apply(TenantChange::ChangeStatus { before, after: after.clone() }).await?;
+        work.commit().await?;
+        if is_suspended(&after) {
+            end_all_sessions(self.0, caller, EndReason::TenantSuspended).await?;
         }
         Ok(after)
     }

@@ -47,6 +47,8 @@ pub struct SigningKey {
     pub created_at: Timestamp,
     /// From when on it signs. It is published before, so that every verifier knows it by then.
     pub signs_from: Timestamp,
+    /// When it was withdrawn: from then on it verifies nothing.
+    pub revoked_at: Option<Timestamp>,
 }
 
 /// The seed of a private key, sealed under the master key where there is one.
@@ -56,6 +58,8 @@ pub enum PrivateKey {
     Plain(Vec<u8>),
     /// AES-256-GCM under the master key: nonce, ciphertext and tag.
     Sealed(Vec<u8>),
+    /// It is gone for good: the key has been withdrawn, or another one signs in its place.
+    Erased,
 }
 
 impl fmt::Debug for PrivateKey {
@@ -63,6 +67,7 @@ impl fmt::Debug for PrivateKey {
         f.write_str(match self {
             Self::Plain(_) => "Plain([REDACTED])",
             Self::Sealed(_) => "Sealed([REDACTED])",
+            Self::Erased => "Erased",
         })
     }
 }
@@ -114,6 +119,7 @@ impl SigningKey {
             private,
             created_at: now,
             signs_from: predecessor.map_or(now, |_| now + publication),
+            revoked_at: None,
         })
     }
 
@@ -131,8 +137,11 @@ impl SigningKey {
         key_pair(&self.seed(master)?)
     }
 
-    /// The private key sealed under the master key, unless it is already.
+    /// The private key sealed under the master key, unless it is already, or there is none.
     pub(crate) fn resealed(&self, master: &MasterKey, random: &dyn Random) -> Result<Option<PrivateKey>> {
+        if self.private == PrivateKey::Erased {
+            return Ok(None);
+        }
         if matches!(&self.private, PrivateKey::Sealed(sealed) if master.open_alone(self.id, sealed).is_ok()) {
             return Ok(None);
         }
@@ -147,6 +156,7 @@ impl SigningKey {
             (PrivateKey::Sealed(_), None) => {
                 Err(Error::internal("signing key", "it is sealed and no master key is configured"))
             }
+            (PrivateKey::Erased, _) => Err(Error::internal("signing key", "its private half is erased")),
         }
     }
 }

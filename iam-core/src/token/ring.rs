@@ -2,15 +2,17 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{Duration, Instant};
 
 use chrono::TimeDelta;
 use jsonwebtoken::{DecodingKey, EncodingKey};
 
 use super::{KeyPurpose, MasterKey, PrivateKey, PublicKey, SigningKey};
-use crate::clock::Timestamp;
+use crate::clock::{Timestamp, monotonic_now};
 use crate::error::{Constraint, Error, Result, StoreError};
 use crate::id::KeyId;
 use crate::random::Random;
+use crate::session::{Snapshots, Ticket};
 use crate::store::Store;
 
 /// The keys of this process. They are read anew when they are [`STALE`] or when a token names an unknown one.
@@ -25,6 +27,9 @@ struct Keys {
     verifying: HashMap<KeyId, DecodingKey>,
     public: Vec<PublicKey>,
     read_at: Timestamp,
+    /// A moment before the store was asked, as changes are counted, and by the clock of the machine.
+    as_of: Ticket,
+    asked: Instant,
 }
 
 struct Signer {
@@ -35,10 +40,15 @@ struct Signer {
 
 /// Keys older than this are read again, so that a rotated key is known well before it signs.
 const STALE: TimeDelta = TimeDelta::seconds(20);
+/// Where it is not heard what others change, keys older than this are read again, so that a key that another process has
+/// withdrawn is refused within a second.
+const UNHEARD: Duration = Duration::from_millis(900);
 /// However many tokens name unknown keys, the store is asked no more often than this.
 const UNKNOWN_KEY: TimeDelta = TimeDelta::seconds(1);
 /// How long a new key is published before it signs.
 const PUBLICATION: TimeDelta = TimeDelta::seconds(60);
+/// How long a key keeps its private half after its successor signs: a replica that cannot open that one yet signs with it.
+const HANDOVER: TimeDelta = TimeDelta::minutes(10);
 /// How long a key is still published after its successor signs. No access token may live longer.
 pub(crate) const RETIREMENT: TimeDelta = TimeDelta::hours(24);
 
@@ -52,7 +62,7 @@ impl KeyRing {
         random: &dyn Random,
     ) -> Result<Self> {
         let stored = first_or_stored(KeyPurpose::AccessTokens, store, master.as_ref(), now, id, random).await?;
-        let keys = Keys::from_stored(&stored, master.as_ref(), now);
+        let keys = Keys::from_stored(&stored, master.as_ref(), now, Ticket::default(), monotonic_now());
         Ok(Self { keys: RwLock::new(Arc::new(keys)), reading: tokio::sync::Mutex::new(()), master })
     }
 
@@ -60,6 +70,7 @@ impl KeyRing {
     pub(crate) async fn rotate(
         &self,
         store: &dyn Store,
+        snapshots: &Snapshots,
         now: Timestamp,
         id: KeyId,
         random: &dyn Random,
@@ -75,8 +86,71 @@ impl KeyRing {
             random,
         )?;
         store.insert_signing_key(&next).await?;
-        self.read(store, now).await?;
+        self.read(store, snapshots, now).await?;
         Ok(next)
+    }
+
+    /// Replaces the newest key when it has reached an age; none where it has not, or another process was first.
+    pub(crate) async fn rotate_when_due(
+        &self,
+        store: &dyn Store,
+        snapshots: &Snapshots,
+        age: TimeDelta,
+        now: Timestamp,
+        id: KeyId,
+        random: &dyn Random,
+    ) -> Result<Option<SigningKey>> {
+        let stored = store.signing_keys(KeyPurpose::AccessTokens).await?;
+        let newest = stored.iter().rev().find(|key| key.revoked_at.is_none());
+        if newest.is_some_and(|key| now - key.created_at < age) {
+            return Ok(None);
+        }
+        match self.rotate(store, snapshots, now, id, random).await {
+            Err(Error::Store(StoreError::Conflict(Constraint::SigningKeyGeneration))) => Ok(None),
+            rotated => rotated.map(Some),
+        }
+    }
+
+    /// Withdraws a key; the identifier of the key that signs from now on. Where no other one can sign, one is made that does
+    /// so at once.
+    pub(crate) async fn revoke(
+        &self,
+        store: &dyn Store,
+        snapshots: &Snapshots,
+        revoked: KeyId,
+        now: Timestamp,
+        id: KeyId,
+        random: &dyn Random,
+    ) -> Result<KeyId> {
+        let stored = store.signing_keys(KeyPurpose::AccessTokens).await?;
+        if !stored.iter().any(|key| key.id == revoked) {
+            return Err(Error::field("key", "is no key that signs access tokens"));
+        }
+        let master = self.master.as_ref();
+        let can_sign = |key: &&SigningKey| key.id != revoked && key.revoked_at.is_none() && key.pair(master).is_ok();
+        // Before the other one goes, so that there is always one.
+        if stored.iter().find(can_sign).is_none() {
+            let next =
+                SigningKey::make(KeyPurpose::AccessTokens, id, stored.last(), now, TimeDelta::zero(), master, random)?;
+            store.insert_signing_key(&next).await?;
+        }
+        store.revoke_signing_key(revoked, now).await?;
+        snapshots.touch(&[revoked.into()]);
+        self.read(store, snapshots, now).await?;
+        Ok(self.signing_key(now)?.0)
+    }
+
+    /// Erases the private halves of keys that have been replaced; tells how many.
+    pub(crate) async fn erase_replaced(&self, store: &dyn Store, now: Timestamp) -> Result<u64> {
+        let stored = store.signing_keys(KeyPurpose::AccessTokens).await?;
+        let valid: Vec<&SigningKey> = stored.iter().filter(|key| key.revoked_at.is_none()).collect();
+        let mut erased = 0;
+        for (key, successor) in valid.iter().zip(valid.iter().skip(1)) {
+            if key.private != PrivateKey::Erased && now - successor.signs_from >= HANDOVER {
+                erased += u64::from(store.replace_private_key(key.id, &key.private, &PrivateKey::Erased).await?);
+            }
+        }
+        Ok(erased)
     }
 
     /// The key to sign with at this moment.
@@ -91,33 +165,46 @@ impl KeyRing {
     pub(crate) async fn verifying_key(
         &self,
         store: &dyn Store,
+        snapshots: &Snapshots,
         id: KeyId,
         now: Timestamp,
     ) -> Result<Option<DecodingKey>> {
-        self.refresh(store, now).await?;
+        self.refresh(store, snapshots, now).await?;
         if !self.current().verifying.contains_key(&id) {
-            // Everyone who meets a new key waits for whoever reads it.
+            // All that meet a new key wait for the one that reads it.
             let _reading = self.reading.lock().await;
             if self.is_older_than(UNKNOWN_KEY, now) {
-                self.read(store, now).await?;
+                self.read(store, snapshots, now).await?;
             }
         }
         Ok(self.current().verifying.get(&id).cloned())
     }
 
     /// The public halves of all keys that sign or may have signed a token that still lives.
-    pub(crate) async fn public_keys(&self, store: &dyn Store, now: Timestamp) -> Result<Vec<PublicKey>> {
-        self.refresh(store, now).await?;
+    pub(crate) async fn public_keys(
+        &self,
+        store: &dyn Store,
+        snapshots: &Snapshots,
+        now: Timestamp,
+    ) -> Result<Vec<PublicKey>> {
+        self.refresh(store, snapshots, now).await?;
         Ok(self.current().public.clone())
     }
 
-    /// Reads the keys again when they are [`STALE`]; whoever comes while another reads, goes on with those it has.
-    pub(crate) async fn refresh(&self, store: &dyn Store, now: Timestamp) -> Result<()> {
+    /// Reads the keys again where one of them may have been withdrawn, which all wait for; and when they are [`STALE`], which
+    /// one waits for, while the others go on with those that are known.
+    pub(crate) async fn refresh(&self, store: &dyn Store, snapshots: &Snapshots, now: Timestamp) -> Result<()> {
+        if self.current().may_be_revoked(snapshots) {
+            let _reading = self.reading.lock().await;
+            if self.current().may_be_revoked(snapshots) {
+                self.read(store, snapshots, now).await?;
+            }
+        }
         if self.is_older_than(STALE, now)
             && let Ok(_reading) = self.reading.try_lock()
             && self.is_older_than(STALE, now)
         {
-            self.read(store, now).await?;
+            self.read(store, snapshots, now).await?;
         }
         Ok(())
     }
@@ -127,8 +214,10 @@ impl KeyRing {
         (now - self.current().read_at).abs() >= age
     }
 
-    async fn read(&self, store: &dyn Store, now: Timestamp) -> Result<()> {
-        let keys = Keys::from_stored(&store.signing_keys(KeyPurpose::AccessTokens).await?, self.master.as_ref(), now);
+    async fn read(&self, store: &dyn Store, snapshots: &Snapshots, now: Timestamp) -> Result<()> {
+        let (as_of, asked) = (snapshots.ticket(), monotonic_now());
+        let stored = store.signing_keys(KeyPurpose::AccessTokens).await?;
+        let keys = Keys::from_stored(&stored, self.master.as_ref(), now, as_of, asked);
         *self.keys.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(keys);
         Ok(())
     }
@@ -162,26 +251,45 @@ pub(crate) async fn first_or_stored(
         tracing::warn!(purpose, "signing keys are kept unencrypted: configure a master key to have new ones encrypted");
     }
     // At the start, a key that cannot be opened means a wrong master key.
-    match stored.iter().find_map(|key| key.pair(master).err()) {
+    let private = stored.iter().filter(|key| key.private != PrivateKey::Erased);
+    match private.filter_map(|key| key.pair(master).err()).next() {
         Some(error) => Err(error),
         None => Ok(stored),
     }
 }
 
 impl Keys {
-    fn from_stored(stored: &[SigningKey], master: Option<&MasterKey>, now: Timestamp) -> Self {
-        let successors = stored.iter().skip(1).map(Some).chain([None]);
+    fn from_stored(
+        stored: &[SigningKey],
+        master: Option<&MasterKey>,
+        now: Timestamp,
+        as_of: Ticket,
+        asked: Instant,
+    ) -> Self {
+        let valid: Vec<&SigningKey> = stored.iter().filter(|key| key.revoked_at.is_none()).collect();
+        let successors = valid.iter().skip(1).map(Some).chain([None]);
         let is_retired =
-            |successor: Option<&SigningKey>| successor.is_some_and(|key| now - key.signs_from > RETIREMENT);
-        let live = stored.iter().zip(successors).filter(|(_, successor)| !is_retired(*successor));
-        let live: Vec<&SigningKey> = live.map(|(key, _)| key).collect();
+            |successor: Option<&&SigningKey>| successor.is_some_and(|key| now - key.signs_from > RETIREMENT);
+        let live = valid.iter().zip(successors).filter(|(_, successor)| !is_retired(*successor));
+        let live: Vec<&SigningKey> = live.map(|(key, _)| *key).collect();
         let public: Vec<PublicKey> = live.iter().map(|key| key.public_key()).collect();
         Self {
             signing: live.iter().filter_map(|key| Signer::open(key, master)).collect(),
             verifying: public.iter().map(|key| (key.id, key.decoding_key())).collect(),
             public,
             read_at: now,
+            as_of,
+            asked,
         }
+    }
+
+    /// Whether one of them may have been withdrawn since they were read.
+    fn may_be_revoked(&self, snapshots: &Snapshots) -> bool {
+        if self.public.iter().any(|key| snapshots.is_touched(key.id.into(), self.as_of)) {
+            return true;
+        }
+        let now = monotonic_now();
+        now.duration_since(self.asked) >= UNHEARD && !snapshots.has_heard_all(self.as_of, now)
     }
 }
 
@@ -189,6 +297,9 @@ impl Signer {
     /// A key that cannot be opened does not sign here, but verifies what others signed with it: a replica that was
     /// not given the master key yet goes on with the keys it can use.
     fn open(key: &SigningKey, master: Option<&MasterKey>) -> Option<Self> {
+        if key.private == PrivateKey::Erased {
+            return None;
+        }
         match key.encoding_key(master) {
             Ok(encoding) => Some(Self { id: key.id, from: key.signs_from, key: encoding }),
             Err(error) => {

@@ -1,6 +1,7 @@
 use async_trait::async_trait;
 
 use super::{KeyPurpose, PrivateKey, SigningKey};
+use crate::clock::Timestamp;
 use crate::error::StoreError;
 use crate::id::KeyId;
 
@@ -17,4 +18,8 @@ pub trait KeyStore {
     /// Keeps the private key of a key in another form, if it is still kept as `before`; whether it was.
     async fn replace_private_key(&self, id: KeyId, before: &PrivateKey, after: &PrivateKey)
     -> Result<bool, StoreError>;
+
+    /// Withdraws a key that signs access tokens, and erases its private half; whether there was one that had not been
+    /// withdrawn. The [change feed](crate::Store::change_feed) tells its identifier.
+    async fn revoke_signing_key(&self, id: KeyId, at: Timestamp) -> Result<bool, StoreError>;
 }

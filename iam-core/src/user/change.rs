@@ -34,6 +34,13 @@ pub enum UserChange {
         /// That whoever reactivates it holds what it gets back.
         covered: Covered,
     },
+    /// It is proven that the user receives mail at its address.
+    VerifyEmail {
+        /// As it was.
+        before: User,
+        /// As it becomes.
+        after: User,
+    },
     /// A user becomes INACTIVE and stays on record.
     Delete {
         /// As it was.
@@ -53,6 +60,9 @@ impl UserChange {
                 [update].into_iter().chain(status_record(before, after)).collect()
             }
             Self::ChangeStatus { before, after, .. } => status_record(before, after).into_iter().collect(),
+            Self::VerifyEmail { before, after } => {
+                vec![of(after, action::EMAIL_VERIFIED).changing(&before.audited(), &after.audited())]
+            }
             Self::Delete { before, after } => vec![of(after, action::DELETE).deleting(&before.audited())],
         }
     }
@@ -61,6 +71,8 @@ impl UserChange {
         match self {
             // It has no session yet.
             Self::Create { .. } => Vec::new(),
+            // No right depends on it.
+            Self::VerifyEmail { .. } => Vec::new(),
             Self::Update { after, .. } | Self::ChangeStatus { after, .. } | Self::Delete { after, .. } => {
                 vec![after.id.into()]
             }

@@ -7,6 +7,7 @@ use crate::credential::accept_hash;
 use crate::error::{Conflict, Result};
 use crate::iam::Inner;
 use crate::secret::PasswordHash;
+use crate::tenant::{QuotaKind, hold_quota};
 use crate::validate::{EmailKey, Fields};
 
 /// A user of another system; see [`Users::import`].
@@ -69,7 +70,7 @@ impl<'a> Users<'a> {
     ///     email: "grace@example.com".into(),
     ///     first_name: "Grace".into(),
     ///     last_name: "Hopper".into(),
-    ///     password_hash: "$pbkdf2-sha256$i=1200,l=32$AAECAwQFBgcICQoLDA0ODw$M1w1HNSutl+q2tPWS7ejhzxW7bIM4CBZ/OFYO3LKkMo".into(),
+    ///     password_hash: "$pbkdf2-sha256$i=10000,l=32$AAECAwQFBgcICQoLDA0ODw$Gt0SUk92S9Hllj+2Ruap8Zp7vtcbAoZrqx4OD9gt0/I".into(),
     ///     status: UserStatus::Active,
     /// }];
     /// let mut import = iam.users().import(&caller)?.dry_run();
@@ -120,6 +121,7 @@ impl Import<'_> {
             return if is_taken { Err(Conflict::EmailTaken.into()) } else { Ok(None) };
         }
         let mut work = self.iam.begin(self.caller).await?;
+        hold_quota(self.iam, &mut work, QuotaKind::Users, 1).await?;
         let user = User { status, ..profile.user(self.iam.next_id(), self.caller.tenant(), work.now()) };
         work.apply(UserChange::Create { user: user.clone(), password: profile.password }).await?;
         work.commit().await?;

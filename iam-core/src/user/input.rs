@@ -63,6 +63,7 @@ impl<P> NewProfile<P> {
             id,
             tenant_id,
             email: self.email.clone(),
+            email_verified_at: None,
             first_name: self.first_name.clone(),
             last_name: self.last_name.clone(),
             status: UserStatus::Active,
@@ -88,7 +89,7 @@ pub struct UserPatch {
 
 /// A [`UserPatch`] whose every field was found good.
 pub(super) struct ValidPatch {
-    email: Option<Email>,
+    pub(super) email: Option<Email>,
     first_name: Option<PersonName>,
     last_name: Option<PersonName>,
     pub(super) status: Option<UserStatus>,
@@ -109,10 +110,18 @@ impl UserPatch {
 }
 
 impl ValidPatch {
+    /// Whether it may raise the rights of a person.
+    pub(super) fn changes_power(&self) -> bool {
+        self.status.is_some() || self.email.is_some()
+    }
+
     /// The user as the patch would have it.
     pub(super) fn apply(self, before: &User, now: Timestamp) -> User {
         let mut after = before.clone();
-        after.email = self.email.unwrap_or(after.email);
+        if let Some(email) = self.email.filter(|email| *email != before.email) {
+            after.email = email;
+            after.email_verified_at = None;
+        }
         after.first_name = self.first_name.unwrap_or(after.first_name);
         after.last_name = self.last_name.unwrap_or(after.last_name);
         after.status = self.status.unwrap_or(after.status);

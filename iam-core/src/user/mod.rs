@@ -20,7 +20,7 @@ pub use service::Users;
 pub(crate) use service::require_sight;
 pub use store::{UserStore, UserTransaction};
 
-use crate::clock::Timestamp;
+use crate::clock::{Timestamp, shown};
 use crate::id::{OrganizationId, TenantId, UserId};
 use crate::page::SortOrder;
 use crate::validate::{Email, PersonName, folded};
@@ -35,6 +35,10 @@ pub struct User {
     pub tenant_id: TenantId,
     /// Unique in the tenant whatever its case, also after the user is deleted.
     pub email: Email,
+    /// When it was proven that the user receives mail at this address; `None` where that is not proven
+    /// (`accounts.md`, "Verification").
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub email_verified_at: Option<Timestamp>,
     /// Given name.
     pub first_name: PersonName,
     /// Family name.
@@ -65,12 +69,16 @@ words! { UserStatus { Active = "ACTIVE", Suspended = "SUSPENDED", Inactive = "IN
 impl User {
     /// The fields that the audit log keeps.
     fn audited(&self) -> Value {
-        json!({
+        let mut fields = json!({
             "email": self.email.as_str(),
             "firstName": self.first_name.as_str(),
             "lastName": self.last_name.as_str(),
             "status": self.status.as_str(),
-        })
+        });
+        if let (Some(fields), Some(verified_at)) = (fields.as_object_mut(), self.email_verified_at) {
+            fields.insert("emailVerifiedAt".to_owned(), shown(verified_at).into());
+        }
+        fields
     }
 }
 

@@ -3,13 +3,15 @@ use super::{NewUser, User, UserChange, UserFilter, UserPatch, UserSort, UserStat
 use crate::access::{Covered, Extent, Permission, Power, Reach, Rights, permission};
 use crate::assignment::{Grant, GrantQuery, RevokeReason, cover_grants, keep_an_administrator, revoke};
 use crate::audit::ResourceType;
-use crate::caller::Caller;
-use crate::error::{Conflict, Error, Result};
+use crate::caller::{Actor, Caller};
+use crate::credential::Share;
+use crate::error::{Conflict, Error, Forbidden, Result};
 use crate::iam::Inner;
 use crate::id::UserId;
 use crate::page::{Page, PageRequest};
 use crate::session::end_sessions;
-use crate::validate::Fields;
+use crate::tenant::{QuotaKind, hold_quota};
+use crate::validate::{Email, Fields};
 use crate::work::UnitOfWork;
 
 /// Makes, reads, changes and deletes users; see [`Iam::users`](crate::Iam::users).
@@ -48,12 +50,23 @@ impl Users<'_> {
     pub async fn create(&self, caller: &Caller, new: NewUser) -> Result<User> {
         self.0.rights(caller).require(&permission::USERS_CREATE)?;
         let profile = new.validate(Fields::default())?;
-        let password = self.0.passwords.hash(&profile.password).await?;
         let once = self.0.once(caller, &ResourceType::USER);
+        // What needs no hash is refused before one is made, which takes the longest by far.
+        if once.is_asked() {
+            let mut work = self.0.begin(caller).await?;
+            if let Some(user) = once.find(&mut work).await? {
+                return Ok(user);
+            }
+        }
+        if self.0.store.guarded_account(caller.tenant(), &profile.email.key()).await?.account.is_some() {
+            return Err(Conflict::EmailTaken.into());
+        }
+        let password = self.0.passwords.hash(Share::of(caller), &profile.password).await?;
         let mut work = self.0.begin(caller).await?;
         if let Some(user) = once.find(&mut work).await? {
             return Ok(user);
         }
+        hold_quota(self.0, &mut work, QuotaKind::Users, 1).await?;
         let user = profile.user(self.0.next_id(), caller.tenant(), work.now());
         work.apply(UserChange::Create { user: user.clone(), password }).await?;
         once.keep(&mut work, &user).await?;
@@ -85,6 +98,13 @@ impl Users<'_> {
         page: PageRequest,
     ) -> Result<Page<User>> {
         let reach = self.0.rights(caller).reach(&permission::USERS_READ)?;
+        if let (Some(organization), Reach::Organizations(covered)) = (filter.organization, &reach) {
+            // Or it would tell which of the members that the caller sees are also members of others.
+            let lineage = self.0.store.lineages(caller.tenant(), &[organization]).await?;
+            if !lineage.iter().any(|above| covered.contains(&above.id)) {
+                return Ok(Page { items: Vec::new(), total: 0, request: page });
+            }
+        }
         Ok(self.0.store.users(caller.tenant(), filter, &reach, sort, page, self.0.now()).await?)
     }
 
@@ -93,7 +113,8 @@ impl Users<'_> {
     ///
     /// A status other than ACTIVE ends the user's sessions; INACTIVE also ends its role assignments and needs
     /// `users:delete` too; leaving INACTIVE needs `users:create` too. Becoming ACTIVE gives the user back what it
-    /// holds, which the caller must hold too, there and for as long.
+    /// holds, which the caller must hold too, there and for as long. The same is asked of a caller who changes the e-mail of
+    /// another user: it is where a new password is sent. The new address is unverified.
     ///
     /// # Errors
     ///
@@ -104,8 +125,9 @@ impl Users<'_> {
         let patch = patch.validate()?;
         let mut work = self.0.begin(caller).await?;
         let Subject { user: before, grants, power } =
-            Subject::lock(&mut work, id, &permission::USERS_UPDATE, patch.status.is_some()).await?;
+            Subject::lock(&mut work, id, &permission::USERS_UPDATE, patch.changes_power()).await?;
         caller.check_version(|| before.version())?;
+        let is_readdressed = patch.email.as_ref().is_some_and(|email| *email != before.email);
         let after = patch.apply(&before, work.now());
         if after == before {
             return Ok(before);
@@ -118,7 +140,9 @@ impl Users<'_> {
                 power.rights().require_over(needed, &grants, Extent::Whole)?;
             }
         }
-        let covered = status_move.cover(&mut work, power.as_ref(), &grants).await?;
+        // A new password is sent to the address, so it is worth what the account may do. One's own rights cover one's own.
+        let takes_over = is_readdressed && caller.user() != Some(id);
+        let covered = status_move.cover(&mut work, power.as_ref(), &grants, takes_over).await?;
         work.apply(UserChange::Update { before, after: after.clone(), covered }).await?;
         follow(&mut work, id, &status_move, grants).await?;
         work.commit().await?;
@@ -158,10 +182,40 @@ impl Users<'_> {
             return Ok(before);
         }
         let status_move = StatusMove::between(before.status, status);
-        let covered = status_move.cover(&mut work, power.as_ref(), &grants).await?;
+        let covered = status_move.cover(&mut work, power.as_ref(), &grants, false).await?;
         let after = User { status, updated_at: work.now(), ..before.clone() };
         work.apply(UserChange::ChangeStatus { before, after: after.clone(), covered }).await?;
         follow(&mut work, id, &status_move, grants).await?;
+        work.commit().await?;
+        Ok(after)
+    }
+
+    /// Puts on record that the user with this e-mail receives mail there: it was proven by other means. Where it is on record
+    /// already, nothing is done. For trusted code alone.
+    ///
+    /// # Errors
+    ///
+    /// [`Forbidden::NotTrusted`](crate::Forbidden::NotTrusted) for a user, [`Error::Validation`] naming `email`,
+    /// [`Error::NotFound`], [`Conflict::UserInactive`].
+    pub async fn verify_email(&self, caller: &Caller, email: &str) -> Result<User> {
+        if !matches!(caller.actor(), Actor::System { .. }) {
+            return Err(Forbidden::NotTrusted.into());
+        }
+        let mut fields = Fields::default();
+        let Some(email) = fields.check("email", email.parse::<Email>()) else { return Err(fields.into_error()) };
+        let found = self.0.store.guarded_account(caller.tenant(), &email.key()).await?.account.ok_or_else(not_found)?;
+        let mut work = self.0.begin(caller).await?;
+        let before = work.locks().lock_user(found.user.id).await?;
+        let before = before.filter(|user| user.email.key() == email.key()).ok_or_else(not_found)?;
+        if before.status == UserStatus::Inactive {
+            return Err(Conflict::UserInactive.into());
+        }
+        if before.email_verified_at.is_some() {
+            return Ok(before);
+        }
+        let now = work.now();
+        let after = User { email_verified_at: Some(now), updated_at: now, ..before.clone() };
+        work.apply(UserChange::VerifyEmail { before, after: after.clone() }).await?;
         work.commit().await?;
         Ok(after)
     }
@@ -194,7 +248,7 @@ impl Users<'_> {
 struct Subject {
     user: User,
     grants: Vec<Grant>,
-    /// The caller's, where the user's state is to change.
+    /// The caller's, where the user's state or address is to change.
     power: Option<Power>,
 }
 
@@ -215,12 +269,26 @@ impl Subject {
 }
 
 impl StatusMove {
-    /// Asks for what the user gets back.
-    async fn cover(&self, work: &mut UnitOfWork<'_>, power: Option<&Power>, grants: &[Grant]) -> Result<Covered> {
+    /// Asks for what the user gets back, or for what the caller could take over.
+    async fn cover(
+        &self,
+        work: &mut UnitOfWork<'_>,
+        power: Option<&Power>,
+        grants: &[Grant],
+        takes_over: bool,
+    ) -> Result<Covered> {
         match power {
-            Some(power) if self.regains_roles => cover_grants(work, power, grants).await,
+            // Also what it holds in organizations that are suspended: they may be reactivated.
+            Some(power) if takes_over => {
+                let now = work.now();
+                cover_grants(work, power, grants.iter().filter(|grant| grant.assignment.is_live(now))).await
+            }
+            Some(power) if self.regains_roles => {
+                let now = work.now();
+                cover_grants(work, power, grants.iter().filter(|grant| grant.is_effective(now))).await
+            }
             Some(power) => power.cover([]),
-            // A user that stays in its state can do neither more nor less than before.
+            // A user that keeps its state and its address can do neither more nor less than before.
             None => Ok(Covered::no_gain()),
         }
     }

@@ -152,7 +152,8 @@ async fn old_log(store: Arc<dyn iam_core::Store>) {
     };
     let registration = Registration { user, tenant_name: None };
     let tenant = iam.tenants().register(&RequestContext::default(), registration).await.unwrap().tenant;
-    iam.audit().set_retention(&Caller::system(tenant.id, "test"), Some(30)).await.unwrap();
+    let caller = Caller::system(tenant.id, "test");
+    iam.audit().set_retention(&caller, Some(30)).await.unwrap();
     iam.seal_audit_logs().await.unwrap();
     iam.close().await;
 }

@@ -154,7 +154,7 @@ fn what_is_wrong_with_a_reset_is_one_line() {
 }
 
 /// Of "Passw0rd!", by Python's hashlib.
-const FOREIGN: &str = "$pbkdf2-sha256$i=1200,l=32$AAECAwQFBgcICQoLDA0ODw$M1w1HNSutl+q2tPWS7ejhzxW7bIM4CBZ/OFYO3LKkMo";
+const FOREIGN: &str = "$pbkdf2-sha256$i=10000,l=32$AAECAwQFBgcICQoLDA0ODw$Gt0SUk92S9Hllj+2Ruap8Zp7vtcbAoZrqx4OD9gt0/I";
 
 fn import(store: &Store, tenant: &str, file: &Path) -> Launch {
     store.iam_server().args(["user", "import", "--tenant", tenant, file.to_str().unwrap()])

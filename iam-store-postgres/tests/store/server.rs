@@ -63,10 +63,26 @@ async fn it_may_do_its_work() {
 
     let patch = UserPatch { first_name: Some("Augusta".to_owned()), ..UserPatch::default() };
     iam.users().update(&system, user, patch).await.unwrap();
-    assert!(iam.audit().erase(&system, user).await.unwrap() > 0);
+    let other = NewUser {
+        email: "grace@example.com".to_owned(),
+        password: "correct horse 1 Battery!".into(),
+        first_name: "Grace".to_owned(),
+        last_name: "Hopper".to_owned(),
+    };
+    let other = iam.users().create(&system, other).await.unwrap().id;
+    iam.users().verify_email(&system, "grace@example.com").await.unwrap();
+    iam.users().delete(&system, other).await.unwrap();
+    assert!(iam.audit().erase(&system, other).await.unwrap() > 0);
+    let key = iam.public_keys().await.unwrap()[0].id;
+    iam.revoke_key(key).await.unwrap();
+    iam.rotate_keys().await.unwrap();
+    assert_eq!(iam.erase_replaced_keys().await.unwrap(), 0);
+    iam.tenants().suspend(&system).await.unwrap();
+    iam.tenants().reactivate(&system).await.unwrap();
     world.seal().await;
     iam.audit().set_retention(&system, Some(30)).await.unwrap();
     world.clock.advance(chrono::TimeDelta::days(31));
+    iam.audit().hasten_retention(&system).await.unwrap();
     world.store.prepare(world.now()).await.unwrap();
     assert!(iam.apply_audit_retention().await.unwrap() > 0);
     world.seal().await;

@@ -621,6 +621,12 @@ impl Scene<'_> {
         if let Some(email) = email {
             self.judge_email(v, Some(user.index), email);
             v.after.users[user.index].email.clone_from(email);
+            // A new password is sent there, so it is worth all that the account may do, also once nothing is suspended.
+            let (rights, is_own) = (self.state.rights_asleep(user.index, self.now), self.user() == Some(user.index));
+            let is_covered = |right: &Right| self.has([right.pattern], right.spot, right.until);
+            if *email != before.email && !is_own && !rights.iter().all(is_covered) {
+                v.refusals.push("Escalation");
+            }
         }
         if let Some(first_name) = first_name {
             v.after.users[user.index].first_name.clone_from(first_name);
@@ -670,6 +676,18 @@ impl Scene<'_> {
             Read::Users => {
                 let seen = (0..state.users.len()).filter(|user| self.is_member("users:read", *user));
                 (gate_anywhere("users:read"), some(seen.collect()), false)
+            }
+            Read::Members(place) => {
+                let holds = |user: &usize| {
+                    live().any(|it| {
+                        let assignment = &state.assignments[it];
+                        assignment.user == *user && assignment.spot == Some(place.index)
+                    })
+                };
+                // Beyond the caller's reach it tells as little as one that does not exist.
+                let reaches = self.own(place) && self.may("users:read", Some(place.index));
+                let seen = (0..state.users.len()).filter(|user| reaches && self.is_member("users:read", *user));
+                (gate_anywhere("users:read"), some(seen.filter(holds).collect()), false)
             }
             Read::Roles => {
                 let seen = (0..state.roles.len()).filter(|role| !state.roles[*role].gone);

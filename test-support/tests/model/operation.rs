@@ -56,6 +56,7 @@ pub(crate) struct OrganizationPatch {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Read {
     Users,
+    Members(Ref),
     Roles,
     Permissions,
     Organizations,
@@ -339,7 +340,8 @@ impl Chooser<'_> {
 
     fn read(&mut self) -> Read {
         let organization = self.organization();
-        match (self.random.u8(..16), organization) {
+        match (self.random.u8(..17), organization) {
+            (16, Some(organization)) => Read::Members(organization),
             (0..2, _) => Read::Users,
             (2, _) => Read::Roles,
             (3, _) => Read::Permissions,

@@ -487,6 +487,11 @@ impl World<'_> {
                 .list(caller, &UserFilter::default(), UserSort::default(), all())
                 .await
                 .map(|page| page.items.iter().map(|user| users(user.id)).collect()),
+            Read::Members(place) => {
+                let filter = UserFilter { organization: Some(self.organization(place)), ..UserFilter::default() };
+                let page = iam.users().list(caller, &filter, UserSort::default(), all()).await;
+                page.map(|page| page.items.iter().map(|user| users(user.id)).collect())
+            }
             Read::Roles => {
                 iam.roles().list(caller, all()).await.map(|page| page.items.iter().map(|role| roles(role.id)).collect())
             }

@@ -157,14 +157,16 @@ impl History {
         }
     }
 
-    /// A user is erased from the log.
+    /// A user is deleted, and erased from the log.
     pub(crate) async fn erase(&mut self, tenant: usize) -> u64 {
         let user = *self.random.choice(&self.tenants[tenant].users[1..]).unwrap();
+        self.iam.users().delete(&self.system(tenant), user).await.unwrap();
         self.iam.audit().erase(&self.system(tenant), user).await.unwrap()
     }
 
     pub(crate) async fn set_retention(&self, tenant: usize, days: u32) {
         self.iam.audit().set_retention(&self.system(tenant), Some(days)).await.unwrap();
+        self.iam.audit().hasten_retention(&self.system(tenant)).await.unwrap();
     }
 
     pub(crate) async fn apply_retention(&self, tenant: usize) -> u64 {
@@ -251,6 +253,7 @@ async fn build(ground: &Ground, clock: &FixedClock, random: Rng) -> Iam {
     let mut settings = Settings::default();
     settings.hashing_cost = HashingCost { memory_kib: 64, passes: 1, lanes: 1 };
     settings.access_token_lifetime = TimeDelta::days(1);
+    settings.audit_min_retention = TimeDelta::days(1);
     let builder = Iam::builder(ground.store.clone()).clock(clock.clone()).random(Seeded(Mutex::new(random)));
     builder.settings(settings).build().await.unwrap()
 }

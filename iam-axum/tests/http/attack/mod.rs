@@ -2,10 +2,12 @@
 //! (BOLA, BFLA, mass assignment), Kubernetes RBAC (escalate, bind), AWS IAM (chains by roles and policies).
 
 mod assignment;
+mod insider;
 mod organization;
 mod race;
 mod request;
 mod role;
+mod stranger;
 mod user;
 
 use chrono::TimeDelta;

@@ -1,6 +1,7 @@
 //! The audit log itself.
 
 use chrono::TimeDelta;
+use iam_core::Caller;
 use serde_json::{Value, json};
 
 use super::{Scene, entry};
@@ -61,13 +62,22 @@ pub(super) async fn set_retention(scene: &Scene<'_>) {
     let Scene { app, ada, bob, .. } = scene;
     let set = |by: &Person, body: Value| app.put("/audit-logs/retention").by(by).json(&body);
     let days = |days: Option<u32>| json!({ "retentionDays": days });
+    let pending = |days: u32| {
+        let from = crate::app::shown(app.iam.now() + TimeDelta::milliseconds(1) + TimeDelta::days(30));
+        json!({ "pending": { "retentionDays": days, "from": from } })
+    };
+    let none = json!({ "pending": null });
     scene.refuses(set(ada, json!({})), "validation-error").await;
     scene.refuses(set(ada, days(Some(0))), "validation-error").await;
     scene.refuses(set(bob, days(Some(30))), "forbidden").await;
     scene.records(set(ada, days(None)), 200, []).await;
-    for (before, after) in [(None, Some(30)), (Some(30), Some(60)), (Some(60), None)] {
-        let updated = entry("UPDATE", "AUDIT_LOG", ada.tenant.clone(), ada.user.clone());
-        scene.records(set(ada, days(after)), 200, [updated.updating(days(before), days(after))]).await;
+    let updated = || entry("UPDATE", "AUDIT_LOG", ada.tenant.clone(), ada.user.clone());
+    let expected = updated().updating(none.clone(), pending(30));
+    scene.records(set(ada, days(Some(30))), 200, [expected]).await;
+    scene.records(set(ada, days(Some(30))), 200, []).await;
+    app.iam.audit().hasten_retention(&Caller::system(ada.tenant.parse().unwrap(), "test")).await.unwrap();
+    for (before, after) in [(Some(30), Some(60)), (Some(60), None)] {
+        scene.records(set(ada, days(after)), 200, [updated().updating(days(before), days(after))]).await;
         scene.records(set(ada, days(after)), 200, []).await;
     }
 }
@@ -77,15 +87,16 @@ pub(super) async fn apply_retention(scene: &Scene<'_>) {
     let apply = |by: &Person| app.post("/audit-logs/retention/apply").by(by);
     scene.refuses(apply(bob), "forbidden").await;
     scene.records(apply(ada), 200, []).await;
-    app.put("/audit-logs/retention").by(ada).json(&json!({ "retentionDays": 1 })).send().await.ok();
+    app.put("/audit-logs/retention").by(ada).json(&json!({ "retentionDays": 30 })).send().await.ok();
+    app.iam.audit().hasten_retention(&Caller::system(ada.tenant.parse().unwrap(), "test")).await.unwrap();
     scene.records(apply(ada), 200, []).await;
     let old = app.audit(ada, &[]).await.len();
     app.seal().await;
-    app.pass(TimeDelta::days(2));
+    app.pass(TimeDelta::days(31));
     let ada = &app.login(ada).await;
     let (answer, correlation_id) = scene.answer(app.post("/audit-logs/retention/apply").by(ada), 200).await;
     assert_eq!(answer.json(), json!({ "removed": old }));
-    let before = crate::app::shown(app.iam.now() - TimeDelta::days(1));
+    let before = crate::app::shown(app.iam.now() - TimeDelta::days(30));
     let applied = entry("DELETE", "AUDIT_LOG", ada.tenant.clone(), ada.user.clone());
     let after = app.audit(ada, &[]).await;
     let signature = &after[0]["metadata"]["signature"];
@@ -107,10 +118,16 @@ pub(super) async fn erase(scene: &Scene<'_>) {
     let made = app.post("/users").by(ada).json(&profile).send().await.created();
     let (user, email) = (made["id"].as_str().unwrap(), made["email"].as_str().unwrap());
     app.attempt(email, PASSWORD).send().await.ok();
-    let before = app.audit(ada, &[]).await;
-    let [login, created] = [&before[0]["id"], &before[1]["id"]];
+    scene.refuses(erase(ada, user), "conflict").await;
+    scene.refuses(erase(ada, &ada.user), "forbidden").await;
+    app.delete(&format!("/users/{user}")).by(ada).send().await.no_content();
+    let before = app.audit(ada, &[("resourceId", user)]).await;
+    let [deleted, created] = [&before[0]["id"], &before[1]["id"]];
+    let logins = app.audit(ada, &[("userId", user)]).await;
+    let login = &logins[0]["id"];
+    let all = app.audit(ada, &[]).await;
     let (answer, correlation_id) = scene.answer(erase(ada, user), 200).await;
-    assert_eq!(answer.json(), json!({ "userId": user, "entries": 2 }));
+    assert_eq!(answer.json(), json!({ "userId": user, "entries": 3 }));
     // What the user did, and then what is said about it.
     let entries = app.audit(ada, &[("correlationId", &correlation_id)]).await;
     let erased = |record: usize, details: &[&Value], origins: &[&Value]| {
@@ -118,8 +135,8 @@ pub(super) async fn erase(scene: &Scene<'_>) {
         let erased = entry("ERASE", "USER", user.to_owned(), ada.user.clone());
         erased.metadata(json!({ "details": details, "origins": origins, "signature": signature }))
     };
-    let expected = [erased(1, &[], &[login]), erased(0, &[created], &[])];
+    let expected = [erased(1, &[], &[login]), erased(0, &[created, deleted], &[])];
     scene.compare(&entries, &correlation_id, &ada.tenant, &expected);
-    assert_eq!(app.audit(ada, &[]).await.len(), before.len() + expected.len(), "none goes");
+    assert_eq!(app.audit(ada, &[]).await.len(), all.len() + expected.len(), "none goes");
     scene.records(erase(ada, user), 200, []).await;
 }

@@ -38,6 +38,7 @@ async fn read_out(scene: &Scene<'_>) {
         "POST /auth/logout" => session::logout(scene).await,
         "POST /auth/logout-all" => session::logout_all(scene).await,
         "POST /auth/password" => session::change_password(scene).await,
+        "POST /users/{id}/logout-all" => session::logout_user(scene).await,
         "DELETE /sessions/{id}" => session::terminate(scene).await,
         "POST /users" => user::create(scene).await,
         "PATCH /users/{id}" => user::update(scene).await,

@@ -99,6 +99,20 @@ pub(super) async fn logout_all(scene: &Scene<'_>) {
     scene.refuses(app.post("/auth/logout-all").by(&other), "unauthorized").await;
 }
 
+pub(super) async fn logout_user(scene: &Scene<'_>) {
+    let Scene { app, ada, bob, .. } = scene;
+    let logout = |by: &Person, id: &str| app.post(&format!("/users/{id}/logout-all")).by(by);
+    scene.refuses(logout(ada, "17"), "validation-error").await;
+    scene.refuses(logout(bob, &ada.user), "forbidden").await;
+    scene.refuses(logout(ada, &ada.tenant), "not-found").await;
+    let other = app.login(bob).await;
+    let expected = [ended(bob, ada, "LOGOUT_ALL"), ended(&other, ada, "LOGOUT_ALL")];
+    scene.records(logout(ada, &bob.user), 204, expected).await;
+    scene.records(logout(ada, &bob.user), 204, []).await;
+    let again = app.login(bob).await;
+    scene.records(logout(&again, &bob.user), 204, [ended(&again, bob, "LOGOUT_ALL")]).await;
+}
+
 pub(super) async fn change_password(scene: &Scene<'_>) {
     let Scene { app, bob, .. } = scene;
     let change = |current: &str, new: &str| {

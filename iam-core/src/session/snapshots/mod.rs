@@ -13,7 +13,8 @@ use quick_cache::sync::{Cache, DefaultLifecycle};
 use quick_cache::{DefaultHashBuilder, OptionsBuilder, Weighter};
 use uuid::Uuid;
 
-use stamps::{Stamps, Ticket};
+use stamps::Stamps;
+pub(crate) use stamps::Ticket;
 
 use super::SessionSnapshot;
 use crate::access::Authority;
@@ -22,6 +23,7 @@ use crate::clock::Timestamp;
 use crate::error::StoreError;
 use crate::feed::{ChangeFeed, News};
 use crate::id::{SessionId, TenantId, UserId};
+use crate::tenant::TenantStatus;
 use crate::user::UserStatus;
 
 /// For this long after it has heard of everything the process goes by what it has kept. Whatever others commit counts
@@ -60,6 +62,7 @@ struct Trust {
 pub(crate) struct Snapshot {
     pub(crate) user_id: UserId,
     pub(crate) user_status: UserStatus,
+    pub(crate) tenant_status: TenantStatus,
     pub(crate) expires_at: Timestamp,
     pub(crate) authority: Arc<Authority>,
     /// Whatever changes one of these may change the snapshot.
@@ -106,7 +109,7 @@ impl Snapshots {
         as_of: Ticket,
         asked: Instant,
     ) -> Arc<Snapshot> {
-        let snapshot = Arc::new(Snapshot::new(session, read, as_of, asked));
+        let snapshot = Arc::new(Snapshot::new(tenant, session, read, as_of, asked));
         // Nothing that was read before the first news is worth its memory, and nothing at all where none come.
         if self.trust().is_some() {
             self.kept.insert((tenant, session), Arc::clone(&snapshot));
@@ -117,6 +120,16 @@ impl Snapshots {
     /// Something has changed. To be called once it is committed, and before anybody is told that it is.
     pub(crate) fn touch(&self, changed: &[Uuid]) {
         self.stamps.touch(changed);
+    }
+
+    /// Whether something was changed, as far as this process has heard, after a ticket was taken.
+    pub(crate) fn is_touched(&self, id: Uuid, since: Ticket) -> bool {
+        !self.stamps.are_before(since, &[id])
+    }
+
+    /// Whether this process has heard of everything that others have changed since a ticket was taken.
+    pub(crate) fn has_heard_all(&self, since: Ticket, at: Instant) -> bool {
+        self.trust().is_some_and(|trust| at < trust.until && since >= trust.since)
     }
 
     /// Whether what others change is heard of at this moment.
@@ -173,10 +186,19 @@ impl Drop for Following<'_> {
 }
 
 impl Snapshot {
-    fn new(session: SessionId, read: &SessionSnapshot, as_of: Ticket, asked: Instant) -> Self {
-        let SessionSnapshot { user_id, user_status, expires_at, grants } = read;
+    /// Whether the session is that of a user, and its tokens are accepted at a moment.
+    pub(crate) fn admits(&self, user: UserId, now: Timestamp) -> bool {
+        self.user_id == user
+            && self.user_status == UserStatus::Active
+            && self.tenant_status == TenantStatus::Active
+            && now < self.expires_at
+    }
+
+    fn new(tenant: TenantId, session: SessionId, read: &SessionSnapshot, as_of: Ticket, asked: Instant) -> Self {
+        let SessionSnapshot { user_id, user_status, tenant_status, expires_at, grants } = read;
         let held = grants.iter().flat_map(identifiers);
-        let mut hangs_on: Vec<Uuid> = [session.as_uuid(), user_id.as_uuid()].into_iter().chain(held).collect();
+        let own = [tenant.as_uuid(), session.as_uuid(), user_id.as_uuid()];
+        let mut hangs_on: Vec<Uuid> = own.into_iter().chain(held).collect();
         hangs_on.sort_unstable();
         hangs_on.dedup();
         let authority = Authority::of(grants);
@@ -184,6 +206,7 @@ impl Snapshot {
         Self {
             user_id: *user_id,
             user_status: *user_status,
+            tenant_status: *tenant_status,
             expires_at: *expires_at,
             authority: Arc::new(authority),
             hangs_on: hangs_on.into(),

@@ -213,6 +213,7 @@ impl<'a> World<'a> {
         let read = SessionSnapshot {
             user_id: id(NAMES[2 + session]),
             user_status: UserStatus::Active,
+            tenant_status: TenantStatus::Active,
             expires_at: at(seen as i64),
             grants: vec![self.scene.grant("users:read", place, None)],
         };

@@ -6,7 +6,7 @@ use uuid::Uuid;
 const SLOTS: usize = 1 << 14;
 
 /// A moment in the count of a [`Stamps`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Ticket(u64);
 
 /// The moment at which each identifier was changed last, as far as this process knows.

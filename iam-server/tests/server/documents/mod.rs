@@ -154,7 +154,7 @@ fn operating(document: &mut Document) {
     assert_eq!(passwords.iter().map(|password| log_in(password)).collect::<Vec<_>>(), [401, 200]);
 
     // Of "U*U".
-    let hash = "$2a$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW";
+    let hash = "$2a$10$CCCCCCCCCCCCCCCCCCCCC.KgQljzbljH4iwhlg3oTf8buusOTZRX6";
     let user = document.take("{\"email\": \"grace@example.com\"").text.replace("$2b$12$…", hash);
     fs::write(store.home().path().join("users.ndjson"), user).unwrap();
     let told = said(&Shell::new(store.home().path()).run(&document.take("iam-server user import").text));

@@ -1,0 +1,239 @@
+//! Insiders: administrators of one tenant who may much, and must not do more than that.
+
+use iam_core::tenant::Quota;
+use iam_core::{Caller, Iam};
+use serde_json::{Value, json};
+
+use super::Company;
+use crate::app::TestApp;
+use crate::people::{PASSWORD, profile};
+use crate::request::each;
+use crate::table::fresh_email;
+
+on_every_store![
+    the_address_of_a_stronger_user_is_not_redirected,
+    another_address_is_unverified,
+    a_filter_tells_nothing_of_organizations_out_of_reach,
+    an_administrator_ends_all_sessions_of_a_user,
+    an_export_ends_with_the_permission_and_with_the_session,
+    trusted_code_is_not_imitated_in_the_log,
+    a_suspended_tenant_has_no_sessions_and_no_logins,
+    quotas_are_held,
+];
+
+async fn the_address_of_a_stronger_user_is_not_redirected(app: TestApp) {
+    let company = Company::on(&app).await;
+    let mallory = company.employee(&["users:update", "users:read", "roles:read"]).await;
+    let redirect =
+        |victim: &str| app.patch(&format!("/users/{victim}")).by(&mallory).json(&json!({ "email": fresh_email() }));
+    let stronger = company.employee(&["users:delete"]).await;
+    let elsewhere = company.member(company.north, &["organizations:read"]).await;
+    for victim in [&company.ada, &stronger, &elsewhere] {
+        let before = app.user(&company.ada, &victim.user).await;
+        redirect(&victim.user).send().await.escalates();
+        assert_eq!(app.user(&company.ada, &victim.user).await, before);
+        // Other fields, and the same address again, change nothing that the account may do.
+        let harmless = json!({ "firstName": "Renamed", "email": victim.email });
+        app.patch(&format!("/users/{}", victim.user)).by(&mallory).json(&harmless).send().await.ok();
+    }
+    // What sleeps may wake up.
+    let asleep = app.below(&company.ada, company.north, "asleep").await;
+    let sleeper = company.member(asleep, &["users:delete"]).await;
+    company.suspend(asleep).await;
+    redirect(&sleeper.user).send().await.escalates();
+    // A status beside it does not hide it, nor does that the user is suspended.
+    let both = json!({ "email": fresh_email(), "status": "SUSPENDED" });
+    app.patch(&format!("/users/{}", stronger.user)).by(&mallory).json(&both).send().await.escalates();
+    app.set_status(&company.ada, &stronger.user, "SUSPENDED").await;
+    redirect(&stronger.user).send().await.escalates();
+    let weaker = company.employee(&["users:read"]).await;
+    redirect(&weaker.user).send().await.ok();
+    redirect(&company.nobody().await.user).send().await.ok();
+    // One's own address needs no more than the permission, whatever one may do.
+    redirect(&mallory.user).send().await.ok();
+}
+
+async fn another_address_is_unverified(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let grace = app.add_user(&ada, "grace@example.com").await;
+    let system = Caller::system(ada.tenant.parse().unwrap(), "test");
+    app.iam.users().verify_email(&system, "Grace@Example.com").await.unwrap();
+    let verified_at = app.user(&ada, &grace).await["emailVerifiedAt"].clone();
+    assert_eq!(verified_at, app.now());
+    let entry = &app.audit(&ada, &[("action", "EMAIL_VERIFIED"), ("resourceType", "USER")]).await[0];
+    assert_eq!((&entry["resourceId"], &entry["oldValue"]), (&json!(grace), &json!({ "emailVerifiedAt": null })));
+    assert_eq!((&entry["newValue"]["emailVerifiedAt"], &entry["metadata"]["system"]), (&verified_at, &json!("test")));
+    let again = app.unrecorded(&ada, app.iam.users().verify_email(&system, "grace@example.com")).await;
+    again.unwrap();
+    let patch = async |body: Value| app.patch(&format!("/users/{grace}")).by(&ada).json(&body).send().await.ok();
+    patch(json!({ "email": "grace@example.com", "lastName": "Hopper" })).await;
+    assert_eq!(app.user(&ada, &grace).await["emailVerifiedAt"], verified_at);
+    patch(json!({ "email": "other@example.com" })).await;
+    assert_eq!(app.user(&ada, &grace).await["emailVerifiedAt"], Value::Null);
+    let entry = &app.audit(&ada, &[("action", "UPDATE"), ("resourceId", &grace)]).await[0];
+    assert_eq!(entry["metadata"]["changedFields"], json!(["email", "emailVerifiedAt"]));
+    assert_eq!(entry["newValue"], json!({ "email": "other@example.com", "emailVerifiedAt": null }));
+}
+
+async fn a_filter_tells_nothing_of_organizations_out_of_reach(app: TestApp) {
+    let company = Company::on(&app).await;
+    let below = app.below(&company.ada, company.north, "below").await;
+    let mallory = company.member(company.north, &["users:read", "organizations:read", "role-assignments:read"]).await;
+    let both = company.member(company.north, &[]).await;
+    for organization in [company.south, company.root, below] {
+        app.assign(&company.ada, &both.user, "MEMBER", Some(organization), None).await;
+    }
+    let found = async |organization: String| {
+        let list = app.get("/users").query("organizationId", &organization).by(&mallory).send().await.ok();
+        assert_eq!(list["pagination"]["total"], list["data"].as_array().unwrap().len());
+        each(&list, "id").contains(&both.user)
+    };
+    assert!(found(company.north.to_string()).await && found(below.to_string()).await);
+    for organization in [company.south, company.root] {
+        assert!(!found(organization.to_string()).await, "{organization}");
+    }
+    assert!(!found(company.ada.tenant.clone()).await, "there is none");
+    // The other filters and the embedded names are those of assignments within reach.
+    for (name, value) in [("userId", both.user.clone()), ("organizationId", company.south.to_string())] {
+        let list = app.get("/role-assignments").query(name, &value).by(&mallory).send().await.ok();
+        assert!(!list.to_string().contains("south") && !list.to_string().contains("company"), "{list}");
+    }
+    let roles = app.get(&format!("/users/{}/roles", both.user)).by(&mallory).send().await.ok();
+    assert!(!roles.to_string().contains("south") && !roles.to_string().contains("company"), "{roles}");
+}
+
+async fn an_administrator_ends_all_sessions_of_a_user(app: TestApp) {
+    let company = Company::on(&app).await;
+    let victim = company.member(company.north, &[]).await;
+    let other = app.login(&victim).await;
+    let logout = |user: &str| format!("/users/{user}/logout-all");
+    let south = company.member(company.south, &["sessions:delete"]).await;
+    company.attacked_by(app.post(&logout(&victim.user)).by(&south)).await.problem("not-found");
+    let reader = company.employee(&["sessions:read", "users:*"]).await;
+    company.attacked_by(app.post(&logout(&victim.user)).by(&reader)).await.lacks("sessions:delete");
+    assert!(app.knows(&victim).await && app.knows(&other).await);
+    let north = company.member(company.north, &["sessions:delete"]).await;
+    app.post(&logout(&victim.user)).by(&north).send().await.no_content();
+    assert!(!app.knows(&victim).await && !app.knows(&other).await && app.knows(&north).await);
+    let refresh = app.post("/auth/refresh").json(&json!({ "refreshToken": other.refresh })).send().await;
+    refresh.problem("unauthorized");
+    app.post(&logout(&reader.user)).by(&reader).send().await.no_content();
+    assert!(!app.knows(&reader).await);
+}
+
+async fn an_export_ends_with_the_permission_and_with_the_session(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let eve = app.colleague(&ada, "eve@example.com").await;
+    let role = app.permit(&eve, &["audit-logs:read"]).await;
+    let system = Caller::system(ada.tenant.parse().unwrap(), "test");
+    for _ in 0..250 {
+        log(&app.iam, &system).await;
+    }
+    let path = format!("/role-assignments/{role}");
+    for (meanwhile, is_lost) in [
+        (app.get("/users").by(&ada), false),
+        (app.delete(&path).by(&ada), true),
+        (app.post("/auth/logout").by(&eve), true),
+    ] {
+        if is_lost && !app.get("/audit-logs").by(&eve).send().await.text().contains("data") {
+            app.permit(&eve, &["audit-logs:read"]).await;
+        }
+        let mut stream = app.get("/audit-logs/export").by(&eve).stream().await;
+        let first = futures_util::StreamExt::next(&mut stream).await.unwrap().unwrap();
+        assert!(!first.is_empty());
+        meanwhile.send().await;
+        let mut broke_off = false;
+        while let Some(bytes) = futures_util::StreamExt::next(&mut stream).await {
+            broke_off |= bytes.is_err();
+        }
+        assert_eq!(broke_off, is_lost);
+    }
+}
+
+async fn log(iam: &Iam, caller: &Caller) {
+    let (action, resource_type) = ("SENT".to_owned(), "INVOICE".to_owned());
+    let event = iam_core::audit::NewEvent { action, resource_type, ..Default::default() };
+    iam.audit().log(caller, event).await.unwrap();
+}
+
+/// What an entry says of trusted code in `metadata.system`, no user says.
+async fn trusted_code_is_not_imitated_in_the_log(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let event = |metadata: Value| json!({ "action": "SENT", "resourceType": "INVOICE", "metadata": metadata });
+    let before = app.audit(&ada, &[]).await;
+    let imitated = event(json!({ "system": "nightly import" }));
+    let refused = app.post("/audit-logs").by(&ada).json(&imitated).send().await;
+    assert_eq!((refused.invalid_fields(), app.audit(&ada, &[]).await), (vec!["metadata.system".to_owned()], before));
+    app.post("/audit-logs").by(&ada).json(&event(json!({ "of": { "system": "x" } }))).send().await.created();
+}
+
+async fn a_suspended_tenant_has_no_sessions_and_no_logins(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let eve = app.register("eve@example.com").await;
+    let other = app.login(&ada).await;
+    let system = Caller::system(ada.tenant.parse().unwrap(), "test");
+    app.iam.tenants().suspend(&system).await.unwrap();
+    assert!(!app.knows(&ada).await && !app.knows(&other).await && app.knows(&eve).await);
+    for person in [&ada, &other] {
+        let refresh = app.post("/auth/refresh").json(&json!({ "refreshToken": person.refresh })).send().await;
+        refresh.problem("unauthorized");
+    }
+    for attempt in [app.attempt("ada@example.com", PASSWORD), app.attempt_at(&ada.tenant, "ada@example.com", PASSWORD)]
+    {
+        let problem = attempt.send().await.problem("forbidden");
+        assert!(problem["detail"].as_str().unwrap().contains("tenant is suspended"), "{problem}");
+    }
+    for attempt in [app.attempt("ada@example.com", "wrong"), app.attempt_at(&ada.tenant, "ada@example.com", "wrong")] {
+        attempt.send().await.problem("unauthorized");
+    }
+    // A session that began in the very moment is refused, and does not come back.
+    app.iam.tenants().reactivate(&system).await.unwrap();
+    assert!(!app.knows(&ada).await);
+    let ada = app.login(&ada).await;
+    let actions = |entries: Vec<Value>| -> Vec<(String, Value)> {
+        let told = |entry: &Value| (entry["action"].as_str().unwrap().to_owned(), entry["newValue"]["status"].clone());
+        entries.iter().map(told).collect()
+    };
+    let history = actions(app.history(&ada, &ada.tenant).await);
+    let update = |status: &str| ("UPDATE".to_owned(), json!(status));
+    assert_eq!(history[..2], [update("ACTIVE"), update("SUSPENDED")]);
+    let failures = app.audit(&ada, &[("action", "LOGIN_FAILURE")]).await;
+    let reasons: Vec<&Value> = failures.iter().map(|entry| &entry["metadata"]["reason"]).collect();
+    assert_eq!(reasons, ["INVALID_PASSWORD", "INVALID_PASSWORD", "TENANT_SUSPENDED", "TENANT_SUSPENDED"]);
+    let ended = app.audit(&ada, &[("action", "LOGOUT")]).await;
+    assert!(
+        ended.iter().all(|entry| entry["metadata"]["reason"] == "TENANT_SUSPENDED") && ended.len() == 2,
+        "{ended:?}"
+    );
+    let shown = app.get(&format!("/tenants/{}", ada.tenant)).by(&ada).send().await.ok();
+    assert_eq!(shown["status"], "ACTIVE");
+    let user = app.iam.authenticate(&ada.access, Default::default()).await.unwrap();
+    assert!(app.iam.tenants().suspend(&user).await.is_err(), "no user suspends a tenant");
+}
+
+async fn quotas_are_held(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let quota = Quota { users: 2, organizations: 1, roles: 5, assignments: 3 };
+    let app = app.with_settings(|settings| settings.quota = quota).await;
+    let grace = app.add_user(&ada, "grace@example.com").await;
+    app.organization(&ada, "only").await;
+    let role = app.role(&ada, "FIFTH", &[]).await;
+    let assign = |user: &str| json!({ "userId": user, "roleId": role });
+    app.post("/role-assignments").by(&ada).json(&assign(&grace)).send().await.created();
+    let refused = async |path: &str, body: Value, quota: &str| {
+        let before = app.audit(&ada, &[]).await;
+        let detail = app.post(path).by(&ada).json(&body).send().await.detail("conflict");
+        assert!(detail.contains(quota), "{detail}");
+        assert_eq!(app.audit(&ada, &[]).await, before);
+    };
+    refused("/users", profile("third@example.com"), "quota of 2 users").await;
+    refused("/organizations", json!({ "name": "Another" }), "quota of 1 organizations").await;
+    refused("/roles", json!({ "name": "SIXTH" }), "quota of 5 roles").await;
+    let bulk =
+        json!({ "assignments": [assign(&ada.user), { "userId": grace, "roleId": app.role_id(&ada, "MEMBER").await }] });
+    refused("/role-assignments/bulk", bulk, "quota of 3 role assignments").await;
+    app.post("/role-assignments").by(&ada).json(&assign(&ada.user)).send().await.created();
+    // What is deleted softly is kept, and counts.
+    app.delete(&format!("/users/{grace}")).by(&ada).send().await.no_content();
+    refused("/users", profile("third@example.com"), "quota of 2 users").await;
+}
