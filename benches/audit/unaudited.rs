@@ -215,6 +215,9 @@ impl SessionStore for Unaudited {
     async fn session(&self, tenant: TenantId, id: SessionId) -> Outcome<Option<Session>> {
         self.0.session(tenant, id).await
     }
+    async fn session_details(&self, tenant: TenantId, id: SessionId) -> Outcome<Option<SessionDetails>> {
+        self.0.session_details(tenant, id).await
+    }
     async fn sessions_of(&self, tenant: TenantId, user: UserId) -> Outcome<Vec<Session>> {
         self.0.sessions_of(tenant, user).await
     }

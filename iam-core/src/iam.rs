@@ -1,5 +1,6 @@
 //! The front door: [`Iam`], its [`Settings`] and its [builder](Iam::builder).
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -17,10 +18,10 @@ use crate::caller::{Actor, Caller, RequestContext};
 use crate::clock::{Clock, SystemClock, Timestamp, cut, monotonic_now};
 use crate::credential::{Credentials, HashingCost, Lockout, PasswordHasher};
 use crate::error::{Error, Result, StoreError, Unauthenticated};
-use crate::id::{IdGenerator, KeyId, SessionId, TenantId};
+use crate::id::{IdGenerator, KeyId, OrganizationId, SessionId, TenantId};
 use crate::idempotency::{IdempotencySecret, Once};
 use crate::observe::{Observed, Observer};
-use crate::organization::Organizations;
+use crate::organization::{Hierarchy, Organizations};
 use crate::permission::Permissions;
 use crate::random::{Random, SystemRandom};
 use crate::role::Roles;
@@ -673,13 +674,42 @@ impl Inner {
     ) -> Result<Option<Arc<Snapshot>>, StoreError> {
         // One that seems to be over may have been refreshed since.
         let asked = monotonic_now();
-        let kept = self.snapshots().get(tenant, session, asked).filter(|kept| now < kept.expires_at);
+        let kept = self.snapshots().session(tenant, session, asked).filter(|kept| now < kept.expires_at);
         if kept.is_some() {
             return Ok(kept);
         }
         let ticket = self.snapshots().ticket();
         let read = self.store.session_snapshot(tenant, session).await?;
-        Ok(read.map(|read| self.snapshots().keep(tenant, session, &read, ticket, asked)))
+        Ok(read.map(|read| self.snapshots().keep_session(tenant, session, read, ticket, asked)))
+    }
+
+    /// Organizations, as far as there are any, and everything above them: what was kept of it, or else what the store says.
+    ///
+    /// For decisions alone: as with rights, what others have changed may count here a second later.
+    pub(crate) async fn lineages(
+        &self,
+        tenant: TenantId,
+        organizations: impl IntoIterator<Item = OrganizationId>,
+    ) -> Result<Arc<Hierarchy>, StoreError> {
+        let (snapshots, asked) = (self.snapshots(), monotonic_now());
+        let organizations: BTreeSet<OrganizationId> = organizations.into_iter().collect();
+        let (mut lineages, mut unknown) = (Vec::new(), Vec::new());
+        for id in organizations {
+            match snapshots.lineage(tenant, id, asked) {
+                Some(lineage) => lineages.push(lineage),
+                None => unknown.push(id),
+            }
+        }
+        if !unknown.is_empty() {
+            let ticket = snapshots.ticket();
+            let read: Hierarchy = self.store.lineages(tenant, &unknown).await?.into_iter().collect();
+            let found = unknown.into_iter().filter_map(|id| read.node(id));
+            lineages.extend(found.map(|node| snapshots.keep_lineage(tenant, node, ticket, asked)));
+        }
+        Ok(match lineages.as_slice() {
+            [one] => Arc::clone(one),
+            several => Arc::new(Hierarchy::merged(several.iter().map(|lineage| &**lineage))),
+        })
     }
 
     /// What a caller asks for is made once, if it says under which key.

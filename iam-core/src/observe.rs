@@ -174,6 +174,7 @@ observed! {
     SessionStore {
         fn session_snapshot(tenant: TenantId, session: SessionId) -> Option<SessionSnapshot>;
         fn session(tenant: TenantId, id: SessionId) -> Option<Session>;
+        fn session_details(tenant: TenantId, id: SessionId) -> Option<SessionDetails>;
         fn sessions_of(tenant: TenantId, user: UserId) -> Vec<Session>;
     }
     PermissionStore {

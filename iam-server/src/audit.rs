@@ -12,6 +12,7 @@ use iam_core::{Caller, Iam, TenantId};
 use crate::Failure;
 use crate::command::{open, print};
 use crate::settings::Settings;
+use crate::tenant;
 
 #[derive(Clone, Subcommand)]
 pub(crate) enum Audit {
@@ -189,7 +190,8 @@ async fn retain(iam: &Iam, now: bool, mut tenants: Vec<TenantId>) -> Result<(), 
         tenants = audited(iam).await?;
     }
     for tenant in tenants {
-        let hastened = iam.audit().hasten_retention(&caller(tenant)).await;
+        let caller = tenant::find(iam, &tenant.to_string(), AUDIT_COMMAND).await?;
+        let hastened = iam.audit().hasten_retention(&caller).await;
         hastened.map_err(|error| Failure::new(format!("{tenant}: the retention cannot be changed"), &error))?;
     }
     let removed = iam.apply_audit_retention().await.map_err(|error| Failure::new("applying retention", &error))?;
@@ -200,6 +202,9 @@ async fn audited(iam: &Iam) -> Result<Vec<TenantId>, Failure> {
     iam.audited_tenants().await.map_err(|error| Failure::new("listing the audit logs", &error))
 }
 
+/// Why entries of these commands were written.
+const AUDIT_COMMAND: &str = "audit command";
+
 fn caller(tenant: TenantId) -> Caller {
-    Caller::system(tenant, "audit command")
+    Caller::system(tenant, AUDIT_COMMAND)
 }

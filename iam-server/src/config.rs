@@ -24,7 +24,7 @@ fn lines(arguments: &Arguments, matches: &ArgMatches) -> Result<Vec<String>, Set
     let command = Arguments::command();
     let line = |((name, given), (_, in_file)): ((&'static str, Option<String>), (_, Option<String>))| {
         let argument = command.get_arguments().find(|argument| argument.get_id() == name);
-        let source = match matches.value_source(name) {
+        let source = match argument.and_then(|_| matches.value_source(name)) {
             Some(ValueSource::CommandLine) => format!("--{}", name.replace('_', "-")),
             Some(ValueSource::EnvVariable) => format!("IAM_{}", name.to_uppercase()),
             // What has no flag comes from the environment, and of the others one counts that is not the argument's own.

@@ -77,7 +77,9 @@ async fn announce(settings: &Settings, address: SocketAddr, iam: &Iam) {
     let scheme = if settings.tls.is_some() { "https" } else { "http" };
     let (base, prefix) = (format!("{scheme}://{address}"), &settings.http.prefix);
     tracing::info!(store = iam.store_kind(), "listening on {base}{prefix}");
-    tracing::info!("Swagger UI is at {base}/docs");
+    if settings.http.shows_docs {
+        tracing::info!("Swagger UI is at {base}/docs");
+    }
     if matches!(settings.database, Database::Memory) {
         tracing::warn!("everything is kept in memory and gone when the server stops");
     }

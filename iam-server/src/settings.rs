@@ -32,6 +32,8 @@ pub(crate) const LONGEST_REQUEST: Duration = Duration::from_secs(30);
 #[command(
     version,
     after_help = "Settings come from flags, then the environment, then the TOML file, then defaults.\n\
+    Two have no flag: IAM_MASTER_KEY, 32 random bytes in base64 with which signing keys are encrypted, and\n\
+    IAM_FORMER_MASTER_KEY, what it was before `keys reencrypt`.\n\
     Start it without anything, then open http://127.0.0.1:8080/docs."
 )]
 pub(crate) struct Arguments {

@@ -18,6 +18,10 @@ pub(crate) const READERS: u32 = 4;
 /// How long to wait for another process that holds the lock.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 const RETRY_AFTER: Duration = Duration::from_millis(10);
+#[cfg(unix)]
+const OWNER_ALONE: u32 = 0o600;
+#[cfg(unix)]
+const OF_OTHERS: u32 = 0o077;
 
 /// What a URL says, refusing what is not a file.
 pub(crate) fn options(url: &str) -> Result<SqliteConnectOptions, StoreError> {
@@ -30,14 +34,41 @@ pub(crate) fn options(url: &str) -> Result<SqliteConnectOptions, StoreError> {
     Ok(options.foreign_keys(true).busy_timeout(BUSY_TIMEOUT))
 }
 
-/// Makes a file that is missing, readable to its owner alone: it will hold password hashes and signing keys. SQLite
-/// gives the files beside it the same permissions.
+/// Makes a file that is missing, and takes a file that is there from everybody but its owner: it holds password hashes
+/// and signing keys. SQLite gives the files beside it the same permissions when it makes them, so those that are there
+/// already are taken from others too.
+///
+/// # Errors
+///
+/// Fails for a file that others may read and whose permissions this process may not change.
 pub(crate) fn make_private(path: &Path) -> Result<(), StoreError> {
     let mut open = OpenOptions::new();
     open.append(true).create(true);
     #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut open, 0o600);
-    open.open(path).map(drop).map_err(|cause| StoreError::Failed(cause.into()))
+    std::os::unix::fs::OpenOptionsExt::mode(&mut open, OWNER_ALONE);
+    open.open(path).map_err(|cause| StoreError::Failed(cause.into()))?;
+    #[cfg(unix)]
+    for beside in ["", "-wal", "-shm"] {
+        let mut file = path.as_os_str().to_owned();
+        file.push(beside);
+        take_from_others(Path::new(&file))?;
+    }
+    Ok(())
+}
+
+#[cfg(unix)]
+fn take_from_others(file: &Path) -> Result<(), StoreError> {
+    use std::fs::{Permissions, metadata, set_permissions};
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let Ok(metadata) = metadata(file) else { return Ok(()) };
+    if metadata.permissions().mode() & OF_OTHERS == 0 {
+        return Ok(());
+    }
+    set_permissions(file, Permissions::from_mode(OWNER_ALONE)).map_err(|cause| {
+        let file = file.display();
+        StoreError::Failed(format!("others may read {file}, and its permissions cannot be changed: {cause}").into())
+    })
 }
 
 /// The one connection that writes. Whoever wants to write queues for it, in order.

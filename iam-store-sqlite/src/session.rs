@@ -1,6 +1,6 @@
 use async_trait::async_trait;
 use iam_core::session::{
-    RefreshState, Session, SessionChange, SessionSnapshot, SessionStore, SessionTransaction, SpentToken,
+    RefreshState, Session, SessionChange, SessionDetails, SessionSnapshot, SessionStore, SessionTransaction, SpentToken,
 };
 use iam_core::{SessionId, StoreError, TenantId, UserAgent, UserId};
 use sqlx::types::Json;
@@ -11,7 +11,9 @@ use crate::assignment::{AssignmentRow, GrantRows, PlaceRow, select_grants};
 use crate::column::{bytes_32, millis, moment, parse, parse_optional};
 use crate::error::{expect_row, store_error};
 use crate::role::RoleRow;
+use crate::tenant::TenantRow;
 use crate::transaction::SqliteTransaction;
+use crate::user::UserRow;
 
 struct SessionRow {
     tenant_id: Uuid,
@@ -142,6 +144,81 @@ impl SessionStore for SqliteStore {
     async fn session(&self, tenant: TenantId, id: SessionId) -> Result<Option<Session>, StoreError> {
         let row = select_sessions!("WHERE s.tenant_id = ?1 AND s.id = ?2", tenant.as_uuid(), id.as_uuid());
         row.fetch_optional(&self.readers).await.map_err(store_error)?.map(Session::try_from).transpose()
+    }
+
+    async fn session_details(&self, tenant: TenantId, id: SessionId) -> Result<Option<SessionDetails>, StoreError> {
+        let row = sqlx::query!(
+            r#"
+            SELECT
+                s.user_id,
+                s.ip_address,
+                s.user_agent,
+                s.created_at,
+                s.last_used_at,
+                s.expires_at,
+                s.refresh_tag_key,
+                s.refresh_current,
+                s.spent_hash,
+                s.spent_nonce,
+                s.spent_at,
+                u.email,
+                u.email_verified_at,
+                u.first_name,
+                u.last_name,
+                u.status AS user_status,
+                u.last_login_at,
+                u.created_at AS user_created_at,
+                u.updated_at AS user_updated_at,
+                t.name AS tenant_name,
+                t.slug AS tenant_slug,
+                t.status AS tenant_status,
+                t.created_at AS tenant_created_at,
+                t.updated_at AS tenant_updated_at
+            FROM sessions s
+            JOIN users u ON u.tenant_id = s.tenant_id AND u.id = s.user_id
+            JOIN tenants t ON t.id = s.tenant_id
+            WHERE s.tenant_id = ?1 AND s.id = ?2
+            "#,
+            tenant.as_uuid(),
+            id.as_uuid()
+        );
+        let Some(row) = row.fetch_optional(&self.readers).await.map_err(store_error)? else { return Ok(None) };
+        let session = SessionRow {
+            tenant_id: tenant.as_uuid(),
+            id: id.as_uuid(),
+            user_id: row.user_id,
+            ip_address: row.ip_address,
+            user_agent: row.user_agent,
+            created_at: row.created_at,
+            last_used_at: row.last_used_at,
+            expires_at: row.expires_at,
+            refresh_tag_key: row.refresh_tag_key,
+            refresh_current: row.refresh_current,
+            spent_hash: row.spent_hash,
+            spent_nonce: row.spent_nonce,
+            spent_at: row.spent_at,
+        };
+        let user = UserRow {
+            tenant_id: tenant.as_uuid(),
+            id: session.user_id,
+            email: row.email,
+            email_verified_at: row.email_verified_at,
+            first_name: row.first_name,
+            last_name: row.last_name,
+            status: row.user_status,
+            last_login_at: row.last_login_at,
+            created_at: row.user_created_at,
+            updated_at: row.user_updated_at,
+        };
+        let tenant = TenantRow {
+            id: tenant.as_uuid(),
+            name: row.tenant_name,
+            slug: row.tenant_slug,
+            status: row.tenant_status,
+            created_at: row.tenant_created_at,
+            updated_at: row.tenant_updated_at,
+        };
+        Ok(Some(SessionDetails { session: session.try_into()?, user: user.try_into()?, tenant: tenant.try_into()? }))
     }
 
     async fn sessions_of(&self, tenant: TenantId, user: UserId) -> Result<Vec<Session>, StoreError> {

@@ -3,7 +3,7 @@ use std::net::IpAddr;
 use async_trait::async_trait;
 use iam_core::clock::Timestamp;
 use iam_core::session::{
-    RefreshState, Session, SessionChange, SessionSnapshot, SessionStore, SessionTransaction, SpentToken,
+    RefreshState, Session, SessionChange, SessionDetails, SessionSnapshot, SessionStore, SessionTransaction, SpentToken,
 };
 use iam_core::tenant::Tenant;
 use iam_core::user::User;
@@ -110,6 +110,15 @@ impl SessionStore for RedbStore {
 
     async fn session(&self, tenant: TenantId, id: SessionId) -> Result<Option<Session>, StoreError> {
         self.read(tenant, |view| view.session(id))
+    }
+
+    async fn session_details(&self, tenant: TenantId, id: SessionId) -> Result<Option<SessionDetails>, StoreError> {
+        self.read(tenant, |view| {
+            let Some(session) = view.session(id)? else { return Ok(None) };
+            let Some(user) = view.get::<User>(&key(session.user_id))? else { return Ok(None) };
+            let Some(tenant) = view.get::<Tenant>(&[])? else { return Ok(None) };
+            Ok(Some(SessionDetails { session, user, tenant }))
+        })
     }
 
     async fn sessions_of(&self, tenant: TenantId, user: UserId) -> Result<Vec<Session>, StoreError> {

@@ -1,5 +1,6 @@
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::Arc;
 
 use super::{Authority, Decision, Permission, Rights, Snapshot, permission};
 use crate::assignment::Grant;
@@ -74,8 +75,8 @@ impl Access<'_> {
         let permission = permission.try_into().map_err(|invalid| Error::field("permission", invalid.to_string()))?;
         let rights = self.0.rights(caller);
         let Some(organization) = organization.into() else { return rights.require(&permission) };
-        let lineage = self.0.store.lineages(caller.tenant(), &[organization]).await?;
-        require_in(rights, &permission, &lineage.into_iter().collect(), organization)
+        let lineage = self.0.lineages(caller.tenant(), [organization]).await?;
+        require_in(rights, &permission, &lineage, organization)
     }
 
     /// Whether somebody may do something, and why. About others it needs `role-assignments:read` in the same place;
@@ -108,13 +109,9 @@ impl Access<'_> {
         questions: &[Question],
         field: impl Fn(usize, &str) -> String,
     ) -> Result<Vec<Decision>> {
-        let (store, tenant, now) = (&self.0.store, caller.tenant(), self.0.now());
-        let organizations: Vec<OrganizationId> =
-            questions.iter().filter_map(|question| question.organization).collect();
-        let hierarchy: Hierarchy = match organizations.as_slice() {
-            [] => Hierarchy::default(),
-            organizations => store.lineages(tenant, organizations).await?.into_iter().collect(),
-        };
+        let now = self.0.now();
+        let organizations = questions.iter().filter_map(|question| question.organization);
+        let hierarchy = self.0.lineages(caller.tenant(), organizations).await?;
         let rights = self.0.rights(caller);
         for (number, question) in questions.iter().enumerate() {
             may_ask(rights, caller, question, &hierarchy)
@@ -144,7 +141,7 @@ impl Access<'_> {
     }
 
     /// These users with what they hold, read in two queries however many they are.
-    async fn snapshot(&self, caller: &Caller, users: &[UserId], hierarchy: Hierarchy) -> Result<Snapshot> {
+    async fn snapshot(&self, caller: &Caller, users: &[UserId], hierarchy: Arc<Hierarchy>) -> Result<Snapshot> {
         let mut snapshot = Snapshot::new(hierarchy);
         if users.is_empty() {
             return Ok(snapshot);

@@ -1,4 +1,5 @@
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::{Authority, Decision, Denial, Permission, Place};
 use crate::clock::Timestamp;
@@ -11,7 +12,7 @@ use crate::user::UserStatus;
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot {
     users: HashMap<UserId, Subject>,
-    hierarchy: Hierarchy,
+    hierarchy: Arc<Hierarchy>,
 }
 
 #[derive(Clone, Debug)]
@@ -23,8 +24,8 @@ struct Subject {
 impl Snapshot {
     /// Nobody yet, and these organizations.
     #[must_use]
-    pub fn new(hierarchy: Hierarchy) -> Self {
-        Self { users: HashMap::new(), hierarchy }
+    pub fn new(hierarchy: impl Into<Arc<Hierarchy>>) -> Self {
+        Self { users: HashMap::new(), hierarchy: hierarchy.into() }
     }
 
     /// Adds a user.

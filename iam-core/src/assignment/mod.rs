@@ -103,6 +103,12 @@ impl Grant {
         }
     }
 
+    /// About how many bytes it takes beside its role, which others share.
+    pub(crate) fn size(&self) -> usize {
+        let place = self.organization.as_ref().map(|place| place.name.len() + size_of_val(&*place.lineage));
+        size_of::<Self>() + place.unwrap_or_default()
+    }
+
     /// Whether it is in one of these organizations or below.
     #[must_use]
     pub fn is_within(&self, organizations: &[OrganizationId]) -> bool {

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::change::{AuditChange, ErasedDetails, ErasedOrigin};
 use super::{Audit, AuditEntry, AuditFilter, Cursor, ResourceType, action};
 use crate::access::permission;
 use crate::caller::Caller;
+use crate::clock::Timestamp;
 use crate::error::{Conflict, Error, Forbidden, Result};
 use crate::id::UserId;
 use crate::user::{User, UserStatus};
@@ -21,10 +22,10 @@ impl Audit<'_> {
     /// Makes the personal fields of an INACTIVE user unreadable in the whole log, and records that; tells how many entries
     /// that were. Needs `audit-logs:delete` tenant-wide, for as long as it takes. Nobody erases their own entries.
     ///
-    /// These lose their personal fields among values and metadata: entries about the user, and those about no user in
-    /// which one of its e-mail addresses, present or past, or its full name stands. Entries of what the user did lose the client's
-    /// address and user agent. Everything else stays. The user itself is not touched: change what the tenant should no
-    /// longer know.
+    /// These lose their personal fields among values and metadata: entries about the user; failed logins with an e-mail address
+    /// that was the user's at that time; and other entries about no user in which its full name stands or an address that
+    /// was the user's by then. Entries of what the user did, and its failed logins, lose the client's address and user
+    /// agent. Everything else stays. The user itself is not touched: change what the tenant should no longer know.
     ///
     /// The whole log is read, so this takes its time with millions of entries. It may be interrupted and asked again.
     ///
@@ -111,18 +112,43 @@ impl Pages {
 /// By what a person is known.
 struct Person {
     user: UserId,
-    /// In lower case.
-    emails: BTreeSet<String>,
+    addresses: Vec<Address>,
+    /// The earliest known change of the address.
+    readdressed: Option<Timestamp>,
     /// As [`words`].
     first_names: BTreeSet<String>,
     last_names: BTreeSet<String>,
+}
+
+/// An e-mail address, and when it was the person's.
+///
+/// At other times it was somebody else's, or nobody's: who could take an address and be erased under it would choose whose
+/// failed logins are forgotten.
+struct Address {
+    /// In lower case.
+    email: String,
+    /// As far as it was traced back.
+    from: Option<Timestamp>,
+    until: Option<Timestamp>,
+}
+
+impl Address {
+    /// Whether a text is the address, and a moment comes after the person got it.
+    fn is(&self, text: &str, at: Timestamp) -> bool {
+        self.from.is_none_or(|from| from <= at) && self.email == text.to_lowercase()
+    }
+
+    fn is_not_given_up(&self, at: Timestamp) -> bool {
+        self.until.is_none_or(|until| at <= until)
+    }
 }
 
 impl Person {
     fn of(user: &User) -> Self {
         Self {
             user: user.id,
-            emails: BTreeSet::from([user.email.key().as_str().to_owned()]),
+            addresses: vec![Address { email: user.email.key().as_str().to_owned(), from: None, until: None }],
+            readdressed: None,
             first_names: BTreeSet::from([words(user.first_name.as_str())]),
             last_names: BTreeSet::from([words(user.last_name.as_str())]),
         }
@@ -136,13 +162,22 @@ impl Person {
         }
     }
 
-    /// Learns from an entry about the user by what else it was known.
+    /// Learns from an entry about the user by what else it was known. Newest first.
     fn learn(&mut self, entry: &AuditEntry) {
         for values in [&entry.old_value, &entry.new_value].into_iter().flatten() {
-            let text = |name| values.get(name).and_then(Value::as_str).filter(|text| *text != super::digest::ERASED);
-            self.emails.extend(text("email").map(str::to_lowercase));
-            self.first_names.extend(text("firstName").map(words));
-            self.last_names.extend(text("lastName").map(words));
+            self.first_names.extend(known(values, "firstName").map(words));
+            self.last_names.extend(known(values, "lastName").map(words));
+        }
+        if let Some(new) = entry.new_value.as_ref().filter(|new| new.contains_key("email")) {
+            let at = Some(entry.created_at);
+            for address in self.addresses.iter_mut().filter(|address| address.from.is_none()) {
+                address.from = at;
+            }
+            let old = entry.old_value.as_ref().and_then(|old| known(old, "email"));
+            let had = |email: &str, from, until| Address { email: email.to_lowercase(), from, until };
+            self.addresses.extend(known(new, "email").map(|email| had(email, at, self.readdressed)));
+            self.addresses.extend(old.map(|email| had(email, None, at)));
+            self.readdressed = at;
         }
     }
 
@@ -157,8 +192,17 @@ impl Person {
         match Self::subject_of(entry) {
             // Somebody else can have the same name, and an address that was given up.
             Some(subject) => subject == self.user && !values.is_empty(),
-            None => self.is_named_in(&values),
+            None if *entry.action == *action::LOGIN_FAILURE => self.has_failed(entry),
+            None => self.is_named_in(&values, entry.created_at),
         }
+    }
+
+    /// Whether somebody tried to log in as the person. That is known by the address alone.
+    fn has_failed(&self, entry: &AuditEntry) -> bool {
+        let at = entry.created_at;
+        let is =
+            |email: &str| self.addresses.iter().any(|address| address.is(email, at) && address.is_not_given_up(at));
+        known(&entry.metadata, "email").is_some_and(is)
     }
 
     fn has_origin_of(&self, entry: &AuditEntry) -> bool {
@@ -168,19 +212,26 @@ impl Person {
         is_known && !entry.salts.origin.is_destroyed() && (entry.user_id == Some(self.user) || is_attempt())
     }
 
-    /// Whether an address or the full name of the person stands in these values.
-    fn is_named_in(&self, values: &[Value]) -> bool {
+    /// Whether an address or the full name of the person stands in these values, which were written at a moment.
+    fn is_named_in(&self, values: &[Value], at: Timestamp) -> bool {
         let texts: Vec<&str> = values.iter().flat_map(texts).collect();
-        let has = |names: &BTreeSet<String>| texts.iter().any(|text| names.contains(&words(text)));
+        let is = |names: &BTreeSet<String>, word: &str| !word.is_empty() && names.contains(word);
+        let has = |names: &BTreeSet<String>| texts.iter().any(|text| is(names, &words(text)));
         let has_full_name = |text: &str| {
             let text = format!("-{}-", words(text));
             let pairs =
                 || self.first_names.iter().flat_map(|first| self.last_names.iter().map(move |last| (first, last)));
             pairs().any(|(first, last)| text.contains(&format!("-{first}-{last}-")))
         };
-        texts.iter().any(|text| self.emails.contains(&text.to_lowercase()) || has_full_name(text))
+        let is_address = |text: &str| self.addresses.iter().any(|address| address.is(text, at));
+        texts.iter().any(|text| is_address(text) || has_full_name(text))
             || (has(&self.first_names) && has(&self.last_names))
     }
+}
+
+/// A text among the fields of an entry, if it is there and was not erased.
+fn known<'a>(fields: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
+    fields.get(name).and_then(Value::as_str).filter(|text| *text != super::digest::ERASED)
 }
 
 /// Every text in a value: what an application keeps in a personal field may be a list or an object.
@@ -193,9 +244,11 @@ fn texts(value: &Value) -> Vec<&str> {
     }
 }
 
-/// The words of a text in lower case, joined by hyphens as in a slug.
+/// The words of a text in lower case, joined by hyphens as in a slug. E-mail addresses are left out: what looks like a name in
+/// one is not.
 fn words(text: &str) -> String {
-    let lower = text.to_lowercase();
+    let without_addresses: Vec<&str> = text.split_whitespace().filter(|part| !part.contains('@')).collect();
+    let lower = without_addresses.join(" ").to_lowercase();
     lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect::<Vec<_>>().join("-")
 }
 
@@ -295,6 +348,60 @@ mod tests {
         ] {
             let person = Person::of(&user("a@example.com", first, last));
             assert!(names(&person, &json!({ "displayName": named })), "{named}");
+        }
+    }
+
+    #[test]
+    fn an_address_is_no_name() {
+        let person = Person::of(&user("p@example.org", "Example", "Com"));
+        for address in ["ceo@example.com", "example.com@example.net"] {
+            assert!(!names(&person, &json!({ "email": address })), "{address}");
+            assert!(!names(&person, &json!({ "firstName": "Example", "email": address })), "{address}");
+        }
+        assert!(names(&person, &json!({ "displayName": "Example Com <p@example.com>" })));
+        let nameless = Person::of(&user("p@example.org", ".", "-"));
+        assert!(!names(&nameless, &json!({ "displayName": "…", "email": "ceo@example.com" })));
+    }
+
+    #[test]
+    fn a_failed_login_is_known_by_its_address_alone() {
+        let attempt = |metadata: &Value| AuditEntry { action: action::LOGIN_FAILURE.into(), ..event(metadata) };
+        assert!(ada().has_details_in(&attempt(&json!({ "email": "Ada@example.com", "reason": "UNKNOWN_USER" }))));
+        assert!(!ada().has_details_in(&attempt(&json!({ "email": "b@example.com", "fullName": "Ada Lovelace" }))));
+    }
+
+    /// Who was made, changed its address twice and is looked at now.
+    #[test]
+    fn an_address_names_a_person_while_it_was_its_own() {
+        let at = |minute: i64| testing::entry(Value::Null).created_at + chrono::TimeDelta::minutes(minute);
+        let change = |minute, old: Option<&str>, new: &str| AuditEntry {
+            action: if old.is_some() { action::UPDATE } else { action::CREATE }.into(),
+            old_value: old.map(|old| json!({ "email": old }).as_object().cloned().unwrap()),
+            created_at: at(minute),
+            ..testing::entry(json!({ "email": new }))
+        };
+        let mut person = Person::of(&user("third@example.com", "Ada", "Lovelace"));
+        for entry in [
+            change(30, Some("Second@example.com"), "third@example.com"),
+            change(20, Some("first@example.com"), "second@example.com"),
+            change(10, None, "first@example.com"),
+        ] {
+            person.learn(&entry);
+        }
+        let named = |action: &'static str, email: &str| -> Vec<i64> {
+            let named = |minute: &i64| {
+                let event = event(&json!({ "email": email }));
+                person.has_details_in(&AuditEntry { created_at: at(*minute), action: action.into(), ..event })
+            };
+            (0..=40).step_by(5).filter(named).collect()
+        };
+        for (email, failures, events) in [
+            ("FIRST@example.com", &[10, 15, 20][..], &[10, 15, 20, 25, 30, 35, 40][..]),
+            ("second@example.com", &[20, 25, 30], &[20, 25, 30, 35, 40]),
+            ("third@example.com", &[30, 35, 40], &[30, 35, 40]),
+        ] {
+            assert_eq!(named(action::LOGIN_FAILURE, email), failures, "{email}");
+            assert_eq!(named("SENT", email), events, "{email}");
         }
     }
 

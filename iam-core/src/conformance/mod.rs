@@ -128,7 +128,7 @@ macro_rules! conformance_cases {
             work: dropped_leaves_nothing, failed_leaves_nothing, changes_and_entries_commit_together,
                 queued_writers_all_succeed, holders_of_the_tenants_lock_take_turns;
             race: creates_of_one_email, creates_up_to_the_quota, guesses_of_one_password, guesses_of_an_unknown_email,
-                guesses_beside_an_account_of_ones_own, logins_beside_a_reset, refreshes_of_one_token, removals_of_the_last_two_administrators,
+                guesses_beside_an_account_of_ones_own, a_right_guess_among_wrong_ones, logins_beside_a_reset, refreshes_of_one_token, removals_of_the_last_two_administrators,
                 starts_with_an_empty_store, assignments_of_one_role, creates_of_one_name, crossing_moves,
                 assignments_in_a_leaving_organization, assignments_by_somebody_who_loses_its_role,
                 assignments_of_a_growing_role, assignments_of_what_goes, sweepers,

@@ -107,6 +107,39 @@ pub async fn guesses_beside_an_account_of_ones_own(store: Arc<dyn Store>) {
     assert_eq!(log.entries.iter().filter(is_counted).count(), 0, "no tenant learns of another");
 }
 
+/// A right guess that comes after the fifth failure is answered and recorded as the wrong ones are, also where the guesser has
+/// an account of its own with the same e-mail.
+pub async fn a_right_guess_among_wrong_ones(store: Arc<dyn Store>) {
+    let iam = iam(store).await;
+    let mut refused = 0;
+    for round in 0..16 {
+        let email = format!("ada-{round}@example.com");
+        let mut tenants = vec![register_as(&iam, &email).await.tenant.id];
+        if round % 2 == 1 {
+            let own = NewUser { password: "Mall0ry's 0wn!".into(), ..new_user(&email) };
+            let own = Registration { user: own, tenant_name: None };
+            tenants.push(iam.tenants().register(&RequestContext::default(), own).await.unwrap().tenant.id);
+        }
+        for _ in 0..4 {
+            assert!(login(&iam, &email, "Wr0ng pass!").await.is_err());
+        }
+        let results = race(12, |number| login(&iam, &email, if number == 11 { PASSWORD } else { "Wr0ng pass!" })).await;
+        if results.iter().any(Result::is_ok) {
+            continue;
+        }
+        refused += 1;
+        assert_eq!(answers(&results), (1, 11), "{results:?}");
+        let failures =
+            async |tenant| count(&iam, &Caller::system(tenant, "conformance"), "LOGIN_FAILURE", "USER").await;
+        assert_eq!(failures(tenants[0]).await, 16);
+        if let Some(own) = tenants.get(1) {
+            // One less where the right guess was the fifth to be looked at: the guesser may know as much.
+            assert!([15, 16].contains(&failures(*own).await));
+        }
+    }
+    assert_ne!(refused, 0, "the right guess was always the first");
+}
+
 /// Of many that exchange one refresh token, all get the same successor, and the session lives on.
 pub async fn refreshes_of_one_token(store: Arc<dyn Store>) {
     let iam = iam(store).await;

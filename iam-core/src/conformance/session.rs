@@ -10,7 +10,7 @@ use crate::access::Covered;
 use crate::caller::Caller;
 use crate::organization::OrganizationStatus;
 use crate::random::SystemRandom;
-use crate::session::{EndReason, RefreshState, Session, SessionChange, SpentToken};
+use crate::session::{EndReason, RefreshState, Session, SessionChange, SessionDetails, SpentToken};
 use crate::store::Store;
 use crate::tenant::{Tenant, TenantChange, TenantStatus};
 use crate::user::{User, UserChange, UserStatus};
@@ -30,6 +30,12 @@ pub async fn started_is_read_back(store: Arc<dyn Store>) {
     assert_eq!(world.store.session(tenant.id, first.id).await.unwrap(), Some(first.clone()));
     let elsewhere = world.tenant("other").await;
     assert_eq!(world.store.session(elsewhere.id, first.id).await.unwrap(), None);
+    // To start a session writes down the user's last login.
+    let user = world.store.user(tenant.id, user.id).await.unwrap().unwrap();
+    let details = SessionDetails { session: first.clone(), user: user.clone(), tenant: tenant.clone() };
+    assert_eq!(world.store.session_details(tenant.id, first.id).await.unwrap(), Some(details));
+    assert_eq!(world.store.session_details(elsewhere.id, first.id).await.unwrap(), None);
+    assert_eq!(world.store.session_details(tenant.id, world.id()).await.unwrap(), None);
 
     let caller = Caller::system(tenant.id, "conformance");
     let mut work = world.begin(&caller).await;

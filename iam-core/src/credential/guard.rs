@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use super::hasher::Verified;
 use super::{Account, CredentialChange, GuardedAccount, Lockout, LoginAttempts, LoginFailure, Share};
-use crate::caller::Caller;
+use crate::caller::{Caller, RequestContext};
 use crate::error::{Error, Forbidden, Result, Unauthenticated};
 use crate::iam::Inner;
 use crate::id::TenantId;
-use crate::secret::{Password, PasswordHash};
+use crate::secret::Password;
 use crate::tenant::TenantStatus;
 use crate::user::UserStatus;
 use crate::validate::Email;
@@ -57,6 +57,7 @@ pub(crate) struct Attempt<'a> {
     finding: Finding,
     when_locked: WhenLocked,
     is_recorded: bool,
+    left: Duration,
 }
 
 enum Finding {
@@ -64,9 +65,16 @@ enum Finding {
     Locked,
     Wrong,
     Right {
-        /// The same password at today's cost, where the stored hash is weaker.
-        rehashed: Option<PasswordHash>,
+        /// Whether the stored hash is weaker than one of today.
+        is_weak: bool,
     },
+}
+
+/// An account whose password was proven.
+pub(crate) struct Proven {
+    pub(crate) account: Account,
+    /// Whether its hash is weaker than one of today; see [`rehash`].
+    pub(crate) is_weak: bool,
 }
 
 /// Why an attempt proves nothing.
@@ -90,6 +98,37 @@ impl From<Refusal> for Error {
     }
 }
 
+/// Gives a refusal when the dearest kind of hash would be done, whatever was found and however it was judged.
+///
+/// It waits after the failure was counted: otherwise more guesses could be made meanwhile.
+pub(crate) async fn in_time<T>(answer: Result<T>, left: Duration) -> Result<T> {
+    if answer.is_err() {
+        tokio::time::sleep(left).await;
+    }
+    answer
+}
+
+/// Replaces a weak hash of a password that was just proven, after everything else: what it takes must not be seen where a right
+/// password is refused. Where it fails, the next login makes up for it.
+pub(crate) async fn rehash(iam: &Inner, caller: &Caller, claim: Claim<'_>, proven: Account) {
+    let replace = async {
+        let password = iam.passwords.hash_any(claim.share, claim.password).await?;
+        let mut work = iam.begin(caller).await?;
+        let user = proven.user.id;
+        let current = work.locks().lock_guarded_account(&claim.email.key(), Some(user)).await?.account;
+        // It may have been changed meanwhile.
+        if current.is_some_and(|current| current.password == proven.password) {
+            work.apply(CredentialChange::Rehash { user, password }).await?;
+            work.commit().await?;
+        }
+        Ok::<(), Error>(())
+    };
+    match replace.await {
+        Ok(()) | Err(Error::Overloaded { .. }) => {}
+        Err(error) => tracing::warn!(%error, "a weak password hash was not replaced"),
+    }
+}
+
 impl<'a> Attempt<'a> {
     /// Tries a password; without an account the same work is done for nothing.
     pub(crate) async fn make(
@@ -100,25 +139,22 @@ impl<'a> Attempt<'a> {
         when_locked: WhenLocked,
     ) -> Result<Self> {
         let is_locked = attempts.locked_for(iam.now()).is_some();
-        let finding = if is_locked && when_locked == WhenLocked::Refuse {
-            Finding::Locked
+        let (finding, left) = if is_locked && when_locked == WhenLocked::Refuse {
+            (Finding::Locked, Duration::ZERO)
         } else {
-            let Claim { password, share, .. } = claim;
             // Where the answer will be no, whatever the password, it must not come sooner if that is right.
             let can_prove = |account: &&Account| !is_locked && account.user.status != UserStatus::Inactive;
             let hash = account.as_ref().filter(can_prove).map(|account| &account.password);
-            match iam.passwords.verify(share, password, hash).await? {
+            let (verified, left) = iam.passwords.verify(claim.share, claim.password, hash).await?;
+            let finding = match verified {
                 _ if is_locked => Finding::Locked,
                 Verified::No => Finding::Wrong,
-                Verified::Yes => Finding::Right { rehashed: None },
-                Verified::YesButWeak => match iam.passwords.hash_any(share, password).await {
-                    // The next login makes up for it.
-                    Err(Error::Overloaded { .. }) => Finding::Right { rehashed: None },
-                    hash => Finding::Right { rehashed: Some(hash?) },
-                },
-            }
+                Verified::Yes => Finding::Right { is_weak: false },
+                Verified::YesButWeak => Finding::Right { is_weak: true },
+            };
+            (finding, left)
         };
-        Ok(Self { scope, claim, account, finding, when_locked, is_recorded: true })
+        Ok(Self { scope, claim, account, finding, when_locked, is_recorded: true, left })
     }
 
     /// An attempt at an account whose e-mail is locked: the password is not looked at.
@@ -129,7 +165,20 @@ impl<'a> Attempt<'a> {
     /// An attempt that is known to fail.
     pub(crate) fn wrong(scope: Scope, claim: Claim<'a>) -> Self {
         let (finding, when_locked) = (Finding::Wrong, WhenLocked::Refuse);
-        Self { scope, claim, account: None, finding, when_locked, is_recorded: true }
+        Self { scope, claim, account: None, finding, when_locked, is_recorded: true, left: Duration::ZERO }
+    }
+
+    /// The same attempt, and a wrong one if its account has been locked meanwhile.
+    ///
+    /// A caller that treats right attempts otherwise than wrong ones asks this first: of guesses that race, those that come
+    /// after the fifth failure must not be told apart.
+    pub(crate) async fn confirmed(self, iam: &Inner) -> Result<Self> {
+        let caller = Caller::anonymous(self.scope.tenant, RequestContext::default());
+        let mut work = iam.begin(&caller).await?;
+        let user = self.account.as_ref().map(|account| account.user.id);
+        let guarded = work.locks().lock_guarded_account(&self.claim.email.key(), user).await?;
+        let is_locked = guarded.attempts.locked_for(work.now()).is_some();
+        Ok(if is_locked { Self { finding: Finding::Wrong, ..self } } else { self })
     }
 
     /// The same attempt, of which the audit log keeps nothing if it fails; it counts nonetheless.
@@ -140,6 +189,11 @@ impl<'a> Attempt<'a> {
     /// The same attempt, refused because its e-mail was locked meanwhile.
     pub(crate) fn into_refused(self) -> Self {
         Self { finding: Finding::Locked, when_locked: WhenLocked::Refuse, ..self }
+    }
+
+    /// For how long a refusal has still to wait, so that its time tells nothing; see [`in_time`].
+    pub(crate) fn left(&self) -> Duration {
+        self.left
     }
 
     /// The tenant in which it is tried.
@@ -178,7 +232,7 @@ impl<'a> Attempt<'a> {
         mut self,
         iam: &'w Inner,
         caller: &'w Caller,
-    ) -> Result<(Result<Account, Refusal>, UnitOfWork<'w>)> {
+    ) -> Result<(Result<Proven, Refusal>, UnitOfWork<'w>)> {
         let key = self.claim.email.key();
         loop {
             let mut work = iam.begin(caller).await?;
@@ -207,7 +261,7 @@ impl<'a> Attempt<'a> {
         work: &mut UnitOfWork<'_>,
         GuardedAccount { account, attempts, has_unnamed_failures }: GuardedAccount,
         lockout: Lockout,
-    ) -> Result<Result<Account, Refusal>> {
+    ) -> Result<Result<Proven, Refusal>> {
         let (key, now) = (self.claim.email.key(), work.now());
         // A lock that ended meanwhile is an answer too: the password was not looked at, so it is not judged.
         let ended = self.was_locked().then_some(Duration::from_secs(1));
@@ -223,10 +277,7 @@ impl<'a> Attempt<'a> {
                 if has_unnamed_failures || attempts != LoginAttempts::default() {
                     work.apply(CredentialChange::ClearFailures(key)).await?;
                 }
-                if let Finding::Right { rehashed: Some(password) } = self.finding {
-                    work.apply(CredentialChange::Rehash { user: account.user.id, password }).await?;
-                }
-                Ok(Ok(account))
+                Ok(Ok(Proven { account, is_weak: matches!(self.finding, Finding::Right { is_weak: true }) }))
             }
             Err(reason @ LoginFailure::UserSuspended) => {
                 self.refuse(work, reason, &attempts).await?;

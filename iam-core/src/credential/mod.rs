@@ -14,7 +14,7 @@ mod workers;
 
 pub use attempts::{Lockout, LoginAttempts};
 pub use change::{CredentialChange, LoginFailure};
-pub(crate) use guard::{Attempt, Claim, Refusal, Scope, WhenLocked};
+pub(crate) use guard::{Attempt, Claim, Proven, Refusal, Scope, WhenLocked, in_time, rehash};
 pub use hasher::HashingCost;
 pub(crate) use hasher::PasswordHasher;
 pub(crate) use policy::{AcceptedPassword, accept_password};

@@ -1,11 +1,11 @@
-use super::guard::{Attempt, Claim, Refusal, Scope, WhenLocked};
+use super::guard::{Attempt, Claim, Refusal, Scope, WhenLocked, in_time};
 use super::policy::make_password;
 use super::{CredentialChange, Share, accept_password};
 use crate::audit::ResourceType;
 use crate::caller::{Actor, Caller};
 use crate::error::{Conflict, Error, Forbidden, Result};
 use crate::iam::Inner;
-use crate::secret::Password;
+use crate::secret::{Password, PasswordHash};
 use crate::session::{EndReason, end_sessions};
 use crate::tenant::TenantStatus;
 use crate::user::{User, UserStatus};
@@ -38,7 +38,7 @@ impl Credentials<'_> {
     /// [`Forbidden::NotAUser`] for trusted code, [`Error::Overloaded`].
     pub async fn change_password(&self, caller: &Caller, current: Password, new: Password) -> Result<()> {
         let iam = self.0;
-        let (user_id, session_id) = caller.require_user()?;
+        let (user_id, _) = caller.require_user()?;
         let mut fields = Fields::default();
         fields.require("currentPassword", current.expose());
         let new = fields.check("newPassword", accept_password(new));
@@ -56,19 +56,29 @@ impl Credentials<'_> {
         // A suspended tenant has no callers.
         let scope = Scope { tenant: caller.tenant(), status: TenantStatus::Active };
         let attempt = Attempt::make(iam, scope, claim, guarded, WhenLocked::Refuse).await?;
-        // A password that was not proven is not worth the work of hashing its successor.
-        let password = if attempt.is_right() { Some(iam.passwords.hash(share, &new).await?) } else { None };
-
-        let (proven, mut work) = attempt.settle(iam, caller).await?;
-        let refusal = match proven {
-            Ok(_) => None,
-            Err(Refusal::Wrong) => Some(Error::field("currentPassword", "is not the current password")),
-            Err(refusal) => Some(refusal.into()),
-        };
-        let (None, Some(password)) = (&refusal, password) else {
+        let left = attempt.left();
+        if attempt.tells_lock() {
+            let (proven, work) = attempt.settle(iam, caller).await?;
             work.commit().await?;
-            return Err(refusal.unwrap_or_else(not_found));
-        };
+            return Err(proven.err().map_or_else(not_found, Error::from));
+        }
+        // Also where the current one is wrong, or the time would tell that it is right where it is refused.
+        let password = iam.passwords.hash(share, &new).await?;
+        in_time(self.replace(caller, attempt, password).await, left).await
+    }
+
+    /// Replaces the caller's password if an attempt has proven the current one, and ends its other sessions.
+    async fn replace(&self, caller: &Caller, attempt: Attempt<'_>, password: PasswordHash) -> Result<()> {
+        let iam = self.0;
+        let (user_id, session_id) = caller.require_user()?;
+        let (proven, mut work) = attempt.settle(iam, caller).await?;
+        if let Err(refusal) = proven {
+            work.commit().await?;
+            return Err(match refusal {
+                Refusal::Wrong => Error::field("currentPassword", "is not the current password"),
+                refusal => refusal.into(),
+            });
+        }
         work.apply(CredentialChange::ChangePassword { user: user_id, password }).await?;
         work.touch(user_id);
         let mut others = work.locks().lock_sessions_of(user_id).await?;

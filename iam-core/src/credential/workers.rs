@@ -17,6 +17,7 @@ use argon2::password_hash::phc::Output;
 use tokio::sync::oneshot;
 
 use super::Share;
+use super::share::Turn;
 use crate::error::{Error, Result};
 
 /// How long a hash is taken to last before one was made.
@@ -51,47 +52,66 @@ struct State {
     is_over: bool,
 }
 
-/// Jobs by share. The shares take turns, and within a share the first to come is the first to be served: as long as two
-/// shares have something waiting, neither gets more than every second hash.
+/// Jobs by share. On each level those who have something waiting take turns, and within a share the first to come is the first
+/// to be served: as long as two wait, neither gets more than every second hash.
 #[derive(Default)]
-struct Waiting(VecDeque<(Share, VecDeque<Job>)>);
+struct Waiting {
+    jobs: VecDeque<Job>,
+    turns: VecDeque<(Turn, Waiting)>,
+}
 
 impl Waiting {
     fn push(&mut self, job: Job) {
-        match self.0.iter_mut().find(|(share, _)| *share == job.share) {
-            Some((_, jobs)) => jobs.push_back(job),
-            None => self.0.push_back((job.share, VecDeque::from([job]))),
+        let mut line = self;
+        for turn in job.share.turns() {
+            let known = line.turns.iter().position(|(other, _)| *other == turn);
+            let place = known.unwrap_or_else(|| {
+                line.turns.push_back((turn, Self::default()));
+                line.turns.len() - 1
+            });
+            #[expect(clippy::indexing_slicing, reason = "it was found or put there")]
+            let (_, next) = &mut line.turns[place];
+            line = next;
         }
+        line.jobs.push_back(job);
     }
 
     fn pop(&mut self) -> Option<Job> {
-        let (share, mut jobs) = self.0.pop_front()?;
-        let job = jobs.pop_front();
-        if !jobs.is_empty() {
-            self.0.push_back((share, jobs));
+        if let Some(job) = self.jobs.pop_front() {
+            return Some(job);
+        }
+        let (turn, mut line) = self.turns.pop_front()?;
+        let job = line.pop();
+        if line.len() > 0 {
+            self.turns.push_back((turn, line));
         }
         job
     }
 
     fn len(&self) -> usize {
-        self.0.iter().map(|(_, jobs)| jobs.len()).sum()
+        self.jobs.len() + self.turns.iter().map(|(_, line)| line.len()).sum::<usize>()
     }
 
-    /// How many jobs are made before the next one of a share: its own, and as many turns of every other share.
-    fn ahead_of(&self, share: Share) -> usize {
-        let own = self.0.iter().find(|(other, _)| *other == share).map_or(0, |(_, jobs)| jobs.len());
-        let others = self.0.iter().filter(|(other, _)| *other != share);
-        own + others.map(|(_, jobs)| jobs.len().min(own + 1)).sum::<usize>()
+    /// How many jobs are made before the next one of a share: on each level its own, and as many turns of every other.
+    fn ahead_of(&self, turns: &[Turn]) -> usize {
+        let [turn, below @ ..] = turns else { return self.jobs.len() };
+        let own = self.turns.iter().find(|(other, _)| other == turn).map_or(0, |(_, line)| line.ahead_of(below));
+        let others = self.turns.iter().filter(|(other, _)| other != turn);
+        own + others.map(|(_, line)| line.len().min(own + 1)).sum::<usize>()
     }
 
     /// Since when the job that is next has been waiting.
     fn next_since(&self) -> Option<Instant> {
-        self.0.front()?.1.front().map(|job| job.asked)
+        match self.jobs.front() {
+            Some(job) => Some(job.asked),
+            None => self.turns.front()?.1.next_since(),
+        }
     }
 
     fn forget_who_gave_up(&mut self) {
-        self.0.iter_mut().for_each(|(_, jobs)| jobs.retain(|job| !job.answer.is_closed()));
-        self.0.retain(|(_, jobs)| !jobs.is_empty());
+        self.jobs.retain(|job| !job.answer.is_closed());
+        self.turns.iter_mut().for_each(|(_, line)| line.forget_who_gave_up());
+        self.turns.retain(|(_, line)| line.len() > 0);
     }
 }
 
@@ -200,7 +220,7 @@ impl Shared {
 
     fn admit(&self, state: &mut State, share: Share) -> Result<()> {
         state.waiting.forget_who_gave_up();
-        let ahead = u32::try_from(state.waiting.ahead_of(share)).unwrap_or(u32::MAX);
+        let ahead = u32::try_from(state.waiting.ahead_of(&share.turns())).unwrap_or(u32::MAX);
         let wait = state.pace.saturating_mul(ahead) / self.max_threads.get();
         if wait <= self.max_wait {
             return Ok(());
@@ -349,8 +369,10 @@ const NICE: i32 = 10;
 #[cfg(test)]
 mod tests {
     use tokio::time::timeout;
+    use uuid::Uuid;
 
     use super::*;
+    use crate::caller::{Caller, RequestContext};
 
     const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -385,7 +407,7 @@ mod tests {
         workers: &Workers,
         hash: impl FnOnce(&mut Vec<Block>) -> Result<Output> + Send + 'static,
     ) -> Result<oneshot::Receiver<Made>> {
-        put_for(workers, Share::System, hash)
+        put_for(workers, Share::SYSTEM, hash)
     }
 
     fn put_for(
@@ -398,8 +420,54 @@ mod tests {
         Ok(made)
     }
 
+    fn at(number: u8) -> RequestContext {
+        RequestContext { ip_address: Some([192, 0, number, 0].into()), ..RequestContext::default() }
+    }
+
     fn network(number: u8) -> Share {
-        Share::Network([192, 0, number, 0].into())
+        Share::of_client(&at(number))
+    }
+
+    /// Users of a tenant who come from a network.
+    fn users(tenant: u128, network: u8) -> Share {
+        let id = Uuid::from_u128;
+        Share::of(&Caller::founder(id(tenant).into(), id(1).into(), id(2).into(), at(network)))
+    }
+
+    #[tokio::test]
+    async fn a_client_with_many_tenants_has_no_more_turns_than_another() {
+        let workers = workers(1, PATIENCE);
+        let gate = gate(&workers);
+        gate.entered.recv_timeout(PATIENCE).unwrap();
+        let (served, order) = mpsc::channel();
+        let mut made = Vec::new();
+        for (share, name) in [
+            (users(1, 1), 'a'),
+            (users(2, 1), 'b'),
+            (users(3, 1), 'c'),
+            (users(4, 1), 'd'),
+            (users(5, 2), 'U'),
+            (network(3), 'S'),
+            (network(3), 'T'),
+        ] {
+            let served = served.clone();
+            let hash = move |_: &mut Vec<Block>| {
+                served.send(name).unwrap();
+                output()
+            };
+            made.push(put_for(&workers, share, hash).unwrap());
+        }
+        let state = workers.0.lock();
+        let ahead = |share: Share| state.waiting.ahead_of(&share.turns());
+        // Its own tenants take turns; beside it another network does, and beside both those who log in.
+        assert_eq!((ahead(users(6, 1)), ahead(users(5, 2)), ahead(users(6, 3))), (4 + 1 + 2, 1 + 2 + 2, 2 + 2));
+        assert_eq!((ahead(network(4)), ahead(network(3)), ahead(Share::SYSTEM)), (1 + 2, 2 + 3, 2));
+        drop(state);
+        gate.open.send(()).unwrap();
+        for made in made {
+            made.await.unwrap().output.unwrap();
+        }
+        assert_eq!(order.try_iter().collect::<String>(), "aSUTbcd");
     }
 
     #[tokio::test]
@@ -483,7 +551,7 @@ mod tests {
     async fn a_thread_is_started_only_when_the_others_are_busy() {
         let workers = workers(8, PATIENCE);
         for _ in 0..20 {
-            workers.make(Share::System, Box::new(|_| output())).await.unwrap();
+            workers.make(Share::SYSTEM, Box::new(|_| output())).await.unwrap();
             // The answer comes a moment before the thread is idle again.
             while workers.0.lock().idle == 0 {
                 thread::yield_now();
@@ -499,12 +567,12 @@ mod tests {
         let gate = gate(&workers);
         gate.entered.recv_timeout(PATIENCE).unwrap();
         let waiting: Vec<_> = (0..3).map(|_| put(&workers, |_| output()).unwrap()).collect();
-        for refused in [put(&workers, |_| output()).map(drop), workers.admit(Share::System)] {
+        for refused in [put(&workers, |_| output()).map(drop), workers.admit(Share::SYSTEM)] {
             assert!(matches!(refused, Err(Error::Overloaded { retry_after }) if retry_after.as_secs() == 1));
         }
         assert_eq!(workers.waiting(), 3);
         drop(waiting);
-        workers.admit(Share::System).unwrap();
+        workers.admit(Share::SYSTEM).unwrap();
     }
 
     #[tokio::test]
@@ -514,9 +582,9 @@ mod tests {
         let gate = gate(&workers);
         gate.entered.recv_timeout(PATIENCE).unwrap();
         let made = put(&workers, |_| output()).unwrap();
-        workers.admit(Share::System).unwrap();
+        workers.admit(Share::SYSTEM).unwrap();
         workers.0.lock().pace = Duration::from_secs(80);
-        let refused = workers.admit(Share::System);
+        let refused = workers.admit(Share::SYSTEM);
         assert!(matches!(refused, Err(Error::Overloaded { retry_after }) if retry_after.as_secs() == 81));
         gate.open.send(()).unwrap();
         made.await.unwrap();
@@ -531,7 +599,7 @@ mod tests {
         gate.entered.recv_timeout(PATIENCE).unwrap();
         let (made, was_made) = mpsc::channel::<()>();
         let hurried = workers.make(
-            Share::System,
+            Share::SYSTEM,
             Box::new(move |_| {
                 made.send(()).unwrap();
                 output()
@@ -541,16 +609,16 @@ mod tests {
         assert_eq!(workers.waiting(), 0);
         gate.open.send(()).unwrap();
         gate.made.await.unwrap().output.unwrap();
-        workers.make(Share::System, Box::new(|_| output())).await.unwrap();
+        workers.make(Share::SYSTEM, Box::new(|_| output())).await.unwrap();
         assert!(was_made.recv().is_err());
     }
 
     #[tokio::test]
     async fn a_panic_takes_neither_the_thread_along_nor_whoever_waits() {
         let workers = workers(1, PATIENCE);
-        let made = workers.make(Share::System, Box::new(|_| panic!("a defect"))).await.unwrap();
+        let made = workers.make(Share::SYSTEM, Box::new(|_| panic!("a defect"))).await.unwrap();
         assert!(matches!(made.output, Err(Error::Internal(_))));
-        workers.make(Share::System, Box::new(|_| output())).await.unwrap().output.unwrap();
+        workers.make(Share::SYSTEM, Box::new(|_| output())).await.unwrap().output.unwrap();
         assert_eq!(workers.0.lock().threads, 1);
     }
 
@@ -580,7 +648,7 @@ mod tests {
         let gate = gate(&workers);
         gate.entered.recv_timeout(PATIENCE).unwrap();
         for _ in 0..3 {
-            workers.make(Share::System, Box::new(|_| output())).await.unwrap().output.unwrap();
+            workers.make(Share::SYSTEM, Box::new(|_| output())).await.unwrap().output.unwrap();
         }
         assert_eq!(workers.0.lock().threads, 1);
         gate.open.send(()).unwrap();
@@ -606,7 +674,7 @@ mod tests {
             tell.send(ours()).unwrap();
             output()
         };
-        workers.make(Share::System, Box::new(hash)).await.unwrap();
+        workers.make(Share::SYSTEM, Box::new(hash)).await.unwrap();
         open.send(()).unwrap();
         first.unwrap().await.unwrap();
         // The relief may have been quicker to take the first.

@@ -4,7 +4,7 @@ use super::transaction::MemoryTransaction;
 use super::{MemoryStore, TenantState, newest_first};
 use crate::error::{Constraint, StoreError};
 use crate::id::{SessionId, TenantId, UserId};
-use crate::session::{Session, SessionChange, SessionSnapshot, SessionStore, SessionTransaction};
+use crate::session::{Session, SessionChange, SessionDetails, SessionSnapshot, SessionStore, SessionTransaction};
 
 #[async_trait]
 impl SessionStore for MemoryStore {
@@ -28,6 +28,18 @@ impl SessionStore for MemoryStore {
 
     async fn session(&self, tenant: TenantId, id: SessionId) -> Result<Option<Session>, StoreError> {
         Ok(self.tenant_state(tenant).sessions.get(&id).cloned())
+    }
+
+    async fn session_details(&self, tenant: TenantId, id: SessionId) -> Result<Option<SessionDetails>, StoreError> {
+        let state = self.tenant_state(tenant);
+        let details = |session: &Session| {
+            Some(SessionDetails {
+                user: state.users.get(&session.user_id)?.clone(),
+                tenant: state.tenant.clone()?,
+                session: session.clone(),
+            })
+        };
+        Ok(state.sessions.get(&id).and_then(details))
     }
 
     async fn sessions_of(&self, tenant: TenantId, user: UserId) -> Result<Vec<Session>, StoreError> {

@@ -1,4 +1,4 @@
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::{Organization, OrganizationStatus};
 use crate::access::Place;
@@ -33,6 +33,22 @@ impl Hierarchy {
     /// Every organization, in the order in which it was given.
     pub fn nodes(&self) -> impl Iterator<Item = Node<'_>> {
         (0..self.organizations.len()).filter_map(|position| self.at(position))
+    }
+
+    /// Several in one: what stands in more than one of them is as the first has it.
+    ///
+    /// Where each holds everything above what it holds, so does the whole.
+    pub(crate) fn merged<'a>(parts: impl IntoIterator<Item = &'a Self>) -> Self {
+        let mut seen = HashSet::new();
+        let organizations = parts.into_iter().flat_map(|part| &part.organizations);
+        organizations.filter(|organization| seen.insert(organization.id)).cloned().collect()
+    }
+
+    /// About how many bytes it takes.
+    pub(crate) fn size(&self) -> usize {
+        let entry = size_of::<(OrganizationId, usize)>() + size_of::<Link>() + size_of::<Organization>();
+        let text = |organization: &Organization| organization.name.as_str().len() + organization.slug.as_str().len();
+        size_of::<Self>() + self.organizations.iter().map(|organization| entry + text(organization)).sum::<usize>()
     }
 
     fn at(&self, position: usize) -> Option<Node<'_>> {

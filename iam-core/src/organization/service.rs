@@ -184,7 +184,9 @@ impl Organizations<'_> {
     ///
     /// [`Error::NotFound`], [`Error::Forbidden`].
     pub async fn children(&self, caller: &Caller, id: OrganizationId) -> Result<Vec<Organization>> {
-        self.permitted(caller, id, &permission::ORGANIZATIONS_READ).await?;
+        let hierarchy = self.0.lineages(caller.tenant(), [id]).await?;
+        let node = hierarchy.node(id).ok_or_else(not_found)?;
+        require(self.0.rights(caller), &permission::ORGANIZATIONS_READ, node)?;
         Ok(self.0.store.children(caller.tenant(), id).await?)
     }
 

@@ -1,9 +1,10 @@
 use super::{LoggedIn, RefreshState, Session, SessionChange, Sessions};
 use crate::caller::{Caller, RequestContext};
 use crate::credential::{
-    Attempt, Claim, GuardedAccount, LoginCandidate, LoginCandidates, Refusal, Scope, Share, WhenLocked,
+    Attempt, Claim, GuardedAccount, LoginCandidate, LoginCandidates, Proven, Refusal, Scope, Share, WhenLocked,
+    in_time, rehash,
 };
-use crate::error::{Conflict, Result};
+use crate::error::{Conflict, Error, Result};
 use crate::iam::Inner;
 use crate::id::{SessionId, TenantId};
 use crate::secret::Password;
@@ -78,7 +79,9 @@ impl Sessions<'_> {
         let guarded = iam.store.guarded_account(scope.tenant, &claim.email.key()).await?;
         let attempt = Attempt::make(iam, scope, claim, guarded, WhenLocked::Refuse).await?;
         iam.refresh_keys().await?;
-        Ok(self.settle(attempt, context).await??)
+        let left = attempt.left();
+        let answer = self.settle(attempt, context, claim).await?;
+        in_time(answer.map_err(Error::from), left).await
     }
 
     /// Logs in to the one tenant in which the password is right.
@@ -101,8 +104,16 @@ impl Sessions<'_> {
         for candidate in accounts {
             let (trace, tenant) = (trace(&candidate), Some(candidate.tenant.summary()));
             let scope = Scope { tenant: candidate.tenant.id, status: candidate.tenant.status };
-            let attempt = try_in(iam, scope, claim, candidate.into(), when_locked, locked_for.is_some()).await?;
-            tried.push(Tried { attempt, tenant, trace });
+            match try_in(iam, scope, claim, candidate.into(), when_locked, locked_for.is_some()).await {
+                Ok(attempt) => tried.push(Tried { attempt, tenant, trace }),
+                Err(error) => {
+                    // Or those who keep the queue full would guess without being counted.
+                    if !tried.is_empty() && !tried.iter().any(|tried: &Tried<'_>| tried.attempt.is_right()) {
+                        let _refusal = self.fail_anywhere(claim, tried).await;
+                    }
+                    return Err(error);
+                }
+            }
         }
         if tried.is_empty() {
             let (scope, account) = (Scope::nowhere(TenantId::of_unknown(NO_TENANT)), GuardedAccount::default());
@@ -110,14 +121,24 @@ impl Sessions<'_> {
             tried.push(Tried { attempt, tenant: None, trace: context.clone() });
         }
         if let Some(retry_after) = locked_for {
-            return self.fail(tried, Refusal::Locked(retry_after)).await;
+            return self.fail(claim, tried, Refusal::Locked(retry_after)).await;
         }
         iam.refresh_keys().await?;
-        let (right, wrong): (Vec<_>, Vec<_>) = tried.into_iter().partition(|tried| tried.attempt.is_right());
+        let left = tried.iter().map(|tried| tried.attempt.left()).sum();
+        in_time(self.judge(context, claim, tried).await, left).await
+    }
+
+    async fn judge(&self, context: &RequestContext, claim: Claim<'_>, tried: Vec<Tried<'_>>) -> Result<LoggedIn> {
+        let (mut right, mut wrong) = (Vec::new(), Vec::new());
+        for Tried { attempt, tenant, trace } in tried {
+            let attempt = if attempt.is_right() { attempt.confirmed(self.0).await? } else { attempt };
+            let side = if attempt.is_right() { &mut right } else { &mut wrong };
+            side.push(Tried { attempt, tenant, trace });
+        }
         if right.is_empty() {
             self.fail_anywhere(claim, wrong).await
         } else {
-            self.settle_right(context, right, wrong).await
+            self.settle_right(context, claim, right, wrong).await
         }
     }
 
@@ -126,27 +147,32 @@ impl Sessions<'_> {
         if let [only] = tried.as_slice()
             && only.attempt.tells_lock()
         {
-            return self.fail(tried, Refusal::Wrong).await;
+            return self.fail(claim, tried, Refusal::Wrong).await;
         }
+        match self.count_by_email(claim).await? {
+            // Guesses that race: enough of them have failed meanwhile.
+            refusal @ Refusal::Locked(_) => {
+                let refused = tried.into_iter();
+                let refused = refused.map(|tried| Tried { attempt: tried.attempt.into_refused(), ..tried }).collect();
+                self.fail(claim, refused, refusal).await
+            }
+            _ => self.fail(claim, tried, Refusal::Wrong).await,
+        }
+    }
+
+    /// Counts a failure by the e-mail alone.
+    async fn count_by_email(&self, claim: Claim<'_>) -> Result<Refusal> {
         let nowhere = Caller::anonymous(TenantId::NONE, RequestContext::default());
         let by_email = Attempt::wrong(Scope::nowhere(TenantId::NONE), claim).unrecorded();
         let (counted, work) = by_email.settle(self.0, &nowhere).await?;
         work.commit().await?;
-        match counted {
-            // Guesses that race: enough of them have failed meanwhile.
-            Err(refusal @ Refusal::Locked(_)) => {
-                let refused = tried.into_iter();
-                let refused = refused.map(|tried| Tried { attempt: tried.attempt.into_refused(), ..tried }).collect();
-                self.fail(refused, refusal).await
-            }
-            _ => self.fail(tried, Refusal::Wrong).await,
-        }
+        Ok(counted.err().unwrap_or(Refusal::Wrong))
     }
 
     /// Counts and records what failed in each tenant. An account that tells of its lock answers for itself.
-    async fn fail(&self, tried: Vec<Tried<'_>>, mut refusal: Refusal) -> Result<LoggedIn> {
+    async fn fail(&self, claim: Claim<'_>, tried: Vec<Tried<'_>>, mut refusal: Refusal) -> Result<LoggedIn> {
         for Tried { attempt, trace, .. } in tried {
-            if let Err(told @ Refusal::Locked(_)) = self.settle(attempt, &trace).await?
+            if let Err(told @ Refusal::Locked(_)) = self.settle(attempt, &trace, claim).await?
                 && refusal == Refusal::Wrong
             {
                 refusal = told;
@@ -162,11 +188,12 @@ impl Sessions<'_> {
     async fn settle_right(
         &self,
         context: &RequestContext,
+        claim: Claim<'_>,
         right: Vec<Tried<'_>>,
         wrong: Vec<Tried<'_>>,
     ) -> Result<LoggedIn> {
         for Tried { attempt, trace, .. } in wrong {
-            let _refusal = self.settle(attempt.unrecorded(), &trace).await?;
+            let _refusal = self.settle(attempt.unrecorded(), &trace, claim).await?;
         }
         let (mut opening, suspended): (Vec<_>, Vec<_>) = right.into_iter().partition(|tried| tried.attempt.opens());
         if opening.len() > 1 {
@@ -175,26 +202,42 @@ impl Sessions<'_> {
             return Err(Conflict::SeveralTenants(tenants).into());
         }
         if let Some(Tried { attempt, .. }) = opening.pop() {
-            return Ok(self.settle(attempt, context).await??);
+            return match self.settle(attempt, context, claim).await? {
+                // Guesses that race: the account has been locked since, and this one is answered as the others are.
+                Err(Refusal::Wrong) => Err(self.count_by_email(claim).await?.into()),
+                answer => Ok(answer?),
+            };
         }
         let mut refusal = Refusal::Wrong;
         for Tried { attempt, .. } in suspended {
-            refusal = self.settle(attempt, context).await?.err().unwrap_or(refusal);
+            refusal = self.settle(attempt, context, claim).await?.err().unwrap_or(refusal);
         }
         Err(refusal.into())
     }
 
     /// Settles an attempt in its own tenant. One that is proven begins a session.
-    async fn settle(&self, attempt: Attempt<'_>, context: &RequestContext) -> Result<Result<LoggedIn, Refusal>> {
+    async fn settle(
+        &self,
+        attempt: Attempt<'_>,
+        context: &RequestContext,
+        claim: Claim<'_>,
+    ) -> Result<Result<LoggedIn, Refusal>> {
         let iam = self.0;
         let caller = Caller::anonymous(attempt.tenant(), context.clone());
         let (proven, mut work) = attempt.settle(iam, &caller).await?;
-        let answer = match proven {
-            Ok(account) => Ok(open_session(iam, &mut work, account.user, iam.next_id()).await?),
-            Err(refusal) => Err(refusal),
+        let Proven { account, is_weak } = match proven {
+            Ok(proven) => proven,
+            Err(refusal) => {
+                work.commit().await?;
+                return Ok(Err(refusal));
+            }
         };
+        let logged_in = open_session(iam, &mut work, account.user.clone(), iam.next_id()).await?;
         work.commit().await?;
-        Ok(answer)
+        if is_weak {
+            rehash(iam, &caller, claim, account).await;
+        }
+        Ok(Ok(logged_in))
     }
 }
 

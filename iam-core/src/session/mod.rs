@@ -22,7 +22,7 @@ pub use refresh::{RefreshState, SpentToken};
 pub use service::Sessions;
 pub(crate) use service::{end_all_sessions, end_sessions};
 pub(crate) use snapshots::{Snapshot, Snapshots, Ticket};
-pub use store::{SessionSnapshot, SessionStore, SessionTransaction};
+pub use store::{SessionDetails, SessionSnapshot, SessionStore, SessionTransaction};
 
 use crate::assignment::Grant;
 use crate::caller::UserAgent;

@@ -1,7 +1,7 @@
 use super::refresh::{Judgement, Presented};
-use super::{EndReason, Me, Session, SessionChange, Tokens};
+use super::{EndReason, Me, Session, SessionChange, SessionDetails, Tokens};
 use crate::access::{Extent, Reach, Rights, permission};
-use crate::assignment::{Assignments, GrantQuery};
+use crate::assignment::GrantQuery;
 use crate::audit::ResourceType;
 use crate::caller::{Actor, Caller, RequestContext};
 use crate::error::{Error, Forbidden, Result, Unauthenticated};
@@ -163,8 +163,7 @@ impl Sessions<'_> {
         let mut work = self.0.begin(caller).await?;
         work.touch(user);
         let sessions = work.locks().lock_sessions_of(user).await?;
-        let ended = sessions.len() as u64;
-        end_sessions(&mut work, sessions, EndReason::Terminated).await?;
+        let ended = end_sessions(&mut work, sessions, EndReason::Terminated).await?;
         work.commit().await?;
         Ok(ended)
     }
@@ -217,16 +216,15 @@ impl Sessions<'_> {
     ///
     /// [`Forbidden::NotAUser`](crate::Forbidden::NotAUser) for trusted code.
     pub async fn me(&self, caller: &Caller) -> Result<Me> {
-        let (user_id, session_id) = caller.require_user()?;
-        let (store, tenant) = (&self.0.store, caller.tenant());
+        let (_, id) = caller.require_user()?;
+        let now = self.0.now();
         // What vanished since the token was checked was just ended.
         let gone = || Error::from(Unauthenticated::InvalidToken);
-        Ok(Me {
-            user: store.user(tenant, user_id).await?.ok_or_else(gone)?,
-            tenant: store.tenant(tenant).await?.ok_or_else(gone)?,
-            session: store.session(tenant, session_id).await?.ok_or_else(gone)?,
-            grants: Assignments(self.0).of_user(caller, user_id).await?,
-        })
+        let details = self.0.store.session_details(caller.tenant(), id).await?.ok_or_else(gone)?;
+        let snapshot = self.0.session_snapshot(caller.tenant(), id, now).await?.ok_or_else(gone)?;
+        let SessionDetails { session, user, tenant } = details;
+        let grants = snapshot.grants.iter().filter(|grant| grant.assignment.is_live(now)).cloned().collect();
+        Ok(Me { user, tenant, session, grants })
     }
 }
 
@@ -242,21 +240,21 @@ pub(crate) async fn end_all_sessions(iam: &Inner, caller: &Caller, reason: EndRe
         if sessions.is_empty() {
             return Ok(ended);
         }
-        ended += sessions.len() as u64;
-        end_sessions(&mut work, sessions, reason).await?;
+        ended += end_sessions(&mut work, sessions, reason).await?;
         work.commit().await?;
     }
 }
 
-/// Ends sessions, if there are any. Those that were over already are removed without being recorded again.
-pub(crate) async fn end_sessions(work: &mut UnitOfWork<'_>, sessions: Vec<Session>, reason: EndReason) -> Result<()> {
+/// Ends sessions, if there are any; tells how many. Those that were over already are removed without being recorded again.
+pub(crate) async fn end_sessions(work: &mut UnitOfWork<'_>, sessions: Vec<Session>, reason: EndReason) -> Result<u64> {
     let now = work.now();
     let (live, over): (Vec<_>, Vec<_>) = sessions.into_iter().partition(|session| session.is_live(now));
+    let ended = live.len() as u64;
     if !live.is_empty() {
         work.apply(SessionChange::End { sessions: live, reason }).await?;
     }
     if !over.is_empty() {
         work.apply(SessionChange::Forget(over)).await?;
     }
-    Ok(())
+    Ok(ended)
 }

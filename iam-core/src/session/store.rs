@@ -5,8 +5,8 @@ use crate::assignment::Grant;
 use crate::clock::Timestamp;
 use crate::error::StoreError;
 use crate::id::{SessionId, TenantId, UserId};
-use crate::tenant::TenantStatus;
-use crate::user::UserStatus;
+use crate::tenant::{Tenant, TenantStatus};
+use crate::user::{User, UserStatus};
 
 /// What decides whether an access token still stands for its user, and for what rights.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +23,17 @@ pub struct SessionSnapshot {
     pub grants: Vec<Grant>,
 }
 
+/// A session with whose it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionDetails {
+    /// The session.
+    pub session: Session,
+    /// Its user.
+    pub user: User,
+    /// Its tenant.
+    pub tenant: Tenant,
+}
+
 /// Reads sessions.
 #[async_trait]
 pub trait SessionStore {
@@ -36,6 +47,9 @@ pub trait SessionStore {
 
     /// One session that has not ended.
     async fn session(&self, tenant: TenantId, id: SessionId) -> Result<Option<Session>, StoreError>;
+
+    /// One session that has not ended, with its user and its tenant.
+    async fn session_details(&self, tenant: TenantId, id: SessionId) -> Result<Option<SessionDetails>, StoreError>;
 
     /// The sessions of a user that have not ended, expired ones included, newest first, then by identifier.
     async fn sessions_of(&self, tenant: TenantId, user: UserId) -> Result<Vec<Session>, StoreError>;

@@ -110,7 +110,7 @@ impl Tenants<'_> {
         let profile = new.administrator.validate(fields)?;
         // The profile is good, so nothing was rejected.
         let name = name.ok_or_else(|| Error::internal("tenant name", "it is missing"))?;
-        let password = iam.passwords.hash(Share::System, &profile.password).await?;
+        let password = iam.passwords.hash(Share::SYSTEM, &profile.password).await?;
         let founding = Founding { iam, profile: &profile, password: &password };
         if let Some(slug) = slug {
             return founding.found_by_trusted_code(reason, name, slug).await;

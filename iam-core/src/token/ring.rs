@@ -127,9 +127,9 @@ impl KeyRing {
             return Err(Error::field("key", "is no key that signs access tokens"));
         }
         let master = self.master.as_ref();
-        let can_sign = |key: &&SigningKey| key.id != revoked && key.revoked_at.is_none() && key.pair(master).is_ok();
+        let can_sign = |key: &SigningKey| key.id != revoked && key.pair(master).is_ok();
         // Before the other one goes, so that there is always one.
-        if stored.iter().find(can_sign).is_none() {
+        if !live(&stored, now).any(can_sign) {
             let next =
                 SigningKey::make(KeyPurpose::AccessTokens, id, stored.last(), now, TimeDelta::zero(), master, random)?;
             store.insert_signing_key(&next).await?;
@@ -258,6 +258,18 @@ pub(crate) async fn first_or_stored(
     }
 }
 
+/// The keys that sign or may have signed a token that still lives, oldest first.
+///
+/// A key is retired for good once a later one has signed for long enough, also where that one was revoked since: what a
+/// revocation withdraws must not bring back an older key, which may have leaked long ago.
+fn live(stored: &[SigningKey], now: Timestamp) -> impl Iterator<Item = &SigningKey> {
+    let served = move |key: &SigningKey| key.revoked_at.map_or(now, |revoked| revoked.min(now)) - key.signs_from;
+    stored.iter().enumerate().filter_map(move |(place, key)| {
+        let is_retired = stored.iter().skip(place + 1).any(|later| served(later) > RETIREMENT);
+        (key.revoked_at.is_none() && !is_retired).then_some(key)
+    })
+}
+
 impl Keys {
     fn from_stored(
         stored: &[SigningKey],
@@ -266,12 +278,7 @@ impl Keys {
         as_of: Ticket,
         asked: Instant,
     ) -> Self {
-        let valid: Vec<&SigningKey> = stored.iter().filter(|key| key.revoked_at.is_none()).collect();
-        let successors = valid.iter().skip(1).map(Some).chain([None]);
-        let is_retired =
-            |successor: Option<&&SigningKey>| successor.is_some_and(|key| now - key.signs_from > RETIREMENT);
-        let live = valid.iter().zip(successors).filter(|(_, successor)| !is_retired(*successor));
-        let live: Vec<&SigningKey> = live.map(|(key, _)| *key).collect();
+        let live: Vec<&SigningKey> = live(stored, now).collect();
         let public: Vec<PublicKey> = live.iter().map(|key| key.public_key()).collect();
         Self {
             signing: live.iter().filter_map(|key| Signer::open(key, master)).collect(),
@@ -308,5 +315,105 @@ impl Signer {
                 None
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::MemoryStore;
+    use crate::random::SystemRandom;
+
+    /// A ring over its own store, by a clock that a test moves.
+    struct Scene {
+        store: MemoryStore,
+        snapshots: Snapshots,
+        ring: KeyRing,
+        now: Timestamp,
+    }
+
+    impl Scene {
+        async fn new() -> Self {
+            let (store, now) = (MemoryStore::new(), "2026-01-31T09:00:00Z".parse().unwrap());
+            let ring = KeyRing::open(&store, None, now, uuid::Uuid::now_v7().into(), &SystemRandom).await.unwrap();
+            Self { store, snapshots: Snapshots::default(), ring, now }
+        }
+
+        fn pass(&mut self, time: TimeDelta) {
+            self.now += time;
+        }
+
+        async fn rotate(&mut self) -> KeyId {
+            let id = uuid::Uuid::now_v7().into();
+            let rotated = self.ring.rotate(&self.store, &self.snapshots, self.now, id, &SystemRandom).await;
+            self.pass(PUBLICATION);
+            rotated.unwrap().id
+        }
+
+        /// The key that signs afterwards.
+        async fn revoke(&self, key: KeyId) -> KeyId {
+            let id = uuid::Uuid::now_v7().into();
+            self.ring.revoke(&self.store, &self.snapshots, key, self.now, id, &SystemRandom).await.unwrap()
+        }
+
+        async fn signs(&self) -> KeyId {
+            self.ring.refresh(&self.store, &self.snapshots, self.now).await.unwrap();
+            self.ring.signing_key(self.now).unwrap().0
+        }
+
+        async fn is_accepted(&self, key: KeyId) -> bool {
+            self.ring.verifying_key(&self.store, &self.snapshots, key, self.now).await.unwrap().is_some()
+        }
+    }
+
+    /// An old key may have leaked with an old backup: it neither verifies nor signs again because a later one is withdrawn.
+    #[tokio::test]
+    async fn a_revocation_brings_no_retired_key_back() {
+        let mut scene = Scene::new().await;
+        let oldest = scene.signs().await;
+        let middle = scene.rotate().await;
+        scene.pass(RETIREMENT);
+        assert!(scene.is_accepted(oldest).await, "it may have signed a day ago");
+        scene.pass(STALE);
+        assert!(!scene.is_accepted(oldest).await);
+        let newest = scene.revoke(middle).await;
+        assert!(newest != oldest && newest != middle);
+        assert_eq!(scene.signs().await, newest);
+        let last = scene.revoke(newest).await;
+        for (key, is_accepted) in [(oldest, false), (middle, false), (newest, false), (last, true)] {
+            assert_eq!(scene.is_accepted(key).await, is_accepted);
+        }
+        assert_eq!(scene.ring.public_keys(&scene.store, &scene.snapshots, scene.now).await.unwrap().len(), 1);
+    }
+
+    /// A new key that is withdrawn at once leaves the one before it to go on.
+    #[tokio::test]
+    async fn a_key_whose_successor_is_revoked_early_goes_on() {
+        let mut scene = Scene::new().await;
+        let oldest = scene.signs().await;
+        let leaked = scene.rotate().await;
+        assert_eq!(scene.signs().await, leaked);
+        scene.pass(TimeDelta::minutes(5));
+        assert_eq!(scene.revoke(leaked).await, oldest);
+        scene.pass(RETIREMENT * 30);
+        assert!(scene.is_accepted(oldest).await && !scene.is_accepted(leaked).await);
+        assert_eq!(scene.signs().await, oldest);
+    }
+
+    #[tokio::test]
+    async fn what_was_replaced_loses_its_private_half_ten_minutes_later_and_is_accepted_for_a_day() {
+        let mut scene = Scene::new().await;
+        let oldest = scene.signs().await;
+        let newest = scene.rotate().await;
+        scene.pass(HANDOVER - TimeDelta::milliseconds(1));
+        assert_eq!(scene.ring.erase_replaced(&scene.store, scene.now).await.unwrap(), 0);
+        scene.pass(TimeDelta::milliseconds(1));
+        for erased in [1, 0] {
+            assert_eq!(scene.ring.erase_replaced(&scene.store, scene.now).await.unwrap(), erased);
+        }
+        assert_eq!(scene.signs().await, newest);
+        assert!(scene.is_accepted(oldest).await);
+        let third = scene.revoke(newest).await;
+        assert!(third != oldest, "nobody signs without a private half");
     }
 }

@@ -100,8 +100,8 @@ impl Users<'_> {
         let reach = self.0.rights(caller).reach(&permission::USERS_READ)?;
         if let (Some(organization), Reach::Organizations(covered)) = (filter.organization, &reach) {
             // Or it would tell which of the members that the caller sees are also members of others.
-            let lineage = self.0.store.lineages(caller.tenant(), &[organization]).await?;
-            if !lineage.iter().any(|above| covered.contains(&above.id)) {
+            let lineage = self.0.lineages(caller.tenant(), [organization]).await?;
+            if !lineage.nodes().any(|above| covered.contains(&above.organization.id)) {
                 return Ok(Page { items: Vec::new(), total: 0, request: page });
             }
         }

@@ -7,10 +7,10 @@ use chrono::{TimeDelta, Utc};
 use iam_core::clock::{Clock, Timestamp};
 use iam_core::tenant::Registration;
 use iam_core::user::NewUser;
-use iam_core::{Caller, Iam, RequestContext};
+use iam_core::{Caller, Iam, RequestContext, TenantId};
 use serde_json::{Value, json};
 
-use crate::client::{Client, PASSWORD, text};
+use crate::client::{Answer, Client, PASSWORD, text};
 use crate::process::{Ended, PATIENCE, wait_for};
 use crate::store::Store;
 
@@ -133,7 +133,7 @@ fn an_older_copy_is_found_out_by_a_checkpoint_that_was_kept() {
 }
 
 /// The clock of a year ago.
-struct YearAgo;
+pub(crate) struct YearAgo;
 
 impl Clock for YearAgo {
     fn now(&self) -> Timestamp {
@@ -141,18 +141,22 @@ impl Clock for YearAgo {
     }
 }
 
-/// A tenant that was registered a year ago and keeps its entries for thirty days.
-async fn old_log(store: Arc<dyn iam_core::Store>) {
-    let iam = Iam::builder(store).clock(YearAgo).build().await.unwrap();
+/// A tenant, registered with this administrator.
+async fn register(iam: &Iam, email: &str) -> TenantId {
     let user = NewUser {
-        email: "admiral@navy.example".to_owned(),
+        email: email.to_owned(),
         password: PASSWORD.into(),
         first_name: "Grace".to_owned(),
         last_name: "Hopper".to_owned(),
     };
     let registration = Registration { user, tenant_name: None };
-    let tenant = iam.tenants().register(&RequestContext::default(), registration).await.unwrap().tenant;
-    let caller = Caller::system(tenant.id, "test");
+    iam.tenants().register(&RequestContext::default(), registration).await.unwrap().tenant.id
+}
+
+/// A tenant that was registered a year ago and keeps its entries for thirty days.
+async fn old_log(store: Arc<dyn iam_core::Store>) {
+    let iam = Iam::builder(store).clock(YearAgo).build().await.unwrap();
+    let caller = Caller::system(register(&iam, "admiral@navy.example").await, "test");
     iam.audit().set_retention(&caller, Some(30)).await.unwrap();
     iam.seal_audit_logs().await.unwrap();
     iam.close().await;
@@ -175,6 +179,114 @@ fn retain_removes_what_is_too_old_and_the_rest_is_still_proven() {
         let verified = verify(&store);
         assert_eq!(verified.code, Some(0), "{verified:?}");
         assert!(verified.output.contains("7 entries sealed, 5 of them removed by retention"), "{verified:?}");
+    }
+}
+
+const RETENTION: &str = "/api/v1/audit-logs/retention";
+
+/// Two tenants that were registered a year ago.
+async fn old_logs(store: Arc<dyn iam_core::Store>) {
+    let iam = Iam::builder(store).clock(YearAgo).build().await.unwrap();
+    register(&iam, "admiral@navy.example").await;
+    register(&iam, "captain@navy.example").await;
+    iam.seal_audit_logs().await.unwrap();
+    iam.close().await;
+}
+
+#[track_caller]
+fn assert_removed(ended: &Ended, number: usize) {
+    let told = format!("Entries removed: {number}");
+    assert_eq!((ended.code, ended.output.as_str()), (Some(0), told.as_str()), "{ended:?}");
+}
+
+fn put_retention(client: &Client, days: &Value) -> Answer {
+    client.send("PUT", RETENTION, Some(&json!({ "retentionDays": days }).to_string())).unwrap()
+}
+
+#[test]
+fn a_retention_that_is_to_count_later_counts_now_where_the_operator_says_so() {
+    for store in [Store::sqlite(), Store::postgres()] {
+        store.with_store(old_logs);
+        let server = store.serve();
+        let clients = ["admiral@navy.example", "captain@navy.example"]
+            .map(|email| server.client().with_token(&server.client().log_in(email).access));
+        for client in &clients {
+            let set = put_retention(client, &json!(30)).expect(200);
+            assert_eq!((&set["retentionDays"], &set["pending"]["retentionDays"]), (&Value::Null, &json!(30)));
+        }
+        let retain = |arguments: &[&str]| store.iam_server().args(["audit", "retain"]).args(arguments).run();
+        assert_removed(&retain(&[]), 0);
+
+        // Of one tenant: the four entries of its registration.
+        let id = |client: &Client| text(&client.get("/api/v1/auth/me").expect(200)["tenant"]["id"]);
+        assert_removed(&retain(&["--now", "--tenant", &id(&clients[0])]), 4);
+        let counting = |client: &Client| {
+            let retention = client.get(RETENTION).expect(200);
+            (retention["retentionDays"].clone(), retention["pending"].is_null())
+        };
+        assert_eq!(clients.each_ref().map(counting), [(json!(30), true), (Value::Null, false)]);
+        let creations = |client: &Client| client.audit_entries("&action=CREATE").len();
+        assert_eq!(clients.each_ref().map(creations), [0, 2], "the tenant and the user");
+
+        // Of all tenants, and of both by their ids.
+        assert_removed(&retain(&["--now"]), 4);
+        assert_eq!(clients.each_ref().map(counting), [(json!(30), true), (json!(30), true)]);
+        assert_eq!(clients.each_ref().map(creations), [0, 0]);
+        assert_removed(&retain(&["--now", "--tenant", &id(&clients[0]), "--tenant", &id(&clients[1])]), 0);
+        for client in &clients {
+            let entries = client.audit_entries("&resourceType=AUDIT_LOG&action=UPDATE");
+            let by: Vec<&Value> = entries.iter().map(|entry| &entry["metadata"]["system"]).collect();
+            assert_eq!(by, [&Value::Null, &json!("audit command")], "set, and hastened once: {entries:?}");
+            wait_until_sealed(client);
+        }
+        server.stop();
+        assert_eq!(store.iam_server().args(["audit", "verify"]).run().code, Some(0));
+    }
+}
+
+#[test]
+fn a_tenant_is_named_to_retain_by_its_id_and_only_where_something_is_to_count_now() {
+    const ID: &str = "01a208e0-1452-7000-8000-1e7fc232f5e9";
+    let store = Store::sqlite();
+    for (arguments, told) in [(vec!["--tenant", ID], "--now"), (vec!["--now", "--tenant", "navy"], "--tenant <ID>")] {
+        let refused = store.iam_server().args(["audit", "retain"]).args(arguments).run();
+        assert_eq!((refused.code, refused.output.as_str()), (Some(2), ""), "{refused:?}");
+        assert!(refused.log.contains(told), "{refused:?}");
+    }
+    assert!(store.home().files().is_empty(), "{:?}", store.home().files());
+}
+
+#[test]
+fn no_retention_is_shorter_than_the_least_that_the_operator_sets() {
+    for store in [Store::sqlite(), Store::postgres()] {
+        let refused = |client: &Client, days: u32, least: u32| {
+            let problem = put_retention(client, &json!(days)).expect(400);
+            let error =
+                json!({ "field": "retentionDays", "message": format!("must be from {least} to 36500, or null") });
+            assert_eq!(problem["errors"], json!([error]));
+        };
+        store.with_store(old_logs);
+        let server = store.serve();
+        let client = server.client().with_token(&server.client().log_in("admiral@navy.example").access);
+        refused(&client, 29, 30);
+        put_retention(&client, &json!(30)).expect(200);
+        server.stop();
+
+        let least = |days: &str| store.iam_server().env("IAM_AUDIT_MIN_RETENTION", days);
+        let server = least("400d").serve();
+        let client = server.client().with_token(&server.client().log_in("admiral@navy.example").access);
+        refused(&client, 399, 400);
+        // What was set before the least was raised removes no more than the least lets go.
+        assert_removed(&least("400d").args(["audit", "retain", "--now"]).run(), 0);
+        put_retention(&client, &json!(400)).expect(200);
+        put_retention(&client, &Value::Null).expect(200);
+        server.stop();
+
+        let server = least("25h").serve();
+        let client = server.client().with_token(&server.client().log_in("admiral@navy.example").access);
+        refused(&client, 1, 2);
+        put_retention(&client, &json!(2)).expect(200);
+        assert_removed(&least("25h").args(["audit", "retain", "--now"]).run(), 4);
     }
 }
 

@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use crate::process::Home;
+use serde_json::Value;
+
+use crate::process::{Home, PATIENCE, wait_for};
 use crate::webdriver::Browser;
 
 /// No name of this machine: Swagger UI leaves things out on localhost that it does elsewhere.
@@ -33,11 +35,24 @@ fn users_are_listed_from_the_documentation_page() {
     let body = browser.text_of(&format!("{answer}//td[contains(@class, 'response-col_description')]"));
     assert!(body.contains(EMAIL), "{body}");
 
+    let refused = violations(&browser);
+    assert!(refused.is_empty(), "the page does what its policy refuses: {refused:#?}");
+    // Otherwise nothing above would prove that the policy counts, and that the console tells what it refuses.
+    browser.run("document.body.appendChild(document.createElement('script')).text = 'window.isInjected = true'");
+    let told = wait_for("a refusal", PATIENCE, || Some(violations(&browser)).filter(|told| !told.is_empty()));
+    assert!(told[0].contains("script-src"), "{told:#?}");
+    assert_eq!(browser.run("return window.isInjected ?? null"), Value::Null);
+
     let requests = browser.requests();
     let asked = |url: &String| url.starts_with(&format!("{origin}/api/v1/users"));
     assert!(requests.iter().any(asked), "{requests:#?}");
     let elsewhere: Vec<&String> = requests.iter().filter(|url| leaves(url, &origin)).collect();
     assert!(elsewhere.is_empty(), "the page asks other hosts: {elsewhere:#?}");
+}
+
+/// What the console tells of the Content Security Policy.
+fn violations(browser: &Browser) -> Vec<String> {
+    browser.console().into_iter().filter(|line| line.contains("Content Security Policy")).collect()
 }
 
 /// Whether it is asked of another host. Other schemes mean the page itself (`data:`) or the browser (`chrome:`).

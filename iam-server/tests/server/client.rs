@@ -148,6 +148,11 @@ impl Client {
         Session::of(&self.post("/api/v1/auth/login", &body).expect(200))
     }
 
+    /// Tries to go on with a session under new tokens.
+    pub(crate) fn refresh(&self, session: &Session) -> Answer {
+        self.post("/api/v1/auth/refresh", &json!({ "refreshToken": session.refresh }))
+    }
+
     pub(crate) fn send(&self, method: &str, path: &str, body: Option<&str>) -> Result<Answer, ureq::Error> {
         let mut request = Request::builder().method(method).uri(format!("{}{path}", self.origin));
         if let Some(token) = &self.token {

@@ -2,11 +2,14 @@
 
 use std::path::Path;
 
+use iam_core::token::{KeyPurpose, PrivateKey};
 use serde_json::Value;
 
 use crate::client::{Client, text};
 use crate::process::{Home, PATIENCE, wait_for};
+use crate::revocation::{READ, wait_until_refused};
 use crate::store::Store;
+use crate::user::reason;
 
 #[test]
 fn help_explains_every_command() {
@@ -21,6 +24,7 @@ fn help_explains_every_command() {
         "completions",
         "tenant",
         "user",
+        "session",
         "keys",
         "audit",
         "--database-url",
@@ -38,13 +42,20 @@ fn help_explains_every_command() {
         vec!["completions"],
         vec!["tenant"],
         vec!["tenant", "create"],
+        vec!["tenant", "suspend"],
+        vec!["tenant", "reactivate"],
         vec!["user"],
         vec!["user", "create"],
         vec!["user", "reset-password"],
+        vec!["user", "verify-email"],
+        vec!["session"],
+        vec!["session", "end-all"],
         vec!["keys", "list"],
         vec!["keys", "rotate"],
+        vec!["keys", "revoke"],
         vec!["audit"],
         vec!["audit", "verify"],
+        vec!["audit", "retain"],
     ] {
         let help = home.iam_server().args(&command).args(["--help"]).run();
         assert_eq!((help.code, help.log.as_str()), (Some(0), ""), "{command:?}");
@@ -138,7 +149,7 @@ fn openapi_prints_the_document_that_is_served_and_published() {
 }
 
 #[test]
-fn keys_are_listed_with_their_purpose_and_whether_they_are_sealed() {
+fn keys_are_listed_with_their_purpose_and_how_the_private_half_is_kept() {
     const MASTER_KEY: &str = "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=";
     for store in [Store::sqlite(), Store::postgres()] {
         let empty = store.iam_server().args(["keys", "list"]).run();
@@ -152,15 +163,16 @@ fn keys_are_listed_with_their_purpose_and_whether_they_are_sealed() {
             let rows: Vec<Vec<&str>> =
                 listed.output.lines().skip(1).map(|line| line.split_whitespace().collect()).collect();
             let told: Vec<(&str, &str)> = rows.iter().map(|row| (row[1], row[4])).collect();
-            let access = |sealed| ("ACCESS_TOKENS", sealed);
-            assert_eq!(told, [access("no"), access("no"), access("yes"), ("CHECKPOINTS", "no")], "{}", listed.output);
+            let access = |private| ("ACCESS_TOKENS", private);
+            let expected = [access("plain"), access("plain"), access("encrypted"), ("CHECKPOINTS", "plain")];
+            assert_eq!(told, expected, "{}", listed.output);
             assert!(rotated.output.contains(rows[2][0]), "{rotated:?}");
             assert!(rows[2][2] < rows[2][3] && rows[2][3].ends_with('Z'), "{}", listed.output);
         }
     }
 }
 
-fn published_keys(client: &Client) -> Vec<String> {
+pub(crate) fn published_keys(client: &Client) -> Vec<String> {
     let keys = client.get("/.well-known/jwks.json").expect(200);
     keys["keys"].as_array().unwrap().iter().map(|key| text(&key["kid"])).collect()
 }
@@ -186,4 +198,103 @@ fn a_running_server_picks_up_a_rotated_key_and_logs_nobody_out() {
         let fresh = client.log_in("grace@navy.example");
         client.with_token(&fresh.access).get("/api/v1/auth/me").expect(200);
     }
+}
+
+/// The keys that sign access tokens, oldest first, each with how its private half is kept.
+pub(crate) fn listed_keys(store: &Store) -> Vec<(String, String)> {
+    let listed = store.iam_server().args(["keys", "list"]).run();
+    assert_eq!(listed.code, Some(0), "{listed:?}");
+    let rows = listed.output.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    rows.filter(|row| row[1] == "ACCESS_TOKENS").map(|row| (row[0].to_owned(), row[4].to_owned())).collect()
+}
+
+/// The key that signs after another one was revoked.
+#[track_caller]
+fn revoke(store: &Store, key: &str) -> String {
+    let ended = store.iam_server().args(["keys", "revoke", key]).run();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let told = ended.output.strip_prefix(&format!("Key {key} is revoked. Key "));
+    let signer = told.and_then(|told| told.strip_suffix(" signs access tokens."));
+    signer.unwrap_or_else(|| panic!("{ended:?}")).to_owned()
+}
+
+#[test]
+fn what_a_revoked_key_signed_is_refused_while_sessions_go_on_under_another() {
+    for store in [Store::sqlite(), Store::postgres()] {
+        let server = store.serve();
+        let client = server.client();
+        let session = client.register("grace@navy.example");
+        let grace = client.with_token(&session.access);
+        let me = grace.get("/api/v1/auth/me").expect(200);
+        let before = published_keys(&client);
+        let [leaked] = before.as_slice() else { panic!("{before:?}") };
+        grace.get(READ).expect(200);
+
+        let signer = revoke(&store, leaked);
+        assert_ne!(signer, *leaked);
+        wait_until_refused(&grace);
+        assert_eq!(published_keys(&client), [signer.as_str()]);
+        let fresh = client.refresh(&session).expect(200);
+        let fresh = client.with_token(&text(&fresh["accessToken"]));
+        fresh.get(READ).expect(200);
+        assert_eq!(fresh.get("/api/v1/auth/me").expect(200)["session"]["id"], me["session"]["id"]);
+        grace.get(READ).expect(401);
+        client.with_token(&client.log_in("grace@navy.example").access).get(READ).expect(200);
+
+        let told = listed_keys(&store);
+        assert_eq!(told, [(leaked.clone(), "revoked".to_owned()), (signer.clone(), "plain".to_owned())]);
+        store.with_store(|store| async move {
+            let keys = store.signing_keys(KeyPurpose::AccessTokens).await.unwrap();
+            let kept: Vec<_> =
+                keys.iter().map(|key| (key.revoked_at.is_some(), key.private == PrivateKey::Erased)).collect();
+            assert_eq!(kept, [(true, true), (false, false)], "revoked, erased");
+        });
+        // Also for a server that starts now.
+        server.stop();
+        let server = store.serve();
+        server.client().with_token(&session.access).get(READ).expect(401);
+        assert_eq!(published_keys(&server.client()), [signer.as_str()]);
+    }
+}
+
+#[test]
+fn a_revoked_key_makes_way_for_the_one_that_is_there_or_for_a_new_one() {
+    for store in [Store::sqlite(), Store::postgres()] {
+        assert_eq!(store.iam_server().args(["keys", "rotate"]).run().code, Some(0));
+        let keys = listed_keys(&store);
+        let [(first, _), (second, _)] = keys.as_slice() else { panic!("{keys:?}") };
+        // Although it would sign from a minute later on only.
+        assert_eq!(revoke(&store, first), *second);
+        assert_eq!(listed_keys(&store).len(), 2);
+        let third = revoke(&store, second);
+        let told = listed_keys(&store);
+        let told: Vec<(&str, &str)> = told.iter().map(|(key, private)| (key.as_str(), private.as_str())).collect();
+        assert_eq!(told, [(first.as_str(), "revoked"), (second.as_str(), "revoked"), (third.as_str(), "plain")]);
+        assert_eq!(revoke(&store, first), third, "it is as it was");
+        assert_eq!(listed_keys(&store).len(), 3);
+
+        let server = store.serve();
+        let client = server.client();
+        client.with_token(&client.register("grace@navy.example").access).get(READ).expect(200);
+        assert_eq!(published_keys(&client), [third]);
+    }
+}
+
+#[test]
+fn what_is_no_key_for_access_tokens_is_not_revoked() {
+    const UNKNOWN: &str = "01a208e0-1452-7000-8000-1e7fc232f5e9";
+    let store = Store::sqlite();
+    assert_eq!(store.iam_server().args(["keys", "rotate"]).run().code, Some(0));
+    let listed = || store.iam_server().args(["keys", "list"]).run().output;
+    let before = listed();
+    let checkpoints = before.lines().find(|line| line.contains("CHECKPOINTS")).unwrap();
+    for key in [UNKNOWN, checkpoints.split_whitespace().next().unwrap()] {
+        let refused = store.iam_server().args(["keys", "revoke", key]).run();
+        let told = format!("iam-server: revoking the key {key}: key is no key that signs access tokens");
+        assert_eq!(reason(&refused), told);
+    }
+    let none = store.iam_server().args(["keys", "revoke", "newest"]).run();
+    assert_eq!((none.code, none.output.as_str()), (Some(2), ""), "{none:?}");
+    assert!(none.log.contains("newest") && none.log.contains("<KEY>"), "{none:?}");
+    assert_eq!(listed(), before);
 }

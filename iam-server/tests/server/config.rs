@@ -22,7 +22,7 @@ fn every_setting_is_printed_with_where_it_comes_from() {
     home.file("iam.toml", "issuer = 'a \"b\" c'\naudience = 'file'\nmax_organization_depth = 7\ntrusted_proxies = ['10.0.0.0/8', '::1']\n");
     let launch = home.iam_server().env("IAM_CONFIG", "iam.toml").env("IAM_AUDIENCE", "variable");
     let launch = launch.env("IAM_LISTEN", "127.0.0.1:1").env("DATABASE_URL", "sqlite://usual.db");
-    let output = config(launch.args(["--listen", "127.0.0.1:2"]));
+    let output = config(launch.env("IAM_DOCS", "off").args(["--listen", "127.0.0.1:2"]));
     for line in [
         r#"listen = "127.0.0.1:2" # --listen"#,
         r#"audience = "variable" # IAM_AUDIENCE"#,
@@ -32,7 +32,12 @@ fn every_setting_is_printed_with_where_it_comes_from() {
         r#"trusted_proxies = "10.0.0.0/8,::1" # file"#,
         r#"problem_type_base = "https://iam.invalid/problems" # default"#,
         r#"session_idle = "7d" # default"#,
+        r#"key_rotation = "90d" # default"#,
+        r#"audit_min_retention = "30d" # default"#,
+        r#"quota_users = "100000" # default"#,
+        r#"docs = "off" # IAM_DOCS"#,
         "# master_key is not set",
+        "# former_master_key is not set",
     ] {
         assert_line(&output, line);
     }
@@ -56,6 +61,11 @@ fn secrets_are_masked_wherever_they_stand() {
     let output = config(home.iam_server().env("IAM_MASTER_KEY", MASTER_KEY));
     assert_line(&output, r#"master_key = "***" # IAM_MASTER_KEY"#);
     assert!(!output.contains(MASTER_KEY));
+    home.file("iam.toml", format!("master_key = '{MASTER_KEY}'\nformer_master_key = '{MASTER_KEY}'\n"));
+    let output = config(home.iam_server().env("IAM_CONFIG", "iam.toml"));
+    assert_line(&output, r#"master_key = "***" # file"#);
+    assert_line(&output, r#"former_master_key = "***" # file"#);
+    assert!(!output.contains(MASTER_KEY));
     let output = config(home.iam_server().env("IAM_RATE_LIMIT_REDIS_URL", "redis://:hunter2@redis"));
     assert_line(&output, r#"rate_limit_redis_url = "***" # IAM_RATE_LIMIT_REDIS_URL"#);
     for (url, shown) in [
@@ -69,5 +79,40 @@ fn secrets_are_masked_wherever_they_stand() {
         let output = config(home.iam_server().env("IAM_DATABASE_URL", url));
         assert!(!output.contains("hunter2") && !output.contains("ter2"), "{output}");
         assert_line(&output, &format!("database_url = \"{shown}\" # IAM_DATABASE_URL"));
+    }
+}
+
+/// Settings and the defaults that the help tells of them, where those are values and no remarks.
+fn told_defaults(help: &str) -> Vec<(String, String)> {
+    let (_, options) = help.split_once("Options:").unwrap();
+    let mut entries: Vec<String> = Vec::new();
+    for line in options.lines().map(str::trim) {
+        match entries.last_mut() {
+            Some(entry) if !line.starts_with('-') => *entry = format!("{entry} {line}"),
+            _ => entries.push(line.to_owned()),
+        }
+    }
+    let told = |entry: &String| {
+        let name = entry.strip_prefix("--")?.split_whitespace().next()?.replace('-', "_");
+        let (default, _) = entry.split_once("[default: ")?.1.split_once(']')?;
+        let default = default.trim_matches('`').to_owned();
+        (default != "none" && !default.contains(' ')).then_some((name, default))
+    };
+    entries.iter().filter_map(told).collect()
+}
+
+#[test]
+fn the_defaults_that_the_help_tells_are_values_of_the_settings() {
+    let home = Home::new();
+    let told = told_defaults(&home.iam_server().args(["--help"]).run().output);
+    let names: Vec<&str> = told.iter().map(|(name, _)| name.as_str()).collect();
+    for name in ["listen", "key_rotation", "audit_min_retention", "quota_assignments", "docs", "trace_sampling"] {
+        assert!(names.contains(&name), "{name} is missing: {told:?}");
+    }
+    let file: String = told.iter().map(|(name, default)| format!("{name} = '{default}'\n")).collect();
+    home.file("iam.toml", file);
+    let output = config(home.iam_server().env("IAM_CONFIG", "iam.toml"));
+    for (name, default) in &told {
+        assert_line(&output, &format!("{name} = \"{default}\" # file"));
     }
 }

@@ -17,6 +17,7 @@ mod process;
 mod rate_limit;
 mod replicas;
 mod revocation;
+mod session;
 mod settings;
 mod start;
 mod stop;

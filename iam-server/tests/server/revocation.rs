@@ -201,6 +201,21 @@ pub(crate) fn expect_refusal(client: &Client) {
     }
 }
 
+/// How long a refusal that is promised within a second may take on a busy machine. Keys are read again every 20 seconds, heard
+/// of or not, and this must be less.
+const SOON: Duration = Duration::from_secs(10);
+
+/// Reads until it is refused, by whatever: an end of the session, or of the key that signed its token.
+pub(crate) fn wait_until_refused(client: &Client) {
+    wait_for("a refusal", SOON, || match client.get(READ).status {
+        401 => Some(()),
+        status => {
+            assert_eq!(status, 200);
+            None
+        }
+    });
+}
+
 pub(crate) fn metric(client: &Client, series: &str) -> f64 {
     let metrics = text(&client.get("/metrics").expect(200));
     let value = metrics.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));

@@ -1,10 +1,13 @@
 //! Settings: where they come from, and what is refused.
 
-use crate::client::Client;
-use crate::process::{Ended, Home, Launch};
+use serde_json::{Value, json};
 
-/// Every setting that can be wrong, with a value that is. Flag, variable and key follow from the name.
-const WRONG: [(&str, &str); 30] = [
+use crate::client::{Client, PASSWORD, text};
+use crate::process::{Ended, Home, Launch};
+use crate::store::Store;
+
+/// Every setting that can be wrong, with a value that is. Flag, variable and key follow from the name, but for [`FLAGLESS`].
+const WRONG: [(&str, &str); 41] = [
     ("database_url", "mysql://iam:hunter2@db/iam"),
     ("database_url", "hunter2"),
     ("listen", "hunter2"),
@@ -29,6 +32,18 @@ const WRONG: [(&str, &str); 30] = [
     ("former_master_key", "hunter2"),
     // Before what?
     ("former_master_key", "hunter2hunter2hunter2hunter2hunter2hunter2a="),
+    ("key_rotation", "hunter2"),
+    ("key_rotation", "0d"),
+    // Less than a day.
+    ("key_rotation", "86399s"),
+    ("audit_min_retention", "hunter2"),
+    ("audit_min_retention", "0d"),
+    ("quota_users", "hunter2"),
+    ("quota_users", "1.5"),
+    ("quota_organizations", "hunter2"),
+    ("quota_roles", "hunter2"),
+    ("quota_assignments", "18446744073709551616"),
+    ("docs", "hunter2"),
     ("session_idle", "hunter2"),
     ("session_absolute", "0d"),
     ("log", "hunter2=hunter2=hunter2"),
@@ -37,6 +52,9 @@ const WRONG: [(&str, &str); 30] = [
     ("otlp_endpoint", "https://iam:hunter2@collector:4318"),
     ("trace_sampling", "1.5"),
 ];
+
+/// Secrets have no flag: the process list shows those to everybody.
+const FLAGLESS: [&str; 2] = ["master_key", "former_master_key"];
 
 /// The line of a server that refuses its settings.
 #[track_caller]
@@ -52,7 +70,7 @@ fn refusal(launch: Launch) -> String {
 /// Where the server says it runs.
 fn environment(launch: Launch) -> String {
     let server = launch.env("IAM_DATABASE_URL", "memory:").serve();
-    crate::client::text(&server.client().get("/health").expect(200)["environment"])
+    text(&server.client().get("/health").expect(200)["environment"])
 }
 
 #[test]
@@ -101,8 +119,8 @@ fn settings_change_what_they_are_for() {
          max_organization_depth = 7\n",
     );
     let server = home.iam_server().args(["serve", "--config", "iam.toml"]).serve();
-    let body = serde_json::json!({
-        "email": "grace@navy.example", "password": crate::client::PASSWORD, "firstName": "Grace", "lastName": "Hopper",
+    let body = json!({
+        "email": "grace@navy.example", "password": PASSWORD, "firstName": "Grace", "lastName": "Hopper",
     });
     let refused = server.client().post("/api/v1/auth/register", &body).expect(403);
     assert_eq!(refused["type"], "https://example.com/problems/forbidden");
@@ -115,13 +133,13 @@ fn a_bad_value_is_named_wherever_it_was_given() {
         let flag = format!("--{}", name.replace('_', "-"));
         let variable = format!("IAM_{}", name.to_uppercase());
         let file = home.file("iam.toml", format!("{name} = '{value}'\n"));
-        for launch in [
-            home.iam_server().args([&flag, value]),
-            home.iam_server().env(&variable, value),
-            home.iam_server().env("IAM_CONFIG", &file),
-        ] {
+        let has_flag = !FLAGLESS.contains(&name);
+        let by_flag = has_flag.then(|| home.iam_server().args([&flag, value]));
+        let others = [home.iam_server().env(&variable, value), home.iam_server().env("IAM_CONFIG", &file)];
+        for launch in others.into_iter().chain(by_flag) {
             let line = refusal(launch);
-            assert!(line.contains(name) && line.contains(&flag) && line.contains(&variable), "{line}");
+            assert!(line.contains(name) && line.contains(&variable), "{line}");
+            assert_eq!(line.contains(&flag), has_flag, "{line}");
         }
     }
     assert!(refusal(home.iam_server().env("IAM_TRUSTED_PROXIES", "proxy")).contains("IAM_TRUSTED_PROXIES"));
@@ -151,6 +169,7 @@ fn every_command_refuses_bad_settings() {
         vec!["completions", "bash"],
         vec!["keys", "list"],
         vec!["keys", "rotate"],
+        vec!["session", "end-all"],
     ] {
         assert!(refusal(home.iam_server().args(command).env("IAM_MASTER_KEY", "hunter2")).contains("master_key"));
     }
@@ -210,4 +229,95 @@ fn rate_limits_can_be_set_and_switched_off() {
     };
     assert_eq!(statuses(home.iam_server().env("IAM_RATE_LIMITS", "on")), [400, 400, 429]);
     assert_eq!(statuses(home.iam_server().env("IAM_RATE_LIMITS", "off")), [400, 400, 400]);
+}
+
+#[test]
+fn a_master_key_counts_in_the_environment_and_in_the_file_and_as_no_flag() {
+    const KEY: &str = "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=";
+    let home = Home::new();
+    for flag in ["--master-key", "--former-master-key"] {
+        let line = refusal(home.iam_server().args(["keys", "rotate", flag, KEY]));
+        assert!(line.contains("unexpected argument") && line.contains(flag) && !line.contains(KEY), "{line}");
+    }
+    assert!(home.files().is_empty(), "{:?}", home.files());
+    home.file("iam.toml", format!("master_key = '{KEY}'\n"));
+    let from_file = |home: &Home| home.iam_server().env("IAM_CONFIG", "iam.toml");
+    let from_environment = |home: &Home| home.iam_server().env("IAM_MASTER_KEY", KEY);
+    for (database, launch) in [("file.db", from_file(&home)), ("environment.db", from_environment(&home))] {
+        let url = format!("sqlite://{database}");
+        let rotated = launch.env("IAM_DATABASE_URL", &url).args(["keys", "rotate"]).run();
+        assert_eq!(rotated.code, Some(0), "{rotated:?}");
+        let listed = home.iam_server().env("IAM_DATABASE_URL", &url).args(["keys", "list"]).run();
+        let rows: Vec<&str> = listed.output.lines().skip(1).collect();
+        assert_eq!(rows.len(), 3, "{listed:?}");
+        assert!(rows.iter().all(|row| row.ends_with("  encrypted")), "{listed:?}");
+    }
+}
+
+#[test]
+fn the_shortest_rotation_of_keys_is_a_day() {
+    let home = Home::new();
+    let line = refusal(home.iam_server().env("IAM_KEY_ROTATION", "23h"));
+    assert!(line.contains("key_rotation (--key-rotation, IAM_KEY_ROTATION) must be 1d at least"), "{line}");
+    let memory = home.iam_server().env("IAM_DATABASE_URL", "memory:");
+    memory.env("IAM_KEY_ROTATION", "1d").serve().client().get("/health").expect(200);
+}
+
+#[test]
+fn the_documentation_can_be_switched_off() {
+    let home = Home::new();
+    let memory = || home.iam_server().env("IAM_DATABASE_URL", "memory:");
+    let pages = ["/docs", "/docs/", "/docs/index.html", "/docs/swagger-ui.css", "/openapi.json"];
+    let statuses = |client: &Client| pages.map(|page| client.get(page).status);
+    let server = memory().env("IAM_DOCS", "on").serve();
+    assert_eq!(statuses(&server.client()), [200; 5]);
+
+    let server = memory().env("IAM_DOCS", "off").serve();
+    let client = server.client();
+    assert_eq!(statuses(&client), [404; 5]);
+    // Nothing else goes with it.
+    let session = client.register("grace@navy.example");
+    for page in ["/api/v1/users", "/roles", "/.well-known/jwks.json", "/health", "/metrics"] {
+        client.with_token(&session.access).get(page).expect(200);
+    }
+    assert_eq!(home.iam_server().env("IAM_DOCS", "off").args(["openapi"]).run().code, Some(0));
+    // After what it says when it has started.
+    let log = server.stop().log;
+    assert!(log.contains("there is no tenant yet") && !log.contains("/docs"), "{log}");
+}
+
+/// The id of a role in the tenant in which the client is logged in.
+pub(crate) fn role(client: &Client, name: &str) -> String {
+    let roles = client.get("/api/v1/roles").expect(200);
+    text(&roles["data"].as_array().unwrap().iter().find(|role| role["name"] == name).unwrap()["id"])
+}
+
+#[test]
+fn a_tenant_has_no_more_than_its_quotas_let_it_have() {
+    for store in [Store::sqlite(), Store::postgres()] {
+        // Registration makes a user, four roles and an assignment.
+        let launch = store.iam_server().env("IAM_QUOTA_USERS", "2").env("IAM_QUOTA_ROLES", "5");
+        let launch = launch.env("IAM_QUOTA_ORGANIZATIONS", "1").env("IAM_QUOTA_ASSIGNMENTS", "2");
+        let server = launch.serve();
+        let client = server.client();
+        let ada = client.with_token(&client.register("ada@example.com").access);
+        let user =
+            |email: &str| json!({ "email": email, "password": PASSWORD, "firstName": "Grace", "lastName": "Hopper" });
+        let refused = |path: &str, body: &Value, quota: &str| {
+            let problem = ada.post(path, body).expect(409);
+            assert_eq!(problem["detail"], format!("The tenant has reached its quota of {quota}."));
+        };
+        let grace = text(&ada.post("/api/v1/users", &user("grace@example.com")).expect(201)["id"]);
+        refused("/api/v1/users", &user("jean@example.com"), "2 users");
+        let assign = |role: &str| json!({ "userId": grace, "roleId": role });
+        ada.post("/api/v1/role-assignments", &assign(&role(&ada, "MEMBER"))).expect(201);
+        refused("/api/v1/role-assignments", &assign(&role(&ada, "TENANT_ADMIN")), "2 role assignments");
+        ada.post("/api/v1/organizations", &json!({ "name": "Fleet" })).expect(201);
+        refused("/api/v1/organizations", &json!({ "name": "Harbour" }), "1 organizations");
+        ada.post("/api/v1/roles", &json!({ "name": "PILOT", "permissions": [] })).expect(201);
+        refused("/api/v1/roles", &json!({ "name": "COOK", "permissions": [] }), "5 roles");
+        // Another tenant has quotas of its own.
+        let jean = client.with_token(&client.register("jean@example.com").access);
+        jean.post("/api/v1/users", &user("grace@example.com")).expect(201);
+    }
 }

@@ -1,10 +1,16 @@
 //! What the server tidies up by itself.
 
+use std::sync::Arc;
+
 use chrono::{SecondsFormat, TimeDelta, Utc};
+use iam_core::Iam;
 use serde_json::json;
 
-use crate::client::{PASSWORD, text};
+use crate::audit::YearAgo;
+use crate::client::{Client, PASSWORD, text};
+use crate::command::{listed_keys, published_keys};
 use crate::process::{PATIENCE, wait_for};
+use crate::revocation::metric;
 use crate::store::Store;
 
 #[test]
@@ -43,4 +49,48 @@ fn are_removed_and_recorded(store: &Store, servers: usize) {
     assert_eq!(entries[0]["resourceId"], assignment["id"]);
     assert_eq!(entries[0]["metadata"]["reason"], "EXPIRED");
     assert!(entries[0]["userId"].is_null(), "nobody did it");
+}
+
+/// Two keys of a year ago, of which the second signs.
+async fn old_keys(store: Arc<dyn iam_core::Store>) {
+    let iam = Iam::builder(store).clock(YearAgo).build().await.unwrap();
+    iam.rotate_keys().await.unwrap();
+    iam.close().await;
+}
+
+/// Until what comes last in a sweep is done.
+fn wait_until_swept(client: &Client) {
+    let last = r#"sweeper_last_success_timestamp_seconds{sweeper="replaced_keys"}"#;
+    wait_for("the sweep", PATIENCE, || (metric(client, last) > 0.0).then_some(()));
+}
+
+#[test]
+fn a_key_is_rotated_at_its_age_and_one_that_was_replaced_loses_its_private_half() {
+    for store in [Store::sqlite(), Store::postgres()] {
+        store.with_store(old_keys);
+        let kept = || listed_keys(&store).into_iter().map(|(_, private)| private).collect::<Vec<_>>();
+        assert_eq!(kept(), ["plain", "plain"]);
+
+        // A year is 365 days.
+        let server = store.iam_server().env("IAM_KEY_ROTATION", "366d").serve();
+        wait_until_swept(&server.client());
+        assert_eq!(kept(), ["erased", "plain"]);
+        let session = server.client().register("grace@navy.example");
+        assert!(!server.stop().log.contains("the signing key was rotated"));
+
+        let server = store.iam_server().env("IAM_KEY_ROTATION", "364d").serve();
+        let client = server.client();
+        let line = server.log().wait_for_line("the signing key was rotated");
+        wait_until_swept(&client);
+        assert_eq!(kept(), ["erased", "plain", "plain"], "the one before signs for another minute");
+        let keys: Vec<String> = listed_keys(&store).into_iter().map(|(key, _)| key).collect();
+        assert!(line.contains(&keys[2]), "{line}");
+        assert_eq!(published_keys(&client), keys[1..]);
+        client.with_token(&session.access).get("/api/v1/auth/me").expect(200);
+        server.stop();
+
+        let server = store.iam_server().env("IAM_KEY_ROTATION", "1d").serve();
+        wait_until_swept(&server.client());
+        assert_eq!(kept().len(), 3, "the newest is new");
+    }
 }

@@ -4,7 +4,9 @@ use serde_json::{Value, json};
 
 use crate::client::{Client, PASSWORD, text};
 use crate::process::{Ended, Launch};
+use crate::revocation::{READ, wait_until_refused};
 use crate::store::Store;
+use crate::user::{reason, tenant_of, try_log_in};
 
 const ADMINISTRATOR: [&str; 6] = ["--email", "ada@example.com", "--first-name", "Ada", "--last-name", "Lovelace"];
 
@@ -12,14 +14,12 @@ fn create(store: &Store, arguments: &[&str]) -> Launch {
     store.iam_server().args(["tenant", "create"]).args(arguments).args(ADMINISTRATOR)
 }
 
-/// The last line, without the log's.
-fn reason(ended: &Ended) -> &str {
-    assert_eq!((ended.code, ended.output.as_str()), (Some(1), ""), "{ended:?}");
-    ended.log.lines().last().unwrap()
+fn log_in(client: &Client, email: &str, password: &str) -> Value {
+    try_log_in(client, email, password, 200)
 }
 
-fn log_in(client: &Client, email: &str, password: &str) -> Value {
-    client.post("/api/v1/auth/login", &json!({ "email": email, "password": password })).expect(200)
+fn change(store: &Store, command: &str, tenant: &str) -> Ended {
+    store.iam_server().args(["tenant", command, "--tenant", tenant]).run()
 }
 
 #[test]
@@ -87,4 +87,67 @@ fn what_is_wrong_with_a_tenant_is_one_line() {
         .client()
         .post("/api/v1/auth/login", &json!({ "email": "weak@example.com", "password": PASSWORD }))
         .expect(401);
+}
+
+#[test]
+fn nobody_gets_into_a_suspended_tenant_until_it_is_reactivated() {
+    for store in [Store::sqlite(), Store::postgres()] {
+        let server = store.serve();
+        let client = server.client();
+        let session = client.register("ada@example.com");
+        let ada = client.with_token(&session.access);
+        let neighbour = client.with_token(&client.register("grace@example.com").access);
+        let tenant = tenant_of(&ada);
+        let (id, slug) = (text(&tenant["id"]), text(&tenant["slug"]));
+        ada.get(READ).expect(200);
+
+        // By the slug, and then by the id.
+        for named in [&slug, &id] {
+            let suspended = change(&store, "suspend", named);
+            let told = format!("Tenant {slug} ({id}) is suspended and has no sessions.");
+            assert_eq!((suspended.code, suspended.output), (Some(0), told), "{}", suspended.log);
+        }
+        wait_until_refused(&ada);
+        client.refresh(&session).expect(401);
+        let refused = try_log_in(&client, "ada@example.com", PASSWORD, 403);
+        assert_eq!(refused["detail"], "The tenant is suspended.");
+        try_log_in(&client, "ada@example.com", "Wr0ng pass!", 401);
+        let named = json!({ "email": "ada@example.com", "password": PASSWORD, "tenant": slug });
+        client.post("/api/v1/auth/login", &named).expect(403);
+        neighbour.get(READ).expect(200);
+        client.log_in("grace@example.com");
+
+        for named in [&slug, &id] {
+            let reactivated = change(&store, "reactivate", named);
+            let told = format!("Tenant {slug} ({id}) is active.");
+            assert_eq!((reactivated.code, reactivated.output), (Some(0), told), "{}", reactivated.log);
+        }
+        let ada_again = client.with_token(&client.log_in("ada@example.com").access);
+        ada_again.get(READ).expect(200);
+        client.post("/api/v1/auth/login", &named).expect(200);
+        // What has ended does not begin again.
+        ada.get(READ).expect(401);
+        client.refresh(&session).expect(401);
+        let changes = ada_again.audit_entries("&resourceType=TENANT&action=UPDATE");
+        let changes: Vec<(&Value, &Value)> =
+            changes.iter().map(|entry| (&entry["metadata"]["system"], &entry["newValue"]["status"])).collect();
+        let by = |command: &str, status: &str| (json!(format!("tenant {command} command")), json!(status));
+        let [suspended, reactivated] = [by("suspend", "SUSPENDED"), by("reactivate", "ACTIVE")];
+        assert_eq!(changes, [(&suspended.0, &suspended.1), (&reactivated.0, &reactivated.1)], "each of them once");
+    }
+}
+
+#[test]
+fn a_tenant_that_is_not_there_is_neither_suspended_nor_reactivated() {
+    let store = Store::sqlite();
+    let server = store.serve();
+    let session = server.client().register("ada@example.com");
+    for command in ["suspend", "reactivate"] {
+        let nowhere = change(&store, command, "nowhere");
+        assert_eq!(reason(&nowhere), "iam-server: there is no tenant nowhere");
+        let unnamed = store.iam_server().args(["tenant", command]).run();
+        assert_eq!(unnamed.code, Some(2), "{unnamed:?}");
+        assert!(unnamed.log.contains("--tenant <TENANT>"), "{unnamed:?}");
+    }
+    server.client().with_token(&session.access).get(READ).expect(200);
 }

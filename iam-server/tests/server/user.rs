@@ -22,7 +22,7 @@ fn reset(store: &Store, tenant: &str, email: &str) -> Launch {
 }
 
 /// The last line, without the log's.
-fn reason(ended: &Ended) -> &str {
+pub(crate) fn reason(ended: &Ended) -> &str {
     assert_eq!((ended.code, ended.output.as_str()), (Some(1), ""), "{ended:?}");
     ended.log.lines().last().unwrap()
 }
@@ -34,12 +34,12 @@ fn password_in(ended: &Ended) -> &str {
     password
 }
 
-fn try_log_in(client: &Client, email: &str, password: &str, status: u16) -> Value {
+pub(crate) fn try_log_in(client: &Client, email: &str, password: &str, status: u16) -> Value {
     client.post("/api/v1/auth/login", &json!({ "email": email, "password": password })).expect(status)
 }
 
 /// The id of the tenant in which somebody is logged in.
-fn tenant_of(client: &Client) -> Value {
+pub(crate) fn tenant_of(client: &Client) -> Value {
     client.get("/api/v1/auth/me").expect(200)["tenant"].clone()
 }
 
@@ -151,6 +151,61 @@ fn what_is_wrong_with_a_reset_is_one_line() {
     ada.try_delete(&format!("/api/v1/users/{grace}")).unwrap().expect(204);
     let deleted = reset(&store, &tenant, "grace@example.com").run();
     assert_eq!(reason(&deleted), "iam-server: resetting the password of grace@example.com: The user is inactive.");
+}
+
+fn verify_email(store: &Store, tenant: &str, email: &str) -> Ended {
+    store.iam_server().args(["user", "verify-email", "--tenant", tenant, "--email", email]).run()
+}
+
+#[test]
+fn a_verified_email_is_on_record_and_names_the_account_that_a_login_means() {
+    for store in [Store::sqlite(), Store::postgres()] {
+        let server = store.serve();
+        let client = server.client();
+        let session = client.register("ada@example.com");
+        let ada = client.with_token(&session.access);
+        let slug = text(&tenant_of(&ada)["slug"]);
+        // The same person, or somebody who has taken the address.
+        client.register("ada@example.com");
+        let path = format!("/api/v1/users/{}", session.user);
+        assert_eq!(ada.get(&path).expect(200)["emailVerifiedAt"], Value::Null);
+        try_log_in(&client, "ada@example.com", PASSWORD, 409);
+
+        let verified = verify_email(&store, &slug, "ADA@example.com");
+        let told = format!("The e-mail ada@example.com of user {} is verified.", session.user);
+        assert_eq!((verified.code, verified.output.as_str()), (Some(0), told.as_str()), "{verified:?}");
+        let at = text(&ada.get(&path).expect(200)["emailVerifiedAt"]);
+        assert!(chrono::DateTime::parse_from_rfc3339(&at).is_ok(), "{at}");
+        assert_eq!(try_log_in(&client, "ada@example.com", PASSWORD, 200)["user"]["id"], session.user);
+
+        let again = verify_email(&store, &text(&tenant_of(&ada)["id"]), "ada@example.com");
+        assert_eq!((again.code, again.output.as_str()), (Some(0), told.as_str()), "{again:?}");
+        assert_eq!(ada.get(&path).expect(200)["emailVerifiedAt"], at);
+        let entries = ada.audit_entries(&format!("&resourceId={}&action=EMAIL_VERIFIED", session.user));
+        assert_eq!(entries.len(), 1, "{entries:?}");
+        assert_eq!(entries[0]["metadata"]["system"], "user verify-email command");
+    }
+}
+
+#[test]
+fn what_is_wrong_with_a_verification_is_one_line() {
+    let store = Store::sqlite();
+    let server = store.serve();
+    let ada = server.client().with_token(&server.client().register("ada@example.com").access);
+    let tenant = text(&tenant_of(&ada)["slug"]);
+    let nowhere = verify_email(&store, "nowhere", "ada@example.com");
+    assert_eq!(reason(&nowhere), "iam-server: there is no tenant nowhere");
+    let nobody = verify_email(&store, &tenant, "nobody@example.com");
+    assert_eq!(reason(&nobody), "iam-server: verifying the e-mail nobody@example.com: User not found.");
+    let none = verify_email(&store, &tenant, "ada");
+    assert!(reason(&none).starts_with("iam-server: verifying the e-mail ada: email must"), "{none:?}");
+    let grace =
+        json!({ "email": "grace@example.com", "password": PASSWORD, "firstName": "Grace", "lastName": "Hopper" });
+    let grace = format!("/api/v1/users/{}", text(&ada.post("/api/v1/users", &grace).expect(201)["id"]));
+    ada.try_delete(&grace).unwrap().expect(204);
+    let deleted = verify_email(&store, &tenant, "grace@example.com");
+    assert_eq!(reason(&deleted), "iam-server: verifying the e-mail grace@example.com: The user is inactive.");
+    assert_eq!(ada.get(&grace).expect(200)["emailVerifiedAt"], Value::Null);
 }
 
 /// Of "Passw0rd!", by Python's hashlib.

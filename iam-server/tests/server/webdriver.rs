@@ -57,7 +57,7 @@ impl Browser {
         let capabilities = json!({ "alwaysMatch": {
             "browserName": "chrome",
             "goog:chromeOptions": options,
-            "goog:loggingPrefs": { "performance": "ALL" },
+            "goog:loggingPrefs": { "performance": "ALL", "browser": "ALL" },
         }});
         let answer = driver.post("/session", &json!({ "capabilities": capabilities })).expect(200)["value"].take();
         let pid = answer["capabilities"]["goog:processID"].as_i64();
@@ -106,11 +106,23 @@ impl Browser {
         sent.map(|message| text(&message["params"]["request"]["url"])).collect()
     }
 
+    /// What pages and the browser have written to the console since this was asked last.
+    pub(crate) fn console(&self) -> Vec<String> {
+        let entries = self.command("se/log", &json!({ "type": "browser" })).unwrap();
+        let line = |entry: &Value| format!("{} {}", text(&entry["level"]), text(&entry["message"]));
+        entries.as_array().unwrap().iter().map(line).collect()
+    }
+
     /// Keeps what this XPath finds as a picture, in a PNG file.
     pub(crate) fn screenshot(&self, xpath: &str, path: &Path) {
         let element = self.find(xpath).unwrap();
         let image = self.driver.get(&format!("{}/element/{element}/screenshot", self.session)).expect(200);
         std::fs::write(path, STANDARD.decode(text(&image["value"])).unwrap()).unwrap();
+    }
+
+    /// Runs a script in the page and gives what it returns.
+    pub(crate) fn run(&self, script: &str) -> Value {
+        self.command("execute/sync", &json!({ "script": script, "args": [] })).unwrap()
     }
 
     fn find(&self, xpath: &str) -> Option<String> {

@@ -36,12 +36,18 @@ async fn the_files_are_readable_to_their_owner_alone() {
     use std::os::unix::fs::PermissionsExt as _;
 
     let file = TestFile::create();
-    let _store = migrated(&file).await;
-    let entries: Vec<_> = std::fs::read_dir(file.path().parent().unwrap()).unwrap().map(Result::unwrap).collect();
-    assert_eq!(entries.len(), 3, "the database, its log, and the log's index");
-    for entry in entries {
-        assert_eq!(entry.metadata().unwrap().permissions().mode() & 0o777, 0o600, "{entry:?}");
+    let entries = || std::fs::read_dir(file.path().parent().unwrap()).unwrap().map(Result::unwrap);
+    let modes = || entries().map(|entry| entry.metadata().unwrap().permissions().mode() & 0o777).collect::<Vec<_>>();
+    let store = migrated(&file).await;
+    assert_eq!(modes(), [0o600; 3], "the database, its log, and the log's index");
+
+    // Somebody copied the files, or a program with another umask made them.
+    for entry in entries() {
+        std::fs::set_permissions(entry.path(), std::fs::Permissions::from_mode(0o664)).unwrap();
     }
+    let _again = SqliteStore::open(file.url()).await.unwrap();
+    assert_eq!(modes(), [0o600; 3], "mended at open");
+    drop(store);
 }
 
 #[tokio::test]

@@ -1,12 +1,13 @@
 //! Insiders: administrators of one tenant who may much, and must not do more than that.
 
+use chrono::TimeDelta;
 use iam_core::tenant::Quota;
 use iam_core::{Caller, Iam};
 use serde_json::{Value, json};
 
 use super::Company;
 use crate::app::TestApp;
-use crate::people::{PASSWORD, profile};
+use crate::people::{PASSWORD, WRONG_PASSWORD, profile, with};
 use crate::request::each;
 use crate::table::fresh_email;
 
@@ -16,6 +17,7 @@ on_every_store![
     a_filter_tells_nothing_of_organizations_out_of_reach,
     an_administrator_ends_all_sessions_of_a_user,
     an_export_ends_with_the_permission_and_with_the_session,
+    erasing_a_puppet_erases_nothing_of_others,
     trusted_code_is_not_imitated_in_the_log,
     a_suspended_tenant_has_no_sessions_and_no_logins,
     quotas_are_held,
@@ -157,6 +159,35 @@ async fn log(iam: &Iam, caller: &Caller) {
 }
 
 /// What an entry says of trusted code in `metadata.system`, no user says.
+/// Who may make, delete and erase users makes one who is called like somebody's address, or who has it for a while.
+async fn erasing_a_puppet_erases_nothing_of_others(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let grace = app.add_user(&ada, "grace@example.com").await;
+    app.attempt_at(&ada.tenant, "grace@example.com", WRONG_PASSWORD).send().await.problem("unauthorized");
+    app.pass(TimeDelta::minutes(1));
+    let readdress = async |user: &str, email: &str| {
+        app.patch(&format!("/users/{user}")).by(&ada).json(&json!({ "email": email })).send().await.ok();
+    };
+    let puppet = json!({ "firstName": "Example", "lastName": "Com" });
+    let puppet = with(profile("puppet@example.org"), &puppet);
+    let puppet = app.post("/users").by(&ada).json(&puppet).send().await.created();
+    let puppet = puppet["id"].as_str().unwrap();
+    readdress(&grace.user, "elsewhere@example.com").await;
+    readdress(puppet, "grace@example.com").await;
+    app.pass(TimeDelta::minutes(1));
+    readdress(puppet, "puppet@example.org").await;
+    readdress(&grace.user, "grace@example.com").await;
+    app.pass(TimeDelta::minutes(1));
+    app.attempt_at(&ada.tenant, "grace@example.com", WRONG_PASSWORD).send().await.problem("unauthorized");
+    app.delete(&format!("/users/{puppet}")).by(&ada).send().await.no_content();
+
+    let failures = async || app.audit(&ada, &[("action", "LOGIN_FAILURE")]).await;
+    let before = failures().await;
+    assert_eq!(before.len(), 2);
+    app.post("/audit-logs/erasures").by(&ada).json(&json!({ "userId": puppet })).send().await.ok();
+    assert_eq!(failures().await, before);
+}
+
 async fn trusted_code_is_not_imitated_in_the_log(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let event = |metadata: Value| json!({ "action": "SENT", "resourceType": "INVOICE", "metadata": metadata });

@@ -1,4 +1,4 @@
-//! What is known of sessions, so that the store need not be asked for each request.
+//! What is known of sessions and of where organizations stand, so that the store need not be asked for each request.
 
 #[cfg(test)]
 mod model;
@@ -6,6 +6,7 @@ mod stamps;
 #[cfg(test)]
 mod tests;
 
+use std::hash::Hash;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
@@ -22,7 +23,8 @@ use crate::assignment::Grant;
 use crate::clock::Timestamp;
 use crate::error::StoreError;
 use crate::feed::{ChangeFeed, News};
-use crate::id::{SessionId, TenantId, UserId};
+use crate::id::{OrganizationId, SessionId, TenantId, UserId};
+use crate::organization::{Hierarchy, Node};
 use crate::tenant::TenantStatus;
 use crate::user::UserStatus;
 
@@ -32,20 +34,23 @@ const LEASE: Duration = Duration::from_millis(900);
 /// For this long a snapshot is used at most, whatever is heard: should anything ever change that nobody tells of, it does not
 /// stay unseen.
 const MAX_AGE: Duration = Duration::from_secs(60);
-/// About how many bytes are kept at most: some ten thousand sessions of users with a few roles.
+/// About how many bytes are kept at most of each kind: some ten thousand sessions of users with a few roles, or as many
+/// organizations with everything above them.
 const CAPACITY: u64 = 16 << 20;
-/// About how many sessions that is.
-const SESSIONS: usize = 1 << 14;
+/// About how many that is.
+const ITEMS: usize = 1 << 14;
 /// So many parts are locked apart, however many cores there are: what weighs more than a part is never kept, and those who
 /// hold hundreds of roles are the dearest to ask about.
 const PARTS: usize = 8;
 
-/// What the store said of sessions, for as long as it is known to be so still.
+/// What the store said of sessions and of where organizations stand, for as long as it is known to be so still.
 ///
 /// What this process changes it [stamps](Self::touch) itself. What others change it is told by a feed; while nobody
 /// [follows](Self::follow) one, or its news are late, nothing that was kept is given out.
 pub(crate) struct Snapshots {
-    kept: Cache<(TenantId, SessionId), Arc<Snapshot>, BySize>,
+    sessions: Answers<SessionId, Snapshot>,
+    /// Each organization with everything above it.
+    lineages: Answers<OrganizationId, Hierarchy>,
     stamps: Stamps,
     trust: RwLock<Option<Trust>>,
 }
@@ -65,7 +70,17 @@ pub(crate) struct Snapshot {
     pub(crate) tenant_status: TenantStatus,
     pub(crate) expires_at: Timestamp,
     pub(crate) authority: Arc<Authority>,
-    /// Whatever changes one of these may change the snapshot.
+    /// Every assignment of the user, expired ones included.
+    pub(crate) grants: Box<[Grant]>,
+}
+
+/// Answers of the store, by what was asked for.
+type Answers<K, T> = Cache<(TenantId, K), Arc<Answer<T>>, BySize>;
+
+/// An answer of the store as it is kept.
+struct Answer<T> {
+    value: Arc<T>,
+    /// Whatever changes one of these may change the answer.
     hangs_on: Box<[Uuid]>,
     as_of: Ticket,
     /// When the store was asked.
@@ -75,46 +90,84 @@ pub(crate) struct Snapshot {
 
 impl Default for Snapshots {
     fn default() -> Self {
-        let mut options = OptionsBuilder::new();
-        options.shards(PARTS).estimated_items_capacity(SESSIONS).weight_capacity(CAPACITY);
-        #[expect(clippy::expect_used, reason = "both capacities are set")]
-        let options = options.build().expect("complete options");
-        let kept = Cache::with_options(options, BySize, DefaultHashBuilder::default(), DefaultLifecycle::default());
-        Self { kept, stamps: Stamps::default(), trust: RwLock::default() }
+        Self { sessions: answers(), lineages: answers(), stamps: Stamps::default(), trust: RwLock::default() }
     }
+}
+
+fn answers<K: Eq + Hash, T>() -> Answers<K, T> {
+    let mut options = OptionsBuilder::new();
+    options.shards(PARTS).estimated_items_capacity(ITEMS).weight_capacity(CAPACITY);
+    #[expect(clippy::expect_used, reason = "both capacities are set")]
+    let options = options.build().expect("complete options");
+    Cache::with_options(options, BySize, DefaultHashBuilder::default(), DefaultLifecycle::default())
 }
 
 impl Snapshots {
     /// What was kept of a session, if it is so still.
-    pub(crate) fn get(&self, tenant: TenantId, session: SessionId, at: Instant) -> Option<Arc<Snapshot>> {
-        let trust = self.trust().filter(|trust| at < trust.until)?;
-        let snapshot = self.kept.get(&(tenant, session))?;
-        let is_young = at.duration_since(snapshot.asked) < MAX_AGE;
-        let is_heard_of = snapshot.as_of >= trust.since;
-        let stands = is_young && is_heard_of && self.stamps.are_before(snapshot.as_of, &snapshot.hangs_on);
-        stands.then_some(snapshot)
+    pub(crate) fn session(&self, tenant: TenantId, session: SessionId, at: Instant) -> Option<Arc<Snapshot>> {
+        self.get(&self.sessions, (tenant, session), at)
     }
 
-    /// To be taken before the store is asked for what is then [kept](Self::keep).
+    /// An organization with everything above it, if that was kept and is so still.
+    pub(crate) fn lineage(&self, tenant: TenantId, id: OrganizationId, at: Instant) -> Option<Arc<Hierarchy>> {
+        self.get(&self.lineages, (tenant, id), at)
+    }
+
+    fn get<K: Eq + Hash, T>(&self, kept: &Answers<K, T>, key: (TenantId, K), at: Instant) -> Option<Arc<T>> {
+        let trust = self.trust().filter(|trust| at < trust.until)?;
+        let answer = kept.get(&key)?;
+        let is_young = at.duration_since(answer.asked) < MAX_AGE;
+        let is_heard_of = answer.as_of >= trust.since;
+        let stands = is_young && is_heard_of && self.stamps.are_before(answer.as_of, &answer.hangs_on);
+        stands.then(|| Arc::clone(&answer.value))
+    }
+
+    /// To be taken before the store is asked for what is then kept.
     pub(crate) fn ticket(&self) -> Ticket {
         self.stamps.ticket()
     }
 
-    /// Keeps what the store said when it was asked after this ticket was taken.
-    pub(crate) fn keep(
+    /// Keeps what the store said of a session when it was asked after this ticket was taken.
+    pub(crate) fn keep_session(
         &self,
         tenant: TenantId,
         session: SessionId,
-        read: &SessionSnapshot,
+        read: SessionSnapshot,
         as_of: Ticket,
         asked: Instant,
     ) -> Arc<Snapshot> {
-        let snapshot = Arc::new(Snapshot::new(tenant, session, read, as_of, asked));
+        let snapshot = Snapshot::from(read);
+        let held = snapshot.grants.iter().flat_map(identifiers);
+        let own = [tenant.as_uuid(), session.as_uuid(), snapshot.user_id.as_uuid()];
+        let mut hangs_on: Vec<Uuid> = own.into_iter().chain(held).collect();
+        hangs_on.sort_unstable();
+        hangs_on.dedup();
+        let size = snapshot.size();
+        self.keep(&self.sessions, (tenant, session), Answer::new(snapshot, hangs_on, as_of, asked, size))
+    }
+
+    /// Keeps where an organization stands, as the store said when it was asked after this ticket was taken.
+    pub(crate) fn keep_lineage(
+        &self,
+        tenant: TenantId,
+        node: Node<'_>,
+        as_of: Ticket,
+        asked: Instant,
+    ) -> Arc<Hierarchy> {
+        let lineage: Hierarchy = node.upwards().map(|node| node.organization.clone()).collect();
+        let hangs_on = node.lineage().map(OrganizationId::as_uuid).collect();
+        let size = lineage.size();
+        let answer = Answer::new(lineage, hangs_on, as_of, asked, size);
+        self.keep(&self.lineages, (tenant, node.organization.id), answer)
+    }
+
+    fn keep<K: Eq + Hash, T>(&self, kept: &Answers<K, T>, key: (TenantId, K), answer: Answer<T>) -> Arc<T> {
+        let value = Arc::clone(&answer.value);
         // Nothing that was read before the first news is worth its memory, and nothing at all where none come.
         if self.trust().is_some() {
-            self.kept.insert((tenant, session), Arc::clone(&snapshot));
+            kept.insert(key, Arc::new(answer));
         }
-        snapshot
+        value
     }
 
     /// Something has changed. To be called once it is committed, and before anybody is told that it is.
@@ -194,26 +247,24 @@ impl Snapshot {
             && now < self.expires_at
     }
 
-    fn new(tenant: TenantId, session: SessionId, read: &SessionSnapshot, as_of: Ticket, asked: Instant) -> Self {
+    /// About how many bytes it takes.
+    fn size(&self) -> usize {
+        size_of::<Self>() + self.authority.size() + self.grants.iter().map(Grant::size).sum::<usize>()
+    }
+}
+
+impl From<SessionSnapshot> for Snapshot {
+    fn from(read: SessionSnapshot) -> Self {
         let SessionSnapshot { user_id, user_status, tenant_status, expires_at, grants } = read;
-        let held = grants.iter().flat_map(identifiers);
-        let own = [tenant.as_uuid(), session.as_uuid(), user_id.as_uuid()];
-        let mut hangs_on: Vec<Uuid> = own.into_iter().chain(held).collect();
-        hangs_on.sort_unstable();
-        hangs_on.dedup();
-        let authority = Authority::of(grants);
-        let size = size_of::<Self>() + size_of_val(&*hangs_on) + authority.size();
-        Self {
-            user_id: *user_id,
-            user_status: *user_status,
-            tenant_status: *tenant_status,
-            expires_at: *expires_at,
-            authority: Arc::new(authority),
-            hangs_on: hangs_on.into(),
-            as_of,
-            asked,
-            size,
-        }
+        let authority = Arc::new(Authority::of(&grants));
+        Self { user_id, user_status, tenant_status, expires_at, authority, grants: grants.into() }
+    }
+}
+
+impl<T> Answer<T> {
+    fn new(value: T, hangs_on: Vec<Uuid>, as_of: Ticket, asked: Instant, size: usize) -> Self {
+        let size = size_of::<Self>() + size_of_val(&*hangs_on) + size;
+        Self { value: Arc::new(value), hangs_on: hangs_on.into(), as_of, asked, size }
     }
 }
 
@@ -227,8 +278,8 @@ fn identifiers(grant: &Grant) -> impl Iterator<Item = Uuid> {
 #[derive(Clone)]
 struct BySize;
 
-impl Weighter<(TenantId, SessionId), Arc<Snapshot>> for BySize {
-    fn weight(&self, _: &(TenantId, SessionId), snapshot: &Arc<Snapshot>) -> u64 {
-        snapshot.size as u64
+impl<K, T> Weighter<K, Arc<Answer<T>>> for BySize {
+    fn weight(&self, _: &K, answer: &Arc<Answer<T>>) -> u64 {
+        answer.size as u64
     }
 }

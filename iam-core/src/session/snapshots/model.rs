@@ -196,7 +196,7 @@ impl<'a> World<'a> {
     /// Says whether something was given out. Whatever it is must have seen what is known here, and what was committed
     /// anywhere as long ago as a lease.
     fn ask(&mut self, session: usize) -> bool {
-        let Some(given) = self.snapshots.get(tenant(), session_id(session), self.now) else {
+        let Some(given) = self.snapshots.session(tenant(), session_id(session), self.now) else {
             self.readings.push(Reading { session, ticket: self.snapshots.ticket(), answer: None });
             return false;
         };
@@ -217,7 +217,7 @@ impl<'a> World<'a> {
             expires_at: at(seen as i64),
             grants: vec![self.scene.grant("users:read", place, None)],
         };
-        self.snapshots.keep(tenant(), session_id(session), &read, ticket, self.now);
+        self.snapshots.keep_session(tenant(), session_id(session), read, ticket, self.now);
     }
 
     fn know(&mut self, number: usize) {

@@ -12,7 +12,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::*;
-use crate::access::permission;
+use crate::access::{Question, permission};
 use crate::assignment::{AssignmentPatch, NewAssignment};
 use crate::caller::{Caller, RequestContext};
 use crate::clock::testing::FixedClock;
@@ -243,6 +243,19 @@ impl World {
         something(&self.here).await;
     }
 
+    /// Whether Ada may read users in an organization, and whether the store was asked where that stands.
+    async fn may_read_in(&self, id: OrganizationId) -> (bool, bool) {
+        let caller = self.authenticate().await.unwrap();
+        self.asked.take();
+        let allowed = self.here.access().require(&caller, "users:read", id).await.is_ok();
+        (allowed, self.asked.take().contains_key("lineages"))
+    }
+
+    async fn move_team(&self, by: &Iam, team: OrganizationId, parent: OrganizationId) {
+        let patch = OrganizationPatch { parent: Some(Some(parent)), ..OrganizationPatch::default() };
+        by.organizations().update(&self.admin, team, patch).await.unwrap();
+    }
+
     async fn session(&self) -> SessionId {
         let sessions = self.here.0.store.sessions_of(self.admin.tenant(), self.ada.user.id).await.unwrap();
         sessions[0].id
@@ -260,6 +273,84 @@ async fn a_read_by_somebody_known_asks_for_nothing_but_what_it_reads() {
     };
     read().await;
     assert_eq!(read().await, BTreeMap::from([("user", 1)]));
+}
+
+#[tokio::test]
+async fn who_the_caller_is_takes_one_query_and_shows_the_rights_that_count() {
+    let world = World::new().await;
+    let _teller = world.follow().await;
+    world.keep().await;
+    let me = async || {
+        let caller = world.authenticate().await.unwrap();
+        world.asked.take();
+        let me = world.here.sessions().me(&caller).await.unwrap();
+        let permissions = me.grants[0].role.permissions.iter().map(ToString::to_string).collect::<Vec<_>>();
+        (permissions, world.asked.take())
+    };
+    let one = BTreeMap::from([("session_details", 1)]);
+    assert_eq!(me().await, (vec!["users:read".to_owned()], one.clone()));
+    world.permit(&world.here, "roles:read").await;
+    world.keep().await;
+    assert_eq!(me().await, (vec!["roles:read".to_owned()], one));
+}
+
+#[tokio::test]
+async fn where_an_organization_stands_is_asked_once_and_again_when_that_changes() {
+    let world = World::new().await;
+    let (mut teller, here, elsewhere) = (world.follow().await, &world.here, &world.elsewhere);
+    let other = organization(here, &world.admin, "other", None).await;
+    let team = organization(here, &world.admin, "team", Some(world.branch)).await;
+    let kept =
+        async || assert_eq!((world.may_read_in(team).await, world.may_read_in(other).await.0), ((true, false), false));
+    assert_eq!(world.may_read_in(team).await, (true, true));
+    kept().await;
+
+    world.move_team(here, team, other).await;
+    assert_eq!(world.may_read_in(team).await, (false, true));
+    world.move_team(here, team, world.branch).await;
+    assert_eq!(world.may_read_in(team).await, (true, true));
+
+    world.move_team(elsewhere, team, other).await;
+    kept().await;
+    teller.tell(&[team.into()]).await;
+    assert_eq!(world.may_read_in(team).await, (false, true));
+    world.move_team(elsewhere, team, world.branch).await;
+    teller.tell(&[team.into()]).await;
+    assert_eq!(world.may_read_in(team).await, (true, true));
+
+    // What changes above counts, too.
+    kept().await;
+    world.move_branch(here, other).await;
+    assert_eq!(world.may_read_in(team).await, (true, true));
+
+    kept().await;
+    here.organizations().delete(&world.admin, team).await.unwrap();
+    assert_eq!(world.may_read_in(team).await, (false, true));
+    teller.cut().await;
+    assert_eq!((world.may_read_in(other).await, world.may_read_in(other).await), ((false, true), (false, true)));
+}
+
+#[tokio::test]
+async fn many_questions_ask_for_what_is_not_known_and_agree_with_single_ones() {
+    let world = World::new().await;
+    let (_teller, here) = (world.follow().await, &world.here);
+    let team = organization(here, &world.admin, "team", Some(world.branch)).await;
+    assert!(world.may_read_in(team).await.0);
+    let caller = world.authenticate().await.unwrap();
+    let places = [team, world.branch, team];
+    let questions = places.map(|organization| Question {
+        permission: permission::USERS_READ,
+        organization: Some(organization),
+        user: None,
+    });
+    for lineages in [Some(1), None] {
+        world.asked.take();
+        let decisions = here.access().check_all(&caller, &questions).await.unwrap();
+        assert!(decisions.iter().all(|decision| decision.denial.is_none()), "{decisions:?}");
+        assert_eq!(decisions[0].grants[0].inherited_from, Some(world.branch));
+        assert_eq!(decisions[1].grants[0].inherited_from, None);
+        assert_eq!(world.asked.take().remove("lineages"), lineages);
+    }
 }
 
 #[tokio::test]
