@@ -21,6 +21,7 @@ use tower_http::timeout::{DeadlineBody, TimeoutError};
 use crate::around::Around;
 use crate::conditional::Condition;
 use crate::context::{Proven, context_of};
+use crate::guard::Demands;
 use crate::{Kind, Problem};
 
 /// The user behind the request's bearer token (RFC 6750).
@@ -274,7 +275,8 @@ where
 /// The user behind the request's bearer token, and its JSON [`Body`].
 ///
 /// A stranger is refused before the body is read. The caller is the one of the moment at which the whole body has arrived: its
-/// session must still stand, and its rights are those of then.
+/// token and its session must still stand, its rights are those of then, and what a
+/// [`RequirePermission`](crate::RequirePermission) before has asked for it must still hold.
 ///
 /// ```
 /// use axum::{Router, routing::post};
@@ -306,15 +308,19 @@ where
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
-        let (mut parts, body) = request.into_parts();
-        let caller = authenticate(&mut parts, &Iam::from_ref(state)).await?;
+        let (iam, (mut parts, body)) = (Iam::from_ref(state), request.into_parts());
+        let caller = authenticate(&mut parts, &iam).await?;
         if !is_json(&parts.headers) {
             return Err(Problem::new(Kind::UnsupportedMediaType));
         }
         let wishes = Wishes::of(&parts.extensions);
+        let demands = parts.extensions.get::<Demands>().cloned().unwrap_or_default();
         let Arrived { bytes, renewed, .. } = read(Request::from_parts(parts, body), state).await?;
         let caller = match renewed {
-            Some(renewed) => wishes.add_to(renewed)?,
+            Some(renewed) => {
+                demands.check(&iam, &renewed).await?;
+                wishes.add_to(renewed)?
+            }
             None => caller,
         };
         parse(&bytes).map(|body| Self(caller, body))

@@ -6,7 +6,7 @@ use axum::extract::Request;
 use axum::response::{IntoResponse, Response};
 use futures_util::future::BoxFuture;
 use iam_core::access::Permission;
-use iam_core::{Iam, OrganizationId};
+use iam_core::{Caller, Iam, OrganizationId};
 use tower::{Layer, Service};
 
 use crate::Problem;
@@ -15,7 +15,9 @@ use crate::extract::{authenticate, path_parameter};
 /// Lets a request pass only when its bearer token stands for a user who holds a permission: a built-in one or one of
 /// the application, tenant-wide or in the organization that the path names.
 ///
-/// Behind it, [`Authenticated`](crate::Authenticated) finds the caller without asking again.
+/// Behind it, [`Authenticated`](crate::Authenticated) finds the caller without asking again. [`Call`](crate::Call) asks for the
+/// permission again when the body comes later than its head, and [`Body`](crate::Body) refuses it when the rights have changed
+/// meanwhile; extractors of others, such as axum's `Json`, wait for the body and do not ask.
 ///
 /// ```
 /// use axum::{Router, routing::post};
@@ -61,8 +63,37 @@ impl RequirePermission {
             Some(parameter) => Some(path_parameter::<OrganizationId>(&mut parts, parameter).await?),
             None => None,
         };
-        self.iam.access().require(&caller, self.permission.clone(), organization).await?;
+        let demand = Demand { permission: self.permission.clone(), organization };
+        demand.check(&self.iam, &caller).await?;
+        parts.extensions.get_or_insert_default::<Demands>().0.push(demand);
         Ok(Request::from_parts(parts, body))
+    }
+}
+
+/// What a guard has asked of the sender of a request.
+#[derive(Clone, Debug)]
+pub(crate) struct Demand {
+    permission: Permission,
+    organization: Option<OrganizationId>,
+}
+
+/// What all guards before have asked.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Demands(Vec<Demand>);
+
+impl Demand {
+    async fn check(&self, iam: &Iam, caller: &Caller) -> Result<(), Problem> {
+        Ok(iam.access().require(caller, self.permission.clone(), self.organization).await?)
+    }
+}
+
+impl Demands {
+    /// Asks again, of a caller who was authenticated again.
+    pub(crate) async fn check(&self, iam: &Iam, caller: &Caller) -> Result<(), Problem> {
+        for demand in &self.0 {
+            demand.check(iam, caller).await?;
+        }
+        Ok(())
     }
 }
 

@@ -434,14 +434,21 @@ impl Iam {
         Ok(verified)
     }
 
-    /// The second half of [`authenticate`](Self::authenticate), at once after the first.
+    /// The second half of [`authenticate`](Self::authenticate), after the first; again, for whoever must know whether the token
+    /// and the session still stand.
     ///
     /// # Errors
     ///
-    /// [`Unauthenticated::InvalidToken`] when the session has ended; [`Error::Store`] when the store fails.
+    /// [`Unauthenticated::InvalidToken`] when the session has ended or the key was revoked,
+    /// [`Unauthenticated::ExpiredToken`]; [`Error::Store`] when the store fails.
     pub async fn authenticate_verified(&self, token: &VerifiedToken, context: RequestContext) -> Result<Caller> {
         let (iam, claims) = (&*self.0, token.claims());
         let now = iam.now();
+        // Time may have passed since the first half.
+        claims.check_times(now)?;
+        if !iam.keys.accepts(&*iam.store, iam.snapshots(), token.key(), now).await? {
+            return Err(Unauthenticated::InvalidToken.into());
+        }
         let Some(snapshot) = iam.session_snapshot(claims.tenant_id, claims.sid, now).await? else {
             iam.ended_sessions.remember(claims.sid, claims.exp, now);
             return Err(Unauthenticated::InvalidToken.into());

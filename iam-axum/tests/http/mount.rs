@@ -6,9 +6,9 @@ use axum::extract::{Path, State};
 use axum::http::Method;
 use axum::middleware::map_response;
 use axum::response::Response;
-use axum::routing::get;
+use axum::routing::{get, post};
 use axum::{Json, Router};
-use iam_axum::{Authenticated, Part, Problem, RequirePermission, Settings};
+use iam_axum::{Authenticated, Call, Part, Problem, RequirePermission, Settings};
 use iam_core::access::Permission;
 use iam_core::{Caller, CorrelationId, Iam, OrganizationId, RequestContext};
 use serde_json::{Value, json};
@@ -30,6 +30,7 @@ on_every_store![
     a_handler_asks_for_the_hosts_own_permission,
     guard_and_handler_ask_each_time,
     behind_the_guard_the_body_is_still_there,
+    the_guard_asks_again_when_the_body_comes_late,
 ];
 
 impl TestApp {
@@ -43,7 +44,8 @@ impl TestApp {
         let host = own("/own")
             .merge(own("/guarded").route_layer(tenant_wide))
             .merge(own("/branches/{branch}/refunds").route_layer(in_branch.clone()))
-            .merge(own("/defect/{shop}").route_layer(in_branch))
+            .merge(own("/defect/{shop}").route_layer(in_branch.clone()))
+            .merge(Router::new().route("/branches/{branch}/orders", post(order)).route_layer(in_branch))
             .route("/asking/{branch}", get(ask))
             .with_state(iam());
         self.router = host.nest("/access/v1", iam_axum::router(iam(), Settings::default()));
@@ -66,6 +68,10 @@ impl TestApp {
 
 async fn greet(Authenticated(caller): Authenticated) -> String {
     caller.user().map(|user| user.to_string()).unwrap_or_default()
+}
+
+async fn order(Call(caller, order): Call<Value>) -> String {
+    format!("{order} for {:?}", caller.user())
 }
 
 async fn echo(_: Authenticated, body: String) -> String {
@@ -216,6 +222,26 @@ async fn behind_the_guard_the_body_is_still_there(app: TestApp) {
     let path = format!("/branches/{sales}/refunds");
     let answer = app.request(Method::POST, &path).by(&ada).body("two bottles").send_to_host().await;
     assert_eq!(answer, (200, json!("two bottles")));
+}
+
+async fn the_guard_asks_again_when_the_body_comes_late(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let sales = app.organization(&ada, "sales").await;
+    let bob = app.cashier(&ada, "bob@example.com", sales).await;
+    let host = app.with_http_settings(|_| {}).mounted();
+    let order = || {
+        let path = format!("/branches/{sales}/orders");
+        host.request(Method::POST, &path).by(&bob).json(&json!({ "article": "wine" }))
+    };
+    // Other rights do not matter.
+    let meanwhile = async {
+        app.permit(&bob, &["roles:read"]).await;
+    };
+    assert_eq!(order().send_to_host_after(meanwhile).await.status(), 200);
+    let held = app.get("/role-assignments").by(&ada).query("organizationId", &sales.to_string()).send().await.ok();
+    let revoke = format!("/role-assignments/{}", held["data"][0]["id"].as_str().unwrap());
+    let meanwhile = async { app.delete(&revoke).by(&ada).send().await.no_content() };
+    assert_eq!(order().send_to_host_after(meanwhile).await.status(), 403, "it is not held any more");
 }
 
 /// A host's document with one operation and one schema of its own.

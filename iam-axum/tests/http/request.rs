@@ -112,6 +112,13 @@ impl<'a> Request<'a> {
 
     /// Sends the head; the body only once this other thing has happened, which happens while the body is waited for.
     pub(crate) async fn send_after(self, meanwhile: impl Future<Output = ()>) -> Response {
+        let response = self.send_to_host_after(meanwhile).await;
+        response.keeps_the_conventions();
+        response
+    }
+
+    /// The same, to a route of the host.
+    pub(crate) async fn send_to_host_after(self, meanwhile: impl Future<Output = ()>) -> Response {
         let path = self.path();
         let (sender, receiver) = oneshot::channel::<Bytes>();
         let (asked, is_asked) = oneshot::channel();
@@ -127,9 +134,7 @@ impl<'a> Request<'a> {
             sender.send(bytes).unwrap();
         };
         let (answer, ()) = tokio::join!(answer, finish);
-        let response = Response::read(path, answer).await;
-        response.keeps_the_conventions();
-        response
+        Response::read(path, answer).await
     }
 
     async fn begin(mut self) -> (Parts, Body) {

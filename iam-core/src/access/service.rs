@@ -142,7 +142,7 @@ impl Access<'_> {
 
     /// These users with what they hold, read in two queries however many they are.
     async fn snapshot(&self, caller: &Caller, users: &[UserId], hierarchy: Arc<Hierarchy>) -> Result<Snapshot> {
-        let mut snapshot = Snapshot::new(hierarchy);
+        let mut snapshot = Snapshot::over(hierarchy);
         if users.is_empty() {
             return Ok(snapshot);
         }

@@ -24,8 +24,13 @@ struct Subject {
 impl Snapshot {
     /// Nobody yet, and these organizations.
     #[must_use]
-    pub fn new(hierarchy: impl Into<Arc<Hierarchy>>) -> Self {
-        Self { users: HashMap::new(), hierarchy: hierarchy.into() }
+    pub fn new(hierarchy: Hierarchy) -> Self {
+        Self::over(Arc::new(hierarchy))
+    }
+
+    /// The same, where others share them.
+    pub(super) fn over(hierarchy: Arc<Hierarchy>) -> Self {
+        Self { users: HashMap::new(), hierarchy }
     }
 
     /// Adds a user.

@@ -80,6 +80,8 @@ fn network_of(address: IpAddr) -> IpAddr {
 
 #[cfg(test)]
 mod tests {
+    use uuid::Uuid;
+
     use super::*;
 
     fn share(address: &str) -> Share {
@@ -105,8 +107,7 @@ mod tests {
     #[test]
     fn users_share_by_network_and_tenant_and_beside_strangers() {
         let context = RequestContext { ip_address: Some([192, 0, 2, 7].into()), ..RequestContext::default() };
-        let (tenant, user, session) =
-            (TenantId::from(uuid::Uuid::now_v7()), uuid::Uuid::now_v7(), uuid::Uuid::now_v7());
+        let (tenant, user, session) = (TenantId::from(Uuid::from_u128(1)), Uuid::from_u128(2), Uuid::from_u128(3));
         let caller = Caller::founder(tenant, user.into(), session.into(), context.clone());
         let network = Some([192, 0, 2, 0].into());
         assert_eq!(Share::of(&caller), Share { who: Who::Users, network, tenant: Some(tenant) });

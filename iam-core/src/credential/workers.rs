@@ -457,12 +457,10 @@ mod tests {
             };
             made.push(put_for(&workers, share, hash).unwrap());
         }
-        let state = workers.0.lock();
-        let ahead = |share: Share| state.waiting.ahead_of(&share.turns());
+        let ahead = |share: Share| workers.0.lock().waiting.ahead_of(&share.turns());
         // Its own tenants take turns; beside it another network does, and beside both those who log in.
         assert_eq!((ahead(users(6, 1)), ahead(users(5, 2)), ahead(users(6, 3))), (4 + 1 + 2, 1 + 2 + 2, 2 + 2));
         assert_eq!((ahead(network(4)), ahead(network(3)), ahead(Share::SYSTEM)), (1 + 2, 2 + 3, 2));
-        drop(state);
         gate.open.send(()).unwrap();
         for made in made {
             made.await.unwrap().output.unwrap();

@@ -180,6 +180,18 @@ impl KeyRing {
         Ok(self.current().verifying.get(&id).cloned())
     }
 
+    /// Whether what a key signed that was known a moment ago is still accepted.
+    pub(crate) async fn accepts(
+        &self,
+        store: &dyn Store,
+        snapshots: &Snapshots,
+        id: KeyId,
+        now: Timestamp,
+    ) -> Result<bool> {
+        self.refresh(store, snapshots, now).await?;
+        Ok(self.current().verifying.contains_key(&id))
+    }
+
     /// The public halves of all keys that sign or may have signed a token that still lives.
     pub(crate) async fn public_keys(
         &self,
@@ -320,6 +332,8 @@ impl Signer {
 
 #[cfg(test)]
 mod tests {
+    use uuid::Uuid;
+
     use super::*;
     use crate::memory::MemoryStore;
     use crate::random::SystemRandom;
@@ -332,10 +346,15 @@ mod tests {
         now: Timestamp,
     }
 
+    fn new_id() -> KeyId {
+        let random: &dyn Random = &SystemRandom;
+        Uuid::from_bytes(random.bytes()).into()
+    }
+
     impl Scene {
         async fn new() -> Self {
             let (store, now) = (MemoryStore::new(), "2026-01-31T09:00:00Z".parse().unwrap());
-            let ring = KeyRing::open(&store, None, now, uuid::Uuid::now_v7().into(), &SystemRandom).await.unwrap();
+            let ring = KeyRing::open(&store, None, now, new_id(), &SystemRandom).await.unwrap();
             Self { store, snapshots: Snapshots::default(), ring, now }
         }
 
@@ -344,16 +363,14 @@ mod tests {
         }
 
         async fn rotate(&mut self) -> KeyId {
-            let id = uuid::Uuid::now_v7().into();
-            let rotated = self.ring.rotate(&self.store, &self.snapshots, self.now, id, &SystemRandom).await;
+            let rotated = self.ring.rotate(&self.store, &self.snapshots, self.now, new_id(), &SystemRandom).await;
             self.pass(PUBLICATION);
             rotated.unwrap().id
         }
 
         /// The key that signs afterwards.
         async fn revoke(&self, key: KeyId) -> KeyId {
-            let id = uuid::Uuid::now_v7().into();
-            self.ring.revoke(&self.store, &self.snapshots, key, self.now, id, &SystemRandom).await.unwrap()
+            self.ring.revoke(&self.store, &self.snapshots, key, self.now, new_id(), &SystemRandom).await.unwrap()
         }
 
         async fn signs(&self) -> KeyId {

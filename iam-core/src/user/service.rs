@@ -51,17 +51,21 @@ impl Users<'_> {
         self.0.rights(caller).require(&permission::USERS_CREATE)?;
         let profile = new.validate(Fields::default())?;
         let once = self.0.once(caller, &ResourceType::USER);
-        // What needs no hash is refused before one is made, which takes the longest by far.
+        // What needs no hash is refused before one is made, which takes the longest by far. The e-mail comes first: where it was
+        // taken by a repeat of this call, the key is known afterwards.
+        let taken = self.0.store.guarded_account(caller.tenant(), &profile.email.key()).await?.account;
         if once.is_asked() {
             let mut work = self.0.begin(caller).await?;
             if let Some(user) = once.find(&mut work).await? {
                 return Ok(user);
             }
         }
-        if self.0.store.guarded_account(caller.tenant(), &profile.email.key()).await?.account.is_some() {
+        if taken.is_some() {
             return Err(Conflict::EmailTaken.into());
         }
         let password = self.0.passwords.hash(Share::of(caller), &profile.password).await?;
+        // It may have waited for long: the right may have been taken away meanwhile.
+        self.0.rights(&self.0.renewed(caller).await?).require(&permission::USERS_CREATE)?;
         let mut work = self.0.begin(caller).await?;
         if let Some(user) = once.find(&mut work).await? {
             return Ok(user);

@@ -172,11 +172,11 @@ async fn erasing_a_puppet_erases_nothing_of_others(app: TestApp) {
     let puppet = with(profile("puppet@example.org"), &puppet);
     let puppet = app.post("/users").by(&ada).json(&puppet).send().await.created();
     let puppet = puppet["id"].as_str().unwrap();
-    readdress(&grace.user, "elsewhere@example.com").await;
+    readdress(&grace, "elsewhere@example.com").await;
     readdress(puppet, "grace@example.com").await;
     app.pass(TimeDelta::minutes(1));
     readdress(puppet, "puppet@example.org").await;
-    readdress(&grace.user, "grace@example.com").await;
+    readdress(&grace, "grace@example.com").await;
     app.pass(TimeDelta::minutes(1));
     app.attempt_at(&ada.tenant, "grace@example.com", WRONG_PASSWORD).send().await.problem("unauthorized");
     app.delete(&format!("/users/{puppet}")).by(&ada).send().await.no_content();
