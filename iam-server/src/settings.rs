@@ -144,6 +144,9 @@ pub(crate) struct Given {
     /// How many role assignments a tenant may have [default: 500000]
     #[arg(long, env = "IAM_QUOTA_ASSIGNMENTS", value_name = "NUMBER", global = true)]
     quota_assignments: Option<Text>,
+    /// How many permissions a tenant may have, built-in ones included [default: 1000]
+    #[arg(long, env = "IAM_QUOTA_PERMISSIONS", value_name = "NUMBER", global = true)]
+    quota_permissions: Option<Text>,
     /// Whether Swagger UI is at /docs, and the OpenAPI document at /openapi.json: on or off [default: on]
     #[arg(long, env = "IAM_DOCS", value_name = "WORD", global = true)]
     docs: Option<Text>,
@@ -195,7 +198,8 @@ macro_rules! given {
 
 given! {
     database_url, listen, metrics_listen, tls_certificate, tls_key, cors_origins, client_connections, request_timeout, password_wait, registration, rate_limits, rate_limit_user, rate_limit_authentication, rate_limit_anonymous, rate_limit_redis_url, environment, max_organization_depth, trusted_proxies, master_key, former_master_key,
-    key_rotation, audit_min_retention, quota_users, quota_organizations, quota_roles, quota_assignments, docs,
+    key_rotation, audit_min_retention, quota_users, quota_organizations, quota_roles, quota_assignments,
+    quota_permissions, docs,
     issuer, audience, session_idle, session_absolute, problem_type_base, log, log_format,
     otlp_endpoint, trace_sampling,
 }
@@ -297,6 +301,7 @@ impl Settings {
             parse("quota_organizations", given.quota_organizations, iam.quota.organizations, quota)?;
         iam.quota.roles = parse("quota_roles", given.quota_roles, iam.quota.roles, quota)?;
         iam.quota.assignments = parse("quota_assignments", given.quota_assignments, iam.quota.assignments, quota)?;
+        iam.quota.permissions = parse("quota_permissions", given.quota_permissions, iam.quota.permissions, quota)?;
         let former = parse("former_master_key", given.former_master_key, None, master_key)?;
         iam.master_key = match (iam.master_key, former) {
             (Some(key), Some(former)) => Some(key.replacing(former)),

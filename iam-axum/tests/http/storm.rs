@@ -17,6 +17,7 @@ use crate::request::{Request, Response};
 
 on_every_store![
     who_would_wait_for_too_long_is_refused_whoever_it_is,
+    users_have_their_turn_however_many_strangers_there_are,
     a_login_that_is_refused_is_neither_counted_nor_recorded,
     what_needs_no_hash_goes_on,
     a_storm_from_one_network_or_tenant_keeps_out_its_own_alone,
@@ -75,15 +76,12 @@ async fn answer_without_room(request: Request<'_>) -> Response {
 
 async fn who_would_wait_for_too_long_is_refused_whoever_it_is(app: TestApp) {
     in_a_storm(&app, async |busy, ada| {
-        let change = json!({ "currentPassword": PASSWORD, "newPassword": "An0ther$ecret" });
         for request in [
             busy.attempt(&ada.email, PASSWORD),
             busy.attempt(&ada.email, WRONG_PASSWORD),
             busy.attempt("nobody@example.com", PASSWORD),
             busy.attempt_at(&ada.tenant, &ada.email, PASSWORD),
             busy.post("/auth/register").json(&profile("eve@example.com")),
-            busy.post("/users").by(ada).json(&profile("eve@example.com")),
-            busy.post("/auth/password").by(ada).json(&change),
         ] {
             let answer = answer_without_room(request).await;
             let problem = answer.problem("unavailable");
@@ -93,6 +91,19 @@ async fn who_would_wait_for_too_long_is_refused_whoever_it_is(app: TestApp) {
     })
     .await;
     app.register("eve@example.com").await;
+}
+
+async fn users_have_their_turn_however_many_strangers_there_are(app: TestApp) {
+    in_a_storm(&app, async |busy, ada| {
+        let change = json!({ "currentPassword": PASSWORD, "newPassword": "An0ther$ecret" });
+        for request in [
+            busy.post("/users").by(ada).json(&profile("eve@example.com")),
+            busy.post("/auth/password").by(ada).json(&change),
+        ] {
+            assert!(timeout(LET_IN, request.send()).await.is_err(), "it waits for its hash");
+        }
+    })
+    .await;
 }
 
 async fn a_login_that_is_refused_is_neither_counted_nor_recorded(app: TestApp) {

@@ -6,6 +6,7 @@ use crate::error::{Conflict, Error, Result};
 use crate::iam::Inner;
 use crate::id::PermissionId;
 use crate::page::{Page, PageRequest};
+use crate::tenant::{QuotaKind, hold_quota};
 use crate::validate::{Description, Fields};
 
 /// Registers, reads and removes permissions; see [`Iam::permissions`](crate::Iam::permissions).
@@ -67,6 +68,7 @@ impl Permissions<'_> {
         }
         let power = Power::lock(&mut work).await?;
         power.rights().require(&permission::PERMISSIONS_CREATE)?;
+        hold_quota(self.0, &mut work, QuotaKind::Permissions, 1).await?;
         let now = work.now();
         let getting = work.locks().roles_with(&PermissionPattern::whole_resource_of(&name)).await?;
         let gained: PermissionSet = [PermissionPattern::from(&name)].into_iter().collect();

@@ -17,11 +17,13 @@ pub struct Quota {
     pub roles: u64,
     /// Role assignments, with expired ones that are not removed yet: 500,000.
     pub assignments: u64,
+    /// Permissions, with the built-in ones: 1,000.
+    pub permissions: u64,
 }
 
 impl Default for Quota {
     fn default() -> Self {
-        Self { users: 100_000, organizations: 10_000, roles: 1_000, assignments: 500_000 }
+        Self { users: 100_000, organizations: 10_000, roles: 1_000, assignments: 500_000, permissions: 1_000 }
     }
 }
 
@@ -50,6 +52,8 @@ pub enum QuotaKind {
     Roles,
     /// Role assignments.
     Assignments,
+    /// Permissions.
+    Permissions,
 }
 
 impl fmt::Display for QuotaKind {
@@ -59,6 +63,7 @@ impl fmt::Display for QuotaKind {
             Self::Organizations => "organizations",
             Self::Roles => "roles",
             Self::Assignments => "role assignments",
+            Self::Permissions => "permissions",
         })
     }
 }
@@ -70,17 +75,7 @@ impl Quota {
             QuotaKind::Organizations => self.organizations,
             QuotaKind::Roles => self.roles,
             QuotaKind::Assignments => self.assignments,
-        }
-    }
-}
-
-impl Usage {
-    fn of(self, kind: QuotaKind) -> u64 {
-        match kind {
-            QuotaKind::Users => self.users,
-            QuotaKind::Organizations => self.organizations,
-            QuotaKind::Roles => self.roles,
-            QuotaKind::Assignments => self.assignments,
+            QuotaKind::Permissions => self.permissions,
         }
     }
 }
@@ -95,14 +90,24 @@ pub(crate) async fn hold_quota(iam: &Inner, work: &mut UnitOfWork<'_>, kind: Quo
         return Ok(());
     }
     let (limit, more) = (iam.settings.quota.of(kind), more as u64);
-    let is_within = |usage: Usage, limit: u64| usage.of(kind).saturating_add(more) <= limit;
-    if is_within(work.locks().usage().await?, limit.saturating_sub(MARGIN)) {
+    if used(work, kind).await?.saturating_add(more) <= limit.saturating_sub(MARGIN) {
         return Ok(());
     }
     work.locks().lock_tenant().await?;
-    if is_within(work.locks().usage().await?, limit) {
+    if used(work, kind).await?.saturating_add(more) <= limit {
         Ok(())
     } else {
         Err(Conflict::QuotaExceeded(kind, limit).into())
     }
+}
+
+/// How much the tenant has. Permissions are few and seldom made, so they are counted.
+async fn used(work: &mut UnitOfWork<'_>, kind: QuotaKind) -> Result<u64> {
+    Ok(match kind {
+        QuotaKind::Users => work.locks().usage().await?.users,
+        QuotaKind::Organizations => work.locks().usage().await?.organizations,
+        QuotaKind::Roles => work.locks().usage().await?.roles,
+        QuotaKind::Assignments => work.locks().usage().await?.assignments,
+        QuotaKind::Permissions => work.locks().permission_names().await?.len() as u64,
+    })
 }

@@ -43,6 +43,7 @@ const WRONG: [(&str, &str); 41] = [
     ("quota_organizations", "hunter2"),
     ("quota_roles", "hunter2"),
     ("quota_assignments", "18446744073709551616"),
+    ("quota_permissions", "hunter2"),
     ("docs", "hunter2"),
     ("session_idle", "hunter2"),
     ("session_absolute", "0d"),

@@ -7,6 +7,8 @@ use iam_benches::database::Database;
 use iam_benches::{Outcome, PASSWORD, argon2id, audit_log};
 use iam_core::TenantId;
 use iam_core::credential::HashingCost;
+use serde_json::json;
+use uuid::Uuid;
 
 use crate::api::{ask, credentials, number, person, text};
 use crate::client::Connection;
@@ -78,6 +80,15 @@ impl Installation {
         let last = format!("/audit-logs?limit=1&correlationId=request-{}", entries - 1);
         let page = ask(&mut connection, "GET", &last, Some(&token), None, 200).await?;
         text(&page, "/data/0/id").map(drop)
+    }
+
+    /// Makes a role that may read users.
+    pub(crate) async fn role(&self, tenant: &Tenant) -> Outcome<Uuid> {
+        let token = self.token(tenant).await?;
+        let mut connection = Connection::open(self.server.address).await?;
+        let role = json!({ "name": "READER", "permissions": ["users:read"] });
+        let made = ask(&mut connection, "POST", "/roles", Some(&token), Some(role), 201).await?;
+        Ok(text(&made, "/id")?.parse()?)
     }
 
     /// Logs the administrator in; the token is valid for a quarter of an hour.

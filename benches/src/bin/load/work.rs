@@ -63,6 +63,12 @@ impl Work {
         Self { status: 200, requests: Requests::Prepared(vec![manner.request("GET", path, None)]) }
     }
 
+    /// Reads what stands right below any of the organizations with numbers below this.
+    pub(crate) fn get_children(manner: &Manner, organizations: u64) -> Self {
+        let get = |number| manner.request("GET", &format!("/organizations/{}/children", data::id(number)), None);
+        Self { status: 200, requests: Requests::Prepared((0..organizations).map(get).collect()) }
+    }
+
     /// Asks whether the caller may read users, tenant-wide.
     pub(crate) fn check(manner: &Manner) -> Self {
         Self::check_any(manner, &[json!({ "permission": "users:read" })])

@@ -244,7 +244,8 @@ async fn a_suspended_tenant_has_no_sessions_and_no_logins(app: TestApp) {
 
 async fn quotas_are_held(app: TestApp) {
     let ada = app.register("ada@example.com").await;
-    let quota = Quota { users: 2, organizations: 1, roles: 5, assignments: 3 };
+    let permissions = app.get("/permissions").by(&ada).send().await.ok()["pagination"]["total"].as_u64().unwrap() + 1;
+    let quota = Quota { users: 2, organizations: 1, roles: 5, assignments: 3, permissions };
     let app = app.with_settings(|settings| settings.quota = quota).await;
     let grace = app.add_user(&ada, "grace@example.com").await;
     app.organization(&ada, "only").await;
@@ -260,6 +261,8 @@ async fn quotas_are_held(app: TestApp) {
     refused("/users", profile("third@example.com"), "quota of 2 users").await;
     refused("/organizations", json!({ "name": "Another" }), "quota of 1 organizations").await;
     refused("/roles", json!({ "name": "SIXTH" }), "quota of 5 roles").await;
+    app.post("/permissions").by(&ada).json(&json!({ "name": "orders:read" })).send().await.created();
+    refused("/permissions", json!({ "name": "orders:list" }), &format!("quota of {permissions} permissions")).await;
     let bulk =
         json!({ "assignments": [assign(&ada.user), { "userId": grace, "roleId": app.role_id(&ada, "MEMBER").await }] });
     refused("/role-assignments/bulk", bulk, "quota of 3 role assignments").await;

@@ -75,13 +75,22 @@ pub(crate) async fn fill(database: &Database, crowd: &Crowd, organizations: u64)
     database.settle().await
 }
 
-/// Gives the users of these numbers a role, tenant-wide.
-pub(crate) async fn assign(database: &Database, tenant: TenantId, role: Uuid, users: Range<u64>) -> Outcome {
+/// Gives the users of these numbers a role, in an organization or tenant-wide.
+pub(crate) async fn assign(
+    database: &Database,
+    tenant: TenantId,
+    role: Uuid,
+    organization: Option<Uuid>,
+    users: Range<u64>,
+) -> Outcome {
     match database {
         Database::Postgres(database) => {
-            postgres::assign(&mut PgConnection::connect(database.url()).await?, tenant, role, users).await
+            let mut connection = PgConnection::connect(database.url()).await?;
+            postgres::assign(&mut connection, tenant, role, organization, users).await
         }
-        Database::Sqlite(file) => sqlite::assign(sqlite::connect(file.url()).await?, tenant, role, users).await,
+        Database::Sqlite(file) => {
+            sqlite::assign(sqlite::connect(file.url()).await?, tenant, role, organization, users).await
+        }
     }
 }
 

@@ -51,12 +51,18 @@ async fn copy(connection: &mut PgConnection, statement: &str, rows: String) -> O
     Ok(())
 }
 
-pub(super) async fn assign(connection: &mut PgConnection, tenant: TenantId, role: Uuid, users: Range<u64>) -> Outcome {
+pub(super) async fn assign(
+    connection: &mut PgConnection,
+    tenant: TenantId,
+    role: Uuid,
+    organization: Option<Uuid>,
+    users: Range<u64>,
+) -> Outcome {
     let assign = sqlx::query(
-        "INSERT INTO iam.role_assignments (tenant_id, id, user_id, role_id, created_at)
-        SELECT tenant_id, id, id, $2, created_at FROM iam.users WHERE tenant_id = $1 AND id >= $3 AND id < $4",
+        "INSERT INTO iam.role_assignments (tenant_id, id, user_id, role_id, organization_id, created_at)
+        SELECT tenant_id, id, id, $2, $5, created_at FROM iam.users WHERE tenant_id = $1 AND id >= $3 AND id < $4",
     );
     let assign = assign.bind(tenant.as_uuid()).bind(role).bind(id(users.start)).bind(id(users.end));
-    assign.execute(connection).await?;
+    assign.bind(organization).execute(connection).await?;
     Ok(())
 }

@@ -64,14 +64,15 @@ pub(super) async fn assign(
     mut connection: SqliteConnection,
     tenant: TenantId,
     role: Uuid,
+    organization: Option<Uuid>,
     users: Range<u64>,
 ) -> Outcome {
     let assign = sqlx::query(
-        "INSERT INTO role_assignments (tenant_id, id, user_id, role_id, created_at)
-        SELECT tenant_id, id, id, ?2, created_at FROM users WHERE tenant_id = ?1 AND id >= ?3 AND id < ?4",
+        "INSERT INTO role_assignments (tenant_id, id, user_id, role_id, organization_id, created_at)
+        SELECT tenant_id, id, id, ?2, ?5, created_at FROM users WHERE tenant_id = ?1 AND id >= ?3 AND id < ?4",
     );
     let assign = assign.bind(tenant.as_uuid()).bind(role).bind(id(users.start)).bind(id(users.end));
-    assign.execute(&mut connection).await?;
+    assign.bind(organization).execute(&mut connection).await?;
     settle(connection).await
 }
 

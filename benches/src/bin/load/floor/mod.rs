@@ -44,6 +44,20 @@ trait Queries: Clone + Send + Sync + 'static {
         limit: i64,
     ) -> impl Future<Output = sqlx::Result<Vec<CountedRow<Self::Time>>>> + Send;
 
+    /// The newest role assignments that have not expired, with names, each beside how many there are, which is kept.
+    fn assignments(
+        &self,
+        tenant: Uuid,
+        limit: i64,
+    ) -> impl Future<Output = sqlx::Result<Vec<AssignmentRow<Self::Time>>>> + Send;
+
+    /// The organizations right below one, newest first.
+    fn children(
+        &self,
+        tenant: Uuid,
+        parent: Uuid,
+    ) -> impl Future<Output = sqlx::Result<Vec<OrganizationRow<Self::Time>>>> + Send;
+
     /// What making a user writes, in one transaction: the user, its credential and an audit entry.
     fn insert(
         &self,
@@ -86,6 +100,35 @@ struct CountedRow<T> {
     row: ListRow<T>,
 }
 
+#[derive(FromRow, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct AssignmentRow<T> {
+    #[serde(skip_serializing)]
+    total: i64,
+    id: Uuid,
+    user_id: Uuid,
+    role_id: Uuid,
+    organization_id: Option<Uuid>,
+    expires_at: Option<T>,
+    created_at: T,
+    email: String,
+    role_name: String,
+    organization_name: Option<String>,
+}
+
+#[derive(FromRow, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct OrganizationRow<T> {
+    tenant_id: Uuid,
+    id: Uuid,
+    name: String,
+    slug: String,
+    status: String,
+    parent_id: Option<Uuid>,
+    created_at: T,
+    updated_at: T,
+}
+
 #[derive(Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct NewUser {
@@ -121,6 +164,8 @@ fn router<Q: Queries>(queries: Q, tenant: Uuid) -> Router {
         .route("/users/{id}", get(user::<Q>))
         .route("/users", get(users::<Q>).post(create::<Q>))
         .route("/users-by-one-statement", get(users_by_one_statement::<Q>))
+        .route("/role-assignments", get(assignments::<Q>))
+        .route("/organizations/{id}/children", get(children::<Q>))
         .route("/authz/check", post(async |Json(question): Json<Question>| Json(question)))
         .with_state(Floor { queries, tenant })
 }
@@ -159,6 +204,28 @@ async fn users_by_one_statement<Q: Queries>(
     let rows = floor.queries.users_and_count(floor.tenant, limit).await?;
     let total = rows.first().map_or(0, |row| row.total);
     Ok(Json(Users { data: rows.into_iter().map(|counted| counted.row).collect(), total }))
+}
+
+#[derive(Serialize)]
+struct Listed<R> {
+    data: Vec<R>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total: Option<i64>,
+}
+
+async fn assignments<Q: Queries>(
+    State(floor): State<Floor<Q>>,
+    Query(Limit { limit }): Query<Limit>,
+) -> Result<Json<Listed<AssignmentRow<Q::Time>>>, Failure> {
+    let data = floor.queries.assignments(floor.tenant, limit).await?;
+    Ok(Json(Listed { total: Some(data.first().map_or(0, |row| row.total)), data }))
+}
+
+async fn children<Q: Queries>(
+    State(floor): State<Floor<Q>>,
+    Path(parent): Path<Uuid>,
+) -> Result<Json<Listed<OrganizationRow<Q::Time>>>, Failure> {
+    Ok(Json(Listed { data: floor.queries.children(floor.tenant, parent).await?, total: None }))
 }
 
 /// What is asked, and comes back as it is.

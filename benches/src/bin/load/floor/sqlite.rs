@@ -7,7 +7,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePo
 use sqlx::types::Json;
 use uuid::Uuid;
 
-use super::{CountedRow, ListRow, NewUser, Queries, UserRow};
+use super::{AssignmentRow, CountedRow, ListRow, NewUser, OrganizationRow, Queries, UserRow};
 
 /// One connection that writes and four that read, as durable as the server's.
 #[derive(Clone)]
@@ -66,6 +66,29 @@ impl Queries for Sqlite {
             FROM users WHERE tenant_id = ?1 ORDER BY created_at DESC, id LIMIT ?2 + 0",
         );
         page.bind(tenant).bind(limit).fetch_all(&self.readers).await
+    }
+
+    async fn assignments(&self, tenant: Uuid, limit: i64) -> sqlx::Result<Vec<AssignmentRow<Self::Time>>> {
+        let page = sqlx::query_as(
+            "SELECT (SELECT role_assignments FROM tenant_counts WHERE tenant_id = ?1) AS total,
+                a.id, a.user_id, a.role_id, a.organization_id, a.expires_at, a.created_at, u.email,
+                r.name AS role_name, o.name AS organization_name
+            FROM role_assignments a
+            JOIN users u ON u.tenant_id = a.tenant_id AND u.id = a.user_id
+            JOIN roles r ON r.tenant_id = a.tenant_id AND r.id = a.role_id
+            LEFT JOIN organizations o ON o.tenant_id = a.tenant_id AND o.id = a.organization_id
+            WHERE a.tenant_id = ?1 AND (a.expires_at IS NULL OR a.expires_at > ?2)
+            ORDER BY a.created_at DESC, a.id LIMIT ?3 + 0",
+        );
+        page.bind(tenant).bind(Utc::now().timestamp_millis()).bind(limit).fetch_all(&self.readers).await
+    }
+
+    async fn children(&self, tenant: Uuid, parent: Uuid) -> sqlx::Result<Vec<OrganizationRow<Self::Time>>> {
+        let children = sqlx::query_as(
+            "SELECT tenant_id, id, name, slug, status, parent_id, created_at, updated_at FROM organizations
+            WHERE tenant_id = ?1 AND parent_id = ?2 AND status <> 'INACTIVE' ORDER BY created_at DESC, id",
+        );
+        children.bind(tenant).bind(parent).fetch_all(&self.readers).await
     }
 
     async fn insert(&self, tenant: Uuid, id: Uuid, new: &NewUser, hash: &str) -> sqlx::Result<()> {

@@ -8,12 +8,10 @@ use iam_benches::database::Database;
 use iam_benches::{CHEAP, Outcome, PASSWORD, email, settings};
 use iam_core::session::Login;
 use iam_core::{Iam, RequestContext};
-use serde_json::json;
 use tokio::sync::Mutex;
 use tokio::task::JoinSet;
 
 use super::load::CONNECTIONS;
-use crate::api::{ask, text};
 use crate::client::Connection;
 use crate::data;
 use crate::installation::{Installation, Tenant};
@@ -35,13 +33,10 @@ pub(crate) struct Memory {
 /// Gives so many users of the tenant a role and a session, and has a new server serve each of them.
 pub(crate) async fn measure(installation: Installation, tenant: &Tenant, sessions: u64) -> Outcome<Memory> {
     let readers = tenant.numbers().start..tenant.numbers().start + sessions;
-    let token = installation.token(tenant).await?;
-    let role = json!({ "name": "READER", "permissions": ["users:read"] });
-    let mut connection = Connection::open(installation.server.address).await?;
-    let role = text(&ask(&mut connection, "POST", "/roles", Some(&token), Some(role), 201).await?, "/id")?;
+    let role = installation.role(tenant).await?;
     let Installation { database, server } = installation;
     server.stop().await?;
-    data::assign(&database, tenant.id, role.parse()?, readers.clone()).await?;
+    data::assign(&database, tenant.id, role, None, readers.clone()).await?;
     let tokens = tokens(&database, readers).await?;
     let server = Process::server(database.url()).await?;
     let tokens = Arc::new(Mutex::new(tokens.into_iter()));

@@ -24,6 +24,7 @@ use self::requests::Requests;
 use self::revocation::Revocations;
 use self::startup::Startup;
 use self::storm::Logins;
+use crate::data;
 use crate::installation::{Installation, Tenant};
 use crate::report::progress;
 
@@ -86,6 +87,11 @@ impl Scene {
         progress("filling the databases")?;
         let alone = Installation::found(kind.database().await?).await?;
         let small = alone.tenant(0, few, scale.organizations, HashingCost::default()).await?;
+        let (role, numbers) = (alone.role(&small).await?, small.numbers());
+        let half = numbers.start + small.users / 2;
+        data::assign(&alone.database, small.id, role, None, numbers.start..half).await?;
+        data::assign(&alone.database, small.id, role, Some(data::id(1)), half..numbers.end).await?;
+        alone.database.settle().await?;
         let crowded = Installation::found(kind.database().await?).await?;
         let beside_large = crowded.tenant(0, few, 0, HashingCost::default()).await?;
         let large = crowded.tenant(LARGE, many, scale.organizations, CHEAP).await?;

@@ -19,6 +19,7 @@ use crate::report::{grouped, progress};
 use crate::work::{Manner, Work};
 
 const LIST: &str = "/users?limit=20";
+const ASSIGNMENTS: &str = "/role-assignments?limit=10";
 const ENTRIES: &str = "/audit-logs?limit=20";
 
 pub(super) struct Requests<'a> {
@@ -40,9 +41,12 @@ impl<'a> Requests<'a> {
 
     pub(super) async fn measure(mut self) -> Outcome<(Vec<Comparison>, Arc<Logins>)> {
         self.get_user().await?;
+        self.get_me().await?;
         self.list_users().await?;
         self.search().await?;
         self.list_entries().await?;
+        self.list_assignments().await?;
+        self.list_children().await?;
         self.check().await?;
         self.log_in().await?;
         let logins = self.storm().await?;
@@ -60,6 +64,27 @@ impl<'a> Requests<'a> {
         };
         let sides = self.beside_floor(|manner| Work::get_user(manner, self.scene.small.numbers())).await?;
         self.compare("`GET /users/{id}`", "one select", goals, sides).await
+    }
+
+    async fn get_me(&mut self) -> Outcome {
+        let Scene { alone, small, .. } = self.scene;
+        let ours = Work::get(&self.manner(alone, small).await?, "/auth/me");
+        let theirs = Work::get_user(&Manner::default(), small.numbers());
+        let sides = [Side::http(alone.server.address, ours), Side::http(self.floor.address, theirs)];
+        self.compare("`GET /auth/me`", "one select of a user", vec![Goal::Rate(0.5)], sides).await
+    }
+
+    async fn list_assignments(&mut self) -> Outcome {
+        let sides = self.beside_floor(|manner| Work::get(manner, ASSIGNMENTS)).await?;
+        let beside = "page with names beside the kept total, one statement";
+        self.compare(&format!("`GET {ASSIGNMENTS}`"), beside, vec![Goal::Rate(0.6)], sides).await
+    }
+
+    async fn list_children(&mut self) -> Outcome {
+        // Those that have others below them.
+        let parents = self.organizations / 10;
+        let sides = self.beside_floor(|manner| Work::get_children(manner, parents)).await?;
+        self.compare("`GET /organizations/{id}/children`, ten", "one select", vec![Goal::Rate(0.8)], sides).await
     }
 
     async fn list_users(&mut self) -> Outcome {
@@ -101,7 +126,7 @@ impl<'a> Requests<'a> {
         self.compare("`POST /authz/check`", "JSON echoed", vec![Goal::Rate(0.6)], sides).await?;
         let work = format!("`POST /authz/check` in one of {} organizations", grouped(self.organizations));
         let sides = self.beside_floor(|manner| Work::check_in_organizations(manner, self.organizations)).await?;
-        self.compare(&work, "JSON echoed", vec![Goal::None], sides).await
+        self.compare(&work, "JSON echoed", vec![Goal::Rate(0.6)], sides).await
     }
 
     async fn log_in(&mut self) -> Outcome {
