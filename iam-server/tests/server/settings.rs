@@ -7,7 +7,7 @@ use crate::process::{Ended, Home, Launch};
 use crate::store::Store;
 
 /// Every setting that can be wrong, with a value that is. Flag, variable and key follow from the name, but for [`FLAGLESS`].
-const WRONG: [(&str, &str); 41] = [
+const WRONG: [(&str, &str); 42] = [
     ("database_url", "mysql://iam:hunter2@db/iam"),
     ("database_url", "hunter2"),
     ("listen", "hunter2"),
