@@ -196,6 +196,11 @@ impl<'a> Attempt<'a> {
         self.left
     }
 
+    /// What the client claims.
+    pub(crate) fn claim(&self) -> Claim<'a> {
+        self.claim
+    }
+
     /// The tenant in which it is tried.
     pub(crate) fn tenant(&self) -> TenantId {
         self.scope.tenant

@@ -80,7 +80,7 @@ impl Sessions<'_> {
         let attempt = Attempt::make(iam, scope, claim, guarded, WhenLocked::Refuse).await?;
         iam.refresh_keys().await?;
         let left = attempt.left();
-        let answer = self.settle(attempt, context, claim).await?;
+        let answer = self.settle(attempt, context).await?;
         in_time(answer.map_err(Error::from), left).await
     }
 
@@ -121,7 +121,7 @@ impl Sessions<'_> {
             tried.push(Tried { attempt, tenant: None, trace: context.clone() });
         }
         if let Some(retry_after) = locked_for {
-            return self.fail(claim, tried, Refusal::Locked(retry_after)).await;
+            return self.fail(tried, Refusal::Locked(retry_after)).await;
         }
         iam.refresh_keys().await?;
         let left = tried.iter().map(|tried| tried.attempt.left()).sum();
@@ -147,16 +147,16 @@ impl Sessions<'_> {
         if let [only] = tried.as_slice()
             && only.attempt.tells_lock()
         {
-            return self.fail(claim, tried, Refusal::Wrong).await;
+            return self.fail(tried, Refusal::Wrong).await;
         }
         match self.count_by_email(claim).await? {
             // Guesses that race: enough of them have failed meanwhile.
             refusal @ Refusal::Locked(_) => {
                 let refused = tried.into_iter();
                 let refused = refused.map(|tried| Tried { attempt: tried.attempt.into_refused(), ..tried }).collect();
-                self.fail(claim, refused, refusal).await
+                self.fail(refused, refusal).await
             }
-            _ => self.fail(claim, tried, Refusal::Wrong).await,
+            _ => self.fail(tried, Refusal::Wrong).await,
         }
     }
 
@@ -170,9 +170,9 @@ impl Sessions<'_> {
     }
 
     /// Counts and records what failed in each tenant. An account that tells of its lock answers for itself.
-    async fn fail(&self, claim: Claim<'_>, tried: Vec<Tried<'_>>, mut refusal: Refusal) -> Result<LoggedIn> {
+    async fn fail(&self, tried: Vec<Tried<'_>>, mut refusal: Refusal) -> Result<LoggedIn> {
         for Tried { attempt, trace, .. } in tried {
-            if let Err(told @ Refusal::Locked(_)) = self.settle(attempt, &trace, claim).await?
+            if let Err(told @ Refusal::Locked(_)) = self.settle(attempt, &trace).await?
                 && refusal == Refusal::Wrong
             {
                 refusal = told;
@@ -193,7 +193,7 @@ impl Sessions<'_> {
         wrong: Vec<Tried<'_>>,
     ) -> Result<LoggedIn> {
         for Tried { attempt, trace, .. } in wrong {
-            let _refusal = self.settle(attempt.unrecorded(), &trace, claim).await?;
+            let _refusal = self.settle(attempt.unrecorded(), &trace).await?;
         }
         let (mut opening, suspended): (Vec<_>, Vec<_>) = right.into_iter().partition(|tried| tried.attempt.opens());
         if opening.len() > 1 {
@@ -202,7 +202,7 @@ impl Sessions<'_> {
             return Err(Conflict::SeveralTenants(tenants).into());
         }
         if let Some(Tried { attempt, .. }) = opening.pop() {
-            return match self.settle(attempt, context, claim).await? {
+            return match self.settle(attempt, context).await? {
                 // Guesses that race: the account has been locked since, and this one is answered as the others are.
                 Err(Refusal::Wrong) => Err(self.count_by_email(claim).await?.into()),
                 answer => Ok(answer?),
@@ -210,19 +210,14 @@ impl Sessions<'_> {
         }
         let mut refusal = Refusal::Wrong;
         for Tried { attempt, .. } in suspended {
-            refusal = self.settle(attempt, context, claim).await?.err().unwrap_or(refusal);
+            refusal = self.settle(attempt, context).await?.err().unwrap_or(refusal);
         }
         Err(refusal.into())
     }
 
     /// Settles an attempt in its own tenant. One that is proven begins a session.
-    async fn settle(
-        &self,
-        attempt: Attempt<'_>,
-        context: &RequestContext,
-        claim: Claim<'_>,
-    ) -> Result<Result<LoggedIn, Refusal>> {
-        let iam = self.0;
+    async fn settle(&self, attempt: Attempt<'_>, context: &RequestContext) -> Result<Result<LoggedIn, Refusal>> {
+        let (iam, claim) = (self.0, attempt.claim());
         let caller = Caller::anonymous(attempt.tenant(), context.clone());
         let (proven, mut work) = attempt.settle(iam, &caller).await?;
         let Proven { account, is_weak } = match proven {
