@@ -20,6 +20,7 @@ use crate::credential::{Credentials, HashingCost, Lockout, PasswordHasher};
 use crate::error::{Error, Result, StoreError, Unauthenticated};
 use crate::id::{IdGenerator, KeyId, OrganizationId, SessionId, TenantId};
 use crate::idempotency::{IdempotencySecret, Once};
+use crate::in_flight::InFlight;
 use crate::observe::{Observed, Observer};
 use crate::organization::{Hierarchy, Organizations};
 use crate::permission::Permissions;
@@ -49,6 +50,8 @@ impl fmt::Debug for Iam {
 pub(crate) struct Inner {
     pub(crate) store: Arc<dyn Store>,
     aftermath: Aftermath,
+    /// Not common: a unit of work inside a transaction of the host must not wait for those that wait for this transaction.
+    in_flight: InFlight,
     common: Arc<Common>,
 }
 
@@ -274,7 +277,8 @@ impl Builder {
             ended_sessions: EndedSessions::default(),
             has_several_tenants: AtomicBool::new(false),
         });
-        Ok(Iam(Arc::new(Inner { store, aftermath: Aftermath::at_once(hooks), common })))
+        let aftermath = Aftermath::at_once(hooks);
+        Ok(Iam(Arc::new(Inner { store, aftermath, in_flight: InFlight::default(), common })))
     }
 }
 
@@ -623,7 +627,8 @@ impl Inner {
     /// The same over a transaction of the host.
     pub(crate) fn within(&self, store: Arc<dyn Store>) -> Self {
         let store = observed(store, self.observer.as_ref());
-        Self { store, aftermath: self.aftermath.held_back(), common: Arc::clone(&self.common) }
+        let aftermath = self.aftermath.held_back();
+        Self { store, aftermath, in_flight: InFlight::default(), common: Arc::clone(&self.common) }
     }
 
     /// The transaction of the host is committed.
@@ -660,7 +665,9 @@ impl Inner {
     }
 
     pub(crate) async fn begin<'a>(&'a self, caller: &'a Caller) -> Result<UnitOfWork<'a>> {
-        UnitOfWork::begin(&*self.store, caller, &*self.clock, &self.ids, &*self.random, &self.aftermath).await
+        let turn = self.in_flight.enter(caller.tenant()).await?;
+        let work = UnitOfWork::begin(&*self.store, caller, &*self.clock, &self.ids, &*self.random, &self.aftermath);
+        Ok(work.await?.in_turn(turn))
     }
 
     /// The same caller with the rights of this moment, for what goes on for long. Trusted code stays what it is.

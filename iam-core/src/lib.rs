@@ -21,6 +21,7 @@ mod feed;
 mod iam;
 mod id;
 pub mod idempotency;
+mod in_flight;
 mod joined;
 pub mod maintenance;
 pub mod memory;

@@ -9,6 +9,7 @@ use crate::change::Change;
 use crate::clock::{Clock, Timestamp, cut};
 use crate::error::Result;
 use crate::id::IdGenerator;
+use crate::in_flight::Turn;
 use crate::random::Random;
 use crate::store::{Locks, Store, Transaction};
 
@@ -29,6 +30,8 @@ pub struct UnitOfWork<'a> {
     ids: &'a IdGenerator,
     random: &'a dyn Random,
     doing: Doing<'a>,
+    /// Given up after the transaction, whose connection it stands for.
+    turn: Option<Turn<'a>>,
 }
 
 impl<'a> UnitOfWork<'a> {
@@ -41,7 +44,12 @@ impl<'a> UnitOfWork<'a> {
         aftermath: &'a Aftermath,
     ) -> Result<Self> {
         let transaction = store.begin(caller.tenant()).await?;
-        Ok(Self { transaction, caller, clock, now: None, ids, random, doing: Doing::nothing(aftermath) })
+        Ok(Self { transaction, caller, clock, now: None, ids, random, doing: Doing::nothing(aftermath), turn: None })
+    }
+
+    /// Keeps the turn of its tenant until it ends.
+    pub(crate) fn in_turn(self, turn: Turn<'a>) -> Self {
+        Self { turn: Some(turn), ..self }
     }
 
     /// The moment at which everything in this unit of work happens.
@@ -118,8 +126,9 @@ impl<'a> UnitOfWork<'a> {
     ///
     /// What the store says; then nothing was written.
     pub async fn commit(self) -> Result<()> {
-        let Self { transaction, doing, .. } = self;
+        let Self { transaction, doing, turn, .. } = self;
         transaction.commit().await?;
+        drop(turn);
         doing.done();
         Ok(())
     }

@@ -108,6 +108,9 @@ pub(crate) struct Given {
     /// How many other requests a minute from one client without a token are answered [default: 300]
     #[arg(long, env = "IAM_RATE_LIMIT_ANONYMOUS", value_name = "NUMBER", global = true)]
     rate_limit_anonymous: Option<Text>,
+    /// How many KiB a minute of custom audit events the users of one tenant record [default: 6000]
+    #[arg(long, env = "IAM_RATE_LIMIT_EVENTS", value_name = "NUMBER", global = true)]
+    rate_limit_events: Option<Text>,
     /// Where replicas count requests together: redis://… or rediss://… [default: none]
     #[arg(long, env = "IAM_RATE_LIMIT_REDIS_URL", value_name = "URL", global = true, hide_env_values = true)]
     rate_limit_redis_url: Option<Text>,
@@ -197,7 +200,7 @@ macro_rules! given {
 }
 
 given! {
-    database_url, listen, metrics_listen, tls_certificate, tls_key, cors_origins, client_connections, request_timeout, password_wait, registration, rate_limits, rate_limit_user, rate_limit_authentication, rate_limit_anonymous, rate_limit_redis_url, environment, max_organization_depth, trusted_proxies, master_key, former_master_key,
+    database_url, listen, metrics_listen, tls_certificate, tls_key, cors_origins, client_connections, request_timeout, password_wait, registration, rate_limits, rate_limit_user, rate_limit_authentication, rate_limit_anonymous, rate_limit_events, rate_limit_redis_url, environment, max_organization_depth, trusted_proxies, master_key, former_master_key,
     key_rotation, audit_min_retention, quota_users, quota_organizations, quota_roles, quota_assignments,
     quota_permissions, docs,
     issuer, audience, session_idle, session_absolute, problem_type_base, log, log_format,
@@ -332,6 +335,7 @@ impl Settings {
                 a_minute,
             )?,
             anonymous: parse("rate_limit_anonymous", given.rate_limit_anonymous, limits.anonymous, a_minute)?,
+            events: parse("rate_limit_events", given.rate_limit_events, limits.events, a_minute)?,
         };
         let is_limited = parse("rate_limits", given.rate_limits, true, on_or_off)?;
         let limiter: Arc<dyn RateLimiter> = Arc::new(MemoryRateLimiter::new(limits));
@@ -605,8 +609,9 @@ mod tests {
         };
         assert_eq!(all(from_toml(&told.join("\n")).unwrap()), all(from_toml("").unwrap()));
         // The limiter does not show them.
-        let RateLimits { user, authentication, anonymous } = RateLimits::default();
-        for (name, limit) in [("user", user), ("authentication", authentication), ("anonymous", anonymous)] {
+        let RateLimits { user, authentication, anonymous, events } = RateLimits::default();
+        let limits = [("user", user), ("authentication", authentication), ("anonymous", anonymous), ("events", events)];
+        for (name, limit) in limits {
             assert!(told.contains(&format!("rate_limit_{name} = '{limit}'")), "{told:?}");
         }
     }

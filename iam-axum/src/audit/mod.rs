@@ -5,9 +5,12 @@ pub(crate) mod export;
 pub(crate) mod proof;
 pub(crate) mod retention;
 
+use std::num::NonZeroU32;
+
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
+use iam_core::access::permission;
 use iam_core::audit::{AuditEntry, AuditFilter, AuditPage, Cursor, NewEvent, Recorded};
 use iam_core::{AuditEntryId, Iam};
 use serde::{Deserialize, Serialize};
@@ -15,10 +18,12 @@ use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
+use crate::ApiState;
 use crate::extract::{Authenticated, Call, Params, PathId, Query};
 use crate::openapi::{AUDIT_LOGS, Problems};
 use crate::page::{List, page_request};
 use crate::problem::Problem;
+use crate::rate_limit::{Limited, charge};
 use crate::time::{DateOrMoment, Time, end_of, start_of};
 
 /// One thing that happened.
@@ -245,11 +250,23 @@ impl From<NewEventDto> for NewEvent {
     extensions(("x-required-permission" = json!("audit-logs:create"))),
 )]
 pub(crate) async fn create(
-    State(iam): State<Iam>,
+    State(state): State<ApiState>,
     Call(caller, body): Call<NewEventDto>,
 ) -> Result<(StatusCode, Json<AuditEntryDto>), Problem> {
+    let ApiState { iam, settings } = &state;
+    // Before it is counted: only those who may record events use up the tenant's limit.
+    iam.access().require(&caller, permission::AUDIT_LOGS_CREATE, None).await?;
+    charge(settings, Limited::Events(caller.tenant()), body.kib()).await?;
     let entry = iam.audit().log(&caller, body.into()).await?;
     Ok((StatusCode::CREATED, Json(entry.into())))
+}
+
+impl NewEventDto {
+    /// How much is recorded, rounded up.
+    fn kib(&self) -> NonZeroU32 {
+        let bytes = serde_json::to_string(&self.metadata).map_or(usize::MAX, |text| text.len());
+        u32::try_from(bytes / 1024).map_or(NonZeroU32::MAX, |kib| NonZeroU32::MIN.saturating_add(kib))
+    }
 }
 
 /// List the resource types

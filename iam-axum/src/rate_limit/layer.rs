@@ -1,3 +1,4 @@
+use std::num::NonZeroU32;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use axum::extract::{Request, State};
@@ -10,7 +11,7 @@ use super::{Client, Limited, Taken};
 use crate::context::context_of;
 use crate::extract::{has_token, verify};
 use crate::settings::api_path;
-use crate::{ApiState, Problem};
+use crate::{ApiState, Problem, Settings};
 
 const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
 const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
@@ -31,10 +32,20 @@ pub(crate) async fn limit(State(state): State<ApiState>, request: Request, next:
     let taken = limiter.take(who).await;
     let mut response = match taken.retry_after {
         None => next.run(request).await,
-        Some(after) => Problem::rate_limited(whole_seconds(after).max(1)).into_response(),
+        Some(after) => too_many(after).into_response(),
     };
     add_headers(response.headers_mut(), &taken);
     response
+}
+
+/// Refuses what costs more than a limit leaves.
+pub(crate) async fn charge(settings: &Settings, who: Limited, cost: NonZeroU32) -> Result<(), Problem> {
+    let Some(limiter) = &settings.rate_limiter else { return Ok(()) };
+    limiter.charge(who, cost).await.retry_after.map_or(Ok(()), |after| Err(too_many(after)))
+}
+
+fn too_many(retry_after: Duration) -> Problem {
+    Problem::rate_limited(whole_seconds(retry_after).max(1))
 }
 
 /// Whose request it is; nothing for one that is not limited.

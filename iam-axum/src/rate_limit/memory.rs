@@ -5,18 +5,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use governor::Quota;
 use governor::clock::Clock as _;
 use governor::middleware::StateInformationMiddleware;
 use governor::nanos::Nanos;
 use governor::state::StateStore;
-use iam_core::UserId;
+use governor::{InsufficientCapacity, Quota};
 use iam_core::clock::Clock;
+use iam_core::{TenantId, UserId};
 use lru::LruCache;
 
-use super::{Client, Limited, RateLimiter, RateLimits, Taken};
+use super::{Client, Limited, MINUTE, RateLimiter, RateLimits, Taken};
 
-/// How many users, and clients of each kind, are remembered. Beyond that, those are forgotten that have asked for nothing
+/// How many users, tenants, and clients of each kind, are remembered. Beyond that, those are forgotten that have asked for nothing
 /// for the longest time: a flood from ever new addresses fills some megabytes, and no more.
 const REMEMBERED: usize = 1 << 16;
 /// So that not all requests wait for one lock.
@@ -24,9 +24,11 @@ const SHARDS: usize = 16;
 
 /// Counts the requests to this process. Where several serve, each of them answers as many.
 pub struct MemoryRateLimiter {
+    limits: RateLimits,
     users: Limiter<UserId>,
     authentication: Limiter<Client>,
     anonymous: Limiter<Client>,
+    events: Limiter<TenantId>,
 }
 
 type Limiter<K> = governor::RateLimiter<K, States<K>, Watch, StateInformationMiddleware>;
@@ -52,9 +54,11 @@ impl MemoryRateLimiter {
 
     fn by(limits: RateLimits, watch: &Watch) -> Self {
         Self {
+            limits,
             users: limiter(limits.user, watch),
             authentication: limiter(limits.authentication, watch),
             anonymous: limiter(limits.anonymous, watch),
+            events: limiter(limits.events, watch),
         }
     }
 }
@@ -65,20 +69,23 @@ fn limiter<K: Copy + Eq + Hash>(a_minute: NonZeroU32, watch: &Watch) -> Limiter<
 
 #[async_trait]
 impl RateLimiter for MemoryRateLimiter {
-    async fn take(&self, who: Limited) -> Taken {
+    async fn charge(&self, who: Limited, cost: NonZeroU32) -> Taken {
+        let cost = cost.min(self.limits.of(who));
         match who {
-            Limited::User(user) => take(&self.users, user),
-            Limited::Authentication(client) => take(&self.authentication, client),
-            Limited::Anonymous(client) => take(&self.anonymous, client),
+            Limited::User(user) => charge(&self.users, user, cost),
+            Limited::Authentication(client) => charge(&self.authentication, client, cost),
+            Limited::Anonymous(client) => charge(&self.anonymous, client, cost),
+            Limited::Events(tenant) => charge(&self.events, tenant, cost),
         }
     }
 }
 
-fn take<K: Copy + Eq + Hash>(limiter: &Limiter<K>, who: K) -> Taken {
+fn charge<K: Copy + Eq + Hash>(limiter: &Limiter<K>, who: K, cost: NonZeroU32) -> Taken {
     let now = limiter.clock().now();
-    match limiter.check_key(&who) {
-        Ok(snapshot) => Taken::answered(snapshot.quota().burst_size(), snapshot.remaining_burst_capacity()),
-        Err(refused) => Taken::refused(refused.quota().burst_size(), refused.wait_time_from(now)),
+    match limiter.check_key_n(&who, cost) {
+        Ok(Ok(snapshot)) => Taken::answered(snapshot.quota().burst_size(), snapshot.remaining_burst_capacity()),
+        Ok(Err(refused)) => Taken::refused(refused.quota().burst_size(), cost, refused.wait_time_from(now)),
+        Err(InsufficientCapacity(limit)) => Taken::refused(NonZeroU32::new(limit).unwrap_or(cost), cost, MINUTE),
     }
 }
 

@@ -11,9 +11,9 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use iam_core::UserId;
+use iam_core::{TenantId, UserId};
 
-pub(crate) use layer::limit;
+pub(crate) use layer::{charge, limit};
 pub use memory::MemoryRateLimiter;
 #[cfg(feature = "redis")]
 pub use redis::{InvalidRedisUrl, RedisRateLimiter};
@@ -29,6 +29,8 @@ pub struct RateLimits {
     pub authentication: NonZeroU32,
     /// From one client, all others without a valid access token: 300.
     pub anonymous: NonZeroU32,
+    /// KiB of custom audit events that the users of one tenant record, each event rounded up: 6,000.
+    pub events: NonZeroU32,
 }
 
 impl Default for RateLimits {
@@ -39,17 +41,17 @@ impl Default for RateLimits {
                 None => NonZeroU32::MIN,
             }
         }
-        Self { user: a_minute(1_000), authentication: a_minute(60), anonymous: a_minute(300) }
+        Self { user: a_minute(1_000), authentication: a_minute(60), anonymous: a_minute(300), events: a_minute(6_000) }
     }
 }
 
 impl RateLimits {
-    #[cfg(feature = "redis")]
     fn of(&self, who: Limited) -> NonZeroU32 {
         match who {
             Limited::User(_) => self.user,
             Limited::Authentication(_) => self.authentication,
             Limited::Anonymous(_) => self.anonymous,
+            Limited::Events(_) => self.events,
         }
     }
 }
@@ -63,6 +65,8 @@ pub enum Limited {
     Authentication(Client),
     /// A client without a valid access token that does anything else.
     Anonymous(Client),
+    /// The users of a tenant that record custom audit events. Counted in KiB.
+    Events(TenantId),
 }
 
 /// A client by its address: an IPv4 address, or an IPv6 network of 64 bits, in which one customer has as many addresses as
@@ -105,10 +109,11 @@ impl Taken {
         Self { limit, remaining, reset_after, retry_after: None }
     }
 
-    fn refused(limit: NonZeroU32, retry_after: Duration) -> Self {
+    fn refused(limit: NonZeroU32, cost: NonZeroU32, retry_after: Duration) -> Self {
         let limit = limit.get();
-        // All but the one that is answered then.
-        let reset_after = retry_after + MINUTE.mul_f64(f64::from(limit - 1) / f64::from(limit));
+        // All but what the one costs that is answered then.
+        let others = limit.saturating_sub(cost.get());
+        let reset_after = retry_after + MINUTE.mul_f64(f64::from(others) / f64::from(limit));
         Self { limit, remaining: 0, reset_after, retry_after: Some(retry_after) }
     }
 }
@@ -116,8 +121,14 @@ impl Taken {
 /// Counts requests, by the generic cell rate algorithm (GCRA).
 #[async_trait]
 pub trait RateLimiter: fmt::Debug + Send + Sync + 'static {
-    /// Counts a request of somebody, unless it is one too many.
-    async fn take(&self, who: Limited) -> Taken;
+    /// Counts a request, unless it is one too many.
+    async fn take(&self, who: Limited) -> Taken {
+        self.charge(who, NonZeroU32::MIN).await
+    }
+
+    /// Counts a request that costs as much as so many others, unless it is one too many. One that costs more than a whole
+    /// minute's limit costs that limit.
+    async fn charge(&self, who: Limited, cost: NonZeroU32) -> Taken;
 }
 
 #[cfg(test)]

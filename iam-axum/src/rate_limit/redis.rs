@@ -1,5 +1,6 @@
 use std::fmt;
 use std::io;
+use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -87,12 +88,13 @@ impl RedisRateLimiter {
     }
 
     /// What the server says, if it says so in time.
-    async fn take_shared(&self, who: Limited) -> Option<Taken> {
+    async fn charge_shared(&self, who: Limited, cost: NonZeroU32) -> Option<Taken> {
         let mut connection = timeout(self.patience, self.server.connection()).await.ok()??;
         let limit = self.limits.of(who);
         let interval = (MINUTE / limit.get()).as_micros() as u64;
         let mut asked = self.script.key(key(who));
-        asked.arg(interval).arg(limit.get());
+        let cost = cost.min(limit);
+        asked.arg(interval).arg(limit.get()).arg(cost.get());
         if let Some(clock) = &self.clock {
             asked.arg(clock.now().timestamp_micros());
         }
@@ -102,7 +104,7 @@ impl RedisRateLimiter {
                 self.server.answered();
                 Some(match answer {
                     (remaining, 0) => Taken::answered(limit, remaining),
-                    (_, wait) => Taken::refused(limit, Duration::from_micros(wait)),
+                    (_, wait) => Taken::refused(limit, cost, Duration::from_micros(wait)),
                 })
             }
             Err(error) => {
@@ -115,10 +117,10 @@ impl RedisRateLimiter {
 
 #[async_trait]
 impl RateLimiter for RedisRateLimiter {
-    async fn take(&self, who: Limited) -> Taken {
-        match self.take_shared(who).await {
+    async fn charge(&self, who: Limited, cost: NonZeroU32) -> Taken {
+        match self.charge_shared(who, cost).await {
             Some(taken) => taken,
-            None => self.local.take(who).await,
+            None => self.local.charge(who, cost).await,
         }
     }
 }
@@ -128,6 +130,7 @@ fn key(who: Limited) -> String {
         Limited::User(user) => format!("iam:rate:user:{user}"),
         Limited::Authentication(client) => format!("iam:rate:authentication:{client}"),
         Limited::Anonymous(client) => format!("iam:rate:anonymous:{client}"),
+        Limited::Events(tenant) => format!("iam:rate:events:{tenant}"),
     }
 }
 

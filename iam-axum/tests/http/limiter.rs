@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use chrono::TimeDelta;
 use iam_axum::rate_limit::{Limited, MemoryRateLimiter, RateLimiter, RateLimits, Taken};
-use iam_core::UserId;
 use iam_core::clock::testing::FixedClock;
+use iam_core::{TenantId, UserId};
 use uuid::Uuid;
 
 pub(crate) fn limits(user: u32, authentication: u32, anonymous: u32) -> RateLimits {
     let [user, authentication, anonymous] =
         [user, authentication, anonymous].map(|limit| NonZeroU32::new(limit).unwrap());
-    RateLimits { user, authentication, anonymous }
+    RateLimits { user, authentication, anonymous, ..RateLimits::default() }
 }
 
 pub(crate) fn user() -> Limited {
@@ -53,6 +53,7 @@ every_limiter![
     as_many_as_the_limit_at_once_and_then_one_by_one,
     everybody_has_a_limit_of_its_own_for_each_kind,
     a_request_that_is_refused_counts_nothing,
+    a_request_may_count_as_several,
 ];
 
 async fn as_many_as_the_limit_at_once_and_then_one_by_one<L: RateLimiter>(of: impl Fn(RateLimits) -> (L, FixedClock)) {
@@ -103,4 +104,19 @@ async fn a_request_that_is_refused_counts_nothing<L: RateLimiter>(of: impl Fn(Ra
         clock.advance(TimeDelta::seconds(1));
     }
     assert_eq!(limiter.take(who).await.retry_after, None);
+}
+
+async fn a_request_may_count_as_several<L: RateLimiter>(of: impl Fn(RateLimits) -> (L, FixedClock)) {
+    let (limiter, clock) = of(RateLimits { events: NonZeroU32::new(6).unwrap(), ..RateLimits::default() });
+    let who = Limited::Events(TenantId::from_uuid(Uuid::now_v7()));
+    let charge = async |cost: u32| limiter.charge(who, NonZeroU32::new(cost).unwrap()).await;
+    assert_eq!(charge(4).await.remaining, 2);
+    let (reset_after, retry_after) = (Duration::from_secs(40), Some(Duration::from_secs(10)));
+    assert_eq!(charge(3).await, Taken { limit: 6, remaining: 0, reset_after, retry_after });
+    assert_eq!(charge(2).await.remaining, 0);
+    clock.advance(TimeDelta::minutes(1));
+    assert_eq!(
+        charge(7).await,
+        Taken { limit: 6, remaining: 0, reset_after: Duration::from_secs(60), retry_after: None }
+    );
 }

@@ -16,7 +16,7 @@ pub struct NewEvent {
     pub resource_type: String,
     /// Which one: at most 200 characters, not necessarily a UUID.
     pub resource_id: Option<String>,
-    /// Whatever else is worth keeping: at most 64 KiB of JSON, 1,000 values and 120 levels. Fields with the name of a secret are redacted.
+    /// Whatever else is worth keeping: at most 16 KiB of JSON, 500 values and 120 levels. Fields with the name of a secret are redacted.
     pub metadata: Map<String, Value>,
 }
 
@@ -32,8 +32,8 @@ pub struct Event {
 const MAX_RESOURCE_ID: usize = 200;
 /// In bytes. Whoever reads the log has some hundreds of entries in memory, where a value of two letters takes up to
 /// eighty times its text.
-const MAX_METADATA: usize = 64 * 1024;
-const MAX_VALUES: usize = 1_000;
+const MAX_METADATA: usize = 16 * 1024;
+const MAX_VALUES: usize = 500;
 /// What is deeper cannot be read again.
 const MAX_DEPTH: usize = 120;
 
@@ -52,7 +52,7 @@ impl NewEvent {
             fields.check("resourceId", check_resource_id(id));
         }
         if !is_bounded(&metadata) {
-            fields.reject("metadata", "must be at most 64 KiB of JSON, 1,000 values and 120 levels");
+            fields.reject("metadata", "must be at most 16 KiB of JSON, 500 values and 120 levels");
         }
         if metadata.contains_key(SYSTEM) {
             fields.reject(&format!("metadata.{SYSTEM}"), "is what the service says of trusted code");

@@ -10,6 +10,7 @@ mod host;
 mod immutable;
 mod migration;
 mod month;
+mod neighbour;
 mod plans;
 mod pool;
 mod queue;

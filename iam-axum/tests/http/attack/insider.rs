@@ -1,6 +1,10 @@
 //! Insiders: administrators of one tenant who may much, and must not do more than that.
 
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
 use chrono::TimeDelta;
+use iam_axum::rate_limit::{MemoryRateLimiter, RateLimits};
 use iam_core::tenant::Quota;
 use iam_core::{Caller, Iam};
 use serde_json::{Value, json};
@@ -21,6 +25,7 @@ on_every_store![
     trusted_code_is_not_imitated_in_the_log,
     a_suspended_tenant_has_no_sessions_and_no_logins,
     quotas_are_held,
+    events_of_a_tenant_have_a_limit_in_bytes,
 ];
 
 async fn the_address_of_a_stronger_user_is_not_redirected(app: TestApp) {
@@ -270,4 +275,32 @@ async fn quotas_are_held(app: TestApp) {
     // What is deleted softly is kept, and counts.
     app.delete(&format!("/users/{grace}")).by(&ada).send().await.no_content();
     refused("/users", profile("third@example.com"), "quota of 2 users").await;
+}
+
+/// Or one tenant fills the disk with the events of its applications.
+async fn events_of_a_tenant_have_a_limit_in_bytes(app: TestApp) {
+    let company = Company::on(&app).await;
+    let (one, other) = (company.employee(&["audit-logs:create"]).await, company.employee(&["audit-logs:create"]).await);
+    let (nobody, stranger) = (company.nobody().await, app.register("mallory@example.net").await);
+    let limits = RateLimits { events: NonZeroU32::new(16).unwrap(), ..RateLimits::default() };
+    let limiter = MemoryRateLimiter::with_clock(limits, app.clock.clone());
+    let limited = app.with_http_settings(|settings| settings.rate_limiter = Some(Arc::new(limiter)));
+    let record = async |person, kib: usize| {
+        let text = "x".repeat(kib * 1024 - 20);
+        let event = json!({ "action": "SENT", "resourceType": "LETTER", "metadata": { "text": text } });
+        limited.post("/audit-logs").by(person).json(&event).send().await
+    };
+    // Those who may not record events use up nothing.
+    for _ in 0..3 {
+        record(&nobody, 12).await.problem("forbidden");
+    }
+    record(&one, 12).await.created();
+    let refused = record(&other, 6).await;
+    refused.problem("rate-limited");
+    assert_eq!(refused.header("retry-after"), Some("8"));
+    record(&other, 4).await.created();
+    record(&stranger, 12).await.created();
+    app.pass(TimeDelta::seconds(8));
+    record(&other, 3).await.problem("rate-limited");
+    record(&other, 2).await.created();
 }
