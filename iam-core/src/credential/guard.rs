@@ -284,13 +284,10 @@ impl<'a> Attempt<'a> {
                 }
                 Ok(Ok(Proven { account, is_weak: matches!(self.finding, Finding::Right { is_weak: true }) }))
             }
-            Err(reason @ LoginFailure::UserSuspended) => {
+            Err(reason @ (LoginFailure::UserSuspended | LoginFailure::TenantSuspended)) => {
+                let is_user = reason == LoginFailure::UserSuspended;
                 self.refuse(work, reason, &attempts).await?;
-                Ok(Err(Refusal::Suspended))
-            }
-            Err(reason @ LoginFailure::TenantSuspended) => {
-                self.refuse(work, reason, &attempts).await?;
-                Ok(Err(Refusal::TenantSuspended))
+                Ok(Err(if is_user { Refusal::Suspended } else { Refusal::TenantSuspended }))
             }
             Err(reason) => {
                 if self.is_recorded && self.scope.tenant.is_nobodys() {

@@ -3,7 +3,7 @@
 use iam_benches::{Outcome, PASSWORD, email};
 use serde_json::{Value, json};
 
-use crate::client::{Connection, request};
+use crate::client::{Connection, authorization, request};
 
 pub(crate) const PREFIX: &str = "/api/v1";
 
@@ -27,7 +27,8 @@ pub(crate) async fn ask(
     status: u16,
 ) -> Outcome<Value> {
     let body = body.map(|body| body.to_string());
-    let answer = connection.ask(&request(method, &format!("{PREFIX}{path}"), token, body.as_deref())).await?;
+    let headers = token.map(authorization).unwrap_or_default();
+    let answer = connection.ask(&request(method, &format!("{PREFIX}{path}"), &headers, body.as_deref())).await?;
     answer.expect(status).map_err(|error| format!("{method} {path}: {error}"))?;
     if answer.body.is_empty() { Ok(Value::Null) } else { answer.json() }
 }

@@ -108,12 +108,14 @@ impl Head {
     }
 }
 
-/// The text of a request.
-pub(crate) fn request(method: &str, path: &str, token: Option<&str>, body: Option<&str>) -> Vec<u8> {
-    let mut text = format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\n");
-    if let Some(token) = token {
-        text.push_str(&format!("Authorization: Bearer {token}\r\n"));
-    }
+/// The header that sends an access token.
+pub(crate) fn authorization(token: &str) -> String {
+    format!("Authorization: Bearer {token}\r\n")
+}
+
+/// The text of a request, with further headers, a line each.
+pub(crate) fn request(method: &str, path: &str, headers: &str, body: Option<&str>) -> Vec<u8> {
+    let mut text = format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\n{headers}");
     if let Some(body) = body {
         text.push_str(&format!("Content-Type: application/json\r\nContent-Length: {}\r\n", body.len()));
     }

@@ -123,7 +123,7 @@ async fn is_ready(address: SocketAddr) -> bool {
     let Ok(mut connection) = Connection::open(address).await else {
         return false;
     };
-    let answer = connection.ask(&request("GET", "/health/ready", None, None)).await;
+    let answer = connection.ask(&request("GET", "/health/ready", "", None)).await;
     answer.is_ok_and(|answer| answer.status == 200)
 }
 

@@ -86,7 +86,7 @@ async fn drive(mut connection: Connection, work: Arc<Work>, deadline: Instant, s
         if began >= deadline {
             return Ok(latencies);
         }
-        connection.ask(&work.next(&mut random)?).await?.expect(work.status)?;
+        work.expect(&connection.ask(&work.next(&mut random)?).await?)?;
         latencies.push(began.elapsed());
     }
 }

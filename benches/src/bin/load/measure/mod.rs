@@ -8,6 +8,7 @@ mod paced;
 mod requests;
 pub(crate) mod revocation;
 pub(crate) mod series;
+pub(crate) mod siege;
 pub(crate) mod startup;
 pub(crate) mod storm;
 

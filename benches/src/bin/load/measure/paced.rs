@@ -10,24 +10,31 @@ use tokio::sync::Mutex;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinSet;
 
-use super::load::CONNECTIONS;
 use super::series::Round;
 use crate::client::Connection;
 use crate::work::Work;
 
-/// Sends so many requests a second. A latency begins when its request was due: one that has to wait for a connection,
-/// because those before it are late, has waited.
-pub(crate) async fn round(address: SocketAddr, work: &Arc<Work>, rate: f64, length: Duration) -> Outcome<Round> {
+/// How many requests a second, for how long, and on how many connections.
+#[derive(Clone, Copy)]
+pub(crate) struct Pace {
+    pub(crate) rate: f64,
+    pub(crate) length: Duration,
+    pub(crate) connections: u64,
+}
+
+/// Sends requests at this pace. A latency begins when its request was due: one that has to wait for a connection, because
+/// those before it are late, has waited.
+pub(crate) async fn round(address: SocketAddr, work: &Arc<Work>, pace: Pace) -> Outcome<Round> {
     let (sender, due) = unbounded_channel();
     let due = Arc::new(Mutex::new(due));
     let mut tasks = JoinSet::new();
-    for seed in 0..CONNECTIONS {
+    for seed in 0..pace.connections {
         let connection = Connection::open(address).await?;
         tasks.spawn(drive(connection, Arc::clone(work), Arc::clone(&due), seed));
     }
     let began = Instant::now();
     // A thread, because the runtime's timers are exact to the millisecond only.
-    let clock = thread::spawn(move || keep_time(&sender, began, rate, length));
+    let clock = thread::spawn(move || keep_time(&sender, began, pace));
     let mut latencies = Vec::new();
     while let Some(task) = tasks.join_next().await {
         latencies.extend(task??);
@@ -37,7 +44,7 @@ pub(crate) async fn round(address: SocketAddr, work: &Arc<Work>, rate: f64, leng
 }
 
 /// Says of each request when it is due, at that moment.
-fn keep_time(sender: &UnboundedSender<Instant>, began: Instant, rate: f64, length: Duration) {
+fn keep_time(sender: &UnboundedSender<Instant>, began: Instant, Pace { rate, length, .. }: Pace) {
     for number in 0_u32.. {
         let offset = Duration::from_secs_f64(f64::from(number) / rate);
         thread::sleep(offset.saturating_sub(began.elapsed()));
@@ -60,7 +67,7 @@ async fn drive(
         let Some(due) = due.lock().await.recv().await else {
             return Ok(latencies);
         };
-        connection.ask(&work.next(&mut random)?).await?.expect(work.status)?;
+        work.expect(&connection.ask(&work.next(&mut random)?).await?)?;
         latencies.push(due.elapsed());
     }
 }

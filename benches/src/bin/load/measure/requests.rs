@@ -10,6 +10,7 @@ use iam_benches::Outcome;
 
 use super::comparison::{Comparison, Goal};
 use super::load::{Rounds, Side, alternate};
+use super::siege;
 use super::storm::{self, Logins};
 use super::{Kind, Scale, Scene};
 use crate::data::RARE;
@@ -20,6 +21,8 @@ use crate::work::{Manner, Work};
 
 const LIST: &str = "/users?limit=20";
 const ASSIGNMENTS: &str = "/role-assignments?limit=10";
+/// For how long a password waits at most before the server refuses it, in milliseconds.
+const PASSWORD_WAIT: f64 = 2_000.0;
 const ENTRIES: &str = "/audit-logs?limit=20";
 
 pub(super) struct Requests<'a> {
@@ -50,6 +53,7 @@ impl<'a> Requests<'a> {
         self.check().await?;
         self.log_in().await?;
         let logins = self.storm().await?;
+        self.siege().await?;
         self.with_everything_on().await?;
         // The last, because it makes the tables grow.
         self.create_users().await?;
@@ -149,6 +153,24 @@ impl<'a> Requests<'a> {
             theirs: reads.alone,
         });
         Ok(reads.logins)
+    }
+
+    /// The attacker has one network, and everybody else another one.
+    async fn siege(&mut self) -> Outcome {
+        let work = format!("`POST /auth/login`, an attacker at {}× the capacity", siege::TIMES);
+        progress(&work)?;
+        let Scene { alone, small, .. } = self.scene;
+        let proxies = [("IAM_TRUSTED_PROXIES", "127.0.0.1")];
+        let other = Process::server_with(alone.database.url(), &proxies, Stdio::inherit()).await?;
+        let numbers = small.numbers();
+        let half = numbers.start + small.users / 2;
+        let login = Work::login_from("192.0.2.1", numbers.start..half);
+        let attack = Work::login_from("198.51.100.1", half..numbers.end).or_refused();
+        let siege::Logins { besieged, alone } = siege::measure(other.address, login, attack, self.rounds).await?;
+        let goals = vec![Goal::Rate(0.4), Goal::Millis(990, PASSWORD_WAIT)];
+        let beside = "without the attacker".to_owned();
+        self.done.push(Comparison { work, beside, goals, ours: besieged, theirs: alone });
+        other.stop().await
     }
 
     /// With rate limits and a log, which are otherwise off.

@@ -9,7 +9,7 @@ use tokio::time::{sleep, timeout};
 
 use super::series::{Round, Series};
 use crate::api::{PREFIX, ask, credentials, text};
-use crate::client::{Connection, request};
+use crate::client::{Connection, authorization, request};
 use crate::installation::{Installation, Tenant};
 use crate::process::Process;
 
@@ -63,7 +63,7 @@ impl Trial {
         let session = ask(one, "POST", "/auth/login", None, Some(credentials(user)), 200).await?;
         let token = text(&session, "/accessToken")?;
         let allowed = AtomicU64::new(0);
-        let read = request("GET", &format!("{PREFIX}/auth/me"), Some(&token), None);
+        let read = request("GET", &format!("{PREFIX}/auth/me"), &authorization(&token), None);
         let log_out = async {
             while allowed.load(Ordering::Relaxed) < READS {
                 sleep(Duration::from_millis(1)).await;

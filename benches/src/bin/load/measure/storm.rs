@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 use super::load::{CONNECTIONS, Rounds, Side};
-use super::paced;
+use super::paced::{self, Pace};
 use super::series::{Figure, Round, Series};
 use crate::client::Connection;
 use crate::work::Work;
@@ -42,10 +42,11 @@ pub(crate) struct Logins {
 pub(crate) async fn measure(address: SocketAddr, read: Work, login: Work, rounds: Rounds) -> Outcome<Reads> {
     let (read, login) = (Arc::new(read), Arc::new(login));
     let rate = rate_of_one_core(address, &read, rounds.length).await?;
+    let pace = pace(rate, rounds.length);
     let mut reads = Reads { in_storm: Series::new(), alone: Series::new(), logins: Arc::default() };
     for _ in 0..rounds.count {
-        reads.alone.push(paced::round(address, &read, rate, rounds.length).await?);
-        let round = in_storm(address, &read, &login, rate, rounds.length, &reads.logins).await?;
+        reads.alone.push(paced::round(address, &read, pace).await?);
+        let round = in_storm(address, &read, &login, pace, &reads.logins).await?;
         reads.in_storm.push(round);
     }
     Ok(reads)
@@ -60,9 +61,13 @@ async fn rate_of_one_core(address: SocketAddr, read: &Arc<Work>, length: Duratio
     // A request costs more when fewer are under way, so that half of the most is not half of the work.
     let rate = most.figure(Figure::Rate) / 2.0;
     let (began, before) = (Instant::now(), cpu_time()?);
-    paced::round(address, read, rate, length).await?;
+    paced::round(address, read, pace(rate, length)).await?;
     let cores = (cpu_time()? - before) / began.elapsed().as_secs_f64();
     Ok(rate / cores.max(1.0))
+}
+
+fn pace(rate: f64, length: Duration) -> Pace {
+    Pace { rate, length, connections: CONNECTIONS }
 }
 
 /// How many seconds all cores together have worked since the machine was started.
@@ -79,15 +84,14 @@ async fn in_storm(
     address: SocketAddr,
     read: &Arc<Work>,
     login: &Arc<Work>,
-    rate: f64,
-    length: Duration,
+    pace: Pace,
     logins: &Arc<Logins>,
 ) -> Outcome<Round> {
     logins.is_over.store(false, Ordering::Relaxed);
     let storm = raise(address, Arc::clone(login), Arc::clone(logins));
     // By then every client has been answered, or waits.
-    sleep(length / 3).await;
-    let round = paced::round(address, read, rate, length).await;
+    sleep(pace.length / 3).await;
+    let round = paced::round(address, read, pace).await;
     logins.is_over.store(true, Ordering::Relaxed);
     // The clients still wait for their last answers, which must not keep this thread.
     tokio::task::spawn_blocking(|| storm.join()).await?.map_err(|_| "the storm failed")??;
@@ -122,7 +126,7 @@ async fn log_in(mut connection: Connection, login: Arc<Work>, logins: Arc<Logins
                 sleep(Duration::from_millis(20)).await;
             }
         } else {
-            answer.expect(login.status)?;
+            login.expect(&answer)?;
             logins.succeeded.fetch_add(1, Ordering::Relaxed);
         }
     }
