@@ -1,6 +1,5 @@
 //! The front door: [`Iam`], its [`Settings`] and its [builder](Iam::builder).
 
-use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -22,7 +21,7 @@ use crate::id::{IdGenerator, KeyId, OrganizationId, SessionId, TenantId};
 use crate::idempotency::{IdempotencySecret, Once};
 use crate::in_flight::InFlight;
 use crate::observe::{Observed, Observer};
-use crate::organization::{Hierarchy, Organizations};
+use crate::organization::{Ancestry, Organizations};
 use crate::permission::Permissions;
 use crate::random::{Random, SystemRandom};
 use crate::role::Roles;
@@ -697,18 +696,20 @@ impl Inner {
         Ok(read.map(|read| self.snapshots().keep_session(tenant, session, read, ticket, asked)))
     }
 
-    /// Organizations, as far as there are any, and everything above them: what was kept of it, or else what the store says.
+    /// Where organizations stand, as far as there are any: what was kept of it, or else what the store says.
     ///
     /// For decisions alone: as with rights, what others have changed may count here a second later.
     pub(crate) async fn lineages(
         &self,
         tenant: TenantId,
         organizations: impl IntoIterator<Item = OrganizationId>,
-    ) -> Result<Arc<Hierarchy>, StoreError> {
+    ) -> Result<Arc<Ancestry>, StoreError> {
         let (snapshots, asked) = (self.snapshots(), monotonic_now());
-        let organizations: BTreeSet<OrganizationId> = organizations.into_iter().collect();
-        let (mut lineages, mut unknown) = (Vec::new(), Vec::new());
-        for id in organizations {
+        let mut ids: Vec<OrganizationId> = organizations.into_iter().collect();
+        ids.sort_unstable();
+        ids.dedup();
+        let (mut lineages, mut unknown) = (Vec::with_capacity(ids.len()), Vec::new());
+        for id in ids {
             match snapshots.lineage(tenant, id, asked) {
                 Some(lineage) => lineages.push(lineage),
                 None => unknown.push(id),
@@ -716,13 +717,14 @@ impl Inner {
         }
         if !unknown.is_empty() {
             let ticket = snapshots.ticket();
-            let read: Hierarchy = self.store.lineages(tenant, &unknown).await?.into_iter().collect();
-            let found = unknown.into_iter().filter_map(|id| read.node(id));
-            lineages.extend(found.map(|node| snapshots.keep_lineage(tenant, node, ticket, asked)));
+            let read = self.store.lineages(tenant, &unknown).await?;
+            let read: Ancestry = read.iter().collect();
+            let found = unknown.into_iter().filter_map(|id| read.position(id));
+            lineages.extend(found.map(|position| snapshots.keep_lineage(tenant, position, ticket, asked)));
         }
         Ok(match lineages.as_slice() {
             [one] => Arc::clone(one),
-            several => Arc::new(Hierarchy::merged(several.iter().map(|lineage| &**lineage))),
+            several => Arc::new(Ancestry::merged(several.iter().map(|lineage| &**lineage))),
         })
     }
 

@@ -5,7 +5,7 @@ use super::{Permission, PermissionPattern};
 use crate::assignment::Grant;
 use crate::clock::Timestamp;
 use crate::id::{AssignmentId, OrganizationId};
-use crate::organization::Node;
+use crate::organization::Position;
 use crate::role::Role;
 
 /// Where something happens: in the tenant as a whole, or in an organization.
@@ -14,7 +14,7 @@ pub enum Place<'a> {
     /// In the tenant as a whole; only what is held tenant-wide counts.
     Tenant,
     /// In an organization; what is held there, above it or tenant-wide counts.
-    Organization(Node<'a>),
+    Organization(Position<'a>),
 }
 
 /// How far a permission reaches, for lists.
@@ -82,8 +82,8 @@ impl Held {
             (None, _) => true,
             (Some(_), Place::Tenant) => false,
             // A deleted organization is no place of its own any more: only what is held tenant-wide counts there.
-            (Some(organization), Place::Organization(node)) => {
-                !node.organization.status.is_inactive() && node.is_within(organization)
+            (Some(organization), Place::Organization(position)) => {
+                !position.is_inactive() && position.is_within(organization)
             }
         }
     }

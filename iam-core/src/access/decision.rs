@@ -84,7 +84,7 @@ impl DecidingGrant {
     ) -> Self {
         let asked = match place {
             Place::Tenant => None,
-            Place::Organization(node) => Some(node.organization.id),
+            Place::Organization(position) => Some(position.id()),
         };
         Self {
             assignment,

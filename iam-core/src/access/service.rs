@@ -9,7 +9,7 @@ use crate::caller::Caller;
 use crate::error::{Error, Result};
 use crate::iam::Inner;
 use crate::id::{OrganizationId, UserId};
-use crate::organization::Hierarchy;
+use crate::organization::Ancestry;
 use crate::user::User;
 
 /// How many questions can be asked at once (`decisions.md` §4).
@@ -111,17 +111,17 @@ impl Access<'_> {
     ) -> Result<Vec<Decision>> {
         let now = self.0.now();
         let organizations = questions.iter().filter_map(|question| question.organization);
-        let hierarchy = self.0.lineages(caller.tenant(), organizations).await?;
+        let ancestry = self.0.lineages(caller.tenant(), organizations).await?;
         let rights = self.0.rights(caller);
         for (number, question) in questions.iter().enumerate() {
-            may_ask(rights, caller, question, &hierarchy)
+            may_ask(rights, caller, question, &ancestry)
                 .map_err(|error| error.about_what_it_names(field(number, "organizationId")))?;
         }
         let other = |question: &Question| question.user.filter(|user| Some(*user) != caller.user());
         let mut others: Vec<UserId> = questions.iter().filter_map(other).collect();
         others.sort_unstable();
         others.dedup();
-        let snapshot = self.snapshot(caller, &others, hierarchy).await?;
+        let snapshot = self.snapshot(caller, &others, ancestry).await?;
         let answer = |(number, question): (usize, &Question)| {
             let Question { permission, organization, .. } = question;
             // What the caller holds itself was read when it was authenticated.
@@ -141,8 +141,8 @@ impl Access<'_> {
     }
 
     /// These users with what they hold, read in two queries however many they are.
-    async fn snapshot(&self, caller: &Caller, users: &[UserId], hierarchy: Arc<Hierarchy>) -> Result<Snapshot> {
-        let mut snapshot = Snapshot::over(hierarchy);
+    async fn snapshot(&self, caller: &Caller, users: &[UserId], ancestry: Arc<Ancestry>) -> Result<Snapshot> {
+        let mut snapshot = Snapshot::over(ancestry);
         if users.is_empty() {
             return Ok(snapshot);
         }
@@ -161,15 +161,15 @@ impl Access<'_> {
 
 /// Whether the caller may ask a question: about itself wherever it holds anything, about others with
 /// `role-assignments:read`.
-fn may_ask(rights: Rights<'_>, caller: &Caller, question: &Question, hierarchy: &Hierarchy) -> Result<()> {
+fn may_ask(rights: Rights<'_>, caller: &Caller, question: &Question, ancestry: &Ancestry) -> Result<()> {
     let is_about_itself = question.user.is_none_or(|user| Some(user) == caller.user());
     match (question.organization, is_about_itself) {
         (None, true) => Ok(()),
         (None, false) => rights.require(&permission::ROLE_ASSIGNMENTS_READ),
-        (Some(organization), false) => require_in(rights, &permission::ROLE_ASSIGNMENTS_READ, hierarchy, organization),
+        (Some(organization), false) => require_in(rights, &permission::ROLE_ASSIGNMENTS_READ, ancestry, organization),
         (Some(organization), true) => {
-            let node = hierarchy.node(organization);
-            let sees = node.is_some_and(|node| rights.authority.sees(node.place(), rights.now));
+            let position = ancestry.position(organization);
+            let sees = position.is_some_and(|position| rights.authority.sees(position.place(), rights.now));
             if sees { Ok(()) } else { Err(Error::NotFound(ResourceType::ORGANIZATION)) }
         }
     }
@@ -178,9 +178,9 @@ fn may_ask(rights: Rights<'_>, caller: &Caller, question: &Question, hierarchy: 
 fn require_in(
     rights: Rights<'_>,
     permission: &Permission,
-    hierarchy: &Hierarchy,
+    ancestry: &Ancestry,
     organization: OrganizationId,
 ) -> Result<()> {
-    let node = hierarchy.node(organization).ok_or(Error::NotFound(ResourceType::ORGANIZATION))?;
-    rights.require_at(permission, node.place(), ResourceType::ORGANIZATION)
+    let position = ancestry.position(organization).ok_or(Error::NotFound(ResourceType::ORGANIZATION))?;
+    rights.require_at(permission, position.place(), ResourceType::ORGANIZATION)
 }

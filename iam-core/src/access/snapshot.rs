@@ -4,7 +4,7 @@ use std::sync::Arc;
 use super::{Authority, Decision, Denial, Permission, Place};
 use crate::clock::Timestamp;
 use crate::id::{OrganizationId, UserId};
-use crate::organization::{Hierarchy, Node};
+use crate::organization::{Ancestry, Hierarchy, Position};
 use crate::user::UserStatus;
 
 /// Users with what they hold, and the organizations in which they hold it: what many questions are answered from
@@ -12,7 +12,7 @@ use crate::user::UserStatus;
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot {
     users: HashMap<UserId, Subject>,
-    hierarchy: Arc<Hierarchy>,
+    ancestry: Arc<Ancestry>,
 }
 
 #[derive(Clone, Debug)]
@@ -25,12 +25,12 @@ impl Snapshot {
     /// Nobody yet, and these organizations.
     #[must_use]
     pub fn new(hierarchy: Hierarchy) -> Self {
-        Self::over(Arc::new(hierarchy))
+        Self::over(Arc::new(hierarchy.into_ancestry()))
     }
 
     /// The same, where others share them.
-    pub(super) fn over(hierarchy: Arc<Hierarchy>) -> Self {
-        Self { users: HashMap::new(), hierarchy }
+    pub(super) fn over(ancestry: Arc<Ancestry>) -> Self {
+        Self { users: HashMap::new(), ancestry }
     }
 
     /// Adds a user.
@@ -85,7 +85,7 @@ impl Snapshot {
     pub(super) fn place(&self, organization: Option<OrganizationId>) -> Option<Place<'_>> {
         match organization {
             None => Some(Place::Tenant),
-            Some(id) => self.hierarchy.node(id).map(Node::place),
+            Some(id) => self.ancestry.position(id).map(Position::place),
         }
     }
 

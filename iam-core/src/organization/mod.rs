@@ -1,6 +1,7 @@
 //! Organizations: the places in a tenant where roles can apply, nested into a tree (`interface.md` §2.4, §4.3,
 //! `decisions.md` §5).
 
+mod ancestry;
 mod change;
 mod hierarchy;
 mod input;
@@ -14,6 +15,8 @@ use std::cmp::Ordering;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+pub(crate) use ancestry::Ancestry;
+pub use ancestry::Position;
 pub use change::OrganizationChange;
 pub use hierarchy::{Hierarchy, Node};
 pub use input::{NewOrganization, OrganizationPatch};

@@ -6,7 +6,7 @@ use super::input::ValidPatch;
 use super::rules::{check_depth, height, spreads, with_changed};
 use super::{
     Hierarchy, NewOrganization, Node, Organization, OrganizationChange, OrganizationFilter, OrganizationPatch,
-    OrganizationSort, OrganizationStatus, OrganizationTree,
+    OrganizationSort, OrganizationStatus, OrganizationTree, Position,
 };
 use crate::access::{Covered, Gain, Permission, Power, Reach, Rights, permission};
 use crate::assignment::{GrantQuery, RevokeReason, revoke};
@@ -184,9 +184,9 @@ impl Organizations<'_> {
     ///
     /// [`Error::NotFound`], [`Error::Forbidden`].
     pub async fn children(&self, caller: &Caller, id: OrganizationId) -> Result<Vec<Organization>> {
-        let hierarchy = self.0.lineages(caller.tenant(), [id]).await?;
-        let node = hierarchy.node(id).ok_or_else(not_found)?;
-        require(self.0.rights(caller), &permission::ORGANIZATIONS_READ, node)?;
+        let lineage = self.0.lineages(caller.tenant(), [id]).await?;
+        let position = lineage.position(id).ok_or_else(not_found)?;
+        require(self.0.rights(caller), &permission::ORGANIZATIONS_READ, position)?;
         Ok(self.0.store.children(caller.tenant(), id).await?)
     }
 
@@ -200,7 +200,7 @@ impl Organizations<'_> {
         let rights = self.0.rights(caller);
         let above = hierarchy.node(id).into_iter().flat_map(Node::upwards).skip(1);
         let mut above: Vec<PlacedOrganization> = above
-            .filter(|node| require(rights, &permission::ORGANIZATIONS_READ, *node).is_ok())
+            .filter(|node| require(rights, &permission::ORGANIZATIONS_READ, **node).is_ok())
             .map(PlacedOrganization::from)
             .collect();
         above.reverse();
@@ -214,7 +214,7 @@ impl Organizations<'_> {
     async fn permitted(&self, caller: &Caller, id: OrganizationId, permission: &Permission) -> Result<Hierarchy> {
         let hierarchy: Hierarchy = self.0.store.lineages(caller.tenant(), &[id]).await?.into_iter().collect();
         let node = hierarchy.node(id).ok_or_else(not_found)?;
-        require(self.0.rights(caller), permission, node)?;
+        require(self.0.rights(caller), permission, *node)?;
         Ok(hierarchy)
     }
 
@@ -243,7 +243,7 @@ impl Organizations<'_> {
         let power = Power::lock(&mut work).await?;
         let mut hierarchy = load(&mut work, [Some(id), patch.parent.flatten()].into_iter().flatten()).await?;
         let node = hierarchy.node(id).ok_or_else(not_found)?;
-        require(power.rights(), &permission::ORGANIZATIONS_UPDATE, node)?;
+        require(power.rights(), &permission::ORGANIZATIONS_UPDATE, *node)?;
         work.touch(id);
         caller.check_version(|| PlacedOrganization::from(node).version())?;
         check_parent(&hierarchy, power.rights(), node, &patch)?;
@@ -253,7 +253,7 @@ impl Organizations<'_> {
             return Ok(node.into());
         }
         if !before.status.is_inactive() && after.status.is_inactive() {
-            require(power.rights(), &permission::ORGANIZATIONS_DELETE, node)?;
+            require(power.rights(), &permission::ORGANIZATIONS_DELETE, *node)?;
         }
         let changes_place = (before.status, before.parent_id) != (after.status, after.parent_id);
         let subtree = if changes_place { work.locks().subtree(id).await? } else { Vec::new() };
@@ -262,7 +262,7 @@ impl Organizations<'_> {
         }
         hierarchy = merged(&hierarchy, subtree.clone());
         let becomes = with_changed(&hierarchy, &after);
-        let depth = becomes.node(id).map_or(0, Node::depth);
+        let depth = becomes.node(id).map_or(0, |node| node.depth());
         if before.parent_id != after.parent_id {
             self.check_depth(depth, height(id, &subtree))?;
         }
@@ -299,7 +299,7 @@ impl Organizations<'_> {
         let power = Power::lock(&mut work).await?;
         let hierarchy = load(&mut work, [id]).await?;
         let node = hierarchy.node(id).ok_or_else(not_found)?;
-        require(power.rights(), &permission::ORGANIZATIONS_DELETE, node)?;
+        require(power.rights(), &permission::ORGANIZATIONS_DELETE, *node)?;
         work.touch(id);
         caller.check_version(|| PlacedOrganization::from(node).version())?;
         let before = node.organization.clone();
@@ -330,8 +330,8 @@ fn merged(hierarchy: &Hierarchy, more: Vec<Organization>) -> Hierarchy {
 }
 
 /// The permission in an organization.
-fn require(rights: Rights<'_>, permission: &Permission, node: Node<'_>) -> Result<()> {
-    rights.require_at(permission, node.place(), ResourceType::ORGANIZATION)
+fn require(rights: Rights<'_>, permission: &Permission, position: Position<'_>) -> Result<()> {
+    rights.require_at(permission, position.place(), ResourceType::ORGANIZATION)
 }
 
 /// The organization below which another is to stand, when the caller may put it there.
@@ -342,7 +342,7 @@ fn require_parent<'h>(
     id: OrganizationId,
 ) -> Result<Node<'h>> {
     let parent = hierarchy.node(id).ok_or_else(|| about_parent(not_found()))?;
-    require(rights, permission, parent).map_err(about_parent)?;
+    require(rights, permission, *parent).map_err(about_parent)?;
     if parent.organization.status.is_inactive() {
         return Err(about_parent(Conflict::OrganizationInactive.into()));
     }

@@ -105,7 +105,7 @@ impl Users<'_> {
         if let (Some(organization), Reach::Organizations(covered)) = (filter.organization, &reach) {
             // Or it would tell which of the members that the caller sees are also members of others.
             let lineage = self.0.lineages(caller.tenant(), [organization]).await?;
-            if !lineage.nodes().any(|above| covered.contains(&above.organization.id)) {
+            if !lineage.positions().any(|above| covered.contains(&above.id())) {
                 return Ok(Page { items: Vec::new(), total: 0, request: page });
             }
         }

@@ -63,6 +63,9 @@ struct Extent {
     /// Only try whether everything can be measured: little data, short rounds
     #[arg(long, conflicts_with_all = ["seconds"])]
     quick: bool,
+    /// Only measure the requests whose line in the table contains this text, with little data, and print them
+    #[arg(long, value_name = "TEXT", conflicts_with_all = ["quick", "docs"])]
+    only: Option<String>,
     /// The directory of performance.md, where the figures go; without it, they are printed
     #[arg(long)]
     docs: Option<PathBuf>,
@@ -92,12 +95,16 @@ impl Extent {
             return Scale { users, organizations: 1_000, entries, sessions: 200, revocations: 20, starts: 2, rounds };
         }
         let rounds = Rounds { count: 5, length: Duration::from_secs(self.seconds) / 5 };
-        let users = [1_000, 1_000_000];
-        let entries = [10_000, 10_000_000];
+        let many = if self.only.is_some() { 1 } else { 1_000 };
+        let users = [1_000, 1_000 * many];
+        let entries = [10_000, 10_000 * many];
         Scale { users, organizations: 10_000, entries, sessions: 10_000, revocations: 1_000, starts: 10, rounds }
     }
 
     async fn run(self, kind: Kind) -> Outcome {
+        if let Some(text) = &self.only {
+            return report::print(&measure::only(kind, &self.scale(), text).await?);
+        }
         let facts = report::facts::gather(&kind.database().await?).await?;
         let results = measure::all(kind, &self.scale()).await?;
         report::publish(kind, &facts, &results, self.docs.as_deref())

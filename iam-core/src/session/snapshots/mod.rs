@@ -24,7 +24,7 @@ use crate::clock::Timestamp;
 use crate::error::StoreError;
 use crate::feed::{ChangeFeed, News};
 use crate::id::{OrganizationId, SessionId, TenantId, UserId};
-use crate::organization::{Hierarchy, Node};
+use crate::organization::{Ancestry, Position};
 use crate::tenant::TenantStatus;
 use crate::user::UserStatus;
 
@@ -50,7 +50,7 @@ const PARTS: usize = 8;
 pub(crate) struct Snapshots {
     sessions: Answers<SessionId, Snapshot>,
     /// Each organization with everything above it.
-    lineages: Answers<OrganizationId, Hierarchy>,
+    lineages: Answers<OrganizationId, Ancestry>,
     stamps: Stamps,
     trust: RwLock<Option<Trust>>,
 }
@@ -109,7 +109,7 @@ impl Snapshots {
     }
 
     /// An organization with everything above it, if that was kept and is so still.
-    pub(crate) fn lineage(&self, tenant: TenantId, id: OrganizationId, at: Instant) -> Option<Arc<Hierarchy>> {
+    pub(crate) fn lineage(&self, tenant: TenantId, id: OrganizationId, at: Instant) -> Option<Arc<Ancestry>> {
         self.get(&self.lineages, (tenant, id), at)
     }
 
@@ -150,15 +150,15 @@ impl Snapshots {
     pub(crate) fn keep_lineage(
         &self,
         tenant: TenantId,
-        node: Node<'_>,
+        position: Position<'_>,
         as_of: Ticket,
         asked: Instant,
-    ) -> Arc<Hierarchy> {
-        let lineage: Hierarchy = node.upwards().map(|node| node.organization.clone()).collect();
-        let hangs_on = node.lineage().map(OrganizationId::as_uuid).collect();
+    ) -> Arc<Ancestry> {
+        let lineage = Ancestry::above(position);
+        let hangs_on = position.lineage().map(OrganizationId::as_uuid).collect();
         let size = lineage.size();
         let answer = Answer::new(lineage, hangs_on, as_of, asked, size);
-        self.keep(&self.lineages, (tenant, node.organization.id), answer)
+        self.keep(&self.lineages, (tenant, position.id()), answer)
     }
 
     fn keep<K: Eq + Hash, T>(&self, kept: &Answers<K, T>, key: (TenantId, K), answer: Answer<T>) -> Arc<T> {

@@ -104,6 +104,12 @@ impl Scene {
     }
 }
 
+/// Those whose work contains this text.
+pub(crate) async fn only(kind: Kind, scale: &Scale, text: &str) -> Outcome<Vec<Comparison>> {
+    let scene = Scene::set(kind, scale).await?;
+    Ok(Requests::new(&scene, kind, scale).await?.only(text).measure().await?.0)
+}
+
 pub(crate) async fn all(kind: Kind, scale: &Scale) -> Outcome<Results> {
     let scene = Scene::set(kind, scale).await?;
     let (comparisons, logins) = Requests::new(&scene, kind, scale).await?.measure().await?;

@@ -32,6 +32,7 @@ pub(super) struct Requests<'a> {
     entries: [u64; 2],
     rounds: Rounds,
     floor: Process,
+    only: &'a str,
     done: Vec<Comparison>,
 }
 
@@ -39,7 +40,21 @@ impl<'a> Requests<'a> {
     pub(super) async fn new(scene: &'a Scene, kind: Kind, scale: &Scale) -> Outcome<Self> {
         let floor = Process::floor(scene.alone.database.url(), scene.small.id.as_uuid()).await?;
         let &Scale { organizations, entries, rounds, .. } = scale;
-        Ok(Self { scene, kind, organizations, entries, rounds, floor, done: Vec::new() })
+        Ok(Self { scene, kind, organizations, entries, rounds, floor, only: "", done: Vec::new() })
+    }
+
+    /// Only those whose work contains this text.
+    pub(super) fn only(self, text: &'a str) -> Self {
+        Self { only: text, ..self }
+    }
+
+    /// Says what is being done, unless it is to be left out.
+    fn begins(&self, work: &str) -> Outcome<bool> {
+        let is_wanted = work.contains(self.only);
+        if is_wanted {
+            progress(work)?;
+        }
+        Ok(is_wanted)
     }
 
     pub(super) async fn measure(mut self) -> Outcome<(Vec<Comparison>, Arc<Logins>)> {
@@ -140,7 +155,9 @@ impl<'a> Requests<'a> {
 
     async fn storm(&mut self) -> Outcome<Arc<Logins>> {
         let work = format!("`GET /users/{{id}}` at a fixed rate, among {} endless logins", storm::CLIENTS);
-        progress(&work)?;
+        if !self.begins(&work)? {
+            return Ok(Arc::default());
+        }
         let Scene { alone, small, .. } = self.scene;
         let read = Work::get_user(&self.manner(alone, small).await?, small.numbers());
         let login = Work::login(small.numbers());
@@ -158,7 +175,9 @@ impl<'a> Requests<'a> {
     /// The attacker has one network, and everybody else another one.
     async fn siege(&mut self) -> Outcome {
         let work = format!("`POST /auth/login`, an attacker at {}× the capacity", siege::TIMES);
-        progress(&work)?;
+        if !self.begins(&work)? {
+            return Ok(());
+        }
         let Scene { alone, small, .. } = self.scene;
         let proxies = [("IAM_TRUSTED_PROXIES", "127.0.0.1")];
         let other = Process::server_with(alone.database.url(), &proxies, Stdio::inherit()).await?;
@@ -225,7 +244,9 @@ impl<'a> Requests<'a> {
     }
 
     async fn compare(&mut self, work: &str, beside: &str, goals: Vec<Goal>, sides: [Side; 2]) -> Outcome {
-        progress(work)?;
+        if !self.begins(work)? {
+            return Ok(());
+        }
         let [ours, theirs] = alternate(&sides, self.rounds).await?;
         self.done.push(Comparison { work: work.to_owned(), beside: beside.to_owned(), goals, ours, theirs });
         Ok(())

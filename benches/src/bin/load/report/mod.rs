@@ -74,6 +74,12 @@ pub(crate) fn publish(kind: Kind, facts: &[String], results: &Results, docs: Opt
     progress(&format!("wrote {} and {chart} beside it", page.display()))
 }
 
+/// Prints a table of these alone.
+pub(crate) fn print(comparisons: &[Comparison]) -> Outcome {
+    let lines: Vec<Line> = comparisons.iter().map(line).collect();
+    Ok(writeln!(stdout(), "{}", table::lines(&lines))?)
+}
+
 fn lines(results: &Results) -> Vec<Line> {
     let compared = results.comparisons.iter().map(line);
     compared.chain([memory(&results.memory)]).chain(results.revocations.as_ref().map(revocations)).collect()

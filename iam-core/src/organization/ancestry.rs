@@ -1,0 +1,164 @@
+use std::collections::{HashMap, HashSet};
+use std::iter::successors;
+
+use super::{Organization, OrganizationStatus};
+use crate::access::Place;
+use crate::id::OrganizationId;
+
+/// Where organizations stand, and nothing else of them: what a decision needs of a [`Hierarchy`](super::Hierarchy).
+///
+/// It knows what it was given: for questions about an organization that must be the organization and everything
+/// above it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ancestry {
+    links: Box<[Link]>,
+    /// Where each of them is in `links`; empty where they are [few](FEW).
+    index: HashMap<OrganizationId, usize>,
+}
+
+/// So many are looked through one by one, which takes less memory and time than an index of them.
+const FEW: usize = 16;
+
+/// An organization below another one.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Link {
+    id: OrganizationId,
+    parent: Option<usize>,
+    status: OrganizationStatus,
+}
+
+impl Ancestry {
+    /// The position of the organization with this id, where it was given.
+    pub(crate) fn position(&self, id: OrganizationId) -> Option<Position<'_>> {
+        let at = match self.index.is_empty() {
+            true => self.links.iter().position(|link| link.id == id)?,
+            false => *self.index.get(&id)?,
+        };
+        self.at(at)
+    }
+
+    /// All of them, in the order in which they were given.
+    pub(crate) fn positions(&self) -> impl Iterator<Item = Position<'_>> {
+        self.links.iter().enumerate().map(|(at, link)| Position { links: &self.links, link, at })
+    }
+
+    fn at(&self, at: usize) -> Option<Position<'_>> {
+        Some(Position { links: &self.links, link: self.links.get(at)?, at })
+    }
+
+    /// One organization with everything above it.
+    pub(crate) fn above(position: Position<'_>) -> Self {
+        position.links().map(|link| entry(position.links, link)).collect()
+    }
+
+    /// Several in one: what stands in more than one of them is as the first has it.
+    ///
+    /// Where each holds everything above what it holds, so does the whole.
+    pub(crate) fn merged<'a>(parts: impl IntoIterator<Item = &'a Self>) -> Self {
+        let mut seen = HashSet::new();
+        let entries = parts.into_iter().flat_map(|part| part.links.iter().map(|link| entry(&part.links, link)));
+        entries.filter(|entry| seen.insert(entry.id)).collect()
+    }
+
+    /// About how many bytes it takes.
+    pub(crate) fn size(&self) -> usize {
+        size_of::<Self>() + size_of_val(&*self.links) + self.index.len() * size_of::<(OrganizationId, usize)>()
+    }
+}
+
+/// An organization by the id of its parent.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    id: OrganizationId,
+    parent: Option<OrganizationId>,
+    status: OrganizationStatus,
+}
+
+fn entry(links: &[Link], link: &Link) -> Entry {
+    let parent = link.parent.and_then(|parent| links.get(parent));
+    Entry { id: link.id, parent: parent.map(|parent| parent.id), status: link.status }
+}
+
+impl From<&Organization> for Entry {
+    fn from(organization: &Organization) -> Self {
+        Self { id: organization.id, parent: organization.parent_id, status: organization.status }
+    }
+}
+
+impl<'a> FromIterator<&'a Organization> for Ancestry {
+    fn from_iter<I: IntoIterator<Item = &'a Organization>>(organizations: I) -> Self {
+        organizations.into_iter().map(Entry::from).collect()
+    }
+}
+
+impl FromIterator<Entry> for Ancestry {
+    fn from_iter<I: IntoIterator<Item = Entry>>(entries: I) -> Self {
+        let entries: Vec<Entry> = entries.into_iter().collect();
+        let index: HashMap<_, _> = entries.iter().enumerate().map(|(at, entry)| (entry.id, at)).collect();
+        let parent = |entry: &Entry| entry.parent.and_then(|parent| index.get(&parent).copied());
+        let links =
+            entries.iter().map(|entry| Link { id: entry.id, parent: parent(entry), status: entry.status }).collect();
+        Self { links, index: if entries.len() > FEW { index } else { HashMap::new() } }
+    }
+}
+
+/// Where an organization stands among others.
+#[derive(Clone, Copy, Debug)]
+pub struct Position<'a> {
+    links: &'a [Link],
+    link: &'a Link,
+    at: usize,
+}
+
+impl<'a> Position<'a> {
+    fn links(self) -> impl Iterator<Item = &'a Link> {
+        let up = move |link: &&'a Link| link.parent.and_then(|parent| self.links.get(parent));
+        // Never longer than all there is, whatever a corrupt store says.
+        successors(Some(self.link), up).take(self.links.len())
+    }
+
+    /// As which it was given, from zero on.
+    pub(super) fn number(self) -> usize {
+        self.at
+    }
+
+    /// Names the organization.
+    #[must_use]
+    pub fn id(self) -> OrganizationId {
+        self.link.id
+    }
+
+    /// The ids of the organization and of everything above it, upwards.
+    pub fn lineage(self) -> impl Iterator<Item = OrganizationId> + use<'a> {
+        self.links().map(|link| link.id)
+    }
+
+    /// The place that it is.
+    #[must_use]
+    pub fn place(self) -> Place<'a> {
+        Place::Organization(self)
+    }
+
+    /// Whether it is the organization with this id, or stands below that.
+    #[must_use]
+    pub fn is_within(self, id: OrganizationId) -> bool {
+        self.links().any(|link| link.id == id)
+    }
+
+    /// How many organizations stand above it; a root has none.
+    #[must_use]
+    pub fn depth(self) -> u32 {
+        u32::try_from(self.links().count().saturating_sub(1)).unwrap_or(u32::MAX)
+    }
+
+    /// Whether it was deleted.
+    pub(crate) fn is_inactive(self) -> bool {
+        self.link.status.is_inactive()
+    }
+
+    /// Whether it and everything above it is ACTIVE; otherwise assignments in it grant nothing.
+    #[must_use]
+    pub fn is_awake(self) -> bool {
+        self.links().all(|link| link.status == OrganizationStatus::Active)
+    }
+}
