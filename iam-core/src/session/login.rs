@@ -33,9 +33,10 @@ const NO_TENANT: &str = "";
 /// An attempt to log in to one of the tenants that a login without a tenant may mean.
 struct Tried<'a> {
     attempt: Attempt<'a>,
+    /// The tenant; `None` where no account has the e-mail.
     tenant: Option<TenantSummary>,
-    /// What the audit log of the tenant may keep of the request, where the password is wrong.
-    trace: RequestContext,
+    /// Whether the account proves that its e-mail is that of a person in the tenant.
+    is_verified: bool,
 }
 
 impl Sessions<'_> {
@@ -90,26 +91,20 @@ impl Sessions<'_> {
         // Both for every e-mail, so that it takes as long for one that no account has.
         let LoginCandidates { attempts, accounts } =
             iam.store.login_candidates(&claim.email.key(), MAX_CANDIDATES).await?;
-        let is_open = iam.settings.registration && iam.has_several_tenants().await?;
         let accounts = in_question(accounts);
         let tells_lock = matches!(accounts.as_slice(), [only] if is_verified(only));
-        // A stranger may have made an account with this e-mail, to watch the logins of the person who has it.
-        let is_watched = |candidate: &LoginCandidate| is_open && !is_verified(candidate);
-        let trace = |candidate: &LoginCandidate| {
-            if is_watched(candidate) { iam.unrelated_context() } else { context.clone() }
-        };
         let locked_for = attempts.locked_for(iam.now());
         let when_locked = if tells_lock { WhenLocked::Refuse } else { WhenLocked::Conceal };
         let mut tried = Vec::with_capacity(accounts.len().max(1));
         for candidate in accounts {
-            let (trace, tenant) = (trace(&candidate), Some(candidate.tenant.summary()));
+            let (is_verified, tenant) = (is_verified(&candidate), Some(candidate.tenant.summary()));
             let scope = Scope { tenant: candidate.tenant.id, status: candidate.tenant.status };
             match try_in(iam, scope, claim, candidate.into(), when_locked, locked_for.is_some()).await {
-                Ok(attempt) => tried.push(Tried { attempt, tenant, trace }),
+                Ok(attempt) => tried.push(Tried { attempt, tenant, is_verified }),
                 Err(error) => {
                     // Or those who keep the queue full would guess without being counted.
                     if !tried.is_empty() && !tried.iter().any(|tried: &Tried<'_>| tried.attempt.is_right()) {
-                        let _refusal = self.fail_anywhere(claim, tried).await;
+                        let _refusal = self.fail_anywhere(context, claim, tried).await;
                     }
                     return Err(error);
                 }
@@ -118,10 +113,10 @@ impl Sessions<'_> {
         if tried.is_empty() {
             let (scope, account) = (Scope::nowhere(TenantId::of_unknown(NO_TENANT)), GuardedAccount::default());
             let attempt = try_in(iam, scope, claim, account, when_locked, locked_for.is_some()).await?;
-            tried.push(Tried { attempt, tenant: None, trace: context.clone() });
+            tried.push(Tried { attempt, tenant: None, is_verified: false });
         }
         if let Some(retry_after) = locked_for {
-            return self.fail(tried, Refusal::Locked(retry_after)).await;
+            return self.fail(context, tried, Refusal::Locked(retry_after)).await;
         }
         iam.refresh_keys().await?;
         let left = tried.iter().map(|tried| tried.attempt.left()).sum();
@@ -130,33 +125,40 @@ impl Sessions<'_> {
 
     async fn judge(&self, context: &RequestContext, claim: Claim<'_>, tried: Vec<Tried<'_>>) -> Result<LoggedIn> {
         let (mut right, mut wrong) = (Vec::new(), Vec::new());
-        for Tried { attempt, tenant, trace } in tried {
-            let attempt = if attempt.is_right() { attempt.confirmed(self.0).await? } else { attempt };
+        // The only one is judged when it is settled.
+        let is_only = tried.len() == 1;
+        for Tried { attempt, tenant, is_verified } in tried {
+            let attempt = if attempt.is_right() && !is_only { attempt.confirmed(self.0).await? } else { attempt };
             let side = if attempt.is_right() { &mut right } else { &mut wrong };
-            side.push(Tried { attempt, tenant, trace });
+            side.push(Tried { attempt, tenant, is_verified });
         }
         if right.is_empty() {
-            self.fail_anywhere(claim, wrong).await
+            self.fail_anywhere(context, claim, wrong).await
         } else {
             self.settle_right(context, claim, right, wrong).await
         }
     }
 
     /// The password is right in no tenant: that counts by the e-mail, and in each of them.
-    async fn fail_anywhere(&self, claim: Claim<'_>, tried: Vec<Tried<'_>>) -> Result<LoggedIn> {
+    async fn fail_anywhere(
+        &self,
+        context: &RequestContext,
+        claim: Claim<'_>,
+        tried: Vec<Tried<'_>>,
+    ) -> Result<LoggedIn> {
         if let [only] = tried.as_slice()
             && only.attempt.tells_lock()
         {
-            return self.fail(tried, Refusal::Wrong).await;
+            return self.fail(context, tried, Refusal::Wrong).await;
         }
         match self.count_by_email(claim).await? {
             // Guesses that race: enough of them have failed meanwhile.
             refusal @ Refusal::Locked(_) => {
                 let refused = tried.into_iter();
                 let refused = refused.map(|tried| Tried { attempt: tried.attempt.into_refused(), ..tried }).collect();
-                self.fail(refused, refusal).await
+                self.fail(context, refused, refusal).await
             }
-            _ => self.fail(tried, Refusal::Wrong).await,
+            _ => self.fail(context, tried, Refusal::Wrong).await,
         }
     }
 
@@ -170,8 +172,12 @@ impl Sessions<'_> {
     }
 
     /// Counts and records what failed in each tenant. An account that tells of its lock answers for itself.
-    async fn fail(&self, tried: Vec<Tried<'_>>, mut refusal: Refusal) -> Result<LoggedIn> {
-        for Tried { attempt, trace, .. } in tried {
+    async fn fail(&self, context: &RequestContext, tried: Vec<Tried<'_>>, mut refusal: Refusal) -> Result<LoggedIn> {
+        // Then a stranger may have made an account with this e-mail, to watch the logins of the person who has it.
+        let is_open = self.0.settings.registration && self.0.has_several_tenants().await?;
+        for Tried { attempt, tenant, is_verified } in tried {
+            let is_watched = is_open && tenant.is_some() && !is_verified;
+            let trace = if is_watched { self.0.unrelated_context() } else { context.clone() };
             if let Err(told @ Refusal::Locked(_)) = self.settle(attempt, &trace).await?
                 && refusal == Refusal::Wrong
             {
@@ -192,8 +198,8 @@ impl Sessions<'_> {
         right: Vec<Tried<'_>>,
         wrong: Vec<Tried<'_>>,
     ) -> Result<LoggedIn> {
-        for Tried { attempt, trace, .. } in wrong {
-            let _refusal = self.settle(attempt.unrecorded(), &trace).await?;
+        for Tried { attempt, .. } in wrong {
+            let _refusal = self.settle(attempt.unrecorded(), context).await?;
         }
         let (mut opening, suspended): (Vec<_>, Vec<_>) = right.into_iter().partition(|tried| tried.attempt.opens());
         if opening.len() > 1 {
@@ -202,17 +208,27 @@ impl Sessions<'_> {
             return Err(Conflict::SeveralTenants(tenants).into());
         }
         if let Some(Tried { attempt, .. }) = opening.pop() {
-            return match self.settle(attempt, context).await? {
-                // Guesses that race: the account has been locked since, and this one is answered as the others are.
-                Err(Refusal::Wrong) => Err(self.count_by_email(claim).await?.into()),
-                answer => Ok(answer?),
-            };
+            return self.settle_or_count(attempt, claim, context).await;
         }
-        let mut refusal = Refusal::Wrong;
+        let mut answer = Err(Refusal::Wrong.into());
         for Tried { attempt, .. } in suspended {
-            refusal = self.settle(attempt, context).await?.err().unwrap_or(refusal);
+            answer = self.settle_or_count(attempt, claim, context).await;
         }
-        Err(refusal.into())
+        answer
+    }
+
+    /// Settles a right attempt. Where guesses raced and the account has been locked since, it is counted and answered as they
+    /// are.
+    async fn settle_or_count(
+        &self,
+        attempt: Attempt<'_>,
+        claim: Claim<'_>,
+        context: &RequestContext,
+    ) -> Result<LoggedIn> {
+        match self.settle(attempt, context).await? {
+            Err(Refusal::Wrong) => Err(self.count_by_email(claim).await?.into()),
+            answer => Ok(answer?),
+        }
     }
 
     /// Settles an attempt in its own tenant. One that is proven begins a session.
