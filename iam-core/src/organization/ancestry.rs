@@ -162,3 +162,49 @@ impl<'a> Position<'a> {
         self.links().all(|link| link.status == OrganizationStatus::Active)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+
+    /// A chain of so many, the root first.
+    fn chain(length: usize) -> Ancestry {
+        let entry = |number: usize| Entry {
+            id: id(number),
+            parent: number.checked_sub(1).map(id),
+            status: OrganizationStatus::Active,
+        };
+        (0..length).map(entry).collect()
+    }
+
+    fn id(number: usize) -> OrganizationId {
+        Uuid::from_u128(number as u128).into()
+    }
+
+    #[test]
+    fn few_are_found_without_an_index_and_many_by_one() {
+        for (length, has_index) in [(0, false), (1, false), (FEW, false), (FEW + 1, true)] {
+            let ancestry = chain(length);
+            assert_eq!(ancestry.index.is_empty(), !has_index, "{length}");
+            for number in 0..length {
+                let lineage = ancestry.position(id(number)).unwrap().lineage();
+                assert!(lineage.eq((0..=number).rev().map(id)), "{number} of {length}");
+            }
+            assert!(ancestry.position(id(length)).is_none());
+            let index = if has_index { length * size_of::<(OrganizationId, usize)>() } else { 0 };
+            assert_eq!(ancestry.size(), size_of::<Ancestry>() + length * size_of::<Link>() + index);
+        }
+    }
+
+    #[test]
+    fn one_with_everything_above_it_leaves_out_what_is_below_and_beside() {
+        let ancestry = chain(4);
+        let lineage = Ancestry::above(ancestry.position(id(2)).unwrap());
+        assert!(lineage.positions().map(Position::id).eq([id(2), id(1), id(0)]));
+        assert_eq!(lineage.position(id(2)).unwrap().depth(), 2);
+        let merged = Ancestry::merged([&lineage, &chain(2)]);
+        assert!(merged.positions().map(Position::id).eq([id(2), id(1), id(0)]));
+    }
+}
