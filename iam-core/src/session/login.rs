@@ -208,13 +208,13 @@ impl Sessions<'_> {
             return Err(Conflict::SeveralTenants(tenants).into());
         }
         if let Some(Tried { attempt, .. }) = opening.pop() {
-            return self.settle_or_count(attempt, claim, context).await;
+            return Ok(self.settle_or_count(attempt, claim, context).await??);
         }
-        let mut answer = Err(Refusal::Wrong.into());
+        let mut refusal = Refusal::Wrong;
         for Tried { attempt, .. } in suspended {
-            answer = self.settle_or_count(attempt, claim, context).await;
+            refusal = self.settle_or_count(attempt, claim, context).await?.err().unwrap_or(refusal);
         }
-        answer
+        Err(refusal.into())
     }
 
     /// Settles a right attempt. Where guesses raced and the account has been locked since, it is counted and answered as they
@@ -224,10 +224,10 @@ impl Sessions<'_> {
         attempt: Attempt<'_>,
         claim: Claim<'_>,
         context: &RequestContext,
-    ) -> Result<LoggedIn> {
+    ) -> Result<Result<LoggedIn, Refusal>> {
         match self.settle(attempt, context).await? {
-            Err(Refusal::Wrong) => Err(self.count_by_email(claim).await?.into()),
-            answer => Ok(answer?),
+            Err(Refusal::Wrong) => Ok(Err(self.count_by_email(claim).await?)),
+            answer => Ok(answer),
         }
     }
 
