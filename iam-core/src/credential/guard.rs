@@ -328,3 +328,117 @@ impl<'a> Attempt<'a> {
         work.apply(CredentialChange::Refuse { email, reason, attempt_count }).await
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::clock::Timestamp;
+    use crate::id::UserId;
+    use crate::secret::PasswordHash;
+    use crate::user::User;
+
+    const HASH: &str = "the hash that was verified";
+    const RIGHT: Finding = Finding::Right { is_weak: false };
+
+    fn account(email: &str, hash: &str, status: UserStatus) -> Account {
+        let now = Timestamp::default();
+        let user = User {
+            id: UserId::from(Uuid::from_u128(7)),
+            tenant_id: TenantId::from(Uuid::from_u128(1)),
+            email: email.parse().unwrap(),
+            email_verified_at: None,
+            first_name: "Ada".parse().unwrap(),
+            last_name: "Lovelace".parse().unwrap(),
+            status,
+            last_login_at: None,
+            created_at: now,
+            updated_at: now,
+        };
+        Account { user, password: PasswordHash::from(hash.to_owned()) }
+    }
+
+    /// Calls `test` with an attempt at an account of `ada@example.com` whose hash was [`HASH`].
+    fn with_attempt<T>(
+        (status, finding): (UserStatus, Finding),
+        tenant: TenantStatus,
+        when_locked: WhenLocked,
+        test: impl FnOnce(&Attempt<'_>) -> T,
+    ) -> T {
+        let (email, password) = ("ada@example.com".parse().unwrap(), Password::from("Passw0rd!"));
+        let claim = Claim { email: &email, password: &password, share: Share::SYSTEM };
+        let scope = Scope { tenant: TenantId::from(Uuid::from_u128(1)), status: tenant };
+        let account = Some(account("ada@example.com", HASH, status));
+        let left = Duration::from_millis(3);
+        test(&Attempt { scope, claim, account, finding, when_locked, is_recorded: true, left })
+    }
+
+    #[test]
+    fn only_the_right_password_of_an_active_user_in_an_active_tenant_logs_in() {
+        use LoginFailure as Failure;
+        use TenantStatus as Tenant;
+        use UserStatus as User;
+
+        for (user, finding, tenant, expected) in [
+            (User::Active, RIGHT, Tenant::Active, Ok(())),
+            (User::Active, Finding::Right { is_weak: true }, Tenant::Active, Ok(())),
+            (User::Active, RIGHT, Tenant::Suspended, Err(Failure::TenantSuspended)),
+            (User::Active, Finding::Wrong, Tenant::Active, Err(Failure::InvalidPassword)),
+            (User::Active, Finding::Wrong, Tenant::Suspended, Err(Failure::InvalidPassword)),
+            (User::Suspended, RIGHT, Tenant::Active, Err(Failure::UserSuspended)),
+            (User::Suspended, RIGHT, Tenant::Suspended, Err(Failure::TenantSuspended)),
+            (User::Suspended, Finding::Wrong, Tenant::Active, Err(Failure::InvalidPassword)),
+            (User::Inactive, RIGHT, Tenant::Active, Err(Failure::UserInactive)),
+            (User::Inactive, Finding::Wrong, Tenant::Suspended, Err(Failure::UserInactive)),
+        ] {
+            let is_right = matches!(finding, Finding::Right { .. });
+            with_attempt((user, finding), tenant, WhenLocked::Refuse, |attempt| {
+                let case = format!("{user:?}, right: {is_right}, {tenant:?}");
+                let judge = |current| attempt.judge(current).map(drop);
+                assert_eq!(judge(attempt.account.clone()), expected, "{case}");
+                assert_eq!(judge(None), Err(Failure::UnknownUser), "{case}");
+                assert_eq!(attempt.is_right(), is_right && user != User::Inactive, "{case}");
+                assert_eq!(attempt.opens(), expected.is_ok(), "{case}");
+                // Another hash or e-mail than the one that was verified makes a right password a wrong one.
+                let stale = if user == User::Inactive { Failure::UserInactive } else { Failure::InvalidPassword };
+                assert_eq!(judge(Some(account("ada@example.com", "another hash", user))), Err(stale), "{case}");
+                assert_eq!(judge(Some(account("grace@example.com", HASH, user))), Err(stale), "{case}");
+            });
+        }
+    }
+
+    #[test]
+    fn only_a_right_password_with_another_hash_since_is_verified_again() {
+        for (finding, email, hash, expected) in [
+            (RIGHT, "ada@example.com", "another hash", true),
+            (RIGHT, "ADA@example.com", "another hash", true),
+            (RIGHT, "ada@example.com", HASH, false),
+            (RIGHT, "grace@example.com", "another hash", false),
+            (Finding::Wrong, "ada@example.com", "another hash", false),
+            (Finding::Locked, "ada@example.com", "another hash", false),
+        ] {
+            with_attempt((UserStatus::Active, finding), TenantStatus::Active, WhenLocked::Refuse, |attempt| {
+                let current = account(email, hash, UserStatus::Active);
+                assert_eq!(attempt.is_outdated(Some(&current)), expected, "{email}, {hash}");
+                assert!(!attempt.is_outdated(None));
+            });
+        }
+    }
+
+    #[test]
+    fn only_a_locked_account_that_may_say_so_tells_of_its_lock() {
+        for (finding, when_locked, expected) in [
+            (Finding::Locked, WhenLocked::Refuse, true),
+            (Finding::Locked, WhenLocked::Conceal, false),
+            (Finding::Wrong, WhenLocked::Refuse, false),
+            (RIGHT, WhenLocked::Refuse, false),
+            (RIGHT, WhenLocked::Conceal, false),
+        ] {
+            with_attempt((UserStatus::Active, finding), TenantStatus::Active, when_locked, |attempt| {
+                assert_eq!(attempt.tells_lock(), expected);
+                assert_eq!(attempt.left(), Duration::from_millis(3));
+            });
+        }
+    }
+}
