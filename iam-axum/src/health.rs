@@ -8,6 +8,7 @@ use axum::extract::State;
 use iam_core::Iam;
 use serde::Serialize;
 use serde_json::json;
+use tokio::sync::Mutex;
 use tokio::time::timeout;
 use utoipa::ToSchema;
 
@@ -104,11 +105,11 @@ pub(crate) async fn health(State(iam): State<Iam>, State(settings): State<Arc<Se
     security(()),
     extensions(("x-required-permission" = json!("public"))),
 )]
-pub(crate) async fn ready(State(iam): State<Iam>) -> Result<Json<Ready>, Problem> {
-    let started = Instant::now();
-    let answers = matches!(timeout(PATIENCE, iam.ping()).await, Ok(Ok(())));
-    let latency_ms = (started.elapsed().as_secs_f64() * 1_000_000.0).round() / 1000.0;
-    let migrated = answers && matches!(timeout(PATIENCE, iam.is_migrated()).await, Ok(Ok(true)));
+pub(crate) async fn ready(
+    State(iam): State<Iam>,
+    State(readiness): State<Arc<Readiness>>,
+) -> Result<Json<Ready>, Problem> {
+    let Probe { answers, migrated, latency_ms } = readiness.ask(|| probe(&iam)).await;
     let checks = Checks {
         database: DatabaseCheck { status: word(answers), latency_ms },
         migrations: Check { status: word(migrated) },
@@ -118,6 +119,44 @@ pub(crate) async fn ready(State(iam): State<Iam>) -> Result<Json<Ready>, Problem
     } else {
         let detail = if answers { "The database is not migrated." } else { "The database does not answer." };
         Err(Problem::unavailable().detail(detail).with("checks", json!(checks)))
+    }
+}
+
+/// What the store answered.
+#[derive(Clone, Copy)]
+struct Probe {
+    answers: bool,
+    migrated: bool,
+    latency_ms: f64,
+}
+
+async fn probe(iam: &Iam) -> Probe {
+    let started = Instant::now();
+    let answers = matches!(timeout(PATIENCE, iam.ping()).await, Ok(Ok(())));
+    let latency_ms = (started.elapsed().as_secs_f64() * 1_000_000.0).round() / 1000.0;
+    let migrated = answers && matches!(timeout(PATIENCE, iam.is_migrated()).await, Ok(Ok(true)));
+    Probe { answers, migrated, latency_ms }
+}
+
+/// Asks the store once for all requests that wait. No rate limit applies to them, so a stranger could otherwise use every
+/// connection.
+#[derive(Default)]
+pub(crate) struct Readiness(Mutex<Option<(Instant, Probe)>>);
+
+impl Readiness {
+    /// What the store answered to a probe that began after this call.
+    async fn ask<F: Future<Output = Probe>>(&self, probe: impl FnOnce() -> F) -> Probe {
+        let arrived = Instant::now();
+        let mut last = self.0.lock().await;
+        if let Some((began, found)) = *last
+            && began >= arrived
+        {
+            return found;
+        }
+        let began = Instant::now();
+        let found = probe().await;
+        *last = Some((began, found));
+        found
     }
 }
 
@@ -137,4 +176,39 @@ fn word(is_ok: bool) -> &'static str {
 )]
 pub(crate) async fn live() -> Json<Live> {
     Json(Live { status: "ok" })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use futures_util::future::join_all;
+    use tokio::sync::Semaphore;
+    use tokio::task::yield_now;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn requests_that_wait_share_one_probe() {
+        let (readiness, asked, gate) = (Readiness::default(), AtomicU32::new(0), Semaphore::new(0));
+        let ask = async || {
+            let probe = || async {
+                let number = asked.fetch_add(1, Ordering::Relaxed);
+                gate.acquire().await.unwrap().forget();
+                Probe { answers: true, migrated: true, latency_ms: number.into() }
+            };
+            readiness.ask(probe).await.latency_ms
+        };
+        let others = async {
+            // The first probe has begun, so that it may be too old for those that come now.
+            yield_now().await;
+            let waiting = join_all((0..20).map(|_| ask()));
+            let opened = async { gate.add_permits(2) };
+            tokio::join!(waiting, opened).0
+        };
+        let (first, others) = tokio::join!(ask(), others);
+        assert_eq!((first, others), (0.0, vec![1.0; 20]));
+        gate.add_permits(1);
+        assert_eq!(ask().await, 2.0, "nothing is remembered");
+    }
 }

@@ -72,6 +72,13 @@ const MAX_BODY: usize = 256 * 1024;
 struct ApiState {
     iam: Iam,
     settings: Arc<Settings>,
+    readiness: Arc<health::Readiness>,
+}
+
+impl ApiState {
+    fn new(iam: Iam, settings: Settings) -> Self {
+        Self { iam, settings: Arc::new(settings), readiness: Arc::default() }
+    }
 }
 
 impl FromRef<ApiState> for Iam {
@@ -83,6 +90,12 @@ impl FromRef<ApiState> for Iam {
 impl FromRef<ApiState> for Arc<Settings> {
     fn from_ref(state: &ApiState) -> Self {
         Self::clone(&state.settings)
+    }
+}
+
+impl FromRef<ApiState> for Arc<health::Readiness> {
+    fn from_ref(state: &ApiState) -> Self {
+        Self::clone(&state.readiness)
     }
 }
 
@@ -103,7 +116,7 @@ impl FromRef<ApiState> for Arc<Settings> {
 /// # }
 /// ```
 pub fn router(iam: Iam, settings: Settings) -> Router {
-    let state = ApiState { iam, settings: Arc::new(settings) };
+    let state = ApiState::new(iam, settings);
     let api = routes(&operations(&state.settings.parts), &[""]).with_state(state.clone());
     limited(api, state)
 }
@@ -113,7 +126,7 @@ pub fn router(iam: Iam, settings: Settings) -> Router {
 /// settings have them.
 pub fn service(iam: Iam, settings: Settings) -> Router {
     let document = openapi(&settings);
-    let state = ApiState { iam, settings: Arc::new(settings.clone()) };
+    let state = ApiState::new(iam, settings.clone());
     let places = if settings.prefix().is_empty() { vec![""] } else { vec!["", settings.prefix()] };
     let metrics = settings.metrics.as_ref().filter(|_| settings.shows_metrics);
     let metrics = metrics.map_or_else(Router::new, |metrics| metrics.router(state.iam.clone()));

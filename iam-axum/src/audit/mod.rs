@@ -253,7 +253,7 @@ pub(crate) async fn create(
     State(state): State<ApiState>,
     Call(caller, body): Call<NewEventDto>,
 ) -> Result<(StatusCode, Json<AuditEntryDto>), Problem> {
-    let ApiState { iam, settings } = &state;
+    let ApiState { iam, settings, .. } = &state;
     // Before it is counted: only those who may record events use up the tenant's limit.
     iam.access().require(&caller, permission::AUDIT_LOGS_CREATE, None).await?;
     charge(settings, Limited::Events(caller.tenant()), body.kib()).await?;

@@ -131,7 +131,7 @@ macro_rules! conformance_cases {
                 guesses_beside_an_account_of_ones_own, a_right_guess_among_wrong_ones, logins_beside_a_reset, refreshes_of_one_token, removals_of_the_last_two_administrators,
                 starts_with_an_empty_store, assignments_of_one_role, creates_of_one_name, crossing_moves,
                 assignments_in_a_leaving_organization, assignments_by_somebody_who_loses_its_role,
-                assignments_of_a_growing_role, assignments_of_what_goes, sweepers,
+                assignments_of_a_growing_role, assignments_of_what_goes, revocations_of_all_keys, sweepers,
                 ends_of_sessions_of_a_suspended_user;
             overtaken: an_assigner_that_loses_its_role, an_assigner_that_is_suspended,
                 an_organization_that_leaves_the_branch, a_role_that_grows, a_role_that_is_given_for_longer,

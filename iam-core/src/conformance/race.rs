@@ -365,6 +365,27 @@ pub async fn assignments_by_somebody_who_loses_its_role(store: Arc<dyn Store>) {
     }
 }
 
+/// Of two signing keys that are revoked at the same moment by different processes, each counts on the other one to stay.
+/// Afterwards there is a key that signs.
+pub async fn revocations_of_all_keys(store: Arc<dyn Store>) {
+    for round in 0..8 {
+        let (one, other) = (iam(Arc::clone(&store)).await, iam(Arc::clone(&store)).await);
+        other.rotate_keys().await.unwrap();
+        let keys = store.signing_keys(KeyPurpose::AccessTokens).await.unwrap();
+        let mut valid = keys.iter().filter(|key| key.revoked_at.is_none()).map(|key| key.id);
+        let (first, second) = (valid.next().unwrap(), valid.next().unwrap());
+        assert_eq!(valid.next(), None);
+        let revoke = async move { one.revoke_key(first).await };
+        let (revoked, also) = both(round, revoke, async move { other.revoke_key(second).await }).await;
+        for revoked in [revoked, also] {
+            revoked.unwrap();
+        }
+        let later = iam(Arc::clone(&store)).await;
+        let tokens = register_as(&later, &format!("user{round}@example.com")).await.login.tokens;
+        later.authenticate(tokens.access.expose(), RequestContext::default()).await.unwrap();
+    }
+}
+
 /// Whoever gives a role that somebody makes more powerful gave it before, or does not.
 pub async fn assignments_of_a_growing_role(store: Arc<dyn Store>) {
     let scene = Scene::new(store).await;

@@ -126,18 +126,42 @@ impl KeyRing {
         if !stored.iter().any(|key| key.id == revoked) {
             return Err(Error::field("key", "is no key that signs access tokens"));
         }
-        let master = self.master.as_ref();
-        let can_sign = |key: &SigningKey| key.id != revoked && key.pair(master).is_ok();
-        // Before the other one goes, so that there is always one.
-        if !live(&stored, now).any(can_sign) {
-            let next =
-                SigningKey::make(KeyPurpose::AccessTokens, id, stored.last(), now, TimeDelta::zero(), master, random)?;
-            store.insert_signing_key(&next).await?;
-        }
+        // Before it goes, so that there is always one.
+        self.make_signer_beside(revoked, &stored, store, now, id, random).await?;
         store.revoke_signing_key(revoked, now).await?;
         snapshots.touch(&[revoked.into()]);
         self.read(store, snapshots, now).await?;
+        if self.current().signing.is_empty() {
+            // The key that was to go on has been revoked at the same moment.
+            let stored = store.signing_keys(KeyPurpose::AccessTokens).await?;
+            self.make_signer_beside(revoked, &stored, store, now, id, random).await?;
+            self.read(store, snapshots, now).await?;
+        }
         Ok(self.signing_key(now)?.0)
+    }
+
+    /// Makes a key that signs at once where no key but `revoked` can sign.
+    async fn make_signer_beside(
+        &self,
+        revoked: KeyId,
+        stored: &[SigningKey],
+        store: &dyn Store,
+        now: Timestamp,
+        id: KeyId,
+        random: &dyn Random,
+    ) -> Result<()> {
+        let master = self.master.as_ref();
+        let can_sign = |key: &SigningKey| key.id != revoked && key.pair(master).is_ok();
+        if live(stored, now).any(can_sign) {
+            return Ok(());
+        }
+        let next =
+            SigningKey::make(KeyPurpose::AccessTokens, id, stored.last(), now, TimeDelta::zero(), master, random)?;
+        match store.insert_signing_key(&next).await {
+            // Another revocation at the same moment made one.
+            Ok(()) | Err(StoreError::Conflict(Constraint::SigningKeyGeneration)) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Erases the private halves of keys that have been replaced; tells how many.
