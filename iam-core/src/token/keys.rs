@@ -164,3 +164,53 @@ impl SigningKey {
 fn key_pair(seed: &[u8]) -> Result<Ed25519KeyPair> {
     Ed25519KeyPair::from_seed_unchecked(seed).map_err(|cause| Error::internal("signing key", cause))
 }
+
+#[cfg(test)]
+mod tests {
+    use base64::engine::general_purpose::STANDARD;
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::random::SystemRandom;
+
+    fn key(private: PrivateKey) -> SigningKey {
+        SigningKey {
+            purpose: KeyPurpose::AccessTokens,
+            id: Uuid::from_u128(7).into(),
+            generation: 1,
+            public: vec![1; 32],
+            private,
+            created_at: Timestamp::default(),
+            signs_from: Timestamp::default(),
+            revoked_at: None,
+        }
+    }
+
+    #[test]
+    fn a_private_key_is_shown_by_its_form_alone() {
+        for (private, shown) in [
+            (PrivateKey::Plain(vec![65; 32]), "Plain([REDACTED])"),
+            (PrivateKey::Sealed(vec![65; 60]), "Sealed([REDACTED])"),
+            (PrivateKey::Erased, "Erased"),
+        ] {
+            assert_eq!(format!("{private:?}"), shown);
+        }
+    }
+
+    #[test]
+    fn a_private_key_is_sealed_anew_unless_the_newest_master_key_has_sealed_it() {
+        let (seed, id) = (vec![65; 32], key(PrivateKey::Erased).id);
+        let [old, new] = [1, 2].map(|byte| STANDARD.encode([byte; 32]).parse::<MasterKey>().unwrap());
+        let [by_old, by_new] = [&old, &new].map(|master| master.seal(id, &seed, &SystemRandom).unwrap());
+        let replacing = new.clone().replacing(old);
+        for private in [PrivateKey::Plain(seed.clone()), PrivateKey::Sealed(by_old)] {
+            let Some(PrivateKey::Sealed(sealed)) = key(private).resealed(&replacing, &SystemRandom).unwrap() else {
+                panic!("not sealed");
+            };
+            assert_eq!(*new.open_alone(id, &sealed).unwrap(), seed);
+        }
+        for private in [PrivateKey::Sealed(by_new), PrivateKey::Erased] {
+            assert_eq!(key(private).resealed(&replacing, &SystemRandom).unwrap(), None);
+        }
+    }
+}

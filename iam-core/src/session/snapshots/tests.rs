@@ -13,7 +13,7 @@ use tokio::task::JoinHandle;
 
 use super::*;
 use crate::access::{Question, permission};
-use crate::assignment::{AssignmentPatch, NewAssignment};
+use crate::assignment::{Assignment, AssignmentPatch, GrantOrganization, NewAssignment};
 use crate::caller::{Caller, RequestContext};
 use crate::clock::testing::FixedClock;
 use crate::clock::{Clock as _, monotonic_now};
@@ -25,7 +25,7 @@ use crate::idempotency::Idempotency;
 use crate::memory::MemoryStore;
 use crate::observe::{Observed, Observer};
 use crate::organization::{NewOrganization, OrganizationPatch, OrganizationStatus};
-use crate::role::{NewRole, RolePatch, RoleScope};
+use crate::role::{NewRole, RolePatch, RoleScope, built_in_roles};
 use crate::session::{LoggedIn, Login, SessionChange};
 use crate::store::Store;
 use crate::tenant::Registration;
@@ -594,4 +594,93 @@ async fn whoever_reads_meanwhile_brings_nothing_back() {
         world.is_for_some_time(true).await;
     }
     readers.into_iter().for_each(|reader| reader.abort());
+}
+
+#[test]
+fn a_session_admits_its_active_user_in_an_active_tenant_until_it_expires() {
+    let now = FixedClock::at("2026-01-31T09:15:00Z").now();
+    let [user, another] = [1, 2].map(|number| UserId::from(Uuid::from_u128(number)));
+    let snapshot = |user_status, tenant_status, left| {
+        let (expires_at, grants) = (now + TimeDelta::milliseconds(left), Vec::new());
+        Snapshot::from(SessionSnapshot { user_id: user, user_status, tenant_status, expires_at, grants })
+    };
+    use TenantStatus as Tenant;
+    use UserStatus as User;
+    for (user_status, tenant_status, left, expected) in [
+        (User::Active, Tenant::Active, 1, true),
+        (User::Active, Tenant::Active, 0, false),
+        (User::Active, Tenant::Suspended, 1, false),
+        (User::Suspended, Tenant::Active, 1, false),
+        (User::Inactive, Tenant::Active, 1, false),
+    ] {
+        let snapshot = snapshot(user_status, tenant_status, left);
+        assert_eq!(snapshot.admits(user, now), expected, "{user_status:?}, {tenant_status:?}, {left} ms");
+        assert!(!snapshot.admits(another, now));
+    }
+}
+
+#[test]
+fn everything_is_heard_from_the_beginning_of_a_feed_to_the_end_of_its_lease() {
+    let (snapshots, now) = (Snapshots::default(), monotonic_now());
+    let before = snapshots.ticket();
+    assert!(!snapshots.has_heard_all(before, now), "nobody follows a feed");
+    let following = snapshots.begin_to_follow();
+    let after = snapshots.ticket();
+    assert!(!snapshots.has_heard_all(after, now), "nothing was heard yet");
+    following.hear(&News { changed: Vec::new(), complete_at: Some(now) });
+    assert!(snapshots.has_heard_all(after, now + LEASE - Duration::from_nanos(1)));
+    assert!(!snapshots.has_heard_all(after, now + LEASE));
+    assert!(!snapshots.has_heard_all(before, now), "the feed began later");
+    let changed = Uuid::from_u128(7);
+    assert!(!snapshots.is_touched(changed, after));
+    following.hear(&News { changed: vec![changed], complete_at: None });
+    assert!(snapshots.is_touched(changed, after) && !snapshots.is_touched(changed, snapshots.ticket()));
+    drop(following);
+    assert!(!snapshots.has_heard_all(after, now));
+}
+
+#[test]
+fn what_is_kept_weighs_what_it_takes() {
+    let now = FixedClock::at("2026-01-31T09:15:00Z").now();
+    let role = built_in_roles(TenantId::from(Uuid::from_u128(1)), now, || Uuid::from_u128(2).into()).unwrap().remove(0);
+    let role = Arc::new(role);
+    let lineage: Vec<OrganizationId> = (0..50).map(|number| Uuid::from_u128(number).into()).collect();
+    let grant = |number: u128| Grant {
+        assignment: Assignment {
+            id: Uuid::from_u128(number).into(),
+            tenant_id: role.tenant_id,
+            user_id: Uuid::from_u128(1).into(),
+            role_id: role.id,
+            organization_id: Some(lineage[0]),
+            expires_at: None,
+            created_at: now,
+            created_by: None,
+        },
+        role: Arc::clone(&role),
+        organization: Some(GrantOrganization {
+            id: lineage[0],
+            name: "x".repeat(100),
+            lineage: lineage.clone(),
+            is_awake: true,
+        }),
+    };
+    let weight = |grants: u128| {
+        let snapshot = Snapshot::from(SessionSnapshot {
+            user_id: Uuid::from_u128(1).into(),
+            user_status: UserStatus::Active,
+            tenant_status: TenantStatus::Active,
+            expires_at: now,
+            grants: (0..grants).map(grant).collect(),
+        });
+        let (ticket, size) = (Snapshots::default().ticket(), snapshot.size());
+        let answer = Answer::new(snapshot, vec![Uuid::nil(); 10], ticket, monotonic_now(), size);
+        BySize.weight(&(), &Arc::new(answer)) as usize
+    };
+    let own = size_of::<Snapshot>() + size_of::<Answer<Snapshot>>() + 10 * size_of::<Uuid>();
+    assert!((own..own + 500).contains(&weight(0)), "{} and {own}", weight(0));
+    let each = (weight(100) - weight(0)) / 100;
+    let text_and_lineage = 100 + 50 * size_of::<OrganizationId>();
+    // Once in the grant, and once in what is decided by.
+    let least = size_of::<Grant>() + text_and_lineage;
+    assert!((least..3 * least).contains(&each), "{each} and {least}");
 }
