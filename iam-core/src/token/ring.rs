@@ -356,11 +356,20 @@ impl Signer {
 
 #[cfg(test)]
 mod tests {
+    use std::future::pending;
+    use std::pin::pin;
+
+    use async_trait::async_trait;
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD;
+    use tokio::time::timeout;
     use uuid::Uuid;
 
     use super::*;
+    use crate::feed::{ChangeFeed, News};
     use crate::memory::MemoryStore;
     use crate::random::SystemRandom;
+    use crate::token::KeyStore as _;
 
     /// A ring over its own store, by a clock that a test moves.
     struct Scene {
@@ -397,6 +406,12 @@ mod tests {
             self.ring.revoke(&self.store, &self.snapshots, key, self.now, new_id(), &SystemRandom).await.unwrap()
         }
 
+        async fn rotate_when_due(&self, age: TimeDelta) -> Option<KeyId> {
+            let (store, snapshots) = (&self.store, &self.snapshots);
+            let rotated = self.ring.rotate_when_due(store, snapshots, age, self.now, new_id(), &SystemRandom).await;
+            rotated.unwrap().map(|key| key.id)
+        }
+
         async fn signs(&self) -> KeyId {
             self.ring.refresh(&self.store, &self.snapshots, self.now).await.unwrap();
             self.ring.signing_key(self.now).unwrap().0
@@ -425,6 +440,97 @@ mod tests {
             assert_eq!(scene.is_accepted(key).await, is_accepted);
         }
         assert_eq!(scene.ring.public_keys(&scene.store, &scene.snapshots, scene.now).await.unwrap().len(), 1);
+    }
+
+    #[tokio::test]
+    async fn a_key_is_replaced_at_a_given_age() {
+        let (mut scene, age) = (Scene::new().await, TimeDelta::days(30));
+        scene.pass(age - TimeDelta::milliseconds(1));
+        assert_eq!(scene.rotate_when_due(age).await, None);
+        scene.pass(TimeDelta::milliseconds(1));
+        let next = scene.rotate_when_due(age).await.unwrap();
+        assert_eq!(scene.rotate_when_due(age).await, None);
+        // A revoked key does not make the one before it young.
+        scene.revoke(next).await;
+        assert!(scene.rotate_when_due(age).await.is_some());
+    }
+
+    #[tokio::test]
+    async fn a_revoked_key_is_not_accepted_and_an_unknown_key_cannot_be_revoked() {
+        let scene = Scene::new().await;
+        let key = scene.signs().await;
+        let accepts = async || scene.ring.accepts(&scene.store, &scene.snapshots, key, scene.now).await.unwrap();
+        let unknown =
+            scene.ring.revoke(&scene.store, &scene.snapshots, new_id(), scene.now, new_id(), &SystemRandom).await;
+        assert!(matches!(unknown, Err(Error::Validation(_))), "{unknown:?}");
+        assert!(accepts().await);
+        assert_eq!(scene.store.signing_keys(KeyPurpose::AccessTokens).await.unwrap().len(), 1);
+        scene.revoke(key).await;
+        assert!(!accepts().await);
+    }
+
+    #[tokio::test]
+    async fn a_key_of_another_process_is_looked_for_once_a_second() {
+        let mut scene = Scene::new().await;
+        let elsewhere = KeyRing::open(&scene.store, None, scene.now, new_id(), &SystemRandom).await.unwrap();
+        let rotated = elsewhere.rotate(&scene.store, &scene.snapshots, scene.now, new_id(), &SystemRandom).await;
+        let key = rotated.unwrap().id;
+        scene.pass(UNKNOWN_KEY - TimeDelta::milliseconds(1));
+        assert!(!scene.is_accepted(key).await);
+        scene.pass(TimeDelta::milliseconds(1));
+        assert!(scene.is_accepted(key).await);
+    }
+
+    /// Tells once that everything is heard, and nothing afterwards.
+    struct HeardOnce(Option<News>);
+
+    #[async_trait]
+    impl ChangeFeed for HeardOnce {
+        async fn next(&mut self) -> Result<News, StoreError> {
+            match self.0.take() {
+                Some(news) => Ok(news),
+                None => pending().await,
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn keys_are_read_again_where_one_may_have_been_revoked() {
+        let scene = Scene::new().await;
+        let stored = scene.store.signing_keys(KeyPurpose::AccessTokens).await.unwrap();
+        let asked = monotonic_now();
+        let (just_now, long_ago) = (asked, asked - UNHEARD);
+        let (alone, informed) = (Snapshots::default(), Snapshots::default());
+        let news = News { changed: Vec::new(), complete_at: Some(asked) };
+        let mut following = pin!(informed.follow(Box::new(HeardOnce(Some(news)))));
+        assert!(timeout(Duration::ZERO, following.as_mut()).await.is_err());
+        for (snapshots, asked, expected) in [
+            (&alone, just_now, false),
+            (&alone, long_ago, true),
+            (&informed, just_now, false),
+            (&informed, long_ago, false),
+        ] {
+            let keys = Keys::from_stored(&stored, None, scene.now, snapshots.ticket(), asked);
+            assert_eq!(keys.may_be_revoked(snapshots), expected);
+            snapshots.touch(&[stored[0].id.into()]);
+            assert!(keys.may_be_revoked(snapshots));
+        }
+    }
+
+    #[tokio::test]
+    async fn a_ring_opens_with_erased_keys_and_not_with_the_wrong_master_key() {
+        let mut scene = Scene::new().await;
+        scene.rotate().await;
+        scene.pass(HANDOVER);
+        assert_eq!(scene.ring.erase_replaced(&scene.store, scene.now).await.unwrap(), 1);
+        let open = async |master| KeyRing::open(&scene.store, master, scene.now, new_id(), &SystemRandom).await;
+        assert!(open(None).await.is_ok());
+        let [right, wrong] = [1, 2].map(|byte| STANDARD.encode([byte; 32]).parse::<MasterKey>().unwrap());
+        let with_master = open(Some(right.clone())).await.unwrap();
+        let snapshots = Snapshots::default();
+        with_master.rotate(&scene.store, &snapshots, scene.now, new_id(), &SystemRandom).await.unwrap();
+        assert!(open(Some(right)).await.is_ok());
+        assert!(open(Some(wrong)).await.is_err() && open(None).await.is_err());
     }
 
     /// A new key that is withdrawn at once leaves the one before it to go on.
