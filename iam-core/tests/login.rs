@@ -166,8 +166,11 @@ async fn a_login_to_a_named_tenant() {
 
 #[tokio::test]
 async fn a_login_that_names_no_tenant() {
-    let verified = |account| Account { is_verified: true, ..account };
-    let cases: &[(&[Account], &str, &str, &[&[&str]])] = &[
+    /// The accounts, one for each tenant; the password; the answer; the failures that each tenant recorded.
+    type Case = (&'static [Account], &'static str, &'static str, &'static [&'static [&'static str]]);
+
+    const VERIFIED_AND_DELETED: Account = Account { is_verified: true, ..DELETED };
+    let cases: &[Case] = &[
         (&[], RIGHT, "wrong", &[]),
         (&[ACTIVE], RIGHT, "in 0", &[&[]]),
         // With one tenant no stranger can have made the account.
@@ -189,7 +192,7 @@ async fn a_login_that_names_no_tenant() {
         (&[DELETED], RIGHT, "wrong", &[&["USER_INACTIVE"]]),
         (&[DELETED, ACTIVE], RIGHT, "in 1", &[&[], &[]]),
         (&[DELETED, ACTIVE], WRONG, "wrong", &[&[], &["INVALID_PASSWORD*"]]),
-        (&[verified(DELETED), ACTIVE], RIGHT, "in 1", &[&[], &[]]),
+        (&[VERIFIED_AND_DELETED, ACTIVE], RIGHT, "in 1", &[&[], &[]]),
         (&[DELETED, DELETED], RIGHT, "wrong", &[&["USER_INACTIVE*"], &["USER_INACTIVE*"]]),
     ];
     for (kept, password, answer, recorded) in cases {
