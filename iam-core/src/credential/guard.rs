@@ -331,13 +331,21 @@ impl<'a> Attempt<'a> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use uuid::Uuid;
 
     use super::*;
+    use crate::audit::AuditFilter;
     use crate::clock::Timestamp;
+    use crate::clock::testing::FixedClock;
+    use crate::credential::HashingCost;
+    use crate::iam::{Iam, Settings};
     use crate::id::UserId;
+    use crate::memory::MemoryStore;
     use crate::secret::PasswordHash;
-    use crate::user::User;
+    use crate::tenant::Registration;
+    use crate::user::{NewUser, User};
 
     const HASH: &str = "the hash that was verified";
     const RIGHT: Finding = Finding::Right { is_weak: false };
@@ -440,5 +448,125 @@ mod tests {
                 assert_eq!(attempt.left(), Duration::from_millis(3));
             });
         }
+    }
+
+    /// A service with one account of `ada@example.com`, whose attempts a test makes and settles step by step.
+    struct Service {
+        iam: Iam,
+        clock: FixedClock,
+        tenant: TenantId,
+        email: Email,
+    }
+
+    const PASSWORD: &str = "Passw0rd!";
+
+    impl Service {
+        async fn new() -> Self {
+            let clock = FixedClock::at("2026-01-31T09:15:00Z");
+            let hashing_cost = HashingCost { memory_kib: 64, passes: 1, lanes: 1 };
+            let settings = Settings { hashing_cost, ..Settings::default() };
+            let iam = Iam::builder(Arc::new(MemoryStore::new())).clock(clock.clone()).settings(settings);
+            let iam = iam.build().await.unwrap();
+            let user = NewUser {
+                email: "ada@example.com".to_owned(),
+                password: PASSWORD.into(),
+                first_name: "Ada".to_owned(),
+                last_name: "Lovelace".to_owned(),
+            };
+            let registration = Registration { user, tenant_name: None };
+            let registered = iam.tenants().register(&RequestContext::default(), registration).await.unwrap();
+            Self { iam, clock, tenant: registered.tenant.id, email: "ada@example.com".parse().unwrap() }
+        }
+
+        fn scope(&self) -> Scope {
+            Scope { tenant: self.tenant, status: TenantStatus::Active }
+        }
+
+        fn claim<'a>(&'a self, password: &'a Password) -> Claim<'a> {
+            Claim { email: &self.email, password, share: Share::SYSTEM }
+        }
+
+        async fn guarded(&self) -> GuardedAccount {
+            self.iam.0.store.guarded_account(self.tenant, &self.email.key()).await.unwrap()
+        }
+
+        async fn make<'a>(&'a self, password: &'a Password, when_locked: WhenLocked) -> Attempt<'a> {
+            let claim = self.claim(password);
+            Attempt::make(&self.iam.0, self.scope(), claim, self.guarded().await, when_locked).await.unwrap()
+        }
+
+        async fn settle(&self, attempt: Attempt<'_>) -> Result<(), Refusal> {
+            let caller = Caller::anonymous(self.tenant, RequestContext::default());
+            let (settled, work) = attempt.settle(&self.iam.0, &caller).await.unwrap();
+            work.commit().await.unwrap();
+            settled.map(drop)
+        }
+
+        /// Fails until the account is locked.
+        async fn lock(&self) {
+            let wrong = Password::from("Wr0ng$one");
+            for _ in 0..5 {
+                let failed = self.settle(self.make(&wrong, WhenLocked::Refuse).await).await;
+                assert_eq!(failed, Err(Refusal::Wrong));
+            }
+        }
+
+        async fn reasons(&self) -> Vec<String> {
+            let filter = AuditFilter { action: Some("LOGIN_FAILURE".to_owned()), ..AuditFilter::default() };
+            let log = self.iam.audit().list(&Caller::system(self.tenant, "test"), filter, None, 100).await.unwrap();
+            log.entries.iter().rev().map(|entry| entry.metadata["reason"].as_str().unwrap().to_owned()).collect()
+        }
+    }
+
+    #[tokio::test]
+    async fn a_lock_that_ends_before_the_attempt_is_settled_still_refuses() {
+        type Make = for<'a> fn(&Service, Claim<'a>, GuardedAccount) -> Attempt<'a>;
+
+        let password = Password::from(PASSWORD);
+        let at_once = Refusal::Locked(Duration::from_secs(1));
+        for (when_locked, refusal) in [(WhenLocked::Refuse, at_once), (WhenLocked::Conceal, Refusal::Wrong)] {
+            let service = Service::new().await;
+            service.lock().await;
+            let attempt = service.make(&password, when_locked).await;
+            service.clock.advance(Lockout::default().duration);
+            assert_eq!(service.settle(attempt).await, Err(refusal));
+            assert_eq!(service.reasons().await.last().unwrap(), "ACCOUNT_LOCKED");
+            assert_eq!(service.guarded().await.attempts.count(), 5);
+        }
+        let refused: Make = |service, claim, guarded| Attempt::refused(service.scope(), claim, guarded);
+        let refused_meanwhile: Make = |service, claim, _| Attempt::wrong(service.scope(), claim).into_refused();
+        for make in [refused, refused_meanwhile] {
+            let service = Service::new().await;
+            let attempt = make(&service, service.claim(&password), service.guarded().await);
+            assert_eq!(service.settle(attempt).await, Err(at_once));
+            assert_eq!(service.reasons().await, ["ACCOUNT_LOCKED"]);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_concealed_attempt_that_is_refused_meanwhile_tells_of_the_lock() {
+        let (service, password) = (Service::new().await, Password::from(PASSWORD));
+        let attempt = service.make(&password, WhenLocked::Conceal).await.into_refused();
+        assert!(attempt.tells_lock());
+    }
+
+    #[tokio::test]
+    async fn a_right_password_is_confirmed_unless_its_account_was_locked_meanwhile() {
+        let (service, password) = (Service::new().await, Password::from(PASSWORD));
+        let attempt = service.make(&password, WhenLocked::Conceal).await.confirmed(&service.iam.0).await.unwrap();
+        assert!(attempt.is_right());
+        service.lock().await;
+        assert!(!attempt.confirmed(&service.iam.0).await.unwrap().is_right());
+    }
+
+    #[tokio::test]
+    async fn an_unrecorded_attempt_stays_so_when_it_is_verified_again() {
+        let (service, password) = (Service::new().await, Password::from(PASSWORD));
+        let attempt = service.make(&password, WhenLocked::Conceal).await.unrecorded();
+        let trusted = Caller::system(service.tenant, "test");
+        service.iam.credentials().reset_password(&trusted, "ada@example.com", "An0ther$one".into()).await.unwrap();
+        assert_eq!(service.settle(attempt).await, Err(Refusal::Wrong));
+        assert_eq!(service.reasons().await, Vec::<String>::new());
+        assert_eq!(service.guarded().await.attempts.count(), 1);
     }
 }
