@@ -87,8 +87,10 @@ async fn a_suspended_tenant_has_no_sessions() {
     let refused = [iam.tenants().suspend(&ada).await, iam.tenants().reactivate(&ada).await];
     assert!(refused.iter().all(|refused| matches!(refused, Err(Error::Forbidden(Forbidden::NotTrusted)))));
     let sessions = async || world.store.sessions_of(acme.tenant(), ada.user().unwrap()).await.unwrap();
+    world.tick();
     let suspended = iam.tenants().suspend(&acme).await.unwrap();
     assert_eq!((suspended.status, sessions().await), (TenantStatus::Suspended, vec![]));
+    assert_eq!(suspended.updated_at, world.now());
     let kept = async || world.store.tenant(acme.tenant()).await.unwrap().unwrap().status;
     assert_eq!(kept().await, TenantStatus::Suspended);
 
