@@ -119,6 +119,8 @@ impl Accounts {
             let filter = AuditFilter { action: Some("LOGIN_FAILURE".to_owned()), ..AuditFilter::default() };
             let system = Caller::system(tenant.id, "test");
             let log = self.iam.audit().list(&system, filter, None, 100).await.unwrap();
+            // One of its own where it must not tell of the request.
+            assert!(log.entries.iter().all(|entry| entry.context.correlation_id.is_some()));
             let reason = |entry: &iam_core::audit::AuditEntry| {
                 let tells = entry.context.correlation_id.as_ref().is_some_and(|id| id.as_str() == "the-request");
                 format!("{}{}", entry.metadata["reason"].as_str().unwrap(), if tells { "" } else { "*" })
