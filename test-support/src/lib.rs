@@ -50,11 +50,10 @@ impl TestStore {
         Self { store: Arc::new(store), _ground: Box::new(file) }
     }
 
-    /// A store in a PostgreSQL database of its own.
+    /// A store in a PostgreSQL database that no other test uses at the same time.
     pub async fn postgres() -> Self {
-        let database = TestDatabase::create().await;
+        let database = TestDatabase::migrated().await;
         let store = PostgresStore::connect(database.url()).await.expect("the database answers");
-        store.migrate().await.expect("the migrations run");
         Self { store: Arc::new(store), _ground: Box::new(database) }
     }
 

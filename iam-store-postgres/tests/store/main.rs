@@ -26,7 +26,7 @@ use test_support::postgres::TestDatabase;
 
 /// A server needs no more than `grants.sql` gives it, for everything that a store must do.
 async fn fixture() -> (Arc<dyn Store>, TestDatabase) {
-    let database = TestDatabase::create().await;
+    let database = TestDatabase::migrated().await;
     let store = server::store(&database).await;
     (Arc::new(store), database)
 }
