@@ -1,24 +1,24 @@
-//! JSON in one form, wherever and by whatever version it is written: no blanks, keys sorted, integers in digits and all
-//! other numbers as the shortest text in scientific form that gives the same `f64`.
+//! JSON in one canonical form, independent of the program and its version: no blanks, sorted keys, integers as
+//! digits. All other numbers are the shortest text in scientific notation that gives the same `f64`.
 
 use std::io::Write as _;
 
 use serde_json::{Map, Value};
 
-/// Decides of a field whether its value is withheld: then only [`WITHHELD`] is written.
+/// Decides whether the value of a field is withheld. Then only [`WITHHELD`] is written.
 pub(super) type Withhold<'f, 'v> = &'f mut dyn FnMut(&str, &'v Value) -> bool;
 
-/// What stands in the place of a value that is withheld.
+/// The text that replaces a withheld value.
 pub(super) const WITHHELD: &str = "[PERSONAL]";
 
-/// Writes a value with all that is in it.
+/// Writes a value and everything inside it.
 pub(super) fn write<'v>(value: &'v Value, json: &mut Vec<u8>, withhold: Withhold<'_, 'v>) {
     match value {
         Value::Object(fields) => write_fields(fields, json, withhold),
         Value::Array(items) => write_items(items, json, withhold),
         Value::String(text) => write_text(text, json),
-        // Not as `serde_json` writes it: that has changed with its versions, and a host program can compile it so that
-        // it keeps numbers as they came.
+        // `serde_json` does not write numbers in one form: its output has changed between versions, and a host
+        // program can compile it so that it keeps numbers as they were written.
         Value::Number(number) => match (number.as_u64(), number.as_i64(), number.as_f64()) {
             (Some(number), ..) => print(json, format_args!("{number}")),
             (_, Some(number), _) => print(json, format_args!("{number}")),
@@ -64,18 +64,18 @@ pub(super) fn write_items<'v>(
     json.push(b']');
 }
 
-/// Writes a text.
+/// Writes a string.
 pub(super) fn write_text(text: &str, json: &mut Vec<u8>) {
-    // Texts can always be written, and a vector always takes them.
+    // A string always serializes, and a write to a vector never fails.
     let _ = serde_json::to_writer(json, text);
 }
 
 fn print(json: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {
-    // A vector always takes it.
+    // A write to a vector never fails.
     let _ = json.write_fmt(text);
 }
 
-/// By name, whether or not a host program has compiled `serde_json` so that it keeps the order of insertion.
+/// Sorts fields by name, whether or not a host program has compiled `serde_json` so that it keeps the insertion order.
 pub(super) fn sorted(fields: &Map<String, Value>) -> Vec<(&String, &Value)> {
     let mut fields: Vec<_> = fields.iter().collect();
     fields.sort_unstable_by_key(|(name, _)| *name);
@@ -102,22 +102,22 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_escaped_as_json_asks_for_and_no_more() {
+    fn strings_are_escaped_only_as_json_requires() {
         assert_eq!(canonical(&json!(["a\"\\/\n\u{1}ü😀", true, {}])), r#"["a\"\\/\n\u0001ü😀",true,{}]"#);
     }
 
     #[test]
-    fn what_is_withheld_is_told() {
+    fn the_callback_receives_every_withheld_value() {
         let value = json!({ "b": { "secret": [1] }, "a": [{ "secret": 2 }] });
-        let (mut told, mut json) = (Vec::new(), Vec::new());
+        let (mut withheld, mut json) = (Vec::new(), Vec::new());
         write(&value, &mut json, &mut |name, value| {
             let is_secret = name == "secret";
             if is_secret {
-                told.push(value);
+                withheld.push(value);
             }
             is_secret
         });
         assert_eq!(String::from_utf8(json).unwrap(), r#"{"a":[{"secret":"[PERSONAL]"}],"b":{"secret":"[PERSONAL]"}}"#);
-        assert_eq!(told, [&json!(2), &json!([1])]);
+        assert_eq!(withheld, [&json!(2), &json!([1])]);
     }
 }

@@ -1,6 +1,6 @@
 use std::borrow::Cow;
 
-/// What kind of thing an entry, or an error, is about: upper snake case.
+/// The type of the resource that an entry or an error is about, in upper snake case.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ResourceType(Cow<'static, str>);
 
@@ -21,16 +21,16 @@ impl ResourceType {
     pub const SESSION: Self = Self(Cow::Borrowed("SESSION"));
     /// The audit log itself.
     pub const AUDIT_LOG: Self = Self(Cow::Borrowed("AUDIT_LOG"));
-    /// An entry of it. Errors alone are about one.
+    /// An entry of the audit log. Only errors are about one.
     pub const AUDIT_ENTRY: Self = Self(Cow::Borrowed("AUDIT_ENTRY"));
 
-    /// The word that stands for it.
+    /// Returns the type as it is stored.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The word for people: `Role assignment` for `ROLE_ASSIGNMENT`.
+    /// Returns the type for human readers: `Role assignment` for `ROLE_ASSIGNMENT`.
     #[must_use]
     pub fn title(&self) -> String {
         let words = self.0.replace('_', " ").to_lowercase();
@@ -45,19 +45,19 @@ impl From<String> for ResourceType {
     }
 }
 
-/// What the service records (`decisions.md` §6), by the names it stores.
+/// The actions that the service records (`decisions.md` §6), by their stored names.
 pub mod action {
-    /// Something was made.
+    /// A resource was created.
     pub const CREATE: &str = "CREATE";
     /// The audit log was exported.
     pub const READ: &str = "READ";
-    /// Fields were changed.
+    /// Fields of a resource were changed.
     pub const UPDATE: &str = "UPDATE";
-    /// Something was deleted, softly where it is kept.
+    /// A resource was deleted; softly, where the service retains it.
     pub const DELETE: &str = "DELETE";
-    /// A user lost the right to log in for a while.
+    /// A user was suspended and cannot log in.
     pub const USER_SUSPENDED: &str = "USER_SUSPENDED";
-    /// A suspended user got it back.
+    /// A suspended user was reactivated and can log in again.
     pub const USER_REACTIVATED: &str = "USER_REACTIVATED";
     /// A session began.
     pub const LOGIN: &str = "LOGIN";
@@ -67,7 +67,7 @@ pub mod action {
     pub const LOGOUT: &str = "LOGOUT";
     /// A refresh token was exchanged.
     pub const TOKEN_REFRESH: &str = "TOKEN_REFRESH";
-    /// It was proven that a user receives mail at its address.
+    /// A user proved that it receives mail at its address.
     pub const EMAIL_VERIFIED: &str = "EMAIL_VERIFIED";
     /// A user changed its password.
     pub const PASSWORD_CHANGE: &str = "PASSWORD_CHANGE";
@@ -75,7 +75,7 @@ pub mod action {
     pub const ROLE_ASSIGNED: &str = "ROLE_ASSIGNED";
     /// A user lost a role.
     pub const ROLE_REVOKED: &str = "ROLE_REVOKED";
-    /// A person's fields in the audit log were made unreadable.
+    /// The personal fields of a user were erased in the audit log.
     pub const ERASE: &str = "ERASE";
 }
 
@@ -85,17 +85,17 @@ pub const RESOURCE_TYPES: [&str; 6] = ["USER", "ORGANIZATION", "TENANT", "ROLE",
 /// The actions of `interface.md` §4.4, in that order.
 pub const ACTIONS: [&str; 7] = ["CREATE", "READ", "UPDATE", "DELETE", "LOGIN", "LOGOUT", "LOGIN_FAILURE"];
 
-/// What the service records of one kind of thing.
+/// The actions that the service records for one resource type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Recorded {
-    /// The kind of thing.
+    /// The resource type.
     pub resource_type: ResourceType,
-    /// What can happen to it, by the names that are stored.
+    /// The actions, by their stored names.
     pub actions: &'static [&'static str],
 }
 
-/// All that the service records (`decisions.md` §6).
+/// Everything that the service records (`decisions.md` §6).
 pub const CATALOGUE: [Recorded; 8] = {
     use action::{
         CREATE, DELETE, EMAIL_VERIFIED, ERASE, LOGIN, LOGIN_FAILURE, LOGOUT, PASSWORD_CHANGE, READ, ROLE_ASSIGNED,
@@ -129,7 +129,7 @@ pub const CATALOGUE: [Recorded; 8] = {
     ]
 };
 
-/// What nobody else may say of anything, not even of things the service does not know (`decisions.md` §6).
+/// Actions that an application may not record for any resource type, not even for its own types (`decisions.md` §6).
 const RESERVED: [&str; 13] = [
     action::LOGIN,
     action::LOGOUT,
@@ -146,8 +146,8 @@ const RESERVED: [&str; 13] = [
     action::ERASE,
 ];
 
-/// Whether the service itself records this, so that nobody else may: any of its actions on any of its kinds of things,
-/// and what is reserved on all.
+/// Returns whether only the service may record this: one of its actions on one of its resource types, or a reserved
+/// action on any resource type.
 pub(super) fn is_reserved(action: &str, resource_type: &str) -> bool {
     let is_own_action = CATALOGUE.iter().any(|recorded| recorded.actions.contains(&action));
     let is_own_type = CATALOGUE.iter().any(|recorded| recorded.resource_type.as_str() == resource_type);

@@ -8,53 +8,53 @@ use super::{AuditEntry, Event, Export, LogKey, PendingRetention, ResourceType, R
 use crate::clock::{Timestamp, shown};
 use crate::id::{AuditEntryId, TenantId, UserId};
 
-/// What is done with the audit log itself.
+/// A change of the audit log itself.
 #[derive(Clone, Debug)]
 pub enum AuditChange {
-    /// The application records an event. Nothing is written but the entry.
+    /// The application records an event. Only the entry is written.
     Log(Event),
-    /// The log is exported. Nothing is written but the entry.
+    /// The log is exported. Only the entry is written.
     Export(TenantId, Export),
-    /// Entries are kept for another number of days, or forever.
+    /// The retention changes: entries are kept for a different number of days, or forever.
     SetRetention {
         /// The tenant.
         tenant: TenantId,
-        /// As it was.
+        /// The retention before the change.
         before: Retention,
-        /// As it becomes.
+        /// The retention after the change.
         after: Retention,
     },
-    /// Retention gives up the oldest entries.
+    /// Retention marks the oldest entries for removal.
     GiveUp {
         /// The tenant.
         tenant: TenantId,
-        /// Entries before this place in the sequence were given up earlier.
+        /// Entries with a lower sequence number were marked earlier.
         from: u64,
-        /// Entries before this place are given up now.
+        /// Entries with a lower sequence number are marked by this change.
         until: u64,
-        /// All of them were made before this moment.
+        /// All of them were created before this moment.
         before: Timestamp,
-        /// Says that the service gave them up, and nobody else.
+        /// Proves that the service marked them.
         signature: String,
     },
-    /// Personal fields of one person are made unreadable.
+    /// The personal fields of one user are made unreadable.
     Erase {
-        /// The person.
+        /// The user.
         user: UserId,
-        /// Entries that lose the personal fields among their values and metadata.
+        /// Entries that lose the personal fields in their values and metadata.
         details: Vec<ErasedDetails>,
         /// Entries that lose the client's address and user agent.
         origins: Vec<ErasedOrigin>,
-        /// Says that the service erased them, and nobody else.
+        /// Proves that the service erased them.
         signature: String,
     },
 }
 
-/// An entry after the personal fields among its values and metadata were erased. What is written over it is the same
-/// whoever does it, so two that erase at once do not hurt each other.
+/// An entry after the erasure of the personal fields in its values and metadata. Every erasure of an entry writes the
+/// same content, so two concurrent erasures do not conflict.
 #[derive(Clone, Debug)]
 pub struct ErasedDetails {
-    /// When the entry was made.
+    /// When the entry was created.
     pub created_at: Timestamp,
     /// The entry.
     pub id: AuditEntryId,
@@ -64,18 +64,18 @@ pub struct ErasedDetails {
     pub new_value: Option<Map<String, Value>>,
     /// The metadata, without personal values.
     pub metadata: Map<String, Value>,
-    /// What takes the place of the salt.
+    /// The commitment, which replaces the salt.
     pub salt: Salt,
 }
 
 /// An entry that loses the client's address and user agent.
 #[derive(Clone, Debug)]
 pub struct ErasedOrigin {
-    /// When the entry was made.
+    /// When the entry was created.
     pub created_at: Timestamp,
     /// The entry.
     pub id: AuditEntryId,
-    /// What takes the place of the salt.
+    /// The commitment, which replaces the salt.
     pub salt: Salt,
 }
 
@@ -94,12 +94,12 @@ impl ErasedOrigin {
     }
 }
 
-/// In the record of a retention, the place in the sequence before which entries may be gone.
+/// In the record of a retention: entries with a lower sequence number may be missing.
 const GIVEN_UP_UNTIL: &str = "until";
-/// In the record of an erasure, the entries.
+/// In the record of an erasure: the entries.
 const ERASED_DETAILS: &str = "details";
 const ERASED_ORIGINS: &str = "origins";
-/// In both, the signature of what it excuses.
+/// In both records: the signature of the excuse.
 const SIGNATURE: &str = "signature";
 
 impl AuditChange {
@@ -163,18 +163,18 @@ impl AuditChange {
     }
 }
 
-/// What an entry itself says may be missing elsewhere in the log.
+/// An excuse: a signed statement in an entry that says which data may be missing elsewhere in the log.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Excuse {
-    /// Entries before this place in the sequence.
+    /// Entries with a sequence number below `until`.
     GivenUp { until: u64 },
     /// Personal fields of these entries.
     Erased { details: Vec<AuditEntryId>, origins: Vec<AuditEntryId> },
 }
 
 impl Excuse {
-    /// What an entry excuses that the service itself has recorded. Whoever can write to the database can put an entry
-    /// there that says the same; without the key nobody can sign it.
+    /// Returns the excuse in an entry, if the service itself recorded it. A writer of the database can insert an entry
+    /// with the same content, but cannot sign it without the key.
     pub(super) fn of(entry: &AuditEntry, key: &LogKey) -> Option<Self> {
         let excuse = Self::claimed_by(entry)?;
         let signature = entry.metadata.get(SIGNATURE)?.as_str()?;
@@ -196,7 +196,7 @@ impl Excuse {
         key.sign_excuse(tenant, &self.content())
     }
 
-    /// All of it, and which of the two it is.
+    /// The signed content: the kind of the excuse and all its values.
     fn content(&self) -> Vec<u8> {
         let content = match self {
             Self::GivenUp { until } => json!({ "action": action::DELETE, GIVEN_UP_UNTIL: until }),
@@ -227,7 +227,7 @@ mod tests {
         Uuid::from_u128(number).into()
     }
 
-    /// As it is recorded.
+    /// The entry that records a change.
     fn entry(change: &AuditChange) -> AuditEntry {
         let AuditEntry { id, created_at, .. } = testing::entry(json!({}));
         change.records().remove(0).into_entry(id, &Caller::system(tenant(), "test"), created_at, &SystemRandom)
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_service_recorded_excuses_what_it_names() {
+    fn a_signed_record_excuses_what_it_names() {
         let key = log_key(7);
         assert_eq!(Excuse::of(&given_up(&key), &key), Some(Excuse::GivenUp { until: 5 }));
         let excuse = Excuse::Erased { details: vec![id(11), id(12)], origins: vec![id(13)] };
@@ -252,13 +252,13 @@ mod tests {
     }
 
     #[test]
-    fn what_the_service_did_not_sign_excuses_nothing() {
+    fn a_record_without_a_valid_signature_excuses_nothing() {
         let key = log_key(7);
         for record in [given_up(&key), erased(&key)] {
             assert!(Excuse::of(&record, &key).is_some());
             assert_eq!(Excuse::of(&record, &log_key(8)), None);
             let other = AuditEntry { tenant_id: Uuid::from_u128(5).into(), ..record.clone() };
-            assert_eq!(Excuse::of(&other, &key), None, "it is of another tenant");
+            assert_eq!(Excuse::of(&other, &key), None, "the record is of another tenant");
             for (name, value) in [
                 (GIVEN_UP_UNTIL, json!(6)),
                 (ERASED_DETAILS, json!([id(11), id(12), id(14)])),

@@ -1,6 +1,6 @@
-//! Signed checkpoints: what a tenant's log was at some moment, in the forms that witnesses and other tools read:
+//! Signed checkpoints: the state of a tenant's log at one moment, in the formats that witnesses and other tools read:
 //! <https://c2sp.org/tlog-checkpoint> inside <https://c2sp.org/signed-note>, signed with Ed25519. The same key signs
-//! what excuses that something is missing in a log.
+//! excuses: statements in the log that say which data may be missing.
 
 use std::fmt;
 
@@ -11,74 +11,74 @@ use base64::engine::general_purpose::STANDARD;
 use super::{Digest, Frontier, TreeHash};
 use crate::id::{KeyId, TenantId};
 
-/// What a log was: its first so many entries, by the root of their tree.
+/// The state of a log: the number of its entries and the root hash of their tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Checkpoint {
-    /// Names the log, and ends with the tenant's identifier.
+    /// The name of the log. It ends with the tenant's identifier.
     pub origin: String,
-    /// How many entries.
+    /// The number of entries.
     pub size: u64,
-    /// The root of their tree.
+    /// The root hash of their tree.
     pub root: TreeHash,
 }
 
-/// The checkpoint's text, which is what is signed.
+/// The text of the checkpoint. The signature covers this text.
 impl fmt::Display for Checkpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}\n{}\n{}\n", self.origin, self.size, self.root)
     }
 }
 
-/// Why a text is no checkpoint that this installation signed.
+/// The reason why a text is not a checkpoint of this log that this installation signed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CheckpointError {
-    /// It is no signed note with a checkpoint in it.
-    #[error("it is no signed checkpoint")]
+    /// The text is not a signed note that contains a checkpoint.
+    #[error("is not a signed checkpoint")]
     Malformed,
-    /// It is of a log that is not one of this installation.
-    #[error("it is of another log")]
+    /// The checkpoint is of another log: that of another tenant or of another installation.
+    #[error("is a checkpoint of another log")]
     OtherLog,
-    /// This installation's key has not signed it.
-    #[error("it is not signed with the key of this log")]
+    /// The note has no valid signature by this installation's key.
+    #[error("is not signed with the key of this log")]
     Signature,
 }
 
-/// A checkpoint with the note in which it is signed.
+/// A checkpoint and the signed note that contains it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SignedCheckpoint {
-    /// What it says.
+    /// The checkpoint.
     pub checkpoint: Checkpoint,
     /// The note: the text, an empty line, and the signature.
     pub note: String,
 }
 
-/// The algorithm's number in key identifiers and encoded keys: Ed25519.
+/// The number of the algorithm, Ed25519, in key identifiers and encoded keys.
 const ALGORITHM: u8 = 1;
-/// How the line of a signature starts.
+/// The start of each signature line.
 const SIGNATURE: &str = "\u{2014} ";
 
-/// The key that signs the checkpoints of all tenants' logs, and what excuses that something is missing in them.
+/// The key that signs the checkpoints and the excuses of all tenants' logs.
 pub(crate) struct LogKey {
     pair: Ed25519KeyPair,
-    /// What the names of all logs start with.
+    /// The prefix of the names of all logs.
     origin: String,
 }
 
 impl LogKey {
-    /// The logs are named after the key, which is the installation's own and stays.
+    /// Names the logs after the key. Each installation has its own key, and the key never changes.
     pub(crate) fn new(pair: Ed25519KeyPair, id: KeyId) -> Self {
         Self { pair, origin: format!("iam/{id}") }
     }
 
-    /// The name of a tenant's log, and of the key that signs it.
+    /// Returns the name of a tenant's log. The key that signs the log has the same name.
     pub(super) fn origin(&self, tenant: TenantId) -> String {
         format!("{}/{tenant}", self.origin)
     }
 
-    /// The public key in the form of signed notes: `<name>+<identifier>+<key>`.
+    /// Returns the public key in the format of signed notes: `<name>+<identifier>+<key>`.
     pub(super) fn verifier_key(&self, tenant: TenantId) -> String {
         let origin = self.origin(tenant);
         let [a, b, c, d] = self.identifier(&origin);
@@ -96,7 +96,7 @@ impl LogKey {
         SignedCheckpoint { checkpoint, note }
     }
 
-    /// The checkpoint in a note that this key has signed; signatures by others may stand beside it.
+    /// Returns the checkpoint in a note that this key has signed. The note may also contain signatures by other keys.
     pub(super) fn open(&self, tenant: TenantId, note: &str) -> Result<Checkpoint, CheckpointError> {
         let (checkpoint, text, signatures) = parse(note).ok_or(CheckpointError::Malformed)?;
         if checkpoint.origin != self.origin(tenant) {
@@ -116,7 +116,7 @@ impl LogKey {
         Ok(checkpoint)
     }
 
-    /// The signature of what excuses that something is missing in a tenant's log.
+    /// Signs an excuse for missing data in a tenant's log.
     pub(super) fn sign_excuse(&self, tenant: TenantId, excuse: &[u8]) -> String {
         STANDARD.encode(self.pair.sign(&self.excuse_text(tenant, excuse)))
     }
@@ -127,13 +127,15 @@ impl LogKey {
         key.is_ok_and(|key| key.verify_sig(&self.excuse_text(tenant, excuse), &signature).is_ok())
     }
 
-    /// What is signed of an excuse. No log has the name in its first line, so that none can be taken for a checkpoint.
+    /// The text that is signed for an excuse. Its first line is not the name of any log, so that no excuse can be
+    /// taken for a checkpoint.
     fn excuse_text(&self, tenant: TenantId, excuse: &[u8]) -> Vec<u8> {
         [format!("{}/excuse\n", self.origin(tenant)).as_bytes(), excuse].concat()
     }
 
-    /// A secret for something else of this installation: what Ed25519 signs of the same text is always the same, and nobody
-    /// can tell it without the key. No log has the name in its first line.
+    /// Derives a secret for another purpose of this installation. Ed25519 always gives the same signature for the
+    /// same text, and the signature cannot be computed without the key. The first line of the text is not the name of
+    /// any log.
     pub(crate) fn derive(&self, what: &str) -> [u8; 32] {
         Digest::of(&[self.pair.sign(format!("{}/derive\n{what}\n", self.origin).as_bytes()).as_ref()]).0
     }
@@ -148,14 +150,14 @@ impl LogKey {
     }
 }
 
-/// The tenant whose log a checkpoint says that it is of; nothing of it is proven by this.
+/// Returns the tenant whose log a checkpoint claims to describe. This does not verify the checkpoint.
 #[must_use]
 pub fn tenant_of(note: &str) -> Option<TenantId> {
     let (checkpoint, ..) = parse(note)?;
     checkpoint.origin.rsplit_once('/')?.1.parse().ok()
 }
 
-/// A note in its parts: the checkpoint, the text that is signed, and the lines of signatures.
+/// Splits a note into the checkpoint, the signed text, and the signature lines.
 fn parse(note: &str) -> Option<(Checkpoint, &str, &str)> {
     let (text, signatures) = note.split_at_checked(note.find("\n\n")? + 1)?;
     let mut lines = text.lines();
@@ -205,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_checkpoint_opens_for_its_log_alone_and_no_byte_of_it_can_change() {
+    fn a_checkpoint_opens_only_for_its_log_and_only_unchanged() {
         let signed = key().sign(tenant(1), &frontier(5));
         assert_eq!(key().open(tenant(1), &signed.note), Ok(signed.checkpoint));
         assert_eq!(tenant_of(&signed.note), Some(tenant(1)));
@@ -220,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn an_excuse_is_signed_for_its_log_alone_and_is_no_checkpoint() {
+    fn an_excuse_is_valid_only_in_its_log_and_is_not_a_checkpoint() {
         let signature = key().sign_excuse(tenant(1), b"until 5");
         assert!(key().has_signed_excuse(tenant(1), b"until 5", &signature));
         assert!(!key().has_signed_excuse(tenant(1), b"until 6", &signature));
@@ -240,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn signatures_of_witnesses_may_stand_beside_it() {
+    fn a_checkpoint_may_carry_signatures_of_witnesses() {
         let signed = key().sign(tenant(1), &frontier(5));
         let note = format!("{}\u{2014} witness.example AAAAAA==\n", signed.note);
         assert_eq!(key().open(tenant(1), &note), Ok(signed.checkpoint));

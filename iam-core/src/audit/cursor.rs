@@ -11,13 +11,13 @@ use crate::clock::Timestamp;
 use crate::id::AuditEntryId;
 use crate::validate::Invalid;
 
-/// The place right after an entry in a list that shows the newest first.
+/// The position right after an entry in a list with the newest entry first.
 ///
-/// Its text is opaque: the entry's time and identifier, with a checksum so that a mangled one is refused instead of
-/// leading astray. It is no secret and grants nothing.
+/// Its text is opaque: the entry's time and identifier, with a checksum. Because of the checksum, a damaged cursor is
+/// rejected and does not lead to a wrong position. A cursor is not secret and grants nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cursor {
-    /// When the entry was made.
+    /// When the entry was created.
     pub created_at: Timestamp,
     /// The entry.
     pub id: AuditEntryId,
@@ -26,13 +26,13 @@ pub struct Cursor {
 const CHECKSUM: usize = 6;
 
 impl Cursor {
-    /// The place after an entry.
+    /// Returns the position after an entry.
     #[must_use]
     pub fn after(entry: &AuditEntry) -> Self {
         Self { created_at: entry.created_at, id: entry.id }
     }
 
-    /// Whether an entry comes after this place, that is, is older.
+    /// Returns whether an entry comes after this position, that is, whether it is older.
     #[must_use]
     pub fn precedes(&self, entry: &AuditEntry) -> bool {
         (entry.created_at, entry.id) < (self.created_at, self.id)
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cursor_survives_its_text_and_any_mangled_one_is_refused() {
+    fn a_cursor_round_trips_as_text_and_a_damaged_one_is_rejected() {
         let cursor = Cursor {
             created_at: "2026-01-31T09:15:00.123Z".parse().unwrap(),
             id: AuditEntryId::from_uuid(Uuid::from_u128(7)),

@@ -1,10 +1,10 @@
-//! What the log commits to: the digest of an entry, which stays the same when personal fields are erased.
+//! The digest of an entry. The log commits to it, and it stays the same when personal fields are erased.
 //!
-//! The digest is SHA-256 over a canonical JSON text, the *statement* of the entry. In the statement stands every
-//! field but the personal ones. These stand in it as two commitments, SHA-256 over a random salt and their values:
-//! `details` for the personal fields among the values and the metadata, `origin` for the client's address and user
-//! agent. Erasing keeps a commitment and destroys salt and values: the digest is what it was, and nobody can find out
-//! by guessing what the values were.
+//! The digest is SHA-256 over a canonical JSON text, the *statement* of the entry. The statement contains every field
+//! except the personal ones. In their place it contains two commitments, SHA-256 over a random salt and the values:
+//! `details` for the personal fields in the values and the metadata, `origin` for the client's address and user
+//! agent. Erasure keeps the commitment and destroys the salt and the values. So the digest stays the same, and the
+//! values cannot be found by guessing.
 
 use std::fmt;
 
@@ -17,12 +17,12 @@ use crate::caller::{CorrelationId, UserAgent};
 use crate::clock::shown;
 use crate::random::Random;
 
-/// SHA-256 of something.
+/// A SHA-256 digest.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Digest(pub [u8; 32]);
 
 impl Digest {
-    /// SHA-256 of the parts, one after the other.
+    /// Computes SHA-256 over the parts, one after the other.
     pub(super) fn of(parts: &[&[u8]]) -> Self {
         let mut context = Context::new(&SHA256);
         for part in parts {
@@ -46,25 +46,26 @@ impl fmt::Debug for Digest {
     }
 }
 
-/// What keeps the personal fields of an entry from being guessed, part by part.
+/// The salts that keep the personal fields of an entry from being guessed, one for each part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Salts {
-    /// Of the personal fields among the old and new values and the metadata: the person whom the entry is about.
+    /// For the personal fields in the old and new values and the metadata. They belong to the person whom the entry is
+    /// about.
     pub details: Salt,
-    /// Of the client's address and user agent: the person who acted.
+    /// For the client's address and user agent. They belong to the person who acted.
     pub origin: Salt,
 }
 
-/// What keeps a part of an entry from being guessed.
+/// The salt that keeps one part of an entry from being guessed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Salt {
     /// The salt itself.
     Known([u8; 16]),
-    /// The part was erased, and the salt with it. This is the commitment that they gave.
+    /// The part and its salt were erased. Their commitment remains.
     Destroyed(Digest),
 }
 
-/// A salt is worth as much as what it hides.
+/// Hides the salt, which needs the same protection as the values that it hides.
 impl fmt::Debug for Salt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -79,13 +80,13 @@ impl Salt {
         Self::Known(random.bytes())
     }
 
-    /// Whether the part was erased.
+    /// Returns whether the part was erased.
     #[must_use]
     pub fn is_destroyed(&self) -> bool {
         matches!(self, Self::Destroyed(_))
     }
 
-    /// As a store keeps it: 16 bytes of salt, or 32 of the commitment.
+    /// Returns the bytes that a store holds: 16 bytes of salt, or 32 bytes of the commitment.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         match self {
@@ -94,7 +95,7 @@ impl Salt {
         }
     }
 
-    /// Reads what [`as_bytes`](Self::as_bytes) gave; `None` for any other length.
+    /// Reads the bytes that [`as_bytes`](Self::as_bytes) returned; `None` for any other length.
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         if let Ok(commitment) = bytes.try_into() {
@@ -103,8 +104,9 @@ impl Salt {
         bytes.try_into().ok().map(Self::Known)
     }
 
-    /// The commitment to these values. Once the salt is destroyed it stands for values that are gone, and holds as
-    /// long as nobody has put others in their place.
+    /// Returns the commitment to these values. After the salt is destroyed, the commitment stands for the erased
+    /// values. It holds only while every value is `blank`: other values in their place give a digest that does not
+    /// match.
     fn commit<'v>(&self, values: impl IntoIterator<Item = &'v Value>, blank: &Value) -> Digest {
         match self {
             Self::Known(salt) => {
@@ -118,34 +120,35 @@ impl Salt {
     }
 }
 
-/// What stands in the place of a personal value that was erased.
+/// The text that replaces an erased personal value.
 pub(super) const ERASED: &str = "[ERASED]";
 
-/// The version of the statement, for the day on which it must change.
+/// The version of the statement's format, in case the format must change.
 const VERSION: &[u8] = b"1";
 
 /// The names of personal fields, in lower case and without underscores.
 const PERSONAL: [&str; 9] =
     ["email", "firstname", "lastname", "fullname", "displayname", "phone", "phonenumber", "address", "ipaddress"];
 
-/// In entries about the tenant also these: a tenant is often named after the person who registered it.
+/// Further personal fields in entries about a tenant: a tenant is often named after the person who registered it.
 const PERSONAL_OF_TENANTS: [&str; 2] = ["name", "slug"];
 
 impl AuditEntry {
-    /// What the log commits to: SHA-256 of the [`statement`](Self::statement).
+    /// Returns the digest that the log commits to: SHA-256 of the [`statement`](Self::statement).
     #[must_use]
     pub fn digest(&self) -> Digest {
         Digest::of(&[self.statement().as_bytes()])
     }
 
-    /// The canonical text of the entry, in which personal values are withheld: JSON without blanks, keys sorted.
+    /// Returns the canonical text of the entry, in which personal values are withheld: JSON without blanks, keys
+    /// sorted.
     #[must_use]
     pub fn statement(&self) -> String {
         let ([metadata, new_value, old_value], details) = self.stated_values();
         let details = self.salts.details.commit(details, &Value::from(ERASED));
         let correlation_id = self.context.correlation_id.as_ref();
         let mut statement = Statement(Vec::with_capacity(1_024));
-        // In the order of their names.
+        // In alphabetical order.
         statement.text("action", Some(&self.action));
         statement.text("correlationId", correlation_id.map(CorrelationId::as_str));
         statement.text("createdAt", Some(&shown(self.created_at)));
@@ -165,7 +168,7 @@ impl AuditEntry {
         String::from_utf8(statement.0).unwrap_or_default()
     }
 
-    /// The metadata and the values as they are stated, and the personal values that are withheld in them.
+    /// Returns the metadata and the values as the statement contains them, and the personal values that it withholds.
     fn stated_values(&self) -> ([Vec<u8>; 3], Vec<&Value>) {
         let mut withheld = Vec::new();
         let values = [Some(&self.metadata), self.new_value.as_ref(), self.old_value.as_ref()];
@@ -187,7 +190,7 @@ impl AuditEntry {
         (stated, withheld)
     }
 
-    /// With what the commitments of the statement can be checked.
+    /// Returns the salts and values that are needed to check the commitments of the statement.
     #[must_use]
     pub fn openings(&self) -> Openings {
         let details = self.stated_values().1.into_iter().cloned().collect();
@@ -197,7 +200,7 @@ impl AuditEntry {
         }
     }
 
-    /// Destroys the personal values among the old and new values and the metadata, and their salt.
+    /// Destroys the personal values in the old and new values and the metadata, and their salt.
     pub(super) fn erase_details(&mut self) {
         let details = self.stated_values().1;
         self.salts.details = Salt::Destroyed(self.salts.details.commit(details, &Value::from(ERASED)));
@@ -213,7 +216,7 @@ impl AuditEntry {
         self.context.user_agent = None;
     }
 
-    /// The personal values among the old and new values and the metadata.
+    /// Returns the personal values in the old and new values and the metadata; none if they were erased.
     pub(super) fn personal_values(&self) -> Vec<Value> {
         self.openings().details.map(|opening| opening.values).unwrap_or_default()
     }
@@ -228,7 +231,7 @@ impl AuditEntry {
         [Value::from(address), Value::from(agent)]
     }
 
-    /// The same fields with [`ERASED`] in the place of each personal value.
+    /// Returns the same fields with [`ERASED`] in the place of each personal value.
     fn without_personal(&self, fields: &Map<String, Value>) -> Map<String, Value> {
         let erased = |(name, value): (&String, &Value)| {
             let value = if self.is_personal(name) { Value::from(ERASED) } else { self.without_personal_in(value) };
@@ -252,7 +255,7 @@ impl AuditEntry {
     }
 }
 
-/// A statement while it is written.
+/// A statement that is being written.
 struct Statement(Vec<u8>);
 
 impl Statement {
@@ -278,21 +281,22 @@ impl Statement {
     }
 }
 
-/// With what the two commitments of a statement can be checked; `None` where a part was erased.
+/// The salts and values that are needed to check the two commitments of a statement; `None` where a part was erased.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Openings {
-    /// Of the commitment `details`.
+    /// For the commitment `details`.
     pub details: Option<Opening>,
-    /// Of the commitment `origin`: the client's address, then its user agent.
+    /// For the commitment `origin`: the client's address, then its user agent.
     pub origin: Option<Opening>,
 }
 
-/// A commitment is SHA-256 of the salt, followed by the canonical JSON array of the values.
+/// The salt and the values of a commitment. The commitment is SHA-256 of the salt, followed by the canonical JSON
+/// array of the values.
 #[derive(Clone, PartialEq)]
 pub struct Opening {
     /// The salt.
     pub salt: [u8; 16],
-    /// The values, as they are withheld from one end of the statement to the other.
+    /// The values, in the order in which the statement withholds them.
     pub values: Vec<Value>,
 }
 
@@ -325,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn the_statement_withholds_what_is_personal_and_nothing_else() {
+    fn the_statement_withholds_only_personal_values() {
         let entry = entry(json!({ "email": "ada@example.com", "deep": [{ "First_Name": "Ada", "status": "ACTIVE" }] }));
         let statement: Value = serde_json::from_str(&entry.statement()).unwrap();
         let expected = json!({ "email": WITHHELD, "deep": [{ "First_Name": WITHHELD, "status": "ACTIVE" }] });
@@ -335,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stranger_can_check_the_commitments() {
+    fn a_third_party_can_check_the_commitments() {
         let entry = entry(json!({ "email": "ada@example.com", "b": 1 }));
         let statement: Value = serde_json::from_str(&entry.statement()).unwrap();
         let Openings { details, origin } = entry.openings();
@@ -349,13 +353,13 @@ mod tests {
     }
 
     #[test]
-    fn erasing_leaves_the_digest_and_no_trace() {
+    fn erasure_keeps_the_digest_and_removes_the_values() {
         let entry = entry(json!({ "email": "ada@example.com", "status": "ACTIVE" }));
         let mut erased = entry.clone();
         erased.erase_details();
         assert_eq!(erased.digest(), entry.digest());
         assert_eq!(erased.new_value, Some(fields(json!({ "email": ERASED, "status": "ACTIVE" }))));
-        assert_eq!(erased.context, entry.context, "the other part is as it was");
+        assert_eq!(erased.context, entry.context, "the other part does not change");
         erased.erase_origin();
         assert_eq!(erased.digest(), entry.digest());
         assert_eq!((erased.context.ip_address, &erased.context.user_agent), (None, &None));
@@ -367,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_can_be_put_in_the_place_of_what_was_erased() {
+    fn a_value_in_place_of_an_erased_one_changes_the_digest() {
         let mut erased = entry(json!({ "email": "ada@example.com" }));
         erased.erase_details();
         erased.erase_origin();
@@ -379,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_is_changed_changes_the_digest() {
+    fn every_changed_field_changes_the_digest() {
         let before = entry(json!({ "email": "ada@example.com", "n": 9_007_199_254_740_993_u64 }));
         type Change = (&'static str, fn(&mut AuditEntry));
         let changes: [Change; 15] = [
@@ -411,7 +415,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_as_text_and_read_again_has_the_same_digest(numbers: Vec<f64>, texts: Vec<String>) {
+        fn an_entry_has_the_same_digest_after_a_json_round_trip(numbers: Vec<f64>, texts: Vec<String>) {
             let before = entry(json!({ "numbers": numbers, "texts": texts, "email": texts }));
             let text = serde_json::to_string(before.new_value.as_ref().unwrap()).unwrap();
             let after = AuditEntry { new_value: Some(serde_json::from_str(&text).unwrap()), ..before.clone() };

@@ -1,4 +1,4 @@
-//! Erasure: the personal fields of one person become unreadable in every entry, and every proof still holds.
+//! Erasure: makes the personal fields of one person unreadable in every entry. Every proof still holds.
 
 use std::collections::BTreeSet;
 
@@ -15,19 +15,25 @@ use crate::user::{User, UserStatus};
 
 /// How many entries are read at once.
 const PAGE: u32 = 500;
-/// How many entries one unit of work erases at most: the record of it names them all.
+/// The maximum number of entries that one unit of work erases: the record of the erasure names all of them.
 const BATCH: usize = 200;
 
 impl Audit<'_> {
-    /// Makes the personal fields of an INACTIVE user unreadable in the whole log, and records that; tells how many entries
-    /// that were. Needs `audit-logs:delete` tenant-wide, for as long as it takes. Nobody erases their own entries.
+    /// Makes the personal fields of an INACTIVE user unreadable in the whole log, and records the erasure. Returns
+    /// the number of changed entries. Needs `audit-logs:delete` tenant-wide until the erasure ends. A user cannot
+    /// erase its own entries.
     ///
-    /// These lose their personal fields among values and metadata: entries about the user; failed logins with an e-mail address
-    /// that was the user's at that time; and other entries about no user in which its full name stands or an address that
-    /// was the user's by then. Entries of what the user did, and its failed logins, lose the client's address and user
-    /// agent. Everything else stays. The user itself is not touched: change what the tenant should no longer know.
+    /// These entries lose the personal fields in their values and metadata:
     ///
-    /// The whole log is read, so this takes its time with millions of entries. It may be interrupted and asked again.
+    /// - entries about the user;
+    /// - failed logins with an e-mail address that was the user's at that time;
+    /// - other entries about no user that contain the user's full name, or an e-mail address that was the user's at
+    ///   that time or earlier.
+    ///
+    /// Entries of the user's actions, and its failed logins, lose the client's address and user agent. All other data
+    /// stays. The user itself does not change: data that the tenant must not keep has to be changed separately.
+    ///
+    /// Reads the whole log, so it takes long with millions of entries. It may be interrupted and called again.
     ///
     /// # Errors
     ///
@@ -49,7 +55,8 @@ impl Audit<'_> {
             entries.iter().for_each(|entry| person.learn(entry));
         }
         let mut erased = 0;
-        // The entries about the user come last: from them it is known by which addresses the others are found.
+        // The entries about the user come last: they hold the names and addresses by which the other entries are
+        // found, and a repeated call after an interruption needs them.
         for (filter, last) in [(AuditFilter::default(), false), (about.clone(), true)] {
             let mut pages = Pages::of(filter);
             while let Some(mut entries) = pages.next(self, caller).await? {
@@ -63,8 +70,8 @@ impl Audit<'_> {
     async fn erase_in(&self, caller: &Caller, person: &Person, entries: Vec<AuditEntry>) -> Result<u64> {
         let mut count = 0;
         for entries in entries.chunks(BATCH) {
-            // Oldest first, the order in which the sealer writes them: two that write the same ones must not wait for
-            // each other.
+            // Oldest first, as the sequencer writes them: two transactions that write the same entries must not
+            // deadlock.
             let entries = || entries.iter().rev().cloned();
             let details: Vec<_> = entries().filter(|entry| person.has_details_in(entry)).collect();
             let origins: Vec<_> = entries().filter(|entry| person.has_origin_of(entry)).collect();
@@ -75,7 +82,7 @@ impl Audit<'_> {
             let details = details.into_iter().map(ErasedDetails::of).collect();
             let origins = origins.into_iter().map(ErasedOrigin::of).collect();
             let change = AuditChange::erase(&self.0.log_key, caller.tenant(), person.user, details, origins);
-            // It may take minutes in all: what was asked at its beginning need not be so any more.
+            // The whole erasure may take minutes. The session, permission and status may have changed since its start.
             let caller = self.0.renewed(caller).await?;
             self.0.rights(&caller).require(&permission::AUDIT_LOGS_DELETE)?;
             let mut work = self.0.begin(&caller).await?;
@@ -91,7 +98,7 @@ impl Audit<'_> {
     }
 }
 
-/// Entries that pass a filter, newest first.
+/// Pages of entries that match a filter, newest first.
 struct Pages {
     filter: AuditFilter,
     after: Option<Cursor>,
@@ -109,36 +116,37 @@ impl Pages {
     }
 }
 
-/// By what a person is known.
+/// The names and e-mail addresses by which a person is found in entries.
 struct Person {
     user: UserId,
     addresses: Vec<Address>,
-    /// The earliest known change of the address.
-    readdressed: Option<Timestamp>,
-    /// As [`words`].
+    /// The time of the earliest address change that was found.
+    earliest_address_change: Option<Timestamp>,
+    /// In the form of [`words`].
     first_names: BTreeSet<String>,
     last_names: BTreeSet<String>,
 }
 
-/// An e-mail address, and when it was the person's.
+/// An e-mail address, and the time in which it was the person's.
 ///
-/// At other times it was somebody else's, or nobody's: who could take an address and be erased under it would choose whose
-/// failed logins are forgotten.
+/// At other times it belonged to another person, or to no person. Without this limit, a person who takes an address
+/// and is then erased could choose whose failed logins are erased.
 struct Address {
     /// In lower case.
     email: String,
-    /// As far as it was traced back.
+    /// When the person got the address; `None` if no entry shows it.
     from: Option<Timestamp>,
+    /// When the person changed to another address; `None` for the current address.
     until: Option<Timestamp>,
 }
 
 impl Address {
-    /// Whether a text is the address, and a moment comes after the person got it.
-    fn is(&self, text: &str, at: Timestamp) -> bool {
+    /// Returns whether a text is this address and the moment is not before the person got it.
+    fn matches(&self, text: &str, at: Timestamp) -> bool {
         self.from.is_none_or(|from| from <= at) && self.email == text.to_lowercase()
     }
 
-    fn is_not_given_up(&self, at: Timestamp) -> bool {
+    fn is_not_replaced(&self, at: Timestamp) -> bool {
         self.until.is_none_or(|until| at <= until)
     }
 }
@@ -148,7 +156,7 @@ impl Person {
         Self {
             user: user.id,
             addresses: vec![Address { email: user.email.key().as_str().to_owned(), from: None, until: None }],
-            readdressed: None,
+            earliest_address_change: None,
             first_names: BTreeSet::from([words(user.first_name.as_str())]),
             last_names: BTreeSet::from([words(user.last_name.as_str())]),
         }
@@ -162,7 +170,7 @@ impl Person {
         }
     }
 
-    /// Learns from an entry about the user by what else it was known. Newest first.
+    /// Adds the names and addresses in an entry about the user. Must be called with the newest entry first.
     fn learn(&mut self, entry: &AuditEntry) {
         for values in [&entry.old_value, &entry.new_value].into_iter().flatten() {
             self.first_names.extend(known(values, "firstName").map(words));
@@ -175,13 +183,13 @@ impl Person {
             }
             let old = entry.old_value.as_ref().and_then(|old| known(old, "email"));
             let had = |email: &str, from, until| Address { email: email.to_lowercase(), from, until };
-            self.addresses.extend(known(new, "email").map(|email| had(email, at, self.readdressed)));
+            self.addresses.extend(known(new, "email").map(|email| had(email, at, self.earliest_address_change)));
             self.addresses.extend(old.map(|email| had(email, None, at)));
-            self.readdressed = at;
+            self.earliest_address_change = at;
         }
     }
 
-    /// The user that an entry is about.
+    /// Returns the user that an entry is about.
     fn subject_of(entry: &AuditEntry) -> Option<UserId> {
         let id = entry.resource_id.as_deref().filter(|_| entry.resource_type == ResourceType::USER)?;
         id.parse().ok()
@@ -190,29 +198,31 @@ impl Person {
     fn has_details_in(&self, entry: &AuditEntry) -> bool {
         let values = entry.personal_values();
         match Self::subject_of(entry) {
-            // Somebody else can have the same name, and an address that was given up.
+            // Another user can have the same name, or an address that this user had before.
             Some(subject) => subject == self.user && !values.is_empty(),
-            None if *entry.action == *action::LOGIN_FAILURE => self.has_failed(entry),
+            None if *entry.action == *action::LOGIN_FAILURE => self.is_target_of(entry),
             None => self.is_named_in(&values, entry.created_at),
         }
     }
 
-    /// Whether somebody tried to log in as the person. That is known by the address alone.
-    fn has_failed(&self, entry: &AuditEntry) -> bool {
+    /// Returns whether a failed login was an attempt to log in as the person. Only the e-mail address shows this.
+    fn is_target_of(&self, entry: &AuditEntry) -> bool {
         let at = entry.created_at;
-        let is =
-            |email: &str| self.addresses.iter().any(|address| address.is(email, at) && address.is_not_given_up(at));
+        let is = |email: &str| {
+            self.addresses.iter().any(|address| address.matches(email, at) && address.is_not_replaced(at))
+        };
         known(&entry.metadata, "email").is_some_and(is)
     }
 
     fn has_origin_of(&self, entry: &AuditEntry) -> bool {
         let is_known = entry.context.ip_address.is_some() || entry.context.user_agent.is_some();
-        // Nobody is the user of a failed login; it is known by its e-mail, until that is erased.
+        // A failed login has no user. It is found by its e-mail address, until that is erased.
         let is_attempt = || *entry.action == *action::LOGIN_FAILURE && self.has_details_in(entry);
         is_known && !entry.salts.origin.is_destroyed() && (entry.user_id == Some(self.user) || is_attempt())
     }
 
-    /// Whether an address or the full name of the person stands in these values, which were written at a moment.
+    /// Returns whether these values, which were written at the given moment, contain an address or the full name of
+    /// the person.
     fn is_named_in(&self, values: &[Value], at: Timestamp) -> bool {
         let texts: Vec<&str> = values.iter().flat_map(texts).collect();
         let is = |names: &BTreeSet<String>, word: &str| !word.is_empty() && names.contains(word);
@@ -223,18 +233,18 @@ impl Person {
                 || self.first_names.iter().flat_map(|first| self.last_names.iter().map(move |last| (first, last)));
             pairs().any(|(first, last)| text.contains(&format!("-{first}-{last}-")))
         };
-        let is_address = |text: &str| self.addresses.iter().any(|address| address.is(text, at));
+        let is_address = |text: &str| self.addresses.iter().any(|address| address.matches(text, at));
         texts.iter().any(|text| is_address(text) || has_full_name(text))
             || (has(&self.first_names) && has(&self.last_names))
     }
 }
 
-/// A text among the fields of an entry, if it is there and was not erased.
+/// Returns the text in a field of an entry, if it exists and was not erased.
 fn known<'a>(fields: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
     fields.get(name).and_then(Value::as_str).filter(|text| *text != super::digest::ERASED)
 }
 
-/// Every text in a value: what an application keeps in a personal field may be a list or an object.
+/// Returns every text in a value: an application may keep a list or an object in a personal field.
 fn texts(value: &Value) -> Vec<&str> {
     match value {
         Value::String(text) => vec![text],
@@ -244,8 +254,8 @@ fn texts(value: &Value) -> Vec<&str> {
     }
 }
 
-/// The words of a text in lower case, joined by hyphens as in a slug. E-mail addresses are left out: what looks like a name in
-/// one is not.
+/// Returns the words of a text in lower case, joined by hyphens as in a slug. Leaves out e-mail addresses: a part of
+/// an address may look like a name, but is not one.
 fn words(text: &str) -> String {
     let without_addresses: Vec<&str> = text.split_whitespace().filter(|part| !part.contains('@')).collect();
     let lower = without_addresses.join(" ").to_lowercase();
@@ -281,7 +291,7 @@ mod tests {
         Person::of(&user("Ada@Example.com", "Ada", "Lovelace"))
     }
 
-    /// An event in which this is said of somebody.
+    /// An event of the application with this metadata.
     fn event(metadata: &Value) -> AuditEntry {
         AuditEntry {
             resource_type: "LETTER".to_owned().into(),
@@ -296,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_names_a_person_whatever_its_case_and_no_longer_one_does() {
+    fn only_the_exact_address_names_a_person_in_any_case() {
         for named in ["ada@example.com", "ADA@EXAMPLE.COM"] {
             assert!(names(&ada(), &json!({ "email": named })), "{named}");
             assert!(names(&ada(), &json!({ "deep": [{ "E_Mail": named }] })), "{named}");
@@ -318,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn a_person_is_named_in_lists_and_objects_too() {
+    fn a_person_is_also_found_in_lists_and_objects() {
         for named in [
             json!({ "email": ["grace@example.com", "ada@example.com"] }),
             json!({ "address": { "to": ["Ada Lovelace"], "city": "London" } }),
@@ -330,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn half_a_name_or_a_longer_one_names_somebody_else() {
+    fn half_a_name_or_a_longer_one_does_not_name_the_person() {
         for other in ["Ada", "Lovelace", "Adam Lovelace", "Ada Lovelaces", "AdaLovelace"] {
             assert!(!names(&ada(), &json!({ "fullName": other })), "{other}");
         }
@@ -352,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_is_no_name() {
+    fn an_email_address_is_not_a_name() {
         let person = Person::of(&user("p@example.org", "Example", "Com"));
         for address in ["ceo@example.com", "example.com@example.net"] {
             assert!(!names(&person, &json!({ "email": address })), "{address}");
@@ -364,15 +374,16 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_login_is_known_by_its_address_alone() {
+    fn a_failed_login_is_found_by_its_address_only() {
         let attempt = |metadata: &Value| AuditEntry { action: action::LOGIN_FAILURE.into(), ..event(metadata) };
         assert!(ada().has_details_in(&attempt(&json!({ "email": "Ada@example.com", "reason": "UNKNOWN_USER" }))));
         assert!(!ada().has_details_in(&attempt(&json!({ "email": "b@example.com", "fullName": "Ada Lovelace" }))));
     }
 
-    /// Who was made, changed its address twice and is looked at now.
+    /// The user is created, and then changes its address twice. A failed login matches only while the address is the
+    /// user's. Other events match after that time, too.
     #[test]
-    fn an_address_names_a_person_while_it_was_its_own() {
+    fn an_address_names_a_person_only_after_the_person_got_it() {
         let at = |minute: i64| testing::entry(Value::Null).created_at + chrono::TimeDelta::minutes(minute);
         let change = |minute, old: Option<&str>, new: &str| AuditEntry {
             action: if old.is_some() { action::UPDATE } else { action::CREATE }.into(),
@@ -406,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_personal_names_nobody() {
+    fn only_personal_fields_name_a_person() {
         assert!(!names(&ada(), &json!({ "subject": "Ada Lovelace", "total": 7, "emails": ["ada@example.com"] })));
         assert!(!names(&ada(), &json!({ "email": null, "displayName": true, "phone": 7 })));
         assert!(!names(&ada(), &json!({ "name": "Ada Lovelace", "slug": "ada-lovelace" })));
@@ -418,7 +429,7 @@ mod tests {
     }
 
     #[test]
-    fn a_person_is_known_by_what_it_was_called_before() {
+    fn former_names_and_addresses_name_a_person() {
         let mut person = ada();
         let mut before = testing::entry(json!({ "email": "Countess@example.com", "lastName": "King" }));
         before.old_value = json!({ "email": "ada@byron.example", "lastName": "Byron" }).as_object().cloned();
@@ -432,11 +443,11 @@ mod tests {
         for name in ["Ada King", "Ada Byron", "Ada Lovelace"] {
             assert!(names(&person, &json!({ "displayName": name })), "{name}");
         }
-        assert!(!names(&person, &json!({ "email": "[ERASED]" })), "what is erased is nobody's name");
+        assert!(!names(&person, &json!({ "email": "[ERASED]" })), "an erased value is not an address");
     }
 
     #[test]
-    fn entries_about_a_person_are_the_persons_whatever_stands_in_them() {
+    fn every_entry_about_the_user_with_personal_values_matches() {
         let about = |resource_id: &str| AuditEntry {
             resource_type: ResourceType::USER,
             resource_id: Some(resource_id.to_owned()),
@@ -446,18 +457,18 @@ mod tests {
         assert!(ada().has_details_in(&own));
         let mut erased = own.clone();
         erased.erase_details();
-        assert!(!ada().has_details_in(&erased), "there is nothing left");
+        assert!(!ada().has_details_in(&erased), "its values are erased already");
         let nothing = AuditEntry { metadata: serde_json::Map::new(), ..own.clone() };
-        assert!(!ada().has_details_in(&nothing), "there never was anything");
+        assert!(!ada().has_details_in(&nothing), "it never had personal values");
         let other = about(&Uuid::from_u128(8).to_string());
         let namesake = AuditEntry { metadata: event(&json!({ "fullName": "Ada Lovelace" })).metadata, ..other };
-        assert!(!ada().has_details_in(&namesake), "somebody else has the same name");
+        assert!(!ada().has_details_in(&namesake), "another user has the same name");
         let other_type = AuditEntry { resource_type: ResourceType::ROLE, ..own };
         assert!(!ada().has_details_in(&other_type));
     }
 
     #[test]
-    fn another_user_of_the_same_name_or_address_stays() {
+    fn an_entry_about_another_user_never_matches() {
         let namesake = event(&json!({ "firstName": "Ada", "lastName": "Lovelace", "email": "ada@example.com" }));
         let of = |resource_type, id: Option<u128>| AuditEntry {
             resource_type,
@@ -471,7 +482,7 @@ mod tests {
     }
 
     #[test]
-    fn the_client_is_the_persons_where_it_acted_or_tried_to_log_in() {
+    fn client_data_matches_where_the_user_acted_or_tried_to_log_in() {
         let by = |user: Option<u128>| AuditEntry {
             user_id: user.map(|id| Uuid::from_u128(id).into()),
             ..event(&json!({ "email": "ada@example.com" }))
@@ -486,6 +497,6 @@ mod tests {
         erased.erase_origin();
         assert!(!ada().has_origin_of(&erased));
         let unknown = AuditEntry { context: crate::caller::RequestContext::default(), ..by(Some(7)) };
-        assert!(!ada().has_origin_of(&unknown), "there never was anything");
+        assert!(!ada().has_origin_of(&unknown), "it never had personal values");
     }
 }

@@ -7,20 +7,20 @@ use crate::error::Result;
 use crate::id::OrganizationId;
 use crate::validate::{Fields, Invalid};
 
-/// Something that the application itself wants on record (`interface.md` §6 rule 4).
+/// An event that the application wants to record (`interface.md` §6 rule 4).
 #[derive(Clone, Debug, Default)]
 pub struct NewEvent {
-    /// What happened: `[A-Z][A-Z0-9_]{0,63}`. What the service itself records is refused.
+    /// The action: `[A-Z][A-Z0-9_]{0,63}`. Actions that the service itself records are rejected.
     pub action: String,
-    /// What kind of thing it happened to: `[A-Z][A-Z0-9_]{0,63}`.
+    /// The resource type: `[A-Z][A-Z0-9_]{0,63}`.
     pub resource_type: String,
-    /// Which one: at most 200 characters, not necessarily a UUID.
+    /// The resource: at most 200 characters, not necessarily a UUID.
     pub resource_id: Option<String>,
-    /// Whatever else is worth keeping: at most 16 KiB of JSON, 500 values and 120 levels. Fields with the name of a secret are redacted.
+    /// Further data: at most 16 KiB of JSON, 500 values and 120 levels. Fields with the name of a secret are redacted.
     pub metadata: Map<String, Value>,
 }
 
-/// An event of the application that may stand in the log.
+/// A valid event of the application.
 #[derive(Clone, Debug)]
 pub struct Event {
     action: String,
@@ -30,11 +30,11 @@ pub struct Event {
 }
 
 const MAX_RESOURCE_ID: usize = 200;
-/// In bytes. Whoever reads the log has some hundreds of entries in memory, where a value of two letters takes up to
-/// eighty times its text.
+/// In bytes. A reader of the log has some hundreds of entries in memory. There, a value of two letters takes up to
+/// eighty times the size of its text.
 const MAX_METADATA: usize = 16 * 1024;
 const MAX_VALUES: usize = 500;
-/// What is deeper cannot be read again.
+/// Deeper JSON cannot be parsed again.
 const MAX_DEPTH: usize = 120;
 
 impl NewEvent {
@@ -55,7 +55,7 @@ impl NewEvent {
             fields.reject("metadata", "must be at most 16 KiB of JSON, 500 values and 120 levels");
         }
         if metadata.contains_key(SYSTEM) {
-            fields.reject(&format!("metadata.{SYSTEM}"), "is what the service says of trusted code");
+            fields.reject(&format!("metadata.{SYSTEM}"), "is reserved: the service writes it for trusted code");
         }
         fields.finish()?;
         Ok(Event { action, resource_type, resource_id, metadata })
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_service_records_cannot_be_forged() {
+    fn an_application_cannot_record_events_of_the_service() {
         for (action, resource_type) in [
             ("CREATE", "USER"),
             ("READ", "USER"),

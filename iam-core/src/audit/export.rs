@@ -3,14 +3,14 @@ use serde_json::{Map, Value, json};
 use super::AuditFilter;
 use crate::clock::shown;
 
-/// An export of the log, as it stands on record.
+/// An export of the log, as its audit entry records it.
 #[derive(Clone, Debug)]
 pub struct Export {
-    /// Which entries.
+    /// The filter for the exported entries.
     filter: AuditFilter,
-    /// In which form, for instance `text/csv`.
+    /// The format, for instance `text/csv`.
     format: String,
-    /// Whether it goes on from a cursor.
+    /// Whether the export continues from a cursor.
     resumed: bool,
 }
 

@@ -3,29 +3,30 @@ use crate::caller::CorrelationId;
 use crate::clock::Timestamp;
 use crate::id::{OrganizationId, UserId};
 
-/// Which entries a list shows; every part that is set must match.
+/// Selects the entries of a list. An entry must match every field that is set.
 #[derive(Clone, Debug, Default)]
 pub struct AuditFilter {
-    /// This action; `SUSPEND` and `REACTIVATE` find what is stored as `USER_SUSPENDED` and `USER_REACTIVATED`.
+    /// Entries with this action; `SUSPEND` and `REACTIVATE` find what is stored as `USER_SUSPENDED` and
+    /// `USER_REACTIVATED`.
     pub action: Option<String>,
-    /// This kind of thing.
+    /// Entries about this resource type.
     pub resource_type: Option<String>,
-    /// This very thing.
+    /// Entries about this resource.
     pub resource_id: Option<String>,
-    /// Done by this user.
+    /// Entries with this acting user.
     pub user_id: Option<UserId>,
-    /// About this organization, or about assignments in it.
+    /// Entries about this organization, or about assignments in it.
     pub organization_id: Option<OrganizationId>,
-    /// In this request.
+    /// Entries of the request with this correlation id.
     pub correlation_id: Option<CorrelationId>,
-    /// At this moment or later.
+    /// Entries created at this moment or later.
     pub from: Option<Timestamp>,
-    /// At this moment or earlier.
+    /// Entries created at this moment or earlier.
     pub until: Option<Timestamp>,
 }
 
 impl AuditFilter {
-    /// The same filter by the names that are stored.
+    /// Returns the same filter with the stored name of the action.
     pub(super) fn by_stored_names(mut self) -> Self {
         match self.action.as_deref() {
             Some("SUSPEND") => self.action = Some(action::USER_SUSPENDED.to_owned()),
@@ -35,7 +36,7 @@ impl AuditFilter {
         self
     }
 
-    /// Whether an entry passes, for stores that filter in memory.
+    /// Returns whether an entry matches, for stores that filter in memory.
     #[must_use]
     pub fn matches(&self, entry: &AuditEntry) -> bool {
         let wanted = |wanted: &Option<String>, found: &str| wanted.as_deref().is_none_or(|wanted| wanted == found);
@@ -56,6 +57,6 @@ impl AuditFilter {
 pub struct AuditPage {
     /// The entries.
     pub entries: Vec<AuditEntry>,
-    /// Where the next page starts; `None` at the end.
+    /// The position at which the next page starts; `None` at the end.
     pub next: Option<Cursor>,
 }

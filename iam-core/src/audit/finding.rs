@@ -4,104 +4,108 @@ use std::ops::Range;
 use super::TreeHash;
 use crate::id::AuditEntryId;
 
-/// What verification has found out about a tenant's log.
+/// The result of the verification of a tenant's log.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Verification {
-    /// How many entries are sealed.
+    /// How many entries are sequenced.
     pub sealed: u64,
-    /// Of these, how many retention has removed.
+    /// How many of these entries are missing. Without findings, retention has removed all of them.
     pub removed: u64,
-    /// How many entries wait to be sealed.
+    /// How many entries are pending.
     pub unsealed: u64,
-    /// The root of the tree over what is sealed.
+    /// The root hash of the tree over the sequenced entries.
     pub root: TreeHash,
-    /// What is wrong: first what is known to be wrong with single entries, in the order of the sequence. Nothing when
-    /// the log is what it was; at most a hundred.
+    /// The findings: those about single entries first, in the order of the sequence. Empty if the log is unchanged; at
+    /// most a hundred.
     pub findings: Vec<Finding>,
 }
 
-/// Something that is wrong with a log.
+/// One thing that is wrong with a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Finding {
     /// What is wrong.
     pub what: Tampering,
-    /// The places in the sequence that are concerned; `None` for an entry that has none.
+    /// The sequence numbers of the affected entries; `None` for an entry that has no sequence number.
     pub sequence: Option<Range<u64>>,
-    /// The first entry that is concerned, where there is one and it is known.
+    /// The first affected entry, if there is one and its identifier is known.
     pub entry: Option<AuditEntryId>,
 }
 
-/// What can be wrong with a log.
+/// The kinds of tampering with a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Tampering {
-    /// The entry is not the one that was sealed here: it was changed, or it or another one was moved.
+    /// The entry is not the one that was recorded here: it was changed, or it or another entry was moved.
     Changed,
-    /// The entry is gone, and no retention accounts for it.
+    /// The entry is missing, and no record of a retention excuses that.
     Removed,
-    /// These entries are marked as given up, so that the service itself removes them, and no retention accounts for it.
+    /// These entries are marked for removal, so that the service itself removes them, and no record of a retention
+    /// excuses that.
     GivenUp,
-    /// Personal fields of the entry are gone, and no erasure accounts for it.
+    /// Personal fields of the entry are missing, and no record of an erasure excuses that.
     Erased,
-    /// Personal fields of the entry were erased, and are there again.
+    /// Personal fields of the entry were erased, and exist again.
     Restored,
-    /// The entry was not put there by the service.
+    /// The entry was not inserted by the service.
     Inserted,
-    /// These entries and their leaves were changed together, or their order.
+    /// These entries were changed together with their leaves, or their order was changed.
     Rewritten,
-    /// The log is not what its own signed checkpoint says.
+    /// The log does not match its own signed checkpoint.
     Head,
-    /// These entries are not those of a checkpoint that was kept.
+    /// These entries do not match a checkpoint that a client kept.
     NotAsKept,
-    /// The log is shorter than a checkpoint that was kept: entries were cut off, or an older copy was restored.
+    /// The log is shorter than a checkpoint that a client kept: it was truncated, or an older copy was restored.
     Shorter,
 }
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.sequence, &self.entry) {
-            (Some(places), Some(entry)) if places.end - places.start == 1 => {
-                write!(f, "entry {entry} (place {})", places.start)
+            (Some(range), Some(entry)) if range.end - range.start == 1 => {
+                write!(f, "entry {entry} (sequence number {})", range.start)
             }
-            (Some(places), _) if places.end - places.start == 1 => write!(f, "the entry at place {}", places.start),
-            (Some(places), _) => {
-                write!(f, "the entries from place {} up to, but not including, {}", places.start, places.end)
+            (Some(range), _) if range.end - range.start == 1 => {
+                write!(f, "the entry with sequence number {}", range.start)
             }
-            (None, Some(entry)) => write!(f, "entry {entry}, outside the sequence,"),
+            (Some(range), _) => {
+                write!(f, "the entries from sequence number {} up to, but not including, {}", range.start, range.end)
+            }
+            (None, Some(entry)) => write!(f, "entry {entry}, which has no sequence number,"),
             (None, None) => f.write_str("an entry"),
         }?;
-        let are = if self.sequence.as_ref().is_none_or(|places| places.end - places.start == 1) { "is" } else { "are" };
+        let are = if self.sequence.as_ref().is_none_or(|range| range.end - range.start == 1) { "is" } else { "are" };
         let were = if are == "is" { "was" } else { "were" };
         match self.what {
             Tampering::Changed => f.write_str(" is not the entry that was recorded there"),
             Tampering::Removed => write!(f, " {were} removed"),
-            Tampering::GivenUp => write!(f, " {are} marked as given up, and no retention accounts for it"),
-            Tampering::Erased => f.write_str(" has lost personal fields, not by an erasure"),
-            Tampering::Restored => f.write_str(" holds personal fields again that were erased"),
-            Tampering::Inserted => write!(f, " {were} inserted, not by the service"),
-            Tampering::Rewritten => write!(f, " {were} rewritten, with the leaves or in another order"),
+            Tampering::GivenUp => write!(f, " {are} marked for removal, but not by a recorded retention"),
+            Tampering::Erased => f.write_str(" has lost personal fields, but not by a recorded erasure"),
+            Tampering::Restored => f.write_str(" contains personal fields again that were erased"),
+            Tampering::Inserted => write!(f, " {were} inserted, but not by the service"),
+            Tampering::Rewritten => write!(f, " {were} rewritten together with their leaves, or put in another order"),
             Tampering::Head => write!(f, " {are} not what the log's own signed checkpoint says"),
-            Tampering::NotAsKept => write!(f, " {are} not as the kept checkpoint has it"),
+            Tampering::NotAsKept => write!(f, " {are} not what the kept checkpoint says"),
             Tampering::Shorter => {
-                write!(f, " {are} in the kept checkpoint and gone: cut off, or an older copy was restored")
+                write!(f, " {are} in the kept checkpoint but gone: the log was cut off, or an older copy was restored")
             }
         }
     }
 }
 
 impl Finding {
-    /// What is known of a single entry comes before what is known of many, or of the end of the log: there something
-    /// is wrong as well when it happened before. That the head is wrong tells nothing of where.
+    /// Returns the position of the finding in the list. Findings about single entries come before findings about many
+    /// entries or about the end of the log, because earlier tampering causes those as well. A wrong head comes last:
+    /// it does not show where the log was changed.
     pub(super) fn rank(&self, size: u64) -> (u8, u64) {
-        let places = self.sequence.clone().unwrap_or(u64::MAX..u64::MAX);
-        let is_of_one = self.sequence.is_none() || (places.end - places.start == 1 && places.start < size);
+        let range = self.sequence.clone().unwrap_or(u64::MAX..u64::MAX);
+        let is_of_one = self.sequence.is_none() || (range.end - range.start == 1 && range.start < size);
         let rank = match self.what {
             Tampering::Head => 2,
             _ if is_of_one => 0,
             _ => 1,
         };
-        (rank, places.start)
+        (rank, range.start)
     }
 }

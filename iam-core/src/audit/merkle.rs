@@ -1,7 +1,7 @@
-//! The Merkle tree over a tenant's entries (RFC 6962 §2.1): appending, and which hashes prove what.
+//! The Merkle tree over a tenant's entries (RFC 6962 §2.1): appends leaves, and selects the hashes of a proof.
 //!
-//! Only complete subtrees whose height is a multiple of eight are kept, and the leaves: every other hash is folded
-//! from at most 256 of those. One row in 255 is what the tree costs beside its leaves.
+//! A store holds only the leaves and the complete subtrees whose height is a multiple of eight. Every other hash is
+//! computed from at most 256 of those. Besides the leaves, the tree needs one row for every 255 leaves.
 
 use std::fmt;
 use std::ops::Range;
@@ -16,14 +16,14 @@ use super::Digest;
 pub struct TreeHash(pub [u8; 32]);
 
 impl TreeHash {
-    /// The hash of a tree without leaves: SHA-256 of nothing.
+    /// Returns the hash of a tree without leaves: SHA-256 of the empty string.
     #[must_use]
     pub fn of_nothing() -> Self {
         Self(Digest::of(&[]).0)
     }
 
-    /// The hash of the leaf at a place in the sequence: its 40 bytes are the place, big-endian, and the entry's digest.
-    /// With the place inside, an entry that is moved is told from one that was not.
+    /// Returns the hash of a leaf. The 40 bytes of a leaf are the sequence number, big-endian, and the entry's digest.
+    /// Because the leaf contains the sequence number, a moved entry can be detected.
     #[must_use]
     pub fn of_leaf(sequence: u64, digest: Digest) -> Self {
         Self(Digest::of(&[&[0], &sequence.to_be_bytes(), &digest.0]).0)
@@ -47,31 +47,31 @@ impl fmt::Debug for TreeHash {
     }
 }
 
-/// A complete subtree that is kept: the `position`th of 2^`level` leaves each.
+/// A complete subtree that a store holds: the `position`th of those with 2^`level` leaves each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TreeNode {
     /// Its height, a multiple of [`STRIDE`] above zero.
     pub level: u8,
-    /// How many subtrees of that height stand before it.
+    /// How many subtrees of the same height are to the left of it.
     pub position: u64,
     /// Its hash.
     pub hash: TreeHash,
 }
 
-/// Kept hashes that stand side by side. On level zero they are leaves.
+/// Adjacent stored hashes. On level zero they are leaves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TreeSpan {
     /// Their height, a multiple of [`STRIDE`].
     pub level: u8,
-    /// Which ones.
+    /// Their positions among the hashes of that height.
     pub positions: Range<u64>,
 }
 
-/// The heights at which subtrees are kept are this far apart.
+/// The distance between the heights at which subtrees are stored.
 pub const STRIDE: u8 = 8;
 
-/// The right edge of a growing tree: the hashes of its largest complete subtrees, from left to right. It is all that
-/// is needed to append, and to know the root.
+/// The right edge of a growing tree: the hashes of its largest complete subtrees, from left to right. This is enough
+/// to append leaves and to compute the root hash.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Frontier {
     size: u64,
@@ -79,25 +79,26 @@ pub struct Frontier {
 }
 
 impl Frontier {
-    /// One that a store kept; `None` where the number of peaks is not that of a tree of this size.
+    /// Restores a stored frontier; `None` if a tree of this size has a different number of peaks.
     #[must_use]
     pub fn new(size: u64, peaks: Vec<TreeHash>) -> Option<Self> {
         (peaks.len() == size.count_ones() as usize).then_some(Self { size, peaks })
     }
 
-    /// How many leaves the tree has.
+    /// Returns the number of leaves of the tree.
     #[must_use]
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// The hashes of the largest complete subtrees, from left to right: one for each binary digit 1 of the size.
+    /// Returns the hashes of the largest complete subtrees, from left to right: one for each binary digit 1 of the
+    /// size.
     #[must_use]
     pub fn peaks(&self) -> &[TreeHash] {
         &self.peaks
     }
 
-    /// Adds a leaf at the end; gives the subtrees to be kept that are complete with it.
+    /// Appends a leaf. Returns the subtrees that it completes and that a store must hold.
     pub(super) fn append(&mut self, leaf: TreeHash) -> Vec<TreeNode> {
         let mut complete = Vec::new();
         let mut hash = leaf;
@@ -114,19 +115,19 @@ impl Frontier {
         complete
     }
 
-    /// The hash of the whole tree.
+    /// Returns the hash of the whole tree.
     #[must_use]
     pub fn root(&self) -> TreeHash {
         fold(&self.peaks).unwrap_or_else(TreeHash::of_nothing)
     }
 }
 
-/// The hash over neighbouring subtrees whose sizes fall from left to right.
+/// Computes the hash over adjacent subtrees whose sizes decrease from left to right.
 fn fold(subtrees: &[TreeHash]) -> Option<TreeHash> {
     subtrees.iter().copied().rev().reduce(|right, left| TreeHash::of_children(left, right))
 }
 
-/// The hash over subtrees of one height, a power of two of them.
+/// Computes the hash over subtrees of the same height. Their number is a power of two.
 fn fold_complete(hashes: &[TreeHash]) -> Option<TreeHash> {
     let mut frontier = Frontier::default();
     for hash in hashes {
@@ -135,12 +136,12 @@ fn fold_complete(hashes: &[TreeHash]) -> Option<TreeHash> {
     fold(&frontier.peaks)
 }
 
-/// The leaves whose hashes prove something, each range as one hash of the proof.
+/// The ranges of leaves that a proof consists of. Each range becomes one hash of the proof.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ProofPlan(Vec<Range<u64>>);
 
 impl ProofPlan {
-    /// That the leaf at `index` stands in the tree of the first `size` leaves (RFC 6962 §2.1.1).
+    /// Plans the proof that the tree of the first `size` leaves contains the leaf at `index` (RFC 6962 §2.1.1).
     pub(super) fn inclusion(index: u64, size: u64) -> Self {
         let mut ranges = Vec::new();
         let mut range = 0..size;
@@ -158,7 +159,8 @@ impl ProofPlan {
         Self(ranges)
     }
 
-    /// That the tree of the first `size` leaves starts with that of the first `old` (RFC 6962 §2.1.2).
+    /// Plans the proof that the tree of the first `size` leaves starts with the tree of the first `old` leaves (RFC
+    /// 6962 §2.1.2).
     pub(super) fn consistency(old: u64, size: u64) -> Self {
         if old == 0 {
             return Self(Vec::new());
@@ -175,7 +177,7 @@ impl ProofPlan {
             ranges.push(proven);
             range = kept;
         }
-        // What is left is a subtree of both; where it is the whole old tree, its root is known already.
+        // The remaining range is a subtree of both trees. If it is the whole old tree, its root is known already.
         if range.start > 0 {
             ranges.push(range);
         }
@@ -183,18 +185,18 @@ impl ProofPlan {
         Self(ranges)
     }
 
-    /// The tree of the first `size` leaves itself.
+    /// Plans the root hash of the tree of the first `size` leaves.
     pub(super) fn root(size: u64) -> Self {
         Self(std::iter::once(0..size).collect())
     }
 
-    /// The kept hashes that it takes.
+    /// Returns the stored hashes that are needed for the proof.
     pub(super) fn spans(&self) -> Vec<TreeSpan> {
         self.0.iter().flat_map(|range| complete_subtrees(range.clone())).map(|(level, at)| span(level, at)).collect()
     }
 
-    /// The hashes of the proof, of what [`spans`](Self::spans) asked for: all of it, in that order. `None` where
-    /// something is missing.
+    /// Computes the hashes of the proof from the stored hashes that [`spans`](Self::spans) selects: all of them, in
+    /// that order. `None` if some are missing.
     pub(super) fn hashes(&self, kept: &[TreeHash]) -> Option<Vec<TreeHash>> {
         let mut kept = kept;
         let mut subtree = |(level, at)| {
@@ -213,14 +215,15 @@ impl ProofPlan {
     }
 }
 
-/// Where RFC 6962 splits a tree of more than one leaf: after the largest power of two below its size.
+/// Returns the index at which RFC 6962 splits a tree of more than one leaf: after the largest power of two below its
+/// size.
 fn split(range: &Range<u64>) -> u64 {
     let size = range.end - range.start;
     range.start + (1 << (size - 1).ilog2())
 }
 
-/// The largest complete subtrees that make up these leaves, from left to right: each by its height and its position
-/// among those of the same height.
+/// Returns the largest complete subtrees that make up these leaves, from left to right. Each is given by its height
+/// and its position among those of the same height.
 fn complete_subtrees(range: Range<u64>) -> Vec<(u8, u64)> {
     let mut subtrees = Vec::new();
     let mut at = range.start;
@@ -232,7 +235,7 @@ fn complete_subtrees(range: Range<u64>) -> Vec<(u8, u64)> {
     subtrees
 }
 
-/// The kept hashes of which a complete subtree is folded.
+/// Returns the stored hashes from which the hash of a complete subtree is computed.
 fn span(level: u8, position: u64) -> TreeSpan {
     let above = level % STRIDE;
     TreeSpan { level: level - above, positions: position << above..(position + 1) << above }
@@ -248,7 +251,7 @@ mod tests {
         TreeHash::of_leaf(number, Digest([7; 32]))
     }
 
-    /// RFC 6962 §2.1, word for word.
+    /// The root hash exactly as RFC 6962 §2.1 defines it.
     fn root_by_definition(leaves: &[TreeHash]) -> TreeHash {
         match leaves {
             [] => TreeHash::of_nothing(),
@@ -260,7 +263,7 @@ mod tests {
         }
     }
 
-    /// What a store would keep.
+    /// The data that a store would hold.
     struct Tree {
         leaves: Vec<TreeHash>,
         nodes: Vec<TreeNode>,
@@ -296,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn the_root_is_that_of_the_definition_at_every_size() {
+    fn the_root_matches_the_rfc_definition_at_every_size() {
         let mut tree = Tree::of(0);
         for size in 0..600 {
             assert_eq!(tree.frontier.root(), root_by_definition(&tree.leaves), "{size}");
@@ -309,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn subtrees_are_kept_at_every_eighth_height() {
+    fn subtrees_are_stored_at_every_eighth_height() {
         let tree = Tree::of(65_536 + 256);
         let of_level = |level| tree.nodes.iter().filter(|node| node.level == level).count();
         assert_eq!((of_level(8), of_level(16), tree.nodes.len()), (257, 1, 258));
@@ -317,7 +320,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_root_of_any_earlier_size_can_be_made(size in 0_u64..1_000, earlier in 0_u64..1_000) {
+        fn the_root_of_every_earlier_size_can_be_computed(size in 0_u64..1_000, earlier in 0_u64..1_000) {
             let tree = Tree::of(size);
             let earlier = earlier.min(size);
             let expected = root_by_definition(&tree.leaves[..earlier as usize]);
@@ -325,11 +328,11 @@ mod tests {
         }
     }
 
-    /// The proofs of all trees up to this size, checked by an implementation that is not ours.
+    /// For trees below this size, the independent implementation checks every proof.
     const EXHAUSTIVE: u64 = 70;
 
     #[test]
-    fn proofs_convince_an_independent_implementation() {
+    fn an_independent_implementation_accepts_the_proofs() {
         use tlog_tiles::tlog::{Hash, RecordProof, TreeProof, check_record, check_tree};
         let theirs = |hash: TreeHash| Hash(hash.0);
         let sizes = (1..EXHAUSTIVE).chain([255, 256, 257, 511, 513, 1_000, 66_000]);

@@ -1,8 +1,8 @@
 //! The audit log: what happened, to what, by whom, with the values before and after (`interface.md` §2.6, §6).
 //!
-//! Nobody writes the service's own entries. A [`Change`](crate::Change) says what it records, and
-//! [`UnitOfWork`](crate::UnitOfWork) commits both or neither. Each tenant's entries become the leaves of a Merkle tree,
-//! so that anyone who keeps a signed checkpoint can tell later whether any of them was touched.
+//! No caller writes the service's own entries. A [`Change`](crate::Change) defines the entries that record it, and
+//! [`UnitOfWork`](crate::UnitOfWork) commits both or neither. Each tenant's entries become the leaves of a Merkle
+//! tree, so a client that keeps a signed checkpoint can detect later changes to any of them.
 
 mod canonical;
 mod catalogue;

@@ -6,63 +6,68 @@ use crate::caller::Caller;
 use crate::error::{Conflict, Error, Result};
 use crate::id::{AuditEntryId, TenantId};
 
-/// What a tenant's log is at this moment.
+/// The current state of a tenant's log.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct LogState {
-    /// What is sealed. Whoever keeps the note can tell later whether any of it was touched.
+    /// The signed checkpoint over the sequenced entries. A client that keeps the note can detect later changes to
+    /// them.
     pub signed: SignedCheckpoint,
-    /// The key that signs the notes, in their own form: `<name>+<identifier>+<key>`.
+    /// The public key that verifies the notes, in the format of signed notes: `<name>+<identifier>+<key>`.
     pub verifier_key: String,
-    /// The entries that are not sealed yet, those that have waited longest first, at most a hundred.
+    /// The pending entries, oldest first, at most a hundred.
     pub unsealed: Vec<AuditEntryId>,
 }
 
-/// That an entry stands in the log (RFC 6962 §2.1.1).
+/// A proof that the log contains an entry (RFC 6962 §2.1.1).
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct InclusionProof {
     /// The entry, with its statement and openings.
     pub entry: AuditEntry,
-    /// Its place in the sequence.
+    /// Its sequence number.
     pub index: u64,
-    /// The size of the tree that it is proven to stand in.
+    /// The size of the tree that contains the entry.
     pub size: u64,
-    /// The root of that tree.
+    /// The root hash of that tree.
     pub root: TreeHash,
-    /// The proof.
+    /// The hashes of the proof.
     pub hashes: Vec<TreeHash>,
 }
 
-/// That a log is the continuation of what it was (RFC 6962 §2.1.2).
+/// A proof that a log continues an earlier state of the same log (RFC 6962 §2.1.2).
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ConsistencyProof {
-    /// The smaller tree's size.
+    /// The size of the smaller tree.
     pub from: u64,
-    /// The larger tree's size.
+    /// The size of the larger tree.
     pub to: u64,
-    /// The root of the larger tree.
+    /// The root hash of the larger tree.
     pub root: TreeHash,
-    /// The proof.
+    /// The hashes of the proof.
     pub hashes: Vec<TreeHash>,
 }
 
 const UNSEALED_SHOWN: u32 = 100;
 
 impl Audit<'_> {
-    /// What is sealed of the log, as a signed checkpoint, and what is not. Needs `audit-logs:read` tenant-wide.
+    /// Returns a signed checkpoint over the sequenced entries, and the pending entries. Needs `audit-logs:read`
+    /// tenant-wide.
     ///
     /// # Errors
     ///
-    /// [`Error::Forbidden`]; [`Error::Internal`] when the log is not what its own checkpoint says.
+    /// [`Error::Forbidden`]; [`Error::Internal`] if the log does not match its own checkpoint.
     pub async fn checkpoint(&self, caller: &Caller) -> Result<LogState> {
         self.0.rights(caller).require(&permission::AUDIT_LOGS_READ)?;
         let tenant = caller.tenant();
         let unsealed = self.0.store.unsealed_entries(tenant, None, UNSEALED_SHOWN).await?;
         let head = self.head(tenant).await?;
         if !head.is_signed_by(&self.0.log_key) {
-            return Err(Error::internal("audit log", format!("that of tenant {tenant} was changed from outside")));
+            return Err(Error::internal(
+                "audit log",
+                format!("the log of tenant {tenant} does not match its own checkpoint"),
+            ));
         }
         Ok(LogState {
             signed: self.0.log_key.sign(tenant, &head.frontier),
@@ -71,7 +76,7 @@ impl Audit<'_> {
         })
     }
 
-    /// Proves that an entry stands in the tree of the first `size` entries, or of all that are sealed. Needs
+    /// Proves that the tree of the first `size` entries, or of all sequenced entries, contains an entry. Needs
     /// `audit-logs:read` tenant-wide.
     ///
     /// # Errors
@@ -96,8 +101,8 @@ impl Audit<'_> {
         Ok(InclusionProof { entry, index, size, root, hashes })
     }
 
-    /// Proves that the tree of the first `to` entries, or of all that are sealed, starts with that of the first
-    /// `from`. Needs `audit-logs:read` tenant-wide.
+    /// Proves that the tree of the first `to` entries, or of all sequenced entries, starts with the tree of the first
+    /// `from` entries. Needs `audit-logs:read` tenant-wide.
     ///
     /// # Errors
     ///
@@ -108,7 +113,7 @@ impl Audit<'_> {
         let sealed = self.head(tenant).await?.frontier.size();
         let to = to.unwrap_or(sealed);
         if to > sealed {
-            return Err(Error::field("to", format!("must be at most {sealed}, the number of entries that are sealed")));
+            return Err(Error::field("to", format!("must be at most {sealed}, the number of sequenced entries")));
         }
         if from > to {
             return Err(Error::field("from", format!("must be at most {to}")));
@@ -118,7 +123,7 @@ impl Audit<'_> {
         Ok(ConsistencyProof { from, to, root, hashes })
     }
 
-    /// The tenant's log as a whole, empty where nothing of it is sealed.
+    /// Returns the head of the tenant's log; an empty head if the store has none.
     pub(super) async fn head(&self, tenant: TenantId) -> Result<LogHead> {
         let heads = self.0.store.log_heads(&[tenant]).await?;
         Ok(heads.into_iter().next().unwrap_or_else(|| LogHead::empty(tenant)))
@@ -129,7 +134,7 @@ impl Audit<'_> {
         plan.hashes(&kept).ok_or_else(incomplete)
     }
 
-    /// One entry. Needs `audit-logs:read` tenant-wide.
+    /// Returns one entry. Needs `audit-logs:read` tenant-wide.
     ///
     /// # Errors
     ///
@@ -142,5 +147,5 @@ impl Audit<'_> {
 }
 
 fn incomplete() -> Error {
-    Error::internal("audit log", "hashes of its tree are missing")
+    Error::internal("audit log", "tree hashes are missing")
 }

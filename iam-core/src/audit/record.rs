@@ -11,7 +11,7 @@ use crate::random::Random;
 /// The member of an entry's metadata that says why trusted code acted.
 pub(super) const SYSTEM: &str = "system";
 
-/// What a change says about itself, before it is known who made it and when.
+/// The description of a change for the audit log, without the caller and the time.
 #[derive(Clone, Debug)]
 pub(crate) struct Record {
     action: Cow<'static, str>,
@@ -24,15 +24,15 @@ pub(crate) struct Record {
     metadata: Map<String, Value>,
 }
 
-/// Whom an entry names as the acting user.
+/// The acting user that an entry names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Attribution {
     /// The caller.
     Caller,
-    /// This user, who proved itself in this very unit of work.
+    /// This user, who authenticated in the same unit of work.
     User(UserId),
-    /// Nobody, as `interface.md` §6 wants it for a failed login.
-    Nobody,
+    /// No user, as `interface.md` §6 requires for a failed login.
+    NoUser,
 }
 
 impl Record {
@@ -40,7 +40,7 @@ impl Record {
         Self::of(action.into(), resource_type, Some(resource_id.to_string()))
     }
 
-    /// What may be said of nothing in particular, or by somebody else's word.
+    /// Creates a record. It may have no resource, and its action and resource type may come from the application.
     pub(super) fn of(action: Cow<'static, str>, resource_type: ResourceType, resource_id: Option<String>) -> Self {
         Self {
             action,
@@ -54,46 +54,46 @@ impl Record {
         }
     }
 
-    /// Something that happened to nothing in particular, by nobody who is known.
+    /// Creates a record without a resource and without an acting user.
     pub(crate) fn unattributed(action: &'static str, resource_type: ResourceType) -> Self {
-        Self::of(action.into(), resource_type, None).attributed(Attribution::Nobody)
+        Self::of(action.into(), resource_type, None).attributed(Attribution::NoUser)
     }
 
-    /// Names somebody other than the caller as the acting user.
+    /// Sets the acting user, where that is not the caller.
     pub(crate) fn attributed(self, attribution: Attribution) -> Self {
         Self { attribution, ..self }
     }
 
-    /// Says which organization it is about, or in which it happens.
+    /// Sets the organization that the record is about, or in which the event happens.
     pub(crate) fn in_organization(self, organization_id: Option<OrganizationId>) -> Self {
         Self { organization_id, ..self }
     }
 
-    /// Adds to the metadata.
+    /// Adds a field to the metadata.
     pub(crate) fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
         self.metadata.insert(key.to_owned(), value.into());
         self
     }
 
-    /// Adds all of it to the metadata.
+    /// Adds all these fields to the metadata.
     pub(super) fn with_all(mut self, metadata: Map<String, Value>) -> Self {
         self.metadata.extend(metadata);
         self
     }
 
-    /// The fields of something new.
+    /// Sets the fields of a created resource as the new values.
     pub(crate) fn creating(mut self, fields: &Value) -> Self {
         self.new_value = Some(object(fields));
         self
     }
 
-    /// The fields of something that goes.
+    /// Sets the fields of a deleted resource as the old values.
     pub(crate) fn deleting(mut self, fields: &Value) -> Self {
         self.old_value = Some(object(fields));
         self
     }
 
-    /// The fields that differ, before and after.
+    /// Sets the fields that differ as the old and new values.
     pub(crate) fn changing(mut self, before: &Value, after: &Value) -> Self {
         let (before, after) = (object(before), object(after));
         let differs = |key: &&String| before.get(*key) != after.get(*key);
@@ -107,14 +107,14 @@ impl Record {
         self
     }
 
-    /// Lists the changed fields in the metadata, as an UPDATE does.
+    /// Lists the changed fields in the metadata, as for an UPDATE.
     pub(crate) fn listing_changed_fields(self) -> Self {
         let changed: Vec<&String> = self.new_value.iter().flat_map(Map::keys).collect();
         let changed = json!(changed);
         self.with("changedFields", changed)
     }
 
-    /// The entry: the record, redacted, with who, when and in which request.
+    /// Builds the entry: the redacted record with the acting user, the time and the request.
     pub(crate) fn into_entry(
         self,
         id: AuditEntryId,
@@ -136,7 +136,7 @@ impl Record {
             user_id: match self.attribution {
                 Attribution::Caller => caller.user(),
                 Attribution::User(user) => Some(user),
-                Attribution::Nobody => None,
+                Attribution::NoUser => None,
             },
             old_value: self.old_value.map(redacted),
             new_value: self.new_value.map(redacted),
@@ -152,10 +152,10 @@ fn object(value: &Value) -> Map<String, Value> {
     value.as_object().cloned().unwrap_or_default()
 }
 
-/// What stands in the place of a secret.
+/// The text that replaces a secret.
 const REDACTED: &str = "[REDACTED]";
 
-/// The names of secret fields, in lower case and without separators.
+/// The names of secret fields, in lower case and without underscores.
 const SECRETS: [&str; 9] = [
     "password",
     "passwordhash",
@@ -168,7 +168,7 @@ const SECRETS: [&str; 9] = [
     "authorization",
 ];
 
-/// Replaces the value of every field with a secret's name, at any depth; the field stays in place.
+/// Replaces the value of every field with a secret's name, at any depth. The field itself stays.
 fn redacted(fields: Map<String, Value>) -> Map<String, Value> {
     fields
         .into_iter()
@@ -191,8 +191,8 @@ fn is_secret(name: &str) -> bool {
     SECRETS.iter().any(|secret| is_folded(name, secret))
 }
 
-/// Whether a field's name is this one, which is in lower case and without underscores: camel case, snake case and
-/// shouting are one.
+/// Returns whether a field has this name, which is in lower case and without underscores. Camel case, snake case and
+/// upper case are the same.
 pub(super) fn is_folded(name: &str, folded: &str) -> bool {
     name.chars().filter(|c| *c != '_').flat_map(char::to_lowercase).eq(folded.chars())
 }
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_are_redacted_by_name_at_any_depth_whatever_their_case_and_type() {
+    fn secrets_are_redacted_by_name_at_any_depth_in_any_case_and_type() {
         let value = json!({
             "email": "ada@example.com",
             "Password": "x",

@@ -11,13 +11,13 @@ use crate::iam::Iam;
 /// The longest retention that can be set: a hundred years.
 const MAX_DAYS: u32 = 36_500;
 
-/// How long a shorter retention has to wait until it counts: long enough for an auditor to see it on record.
+/// The delay before a shorter retention takes effect: long enough for an auditor to see it in the log.
 const DELAY: TimeDelta = TimeDelta::days(30);
 
 impl Retention {
-    /// What becomes of it when this is asked for: less counts later, everything else at once. Whatever is asked for takes
-    /// the place of a pending one, unless it is the same.
-    fn asked(self, days: Option<u32>, now: Timestamp) -> Self {
+    /// Returns the retention after a request for `days`. A shorter retention takes effect later, any other at once.
+    /// The request replaces a pending retention, unless it asks for the same number of days.
+    fn requested(self, days: Option<u32>, now: Timestamp) -> Self {
         match (days, self.days) {
             (Some(days), current) if current.is_none_or(|current| days < current) => {
                 let same = self.pending.filter(|pending| pending.days == days);
@@ -27,13 +27,14 @@ impl Retention {
         }
     }
 
+    /// Returns the retention with the pending one in effect.
     fn hastened(self) -> Self {
         Self { days: self.pending.map_or(self.days, |pending| Some(pending.days)), pending: None }
     }
 }
 
 impl Audit<'_> {
-    /// For how long the tenant keeps its entries. Needs `audit-logs:read` tenant-wide.
+    /// Returns for how long the tenant keeps its entries. Needs `audit-logs:read` tenant-wide.
     ///
     /// # Errors
     ///
@@ -43,12 +44,13 @@ impl Audit<'_> {
         Ok(self.head(caller.tenant()).await?.retention.settled(self.0.now()))
     }
 
-    /// Sets for how many days (at most 36,500) the tenant keeps its entries, or that it keeps them forever; gives what
-    /// counts then. Nothing is removed before [`apply_retention`](Self::apply_retention). Needs `audit-logs:update`
-    /// tenant-wide.
+    /// Sets for how many days (at most 36,500) the tenant keeps its entries, or that it keeps them forever. Returns
+    /// the resulting retention. Removes nothing before [`apply_retention`](Self::apply_retention). Needs
+    /// `audit-logs:update` tenant-wide.
     ///
-    /// Nobody shortens at once what is on record about themselves: a retention that is shorter than the one that counts
-    /// takes its place after 30 days. [`Settings::audit_min_retention`](crate::Settings::audit_min_retention) is the least.
+    /// An administrator cannot shorten the retention of entries about itself at once: a retention that is shorter
+    /// than the current one takes effect after 30 days.
+    /// [`Settings::audit_min_retention`](crate::Settings::audit_min_retention) is the minimum.
     ///
     /// # Errors
     ///
@@ -59,10 +61,10 @@ impl Audit<'_> {
         if days.is_some_and(|days| !(least..=MAX_DAYS).contains(&days)) {
             return Err(Error::field("retentionDays", format!("must be from {least} to {MAX_DAYS}, or null")));
         }
-        self.change_retention(caller, |retention, now| retention.asked(days, now)).await
+        self.change_retention(caller, |retention, now| retention.requested(days, now)).await
     }
 
-    /// Lets a retention that is to count later count at once; gives what counts then. For trusted code alone.
+    /// Puts a pending retention into effect at once. Returns the resulting retention. For trusted code only.
     ///
     /// # Errors
     ///
@@ -92,11 +94,11 @@ impl Audit<'_> {
         Ok(after)
     }
 
-    /// Removes the entries that are older than the tenant's retention, and records that; tells how many. Without a
-    /// retention it does nothing. Needs `audit-logs:delete` tenant-wide.
+    /// Removes the entries that are older than the tenant's retention, and records the removal. Returns the number of
+    /// removed entries. Does nothing without a retention. Needs `audit-logs:delete` tenant-wide.
     ///
-    /// Entries go in the order of their sequence, up to the first that is young enough, and only sealed ones. Their
-    /// leaves stay, so that everything else can still be proven.
+    /// Removes only sequenced entries, in the order of the sequence, up to the first entry that is not too old. Their
+    /// leaves stay, so that all other entries can still be proven.
     ///
     /// # Errors
     ///
@@ -109,14 +111,14 @@ impl Audit<'_> {
         Ok(removed)
     }
 
-    /// Records what retention gives up. From then on it may go at any time.
+    /// Marks entries for removal, and records that. From then on they may be removed at any time.
     async fn give_up(&self, caller: &Caller) -> Result<u64> {
         self.0.rights(caller).require(&permission::AUDIT_LOGS_DELETE)?;
         let tenant = caller.tenant();
         let mut work = self.0.begin(caller).await?;
         work.locks().lock_tenant().await?;
         let head = work.locks().log_head().await?.unwrap_or_else(|| LogHead::empty(tenant));
-        // The operator may have raised the least since it was set.
+        // The operator may have raised the minimum after the retention was set.
         let Some(days) = head.retention.days_at(work.now()) else { return Ok(0) };
         let days = days.max(self.0.settings.least_retention_days());
         let Some(before) = work.now().checked_sub_signed(TimeDelta::days(days.into())) else { return Ok(0) };
@@ -132,12 +134,11 @@ impl Audit<'_> {
 }
 
 impl Iam {
-    /// Applies the retention of every tenant that has one; tells how many entries were removed. For a job that runs
-    /// now and then.
+    /// Applies the retention of every tenant that has one. Returns the number of removed entries. For a periodic job.
     ///
     /// # Errors
     ///
-    /// [`Error::Store`]; what was removed before stays so.
+    /// [`Error::Store`]; removals before the error are not undone.
     pub async fn apply_audit_retention(&self) -> Result<u64> {
         let tenants = self.0.store.audited_tenants().await?;
         let mut heads = self.0.store.log_heads(&tenants).await?;
@@ -146,7 +147,7 @@ impl Iam {
         for LogHead { tenant_id, .. } in heads {
             removed += self.audit().give_up(&Caller::system(tenant_id, "audit retention")).await?;
         }
-        // Once for all of them, and for what an earlier run that was interrupted has left.
+        // Once for all tenants. This also removes the entries that an interrupted earlier run left.
         self.0.store.purge_audit_entries().await?;
         Ok(removed)
     }
@@ -159,7 +160,7 @@ mod tests {
     use crate::clock::testing::FixedClock;
 
     #[test]
-    fn less_counts_after_thirty_days_and_more_at_once() {
+    fn a_shorter_retention_takes_effect_after_30_days_a_longer_one_at_once() {
         let now = FixedClock::at("2026-01-31T09:15:00Z").now();
         let later = now + TimeDelta::days(1);
         let lasting = |days| Retention { days, pending: None };
@@ -174,19 +175,20 @@ mod tests {
             (lasting(Some(90)), Some(91), lasting(Some(91))),
             (lasting(Some(90)), None, lasting(None)),
             (lasting(Some(90)), Some(89), with(Some(90), 89, later)),
-            // The same again does not put it off, another one counts from now, and the current one takes it back.
+            // The same request again does not postpone the pending retention, a different one starts a new delay, and
+            // a request for the current retention cancels it.
             (with(Some(90), 60, now), Some(60), with(Some(90), 60, now)),
             (with(Some(90), 60, now), Some(61), with(Some(90), 61, later)),
             (with(Some(90), 60, now), Some(90), lasting(Some(90))),
             (with(Some(90), 60, now), None, lasting(None)),
         ];
-        for (before, asked, after) in rows {
-            assert_eq!(before.asked(asked, later), after, "{before:?} {asked:?}");
+        for (before, days, after) in rows {
+            assert_eq!(before.requested(days, later), after, "{before:?} {days:?}");
         }
     }
 
     #[test]
-    fn a_pending_retention_counts_from_its_instant_on() {
+    fn a_pending_retention_takes_effect_at_its_start_time() {
         let now = FixedClock::at("2026-01-31T09:15:00Z").now();
         let retention = Retention { days: Some(90), pending: Some(PendingRetention { days: 60, from: now }) };
         assert_eq!(retention.days_at(now - TimeDelta::milliseconds(1)), Some(90));

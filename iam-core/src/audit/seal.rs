@@ -1,8 +1,9 @@
-//! Sealing: entries that were committed get their place in their tenant's sequence, in the background.
+//! Sequencing: committed entries get their sequence number in their tenant's log, in the background.
 //!
-//! An entry is committed together with its place in a queue, so none can be passed over, whatever crashes. A round
-//! takes from the queue what has waited longest, appends it to the trees and signs what they are then. Several
-//! replicas may seal: the store lets one of them continue a log from its size, and what the others did is dropped.
+//! An entry is put into a queue in the transaction that commits it, so no crash can make the sequencer miss an entry.
+//! A round takes the oldest pending entries from the queue, appends them to the trees and signs the new checkpoints.
+//! Several replicas may do this: the store lets one of them continue a log from its size, and drops the work of the
+//! others.
 
 use std::collections::BTreeMap;
 
@@ -14,41 +15,41 @@ use crate::error::{Result, StoreError};
 use crate::iam::{Iam, Inner};
 use crate::id::TenantId;
 
-/// How many entries one round seals at most, so that none holds a lock of the store for long.
+/// The maximum number of entries in one round, so that no round holds a lock of the store for long.
 const ROUND: u32 = 2_000;
 
-/// When something has been waiting for longer, logs are sealed one by one.
+/// When an entry has been pending for longer than this, logs are sequenced one by one.
 const PATIENCE: TimeDelta = TimeDelta::seconds(5);
 
-/// What a round of sealing has done.
+/// The result of one round of sequencing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Sealed {
-    /// How many entries were sealed.
+    /// How many entries were sequenced.
     pub entries: usize,
-    /// Whether more may be waiting, so that the next round should follow at once.
+    /// Whether more entries may be pending, so that the next round should follow at once.
     pub more: bool,
-    /// Since when the oldest entry has been waiting, where not all went well.
+    /// Since when the oldest entry has been pending, if the round did not sequence every entry that it read.
     pub waiting_since: Option<Timestamp>,
-    /// Logs that are not what their own checkpoint says: somebody has changed them behind the service's back. They are
-    /// not continued; `iam-server audit verify` says more.
+    /// Logs that do not match their own checkpoint: they were changed, but not by the service. They are not continued;
+    /// `iam-server audit verify` gives the details.
     pub broken: Vec<TenantId>,
 }
 
 impl Iam {
-    /// Seals entries of all tenants that wait for it, oldest first, in one unit: at most some thousands.
+    /// Sequences pending entries of all tenants, oldest first, in one transaction: at most a few thousand.
     ///
-    /// Call it in a loop, a few times a second, and again at once while there is [`more`](Sealed::more). Several
-    /// processes may: each entry is sealed once, in one sequence.
+    /// Call it in a loop, a few times a second, and again at once while [`more`](Sealed::more) is true. Several
+    /// processes may do so: each entry is sequenced once, in one sequence.
     ///
     /// # Errors
     ///
-    /// [`Error::Store`](crate::Error::Store) when the store fails; nothing was sealed then.
+    /// [`Error::Store`](crate::Error::Store) when the store fails; no entry was sequenced then.
     pub async fn seal_audit_logs(&self) -> Result<Sealed> {
         let iam = &*self.0;
         let (mut broken, mut stuck, mut stuck_since) = (Vec::new(), Vec::new(), None);
         loop {
-            // What waits for a log that cannot be continued must not keep the others waiting.
+            // Pending entries of a log that cannot be continued must not delay the entries of other logs.
             let unsealed = iam.store.unsealed(&[broken.as_slice(), &stuck].concat(), ROUND).await?;
             let more = unsealed.len() == ROUND as usize;
             let oldest = unsealed.first().map(|entry| entry.created_at);
@@ -86,8 +87,8 @@ impl Inner {
         if seals.is_empty() { Ok(true) } else { self.store.seal(seals).await }
     }
 
-    /// Seals each log by itself, so that one that cannot be continued does not keep the others from it. Tells how many
-    /// entries were sealed, and which logs could not be continued.
+    /// Sequences each log separately, so that a log that cannot be continued does not block the others. Returns how
+    /// many entries were sequenced, and which logs could not be continued.
     async fn seal_one_by_one(&self, seals: &[Seal]) -> (usize, Vec<TenantId>) {
         let (mut entries, mut failed) = (0, Vec::new());
         for seal in seals {
@@ -95,7 +96,7 @@ impl Inner {
                 Ok(true) => entries += seal.leaves.len(),
                 Ok(false) => failed.push(seal.tenant_id),
                 Err(error) => {
-                    tracing::error!(tenant = %seal.tenant_id, %error, "an audit log cannot be sealed");
+                    tracing::error!(tenant = %seal.tenant_id, %error, "entries of an audit log cannot be sequenced");
                     failed.push(seal.tenant_id);
                 }
             }
@@ -103,7 +104,7 @@ impl Inner {
         (entries, failed)
     }
 
-    /// Entries by tenant, each with the log that they continue.
+    /// Groups entries by tenant, each group with the head of the log that it continues.
     async fn logs_of(&self, entries: Vec<Unsealed>) -> Result<Vec<(LogHead, Vec<Unsealed>)>> {
         let mut by_tenant: BTreeMap<TenantId, Vec<Unsealed>> = BTreeMap::new();
         for entry in entries {
@@ -118,7 +119,7 @@ impl Inner {
 }
 
 impl LogHead {
-    /// Whether the log is what its own checkpoint says. Without the key nobody can write one.
+    /// Returns whether the log matches its own checkpoint. A checkpoint cannot be written without the key.
     pub(super) fn is_signed_by(&self, key: &LogKey) -> bool {
         let Self { tenant_id, frontier, note, .. } = self;
         if frontier.size() == 0 {

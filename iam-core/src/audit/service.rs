@@ -10,10 +10,10 @@ use crate::iam::{Iam, Inner};
 use crate::page::check_limit;
 use crate::validate::Fields;
 
-/// Reads the audit log, adds to it, proves what stands in it; see [`Iam::audit`](crate::Iam::audit).
+/// Reads the audit log, adds entries to it, and proves its content; see [`Iam::audit`](crate::Iam::audit).
 ///
-/// Whatever changes anything through a service stands here, with its values before and after. An application adds what happens
-/// in itself.
+/// The log contains every change that is made through a service, with the values before and after. An application
+/// adds its own events.
 ///
 /// ```
 #[doc = scene!()]
@@ -53,28 +53,28 @@ impl Audit<'_> {
     ///
     /// # Errors
     ///
-    /// [`Error::Forbidden`]; [`Error::Validation`] naming every invalid field, and `action` for what the service
-    /// itself records.
+    /// [`Error::Forbidden`]; [`Error::Validation`] naming every invalid field, and `action` for an action that the
+    /// service itself records.
     pub async fn log(&self, caller: &Caller, event: NewEvent) -> Result<AuditEntry> {
         self.0.rights(caller).require(&permission::AUDIT_LOGS_CREATE)?;
         let event = event.validate()?;
         let once = self.0.once(caller, &ResourceType::AUDIT_ENTRY);
         let mut work = self.0.begin(caller).await?;
         if let Some(id) = once.find(&mut work).await? {
-            // No unit of work waits for a connection while it holds one.
+            // A unit of work must not wait for a second connection while it holds one.
             drop(work);
             let entry = self.0.store.audit_entry(caller.tenant(), id).await?;
             return entry.ok_or(Error::NotFound(ResourceType::AUDIT_ENTRY));
         }
         let entries = work.apply_and_tell(AuditChange::Log(event)).await?;
         let entry = entries.into_iter().next();
-        let entry = entry.ok_or_else(|| Error::internal("audit log", "nobody's tenant has none"))?;
+        let entry = entry.ok_or_else(|| Error::internal("audit log", "the caller's tenant has no log"))?;
         once.keep(&mut work, &entry.id).await?;
         work.commit().await?;
         Ok(entry)
     }
 
-    /// The entries that pass a filter, newest first: at most `limit` (1–100) from after the cursor on.
+    /// Returns the entries that match a filter, newest first: at most `limit` (1–100), from after the cursor on.
     ///
     /// Needs `audit-logs:read` tenant-wide.
     ///
@@ -94,7 +94,7 @@ impl Audit<'_> {
         check_limit(&mut fields, limit);
         fields.finish()?;
         let filter = filter.by_stored_names();
-        // One more than asked for tells whether another page follows.
+        // One entry more than requested shows whether another page follows.
         let mut entries = self.0.store.audit_entries(caller.tenant(), &filter, after, limit + 1).await?;
         let has_next = entries.len() > limit as usize;
         entries.truncate(limit as usize);
@@ -102,7 +102,7 @@ impl Audit<'_> {
         Ok(AuditPage { entries, next })
     }
 
-    /// The principal kinds of things in the log. Needs `audit-logs:read` tenant-wide.
+    /// Returns the main resource types in the log. Needs `audit-logs:read` tenant-wide.
     ///
     /// # Errors
     ///
@@ -112,7 +112,7 @@ impl Audit<'_> {
         Ok(&RESOURCE_TYPES)
     }
 
-    /// The principal actions in the log. Needs `audit-logs:read` tenant-wide.
+    /// Returns the main actions in the log. Needs `audit-logs:read` tenant-wide.
     ///
     /// # Errors
     ///
@@ -122,7 +122,7 @@ impl Audit<'_> {
         Ok(&ACTIONS)
     }
 
-    /// All that the service records. Needs `audit-logs:read` tenant-wide.
+    /// Returns everything that the service records. Needs `audit-logs:read` tenant-wide.
     ///
     /// # Errors
     ///
@@ -132,8 +132,8 @@ impl Audit<'_> {
         Ok(CATALOGUE.into())
     }
 
-    /// Begins to export the entries that pass a filter, newest first, from after the cursor on, and records that.
-    /// `format` is a word for the record, for instance `text/csv`. Needs `audit-logs:read` tenant-wide.
+    /// Starts an export of the entries that match a filter, newest first, from after the cursor on, and records the
+    /// export. `format` is only recorded, for instance `text/csv`. Needs `audit-logs:read` tenant-wide.
     ///
     /// # Errors
     ///
@@ -155,7 +155,7 @@ impl Audit<'_> {
     }
 }
 
-/// An export that is on record, page by page. Only one page is in memory at a time, and entries that arrive meanwhile
+/// A recorded export, page by page. Only one page is in memory at a time. Entries that are created during the export
 /// do not appear.
 #[derive(Debug)]
 pub struct AuditExport {
@@ -169,8 +169,8 @@ pub struct AuditExport {
 const EXPORTED: u32 = 100;
 
 impl AuditExport {
-    /// The next entries; none at the end. [`Cursor::after`] the last of them is where it can be resumed. The caller's
-    /// session must still stand, and permit it.
+    /// Returns the next entries; none at the end. The export can be resumed at the cursor that [`Cursor::after`]
+    /// returns for the last entry. The caller's session must still be valid and permit the export.
     ///
     /// # Errors
     ///

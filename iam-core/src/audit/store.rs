@@ -8,8 +8,8 @@ use crate::id::{AuditEntryId, TenantId};
 /// Reads the audit log.
 #[async_trait]
 pub trait AuditStore {
-    /// At most `limit` entries that pass the filter, newest first (by time, then by identifier), from after the
-    /// cursor on.
+    /// Returns at most `limit` entries that match the filter, newest first (by time, then by identifier), from after
+    /// the cursor on.
     async fn audit_entries(
         &self,
         tenant: TenantId,
@@ -18,44 +18,44 @@ pub trait AuditStore {
         limit: u32,
     ) -> Result<Vec<AuditEntry>, StoreError>;
 
-    /// One entry.
+    /// Returns one entry.
     async fn audit_entry(&self, tenant: TenantId, id: AuditEntryId) -> Result<Option<AuditEntry>, StoreError>;
 
-    /// Removes the entries that retention has given up, in all tenants; tells how many.
+    /// Removes the entries that retention has marked for removal, in all tenants. Returns the number of removed
+    /// entries.
     ///
-    /// These are the sealed entries below [`LogHead::removed`]; nothing else can be removed. It may be interrupted
-    /// and asked again.
+    /// These are the sequenced entries below [`LogHead::removed`]; no other entries can be removed. The call may be
+    /// interrupted and repeated.
     async fn purge_audit_entries(&self) -> Result<u64, StoreError>;
 }
 
-/// Keeps the trees over the entries, for the sealer and for proofs.
+/// Stores the trees over the entries, for the sequencer and for proofs.
 #[async_trait]
 pub trait SealStore {
-    /// At most `limit` entries of any tenants but these that are not sealed yet, those that have waited longest first:
-    /// by time, then by identifier.
+    /// Returns at most `limit` pending entries of all tenants but `except`, oldest first: by time, then by identifier.
     async fn unsealed(&self, except: &[TenantId], limit: u32) -> Result<Vec<Unsealed>, StoreError>;
 
-    /// The logs of these tenants that have been sealed, or given a retention, before.
+    /// Returns the heads of these tenants' logs. A log has a head once an entry was sequenced or a retention was set.
     async fn log_heads(&self, tenants: &[TenantId]) -> Result<Vec<LogHead>, StoreError>;
 
-    /// Writes what has been sealed, all or nothing, if every log still has the size from which it was continued and
-    /// every entry was still unsealed. Tells whether that was so: of several that seal the same entries, or continue
-    /// the same log, one succeeds.
+    /// Writes the new leaves and their trees, all or nothing, if every log still has the size from which it is
+    /// continued and every entry is still pending. Returns whether that was so: of several calls that sequence the
+    /// same entries, or continue the same log, one succeeds.
     async fn seal(&self, seals: &[Seal]) -> Result<bool, StoreError>;
 
-    /// Where an entry stands in its tenant's sequence; `None` while it is not sealed.
+    /// Returns the sequence number of an entry; `None` while it is pending.
     async fn sequence_of(&self, tenant: TenantId, id: AuditEntryId) -> Result<Option<u64>, StoreError>;
 
-    /// Kept hashes, span by span. What is missing is left out.
+    /// Returns stored hashes, span by span. Missing hashes are left out.
     async fn tree_hashes(&self, tenant: TenantId, spans: &[TreeSpan]) -> Result<Vec<TreeHash>, StoreError>;
 
-    /// The tenants that have an audit log, in the order of their identifiers.
+    /// Returns the tenants that have an audit log, in the order of their identifiers.
     async fn audited_tenants(&self) -> Result<Vec<TenantId>, StoreError>;
 
-    /// At most `limit` sealed entries in the order of their sequence, from `from` on.
+    /// Returns at most `limit` sequenced entries in the order of the sequence, from `from` on.
     async fn sealed_entries(&self, tenant: TenantId, from: u64, limit: u32) -> Result<Vec<SealedEntry>, StoreError>;
 
-    /// At most `limit` entries of a tenant that are not sealed yet, by time, then by identifier, after a place.
+    /// Returns at most `limit` pending entries of a tenant, by time, then by identifier, from after `after` on.
     async fn unsealed_entries(
         &self,
         tenant: TenantId,
@@ -63,46 +63,46 @@ pub trait SealStore {
         limit: u32,
     ) -> Result<Vec<UnsealedEntry>, StoreError>;
 
-    /// The first entry, by time, that is neither sealed nor waiting for it: somebody else than the service put it
-    /// there.
+    /// Returns the first entry, by time, that is neither sequenced nor pending. Such an entry was not inserted by the
+    /// service.
     async fn stray_entry(&self, tenant: TenantId) -> Result<Option<AuditEntryId>, StoreError>;
 }
 
 /// Reads the audit log inside a unit of work.
 #[async_trait]
 pub trait AuditTransaction {
-    /// The tenant's log, where it has been sealed, or given a retention, before.
+    /// Returns the head of the tenant's log; `None` before an entry was sequenced or a retention was set.
     async fn log_head(&mut self) -> Result<Option<LogHead>, StoreError>;
 
-    /// The first place in the sequence, from `from` on, whose entry was made at this moment or later.
+    /// Returns the first sequence number, from `from` on, whose entry was created at this moment or later.
     async fn first_sealed_since(&mut self, from: u64, moment: Timestamp) -> Result<Option<u64>, StoreError>;
 }
 
-/// An entry that waits to be sealed. It was committed together with its change.
+/// A pending entry. It was committed together with its change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unsealed {
     /// The tenant.
     pub tenant_id: TenantId,
-    /// When the entry was made.
+    /// When the entry was created.
     pub created_at: Timestamp,
     /// The entry.
     pub entry_id: AuditEntryId,
-    /// What the log will commit to.
+    /// The digest that the log will commit to.
     pub digest: Digest,
 }
 
-/// What is known of a tenant's log as a whole.
+/// The state of a tenant's log as a whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogHead {
     /// The tenant.
     pub tenant_id: TenantId,
-    /// The right edge of the tree over what is sealed.
+    /// The right edge of the tree over the sequenced entries.
     pub frontier: Frontier,
-    /// The note with the signed checkpoint of just that; empty before anything is sealed.
+    /// The note with the signed checkpoint of that tree; empty before an entry is sequenced.
     pub note: String,
-    /// How many leaves there are. Only somebody else than the service can have made it differ from the size.
+    /// The number of leaves. If it differs from the size of the tree, the service did not cause that.
     pub leaves: u64,
-    /// Entries before this place in the sequence may have been removed by retention. Their leaves stay.
+    /// Entries with a lower sequence number may have been removed by retention. Their leaves stay.
     pub removed: u64,
     /// For how long entries are kept.
     pub retention: Retention,
@@ -111,23 +111,23 @@ pub struct LogHead {
 /// For how long a tenant keeps its entries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Retention {
-    /// For how many days; forever without.
+    /// For how many days; forever if `None`.
     pub days: Option<u32>,
-    /// A shorter one that takes its place later.
+    /// A shorter retention that replaces it later.
     pub pending: Option<PendingRetention>,
 }
 
-/// A retention that counts from a later moment on (`decisions.md` §6).
+/// A retention that takes effect at a later moment (`decisions.md` §6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PendingRetention {
-    /// For how many days entries are kept then.
+    /// For how many days entries are kept from then on.
     pub days: u32,
-    /// From when on.
+    /// When it takes effect.
     pub from: Timestamp,
 }
 
 impl LogHead {
-    /// The log of a tenant of which nothing is sealed yet.
+    /// Returns the head of a log without sequenced entries and without a retention.
     #[must_use]
     pub fn empty(tenant_id: TenantId) -> Self {
         let frontier = Frontier::default();
@@ -137,13 +137,13 @@ impl LogHead {
 }
 
 impl Retention {
-    /// What counts at a moment: for how many days; forever without.
+    /// Returns the retention in days that is in effect at a moment; forever if `None`.
     #[must_use]
     pub fn days_at(&self, now: Timestamp) -> Option<u32> {
         self.settled(now).days
     }
 
-    /// The same, without a pending one that has taken its place.
+    /// Returns the retention at a moment: a pending retention that has taken effect replaces the current one.
     #[must_use]
     pub fn settled(self, now: Timestamp) -> Self {
         match self.pending {
@@ -158,24 +158,24 @@ impl Retention {
 pub struct Seal {
     /// The tenant.
     pub tenant_id: TenantId,
-    /// The size from which the log is continued.
+    /// The size of the log before these entries.
     pub from: u64,
-    /// The new leaves, from that place on without gap.
+    /// The new leaves, with sequence numbers from `from` on, without gaps.
     pub leaves: Vec<Leaf>,
-    /// The subtrees to be kept that are complete with them.
+    /// The subtrees that these leaves complete and that the store must hold.
     pub nodes: Vec<TreeNode>,
-    /// The right edge of the tree with them.
+    /// The right edge of the tree with the new leaves.
     pub frontier: Frontier,
-    /// The note with the signed checkpoint of just that.
+    /// The note with the signed checkpoint of that tree.
     pub note: String,
 }
 
-/// An entry's place in its tenant's sequence.
+/// A leaf: the position of an entry in its tenant's sequence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leaf {
-    /// The place, counted from zero.
+    /// The sequence number, counted from zero.
     pub sequence: u64,
-    /// When the entry was made.
+    /// When the entry was created.
     pub created_at: Timestamp,
     /// The entry.
     pub entry_id: AuditEntryId,
@@ -188,18 +188,18 @@ pub struct Leaf {
 pub struct SealedEntry {
     /// The leaf.
     pub leaf: Leaf,
-    /// The entry; `None` where it is gone.
+    /// The entry; `None` if it is missing.
     pub entry: Option<AuditEntry>,
 }
 
-/// An entry that waits to be sealed, with what it waits for.
+/// A pending entry: its row in the queue and the entry itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UnsealedEntry {
-    /// What waits.
+    /// The row in the queue.
     pub unsealed: Unsealed,
-    /// The entry; `None` where it is gone.
+    /// The entry; `None` if it is missing.
     pub entry: Option<AuditEntry>,
-    /// Whether there is a leaf of this entry already. Only somebody else than the service can have queued it then, and it
-    /// keeps the log from being sealed.
+    /// Whether this entry already has a leaf. Then it was not queued by the service, and it prevents the log from
+    /// being continued.
     pub is_sealed: bool,
 }

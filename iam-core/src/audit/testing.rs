@@ -5,7 +5,7 @@ use uuid::Uuid;
 use super::{AuditEntry, LogKey, ResourceType, Salt, Salts, action};
 use crate::caller::{RequestContext, UserAgent};
 
-/// The key of an installation; every seed makes another of the same name.
+/// The key of an installation. Each seed gives a different key with the same name.
 pub(super) fn log_key(seed: u8) -> LogKey {
     LogKey::new(Ed25519KeyPair::from_seed_unchecked(&[seed; 32]).unwrap(), Uuid::from_u128(9).into())
 }

@@ -1,4 +1,5 @@
-//! Judges a log that is read to it: recomputes it, compares it with what is kept of it, and notes what excuses what.
+//! Verifies a log page by page: recomputes it, compares it with kept checkpoints and stored hashes, and collects
+//! excuses for missing data.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -10,10 +11,10 @@ use super::{
 };
 use crate::id::{AuditEntryId, TenantId};
 
-/// How many findings are kept: who changed one entry may have changed all.
+/// The maximum number of findings: an attacker who changed one entry may have changed all of them.
 const FINDINGS: usize = 100;
 
-/// What has been read of a log, and what was noticed.
+/// The state of a verification: what was read of a log, and what was found.
 pub(super) struct Verifier<'a> {
     pub(super) tenant: TenantId,
     key: &'a LogKey,
@@ -21,20 +22,21 @@ pub(super) struct Verifier<'a> {
     pub(super) frontier: Frontier,
     /// How many of the kept checkpoints have been compared.
     compared: usize,
-    /// The size of the largest kept checkpoint that holds so far.
+    /// The size of the largest kept checkpoint that matches so far.
     held: u64,
     pub(super) unsealed: u64,
-    /// Places whose entries are gone, in runs, each with its first entry.
+    /// Runs of sequence numbers whose entries are missing, each with the identifier of its first entry.
     gone: Vec<(Range<u64>, AuditEntryId)>,
-    /// Entries whose personal fields are gone, with their places where they have one.
+    /// Entries whose personal fields are erased, with their sequence numbers if they have one.
     erased_details: Vec<(AuditEntryId, Option<u64>)>,
     erased_origins: Vec<(AuditEntryId, Option<u64>)>,
     given_up_until: u64,
     excused_details: BTreeSet<AuditEntryId>,
     excused_origins: BTreeSet<AuditEntryId>,
-    /// Whether a leaf is missing or cannot be read: nothing that follows has a known place.
+    /// Whether a leaf is missing or cannot be read. The sequence numbers of all later entries are unknown then.
     pub(super) is_broken_off: bool,
-    /// What the last look at the queue has found. Each begins anew, for what it saw may be sealed by now.
+    /// The findings of the last pass over the queue. Each pass starts without findings, because entries that an
+    /// earlier pass saw may be sequenced by then.
     pub(super) unsealed_findings: Vec<Finding>,
     findings: Vec<Finding>,
 }
@@ -61,7 +63,8 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// While the log is read, in the order of its places: what would be too many stands behind what is kept.
+    /// Adds a finding, up to the maximum. The log is read in the order of the sequence, so findings beyond the
+    /// maximum are about later entries.
     pub(super) fn find(&mut self, what: Tampering, sequence: Option<Range<u64>>, entry: Option<AuditEntryId>) {
         let finding = Finding { what, sequence, entry };
         if self.findings.len() < FINDINGS && !self.findings.contains(&finding) {
@@ -73,7 +76,7 @@ impl<'a> Verifier<'a> {
         self.find(what, Some(place..place + 1), entry);
     }
 
-    /// Recomputes the leaves of a page; gives the subtrees that are complete with them.
+    /// Recomputes the leaves of a page. Returns the subtrees that they complete.
     pub(super) fn read(&mut self, page: Vec<SealedEntry>, is_unreadable: bool) -> Vec<TreeNode> {
         let mut nodes = Vec::new();
         let is_empty = page.is_empty();
@@ -111,7 +114,7 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// Notes of an entry that is what it was what is erased in it, and what it excuses elsewhere.
+    /// Notes which parts of an unchanged entry are erased, and what the entry excuses elsewhere.
     fn note(&mut self, entry: &AuditEntry, place: Option<u64>) {
         if entry.salts.details.is_destroyed() {
             self.erased_details.push((entry.id, place));
@@ -129,7 +132,7 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// Entries of which a record says that a part was erased, and that were not seen so.
+    /// Returns the entries that a record names as erased but that were not erased when they were read.
     pub(super) fn not_seen_erased(&self) -> BTreeSet<AuditEntryId> {
         let parts = [(&self.erased_details, &self.excused_details), (&self.erased_origins, &self.excused_origins)];
         let missed = parts.into_iter().flat_map(|(erased, excused)| {
@@ -139,7 +142,7 @@ impl<'a> Verifier<'a> {
         missed.collect()
     }
 
-    /// Whether an entry holds what a record says was erased.
+    /// Returns whether an entry contains a part that a record names as erased.
     pub(super) fn is_restored(&self, entry: &AuditEntry) -> bool {
         (self.excused_details.contains(&entry.id) && !entry.salts.details.is_destroyed())
             || (self.excused_origins.contains(&entry.id) && !entry.salts.origin.is_destroyed())
@@ -147,7 +150,7 @@ impl<'a> Verifier<'a> {
 
     fn compare_with_kept(&mut self) {
         let size = self.frontier.size();
-        // Smaller ones first, each looked at once.
+        // The checkpoints are sorted by size, and each is compared once.
         let reached = self.kept.iter().skip(self.compared).take_while(|kept| kept.size <= size);
         self.compared += reached.clone().count();
         let roots: Vec<TreeHash> = reached.filter(|kept| kept.size == size).map(|kept| kept.root).collect();
@@ -158,7 +161,7 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// Compares the subtrees with those that the store keeps.
+    /// Compares the subtrees with those that the store holds.
     pub(super) fn compare(&mut self, nodes: &[TreeNode], kept: &[TreeHash]) {
         for (number, node) in nodes.iter().enumerate() {
             if kept.get(number) != Some(&node.hash) {
@@ -187,7 +190,7 @@ impl<'a> Verifier<'a> {
         self.unexcused(head).is_empty() && self.unsealed_findings.is_empty()
     }
 
-    /// Judges, once everything has been read.
+    /// Returns the result, after everything has been read.
     pub(super) fn finish(mut self, head: &LogHead, is_signed: bool, stray: Option<AuditEntryId>) -> Verification {
         let (size, root) = (self.frontier.size(), self.frontier.root());
         let kept = self.kept.last().map_or(0, |kept| kept.size);
@@ -203,7 +206,7 @@ impl<'a> Verifier<'a> {
         if kept > size {
             find(Tampering::Shorter, Some(size..kept), None);
         }
-        // Where there are not the leaves that there should be, what excuses something may be missing with them.
+        // If leaves are missing, entries with excuses may be missing, too.
         let is_complete = !self.is_broken_off && head.leaves == head.frontier.size() && kept <= size;
         let mut unexcused = self.unexcused(head);
         unexcused.extend(stray.map(|id| Finding { what: Tampering::Inserted, sequence: None, entry: Some(id) }));
@@ -217,8 +220,9 @@ impl<'a> Verifier<'a> {
         Verification { sealed: size, removed, unsealed: self.unsealed, root, findings }
     }
 
-    /// Entries that are gone and were not given up, the first of each run, those that the head has marked so, and the
-    /// first that have lost either part of their personal fields, not by an erasure.
+    /// Returns the findings about missing data without an excuse: the first missing entry of each run that retention
+    /// did not remove; the entries that only the head marks for removal; and, for each part of the personal fields,
+    /// the first entry that lost it without an erasure.
     fn unexcused(&self, head: &LogHead) -> Vec<Finding> {
         let given_up_until = self.given_up_until;
         let removed = self.gone.iter().filter(|(run, _)| run.end > given_up_until).map(|(run, id)| {
@@ -285,13 +289,13 @@ mod tests {
         record(number, &AuditChange::erase(&log_key(7), tenant(), user, details, Vec::new()))
     }
 
-    /// A record with something else in its metadata, as only a superuser can queue it.
+    /// A record with changed metadata. Only a superuser of the database can put it into the queue.
     fn forged(mut record: AuditEntry, name: &str, value: serde_json::Value) -> AuditEntry {
         record.metadata.insert(name.to_owned(), value);
         record
     }
 
-    /// What a store keeps of a log, to be tampered with.
+    /// The data of a log in a store, for tests that tamper with it.
     #[derive(Clone)]
     struct Log {
         sealed: Vec<SealedEntry>,
@@ -303,7 +307,7 @@ mod tests {
     }
 
     impl Log {
-        /// Of these entries, with a checkpoint that was kept of all but the last two.
+        /// A log of these entries, with a kept checkpoint over all but the last two.
         fn of(entries: impl IntoIterator<Item = AuditEntry>) -> Self {
             let (mut frontiers, mut sealed) = (vec![Frontier::default()], Vec::new());
             for (sequence, entry) in (0..).zip(entries) {
@@ -324,7 +328,7 @@ mod tests {
             Self::of((0..size).map(entry))
         }
 
-        /// With an entry that waits.
+        /// Adds a pending entry.
         fn waiting(mut self, entry: AuditEntry) -> Self {
             let AuditEntry { tenant_id, created_at, id: entry_id, .. } = entry;
             let unsealed = Unsealed { tenant_id, created_at, entry_id, digest: entry.digest() };
@@ -332,7 +336,7 @@ mod tests {
             self
         }
 
-        /// The same with something done to it by somebody who has no key.
+        /// Returns a copy that was changed by an attacker without the key.
         fn tampered(&self, tamper: impl FnOnce(&mut Self)) -> Self {
             let mut log = self.clone();
             tamper(&mut log);
@@ -365,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn an_untouched_log_is_clean_at_every_size() {
+    fn an_unchanged_log_has_no_findings_at_any_size() {
         for size in 0..20 {
             let log = Log::long(size).waiting(entry(50)).waiting(entry(51));
             let verification = log.verify();
@@ -376,13 +380,13 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_that_was_changed_is_named() {
+    fn a_changed_entry_is_found() {
         let log = Log::long(8).tampered(|log| log.put(5, Some(AuditEntry { user_id: None, ..entry(5) })));
         assert_eq!(log.findings(), [(Tampering::Changed, Some(5..6), Some(id(5)))]);
     }
 
     #[test]
-    fn entries_that_changed_places_are_named() {
+    fn swapped_entries_are_found() {
         let log = Log::long(8).tampered(|log| {
             log.put(2, Some(entry(6)));
             log.put(6, Some(entry(2)));
@@ -392,19 +396,19 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_that_is_gone_is_named_unless_retention_gave_it_up() {
+    fn a_missing_entry_is_found_unless_retention_removed_it() {
         let gone = |places: Range<usize>| Log::long(8).tampered(|log| places.for_each(|place| log.put(place, None)));
         assert_eq!(gone(2..4).findings(), [(Tampering::Removed, Some(2..3), Some(id(2)))]);
         assert_eq!(gone(0..4).waiting(give_up(50, 4)).findings(), []);
         assert_eq!(gone(0..4).waiting(give_up(50, 4)).verify().removed, 4);
-        assert_eq!(gone(0..4).waiting(give_up(50, 5)).findings(), [], "not all of it was removed yet");
+        assert_eq!(gone(0..4).waiting(give_up(50, 5)).findings(), [], "not all of the marked entries are removed yet");
         assert_eq!(gone(0..4).waiting(give_up(50, 3)).findings(), [(Tampering::Removed, Some(3..4), None)]);
         let twice = gone(0..8).tampered(|log| log.put(4, Some(entry(4)))).waiting(give_up(50, 4));
         assert_eq!(twice.findings(), [(Tampering::Removed, Some(5..6), Some(id(5)))]);
     }
 
     #[test]
-    fn entries_that_are_marked_as_given_up_are_found_unless_a_retention_did_it() {
+    fn entries_marked_for_removal_without_a_retention_are_found() {
         let log = Log::long(8).tampered(|log| log.head.removed = 4);
         assert_eq!(log.findings(), [(Tampering::GivenUp, Some(0..4), None)]);
         assert_eq!(log.clone().waiting(give_up(50, 3)).findings(), [(Tampering::GivenUp, Some(3..4), None)]);
@@ -414,11 +418,11 @@ mod tests {
         let found = [(Tampering::Removed, Some(1..2), Some(id(1))), (Tampering::GivenUp, Some(0..4), None)];
         assert_eq!(purged.findings(), found);
         let cut_off = purged.tampered(|log| log.sealed.truncate(4));
-        assert_eq!(cut_off.findings()[2..], found, "the record of it may be among what is cut off");
+        assert_eq!(cut_off.findings()[2..], found, "the record may be among the entries that were cut off");
     }
 
     #[test]
-    fn who_says_so_counts_only_while_it_is_what_it_was() {
+    fn only_an_unchanged_record_of_the_service_is_an_excuse() {
         let of = |last| Log::of((0..7).map(entry).chain([last])).tampered(|log| log.put(0, None));
         assert_eq!(of(give_up(7, 1)).findings(), []);
         let forged = of(entry(7)).tampered(|log| log.put(7, Some(give_up(7, 1))));
@@ -429,7 +433,7 @@ mod tests {
     }
 
     #[test]
-    fn who_cannot_sign_excuses_nothing() {
+    fn a_record_with_an_invalid_signature_excuses_nothing() {
         let log = Log::long(8).tampered(|log| {
             log.put(0, None);
             log.put(3, Some(erased(3)));
@@ -446,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_that_lost_its_personal_fields_is_named_unless_an_erasure_did_it() {
+    fn missing_personal_fields_are_found_unless_an_erasure_removed_them() {
         let log = Log::long(8).tampered(|log| log.put(3, Some(erased(3))));
         let found = [(Tampering::Erased, Some(3..4), Some(id(3)))];
         assert_eq!(log.findings(), found);
@@ -455,14 +459,14 @@ mod tests {
         let mut origin = entry(3);
         origin.erase_origin();
         let log = Log::long(8).tampered(|log| log.put(3, Some(origin)));
-        assert_eq!(log.waiting(erase(50, &[3])).findings(), found, "the other part was erased");
+        assert_eq!(log.waiting(erase(50, &[3])).findings(), found, "the record is about the other part");
         let waiting = Log::long(8).waiting(entry(50)).tampered(|log| log.unsealed[0].entry = Some(erased(50)));
         assert_eq!(waiting.findings(), [(Tampering::Erased, None, Some(id(50)))]);
         assert_eq!(waiting.waiting(erase(51, &[50])).findings(), []);
     }
 
     #[test]
-    fn what_was_to_be_erased_and_was_not_seen_so_is_looked_for() {
+    fn entries_that_a_record_names_but_that_are_not_erased_are_listed() {
         let mut origin = entry(4);
         origin.erase_origin();
         let log = Log::long(8).tampered(|log| {
@@ -481,7 +485,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_put_in_the_place_of_an_erased_value_is_a_change() {
+    fn a_value_in_place_of_an_erased_one_is_found() {
         let mut forged = erased(3);
         forged.new_value = entry(4).new_value;
         let log = Log::long(8).tampered(|log| log.put(3, Some(forged))).waiting(erase(50, &[3]));
@@ -489,7 +493,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_must_be_what_was_committed() {
+    fn a_changed_or_missing_pending_entry_is_found() {
         let log = Log::long(3).waiting(entry(50)).waiting(entry(51));
         let gone = log.tampered(|log| log.unsealed[1].entry = None);
         assert_eq!(gone.findings(), [(Tampering::Removed, None, Some(id(51)))]);
@@ -499,7 +503,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sealed_must_not_wait_again() {
+    fn a_sequenced_entry_that_is_queued_again_is_found() {
         let log = Log::long(8).waiting(entry(5)).tampered(|log| log.unsealed[0].is_sealed = true);
         assert_eq!(log.findings(), [(Tampering::Inserted, None, Some(id(5)))]);
         let of_another_time = log.tampered(|log| log.unsealed[0].entry = None);
@@ -507,7 +511,7 @@ mod tests {
     }
 
     #[test]
-    fn a_leaf_that_is_missing_breaks_the_sequence_off() {
+    fn verification_stops_at_a_missing_leaf() {
         for place in [0, 3, 5] {
             let log = Log::long(8).tampered(|log| drop(log.sealed.remove(place as usize)));
             let found = log.findings();
@@ -518,11 +522,11 @@ mod tests {
         let key = log_key(7);
         let mut verifier = Verifier::new(tenant(), Vec::new(), &key);
         verifier.read(Vec::new(), false);
-        assert!(verifier.is_broken_off, "a page that should not be empty");
+        assert!(verifier.is_broken_off, "the page should not be empty");
     }
 
     #[test]
-    fn what_a_lost_record_excused_stands_behind_what_was_lost() {
+    fn findings_that_a_lost_record_may_excuse_come_last() {
         let log = Log::of((0..7).map(entry).chain([give_up(7, 2)])).tampered(|log| {
             log.put(0, None);
             log.put(1, None);
@@ -541,11 +545,11 @@ mod tests {
     }
 
     #[test]
-    fn entries_rewritten_with_their_leaves_are_not_those_that_were_kept() {
+    fn entries_rewritten_with_their_leaves_differ_from_a_kept_checkpoint() {
         let entries = |changed: u64| (0..8).map(move |number| entry(number + 10 * u64::from(number == changed)));
         let log = |changed: u64| Log { kept: Log::long(8).kept, ..Log::of(entries(changed)) };
         assert_eq!(log(3).findings(), [(Tampering::NotAsKept, Some(0..6), None)]);
-        assert_eq!(log(6).findings(), [], "it is newer than the checkpoint that was kept");
+        assert_eq!(log(6).findings(), [], "the changed entry is newer than the kept checkpoint");
         let earlier = Log::long(5).kept.remove(0);
         let kept = |changed| log(changed).tampered(|log| log.kept.insert(0, earlier.clone()));
         assert_eq!(kept(4).findings(), [(Tampering::NotAsKept, Some(3..6), None)]);
@@ -554,7 +558,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_that_was_cut_off_is_shorter_than_what_was_kept() {
+    fn a_truncated_log_is_shorter_than_a_kept_checkpoint() {
         let log = Log { kept: Log::long(8).kept, ..Log::long(4) };
         assert_eq!(log.findings(), [(Tampering::Shorter, Some(4..6), None)]);
         let nothing = Log { kept: Log::long(8).kept, ..Log::long(0) };
@@ -562,13 +566,13 @@ mod tests {
     }
 
     #[test]
-    fn a_head_that_nobody_signed_is_found() {
+    fn an_unsigned_head_is_found() {
         let log = Log { is_signed: false, ..Log::long(4) };
         assert_eq!(log.findings(), [(Tampering::Head, Some(0..4), None)]);
     }
 
     #[test]
-    fn what_the_service_did_not_put_there_is_found() {
+    fn an_inserted_entry_or_leaf_is_found() {
         let log = Log { stray: Some(id(77)), ..Log::long(4) };
         assert_eq!(log.findings(), [(Tampering::Inserted, None, Some(id(77)))]);
         let log = Log::long(4).tampered(|log| log.head.leaves = 6);
@@ -576,7 +580,7 @@ mod tests {
     }
 
     #[test]
-    fn subtrees_that_are_not_those_of_the_leaves_are_found() {
+    fn subtrees_that_do_not_match_the_leaves_are_found() {
         let key = log_key(7);
         let mut verifier = Verifier::new(tenant(), Vec::new(), &key);
         let nodes = verifier.read(Log::long(600).sealed, false);
@@ -595,7 +599,7 @@ mod tests {
     }
 
     #[test]
-    fn single_entries_come_first_and_there_are_at_most_a_hundred_findings() {
+    fn single_entries_come_first_and_there_are_at_most_100_findings() {
         let log = Log::long(300).tampered(|log| {
             (0..300).rev().step_by(2).for_each(|place| log.put(place, Some(entry(1_000))));
             log.put(40, None);
@@ -603,7 +607,7 @@ mod tests {
         });
         assert_eq!(log.findings().len(), FINDINGS);
         let removed = log.tampered(|log| log.put(20, None)).findings().swap_remove(10);
-        assert_eq!(removed, (Tampering::Removed, Some(20..21), Some(id(20))), "it is not crowded out by later ones");
+        assert_eq!(removed, (Tampering::Removed, Some(20..21), Some(id(20))), "later findings do not displace it");
         let few = Log::long(8).tampered(|log| {
             log.put(5, Some(entry(1_000)));
             log.put(6, None);

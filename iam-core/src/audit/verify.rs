@@ -1,4 +1,4 @@
-//! Verification: recomputes a tenant's whole log from the store, and names the first entry that is not what it was.
+//! Verification: recomputes a tenant's whole log from the store, and names the first entry that was tampered with.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -14,30 +14,31 @@ use crate::id::TenantId;
 
 /// How many entries are read at once.
 const PAGE: u32 = 1_000;
-/// How often the end of the log is read: of what was read last something may have been erased meanwhile, and what says
-/// so still be in the queue.
+/// The maximum number of times that the end of the log is read. An entry that was read last may have been erased in the
+/// meantime while the record of the erasure was still in the queue.
 const ROUNDS: usize = 10;
 
 impl Audit<'_> {
-    /// Recomputes the tenant's log from the store, and compares it with what is kept there and with checkpoints that
-    /// somebody kept elsewhere: notes as [`checkpoint`](Self::checkpoint) gave them. Needs `audit-logs:read`
+    /// Recomputes the tenant's log from the store, and compares it with the stored hashes and with checkpoints that a
+    /// client kept elsewhere: notes that [`checkpoint`](Self::checkpoint) returned. Needs `audit-logs:read`
     /// tenant-wide.
     ///
-    /// Without a kept checkpoint only those are found out who changed the log without this installation's key, and did
-    /// not go back to an older copy. It may run while the log grows.
+    /// Without a kept checkpoint, it finds only changes that were made without this installation's key and that did
+    /// not restore an older copy. It may run while the log grows.
     ///
     /// # Errors
     ///
-    /// [`Error::Forbidden`], [`Error::Validation`] naming `checkpoint` when a note is not one of this log.
+    /// [`Error::Forbidden`], [`Error::Validation`] naming `checkpoint` if a note is not a checkpoint of this log.
     pub async fn verify(&self, caller: &Caller, kept: &[String]) -> Result<Verification> {
         self.verify_watched(caller, kept, |_, _| {}).await
     }
 
-    /// As [`verify`](Self::verify), and tells all the while how many of how many sealed entries have been read.
+    /// Does the same as [`verify`](Self::verify), and reports progress to `watch`: how many sequenced entries have
+    /// been read, and how many there are.
     ///
     /// # Errors
     ///
-    /// As of [`verify`](Self::verify).
+    /// The same as [`verify`](Self::verify).
     pub async fn verify_watched(
         &self,
         caller: &Caller,
@@ -54,7 +55,7 @@ impl Audit<'_> {
         let mut head = self.verify_sealed(&mut verifier, &watch).await?;
         for _ in 0..ROUNDS {
             self.verify_unsealed(&mut verifier).await?;
-            // What was in the queue by then and was sealed before it was read: it may say why something is gone.
+            // Reads the entries that left the queue before it was read. Their excuses may explain missing data.
             head = self.verify_sealed(&mut verifier, &watch).await?;
             if verifier.is_all_excused(&head) {
                 break;
@@ -65,11 +66,11 @@ impl Audit<'_> {
         Ok(verifier.finish(&head, head.is_signed_by(&self.0.log_key), stray))
     }
 
-    /// Reads the sealed entries from where the verifier stands to the end.
+    /// Reads the sequenced entries from the verifier's position to the end.
     async fn verify_sealed(&self, verifier: &mut Verifier<'_>, watch: &(dyn Fn(u64, u64) + Sync)) -> Result<LogHead> {
         let (store, tenant) = (&self.0.store, verifier.tenant);
         let head = self.head(tenant).await?;
-        // A head that is lost, or that somebody else has written, must not keep the entries from being looked at.
+        // A head that is missing or forged must not prevent the verification of the entries.
         let is_known = head.frontier.size() > 0 && head.is_signed_by(&self.0.log_key);
         let end = if is_known { head.frontier.size() } else { head.leaves };
         let mut page = self.sealed_page(&head, verifier.frontier.size()).await?;
@@ -79,9 +80,9 @@ impl Audit<'_> {
             let next = entries.last().map_or(u64::MAX, |entry| entry.leaf.sequence.saturating_add(1));
             // The store reads the next page while this one is recomputed.
             let mut following = pin!(self.sealed_page(&head, next));
-            let asked = poll_fn(|context| Poll::Ready(following.as_mut().poll(context))).await;
+            let polled = poll_fn(|context| Poll::Ready(following.as_mut().poll(context))).await;
             let nodes = verifier.read(entries, is_unreadable);
-            page = match asked {
+            page = match polled {
                 Poll::Ready(following) => following?,
                 Poll::Pending => following.await?,
             };
@@ -93,11 +94,11 @@ impl Audit<'_> {
         Ok(head)
     }
 
-    /// The next entries, up to one that the store cannot even read.
+    /// Returns the next entries, up to the first that the store cannot read.
     async fn sealed_page(&self, head: &LogHead, from: u64) -> Result<SealedPage> {
         let page = self.readable_page(head.tenant_id, from).await?;
-        // On PostgreSQL, a statement may see a leaf and not the entry, once: it was planned before the entry's month had
-        // its partition.
+        // On PostgreSQL, a statement may see a leaf without its entry: the statement was planned before the partition
+        // of the entry's month existed. This happens only once, so a second read is enough.
         let is_missed = |sealed: &SealedEntry| sealed.entry.is_none() && sealed.leaf.sequence >= head.removed;
         if page.entries.iter().any(is_missed) { self.readable_page(head.tenant_id, from).await } else { Ok(page) }
     }
@@ -143,14 +144,15 @@ impl Audit<'_> {
         }
     }
 
-    /// Looks once more for entries that a record names as erased, and that were not seen so. Ordinarily retention has
-    /// removed them. Their digests do not tell: those of an entry with its personal fields are the same.
+    /// Looks up the entries that a record names as erased but that were not erased when they were read. Usually,
+    /// retention has removed them. The digest of an entry does not help: it is the same with and without the personal
+    /// fields.
     async fn verify_erased(&self, verifier: &mut Verifier<'_>) -> Result<()> {
         let (store, tenant) = (&self.0.store, verifier.tenant);
         for id in verifier.not_seen_erased() {
             let is_restored = match store.audit_entry(tenant, id).await {
                 Ok(entry) => entry.is_some_and(|entry| verifier.is_restored(&entry)),
-                // It was named where it stands.
+                // There is a finding about it already.
                 Err(StoreError::Corrupt { .. }) => false,
                 Err(error) => return Err(error.into()),
             };
@@ -164,7 +166,7 @@ impl Audit<'_> {
 }
 
 impl Iam {
-    /// The tenants that have an audit log, in the order of their identifiers: for whoever looks after all of them.
+    /// Returns the tenants that have an audit log, in the order of their identifiers, for an operator of all tenants.
     ///
     /// # Errors
     ///
@@ -180,9 +182,9 @@ impl TreeNode {
     }
 }
 
-/// Sealed entries, one after the other.
+/// Consecutive sequenced entries.
 struct SealedPage {
     entries: Vec<SealedEntry>,
-    /// Whether the store cannot read the entry after them: somebody else than the service wrote it.
+    /// Whether the store cannot read the entry after them. The service did not write such an entry.
     is_unreadable: bool,
 }
