@@ -6,12 +6,12 @@ use chrono::TimeDelta;
 
 use crate::clock::Timestamp;
 
-/// How many failures, within which time, lock an account, and for how long.
+/// The lockout settings: how many failures lock an account, within what time, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lockout {
-    /// This many failures lock.
+    /// This many failures lock the account.
     pub failures: usize,
-    /// Failures older than this no longer count.
+    /// Older failures do not count.
     pub window: TimeDelta,
     /// How long the lock lasts.
     pub duration: TimeDelta,
@@ -26,29 +26,29 @@ impl Default for Lockout {
 /// The failed logins of one e-mail in one tenant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoginAttempts {
-    /// When they failed, oldest first.
+    /// The times of the failures, oldest first.
     pub failed_at: Vec<Timestamp>,
-    /// Until when even the right password is refused.
+    /// Until this time, even the right password is refused.
     pub locked_until: Option<Timestamp>,
 }
 
 impl LoginAttempts {
-    /// How long the account is still locked, in whole seconds rounded up, if it is.
+    /// Returns how long the account stays locked, in whole seconds rounded up. `None` when it is not locked.
     #[must_use]
     pub fn locked_for(&self, now: Timestamp) -> Option<Duration> {
         let left = (self.locked_until? - now).to_std().ok().filter(|left| !left.is_zero())?;
         Some(Duration::from_secs(left.as_millis().div_ceil(1000).try_into().ok()?))
     }
 
-    /// How many failures count at this moment.
+    /// Returns the number of recorded failures.
     #[must_use]
     pub fn count(&self) -> usize {
         self.failed_at.len()
     }
 
-    /// The attempts after one more failure.
+    /// Returns the attempts after one more failure.
     pub(crate) fn failing(&self, now: Timestamp, lockout: Lockout) -> Self {
-        // A lock that is over takes the failures that led to it along.
+        // When a lock has ended, the failures that led to it do not count.
         let over = self.locked_until.is_some();
         let counting = |at: &&Timestamp| !over && now - **at < lockout.window;
         let mut failed_at: Vec<Timestamp> = self.failed_at.iter().filter(counting).copied().collect();
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn the_fifth_failure_locks_for_fifteen_minutes_to_the_instant() {
+    fn the_fifth_failure_locks_for_exactly_fifteen_minutes() {
         assert_eq!(failing_at(0..4).locked_for(moment(4)), None);
         let locked = failing_at(0..5);
         assert_eq!(locked.locked_for(moment(4)), Some(Duration::from_secs(900)));
@@ -88,14 +88,14 @@ mod tests {
     }
 
     #[test]
-    fn after_the_lock_counting_starts_anew() {
+    fn counting_restarts_after_a_lock() {
         let after = failing_at([0, 0, 0, 0, 890, 1790]);
         assert_eq!((after.count(), after.locked_for(moment(1790))), (1, None));
     }
 
     proptest! {
         #[test]
-        fn no_fifteen_minutes_ever_hold_a_sixth_counted_failure(mut gaps in proptest::collection::vec(0i64..600, 1..60)) {
+        fn at_most_five_failures_count_in_any_fifteen_minutes(mut gaps in proptest::collection::vec(0i64..600, 1..60)) {
             let mut now = 0;
             let mut attempts = LoginAttempts::default();
             let mut counted: Vec<i64> = Vec::new();

@@ -9,43 +9,43 @@ use crate::validate::{Email, EmailKey};
 /// A change of credentials.
 #[derive(Clone, Debug)]
 pub enum CredentialChange {
-    /// A user has another password: its own choice, or that of trusted code.
+    /// A user gets another password, chosen by the user or by trusted code.
     ChangePassword {
         /// The user.
         user: UserId,
-        /// The new password's hash.
+        /// The hash of the new password.
         password: PasswordHash,
     },
-    /// The same password is hashed at today's cost.
+    /// The hash of an unchanged password is replaced by one at the current cost.
     Rehash {
         /// The user.
         user: UserId,
-        /// The same password's new hash.
+        /// The new hash of the same password.
         password: PasswordHash,
     },
-    /// A login failed and counts.
+    /// A login failed and counts towards the lockout.
     CountFailure {
         /// The e-mail that was tried.
         email: Email,
         /// Why it failed.
         reason: LoginFailure,
-        /// The attempts with this one.
+        /// The failed attempts, including this one.
         attempts: LoginAttempts,
-        /// Whether the audit log keeps it. A login that names no tenant and opens a session in one leaves nothing in the
-        /// others, so that no tenant learns of another.
+        /// Whether the failure gets an audit entry. A login that names no tenant and opens a session in one tenant
+        /// leaves no entry in the others, so that no tenant learns of another.
         is_recorded: bool,
     },
-    /// A login was refused and does not count.
+    /// A login was refused and does not count towards the lockout.
     Refuse {
         /// The e-mail that was tried.
         email: Email,
         /// Why it was refused.
         reason: LoginFailure,
-        /// How many failures stand against it.
+        /// How many failed attempts with this e-mail count.
         attempt_count: usize,
     },
-    /// A success clears the failures of an e-mail, in the tenant and of logins that named none; so does another password
-    /// from trusted code.
+    /// The failed attempts with an e-mail are cleared: those in the tenant, and those that named no tenant. A
+    /// successful login and a password reset by trusted code do this.
     ClearFailures(EmailKey),
 }
 
@@ -53,17 +53,17 @@ pub enum CredentialChange {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LoginFailure {
-    /// Nobody has this e-mail.
+    /// No user has this e-mail.
     UnknownUser,
     /// The password is wrong.
     InvalidPassword,
-    /// Too many failures: the password was not even looked at.
+    /// The account was locked after too many failures. The password was not checked.
     AccountLocked,
-    /// The password is right and the user suspended.
+    /// The password is right, but the user is suspended.
     UserSuspended,
-    /// The user was deleted.
+    /// The user is deleted.
     UserInactive,
-    /// The password is right and the tenant suspended.
+    /// The password is right, but the tenant is suspended.
     TenantSuspended,
 }
 
@@ -89,14 +89,14 @@ impl CredentialChange {
             Self::Refuse { email, reason, attempt_count } => vec![failure(email, *reason, *attempt_count)],
             // The password stays the same.
             Self::Rehash { .. } => Vec::new(),
-            // The session's LOGIN entry says it, or the password's PASSWORD_CHANGE.
+            // The LOGIN entry of the session or the PASSWORD_CHANGE entry of the reset implies it.
             Self::ClearFailures(_) => Vec::new(),
         }
     }
 
     pub(crate) fn touched(&self) -> Vec<Uuid> {
         match self {
-            // The sessions that end with a password are a change of their own.
+            // Sessions that end because of a new password are a separate change.
             Self::ChangePassword { .. }
             | Self::Rehash { .. }
             | Self::CountFailure { .. }

@@ -1,7 +1,8 @@
-//! The one way in which a password proves anything: verified first, judged under the lock of its e-mail's failures.
+//! The check of a claimed password: the password is verified, and then judged under the lock of the failed logins with
+//! its e-mail. Every proof of identity by password goes through this module.
 //!
-//! Verifying takes long and holds no lock. What it found counts only once the lock is held: of guesses that race,
-//! those that come after the fifth failure are refused even when they are right.
+//! Verifying takes long and holds no lock. Its outcome takes effect only under the lock: of concurrent guesses, those
+//! after the fifth failure are refused even when they are right.
 
 use std::time::Duration;
 
@@ -17,16 +18,16 @@ use crate::user::UserStatus;
 use crate::validate::Email;
 use crate::work::UnitOfWork;
 
-/// An e-mail and a password, as a client claims them.
+/// The e-mail and the password that a client claims to be its own.
 #[derive(Clone, Copy)]
 pub(crate) struct Claim<'a> {
     pub(crate) email: &'a Email,
     pub(crate) password: &'a Password,
-    /// On whose account the password is hashed.
+    /// The queue share of the password hash.
     pub(crate) share: Share,
 }
 
-/// A tenant in which a claim is tried, or a place of no tenant.
+/// The tenant in which a claim is tried, or an identifier that belongs to no tenant.
 #[derive(Clone, Copy)]
 pub(crate) struct Scope {
     pub(crate) tenant: TenantId,
@@ -34,38 +35,39 @@ pub(crate) struct Scope {
 }
 
 impl Scope {
-    /// A place of no tenant, where the failures of an e-mail are counted that no account has.
-    pub(crate) fn nowhere(tenant: TenantId) -> Self {
+    /// A scope for an identifier that belongs to no tenant. The failures of logins that match no tenant or no account
+    /// are counted there.
+    pub(crate) fn without_tenant(tenant: TenantId) -> Self {
         Self { tenant, status: TenantStatus::Active }
     }
 }
 
-/// What a claim to a locked account is answered.
+/// The answer to a claim to a locked account.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WhenLocked {
-    /// That the account is locked. No hash is made.
+    /// The answer says that the account is locked. No hash is made.
     Refuse,
-    /// The same as a wrong password, and in the same time.
+    /// The answer is the same as for a wrong password, and takes the same time.
     Conceal,
 }
 
-/// A password that was tried for an e-mail in a tenant, and what verifying it found.
+/// A password that was tried for an e-mail in a tenant, with the outcome of verifying it.
 pub(crate) struct Attempt<'a> {
     scope: Scope,
     claim: Claim<'a>,
     account: Option<Account>,
-    finding: Finding,
+    outcome: Outcome,
     when_locked: WhenLocked,
     is_recorded: bool,
     left: Duration,
 }
 
-enum Finding {
-    /// The account was locked, so the password was not looked at.
+enum Outcome {
+    /// The account was locked, so the password was not checked.
     Locked,
     Wrong,
     Right {
-        /// Whether the stored hash is weaker than one of today.
+        /// Whether the stored hash is weaker than new hashes.
         is_weak: bool,
     },
 }
@@ -73,14 +75,14 @@ enum Finding {
 /// An account whose password was proven.
 pub(crate) struct Proven {
     pub(crate) account: Account,
-    /// Whether its hash is weaker than one of today; see [`rehash`].
+    /// Whether its hash is weaker than new hashes; see [`rehash`].
     pub(crate) is_weak: bool,
 }
 
-/// Why an attempt proves nothing.
+/// Why an attempt is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// The e-mail or the password is wrong, or the answer must not differ from that.
+    /// The e-mail or the password is wrong, or the answer must look as if it were.
     Wrong,
     Suspended,
     TenantSuspended,
@@ -98,9 +100,9 @@ impl From<Refusal> for Error {
     }
 }
 
-/// Gives a refusal when the dearest kind of hash would be done, whatever was found and however it was judged.
+/// Delays a refusal by `left`, so that every refusal takes as long as the slowest kind of hash.
 ///
-/// It waits after the failure was counted: otherwise more guesses could be made meanwhile.
+/// To be called after the failure was counted. Otherwise, an attacker could make more guesses during the wait.
 pub(crate) async fn in_time<T>(answer: Result<T>, left: Duration) -> Result<T> {
     if answer.is_err() {
         tokio::time::sleep(left).await;
@@ -108,15 +110,17 @@ pub(crate) async fn in_time<T>(answer: Result<T>, left: Duration) -> Result<T> {
     answer
 }
 
-/// Replaces a weak hash of a password that was just proven, after everything else: what it takes must not be seen where a right
-/// password is refused. Where it fails, the next login makes up for it.
+/// Replaces a weak hash of a password that was just proven.
+///
+/// To be called after everything else, so that its time does not reveal a right password that is refused. If it fails,
+/// the next login tries again.
 pub(crate) async fn rehash(iam: &Inner, caller: &Caller, claim: Claim<'_>, proven: Account) {
     let replace = async {
         let password = iam.passwords.hash_any(claim.share, claim.password).await?;
         let mut work = iam.begin(caller).await?;
         let user = proven.user.id;
         let current = work.locks().lock_guarded_account(&claim.email.key(), Some(user)).await?.account;
-        // It may have been changed meanwhile.
+        // The password may have changed meanwhile.
         if current.is_some_and(|current| current.password == proven.password) {
             work.apply(CredentialChange::Rehash { user, password }).await?;
             work.commit().await?;
@@ -130,7 +134,7 @@ pub(crate) async fn rehash(iam: &Inner, caller: &Caller, claim: Claim<'_>, prove
 }
 
 impl<'a> Attempt<'a> {
-    /// Tries a password; without an account the same work is done for nothing.
+    /// Verifies a password. Without an account, the same work is done and its result is ignored.
     pub(crate) async fn make(
         iam: &Inner,
         scope: Scope,
@@ -139,100 +143,101 @@ impl<'a> Attempt<'a> {
         when_locked: WhenLocked,
     ) -> Result<Self> {
         let is_locked = attempts.locked_for(iam.now()).is_some();
-        let (finding, left) = if is_locked && when_locked == WhenLocked::Refuse {
-            (Finding::Locked, Duration::ZERO)
+        let (outcome, left) = if is_locked && when_locked == WhenLocked::Refuse {
+            (Outcome::Locked, Duration::ZERO)
         } else {
-            // Where the answer will be no, whatever the password, it must not come sooner if that is right.
+            // Where every password is refused, the answer must not come sooner for the right one.
             let can_prove = |account: &&Account| !is_locked && account.user.status != UserStatus::Inactive;
             let hash = account.as_ref().filter(can_prove).map(|account| &account.password);
             let (verified, left) = iam.passwords.verify(claim.share, claim.password, hash).await?;
-            let finding = match verified {
-                _ if is_locked => Finding::Locked,
-                Verified::No => Finding::Wrong,
-                Verified::Yes => Finding::Right { is_weak: false },
-                Verified::YesButWeak => Finding::Right { is_weak: true },
+            let outcome = match verified {
+                _ if is_locked => Outcome::Locked,
+                Verified::No => Outcome::Wrong,
+                Verified::Yes => Outcome::Right { is_weak: false },
+                Verified::YesButWeak => Outcome::Right { is_weak: true },
             };
-            (finding, left)
+            (outcome, left)
         };
-        Ok(Self { scope, claim, account, finding, when_locked, is_recorded: true, left })
+        Ok(Self { scope, claim, account, outcome, when_locked, is_recorded: true, left })
     }
 
-    /// An attempt at an account whose e-mail is locked: the password is not looked at.
+    /// Returns an attempt with a locked e-mail. The password is not checked.
     pub(crate) fn refused(scope: Scope, claim: Claim<'a>, guarded: GuardedAccount) -> Self {
-        Self { finding: Finding::Locked, account: guarded.account, ..Self::wrong(scope, claim) }
+        Self { outcome: Outcome::Locked, account: guarded.account, ..Self::wrong(scope, claim) }
     }
 
-    /// An attempt that is known to fail.
+    /// Returns an attempt that is known to fail.
     pub(crate) fn wrong(scope: Scope, claim: Claim<'a>) -> Self {
-        let (finding, when_locked) = (Finding::Wrong, WhenLocked::Refuse);
-        Self { scope, claim, account: None, finding, when_locked, is_recorded: true, left: Duration::ZERO }
+        let (outcome, when_locked) = (Outcome::Wrong, WhenLocked::Refuse);
+        Self { scope, claim, account: None, outcome, when_locked, is_recorded: true, left: Duration::ZERO }
     }
 
-    /// The same attempt, and a wrong one if its account has been locked meanwhile.
+    /// Returns the same attempt, or a wrong one if the account was locked meanwhile.
     ///
-    /// A caller that treats right attempts otherwise than wrong ones asks this first: of guesses that race, those that come
-    /// after the fifth failure must not be told apart.
+    /// To be called before code that treats right and wrong attempts differently: of concurrent guesses, those after
+    /// the fifth failure must all look the same.
     pub(crate) async fn confirmed(self, iam: &Inner) -> Result<Self> {
         let caller = Caller::anonymous(self.scope.tenant, RequestContext::default());
         let mut work = iam.begin(&caller).await?;
         let user = self.account.as_ref().map(|account| account.user.id);
         let guarded = work.locks().lock_guarded_account(&self.claim.email.key(), user).await?;
         let is_locked = guarded.attempts.locked_for(work.now()).is_some();
-        Ok(if is_locked { Self { finding: Finding::Wrong, ..self } } else { self })
+        Ok(if is_locked { Self { outcome: Outcome::Wrong, ..self } } else { self })
     }
 
-    /// The same attempt, of which the audit log keeps nothing if it fails; it counts nonetheless.
+    /// Returns the same attempt, which leaves no audit entry if it fails. The failure still counts.
     pub(crate) fn unrecorded(self) -> Self {
         Self { is_recorded: false, ..self }
     }
 
-    /// The same attempt, refused because its e-mail was locked meanwhile.
+    /// Returns the same attempt, refused because its e-mail was locked meanwhile.
     pub(crate) fn into_refused(self) -> Self {
-        Self { finding: Finding::Locked, when_locked: WhenLocked::Refuse, ..self }
+        Self { outcome: Outcome::Locked, when_locked: WhenLocked::Refuse, ..self }
     }
 
-    /// For how long a refusal has still to wait, so that its time tells nothing; see [`in_time`].
+    /// Returns how long a refusal must still wait, so that its time reveals nothing; see [`in_time`].
     pub(crate) fn left(&self) -> Duration {
         self.left
     }
 
-    /// What the client claims.
+    /// Returns the claim of the client.
     pub(crate) fn claim(&self) -> Claim<'a> {
         self.claim
     }
 
-    /// The tenant in which it is tried.
+    /// Returns the tenant in which the claim is tried.
     pub(crate) fn tenant(&self) -> TenantId {
         self.scope.tenant
     }
 
-    /// Whether the account was locked already, so that the attempt says nothing about the password.
+    /// Whether the account was already locked, so that the password was not checked.
     fn was_locked(&self) -> bool {
-        matches!(self.finding, Finding::Locked)
+        matches!(self.outcome, Outcome::Locked)
     }
 
     /// Whether the answer says that the account is locked.
-    pub(crate) fn tells_lock(&self) -> bool {
+    pub(crate) fn reveals_lock(&self) -> bool {
         self.was_locked() && self.when_locked == WhenLocked::Refuse
     }
 
-    /// Whether the password is that of a user who is not deleted.
+    /// Whether the password is right and the user is not deleted.
     pub(crate) fn is_right(&self) -> bool {
         self.status_if_right().is_some_and(|status| status != UserStatus::Inactive)
     }
 
     /// Whether the password is right and the user may log in.
-    pub(crate) fn opens(&self) -> bool {
+    pub(crate) fn may_log_in(&self) -> bool {
         self.status_if_right() == Some(UserStatus::Active) && self.scope.status == TenantStatus::Active
     }
 
     fn status_if_right(&self) -> Option<UserStatus> {
-        let account = self.account.as_ref().filter(|_| matches!(self.finding, Finding::Right { .. }));
+        let account = self.account.as_ref().filter(|_| matches!(self.outcome, Outcome::Right { .. }));
         account.map(|account| account.user.status)
     }
 
-    /// Judges the attempt under the lock and counts or clears failures, in a unit of work that is to be committed whatever the
-    /// outcome.
+    /// Judges the attempt under the lock, and counts or clears failures.
+    ///
+    /// The caller must commit the returned unit of work, also after a refusal.
     pub(crate) async fn settle<'w>(
         mut self,
         iam: &'w Inner,
@@ -253,12 +258,13 @@ impl<'a> Attempt<'a> {
         }
     }
 
-    /// Whether the password was right, but its hash is another one since: because another login has just made a stronger one of
-    /// the same password, or because it was changed. Then it must be verified again, without the lock.
+    /// Whether the password was right, but the stored hash has changed since. Either another login has replaced the
+    /// hash by a stronger one, or the password was changed. The password must then be verified again, without the
+    /// lock.
     fn is_outdated(&self, current: Option<&Account>) -> bool {
         let (Some(verified), Some(current)) = (&self.account, current) else { return false };
         let is_outdated = current.password != verified.password && current.user.email.key() == self.claim.email.key();
-        matches!(self.finding, Finding::Right { .. }) && is_outdated
+        matches!(self.outcome, Outcome::Right { .. }) && is_outdated
     }
 
     async fn settle_under_lock(
@@ -268,7 +274,7 @@ impl<'a> Attempt<'a> {
         lockout: Lockout,
     ) -> Result<Result<Proven, Refusal>> {
         let (key, now) = (self.claim.email.key(), work.now());
-        // A lock that ended meanwhile is an answer too: the password was not looked at, so it is not judged.
+        // The lock may have ended meanwhile. The attempt is still refused, because its password was not checked.
         let ended = self.was_locked().then_some(Duration::from_secs(1));
         if let Some(retry_after) = attempts.locked_for(now).or(ended) {
             self.refuse(work, LoginFailure::AccountLocked, &attempts).await?;
@@ -282,7 +288,7 @@ impl<'a> Attempt<'a> {
                 if has_unnamed_failures || attempts != LoginAttempts::default() {
                     work.apply(CredentialChange::ClearFailures(key)).await?;
                 }
-                Ok(Ok(Proven { account, is_weak: matches!(self.finding, Finding::Right { is_weak: true }) }))
+                Ok(Ok(Proven { account, is_weak: matches!(self.outcome, Outcome::Right { is_weak: true }) }))
             }
             Err(reason @ (LoginFailure::UserSuspended | LoginFailure::TenantSuspended)) => {
                 let is_user = reason == LoginFailure::UserSuspended;
@@ -291,7 +297,7 @@ impl<'a> Attempt<'a> {
             }
             Err(reason) => {
                 if self.is_recorded && self.scope.tenant.is_nobodys() {
-                    tracing::info!(%reason, "a login failed that belongs to no tenant");
+                    tracing::info!(%reason, "a failed login belongs to no tenant");
                 }
                 let (email, attempts) = (self.claim.email.clone(), attempts.failing(now, lockout));
                 let is_recorded = self.is_recorded;
@@ -301,25 +307,26 @@ impl<'a> Attempt<'a> {
         }
     }
 
-    /// What the finding is worth against the account as it is now.
+    /// Judges the outcome against the current account.
     fn judge(&self, current: Option<Account>) -> Result<Account, LoginFailure> {
         let (Some(verified), Some(current)) = (&self.account, current) else {
             return Err(LoginFailure::UnknownUser);
         };
-        // What was verified must be what stands now. Another hash is verified again before; another e-mail is not.
+        // The account must still have the verified hash and e-mail. A changed hash was verified again before this; a
+        // changed e-mail was not.
         let is_same = current.password == verified.password && current.user.email.key() == self.claim.email.key();
-        match (current.user.status, &self.finding) {
+        match (current.user.status, &self.outcome) {
             (UserStatus::Inactive, _) => Err(LoginFailure::UserInactive),
-            (_, Finding::Right { .. }) if is_same && self.scope.status != TenantStatus::Active => {
+            (_, Outcome::Right { .. }) if is_same && self.scope.status != TenantStatus::Active => {
                 Err(LoginFailure::TenantSuspended)
             }
-            (UserStatus::Suspended, Finding::Right { .. }) if is_same => Err(LoginFailure::UserSuspended),
-            (UserStatus::Active, Finding::Right { .. }) if is_same => Ok(current),
+            (UserStatus::Suspended, Outcome::Right { .. }) if is_same => Err(LoginFailure::UserSuspended),
+            (UserStatus::Active, Outcome::Right { .. }) if is_same => Ok(current),
             _ => Err(LoginFailure::InvalidPassword),
         }
     }
 
-    /// Records a failure that does not count.
+    /// Records a refusal that does not count as a failed attempt.
     async fn refuse(&self, work: &mut UnitOfWork<'_>, reason: LoginFailure, attempts: &LoginAttempts) -> Result<()> {
         if !self.is_recorded {
             return Ok(());
@@ -348,7 +355,7 @@ mod tests {
     use crate::user::{NewUser, User};
 
     const HASH: &str = "the hash that was verified";
-    const RIGHT: Finding = Finding::Right { is_weak: false };
+    const RIGHT: Outcome = Outcome::Right { is_weak: false };
 
     fn account(email: &str, hash: &str, status: UserStatus) -> Account {
         let now = Timestamp::default();
@@ -367,9 +374,9 @@ mod tests {
         Account { user, password: PasswordHash::from(hash.to_owned()) }
     }
 
-    /// Calls `test` with an attempt at an account of `ada@example.com` whose hash was [`HASH`].
+    /// Calls `test` with an attempt for the account of `ada@example.com`, whose hash was [`HASH`].
     fn with_attempt<T>(
-        (status, finding): (UserStatus, Finding),
+        (status, outcome): (UserStatus, Outcome),
         tenant: TenantStatus,
         when_locked: WhenLocked,
         test: impl FnOnce(&Attempt<'_>) -> T,
@@ -379,7 +386,7 @@ mod tests {
         let scope = Scope { tenant: TenantId::from(Uuid::from_u128(1)), status: tenant };
         let account = Some(account("ada@example.com", HASH, status));
         let left = Duration::from_millis(3);
-        test(&Attempt { scope, claim, account, finding, when_locked, is_recorded: true, left })
+        test(&Attempt { scope, claim, account, outcome, when_locked, is_recorded: true, left })
     }
 
     #[test]
@@ -388,27 +395,27 @@ mod tests {
         use TenantStatus as Tenant;
         use UserStatus as User;
 
-        for (user, finding, tenant, expected) in [
+        for (user, outcome, tenant, expected) in [
             (User::Active, RIGHT, Tenant::Active, Ok(())),
-            (User::Active, Finding::Right { is_weak: true }, Tenant::Active, Ok(())),
+            (User::Active, Outcome::Right { is_weak: true }, Tenant::Active, Ok(())),
             (User::Active, RIGHT, Tenant::Suspended, Err(Failure::TenantSuspended)),
-            (User::Active, Finding::Wrong, Tenant::Active, Err(Failure::InvalidPassword)),
-            (User::Active, Finding::Wrong, Tenant::Suspended, Err(Failure::InvalidPassword)),
+            (User::Active, Outcome::Wrong, Tenant::Active, Err(Failure::InvalidPassword)),
+            (User::Active, Outcome::Wrong, Tenant::Suspended, Err(Failure::InvalidPassword)),
             (User::Suspended, RIGHT, Tenant::Active, Err(Failure::UserSuspended)),
             (User::Suspended, RIGHT, Tenant::Suspended, Err(Failure::TenantSuspended)),
-            (User::Suspended, Finding::Wrong, Tenant::Active, Err(Failure::InvalidPassword)),
+            (User::Suspended, Outcome::Wrong, Tenant::Active, Err(Failure::InvalidPassword)),
             (User::Inactive, RIGHT, Tenant::Active, Err(Failure::UserInactive)),
-            (User::Inactive, Finding::Wrong, Tenant::Suspended, Err(Failure::UserInactive)),
+            (User::Inactive, Outcome::Wrong, Tenant::Suspended, Err(Failure::UserInactive)),
         ] {
-            let is_right = matches!(finding, Finding::Right { .. });
-            with_attempt((user, finding), tenant, WhenLocked::Refuse, |attempt| {
+            let is_right = matches!(outcome, Outcome::Right { .. });
+            with_attempt((user, outcome), tenant, WhenLocked::Refuse, |attempt| {
                 let case = format!("{user:?}, right: {is_right}, {tenant:?}");
                 let judge = |current| attempt.judge(current).map(drop);
                 assert_eq!(judge(attempt.account.clone()), expected, "{case}");
                 assert_eq!(judge(None), Err(Failure::UnknownUser), "{case}");
                 assert_eq!(attempt.is_right(), is_right && user != User::Inactive, "{case}");
-                assert_eq!(attempt.opens(), expected.is_ok(), "{case}");
-                // Another hash or e-mail than the one that was verified makes a right password a wrong one.
+                assert_eq!(attempt.may_log_in(), expected.is_ok(), "{case}");
+                // When the hash or the e-mail has changed since, a right password counts as wrong.
                 let stale = if user == User::Inactive { Failure::UserInactive } else { Failure::InvalidPassword };
                 assert_eq!(judge(Some(account("ada@example.com", "another hash", user))), Err(stale), "{case}");
                 assert_eq!(judge(Some(account("grace@example.com", HASH, user))), Err(stale), "{case}");
@@ -417,16 +424,16 @@ mod tests {
     }
 
     #[test]
-    fn only_a_right_password_with_another_hash_since_is_verified_again() {
-        for (finding, email, hash, expected) in [
+    fn only_a_right_password_with_a_changed_hash_is_verified_again() {
+        for (outcome, email, hash, expected) in [
             (RIGHT, "ada@example.com", "another hash", true),
             (RIGHT, "ADA@example.com", "another hash", true),
             (RIGHT, "ada@example.com", HASH, false),
             (RIGHT, "grace@example.com", "another hash", false),
-            (Finding::Wrong, "ada@example.com", "another hash", false),
-            (Finding::Locked, "ada@example.com", "another hash", false),
+            (Outcome::Wrong, "ada@example.com", "another hash", false),
+            (Outcome::Locked, "ada@example.com", "another hash", false),
         ] {
-            with_attempt((UserStatus::Active, finding), TenantStatus::Active, WhenLocked::Refuse, |attempt| {
+            with_attempt((UserStatus::Active, outcome), TenantStatus::Active, WhenLocked::Refuse, |attempt| {
                 let current = account(email, hash, UserStatus::Active);
                 assert_eq!(attempt.is_outdated(Some(&current)), expected, "{email}, {hash}");
                 assert!(!attempt.is_outdated(None));
@@ -435,16 +442,16 @@ mod tests {
     }
 
     #[test]
-    fn only_a_locked_account_that_may_say_so_tells_of_its_lock() {
-        for (finding, when_locked, expected) in [
-            (Finding::Locked, WhenLocked::Refuse, true),
-            (Finding::Locked, WhenLocked::Conceal, false),
-            (Finding::Wrong, WhenLocked::Refuse, false),
+    fn only_a_locked_account_without_concealment_reveals_its_lock() {
+        for (outcome, when_locked, expected) in [
+            (Outcome::Locked, WhenLocked::Refuse, true),
+            (Outcome::Locked, WhenLocked::Conceal, false),
+            (Outcome::Wrong, WhenLocked::Refuse, false),
             (RIGHT, WhenLocked::Refuse, false),
             (RIGHT, WhenLocked::Conceal, false),
         ] {
-            with_attempt((UserStatus::Active, finding), TenantStatus::Active, when_locked, |attempt| {
-                assert_eq!(attempt.tells_lock(), expected);
+            with_attempt((UserStatus::Active, outcome), TenantStatus::Active, when_locked, |attempt| {
+                assert_eq!(attempt.reveals_lock(), expected);
                 assert_eq!(attempt.left(), Duration::from_millis(3));
             });
         }

@@ -1,4 +1,4 @@
-//! Password hashing off the async threads: Argon2id (RFC 9106) for what is made here.
+//! Password hashing outside the async threads. New hashes are Argon2id (RFC 9106).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,20 +10,20 @@ use super::Share;
 use super::policy::AcceptedPassword;
 use super::stored::{Function, StoredHash};
 use super::timing::Timing;
-use super::workers::{Hash, Made, Workers};
+use super::workers::{HashFn, HashResult, Workers};
 use crate::error::{Error, Result};
 use crate::observe::Observer;
 use crate::random::Random;
 use crate::secret::{Password, PasswordHash};
 
-/// What one password hash costs.
+/// The cost of one password hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HashingCost {
     /// Memory in KiB.
     pub memory_kib: u32,
     /// Passes over the memory.
     pub passes: u32,
-    /// Threads' worth of lanes.
+    /// Lanes: how many threads could compute one hash in parallel.
     pub lanes: u32,
 }
 
@@ -34,7 +34,7 @@ impl Default for HashingCost {
     }
 }
 
-/// Hashes and verifies passwords, as many at a time as the machine has cores.
+/// Hashes and verifies passwords. As many hashes run at a time as the machine has cores.
 pub(crate) struct PasswordHasher {
     argon2: Argon2<'static>,
     workers: Workers,
@@ -43,19 +43,19 @@ pub(crate) struct PasswordHasher {
     random: Arc<dyn Random>,
 }
 
-/// What became of verifying a password.
+/// The result of verifying a password.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verified {
-    /// It is not the password.
+    /// The password is wrong.
     No,
-    /// It is.
+    /// The password is right.
     Yes,
-    /// It is, and the hash is weaker than what is made today: a new one of the same password takes its place.
+    /// The password is right, and the hash is weaker than new hashes: a new hash of the same password replaces it.
     YesButWeak,
 }
 
 impl PasswordHasher {
-    /// A hasher that makes hashes of this cost, and refuses whoever would wait for longer than this.
+    /// Creates a hasher for hashes of this cost. It refuses a password that would wait for longer than `max_wait`.
     ///
     /// # Errors
     ///
@@ -72,22 +72,22 @@ impl PasswordHasher {
         Ok(Self { argon2, workers: Workers::new(max_wait), timing: Timing::default(), observer, random })
     }
 
-    /// Refuses a password that would wait for too long, before anything else is done for it.
+    /// Refuses a password that would wait for too long. To be called before any other work for that password.
     pub(crate) fn admit(&self, share: Share) -> Result<()> {
-        self.workers.admit(share).inspect_err(|error| self.tell(error))
+        self.workers.admit(share).inspect_err(|error| self.observe_refusal(error))
     }
 
-    /// How many passwords wait to be hashed.
+    /// Returns the number of passwords that wait to be hashed.
     pub(crate) fn waiting(&self) -> usize {
         self.workers.waiting()
     }
 
-    /// The hash of a new password, in PHC string form.
+    /// Hashes a new password, in PHC string format.
     pub(crate) async fn hash(&self, share: Share, password: &AcceptedPassword) -> Result<PasswordHash> {
         self.hash_any(share, password.password()).await
     }
 
-    /// The hash of a password that is known to be right, whatever the policy says today.
+    /// Hashes a password that is known to be right, even if it breaks the current policy.
     pub(crate) async fn hash_any(&self, share: Share, password: &Password) -> Result<PasswordHash> {
         let salt = Salt::new(&self.random.bytes::<16>());
         let salt = salt.map_err(|cause| Error::internal("password hash", cause))?;
@@ -99,10 +99,10 @@ impl PasswordHasher {
         Ok(PasswordHash::from(hash.to_string()))
     }
 
-    /// Whether this is the password that was hashed.
+    /// Verifies a password against a hash. Also returns how long a refusal must still wait.
     ///
-    /// Without a hash the same work is done for nothing, so that the time does not tell whether an account exists. Nor does
-    /// it tell what kind of hash an account has, where a refusal waits for as long as is said beside: see [`Timing`].
+    /// Without a hash, the same work is done and its result is ignored, so that the time does not reveal whether an
+    /// account exists. The returned wait hides which kind of hash an account has; see [`Timing`].
     pub(crate) async fn verify(
         &self,
         share: Share,
@@ -117,7 +117,7 @@ impl PasswordHasher {
         };
         let is_to_be_replaced = function.is_weaker_than(&self.argon2) && function.reads_all_of(password);
         let (output, took) = self.output_of(share, function, password, salt).await?;
-        // In constant time.
+        // The comparison takes constant time.
         let is_right = expected.is_some_and(|expected| output == expected);
         let verified = match is_right {
             false => Verified::No,
@@ -127,7 +127,7 @@ impl PasswordHasher {
         Ok((verified, self.timing.left(took)))
     }
 
-    /// What makes new hashes.
+    /// Returns the function for new hashes.
     fn function(&self) -> Function {
         Function::Argon2(Algorithm::Argon2id, self.argon2.clone())
     }
@@ -140,7 +140,7 @@ impl PasswordHasher {
         salt: Box<[u8]>,
     ) -> Result<(Output, Duration)> {
         let (password, usual, cost) = (password.clone(), self.argon2.params().block_count(), function.cost());
-        let hash: Hash = Box::new(move |memory| {
+        let hash: HashFn = Box::new(move |memory| {
             let needed = function.blocks();
             if memory.len() < needed {
                 let missing = memory.try_reserve_exact(needed - memory.len());
@@ -148,14 +148,14 @@ impl PasswordHasher {
                 memory.resize(needed, Block::default());
             }
             let output = function.output(&password, &salt, memory);
-            // More than usual was for an imported hash.
+            // An imported hash needed more memory than usual: release it.
             if memory.len() > usual {
                 *memory = Vec::new();
             }
             output
         });
-        let Made { output, waited, took } =
-            self.workers.make(share, hash).await.inspect_err(|error| self.tell(error))?;
+        let HashResult { output, waited, took } =
+            self.workers.make(share, hash).await.inspect_err(|error| self.observe_refusal(error))?;
         if let Some(observer) = &self.observer {
             observer.password_hashed(waited, took);
         }
@@ -163,7 +163,7 @@ impl PasswordHasher {
         Ok((output?, took))
     }
 
-    fn tell(&self, error: &Error) {
+    fn observe_refusal(&self, error: &Error) {
         if let (Error::Overloaded { .. }, Some(observer)) = (error, &self.observer) {
             observer.password_refused();
         }
@@ -196,9 +196,9 @@ mod tests {
         assert_eq!(hasher.verify(Share::SYSTEM, &"Passw0rd!".into(), None).await.unwrap().0, Verified::No);
     }
 
-    /// What the library makes and checks by itself is the same, in memory that was used before, too.
+    /// The `argon2` crate makes and accepts the same hashes, also in reused memory.
     #[tokio::test]
-    async fn hashes_are_those_of_the_library() {
+    async fn hashes_are_compatible_with_the_argon2_crate() {
         let (hasher, argon2) = (hasher(64), Argon2::default());
         for password in ["Passw0rd!", "Correct-Horse-7!"] {
             let hash = hasher.hash_any(Share::SYSTEM, &password.into()).await.unwrap();
@@ -207,7 +207,7 @@ mod tests {
             let (verified, _) = hasher.verify(Share::SYSTEM, &password.into(), Some(&theirs.into())).await.unwrap();
             assert_eq!(verified, Verified::Yes);
         }
-        // Others are imported.
+        // Other variants of Argon2 are imported.
         for (algorithm, version) in [(Algorithm::Argon2i, Version::V0x10), (Algorithm::Argon2d, Version::V0x13)] {
             let params = Params::new(128, 2, 2, Some(20)).unwrap();
             let theirs = Argon2::new(algorithm, version, params).hash_password_with_salt(b"Passw0rd!", &[7; 16]);
@@ -220,10 +220,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_memory_for_a_dear_hash_is_given_back() {
-        let (mut usual, dear) = (hasher(64), hasher(1024));
+    async fn the_memory_for_an_expensive_hash_is_released() {
+        let (mut usual, expensive) = (hasher(64), hasher(1024));
         usual.workers = Workers::with_threads(NonZero::<usize>::MIN, Duration::ZERO, Duration::MAX);
-        let hash = dear.hash_any(Share::SYSTEM, &"Passw0rd!".into()).await.unwrap();
+        let hash = expensive.hash_any(Share::SYSTEM, &"Passw0rd!".into()).await.unwrap();
         for (password, memory) in [(None, 64), (Some(&hash), 0), (None, 64)] {
             usual.verify(Share::SYSTEM, &"Passw0rd!".into(), password).await.unwrap();
             let (tell, told) = mpsc::channel();
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_no_hash_of_argon2_is_an_error() {
+    async fn an_invalid_stored_hash_is_an_error() {
         for text in
             ["", "hunter2", "$argon2id$v=19$m=64,t=1,p=1", "$argon2id$v=19$m=64,t=1,p=1$c2FsdHNhbHRzYWx0", "$2b$10$x"]
         {
@@ -255,10 +255,10 @@ mod tests {
         );
     }
 
-    /// bcrypt reads 72 bytes, so what follows them may be anything: a new hash of it would be of another password.
+    /// bcrypt reads only 72 bytes. The bytes after them may be wrong, so a new hash could be that of another password.
     #[cfg(feature = "bcrypt")]
     #[tokio::test]
-    async fn a_password_that_bcrypt_has_not_read_to_its_end_is_not_hashed_anew() {
+    async fn a_password_longer_than_bcrypt_reads_is_not_rehashed() {
         let read = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
         let hash = PasswordHash::from("$2a$05$abcdefghijklmnopqrstuu5s2v8.iXieOjg/.AySBTTZIIVFJeBui");
         for (password, expected) in [
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_refusal_waits_for_the_dearest_kind_of_hash_that_is_known() {
+    async fn a_refusal_waits_for_the_slowest_known_kind_of_hash() {
         let hasher = hasher(64);
         let known = hasher.hash_any(Share::SYSTEM, &"Passw0rd!".into()).await.unwrap();
         let hour = Duration::from_secs(3600);
@@ -282,7 +282,7 @@ mod tests {
             ("Passw0rd?", None),
             ("Passw0rd?", Some(&known)),
             ("Passw0rd?", Some(&imported)),
-            // It may be refused for another reason.
+            // A right password may be refused for another reason.
             ("Passw0rd!", Some(&known)),
         ] {
             let (_, left) = hasher.verify(Share::SYSTEM, &password.into(), hash).await.unwrap();
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_stored_hash_cannot_ask_for_too_much() {
+    async fn a_stored_hash_above_the_maximum_cost_is_an_error() {
         let greedy = PasswordHash::from("$argon2id$v=19$m=4194304,t=1,p=1$c2FsdHNhbHRzYWx0$MTIzNDU2Nzg5MDEyMzQ1Ng");
         assert!(matches!(hasher(64).verify(Share::SYSTEM, &"x".into(), Some(&greedy)).await, Err(Error::Internal(_))));
     }

@@ -1,4 +1,4 @@
-//! Credentials: passwords and the guard against guessing them (`interface.md` §2.1, §5.4, `decisions.md` §2).
+//! Credentials: passwords, and the lockout that limits guesses (`interface.md` §2.1, §5.4, `decisions.md` §2).
 
 mod attempts;
 mod change;
@@ -29,43 +29,44 @@ use crate::secret::PasswordHash;
 use crate::tenant::Tenant;
 use crate::user::{User, UserStatus};
 
-/// A user with its password's hash, as login needs it.
+/// A user with its password hash, as a login needs it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Account {
     /// The user.
     pub user: User,
-    /// Its password's hash.
+    /// The hash of the user's password.
     pub password: PasswordHash,
 }
 
-/// What is known of an e-mail in a tenant when somebody claims it.
+/// The account with an e-mail in a tenant, and the failed logins with that e-mail.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GuardedAccount {
-    /// The account that has it, if there is one.
+    /// The account with this e-mail. `None` where no user of the tenant has it.
     pub account: Option<Account>,
-    /// The logins with it that failed, also where no user has it.
+    /// The failed logins with this e-mail. They are counted also where no user has it.
     pub attempts: LoginAttempts,
-    /// Whether logins with it have failed that named no tenant. These are counted under [`TenantId::NONE`](crate::TenantId::NONE), too.
+    /// Whether logins with this e-mail that named no tenant have failed. These are also counted under
+    /// [`TenantId::NONE`](crate::TenantId::NONE).
     pub has_unnamed_failures: bool,
 }
 
 /// The accounts that a login without a tenant may mean.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LoginCandidates {
-    /// The logins with this e-mail that failed and named no tenant.
+    /// The failed logins with this e-mail that named no tenant.
     pub attempts: LoginAttempts,
-    /// The accounts.
+    /// The accounts with this e-mail.
     pub accounts: Vec<LoginCandidate>,
 }
 
 /// An account that a login without a tenant may mean.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoginCandidate {
-    /// The tenant it belongs to.
+    /// The tenant of the account.
     pub tenant: Tenant,
     /// The account.
     pub account: Account,
-    /// The logins with its e-mail that failed in the tenant.
+    /// The failed logins with its e-mail in the tenant.
     pub attempts: LoginAttempts,
 }
 
@@ -76,8 +77,10 @@ impl From<LoginCandidate> for GuardedAccount {
 }
 
 impl LoginCandidate {
-    /// What decides the order of candidates (`decisions.md` §2); for stores that sort in memory. First come accounts that
-    /// are not INACTIVE; of these, those whose address is verified; of these, those that logged in last; then the oldest.
+    /// Returns the sort key of candidates (`decisions.md` §2), for stores that sort in memory.
+    ///
+    /// Accounts that are not INACTIVE come first. Among equals, accounts with a verified e-mail come first, then
+    /// accounts with a later last login, then older accounts.
     #[must_use]
     pub fn order(&self) -> impl Ord + use<> {
         let user = &self.account.user;

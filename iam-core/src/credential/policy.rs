@@ -8,14 +8,15 @@ const MIN: usize = 8;
 const MAX: usize = 128;
 const SPECIAL: &str = "!@#$%^&*";
 
-/// What a made password takes from in turn, so that it always has one of each. Letters and digits that look alike are
-/// left out, and of the special characters those that a shell takes for its own.
+/// The sets from which a generated password takes its characters in rotation, so that it has characters of every kind.
+/// Letters and digits that look alike are left out, and so are special characters that have a meaning in a shell.
 const LETTERS: [&str; 4] = ["ABCDEFGHJKLMNPQRSTUVWXYZ", "abcdefghijkmnpqrstuvwxyz", "23456789", "@%^#"];
-const MADE: usize = 24;
+const GENERATED_LENGTH: usize = 24;
 
-/// A password that the policy accepts and nobody guesses: six from each of the [`LETTERS`], more than 80 bits.
+/// Generates a password that the policy accepts: six characters from each of the [`LETTERS`], with more than 80 bits
+/// of entropy.
 pub(super) fn make_password(random: &dyn Random) -> Password {
-    let bytes: [u8; MADE] = random.bytes();
+    let bytes: [u8; GENERATED_LENGTH] = random.bytes();
     let letter = |(letters, byte): (&&str, &u8)| letters.chars().nth(usize::from(*byte) % letters.len());
     LETTERS.iter().cycle().zip(&bytes).filter_map(letter).collect::<String>().into()
 }
@@ -29,7 +30,7 @@ impl AcceptedPassword {
     }
 }
 
-/// Accepts a new password, or says everything that it lacks.
+/// Accepts a new password, or names every rule that it breaks.
 pub(crate) fn accept_password(password: Password) -> Result<AcceptedPassword, Invalid> {
     let text = password.expose();
     let length = text.chars().count();
@@ -56,31 +57,31 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_made_password_is_accepted_and_not_made_twice() {
+    fn generated_passwords_satisfy_the_policy_and_differ() {
         let [one, other] = [(); 2].map(|()| make_password(&SystemRandom));
-        assert_eq!(one.expose().len(), MADE);
+        assert_eq!(one.expose().len(), GENERATED_LENGTH);
         assert_ne!(one.expose(), other.expose());
         assert!(accept_password(one).is_ok());
     }
 
-    fn complaint(text: &str) -> Option<String> {
+    fn refusal(text: &str) -> Option<String> {
         accept_password(text.into()).err().map(|invalid| invalid.to_string())
     }
 
     #[test]
-    fn each_rule_by_itself() {
-        assert_eq!(complaint("Passw0rd!"), None);
-        assert_eq!(complaint("Pass0r!"), Some("must have 8 to 128 characters".to_owned()));
-        assert_eq!(complaint("passw0rd!"), Some("must have an upper-case letter".to_owned()));
-        assert_eq!(complaint("PASSW0RD!"), Some("must have a lower-case letter".to_owned()));
-        assert_eq!(complaint("Password!"), Some("must have a digit".to_owned()));
-        assert_eq!(complaint("Passw0rd?"), Some("must have one of ! @ # $ % ^ & *".to_owned()));
+    fn each_rule_is_enforced_alone() {
+        assert_eq!(refusal("Passw0rd!"), None);
+        assert_eq!(refusal("Pass0r!"), Some("must have 8 to 128 characters".to_owned()));
+        assert_eq!(refusal("passw0rd!"), Some("must have an upper-case letter".to_owned()));
+        assert_eq!(refusal("PASSW0RD!"), Some("must have a lower-case letter".to_owned()));
+        assert_eq!(refusal("Password!"), Some("must have a digit".to_owned()));
+        assert_eq!(refusal("Passw0rd?"), Some("must have one of ! @ # $ % ^ & *".to_owned()));
     }
 
     #[test]
-    fn everything_that_is_missing_is_said_at_once() {
+    fn an_error_names_all_broken_rules_at_once() {
         assert_eq!(
-            complaint("-"),
+            refusal("-"),
             Some(
                 "must have 8 to 128 characters, an upper-case letter, a lower-case letter, a digit, one of ! @ # $ % ^ & *"
                     .to_owned()
@@ -90,15 +91,15 @@ mod tests {
 
     #[test]
     fn length_is_counted_in_characters() {
-        assert_eq!(complaint(&format!("Aa1!{}", "ü".repeat(124))), None);
-        assert!(complaint(&format!("Aa1!{}", "ü".repeat(125))).is_some());
+        assert_eq!(refusal(&format!("Aa1!{}", "ü".repeat(124))), None);
+        assert!(refusal(&format!("Aa1!{}", "ü".repeat(125))).is_some());
     }
 
     proptest! {
         #[test]
-        fn whatever_has_all_five_is_accepted(filler in "[a-zA-Z0-9!@#$%^&* ]{4,124}") {
+        fn a_password_that_follows_all_five_rules_is_accepted(filler in "[a-zA-Z0-9!@#$%^&* ]{4,124}") {
             let text = format!("Aa1!{}", filler);
-            prop_assert_eq!(complaint(&text), None);
+            prop_assert_eq!(refusal(&text), None);
         }
     }
 }

@@ -17,7 +17,7 @@ use crate::validate::{Email, Fields};
 #[doc = scene!()]
 /// iam.credentials().change_password(&ada, "Passw0rd!".into(), "An0ther pass!".into()).await?;
 ///
-/// // Trusted code alone sets somebody else's, and hands it over.
+/// // Only trusted code sets the password of another user, and passes it on to that user.
 /// let support = Caller::system(ada.tenant(), "a call to support");
 /// let password = iam.credentials().make_password();
 /// iam.credentials().reset_password(&support, "ada@example.com", password).await?;
@@ -47,27 +47,28 @@ impl Credentials<'_> {
         };
         let user = iam.store.user(caller.tenant(), user_id).await?.ok_or_else(not_found)?;
         let guarded = iam.store.guarded_account(caller.tenant(), &user.email.key()).await?;
-        // The e-mail may have become somebody else's in between.
+        // The e-mail may belong to another user meanwhile.
         if guarded.account.as_ref().is_none_or(|account| account.user.id != user_id) {
             return Err(not_found());
         }
         let share = Share::of(caller);
         let claim = Claim { email: &user.email, password: &current, share };
-        // A suspended tenant has no callers.
+        // The tenant is active, because a suspended tenant has no callers.
         let scope = Scope { tenant: caller.tenant(), status: TenantStatus::Active };
         let attempt = Attempt::make(iam, scope, claim, guarded, WhenLocked::Refuse).await?;
         let left = attempt.left();
-        if attempt.tells_lock() {
+        if attempt.reveals_lock() {
             let (proven, work) = attempt.settle(iam, caller).await?;
             work.commit().await?;
             return Err(proven.err().map_or_else(not_found, Error::from));
         }
-        // Also where the current one is wrong, or the time would tell that it is right where it is refused.
+        // The new password is hashed even when the current one is wrong. Otherwise the time would reveal a right
+        // password that is refused.
         let password = iam.passwords.hash(share, &new).await?;
         in_time(self.replace(caller, attempt, password).await, left).await
     }
 
-    /// Replaces the caller's password if an attempt has proven the current one, and ends its other sessions.
+    /// Replaces the caller's password if the attempt proves the current one, and ends the caller's other sessions.
     async fn replace(&self, caller: &Caller, attempt: Attempt<'_>, password: PasswordHash) -> Result<()> {
         let iam = self.0;
         let (user_id, session_id) = caller.require_user()?;
@@ -87,17 +88,17 @@ impl Credentials<'_> {
         work.commit().await
     }
 
-    /// Gives the user with this e-mail another password, ends all its sessions, and lifts the lock that failed logins
-    /// may have put on it.
+    /// Sets the password of the user with this e-mail, ends all sessions of the user, and clears its failed logins and
+    /// its lockout.
     ///
-    /// For trusted code alone, and no permission is enough: whoever chooses a user's password can log in as that user
-    /// and do whatever it may do. An application that offers this to its users must first make sure by other means,
-    /// such as a link in an e-mail, who asks.
+    /// Only trusted code may call this, and no permission is enough: a caller that chooses a user's password can log
+    /// in as that user and gets all its rights. An application that offers this to its users must first verify the
+    /// user's identity by other means, such as a link in an e-mail.
     ///
     /// # Errors
     ///
     /// [`Forbidden::NotTrusted`] for a user, [`Error::Validation`] naming `email` or `newPassword`,
-    /// [`Error::NotFound`], [`Conflict::UserInactive`] for a user that was deleted, [`Error::Overloaded`].
+    /// [`Error::NotFound`], [`Conflict::UserInactive`] for a deleted user, [`Error::Overloaded`].
     pub async fn reset_password(&self, caller: &Caller, email: &str, new: Password) -> Result<User> {
         let iam = self.0;
         if !matches!(caller.actor(), Actor::System { .. }) {
@@ -114,7 +115,7 @@ impl Credentials<'_> {
         let password = iam.passwords.hash(Share::of(caller), &new).await?;
 
         let mut work = iam.begin(caller).await?;
-        // In the order of a login, or the two could wait for each other: the failures, the account, the sessions.
+        // The lock order of a login, which prevents deadlocks: the failed logins, the account, the sessions.
         let account = work.locks().lock_guarded_account(&key, Some(user_id)).await?.account;
         let account = account.filter(|account| account.user.email.key() == key).ok_or_else(not_found)?;
         if account.user.status == UserStatus::Inactive {
@@ -129,7 +130,7 @@ impl Credentials<'_> {
         Ok(account.user)
     }
 
-    /// A random password that satisfies the policy, for whoever needs one that nobody has thought of.
+    /// Generates a random password that satisfies the policy.
     #[must_use]
     pub fn make_password(&self) -> Password {
         make_password(&*self.0.random)

@@ -3,57 +3,58 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use crate::caller::{Actor, Caller, RequestContext};
 use crate::id::TenantId;
 
-/// On whose account a password is hashed. While others wait, none of them has more than half of all hashes
-/// (`decisions.md` §2).
+/// The queue share to which a password hash belongs. While other shares wait, no share gets more than half of all
+/// hashes (`decisions.md` §2).
 ///
-/// Turns are taken on three levels: strangers beside users, then network beside network, then tenant beside tenant. So a
-/// client that makes many tenants has no more turns than another, and however many users are busy, logins go on.
+/// The queue serves round robin on three levels: groups of clients (trusted code, users, strangers), then the networks
+/// of a group, then the tenants of a network. So a client that makes many tenants gets no more hashes than another
+/// client, and logins go on even when many users hash passwords.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Share {
-    who: Who,
-    /// Where the address is known.
+    group: Group,
+    /// The client's network. `None` where the address is not known, and for trusted code.
     network: Option<IpAddr>,
-    /// Of users.
+    /// The tenant of a user. `None` for the other groups.
     tenant: Option<TenantId>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Who {
+enum Group {
     /// Trusted code.
     Trusted,
-    /// Whoever is authenticated.
+    /// Authenticated users.
     Users,
-    /// Those who log in and register.
+    /// Clients that log in or register.
     Strangers,
 }
 
-/// One of those who take turns on a level.
+/// The key of a queue on one level. Queues of one level are served round robin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Turn(Option<Party>);
+pub(super) struct QueueKey(Option<Party>);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Party {
-    Who(Who),
+    Group(Group),
     Network(IpAddr),
     Tenant(TenantId),
 }
 
-/// The addresses of one customer of an IPv4 provider often share these bits, and one attacker rarely has more than one such
-/// network.
+/// The length of an IPv4 network in bits. The addresses of one customer of a provider are often in one such network,
+/// and an attacker rarely has more than one.
 const IPV4_PREFIX: u32 = 24;
-/// What a provider gives to one site (RFC 6177).
+/// The length of an IPv6 network in bits: what a provider gives to one site (RFC 6177).
 const IPV6_PREFIX: u32 = 48;
 
 impl Share {
     /// The share of trusted code.
-    pub(crate) const SYSTEM: Self = Self { who: Who::Trusted, network: None, tenant: None };
+    pub(crate) const SYSTEM: Self = Self { group: Group::Trusted, network: None, tenant: None };
 
     /// The share of a caller.
     pub(crate) fn of(caller: &Caller) -> Self {
         match caller.actor() {
             Actor::User { .. } => {
                 let tenant = Some(caller.tenant());
-                Self { who: Who::Users, tenant, ..Self::of_client(caller.context()) }
+                Self { group: Group::Users, tenant, ..Self::of_client(caller.context()) }
             }
             Actor::System { .. } => Self::SYSTEM,
             Actor::Anonymous => Self::of_client(caller.context()),
@@ -62,12 +63,12 @@ impl Share {
 
     /// The share of an unauthenticated client.
     pub(crate) fn of_client(context: &RequestContext) -> Self {
-        Self { who: Who::Strangers, network: context.ip_address.map(network_of), tenant: None }
+        Self { group: Group::Strangers, network: context.ip_address.map(network_of), tenant: None }
     }
 
-    /// Whose turn it is to be, level by level.
-    pub(super) fn turns(self) -> [Turn; 3] {
-        [Some(Party::Who(self.who)), self.network.map(Party::Network), self.tenant.map(Party::Tenant)].map(Turn)
+    /// Returns the keys of the queues that the share waits in, level by level.
+    pub(super) fn queue_keys(self) -> [QueueKey; 3] {
+        [Some(Party::Group(self.group)), self.network.map(Party::Network), self.tenant.map(Party::Tenant)].map(QueueKey)
     }
 }
 
@@ -105,13 +106,13 @@ mod tests {
     }
 
     #[test]
-    fn users_share_by_network_and_tenant_and_beside_strangers() {
+    fn users_share_by_network_and_tenant_and_apart_from_strangers() {
         let context = RequestContext { ip_address: Some([192, 0, 2, 7].into()), ..RequestContext::default() };
         let (tenant, user, session) = (TenantId::from(Uuid::from_u128(1)), Uuid::from_u128(2), Uuid::from_u128(3));
         let caller = Caller::founder(tenant, user.into(), session.into(), context.clone());
         let network = Some([192, 0, 2, 0].into());
-        assert_eq!(Share::of(&caller), Share { who: Who::Users, network, tenant: Some(tenant) });
-        let stranger = Share { who: Who::Strangers, network, tenant: None };
+        assert_eq!(Share::of(&caller), Share { group: Group::Users, network, tenant: Some(tenant) });
+        let stranger = Share { group: Group::Strangers, network, tenant: None };
         assert_eq!(Share::of(&Caller::anonymous(tenant, context.clone())), stranger);
         assert_eq!(Share::of_client(&context), stranger);
         assert_eq!(Share::of(&Caller::system(tenant, "test")), Share::SYSTEM);

@@ -8,19 +8,19 @@ use crate::validate::EmailKey;
 /// Reads credentials.
 #[async_trait]
 pub trait CredentialStore {
-    /// The user with this e-mail, whatever its status, and its failed logins; [`TenantId::NONE`] for an e-mail that
-    /// nobody has.
+    /// Returns the user with this e-mail, in any status, and the failed logins with it. Failed logins that named no
+    /// tenant are under [`TenantId::NONE`], which has no users.
     async fn guarded_account(&self, tenant: TenantId, email: &EmailKey) -> Result<GuardedAccount, StoreError>;
 }
 
 /// Reads credentials inside a unit of work.
 #[async_trait]
 pub trait CredentialTransaction {
-    /// The failed logins of an e-mail, and then the user that is given, whatever its e-mail; both locked in this order
-    /// until the unit of work ends.
+    /// Returns the failed logins with an e-mail, and the given user, even if the user has another e-mail. Locks both
+    /// in this order until the unit of work ends.
     ///
-    /// The failures are locked also where there are none yet: of two that race, the second sees what the first wrote.
-    /// A row that was made for it alone may stay until stale ones are
+    /// The failed logins are locked even where there are none yet: of two concurrent units of work, the second sees
+    /// what the first wrote. A row that was created only for this lock may stay until stale rows are
     /// [removed](crate::maintenance::MaintenanceStore::remove_stale_login_attempts).
     async fn lock_guarded_account(
         &mut self,

@@ -1,4 +1,4 @@
-//! Password hashes as they are kept: those that are made here, and those of other systems.
+//! Stored password hashes: hashes of this library, and hashes that were imported from other systems.
 
 use std::num::NonZero;
 
@@ -14,28 +14,29 @@ use crate::error::{Error, Result};
 use crate::secret::{Password, PasswordHash};
 use crate::validate::Invalid;
 
-/// The most that one may ask for, each about a second on one core: an imported one must not exhaust the machine.
+/// The limits on the cost of a hash. At each limit, a hash takes about a second on one core. They keep an imported
+/// hash from exhausting the machine.
 const MAX_MEMORY_KIB: u32 = 256 * 1024;
 const MAX_PASSES: u32 = 16;
 const MAX_LANES: u32 = 16;
-/// KiB, times passes.
+/// In KiB times passes.
 const MAX_ARGON2_WORK: u32 = 1024 * 1024;
 #[cfg(feature = "bcrypt")]
 const MAX_BCRYPT_COST: u32 = 14;
-/// Times the blocks of output.
+/// In rounds times blocks of output.
 const MAX_PBKDF2_ROUNDS: u64 = 2_000_000;
 
-/// The least that an imported hash may cost: less is guessed too fast once the hashes have leaked.
+/// The minimum cost of an imported hash. Passwords behind cheaper hashes are guessed too fast after a leak.
 ///
-/// KiB, times passes: a third of what [`HashingCost`](super::HashingCost) asks for by default.
+/// In KiB times passes: a third of the default of [`HashingCost`](super::HashingCost).
 const MIN_ARGON2_WORK: u32 = 12 * 1024;
-/// What bcrypt's libraries have had as their default, and OWASP's least.
+/// A common default of bcrypt libraries, and the minimum that OWASP recommends.
 #[cfg(feature = "bcrypt")]
 const MIN_BCRYPT_COST: u32 = 10;
-/// What NIST SP 800-63B (2017, 5.1.1.2) has asked for at least.
+/// The minimum of NIST SP 800-63B (2017, 5.1.1.2).
 const MIN_PBKDF2_ROUNDS: u32 = 10_000;
 
-/// Lets a hash pass that can be verified here, and costs neither too much nor too little.
+/// Accepts a hash that this library can verify and whose cost is within the limits.
 pub(crate) fn accept_hash(hash: PasswordHash) -> Result<PasswordHash, Invalid> {
     let is_enough = match StoredHash::parse(&hash)?.function.cost() {
         Cost::Argon2 { memory_kib, passes, .. } => memory_kib * passes >= MIN_ARGON2_WORK,
@@ -43,10 +44,14 @@ pub(crate) fn accept_hash(hash: PasswordHash) -> Result<PasswordHash, Invalid> {
         Cost::Bcrypt { cost } => cost >= MIN_BCRYPT_COST,
         Cost::Pbkdf2 { rounds, .. } => rounds.get() >= MIN_PBKDF2_ROUNDS,
     };
-    if is_enough { Ok(hash) } else { Err(Invalid::new("costs too little to guess: have its user set a new password")) }
+    if is_enough {
+        Ok(hash)
+    } else {
+        Err(Invalid::new("costs an attacker too little to guess: the user must set a new password"))
+    }
 }
 
-/// What decides how long a hash takes.
+/// The parameters that determine how long a hash takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Cost {
     Argon2 {
@@ -64,14 +69,14 @@ pub(super) enum Cost {
     },
 }
 
-/// A stored hash, taken apart.
+/// A parsed hash.
 pub(super) struct StoredHash {
     pub(super) function: Function,
     pub(super) salt: Box<[u8]>,
     pub(super) expected: Output,
 }
 
-/// What makes a hash of a password and a salt.
+/// The function that makes a hash from a password and a salt, with its parameters.
 #[derive(Clone)]
 pub(super) enum Function {
     Argon2(Algorithm, Argon2<'static>),
@@ -87,7 +92,7 @@ pub(super) enum Function {
 }
 
 impl Function {
-    /// How many blocks of memory it needs.
+    /// Returns the number of memory blocks that the function needs.
     pub(super) fn blocks(&self) -> usize {
         match self {
             Self::Argon2(_, argon2) => argon2.params().block_count(),
@@ -97,7 +102,7 @@ impl Function {
         }
     }
 
-    /// In memory of at least as many blocks as it needs.
+    /// Computes the hash. `memory` must have at least as many [blocks](Self::blocks) as the function needs.
     pub(super) fn output(&self, password: &Password, salt: &[u8], memory: &mut [Block]) -> Result<Output> {
         let password = password.expose().as_bytes();
         let output = match self {
@@ -118,7 +123,7 @@ impl Function {
         output.map_err(|cause| Error::internal("password hashing", cause))
     }
 
-    /// What decides how long it takes.
+    /// Returns the parameters that determine how long the function takes.
     pub(super) fn cost(&self) -> Cost {
         match self {
             Self::Argon2(_, argon2) => {
@@ -131,8 +136,8 @@ impl Function {
         }
     }
 
-    /// Whether it depends on all of a password, however long that is.
-    #[cfg_attr(not(feature = "bcrypt"), expect(unused_variables, reason = "bcrypt alone does not"))]
+    /// Whether the function reads the whole password, however long it is.
+    #[cfg_attr(not(feature = "bcrypt"), expect(unused_variables, reason = "only bcrypt truncates passwords"))]
     pub(super) fn reads_all_of(&self, password: &Password) -> bool {
         match self {
             #[cfg(feature = "bcrypt")]
@@ -141,7 +146,7 @@ impl Function {
         }
     }
 
-    /// Whether it is weaker than what is made today.
+    /// Whether the function is weaker than the one for new hashes.
     pub(super) fn is_weaker_than(&self, wanted: &Argon2<'_>) -> bool {
         let Self::Argon2(algorithm, argon2) = self else { return true };
         let (stored, wanted) = (argon2.params(), wanted.params());
@@ -152,7 +157,8 @@ impl Function {
     }
 }
 
-/// What bcrypt makes of the first 72 bytes: the last of its 24 bytes is never kept.
+/// Returns the bcrypt hash of the first 72 bytes of a password. Of the 24 bytes of output, bcrypt never stores the
+/// last one.
 #[cfg(feature = "bcrypt")]
 fn bcrypt(cost: u32, password: &[u8], salt: &[u8]) -> Result<[u8; BCRYPT_OUTPUT]> {
     let terminated: zeroize::Zeroizing<Vec<u8>> =
@@ -169,11 +175,11 @@ const BCRYPT_INPUT: usize = 72;
 const BCRYPT_OUTPUT: usize = 23;
 
 impl StoredHash {
-    /// Takes a hash apart.
+    /// Parses a hash.
     ///
     /// # Errors
     ///
-    /// [`Invalid`] where it has no form that is known, or costs more than is allowed.
+    /// [`Invalid`] when its format is not supported, or when its cost exceeds a limit.
     pub(super) fn parse(hash: &PasswordHash) -> Result<Self, Invalid> {
         let text = hash.expose();
         let word = text.trim_start_matches('$').split(['$', '_']).next().unwrap_or_default();
@@ -193,7 +199,7 @@ impl StoredHash {
         let params = Params::try_from(&hash).map_err(|_| unknown())?;
         let (memory, passes, lanes) = (params.m_cost(), params.t_cost(), params.p_cost());
         if memory > MAX_MEMORY_KIB || passes > MAX_PASSES || lanes > MAX_LANES || memory * passes > MAX_ARGON2_WORK {
-            return Err(too_dear());
+            return Err(too_expensive());
         }
         Ok(Self {
             function: Function::Argon2(algorithm, Argon2::new(algorithm, version, params)),
@@ -202,7 +208,7 @@ impl StoredHash {
         })
     }
 
-    /// `$2b$12$`, 22 characters of salt, 31 of hash.
+    /// Parses `$2b$12$`, followed by 22 characters of salt and 31 characters of hash.
     #[cfg(feature = "bcrypt")]
     fn bcrypt(text: &str) -> Result<Self, Invalid> {
         const CODE: GeneralPurpose = GeneralPurpose::new(&alphabet::BCRYPT, LENIENT);
@@ -210,7 +216,7 @@ impl StoredHash {
         let (Some(cost), Some(rest)) = (parts.next(), parts.next()) else { return Err(unknown()) };
         let cost: u32 = cost.parse().map_err(|_| unknown())?;
         if cost > MAX_BCRYPT_COST {
-            return Err(too_dear());
+            return Err(too_expensive());
         }
         let (salt, expected) = rest.split_at_checked(22).ok_or_else(unknown)?;
         let (salt, expected) =
@@ -224,11 +230,11 @@ impl StoredHash {
 
     #[cfg(not(feature = "bcrypt"))]
     fn bcrypt(_: &str) -> Result<Self, Invalid> {
-        Err(Invalid::new("is a hash of bcrypt, for which this program was built without the feature"))
+        Err(Invalid::new("is a bcrypt hash, but this program was built without the feature `bcrypt`"))
     }
 
-    /// In PHC string form (`$pbkdf2-sha256$i=600000,l=32$SALT$HASH`), as passlib has it
-    /// (`$pbkdf2-sha256$29000$SALT$HASH`), and as Django has it (`pbkdf2_sha256$600000$SALT$HASH`).
+    /// Parses the PHC string format (`$pbkdf2-sha256$i=600000,l=32$SALT$HASH`), the format of passlib
+    /// (`$pbkdf2-sha256$29000$SALT$HASH`), and the format of Django (`pbkdf2_sha256$600000$SALT$HASH`).
     fn pbkdf2(text: &str) -> Result<Self, Invalid> {
         let is_django = !text.starts_with('$');
         let mut parts = text.trim_start_matches('$').split('$');
@@ -245,20 +251,20 @@ impl StoredHash {
         };
         let rounds = params.split(',').find_map(|param| param.strip_prefix("i=")).unwrap_or(params);
         let rounds: NonZero<u32> = rounds.parse().map_err(|_| unknown())?;
-        // passlib writes a dot for a plus.
+        // passlib writes a dot instead of a plus.
         let decode = |text: &str| CODE.decode(text.replace('.', "+")).map_err(|_| unknown());
         const CODE: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, LENIENT);
         let salt = if is_django { salt.as_bytes().into() } else { decode(salt)?.into() };
         let expected = Output::new(&decode(expected)?).map_err(|_| unknown())?;
         if u64::from(rounds.get()) * expected.len().div_ceil(block) as u64 > MAX_PBKDF2_ROUNDS {
-            return Err(too_dear());
+            return Err(too_expensive());
         }
         let function = Function::Pbkdf2 { algorithm, rounds, length: expected.len() };
         Ok(Self { function, salt, expected })
     }
 }
 
-/// With padding or without; the bits that are left over may be any.
+/// Accepts base64 with or without padding, and any values of the unused trailing bits.
 const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
     .with_decode_padding_mode(DecodePaddingMode::Indifferent)
     .with_decode_allow_trailing_bits(true);
@@ -268,10 +274,10 @@ fn bytes_of(salt: Salt) -> Box<[u8]> {
 }
 
 fn unknown() -> Invalid {
-    Invalid::new("is no password hash in a form that is known (Argon2, bcrypt, PBKDF2)")
+    Invalid::new("is no password hash in a supported format (Argon2, bcrypt, PBKDF2)")
 }
 
-fn too_dear() -> Invalid {
+fn too_expensive() -> Invalid {
     Invalid::new("costs more to verify than is allowed")
 }
 
@@ -289,10 +295,10 @@ mod tests {
         StoredHash::parse(&hash.into()).err().expect(hash).to_string()
     }
 
-    /// Of the reference implementation, crypt_blowfish.
+    /// The vectors are from the reference implementation, crypt_blowfish.
     #[cfg(feature = "bcrypt")]
     #[test]
-    fn bcrypt_is_known() {
+    fn imported_bcrypt_hashes_are_verified() {
         let long = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
         for (hash, password) in [
             ("$2a$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW", "U*U"),
@@ -306,9 +312,9 @@ mod tests {
         }
     }
 
-    /// Of Python's hashlib, in the forms of the PHC, of passlib and of Django.
+    /// The vectors are from Python's hashlib, in the formats of the PHC, of passlib and of Django.
     #[test]
-    fn pbkdf2_is_known() {
+    fn imported_pbkdf2_hashes_are_verified() {
         for hash in [
             "$pbkdf2-sha256$i=1200,l=32$AAECAwQFBgcICQoLDA0ODw$M1w1HNSutl+q2tPWS7ejhzxW7bIM4CBZ/OFYO3LKkMo",
             "$pbkdf2-sha512$i=1200$AAECAwQFBgcICQoLDA0ODw$BewofhsmGxDWz9aWBHHnfy+tjLUVwDLgJ6A4OWgGSII+e+BlKY3a7hP11xqoEVL0+3pGTUmeHPcW7a3CuvM9Uw",
@@ -322,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_hash_is_refused_without_being_repeated() {
+    fn an_invalid_hash_is_refused_and_the_error_does_not_show_it() {
         for hash in [
             "",
             "hunter2",
@@ -345,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hash_that_costs_too_little_is_not_accepted() {
+    fn a_hash_below_the_minimum_cost_is_not_accepted() {
         let rest = "$c2FsdHNhbHRzYWx0$MTIzNDU2Nzg5MDEyMzQ1Ng";
         let argon2 = |cost: &str| accept_hash(format!("$argon2id$v=19${cost}{rest}").as_str().into());
         let pbkdf2 = |rounds: &str| accept_hash(format!("$pbkdf2-sha256${rounds}{rest}").as_str().into());
@@ -367,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hash_cannot_ask_for_too_much() {
+    fn a_hash_above_the_maximum_cost_is_refused() {
         let argon2 = |cost: &str| refusal(&format!("$argon2id$v=19${cost}$c2FsdHNhbHRzYWx0$MTIzNDU2Nzg5MDEyMzQ1Ng"));
         for cost in ["m=262145,t=1,p=1", "m=64,t=17,p=1", "m=256,t=1,p=17", "m=262144,t=5,p=1"] {
             assert!(argon2(cost).contains("costs more"), "{cost}");

@@ -1,4 +1,4 @@
-//! A wrong password takes the same time for every kind of stored hash.
+//! Makes a refusal of a wrong password take the same time for every kind of stored hash.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -6,19 +6,19 @@ use std::time::Duration;
 
 use super::stored::Cost;
 
-/// How long hashes of each cost take on this machine, by those that were made last.
+/// How long hashes of each cost take on this machine: a moving average over recent hashes.
 ///
-/// The answer to a wrong password waits until the dearest of them would be done. Otherwise its time would tell accounts with
-/// an imported or older hash from unknown ones. Waiting takes no thread and no core. A kind of hash is known from the first
-/// time that this process has verified one.
+/// The answer to a wrong password waits for as long as the slowest kind of hash takes. Otherwise the time of the
+/// answer would distinguish accounts with an imported or older hash from accounts that do not exist. The wait occupies
+/// neither a thread nor a core. A kind of hash is known after this process has verified one for the first time.
 #[derive(Default)]
 pub(super) struct Timing(Mutex<HashMap<Cost, Duration>>);
 
-/// More kinds of hashes than an installation has. Where it has more, the others are not waited for.
+/// The maximum number of known kinds. Installations have fewer; answers do not wait for kinds beyond this limit.
 const KINDS: usize = 64;
 
 impl Timing {
-    /// Notes how long a hash took.
+    /// Records how long a hash took.
     pub(super) fn note(&self, cost: Cost, took: Duration) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(average) = known.get_mut(&cost) {
@@ -28,7 +28,7 @@ impl Timing {
         }
     }
 
-    /// How long an answer has still to wait whose hash took this long.
+    /// Returns how long an answer still has to wait after a hash that took `took`.
     pub(super) fn left(&self, took: Duration) -> Duration {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         known.values().max().map_or(Duration::ZERO, |longest| longest.saturating_sub(took))
@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn every_answer_waits_for_the_dearest_kind_that_is_known() {
+    fn every_answer_waits_for_the_slowest_known_kind_of_hash() {
         let timing = Timing::default();
         assert_eq!(timing.left(ms(3)), Duration::ZERO);
         timing.note(rounds(1), ms(10));
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn the_kinds_that_are_known_are_bounded() {
+    fn the_number_of_known_kinds_is_bounded() {
         let timing = Timing::default();
         for kind in 1..=KINDS {
             timing.note(rounds(kind.try_into().unwrap()), ms(1));

@@ -1,8 +1,8 @@
-//! Threads that make password hashes, and the queue before them.
+//! Hashing threads for passwords, and the queue in front of them.
 //!
-//! They are not those of the runtime for what blocks: other work is done on these too, and a thread that has once been
-//! given a lower priority never gets it back. And each is given the next password by a thread of its own; none is idle until
-//! an async thread, which all those hashes keep from its core, comes to hand it over.
+//! Hashing does not use the blocking threads of the runtime, because these do other work too, and a thread that has
+//! lowered its priority cannot raise it again. A helper thread hands the next password to each hashing thread. If an
+//! async thread did that, hashing threads would stay idle while hashes keep the async thread from a core.
 
 use std::collections::VecDeque;
 use std::io;
@@ -17,142 +17,150 @@ use argon2::password_hash::phc::Output;
 use tokio::sync::oneshot;
 
 use super::Share;
-use super::share::Turn;
+use super::share::QueueKey;
 use crate::error::{Error, Result};
 
-/// How long a hash is taken to last before one was made.
-const FIRST_GUESS: Duration = Duration::from_millis(10);
+/// The assumed time of a hash until the first one is done.
+const INITIAL_HASH_TIME: Duration = Duration::from_millis(10);
 
-/// For how long no hash is made, while somebody waits, before the [relief](Priority::Low) steps in.
+/// When a job waits and no hash was finished for this long, the [fallback thread](Priority::Low) makes hashes.
 const STALL: Duration = Duration::from_millis(500);
 
-/// As many threads as the machine has cores, each from when it is first needed until this is dropped, and one for when those
-/// get no core.
+/// The hashing threads: as many as the machine has cores, and one fallback thread for when these get no core. They
+/// start when they are first needed, and end when this is dropped.
 pub(super) struct Workers(Arc<Shared>);
 
 struct Shared {
     state: Mutex<State>,
-    /// There is something to do, or there never will be again.
-    changed: Condvar,
-    /// The same, for the relief.
-    waits: Condvar,
+    /// Signals the hashing threads: a job was queued, or the queue was closed.
+    wakeup: Condvar,
+    /// Signals the same to the fallback thread.
+    fallback_wakeup: Condvar,
     max_threads: NonZero<u32>,
     max_wait: Duration,
     stall: Duration,
 }
 
 struct State {
-    waiting: Waiting,
+    waiting: HashQueue,
     threads: u32,
     idle: usize,
-    /// How long a hash takes, by those that were made last.
-    pace: Duration,
-    /// When one was made last, but for those of the relief.
-    made: Instant,
-    is_over: bool,
+    /// How long a hash takes: a moving average over recent hashes.
+    hash_time: Duration,
+    /// When the last hash was finished, without those of the fallback thread.
+    last_hash_at: Instant,
+    is_closed: bool,
 }
 
-/// Jobs by share. On each level those who have something waiting take turns, and within a share the first to come is the first
-/// to be served: as long as two wait, neither gets more than every second hash.
+/// The jobs that wait, by share. On each level, the queues that have jobs are served round robin. Within a share, jobs
+/// are served in the order of arrival. While two shares wait, neither gets more than every second hash.
 #[derive(Default)]
-struct Waiting {
+struct HashQueue {
     jobs: VecDeque<Job>,
-    turns: VecDeque<(Turn, Waiting)>,
+    children: VecDeque<(QueueKey, HashQueue)>,
 }
 
-impl Waiting {
+impl HashQueue {
     fn push(&mut self, job: Job) {
-        let mut line = self;
-        for turn in job.share.turns() {
-            let known = line.turns.iter().position(|(other, _)| *other == turn);
-            let place = known.unwrap_or_else(|| {
-                line.turns.push_back((turn, Self::default()));
-                line.turns.len() - 1
+        let mut queue = self;
+        for key in job.share.queue_keys() {
+            let found = queue.children.iter().position(|(other, _)| *other == key);
+            let index = found.unwrap_or_else(|| {
+                queue.children.push_back((key, Self::default()));
+                queue.children.len() - 1
             });
-            #[expect(clippy::indexing_slicing, reason = "it was found or put there")]
-            let (_, next) = &mut line.turns[place];
-            line = next;
+            #[expect(clippy::indexing_slicing, reason = "the index was found or just added")]
+            let (_, next) = &mut queue.children[index];
+            queue = next;
         }
-        line.jobs.push_back(job);
+        queue.jobs.push_back(job);
     }
 
     fn pop(&mut self) -> Option<Job> {
         if let Some(job) = self.jobs.pop_front() {
             return Some(job);
         }
-        let (turn, mut line) = self.turns.pop_front()?;
-        let job = line.pop();
-        if line.len() > 0 {
-            self.turns.push_back((turn, line));
+        let (key, mut queue) = self.children.pop_front()?;
+        let job = queue.pop();
+        if queue.len() > 0 {
+            self.children.push_back((key, queue));
         }
         job
     }
 
     fn len(&self) -> usize {
-        self.jobs.len() + self.turns.iter().map(|(_, line)| line.len()).sum::<usize>()
+        self.jobs.len() + self.children.iter().map(|(_, queue)| queue.len()).sum::<usize>()
     }
 
-    /// How many jobs are made before the next one of a share: on each level its own, and as many turns of every other.
-    fn ahead_of(&self, turns: &[Turn]) -> usize {
-        let [turn, below @ ..] = turns else { return self.jobs.len() };
-        let own = self.turns.iter().find(|(other, _)| other == turn).map_or(0, |(_, line)| line.ahead_of(below));
-        let others = self.turns.iter().filter(|(other, _)| other != turn);
-        own + others.map(|(_, line)| line.len().min(own + 1)).sum::<usize>()
+    /// Returns how many jobs are served before the next job of a share. On each level, these are the jobs ahead in its
+    /// own queue, and as many rounds of every other queue.
+    fn ahead_of(&self, keys: &[QueueKey]) -> usize {
+        let [key, below @ ..] = keys else { return self.jobs.len() };
+        let own = self.children.iter().find(|(other, _)| other == key).map_or(0, |(_, queue)| queue.ahead_of(below));
+        let others = self.children.iter().filter(|(other, _)| other != key);
+        own + others.map(|(_, queue)| queue.len().min(own + 1)).sum::<usize>()
     }
 
-    /// Since when the job that is next has been waiting.
-    fn next_since(&self) -> Option<Instant> {
+    /// Returns when the next job was queued.
+    fn next_queued_at(&self) -> Option<Instant> {
         match self.jobs.front() {
-            Some(job) => Some(job.asked),
-            None => self.turns.front()?.1.next_since(),
+            Some(job) => Some(job.queued_at),
+            None => self.children.front()?.1.next_queued_at(),
         }
     }
 
-    fn forget_who_gave_up(&mut self) {
+    fn remove_cancelled(&mut self) {
         self.jobs.retain(|job| !job.answer.is_closed());
-        self.turns.iter_mut().for_each(|(_, line)| line.forget_who_gave_up());
-        self.turns.retain(|(_, line)| line.len() > 0);
+        self.children.iter_mut().for_each(|(_, queue)| queue.remove_cancelled());
+        self.children.retain(|(_, queue)| queue.len() > 0);
     }
 }
 
 struct Job {
     share: Share,
-    hash: Hash,
-    asked: Instant,
-    answer: oneshot::Sender<Made>,
+    hash: HashFn,
+    queued_at: Instant,
+    answer: oneshot::Sender<HashResult>,
 }
 
-/// Makes a hash, in memory that belongs to the thread and stays as it is left. Memory that is fresh each time costs a tenth
-/// of a hash.
-pub(super) type Hash = Box<dyn FnOnce(&mut Vec<Block>) -> Result<Output> + Send>;
+/// A function that makes a hash. It uses memory that belongs to the thread and is reused for the next hash: newly
+/// allocated memory would cost a tenth of the time of a hash.
+pub(super) type HashFn = Box<dyn FnOnce(&mut Vec<Block>) -> Result<Output> + Send>;
 
-/// What became of a hash.
-pub(super) struct Made {
+/// The result of a hash.
+pub(super) struct HashResult {
     pub(super) output: Result<Output>,
-    /// How long it waited for a thread.
+    /// How long the hash waited for a thread.
     pub(super) waited: Duration,
-    /// How long it took then.
+    /// How long the hash took after that.
     pub(super) took: Duration,
 }
 
 impl Workers {
-    /// Lets nobody wait for longer than this, as far as can be foreseen.
+    /// Creates an empty queue. A password whose expected wait exceeds `max_wait` is refused.
     pub(super) fn new(max_wait: Duration) -> Self {
         Self::with_threads(available_parallelism().unwrap_or(NonZero::<usize>::MIN), max_wait, STALL)
     }
 
     pub(super) fn with_threads(threads: NonZero<usize>, max_wait: Duration, stall: Duration) -> Self {
-        let pace = FIRST_GUESS;
-        let state = State { waiting: Waiting::default(), threads: 0, idle: 0, pace, made: now(), is_over: false };
-        let (state, changed, waits) = (Mutex::new(state), Condvar::new(), Condvar::new());
+        let hash_time = INITIAL_HASH_TIME;
+        let state = State {
+            waiting: HashQueue::default(),
+            threads: 0,
+            idle: 0,
+            hash_time,
+            last_hash_at: now(),
+            is_closed: false,
+        };
+        let (state, wakeup, fallback_wakeup) = (Mutex::new(state), Condvar::new(), Condvar::new());
         let max_threads = threads.try_into().unwrap_or(NonZero::<u32>::MAX);
-        Self(Arc::new(Shared { state, changed, waits, max_threads, max_wait, stall }))
+        Self(Arc::new(Shared { state, wakeup, fallback_wakeup, max_threads, max_wait, stall }))
     }
 
-    /// How many hashes wait for a thread.
+    /// Returns the number of hashes that wait for a thread.
     pub(super) fn waiting(&self) -> usize {
         let mut state = self.0.lock();
-        state.waiting.forget_who_gave_up();
+        state.waiting.remove_cancelled();
         state.waiting.len()
     }
 
@@ -161,10 +169,10 @@ impl Workers {
         self.0.admit(&mut self.0.lock(), share)
     }
 
-    /// Has a hash made when it is its turn. It is not made any more for whoever drops this before.
-    pub(super) async fn make(&self, share: Share, hash: Hash) -> Result<Made> {
+    /// Queues a hash and waits for its result. Dropping the future before a thread starts the hash cancels it.
+    pub(super) async fn make(&self, share: Share, hash: HashFn) -> Result<HashResult> {
         let (answer, made) = oneshot::channel();
-        self.put(Job { share, hash, asked: now(), answer })?;
+        self.put(Job { share, hash, queued_at: now(), answer })?;
         made.await.map_err(|cause| Error::internal("password hashing", cause))
     }
 
@@ -181,17 +189,17 @@ impl Workers {
                 }
             }
             match started {
-                Err(error) if state.threads == 0 => return Err(Error::internal("a thread for password hashes", error)),
-                // Those that there are will do it.
-                Err(error) => tracing::debug!(%error, "no more threads for password hashes"),
+                Err(error) if state.threads == 0 => return Err(Error::internal("starting a hashing thread", error)),
+                // The threads that exist make the hash.
+                Err(error) => tracing::debug!(%error, "cannot start another hashing thread"),
                 Ok(()) => {}
             }
         }
         state.waiting.push(job);
-        shared.changed.notify_one();
-        // While somebody waits, the relief knows until when to leave it to the others.
+        shared.wakeup.notify_one();
+        // With longer queues, the fallback thread already waits with a timeout.
         if state.waiting.len() == 1 {
-            shared.waits.notify_one();
+            shared.fallback_wakeup.notify_one();
         }
         Ok(())
     }
@@ -199,15 +207,15 @@ impl Workers {
 
 impl Drop for Workers {
     fn drop(&mut self) {
-        self.0.lock().is_over = true;
-        self.0.changed.notify_all();
-        self.0.waits.notify_all();
+        self.0.lock().is_closed = true;
+        self.0.wakeup.notify_all();
+        self.0.fallback_wakeup.notify_all();
     }
 }
 
-/// Starts a thread that makes hashes, and that which serves it.
+/// Starts a hashing thread and the helper thread that hands jobs to it.
 fn start(shared: &Arc<Shared>, priority: Priority) -> io::Result<()> {
-    let hasher = Hasher::start(priority)?;
+    let hasher = HashingThread::start(priority)?;
     let shared = Arc::clone(shared);
     thread::Builder::new().name("password-queue".to_owned()).spawn(move || shared.serve(&hasher, priority))?;
     Ok(())
@@ -219,96 +227,97 @@ impl Shared {
     }
 
     fn admit(&self, state: &mut State, share: Share) -> Result<()> {
-        state.waiting.forget_who_gave_up();
-        let ahead = u32::try_from(state.waiting.ahead_of(&share.turns())).unwrap_or(u32::MAX);
-        let wait = state.pace.saturating_mul(ahead) / self.max_threads.get();
+        state.waiting.remove_cancelled();
+        let ahead = u32::try_from(state.waiting.ahead_of(&share.queue_keys())).unwrap_or(u32::MAX);
+        let wait = state.hash_time.saturating_mul(ahead) / self.max_threads.get();
         if wait <= self.max_wait {
             return Ok(());
         }
-        // By then, all that is ahead of it now will have been made.
+        // After this time, all jobs that are ahead at this moment are done.
         Err(Error::Overloaded { retry_after: Duration::from_secs(wait.as_secs() + 1) })
     }
 
-    /// Hands one after the other to a thread that makes hashes.
-    fn serve(&self, hasher: &Hasher, priority: Priority) {
+    /// Hands one job after the other to a hashing thread.
+    fn serve(&self, hasher: &HashingThread, priority: Priority) {
         let next = || match priority {
             Priority::Lowest => self.next(),
             Priority::Low => self.next_stalled(),
         };
-        while let Some(Job { hash, asked, answer, .. }) = next() {
-            let begun = now();
+        while let Some(Job { hash, queued_at, answer, .. }) = next() {
+            let started = now();
             let output = hasher.make(hash);
-            let took = begun.elapsed();
+            let took = started.elapsed();
             let mut state = self.lock();
-            state.pace = (state.pace.saturating_mul(7).saturating_add(took)) / 8;
+            state.hash_time = (state.hash_time.saturating_mul(7).saturating_add(took)) / 8;
             if matches!(priority, Priority::Lowest) {
-                state.made = now();
+                state.last_hash_at = now();
             }
             drop(state);
-            // Whoever asked may have given up meanwhile.
-            let _ = answer.send(Made { output, waited: begun - asked, took });
+            // The caller may have cancelled meanwhile.
+            let _ = answer.send(HashResult { output, waited: started - queued_at, took });
         }
     }
 
-    /// What to make next; none when nobody can ask any more.
+    /// Waits for the next job. Returns `None` when the queue is closed.
     fn next(&self) -> Option<Job> {
         let mut state = self.lock();
         loop {
-            state.waiting.forget_who_gave_up();
-            if state.is_over {
+            state.waiting.remove_cancelled();
+            if state.is_closed {
                 return None;
             }
             if let Some(job) = state.waiting.pop() {
                 return Some(job);
             }
             state.idle += 1;
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self.wakeup.wait(state).unwrap_or_else(PoisonError::into_inner);
             state.idle -= 1;
         }
     }
 
-    /// What to make next while none of the others makes anything; none when nobody can ask any more.
+    /// Waits until a job waits and no other thread has finished a hash for the stall time. Returns `None` when the
+    /// queue is closed.
     fn next_stalled(&self) -> Option<Job> {
         let mut state = self.lock();
         loop {
-            state.waiting.forget_who_gave_up();
-            if state.is_over {
+            state.waiting.remove_cancelled();
+            if state.is_closed {
                 return None;
             }
-            let Some(asked) = state.waiting.next_since() else {
-                state = self.waits.wait(state).unwrap_or_else(PoisonError::into_inner);
+            let Some(queued_at) = state.waiting.next_queued_at() else {
+                state = self.fallback_wakeup.wait(state).unwrap_or_else(PoisonError::into_inner);
                 continue;
             };
-            let left = self.stall.saturating_sub(asked.max(state.made).elapsed());
+            let left = self.stall.saturating_sub(queued_at.max(state.last_hash_at).elapsed());
             if left.is_zero() {
                 return state.waiting.pop();
             }
-            state = self.waits.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+            state = self.fallback_wakeup.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 }
 
-/// A thread that makes hashes, and goes when this is dropped.
+/// A hashing thread. It ends when this is dropped.
 ///
-/// It has a lower priority than all others, so that it may be kept from its core for long at any moment. Whatever lock it
-/// held then, nobody else would get: not the queue's, and not those of the runtime, which whoever is to be woken needs. So it
-/// shares none with anybody but the thread that serves it, which does all this for it.
-struct Hasher {
-    hashes: mpsc::Sender<Hash>,
+/// It has a lower priority than all other threads, so it may lose its core for a long time at any moment. Other
+/// threads could then not get a lock that it holds: neither the lock of the queue nor the locks of the runtime, which
+/// are needed to wake a task. So it shares locks only with its helper thread, which takes all other locks for it.
+struct HashingThread {
+    hashes: mpsc::Sender<HashFn>,
     outputs: mpsc::Receiver<Result<Output>>,
 }
 
-impl Hasher {
+impl HashingThread {
     fn start(priority: Priority) -> io::Result<Self> {
-        let (hashes, given) = mpsc::channel::<Hash>();
+        let (hashes, given) = mpsc::channel::<HashFn>();
         let (give, outputs) = mpsc::channel();
         let work = move || {
-            priority.take();
+            priority.apply();
             let mut memory = Vec::new();
             for hash in given {
-                // A panic must take neither the thread along nor whoever waits behind it.
+                // A panic must end neither the thread nor the jobs that wait.
                 let output = catch_unwind(AssertUnwindSafe(|| hash(&mut memory)));
-                let output = output.unwrap_or_else(|_| Err(Error::internal("password hashing", "it panicked")));
+                let output = output.unwrap_or_else(|_| Err(Error::internal("password hashing", "a hash panicked")));
                 if give.send(output).is_err() {
                     return;
                 }
@@ -318,49 +327,49 @@ impl Hasher {
         Ok(Self { hashes, outputs })
     }
 
-    fn make(&self, hash: Hash) -> Result<Output> {
-        let given = self.hashes.send(hash).map_err(|_| Error::internal("password hashing", "its thread is gone"));
+    fn make(&self, hash: HashFn) -> Result<Output> {
+        let given = self.hashes.send(hash).map_err(|_| Error::internal("password hashing", "its thread has ended"));
         given.and_then(|()| self.outputs.recv().map_err(|cause| Error::internal("password hashing", cause))?)
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "how long hashes take on this machine no clock of the domain knows")]
+#[expect(clippy::disallowed_methods, reason = "measures hashes on this machine, which the clock of the domain cannot")]
 fn now() -> Instant {
     Instant::now()
 }
 
-/// How far a thread that makes hashes stands back. A hash keeps a core busy for long, and a request that needs none is answered
-/// in a fraction of that: it goes first.
+/// The priority of a hashing thread. A hash occupies a core for a long time. A request without a hash takes a fraction
+/// of that time, so it goes first.
 #[derive(Clone, Copy)]
 enum Priority {
-    /// It gives up its core at once to whoever wants it, and gets next to nothing of it for as long as others do.
+    /// The thread yields its core to other threads at once, and gets almost no time while they need the core.
     Lowest,
-    /// That of the relief, so that hashes go on while requests want all cores: it gets a tenth of one beside a thread of the usual
-    /// priority. But it need not give it up at once, and a request, which wakes several threads one after the other, would wait
-    /// each time.
+    /// The priority of the fallback thread, so that hashing goes on while requests need all cores. Beside a thread of
+    /// normal priority, it gets a tenth of a core. But it does not yield the core at once. If all hashing threads had
+    /// this priority, a request, which wakes several threads one after the other, would wait each time.
     Low,
 }
 
 impl Priority {
-    /// Gives it to the calling thread, on Linux. Without it hashes are made as well.
+    /// Sets the priority of the calling thread, on Linux. If this fails, hashes are made with the normal priority.
     #[cfg(all(feature = "idle-hashing", target_os = "linux"))]
-    fn take(self) {
+    fn apply(self) {
         use thread_priority::{NormalThreadSchedulePolicy, ThreadPriority, ThreadSchedulePolicy, unix};
 
         if matches!(self, Self::Lowest) {
             let policy = ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Idle);
             let thread = unix::thread_native_id();
             if let Err(error) = unix::set_thread_priority_and_policy(thread, ThreadPriority::Min, policy) {
-                tracing::debug!(?error, "password hashes are not made in idle time alone");
+                tracing::debug!(?error, "cannot restrict password hashing to idle time");
             }
         }
         if let Err(error) = rustix::process::setpriority_process(None, NICE) {
-            tracing::debug!(%error, "password hashes have the priority of all requests");
+            tracing::debug!(%error, "cannot lower the priority of password hashing");
         }
     }
 
     #[cfg(not(all(feature = "idle-hashing", target_os = "linux")))]
-    fn take(self) {}
+    fn apply(self) {}
 }
 
 #[cfg(all(feature = "idle-hashing", target_os = "linux"))]
@@ -384,14 +393,14 @@ mod tests {
         Ok(Output::new(&[7; 32]).unwrap())
     }
 
-    /// What a test has a thread do.
+    /// A job that keeps a thread busy until the test opens it.
     struct Gate {
         entered: mpsc::Receiver<()>,
         open: mpsc::Sender<()>,
-        made: oneshot::Receiver<Made>,
+        made: oneshot::Receiver<HashResult>,
     }
 
-    /// Keeps a thread busy until it is told.
+    /// Queues a job that keeps a thread busy until the gate is opened.
     fn gate(workers: &Workers) -> Gate {
         let (enter, entered) = mpsc::channel();
         let (open, opened) = mpsc::channel();
@@ -406,7 +415,7 @@ mod tests {
     fn put(
         workers: &Workers,
         hash: impl FnOnce(&mut Vec<Block>) -> Result<Output> + Send + 'static,
-    ) -> Result<oneshot::Receiver<Made>> {
+    ) -> Result<oneshot::Receiver<HashResult>> {
         put_for(workers, Share::SYSTEM, hash)
     }
 
@@ -414,9 +423,9 @@ mod tests {
         workers: &Workers,
         share: Share,
         hash: impl FnOnce(&mut Vec<Block>) -> Result<Output> + Send + 'static,
-    ) -> Result<oneshot::Receiver<Made>> {
+    ) -> Result<oneshot::Receiver<HashResult>> {
         let (answer, made) = oneshot::channel();
-        workers.put(Job { share, hash: Box::new(hash), asked: now(), answer })?;
+        workers.put(Job { share, hash: Box::new(hash), queued_at: now(), answer })?;
         Ok(made)
     }
 
@@ -428,14 +437,14 @@ mod tests {
         Share::of_client(&at(number))
     }
 
-    /// Users of a tenant who come from a network.
+    /// The share of the users of a tenant in a network.
     fn users(tenant: u128, network: u8) -> Share {
         let id = Uuid::from_u128;
         Share::of(&Caller::founder(id(tenant).into(), id(1).into(), id(2).into(), at(network)))
     }
 
     #[tokio::test]
-    async fn a_client_with_many_tenants_has_no_more_turns_than_another() {
+    async fn a_client_with_many_tenants_gets_no_more_hashes_than_another() {
         let workers = workers(1, PATIENCE);
         let gate = gate(&workers);
         gate.entered.recv_timeout(PATIENCE).unwrap();
@@ -457,8 +466,8 @@ mod tests {
             };
             made.push(put_for(&workers, share, hash).unwrap());
         }
-        let ahead = |share: Share| workers.0.lock().waiting.ahead_of(&share.turns());
-        // Its own tenants take turns; beside it another network does, and beside both those who log in.
+        let ahead = |share: Share| workers.0.lock().waiting.ahead_of(&share.queue_keys());
+        // The jobs ahead are those of its own network, of other networks of users, and of strangers.
         assert_eq!((ahead(users(6, 1)), ahead(users(5, 2)), ahead(users(6, 3))), (4 + 1 + 2, 1 + 2 + 2, 2 + 2));
         assert_eq!((ahead(network(4)), ahead(network(3)), ahead(Share::SYSTEM)), (1 + 2, 2 + 3, 2));
         gate.open.send(()).unwrap();
@@ -469,7 +478,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn shares_take_turns_whoever_has_more_waiting() {
+    async fn shares_are_served_round_robin() {
         let workers = workers(1, PATIENCE);
         let gate = gate(&workers);
         gate.entered.recv_timeout(PATIENCE).unwrap();
@@ -492,15 +501,16 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_share_that_fills_the_queue_is_refused_and_the_others_are_not() {
-        // Until one is made, a hash is taken to last 10 ms: on one thread, four wait for 40 ms.
+    async fn a_share_that_fills_its_queue_is_refused_and_others_are_not() {
+        // Until the first hash is done, a hash is assumed to take 10 ms: on one thread, four hashes take 40 ms.
         let workers = workers(1, Duration::from_millis(45));
         let gate = gate(&workers);
         gate.entered.recv_timeout(PATIENCE).unwrap();
         let put = |share| put_for(&workers, share, |_| output());
         let mut waiting: Vec<_> = (0..5).map(|_| put(network(1)).unwrap()).collect();
         assert!(matches!(put(network(1)), Err(Error::Overloaded { .. })));
-        // One of the other is ahead of its first, two of its second, which stands behind one of its own.
+        // One job of network 1 is ahead of the first job of network 2. Two are ahead of the second, which also waits
+        // for the first.
         waiting.extend((0..2).map(|_| put(network(2)).unwrap()));
         workers.admit(network(2)).err().unwrap();
         workers.admit(network(3)).unwrap();
@@ -509,7 +519,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn those_who_wait_are_served_in_the_order_in_which_they_came() {
+    async fn jobs_of_a_share_are_served_in_the_order_of_arrival() {
         let workers = workers(1, PATIENCE);
         let gate = gate(&workers);
         gate.entered.recv_timeout(PATIENCE).unwrap();
@@ -533,7 +543,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn as_many_are_made_at_a_time_as_there_are_threads() {
+    async fn every_thread_makes_one_hash_at_a_time() {
         let workers = workers(2, PATIENCE);
         let gates = [gate(&workers), gate(&workers), gate(&workers)];
         for gate in &gates[..2] {
@@ -559,8 +569,8 @@ mod tests {
     }
 
     #[test]
-    fn whoever_would_wait_for_too_long_is_refused_at_once() {
-        // Until one is made, a hash is taken to last 10 ms: on one thread, three wait for 30 ms.
+    fn a_password_that_would_wait_for_too_long_is_refused_at_once() {
+        // Until the first hash is done, a hash is assumed to take 10 ms: on one thread, three hashes take 30 ms.
         let workers = workers(1, Duration::from_millis(25));
         let gate = gate(&workers);
         gate.entered.recv_timeout(PATIENCE).unwrap();
@@ -574,24 +584,24 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn how_long_somebody_will_wait_goes_by_how_long_hashes_take() {
+    async fn the_expected_wait_follows_the_time_that_hashes_take() {
         let workers = workers(1, Duration::from_millis(1));
-        workers.0.lock().pace = Duration::ZERO;
+        workers.0.lock().hash_time = Duration::ZERO;
         let gate = gate(&workers);
         gate.entered.recv_timeout(PATIENCE).unwrap();
         let made = put(&workers, |_| output()).unwrap();
         workers.admit(Share::SYSTEM).unwrap();
-        workers.0.lock().pace = Duration::from_secs(80);
+        workers.0.lock().hash_time = Duration::from_secs(80);
         let refused = workers.admit(Share::SYSTEM);
         assert!(matches!(refused, Err(Error::Overloaded { retry_after }) if retry_after.as_secs() == 81));
         gate.open.send(()).unwrap();
         made.await.unwrap();
-        // An eighth of the way each.
-        assert!(workers.0.lock().pace < Duration::from_secs(80));
+        // Each hash moves the average by an eighth of the difference.
+        assert!(workers.0.lock().hash_time < Duration::from_secs(80));
     }
 
     #[tokio::test]
-    async fn a_hash_that_nobody_waits_for_any_more_is_not_made() {
+    async fn a_cancelled_hash_is_not_made() {
         let workers = workers(1, PATIENCE);
         let gate = gate(&workers);
         gate.entered.recv_timeout(PATIENCE).unwrap();
@@ -612,7 +622,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_panic_takes_neither_the_thread_along_nor_whoever_waits() {
+    async fn a_panic_ends_neither_the_thread_nor_waiting_jobs() {
         let workers = workers(1, PATIENCE);
         let made = workers.make(Share::SYSTEM, Box::new(|_| panic!("a defect"))).await.unwrap();
         assert!(matches!(made.output, Err(Error::Internal(_))));
@@ -621,7 +631,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn threads_end_with_whom_they_work_for() {
+    async fn threads_end_when_the_workers_are_dropped() {
         let workers = workers(2, PATIENCE);
         let (busy, idle) = (gate(&workers), gate(&workers));
         busy.entered.recv_timeout(PATIENCE).unwrap();
@@ -641,7 +651,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn where_no_hash_is_made_any_more_the_relief_makes_one() {
+    async fn the_fallback_thread_makes_hashes_when_the_others_stall() {
         let workers = Workers::with_threads(NonZero::<usize>::MIN, PATIENCE, Duration::from_millis(1));
         let gate = gate(&workers);
         gate.entered.recv_timeout(PATIENCE).unwrap();
@@ -655,7 +665,7 @@ mod tests {
 
     #[cfg(all(feature = "idle-hashing", target_os = "linux"))]
     #[tokio::test]
-    async fn hashes_are_made_when_a_core_is_idle_and_by_the_relief_at_a_low_priority() {
+    async fn hashing_threads_use_idle_time_and_the_fallback_thread_has_low_priority() {
         use thread_priority::{NormalThreadSchedulePolicy, ThreadSchedulePolicy, unix};
 
         let ours = || (rustix::process::getpriority_process(None).unwrap(), unix::thread_schedule_policy().unwrap());
@@ -675,7 +685,7 @@ mod tests {
         workers.make(Share::SYSTEM, Box::new(hash)).await.unwrap();
         open.send(()).unwrap();
         first.unwrap().await.unwrap();
-        // The relief may have been quicker to take the first.
+        // The fallback thread may have taken the first job.
         let mut theirs: Vec<_> = told.iter().collect();
         theirs.sort_unstable();
         let (before, policy) = ours();

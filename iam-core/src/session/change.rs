@@ -7,19 +7,19 @@ use crate::audit::{Attribution, Record, ResourceType, action};
 /// A change of sessions.
 #[derive(Clone, Debug)]
 pub enum SessionChange {
-    /// A login succeeded: the session begins, and that is when its user logged in last.
+    /// A login succeeded: the session begins, and sets the user's last login.
     Start(Session),
-    /// A refresh token was exchanged: the session has another one and lives longer.
+    /// A refresh token was exchanged: the session gets a new one and expires later.
     Refresh(Session),
-    /// The token just spent was presented again and got the same answer.
+    /// The refresh token that was exchanged last was presented again and got the same successor.
     RepeatRefresh(Session),
-    /// Sessions that expired are removed.
+    /// Expired sessions are removed.
     Forget(Vec<Session>),
-    /// Sessions end, for one reason.
+    /// Sessions end for one reason.
     End {
-        /// What ends.
+        /// The sessions that end.
         sessions: Vec<Session>,
-        /// Why.
+        /// Why they end.
         reason: EndReason,
     },
 }
@@ -32,7 +32,7 @@ pub enum EndReason {
     Logout,
     /// The user logged out everywhere.
     LogoutAll,
-    /// The user has another password, which it did not choose in this session.
+    /// The user's password was changed, but not in this session.
     PasswordChange,
     /// The user was suspended.
     UserSuspended,
@@ -67,7 +67,7 @@ impl SessionChange {
             Self::RepeatRefresh(session) => {
                 vec![of(session, action::TOKEN_REFRESH).by(session).with("repeated", true)]
             }
-            // When they would be over was known from their last refresh.
+            // No entry: the expiry of these sessions was known since their last refresh.
             Self::Forget(_) => Vec::new(),
             Self::End { sessions, reason } => sessions.iter().map(|session| ended(session, *reason)).collect(),
         }
@@ -76,7 +76,7 @@ impl SessionChange {
     pub(crate) fn touched(&self) -> Vec<Uuid> {
         match self {
             Self::Start(_) => Vec::new(),
-            // It lives longer: what was read before is asked for again when it seems to be over.
+            // The session expires later. A cached session that seems to have expired is read again.
             Self::Refresh(_) | Self::RepeatRefresh(_) => Vec::new(),
             Self::Forget(sessions) | Self::End { sessions, .. } => {
                 sessions.iter().map(|session| session.id.into()).collect()
@@ -90,7 +90,7 @@ fn of(session: &Session, action: &'static str) -> Record {
 }
 
 impl Record {
-    /// Done by the session's user, who was not known as the caller yet.
+    /// Attributes the record to the session's user, because the caller is still anonymous.
     fn by(self, session: &Session) -> Self {
         self.attributed(Attribution::User(session.user_id))
     }
@@ -100,7 +100,7 @@ fn ended(session: &Session, reason: EndReason) -> Record {
     let record = of(session, action::LOGOUT).with("targetUserId", json!(session.user_id));
     match reason {
         EndReason::Logout => record,
-        // The caller is known by the token alone, which is the user's.
+        // The caller is anonymous. Only the token identifies the user.
         EndReason::TokenReuse => record.by(session).with("reason", reason.as_str()),
         _ => record.with("reason", reason.as_str()),
     }

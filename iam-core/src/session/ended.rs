@@ -4,16 +4,17 @@ use std::sync::{Mutex, PoisonError};
 use crate::clock::Timestamp;
 use crate::id::SessionId;
 
-/// How many are remembered. Who makes that many end within the lifetime of a token has the store asked for the others.
+/// The maximum number of remembered sessions. If more end within the lifetime of a token, the store is queried for the
+/// others.
 const REMEMBERED: usize = 1 << 16;
 
-/// Sessions whose token was presented although they have ended, so that the store need not be asked again. A session that
-/// has ended never comes back.
+/// Ended sessions whose access token was presented. They are cached to avoid further queries. A session that has ended
+/// never becomes live again.
 #[derive(Default)]
 pub(crate) struct EndedSessions(Mutex<HashMap<SessionId, i64>>);
 
 impl EndedSessions {
-    /// Remembers one until its token expires, in seconds since 1970.
+    /// Remembers a session until its token expires. `expiry` is in seconds since 1970.
     pub(crate) fn remember(&self, session: SessionId, expiry: i64, now: Timestamp) {
         let mut sessions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if sessions.len() >= REMEMBERED {
@@ -40,7 +41,7 @@ mod tests {
     use crate::clock::testing::FixedClock;
 
     #[test]
-    fn no_more_than_a_bound_are_remembered_and_expired_ones_make_room() {
+    fn remembered_sessions_are_bounded_and_expired_ones_are_removed() {
         let now = FixedClock::at("2026-01-31T09:15:00Z").now();
         let sessions = EndedSessions::default();
         let session = |number: usize| SessionId::from_uuid(Uuid::from_u128(number as u128));

@@ -13,46 +13,49 @@ use crate::user::{User, UserStatus};
 use crate::validate::{Email, Fields};
 use crate::work::UnitOfWork;
 
-/// Somebody's claim to be a user, as typed; see [`Sessions::login`].
+/// The input of a login, as typed; see [`Sessions::login`].
 #[derive(Clone, Debug)]
 pub struct Login {
-    /// The user's e-mail, in any case.
+    /// The user's e-mail, in upper or lower case.
     pub email: String,
     /// The user's password.
     pub password: Password,
-    /// A tenant's identifier or slug; without it, the tenant is found by the e-mail.
+    /// The identifier or slug of the tenant. Without it, the tenant is found by the e-mail.
     pub tenant: Option<String>,
 }
 
-/// In how many tenants a password is tried when none is named.
+/// The maximum number of tenants in which a password is tried when no tenant is named.
 const MAX_CANDIDATES: u32 = 5;
 
-/// What stands for the tenant where no account has the e-mail: such a login counts its failures as often as others do.
+/// The name of the tenant under which a failure is counted when no account has the e-mail. So such a login counts as
+/// many failures as one with an account.
 const NO_TENANT: &str = "";
 
 /// An attempt to log in to one of the tenants that a login without a tenant may mean.
 struct Tried<'a> {
     attempt: Attempt<'a>,
-    /// The tenant; `None` where no account has the e-mail.
+    /// The tenant. `None` where no account has the e-mail.
     tenant: Option<TenantSummary>,
-    /// Whether the account proves that its e-mail is that of a person in the tenant.
+    /// Whether the e-mail of the account is verified, so that it belongs to a person in the tenant.
     is_verified: bool,
 }
 
 impl Sessions<'_> {
-    /// Logs in: proves a password and begins a session.
+    /// Verifies a password and begins a session.
     ///
-    /// A login that names no tenant is tried in every tenant that the e-mail may mean (`decisions.md` §2): in those that
-    /// have verified it, or else in at most five. Its answer does not depend on what others did to accounts of the same
-    /// e-mail.
+    /// A login that names no tenant is tried in the accounts that have the e-mail (`decisions.md` §2): in the accounts
+    /// with a verified e-mail if there are any, in at most five tenants. Its answer does not depend on what other
+    /// clients did to accounts with the same e-mail.
     ///
     /// # Errors
     ///
     /// [`Unauthenticated::Credentials`](crate::Unauthenticated::Credentials) for every failure of identity,
-    /// [`Error::AccountLocked`](crate::Error::AccountLocked) after five of them in fifteen minutes, [`Forbidden::Suspended`](crate::Forbidden::Suspended),
-    /// [`Forbidden::TenantSuspended`](crate::Forbidden::TenantSuspended), [`Conflict::SeveralTenants`] when the credentials
-    /// are right in several tenants and none is named, [`Error::Validation`](crate::Error::Validation) when the e-mail is none or the password empty,
-    /// [`Error::Overloaded`](crate::Error::Overloaded), whatever the account.
+    /// [`Error::AccountLocked`](crate::Error::AccountLocked) after five failures in fifteen minutes,
+    /// [`Forbidden::Suspended`](crate::Forbidden::Suspended),
+    /// [`Forbidden::TenantSuspended`](crate::Forbidden::TenantSuspended), [`Conflict::SeveralTenants`] when the
+    /// credentials are right in several tenants and none is named, [`Error::Validation`](crate::Error::Validation)
+    /// when the e-mail is invalid or the password is empty, [`Error::Overloaded`](crate::Error::Overloaded) for any
+    /// account.
     pub async fn login(&self, context: &RequestContext, login: Login) -> Result<LoggedIn> {
         let mut fields = Fields::default();
         let email = fields.check("email", login.email.parse::<Email>());
@@ -61,7 +64,7 @@ impl Sessions<'_> {
             return Err(fields.into_error());
         };
         let share = Share::of_client(context);
-        // Now, before the store is asked for anything: in a storm those that are refused are the most.
+        // Before any query to the store: under overload, most logins are refused here.
         self.0.passwords.admit(share)?;
         let claim = Claim { email: &email, password: &login.password, share };
         match login.tenant.as_deref() {
@@ -70,12 +73,12 @@ impl Sessions<'_> {
         }
     }
 
-    /// Logs in to the tenant that is named.
+    /// Logs in to the named tenant.
     async fn login_to(&self, named: &str, context: &RequestContext, claim: Claim<'_>) -> Result<LoggedIn> {
         let iam = self.0;
         let scope = match Tenants(iam).find(named).await? {
             Some(tenant) => Scope { tenant: tenant.id, status: tenant.status },
-            None => Scope::nowhere(TenantId::of_unknown(named)),
+            None => Scope::without_tenant(TenantId::of_unknown(named)),
         };
         let guarded = iam.store.guarded_account(scope.tenant, &claim.email.key()).await?;
         let attempt = Attempt::make(iam, scope, claim, guarded, WhenLocked::Refuse).await?;
@@ -88,13 +91,13 @@ impl Sessions<'_> {
     /// Logs in to the one tenant in which the password is right.
     async fn login_anywhere(&self, context: &RequestContext, claim: Claim<'_>) -> Result<LoggedIn> {
         let iam = self.0;
-        // Both for every e-mail, so that it takes as long for one that no account has.
+        // One query reads the failures and the accounts, so that an e-mail without an account takes as long.
         let LoginCandidates { attempts, accounts } =
             iam.store.login_candidates(&claim.email.key(), MAX_CANDIDATES).await?;
-        let accounts = in_question(accounts);
-        let tells_lock = matches!(accounts.as_slice(), [only] if is_verified(only));
+        let accounts = accounts_to_try(accounts);
+        let reveals_lock = matches!(accounts.as_slice(), [only] if is_verified(only));
         let locked_for = attempts.locked_for(iam.now());
-        let when_locked = if tells_lock { WhenLocked::Refuse } else { WhenLocked::Conceal };
+        let when_locked = if reveals_lock { WhenLocked::Refuse } else { WhenLocked::Conceal };
         let mut tried = Vec::with_capacity(accounts.len().max(1));
         for candidate in accounts {
             let (is_verified, tenant) = (is_verified(&candidate), Some(candidate.tenant.summary()));
@@ -102,7 +105,8 @@ impl Sessions<'_> {
             match try_in(iam, scope, claim, candidate.into(), when_locked, locked_for.is_some()).await {
                 Ok(attempt) => tried.push(Tried { attempt, tenant, is_verified }),
                 Err(error) => {
-                    // Or those who keep the queue full would guess without being counted.
+                    // The failures are counted. Otherwise, an attacker that keeps the queue full could guess without
+                    // being counted.
                     if !tried.is_empty() && !tried.iter().any(|tried: &Tried<'_>| tried.attempt.is_right()) {
                         let _refusal = self.fail_anywhere(context, claim, tried).await;
                     }
@@ -111,7 +115,7 @@ impl Sessions<'_> {
             }
         }
         if tried.is_empty() {
-            let (scope, account) = (Scope::nowhere(TenantId::of_unknown(NO_TENANT)), GuardedAccount::default());
+            let (scope, account) = (Scope::without_tenant(TenantId::of_unknown(NO_TENANT)), GuardedAccount::default());
             let attempt = try_in(iam, scope, claim, account, when_locked, locked_for.is_some()).await?;
             tried.push(Tried { attempt, tenant: None, is_verified: false });
         }
@@ -125,7 +129,7 @@ impl Sessions<'_> {
 
     async fn judge(&self, context: &RequestContext, claim: Claim<'_>, tried: Vec<Tried<'_>>) -> Result<LoggedIn> {
         let (mut right, mut wrong) = (Vec::new(), Vec::new());
-        // The only one is judged when it is settled.
+        // A single attempt is judged when it is settled.
         let is_only = tried.len() == 1;
         for Tried { attempt, tenant, is_verified } in tried {
             let attempt = if attempt.is_right() && !is_only { attempt.confirmed(self.0).await? } else { attempt };
@@ -139,7 +143,8 @@ impl Sessions<'_> {
         }
     }
 
-    /// The password is right in no tenant: that counts by the e-mail, and in each of them.
+    /// Handles a password that is right in no tenant. The failure is counted by the e-mail, and in each tenant that
+    /// was tried.
     async fn fail_anywhere(
         &self,
         context: &RequestContext,
@@ -147,12 +152,12 @@ impl Sessions<'_> {
         tried: Vec<Tried<'_>>,
     ) -> Result<LoggedIn> {
         if let [only] = tried.as_slice()
-            && only.attempt.tells_lock()
+            && only.attempt.reveals_lock()
         {
             return self.fail(context, tried, Refusal::Wrong).await;
         }
         match self.count_by_email(claim).await? {
-            // Guesses that race: enough of them have failed meanwhile.
+            // Enough concurrent guesses have failed meanwhile.
             refusal @ Refusal::Locked(_) => {
                 let refused = tried.into_iter();
                 let refused = refused.map(|tried| Tried { attempt: tried.attempt.into_refused(), ..tried }).collect();
@@ -164,33 +169,35 @@ impl Sessions<'_> {
 
     /// Counts a failure by the e-mail alone.
     async fn count_by_email(&self, claim: Claim<'_>) -> Result<Refusal> {
-        let nowhere = Caller::anonymous(TenantId::NONE, RequestContext::default());
-        let by_email = Attempt::wrong(Scope::nowhere(TenantId::NONE), claim).unrecorded();
-        let (counted, work) = by_email.settle(self.0, &nowhere).await?;
+        let caller = Caller::anonymous(TenantId::NONE, RequestContext::default());
+        let by_email = Attempt::wrong(Scope::without_tenant(TenantId::NONE), claim).unrecorded();
+        let (counted, work) = by_email.settle(self.0, &caller).await?;
         work.commit().await?;
         Ok(counted.err().unwrap_or(Refusal::Wrong))
     }
 
-    /// Counts and records what failed in each tenant. An account that tells of its lock answers for itself.
+    /// Counts and records the failure in each tenant. If an account reveals its lock, that is the answer.
     async fn fail(&self, context: &RequestContext, tried: Vec<Tried<'_>>, mut refusal: Refusal) -> Result<LoggedIn> {
-        // Then a stranger may have made an account with this e-mail, to watch the logins of the person who has it.
+        // If so, a stranger may have created an account with this e-mail, to watch the logins of the person who owns
+        // it.
         let is_open = self.0.settings.registration && self.0.has_several_tenants().await?;
         for Tried { attempt, tenant, is_verified } in tried {
             let is_watched = is_open && tenant.is_some() && !is_verified;
             let trace = if is_watched { self.0.unrelated_context() } else { context.clone() };
-            if let Err(told @ Refusal::Locked(_)) = self.settle(attempt, &trace).await?
+            if let Err(locked @ Refusal::Locked(_)) = self.settle(attempt, &trace).await?
                 && refusal == Refusal::Wrong
             {
-                refusal = told;
+                refusal = locked;
             }
         }
         Err(refusal.into())
     }
 
-    /// The password is right in one tenant or more.
+    /// Handles a password that is right in at least one tenant.
     ///
-    /// Where it is wrong it counts all the same: otherwise somebody could guess a password beside an account of its own with
-    /// the same e-mail. But no tenant learns of another, so none of that is recorded.
+    /// Where it is wrong, the failure is still counted. Otherwise, an attacker could create an account with the same
+    /// e-mail and guess the passwords of other accounts uncounted. These failures get no audit entry, so that no
+    /// tenant learns of another.
     async fn settle_right(
         &self,
         context: &RequestContext,
@@ -201,9 +208,10 @@ impl Sessions<'_> {
         for Tried { attempt, .. } in wrong {
             let _refusal = self.settle(attempt.unrecorded(), context).await?;
         }
-        let (mut opening, suspended): (Vec<_>, Vec<_>) = right.into_iter().partition(|tried| tried.attempt.opens());
+        let (mut opening, suspended): (Vec<_>, Vec<_>) =
+            right.into_iter().partition(|tried| tried.attempt.may_log_in());
         if opening.len() > 1 {
-            // No session begins, so the success leaves no trace.
+            // No session begins, so the success is not recorded.
             let tenants = opening.into_iter().filter_map(|tried| tried.tenant).collect();
             return Err(Conflict::SeveralTenants(tenants).into());
         }
@@ -217,8 +225,8 @@ impl Sessions<'_> {
         Err(refusal.into())
     }
 
-    /// Settles a right attempt. Where guesses raced and the account has been locked since, it is counted and answered as they
-    /// are.
+    /// Settles a right attempt. If concurrent guesses have locked the account meanwhile, the attempt is counted and
+    /// answered like a wrong one.
     async fn settle_or_count(
         &self,
         attempt: Attempt<'_>,
@@ -231,7 +239,7 @@ impl Sessions<'_> {
         }
     }
 
-    /// Settles an attempt in its own tenant. One that is proven begins a session.
+    /// Settles an attempt in its own tenant. A proven attempt begins a session.
     async fn settle(&self, attempt: Attempt<'_>, context: &RequestContext) -> Result<Result<LoggedIn, Refusal>> {
         let (iam, claim) = (self.0, attempt.claim());
         let caller = Caller::anonymous(attempt.tenant(), context.clone());
@@ -268,9 +276,9 @@ async fn try_in<'a>(
     }
 }
 
-/// Those that a login without a tenant may mean (`decisions.md` §2): verified ones, where there is one. Deleted users count
-/// only where no other has the e-mail.
-fn in_question(mut candidates: Vec<LoginCandidate>) -> Vec<LoginCandidate> {
+/// Returns the accounts in which a login without a tenant is tried (`decisions.md` §2). If any account is verified,
+/// these are only the verified ones. Deleted users are used only where no other user has the e-mail.
+fn accounts_to_try(mut candidates: Vec<LoginCandidate>) -> Vec<LoginCandidate> {
     let is_inactive = |candidate: &LoginCandidate| candidate.account.user.status == UserStatus::Inactive;
     if !candidates.iter().all(is_inactive) {
         candidates.retain(|candidate| !is_inactive(candidate));
@@ -285,7 +293,7 @@ fn is_verified(candidate: &LoginCandidate) -> bool {
     candidate.account.user.email_verified_at.is_some()
 }
 
-/// Begins a session of a user who just proved itself; [`Inner::refresh_keys`] comes before.
+/// Begins a session of a user whose identity was just proven. To be called after [`Inner::refresh_keys`].
 pub(crate) async fn open_session(
     iam: &Inner,
     work: &mut UnitOfWork<'_>,

@@ -1,6 +1,6 @@
 //! Sessions: one for each login, kept alive by refresh tokens (`decisions.md` §2).
 //!
-//! A store keeps live sessions only: one that ends is removed, and the audit log remembers it.
+//! A store holds only sessions that have not ended. A session that ends is removed, and stays in the audit log.
 
 mod change;
 mod ended;
@@ -35,28 +35,28 @@ use crate::user::User;
 /// A login that has not ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Session {
-    /// Names the session; the `sid` claim of its access tokens.
+    /// Identifies the session; the `sid` claim of its access tokens.
     pub id: SessionId,
-    /// The tenant it belongs to.
+    /// The tenant of the session.
     pub tenant_id: TenantId,
-    /// Who logged in.
+    /// The user who logged in.
     pub user_id: UserId,
-    /// From where.
+    /// The address from which the user logged in.
     pub ip_address: Option<IpAddr>,
-    /// With what.
+    /// The user agent with which the user logged in.
     pub user_agent: Option<UserAgent>,
     /// When the user logged in.
     pub created_at: Timestamp,
-    /// When the session was last refreshed, or began.
+    /// When the session was last refreshed, or when it began.
     pub last_used_at: Timestamp,
-    /// From this instant on it is over, unless it is refreshed before.
+    /// When the session expires, unless it is refreshed before.
     pub expires_at: Timestamp,
-    /// Which refresh token is next.
+    /// The state of its refresh tokens.
     pub refresh: RefreshState,
 }
 
 impl Session {
-    /// Whether it is not over yet.
+    /// Whether the session has not expired.
     #[must_use]
     pub fn is_live(&self, now: Timestamp) -> bool {
         now < self.expires_at
@@ -67,9 +67,9 @@ impl Session {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Tokens {
-    /// Proves the session for a short while.
+    /// Proves the session for a short time.
     pub access: AccessToken,
-    /// Gets the next pair, once.
+    /// Is exchanged once for the next pair.
     pub refresh: RefreshToken,
     /// How long the access token is valid.
     pub expires_in: Duration,
@@ -79,22 +79,22 @@ pub struct Tokens {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct LoggedIn {
-    /// Who logged in.
+    /// The user who logged in.
     pub user: User,
     /// The session's first tokens.
     pub tokens: Tokens,
 }
 
-/// Who the caller is and what it may do; see [`Sessions::me`].
+/// The caller with its tenant, session and grants; see [`Sessions::me`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Me {
     /// The caller.
     pub user: User,
-    /// Its tenant.
+    /// The caller's tenant.
     pub tenant: Tenant,
-    /// The session in which it calls.
+    /// The caller's session.
     pub session: Session,
-    /// Its assignments that have not expired.
+    /// The caller's role assignments that have not expired.
     pub grants: Vec<Grant>,
 }

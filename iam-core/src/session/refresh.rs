@@ -1,10 +1,14 @@
-//! Refresh tokens: opaque, stored only as hashes, good for one exchange (`decisions.md` §2, RFC 9700 §4.14.2).
+//! Refresh tokens: opaque, stored only as hashes, valid for one exchange (`decisions.md` §2, RFC 9700 §4.14.2).
 //!
-//! A token is the tenant, the session, 32 secret bytes and a tag. The **tag** is a MAC of the secret under a key of
-//! the session's own: it tells a token that was once genuine (whose reuse ends the session) from an invented one
-//! (which must not, or whoever reads a session's identifier in the audit log could end it). The **successor** of a
-//! secret is a MAC of it under a nonce drawn at the exchange: presenting the token just spent again gives the same
-//! successor, and neither the store alone nor the spent token alone can make it.
+//! A token consists of the tenant, the session, 32 secret bytes and a tag.
+//!
+//! The **tag** is a MAC of the secret under a key of the session. It distinguishes a token that was once genuine from
+//! a forged one. The reuse of a genuine token ends the session. A forged token must not end it, because a reader of
+//! the audit log, which shows the identifiers of sessions, could then end any session.
+//!
+//! The **successor** of a secret is a MAC of it under a random nonce that is chosen at the exchange. Presenting the
+//! spent token again gives the same successor. Neither the store alone nor the spent token alone is enough to compute
+//! it.
 
 use std::fmt;
 
@@ -22,14 +26,14 @@ use crate::id::{SessionId, TenantId};
 use crate::random::Random;
 use crate::secret::RefreshToken;
 
-/// What a session remembers of its refresh tokens. Nothing in it is a token.
+/// The state of a session's refresh tokens. It contains no token.
 #[derive(Clone, PartialEq, Eq)]
 pub struct RefreshState {
     /// Makes the tags of this session's tokens.
     pub tag_key: [u8; 32],
-    /// SHA-256 of the secret that is valid now.
+    /// SHA-256 of the valid secret.
     pub current: [u8; 32],
-    /// The secret that was exchanged last.
+    /// The token that was exchanged last.
     pub spent: Option<SpentToken>,
 }
 
@@ -38,7 +42,7 @@ pub struct RefreshState {
 pub struct SpentToken {
     /// SHA-256 of its secret.
     pub hash: [u8; 32],
-    /// With its secret, makes its successor.
+    /// Makes its successor, together with its secret.
     pub nonce: [u8; 32],
     /// When it was exchanged.
     pub at: Timestamp,
@@ -61,7 +65,7 @@ type Secret = Zeroizing<[u8; 32]>;
 const PREFIX: &str = "iamr_";
 const TAG: usize = 16;
 
-/// A refresh token, taken apart.
+/// A parsed refresh token.
 pub(crate) struct Presented {
     pub(crate) tenant: TenantId,
     pub(crate) session: SessionId,
@@ -70,7 +74,7 @@ pub(crate) struct Presented {
 }
 
 impl Presented {
-    /// Takes a token apart; `None` when it was never one of ours.
+    /// Parses a token. `None` when it does not have the format of a refresh token.
     pub(crate) fn parse(token: &RefreshToken) -> Option<Self> {
         let encoded = token.expose().strip_prefix(PREFIX)?;
         let bytes = Zeroizing::new(URL_SAFE_NO_PAD.decode(encoded).ok()?);
@@ -86,18 +90,18 @@ impl Presented {
     }
 }
 
-/// What presenting a token amounts to.
+/// The result of presenting a genuine token.
 #[derive(Debug)]
 pub(crate) enum Judgement {
-    /// It is the valid one: here is the state after the exchange, and the next secret.
+    /// The token is valid. Holds the state after the exchange and the next secret.
     Exchange(RefreshState, NextSecret),
-    /// It was exchanged a moment ago: here is the same next secret again.
+    /// The token was exchanged within the grace period. Holds the same next secret again.
     Repeat(NextSecret),
-    /// It was exchanged earlier: somebody has a copy.
+    /// The token was exchanged earlier, so a second client has a copy of it.
     Reused,
 }
 
-/// The secret of a token that was not handed out yet.
+/// The secret of a token that is not issued yet.
 pub(crate) struct NextSecret(Secret);
 
 impl fmt::Debug for NextSecret {
@@ -107,19 +111,19 @@ impl fmt::Debug for NextSecret {
 }
 
 impl RefreshState {
-    /// The state of a new session, and its first secret.
+    /// Returns the state of a new session, and its first secret.
     pub(crate) fn start(random: &dyn Random) -> (Self, NextSecret) {
         let secret = Zeroizing::new(random.bytes());
         let state = Self { tag_key: random.bytes(), current: sha256(&secret), spent: None };
         (state, NextSecret(secret))
     }
 
-    /// Whether a presented token is, or was, one of this session's.
+    /// Whether a presented token is or was a token of this session.
     pub(crate) fn is_genuine(&self, presented: &Presented) -> bool {
         is_same(&self.tag(&presented.secret), &presented.tag)
     }
 
-    /// Judges a genuine token.
+    /// Judges a genuine token. A spent token is repeated within `grace` of its exchange.
     pub(crate) fn judge(
         &self,
         presented: &Presented,
@@ -143,7 +147,7 @@ impl RefreshState {
         }
     }
 
-    /// The token that carries a secret of this session.
+    /// Returns the token that carries a secret of this session.
     pub(crate) fn token(&self, tenant: TenantId, session: SessionId, secret: &NextSecret) -> RefreshToken {
         let NextSecret(secret) = secret;
         let bytes = Zeroizing::new(
@@ -214,7 +218,7 @@ mod tests {
             self.state.token(TenantId::NONE, SessionId::from_uuid(Uuid::from_u128(7)), secret)
         }
 
-        /// Presents a token and tells what came of it: the successor, or the word for its refusal.
+        /// Presents a token. Returns its successor, or the reason for its refusal.
         fn present(&mut self, token: &RefreshToken) -> Result<String, &'static str> {
             let presented = Presented::parse(token).ok_or("unreadable")?;
             if !self.state.is_genuine(&presented) {
@@ -236,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_just_spent_gets_the_same_successor_for_ten_seconds() {
+    fn a_spent_token_gets_the_same_successor_for_ten_seconds() {
         let (mut chain, first) = Chain::start();
         let second = chain.present(&first).unwrap();
         chain.wait(10);
@@ -256,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_that_was_never_one_is_forged_and_not_reused() {
+    fn an_invented_token_is_forged_and_not_reused() {
         let (mut chain, first) = Chain::start();
         let mut bytes = URL_SAFE_NO_PAD.decode(first.expose().strip_prefix(PREFIX).unwrap()).unwrap();
         for at in 32..bytes.len() {

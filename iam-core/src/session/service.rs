@@ -15,9 +15,9 @@ use crate::work::UnitOfWork;
 
 /// Begins, refreshes, lists and ends sessions; see [`Iam::sessions`](crate::Iam::sessions).
 ///
-/// A login begins a session and gives two tokens: the access token for [`Iam::authenticate`](crate::Iam::authenticate), and the
-/// refresh token, which is exchanged once for the next two. One that comes back after that ends the session: somebody has stolen
-/// it.
+/// A login begins a session and returns two tokens: the access token for
+/// [`Iam::authenticate`](crate::Iam::authenticate), and the refresh token, which is exchanged once for the next pair.
+/// A refresh token that is presented again later ends the session, because it was probably stolen.
 ///
 /// ```
 #[doc = scene!()]
@@ -30,7 +30,7 @@ use crate::work::UnitOfWork;
 ///
 /// let caller = iam.authenticate(tokens.access.expose(), context.clone()).await?;
 /// assert_eq!(iam.sessions().me(&caller).await?.user.email.as_str(), "ada@example.com");
-/// assert_eq!(iam.sessions().list(&caller, login.user.id).await?.len(), 2); // she has registered, too
+/// assert_eq!(iam.sessions().list(&caller, login.user.id).await?.len(), 2); // the registration began one, too
 ///
 /// iam.sessions().logout(&caller).await?;
 /// assert!(iam.authenticate(tokens.access.expose(), context).await.is_err());
@@ -43,8 +43,8 @@ pub struct Sessions<'a>(pub(crate) &'a Inner);
 impl Sessions<'_> {
     /// Exchanges a refresh token for a new pair of tokens.
     ///
-    /// The token just spent may be presented again for ten seconds and gets the same successor, so that a lost
-    /// answer or two racing tabs do no harm. Presenting one that was spent earlier ends the session.
+    /// For ten seconds, the spent token may be presented again and gets the same successor. So a lost answer or two
+    /// concurrent browser tabs do no harm. Presenting a token that was spent earlier ends the session.
     ///
     /// # Errors
     ///
@@ -57,7 +57,7 @@ impl Sessions<'_> {
         let presented = Presented::parse(token).ok_or(Unauthenticated::RefreshToken)?;
         let session = iam.store.session(presented.tenant, presented.session).await?;
         if !session.is_some_and(|session| session.refresh.is_genuine(&presented)) {
-            // Told without a lock: whoever invents tokens must not keep others from writing.
+            // Refused without a lock: a client with invented tokens must not block other writers.
             return Err(Unauthenticated::RefreshToken.into());
         }
         let snapshot = iam.session_snapshot(presented.tenant, presented.session, iam.now()).await?;
@@ -118,8 +118,8 @@ impl Sessions<'_> {
         work.commit().await
     }
 
-    /// Ends all sessions of a user. One's own always; another's with `sessions:delete`; held in organizations, for members
-    /// who hold no role elsewhere.
+    /// Ends all sessions of a user. The caller may always end its own. For another user it needs `sessions:delete`. If
+    /// it has that permission only in organizations, the user must be a member there and hold no role elsewhere.
     ///
     /// # Errors
     ///
@@ -133,8 +133,9 @@ impl Sessions<'_> {
         work.commit().await
     }
 
-    /// Ends all sessions of the caller's tenant; tells how many. For trusted code alone, for instance after a key that signs
-    /// access tokens has leaked together with the database. It may be interrupted and asked again.
+    /// Ends all sessions of the caller's tenant, and returns how many. Only trusted code may call this, for instance
+    /// after a key that signs access tokens has leaked together with the database. An interrupted call can be
+    /// repeated.
     ///
     /// # Errors
     ///
@@ -146,7 +147,7 @@ impl Sessions<'_> {
         end_all_sessions(self.0, caller, EndReason::Terminated).await
     }
 
-    /// Ends all sessions of the user with this e-mail; tells how many. For trusted code alone.
+    /// Ends all sessions of the user with this e-mail, and returns how many. Only trusted code may call this.
     ///
     /// # Errors
     ///
@@ -168,8 +169,9 @@ impl Sessions<'_> {
         Ok(ended)
     }
 
-    /// The live sessions of a user, newest first. One's own always; another's with `sessions:read`; held in
-    /// organizations, for members who hold no role elsewhere.
+    /// Returns the live sessions of a user, newest first. The caller may always list its own. For another user it
+    /// needs `sessions:read`. If it has that permission only in organizations, the user must be a member there and
+    /// hold no role elsewhere.
     ///
     /// # Errors
     ///
@@ -182,8 +184,9 @@ impl Sessions<'_> {
         Ok(sessions)
     }
 
-    /// Ends one session. One's own always; another's with `sessions:delete`, without which the answer does not tell
-    /// whether it exists; held in organizations, for members who hold no role elsewhere.
+    /// Ends one session. The caller may always end its own. For a session of another user it needs `sessions:delete`;
+    /// without it, the answer does not reveal whether the session exists. If it has that permission only in
+    /// organizations, the user must be a member there and hold no role elsewhere.
     ///
     /// # Errors
     ///
@@ -210,7 +213,7 @@ impl Sessions<'_> {
         work.commit().await
     }
 
-    /// Who the caller is and what it may do.
+    /// Returns the caller with its tenant, session and grants.
     ///
     /// # Errors
     ///
@@ -218,7 +221,7 @@ impl Sessions<'_> {
     pub async fn me(&self, caller: &Caller) -> Result<Me> {
         let (_, id) = caller.require_user()?;
         let now = self.0.now();
-        // What vanished since the token was checked was just ended.
+        // A session that is missing here has ended since the token was checked.
         let gone = || Error::from(Unauthenticated::InvalidToken);
         let details = self.0.store.session_details(caller.tenant(), id).await?.ok_or_else(gone)?;
         let snapshot = self.0.session_snapshot(caller.tenant(), id, now).await?.ok_or_else(gone)?;
@@ -228,10 +231,10 @@ impl Sessions<'_> {
     }
 }
 
-/// How many sessions of a tenant end in one unit of work.
+/// The maximum number of sessions of a tenant that end in one unit of work.
 const ENDED_AT_ONCE: u32 = 500;
 
-/// Ends all sessions of the caller's tenant; tells how many. Whether the caller may is asked before.
+/// Ends all sessions of the caller's tenant, and returns how many. The permission must be checked before.
 pub(crate) async fn end_all_sessions(iam: &Inner, caller: &Caller, reason: EndReason) -> Result<u64> {
     let mut ended = 0;
     loop {
@@ -245,7 +248,7 @@ pub(crate) async fn end_all_sessions(iam: &Inner, caller: &Caller, reason: EndRe
     }
 }
 
-/// Ends sessions, if there are any; tells how many. Those that were over already are removed without being recorded again.
+/// Ends sessions, and returns how many. Expired sessions are removed without an audit entry, and are not counted.
 pub(crate) async fn end_sessions(work: &mut UnitOfWork<'_>, sessions: Vec<Session>, reason: EndReason) -> Result<u64> {
     let now = work.now();
     let (live, over): (Vec<_>, Vec<_>) = sessions.into_iter().partition(|session| session.is_live(now));

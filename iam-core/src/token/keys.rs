@@ -30,35 +30,35 @@ words! {
     }
 }
 
-/// An Ed25519 key, as a store keeps it.
+/// An Ed25519 key in the form in which a store holds it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SigningKey {
     /// What it signs.
     pub purpose: KeyPurpose,
-    /// Names the key, for instance in a token's header.
+    /// Identifies the key, for instance in a token's header.
     pub id: KeyId,
-    /// One more than that of the key for the same purpose before it.
+    /// The generation of the previous key for the same purpose, plus one.
     pub generation: i64,
     /// The 32 bytes of the public key.
     pub public: Vec<u8>,
     /// The private key.
     pub private: PrivateKey,
-    /// When it was made.
+    /// When the key was created.
     pub created_at: Timestamp,
-    /// From when on it signs. It is published before, so that every verifier knows it by then.
+    /// When the key begins to sign. It is published before, so that every verifier knows it by then.
     pub signs_from: Timestamp,
-    /// When it was withdrawn: from then on it verifies nothing.
+    /// When the key was revoked. From then on it verifies no token.
     pub revoked_at: Option<Timestamp>,
 }
 
-/// The seed of a private key, sealed under the master key where there is one.
+/// The seed of a private key, encrypted under the master key if there is one.
 #[derive(Clone, PartialEq, Eq)]
 pub enum PrivateKey {
-    /// As it is: whoever reads the store can sign tokens.
+    /// Unencrypted: a reader of the database can sign tokens.
     Plain(Vec<u8>),
-    /// AES-256-GCM under the master key: nonce, ciphertext and tag.
+    /// Encrypted with AES-256-GCM under the master key: nonce, ciphertext and tag.
     Sealed(Vec<u8>),
-    /// It is gone for good: the key has been withdrawn, or another one signs in its place.
+    /// Erased, because the key was revoked, or because another key has replaced it.
     Erased,
 }
 
@@ -72,18 +72,18 @@ impl fmt::Debug for PrivateKey {
     }
 }
 
-/// The public half of a signing key, as verifiers need it.
+/// The public half of a signing key, for verifiers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PublicKey {
-    /// Names the key; the `kid` of a JWK.
+    /// Identifies the key; the `kid` of a JWK.
     pub id: KeyId,
     /// The 32 bytes of the Ed25519 key.
     pub bytes: Vec<u8>,
 }
 
 impl PublicKey {
-    /// The `x` of a JWK (RFC 8037 §2): base64url without padding.
+    /// Returns the `x` of a JWK (RFC 8037 §2): base64url without padding.
     #[must_use]
     pub fn x(&self) -> String {
         URL_SAFE_NO_PAD.encode(&self.bytes)
@@ -95,7 +95,7 @@ impl PublicKey {
 }
 
 impl SigningKey {
-    /// Makes the key that follows another, or the first one, which signs at once.
+    /// Generates the successor of a key, which signs after `publication`, or the first key, which signs at once.
     pub(crate) fn make(
         purpose: KeyPurpose,
         id: KeyId,
@@ -132,17 +132,19 @@ impl SigningKey {
         Ok(EncodingKey::from_ed_der(pkcs8.as_ref()))
     }
 
-    /// The key itself, opened with the master key where it is sealed.
+    /// Returns the key pair, and decrypts the private key with the master key if needed.
     pub(crate) fn pair(&self, master: Option<&MasterKey>) -> Result<Ed25519KeyPair> {
         key_pair(&self.seed(master)?)
     }
 
-    /// The private key sealed under the master key, unless it is already, or there is none.
+    /// Encrypts the private key under the newest master key. Returns `None` if it is already encrypted under that key,
+    /// or is erased.
     pub(crate) fn resealed(&self, master: &MasterKey, random: &dyn Random) -> Result<Option<PrivateKey>> {
         if self.private == PrivateKey::Erased {
             return Ok(None);
         }
-        if matches!(&self.private, PrivateKey::Sealed(sealed) if master.open_alone(self.id, sealed).is_ok()) {
+        if matches!(&self.private, PrivateKey::Sealed(sealed) if master.decrypt_under_this_key(self.id, sealed).is_ok())
+        {
             return Ok(None);
         }
         let sealed = master.seal(self.id, &self.seed(Some(master))?, random)?;
@@ -152,9 +154,9 @@ impl SigningKey {
     fn seed(&self, master: Option<&MasterKey>) -> Result<Zeroizing<Vec<u8>>> {
         match (&self.private, master) {
             (PrivateKey::Plain(seed), _) => Ok(Zeroizing::new(seed.clone())),
-            (PrivateKey::Sealed(sealed), Some(master)) => master.open(self.id, sealed),
+            (PrivateKey::Sealed(sealed), Some(master)) => master.decrypt(self.id, sealed),
             (PrivateKey::Sealed(_), None) => {
-                Err(Error::internal("signing key", "it is sealed and no master key is configured"))
+                Err(Error::internal("signing key", "it is encrypted, and no master key is configured"))
             }
             (PrivateKey::Erased, _) => Err(Error::internal("signing key", "its private half is erased")),
         }
@@ -187,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_private_key_is_shown_by_its_form_alone() {
+    fn the_debug_output_of_a_private_key_shows_only_its_form() {
         for (private, shown) in [
             (PrivateKey::Plain(vec![65; 32]), "Plain([REDACTED])"),
             (PrivateKey::Sealed(vec![65; 60]), "Sealed([REDACTED])"),
@@ -198,16 +200,16 @@ mod tests {
     }
 
     #[test]
-    fn a_private_key_is_sealed_anew_unless_the_newest_master_key_has_sealed_it() {
+    fn a_private_key_is_reencrypted_unless_it_is_under_the_newest_master_key() {
         let (seed, id) = (vec![65; 32], key(PrivateKey::Erased).id);
         let [old, new] = [1, 2].map(|byte| STANDARD.encode([byte; 32]).parse::<MasterKey>().unwrap());
         let [by_old, by_new] = [&old, &new].map(|master| master.seal(id, &seed, &SystemRandom).unwrap());
         let replacing = new.clone().replacing(old);
         for private in [PrivateKey::Plain(seed.clone()), PrivateKey::Sealed(by_old)] {
             let Some(PrivateKey::Sealed(sealed)) = key(private).resealed(&replacing, &SystemRandom).unwrap() else {
-                panic!("not sealed");
+                panic!("not encrypted");
             };
-            assert_eq!(*new.open_alone(id, &sealed).unwrap(), seed);
+            assert_eq!(*new.decrypt_under_this_key(id, &sealed).unwrap(), seed);
         }
         for private in [PrivateKey::Sealed(by_new), PrivateKey::Erased] {
             assert_eq!(key(private).resealed(&replacing, &SystemRandom).unwrap(), None);

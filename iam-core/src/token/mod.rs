@@ -22,7 +22,7 @@ use crate::error::{Error, Result, Unauthenticated};
 use crate::id::{KeyId, SessionId, TenantId, TokenId, UserId};
 use crate::secret::AccessToken;
 
-/// What an access token says.
+/// The claims of an access token.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Claims {
@@ -37,11 +37,11 @@ pub(crate) struct Claims {
     pub(crate) exp: i64,
 }
 
-/// How far ahead the clock of the replica that signed may be. An expiry has no leeway.
+/// How far ahead the clock of the signing replica may be. An expiry has no leeway.
 const CLOCK_SKEW: TimeDelta = TimeDelta::seconds(60);
 
 impl Claims {
-    /// Asks whether the token counts at this moment.
+    /// Checks whether the token is valid at `now`.
     pub(crate) fn check_times(&self, now: Timestamp) -> Result<(), Unauthenticated> {
         if self.exp <= now.timestamp() {
             return Err(Unauthenticated::ExpiredToken);
@@ -53,7 +53,7 @@ impl Claims {
     }
 }
 
-/// Signs claims with the key of the moment.
+/// Signs claims with the current signing key.
 pub(crate) fn sign(claims: &Claims, ring: &KeyRing, now: Timestamp) -> Result<AccessToken> {
     let (kid, key) = ring.signing_key(now)?;
     let header = Header { kid: Some(kid.to_string()), ..Header::new(Algorithm::EdDSA) };
@@ -61,20 +61,21 @@ pub(crate) fn sign(claims: &Claims, ring: &KeyRing, now: Timestamp) -> Result<Ac
     Ok(AccessToken::from(token))
 }
 
-/// The key that a token says it was signed with; nothing of the token is proven by this.
+/// Returns the key that the token's header names. This proves nothing about the token.
 pub(crate) fn key_of(token: &str) -> Result<KeyId, Unauthenticated> {
     let header = decode_header(token).map_err(|_| Unauthenticated::InvalidToken)?;
     header.kid.and_then(|kid| kid.parse().ok()).ok_or(Unauthenticated::InvalidToken)
 }
 
-/// Verifies a token's signature, issuer and audience, and not its [times](Claims::check_times).
+/// Verifies a token's signature, issuer and audience, but not its [times](Claims::check_times).
 pub(crate) fn verify(
     token: &str,
     key: &jsonwebtoken::DecodingKey,
     issuer: &str,
     audience: &str,
 ) -> Result<Claims, Unauthenticated> {
-    // The algorithm is the key's own, never the token's choice. Times are checked by our own clock.
+    // The algorithm is always that of the key, never one that the token names. Times are checked with the clock of the
+    // library.
     let mut validation = Validation::new(Algorithm::EdDSA);
     validation.set_issuer(&[issuer]);
     validation.set_audience(&[audience]);

@@ -1,4 +1,4 @@
-//! The keys that this process knows, kept up with the store.
+//! The signing keys that this process has cached, refreshed from the store.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -15,7 +15,8 @@ use crate::random::Random;
 use crate::session::{Snapshots, Ticket};
 use crate::store::Store;
 
-/// The keys of this process. They are read anew when they are [`STALE`] or when a token names an unknown one.
+/// The cached keys of this process. They are read again when they are [`STALE`], when a token names an unknown key,
+/// and when one of them may have been revoked.
 pub(crate) struct KeyRing {
     keys: RwLock<Arc<Keys>>,
     reading: tokio::sync::Mutex<()>,
@@ -27,8 +28,9 @@ struct Keys {
     verifying: HashMap<KeyId, DecodingKey>,
     public: Vec<PublicKey>,
     read_at: Timestamp,
-    /// A moment before the store was asked, as changes are counted, and by the clock of the machine.
+    /// The read version from before the store was queried.
     as_of: Ticket,
+    /// When the store was queried, by the monotonic clock.
     asked: Instant,
 }
 
@@ -38,22 +40,23 @@ struct Signer {
     key: EncodingKey,
 }
 
-/// Keys older than this are read again, so that a rotated key is known well before it signs.
+/// Cached keys older than this are read again, so that a new key is known well before it signs.
 const STALE: TimeDelta = TimeDelta::seconds(20);
-/// Where it is not heard what others change, keys older than this are read again, so that a key that another process has
-/// withdrawn is refused within a second.
-const UNHEARD: Duration = Duration::from_millis(900);
-/// However many tokens name unknown keys, the store is asked no more often than this.
+/// While this process does not receive the changes of other replicas, keys older than this are read again. So a key
+/// that another replica has revoked is refused within a second.
+const MAX_AGE_WITHOUT_FEED: Duration = Duration::from_millis(900);
+/// The minimum time between two queries for unknown keys, however many tokens name unknown keys.
 const UNKNOWN_KEY: TimeDelta = TimeDelta::seconds(1);
 /// How long a new key is published before it signs.
 const PUBLICATION: TimeDelta = TimeDelta::seconds(60);
-/// How long a key keeps its private half after its successor signs: a replica that cannot open that one yet signs with it.
+/// How long a key keeps its private half after its successor begins to sign. A replica that cannot decrypt the
+/// successor yet still signs with it.
 const HANDOVER: TimeDelta = TimeDelta::minutes(10);
-/// How long a key is still published after its successor signs. No access token may live longer.
+/// How long a key is still published after its successor begins to sign. No access token may live longer.
 pub(crate) const RETIREMENT: TimeDelta = TimeDelta::hours(24);
 
 impl KeyRing {
-    /// Reads the keys, making the first one where there is none.
+    /// Reads the keys, and makes the first one if there is none.
     pub(crate) async fn open(
         store: &dyn Store,
         master: Option<MasterKey>,
@@ -66,7 +69,7 @@ impl KeyRing {
         Ok(Self { keys: RwLock::new(Arc::new(keys)), reading: tokio::sync::Mutex::new(()), master })
     }
 
-    /// Adds a key that will sign once every replica knows it. The older ones go on verifying.
+    /// Adds a key that begins to sign when every replica knows it. The older keys still verify.
     pub(crate) async fn rotate(
         &self,
         store: &dyn Store,
@@ -90,7 +93,8 @@ impl KeyRing {
         Ok(next)
     }
 
-    /// Replaces the newest key when it has reached an age; none where it has not, or another process was first.
+    /// Replaces the newest key when it has reached `age`. Returns `None` when it has not, or when another replica has
+    /// just replaced it.
     pub(crate) async fn rotate_when_due(
         &self,
         store: &dyn Store,
@@ -111,8 +115,8 @@ impl KeyRing {
         }
     }
 
-    /// Withdraws a key; the identifier of the key that signs from now on. Where no other one can sign, one is made that does
-    /// so at once.
+    /// Revokes a key, and returns the identifier of the key that signs from now on. If no other key can sign, a new
+    /// key is made that signs at once.
     pub(crate) async fn revoke(
         &self,
         store: &dyn Store,
@@ -126,13 +130,13 @@ impl KeyRing {
         if !stored.iter().any(|key| key.id == revoked) {
             return Err(Error::field("key", "is no key that signs access tokens"));
         }
-        // Before it goes, so that there is always one.
+        // Before the revocation, so that there is always a key that signs.
         self.make_signer_beside(revoked, &stored, store, now, id, random).await?;
         store.revoke_signing_key(revoked, now).await?;
         snapshots.touch(&[revoked.into()]);
         self.read(store, snapshots, now).await?;
         if self.current().signing.is_empty() {
-            // The key that was to go on has been revoked at the same moment.
+            // The remaining key was revoked concurrently.
             let stored = store.signing_keys(KeyPurpose::AccessTokens).await?;
             self.make_signer_beside(revoked, &stored, store, now, id, random).await?;
             self.read(store, snapshots, now).await?;
@@ -140,7 +144,7 @@ impl KeyRing {
         Ok(self.signing_key(now)?.0)
     }
 
-    /// Makes a key that signs at once where no key but `revoked` can sign.
+    /// Makes a key that signs at once, if no key other than `revoked` can sign.
     async fn make_signer_beside(
         &self,
         revoked: KeyId,
@@ -158,13 +162,13 @@ impl KeyRing {
         let next =
             SigningKey::make(KeyPurpose::AccessTokens, id, stored.last(), now, TimeDelta::zero(), master, random)?;
         match store.insert_signing_key(&next).await {
-            // Another revocation at the same moment made one.
+            // A conflict means that a concurrent revocation has made one.
             Ok(()) | Err(StoreError::Conflict(Constraint::SigningKeyGeneration)) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }
 
-    /// Erases the private halves of keys that have been replaced; tells how many.
+    /// Erases the private halves of replaced keys after [`HANDOVER`], and returns how many.
     pub(crate) async fn erase_replaced(&self, store: &dyn Store, now: Timestamp) -> Result<u64> {
         let stored = store.signing_keys(KeyPurpose::AccessTokens).await?;
         let valid: Vec<&SigningKey> = stored.iter().filter(|key| key.revoked_at.is_none()).collect();
@@ -177,7 +181,7 @@ impl KeyRing {
         Ok(erased)
     }
 
-    /// The key to sign with at this moment.
+    /// Returns the key that signs at `now`.
     pub(crate) fn signing_key(&self, now: Timestamp) -> Result<(KeyId, EncodingKey)> {
         let keys = self.current();
         let signer = keys.signing.iter().rev().find(|signer| signer.from <= now).or(keys.signing.first());
@@ -185,7 +189,7 @@ impl KeyRing {
         Ok((signer.id, signer.key.clone()))
     }
 
-    /// The key with this name, reading the keys again where that may find it.
+    /// Returns the key with this identifier. Reads the keys again if that may find it.
     pub(crate) async fn verifying_key(
         &self,
         store: &dyn Store,
@@ -195,7 +199,7 @@ impl KeyRing {
     ) -> Result<Option<DecodingKey>> {
         self.refresh(store, snapshots, now).await?;
         if !self.current().verifying.contains_key(&id) {
-            // All that meet a new key wait for the one that reads it.
+            // Requests with a new key wait for the one that reads it.
             let _reading = self.reading.lock().await;
             if self.is_older_than(UNKNOWN_KEY, now) {
                 self.read(store, snapshots, now).await?;
@@ -204,7 +208,7 @@ impl KeyRing {
         Ok(self.current().verifying.get(&id).cloned())
     }
 
-    /// Whether what a key signed that was known a moment ago is still accepted.
+    /// Whether the signatures of a key that was known a moment ago are still accepted.
     pub(crate) async fn accepts(
         &self,
         store: &dyn Store,
@@ -216,7 +220,7 @@ impl KeyRing {
         Ok(self.current().verifying.contains_key(&id))
     }
 
-    /// The public halves of all keys that sign or may have signed a token that still lives.
+    /// Returns the public halves of all keys that sign, or may have signed a token that has not expired.
     pub(crate) async fn public_keys(
         &self,
         store: &dyn Store,
@@ -227,8 +231,8 @@ impl KeyRing {
         Ok(self.current().public.clone())
     }
 
-    /// Reads the keys again where one of them may have been withdrawn, which all wait for; and when they are [`STALE`], which
-    /// one waits for, while the others go on with those that are known.
+    /// Reads the keys again if one of them may have been revoked, or if they are [`STALE`]. In the first case, all
+    /// requests wait for the read. In the second case, one request waits, and the others use the cached keys.
     pub(crate) async fn refresh(&self, store: &dyn Store, snapshots: &Snapshots, now: Timestamp) -> Result<()> {
         if self.current().may_be_revoked(snapshots) {
             let _reading = self.reading.lock().await;
@@ -245,7 +249,8 @@ impl KeyRing {
         Ok(())
     }
 
-    /// Also when the clock was set back, which would keep old keys for as long.
+    /// Whether the keys are older than `age`. They also count as older when the clock was set back by at least `age`.
+    /// Otherwise, they would not be read again for that long.
     fn is_older_than(&self, age: TimeDelta, now: Timestamp) -> bool {
         (now - self.current().read_at).abs() >= age
     }
@@ -263,7 +268,11 @@ impl KeyRing {
     }
 }
 
-/// The keys for a purpose, after making the first one where there is none. All of them can be opened.
+/// Returns the keys for a purpose, and makes the first one if there is none.
+///
+/// # Errors
+///
+/// [`Error::Internal`] when a private key cannot be decrypted, and errors of the store.
 pub(crate) async fn first_or_stored(
     purpose: KeyPurpose,
     store: &dyn Store,
@@ -276,7 +285,7 @@ pub(crate) async fn first_or_stored(
     if stored.is_empty() {
         let first = SigningKey::make(purpose, id, None, now, PUBLICATION, master, random)?;
         match store.insert_signing_key(&first).await {
-            // Another replica that started at the same moment was first: its key is as good.
+            // A conflict means that another replica that started at the same moment has made the first key.
             Ok(()) | Err(StoreError::Conflict(Constraint::SigningKeyGeneration)) => {}
             Err(error) => return Err(error.into()),
         }
@@ -284,9 +293,9 @@ pub(crate) async fn first_or_stored(
     }
     if stored.iter().any(|key| matches!(key.private, PrivateKey::Plain(_))) {
         let purpose = purpose.as_str();
-        tracing::warn!(purpose, "signing keys are kept unencrypted: configure a master key to have new ones encrypted");
+        tracing::warn!(purpose, "signing keys are stored unencrypted: configure a master key to encrypt new keys");
     }
-    // At the start, a key that cannot be opened means a wrong master key.
+    // At the start, a key that cannot be decrypted means a wrong master key.
     let private = stored.iter().filter(|key| key.private != PrivateKey::Erased);
     match private.filter_map(|key| key.pair(master).err()).next() {
         Some(error) => Err(error),
@@ -294,14 +303,14 @@ pub(crate) async fn first_or_stored(
     }
 }
 
-/// The keys that sign or may have signed a token that still lives, oldest first.
+/// Returns the keys that sign, or may have signed a token that has not expired, oldest first.
 ///
-/// A key is retired for good once a later one has signed for long enough, also where that one was revoked since: what a
-/// revocation withdraws must not bring back an older key, which may have leaked long ago.
+/// A key is retired forever when a later key has signed for longer than [`RETIREMENT`], even if that key was revoked
+/// since. A revocation must not bring back an older key, because that may have leaked long ago.
 fn live(stored: &[SigningKey], now: Timestamp) -> impl Iterator<Item = &SigningKey> {
     let served = move |key: &SigningKey| key.revoked_at.map_or(now, |revoked| revoked.min(now)) - key.signs_from;
-    stored.iter().enumerate().filter_map(move |(place, key)| {
-        let is_retired = stored.iter().skip(place + 1).any(|later| served(later) > RETIREMENT);
+    stored.iter().enumerate().filter_map(move |(index, key)| {
+        let is_retired = stored.iter().skip(index + 1).any(|later| served(later) > RETIREMENT);
         (key.revoked_at.is_none() && !is_retired).then_some(key)
     })
 }
@@ -317,7 +326,7 @@ impl Keys {
         let live: Vec<&SigningKey> = live(stored, now).collect();
         let public: Vec<PublicKey> = live.iter().map(|key| key.public_key()).collect();
         Self {
-            signing: live.iter().filter_map(|key| Signer::open(key, master)).collect(),
+            signing: live.iter().filter_map(|key| Signer::decrypt(key, master)).collect(),
             verifying: public.iter().map(|key| (key.id, key.decoding_key())).collect(),
             public,
             read_at: now,
@@ -326,20 +335,21 @@ impl Keys {
         }
     }
 
-    /// Whether one of them may have been withdrawn since they were read.
+    /// Whether one of the keys may have been revoked since they were read.
     fn may_be_revoked(&self, snapshots: &Snapshots) -> bool {
-        if self.public.iter().any(|key| snapshots.is_touched(key.id.into(), self.as_of)) {
+        if self.public.iter().any(|key| snapshots.has_changed(key.id.into(), self.as_of)) {
             return true;
         }
         let now = monotonic_now();
-        now.duration_since(self.asked) >= UNHEARD && !snapshots.has_heard_all(self.as_of, now)
+        now.duration_since(self.asked) >= MAX_AGE_WITHOUT_FEED && !snapshots.has_received_all(self.as_of, now)
     }
 }
 
 impl Signer {
-    /// A key that cannot be opened does not sign here, but verifies what others signed with it: a replica that was
-    /// not given the master key yet goes on with the keys it can use.
-    fn open(key: &SigningKey, master: Option<&MasterKey>) -> Option<Self> {
+    /// Decrypts a key for signing. `None` when that is not possible: the key then does not sign here, but still
+    /// verifies tokens that other replicas have signed. So a replica without the new master key goes on with the keys
+    /// that it can use.
+    fn decrypt(key: &SigningKey, master: Option<&MasterKey>) -> Option<Self> {
         if key.private == PrivateKey::Erased {
             return None;
         }
@@ -347,7 +357,7 @@ impl Signer {
             Ok(encoding) => Some(Self { id: key.id, from: key.signs_from, key: encoding }),
             Err(error) => {
                 let cause = std::error::Error::source(&error).map(ToString::to_string);
-                tracing::error!(kid = %key.id, cause, "a signing key cannot be used");
+                tracing::error!(kid = %key.id, cause, "cannot use a signing key");
                 None
             }
         }
@@ -371,7 +381,7 @@ mod tests {
     use crate::random::SystemRandom;
     use crate::token::KeyStore as _;
 
-    /// A ring over its own store, by a clock that a test moves.
+    /// A key ring over its own store, with a clock that the test controls.
     struct Scene {
         store: MemoryStore,
         snapshots: Snapshots,
@@ -401,7 +411,7 @@ mod tests {
             rotated.unwrap().id
         }
 
-        /// The key that signs afterwards.
+        /// Revokes a key, and returns the key that signs afterwards.
         async fn revoke(&self, key: KeyId) -> KeyId {
             self.ring.revoke(&self.store, &self.snapshots, key, self.now, new_id(), &SystemRandom).await.unwrap()
         }
@@ -422,14 +432,15 @@ mod tests {
         }
     }
 
-    /// An old key may have leaked with an old backup: it neither verifies nor signs again because a later one is withdrawn.
+    /// An old key may have leaked with an old backup. So it neither verifies nor signs again after a later key is
+    /// revoked.
     #[tokio::test]
     async fn a_revocation_brings_no_retired_key_back() {
         let mut scene = Scene::new().await;
         let oldest = scene.signs().await;
         let middle = scene.rotate().await;
         scene.pass(RETIREMENT);
-        assert!(scene.is_accepted(oldest).await, "it may have signed a day ago");
+        assert!(scene.is_accepted(oldest).await, "it may have signed a token that has not expired");
         scene.pass(STALE);
         assert!(!scene.is_accepted(oldest).await);
         let newest = scene.revoke(middle).await;
@@ -450,7 +461,7 @@ mod tests {
         scene.pass(TimeDelta::milliseconds(1));
         let next = scene.rotate_when_due(age).await.unwrap();
         assert_eq!(scene.rotate_when_due(age).await, None);
-        // A revoked key does not make the one before it young.
+        // The age is that of the newest key that is not revoked.
         scene.revoke(next).await;
         assert!(scene.rotate_when_due(age).await.is_some());
     }
@@ -470,7 +481,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_key_of_another_process_is_looked_for_once_a_second() {
+    async fn an_unknown_key_is_looked_up_at_most_once_a_second() {
         let mut scene = Scene::new().await;
         let elsewhere = KeyRing::open(&scene.store, None, scene.now, new_id(), &SystemRandom).await.unwrap();
         let rotated = elsewhere.rotate(&scene.store, &scene.snapshots, scene.now, new_id(), &SystemRandom).await;
@@ -481,11 +492,11 @@ mod tests {
         assert!(scene.is_accepted(key).await);
     }
 
-    /// Tells once that everything is heard, and nothing afterwards.
-    struct HeardOnce(Option<News>);
+    /// A feed that sends one notification and then stays silent.
+    struct OneNotification(Option<News>);
 
     #[async_trait]
-    impl ChangeFeed for HeardOnce {
+    impl ChangeFeed for OneNotification {
         async fn next(&mut self) -> Result<News, StoreError> {
             match self.0.take() {
                 Some(news) => Ok(news),
@@ -495,14 +506,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn keys_are_read_again_where_one_may_have_been_revoked() {
+    async fn keys_are_read_again_when_one_may_have_been_revoked() {
         let scene = Scene::new().await;
         let stored = scene.store.signing_keys(KeyPurpose::AccessTokens).await.unwrap();
         let asked = monotonic_now();
-        let (just_now, long_ago) = (asked, asked - UNHEARD);
+        let (just_now, long_ago) = (asked, asked - MAX_AGE_WITHOUT_FEED);
         let (alone, informed) = (Snapshots::default(), Snapshots::default());
         let news = News { changed: Vec::new(), complete_at: Some(asked) };
-        let mut following = pin!(informed.follow(Box::new(HeardOnce(Some(news)))));
+        let mut following = pin!(informed.follow(Box::new(OneNotification(Some(news)))));
         assert!(timeout(Duration::ZERO, following.as_mut()).await.is_err());
         for (snapshots, asked, expected) in [
             (&alone, just_now, false),
@@ -533,9 +544,9 @@ mod tests {
         assert!(open(Some(wrong)).await.is_err() && open(None).await.is_err());
     }
 
-    /// A new key that is withdrawn at once leaves the one before it to go on.
+    /// When a new key is revoked soon after it began to sign, the key before it signs again.
     #[tokio::test]
-    async fn a_key_whose_successor_is_revoked_early_goes_on() {
+    async fn a_key_signs_again_when_its_successor_is_revoked_early() {
         let mut scene = Scene::new().await;
         let oldest = scene.signs().await;
         let leaked = scene.rotate().await;
@@ -548,7 +559,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_was_replaced_loses_its_private_half_ten_minutes_later_and_is_accepted_for_a_day() {
+    async fn a_replaced_key_is_erased_after_ten_minutes_and_still_verifies() {
         let mut scene = Scene::new().await;
         let oldest = scene.signs().await;
         let newest = scene.rotate().await;
@@ -561,6 +572,6 @@ mod tests {
         assert_eq!(scene.signs().await, newest);
         assert!(scene.is_accepted(oldest).await);
         let third = scene.revoke(newest).await;
-        assert!(third != oldest, "nobody signs without a private half");
+        assert!(third != oldest, "a key without a private half does not sign");
     }
 }

@@ -10,15 +10,15 @@ use crate::error::{Error, Result};
 use crate::id::KeyId;
 use crate::random::Random;
 
-/// The key under which private keys are kept encrypted at rest: 32 bytes, written in base64.
+/// The key that encrypts private keys at rest: 32 bytes, written in base64.
 #[derive(Clone)]
 pub struct MasterKey {
     key: Zeroizing<[u8; 32]>,
-    /// Opens what is still encrypted under it.
+    /// The previous master key, which decrypts private keys that are still encrypted under it.
     former: Option<Box<MasterKey>>,
 }
 
-/// The text is not a master key. What it says is safe to show.
+/// The text is not a master key. The message does not contain the text, so it is safe to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("must be 32 random bytes in base64 (make one with `openssl rand -base64 32`)")]
 pub struct MasterKeyError;
@@ -40,8 +40,8 @@ impl fmt::Debug for MasterKey {
 }
 
 impl MasterKey {
-    /// The same key in the place of another one: it opens, too, what is encrypted under that, until
-    /// [`Iam::reencrypt_keys`](crate::Iam::reencrypt_keys) has changed it.
+    /// Returns this key with `former` as its previous key. It also decrypts private keys under the previous key, until
+    /// [`Iam::reencrypt_keys`](crate::Iam::reencrypt_keys) has encrypted them again.
     #[must_use]
     pub fn replacing(self, former: Self) -> Self {
         Self { former: Some(Box::new(former)), ..self }
@@ -53,28 +53,29 @@ impl MasterKey {
         let mut sealed = secret.to_vec();
         self.cipher()?
             .seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), bound_to(id), &mut sealed)
-            .map_err(|cause| Error::internal("sealing a signing key", cause))?;
+            .map_err(|cause| Error::internal("encrypting a signing key", cause))?;
         Ok([nonce.as_slice(), &sealed].concat())
     }
 
-    /// Decrypts what [`seal`](Self::seal) encrypted for the same identifier, under this key or the one it replaces.
-    pub(crate) fn open(&self, id: KeyId, sealed: &[u8]) -> Result<Zeroizing<Vec<u8>>> {
-        match (self.open_alone(id, sealed), &self.former) {
-            (Err(_), Some(former)) => former.open(id, sealed),
-            (opened, _) => opened,
+    /// Decrypts the output of [`seal`](Self::seal) for the same identifier, under this key or the key that it
+    /// replaces.
+    pub(crate) fn decrypt(&self, id: KeyId, sealed: &[u8]) -> Result<Zeroizing<Vec<u8>>> {
+        match (self.decrypt_under_this_key(id, sealed), &self.former) {
+            (Err(_), Some(former)) => former.decrypt(id, sealed),
+            (decrypted, _) => decrypted,
         }
     }
 
-    /// Decrypts what [`seal`](Self::seal) encrypted under this very key for the same identifier.
-    pub(crate) fn open_alone(&self, id: KeyId, sealed: &[u8]) -> Result<Zeroizing<Vec<u8>>> {
-        let wrong = || Error::internal("opening a signing key", "it was sealed under another master key");
+    /// Decrypts the output of [`seal`](Self::seal) for the same identifier, under this key only.
+    pub(crate) fn decrypt_under_this_key(&self, id: KeyId, sealed: &[u8]) -> Result<Zeroizing<Vec<u8>>> {
+        let wrong = || Error::internal("decrypting a signing key", "it is encrypted under another master key");
         let (nonce, ciphertext) = sealed.split_first_chunk::<NONCE_LEN>().ok_or_else(wrong)?;
         let mut buffer = Zeroizing::new(ciphertext.to_vec());
-        let opened = self
+        let decrypted = self
             .cipher()?
             .open_in_place(Nonce::assume_unique_for_key(*nonce), bound_to(id), &mut buffer)
             .map_err(|_| wrong())?;
-        Ok(Zeroizing::new(opened.to_vec()))
+        Ok(Zeroizing::new(decrypted.to_vec()))
     }
 
     fn cipher(&self) -> Result<LessSafeKey> {
@@ -98,27 +99,27 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sealed_opens_under_the_same_key_and_identifier_only() {
+    fn decryption_needs_the_same_master_key_and_key_identifier() {
         let (id, other) = (KeyId::from_uuid(Uuid::from_u128(1)), KeyId::from_uuid(Uuid::from_u128(2)));
         let sealed = master(1).seal(id, b"secret", &SystemRandom).unwrap();
         assert!(!sealed.windows(6).any(|window| window == b"secret"));
-        assert_eq!(master(1).open(id, &sealed).unwrap().as_slice(), b"secret");
-        assert!(master(2).open(id, &sealed).is_err());
-        assert!(master(1).open(other, &sealed).is_err());
-        assert!(master(1).open(id, &sealed[..11]).is_err());
+        assert_eq!(master(1).decrypt(id, &sealed).unwrap().as_slice(), b"secret");
+        assert!(master(2).decrypt(id, &sealed).is_err());
+        assert!(master(1).decrypt(other, &sealed).is_err());
+        assert!(master(1).decrypt(id, &sealed[..11]).is_err());
     }
 
     #[test]
-    fn a_key_that_replaces_another_opens_what_that_has_sealed_and_seals_under_itself() {
+    fn a_replacing_key_decrypts_under_both_keys_and_encrypts_under_itself() {
         let id = KeyId::from_uuid(Uuid::from_u128(1));
         let [old, new] = [1, 2].map(|byte| master(byte).seal(id, b"secret", &SystemRandom).unwrap());
         let replacing = master(2).replacing(master(1));
         for sealed in [&old, &new] {
-            assert_eq!(replacing.open(id, sealed).unwrap().as_slice(), b"secret");
+            assert_eq!(replacing.decrypt(id, sealed).unwrap().as_slice(), b"secret");
         }
-        assert!(replacing.open_alone(id, &old).is_err());
-        assert!(replacing.open_alone(id, &replacing.seal(id, b"secret", &SystemRandom).unwrap()).is_ok());
-        assert!(replacing.open(id, &master(3).seal(id, b"secret", &SystemRandom).unwrap()).is_err());
+        assert!(replacing.decrypt_under_this_key(id, &old).is_err());
+        assert!(replacing.decrypt_under_this_key(id, &replacing.seal(id, b"secret", &SystemRandom).unwrap()).is_ok());
+        assert!(replacing.decrypt(id, &master(3).seal(id, b"secret", &SystemRandom).unwrap()).is_err());
     }
 
     #[test]

@@ -5,21 +5,21 @@ use crate::clock::Timestamp;
 use crate::error::StoreError;
 use crate::id::KeyId;
 
-/// Keeps the installation's signing keys. They belong to no tenant.
+/// Stores the signing keys of the installation. They belong to no tenant.
 #[async_trait]
 pub trait KeyStore {
-    /// Every key for a purpose, oldest generation first.
+    /// Returns all keys for a purpose, oldest generation first.
     async fn signing_keys(&self, purpose: KeyPurpose) -> Result<Vec<SigningKey>, StoreError>;
 
-    /// Adds a key. Of two that are added for one purpose with one generation, one fails on
+    /// Adds a key. When two keys with the same purpose and generation are added, the second fails with
     /// [`Constraint::SigningKeyGeneration`](crate::Constraint::SigningKeyGeneration).
     async fn insert_signing_key(&self, key: &SigningKey) -> Result<(), StoreError>;
 
-    /// Keeps the private key of a key in another form, if it is still kept as `before`; whether it was.
+    /// Replaces the private key of a key by `after`, if it is still equal to `before`. Returns whether it was.
     async fn replace_private_key(&self, id: KeyId, before: &PrivateKey, after: &PrivateKey)
     -> Result<bool, StoreError>;
 
-    /// Withdraws a key that signs access tokens, and erases its private half; whether there was one that had not been
-    /// withdrawn. The [change feed](crate::Store::change_feed) tells its identifier.
+    /// Revokes a key that signs access tokens, and erases its private half. Returns whether there was such a key that
+    /// was not revoked before. The [change feed](crate::Store::change_feed) sends its identifier.
     async fn revoke_signing_key(&self, id: KeyId, at: Timestamp) -> Result<bool, StoreError>;
 }

@@ -6,11 +6,11 @@ use quick_cache::sync::Cache;
 use super::Claims;
 use crate::id::{KeyId, UserId};
 
-/// How many are kept: one has some 400 bytes.
+/// The maximum number of cached tokens. One takes about 400 bytes.
 const CAPACITY: usize = 10_000;
 
-/// An access token that this installation has signed for a user, and that has not expired. Whether its session still
-/// stands is not known by that: this is nobody who may do anything.
+/// An access token that this installation has signed for a user, and that has not expired. Its session may have ended,
+/// so it is not a caller and gives no rights.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VerifiedToken(Arc<Verified>);
 
@@ -21,7 +21,7 @@ struct Verified {
 }
 
 impl VerifiedToken {
-    /// For whom it was signed.
+    /// Returns the user for whom the token was signed.
     #[must_use]
     pub fn user(&self) -> UserId {
         self.0.claims.sub
@@ -31,7 +31,7 @@ impl VerifiedToken {
         Self(Arc::new(Verified { key, claims }))
     }
 
-    /// With which key it was signed.
+    /// Returns the key with which the token was signed.
     pub(crate) fn key(&self) -> KeyId {
         self.0.key
     }
@@ -41,8 +41,8 @@ impl VerifiedToken {
     }
 }
 
-/// Tokens whose signature was verified, so that it is not verified for each request. Of a token nothing is kept but its
-/// digest. Strangers cannot fill it, because they cannot sign.
+/// The cache of tokens with a verified signature, so that the signature is not verified again for each request. It
+/// holds only the digest and the claims of a token. Strangers cannot fill it, because they cannot sign tokens.
 pub(crate) struct VerifiedTokens(Cache<[u8; 32], VerifiedToken>);
 
 impl Default for VerifiedTokens {
@@ -52,7 +52,8 @@ impl Default for VerifiedTokens {
 }
 
 impl VerifiedTokens {
-    /// What this very text was found to say. Its times pass, and its key may retire meanwhile.
+    /// Returns the cached token with this exact text. The caller must check its times and its key again: the token may
+    /// have expired, and its key may be retired.
     pub(crate) fn get(&self, token: &str) -> Option<VerifiedToken> {
         self.0.get(&sha256(token))
     }
@@ -84,7 +85,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_token_that_was_verified_before_still_expires_and_nothing_else_passes_for_it() {
+    async fn a_cached_token_expires_and_matches_no_other_token() {
         let clock = FixedClock::at("2026-01-31T09:15:00Z");
         let iam = Iam::builder(Arc::new(MemoryStore::new())).clock(clock.clone()).build().await.unwrap();
         let user = NewUser {
@@ -111,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_than_a_bound_are_kept() {
+    fn the_number_of_cached_tokens_is_bounded() {
         let claims = |number: u128| Claims {
             iss: String::new(),
             aud: String::new(),

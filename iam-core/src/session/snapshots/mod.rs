@@ -1,4 +1,4 @@
-//! What is known of sessions and of where organizations stand, so that the store need not be asked for each request.
+//! The cache of sessions and of positions of organizations. It avoids a query for each request.
 
 #[cfg(test)]
 mod model;
@@ -28,106 +28,107 @@ use crate::organization::{Ancestry, Position};
 use crate::tenant::TenantStatus;
 use crate::user::UserStatus;
 
-/// For this long after it has heard of everything the process goes by what it has kept. Whatever others commit counts
-/// here within a second, however little is heard of them.
+/// How long the cache may be used after the change feed was complete. So a commit of another replica takes effect here
+/// within a second, even when no notification of it arrives.
 const LEASE: Duration = Duration::from_millis(900);
-/// For this long a snapshot is used at most, whatever is heard: should anything ever change that nobody tells of, it does not
-/// stay unseen.
+/// The maximum age of a cache entry, even if no change of it is notified. It limits the effect of a change without a
+/// notification.
 const MAX_AGE: Duration = Duration::from_secs(60);
-/// About how many bytes are kept at most of each kind: some ten thousand sessions of users with a few roles, or as many
-/// organizations with everything above them.
+/// The approximate capacity of each cache in bytes: some ten thousand sessions of users with a few roles, or as many
+/// organizations with their ancestors.
 const CAPACITY: u64 = 16 << 20;
-/// About how many that is.
+/// The approximate number of entries that this is.
 const ITEMS: usize = 1 << 14;
-/// So many parts are locked apart, however many cores there are: what weighs more than a part is never kept, and those who
-/// hold hundreds of roles are the dearest to ask about.
-const PARTS: usize = 8;
+/// The number of shards, which are locked separately. It does not depend on the number of cores, because an entry that
+/// is larger than a shard is never cached, and users with hundreds of roles are the most expensive to query.
+const SHARDS: usize = 8;
 
-/// What the store said of sessions and of where organizations stand, for as long as it is known to be so still.
+/// The cache of sessions and of positions of organizations. It returns an entry only while the entry is known to be
+/// current.
 ///
-/// What this process changes it [stamps](Self::touch) itself. What others change it is told by a feed; while nobody
-/// [follows](Self::follow) one, or its news are late, nothing that was kept is given out.
+/// This process [invalidates](Self::touch) what it changes itself. A change feed notifies it of the changes of other
+/// replicas. While no feed is [followed](Self::follow), or its notifications are late, the cache returns nothing.
 pub(crate) struct Snapshots {
-    sessions: Answers<SessionId, Snapshot>,
-    /// Each organization with everything above it.
-    lineages: Answers<OrganizationId, Ancestry>,
+    sessions: Entries<SessionId, Snapshot>,
+    /// Each organization with its ancestors.
+    lineages: Entries<OrganizationId, Ancestry>,
     stamps: Stamps,
-    trust: RwLock<Option<Trust>>,
+    lease: RwLock<Option<Lease>>,
 }
 
-/// That the process hears of what others change.
+/// The time in which this process receives all changes of other replicas.
 #[derive(Clone, Copy)]
-struct Trust {
-    /// What was read before the feed began may have changed unheard.
+struct Lease {
+    /// Entries that were read before the feed began are not used: a change of them may have been missed.
     since: Ticket,
     until: Instant,
 }
 
-/// A [`SessionSnapshot`] as it is kept.
+/// The cached form of a [`SessionSnapshot`].
 pub(crate) struct Snapshot {
     pub(crate) user_id: UserId,
     pub(crate) user_status: UserStatus,
     pub(crate) tenant_status: TenantStatus,
     pub(crate) expires_at: Timestamp,
     pub(crate) authority: Arc<Authority>,
-    /// Every assignment of the user, expired ones included.
+    /// All role assignments of the user, including expired ones.
     pub(crate) grants: Box<[Grant]>,
 }
 
-/// Answers of the store, by what was asked for.
-type Answers<K, T> = Cache<(TenantId, K), Arc<Answer<T>>, BySize>;
+/// The cache entries of one kind, by tenant and id.
+type Entries<K, T> = Cache<(TenantId, K), Arc<Entry<T>>, BySize>;
 
-/// An answer of the store as it is kept.
-struct Answer<T> {
+/// A cache entry.
+struct Entry<T> {
     value: Arc<T>,
-    /// Whatever changes one of these may change the answer.
-    hangs_on: Box<[Uuid]>,
+    /// A change of one of these may change the value.
+    depends_on: Box<[Uuid]>,
     as_of: Ticket,
-    /// When the store was asked.
+    /// When the store was queried.
     asked: Instant,
     size: usize,
 }
 
 impl Default for Snapshots {
     fn default() -> Self {
-        Self { sessions: answers(), lineages: answers(), stamps: Stamps::default(), trust: RwLock::default() }
+        Self { sessions: entries(), lineages: entries(), stamps: Stamps::default(), lease: RwLock::default() }
     }
 }
 
-fn answers<K: Eq + Hash, T>() -> Answers<K, T> {
+fn entries<K: Eq + Hash, T>() -> Entries<K, T> {
     let mut options = OptionsBuilder::new();
-    options.shards(PARTS).estimated_items_capacity(ITEMS).weight_capacity(CAPACITY);
+    options.shards(SHARDS).estimated_items_capacity(ITEMS).weight_capacity(CAPACITY);
     #[expect(clippy::expect_used, reason = "both capacities are set")]
     let options = options.build().expect("complete options");
     Cache::with_options(options, BySize, DefaultHashBuilder::default(), DefaultLifecycle::default())
 }
 
 impl Snapshots {
-    /// What was kept of a session, if it is so still.
+    /// Returns a session from the cache, if the entry is current at `at`.
     pub(crate) fn session(&self, tenant: TenantId, session: SessionId, at: Instant) -> Option<Arc<Snapshot>> {
         self.get(&self.sessions, (tenant, session), at)
     }
 
-    /// An organization with everything above it, if that was kept and is so still.
+    /// Returns an organization with its ancestors from the cache, if the entry is current at `at`.
     pub(crate) fn lineage(&self, tenant: TenantId, id: OrganizationId, at: Instant) -> Option<Arc<Ancestry>> {
         self.get(&self.lineages, (tenant, id), at)
     }
 
-    fn get<K: Eq + Hash, T>(&self, kept: &Answers<K, T>, key: (TenantId, K), at: Instant) -> Option<Arc<T>> {
-        let trust = self.trust().filter(|trust| at < trust.until)?;
-        let answer = kept.get(&key)?;
-        let is_young = at.duration_since(answer.asked) < MAX_AGE;
-        let is_heard_of = answer.as_of >= trust.since;
-        let stands = is_young && is_heard_of && self.stamps.are_before(answer.as_of, &answer.hangs_on);
-        stands.then(|| Arc::clone(&answer.value))
+    fn get<K: Eq + Hash, T>(&self, cache: &Entries<K, T>, key: (TenantId, K), at: Instant) -> Option<Arc<T>> {
+        let lease = self.lease().filter(|lease| at < lease.until)?;
+        let entry = cache.get(&key)?;
+        let is_young = at.duration_since(entry.asked) < MAX_AGE;
+        let is_in_lease = entry.as_of >= lease.since;
+        let is_current = is_young && is_in_lease && self.stamps.are_unchanged_since(entry.as_of, &entry.depends_on);
+        is_current.then(|| Arc::clone(&entry.value))
     }
 
-    /// To be taken before the store is asked for what is then kept.
+    /// Returns the present read version. To be called before the query whose result is then cached.
     pub(crate) fn ticket(&self) -> Ticket {
         self.stamps.ticket()
     }
 
-    /// Keeps what the store said of a session when it was asked after this ticket was taken.
+    /// Caches a session that was read after the read version `as_of` was taken.
     pub(crate) fn keep_session(
         &self,
         tenant: TenantId,
@@ -139,14 +140,14 @@ impl Snapshots {
         let snapshot = Snapshot::from(read);
         let held = snapshot.grants.iter().flat_map(identifiers);
         let own = [tenant.as_uuid(), session.as_uuid(), snapshot.user_id.as_uuid()];
-        let mut hangs_on: Vec<Uuid> = own.into_iter().chain(held).collect();
-        hangs_on.sort_unstable();
-        hangs_on.dedup();
+        let mut depends_on: Vec<Uuid> = own.into_iter().chain(held).collect();
+        depends_on.sort_unstable();
+        depends_on.dedup();
         let size = snapshot.size();
-        self.keep(&self.sessions, (tenant, session), Answer::new(snapshot, hangs_on, as_of, asked, size))
+        self.keep(&self.sessions, (tenant, session), Entry::new(snapshot, depends_on, as_of, asked, size))
     }
 
-    /// Keeps where an organization stands, as the store said when it was asked after this ticket was taken.
+    /// Caches the position of an organization that was read after the read version `as_of` was taken.
     pub(crate) fn keep_lineage(
         &self,
         tenant: TenantId,
@@ -155,91 +156,92 @@ impl Snapshots {
         asked: Instant,
     ) -> Arc<Ancestry> {
         let lineage = Ancestry::above(position);
-        let hangs_on = position.lineage().map(OrganizationId::as_uuid).collect();
+        let depends_on = position.lineage().map(OrganizationId::as_uuid).collect();
         let size = lineage.size();
-        let answer = Answer::new(lineage, hangs_on, as_of, asked, size);
-        self.keep(&self.lineages, (tenant, position.id()), answer)
+        let entry = Entry::new(lineage, depends_on, as_of, asked, size);
+        self.keep(&self.lineages, (tenant, position.id()), entry)
     }
 
-    fn keep<K: Eq + Hash, T>(&self, kept: &Answers<K, T>, key: (TenantId, K), answer: Answer<T>) -> Arc<T> {
-        let value = Arc::clone(&answer.value);
-        // Nothing that was read before the first news is worth its memory, and nothing at all where none come.
-        if self.trust().is_some() {
-            kept.insert(key, Arc::new(answer));
+    fn keep<K: Eq + Hash, T>(&self, cache: &Entries<K, T>, key: (TenantId, K), entry: Entry<T>) -> Arc<T> {
+        let value = Arc::clone(&entry.value);
+        // Before the first notification, and without notifications, an entry would never be used.
+        if self.lease().is_some() {
+            cache.insert(key, Arc::new(entry));
         }
         value
     }
 
-    /// Something has changed. To be called once it is committed, and before anybody is told that it is.
+    /// Invalidates the entries that depend on changed ids. To be called after the commit, and before any client is
+    /// told of the commit.
     pub(crate) fn touch(&self, changed: &[Uuid]) {
         self.stamps.touch(changed);
     }
 
-    /// Whether something was changed, as far as this process has heard, after a ticket was taken.
-    pub(crate) fn is_touched(&self, id: Uuid, since: Ticket) -> bool {
-        !self.stamps.are_before(since, &[id])
+    /// Whether `id` has changed after the read version `since`, as far as this process knows.
+    pub(crate) fn has_changed(&self, id: Uuid, since: Ticket) -> bool {
+        !self.stamps.are_unchanged_since(since, &[id])
     }
 
-    /// Whether this process has heard of everything that others have changed since a ticket was taken.
-    pub(crate) fn has_heard_all(&self, since: Ticket, at: Instant) -> bool {
-        self.trust().is_some_and(|trust| at < trust.until && since >= trust.since)
+    /// Whether this process has received all changes of other replicas since the read version `since`.
+    pub(crate) fn has_received_all(&self, since: Ticket, at: Instant) -> bool {
+        self.lease().is_some_and(|lease| at < lease.until && since >= lease.since)
     }
 
-    /// Whether what others change is heard of at this moment.
+    /// Whether this process receives the changes of other replicas at this moment.
     pub(crate) fn are_trusted(&self, at: Instant) -> bool {
-        self.trust().is_some_and(|trust| at < trust.until)
+        self.lease().is_some_and(|lease| at < lease.until)
     }
 
-    /// Follows a feed to its end.
+    /// Follows a feed until it ends, and returns the error that ended it.
     pub(crate) async fn follow(&self, mut feed: Box<dyn ChangeFeed>) -> StoreError {
-        let following = self.begin_to_follow();
+        let following = self.start_following();
         loop {
             match feed.next().await {
-                Ok(news) => following.hear(&news),
+                Ok(news) => following.receive(&news),
                 Err(error) => return error,
             }
         }
     }
 
-    /// Begins to follow a feed, which tells already: what is committed between a read that is kept and the beginning of
-    /// the feed would never be heard of.
-    fn begin_to_follow(&self) -> Following<'_> {
+    /// Starts to follow a feed that is already connected. Entries that were read before this are not used: a change
+    /// that was committed between such a read and the beginning of the feed is never notified.
+    fn start_following(&self) -> Following<'_> {
         Following { snapshots: self, since: self.stamps.advance() }
     }
 
-    fn trust(&self) -> Option<Trust> {
-        *self.trust.read().unwrap_or_else(PoisonError::into_inner)
+    fn lease(&self) -> Option<Lease> {
+        *self.lease.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn set_trust(&self, trust: Option<Trust>) {
-        *self.trust.write().unwrap_or_else(PoisonError::into_inner) = trust;
+    fn set_lease(&self, lease: Option<Lease>) {
+        *self.lease.write().unwrap_or_else(PoisonError::into_inner) = lease;
     }
 }
 
-/// Follows a feed. Dropping it gives up the trust.
+/// A feed that is being followed. Dropping it ends the lease.
 struct Following<'a> {
     snapshots: &'a Snapshots,
     since: Ticket,
 }
 
 impl Following<'_> {
-    fn hear(&self, news: &News) {
-        // Before they are trusted: that is to say that everything is stamped.
+    fn receive(&self, news: &News) {
+        // Before the lease is extended: a lease means that all changes are invalidated.
         self.snapshots.touch(&news.changed);
         if let Some(complete_at) = news.complete_at {
-            self.snapshots.set_trust(Some(Trust { since: self.since, until: complete_at + LEASE }));
+            self.snapshots.set_lease(Some(Lease { since: self.since, until: complete_at + LEASE }));
         }
     }
 }
 
 impl Drop for Following<'_> {
     fn drop(&mut self) {
-        self.snapshots.set_trust(None);
+        self.snapshots.set_lease(None);
     }
 }
 
 impl Snapshot {
-    /// Whether the session is that of a user, and its tokens are accepted at a moment.
+    /// Whether the session belongs to `user`, and its tokens are accepted at `now`.
     pub(crate) fn admits(&self, user: UserId, now: Timestamp) -> bool {
         self.user_id == user
             && self.user_status == UserStatus::Active
@@ -247,7 +249,7 @@ impl Snapshot {
             && now < self.expires_at
     }
 
-    /// About how many bytes it takes.
+    /// Returns the approximate size in bytes.
     fn size(&self) -> usize {
         size_of::<Self>() + self.authority.size() + self.grants.iter().map(Grant::size).sum::<usize>()
     }
@@ -261,14 +263,15 @@ impl From<SessionSnapshot> for Snapshot {
     }
 }
 
-impl<T> Answer<T> {
-    fn new(value: T, hangs_on: Vec<Uuid>, as_of: Ticket, asked: Instant, size: usize) -> Self {
-        let size = size_of::<Self>() + size_of_val(&*hangs_on) + size;
-        Self { value: Arc::new(value), hangs_on: hangs_on.into(), as_of, asked, size }
+impl<T> Entry<T> {
+    fn new(value: T, depends_on: Vec<Uuid>, as_of: Ticket, asked: Instant, size: usize) -> Self {
+        let size = size_of::<Self>() + size_of_val(&*depends_on) + size;
+        Self { value: Arc::new(value), depends_on: depends_on.into(), as_of, asked, size }
     }
 }
 
-/// What a grant hangs on, beside its user: its assignment, its role, its organization and everything above that.
+/// Returns what a grant depends on besides its user: its assignment, its role, its organization and the ancestors of
+/// that.
 fn identifiers(grant: &Grant) -> impl Iterator<Item = Uuid> {
     let lineage = grant.organization.iter().flat_map(|organization| &organization.lineage);
     let organizations = grant.assignment.organization_id.iter().chain(lineage);
@@ -278,8 +281,8 @@ fn identifiers(grant: &Grant) -> impl Iterator<Item = Uuid> {
 #[derive(Clone)]
 struct BySize;
 
-impl<K, T> Weighter<K, Arc<Answer<T>>> for BySize {
-    fn weight(&self, _: &K, answer: &Arc<Answer<T>>) -> u64 {
-        answer.size as u64
+impl<K, T> Weighter<K, Arc<Entry<T>>> for BySize {
+    fn weight(&self, _: &K, entry: &Arc<Entry<T>>) -> u64 {
+        entry.size as u64
     }
 }

@@ -1,4 +1,4 @@
-//! Interleaves whatever can happen to what is kept, over a store of two sessions, and looks at what is given out.
+//! Interleaves all events that affect the cache, over a store of two sessions, and checks what the cache returns.
 
 use std::collections::VecDeque;
 
@@ -11,38 +11,38 @@ use crate::clock::monotonic_now;
 
 const SESSIONS: usize = 2;
 
-/// Everything that changes in the store. The first session is of somebody who holds the role in `branch`, below `root`;
-/// the second of somebody who holds it tenant-wide.
+/// Everything that changes in the store. The user of the first session holds the role in `branch`, below `root`. The
+/// user of the second session holds it tenant-wide.
 const NAMES: [&str; 7] = ["session 0", "session 1", "user 0", "user 1", "users:read", "branch", "root"];
 
-/// Upon which of the names each session hangs.
-const HANGS_ON: [&[usize]; SESSIONS] = [&[0, 2, 4, 5, 6], &[1, 3, 4]];
+/// The names on which each session depends, by index.
+const DEPENDS_ON: [&[usize]; SESSIONS] = [&[0, 2, 4, 5, 6], &[1, 3, 4]];
 
 #[derive(Clone, Copy, Debug)]
 enum Step {
-    /// This process has committed a change; whoever asked for it is not told yet.
+    /// This process commits a change and does not acknowledge it yet.
     Commit(usize),
-    /// One of those that this process has committed is stamped, and acknowledged.
+    /// One of the changes that this process has committed gets its version and is acknowledged.
     Acknowledge(usize),
-    /// Another process has committed a change.
+    /// Another process commits a change.
     CommitElsewhere(usize),
-    /// The feed is begun anew, whether or not there is one: it tells from now on.
+    /// A new feed is connected and receives changes from now on. It replaces an earlier feed.
     Connect,
-    /// What it tells is followed from now on.
+    /// The feed is followed from now on.
     Follow,
-    /// The feed is lost.
+    /// The feed is disconnected.
     Cut,
-    /// The feed gathers this much of what was committed; if that is all, it says so.
-    Tell(usize),
-    /// The earliest news that the feed has gathered arrive.
-    Hear,
-    /// So many milliseconds go by.
+    /// The feed sends a notification of this many committed changes. If these are all, it says so.
+    Notify(usize),
+    /// The earliest notification that the feed has sent arrives.
+    Receive,
+    /// This many milliseconds pass.
     Pass(u64),
-    /// Somebody asks about a session, and is given what was kept or begins to read.
+    /// A reader asks for a session. It gets the cached one, or begins to read.
     Ask(usize),
-    /// One of those who began to read is answered by the store.
+    /// The store answers a reader that began to read.
     Read(usize),
-    /// One of those who were answered keeps that.
+    /// A reader that has its answer caches it.
     Keep(usize),
 }
 
@@ -55,8 +55,8 @@ fn step() -> impl Strategy<Value = Step> {
         1 => Just(Step::Connect),
         2 => Just(Step::Follow),
         1 => Just(Step::Cut),
-        4 => (0..4_usize).prop_map(Step::Tell),
-        4 => Just(Step::Hear),
+        4 => (0..4_usize).prop_map(Step::Notify),
+        4 => Just(Step::Receive),
         2 => (0..1_200_u64).prop_map(Step::Pass),
         6 => (0..SESSIONS).prop_map(Step::Ask),
         5 => any.clone().prop_map(Step::Read),
@@ -64,7 +64,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// A change that was committed; its number is its place.
+/// A committed change. Its number is its index.
 struct Commit {
     name: usize,
     at: Instant,
@@ -73,7 +73,7 @@ struct Commit {
 struct Reading {
     session: usize,
     ticket: Ticket,
-    /// The number of the last change that the store's answer has seen.
+    /// The number of the last change that the store's answer contains.
     answer: Option<usize>,
 }
 
@@ -85,10 +85,10 @@ struct World<'a> {
     unacknowledged: Vec<usize>,
     is_connected: bool,
     following: Option<Following<'a>>,
-    untold: VecDeque<usize>,
-    gathered: VecDeque<(News, Vec<usize>)>,
+    unsent: VecDeque<usize>,
+    sent: VecDeque<(News, Vec<usize>)>,
     readings: Vec<Reading>,
-    /// For each session, the last change that must be seen because it was acknowledged here or heard of.
+    /// For each session, the last change that readers must see, because this process has acknowledged or received it.
     known: [usize; SESSIONS],
 }
 
@@ -98,13 +98,13 @@ impl<'a> World<'a> {
             snapshots,
             scene: Scene::new(),
             now: monotonic_now(),
-            // What there is at the beginning.
+            // The initial state.
             commits: vec![Commit { name: NAMES.len(), at: monotonic_now() }],
             unacknowledged: Vec::new(),
             is_connected: false,
             following: None,
-            untold: VecDeque::new(),
-            gathered: VecDeque::new(),
+            unsent: VecDeque::new(),
+            sent: VecDeque::new(),
             readings: Vec::new(),
             known: [0; SESSIONS],
         }
@@ -130,12 +130,12 @@ impl<'a> World<'a> {
                 self.is_connected = true;
             }
             Step::Follow if self.is_connected && self.following.is_none() => {
-                self.following = Some(self.snapshots.begin_to_follow());
+                self.following = Some(self.snapshots.start_following());
             }
             Step::Follow => {}
             Step::Cut => self.cut(),
-            Step::Tell(count) => self.tell(count),
-            Step::Hear => self.hear(),
+            Step::Notify(count) => self.notify(count),
+            Step::Receive => self.receive(),
             Step::Pass(millis) => self.now += Duration::from_millis(millis),
             Step::Ask(session) => {
                 self.ask(session);
@@ -162,7 +162,7 @@ impl<'a> World<'a> {
         let number = self.commits.len();
         self.commits.push(Commit { name, at: self.now });
         if self.is_connected {
-            self.untold.push_back(number);
+            self.unsent.push_back(number);
         }
         number
     }
@@ -170,89 +170,89 @@ impl<'a> World<'a> {
     fn cut(&mut self) {
         self.is_connected = false;
         self.following = None;
-        self.untold.clear();
-        self.gathered.clear();
+        self.unsent.clear();
+        self.sent.clear();
     }
 
-    fn tell(&mut self, count: usize) {
+    fn notify(&mut self, count: usize) {
         if !self.is_connected {
             return;
         }
-        let told: Vec<usize> = self.untold.drain(..count.min(self.untold.len())).collect();
-        let changed = told.iter().map(|number| id(NAMES[self.commits[*number].name])).collect();
-        let complete_at = self.untold.is_empty().then_some(self.now);
-        self.gathered.push_back((News { changed, complete_at }, told));
+        let numbers: Vec<usize> = self.unsent.drain(..count.min(self.unsent.len())).collect();
+        let changed = numbers.iter().map(|number| id(NAMES[self.commits[*number].name])).collect();
+        let complete_at = self.unsent.is_empty().then_some(self.now);
+        self.sent.push_back((News { changed, complete_at }, numbers));
     }
 
-    fn hear(&mut self) {
+    fn receive(&mut self) {
         if let Some(following) = &self.following
-            && let Some((news, told)) = self.gathered.pop_front()
+            && let Some((news, numbers)) = self.sent.pop_front()
         {
-            following.hear(&news);
-            told.into_iter().for_each(|number| self.know(number));
+            following.receive(&news);
+            numbers.into_iter().for_each(|number| self.know(number));
         }
     }
 
-    /// Says whether something was given out. Whatever it is must have seen what is known here, and what was committed
-    /// anywhere as long ago as a lease.
+    /// Asks for a session, and returns whether it was cached. A cached session must contain every change that this
+    /// process knows, and every change that any process committed at least one lease ago.
     fn ask(&mut self, session: usize) -> bool {
-        let Some(given) = self.snapshots.session(tenant(), session_id(session), self.now) else {
+        let Some(cached) = self.snapshots.session(tenant(), session_id(session), self.now) else {
             self.readings.push(Reading { session, ticket: self.snapshots.ticket(), answer: None });
             return false;
         };
-        let seen = (0..self.commits.len()).find(|number| at(*number as i64) == given.expires_at).unwrap();
-        assert!(seen >= self.known[session], "{seen} was given, and {} is known", self.known[session]);
-        let is_old = |commit: &Commit| commit.at + LEASE <= self.now && hangs(session, commit);
+        let seen = (0..self.commits.len()).find(|number| at(*number as i64) == cached.expires_at).unwrap();
+        assert!(seen >= self.known[session], "change {seen} was returned, but change {} is known", self.known[session]);
+        let is_old = |commit: &Commit| commit.at + LEASE <= self.now && depends(session, commit);
         let old = self.commits.iter().rposition(is_old).unwrap_or(0);
-        assert!(seen >= old, "{seen} was given, and {old} is older than a lease");
+        assert!(seen >= old, "change {seen} was returned, but change {old} is older than a lease");
         true
     }
 
     fn keep(&self, session: usize, ticket: Ticket, seen: usize) {
-        let place = (session == 0).then_some("branch");
+        let organization = (session == 0).then_some("branch");
         let read = SessionSnapshot {
             user_id: id(NAMES[2 + session]),
             user_status: UserStatus::Active,
             tenant_status: TenantStatus::Active,
             expires_at: at(seen as i64),
-            grants: vec![self.scene.grant("users:read", place, None)],
+            grants: vec![self.scene.grant("users:read", organization, None)],
         };
         self.snapshots.keep_session(tenant(), session_id(session), read, ticket, self.now);
     }
 
     fn know(&mut self, number: usize) {
         for session in 0..SESSIONS {
-            if hangs(session, &self.commits[number]) {
+            if depends(session, &self.commits[number]) {
                 self.known[session] = self.known[session].max(number);
             }
         }
     }
 
     fn last_change_of(&self, session: usize) -> usize {
-        self.commits.iter().rposition(|commit| hangs(session, commit)).unwrap_or(0)
+        self.commits.iter().rposition(|commit| depends(session, commit)).unwrap_or(0)
     }
 
-    /// With a feed that is up, what was read once is given out.
+    /// Checks that a cached session is returned while a feed is followed, and not after the lease.
     fn settle(&mut self) {
         self.step(Step::Connect);
         self.step(Step::Follow);
-        self.step(Step::Tell(0));
-        self.step(Step::Hear);
+        self.step(Step::Notify(0));
+        self.step(Step::Receive);
         self.readings.clear();
         for session in 0..SESSIONS {
             if !self.ask(session) {
                 self.step(Step::Read(0));
                 self.step(Step::Keep(0));
-                assert!(self.ask(session), "what was just kept is not given out");
+                assert!(self.ask(session), "a session that was just cached is not returned");
             }
         }
         self.step(Step::Pass(LEASE.as_millis() as u64));
-        assert!((0..SESSIONS).all(|session| !self.ask(session)), "nothing is heard, and yet something is given out");
+        assert!((0..SESSIONS).all(|session| !self.ask(session)), "a cached session is returned without notifications");
     }
 }
 
-fn hangs(session: usize, commit: &Commit) -> bool {
-    HANGS_ON[session].contains(&commit.name)
+fn depends(session: usize, commit: &Commit) -> bool {
+    DEPENDS_ON[session].contains(&commit.name)
 }
 
 fn take(numbers: &mut Vec<usize>, which: usize) -> Option<usize> {
@@ -271,7 +271,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
     #[test]
-    fn nothing_is_given_out_that_is_known_to_have_changed_or_has_changed_a_lease_ago(steps in vec(step(), 0..100)) {
+    fn the_cache_returns_no_entry_that_misses_a_known_or_old_change(steps in vec(step(), 0..100)) {
         let snapshots = Snapshots::default();
         let mut world = World::new(&snapshots);
         steps.into_iter().for_each(|step| world.step(step));
@@ -280,16 +280,16 @@ proptest! {
 }
 
 #[test]
-fn what_was_read_a_minute_ago_is_read_again() {
+fn an_entry_of_the_maximum_age_is_read_again() {
     let snapshots = Snapshots::default();
     let mut world = World::new(&snapshots);
-    let following = snapshots.begin_to_follow();
+    let following = snapshots.start_following();
     let read = world.now;
-    following.hear(&News { changed: Vec::new(), complete_at: Some(read) });
+    following.receive(&News { changed: Vec::new(), complete_at: Some(read) });
     world.keep(0, snapshots.ticket(), 0);
-    for (age, is_given) in [(Duration::ZERO, true), (MAX_AGE - Duration::from_millis(1), true), (MAX_AGE, false)] {
+    for (age, is_returned) in [(Duration::ZERO, true), (MAX_AGE - Duration::from_millis(1), true), (MAX_AGE, false)] {
         world.now = read + age;
-        following.hear(&News { changed: Vec::new(), complete_at: Some(world.now) });
-        assert_eq!(world.ask(0), is_given, "{age:?}");
+        following.receive(&News { changed: Vec::new(), complete_at: Some(world.now) });
+        assert_eq!(world.ask(0), is_returned, "{age:?}");
     }
 }

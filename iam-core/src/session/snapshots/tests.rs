@@ -1,4 +1,5 @@
-//! Kept snapshots as those who authenticate meet them, over the store in memory with a feed that is driven by hand.
+//! The cache of sessions as authenticated requests see it, over the in-memory store, with a feed that the tests
+//! control.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -31,20 +32,20 @@ use crate::store::Store;
 use crate::tenant::Registration;
 use crate::user::NewUser;
 
-/// Counts what the store is asked for, and can take its time where a snapshot was read and is not kept yet.
+/// Counts the queries to the store. It can also delay a reader between the query for a session and its caching.
 #[derive(Default)]
-struct Asked {
+struct QueryCounter {
     counts: Mutex<BTreeMap<&'static str, u32>>,
     is_slow: AtomicBool,
 }
 
-impl Asked {
+impl QueryCounter {
     fn take(&self) -> BTreeMap<&'static str, u32> {
         std::mem::take(&mut *self.counts.lock().unwrap())
     }
 }
 
-impl Observer for Asked {
+impl Observer for QueryCounter {
     fn store_answered(&self, operation: &'static str, _: Duration, _: Option<&StoreError>) {
         *self.counts.lock().unwrap().entry(operation).or_default() += 1;
         if operation == "session_snapshot" && self.is_slow.load(SeqCst) {
@@ -59,10 +60,10 @@ impl Observer for Asked {
     fn password_refused(&self) {}
 }
 
-/// Tells what a test has it tell, and ends when the test lets go of it.
+/// A feed that sends the notifications of a test. It ends when the test drops the other end.
 struct Feed {
     news: UnboundedReceiver<News>,
-    /// How often it was asked for the next: whoever asks again has heard what came before.
+    /// How often the next notification was requested. A request means that all earlier ones were received.
     asked: watch::Sender<usize>,
 }
 
@@ -75,21 +76,22 @@ impl ChangeFeed for Feed {
 }
 
 /// The test's end of a feed.
-struct Teller {
+struct FeedControl {
     news: UnboundedSender<News>,
     asked: watch::Receiver<usize>,
-    told: usize,
+    notified: usize,
     following: JoinHandle<StoreError>,
 }
 
-impl Teller {
-    /// Tells that this has changed and nothing else, nor will for as long as a test takes. Waits until that is heard.
-    async fn tell(&mut self, changed: &[Uuid]) {
+impl FeedControl {
+    /// Notifies the follower of these changes, and that there are no others for as long as a test takes. Waits until
+    /// the follower has received that.
+    async fn notify(&mut self, changed: &[Uuid]) {
         let complete_at = Some(monotonic_now() + Duration::from_secs(3_600));
         self.news.send(News { changed: changed.to_vec(), complete_at }).unwrap();
-        self.told += 1;
-        let told = self.told;
-        self.asked.wait_for(|times| *times > told).await.unwrap();
+        self.notified += 1;
+        let notified = self.notified;
+        self.asked.wait_for(|times| *times > notified).await.unwrap();
     }
 
     async fn cut(self) {
@@ -100,7 +102,7 @@ impl Teller {
 
 /// A tenant with an administrator, and a user who holds a role in `branch`, below `root`.
 struct World {
-    asked: Arc<Asked>,
+    counter: Arc<QueryCounter>,
     clock: FixedClock,
     here: Iam,
     /// Another process over the same store.
@@ -114,7 +116,7 @@ struct World {
     assignment: AssignmentId,
 }
 
-/// Shorter than the life of an access token.
+/// Shorter than the lifetime of an access token.
 const IDLE: TimeDelta = TimeDelta::minutes(5);
 
 fn person(email: &str) -> NewUser {
@@ -136,14 +138,14 @@ async fn organization(iam: &Iam, admin: &Caller, name: &str, parent: Option<Orga
     iam.organizations().create(admin, new).await.unwrap().organization.id
 }
 
-/// What is not there any more was removed, as whoever asks for that wants it.
+/// Checks a removal. It also succeeds when the object was already removed.
 fn is_gone(removed: Result<(), Error>) {
     assert!(matches!(removed, Ok(()) | Err(Error::NotFound(_))), "{removed:?}");
 }
 
 impl World {
     async fn new() -> Self {
-        let (asked, memory) = (Arc::new(Asked::default()), Arc::new(MemoryStore::new()));
+        let (counter, memory) = (Arc::new(QueryCounter::default()), Arc::new(MemoryStore::new()));
         let clock = FixedClock::at("2026-01-31T09:15:00.123Z");
         let iam = async |store: Arc<dyn Store>| {
             let hashing_cost = HashingCost { memory_kib: 64, passes: 1, lanes: 1 };
@@ -151,7 +153,7 @@ impl World {
             Iam::builder(store).clock(clock.clone()).settings(settings).build().await.unwrap()
         };
         let elsewhere = iam(Arc::clone(&memory) as Arc<dyn Store>).await;
-        let here = iam(Arc::new(Observed::new(memory, Arc::clone(&asked) as Arc<dyn Observer>))).await;
+        let here = iam(Arc::new(Observed::new(memory, Arc::clone(&counter) as Arc<dyn Observer>))).await;
         let registration = Registration { user: person("grace@example.com"), tenant_name: None };
         let founded = here.tenants().register(&RequestContext::default(), registration).await.unwrap();
         let admin_token = founded.login.tokens.access.expose().to_owned();
@@ -165,49 +167,49 @@ impl World {
         let new = NewAssignment { user: user.id, role, organization: Some(branch), expires_at: None };
         let assignment = here.assignments().create(&admin, new).await.unwrap().id;
         let ada = log_in(&here).await;
-        Self { asked, clock, here, elsewhere, admin, admin_token, ada, role, root, branch, assignment }
+        Self { counter, clock, here, elsewhere, admin, admin_token, ada, role, root, branch, assignment }
     }
 
-    /// Follows a feed that has told everything, as far as the test goes.
-    async fn follow(&self) -> Teller {
-        let ((news, untold), (asks, asked)) = (unbounded_channel(), watch::channel(0));
+    /// Follows a feed that is complete until the test sends a notification.
+    async fn follow(&self) -> FeedControl {
+        let ((news, receiver), (asks, asked)) = (unbounded_channel(), watch::channel(0));
         let here = self.here.clone();
-        let feed = Feed { news: untold, asked: asks };
+        let feed = Feed { news: receiver, asked: asks };
         let following = tokio::spawn(async move { here.0.snapshots().follow(Box::new(feed)).await });
-        let mut teller = Teller { news, asked, told: 0, following };
-        teller.tell(&[]).await;
-        teller
+        let mut feed_control = FeedControl { news, asked, notified: 0, following };
+        feed_control.notify(&[]).await;
+        feed_control
     }
 
     async fn authenticate(&self) -> Result<Caller, Error> {
         self.here.authenticate(self.ada.tokens.access.expose(), RequestContext::default()).await
     }
 
-    /// Whether Ada may read the users of some organization, by what is said of her now.
+    /// Whether Ada may read the users of any organization, by her current rights.
     async fn may_read(&self) -> bool {
         let caller = self.authenticate().await.unwrap();
         caller.authority().reach(&permission::USERS_READ, self.clock.now()).is_some()
     }
 
-    /// Asks several times: whoever brings something back may do so late.
-    async fn is_for_some_time(&self, expected: bool) {
+    /// Checks several times, because a concurrent reader may cache a stale entry late.
+    async fn may_read_stays(&self, expected: bool) {
         for _ in 0..4 {
             assert_eq!(self.may_read().await, expected);
             thread::sleep(Duration::from_micros(200));
         }
     }
 
-    /// How often the store is asked for Ada's session by a request that may go on.
-    async fn asked(&self) -> u32 {
-        self.asked.take();
+    /// Returns how many queries for Ada's session a successful request makes.
+    async fn queries(&self) -> u32 {
+        self.counter.take();
         self.authenticate().await.unwrap();
-        self.asked.take().remove("session_snapshot").unwrap_or(0)
+        self.counter.take().remove("session_snapshot").unwrap_or(0)
     }
 
-    /// Asks about Ada, so that the answer is kept.
-    async fn keep(&self) {
+    /// Makes a request of Ada, so that her session is cached.
+    async fn fill_cache(&self) {
         self.authenticate().await.unwrap();
-        assert_eq!(self.asked().await, 0);
+        assert_eq!(self.queries().await, 0);
     }
 
     async fn permit(&self, by: &Iam, permission: &str) {
@@ -235,20 +237,20 @@ impl World {
         by.organizations().update(&self.admin, self.branch, patch).await.unwrap();
     }
 
-    /// Does something elsewhere, which is not heard of, and then here.
-    async fn do_twice(&self, something: impl AsyncFn(&Iam)) {
-        self.keep().await;
+    /// Does something in the other process without a notification, and then in this process.
+    async fn do_elsewhere_then_here(&self, something: impl AsyncFn(&Iam)) {
+        self.fill_cache().await;
         something(&self.elsewhere).await;
-        assert_eq!(self.asked().await, 0, "it is heard of");
+        assert_eq!(self.queries().await, 0, "the change was notified");
         something(&self.here).await;
     }
 
-    /// Whether Ada may read users in an organization, and whether the store was asked where that stands.
+    /// Returns whether Ada may read users in an organization, and whether its position was queried.
     async fn may_read_in(&self, id: OrganizationId) -> (bool, bool) {
         let caller = self.authenticate().await.unwrap();
-        self.asked.take();
+        self.counter.take();
         let allowed = self.here.access().require(&caller, "users:read", id).await.is_ok();
-        (allowed, self.asked.take().contains_key("lineages"))
+        (allowed, self.counter.take().contains_key("lineages"))
     }
 
     async fn move_team(&self, by: &Iam, team: OrganizationId, parent: OrganizationId) {
@@ -263,47 +265,47 @@ impl World {
 }
 
 #[tokio::test]
-async fn a_read_by_somebody_known_asks_for_nothing_but_what_it_reads() {
+async fn a_read_by_a_cached_caller_makes_only_its_own_query() {
     let world = World::new().await;
-    let _teller = world.follow().await;
+    let _feed_control = world.follow().await;
     let read = async || {
         let caller = world.here.authenticate(&world.admin_token, RequestContext::default()).await.unwrap();
         world.here.users().get(&caller, world.ada.user.id).await.unwrap();
-        world.asked.take()
+        world.counter.take()
     };
     read().await;
     assert_eq!(read().await, BTreeMap::from([("user", 1)]));
 }
 
 #[tokio::test]
-async fn who_the_caller_is_takes_one_query_and_shows_the_rights_that_count() {
+async fn me_takes_one_query_and_shows_the_current_rights() {
     let world = World::new().await;
-    let _teller = world.follow().await;
-    world.keep().await;
+    let _feed_control = world.follow().await;
+    world.fill_cache().await;
     let me = async || {
         let caller = world.authenticate().await.unwrap();
-        world.asked.take();
+        world.counter.take();
         let me = world.here.sessions().me(&caller).await.unwrap();
         let permissions = me.grants[0].role.permissions.iter().map(ToString::to_string).collect::<Vec<_>>();
-        (permissions, world.asked.take())
+        (permissions, world.counter.take())
     };
     let one = BTreeMap::from([("session_details", 1)]);
     assert_eq!(me().await, (vec!["users:read".to_owned()], one.clone()));
     world.permit(&world.here, "roles:read").await;
-    world.keep().await;
+    world.fill_cache().await;
     assert_eq!(me().await, (vec!["roles:read".to_owned()], one));
 }
 
 #[tokio::test]
-async fn where_an_organization_stands_is_asked_once_and_again_when_that_changes() {
+async fn the_position_of_an_organization_is_queried_once_for_each_change() {
     let world = World::new().await;
-    let (mut teller, here, elsewhere) = (world.follow().await, &world.here, &world.elsewhere);
+    let (mut feed_control, here, elsewhere) = (world.follow().await, &world.here, &world.elsewhere);
     let other = organization(here, &world.admin, "other", None).await;
     let team = organization(here, &world.admin, "team", Some(world.branch)).await;
-    let kept =
+    let check_cached =
         async || assert_eq!((world.may_read_in(team).await, world.may_read_in(other).await.0), ((true, false), false));
     assert_eq!(world.may_read_in(team).await, (true, true));
-    kept().await;
+    check_cached().await;
 
     world.move_team(here, team, other).await;
     assert_eq!(world.may_read_in(team).await, (false, true));
@@ -311,111 +313,113 @@ async fn where_an_organization_stands_is_asked_once_and_again_when_that_changes(
     assert_eq!(world.may_read_in(team).await, (true, true));
 
     world.move_team(elsewhere, team, other).await;
-    kept().await;
-    teller.tell(&[team.into()]).await;
+    check_cached().await;
+    feed_control.notify(&[team.into()]).await;
     assert_eq!(world.may_read_in(team).await, (false, true));
     world.move_team(elsewhere, team, world.branch).await;
-    teller.tell(&[team.into()]).await;
+    feed_control.notify(&[team.into()]).await;
     assert_eq!(world.may_read_in(team).await, (true, true));
 
-    // What changes above counts, too.
-    kept().await;
+    // A change of an ancestor also invalidates.
+    check_cached().await;
     world.move_branch(here, other).await;
     assert_eq!(world.may_read_in(team).await, (true, true));
 
-    kept().await;
+    check_cached().await;
     here.organizations().delete(&world.admin, team).await.unwrap();
     assert_eq!(world.may_read_in(team).await, (false, true));
-    teller.cut().await;
+    feed_control.cut().await;
     assert_eq!((world.may_read_in(other).await, world.may_read_in(other).await), ((false, true), (false, true)));
 }
 
 #[tokio::test]
-async fn many_questions_ask_for_what_is_not_known_and_agree_with_single_ones() {
+async fn several_questions_query_only_positions_that_are_not_cached() {
     let world = World::new().await;
-    let (_teller, here) = (world.follow().await, &world.here);
+    let (_feed_control, here) = (world.follow().await, &world.here);
     let team = organization(here, &world.admin, "team", Some(world.branch)).await;
     assert!(world.may_read_in(team).await.0);
     let caller = world.authenticate().await.unwrap();
-    let places = [team, world.branch, team];
-    let questions = places.map(|organization| Question {
+    let organizations = [team, world.branch, team];
+    let questions = organizations.map(|organization| Question {
         permission: permission::USERS_READ,
         organization: Some(organization),
         user: None,
     });
     for lineages in [Some(1), None] {
-        world.asked.take();
+        world.counter.take();
         let decisions = here.access().check_all(&caller, &questions).await.unwrap();
         assert!(decisions.iter().all(|decision| decision.denial.is_none()), "{decisions:?}");
         assert_eq!(decisions[0].grants[0].inherited_from, Some(world.branch));
         assert_eq!(decisions[1].grants[0].inherited_from, None);
-        assert_eq!(world.asked.take().remove("lineages"), lineages);
+        assert_eq!(world.counter.take().remove("lineages"), lineages);
     }
 }
 
 #[tokio::test]
-async fn without_a_feed_every_request_asks() {
+async fn every_request_queries_its_session_without_a_feed() {
     let world = World::new().await;
     world.here.follow_changes().await.unwrap();
-    assert_eq!((world.asked().await, world.asked().await), (1, 1));
+    assert_eq!((world.queries().await, world.queries().await), (1, 1));
     assert!(!world.here.hears_changes());
 }
 
 #[tokio::test]
-async fn what_this_process_changes_counts_with_the_next_request() {
+async fn a_change_of_this_process_takes_effect_with_the_next_request() {
     let world = World::new().await;
-    let (_teller, here) = (world.follow().await, &world.here);
-    world.keep().await;
+    let (_feed_control, here) = (world.follow().await, &world.here);
+    world.fill_cache().await;
     world.permit(here, "roles:read").await;
     assert!(!world.may_read().await);
     world.permit(here, "users:read").await;
     assert!(world.may_read().await);
 
-    world.keep().await;
+    world.fill_cache().await;
     world.revoke(here, world.assignment).await;
     assert!(!world.may_read().await);
     let assignment = world.assign(here).await;
     assert!(world.may_read().await);
 
-    world.keep().await;
+    world.fill_cache().await;
     world.set_status(here, world.root, OrganizationStatus::Suspended).await;
     assert!(!world.may_read().await);
     world.set_status(here, world.root, OrganizationStatus::Active).await;
     assert!(world.may_read().await);
 
-    world.keep().await;
+    world.fill_cache().await;
     let asleep = organization(here, &world.admin, "asleep", None).await;
     world.set_status(here, asleep, OrganizationStatus::Suspended).await;
-    assert_eq!(world.asked().await, 0, "nobody holds anything there");
+    assert_eq!(world.queries().await, 0, "no user holds a role there");
     world.move_branch(here, asleep).await;
     assert!(!world.may_read().await);
     world.move_branch(here, world.root).await;
     assert!(world.may_read().await);
 
-    world.keep().await;
+    world.fill_cache().await;
     let patch = AssignmentPatch { expires_at: Some(Some(world.clock.now() + TimeDelta::seconds(60))) };
     here.assignments().update(&world.admin, assignment, patch).await.unwrap();
     assert!(world.may_read().await);
     world.clock.advance(TimeDelta::seconds(60));
     assert!(!world.may_read().await);
-    assert_eq!(world.asked().await, 0, "what expires is decided for each question");
+    assert_eq!(world.queries().await, 0, "an expiry is checked for each question, without a query");
 
     here.users().suspend(&world.admin, world.ada.user.id).await.unwrap();
     let refused = world.authenticate().await.unwrap_err();
     assert!(matches!(refused, Error::Unauthenticated(Unauthenticated::InvalidToken)), "{refused:?}");
 }
 
-/// Whoever is told that something is so must find it so, although it was another process that made it so.
+/// When a client asks for a change that another process has already made, its next request sees the change.
 #[tokio::test]
-async fn what_this_process_finds_to_be_so_already_counts_with_the_next_request() {
+async fn a_change_that_was_already_made_takes_effect_with_the_next_request() {
     let world = World::new().await;
-    let (_teller, here, admin) = (world.follow().await, &world.here, &world.admin);
-    world.do_twice(async |iam| world.permit(iam, "roles:read").await).await;
+    let (_feed_control, here, admin) = (world.follow().await, &world.here, &world.admin);
+    world.do_elsewhere_then_here(async |iam| world.permit(iam, "roles:read").await).await;
     assert!(!world.may_read().await);
-    world.do_twice(async |iam| world.permit(iam, "users:read").await).await;
+    world.do_elsewhere_then_here(async |iam| world.permit(iam, "users:read").await).await;
     assert!(world.may_read().await);
 
-    world.do_twice(async |iam| world.set_status(iam, world.root, OrganizationStatus::Suspended).await).await;
+    world
+        .do_elsewhere_then_here(async |iam| world.set_status(iam, world.root, OrganizationStatus::Suspended).await)
+        .await;
     assert!(!world.may_read().await);
     world.set_status(here, world.root, OrganizationStatus::Active).await;
 
@@ -424,7 +428,7 @@ async fn what_this_process_finds_to_be_so_already_counts_with_the_next_request()
         let patch = AssignmentPatch { expires_at: Some(Some(soon)) };
         iam.assignments().update(admin, world.assignment, patch).await.unwrap();
     };
-    world.do_twice(expire).await;
+    world.do_elsewhere_then_here(expire).await;
     world.clock.advance(TimeDelta::seconds(60));
     assert!(!world.may_read().await);
 
@@ -432,25 +436,25 @@ async fn what_this_process_finds_to_be_so_already_counts_with_the_next_request()
     let (user, organization) = (world.ada.user.id, Some(world.branch));
     let new = NewAssignment { user, role: world.role, organization, expires_at: None };
     let assign = async |iam: &Iam| iam.assignments().create(&again, new).await.unwrap().id;
-    world.do_twice(async |iam| assert_eq!(assign(iam).await, assign(iam).await)).await;
+    world.do_elsewhere_then_here(async |iam| assert_eq!(assign(iam).await, assign(iam).await)).await;
     assert!(world.may_read().await);
 
     let assignment = here.assignments().of_user(admin, user).await.unwrap()[0].assignment.id;
-    world.do_twice(async |iam| is_gone(iam.assignments().delete(admin, assignment).await)).await;
+    world.do_elsewhere_then_here(async |iam| is_gone(iam.assignments().delete(admin, assignment).await)).await;
     assert!(!world.may_read().await);
 
     world.assign(here).await;
-    world.do_twice(async |iam| iam.organizations().delete(admin, world.branch).await.unwrap()).await;
+    world.do_elsewhere_then_here(async |iam| iam.organizations().delete(admin, world.branch).await.unwrap()).await;
     assert!(!world.may_read().await);
 
-    world.do_twice(async |iam| drop(iam.users().suspend(admin, user).await.unwrap())).await;
+    world.do_elsewhere_then_here(async |iam| drop(iam.users().suspend(admin, user).await.unwrap())).await;
     assert!(world.authenticate().await.is_err());
 }
 
 #[tokio::test]
-async fn who_was_logged_out_elsewhere_and_is_logged_out_here_is_refused_at_once() {
+async fn a_session_that_ended_elsewhere_and_ends_here_is_refused_at_once() {
     let mut world = World::new().await;
-    let _teller = world.follow().await;
+    let _feed_control = world.follow().await;
     let system = Caller::system(world.admin.tenant(), "test");
     for way in 0..4 {
         world.ada = log_in(&world.here).await;
@@ -461,7 +465,7 @@ async fn who_was_logged_out_elsewhere_and_is_logged_out_here_is_refused_at_once(
             2 => drop(iam.credentials().reset_password(&system, "ada@example.com", "Passw0rd!".into()).await.unwrap()),
             _ => is_gone(iam.sessions().terminate(&world.admin, session).await),
         };
-        world.do_twice(end).await;
+        world.do_elsewhere_then_here(end).await;
         assert!(world.authenticate().await.is_err(), "{way}");
     }
 }
@@ -469,104 +473,104 @@ async fn who_was_logged_out_elsewhere_and_is_logged_out_here_is_refused_at_once(
 #[tokio::test]
 async fn a_session_that_this_process_ends_is_refused_at_once() {
     let world = World::new().await;
-    let _teller = world.follow().await;
-    world.keep().await;
+    let _feed_control = world.follow().await;
+    world.fill_cache().await;
     world.here.sessions().terminate(&world.admin, world.session().await).await.unwrap();
     assert!(world.authenticate().await.is_err());
 }
 
 #[tokio::test]
-async fn what_another_process_changes_counts_once_it_is_told() {
+async fn a_change_of_another_process_takes_effect_when_it_is_notified() {
     let world = World::new().await;
-    let (mut teller, elsewhere) = (world.follow().await, &world.elsewhere);
-    world.keep().await;
+    let (mut feed_control, elsewhere) = (world.follow().await, &world.elsewhere);
+    world.fill_cache().await;
     world.permit(elsewhere, "roles:read").await;
-    assert_eq!(world.asked().await, 0, "it is not told yet");
-    teller.tell(&[world.role.into()]).await;
+    assert_eq!(world.queries().await, 0, "the change is not notified yet");
+    feed_control.notify(&[world.role.into()]).await;
     assert!(!world.may_read().await);
     world.permit(elsewhere, "users:read").await;
-    teller.tell(&[world.role.into()]).await;
+    feed_control.notify(&[world.role.into()]).await;
 
-    world.keep().await;
+    world.fill_cache().await;
     world.set_status(elsewhere, world.root, OrganizationStatus::Suspended).await;
-    teller.tell(&[world.root.into()]).await;
+    feed_control.notify(&[world.root.into()]).await;
     assert!(!world.may_read().await);
     world.set_status(elsewhere, world.root, OrganizationStatus::Active).await;
-    teller.tell(&[world.root.into()]).await;
+    feed_control.notify(&[world.root.into()]).await;
 
-    world.keep().await;
+    world.fill_cache().await;
     world.revoke(elsewhere, world.assignment).await;
-    teller.tell(&[world.ada.user.id.into()]).await;
+    feed_control.notify(&[world.ada.user.id.into()]).await;
     assert!(!world.may_read().await);
 
-    world.keep().await;
+    world.fill_cache().await;
     let session = world.session().await;
     elsewhere.sessions().terminate(&world.admin, session).await.unwrap();
-    teller.tell(&[session.into()]).await;
+    feed_control.notify(&[session.into()]).await;
     assert!(world.authenticate().await.is_err());
 }
 
 #[tokio::test]
-async fn what_was_kept_before_a_feed_was_lost_counts_no_more() {
+async fn entries_from_before_a_lost_feed_are_stale() {
     let world = World::new().await;
-    let teller = world.follow().await;
-    world.keep().await;
-    teller.cut().await;
+    let feed_control = world.follow().await;
+    world.fill_cache().await;
+    feed_control.cut().await;
     assert!(!world.here.hears_changes());
-    assert_eq!((world.asked().await, world.asked().await), (1, 1));
+    assert_eq!((world.queries().await, world.queries().await), (1, 1));
     world.permit(&world.elsewhere, "roles:read").await;
-    let _teller = world.follow().await;
+    let _feed_control = world.follow().await;
     assert!(world.here.hears_changes() && !world.may_read().await);
-    world.keep().await;
+    world.fill_cache().await;
 }
 
 #[tokio::test]
-async fn news_that_are_late_are_not_trusted() {
+async fn the_cache_is_not_used_after_a_late_notification() {
     let world = World::new().await;
-    let mut teller = world.follow().await;
-    world.keep().await;
+    let mut feed_control = world.follow().await;
+    world.fill_cache().await;
     let complete_at = monotonic_now().checked_sub(LEASE);
-    teller.news.send(News { changed: Vec::new(), complete_at }).unwrap();
-    teller.told += 1;
-    let told = teller.told;
-    teller.asked.wait_for(|times| *times > told).await.unwrap();
+    feed_control.news.send(News { changed: Vec::new(), complete_at }).unwrap();
+    feed_control.notified += 1;
+    let notified = feed_control.notified;
+    feed_control.asked.wait_for(|times| *times > notified).await.unwrap();
     assert!(!world.here.hears_changes());
-    assert_eq!((world.asked().await, world.asked().await), (1, 1));
-    teller.tell(&[]).await;
-    assert_eq!(world.asked().await, 0, "the feed has missed nothing");
+    assert_eq!((world.queries().await, world.queries().await), (1, 1));
+    feed_control.notify(&[]).await;
+    assert_eq!(world.queries().await, 0, "the feed has missed no change");
 }
 
 #[tokio::test]
-async fn a_session_that_was_refreshed_elsewhere_is_not_taken_to_be_over() {
+async fn a_session_that_was_refreshed_elsewhere_does_not_expire() {
     let world = World::new().await;
-    let _teller = world.follow().await;
-    world.keep().await;
+    let _feed_control = world.follow().await;
+    world.fill_cache().await;
     world.clock.advance(IDLE - TimeDelta::seconds(1));
     let context = RequestContext::default();
     world.elsewhere.sessions().refresh(&context, &world.ada.tokens.refresh).await.unwrap();
     world.clock.advance(TimeDelta::seconds(2));
-    assert_eq!((world.asked().await, world.asked().await), (1, 0));
+    assert_eq!((world.queries().await, world.queries().await), (1, 0));
 }
 
 #[tokio::test]
-async fn what_becomes_of_a_unit_of_work_does_not_matter() {
+async fn a_unit_of_work_that_rolls_back_also_invalidates() {
     let world = World::new().await;
-    let _teller = world.follow().await;
-    world.keep().await;
+    let _feed_control = world.follow().await;
+    world.fill_cache().await;
     let sessions = world.here.0.store.sessions_of(world.admin.tenant(), world.ada.user.id).await.unwrap();
     let mut work = world.here.0.begin(&world.admin).await.unwrap();
     work.apply(SessionChange::Forget(sessions)).await.unwrap();
-    assert_eq!(world.asked().await, 0);
+    assert_eq!(world.queries().await, 0);
     drop(work);
-    assert_eq!(world.asked().await, 1);
+    assert_eq!(world.queries().await, 1);
 }
 
-/// Others read all the time, and so what is kept is replaced all the time, also by what was read before the change.
+/// Concurrent readers replace the cache entry all the time, also with sessions that were read before the change.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn whoever_reads_meanwhile_brings_nothing_back() {
+async fn concurrent_readers_bring_no_stale_entry_back() {
     let world = Arc::new(World::new().await);
-    let mut teller = world.follow().await;
-    world.asked.is_slow.store(true, SeqCst);
+    let mut feed_control = world.follow().await;
+    world.counter.is_slow.store(true, SeqCst);
     let readers: Vec<_> = (0..3)
         .map(|_| {
             let world = Arc::clone(&world);
@@ -584,14 +588,14 @@ async fn whoever_reads_meanwhile_brings_nothing_back() {
         let by = if is_here { &world.here } else { &world.elsewhere };
         world.revoke(by, assignment).await;
         if !is_here {
-            teller.tell(&[world.ada.user.id.into()]).await;
+            feed_control.notify(&[world.ada.user.id.into()]).await;
         }
-        world.is_for_some_time(false).await;
+        world.may_read_stays(false).await;
         assignment = world.assign(by).await;
         if !is_here {
-            teller.tell(&[world.ada.user.id.into()]).await;
+            feed_control.notify(&[world.ada.user.id.into()]).await;
         }
-        world.is_for_some_time(true).await;
+        world.may_read_stays(true).await;
     }
     readers.into_iter().for_each(|reader| reader.abort());
 }
@@ -620,27 +624,27 @@ fn a_session_admits_its_active_user_in_an_active_tenant_until_it_expires() {
 }
 
 #[test]
-fn everything_is_heard_from_the_beginning_of_a_feed_to_the_end_of_its_lease() {
+fn changes_are_complete_from_the_start_of_a_feed_to_the_end_of_its_lease() {
     let (snapshots, now) = (Snapshots::default(), monotonic_now());
     let before = snapshots.ticket();
-    assert!(!snapshots.has_heard_all(before, now), "nobody follows a feed");
-    let following = snapshots.begin_to_follow();
+    assert!(!snapshots.has_received_all(before, now), "no feed is followed");
+    let following = snapshots.start_following();
     let after = snapshots.ticket();
-    assert!(!snapshots.has_heard_all(after, now), "nothing was heard yet");
-    following.hear(&News { changed: Vec::new(), complete_at: Some(now) });
-    assert!(snapshots.has_heard_all(after, now + LEASE - Duration::from_nanos(1)));
-    assert!(!snapshots.has_heard_all(after, now + LEASE));
-    assert!(!snapshots.has_heard_all(before, now), "the feed began later");
+    assert!(!snapshots.has_received_all(after, now), "no notification was received yet");
+    following.receive(&News { changed: Vec::new(), complete_at: Some(now) });
+    assert!(snapshots.has_received_all(after, now + LEASE - Duration::from_nanos(1)));
+    assert!(!snapshots.has_received_all(after, now + LEASE));
+    assert!(!snapshots.has_received_all(before, now), "the feed began later");
     let changed = Uuid::from_u128(7);
-    assert!(!snapshots.is_touched(changed, after));
-    following.hear(&News { changed: vec![changed], complete_at: None });
-    assert!(snapshots.is_touched(changed, after) && !snapshots.is_touched(changed, snapshots.ticket()));
+    assert!(!snapshots.has_changed(changed, after));
+    following.receive(&News { changed: vec![changed], complete_at: None });
+    assert!(snapshots.has_changed(changed, after) && !snapshots.has_changed(changed, snapshots.ticket()));
     drop(following);
-    assert!(!snapshots.has_heard_all(after, now));
+    assert!(!snapshots.has_received_all(after, now));
 }
 
 #[test]
-fn what_is_kept_weighs_what_it_takes() {
+fn the_weight_of_an_entry_is_about_its_size() {
     let now = FixedClock::at("2026-01-31T09:15:00Z").now();
     let role = built_in_roles(TenantId::from(Uuid::from_u128(1)), now, || Uuid::from_u128(2).into()).unwrap().remove(0);
     let role = Arc::new(role);
@@ -673,14 +677,14 @@ fn what_is_kept_weighs_what_it_takes() {
             grants: (0..grants).map(grant).collect(),
         });
         let (ticket, size) = (Snapshots::default().ticket(), snapshot.size());
-        let answer = Answer::new(snapshot, vec![Uuid::nil(); 10], ticket, monotonic_now(), size);
-        BySize.weight(&(), &Arc::new(answer)) as usize
+        let entry = Entry::new(snapshot, vec![Uuid::nil(); 10], ticket, monotonic_now(), size);
+        BySize.weight(&(), &Arc::new(entry)) as usize
     };
-    let own = size_of::<Snapshot>() + size_of::<Answer<Snapshot>>() + 10 * size_of::<Uuid>();
+    let own = size_of::<Snapshot>() + size_of::<Entry<Snapshot>>() + 10 * size_of::<Uuid>();
     assert!((own..own + 500).contains(&weight(0)), "{} and {own}", weight(0));
     let each = (weight(100) - weight(0)) / 100;
     let text_and_lineage = 100 + 50 * size_of::<OrganizationId>();
-    // Once in the grant, and once in what is decided by.
+    // Once in the grant, and once in the authority.
     let least = size_of::<Grant>() + text_and_lineage;
     assert!((least..3 * least).contains(&each), "{each} and {least}");
 }
