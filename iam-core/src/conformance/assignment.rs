@@ -24,7 +24,8 @@ use crate::store::Store;
 use crate::tenant::Tenant;
 use crate::user::{User, UserChange, UserStatus};
 
-/// A grant is the assignment with its role, permissions and organization; newest first, expired ones included.
+/// A grant is an assignment with its role, the role's permissions and its organization. Grants are read newest first,
+/// expired ones included.
 pub async fn grants_show_role_and_organization(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
@@ -71,8 +72,9 @@ pub async fn grants_show_role_and_organization(store: Arc<dyn Store>) {
     assert_eq!(world.store.grants_of(tenant.id, &[world.id()]).await.unwrap(), []);
 }
 
-/// A lineage begins with the organization itself and goes upwards, however far, also after a move far above.
-pub async fn lineage_goes_upwards(store: Arc<dyn Store>) {
+/// A lineage starts with the organization itself and goes up to the root, at any depth, also after a move of an
+/// ancestor.
+pub async fn a_lineage_goes_up_to_the_root(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
     let role = world.role(&tenant, "BUYER", &["orders:read"]).await;
@@ -99,8 +101,9 @@ pub async fn lineage_goes_upwards(store: Arc<dyn Store>) {
     assert_eq!(grants[0].organization.as_ref().unwrap().lineage.len(), 99);
 }
 
-/// An organization is awake when it and everything above it is ACTIVE, whatever stands beside it or below.
-pub async fn awake_is_active_all_the_way_up(store: Arc<dyn Store>) {
+/// An organization is awake if it and all its ancestors are ACTIVE. The status of organizations beside it or below it
+/// does not matter.
+pub async fn awake_means_active_with_all_ancestors(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
     let role = world.role(&tenant, "BUYER", &["orders:read"]).await;
@@ -129,26 +132,27 @@ pub async fn awake_is_active_all_the_way_up(store: Arc<dyn Store>) {
     }
 }
 
-/// A user holds a role once tenant-wide and once in each organization, and an expired assignment is one too.
-pub async fn a_context_holds_a_role_once(store: Arc<dyn Store>) {
+/// A user holds a role at most once tenant-wide and at most once in each organization. An expired assignment counts,
+/// too.
+pub async fn a_user_holds_a_role_once_in_a_context(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
     let roles = world.roles(&tenant).await;
     let (member, other) = (named(&roles, "MEMBER"), named(&roles, "AUDITOR"));
-    let (user, somebody) = (world.user(&tenant, "ada@example.com").await, world.user(&tenant, "b@example.com").await);
-    let (branch, place) = (world.organization(&tenant, "branch").await, world.organization(&tenant, "place").await);
-    for (organization, expires_at) in [(None, None), (Some(&branch), None), (Some(&place), Some(world.now()))] {
+    let (user, second) = (world.user(&tenant, "ada@example.com").await, world.user(&tenant, "b@example.com").await);
+    let (branch, team) = (world.organization(&tenant, "branch").await, world.organization(&tenant, "team").await);
+    for (organization, expires_at) in [(None, None), (Some(&branch), None), (Some(&team), Some(world.now()))] {
         world.give_until(&user, member, organization, expires_at).await;
         let again = world.new_assignment(&user, member, organization.map(|it| it.id));
         let refused = world.try_commit(tenant.id, [assigning([again], member).into()]).await;
         assert_conflict(&refused, Constraint::RoleAssignment);
         world.give(&user, other, organization).await;
-        world.give(&somebody, member, organization).await;
+        world.give(&second, member, organization).await;
     }
 }
 
-/// As many as can be made at once are all there, each with its own values.
-pub async fn many_are_made_at_once(store: Arc<dyn Store>) {
+/// One change creates the maximum number of assignments. Each is read back with its own values.
+pub async fn one_change_creates_many_assignments(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
     let role = world.role(&tenant, "BUYER", &["orders:read"]).await;
@@ -170,8 +174,8 @@ pub async fn many_are_made_at_once(store: Arc<dyn Store>) {
     assert!(found == assignments);
 }
 
-/// One that is refused, be it the last, leaves nothing of those that were to be made with it.
-pub async fn one_refused_of_many_leaves_nothing(store: Arc<dyn Store>) {
+/// If one assignment of a change is refused, even the last one, the change creates none of them.
+pub async fn one_refused_assignment_refuses_all_of_a_change(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
     let role = world.role(&tenant, "BUYER", &["orders:read"]).await;
@@ -193,8 +197,8 @@ pub async fn one_refused_of_many_leaves_nothing(store: Arc<dyn Store>) {
     world.commit(tenant.id, AssignmentChange::Create(Vec::new())).await;
 }
 
-/// An expiry comes, moves and goes; nothing else changes.
-pub async fn expiry_is_changed(store: Arc<dyn Store>) {
+/// An expiry is set, moved and removed. Nothing else changes.
+pub async fn an_expiry_is_set_moved_and_removed(store: Arc<dyn Store>) {
     let world = World::new(store);
     let (tenant, other) = (world.tenant("acme").await, world.tenant("other").await);
     let role = world.role(&tenant, "BUYER", &["orders:read"]).await;
@@ -222,8 +226,8 @@ pub async fn expiry_is_changed(store: Arc<dyn Store>) {
     assert_missing(&world.try_commit(other.id, [change(&before, &before).into()]).await);
 }
 
-/// What was revoked is gone, and nothing else.
-pub async fn revoked_is_gone(store: Arc<dyn Store>) {
+/// Revoked assignments are gone, and no others are.
+pub async fn revoked_assignments_are_gone(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
     let roles = world.roles(&tenant).await;
@@ -243,8 +247,9 @@ pub async fn revoked_is_gone(store: Arc<dyn Store>) {
     world.assign(freed, &roles[0]).await;
 }
 
-/// Each query finds what it names, expired ones included, newest first, and nothing that is like it in part.
-pub async fn every_grant_query(store: Arc<dyn Store>) {
+/// Each query finds the assignments that it names, expired ones included, newest first. It finds none that match only
+/// in part.
+pub async fn every_grant_query_finds_its_assignments(store: Arc<dyn Store>) {
     let world = World::new(store);
     let scene = Scene::new(&world).await;
     let tenant = scene.tenant.id;
@@ -266,23 +271,23 @@ pub async fn every_grant_query(store: Arc<dyn Store>) {
         let here = expected(&|it| it.organization_id == Some(organization.id));
         assert_eq!(found(GrantQuery::In(organization.id)).await, here);
     }
-    let nobody: UserId = world.id();
-    let nothing: RoleId = world.id();
+    let unknown_user: UserId = world.id();
+    let unknown_role: RoleId = world.id();
     for which in [
         GrantQuery::One(world.id()),
-        GrantQuery::OfUser(nobody),
-        GrantQuery::OfRole(nothing),
+        GrantQuery::OfUser(unknown_user),
+        GrantQuery::OfRole(unknown_role),
         GrantQuery::In(world.id()),
         GrantQuery::At(&[]),
-        GrantQuery::At(&[GrantContext { user: nobody, role: buyer.id, organization: None }]),
+        GrantQuery::At(&[GrantContext { user: unknown_user, role: buyer.id, organization: None }]),
         GrantQuery::Expired { at: world.now() - TimeDelta::days(365), limit: 10 },
     ] {
         assert_eq!(found(which).await, [], "{which:?}");
     }
 }
 
-/// Contexts are met as a whole, with an organization and without: each part of them by itself finds nothing.
-pub async fn grants_at_contexts(store: Arc<dyn Store>) {
+/// A context matches as a whole, with and without an organization. A context that matches only in part finds nothing.
+pub async fn grants_are_found_by_their_whole_context(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
     let (ada, bob) = (world.user(&tenant, "ada@example.com").await, world.user(&tenant, "b@example.com").await);
@@ -322,9 +327,9 @@ pub async fn grants_at_contexts(store: Arc<dyn Store>) {
     assert_eq!(at(&many).await, [scoped.id]);
 }
 
-/// An assignment has expired from the very millisecond of its expiry on; the earliest comes first, and no more come
-/// than asked for.
-pub async fn expired_to_the_millisecond(store: Arc<dyn Store>) {
+/// An assignment is expired from the exact millisecond of its expiry on. The earliest expiry comes first, and at most
+/// as many assignments are returned as the limit.
+pub async fn assignments_expire_to_the_millisecond(store: Arc<dyn Store>) {
     let world = World::new(store);
     let (tenant, other) = (world.tenant("acme").await, world.tenant("other").await);
     let role = world.role(&tenant, "BUYER", &[]).await;
@@ -348,8 +353,8 @@ pub async fn expired_to_the_millisecond(store: Arc<dyn Store>) {
     assert_eq!(expired(other.id, 1, 100).await, []);
 }
 
-/// The tenants with expired assignments are found once each, to the millisecond, no more than asked for.
-pub async fn tenants_with_expired_assignments(store: Arc<dyn Store>) {
+/// Each tenant with expired assignments is listed once, to the millisecond, and at most as many tenants as the limit.
+pub async fn tenants_with_expired_assignments_are_listed_once(store: Arc<dyn Store>) {
     let world = World::new(store);
     let mut tenants = Vec::new();
     let expiry = world.now();
@@ -379,7 +384,7 @@ pub async fn tenants_with_expired_assignments(store: Arc<dyn Store>) {
 }
 
 /// A list shows each assignment with its user's e-mail, its role and its organization.
-pub async fn list_shows_what_it_refers_to(store: Arc<dyn Store>) {
+pub async fn list_shows_email_role_and_organization(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
     let user = world.user(&tenant, "Ada@Example.com").await;
@@ -405,8 +410,8 @@ pub async fn list_shows_what_it_refers_to(store: Arc<dyn Store>) {
     assert_eq!(list(&world, &tenant, &filter, &Reach::Tenant).await, expected);
 }
 
-/// Each filter by itself, and several together, agree with [`AssignmentFilter::matches`].
-pub async fn list_filters_by_everything(store: Arc<dyn Store>) {
+/// Each filter alone, and several together, select the assignments for which [`AssignmentFilter::matches`] is true.
+pub async fn list_filters_by_every_field(store: Arc<dyn Store>) {
     let world = World::new(store);
     let scene = Scene::new(&world).await;
     let now = world.now();
@@ -438,11 +443,11 @@ pub async fn list_filters_by_everything(store: Arc<dyn Store>) {
             seen.insert(expected.len());
         }
     }
-    assert!(seen.len() > 4, "the filters tell apart what is there: {seen:?}");
+    assert!(seen.len() > 4, "the filters select different numbers of assignments: {seen:?}");
 }
 
-/// An assignment leaves the list at the very millisecond of its expiry, unless expired ones are wanted too.
-pub async fn list_shows_expired_ones_on_demand(store: Arc<dyn Store>) {
+/// An assignment leaves the list at the exact millisecond of its expiry, unless the filter includes expired ones.
+pub async fn list_shows_expired_assignments_on_demand(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
     let user = world.user(&tenant, "ada@example.com").await;
@@ -462,8 +467,8 @@ pub async fn list_shows_expired_ones_on_demand(store: Arc<dyn Store>) {
     }
 }
 
-/// Pages follow each other without gap or repetition, newest first, then by id, and count the whole, with a reach and
-/// without.
+/// Pages follow each other without gaps or repetitions, newest first, then by id, and have the total, with and
+/// without a limited visible scope.
 pub async fn list_pages_and_counts(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
@@ -494,7 +499,7 @@ pub async fn list_pages_and_counts(store: Arc<dyn Store>) {
     }
 }
 
-/// How many there are is right after every change, to the millisecond of an expiry.
+/// The totals are right after every change, and to the millisecond of an expiry.
 pub async fn counts_follow_every_change(store: Arc<dyn Store>) {
     let world = World::new(store);
     let (tenant, other) = (world.tenant("acme").await, world.tenant("other").await);
@@ -532,9 +537,9 @@ pub async fn counts_follow_every_change(store: Arc<dyn Store>) {
     assert_eq!(counts().await, [1, 1]);
 }
 
-/// Within reach is what is in the organizations or below; nothing beside or above, nothing tenant-wide, and nothing of
-/// another tenant.
-pub async fn list_stays_within_reach(store: Arc<dyn Store>) {
+/// The visible scope of organizations has the assignments in them and below them. It has no assignments beside or
+/// above them, no tenant-wide ones, and none of another tenant.
+pub async fn list_stays_within_the_visible_scope(store: Arc<dyn Store>) {
     let world = World::new(store);
     let (tenant, other) = (world.tenant("acme").await, world.tenant("other").await);
     let role = world.role(&tenant, "BUYER", &[]).await;
@@ -568,8 +573,9 @@ pub async fn list_stays_within_reach(store: Arc<dyn Store>) {
     }
 }
 
-/// A role is held in an organization as long as anybody holds it there; who holds it elsewhere, or did, is no one.
-pub async fn roles_held_in_organizations(store: Arc<dyn Store>) {
+/// A role is held in an organization until the latest end of its assignments there. Assignments elsewhere and expired
+/// assignments do not count.
+pub async fn roles_are_held_in_organizations_until_their_latest_end(store: Arc<dyn Store>) {
     let world = World::new(store);
     let (tenant, other) = (world.tenant("acme").await, world.tenant("other").await);
     let buyer = world.role(&tenant, "BUYER", &["orders:read", "orders:create"]).await;
@@ -619,9 +625,9 @@ pub async fn roles_held_in_organizations(store: Arc<dyn Store>) {
     assert_eq!(held(other.id, &[root, leaf], now).await, []);
 }
 
-/// Roles are held as long as anybody holds one of them anywhere: for ever is longer than any moment, what has expired
-/// counts no more, and nobody is none.
-pub async fn roles_held_until_the_longest(store: Arc<dyn Store>) {
+/// Roles are held until the latest end of all their assignments. An assignment without expiry ends later than any
+/// other. Expired assignments do not count. Without assignments the result is `None`.
+pub async fn roles_are_held_until_their_latest_end(store: Arc<dyn Store>) {
     let world = World::new(store);
     let (tenant, other) = (world.tenant("acme").await, world.tenant("other").await);
     let branch = world.organization(&tenant, "branch").await;
@@ -668,8 +674,8 @@ pub async fn roles_held_until_the_longest(store: Arc<dyn Store>) {
     assert_eq!(held(other.id, &roles, now).await, None);
 }
 
-/// Another administrator is an ACTIVE user who holds TENANT_ADMIN tenant-wide for good.
-pub async fn administrators_are_counted(store: Arc<dyn Store>) {
+/// Another administrator is an ACTIVE user who holds TENANT_ADMIN tenant-wide and without expiry.
+pub async fn another_administrator_is_active_and_permanent(store: Arc<dyn Store>) {
     let world = World::new(store);
     let (tenant, elsewhere) = (world.tenant("acme").await, world.tenant("other").await);
     let roles = world.roles(&tenant).await;
@@ -701,22 +707,22 @@ async fn has_other(world: &World, than: &User) -> bool {
     world.locked(than.tenant_id, async |locks| locks.has_other_administrator(than.id).await.unwrap()).await
 }
 
-/// A user, a role or an organization that is of another tenant, or not there, cannot be referred to, even by wrong
-/// code.
+/// An assignment cannot refer to a user, a role or an organization that is missing or of another tenant, even if the
+/// calling code is wrong.
 pub async fn references_to_another_tenant_are_refused(store: Arc<dyn Store>) {
     let world = World::new(store);
     let (acme, other) = (world.tenant("acme").await, world.tenant("other").await);
     let (own, foreign) = (world.roles(&acme).await, world.roles(&other).await);
-    let (user, stranger) = (world.user(&acme, "a@example.com").await, world.user(&other, "b@example.com").await);
-    let place = world.organization(&other, "branch").await;
+    let (user, foreign_user) = (world.user(&acme, "a@example.com").await, world.user(&other, "b@example.com").await);
+    let foreign_branch = world.organization(&other, "branch").await;
     let (member, foreign_member) = (named(&own, "MEMBER"), named(&foreign, "MEMBER"));
-    let (nobody, nothing) = (world.new_user(&acme, "c@example.com"), world.new_role(&acme, "NOTHING", &[]));
+    let (missing_user, missing_role) = (world.new_user(&acme, "c@example.com"), world.new_role(&acme, "NOTHING", &[]));
     let attempts = [
-        (world.new_assignment(&stranger, member, None), member),
+        (world.new_assignment(&foreign_user, member, None), member),
         (world.new_assignment(&user, foreign_member, None), foreign_member),
-        (world.new_assignment(&user, member, Some(place.id)), member),
-        (world.new_assignment(&nobody, member, None), member),
-        (world.new_assignment(&user, &nothing, None), &nothing),
+        (world.new_assignment(&user, member, Some(foreign_branch.id)), member),
+        (world.new_assignment(&missing_user, member, None), member),
+        (world.new_assignment(&user, &missing_role, None), &missing_role),
         (world.new_assignment(&user, member, Some(world.id())), member),
     ];
     for (assignment, role) in attempts {
@@ -725,8 +731,8 @@ pub async fn references_to_another_tenant_are_refused(store: Arc<dyn Store>) {
     }
 }
 
-/// A tenant's assignment is none of another tenant, by whatever it is asked for, whether reading or writing.
-pub async fn of_another_tenant_is_not_found(store: Arc<dyn Store>) {
+/// An assignment is not found in another tenant, by any query, for reads and for writes.
+pub async fn rows_of_another_tenant_are_not_found(store: Arc<dyn Store>) {
     let world = World::new(store);
     let scene = Scene::new(&world).await;
     let other = world.tenant("other").await;
@@ -755,13 +761,14 @@ pub async fn of_another_tenant_is_not_found(store: Arc<dyn Store>) {
         }
     }
     let grants = world.store.grants_of(scene.tenant.id, &users).await.unwrap();
-    // Whether it is refused or finds nothing to revoke, nothing may happen to the other tenant's.
+    // The store may refuse the change or find nothing to revoke. In both cases the assignments of the first tenant
+    // stay.
     drop(world.try_commit(other.id, [AssignmentChange::Revoke { grants: grants.clone(), reason: None }.into()]).await);
     assert_eq!(world.store.grants_of(scene.tenant.id, &users).await.unwrap(), grants);
 }
 
-/// A unit of work reads what it wrote itself, and nobody else does before it is committed.
-pub async fn own_changes_are_read(store: Arc<dyn Store>) {
+/// A unit of work reads its own changes. No other reader sees them before the commit.
+pub async fn a_unit_of_work_reads_its_own_changes(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
     let user = world.user(&tenant, "ada@example.com").await;
@@ -779,13 +786,13 @@ pub async fn own_changes_are_read(store: Arc<dyn Store>) {
     let until = work.locks().roles_held_until(&[role.id], world.now()).await.unwrap();
     assert_eq!(until, Some(Until::Forever));
     assert_eq!(work.locks().roles_held_in(&[branch.id], world.now()).await.unwrap().len(), 1);
-    assert_eq!(world.store.grants_of(tenant.id, &[user.id]).await.unwrap(), [], "others do not");
+    assert_eq!(world.store.grants_of(tenant.id, &[user.id]).await.unwrap(), [], "other readers do not see it");
     work.apply(AssignmentChange::Revoke { grants, reason: None }).await.unwrap();
     assert_eq!(work.locks().roles_held_until(&[role.id], world.now()).await.unwrap(), None);
 }
 
-/// Two users with two roles in two organizations, one below the other, and tenant-wide: almost every combination,
-/// every third of them expired.
+/// Two users with two roles, tenant-wide and in two organizations, one of which is below the other. Almost every
+/// combination is assigned, and every third assignment is expired.
 struct Scene {
     tenant: Tenant,
     users: [User; 2],
@@ -825,7 +832,7 @@ impl Scene {
         Self { tenant, users, roles, organizations: [root, leaf], assignments }
     }
 
-    /// The ids of those that are wanted, as a list has them.
+    /// The ids of the wanted assignments, in the order of a list.
     fn newest_first(&self, wanted: &dyn Fn(&Assignment) -> bool) -> Vec<AssignmentId> {
         let mut found: Vec<&Assignment> = self.assignments.iter().filter(|assignment| wanted(assignment)).collect();
         found.sort_by_key(|assignment| (Reverse(assignment.created_at), assignment.id));
@@ -833,7 +840,7 @@ impl Scene {
     }
 }
 
-/// Many users, made at once.
+/// Creates many users in one unit of work.
 async fn crowd(world: &World, tenant: &Tenant, size: usize) -> Vec<User> {
     let users: Vec<User> =
         (0..size).map(|number| world.new_user(tenant, &format!("crowd{number}@example.com"))).collect();

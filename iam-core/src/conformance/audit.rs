@@ -15,7 +15,7 @@ use crate::store::Store;
 use crate::tenant::{Tenant, TenantChange};
 use crate::user::{User, UserChange, UserStatus};
 
-/// Every part of an entry is read back.
+/// Every field of an entry is read back.
 pub async fn entries_are_read_back(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
@@ -59,7 +59,7 @@ pub async fn entries_are_read_back(store: Arc<dyn Store>) {
     }
 }
 
-/// Whatever JSON values and metadata hold is read back exactly, so that the log commits to what is read.
+/// Any JSON in values and metadata is read back exactly, so that the log commits to the entry that is read.
 pub async fn any_json_is_read_back(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
@@ -83,7 +83,7 @@ pub async fn any_json_is_read_back(store: Arc<dyn Store>) {
             world.record(vec![entry.clone()]).await;
             let found = world.store.audit_entry(tenant.id, entry.id).await.unwrap().unwrap();
             assert_eq!(found, entry);
-            // Not all that is different is unequal: 0.0 is -0.0.
+            // The comparison above does not see every difference: 0.0 equals -0.0.
             assert_eq!(found.statement(), entry.statement());
             assert_eq!(found.digest(), entry.digest());
         }
@@ -91,13 +91,15 @@ pub async fn any_json_is_read_back(store: Arc<dyn Store>) {
     world.assert_clean(tenant.id, &[]).await;
 }
 
-/// The organization and both salts are read back as they were, known or destroyed, and one without the other.
+/// The organization and both salts are read back unchanged. Each salt may be known or destroyed, independently of the
+/// other one.
 pub async fn organizations_and_salts_are_read_back(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
     let known = |byte| Salt::from_bytes(&[byte; 16]).unwrap();
     let destroyed = |byte| Salt::from_bytes(&[byte; 32]).unwrap();
-    // Nothing refers to an organization that there must be: applications record what they know it by.
+    // The organization need not exist in the store: an application records the identifier by which it knows an
+    // organization.
     let organization: OrganizationId = world.id();
     for (organization_id, details, origin) in [
         (None, known(0), known(255)),
@@ -112,8 +114,8 @@ pub async fn organizations_and_salts_are_read_back(store: Arc<dyn Store>) {
     }
 }
 
-/// An entry is found by its identifier before and after it is sealed, in its own tenant alone.
-pub async fn found_by_id(store: Arc<dyn Store>) {
+/// An entry is found by its identifier before and after it is sequenced, only in its own tenant.
+pub async fn an_entry_is_found_by_id(store: Arc<dyn Store>) {
     let world = World::new(store);
     let (tenant, other) = (world.tenant("acme").await, world.tenant("other").await);
     world.tick();
@@ -127,8 +129,8 @@ pub async fn found_by_id(store: Arc<dyn Store>) {
     }
 }
 
-/// Entries are taken whenever they were made: years ago, now, and years ahead of anything that was prepared for.
-pub async fn entries_of_any_time(store: Arc<dyn Store>) {
+/// Entries of any time are stored: years ago, at present, and years after the time that the store has prepared for.
+pub async fn entries_of_any_time_are_stored(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
     let mut entries = Vec::new();
@@ -148,8 +150,8 @@ pub async fn entries_of_any_time(store: Arc<dyn Store>) {
     world.assert_clean(tenant.id, &[]).await;
 }
 
-/// Pages by cursor show everything once, newest first, also within one moment and while entries arrive.
-pub async fn newest_first_and_paged_without_gap(store: Arc<dyn Store>) {
+/// Pages by cursor show every entry once, newest first, also if entries have the same time and while entries arrive.
+pub async fn entries_are_paged_newest_first_without_gaps(store: Arc<dyn Store>) {
     let world = World::new(store);
     let (tenant, other) = (world.tenant("acme").await, world.tenant("other").await);
     for number in 0..10 {
@@ -179,8 +181,8 @@ pub async fn newest_first_and_paged_without_gap(store: Arc<dyn Store>) {
     assert_eq!(seen, expected);
 }
 
-/// Each filter by itself, and all together, agree with [`AuditFilter::matches`].
-pub async fn every_filter(store: Arc<dyn Store>) {
+/// Each filter alone, and several together, select the entries for which [`AuditFilter::matches`] is true.
+pub async fn every_filter_selects_matching_entries(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
     let user = world.user(&tenant, "ada@example.com").await;
@@ -219,9 +221,9 @@ pub async fn every_filter(store: Arc<dyn Store>) {
     }
 }
 
-/// Each part of the filter, every pair of them, with and without dates and a cursor, agree with
-/// [`AuditFilter::matches`].
-pub async fn filters_in_every_combination(store: Arc<dyn Store>) {
+/// Each part of the filter, every pair of parts, and all parts together, with and without dates and a cursor, select
+/// the entries for which [`AuditFilter::matches`] is true.
+pub async fn combined_filters_select_matching_entries(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
     let user = world.user(&tenant, "ada@example.com").await;
@@ -236,11 +238,11 @@ pub async fn filters_in_every_combination(store: Arc<dyn Store>) {
         ..AuditFilter::default()
     };
     let (start, other) = (world.now(), world.tenant("other").await);
-    // An odd step, so that what is early differs from what is alike.
+    // An odd step, so that the order in time differs from the order of the matching parts.
     let entries = |world: &World| -> Vec<AuditEntry> {
         let at = |number: u32| start + TimeDelta::seconds(i64::from(number * 29 % PARTS));
         (0..PARTS)
-            .map(|number| AuditEntry { created_at: at(number), ..alike(world, &tenant, &wanted, number) })
+            .map(|number| AuditEntry { created_at: at(number), ..matching_entry(world, &tenant, &wanted, number) })
             .collect()
     };
     world.record(entries(&world)).await;
@@ -249,7 +251,7 @@ pub async fn filters_in_every_combination(store: Arc<dyn Store>) {
     let moment = |second| Some(start + TimeDelta::seconds(second));
     for parts in (0..PARTS).filter(|parts| parts.count_ones() <= 2 || *parts == PARTS - 1) {
         for (from, until) in [(None, None), (moment(8), None), (None, moment(52)), (moment(8), moment(52))] {
-            let filter = AuditFilter { from, until, ..some(&wanted, parts) };
+            let filter = AuditFilter { from, until, ..only(&wanted, parts) };
             let expected: Vec<_> = everything.iter().filter(|entry| filter.matches(entry)).cloned().collect();
             assert!(!expected.is_empty(), "{filter:?}");
             let cursor = Cursor::after(&expected[0]);
@@ -264,11 +266,11 @@ pub async fn filters_in_every_combination(store: Arc<dyn Store>) {
     }
 }
 
-/// The sets of parts of a filter that are no date.
+/// The number of sets of filter parts, without the dates.
 const PARTS: u32 = 1 << 6;
 
-/// The parts of a filter that a number names by its binary digits.
-fn some(filter: &AuditFilter, parts: u32) -> AuditFilter {
+/// A filter with only the parts whose bits are set in `parts`.
+fn only(filter: &AuditFilter, parts: u32) -> AuditFilter {
     fn part<T: Clone>(parts: u32, number: u32, part: &Option<T>) -> Option<T> {
         part.clone().filter(|_| parts >> number & 1 == 1)
     }
@@ -283,10 +285,10 @@ fn some(filter: &AuditFilter, parts: u32) -> AuditFilter {
     }
 }
 
-/// An entry that passes just these parts of a filter.
-fn alike(world: &World, tenant: &Tenant, filter: &AuditFilter, parts: u32) -> AuditEntry {
+/// An entry that matches exactly these parts of a filter.
+fn matching_entry(world: &World, tenant: &Tenant, filter: &AuditFilter, parts: u32) -> AuditEntry {
     let AuditFilter { action, resource_type, resource_id, user_id, organization_id, correlation_id, .. } =
-        some(filter, parts);
+        only(filter, parts);
     AuditEntry {
         action: action.unwrap_or_else(|| "PAID".to_owned()).into(),
         resource_type: resource_type.unwrap_or_else(|| "ORDER".to_owned()).into(),
@@ -298,7 +300,7 @@ fn alike(world: &World, tenant: &Tenant, filter: &AuditFilter, parts: u32) -> Au
     }
 }
 
-/// What the application records is read back with everything, and what is secret in it is not kept.
+/// An event of the application is read back with every field. Secrets in it are redacted and not stored.
 pub async fn events_are_read_back(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;

@@ -16,32 +16,33 @@ use crate::store::Store;
 use crate::user::UserStatus;
 use crate::validate::Email;
 
-/// An account is found by its e-mail in any case, in its tenant alone. It is locked whatever its e-mail is.
+/// An account is found by its e-mail in any letter case, only in its own tenant. A lock that names the user by
+/// its id finds it with any e-mail.
 pub async fn account_is_found_by_email(store: Arc<dyn Store>) {
     let world = World::new(store);
     let (acme, other) = (world.tenant("acme").await, world.tenant("other").await);
     let user = world.user(&acme, "Ada@example.com").await;
     let key = "aDA@EXAMPLE.com".parse::<Email>().unwrap().key();
     let account = Account { user: user.clone(), password: PasswordHash::from("hash of Ada@example.com") };
-    let (nobody, expected) =
-        (GuardedAccount::default(), GuardedAccount { account: Some(account), ..Default::default() });
+    let (none, expected) = (GuardedAccount::default(), GuardedAccount { account: Some(account), ..Default::default() });
     assert_eq!(world.store.guarded_account(acme.id, &key).await.unwrap(), expected);
-    assert_eq!(world.store.guarded_account(other.id, &key).await.unwrap(), nobody);
+    assert_eq!(world.store.guarded_account(other.id, &key).await.unwrap(), none);
     let caller = Caller::system(acme.id, "conformance");
     let mut work = world.begin(&caller).await;
     let former = "former@example.com".parse::<Email>().unwrap().key();
     for email in [&key, &former] {
         assert_eq!(work.locks().lock_guarded_account(email, Some(user.id)).await.unwrap(), expected);
-        assert_eq!(work.locks().lock_guarded_account(email, Some(world.id())).await.unwrap(), nobody);
-        assert_eq!(work.locks().lock_guarded_account(email, None).await.unwrap(), nobody);
+        assert_eq!(work.locks().lock_guarded_account(email, Some(world.id())).await.unwrap(), none);
+        assert_eq!(work.locks().lock_guarded_account(email, None).await.unwrap(), none);
     }
 }
 
-/// Attempts are kept by tenant and e-mail, also for an e-mail that nobody has in no tenant, until they are cleared.
-pub async fn attempts_are_read_back_and_cleared(store: Arc<dyn Store>) {
+/// Failed attempts are stored by tenant and e-mail until they are cleared, also for an e-mail that no user has, and
+/// under [`TenantId::NONE`].
+pub async fn failed_attempts_are_read_back_and_cleared(store: Arc<dyn Store>) {
     let world = World::new(store);
     let acme = world.tenant("acme").await;
-    let email: Email = "Nobody@example.com".parse().unwrap();
+    let email: Email = "Unknown@example.com".parse().unwrap();
     let attempts = LoginAttempts {
         failed_at: vec![world.now(), world.now() + TimeDelta::milliseconds(1)],
         locked_until: Some(world.now() + TimeDelta::minutes(15)),
@@ -69,9 +70,9 @@ pub async fn attempts_are_read_back_and_cleared(store: Arc<dyn Store>) {
     assert_eq!(work.locks().lock_guarded_account(&email.key(), None).await.unwrap(), none);
 }
 
-/// A success clears the failures of its tenant and those that named none, and neither those of another tenant nor those of
-/// another e-mail. A lock that found no failure is none.
-pub async fn unnamed_failures_are_cleared_along(store: Arc<dyn Store>) {
+/// A success clears the failures of its tenant and the failures that named no tenant. It clears no failures of
+/// another tenant or of another e-mail. A row that was created only for a lock is not a failure.
+pub async fn a_success_also_clears_failures_without_a_tenant(store: Arc<dyn Store>) {
     let world = World::new(store);
     let (acme, other) = (world.tenant("acme").await, world.tenant("other").await);
     let (ada, grace): (Email, Email) = ("ada@example.com".parse().unwrap(), "grace@example.com".parse().unwrap());
@@ -100,7 +101,7 @@ pub async fn unnamed_failures_are_cleared_along(store: Arc<dyn Store>) {
     assert!(!world.store.guarded_account(acme.id, &ada.key()).await.unwrap().has_unnamed_failures);
 }
 
-/// A new hash takes the place of the old one, whether the password changed or only its cost.
+/// A new hash replaces the old one, both when the password changes and when only the hashing cost changes.
 pub async fn password_is_replaced(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
@@ -117,9 +118,9 @@ pub async fn password_is_replaced(store: Arc<dyn Store>) {
     }
 }
 
-/// Another password from trusted code ends every session, lifts the lock, and lets in whoever knows it. The audit log
-/// says by whom, and nothing of the password.
-pub async fn a_reset_shuts_out_whoever_was_in(store: Arc<dyn Store>) {
+/// A password reset by trusted code ends every session and lifts the lockout. Afterwards only the new password logs
+/// in. The audit log names the trusted code and does not contain the password.
+pub async fn a_password_reset_ends_every_session(store: Arc<dyn Store>) {
     const NEW: &str = "An0ther pass!";
     let scene = Scene::new(store).await;
     let (iam, email) = (&scene.iam, scene.founder.email.as_str());
@@ -147,8 +148,9 @@ pub async fn a_reset_shuts_out_whoever_was_in(store: Arc<dyn Store>) {
     assert!(by_trusted_code[1..].iter().all(|entry| entry.metadata["reason"] == "PASSWORD_CHANGE"));
 }
 
-/// Not even an administrator sets the password of a user; and trusted code that of nobody, and none that is too weak.
-pub async fn trusted_code_alone_resets(store: Arc<dyn Store>) {
+/// An administrator cannot reset the password of a user. Trusted code can, but only for an existing user that is not
+/// INACTIVE, and not to a password that is too weak.
+pub async fn only_trusted_code_resets_a_password(store: Arc<dyn Store>) {
     const NEW: &str = "An0ther pass!";
     let scene = Scene::new(store).await;
     let (iam, email) = (&scene.iam, scene.founder.email.as_str());
@@ -159,9 +161,9 @@ pub async fn trusted_code_alone_resets(store: Arc<dyn Store>) {
     let administrator = iam.authenticate(token.expose(), RequestContext::default()).await.unwrap();
     assert!(matches!(reset(&administrator, email, NEW).await, Error::Forbidden(Forbidden::NotTrusted)));
 
-    let refused = reset(&scene.system, "nobody", "short").await;
+    let refused = reset(&scene.system, "unknown", "short").await;
     assert_eq!(refused.to_string(), "Invalid input: email, newPassword.");
-    assert!(matches!(reset(&scene.system, "nobody@example.com", NEW).await, Error::NotFound(_)));
+    assert!(matches!(reset(&scene.system, "unknown@example.com", NEW).await, Error::NotFound(_)));
     let elsewhere = Caller::system(scene.world.tenant("other").await.id, "conformance");
     assert!(matches!(reset(&elsewhere, email, NEW).await, Error::NotFound(_)));
     let gone = scene.user("gone@example.com").await;

@@ -1,4 +1,4 @@
-//! Erasure: what is personal goes, and the log is what it was.
+//! Erasure: personal data is removed, and the log keeps its digests.
 
 use std::sync::Arc;
 
@@ -22,9 +22,9 @@ use crate::store::Store;
 use crate::tenant::{Tenant, TenantChange};
 use crate::user::{User, UserChange, UserStatus};
 
-/// After an erasure no entry holds name, e-mail, address or user agent of the person; everything else, and every
-/// digest, is what it was.
-pub async fn nothing_is_left_of_a_person(store: Arc<dyn Store>) {
+/// After an erasure no entry holds the name, e-mail, IP address or user agent of the person. Everything else, and
+/// every digest, is unchanged.
+pub async fn an_erasure_leaves_no_personal_data(store: Arc<dyn Store>) {
     let scene = Scene::new(store).await;
     let Scene { world, iam, tenant, ada, system, .. } = &scene;
     let before = all(world, tenant.id).await;
@@ -47,14 +47,15 @@ pub async fn nothing_is_left_of_a_person(store: Arc<dyn Store>) {
         );
     }
     scene.assert_others_are_whole(&before, &after);
-    assert_eq!(iam.audit().erase(system, ada.id).await.unwrap(), 0, "there is no more");
+    assert_eq!(iam.audit().erase(system, ada.id).await.unwrap(), 0, "nothing is left to erase");
     world.assert_clean(tenant.id, &[]).await;
     world.seal().await;
     world.assert_sealed(tenant.id).await;
 }
 
-/// Names are found in what was recorded before the person was a user, and in what the tenant was named after it.
-pub async fn tenants_named_after_a_person_are_erased(store: Arc<dyn Store>) {
+/// The person's name is also erased from entries that were recorded before the person was a user, and from the
+/// tenant's earlier name and slug.
+pub async fn a_persons_name_in_tenant_names_is_erased(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = Tenant { name: "Ada Lovelace".parse().unwrap(), ..world.new_tenant("ada-lovelace-x7") };
     world.commit(tenant.id, TenantChange::Create(tenant.clone())).await;
@@ -68,8 +69,9 @@ pub async fn tenants_named_after_a_person_are_erased(store: Arc<dyn Store>) {
     world.assert_clean(tenant.id, &[]).await;
 }
 
-/// A user who is not INACTIVE stays in the log, and so does one who is restored meanwhile; and no user erases itself.
-pub async fn inactive_users_alone_are_erased(store: Arc<dyn Store>) {
+/// Only INACTIVE users are erased: a restored user, ACTIVE or SUSPENDED, stays in the log. No user erases its own
+/// entries.
+pub async fn only_inactive_users_are_erased(store: Arc<dyn Store>) {
     let scene = Scene::new(store).await;
     let Scene { world, iam, tenant, ada, system, .. } = &scene;
     let before = all(world, tenant.id).await;
@@ -87,8 +89,8 @@ pub async fn inactive_users_alone_are_erased(store: Arc<dyn Store>) {
     }
 }
 
-/// Two persons are erased at once while an entry names both: each is gone, nothing is lost twice.
-pub async fn two_at_once_share_an_entry(store: Arc<dyn Store>) {
+/// Two persons are erased at the same time, and entries name both. Both are erased, and no digest changes.
+pub async fn two_concurrent_erasures_share_an_entry(store: Arc<dyn Store>) {
     let world = World::new(store);
     for round in 0..4 {
         let tenant = world.tenant(&format!("acme-{round}")).await;
@@ -126,7 +128,7 @@ pub async fn two_at_once_share_an_entry(store: Arc<dyn Store>) {
     }
 }
 
-/// Writing again what an erasure has written changes nothing, and is recorded.
+/// An erasure that writes the same data again changes no entry, and is recorded.
 pub async fn erasing_again_changes_nothing(store: Arc<dyn Store>) {
     let scene = Scene::new(store).await;
     let Scene { world, iam, tenant, ada, system, .. } = &scene;
@@ -143,9 +145,9 @@ pub async fn erasing_again_changes_nothing(store: Arc<dyn Store>) {
     world.assert_clean(tenant.id, &[]).await;
 }
 
-/// One part of an entry is erased without the other, before and after it is sealed; a unit of work that is dropped
-/// erases nothing, and nothing of another tenant is erased.
-pub async fn each_part_is_erased_by_itself(store: Arc<dyn Store>) {
+/// The details and the origin of an entry are erased separately, before and after the entry is sequenced. A dropped
+/// unit of work erases nothing, and a unit of work in another tenant erases nothing of this tenant.
+pub async fn each_part_of_an_entry_is_erased_separately(store: Arc<dyn Store>) {
     let world = World::new(store);
     let (tenant, other) = (world.tenant("acme").await.id, world.tenant("other").await.id);
     let user = world.id();
@@ -181,22 +183,22 @@ pub async fn each_part_is_erased_by_itself(store: Arc<dyn Store>) {
     }
 }
 
-/// The queue and the leaves know nothing of what is erased: they stay as they were.
-pub async fn places_and_digests_stay(store: Arc<dyn Store>) {
+/// An erasure changes neither the queue of pending entries nor the leaves.
+pub async fn an_erasure_keeps_the_queue_and_the_leaves(store: Arc<dyn Store>) {
     let scene = Scene::new(store).await;
     let Scene { world, iam, tenant, ada, system, .. } = &scene;
     let unsealed = world.unsealed(tenant.id).await;
     let sealed = world.sealed(tenant.id).await;
-    assert!(unsealed.len() > 3 && sealed.len() > 3, "there is something of both");
+    assert!(unsealed.len() > 3 && sealed.len() > 3, "the log has entries of both kinds");
     iam.audit().erase(system, ada.id).await.unwrap();
-    let waiting = |entries: &[UnsealedEntry]| entries.iter().map(|entry| entry.unsealed.clone()).collect::<Vec<_>>();
+    let pending = |entries: &[UnsealedEntry]| entries.iter().map(|entry| entry.unsealed.clone()).collect::<Vec<_>>();
     let leaves = |entries: &[SealedEntry]| entries.iter().map(|entry| entry.leaf.clone()).collect::<Vec<_>>();
-    assert_eq!(waiting(&world.unsealed(tenant.id).await)[..unsealed.len()], waiting(&unsealed));
+    assert_eq!(pending(&world.unsealed(tenant.id).await)[..unsealed.len()], pending(&unsealed));
     assert_eq!(leaves(&world.sealed(tenant.id).await), leaves(&sealed));
 }
 
-/// What retention has removed meanwhile is no failure of an erasure.
-pub async fn what_is_gone_cannot_be_erased(store: Arc<dyn Store>) {
+/// An erasure does not fail for entries that retention has removed in the meantime.
+pub async fn an_erasure_skips_removed_entries(store: Arc<dyn Store>) {
     let world = World::new(store);
     let (tenant, user) = (world.tenant("acme").await.id, world.id());
     let entry = personal_entry(&world, tenant);
@@ -215,45 +217,45 @@ pub async fn what_is_gone_cannot_be_erased(store: Arc<dyn Store>) {
     assert_eq!(world.assert_clean(tenant, &[]).await.removed, 2);
 }
 
-/// Verification names what a record says was erased and is there: sealed, waiting, and either part by itself. What is
-/// gone is not missed.
-pub async fn what_is_there_again_is_found(store: Arc<dyn Store>) {
+/// Verification reports data that is present although a record says that it was erased: in sequenced and in pending
+/// entries, and for each part separately. It does not report removed entries.
+pub async fn restored_personal_data_is_found(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await.id;
     let (gone, sealed) = (personal_entry(&world, tenant), [(); 2].map(|()| personal_entry(&world, tenant)));
     world.record([vec![gone.clone()], sealed.to_vec()].concat()).await;
     world.seal().await;
-    let places: Vec<u64> = world.sealed(tenant).await.iter().map(|sealed| sealed.leaf.sequence).collect();
-    let waiting = personal_entry(&world, tenant);
-    world.record(vec![waiting.clone()]).await;
+    let sequences: Vec<u64> = world.sealed(tenant).await.iter().map(|sealed| sealed.leaf.sequence).collect();
+    let pending = personal_entry(&world, tenant);
+    world.record(vec![pending.clone()]).await;
     world.commit(tenant, world.give_up(tenant, 0..2).await).await;
     assert_eq!(world.store.purge_audit_entries().await.unwrap(), 2);
-    let details = [&gone, &sealed[0], &waiting].map(details_of).into();
-    let origins = [&gone, &sealed[1], &waiting].map(origin_of).into();
+    let details = [&gone, &sealed[0], &pending].map(details_of).into();
+    let origins = [&gone, &sealed[1], &pending].map(origin_of).into();
     let erase = world.erase(tenant, world.id(), details, origins).await;
-    // The record of it alone: as if all were erased by now, and then put back.
+    // Only the record is written, as if all of it had been erased and then restored.
     let caller = Caller::system(tenant, "conformance");
     let record = erase.records().remove(0).into_entry(world.id(), &caller, world.now(), &SystemRandom);
     world.record(vec![record]).await;
     let found = world.iam().await.audit().verify(&caller, &[]).await.unwrap().findings;
-    let finding = |place: Option<u64>, entry: &AuditEntry| {
-        let sequence = place.map(|place| place..place + 1);
+    let finding = |number: Option<u64>, entry: &AuditEntry| {
+        let sequence = number.map(|number| number..number + 1);
         Finding { what: Tampering::Restored, sequence, entry: Some(entry.id) }
     };
     let expected =
-        [finding(Some(places[2]), &sealed[0]), finding(Some(places[3]), &sealed[1]), finding(None, &waiting)];
+        [finding(Some(sequences[2]), &sealed[0]), finding(Some(sequences[3]), &sealed[1]), finding(None, &pending)];
     assert_eq!(found, expected);
 }
 
-/// Erasing a person whom the tenant does not know is refused.
-pub async fn nobody_cannot_be_erased(store: Arc<dyn Store>) {
+/// The erasure of a user that the tenant does not have is refused.
+pub async fn an_unknown_user_is_not_erased(store: Arc<dyn Store>) {
     let scene = Scene::new(store).await;
     let stranger = Caller::system(scene.world.tenant("other").await.id, "conformance");
     let refused = scene.iam.audit().erase(&stranger, scene.ada.id).await;
     assert!(matches!(refused, Err(Error::NotFound(_))), "{refused:?}");
 }
 
-/// A tenant whose log holds everything by which a person is known, half of it sealed.
+/// A tenant whose log holds every kind of personal data of a person. Half of the log is sequenced.
 struct Scene {
     world: World,
     iam: Iam,
@@ -279,7 +281,8 @@ impl Scene {
         scene
     }
 
-    /// 1–4: made by somebody else, changed by somebody else, and two failed logins, one by another person.
+    /// Another user creates Ada (1) and changes her (2). Two logins fail, one as Ada (3) and one as the other user
+    /// (4).
     async fn live(&mut self) {
         let by_grace = self.by(&self.grace, "192.0.2.2");
         commit_by(&self.world, &by_grace, create(&self.grace)).await;
@@ -292,7 +295,7 @@ impl Scene {
         }
     }
 
-    /// The present address, what Ada does herself, and events of the application.
+    /// A failed login with Ada's current e-mail, a change that Ada makes herself, and events of the application.
     async fn live_on(&self) {
         self.world.tick();
         self.fail("countess@lovelace.example", "192.0.2.1").await;
@@ -327,12 +330,13 @@ impl Scene {
         commit_by(&self.world, &caller, CredentialChange::Refuse { email, reason, attempt_count: 1 }.into()).await;
     }
 
-    /// Whether something personal of Ada stands in an entry, besides her last name.
+    /// Whether an entry holds personal data of Ada other than her last name.
     fn is_hers(&self, entry: &AuditEntry) -> bool {
         entry.user_id == Some(self.ada.id) || format!("{entry:?}").to_lowercase().contains("ada@example.com")
     }
 
-    /// Fails unless what is Grace's alone, and what is nobody's, is as it was.
+    /// Fails unless the values of the two entries about Grace are unchanged. Of the newer one, which Ada caused, the
+    /// origin may have changed.
     fn assert_others_are_whole(&self, before: &[AuditEntry], after: &[AuditEntry]) {
         let about = |entry: &&AuditEntry| entry.resource_id == Some(self.grace.id.to_string());
         let (before, after): (Vec<_>, Vec<_>) =
@@ -343,7 +347,7 @@ impl Scene {
     }
 }
 
-/// A user who can be erased.
+/// A user that can be erased: it is INACTIVE.
 fn person(world: &World, tenant: &Tenant, email: &str, first: &str, last: &str) -> User {
     let user = world.new_user(tenant, email);
     let (first_name, last_name) = (first.parse().unwrap(), last.parse().unwrap());
@@ -369,7 +373,7 @@ fn personal_entry(world: &World, tenant: TenantId) -> AuditEntry {
     AuditEntry { metadata, context: request("192.0.2.1"), ..world.new_entry(tenant) }
 }
 
-/// What stands in the place of a salt that is destroyed, as anyone reads it in the statement.
+/// The commitment that replaces a destroyed salt. It is public, in the statement of the entry.
 fn commitment(entry: &AuditEntry, part: &str) -> Salt {
     let statement: Value = serde_json::from_str(&entry.statement()).unwrap();
     let hex = statement[part].as_str().unwrap();
@@ -377,7 +381,7 @@ fn commitment(entry: &AuditEntry, part: &str) -> Salt {
     Salt::from_bytes(&(0..64).step_by(2).map(byte).collect::<Vec<u8>>()).unwrap()
 }
 
-/// What an erasure writes over an entry, of the entry as it is afterwards.
+/// The details that an erasure writes, taken from the entry as it is after the erasure.
 fn details_of(erased: &AuditEntry) -> ErasedDetails {
     let AuditEntry { created_at, id, old_value, new_value, metadata, salts, .. } = erased.clone();
     ErasedDetails { created_at, id, old_value, new_value, metadata, salt: salts.details }

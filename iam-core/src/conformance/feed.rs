@@ -1,4 +1,4 @@
-//! Feeds of changes. A store that gives none passes.
+//! Change feeds. A store without a change feed passes.
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::{Arc, Mutex};
@@ -24,31 +24,32 @@ use crate::tenant::{Tenant, TenantChange, TenantStatus};
 use crate::token::{KeyPurpose, PrivateKey, SigningKey};
 use crate::user::{User, UserChange, UserStatus};
 
-/// A user is told when its status changes, and when it gets a role, keeps one for another time or loses it.
-pub async fn users_whose_state_or_roles_change(store: Arc<dyn Store>) {
+/// The feed reports a user when its status changes, when it gets or loses a role, and when the expiry of an
+/// assignment changes.
+pub async fn changed_users_are_reported(store: Arc<dyn Store>) {
     let world = World::new(store);
     let Some(mut feed) = follow(&world).await else { return };
     let tenant = world.tenant("acme").await;
     let user = world.user(&tenant, "ada@example.com").await;
     let role = world.role(&tenant, "BUYER", &["orders:read"]).await;
-    let expect_told = async |feed: &mut dyn ChangeFeed, change: Change| {
+    let expect_reported = async |feed: &mut dyn ChangeFeed, change: Change| {
         world.commit(tenant.id, change).await;
         assert!(told(feed).await.contains(&user.id.as_uuid()));
     };
-    expect_told(&mut *feed, set_status(&user, UserStatus::Suspended)).await;
+    expect_reported(&mut *feed, set_status(&user, UserStatus::Suspended)).await;
     let assignment = world.new_assignment(&user, &role, None);
-    expect_told(&mut *feed, assigning([assignment.clone()], &role).into()).await;
+    expect_reported(&mut *feed, assigning([assignment.clone()], &role).into()).await;
     let after = Assignment { expires_at: Some(world.now() + TimeDelta::days(1)), ..assignment };
     let change = AssignmentChange::ChangeExpiry { before: None, after, covered: Covered::assumed() };
-    expect_told(&mut *feed, change.into()).await;
+    expect_reported(&mut *feed, change.into()).await;
     let grants = world.grants(tenant.id, GrantQuery::OfUser(user.id)).await;
-    expect_told(&mut *feed, AssignmentChange::Revoke { grants, reason: None }.into()).await;
+    expect_reported(&mut *feed, AssignmentChange::Revoke { grants, reason: None }.into()).await;
     let after = User { status: UserStatus::Inactive, ..user.clone() };
-    expect_told(&mut *feed, UserChange::Delete { before: user.clone(), after }.into()).await;
+    expect_reported(&mut *feed, UserChange::Delete { before: user.clone(), after }.into()).await;
 }
 
-/// A session is told when it ends, and when it is removed after its expiry.
-pub async fn sessions_that_end(store: Arc<dyn Store>) {
+/// The feed reports a session when it ends, and when it is removed after its expiry.
+pub async fn ended_sessions_are_reported(store: Arc<dyn Store>) {
     let world = World::new(store);
     let Some(mut feed) = follow(&world).await else { return };
     let tenant = world.tenant("acme").await;
@@ -60,16 +61,16 @@ pub async fn sessions_that_end(store: Arc<dyn Store>) {
     let id = |session: &Session| session.id.as_uuid();
     let ended = sessions[..2].to_vec();
     world.commit(tenant.id, SessionChange::End { sessions: ended, reason: EndReason::LogoutAll }).await;
-    let heard = told(&mut *feed).await;
-    assert!(heard.is_superset(&sessions[..2].iter().map(id).collect()), "{heard:?}");
+    let received = told(&mut *feed).await;
+    assert!(received.is_superset(&sessions[..2].iter().map(id).collect()), "{received:?}");
     world.commit(tenant.id, SessionChange::Forget(sessions[2..3].to_vec())).await;
     assert!(told(&mut *feed).await.contains(&id(&sessions[2])));
     assert_eq!(world.store.remove_expired_sessions(sessions[3].expires_at, 10).await.unwrap(), 1);
     assert!(told(&mut *feed).await.contains(&id(&sessions[3])));
 }
 
-/// A tenant is told when it is suspended and when it is reactivated.
-pub async fn tenants_that_are_suspended(store: Arc<dyn Store>) {
+/// The feed reports a tenant when it is suspended and when it is reactivated.
+pub async fn suspended_tenants_are_reported(store: Arc<dyn Store>) {
     let world = World::new(store);
     let Some(mut feed) = follow(&world).await else { return };
     let mut before = world.tenant("acme").await;
@@ -84,8 +85,8 @@ pub async fn tenants_that_are_suspended(store: Arc<dyn Store>) {
     assert_eq!(told(&mut *feed).await, BTreeSet::new());
 }
 
-/// A key is told when it is withdrawn.
-pub async fn keys_that_are_revoked(store: Arc<dyn Store>) {
+/// The feed reports a signing key when it is revoked.
+pub async fn revoked_keys_are_reported(store: Arc<dyn Store>) {
     let world = World::new(store);
     let Some(mut feed) = follow(&world).await else { return };
     let key = SigningKey {
@@ -104,8 +105,8 @@ pub async fn keys_that_are_revoked(store: Arc<dyn Store>) {
     assert!(told(&mut *feed).await.contains(&key.id.as_uuid()));
 }
 
-/// A role is told when it permits something else, and when it goes.
-pub async fn roles_that_change(store: Arc<dyn Store>) {
+/// The feed reports a role when its permissions change, and when it is deleted.
+pub async fn changed_roles_are_reported(store: Arc<dyn Store>) {
     let world = World::new(store);
     let Some(mut feed) = follow(&world).await else { return };
     let tenant = world.tenant("acme").await;
@@ -113,15 +114,15 @@ pub async fn roles_that_change(store: Arc<dyn Store>) {
     let after = Role { permissions: ["orders:create".parse().unwrap()].into_iter().collect(), ..before.clone() };
     let gone = RoleChange::Delete(after.clone());
     for change in [RoleChange::Update { before: before.clone(), after, covered: Covered::assumed() }, gone] {
-        // What making it has told is another matter.
+        // What the feed reports about the creation does not matter here.
         told(&mut *feed).await;
         world.commit(tenant.id, change).await;
         assert!(told(&mut *feed).await.contains(&before.id.as_uuid()));
     }
 }
 
-/// An organization is told when it is suspended, wakes, moves or is deleted.
-pub async fn organizations_that_change(store: Arc<dyn Store>) {
+/// The feed reports an organization when it is suspended, reactivated, moved or deleted.
+pub async fn changed_organizations_are_reported(store: Arc<dyn Store>) {
     let world = World::new(store);
     let Some(mut feed) = follow(&world).await else { return };
     let tenant = world.tenant("acme").await;
@@ -137,8 +138,8 @@ pub async fn organizations_that_change(store: Arc<dyn Store>) {
     assert!(told(&mut *feed).await.contains(&root.id.as_uuid()));
 }
 
-/// Of hundreds that change at once, none is left out.
-pub async fn many_at_once(store: Arc<dyn Store>) {
+/// If hundreds of users change in one commit, the feed reports all of them.
+pub async fn many_changes_at_once_are_all_reported(store: Arc<dyn Store>) {
     let world = World::new(store);
     let Some(mut feed) = follow(&world).await else { return };
     let tenant = world.tenant("acme").await;
@@ -148,12 +149,12 @@ pub async fn many_at_once(store: Arc<dyn Store>) {
     let assignments: Vec<Assignment> = users.iter().map(|user| world.new_assignment(user, &role, None)).collect();
     told(&mut *feed).await;
     world.commit(tenant.id, assigning(assignments, &role)).await;
-    let heard = told(&mut *feed).await;
-    assert!(users.iter().all(|user| heard.contains(&user.id.as_uuid())), "{} of 500", heard.len());
+    let received = told(&mut *feed).await;
+    assert!(users.iter().all(|user| received.contains(&user.id.as_uuid())), "{} of 500", received.len());
 }
 
-/// However many follow, each is told what changes in every tenant.
-pub async fn everybody_is_told_of_every_tenant(store: Arc<dyn Store>) {
+/// Every subscriber receives the changes of every tenant.
+pub async fn every_subscriber_receives_changes_of_every_tenant(store: Arc<dyn Store>) {
     let world = World::new(store);
     let Some(mut first) = follow(&world).await else { return };
     let mut second = follow(&world).await.unwrap();
@@ -167,8 +168,9 @@ pub async fn everybody_is_told_of_every_tenant(store: Arc<dyn Store>) {
     }
 }
 
-/// What happens at every login and every refresh, or gives and takes nobody anything, is not told.
-pub async fn what_changes_no_rights_is_not_told(store: Arc<dyn Store>) {
+/// The feed does not report what happens at every login and every refresh, nor changes that neither give nor take
+/// rights.
+pub async fn changes_without_effect_on_rights_are_not_reported(store: Arc<dyn Store>) {
     let world = World::new(store);
     let Some(mut feed) = follow(&world).await else { return };
     let tenant = world.tenant("acme").await;
@@ -189,8 +191,8 @@ pub async fn what_changes_no_rights_is_not_told(store: Arc<dyn Store>) {
     assert_eq!(told(&mut *feed).await, BTreeSet::new());
 }
 
-/// What is dropped before its commit is not told, and what comes after it is.
-pub async fn what_is_not_committed_is_not_told(store: Arc<dyn Store>) {
+/// The feed does not report changes that are dropped before the commit. It reports a later commit.
+pub async fn uncommitted_changes_are_not_reported(store: Arc<dyn Store>) {
     let world = World::new(store);
     let Some(mut feed) = follow(&world).await else { return };
     let tenant = world.tenant("acme").await;
@@ -204,8 +206,8 @@ pub async fn what_is_not_committed_is_not_told(store: Arc<dyn Store>) {
     assert_eq!(told(&mut *feed).await, BTreeSet::from([other.id.as_uuid()]));
 }
 
-/// Whoever is told of a change and reads then, reads it.
-pub async fn what_is_told_can_be_read(store: Arc<dyn Store>) {
+/// A reader that receives a change and reads afterwards sees the change.
+pub async fn a_reported_change_can_be_read(store: Arc<dyn Store>) {
     let world = Arc::new(World::new(store));
     let Some(mut feed) = follow(&world).await else { return };
     let tenant = world.tenant("acme").await;
@@ -218,20 +220,21 @@ pub async fn what_is_told_can_be_read(store: Arc<dyn Store>) {
             }
         }
     });
-    let mut heard = HashSet::new();
-    while heard.len() < users.len() {
+    let mut received = HashSet::new();
+    while received.len() < users.len() {
         for id in next(&mut *feed).await.changed {
             let read = world.store.user(tenant.id, id.into()).await.unwrap().unwrap();
             assert_eq!(read.status, UserStatus::Suspended);
-            heard.insert(id);
+            received.insert(id);
         }
     }
     writing.await.unwrap();
 }
 
-/// While others write, everything is told that was committed before a moment at which the feed says that it is complete.
-#[expect(clippy::disallowed_methods, reason = "feeds go by the clock of the process, and not by that of the service")]
-pub async fn nothing_is_missed_beside_writers(store: Arc<dyn Store>) {
+/// While other tasks write, the feed has reported every change that was committed before the moment for which it says
+/// that it is complete.
+#[expect(clippy::disallowed_methods, reason = "feeds use the clock of the process, not the clock of the service")]
+pub async fn no_change_is_missed_during_writes(store: Arc<dyn Store>) {
     let world = Arc::new(World::new(store));
     let Some(mut feed) = follow(&world).await else { return };
     let tenant = world.tenant("acme").await;
@@ -247,19 +250,19 @@ pub async fn nothing_is_missed_beside_writers(store: Arc<dyn Store>) {
             }
         });
     }
-    let mut heard = HashSet::new();
-    while heard.len() < 80 {
+    let mut received = HashSet::new();
+    while received.len() < 80 {
         let News { changed, complete_at } = next(&mut *feed).await;
-        heard.extend(changed);
+        received.extend(changed);
         let committed = committed.lock().unwrap();
         let before =
             committed.iter().filter(|(moment, _)| complete_at.is_some_and(|complete_at| *moment < complete_at));
-        assert_eq!(before.filter(|(_, id)| !heard.contains(id)).count(), 0);
+        assert_eq!(before.filter(|(_, id)| !received.contains(id)).count(), 0);
     }
     writers.join_all().await;
 }
 
-/// How long news may take before a test gives up.
+/// How long a test waits for a notification before it fails.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 async fn follow(world: &World) -> Option<Box<dyn ChangeFeed>> {
@@ -270,8 +273,9 @@ async fn next(feed: &mut dyn ChangeFeed) -> News {
     timeout(PATIENCE, feed.next()).await.unwrap().unwrap()
 }
 
-/// What a feed tells until it has told everything that is committed by now. A store's own tests may use it too.
-#[expect(clippy::disallowed_methods, reason = "feeds go by the clock of the process, and not by that of the service")]
+/// Returns what a feed reports until it has reported everything that is committed at the time of the call. The tests
+/// of a store may use it, too.
+#[expect(clippy::disallowed_methods, reason = "feeds use the clock of the process, not the clock of the service")]
 pub async fn told(feed: &mut dyn ChangeFeed) -> BTreeSet<Uuid> {
     let (now, mut told) = (Instant::now(), BTreeSet::new());
     loop {

@@ -1,4 +1,4 @@
-//! What is asked for under an idempotency key is done once.
+//! A request with an idempotency key takes effect once.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,23 +26,23 @@ async fn kept(world: &World, in_tenant: TenantId, of_tenant: TenantId, id: u8) -
     world.locked(in_tenant, async |locks| locks.lock_idempotency_record(of_tenant, &[id; 32]).await.unwrap()).await
 }
 
-/// An answer is read back as it was kept, of its own tenant only, also where that is nobody's.
-pub async fn kept_is_read_back(store: Arc<dyn Store>) {
+/// An answer is read back unchanged, only as an answer of its own tenant, which may be [`TenantId::NONE`].
+pub async fn an_answer_is_read_back(store: Arc<dyn Store>) {
     let world = World::new(store);
     let (tenant, other) = (world.tenant("acme").await.id, world.tenant("other").await.id);
     let answer = r#"{"name":"Zoë \u0000 \"quoted\"","numbers":[1,2.5]}"#;
-    let (of_tenant, of_nobody) = (record(&world, tenant, 1, answer), record(&world, TenantId::NONE, 1, "7"));
-    world.try_commit(tenant, [keep(&of_tenant), keep(&of_nobody)]).await.unwrap();
+    let (of_tenant, of_no_tenant) = (record(&world, tenant, 1, answer), record(&world, TenantId::NONE, 1, "7"));
+    world.try_commit(tenant, [keep(&of_tenant), keep(&of_no_tenant)]).await.unwrap();
     for asked_in in [tenant, other] {
         assert_eq!(kept(&world, asked_in, tenant, 1).await.as_ref(), Some(&of_tenant));
-        assert_eq!(kept(&world, asked_in, TenantId::NONE, 1).await.as_ref(), Some(&of_nobody));
+        assert_eq!(kept(&world, asked_in, TenantId::NONE, 1).await.as_ref(), Some(&of_no_tenant));
         assert_eq!(kept(&world, asked_in, other, 1).await, None);
         assert_eq!(kept(&world, asked_in, tenant, 2).await, None);
     }
 }
 
-/// A later answer takes the place of one that was forgotten and is still there.
-pub async fn kept_again_is_replaced(store: Arc<dyn Store>) {
+/// A later answer replaces one that has expired and is still stored.
+pub async fn a_later_answer_replaces_an_expired_one(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await.id;
     world.commit(tenant, keep(&record(&world, tenant, 1, "1"))).await;
@@ -52,8 +52,8 @@ pub async fn kept_again_is_replaced(store: Arc<dyn Store>) {
     assert_eq!(kept(&world, tenant, tenant, 1).await, Some(later));
 }
 
-/// Nothing is kept by a unit of work that is dropped.
-pub async fn dropped_keeps_nothing(store: Arc<dyn Store>) {
+/// A dropped unit of work stores no answer.
+pub async fn a_dropped_unit_of_work_stores_no_answer(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await.id;
     let caller = Caller::system(tenant, "conformance");
@@ -63,8 +63,8 @@ pub async fn dropped_keeps_nothing(store: Arc<dyn Store>) {
     assert_eq!(kept(&world, tenant, tenant, 1).await, None);
 }
 
-/// What was kept before a moment is removed, of all tenants.
-pub async fn old_ones_are_removed(store: Arc<dyn Store>) {
+/// Answers that were stored before a moment are removed, in all tenants.
+pub async fn old_answers_are_removed(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await.id;
     for (id, of) in [(1, tenant), (2, TenantId::NONE), (3, tenant), (4, TenantId::NONE)] {
@@ -80,8 +80,8 @@ pub async fn old_ones_are_removed(store: Arc<dyn Store>) {
     assert!(kept(&world, tenant, TenantId::NONE, 4).await.is_some());
 }
 
-/// Of many that make the same user under one key at once, one makes it, and all are told the same.
-pub async fn repeats_at_once_make_one(store: Arc<dyn Store>) {
+/// Of many concurrent requests that create the same user with one key, one creates it, and all get the same answer.
+pub async fn concurrent_repeats_create_one_user(store: Arc<dyn Store>) {
     const REPEATS: usize = 12;
     let world = World::new(store);
     let tenant = world.tenant("acme").await.id;
@@ -104,8 +104,8 @@ pub async fn repeats_at_once_make_one(store: Arc<dyn Store>) {
     assert_eq!(page.unwrap().items, [answers[0].0.clone()]);
 }
 
-/// A key that is used again is the same request only for the same caller, for the same thing, and for a day.
-pub async fn a_key_is_of_one_request(store: Arc<dyn Store>) {
+/// A repeated key stands for the earlier request only from the same caller, with the same request, and for one day.
+pub async fn a_key_belongs_to_one_request(store: Arc<dyn Store>) {
     let world = World::new(store);
     let (tenant, other) = (world.tenant("acme").await.id, world.tenant("other").await.id);
     let iam = world.iam().await;
@@ -133,7 +133,7 @@ pub async fn a_key_is_of_one_request(store: Arc<dyn Store>) {
     assert_eq!(iam.remove_idempotency_records().await.unwrap(), 2);
 }
 
-/// A failure is not kept: the same request may succeed later, and another one takes the key.
+/// A failure is not stored: the same request may succeed later, and another request may use the key.
 pub async fn failures_are_not_kept(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
@@ -149,8 +149,9 @@ pub async fn failures_are_not_kept(store: Arc<dyn Store>) {
     assert!(!idempotency.was_replayed());
 }
 
-/// Whoever makes the same at the same time waits, and is told so when that takes too long.
-pub async fn a_key_is_locked_until_the_end(store: Arc<dyn Store>) {
+/// A concurrent request with the same key waits for the end of the unit of work. A store may refuse it if the wait is
+/// too long.
+pub async fn a_key_is_locked_until_the_unit_of_work_ends(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await.id;
     let caller = Caller::system(tenant, "conformance");
@@ -170,8 +171,9 @@ pub async fn a_key_is_locked_until_the_end(store: Arc<dyn Store>) {
     assert_eq!(found.unwrap(), Some(made));
 }
 
-/// What is made under a key happens after whatever it had to wait for: rights that ended meanwhile do not count.
-pub async fn a_key_does_not_stop_the_clock(store: Arc<dyn Store>) {
+/// A request with a key reads the time after it has waited for its locks. Rights that ended during the wait do not
+/// count.
+pub async fn a_request_with_a_key_reads_the_time_after_its_locks(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await.id;
     let (iam, caller) = (world.iam().await, Caller::system(tenant, "conformance"));

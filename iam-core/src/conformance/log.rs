@@ -1,4 +1,4 @@
-//! Short ways to fill, seal, read and verify audit logs.
+//! Helpers that fill, sequence, read and verify audit logs.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -19,7 +19,7 @@ use crate::id::{AuditEntryId, TenantId, UserId};
 use crate::random::SystemRandom;
 
 impl World {
-    /// The services over the same store and by the same clock.
+    /// Builds the services over the same store, with the same clock.
     pub async fn iam(&self) -> Iam {
         let hashing_cost = HashingCost { memory_kib: 64, passes: 1, lanes: 1 };
         let settings = Settings { hashing_cost, ..Settings::default() };
@@ -61,12 +61,12 @@ impl World {
         transaction.commit().await.unwrap();
     }
 
-    /// What retention gives up, as the service says it.
-    pub async fn give_up(&self, tenant: TenantId, places: Range<u64>) -> AuditChange {
-        AuditChange::give_up(&self.iam().await.0.log_key, tenant, places, self.now())
+    /// The change by which the service marks a range of sequence numbers for removal by retention.
+    pub async fn give_up(&self, tenant: TenantId, sequences: Range<u64>) -> AuditChange {
+        AuditChange::give_up(&self.iam().await.0.log_key, tenant, sequences, self.now())
     }
 
-    /// What is erased of a person, as the service says it.
+    /// The change by which the service erases the personal data of a user.
     pub async fn erase(
         &self,
         tenant: TenantId,
@@ -77,34 +77,34 @@ impl World {
         AuditChange::erase(&self.iam().await.0.log_key, tenant, user, details, origins)
     }
 
-    /// Seals until nothing waits any more, while nobody else seals.
+    /// Sequences entries until none is pending. No other task may sequence at the same time.
     pub async fn seal(&self) {
         let iam = self.iam().await;
-        let mut waiting = self.store.unsealed(&[], 100_000).await.unwrap().len();
-        while waiting > 0 {
+        let mut pending = self.store.unsealed(&[], 100_000).await.unwrap().len();
+        while pending > 0 {
             let sealed = iam.seal_audit_logs().await.unwrap();
-            assert!((1..=waiting).contains(&sealed.entries) && sealed.broken.is_empty(), "{sealed:?}");
-            waiting -= sealed.entries;
+            assert!((1..=pending).contains(&sealed.entries) && sealed.broken.is_empty(), "{sealed:?}");
+            pending -= sealed.entries;
         }
         assert_eq!(self.store.unsealed(&[], 1).await.unwrap(), []);
     }
 
-    /// What is known of a log that has been sealed, or given a retention.
+    /// The head of a log. The log must have a sequenced entry or a retention.
     pub async fn head(&self, tenant: TenantId) -> LogHead {
         self.store.log_heads(&[tenant]).await.unwrap().remove(0)
     }
 
-    /// All that is sealed of a log.
+    /// The sequenced entries of a log.
     pub async fn sealed(&self, tenant: TenantId) -> Vec<SealedEntry> {
         self.store.sealed_entries(tenant, 0, 10_000).await.unwrap()
     }
 
-    /// All that waits to be sealed in a log.
+    /// The pending entries of a log.
     pub async fn unsealed(&self, tenant: TenantId) -> Vec<UnsealedEntry> {
         self.store.unsealed_entries(tenant, None, 10_000).await.unwrap()
     }
 
-    /// Fails unless verification finds nothing wrong with a log.
+    /// Fails if the verification of a log has findings.
     pub async fn assert_clean(&self, tenant: TenantId, kept: &[String]) -> Verification {
         let iam = self.iam().await;
         let verification = iam.audit().verify(&Caller::system(tenant, "conformance"), kept).await.unwrap();
@@ -112,34 +112,35 @@ impl World {
         verification
     }
 
-    /// Fails unless every entry of a log is sealed once, in one sequence without gap, and verification finds nothing.
+    /// Fails unless every entry of a log is sequenced once, in one sequence without gaps, and the verification has no
+    /// findings.
     pub(super) async fn assert_sealed(&self, tenant: TenantId) {
         let sealed = self.sealed(tenant).await;
-        let places: Vec<u64> = sealed.iter().map(|entry| entry.leaf.sequence).collect();
-        assert!(places.iter().copied().eq(0..sealed.len() as u64), "{places:?}");
+        let sequences: Vec<u64> = sealed.iter().map(|entry| entry.leaf.sequence).collect();
+        assert!(sequences.iter().copied().eq(0..sealed.len() as u64), "{sequences:?}");
         let ids: BTreeSet<AuditEntryId> = sealed.iter().map(|entry| entry.leaf.entry_id).collect();
-        assert_eq!(ids.len(), sealed.len(), "an entry is sealed twice");
+        assert_eq!(ids.len(), sealed.len(), "an entry is sequenced twice");
         let entries = all(self, tenant).await;
-        assert!(entries.iter().all(|entry| ids.contains(&entry.id)), "an entry is not sealed");
+        assert!(entries.iter().all(|entry| ids.contains(&entry.id)), "an entry is not sequenced");
         assert_eq!(self.unsealed(tenant).await, []);
         let verification = self.assert_clean(tenant, &[]).await;
         assert_eq!(verification.sealed, verification.removed + entries.len() as u64);
     }
 }
 
-/// A whole log, newest first.
+/// All entries of a log, newest first.
 pub(super) async fn all(world: &World, tenant: TenantId) -> Vec<AuditEntry> {
     world.store.audit_entries(tenant, &AuditFilter::default(), None, 10_000).await.unwrap()
 }
 
-/// What the queue holds of an entry.
-pub(super) fn waiting(entry: &AuditEntry) -> Unsealed {
+/// The row of an entry in the queue of pending entries.
+pub(super) fn pending(entry: &AuditEntry) -> Unsealed {
     let AuditEntry { tenant_id, created_at, id: entry_id, .. } = *entry;
     Unsealed { tenant_id, created_at, entry_id, digest: entry.digest() }
 }
 
-/// The order in which entries wait.
-pub(super) fn place(entry: &AuditEntry) -> (Timestamp, AuditEntryId) {
+/// The key by which pending entries are ordered.
+pub(super) fn queue_order(entry: &AuditEntry) -> (Timestamp, AuditEntryId) {
     (entry.created_at, entry.id)
 }
 
@@ -148,7 +149,7 @@ pub(super) fn fields(value: &Value) -> Map<String, Value> {
     value.as_object().cloned().unwrap()
 }
 
-/// A request of which everything is known.
+/// A request context with every field set.
 pub(super) fn request(address: &str) -> RequestContext {
     RequestContext {
         correlation_id: Some("corr-1".parse().unwrap()),

@@ -1,4 +1,4 @@
-//! What no request looks after.
+//! Counts and removals that no request makes.
 
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use crate::maintenance::Totals;
 use crate::session::{Session, SessionChange};
 use crate::store::Store;
 
-/// Sessions that have not expired are counted, and entries that wait, of all tenants.
-pub async fn totals_of_all_tenants(store: Arc<dyn Store>) {
+/// The totals count the unexpired sessions and the pending entries of all tenants.
+pub async fn totals_count_all_tenants(store: Arc<dyn Store>) {
     let world = World::new(store);
     let total = async |world: &World| world.store.totals(world.now()).await.unwrap();
     assert_eq!(total(&world).await, Totals::default());
@@ -24,16 +24,17 @@ pub async fn totals_of_all_tenants(store: Arc<dyn Store>) {
             world.commit(tenant.id, SessionChange::Start(session)).await;
         }
     }
-    let waiting = world.store.unsealed(&[], 1_000).await.unwrap().len() as u64;
-    assert!(waiting >= 4);
-    assert_eq!(total(&world).await, Totals { active_sessions: 4, unsealed_entries: waiting });
+    let pending = world.store.unsealed(&[], 1_000).await.unwrap().len() as u64;
+    assert!(pending >= 4);
+    assert_eq!(total(&world).await, Totals { active_sessions: 4, unsealed_entries: pending });
     world.seal().await;
     world.clock.advance(TimeDelta::minutes(1));
     assert_eq!(total(&world).await, Totals { active_sessions: 2, unsealed_entries: 0 });
 }
 
-/// Expired sessions are removed to the millisecond, so many at once, and no others.
-pub async fn expired_sessions_go(store: Arc<dyn Store>) {
+/// Sessions are removed from the exact millisecond of their expiry on, at most as many as the limit. No others are
+/// removed.
+pub async fn expired_sessions_are_removed(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
     let user = world.user(&tenant, "ada@example.com").await;
@@ -50,8 +51,8 @@ pub async fn expired_sessions_go(store: Arc<dyn Store>) {
     assert_eq!(world.store.remove_expired_sessions(world.now(), 1_000).await.unwrap(), 0);
 }
 
-/// Failed logins go when their lock is over, or when none of them counts any more.
-pub async fn stale_login_attempts_go(store: Arc<dyn Store>) {
+/// Failed attempts are removed when their lockout is over, or when none of them counts any more.
+pub async fn stale_login_attempts_are_removed(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
     let ago = |seconds| world.now() - TimeDelta::seconds(seconds);
@@ -81,8 +82,9 @@ pub async fn stale_login_attempts_go(store: Arc<dyn Store>) {
     }
 }
 
-/// The service removes all, however many there are, and keeps to its own rules.
-pub async fn the_service_removes_what_is_over(store: Arc<dyn Store>) {
+/// The service removes all expired sessions and stale attempts, in any number, and decides by its own settings which
+/// attempts are stale.
+pub async fn the_service_removes_sessions_and_attempts(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
     let user = world.user(&tenant, "ada@example.com").await;
@@ -103,8 +105,8 @@ pub async fn the_service_removes_what_is_over(store: Arc<dyn Store>) {
     assert_eq!(iam.remove_stale_login_attempts().await.unwrap(), 1);
 }
 
-/// A turn can be taken again once it has ended.
-pub async fn a_turn_ends(store: Arc<dyn Store>) {
+/// A turn for a job can be taken again after it has ended. A turn for another job can be taken at the same time.
+pub async fn a_turn_can_be_taken_again(store: Arc<dyn Store>) {
     let turn = store.take_turn("sweep").await.unwrap().unwrap();
     turn.end().await;
     let (again, other) = (store.take_turn("sweep").await.unwrap(), store.take_turn("other").await.unwrap());

@@ -1,8 +1,8 @@
-//! What every store must do, as tests that a store's author runs.
+//! The rules for every store, as tests that the author of a store runs.
 //!
 //! ```text
 //! // tests/conformance.rs of the store's crate, with `iam-core` and its feature `conformance` among the
-//! // dev-dependencies. The function gives an empty store, and whatever must live as long as it does.
+//! // dev-dependencies. The function returns an empty store, and a value that must live as long as the store.
 //! async fn fixture() -> (Arc<dyn Store>, TempDir) { … }
 //!
 //! iam_core::conformance_suite!(fixture);
@@ -47,13 +47,13 @@ pub use world::World;
 
 use crate::store::Store;
 
-/// A case, which takes a store without tenants and users.
+/// A case. It takes a store without tenants and users.
 pub type Case = fn(Arc<dyn Store>) -> Pin<Box<dyn Future<Output = ()>>>;
 
-/// Runs every case against a store, each as a test of its own.
+/// Runs every case against a store, each as a separate test.
 ///
-/// Takes the name of an `async fn() -> (Arc<dyn Store>, T)` that gives an empty store and whatever must live as long
-/// as it does. Every case gets a store of its own.
+/// Takes the name of an `async fn() -> (Arc<dyn Store>, T)` that returns an empty store and a value that must live as
+/// long as the store. Every case gets its own store.
 #[macro_export]
 macro_rules! conformance_suite {
     ($fixture:ident) => {
@@ -61,7 +61,7 @@ macro_rules! conformance_suite {
     };
 }
 
-/// Every case with its name, as a `Vec<(&'static str, Case)>`, for whoever runs them in a way of its own.
+/// Returns every case with its name, as a `Vec<(&'static str, Case)>`, for tests that run the cases in their own way.
 #[macro_export]
 macro_rules! conformance_cases {
     () => {
@@ -69,76 +69,102 @@ macro_rules! conformance_cases {
     };
     (@all $($how:ident)+) => {
         $crate::conformance_cases! { @$($how)+;
-            tenant: created_is_read_back, slugs_are_unique_across_tenants, nothing_is_made_in_no_tenant,
-                update_is_read_back, login_candidates_in_order, several_are_told_from_one, usage_is_counted, made_by_trusted_code, found_by_identifier_or_slug;
-            user: created_is_read_back, found_by_their_ids, email_is_unique_whatever_its_case,
-                email_is_free_in_another_tenant, verification_is_read_back, update_keeps_the_last_login, update_of_nobody_is_missing,
-                of_another_tenant_is_not_found, own_changes_are_read, list_sorts_by_every_key, list_pages_and_counts,
-                list_filters_by_status, search_takes_every_character_as_it_is, search_finds_any_part_of_a_field,
-                search_follows_changes, counts_follow_every_change, counts_of_many_writers,
-                list_filters_by_unexpired_membership, list_stays_within_reach;
-            credential: account_is_found_by_email, attempts_are_read_back_and_cleared, unnamed_failures_are_cleared_along, password_is_replaced,
-                a_reset_shuts_out_whoever_was_in, trusted_code_alone_resets;
-            session: started_is_read_back, snapshot_shows_status_and_grants,
-                snapshot_shows_whether_organizations_are_awake, refresh_is_read_back, ended_is_gone, all_of_a_tenant_in_parts;
-            permission: created_is_read_back, built_in_are_read_back, list_pages_and_counts, name_is_unique_in_a_tenant,
-                deleted_is_gone, of_another_tenant_is_not_found;
-            role: created_is_read_back, built_in_are_read_back, list_pages_and_counts, name_is_unique_in_a_tenant,
-                update_replaces_permissions, update_of_nothing_is_missing, deleted_is_gone, assigned_is_not_deleted,
-                found_by_the_very_pattern, of_another_tenant_is_not_found, own_changes_are_read;
-            organization: created_is_read_back, lineages_hold_everything_above_once, deep_lineages_are_whole,
-                subtree_leaves_out_what_was_deleted, children_stand_right_below, update_is_read_back,
-                move_takes_along_what_is_below, update_of_nothing_is_missing, parent_must_be_of_the_tenant,
-                slug_is_unique_in_a_tenant, deleted_slug_is_free, list_filters_by_everything,
-                search_takes_every_character_as_it_is, list_sorts_by_every_key, list_pages_and_counts,
-                list_stays_within_reach, of_another_tenant_is_not_found, own_changes_are_read;
-            assignment: grants_show_role_and_organization, lineage_goes_upwards, awake_is_active_all_the_way_up,
-                a_context_holds_a_role_once, many_are_made_at_once, one_refused_of_many_leaves_nothing,
-                expiry_is_changed, revoked_is_gone, every_grant_query, grants_at_contexts, expired_to_the_millisecond,
-                tenants_with_expired_assignments, list_shows_what_it_refers_to, list_filters_by_everything,
-                list_shows_expired_ones_on_demand, list_pages_and_counts, counts_follow_every_change,
-                list_stays_within_reach, roles_held_in_organizations, roles_held_until_the_longest, administrators_are_counted,
-                references_to_another_tenant_are_refused, of_another_tenant_is_not_found, own_changes_are_read;
-            audit: entries_are_read_back, any_json_is_read_back, organizations_and_salts_are_read_back, found_by_id,
-                entries_of_any_time, newest_first_and_paged_without_gap, every_filter, filters_in_every_combination,
-                events_are_read_back;
-            seal: committed_entries_wait_oldest_first, nothing_waits_of_what_was_not_committed, sealed_is_read_back,
+            tenant: a_created_row_is_read_back, slugs_are_unique_across_tenants, nothing_is_created_in_a_missing_tenant,
+                update_is_read_back, login_candidates_are_read_in_order, several_tenants_are_two_or_more,
+                usage_is_counted, trusted_code_creates_tenants, a_tenant_is_found_by_identifier_or_slug;
+            user: a_created_row_is_read_back, users_are_found_by_their_ids, email_is_unique_in_any_letter_case,
+                email_is_free_in_another_tenant, email_verification_is_read_back, update_keeps_the_last_login,
+                an_update_of_a_missing_user_is_refused, rows_of_another_tenant_are_not_found,
+                a_unit_of_work_reads_its_own_changes, list_sorts_by_every_key, list_pages_and_counts,
+                list_filters_by_status, search_ignores_case_and_has_no_wildcards, search_finds_any_part_of_a_field,
+                search_finds_only_current_values, counts_follow_every_change, counts_are_right_after_concurrent_writes,
+                list_filters_by_unexpired_membership, list_stays_within_the_visible_scope;
+            credential: account_is_found_by_email, failed_attempts_are_read_back_and_cleared,
+                a_success_also_clears_failures_without_a_tenant, password_is_replaced,
+                a_password_reset_ends_every_session, only_trusted_code_resets_a_password;
+            session: started_sessions_are_read_back, snapshot_shows_status_and_grants,
+                snapshot_shows_whether_organizations_are_awake, a_refreshed_session_is_read_back,
+                ended_sessions_are_gone, sessions_of_a_tenant_are_locked_in_batches;
+            permission: a_created_row_is_read_back, built_in_rows_are_read_back, list_pages_and_counts,
+                name_is_unique_in_a_tenant, a_deleted_row_is_gone, rows_of_another_tenant_are_not_found;
+            role: a_created_row_is_read_back, built_in_rows_are_read_back, list_pages_and_counts,
+                name_is_unique_in_a_tenant, update_replaces_permissions, a_change_to_a_missing_row_is_refused,
+                a_deleted_row_is_gone, an_assigned_role_is_not_deleted, roles_are_found_by_their_exact_pattern,
+                rows_of_another_tenant_are_not_found, a_unit_of_work_reads_its_own_changes;
+            organization: a_created_row_is_read_back, lineages_hold_every_ancestor_once, deep_lineages_are_complete,
+                a_subtree_leaves_out_deleted_organizations, children_are_directly_below_their_parent,
+                update_is_read_back, a_move_takes_the_subtree_along, a_change_to_a_missing_row_is_refused,
+                a_parent_must_be_in_the_same_tenant, slug_is_unique_in_a_tenant,
+                the_slug_of_a_deleted_organization_is_free, list_filters_by_every_field,
+                search_ignores_case_and_has_no_wildcards, list_sorts_by_every_key, list_pages_and_counts,
+                list_stays_within_the_visible_scope, rows_of_another_tenant_are_not_found,
+                a_unit_of_work_reads_its_own_changes;
+            assignment: grants_show_role_and_organization, a_lineage_goes_up_to_the_root,
+                awake_means_active_with_all_ancestors, a_user_holds_a_role_once_in_a_context,
+                one_change_creates_many_assignments, one_refused_assignment_refuses_all_of_a_change,
+                an_expiry_is_set_moved_and_removed, revoked_assignments_are_gone,
+                every_grant_query_finds_its_assignments, grants_are_found_by_their_whole_context,
+                assignments_expire_to_the_millisecond, tenants_with_expired_assignments_are_listed_once,
+                list_shows_email_role_and_organization, list_filters_by_every_field,
+                list_shows_expired_assignments_on_demand, list_pages_and_counts, counts_follow_every_change,
+                list_stays_within_the_visible_scope, roles_are_held_in_organizations_until_their_latest_end,
+                roles_are_held_until_their_latest_end, another_administrator_is_active_and_permanent,
+                references_to_another_tenant_are_refused, rows_of_another_tenant_are_not_found,
+                a_unit_of_work_reads_its_own_changes;
+            audit: entries_are_read_back, any_json_is_read_back, organizations_and_salts_are_read_back,
+                an_entry_is_found_by_id, entries_of_any_time_are_stored, entries_are_paged_newest_first_without_gaps,
+                every_filter_selects_matching_entries, combined_filters_select_matching_entries, events_are_read_back;
+            seal: committed_entries_are_pending_oldest_first, uncommitted_entries_are_not_pending, sealed_is_read_back,
                 seals_of_another_size_are_refused, seals_of_what_does_not_wait_are_refused,
-                seals_of_several_logs_are_all_or_nothing, a_log_that_was_changed_is_left_alone,
-                sealing_keeps_the_retention, places_are_known_once_sealed,
-                both_are_read_in_pages, what_is_sealed_and_waits_again_is_told, nothing_of_the_service_is_stray,
+                seals_of_several_logs_are_all_or_nothing, a_tampered_log_is_not_continued, sealing_keeps_the_retention,
+                places_are_known_once_sealed, sequenced_and_pending_entries_are_read_in_pages,
+                what_is_sealed_and_waits_again_is_told, no_entry_of_the_service_is_stray,
                 audited_tenants_are_listed_in_order;
-            sealers: beside_writers, of_the_same_entries, beside_erasures, beside_retention;
-            proof: proofs_convince_a_stranger, checkpoints_tell_what_is_sealed, an_untouched_log_is_clean;
-            retention: retention_is_read_back, dropped_gives_nothing_up, the_first_since_a_moment,
-                what_is_given_up_goes, more_is_given_up_later, retention_is_applied;
-            erasure: nothing_is_left_of_a_person, tenants_named_after_a_person_are_erased,
-                inactive_users_alone_are_erased, two_at_once_share_an_entry, erasing_again_changes_nothing, each_part_is_erased_by_itself,
-                places_and_digests_stay, what_is_gone_cannot_be_erased, what_is_there_again_is_found,
-                nobody_cannot_be_erased;
-            maintenance: totals_of_all_tenants, expired_sessions_go, stale_login_attempts_go,
-                the_service_removes_what_is_over, a_turn_ends;
-            idempotency: kept_is_read_back, kept_again_is_replaced, dropped_keeps_nothing, old_ones_are_removed,
-                repeats_at_once_make_one, a_key_is_of_one_request, failures_are_not_kept, a_key_is_locked_until_the_end,
-                a_key_does_not_stop_the_clock;
-            feed: users_whose_state_or_roles_change, sessions_that_end, roles_that_change, organizations_that_change,
-                tenants_that_are_suspended, keys_that_are_revoked, many_at_once, everybody_is_told_of_every_tenant, what_changes_no_rights_is_not_told,
-                what_is_not_committed_is_not_told, what_is_told_can_be_read, nothing_is_missed_beside_writers;
-            token: keys_are_read_back, one_key_a_generation, private_keys_are_replaced, purposes_do_not_mix, a_key_is_revoked_once;
-            work: dropped_leaves_nothing, failed_leaves_nothing, changes_and_entries_commit_together,
-                queued_writers_all_succeed, holders_of_the_tenants_lock_take_turns;
-            race: creates_of_one_email, creates_up_to_the_quota, guesses_of_one_password, guesses_of_an_unknown_email,
-                guesses_beside_an_account_of_ones_own, a_right_guess_among_wrong_ones, logins_beside_a_reset, refreshes_of_one_token, removals_of_the_last_two_administrators,
-                starts_with_an_empty_store, assignments_of_one_role, creates_of_one_name, crossing_moves,
-                assignments_in_a_leaving_organization, assignments_by_somebody_who_loses_its_role,
-                assignments_of_a_growing_role, assignments_of_what_goes, revocations_of_all_keys, sweepers,
-                ends_of_sessions_of_a_suspended_user;
-            overtaken: an_assigner_that_loses_its_role, an_assigner_that_is_suspended,
-                an_organization_that_leaves_the_branch, a_role_that_grows, a_role_that_is_given_for_longer,
-                a_branch_in_which_a_role_is_given, a_suspended_user_that_gets_a_role,
-                an_extension_by_a_role_that_is_shortened, assignments_of_what_is_deleted,
-                deletions_of_what_is_assigned, parents_that_are_deleted_and_children_that_are_made,
-                moves_in_a_tree_that_moves, an_administrator_that_becomes_the_last;
+            sealers: a_log_gets_one_sequence_during_writes, an_entry_is_sequenced_once_by_concurrent_tasks,
+                sequencing_and_erasure_do_not_interfere, sequencing_and_retention_do_not_interfere;
+            proof: proofs_are_valid_by_rfc_9162, checkpoints_tell_what_is_sealed, an_untouched_log_has_no_findings;
+            retention: retention_is_read_back, a_dropped_unit_of_work_marks_nothing_for_removal,
+                the_first_entry_since_a_moment_is_found, entries_that_are_marked_for_removal_are_purged,
+                a_later_removal_continues_the_earlier_one, retention_is_applied;
+            erasure: an_erasure_leaves_no_personal_data, a_persons_name_in_tenant_names_is_erased,
+                only_inactive_users_are_erased, two_concurrent_erasures_share_an_entry, erasing_again_changes_nothing,
+                each_part_of_an_entry_is_erased_separately, an_erasure_keeps_the_queue_and_the_leaves,
+                an_erasure_skips_removed_entries, restored_personal_data_is_found, an_unknown_user_is_not_erased;
+            maintenance: totals_count_all_tenants, expired_sessions_are_removed, stale_login_attempts_are_removed,
+                the_service_removes_sessions_and_attempts, a_turn_can_be_taken_again;
+            idempotency: an_answer_is_read_back, a_later_answer_replaces_an_expired_one,
+                a_dropped_unit_of_work_stores_no_answer, old_answers_are_removed, concurrent_repeats_create_one_user,
+                a_key_belongs_to_one_request, failures_are_not_kept, a_key_is_locked_until_the_unit_of_work_ends,
+                a_request_with_a_key_reads_the_time_after_its_locks;
+            feed: changed_users_are_reported, ended_sessions_are_reported, changed_roles_are_reported,
+                changed_organizations_are_reported, suspended_tenants_are_reported, revoked_keys_are_reported,
+                many_changes_at_once_are_all_reported, every_subscriber_receives_changes_of_every_tenant,
+                changes_without_effect_on_rights_are_not_reported, uncommitted_changes_are_not_reported,
+                a_reported_change_can_be_read, no_change_is_missed_during_writes;
+            token: keys_are_read_back, a_generation_has_one_key, private_keys_are_replaced,
+                keys_of_different_purposes_do_not_mix, a_key_is_revoked_once;
+            work: a_dropped_unit_of_work_leaves_nothing, a_failed_unit_of_work_leaves_nothing,
+                changes_and_entries_commit_together, concurrent_writers_all_succeed,
+                the_tenants_lock_has_one_holder_at_a_time;
+            race: one_of_concurrent_requests_gets_the_email, concurrent_requests_stay_within_the_quota,
+                five_of_concurrent_guesses_are_checked, five_of_concurrent_guesses_with_an_unknown_email_are_checked,
+                logins_of_an_attacker_count_as_guesses_at_the_victim,
+                a_right_guess_after_five_failures_looks_like_a_wrong_one,
+                logins_during_a_password_reset_leave_no_session, concurrent_refreshes_get_the_same_successor,
+                one_of_the_last_two_administrators_stays, concurrent_starts_use_one_signing_key,
+                one_of_concurrent_equal_assignments_succeeds, one_of_concurrent_requests_gets_the_name,
+                concurrent_moves_leave_a_tree, an_assignment_comes_before_a_concurrent_move_or_fails,
+                an_assignment_comes_before_the_loss_of_the_role_or_fails,
+                an_assignment_comes_before_a_change_of_the_role_or_fails, a_concurrent_deletion_leaves_no_assignment,
+                concurrent_revocations_leave_a_signing_key, concurrent_sweepers_remove_each_assignment_once,
+                concurrent_ends_of_sessions_do_not_deadlock;
+            overtaken: a_caller_that_loses_its_role_cannot_assign, a_suspended_caller_cannot_assign,
+                an_organization_outside_the_branch_is_not_found, an_assignment_is_checked_against_the_current_role,
+                a_role_change_is_checked_against_current_assignments, a_move_is_checked_against_current_assignments,
+                a_reactivation_is_checked_against_current_assignments,
+                an_extension_is_checked_against_the_callers_current_expiry, a_deleted_row_is_not_assigned,
+                a_deletion_sees_current_assignments, a_deleted_organization_gets_no_child,
+                a_move_is_checked_against_the_current_tree, the_current_last_administrator_is_not_deleted;
         }
     };
     (@list; $($noun:ident: $($case:ident),+;)+) => {

@@ -18,8 +18,8 @@ use crate::page::{Page, SortOrder};
 use crate::store::Store;
 use crate::tenant::Tenant;
 
-/// What was made is read back to the millisecond, whatever its state and wherever it stands.
-pub async fn created_is_read_back(store: Arc<dyn Store>) {
+/// A created organization is read back to the millisecond, in any status and with its parent.
+pub async fn a_created_row_is_read_back(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
     let root = world.organization(&tenant, "root").await;
@@ -34,8 +34,9 @@ pub async fn created_is_read_back(store: Arc<dyn Store>) {
     assert_eq!(one(&world, tenant.id, world.id()).await, None);
 }
 
-/// Lineages hold what was asked for and everything above it, each once, whatever its state; nothing beside or below.
-pub async fn lineages_hold_everything_above_once(store: Arc<dyn Store>) {
+/// Lineages hold the requested organizations and all their ancestors, each once and in any status. They hold no
+/// organizations beside or below them.
+pub async fn lineages_hold_every_ancestor_once(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
     let [root, left, right, leaf, sibling, elsewhere] = family(&world, &tenant).await;
@@ -58,8 +59,8 @@ pub async fn lineages_hold_everything_above_once(store: Arc<dyn Store>) {
     }
 }
 
-/// A hundred levels are as good as two, whether read upwards or downwards.
-pub async fn deep_lineages_are_whole(store: Arc<dyn Store>) {
+/// A chain of a hundred levels is read completely, upwards and downwards.
+pub async fn deep_lineages_are_complete(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
     let chain = world.chain(&tenant, "level", 100).await;
@@ -73,9 +74,9 @@ pub async fn deep_lineages_are_whole(store: Arc<dyn Store>) {
     assert_eq!(list(&world, &tenant, OrganizationFilter::default(), &within(&[leaf])).await, chain[99..]);
 }
 
-/// A subtree is newest first, then by id. What was deleted below is left out; a root that was deleted is not, nor what
-/// is suspended.
-pub async fn subtree_leaves_out_what_was_deleted(store: Arc<dyn Store>) {
+/// A subtree is ordered newest first, then by id. It leaves out deleted organizations below its root, but neither a
+/// deleted root nor suspended organizations.
+pub async fn a_subtree_leaves_out_deleted_organizations(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
     let [root, left, right, leaf, sibling, _] = family(&world, &tenant).await;
@@ -91,8 +92,9 @@ pub async fn subtree_leaves_out_what_was_deleted(store: Arc<dyn Store>) {
     assert_eq!(subtree(&world, tenant.id, world.id()).await, []);
 }
 
-/// Children stand right below, newest first, then by id; what was deleted is none, what is suspended is.
-pub async fn children_stand_right_below(store: Arc<dyn Store>) {
+/// Children are the organizations directly below, newest first, then by id. Deleted ones are left out, suspended ones
+/// are not.
+pub async fn children_are_directly_below_their_parent(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
     let root = world.organization(&tenant, "root").await;
@@ -114,7 +116,7 @@ pub async fn children_stand_right_below(store: Arc<dyn Store>) {
     assert_eq!(world.store.children(tenant.id, world.id()).await.unwrap(), []);
 }
 
-/// Every field that changes is read back, whichever state the organization comes to.
+/// Every changed field is read back, for a change to any status.
 pub async fn update_is_read_back(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
@@ -145,8 +147,8 @@ pub async fn update_is_read_back(store: Arc<dyn Store>) {
     assert_eq!(one(&world, tenant.id, bystander.id).await, Some(bystander));
 }
 
-/// What moves takes along everything below it, and the places that it left know nothing of it.
-pub async fn move_takes_along_what_is_below(store: Arc<dyn Store>) {
+/// A move takes the whole subtree along. Organizations that are not above it after the move do not contain it.
+pub async fn a_move_takes_the_subtree_along(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
     let [root, left, right, leaf, ..] = family(&world, &tenant).await;
@@ -166,8 +168,8 @@ pub async fn move_takes_along_what_is_below(store: Arc<dyn Store>) {
     assert!(!subtree(&world, tenant.id, root.id).await.contains(&leaf));
 }
 
-/// What is not there can be neither changed nor deleted.
-pub async fn update_of_nothing_is_missing(store: Arc<dyn Store>) {
+/// A missing organization can be neither changed nor deleted.
+pub async fn a_change_to_a_missing_row_is_refused(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
     let nothing = world.new_organization(tenant.id, "nothing");
@@ -178,8 +180,8 @@ pub async fn update_of_nothing_is_missing(store: Arc<dyn Store>) {
     }
 }
 
-/// A parent is there, in the same tenant, whether something is made below it or moved there.
-pub async fn parent_must_be_of_the_tenant(store: Arc<dyn Store>) {
+/// A parent must exist in the same tenant, for a creation and for a move.
+pub async fn a_parent_must_be_in_the_same_tenant(store: Arc<dyn Store>) {
     let world = World::new(store);
     let (tenant, other) = (world.tenant("acme").await, world.tenant("other").await);
     let foreign = world.organization(&other, "foreign").await;
@@ -194,7 +196,8 @@ pub async fn parent_must_be_of_the_tenant(store: Arc<dyn Store>) {
     assert_eq!(one(&world, tenant.id, own.id).await, Some(own));
 }
 
-/// A slug is taken once among those that are not deleted, wherever they stand in the tenant, and free elsewhere.
+/// A slug is unique among the organizations of a tenant that are not deleted, at any level. It is free in another
+/// tenant.
 pub async fn slug_is_unique_in_a_tenant(store: Arc<dyn Store>) {
     let world = World::new(store);
     let (tenant, other) = (world.tenant("acme").await, world.tenant("other").await);
@@ -220,8 +223,9 @@ pub async fn slug_is_unique_in_a_tenant(store: Arc<dyn Store>) {
     world.reorganize(&renamed, same_slug).await;
 }
 
-/// A deleted organization leaves its slug to others, more than once, and comes back only where nobody took it.
-pub async fn deleted_slug_is_free(store: Arc<dyn Store>) {
+/// The slug of a deleted organization is free, more than once. The organization can be restored only if no other one
+/// has taken the slug.
+pub async fn the_slug_of_a_deleted_organization_is_free(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
     let mut deleted = Vec::new();
@@ -246,8 +250,9 @@ pub async fn deleted_slug_is_free(store: Arc<dyn Store>) {
     assert_conflict(&refused, Constraint::OrganizationSlug);
 }
 
-/// Each filter by itself, and several together, agree with [`OrganizationFilter::matches`].
-pub async fn list_filters_by_everything(store: Arc<dyn Store>) {
+/// Each filter alone, and several together, select the organizations for which [`OrganizationFilter::matches`] is
+/// true.
+pub async fn list_filters_by_every_field(store: Arc<dyn Store>) {
     let world = World::new(store);
     let (tenant, other) = (world.tenant("acme").await, world.tenant("other").await);
     let organizations = mixed(&world, &tenant).await;
@@ -278,8 +283,8 @@ pub async fn list_filters_by_everything(store: Arc<dyn Store>) {
     }
 }
 
-/// A search finds parts of name and slug whatever the case, and has no wildcards.
-pub async fn search_takes_every_character_as_it_is(store: Arc<dyn Store>) {
+/// A search finds parts of the name and the slug in any letter case, and has no wildcards.
+pub async fn search_ignores_case_and_has_no_wildcards(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
     for (number, name) in
@@ -311,7 +316,7 @@ pub async fn search_takes_every_character_as_it_is(store: Arc<dyn Store>) {
     }
 }
 
-/// Every key sorts in both directions as [`OrganizationSort::compare`] says.
+/// Every key sorts in both directions, in the order of [`OrganizationSort::compare`].
 pub async fn list_sorts_by_every_key(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
@@ -327,14 +332,14 @@ pub async fn list_sorts_by_every_key(store: Arc<dyn Store>) {
                 world.store.organizations(tenant.id, &filter, &reach, sort, everything()).await.unwrap().items
             };
             assert_eq!(list(Reach::Tenant).await, expected, "{sort:?}");
-            let mut within_reach = expected.clone();
-            within_reach.retain(|it| it.id == root.id || it.parent_id.is_some());
-            assert_eq!(list(within(&[&root])).await, within_reach, "{sort:?}");
+            let mut visible = expected.clone();
+            visible.retain(|it| it.id == root.id || it.parent_id.is_some());
+            assert_eq!(list(within(&[&root])).await, visible, "{sort:?}");
         }
     }
 }
 
-/// Pages follow each other without gap or repetition, and count the whole, with a reach and without.
+/// Pages follow each other without gaps or repetitions, and have the total, with and without a limited visible scope.
 pub async fn list_pages_and_counts(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
@@ -364,9 +369,9 @@ pub async fn list_pages_and_counts(store: Arc<dyn Store>) {
     .await;
 }
 
-/// Within reach are the organizations themselves and everything below them, each once; nothing beside or above, and
-/// nothing of another tenant.
-pub async fn list_stays_within_reach(store: Arc<dyn Store>) {
+/// The visible scope of organizations has the organizations themselves and everything below them, each once. It has
+/// nothing beside or above them, and nothing of another tenant.
+pub async fn list_stays_within_the_visible_scope(store: Arc<dyn Store>) {
     let world = World::new(store);
     let (tenant, other) = (world.tenant("acme").await, world.tenant("other").await);
     let [root, left, right, leaf, sibling, elsewhere] = family(&world, &tenant).await;
@@ -393,7 +398,7 @@ pub async fn list_stays_within_reach(store: Arc<dyn Store>) {
     let found = list(&world, &tenant, parent(ParentFilter::Of(left.id)), &within(&[&leaf, &right])).await;
     assert_eq!(found, slice::from_ref(&leaf));
     let found = list(&world, &tenant, parent(ParentFilter::Root), &within(&[&left])).await;
-    assert_eq!(found, [], "nothing becomes a root by being the highest within reach");
+    assert_eq!(found, [], "the highest visible organization is not a root");
     let status = Some(OrganizationStatus::Inactive);
     for (reach, expected) in [(within(&[&left]), vec![deleted]), (within(&[&sibling, &right]), vec![])] {
         let filter = OrganizationFilter { status, ..OrganizationFilter::default() };
@@ -401,8 +406,8 @@ pub async fn list_stays_within_reach(store: Arc<dyn Store>) {
     }
 }
 
-/// A tenant's organization is none of another tenant, whether reading or writing.
-pub async fn of_another_tenant_is_not_found(store: Arc<dyn Store>) {
+/// An organization is not found in another tenant, for reads and for writes.
+pub async fn rows_of_another_tenant_are_not_found(store: Arc<dyn Store>) {
     let world = World::new(store);
     let (acme, other) = (world.tenant("acme").await, world.tenant("other").await);
     let [root, _, _, leaf, ..] = family(&world, &acme).await;
@@ -424,8 +429,8 @@ pub async fn of_another_tenant_is_not_found(store: Arc<dyn Store>) {
     assert_eq!(one(&world, acme.id, root.id).await, Some(root));
 }
 
-/// A unit of work reads what it wrote itself, and nobody else does before it is committed.
-pub async fn own_changes_are_read(store: Arc<dyn Store>) {
+/// A unit of work reads its own changes. No other reader sees them before the commit.
+pub async fn a_unit_of_work_reads_its_own_changes(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
     let [root, left, right, leaf, sibling, _] = family(&world, &tenant).await;
@@ -440,14 +445,15 @@ pub async fn own_changes_are_read(store: Arc<dyn Store>) {
     assert_eq!(ids(&work.locks().subtree(root.id).await.unwrap()), ids(&[root.clone(), right]));
     assert_eq!(ids(&work.locks().subtree(left.id).await.unwrap()), ids(&[moved, leaf.clone(), sibling, fresh.clone()]));
     assert!(work.locks().is_organization_slug_taken(&fresh.slug).await.unwrap());
-    assert_eq!(world.store.lineages(tenant.id, &[fresh.id]).await.unwrap(), [], "others do not");
+    assert_eq!(world.store.lineages(tenant.id, &[fresh.id]).await.unwrap(), [], "other readers do not see it");
     assert_eq!(world.store.subtree(tenant.id, root.id).await.unwrap().len(), 5);
 }
 
 const STATES: [OrganizationStatus; 3] =
     [OrganizationStatus::Active, OrganizationStatus::Suspended, OrganizationStatus::Inactive];
 
-/// A root; its children left and right; two leaves below left, the second older than its parent; and another root.
+/// A root, its children `left` and `right`, two leaves below `left`, and another root. The second leaf is older than
+/// its parent.
 async fn family(world: &World, tenant: &Tenant) -> [Organization; 6] {
     let root = world.organization(tenant, "root").await;
     world.tick();
@@ -463,7 +469,7 @@ async fn family(world: &World, tenant: &Tenant) -> [Organization; 6] {
     [root, left, right, leaf, sibling, elsewhere]
 }
 
-/// Nine organizations that no key sorts alike, some of them equal in some; the first is a root.
+/// Nine organizations that no two keys sort alike. Some of them are equal in some keys. The first is a root.
 async fn mixed(world: &World, tenant: &Tenant) -> Vec<Organization> {
     use OrganizationStatus::{Active, Inactive, Suspended};
     let rows = [
@@ -508,7 +514,7 @@ async fn one(world: &World, tenant: TenantId, id: OrganizationId) -> Option<Orga
     lineages(world, tenant, &[id]).await.into_iter().find(|organization| organization.id == id)
 }
 
-/// By id, and the same in a unit of work as outside.
+/// Reads lineages, in the order of the ids. Fails unless a unit of work reads the same.
 async fn lineages(world: &World, tenant: TenantId, organizations: &[OrganizationId]) -> Vec<Organization> {
     let by_id = |mut found: Vec<Organization>| {
         found.sort_by_key(|organization| organization.id);
@@ -520,7 +526,7 @@ async fn lineages(world: &World, tenant: TenantId, organizations: &[Organization
     found
 }
 
-/// The same in a unit of work as outside.
+/// Reads a subtree. Fails unless a unit of work reads the same.
 async fn subtree(world: &World, tenant: TenantId, root: OrganizationId) -> Vec<Organization> {
     let found = world.store.subtree(tenant, root).await.unwrap();
     let locked = world.locked(tenant, async |locks| locks.subtree(root).await.unwrap()).await;

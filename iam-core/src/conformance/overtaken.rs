@@ -1,5 +1,5 @@
-//! Requests that are overtaken: while one waits for its turn, another one commits what changes its answer. What was read
-//! before the turn came must not count.
+//! Requests that are overtaken: while a request waits for the tenant's lock, another unit of work commits a change
+//! that changes the request's answer. What the request read before it got the lock must not count.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,8 +20,8 @@ use crate::user::{User, UserChange, UserStatus};
 use super::race::{Scene, to};
 use super::world::{assigning, update};
 
-/// Whoever loses the role by which it assigns, assigns no more.
-pub async fn an_assigner_that_loses_its_role(store: Arc<dyn Store>) {
+/// A caller that loses the role with which it assigns is refused.
+pub async fn a_caller_that_loses_its_role_cannot_assign(store: Arc<dyn Store>) {
     let scene = Scene::new(store).await;
     let branch = scene.found("branch", None).await;
     let (admin, caller) =
@@ -34,8 +34,8 @@ pub async fn an_assigner_that_loses_its_role(store: Arc<dyn Store>) {
     assert_eq!(scene.world.grants(scene.tenant.id, GrantQuery::OfUser(admin.id)).await, []);
 }
 
-/// Whoever is suspended while it assigns, assigns no more.
-pub async fn an_assigner_that_is_suspended(store: Arc<dyn Store>) {
+/// A caller that is suspended while it assigns is refused.
+pub async fn a_suspended_caller_cannot_assign(store: Arc<dyn Store>) {
     let scene = Scene::new(store).await;
     let (admin, caller) = scene.member("admin@example.com", scene.built_in("TENANT_ADMIN"), None).await;
     let after = User { status: UserStatus::Suspended, ..admin.clone() };
@@ -45,8 +45,8 @@ pub async fn an_assigner_that_is_suspended(store: Arc<dyn Store>) {
     assert!(matches!(refused, Err(Error::Unauthenticated(_))), "{refused:?}");
 }
 
-/// In an organization that leaves a branch, the branch's administrator assigns no more.
-pub async fn an_organization_that_leaves_the_branch(store: Arc<dyn Store>) {
+/// The administrator of a branch cannot assign in an organization that has left the branch.
+pub async fn an_organization_outside_the_branch_is_not_found(store: Arc<dyn Store>) {
     let scene = Scene::new(store).await;
     let branch = scene.found("branch", None).await;
     let (team, elsewhere) = (scene.found("team", Some(branch.id)).await, scene.found("elsewhere", None).await);
@@ -61,8 +61,8 @@ pub async fn an_organization_that_leaves_the_branch(store: Arc<dyn Store>) {
     );
 }
 
-/// A role is given with what it permits by then.
-pub async fn a_role_that_grows(store: Arc<dyn Store>) {
+/// The escalation check of an assignment uses the permissions that the role has under the lock.
+pub async fn an_assignment_is_checked_against_the_current_role(store: Arc<dyn Store>) {
     let scene = Scene::new(store).await;
     let giver = scene.role("GIVER", &["role-assignments:*", "users:read"]).await;
     let given = scene.role("GIVEN", &["users:read"]).await;
@@ -74,8 +74,9 @@ pub async fn a_role_that_grows(store: Arc<dyn Store>) {
     assert_escalation(&refused);
 }
 
-/// What is put into a role is held as long as somebody has the role by then.
-pub async fn a_role_that_is_given_for_longer(store: Arc<dyn Store>) {
+/// The escalation check of a role change uses the role's assignments under the lock: the caller must hold an added
+/// permission for as long as any user holds the role.
+pub async fn a_role_change_is_checked_against_current_assignments(store: Arc<dyn Store>) {
     let scene = Scene::new(store).await;
     let editor = scene.role("EDITOR", &["roles:*", "audit-logs:read"]).await;
     let edited = scene.role("EDITED", &["users:read"]).await;
@@ -89,8 +90,9 @@ pub async fn a_role_that_is_given_for_longer(store: Arc<dyn Store>) {
     assert_escalation(&overtake(&scene, [given], edit).await);
 }
 
-/// Whoever moves an organization holds what counts in its new place by then.
-pub async fn a_branch_in_which_a_role_is_given(store: Arc<dyn Store>) {
+/// The escalation check of a move uses the assignments that exist in the new branch under the lock: the caller must
+/// hold what they grant.
+pub async fn a_move_is_checked_against_current_assignments(store: Arc<dyn Store>) {
     let scene = Scene::new(store).await;
     let (branch, team) = (scene.found("branch", None).await, scene.found("team", None).await);
     let mover = scene.role("MOVER", &["organizations:*"]).await;
@@ -101,8 +103,9 @@ pub async fn a_branch_in_which_a_role_is_given(store: Arc<dyn Store>) {
     assert_escalation(&refused);
 }
 
-/// Whoever reactivates a user holds what the user has by then.
-pub async fn a_suspended_user_that_gets_a_role(store: Arc<dyn Store>) {
+/// The escalation check of a reactivation uses the assignments that the user has under the lock: the caller must hold
+/// what they grant.
+pub async fn a_reactivation_is_checked_against_current_assignments(store: Arc<dyn Store>) {
     let scene = Scene::new(store).await;
     let (keeper, given) = (scene.role("KEEPER", &["users:*"]).await, scene.role("GIVEN", &["roles:read"]).await);
     let (_, caller) = scene.member("keeper@example.com", &keeper, None).await;
@@ -113,8 +116,8 @@ pub async fn a_suspended_user_that_gets_a_role(store: Arc<dyn Store>) {
     assert_escalation(&overtake(&scene, [scene.assignment(&user, &given, None)], reactivate).await);
 }
 
-/// Nobody extends a role beyond what they have left by then.
-pub async fn an_extension_by_a_role_that_is_shortened(store: Arc<dyn Store>) {
+/// The escalation check of an extension uses the expiry of the caller's rights under the lock.
+pub async fn an_extension_is_checked_against_the_callers_current_expiry(store: Arc<dyn Store>) {
     let scene = Scene::new(store).await;
     let branch = scene.found("branch", None).await;
     let (admin, caller) =
@@ -131,45 +134,45 @@ pub async fn an_extension_by_a_role_that_is_shortened(store: Arc<dyn Store>) {
     assert_escalation(&overtake(&scene, [shortened.into()], extend).await);
 }
 
-/// What is deleted is not assigned any more.
-pub async fn assignments_of_what_is_deleted(store: Arc<dyn Store>) {
+/// A deleted organization, user or role is not assigned.
+pub async fn a_deleted_row_is_not_assigned(store: Arc<dyn Store>) {
     let scene = Scene::new(store).await;
-    let (role, place) = (scene.role("GIVEN", &["users:read"]).await, scene.found("place", None).await);
+    let (role, branch) = (scene.role("GIVEN", &["users:read"]).await, scene.found("branch", None).await);
     let (user, another) = (scene.user("user@example.com").await, scene.user("another@example.com").await);
-    let assign = |user: &User, place: &Organization| scene.assign(&scene.system, to(user, &role, Some(place.id)));
+    let assign = |user: &User, branch: &Organization| scene.assign(&scene.system, to(user, &role, Some(branch.id)));
 
-    let gone = Organization { status: OrganizationStatus::Inactive, ..place.clone() };
-    let deleted = OrganizationChange::Delete { before: place.clone(), after: gone };
-    let refused = overtake(&scene, [deleted.into()], assign(&user, &place)).await;
+    let gone = Organization { status: OrganizationStatus::Inactive, ..branch.clone() };
+    let deleted = OrganizationChange::Delete { before: branch.clone(), after: gone };
+    let refused = overtake(&scene, [deleted.into()], assign(&user, &branch)).await;
     assert_conflict(&refused, &Conflict::OrganizationInactive);
 
-    let place = scene.found("another", None).await;
+    let branch = scene.found("another", None).await;
     let gone = User { status: UserStatus::Inactive, ..user.clone() };
     let deleted = UserChange::Delete { before: user.clone(), after: gone };
-    let refused = overtake(&scene, [deleted.into()], assign(&user, &place)).await;
+    let refused = overtake(&scene, [deleted.into()], assign(&user, &branch)).await;
     assert_conflict(&refused, &Conflict::UserInactive);
 
     let deleted = RoleChange::Delete(role.clone());
-    let refused = overtake(&scene, [deleted.into()], assign(&another, &place)).await;
+    let refused = overtake(&scene, [deleted.into()], assign(&another, &branch)).await;
     assert!(
         matches!(&refused, Err(Error::About { error, .. }) if matches!(**error, Error::NotFound(_))),
         "{refused:?}"
     );
 }
 
-/// What is assigned is not deleted, or its assignment goes too.
-pub async fn deletions_of_what_is_assigned(store: Arc<dyn Store>) {
+/// A deletion sees the assignments under the lock: it removes them, or it is refused.
+pub async fn a_deletion_sees_current_assignments(store: Arc<dyn Store>) {
     let scene = Scene::new(store).await;
-    let (role, place) = (scene.role("GIVEN", &["users:read"]).await, scene.found("place", None).await);
+    let (role, branch) = (scene.role("GIVEN", &["users:read"]).await, scene.found("branch", None).await);
     let (user, another) = (scene.user("user@example.com").await, scene.user("another@example.com").await);
     let grants = async || {
         let users = [user.id, another.id];
         scene.world.store.grants_of(scene.tenant.id, &users).await.unwrap().len()
     };
 
-    let (iam, system, id) = (scene.iam.clone(), scene.system.clone(), place.id);
+    let (iam, system, id) = (scene.iam.clone(), scene.system.clone(), branch.id);
     let delete = async move { iam.organizations().delete(&system, id).await };
-    overtake(&scene, [scene.assignment(&user, &role, Some(place.id))], delete).await.unwrap();
+    overtake(&scene, [scene.assignment(&user, &role, Some(branch.id))], delete).await.unwrap();
     assert_eq!(grants().await, 0);
 
     let (iam, system, id) = (scene.iam.clone(), scene.system.clone(), user.id);
@@ -184,14 +187,14 @@ pub async fn deletions_of_what_is_assigned(store: Arc<dyn Store>) {
     assert_eq!(grants().await, 1);
 }
 
-/// Nothing comes below a deleted organization, and none with something below it is deleted.
-pub async fn parents_that_are_deleted_and_children_that_are_made(store: Arc<dyn Store>) {
+/// No organization is created below a deleted one, and an organization with a child is not deleted.
+pub async fn a_deleted_organization_gets_no_child(store: Arc<dyn Store>) {
     let scene = Scene::new(store).await;
-    let (place, another) = (scene.found("place", None).await, scene.found("another", None).await);
-    let gone = Organization { status: OrganizationStatus::Inactive, ..place.clone() };
-    let deleted = OrganizationChange::Delete { before: place.clone(), after: gone };
+    let (branch, another) = (scene.found("branch", None).await, scene.found("another", None).await);
+    let gone = Organization { status: OrganizationStatus::Inactive, ..branch.clone() };
+    let deleted = OrganizationChange::Delete { before: branch.clone(), after: gone };
     let (iam, system) = (scene.iam.clone(), scene.system.clone());
-    let new = NewOrganization { name: "Below".to_owned(), slug: None, parent: Some(place.id) };
+    let new = NewOrganization { name: "Below".to_owned(), slug: None, parent: Some(branch.id) };
     let create = async move { iam.organizations().create(&system, new).await };
     let refused = overtake(&scene, [deleted.into()], create).await;
     assert!(
@@ -208,8 +211,8 @@ pub async fn parents_that_are_deleted_and_children_that_are_made(store: Arc<dyn 
     assert_conflict(&refused, &Conflict::OrganizationHasChildren);
 }
 
-/// A move is looked at as the tree stands by then.
-pub async fn moves_in_a_tree_that_moves(store: Arc<dyn Store>) {
+/// A move is checked against the tree under the lock.
+pub async fn a_move_is_checked_against_the_current_tree(store: Arc<dyn Store>) {
     let scene = Scene::new(store).await;
     let (left, right) = (scene.found("left", None).await, scene.found("right", None).await);
     let crossing = moved(&right, Some(left.id));
@@ -224,8 +227,8 @@ pub async fn moves_in_a_tree_that_moves(store: Arc<dyn Store>) {
     assert_eq!(deep.parent_id, Some(left.id));
 }
 
-/// The last administrator that is left by then stays.
-pub async fn an_administrator_that_becomes_the_last(store: Arc<dyn Store>) {
+/// A user that is the last administrator under the lock is not deleted.
+pub async fn the_current_last_administrator_is_not_deleted(store: Arc<dyn Store>) {
     let scene = Scene::new(store).await;
     let (second, _) = scene.member("second@example.com", scene.built_in("TENANT_ADMIN"), None).await;
     let after = User { status: UserStatus::Suspended, ..second.clone() };
@@ -236,9 +239,10 @@ pub async fn an_administrator_that_becomes_the_last(store: Arc<dyn Store>) {
     assert_conflict(&refused, &Conflict::LastAdministrator);
 }
 
-/// Starts a request while the tenant is locked, and commits changes before the lock goes.
+/// Starts a request while the tenant is locked, and commits changes before the lock is released.
 ///
-/// A request that has not come to the lock by then is not overtaken; it finds the changes, and its answer is the same.
+/// A request that has not reached the lock by then is not overtaken. It finds the changes, and its answer is the
+/// same.
 async fn overtake<T: Send + 'static>(
     scene: &Scene,
     changes: impl IntoIterator<Item = Change>,
@@ -273,7 +277,7 @@ fn assert_rule<T: std::fmt::Debug>(refused: &Result<T>, expected: Rule) {
 }
 
 impl Scene {
-    /// The change that gives a user a role.
+    /// The change that assigns a role to a user.
     fn assignment(&self, user: &User, role: &Role, organization: Option<OrganizationId>) -> Change {
         assigning([self.world.new_assignment(user, role, organization)], role).into()
     }

@@ -11,8 +11,8 @@ use crate::page::Page;
 use crate::permission::{PermissionChange, RegisteredPermission, built_in_permissions};
 use crate::store::Store;
 
-/// What was registered is read back to the millisecond, by itself and in the list.
-pub async fn created_is_read_back(store: Arc<dyn Store>) {
+/// A registered permission is read back to the millisecond, alone and in the list.
+pub async fn a_created_row_is_read_back(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
     let first = world.permission(&tenant, "orders:refund-2").await;
@@ -26,8 +26,8 @@ pub async fn created_is_read_back(store: Arc<dyn Store>) {
     assert_eq!(names(&world, tenant.id).await, ["orders:read", "orders:refund-2"]);
 }
 
-/// The built-in permissions are there with their mark.
-pub async fn built_in_are_read_back(store: Arc<dyn Store>) {
+/// The built-in permissions are read back with their `system` mark.
+pub async fn built_in_rows_are_read_back(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
     let built_in = built_in_permissions(tenant.id, world.now(), || world.id()).unwrap();
@@ -37,7 +37,7 @@ pub async fn built_in_are_read_back(store: Arc<dyn Store>) {
     assert_eq!(names(&world, tenant.id).await.len(), built_in.len());
 }
 
-/// Pages follow each other without gap or repetition, newest first, then by id, and count the whole.
+/// Pages follow each other without gaps or repetitions, newest first, then by id, and have the total.
 pub async fn list_pages_and_counts(store: Arc<dyn Store>) {
     let world = World::new(store);
     let (tenant, other) = (world.tenant("acme").await, world.tenant("other").await);
@@ -53,7 +53,7 @@ pub async fn list_pages_and_counts(store: Arc<dyn Store>) {
     assert_pages(&expected, async |page| world.store.permissions(tenant.id, page).await.unwrap()).await;
 }
 
-/// A name is registered once in a tenant, whoever else has it elsewhere, and is free again when it was deleted.
+/// A name is registered at most once in a tenant. It is free in other tenants, and after its permission is deleted.
 pub async fn name_is_unique_in_a_tenant(store: Arc<dyn Store>) {
     let world = World::new(store);
     let (tenant, other) = (world.tenant("acme").await, world.tenant("other").await);
@@ -70,8 +70,8 @@ pub async fn name_is_unique_in_a_tenant(store: Arc<dyn Store>) {
     world.permission(&tenant, "orders:read").await;
 }
 
-/// What was deleted is gone, and nothing else; it cannot be deleted again.
-pub async fn deleted_is_gone(store: Arc<dyn Store>) {
+/// A deleted permission is gone, and no other one is. It cannot be deleted again.
+pub async fn a_deleted_row_is_gone(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
     let (gone, kept) =
@@ -83,8 +83,8 @@ pub async fn deleted_is_gone(store: Arc<dyn Store>) {
     assert_missing(&world.try_commit(tenant.id, [PermissionChange::Delete(gone).into()]).await);
 }
 
-/// A tenant's permission is none of another tenant, whether reading or writing.
-pub async fn of_another_tenant_is_not_found(store: Arc<dyn Store>) {
+/// A permission is not found in another tenant, for reads and for writes.
+pub async fn rows_of_another_tenant_are_not_found(store: Arc<dyn Store>) {
     let world = World::new(store);
     let (acme, other) = (world.tenant("acme").await, world.tenant("other").await);
     let permission = world.permission(&acme, "orders:read").await;

@@ -1,4 +1,4 @@
-//! Proofs and verification of what a store keeps, judged by somebody who does not know the service.
+//! Proofs and verification of a stored log. The proofs are checked without the code of the service.
 
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use crate::caller::Caller;
 use crate::error::{Conflict, Error};
 use crate::store::Store;
 
-/// Every proof convinces by the rules of RFC 9162, and by nothing that was changed.
-pub async fn proofs_convince_a_stranger(store: Arc<dyn Store>) {
+/// Every proof is valid by the rules of RFC 9162, and is not valid for other hashes.
+pub async fn proofs_are_valid_by_rfc_9162(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
     for count in [254, 3, 300] {
@@ -45,7 +45,7 @@ pub async fn proofs_convince_a_stranger(store: Arc<dyn Store>) {
     }
 }
 
-/// A checkpoint says what is sealed and what is not, and an entry that waits has no proof yet.
+/// A checkpoint shows the sequenced entries and the pending ones. A pending entry has no proof yet.
 pub async fn checkpoints_tell_what_is_sealed(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
@@ -60,13 +60,13 @@ pub async fn checkpoints_tell_what_is_sealed(store: Arc<dyn Store>) {
     let state = iam.audit().checkpoint(&caller).await.unwrap();
     let root = tree::leaf_hash(0, entries[0].digest());
     assert_eq!((state.signed.checkpoint.size, state.signed.checkpoint.root, state.unsealed), (1, root, vec![]));
-    assert_eq!(state.signed.note, world.head(tenant.id).await.note, "the kept note is the same");
+    assert_eq!(state.signed.note, world.head(tenant.id).await.note, "the stored note is the same");
     let proof = iam.audit().prove_inclusion(&caller, entries[0].id, None).await.unwrap();
     assert_eq!((proof.index, proof.size, proof.root, proof.hashes), (0, 1, root, vec![]));
 }
 
-/// Verification finds nothing wrong with an untouched log, whatever checkpoints were kept.
-pub async fn an_untouched_log_is_clean(store: Arc<dyn Store>) {
+/// The verification of an untouched log has no findings, for any earlier checkpoints that are compared with it.
+pub async fn an_untouched_log_has_no_findings(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenants = [world.tenant("acme").await, world.tenant("other").await, world.tenant("third").await];
     let iam = world.iam().await;
@@ -96,5 +96,5 @@ pub async fn an_untouched_log_is_clean(store: Arc<dyn Store>) {
         assert_eq!(found.root, world.head(tenant.id).await.frontier.root());
         assert_eq!(found.sealed + 7, all(&world, tenant.id).await.len() as u64);
     }
-    assert_eq!(world.assert_clean(world.id(), &[]).await.sealed, 0, "a log of nothing is what it was");
+    assert_eq!(world.assert_clean(world.id(), &[]).await.sealed, 0, "a tenant without entries has an empty log");
 }

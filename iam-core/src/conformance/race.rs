@@ -1,4 +1,4 @@
-//! What two requests can race for, raced by real tasks through the services.
+//! Races between requests, run by real tasks through the services.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -28,8 +28,8 @@ use super::world::{everything, named};
 
 pub(super) const PASSWORD: &str = "Passw0rd!";
 
-/// Of many that create a user with one e-mail, one succeeds and the others conflict.
-pub async fn creates_of_one_email(store: Arc<dyn Store>) {
+/// Of many concurrent requests that create a user with one e-mail, one succeeds and the others conflict.
+pub async fn one_of_concurrent_requests_gets_the_email(store: Arc<dyn Store>) {
     let iam = iam(store).await;
     let registered = register(&iam).await;
     let caller = Caller::system(registered.tenant.id, "conformance");
@@ -45,8 +45,8 @@ pub async fn creates_of_one_email(store: Arc<dyn Store>) {
     assert_eq!(count(&iam, &caller, "CREATE", "USER").await, 2);
 }
 
-/// Of many that create users at once, no more succeed than the quota lets, and all of these do.
-pub async fn creates_up_to_the_quota(store: Arc<dyn Store>) {
+/// Of many concurrent requests that create users, exactly as many succeed as the quota allows.
+pub async fn concurrent_requests_stay_within_the_quota(store: Arc<dyn Store>) {
     let quota = Quota { users: 6, ..Quota::default() };
     let settings = Settings { quota, ..settings() };
     let iam = Iam::builder(store).settings(settings).build().await.unwrap();
@@ -66,8 +66,8 @@ pub async fn creates_up_to_the_quota(store: Arc<dyn Store>) {
     iam.users().create(&system, new_user("more@example.com")).await.unwrap();
 }
 
-/// Of many guesses at once, five are looked at; a right one among the rest is refused.
-pub async fn guesses_of_one_password(store: Arc<dyn Store>) {
+/// Of many concurrent guesses, five are checked. Later the right password is refused, too.
+pub async fn five_of_concurrent_guesses_are_checked(store: Arc<dyn Store>) {
     let iam = iam(store).await;
     let registered = register(&iam).await;
     let results = race(24, |_| login(&iam, "ada@example.com", "Wr0ng pass!")).await;
@@ -77,15 +77,16 @@ pub async fn guesses_of_one_password(store: Arc<dyn Store>) {
     assert_eq!(count(&iam, &caller, "LOGIN_FAILURE", "USER").await, 25);
 }
 
-/// The same for an e-mail that nobody has.
-pub async fn guesses_of_an_unknown_email(store: Arc<dyn Store>) {
+/// Of many concurrent guesses with an e-mail that no user has, five are checked, as with a known e-mail.
+pub async fn five_of_concurrent_guesses_with_an_unknown_email_are_checked(store: Arc<dyn Store>) {
     let iam = iam(store).await;
-    let results = race(24, |_| login(&iam, "nobody@example.com", "Wr0ng pass!")).await;
+    let results = race(24, |_| login(&iam, "unknown@example.com", "Wr0ng pass!")).await;
     assert_eq!(answers(&results), (5, 19));
 }
 
-/// Whoever has an account of its own with the same e-mail, in another tenant, cannot guess unseen beside it.
-pub async fn guesses_beside_an_account_of_ones_own(store: Arc<dyn Store>) {
+/// An attacker has an account with the victim's e-mail in another tenant. Its logins to that account count as guesses
+/// of the victim's password.
+pub async fn logins_of_an_attacker_count_as_guesses_at_the_victim(store: Arc<dyn Store>) {
     let iam = iam(store).await;
     let victim = register(&iam).await;
     let guess = "Gu3ssed it!";
@@ -93,7 +94,7 @@ pub async fn guesses_beside_an_account_of_ones_own(store: Arc<dyn Store>) {
         Registration { user: NewUser { password: guess.into(), ..new_user("ada@example.com") }, tenant_name: None };
     iam.tenants().register(&RequestContext::default(), own).await.unwrap();
     let results = race(8, |_| login(&iam, "ada@example.com", guess)).await;
-    assert!(results.iter().all(Result::is_ok), "the guesser gets into its own account");
+    assert!(results.iter().all(Result::is_ok), "the attacker logs in to its own account");
     let named = Login {
         email: "ada@example.com".to_owned(),
         password: PASSWORD.into(),
@@ -104,12 +105,12 @@ pub async fn guesses_beside_an_account_of_ones_own(store: Arc<dyn Store>) {
     let caller = Caller::system(victim.tenant.id, "conformance");
     let log = iam.audit().list(&caller, AuditFilter::default(), None, 100).await.unwrap();
     let is_counted = |entry: &&AuditEntry| entry.metadata.get("reason").is_some_and(|it| it == "INVALID_PASSWORD");
-    assert_eq!(log.entries.iter().filter(is_counted).count(), 0, "no tenant learns of another");
+    assert_eq!(log.entries.iter().filter(is_counted).count(), 0, "no tenant learns about another one");
 }
 
-/// A right guess that comes after the fifth failure is answered and recorded as the wrong ones are, also where the guesser has
-/// an account of its own with the same e-mail.
-pub async fn a_right_guess_among_wrong_ones(store: Arc<dyn Store>) {
+/// A right guess after the fifth failure is answered and recorded like the wrong ones, also if the attacker has its
+/// own account with the same e-mail.
+pub async fn a_right_guess_after_five_failures_looks_like_a_wrong_one(store: Arc<dyn Store>) {
     let iam = iam(store).await;
     let mut refused = 0;
     for round in 0..16 {
@@ -133,15 +134,15 @@ pub async fn a_right_guess_among_wrong_ones(store: Arc<dyn Store>) {
             async |tenant| count(&iam, &Caller::system(tenant, "conformance"), "LOGIN_FAILURE", "USER").await;
         assert_eq!(failures(tenants[0]).await, 16);
         if let Some(own) = tenants.get(1) {
-            // One less where the right guess was the fifth to be looked at: the guesser may know as much.
+            // One failure less if the right guess was the fifth that was checked. The attacker may learn this.
             assert!([15, 16].contains(&failures(*own).await));
         }
     }
-    assert_ne!(refused, 0, "the right guess was always the first");
+    assert_ne!(refused, 0, "the right guess was checked in time in every round");
 }
 
-/// Of many that exchange one refresh token, all get the same successor, and the session lives on.
-pub async fn refreshes_of_one_token(store: Arc<dyn Store>) {
+/// Of many concurrent requests that exchange one refresh token, all get the same successor, and the session goes on.
+pub async fn concurrent_refreshes_get_the_same_successor(store: Arc<dyn Store>) {
     let iam = iam(store).await;
     let first = register(&iam).await.login.tokens.refresh;
     let results = race(16, |_| {
@@ -157,8 +158,8 @@ pub async fn refreshes_of_one_token(store: Arc<dyn Store>) {
     assert!(iam.sessions().refresh(&RequestContext::default(), &next).await.is_ok());
 }
 
-/// Whoever logs in with the old password while another one is set is out again afterwards.
-pub async fn logins_beside_a_reset(store: Arc<dyn Store>) {
+/// A login with the old password, concurrent with a password reset, leaves no session.
+pub async fn logins_during_a_password_reset_leave_no_session(store: Arc<dyn Store>) {
     for round in 0..8 {
         let scene = Scene::of(Arc::clone(&store), &format!("ada-{round}@example.com")).await;
         let email = scene.founder.email.to_string();
@@ -182,7 +183,7 @@ pub async fn logins_beside_a_reset(store: Arc<dyn Store>) {
     }
 }
 
-/// The ways in which somebody stops being an administrator of a tenant for good.
+/// The ways in which a user stops being a permanent administrator of a tenant.
 #[derive(Clone, Copy, Debug)]
 enum Removal {
     Delete,
@@ -213,8 +214,8 @@ impl Removal {
     }
 }
 
-/// Of the last two administrators, one stays, whichever ways both are removed at once.
-pub async fn removals_of_the_last_two_administrators(store: Arc<dyn Store>) {
+/// If the last two administrators are removed concurrently, one of them stays, for every combination of ways.
+pub async fn one_of_the_last_two_administrators_stays(store: Arc<dyn Store>) {
     let ways = Removal::ALL.iter().flat_map(|first| Removal::ALL.map(|second| [*first, second]));
     for (round, ways) in ways.enumerate() {
         let scene = Scene::of(Arc::clone(&store), &format!("admin{round}@example.com")).await;
@@ -235,13 +236,13 @@ pub async fn removals_of_the_last_two_administrators(store: Arc<dyn Store>) {
     }
 }
 
-/// Of many that give a user the same role in the same place, one succeeds.
-pub async fn assignments_of_one_role(store: Arc<dyn Store>) {
+/// Of many concurrent requests that assign one role to one user, tenant-wide or in one organization, one succeeds.
+pub async fn one_of_concurrent_equal_assignments_succeeds(store: Arc<dyn Store>) {
     let scene = Scene::new(store).await;
-    let place = scene.found("place", None).await;
+    let branch = scene.found("branch", None).await;
     let user = scene.user("user@example.com").await;
-    for place in [None, Some(place.id)] {
-        let item = to(&user, scene.built_in("MEMBER"), place);
+    for organization in [None, Some(branch.id)] {
+        let item = to(&user, scene.built_in("MEMBER"), organization);
         let results = race(12, |number| {
             let (iam, caller) = (scene.iam.clone(), scene.system.clone());
             async move {
@@ -258,8 +259,9 @@ pub async fn assignments_of_one_role(store: Arc<dyn Store>) {
     assert_eq!(scene.world.store.grants_of(scene.tenant.id, &[user.id]).await.unwrap().len(), 2);
 }
 
-/// Of many that take the same name, one succeeds: roles, permissions, organizations.
-pub async fn creates_of_one_name(store: Arc<dyn Store>) {
+/// Of many concurrent requests that create a role, a permission or an organization with one name or slug, one
+/// succeeds.
+pub async fn one_of_concurrent_requests_gets_the_name(store: Arc<dyn Store>) {
     let scene = Scene::new(store).await;
     let start = || (scene.iam.clone(), scene.system.clone());
     let results = race(12, |_| {
@@ -280,7 +282,7 @@ pub async fn creates_of_one_name(store: Arc<dyn Store>) {
         async move { iam.organizations().create(&caller, new).await.map(drop) }
     });
     assert_one(results.await, |error| is_conflict(error, &Conflict::SlugTaken));
-    // A slug that the service makes finds another one.
+    // If the service makes the slug, it chooses another one.
     let results = race(12, |_| {
         let (iam, caller) = start();
         let new = NewOrganization { name: "Branch".to_owned(), ..NewOrganization::default() };
@@ -289,8 +291,8 @@ pub async fn creates_of_one_name(store: Arc<dyn Store>) {
     assert!(results.await.iter().all(Result::is_ok));
 }
 
-/// However organizations are moved at once, they stay a tree, and not too deep.
-pub async fn crossing_moves(store: Arc<dyn Store>) {
+/// After concurrent moves, the organizations are still a tree, and not too deep.
+pub async fn concurrent_moves_leave_a_tree(store: Arc<dyn Store>) {
     let scene = Scene::new(store).await;
     let mut all = Vec::new();
     for name in ["red", "green", "blue"] {
@@ -300,7 +302,7 @@ pub async fn crossing_moves(store: Arc<dyn Store>) {
     for round in 1..=12 {
         let results = race(count, |number| {
             let (iam, caller) = (scene.iam.clone(), scene.system.clone());
-            // Everybody goes below somebody who goes somewhere else, each round another way round.
+            // Each organization moves below another one that moves, too. Every round pairs them differently.
             let (id, parent) = (all[number].id, all[(number + round % (count - 1) + 1) % count].id);
             let parent = Some((number % 4 != round % 4).then_some(parent));
             let patch = OrganizationPatch { parent, ..OrganizationPatch::default() };
@@ -318,14 +320,15 @@ pub async fn crossing_moves(store: Arc<dyn Store>) {
         let above: HashMap<_, _> = stored.iter().map(|it| (it.id, it.parent_id)).collect();
         for id in ids {
             let lineage = std::iter::successors(Some(id), |id| above[id]).take(count + 1).count();
-            assert!(lineage <= 6, "{id} stands below {lineage} or in a circle");
+            assert!(lineage <= 6, "{id} has {lineage} organizations in its lineage or is in a circle");
         }
     }
-    assert!(moves > count, "some succeed");
+    assert!(moves > count, "more moves than organizations succeed");
 }
 
-/// What a branch's administrator assigns in an organization that leaves the branch, it assigned before.
-pub async fn assignments_in_a_leaving_organization(store: Arc<dyn Store>) {
+/// The administrator of a branch assigns in an organization that leaves the branch. The assignment comes before the
+/// move, or it is refused.
+pub async fn an_assignment_comes_before_a_concurrent_move_or_fails(store: Arc<dyn Store>) {
     let scene = Scene::new(store).await;
     let (branch, elsewhere) = (scene.found("branch", None).await, scene.found("elsewhere", None).await);
     let admin = scene.built_in("ORGANIZATION_ADMIN");
@@ -346,8 +349,8 @@ pub async fn assignments_in_a_leaving_organization(store: Arc<dyn Store>) {
     }
 }
 
-/// Whoever loses its role while it assigns has assigned before, or does not.
-pub async fn assignments_by_somebody_who_loses_its_role(store: Arc<dyn Store>) {
+/// A caller loses its role while it assigns. The assignment comes before the loss, or it is refused.
+pub async fn an_assignment_comes_before_the_loss_of_the_role_or_fails(store: Arc<dyn Store>) {
     let scene = Scene::new(store).await;
     for round in 0..12 {
         let admin = scene.built_in(TENANT_ADMIN);
@@ -365,9 +368,9 @@ pub async fn assignments_by_somebody_who_loses_its_role(store: Arc<dyn Store>) {
     }
 }
 
-/// Of two signing keys that are revoked at the same moment by different processes, each counts on the other one to stay.
-/// Afterwards there is a key that signs.
-pub async fn revocations_of_all_keys(store: Arc<dyn Store>) {
+/// Two replicas revoke two signing keys at the same moment. Each of them relies on the key that the other one
+/// revokes. Afterwards there is a key that signs.
+pub async fn concurrent_revocations_leave_a_signing_key(store: Arc<dyn Store>) {
     for round in 0..8 {
         let (one, other) = (iam(Arc::clone(&store)).await, iam(Arc::clone(&store)).await);
         other.rotate_keys().await.unwrap();
@@ -386,8 +389,9 @@ pub async fn revocations_of_all_keys(store: Arc<dyn Store>) {
     }
 }
 
-/// Whoever gives a role that somebody makes more powerful gave it before, or does not.
-pub async fn assignments_of_a_growing_role(store: Arc<dyn Store>) {
+/// A caller assigns a role while the role gets more permissions. The assignment comes before the change, or it is
+/// refused.
+pub async fn an_assignment_comes_before_a_change_of_the_role_or_fails(store: Arc<dyn Store>) {
     let scene = Scene::new(store).await;
     let giver = scene.role("GIVER", &["role-assignments:*", "users:read"]).await;
     let (user, caller) = scene.member("giver@example.com", &giver, None).await;
@@ -402,7 +406,8 @@ pub async fn assignments_of_a_growing_role(store: Arc<dyn Store>) {
         match assigned {
             Ok(made) => {
                 scene.assert_order("ROLE_ASSIGNED", made.id, "UPDATE", id).await;
-                // What it gave, it has now, and more than it had: for the next round it must lose that again.
+                // The caller has assigned the role to itself and has its new permissions, too. It must lose them
+                // before the next round.
                 scene.iam.assignments().delete(&scene.system, made.id).await.unwrap();
             }
             Err(error) => assert!(matches!(error, Error::Forbidden(Forbidden::Escalation(_))), "{error:?}"),
@@ -410,22 +415,23 @@ pub async fn assignments_of_a_growing_role(store: Arc<dyn Store>) {
     }
 }
 
-/// Whatever is deleted while it is assigned, no assignment of it is left.
-pub async fn assignments_of_what_goes(store: Arc<dyn Store>) {
+/// A role, an organization or a user is deleted while it is assigned. If the deletion succeeds, no assignment is
+/// left.
+pub async fn a_concurrent_deletion_leaves_no_assignment(store: Arc<dyn Store>) {
     let scene = Scene::new(store).await;
     for round in 0..12 {
         let role = scene.role(&format!("GIVEN_{round}"), &["users:read"]).await;
-        let place = scene.found(&format!("place-{round}"), None).await;
+        let branch = scene.found(&format!("branch-{round}"), None).await;
         let user = scene.user(&format!("user{round}@example.com")).await;
-        let item = to(&user, &role, Some(place.id));
+        let item = to(&user, &role, Some(branch.id));
         let (deleting, assigning) =
             ((scene.iam.clone(), scene.system.clone()), (scene.iam.clone(), scene.system.clone()));
-        let (role_id, place_id, user_id) = (role.id, place.id, user.id);
+        let (role_id, branch_id, user_id) = (role.id, branch.id, user.id);
         let delete = async move {
             let (iam, caller) = deleting;
             match round % 3 {
                 0 => iam.roles().delete(&caller, role_id).await,
-                1 => iam.organizations().delete(&caller, place_id).await,
+                1 => iam.organizations().delete(&caller, branch_id).await,
                 _ => iam.users().delete(&caller, user_id).await,
             }
         };
@@ -446,8 +452,8 @@ pub async fn assignments_of_what_goes(store: Arc<dyn Store>) {
     }
 }
 
-/// Of many that sweep at once, each expired assignment is removed by one, and recorded once.
-pub async fn sweepers(store: Arc<dyn Store>) {
+/// Of several concurrent sweepers, one removes each expired assignment, and the removal is recorded once.
+pub async fn concurrent_sweepers_remove_each_assignment_once(store: Arc<dyn Store>) {
     let scene = Scene::new(store).await;
     let past = Some(scene.iam.now() - TimeDelta::hours(1));
     for number in 0..30 {
@@ -464,9 +470,9 @@ pub async fn sweepers(store: Arc<dyn Store>) {
     assert_eq!(count(&scene.iam, &scene.system, "ROLE_REVOKED", "ROLE_ASSIGNMENT").await, 30);
 }
 
-/// Ending sessions of somebody who is suspended, holds a role and is renamed at the same moment: nobody waits for
-/// somebody who waits in turn, and no session is left.
-pub async fn ends_of_sessions_of_a_suspended_user(store: Arc<dyn Store>) {
+/// The sessions of a user with a role are ended while the user is suspended and renamed. No requests wait for each
+/// other in a circle, and no session is left.
+pub async fn concurrent_ends_of_sessions_do_not_deadlock(store: Arc<dyn Store>) {
     let scene = Scene::new(store).await;
     for round in 0..8 {
         let email = format!("user{round}@example.com");
@@ -498,8 +504,8 @@ pub async fn ends_of_sessions_of_a_suspended_user(store: Arc<dyn Store>) {
     }
 }
 
-/// Of many that start at once with an empty store, all sign with one key.
-pub async fn starts_with_an_empty_store(store: Arc<dyn Store>) {
+/// Services that start at the same time with an empty store all sign with one key.
+pub async fn concurrent_starts_use_one_signing_key(store: Arc<dyn Store>) {
     let services = race(8, |_| iam(Arc::clone(&store))).await;
     assert_eq!(store.signing_keys(KeyPurpose::AccessTokens).await.unwrap().len(), 1);
     let token = register(&services[0]).await.login.tokens.access;
@@ -508,7 +514,7 @@ pub async fn starts_with_an_empty_store(store: Arc<dyn Store>) {
     }
 }
 
-/// Runs two at once; which one is started first changes by the round.
+/// Runs two futures concurrently. Which one starts first alternates with the round.
 async fn both<A, B>(
     round: usize,
     first: impl Future<Output = A> + Send + 'static,
@@ -544,7 +550,7 @@ async fn iam(store: Arc<dyn Store>) -> Iam {
     Iam::builder(store).settings(settings()).build().await.unwrap()
 }
 
-/// The defaults, but for a cost that fits many passwords.
+/// The default settings, with a hashing cost that is low enough for many passwords.
 pub(super) fn settings() -> Settings {
     let hashing_cost = HashingCost { memory_kib: 64, passes: 1, lanes: 1 };
     Settings { hashing_cost, ..Settings::default() }
@@ -573,7 +579,7 @@ pub(super) fn login(iam: &Iam, email: &str, password: &str) -> impl Future<Outpu
     async move { iam.sessions().login(&RequestContext::default(), Login { email, password, tenant: None }).await }
 }
 
-/// How many were told that the credentials are wrong, and how many that the account is locked.
+/// How many answers say that the credentials are wrong, and how many say that the account is locked.
 fn answers(results: &[Result<LoggedIn>]) -> (usize, usize) {
     let wrong = |result: &&Result<LoggedIn>| matches!(result, Err(Error::Unauthenticated(_)));
     let locked = |result: &&Result<LoggedIn>| matches!(result, Err(Error::AccountLocked { .. }));
@@ -592,18 +598,18 @@ fn is_conflict(error: &Error, expected: &Conflict) -> bool {
     }
 }
 
-/// Fails unless one succeeded and all others were refused in the right way.
+/// Fails unless one request succeeded and all others were refused with the right error.
 fn assert_one(results: Vec<Result<()>>, is_right: impl Fn(&Error) -> bool) {
     assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 1, "{results:?}");
     assert!(results.iter().filter_map(|result| result.as_ref().err()).all(is_right), "{results:?}");
 }
 
-/// A role for a user, without expiry.
+/// The assignment of a role to a user, without expiry.
 pub(super) fn to(user: &User, role: &Role, organization: Option<OrganizationId>) -> NewAssignment {
     NewAssignment { user: user.id, role: role.id, organization, expires_at: None }
 }
 
-/// A tenant with its first user, and short ways to fill it through the services.
+/// A tenant with its first user, and helpers that fill it through the services.
 pub(super) struct Scene {
     pub(super) iam: Iam,
     /// Over the same store.
@@ -646,20 +652,25 @@ impl Scene {
         self.iam.users().create(&self.system, new_user(email)).await.unwrap()
     }
 
-    /// A user who holds a role, and the caller that it is.
-    pub(super) async fn member(&self, email: &str, role: &Role, place: Option<OrganizationId>) -> (User, Caller) {
-        self.member_until(email, role, place, None).await
+    /// Creates a user with a role and logs it in. Returns the user and its caller.
+    pub(super) async fn member(
+        &self,
+        email: &str,
+        role: &Role,
+        organization: Option<OrganizationId>,
+    ) -> (User, Caller) {
+        self.member_until(email, role, organization, None).await
     }
 
     pub(super) async fn member_until(
         &self,
         email: &str,
         role: &Role,
-        place: Option<OrganizationId>,
+        organization: Option<OrganizationId>,
         expires_at: Option<Timestamp>,
     ) -> (User, Caller) {
         let user = self.user(email).await;
-        let item = NewAssignment { expires_at, ..to(&user, role, place) };
+        let item = NewAssignment { expires_at, ..to(&user, role, organization) };
         self.iam.assignments().create(&self.system, item).await.unwrap();
         let login =
             Login { email: email.to_owned(), password: PASSWORD.into(), tenant: Some(self.tenant.slug.to_string()) };
@@ -669,7 +680,7 @@ impl Scene {
         (logged_in.user, caller)
     }
 
-    /// Fails unless the audit log has one entry before the other.
+    /// Fails unless the first entry is before the second one in the audit log.
     async fn assert_order(&self, first: &str, about: impl ToString, second: &str, other: impl ToString) {
         let position = async |action: &str, id: String| {
             let filter = AuditFilter { resource_id: Some(id), ..AuditFilter::default() };

@@ -1,4 +1,4 @@
-//! Retention: what is given up goes, and nothing else.
+//! Retention: entries that are marked for removal are removed, and no others.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::clock::Timestamp;
 use crate::id::{AuditEntryId, TenantId};
 use crate::store::Store;
 
-/// A retention is read back, in and outside a unit of work; in another tenant there is none.
+/// A retention is read back inside and outside a unit of work. Another tenant has none.
 pub async fn retention_is_read_back(store: Arc<dyn Store>) {
     let world = World::new(store);
     let (tenant, other) = (world.tenant("acme").await, world.tenant("other").await);
@@ -33,8 +33,8 @@ pub async fn retention_is_read_back(store: Arc<dyn Store>) {
     assert_eq!(world.store.purge_audit_entries().await.unwrap(), 0);
 }
 
-/// A unit of work that is dropped gives nothing up.
-pub async fn dropped_gives_nothing_up(store: Arc<dyn Store>) {
+/// A dropped unit of work marks no entries for removal.
+pub async fn a_dropped_unit_of_work_marks_nothing_for_removal(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
     world.seal().await;
@@ -48,11 +48,12 @@ pub async fn dropped_gives_nothing_up(store: Arc<dyn Store>) {
     assert_eq!(all(&world, tenant.id).await.len(), 1);
 }
 
-/// The first place whose entry is young enough is found from any place on, also where the sequence is not that of time.
-pub async fn the_first_since_a_moment(store: Arc<dyn Store>) {
+/// The first sequence number whose entry was created at a moment or later is found, from any sequence number on. The
+/// sequence may differ from the order of time.
+pub async fn the_first_entry_since_a_moment_is_found(store: Arc<dyn Store>) {
     let world = World::new(store);
     let (tenant, start) = (world.tenant("acme").await.id, world.now());
-    // The fourth of them was made before the second, and committed after it.
+    // The fourth entry was created before the second one, and committed after it.
     for seconds in [10, 20, 30, 15, 40] {
         record_at(&world, tenant, start + TimeDelta::seconds(seconds)).await;
         world.seal().await;
@@ -79,9 +80,9 @@ pub async fn the_first_since_a_moment(store: Arc<dyn Store>) {
     assert_eq!(none, None, "in another tenant");
 }
 
-/// What is given up goes with the next purge, and its leaves stay; all that stands behind it, waits, or is another
-/// tenant's stays whole, however old it is.
-pub async fn what_is_given_up_goes(store: Arc<dyn Store>) {
+/// The next purge removes the entries that are marked for removal. Their leaves stay. Later entries, pending entries
+/// and entries of another tenant stay complete, at any age.
+pub async fn entries_that_are_marked_for_removal_are_purged(store: Arc<dyn Store>) {
     let world = World::new(store);
     let (tenant, other) = (world.tenant("acme").await.id, world.tenant("other").await.id);
     let mut ids = Vec::new();
@@ -91,17 +92,17 @@ pub async fn what_is_given_up_goes(store: Arc<dyn Store>) {
         record_at(&world, other, moment).await;
         world.seal().await;
     }
-    let waiting = record_at(&world, tenant, world.now()).await;
+    let pending = record_at(&world, tenant, world.now()).await;
     let (sealed, others) = (world.sealed(tenant).await, all(&world, other).await);
     world.clock.advance(TimeDelta::days(200));
     world.commit(tenant, world.give_up(tenant, 0..4).await).await;
     assert_eq!(world.head(tenant).await.removed, 4);
 
     assert_eq!(world.store.purge_audit_entries().await.unwrap(), 4);
-    assert_eq!(world.store.purge_audit_entries().await.unwrap(), 0, "they are gone");
+    assert_eq!(world.store.purge_audit_entries().await.unwrap(), 0, "they are already removed");
     let mut left: Vec<AuditEntryId> = all(&world, tenant).await.into_iter().skip(1).map(|entry| entry.id).collect();
     left.reverse();
-    assert_eq!(left, [waiting, ids[4], ids[3], ids[5]]);
+    assert_eq!(left, [pending, ids[4], ids[3], ids[5]]);
     let kept = world.sealed(tenant).await;
     let entries = kept.iter().map(|kept| kept.entry.clone());
     let expected = sealed.iter().map(|kept| kept.entry.clone().filter(|_| kept.leaf.sequence >= 4));
@@ -118,8 +119,8 @@ pub async fn what_is_given_up_goes(store: Arc<dyn Store>) {
     assert_eq!(world.assert_clean(other, &[]).await.removed, 0);
 }
 
-/// More is given up from where the last time ended, until nothing but the record of it is left.
-pub async fn more_is_given_up_later(store: Arc<dyn Store>) {
+/// A later removal continues where the last one ended, until only the record of the removal is left.
+pub async fn a_later_removal_continues_the_earlier_one(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
     for (from, until, left) in [(0, 300, 300), (300, 301, 300), (301, 602, 0)] {
@@ -130,14 +131,15 @@ pub async fn more_is_given_up_later(store: Arc<dyn Store>) {
         world.tick();
         world.commit(tenant.id, world.give_up(tenant.id, from..until).await).await;
         assert_eq!(world.store.purge_audit_entries().await.unwrap(), until - from);
-        assert_eq!(all(&world, tenant.id).await.len(), left + 1, "and the record");
+        assert_eq!(all(&world, tenant.id).await.len(), left + 1, "the remaining entries and the record");
         assert_eq!(world.assert_clean(tenant.id, &[]).await.removed, until);
     }
     world.seal().await;
     world.assert_sealed(tenant.id).await;
 }
 
-/// Through the service: what is older than the retention goes, tenant by tenant; kept checkpoints still hold.
+/// The service removes the entries that are older than the retention, tenant by tenant. Earlier checkpoints stay
+/// valid.
 pub async fn retention_is_applied(store: Arc<dyn Store>) {
     let world = World::new(store);
     let (tenant, other) = (world.tenant("acme").await, world.tenant("other").await);
@@ -150,11 +152,11 @@ pub async fn retention_is_applied(store: Arc<dyn Store>) {
         world.clock.advance(TimeDelta::days(20));
     }
     let kept = [iam.audit().checkpoint(&caller).await.unwrap().signed.note];
-    assert_eq!(iam.apply_audit_retention().await.unwrap(), 0, "no tenant has set one");
+    assert_eq!(iam.apply_audit_retention().await.unwrap(), 0, "no tenant has set a retention");
     let pending = Some(PendingRetention { days: 30, from: world.now() + TimeDelta::days(30) });
     let set = iam.audit().set_retention(&caller, Some(30)).await.unwrap();
     assert_eq!(set, Retention { days: None, pending });
-    assert_eq!(iam.apply_audit_retention().await.unwrap(), 0, "it does not count yet");
+    assert_eq!(iam.apply_audit_retention().await.unwrap(), 0, "the retention is not in effect yet");
     let hastened = iam.audit().hasten_retention(&caller).await.unwrap();
     assert_eq!(hastened, Retention { days: Some(30), pending: None });
     assert_eq!(iam.audit().retention(&caller).await.unwrap(), hastened);
@@ -165,15 +167,15 @@ pub async fn retention_is_applied(store: Arc<dyn Store>) {
     assert_eq!(all(&world, other.id).await.len(), 13);
     assert_eq!(world.assert_clean(tenant.id, &kept).await.removed, 9);
     world.clock.advance(TimeDelta::days(100));
-    assert_eq!(iam.apply_audit_retention().await.unwrap(), 4, "what is not sealed stays");
+    assert_eq!(iam.apply_audit_retention().await.unwrap(), 4, "pending entries stay");
     world.seal().await;
-    assert_eq!(iam.apply_audit_retention().await.unwrap(), 3, "the records of it go too, once they are old");
+    assert_eq!(iam.apply_audit_retention().await.unwrap(), 3, "old records of removals are removed, too");
     world.seal().await;
     assert_eq!(world.assert_clean(tenant.id, &kept).await.removed, 16);
     assert_eq!(all(&world, other.id).await.len(), 13);
 }
 
-/// A retention that counts at once.
+/// A change of the retention that takes effect at once.
 pub(super) fn set_retention(tenant: TenantId, before: Option<u32>, after: Option<u32>) -> AuditChange {
     let [before, after] = [before, after].map(|days| Retention { days, pending: None });
     AuditChange::SetRetention { tenant, before, after }

@@ -13,8 +13,8 @@ use crate::page::PageRequest;
 use crate::role::{Role, RoleChange, RoleScope};
 use crate::store::Store;
 
-/// What was made is read back with what it permits, which may be nothing, by id, by name and in the list.
-pub async fn created_is_read_back(store: Arc<dyn Store>) {
+/// A created role is read back with its permissions, which may be none, by id, by name and in the list.
+pub async fn a_created_row_is_read_back(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
     let mut roles = vec![
@@ -45,8 +45,8 @@ pub async fn created_is_read_back(store: Arc<dyn Store>) {
     }
 }
 
-/// The built-in roles are read back with their mark.
-pub async fn built_in_are_read_back(store: Arc<dyn Store>) {
+/// The built-in roles are read back with their `system` mark.
+pub async fn built_in_rows_are_read_back(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
     let roles = world.roles(&tenant).await;
@@ -56,8 +56,8 @@ pub async fn built_in_are_read_back(store: Arc<dyn Store>) {
     }
 }
 
-/// Pages follow each other without gap or repetition, newest first, then by id, and count every role once, however
-/// many permissions it has.
+/// Pages follow each other without gaps or repetitions, newest first, then by id. The total counts every role once,
+/// for any number of permissions.
 pub async fn list_pages_and_counts(store: Arc<dyn Store>) {
     let world = World::new(store);
     let (tenant, other) = (world.tenant("acme").await, world.tenant("other").await);
@@ -75,7 +75,7 @@ pub async fn list_pages_and_counts(store: Arc<dyn Store>) {
     assert_pages(&expected, async |page| world.store.roles(tenant.id, page).await.unwrap()).await;
 }
 
-/// A name is taken once in a tenant, whether by making or by changing, and is free in another one.
+/// A name is unique in a tenant, for a creation and for a change. It is free in another tenant.
 pub async fn name_is_unique_in_a_tenant(store: Arc<dyn Store>) {
     let world = World::new(store);
     let (tenant, other) = (world.tenant("acme").await, world.tenant("other").await);
@@ -93,7 +93,7 @@ pub async fn name_is_unique_in_a_tenant(store: Arc<dyn Store>) {
     assert_eq!(world.store.role_by_name(tenant.id, "BUYER").await.unwrap(), Some(same_name));
 }
 
-/// Every field changes, and what the role permits afterwards is exactly what the change says, in grants too.
+/// An update changes every field. Afterwards the role has exactly the permissions of the update, also in grants.
 pub async fn update_replaces_permissions(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
@@ -122,8 +122,8 @@ pub async fn update_replaces_permissions(store: Arc<dyn Store>) {
     assert_eq!(*world.store.grants_of(tenant.id, &[user.id]).await.unwrap()[0].role, bare);
 }
 
-/// What is not there can be neither changed nor deleted.
-pub async fn update_of_nothing_is_missing(store: Arc<dyn Store>) {
+/// A missing role can be neither changed nor deleted.
+pub async fn a_change_to_a_missing_row_is_refused(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
     let nothing = world.new_role(&tenant, "BUYER", &["orders:read"]);
@@ -131,8 +131,8 @@ pub async fn update_of_nothing_is_missing(store: Arc<dyn Store>) {
     assert_missing(&world.try_commit(tenant.id, [RoleChange::Delete(nothing).into()]).await);
 }
 
-/// What was deleted is gone with what it permitted, and its name is free; nothing else is gone.
-pub async fn deleted_is_gone(store: Arc<dyn Store>) {
+/// A deleted role is gone with its permissions, and its name is free. No other role is gone.
+pub async fn a_deleted_row_is_gone(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
     let gone = world.role(&tenant, "BUYER", &["orders:read", "users:*"]).await;
@@ -147,8 +147,8 @@ pub async fn deleted_is_gone(store: Arc<dyn Store>) {
     world.role(&tenant, "BUYER", &[]).await;
 }
 
-/// A role that an assignment refers to stays, also when that has expired, until the assignment is gone.
-pub async fn assigned_is_not_deleted(store: Arc<dyn Store>) {
+/// A role cannot be deleted while an assignment refers to it, even if the assignment has expired.
+pub async fn an_assigned_role_is_not_deleted(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
     let user = world.user(&tenant, "ada@example.com").await;
@@ -166,8 +166,8 @@ pub async fn assigned_is_not_deleted(store: Arc<dyn Store>) {
     }
 }
 
-/// Roles are found by the very pattern that they hold, not by one that covers it or begins alike.
-pub async fn found_by_the_very_pattern(store: Arc<dyn Store>) {
+/// Roles are found by the exact pattern that they hold, not by a pattern that covers it or has the same beginning.
+pub async fn roles_are_found_by_their_exact_pattern(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
     let exact = world.role(&tenant, "EXACT", &["orders:read", "users:read"]).await;
@@ -187,8 +187,8 @@ pub async fn found_by_the_very_pattern(store: Arc<dyn Store>) {
     }
 }
 
-/// A tenant's role is none of another tenant, whether reading or writing.
-pub async fn of_another_tenant_is_not_found(store: Arc<dyn Store>) {
+/// A role is not found in another tenant, for reads and for writes.
+pub async fn rows_of_another_tenant_are_not_found(store: Arc<dyn Store>) {
     let world = World::new(store);
     let (acme, other) = (world.tenant("acme").await, world.tenant("other").await);
     let role = world.role(&acme, "BUYER", &["orders:read"]).await;
@@ -205,8 +205,8 @@ pub async fn of_another_tenant_is_not_found(store: Arc<dyn Store>) {
     assert_eq!(world.store.role(acme.id, role.id).await.unwrap(), Some(role));
 }
 
-/// A unit of work reads what it wrote itself.
-pub async fn own_changes_are_read(store: Arc<dyn Store>) {
+/// A unit of work reads its own changes. No other reader sees them before the commit.
+pub async fn a_unit_of_work_reads_its_own_changes(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
     let roles = world.roles(&tenant).await;
@@ -220,7 +220,7 @@ pub async fn own_changes_are_read(store: Arc<dyn Store>) {
     assert_eq!(found.len(), 2);
     assert_eq!(work.locks().roles_with(&"orders:read".parse().unwrap()).await.unwrap(), [buyer.id]);
     assert_eq!(work.locks().permission(permission.id).await.unwrap(), Some(permission));
-    assert_eq!(world.store.role(tenant.id, buyer.id).await.unwrap(), None, "others do not");
+    assert_eq!(world.store.role(tenant.id, buyer.id).await.unwrap(), None, "other readers do not see it");
 }
 
 fn create(role: &Role) -> RoleChange {

@@ -1,11 +1,11 @@
-//! The queue of entries that are not sealed, sealing, and what is read back of it.
+//! The queue of pending entries, sequencing, and reads of sequenced entries.
 
 use std::sync::Arc;
 
 use chrono::TimeDelta;
 
 use super::World;
-use super::log::{all, place, waiting};
+use super::log::{all, pending, queue_order};
 use super::retention::set_retention;
 use super::tree;
 use super::world::create;
@@ -18,9 +18,9 @@ use crate::credential::{CredentialChange, LoginFailure};
 use crate::id::TenantId;
 use crate::store::Store;
 
-/// What is committed waits to be sealed, with its digest: the oldest of all tenants first, whatever was committed
-/// first.
-pub async fn committed_entries_wait_oldest_first(store: Arc<dyn Store>) {
+/// Committed entries are pending with their digests. They are read oldest first, across all tenants and independently
+/// of the order of the commits.
+pub async fn committed_entries_are_pending_oldest_first(store: Arc<dyn Store>) {
     let world = World::new(store);
     let (acme, other) = (world.tenant("acme").await, world.tenant("other").await);
     for minutes in [5, -5, 0, 7, -1, 7] {
@@ -30,22 +30,22 @@ pub async fn committed_entries_wait_oldest_first(store: Arc<dyn Store>) {
         }
     }
     let mut entries = [all(&world, acme.id).await, all(&world, other.id).await].concat();
-    entries.sort_by_key(place);
-    let expected: Vec<Unsealed> = entries.iter().map(waiting).collect();
+    entries.sort_by_key(queue_order);
+    let expected: Vec<Unsealed> = entries.iter().map(pending).collect();
     assert_eq!(expected.len(), 14);
     for limit in [0, 1, 5, 14, 100] {
         let expected: Vec<Unsealed> = expected.iter().take(limit as usize).cloned().collect();
         assert_eq!(world.store.unsealed(&[], limit).await.unwrap(), expected, "{limit}");
     }
     let others: Vec<Unsealed> = expected.iter().filter(|entry| entry.tenant_id == other.id).cloned().collect();
-    assert_eq!(world.store.unsealed(&[acme.id, world.id()], 5).await.unwrap(), others[..5], "but those of others");
+    assert_eq!(world.store.unsealed(&[acme.id, world.id()], 5).await.unwrap(), others[..5], "only other tenants");
     assert_eq!(world.store.unsealed(&[other.id, acme.id], 5).await.unwrap(), []);
     world.seal().await;
     assert_eq!(world.store.unsealed(&[], 100).await.unwrap(), []);
 }
 
-/// A unit of work that is dropped, or refused, leaves nothing in the queue.
-pub async fn nothing_waits_of_what_was_not_committed(store: Arc<dyn Store>) {
+/// A unit of work that is dropped or refused leaves nothing in the queue.
+pub async fn uncommitted_entries_are_not_pending(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
     let taken = world.user(&tenant, "ada@example.com").await;
@@ -60,7 +60,7 @@ pub async fn nothing_waits_of_what_was_not_committed(store: Arc<dyn Store>) {
     assert_eq!(world.store.unsealed(&[], 100).await.unwrap(), before);
 }
 
-/// What is sealed is read back: head, leaves and kept subtrees are those of the definition.
+/// Sequenced entries are read back: head, leaves and stored subtrees are as RFC 6962 defines them.
 pub async fn sealed_is_read_back(store: Arc<dyn Store>) {
     let world = World::new(store);
     let (tenant, other) = (world.tenant("acme").await, world.tenant("other").await);
@@ -80,7 +80,8 @@ pub async fn sealed_is_read_back(store: Arc<dyn Store>) {
     world.assert_sealed(other.id).await;
 }
 
-/// Fails unless a log, the first leaves of which are known, is sealed as the definition says; gives its leaves.
+/// Fails unless a log is sequenced as RFC 6962 defines, and starts with the `known` leaves. Returns the hashes of its
+/// leaves.
 async fn assert_tree(world: &World, tenant: TenantId, known: &[TreeHash]) -> Vec<TreeHash> {
     let mut entries = all(world, tenant).await;
     entries.reverse();
@@ -92,7 +93,7 @@ async fn assert_tree(world: &World, tenant: TenantId, known: &[TreeHash]) -> Vec
     let expected: Vec<SealedEntry> = (0..).zip(entries).map(leaf).collect();
     assert_eq!(world.sealed(tenant).await, expected);
     let hashes: Vec<TreeHash> = expected.iter().map(|entry| entry.leaf.hash).collect();
-    assert_eq!(&hashes[..known.len()], known, "what is sealed stays");
+    assert_eq!(&hashes[..known.len()], known, "existing leaves stay");
     let (size, head) = (hashes.len() as u64, world.head(tenant).await);
     let frontier = Frontier::new(size, tree::peaks(&hashes)).unwrap();
     let note = head.note.clone();
@@ -109,7 +110,7 @@ async fn assert_tree(world: &World, tenant: TenantId, known: &[TreeHash]) -> Vec
     hashes
 }
 
-/// Fails unless spans of kept hashes are read back in the order asked for, and what is missing is left out.
+/// Fails unless spans of stored hashes are read back in the requested order, with missing hashes left out.
 async fn assert_spans(world: &World, tenant: TenantId, leaves: &[TreeHash]) {
     let nodes: Vec<TreeHash> = tree::nodes(leaves).into_iter().map(|node| node.hash).collect();
     let size = leaves.len() as u64;
@@ -130,49 +131,49 @@ async fn assert_spans(world: &World, tenant: TenantId, leaves: &[TreeHash]) {
     }
 }
 
-/// A seal that does not continue the log from its size is refused.
+/// A [`Seal`] that does not continue the log from its size is refused.
 pub async fn seals_of_another_size_are_refused(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
     world.record(world.new_entries(tenant.id, 4)).await;
-    let waiting = world.store.unsealed(&[], 100).await.unwrap();
-    let first = tree::seal(&[], &waiting[..2]);
+    let pending = world.store.unsealed(&[], 100).await.unwrap();
+    let first = tree::seal(&[], &pending[..2]);
     let hashes: Vec<TreeHash> = first.leaves.iter().map(|leaf| leaf.hash).collect();
-    assert_refused(&world, &[tree::seal(&hashes, &waiting[2..])], "the log is shorter").await;
+    assert_refused(&world, &[tree::seal(&hashes, &pending[2..])], "the log is shorter").await;
     assert!(world.store.seal(&[first]).await.unwrap());
-    assert_refused(&world, &[tree::seal(&[], &waiting[2..])], "the log is longer").await;
-    assert_refused(&world, &[tree::seal(&hashes[..1], &waiting[2..])], "the log is longer").await;
-    assert!(world.store.seal(&[tree::seal(&hashes, &waiting[2..])]).await.unwrap());
+    assert_refused(&world, &[tree::seal(&[], &pending[2..])], "the log is longer").await;
+    assert_refused(&world, &[tree::seal(&hashes[..1], &pending[2..])], "the log is longer").await;
+    assert!(world.store.seal(&[tree::seal(&hashes, &pending[2..])]).await.unwrap());
     assert_eq!(world.head(tenant.id).await.leaves, 5);
 }
 
-/// A seal of an entry that does not wait for it is refused, with all that it holds.
+/// A [`Seal`] with an entry that is not pending is refused as a whole.
 pub async fn seals_of_what_does_not_wait_are_refused(store: Arc<dyn Store>) {
     let world = World::new(store);
     let (tenant, other) = (world.tenant("acme").await, world.tenant("other").await);
     world.record(world.new_entries(tenant.id, 4)).await;
-    let waiting = world.store.unsealed(&[], 100).await.unwrap();
-    let (of_other, waiting): (Vec<_>, Vec<_>) = waiting.into_iter().partition(|entry| entry.tenant_id == other.id);
-    let first = tree::seal(&[], &waiting[..2]);
+    let pending = world.store.unsealed(&[], 100).await.unwrap();
+    let (of_other, pending): (Vec<_>, Vec<_>) = pending.into_iter().partition(|entry| entry.tenant_id == other.id);
+    let first = tree::seal(&[], &pending[..2]);
     let hashes: Vec<TreeHash> = first.leaves.iter().map(|leaf| leaf.hash).collect();
     assert!(world.store.seal(&[first]).await.unwrap());
-    let sealed = [&waiting[2..], &waiting[1..2]].concat();
-    assert_refused(&world, &[tree::seal(&hashes, &sealed)], "it is sealed").await;
-    let unknown = Unsealed { entry_id: world.id(), ..waiting[3].clone() };
-    assert_refused(&world, &[tree::seal(&hashes, &[waiting[2].clone(), unknown])], "it never was").await;
+    let sealed = [&pending[2..], &pending[1..2]].concat();
+    assert_refused(&world, &[tree::seal(&hashes, &sealed)], "it is already sequenced").await;
+    let unknown = Unsealed { entry_id: world.id(), ..pending[3].clone() };
+    assert_refused(&world, &[tree::seal(&hashes, &[pending[2].clone(), unknown])], "it does not exist").await;
     let foreign = Unsealed { tenant_id: tenant.id, ..of_other[0].clone() };
-    assert_refused(&world, &[tree::seal(&hashes, &[waiting[2].clone(), foreign])], "it is another tenant's").await;
+    assert_refused(&world, &[tree::seal(&hashes, &[pending[2].clone(), foreign])], "it is of another tenant").await;
 }
 
-/// Where one of two logs cannot be continued, neither is.
+/// If one of two logs cannot be continued, neither is.
 pub async fn seals_of_several_logs_are_all_or_nothing(store: Arc<dyn Store>) {
     let world = World::new(store);
     let (a, b) = (world.tenant("acme").await, world.tenant("other").await);
     for tenant in [&a, &b] {
         world.record(world.new_entries(tenant.id, 4)).await;
     }
-    let waiting = world.store.unsealed(&[], 100).await.unwrap();
-    let of = |tenant: TenantId| waiting.iter().filter(move |entry| entry.tenant_id == tenant).cloned();
+    let pending = world.store.unsealed(&[], 100).await.unwrap();
+    let of = |tenant: TenantId| pending.iter().filter(move |entry| entry.tenant_id == tenant).cloned();
     let (of_a, of_b): (Vec<_>, Vec<_>) = (of(a.id).collect(), of(b.id).collect());
     let firsts = [tree::seal(&[], &of_a[..2]), tree::seal(&[], &of_b[..2])];
     let hashes = |seal: &Seal| seal.leaves.iter().map(|leaf| leaf.hash).collect::<Vec<_>>();
@@ -187,7 +188,7 @@ pub async fn seals_of_several_logs_are_all_or_nothing(store: Arc<dyn Store>) {
     assert_eq!([world.head(a.id).await.leaves, world.head(b.id).await.leaves], [5, 5]);
 }
 
-/// Fails unless seals are refused and nothing is written of them.
+/// Fails unless these are refused and nothing of them is written.
 async fn assert_refused(world: &World, seals: &[Seal], why: &str) {
     let before = sealed_and_waiting(world).await;
     assert!(!world.store.seal(seals).await.unwrap(), "{why}");
@@ -205,17 +206,17 @@ async fn sealed_and_waiting(world: &World) -> SealedAndWaiting {
     found
 }
 
-/// A log whose checkpoint somebody else has written is not continued, and keeps nobody else waiting.
-pub async fn a_log_that_was_changed_is_left_alone(store: Arc<dyn Store>) {
+/// A log whose checkpoint was not written by the service is not continued. It does not stop other logs.
+pub async fn a_tampered_log_is_not_continued(store: Arc<dyn Store>) {
     let world = World::new(store);
     let (tenant, other) = (world.tenant("acme").await, world.tenant("other").await);
     let of_tenant = world.store.unsealed(&[other.id], 100).await.unwrap();
     assert!(world.store.seal(&[tree::seal(&[], &of_tenant)]).await.unwrap());
     world.record(world.new_entries(tenant.id, 2)).await;
     let (iam, head) = (world.iam().await, world.head(tenant.id).await);
-    for waiting in [1, 3] {
+    for pending in [1, 3] {
         let sealed = iam.seal_audit_logs().await.unwrap();
-        assert_eq!((sealed.entries, sealed.broken), (waiting, vec![tenant.id]));
+        assert_eq!((sealed.entries, sealed.broken), (pending, vec![tenant.id]));
         assert_eq!(world.unsealed(other.id).await, []);
         world.record(world.new_entries(other.id, 3)).await;
     }
@@ -223,8 +224,8 @@ pub async fn a_log_that_was_changed_is_left_alone(store: Arc<dyn Store>) {
     assert_eq!(world.unsealed(tenant.id).await.len(), 2);
 }
 
-/// What retention has noted of a log survives its being continued, also where that was noted before anything was
-/// sealed.
+/// The continuation of a log keeps its retention and its removed entries, also if the retention was set before the
+/// first entry was sequenced.
 pub async fn sealing_keeps_the_retention(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
@@ -243,7 +244,7 @@ pub async fn sealing_keeps_the_retention(store: Arc<dyn Store>) {
     assert_eq!((head.leaves, head.frontier.size(), head.retention, head.removed), (4, 4, retention(None), 1));
 }
 
-/// Where an entry stands is known once it is sealed, in its own tenant.
+/// The sequence number of an entry is known once the entry is sequenced, only in its own tenant.
 pub async fn places_are_known_once_sealed(store: Arc<dyn Store>) {
     let world = World::new(store);
     let (tenant, other) = (world.tenant("acme").await, world.tenant("other").await);
@@ -258,8 +259,8 @@ pub async fn places_are_known_once_sealed(store: Arc<dyn Store>) {
     assert_eq!(sequence(tenant.id, &world.new_entry(tenant.id)).await, None);
 }
 
-/// Sealed entries are read in pages by their place, and those that wait in pages by time and identifier.
-pub async fn both_are_read_in_pages(store: Arc<dyn Store>) {
+/// Sequenced entries are read in pages by sequence number. Pending entries are read in pages by time and identifier.
+pub async fn sequenced_and_pending_entries_are_read_in_pages(store: Arc<dyn Store>) {
     let world = World::new(store);
     let (tenant, other) = (world.tenant("acme").await, world.tenant("other").await);
     let mut entries = Vec::new();
@@ -267,14 +268,14 @@ pub async fn both_are_read_in_pages(store: Arc<dyn Store>) {
         world.tick();
         entries.extend(world.new_entries(tenant.id, 3));
     }
-    // Not in the order in which they wait.
+    // Not in the order in which pending entries are read.
     world.record(entries.iter().rev().cloned().collect()).await;
     world.record(world.new_entries(other.id, 5)).await;
     let mut expected = all(&world, tenant.id).await;
     expected.reverse();
     let expected: Vec<UnsealedEntry> = expected
         .into_iter()
-        .map(|entry| UnsealedEntry { unsealed: waiting(&entry), entry: Some(entry), is_sealed: false })
+        .map(|entry| UnsealedEntry { unsealed: pending(&entry), entry: Some(entry), is_sealed: false })
         .collect();
     let (mut paged, mut after) = (Vec::new(), None);
     for length in [4, 4, 4, 1, 0] {
@@ -296,7 +297,8 @@ pub async fn both_are_read_in_pages(store: Arc<dyn Store>) {
     }
 }
 
-/// What waits under the identifier of a sealed entry of the same tenant is told from what waits rightly, and found.
+/// A pending entry with the identifier of a sequenced entry of the same tenant is marked, and verification reports
+/// it.
 pub async fn what_is_sealed_and_waits_again_is_told(store: Arc<dyn Store>) {
     let world = World::new(store);
     let (tenant, other) = (world.tenant("acme").await.id, world.tenant("other").await.id);
@@ -306,7 +308,7 @@ pub async fn what_is_sealed_and_waits_again_is_told(store: Arc<dyn Store>) {
     world.tick();
     world.record(vec![AuditEntry { created_at: world.now(), ..entry.clone() }, world.new_entry(tenant)]).await;
     world.record(vec![AuditEntry { created_at: world.now(), tenant_id: other, ..entry.clone() }]).await;
-    let is_sealed = |waiting: Vec<UnsealedEntry>| waiting.iter().map(|entry| entry.is_sealed).collect::<Vec<_>>();
+    let is_sealed = |pending: Vec<UnsealedEntry>| pending.iter().map(|entry| entry.is_sealed).collect::<Vec<_>>();
     assert_eq!(is_sealed(world.unsealed(tenant).await), [true, false]);
     assert_eq!(is_sealed(world.unsealed(other).await), [false]);
     let caller = Caller::system(tenant, "conformance");
@@ -314,8 +316,8 @@ pub async fn what_is_sealed_and_waits_again_is_told(store: Arc<dyn Store>) {
     assert_eq!(found, [Finding { what: Tampering::Inserted, sequence: None, entry: Some(entry.id) }]);
 }
 
-/// Nothing that the service wrote is a stray, sealed or not.
-pub async fn nothing_of_the_service_is_stray(store: Arc<dyn Store>) {
+/// No entry that the service wrote is a stray entry, pending or sequenced.
+pub async fn no_entry_of_the_service_is_stray(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
     for _ in 0..3 {
@@ -328,8 +330,8 @@ pub async fn nothing_of_the_service_is_stray(store: Arc<dyn Store>) {
     assert_eq!(world.store.stray_entry(world.id()).await.unwrap(), None);
 }
 
-/// The tenants with a log are listed in the order of their identifiers, whether or not it is sealed; nobody's places
-/// are none.
+/// Tenants with a log are listed in the order of their identifiers, before and after their entries are sequenced.
+/// [`TenantId::NONE`] is not listed.
 pub async fn audited_tenants_are_listed_in_order(store: Arc<dyn Store>) {
     let world = World::new(store);
     assert_eq!(world.store.audited_tenants().await.unwrap(), []);
@@ -340,9 +342,9 @@ pub async fn audited_tenants_are_listed_in_order(store: Arc<dyn Store>) {
     assert_eq!(world.store.audited_tenants().await.unwrap(), tenants);
     world.seal().await;
     tenants.push(world.tenant("four").await.id);
-    let nobody = Caller::anonymous(TenantId::NONE, RequestContext::default());
-    let mut work = world.begin(&nobody).await;
-    let (email, reason) = ("nobody@example.com".parse().unwrap(), LoginFailure::UnknownUser);
+    let anonymous = Caller::anonymous(TenantId::NONE, RequestContext::default());
+    let mut work = world.begin(&anonymous).await;
+    let (email, reason) = ("unknown@example.com".parse().unwrap(), LoginFailure::UnknownUser);
     work.apply(CredentialChange::Refuse { email, reason, attempt_count: 5 }).await.unwrap();
     work.commit().await.unwrap();
     assert_eq!(world.store.audited_tenants().await.unwrap(), tenants);

@@ -1,4 +1,4 @@
-//! Several that seal, beside those who write, erase, give up and verify: real tasks over one store.
+//! Concurrent sequencing, beside tasks that write, erase, apply retention and verify: real tasks over one store.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,9 +17,9 @@ use crate::id::TenantId;
 use crate::store::Store;
 use crate::user::{User, UserStatus};
 
-/// However many seal while others write, each log gets one sequence, with every entry once; whoever verifies meanwhile
-/// finds nothing.
-pub async fn beside_writers(store: Arc<dyn Store>) {
+/// If several tasks sequence while others write, each log gets one sequence with every entry once. A concurrent
+/// verification has no findings.
+pub async fn a_log_gets_one_sequence_during_writes(store: Arc<dyn Store>) {
     let world = Arc::new(World::new(store));
     let tenants = [world.tenant("acme").await, world.tenant("other").await, world.tenant("third").await];
     let sealers = Background::start(&world, 4, seal).await;
@@ -45,8 +45,8 @@ pub async fn beside_writers(store: Arc<dyn Store>) {
     }
 }
 
-/// Many seal the very same entries, those of a log that has not begun among them: one of them succeeds.
-pub async fn of_the_same_entries(store: Arc<dyn Store>) {
+/// Several tasks sequence the same entries, also of a log without leaves. Every entry is sequenced by one of them.
+pub async fn an_entry_is_sequenced_once_by_concurrent_tasks(store: Arc<dyn Store>) {
     let world = World::new(store);
     let mut services = Vec::new();
     for _ in 0..4 {
@@ -71,8 +71,8 @@ pub async fn of_the_same_entries(store: Arc<dyn Store>) {
     world.assert_sealed(old).await;
 }
 
-/// Sealing and erasing do not get into each other's way: all is sealed, and nothing is left of anybody.
-pub async fn beside_erasures(store: Arc<dyn Store>) {
+/// Sequencing and erasure do not interfere: every entry is sequenced, and no personal data is left.
+pub async fn sequencing_and_erasure_do_not_interfere(store: Arc<dyn Store>) {
     let world = Arc::new(World::new(store));
     let tenant = world.tenant("acme").await;
     let mut users: Vec<User> = Vec::new();
@@ -106,8 +106,8 @@ pub async fn beside_erasures(store: Arc<dyn Store>) {
     assert!(!text.contains("@example.com") && !text.contains("192.0.2.1"), "{text}");
 }
 
-/// Sealing, giving up and purging do not get into each other's way: what is old goes once, what is young is sealed.
-pub async fn beside_retention(store: Arc<dyn Store>) {
+/// Sequencing, retention and purging do not interfere: old entries are removed once, and young entries are sequenced.
+pub async fn sequencing_and_retention_do_not_interfere(store: Arc<dyn Store>) {
     let world = Arc::new(World::new(store));
     let tenants = [world.tenant("acme").await.id, world.tenant("other").await.id];
     for tenant in tenants {
@@ -151,7 +151,7 @@ pub async fn beside_retention(store: Arc<dyn Store>) {
     }
 }
 
-/// Tasks that do the same thing over and over, until they are told to stop.
+/// Tasks that repeat one operation until they are stopped.
 struct Background {
     is_over: Arc<AtomicBool>,
     tasks: JoinSet<()>,
@@ -168,7 +168,8 @@ impl Background {
             tasks.spawn(async move {
                 while !is_over.load(Ordering::Relaxed) {
                     once(iam.clone()).await;
-                    // Without a pause they would leave a slow store's writers nothing to do their work with.
+                    // Without a pause these tasks would take all capacity of a slow store, and its writers would get
+                    // none.
                     tokio::task::spawn_blocking(|| std::thread::sleep(Duration::from_millis(2))).await.unwrap();
                 }
             });
@@ -176,7 +177,7 @@ impl Background {
         Self { is_over, tasks }
     }
 
-    /// Waits until all have ended; fails when one has failed.
+    /// Stops the tasks and waits until all have ended. Fails if one of them failed.
     async fn stop(self) {
         self.is_over.store(true, Ordering::Relaxed);
         self.tasks.join_all().await;
@@ -191,7 +192,7 @@ async fn retain(iam: Iam) {
     iam.apply_audit_retention().await.unwrap();
 }
 
-/// Fails when verification finds anything.
+/// Fails if the verification has findings.
 async fn verify(iam: Iam, tenant: TenantId) {
     let found = iam.audit().verify(&Caller::system(tenant, "conformance"), &[]).await.unwrap();
     assert_eq!(found.findings, []);

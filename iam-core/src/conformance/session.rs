@@ -15,8 +15,8 @@ use crate::store::Store;
 use crate::tenant::{Tenant, TenantChange, TenantStatus};
 use crate::user::{User, UserChange, UserStatus};
 
-/// What was started is read back: newest first, and only that user's.
-pub async fn started_is_read_back(store: Arc<dyn Store>) {
+/// Started sessions are read back, newest first and only those of the user.
+pub async fn started_sessions_are_read_back(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
     let (user, other) = (world.user(&tenant, "ada@example.com").await, world.user(&tenant, "b@example.com").await);
@@ -30,7 +30,7 @@ pub async fn started_is_read_back(store: Arc<dyn Store>) {
     assert_eq!(world.store.session(tenant.id, first.id).await.unwrap(), Some(first.clone()));
     let elsewhere = world.tenant("other").await;
     assert_eq!(world.store.session(elsewhere.id, first.id).await.unwrap(), None);
-    // To start a session writes down the user's last login.
+    // The start of a session sets the user's last login.
     let user = world.store.user(tenant.id, user.id).await.unwrap().unwrap();
     let details = SessionDetails { session: first.clone(), user: user.clone(), tenant: tenant.clone() };
     assert_eq!(world.store.session_details(tenant.id, first.id).await.unwrap(), Some(details));
@@ -44,7 +44,7 @@ pub async fn started_is_read_back(store: Arc<dyn Store>) {
     assert_eq!(work.locks().lock_sessions_of(user.id).await.unwrap(), [plain, first]);
 }
 
-/// The snapshot shows the user's state and every assignment with what it grants.
+/// The snapshot shows the user's and the tenant's status, and every assignment with what it grants.
 pub async fn snapshot_shows_status_and_grants(store: Arc<dyn Store>) {
     let world = World::new(store);
     let (tenant, other) = (world.tenant("acme").await, world.tenant("other").await);
@@ -79,7 +79,7 @@ pub async fn snapshot_shows_status_and_grants(store: Arc<dyn Store>) {
     assert_eq!(world.store.session_snapshot(other.id, session.id).await.unwrap(), None);
 }
 
-/// The snapshot knows the lineage of each organization, however deep it stands, and whether all of it is ACTIVE.
+/// The snapshot shows the lineage of each organization, at any depth, and whether all of the lineage is ACTIVE.
 pub async fn snapshot_shows_whether_organizations_are_awake(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
@@ -116,8 +116,8 @@ pub async fn snapshot_shows_whether_organizations_are_awake(store: Arc<dyn Store
     }
 }
 
-/// A refreshed session has its new token, its new expiry and its spent token.
-pub async fn refresh_is_read_back(store: Arc<dyn Store>) {
+/// A refreshed session is read back with its new token, its new expiry and its spent token.
+pub async fn a_refreshed_session_is_read_back(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
     let user = world.user(&tenant, "ada@example.com").await;
@@ -137,8 +137,8 @@ pub async fn refresh_is_read_back(store: Arc<dyn Store>) {
     assert_eq!(world.store.sessions_of(tenant.id, user.id).await.unwrap(), [after]);
 }
 
-/// A session that ended is gone, the others are not.
-pub async fn ended_is_gone(store: Arc<dyn Store>) {
+/// An ended session is gone. Other sessions are not.
+pub async fn ended_sessions_are_gone(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
     let user = world.user(&tenant, "ada@example.com").await;
@@ -154,8 +154,8 @@ pub async fn ended_is_gone(store: Arc<dyn Store>) {
     assert_eq!(world.store.sessions_of(tenant.id, user.id).await.unwrap(), []);
 }
 
-/// The sessions of all users of a tenant are found in parts, and those of no other.
-pub async fn all_of_a_tenant_in_parts(store: Arc<dyn Store>) {
+/// The sessions of all users of a tenant are locked in batches, and no sessions of another tenant.
+pub async fn sessions_of_a_tenant_are_locked_in_batches(store: Arc<dyn Store>) {
     let world = World::new(store);
     let (tenant, other) = (world.tenant("acme").await, world.tenant("other").await);
     let mut expected = Vec::new();

@@ -22,8 +22,9 @@ use crate::tenant::{Founded, NewTenant, Registration, Tenant, TenantChange, Usag
 use crate::user::{User, UserStatus};
 use crate::validate::Email;
 
-/// What was created is read back, by identifier and by slug.
-pub async fn created_is_read_back(store: Arc<dyn Store>) {
+/// A created tenant is read back by identifier and by slug. A store is empty before the first tenant and not after
+/// it.
+pub async fn a_created_row_is_read_back(store: Arc<dyn Store>) {
     let world = World::new(store);
     assert!(world.store.is_empty().await.unwrap());
     let tenant = world.tenant("acme").await;
@@ -34,7 +35,7 @@ pub async fn created_is_read_back(store: Arc<dyn Store>) {
     assert_eq!(world.store.tenant_by_slug(&"acm".parse().unwrap()).await.unwrap(), None);
 }
 
-/// A slug is taken once, whether by creating or by changing.
+/// A slug is unique across all tenants, for a creation and for a change.
 pub async fn slugs_are_unique_across_tenants(store: Arc<dyn Store>) {
     let world = World::new(store);
     world.tenant("acme").await;
@@ -50,8 +51,8 @@ pub async fn slugs_are_unique_across_tenants(store: Arc<dyn Store>) {
     assert!(matches!(refused, Err(Error::Conflict(Conflict::SlugTaken))), "{refused:?}");
 }
 
-/// In a tenant that is not there, nothing is made.
-pub async fn nothing_is_made_in_no_tenant(store: Arc<dyn Store>) {
+/// Nothing is created in a tenant that does not exist.
+pub async fn nothing_is_created_in_a_missing_tenant(store: Arc<dyn Store>) {
     let world = World::new(store);
     let nowhere = world.new_tenant("nowhere");
     let changes: [Change; 4] = [
@@ -65,7 +66,7 @@ pub async fn nothing_is_made_in_no_tenant(store: Arc<dyn Store>) {
     }
 }
 
-/// What was changed is read back.
+/// Changed fields are read back.
 pub async fn update_is_read_back(store: Arc<dyn Store>) {
     let world = World::new(store);
     let before = world.tenant("acme").await;
@@ -81,9 +82,10 @@ pub async fn update_is_read_back(store: Arc<dyn Store>) {
     assert_eq!(world.store.tenant_by_slug(&before.slug).await.unwrap(), None);
 }
 
-/// An e-mail leads to the accounts that have it in any tenant, with what failed there and what failed without a tenant: by
-/// their order, and no more than asked for.
-pub async fn login_candidates_in_order(store: Arc<dyn Store>) {
+/// The login candidates of an e-mail are the accounts with this e-mail in all tenants, each with the failed attempts
+/// in its tenant, and the failed attempts that named no tenant. The accounts come in the order of
+/// [`LoginCandidate::order`], and at most as many as the limit.
+pub async fn login_candidates_are_read_in_order(store: Arc<dyn Store>) {
     let world = World::new(store);
     let email: Email = "Ada@example.com".parse().unwrap();
     let candidates = async |limit| world.store.login_candidates(&email.key(), limit).await.unwrap();
@@ -91,7 +93,8 @@ pub async fn login_candidates_in_order(store: Arc<dyn Store>) {
     let start = world.now();
     let at = |seconds: i64| Some(start + TimeDelta::seconds(seconds));
     let mut found = Vec::new();
-    // What decides comes before what decides less, whatever stands behind it.
+    // Each row comes before the next ones by the first criterion in which they differ, even where later criteria
+    // would order them the other way round.
     for (slug, status, verified_at, login_at, made_at, failures) in [
         ("h", UserStatus::Active, at(0), at(1), 9, 0),
         ("g", UserStatus::Suspended, at(1), None, 9, 2),
@@ -135,8 +138,8 @@ pub async fn login_candidates_in_order(store: Arc<dyn Store>) {
     assert_eq!(nothing, expected(&[], &LoginAttempts::default()));
 }
 
-/// One tenant is not several, and neither is none.
-pub async fn several_are_told_from_one(store: Arc<dyn Store>) {
+/// A store has several tenants from the second one on.
+pub async fn several_tenants_are_two_or_more(store: Arc<dyn Store>) {
     let world = World::new(store);
     for (slug, has_several) in [("acme", false), ("other", true), ("third", true)] {
         world.tenant(slug).await;
@@ -149,7 +152,8 @@ fn failing(email: &Email, attempts: LoginAttempts) -> CredentialChange {
     CredentialChange::CountFailure { email: email.clone(), reason, attempts, is_recorded: true }
 }
 
-/// What a tenant has is counted by kind, whatever its status, as the unit of work itself has left it.
+/// The usage counts the rows of a tenant by kind and in any status. It includes the changes of the unit of work
+/// itself.
 pub async fn usage_is_counted(store: Arc<dyn Store>) {
     let world = World::new(store);
     let (tenant, other) = (world.tenant("acme").await, world.tenant("other").await);
@@ -185,9 +189,9 @@ fn new_tenant(name: &str, slug: Option<&str>) -> NewTenant {
     NewTenant { name: name.to_owned(), slug: slug.map(str::to_owned), administrator }
 }
 
-/// Trusted code makes tenants where strangers may not. They have what every tenant has, and the audit log says who made
-/// them and that nobody logged in.
-pub async fn made_by_trusted_code(store: Arc<dyn Store>) {
+/// Trusted code creates tenants where registration is closed to strangers. Such a tenant has everything that every
+/// tenant has. The audit log names the trusted code and records no login.
+pub async fn trusted_code_creates_tenants(store: Arc<dyn Store>) {
     let settings = Settings { registration: false, ..settings() };
     let iam = Iam::builder(store).settings(settings).build().await.unwrap();
     let registration = Registration { user: new_user("grace@example.com"), tenant_name: None };
@@ -230,8 +234,8 @@ pub async fn made_by_trusted_code(store: Arc<dyn Store>) {
     assert_eq!(refused.to_string(), "Invalid input: name, slug, email, password.");
 }
 
-/// Trusted code finds a tenant by either of its names.
-pub async fn found_by_identifier_or_slug(store: Arc<dyn Store>) {
+/// Trusted code finds a tenant by its identifier and by its slug.
+pub async fn a_tenant_is_found_by_identifier_or_slug(store: Arc<dyn Store>) {
     let world = World::new(store);
     let iam = Iam::builder(Arc::clone(&world.store)).build().await.unwrap();
     let tenant = world.tenant("acme").await;

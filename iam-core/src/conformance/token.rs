@@ -9,7 +9,7 @@ use crate::error::{Constraint, StoreError};
 use crate::store::Store;
 use crate::token::{KeyPurpose, PrivateKey, SigningKey};
 
-/// Keys are read back, oldest generation first, sealed or not.
+/// Keys are read back, oldest generation first, encrypted or not.
 pub async fn keys_are_read_back(store: Arc<dyn Store>) {
     let world = World::new(store);
     let second = key(&world, 2, PrivateKey::Sealed(vec![0, 255, 7]));
@@ -20,8 +20,8 @@ pub async fn keys_are_read_back(store: Arc<dyn Store>) {
     assert_eq!(world.store.signing_keys(KeyPurpose::AccessTokens).await.unwrap(), [first, second]);
 }
 
-/// Two replicas cannot both add the next key.
-pub async fn one_key_a_generation(store: Arc<dyn Store>) {
+/// A generation has one key: two replicas cannot both add the next one.
+pub async fn a_generation_has_one_key(store: Arc<dyn Store>) {
     let world = World::new(store);
     let first = key(&world, 1, PrivateKey::Plain(vec![1; 32]));
     world.store.insert_signing_key(&first).await.unwrap();
@@ -32,7 +32,7 @@ pub async fn one_key_a_generation(store: Arc<dyn Store>) {
 }
 
 /// Keys for different purposes do not mix, and each purpose counts its own generations.
-pub async fn purposes_do_not_mix(store: Arc<dyn Store>) {
+pub async fn keys_of_different_purposes_do_not_mix(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tokens = key(&world, 1, PrivateKey::Plain(vec![1; 32]));
     let checkpoints = [1, 2].map(|generation| SigningKey {
@@ -49,7 +49,7 @@ pub async fn purposes_do_not_mix(store: Arc<dyn Store>) {
     assert!(matches!(refused, Err(StoreError::Conflict(Constraint::SigningKeyGeneration))), "{refused:?}");
 }
 
-/// A private key is replaced by another form of it, and only while it is what the caller takes it for.
+/// A private key is replaced by another form of it, only if the stored form is the one that the caller expects.
 pub async fn private_keys_are_replaced(store: Arc<dyn Store>) {
     let world = World::new(store);
     let (plain, sealed) = (PrivateKey::Plain(vec![1; 32]), PrivateKey::Sealed(vec![1; 32]));
@@ -66,7 +66,8 @@ pub async fn private_keys_are_replaced(store: Arc<dyn Store>) {
     assert_eq!(world.store.signing_keys(KeyPurpose::AccessTokens).await.unwrap(), expected);
 }
 
-/// A key is withdrawn once, and loses its private half; others, and keys for another purpose, stay as they are.
+/// A key that signs access tokens is revoked once, and loses its private half. Other keys, and keys for another
+/// purpose, stay unchanged.
 pub async fn a_key_is_revoked_once(store: Arc<dyn Store>) {
     let world = World::new(store);
     let [one, other] = [1, 2].map(|generation| key(&world, generation, PrivateKey::Sealed(vec![1; 60])));

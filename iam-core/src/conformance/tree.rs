@@ -1,5 +1,5 @@
-//! Merkle trees and their proofs, written down again from RFC 6962 and RFC 9162, so that what the service makes is not
-//! judged by itself.
+//! A second implementation of Merkle trees and their proofs, from RFC 6962 and RFC 9162. The cases check the trees of
+//! the service against it, so that the service does not check itself.
 
 use aws_lc_rs::digest::{SHA256, digest};
 
@@ -14,7 +14,7 @@ fn node(left: TreeHash, right: TreeHash) -> TreeHash {
     sha256(&[&[1], &left.0, &right.0])
 }
 
-/// RFC 6962 §2.1, of the 40 bytes to which a log commits.
+/// RFC 6962 §2.1: the leaf hash of the 40 bytes to which a log commits, a sequence number and a digest.
 pub(super) fn leaf_hash(sequence: u64, entry: Digest) -> TreeHash {
     sha256(&[&[0], &sequence.to_be_bytes(), &entry.0])
 }
@@ -31,7 +31,7 @@ pub(super) fn root(leaves: &[TreeHash]) -> TreeHash {
     }
 }
 
-/// The largest complete subtrees, from left to right.
+/// The root hashes of the largest complete subtrees, from left to right.
 pub(super) fn peaks(mut leaves: &[TreeHash]) -> Vec<TreeHash> {
     let mut peaks = Vec::new();
     while !leaves.is_empty() {
@@ -42,13 +42,13 @@ pub(super) fn peaks(mut leaves: &[TreeHash]) -> Vec<TreeHash> {
     peaks
 }
 
-/// The kept subtrees of the lowest height that is kept.
+/// The stored subtrees of the lowest height that is stored.
 pub(super) fn nodes(leaves: &[TreeHash]) -> Vec<TreeNode> {
     let complete = leaves.chunks_exact(1 << STRIDE).enumerate();
     complete.map(|(number, leaves)| TreeNode { level: STRIDE, position: number as u64, hash: root(leaves) }).collect()
 }
 
-/// What seals these entries after those that are sealed already.
+/// The [`Seal`] that continues a log with these pending entries, after the leaves that the log already has.
 pub(super) fn seal(sealed: &[TreeHash], unsealed: &[Unsealed]) -> Seal {
     let from = sealed.len() as u64;
     let leaf = |(sequence, entry): (u64, &Unsealed)| Leaf {
@@ -64,7 +64,7 @@ pub(super) fn seal(sealed: &[TreeHash], unsealed: &[Unsealed]) -> Seal {
     Seal { tenant_id: unsealed[0].tenant_id, from, leaves, nodes, frontier, note: format!("a note of {from}\n") }
 }
 
-/// RFC 9162 §2.1.3.2: whether a proof shows that a leaf stands in a tree.
+/// RFC 9162 §2.1.3.2: whether a proof shows that a leaf is in a tree.
 pub(super) fn is_included(leaf: TreeHash, index: u64, size: u64, proof: &[TreeHash], expected: TreeHash) -> bool {
     let (mut first, mut last, mut hash) = (index, size - 1, leaf);
     for step in proof {
@@ -84,7 +84,7 @@ pub(super) fn is_included(leaf: TreeHash, index: u64, size: u64, proof: &[TreeHa
     last == 0 && hash == expected
 }
 
-/// RFC 9162 §2.1.4.2: whether a proof shows that a tree starts with a smaller one that has leaves.
+/// RFC 9162 §2.1.4.2: whether a proof shows that a tree starts with a smaller one. The smaller tree must have leaves.
 pub(super) fn is_consistent(old: (u64, TreeHash), new: (u64, TreeHash), proof: &[TreeHash]) -> bool {
     if old.0 == new.0 {
         return proof.is_empty() && old.1 == new.1;

@@ -17,8 +17,8 @@ use crate::store::Store;
 use crate::tenant::Tenant;
 use crate::user::{User, UserChange, UserFilter, UserSort, UserSortKey, UserStatus};
 
-/// What was created is read back to the millisecond.
-pub async fn created_is_read_back(store: Arc<dyn Store>) {
+/// A created user is read back to the millisecond.
+pub async fn a_created_row_is_read_back(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
     let user = world.user(&tenant, "Ada@Example.com").await;
@@ -26,8 +26,8 @@ pub async fn created_is_read_back(store: Arc<dyn Store>) {
     assert_eq!(world.store.user(tenant.id, world.id()).await.unwrap(), None);
 }
 
-/// Users are found by their ids, each once whatever its state, and none for an id that nobody has.
-pub async fn found_by_their_ids(store: Arc<dyn Store>) {
+/// Users are found by their ids, each once and in any status. An unknown id finds no user.
+pub async fn users_are_found_by_their_ids(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
     let mut users = mixed_users(&world, &tenant).await;
@@ -38,8 +38,9 @@ pub async fn found_by_their_ids(store: Arc<dyn Store>) {
     assert_eq!(by_id(&world, tenant.id, &[]).await, []);
 }
 
-/// Two users of a tenant cannot have one e-mail, by creating or by changing, even when one is deleted.
-pub async fn email_is_unique_whatever_its_case(store: Arc<dyn Store>) {
+/// Two users of a tenant cannot have one e-mail, in any letter case, for a creation and for a change, even if one is
+/// deleted.
+pub async fn email_is_unique_in_any_letter_case(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
     let first = world.user(&tenant, "ada@example.com").await;
@@ -56,7 +57,7 @@ pub async fn email_is_unique_whatever_its_case(store: Arc<dyn Store>) {
     assert!(matches!(refused, Err(Error::Conflict(Conflict::EmailTaken))), "{refused:?}");
 }
 
-/// A tenant does not notice another tenant's e-mails.
+/// An e-mail of one tenant is free in another tenant.
 pub async fn email_is_free_in_another_tenant(store: Arc<dyn Store>) {
     let world = World::new(store);
     for slug in ["acme", "other"] {
@@ -65,8 +66,8 @@ pub async fn email_is_free_in_another_tenant(store: Arc<dyn Store>) {
     }
 }
 
-/// Whether an address is verified is read back, wherever users are; another address is not.
-pub async fn verification_is_read_back(store: Arc<dyn Store>) {
+/// The verification of an e-mail is read back in every read of a user. A changed e-mail is read back as not verified.
+pub async fn email_verification_is_read_back(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
     let before = world.user(&tenant, "ada@example.com").await;
@@ -109,7 +110,7 @@ pub async fn verification_is_read_back(store: Arc<dyn Store>) {
     assert_eq!(world.store.user(tenant.id, known.id).await.unwrap(), Some(known));
 }
 
-/// A change and a login that cross each other both survive.
+/// If a login comes between the read of a user and its change, both stay.
 pub async fn update_keeps_the_last_login(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
@@ -130,17 +131,17 @@ pub async fn update_keeps_the_last_login(store: Arc<dyn Store>) {
     assert_eq!(world.store.user(tenant.id, before.id).await.unwrap(), Some(expected));
 }
 
-/// Who is not there cannot be changed.
-pub async fn update_of_nobody_is_missing(store: Arc<dyn Store>) {
+/// A missing user cannot be changed.
+pub async fn an_update_of_a_missing_user_is_refused(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
-    let nobody = world.new_user(&tenant, "ada@example.com");
-    let refused = world.try_commit(tenant.id, [update(&nobody, &nobody).into()]).await;
+    let missing = world.new_user(&tenant, "ada@example.com");
+    let refused = world.try_commit(tenant.id, [update(&missing, &missing).into()]).await;
     assert!(matches!(refused, Err(Error::Store(StoreError::Missing(_)))), "{refused:?}");
 }
 
-/// A tenant's user is nobody in another tenant, whether reading or writing.
-pub async fn of_another_tenant_is_not_found(store: Arc<dyn Store>) {
+/// A user is not found in another tenant, for reads and for writes.
+pub async fn rows_of_another_tenant_are_not_found(store: Arc<dyn Store>) {
     let world = World::new(store);
     let (acme, other) = (world.tenant("acme").await, world.tenant("other").await);
     let user = world.user(&acme, "ada@example.com").await;
@@ -164,8 +165,8 @@ pub async fn of_another_tenant_is_not_found(store: Arc<dyn Store>) {
     assert_eq!(world.store.user(acme.id, user.id).await.unwrap(), Some(user));
 }
 
-/// A unit of work reads what it wrote itself, and nobody else does before it is committed.
-pub async fn own_changes_are_read(store: Arc<dyn Store>) {
+/// A unit of work reads its own changes. No other reader sees them before the commit.
+pub async fn a_unit_of_work_reads_its_own_changes(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
     let (before, fresh) = (world.user(&tenant, "ada@example.com").await, world.new_user(&tenant, "b@example.com"));
@@ -181,7 +182,7 @@ pub async fn own_changes_are_read(store: Arc<dyn Store>) {
     assert_eq!(world.store.users_by_id(tenant.id, &ids).await.unwrap(), [before]);
 }
 
-/// Every key sorts in both directions as [`UserSort::compare`] says.
+/// Every key sorts in both directions, in the order of [`UserSort::compare`].
 pub async fn list_sorts_by_every_key(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
@@ -207,7 +208,7 @@ pub async fn list_sorts_by_every_key(store: Arc<dyn Store>) {
     }
 }
 
-/// Pages follow each other without gap or repetition, and count the whole.
+/// Pages follow each other without gaps or repetitions, and have the total.
 pub async fn list_pages_and_counts(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
@@ -223,7 +224,7 @@ pub async fn list_pages_and_counts(store: Arc<dyn Store>) {
     let leaf = world.below(&branch, "leaf").await;
     let role = world.role(&tenant, "BUYER", &["orders:read", "orders:create"]).await;
     for user in &expected[1..] {
-        // Twice within reach is still one user.
+        // A user with two assignments in the visible scope is listed once.
         world.give(user, &role, Some(&branch)).await;
         world.give(user, &role, Some(&leaf)).await;
     }
@@ -231,7 +232,7 @@ pub async fn list_pages_and_counts(store: Arc<dyn Store>) {
     assert_pages(&expected[1..], async |page| list(&reach, page).await).await;
 }
 
-/// One status, and nobody of another.
+/// A filter by status selects the users with this status and no others.
 pub async fn list_filters_by_status(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
@@ -243,8 +244,8 @@ pub async fn list_filters_by_status(store: Arc<dyn Store>) {
     }
 }
 
-/// A search finds parts of e-mail, first and last name whatever the case, and has no wildcards.
-pub async fn search_takes_every_character_as_it_is(store: Arc<dyn Store>) {
+/// A search finds parts of the e-mail, the first name and the last name in any letter case, and has no wildcards.
+pub async fn search_ignores_case_and_has_no_wildcards(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
     let names = [("per%cent", "Plain"), ("under_score", "Plain"), ("back\\slash", "Plain"), ("Émilie", "ÅNGSTRÖM")];
@@ -281,8 +282,8 @@ pub async fn search_takes_every_character_as_it_is(store: Arc<dyn Store>) {
     }
 }
 
-/// Whatever is looked for, those are found whom [`UserFilter::matches`] lets pass, in the tenant alone: by short texts and
-/// long ones, in any script, with what are operators elsewhere, and not across two fields.
+/// A search for any text finds exactly the users of the tenant for which [`UserFilter::matches`] is true: with short
+/// and long texts, in any script, with characters that are operators elsewhere, and not across two fields.
 pub async fn search_finds_any_part_of_a_field(store: Arc<dyn Store>) {
     let world = World::new(store);
     let (tenant, other) = (world.tenant("acme").await, world.tenant("other").await);
@@ -298,7 +299,7 @@ pub async fn search_finds_any_part_of_a_field(store: Arc<dyn Store>) {
     ];
     let mut users = Vec::new();
     for (email, first, last) in rows {
-        // A quoted part of an address is refused by some versions of the rules for addresses.
+        // Some versions of the rules for e-mail addresses refuse a quoted part.
         let email = email.replace('"', "");
         for tenant in [&other, &tenant] {
             let mut user = world.new_user(tenant, &email);
@@ -390,8 +391,8 @@ pub async fn search_finds_any_part_of_a_field(store: Arc<dyn Store>) {
     }
 }
 
-/// A user is found by what it is called now, and not by what it was called before.
-pub async fn search_follows_changes(store: Arc<dyn Store>) {
+/// A user is found by its current name and e-mail, not by earlier ones.
+pub async fn search_finds_only_current_values(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
     let before = world.user(&tenant, "ada@example.com").await;
@@ -410,7 +411,7 @@ pub async fn search_follows_changes(store: Arc<dyn Store>) {
     assert_eq!(found("byron").await, 1);
 }
 
-/// How many there are is right after every change, and after one that was given up.
+/// The totals are right after every change, and after a change that was rolled back.
 pub async fn counts_follow_every_change(store: Arc<dyn Store>) {
     let world = World::new(store);
     let (tenant, other) = (world.tenant("acme").await, world.tenant("other").await);
@@ -442,8 +443,8 @@ pub async fn counts_follow_every_change(store: Arc<dyn Store>) {
     assert_eq!(counts(&world, other.id).await, [1, 1, 0, 0]);
 }
 
-/// The same when many write at once.
-pub async fn counts_of_many_writers(store: Arc<dyn Store>) {
+/// The totals are right after many concurrent writes.
+pub async fn counts_are_right_after_concurrent_writes(store: Arc<dyn Store>) {
     let world = Arc::new(World::new(store));
     let tenant = world.tenant("acme").await;
     let mut writers = tokio::task::JoinSet::new();
@@ -460,7 +461,7 @@ pub async fn counts_of_many_writers(store: Arc<dyn Store>) {
     assert_eq!(counts(&world, tenant.id).await, [24, 8, 8, 8]);
 }
 
-/// Members of an organization are those with an unexpired assignment in that very organization.
+/// The members of an organization are the users with an unexpired assignment in exactly this organization.
 pub async fn list_filters_by_unexpired_membership(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
@@ -489,9 +490,10 @@ pub async fn list_filters_by_unexpired_membership(store: Arc<dyn Store>) {
     assert_eq!(list(&world, &tenant, nowhere).await, []);
 }
 
-/// Within reach of organizations is who holds an assignment in one of them or below, until the very millisecond of its
-/// expiry and whether anything is suspended or not; nobody above, beside, tenant-wide, or without one.
-pub async fn list_stays_within_reach(store: Arc<dyn Store>) {
+/// The visible scope of organizations has the users with an assignment in one of them or below, until the exact
+/// millisecond of its expiry, also if an organization is suspended. It has no users with assignments only above,
+/// beside or tenant-wide, and no users without assignments.
+pub async fn list_stays_within_the_visible_scope(store: Arc<dyn Store>) {
     let world = World::new(store);
     let (tenant, other) = (world.tenant("acme").await, world.tenant("other").await);
     let (role, second) = (world.role(&tenant, "BUYER", &[]).await, world.role(&tenant, "SELLER", &[]).await);
@@ -513,13 +515,13 @@ pub async fn list_stays_within_reach(store: Arc<dyn Store>) {
         world.give_until(&user, &role, organization, expires_at).await;
         users.push(user);
     }
-    world.user(&tenant, "nobody@example.com").await;
+    world.user(&tenant, "unassigned@example.com").await;
     let [of_root, of_left, of_right, of_leaf, expiring, tenant_wide] = &users[..] else { unreachable!() };
-    // Tenant-wide beside it takes nobody out of reach.
+    // An additional tenant-wide assignment takes no user out of the visible scope.
     world.give(of_leaf, &second, None).await;
     world.set_status(&left, OrganizationStatus::Suspended).await;
     let plain = UserFilter::default;
-    let very = |organization: &crate::organization::Organization| UserFilter {
+    let exact = |organization: &crate::organization::Organization| UserFilter {
         organization: Some(organization.id),
         ..UserFilter::default()
     };
@@ -529,8 +531,8 @@ pub async fn list_stays_within_reach(store: Arc<dyn Store>) {
         (within(&[&leaf]), plain(), vec![of_leaf, expiring]),
         (within(&[&left, &leaf, &left]), plain(), vec![of_left, of_leaf, expiring]),
         (within(&[&right, &leaf]), plain(), vec![of_right, of_leaf, expiring]),
-        (within(&[&left]), very(&leaf), vec![of_leaf, expiring]),
-        (within(&[&left]), very(&right), vec![]),
+        (within(&[&left]), exact(&leaf), vec![of_leaf, expiring]),
+        (within(&[&left]), exact(&right), vec![]),
         (within(&[&left]), UserFilter { search: Some("LEAF".into()), ..plain() }, vec![of_leaf]),
         (within(&[&left]), UserFilter { search: Some("wide".into()), ..plain() }, vec![]),
         (Reach::Tenant, UserFilter { search: Some("wide".into()), ..plain() }, vec![tenant_wide]),
@@ -543,7 +545,7 @@ pub async fn list_stays_within_reach(store: Arc<dyn Store>) {
     }
     assert_eq!(list(&world, &tenant, plain()).await.len(), 7);
     world.clock.advance(TimeDelta::milliseconds(1));
-    for (filter, expected) in [(plain(), vec![of_left.clone(), of_leaf.clone()]), (very(&leaf), vec![of_leaf.clone()])]
+    for (filter, expected) in [(plain(), vec![of_left.clone(), of_leaf.clone()]), (exact(&leaf), vec![of_leaf.clone()])]
     {
         assert_eq!(list_within(&world, &tenant, filter, &within(&[&left])).await, expected);
     }
@@ -553,7 +555,7 @@ fn update(before: &User, after: &User) -> UserChange {
     UserChange::Update { before: before.clone(), after: after.clone(), covered: Covered::assumed() }
 }
 
-/// How many users there are, and how many in each state, as a page of the list tells that does not hold them all.
+/// The number of users, and the number in each status, from the total of a page that does not hold all of them.
 async fn counts(world: &World, tenant: TenantId) -> [u64; 4] {
     let states = [None, Some(UserStatus::Active), Some(UserStatus::Suspended), Some(UserStatus::Inactive)];
     let mut counts = [0; 4];
@@ -565,7 +567,7 @@ async fn counts(world: &World, tenant: TenantId) -> [u64; 4] {
     counts
 }
 
-/// By id, and the same in a unit of work as outside.
+/// Reads users, in the order of their ids. Fails unless a unit of work reads the same.
 async fn by_id(world: &World, tenant: TenantId, ids: &[UserId]) -> Vec<User> {
     let by_id = |mut found: Vec<User>| {
         found.sort_by_key(|user| user.id);
@@ -588,7 +590,7 @@ async fn list_within(world: &World, tenant: &Tenant, filter: UserFilter, reach: 
     items
 }
 
-/// Eight users that no key sorts alike, some of them equal in some.
+/// Eight users that no two keys sort alike. Some of them are equal in some keys.
 async fn mixed_users(world: &World, tenant: &Tenant) -> Vec<User> {
     let rows = [
         ("b@example.com", "Zoe", "adams", UserStatus::Active, None),

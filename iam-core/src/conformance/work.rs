@@ -13,8 +13,8 @@ use crate::role::Role;
 use crate::store::Store;
 use crate::tenant::TenantChange;
 
-/// A unit of work that is dropped leaves neither change nor entry, and blocks nobody.
-pub async fn dropped_leaves_nothing(store: Arc<dyn Store>) {
+/// A dropped unit of work leaves neither a change nor an audit entry, and does not block other units of work.
+pub async fn a_dropped_unit_of_work_leaves_nothing(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
     let user = world.new_user(&tenant, "ada@example.com");
@@ -22,16 +22,16 @@ pub async fn dropped_leaves_nothing(store: Arc<dyn Store>) {
     let caller = Caller::system(tenant.id, "conformance");
     let mut work = world.begin(&caller).await;
     work.apply(create(&user)).await.unwrap();
-    assert!(work.locks().lock_user(user.id).await.unwrap().is_some(), "it sees its own changes");
-    assert_eq!(world.store.user(tenant.id, user.id).await.unwrap(), None, "others do not");
+    assert!(work.locks().lock_user(user.id).await.unwrap().is_some(), "the unit of work sees its own changes");
+    assert_eq!(world.store.user(tenant.id, user.id).await.unwrap(), None, "other readers do not see them");
     drop(work);
     assert_eq!(world.store.user(tenant.id, user.id).await.unwrap(), None);
     assert_eq!(all(&world, tenant.id).await, entries);
     world.add(user).await;
 }
 
-/// A unit of work in which a change is refused leaves nothing of the changes before.
-pub async fn failed_leaves_nothing(store: Arc<dyn Store>) {
+/// A unit of work in which a change is refused leaves nothing of its earlier changes.
+pub async fn a_failed_unit_of_work_leaves_nothing(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
     let taken = world.user(&tenant, "ada@example.com").await;
@@ -44,7 +44,8 @@ pub async fn failed_leaves_nothing(store: Arc<dyn Store>) {
     assert_eq!(all(&world, tenant.id).await, entries);
 }
 
-/// What is committed is committed with its entries; what belongs to no tenant has none.
+/// A commit writes the changes together with their audit entries. It writes no entry to the log of
+/// [`TenantId::NONE`].
 pub async fn changes_and_entries_commit_together(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.new_tenant("acme");
@@ -57,8 +58,8 @@ pub async fn changes_and_entries_commit_together(store: Arc<dyn Store>) {
     assert_eq!(all(&world, TenantId::NONE).await, []);
 }
 
-/// Many writers at once wait for each other instead of failing.
-pub async fn queued_writers_all_succeed(store: Arc<dyn Store>) {
+/// Concurrent writers wait for each other. None of them fails.
+pub async fn concurrent_writers_all_succeed(store: Arc<dyn Store>) {
     let world = Arc::new(World::new(store));
     let tenant = world.tenant("acme").await;
     let mut writers = tokio::task::JoinSet::new();
@@ -70,39 +71,40 @@ pub async fn queued_writers_all_succeed(store: Arc<dyn Store>) {
     assert_eq!(all(&world, tenant.id).await.len(), 41);
 }
 
-/// Those who take the tenant's lock take turns: each reads what the one before has written, and nobody conflicts.
-pub async fn holders_of_the_tenants_lock_take_turns(store: Arc<dyn Store>) {
-    const TURNS: usize = 16;
+/// The tenant's lock has one holder at a time. Each holder reads what the previous holders wrote, and none of them
+/// conflicts.
+pub async fn the_tenants_lock_has_one_holder_at_a_time(store: Arc<dyn Store>) {
+    const HOLDERS: usize = 16;
     let world = Arc::new(World::new(store));
     let tenant = world.tenant("acme").await;
     let user = world.user(&tenant, "ada@example.com").await;
     let root = world.organization(&tenant, "root").await;
-    let mut roles = Vec::with_capacity(TURNS);
-    for number in 0..TURNS {
+    let mut roles = Vec::with_capacity(HOLDERS);
+    for number in 0..HOLDERS {
         roles.push(world.role(&tenant, &format!("ROLE_{number}"), &[]).await);
     }
     let roles: Arc<[Role]> = roles.into();
-    let mut turns = tokio::task::JoinSet::new();
-    for _ in 0..TURNS {
+    let mut holders = tokio::task::JoinSet::new();
+    for _ in 0..HOLDERS {
         let (world, tenant, user) = (Arc::clone(&world), tenant.clone(), user.clone());
         let (root, roles) = (root.clone(), Arc::clone(&roles));
-        turns.spawn(async move {
+        holders.spawn(async move {
             let caller = Caller::system(tenant.id, "conformance");
             let mut work = world.begin(&caller).await;
             work.locks().lock_tenant().await.unwrap();
             let number = work.locks().subtree(root.id).await.unwrap().len() - 1;
             assert_eq!(work.locks().permission_names().await.unwrap().len(), number);
             assert_eq!(work.locks().grants(GrantQuery::OfUser(user.id)).await.unwrap().len(), number);
-            let place = world.new_organization(tenant.id, &format!("place-{number}"));
-            let place = Organization { parent_id: Some(root.id), ..place };
-            work.apply(OrganizationChange::Create(place.clone())).await.unwrap();
+            let organization = world.new_organization(tenant.id, &format!("organization-{number}"));
+            let organization = Organization { parent_id: Some(root.id), ..organization };
+            work.apply(OrganizationChange::Create(organization.clone())).await.unwrap();
             work.apply(register(&world.new_permission(&tenant, &format!("orders:act-{number}")))).await.unwrap();
-            let assignment = world.new_assignment(&user, &roles[number], Some(place.id));
+            let assignment = world.new_assignment(&user, &roles[number], Some(organization.id));
             work.apply(assigning([assignment], &roles[number])).await.unwrap();
             work.commit().await.unwrap();
         });
     }
-    turns.join_all().await;
-    assert_eq!(world.store.children(tenant.id, root.id).await.unwrap().len(), TURNS);
-    assert_eq!(world.store.grants_of(tenant.id, &[user.id]).await.unwrap().len(), TURNS);
+    holders.join_all().await;
+    assert_eq!(world.store.children(tenant.id, root.id).await.unwrap().len(), HOLDERS);
+    assert_eq!(world.store.grants_of(tenant.id, &[user.id]).await.unwrap().len(), HOLDERS);
 }

@@ -23,36 +23,36 @@ use crate::tenant::{Tenant, TenantChange, TenantStatus};
 use crate::user::{User, UserChange, UserStatus};
 use crate::work::UnitOfWork;
 
-/// A store under test, a clock that stands still, and short ways to fill the store.
+/// A store under test, a clock that stands still, and helpers that fill the store.
 pub struct World {
     /// The store.
     pub store: Arc<dyn Store>,
-    /// Its time.
+    /// The clock of the units of work.
     pub clock: FixedClock,
     ids: IdGenerator,
     aftermath: Aftermath,
 }
 
 impl World {
-    /// A world over an empty store.
+    /// Creates a world over an empty store.
     #[must_use]
     pub fn new(store: Arc<dyn Store>) -> Self {
         let (clock, ids) = (FixedClock::at("2026-01-31T09:15:00.123Z"), IdGenerator::new());
         Self { store, clock, ids, aftermath: Aftermath::default() }
     }
 
-    /// The present moment.
+    /// Returns the time of the clock.
     #[must_use]
     pub fn now(&self) -> Timestamp {
         self.clock.now()
     }
 
-    /// Lets a second pass.
+    /// Advances the clock by one second.
     pub fn tick(&self) {
         self.clock.advance(TimeDelta::seconds(1));
     }
 
-    /// A fresh identifier.
+    /// Returns a new identifier.
     pub fn id<T: From<uuid::Uuid>>(&self) -> T {
         self.ids.next(self.now(), &SystemRandom)
     }
@@ -62,11 +62,11 @@ impl World {
         UnitOfWork::begin(&*self.store, caller, &self.clock, &self.ids, &SystemRandom, &self.aftermath).await.unwrap()
     }
 
-    /// Commits changes in a tenant, or says why not.
+    /// Commits changes in a tenant, in one unit of work.
     ///
     /// # Errors
     ///
-    /// What the store says.
+    /// The error of the first refused change, or of the commit.
     pub async fn try_commit(&self, tenant: TenantId, changes: impl IntoIterator<Item = Change>) -> Result<(), Error> {
         let caller = Caller::system(tenant, "conformance");
         let mut work = self.begin(&caller).await;
@@ -81,7 +81,7 @@ impl World {
         self.try_commit(tenant, [change.into()]).await.unwrap();
     }
 
-    /// Reads in a unit of work that writes nothing.
+    /// Reads inside a unit of work that writes nothing.
     pub async fn locked<T>(&self, tenant: TenantId, read: impl AsyncFnOnce(&mut dyn Locks) -> T) -> T {
         let caller = Caller::system(tenant, "conformance");
         let mut work = self.begin(&caller).await;
@@ -101,7 +101,7 @@ impl World {
         }
     }
 
-    /// A tenant in the store.
+    /// Creates a tenant in the store.
     pub async fn tenant(&self, slug: &str) -> Tenant {
         let tenant = self.new_tenant(slug);
         self.commit(tenant.id, TenantChange::Create(tenant.clone())).await;
@@ -131,12 +131,12 @@ impl World {
         user
     }
 
-    /// A user in the store.
+    /// Creates a user in the store.
     pub async fn user(&self, tenant: &Tenant, email: &str) -> User {
         self.add(self.new_user(tenant, email)).await
     }
 
-    /// The built-in roles, in the store.
+    /// Creates the built-in roles in the store.
     pub async fn roles(&self, tenant: &Tenant) -> Vec<Role> {
         let roles = built_in_roles(tenant.id, self.now(), || self.id()).unwrap();
         self.commit(tenant.id, RoleChange::CreateBuiltIn(roles.clone())).await;
@@ -159,7 +159,7 @@ impl World {
         }
     }
 
-    /// A role in the store.
+    /// Creates a role in the store.
     pub async fn role(&self, tenant: &Tenant, name: &str, permissions: &[&str]) -> Role {
         let role = self.new_role(tenant, name, permissions);
         self.commit(tenant.id, RoleChange::Create { role: role.clone(), covered: Covered::assumed() }).await;
@@ -173,20 +173,20 @@ impl World {
             id: self.id(),
             tenant_id: tenant.id,
             name: name.parse().unwrap(),
-            description: format!("Lets somebody do {name}").parse().unwrap(),
+            description: format!("Allows {name}").parse().unwrap(),
             system: false,
             created_at: self.now(),
         }
     }
 
-    /// A permission in the store.
+    /// Creates a permission in the store.
     pub async fn permission(&self, tenant: &Tenant, name: &str) -> RegisteredPermission {
         let permission = self.new_permission(tenant, name);
         self.commit(tenant.id, register(&permission)).await;
         permission
     }
 
-    /// An organization that is not in the store yet: a root.
+    /// A root organization that is not in the store yet.
     #[must_use]
     pub fn new_organization(&self, tenant: TenantId, slug: &str) -> Organization {
         Organization {
@@ -207,18 +207,19 @@ impl World {
         organization
     }
 
-    /// A root organization in the store.
+    /// Creates a root organization in the store.
     pub async fn organization(&self, tenant: &Tenant, slug: &str) -> Organization {
         self.found(self.new_organization(tenant.id, slug)).await
     }
 
-    /// An organization right below another one, in the store.
+    /// Creates an organization in the store, directly below another one.
     pub async fn below(&self, parent: &Organization, slug: &str) -> Organization {
         let organization = self.new_organization(parent.tenant_id, slug);
         self.found(Organization { parent_id: Some(parent.id), ..organization }).await
     }
 
-    /// Organizations each right below the one before, in the store; the first is a root.
+    /// Creates a chain of organizations in the store. The first is a root, and each other one is directly below the
+    /// previous one.
     pub async fn chain(&self, tenant: &Tenant, slug: &str, length: usize) -> Vec<Organization> {
         let mut chain: Vec<Organization> = Vec::with_capacity(length);
         for number in 0..length {
@@ -237,7 +238,7 @@ impl World {
         after
     }
 
-    /// Changes the state of an organization in the store, by deleting it where it becomes INACTIVE.
+    /// Changes the status of an organization in the store. For INACTIVE, the change is a deletion.
     pub async fn set_status(&self, before: &Organization, status: OrganizationStatus) -> Organization {
         let after = Organization { status, ..before.clone() };
         let change = match status {
@@ -269,12 +270,12 @@ impl World {
         assignment
     }
 
-    /// Gives a user a role in the store, in an organization or tenant-wide.
+    /// Assigns a role to a user in the store, in an organization or tenant-wide.
     pub async fn give(&self, user: &User, role: &Role, organization: Option<&Organization>) -> Assignment {
         self.give_until(user, role, organization, None).await
     }
 
-    /// The same up to a moment.
+    /// Assigns a role as [`give`](Self::give) does, with an expiry.
     pub async fn give_until(
         &self,
         user: &User,
@@ -286,7 +287,7 @@ impl World {
         self.assign(Assignment { expires_at, ..assignment }, role).await
     }
 
-    /// Grants as a unit of work reads them.
+    /// Reads grants inside a unit of work.
     pub async fn grants(&self, tenant: TenantId, which: GrantQuery<'_>) -> Vec<Grant> {
         self.locked(tenant, async |locks| locks.grants(which).await.unwrap()).await
     }
@@ -308,7 +309,7 @@ impl World {
     }
 }
 
-/// The change that makes a user.
+/// The change that creates a user.
 pub(super) fn create(user: &User) -> Change {
     UserChange::Create { user: user.clone(), password: PasswordHash::from(format!("hash of {}", user.email)) }.into()
 }
@@ -318,7 +319,7 @@ pub(super) fn register(permission: &RegisteredPermission) -> PermissionChange {
     PermissionChange::Create { permission: permission.clone(), covered: Covered::assumed() }
 }
 
-/// The change that makes assignments of a role.
+/// The change that creates assignments of a role.
 pub(super) fn assigning(assignments: impl IntoIterator<Item = Assignment>, role: &Role) -> AssignmentChange {
     let role_name = &role.name;
     let grant = |assignment| NewGrant { assignment, role_name: role_name.clone(), covered: Covered::assumed() };
@@ -330,7 +331,7 @@ pub(super) fn update(before: &Organization, after: &Organization) -> Organizatio
     OrganizationChange::Update { before: before.clone(), after: after.clone(), covered: Covered::assumed() }
 }
 
-/// Within reach of these organizations.
+/// The visible scope of these organizations, with everything below them.
 pub(super) fn within(organizations: &[&Organization]) -> Reach {
     Reach::Organizations(organizations.iter().map(|organization| organization.id).collect())
 }
@@ -340,17 +341,18 @@ pub(super) fn named<'a>(roles: &'a [Role], name: &str) -> &'a Role {
     roles.iter().find(|role| role.name.as_str() == name).unwrap()
 }
 
-/// The first page, as long as it may be.
+/// The first page, with the maximum number of items.
 pub(super) fn everything() -> PageRequest {
     PageRequest::new(1, 100).unwrap()
 }
 
-/// Fails unless pages of three, up to one past the end, show a list of at least seven in its order and count it.
+/// Fails unless pages of three items show a list of at least seven items in its order and with its total. Reads one
+/// page past the end, too.
 pub(super) async fn assert_pages<T>(expected: &[T], list: impl AsyncFn(PageRequest) -> Page<T>)
 where
     T: Clone + PartialEq + std::fmt::Debug,
 {
-    assert!(expected.len() >= 7, "too few to page through");
+    assert!(expected.len() >= 7, "too few items for several pages");
     for (number, items) in expected.chunks(3).chain([&[][..]]).enumerate() {
         let request = PageRequest::new(number as u64 + 1, 3).unwrap();
         let expected = Page { items: items.to_vec(), total: expected.len() as u64, request };
@@ -360,18 +362,18 @@ where
     assert_eq!(list(beyond).await, Page { items: Vec::new(), total: expected.len() as u64, request: beyond });
 }
 
-/// Fails unless a constraint refused the changes.
+/// Fails unless this constraint refused the changes.
 pub(super) fn assert_conflict(result: &Result<(), Error>, constraint: Constraint) {
     let expected = Err::<(), _>(Error::from(StoreError::Conflict(constraint)));
     assert_eq!(format!("{result:?}"), format!("{expected:?}"));
 }
 
-/// Fails unless a change was refused because what it would change is not there.
+/// Fails unless a change was refused because its row is missing.
 pub(super) fn assert_missing(result: &Result<(), Error>) {
     assert!(matches!(result, Err(Error::Store(StoreError::Missing(_)))), "{result:?}");
 }
 
-/// What these are by, in an order in which they can be compared.
+/// The keys of these items, in ascending order, so that they can be compared.
 pub(super) fn sorted<T, K: Ord>(found: Vec<T>, key: impl Fn(T) -> K) -> Vec<K> {
     let mut keys: Vec<K> = found.into_iter().map(key).collect();
     keys.sort();
