@@ -1,15 +1,15 @@
-//! Which of two forms of an answer a client prefers (RFC 9110 §12.5.1).
+//! Finds out which of two formats of a response a client prefers (RFC 9110 §12.5.1).
 
 use axum::http::{HeaderMap, HeaderValue, header};
 
-/// Whether the client would rather have `other` than `usual`. A client that says nothing, or wants neither, gets the
-/// usual.
+/// Whether the client prefers `other` to `usual`. A client that states no preference, or accepts neither, gets the
+/// usual format.
 pub(crate) fn prefers(headers: &HeaderMap, other: &str, usual: &str) -> bool {
     let ranges: Vec<Range> = headers.get_all(header::ACCEPT).iter().flat_map(ranges).collect();
     quality(&ranges, other) > quality(&ranges, usual)
 }
 
-/// Media types that a client accepts, and how gladly: from 0 to 1.
+/// Media types that a client accepts, with their quality value: from 0 to 1.
 struct Range<'a> {
     media_type: &'a str,
     quality: f32,
@@ -27,7 +27,7 @@ fn range(text: &str) -> Option<Range<'_>> {
     Some(Range { media_type, quality })
 }
 
-/// How gladly a media type is taken: the most specific range that it falls into says so.
+/// Returns the quality value of a media type: that of the most specific range that contains it.
 fn quality(ranges: &[Range], media_type: &str) -> f32 {
     let group = media_type.split('/').next().unwrap_or_default();
     let specificity = |range: &Range| match range.media_type.split_once('/')? {
@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn the_other_form_is_for_those_who_prefer_it() {
+    fn a_client_that_prefers_the_other_format_gets_it() {
         for lines in [
             &["text/csv"][..],
             &["Text/CSV;header=present"],
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn the_usual_form_is_for_everybody_else() {
+    fn every_other_client_gets_the_usual_format() {
         for lines in [
             &[][..],
             &[""],

@@ -1,4 +1,4 @@
-//! `/authz/check`: who may do what, and why (`decisions.md` §4).
+//! `/authz/check`: whether a user holds a permission, and why (`decisions.md` §4).
 
 use axum::Json;
 use axum::extract::State;
@@ -13,7 +13,7 @@ use crate::openapi::{AUTHORIZATION, Problems};
 use crate::page::List;
 use crate::problem::Problem;
 
-/// Whether somebody may do something.
+/// The question whether a user holds a permission.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(as = PermissionCheck)]
@@ -22,10 +22,10 @@ pub(crate) struct Check {
     #[serde(default)]
     #[schema(required, max_length = 120, pattern = "^[a-z][a-z0-9-]*:[a-z][a-z0-9-]*$", example = "users:read")]
     permission: String,
-    /// In which organization; absent or null is tenant-wide.
+    /// The organization to check. Absent or null means tenant-wide.
     #[schema(value_type = Option<Uuid>)]
     organization_id: Option<String>,
-    /// Who; absent or null is the caller.
+    /// The user to check. Absent or null means the caller.
     #[schema(value_type = Option<Uuid>)]
     user_id: Option<String>,
 }
@@ -49,19 +49,19 @@ pub(crate) struct Checks {
     checks: Vec<Check>,
 }
 
-/// Whether it is allowed, and why.
+/// Whether the user holds the permission, and why.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Decision)]
 pub(crate) struct DecisionDto {
     allowed: bool,
-    /// For people: what grants it, or what is missing.
+    /// An explanation for people: what grants the permission, or what is missing.
     #[schema(example = "Granted by MEMBER (tenant-wide).")]
     reason: String,
-    /// The assignments that grant it, each by itself.
+    /// The role assignments that grant the permission. Each of them is enough by itself.
     grants: Vec<DecidingGrantDto>,
 }
 
-/// An assignment that grants what was asked for.
+/// A role assignment that grants the permission.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = DecidingGrant)]
@@ -69,10 +69,10 @@ pub(crate) struct DecidingGrantDto {
     assignment_id: Uuid,
     role_id: Uuid,
     role_name: String,
-    /// Where the role is held; null is tenant-wide.
+    /// The organization in which the role is held. Null means tenant-wide.
     #[schema(required)]
     organization_id: Option<Uuid>,
-    /// The same organization, where that stands above the one that was asked about.
+    /// The same organization, if it is above the one that was checked. Otherwise null.
     #[schema(required)]
     inherited_from: Option<Uuid>,
 }
@@ -101,7 +101,8 @@ impl From<Decision> for DecisionDto {
 
 /// Check a permission
 ///
-/// Whether the caller, or with `role-assignments:read` another user, may do something, and why.
+/// Tells whether the caller holds a permission, and why. A caller with `role-assignments:read` can also check another
+/// user.
 #[utoipa::path(
     post,
     path = "/authz/check",
@@ -124,7 +125,7 @@ pub(crate) async fn check(
 
 /// Check several permissions
 ///
-/// 1–100 questions, answered in order.
+/// Answers 1–100 questions, in order.
 #[utoipa::path(
     post,
     path = "/authz/check/bulk",

@@ -1,8 +1,8 @@
-//! What is done before and after everything else, for as little as that can cost.
+//! Middleware that works before and after the rest of the stack, at the lowest possible cost.
 //!
-//! [`axum::middleware::from_fn`] takes any async function. For that it clones the rest of the stack, in which every route
-//! and layer has a box of its own, and puts it and its own future into boxes too. What nothing has to be waited for needs
-//! none of this.
+//! [`axum::middleware::from_fn`] takes any async function. For that, it clones the rest of the stack, in which every
+//! route and layer has a box of its own. It also puts this clone and its own future into boxes. Middleware that waits
+//! for nothing needs none of this.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -13,16 +13,16 @@ use axum::response::{IntoResponse, Response};
 use pin_project_lite::pin_project;
 use tower::{Layer, Service};
 
-/// What is done before a request is answered.
+/// The work before a request is answered.
 pub(crate) trait Around: Clone {
     type After: After;
 
     fn before(&self, request: Request) -> (Request, Self::After);
 }
 
-/// What is done while a request is answered, and after.
+/// The work while a request is answered, and after that.
 pub(crate) trait After {
-    /// Does a part of the work.
+    /// Runs a part of the work of the inner service.
     fn within<T>(&self, work: impl FnOnce() -> T) -> T {
         work()
     }
@@ -30,14 +30,14 @@ pub(crate) trait After {
     fn after(self, response: Response) -> Response;
 }
 
-/// For what has nothing left to do once there is an answer.
+/// For middleware that has nothing to do after the response.
 impl After for () {
     fn after(self, response: Response) -> Response {
         response
     }
 }
 
-/// The layer of an [`Around`].
+/// Returns the layer of an [`Around`].
 pub(crate) fn around<A>(around: A) -> AroundLayer<A> {
     AroundLayer(around)
 }
@@ -83,7 +83,7 @@ pin_project! {
     pub(crate) struct AroundFuture<T, F> {
         #[pin]
         inner: F,
-        // Nothing any more once it is answered.
+        // `None` after the response.
         after: Option<T>,
     }
 }

@@ -1,5 +1,5 @@
-//! `/role-assignments` (`interface.md` §2.2, §4.2, `decisions.md` §4), `/users/{id}/roles` (§3), and as `/auth/me`
-//! shows them (§2).
+//! `/role-assignments` (`interface.md` §2.2, §4.2, `decisions.md` §4), `/users/{id}/roles` (§3), and the roles and
+//! permissions that `/auth/me` shows (§2).
 
 use axum::Json;
 use axum::extract::State;
@@ -23,7 +23,7 @@ use crate::page::{Collection, List, PageQuery};
 use crate::problem::Problem;
 use crate::time::{Time, moment};
 
-/// A user holds a role, tenant-wide or in an organization.
+/// A role that a user holds, tenant-wide or in an organization.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = RoleAssignment)]
@@ -31,14 +31,14 @@ pub(crate) struct AssignmentDto {
     id: Uuid,
     user_id: Uuid,
     role_id: Uuid,
-    /// Null is tenant-wide.
+    /// Null means tenant-wide.
     #[schema(required)]
     organization_id: Option<Uuid>,
-    /// Null is never.
+    /// Null means never.
     #[schema(required)]
     expires_at: Option<Time>,
     created_at: Time,
-    /// Who made it; null is the service itself.
+    /// The user who created it. Null means the service itself.
     #[schema(required)]
     created_by: Option<Uuid>,
 }
@@ -57,7 +57,7 @@ impl From<Assignment> for AssignmentDto {
     }
 }
 
-/// Something that is embedded with its name.
+/// An embedded resource, with its name.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Named {
     id: Uuid,
@@ -115,7 +115,7 @@ pub(crate) struct ListedAssignmentDto {
     organization: Option<Named>,
 }
 
-/// Who holds a role.
+/// The user who holds a role.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct AssignedUser {
     id: Uuid,
@@ -143,7 +143,7 @@ pub(crate) struct HeldRole {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     organization: Option<Named>,
-    /// Null is never.
+    /// Null means never.
     #[schema(required)]
     expires_at: Option<Time>,
 }
@@ -159,7 +159,8 @@ impl From<Grant> for HeldRole {
     }
 }
 
-/// What the caller may do, tenant-wide and beyond that in single organizations and everything below them.
+/// The caller's permissions: tenant-wide, and in addition in single organizations. A permission in an organization
+/// also applies to everything below it.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct HeldPermissions {
     #[schema(example = json!(["users:read"]))]
@@ -167,7 +168,7 @@ pub(crate) struct HeldPermissions {
     organizations: Vec<OrganizationPermissions>,
 }
 
-/// What the caller may do in an organization, inherited from above included.
+/// The caller's permissions in an organization, including those that are inherited from organizations above.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct OrganizationPermissions {
@@ -193,7 +194,7 @@ fn names(set: &PermissionSet) -> Vec<String> {
     set.iter().map(ToString::to_string).collect()
 }
 
-/// A role for a user, to be assigned.
+/// The role assignment to create.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(as = NewRoleAssignment)]
@@ -204,10 +205,10 @@ pub(crate) struct NewAssignmentDto {
     #[serde(default)]
     #[schema(required, value_type = Uuid)]
     role_id: String,
-    /// Absent or null is tenant-wide.
+    /// Absent or null means tenant-wide.
     #[schema(value_type = Option<Uuid>)]
     organization_id: Option<String>,
-    /// In the future; absent or null is never.
+    /// Must be in the future. Absent or null means never.
     #[schema(value_type = Option<String>, format = DateTime)]
     expires_at: Option<String>,
 }
@@ -222,7 +223,7 @@ impl NewAssignmentDto {
     }
 }
 
-/// Roles for users, to be assigned all or none.
+/// The role assignments to create: all or none.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(as = NewRoleAssignments)]
@@ -232,7 +233,7 @@ pub(crate) struct NewAssignmentsDto {
     assignments: Vec<NewAssignmentDto>,
 }
 
-/// The assignments that were made.
+/// The assignments that were created.
 #[derive(Serialize, ToSchema)]
 #[schema(as = CreatedRoleAssignments)]
 pub(crate) struct CreatedAssignments {
@@ -240,7 +241,7 @@ pub(crate) struct CreatedAssignments {
     assignments: Vec<CreatedAssignment>,
 }
 
-/// One of them.
+/// An assignment that was created.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = CreatedRoleAssignment)]
@@ -260,12 +261,12 @@ impl From<Assignment> for CreatedAssignment {
     }
 }
 
-/// What to change of an assignment; what is absent stays.
+/// The changes to an assignment. Fields that are absent stay unchanged.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(as = RoleAssignmentPatch)]
 pub(crate) struct AssignmentPatchDto {
-    /// In the future; null is never.
+    /// Must be in the future. Null means never.
     #[serde(default, deserialize_with = "nullable")]
     #[schema(value_type = Option<String>, format = DateTime)]
     expires_at: Option<Option<String>>,
@@ -282,17 +283,18 @@ pub(crate) struct AssignmentQuery {
     /// Assignments of this role.
     #[param(value_type = Option<Uuid>)]
     role_id: Option<String>,
-    /// Assignments in this very organization.
+    /// Assignments in exactly this organization.
     #[param(value_type = Option<Uuid>)]
     organization_id: Option<String>,
-    /// Whether to show those that have expired too.
+    /// Whether to include expired assignments.
     #[param(value_type = Option<bool>, default = false)]
     include_expired: Option<String>,
 }
 
 /// List role assignments
 ///
-/// Held in organizations, the permission shows the assignments in those and below.
+/// A caller who holds the permission only in some organizations sees the assignments in these organizations and below
+/// them.
 #[utoipa::path(
     get,
     path = "/role-assignments",
@@ -325,7 +327,8 @@ pub(crate) async fn list(
 
 /// Assign a role
 ///
-/// Needs the permission where the role will apply, and everything that the role permits, there and for as long.
+/// The caller needs the permission where the role will apply. The caller must also hold all permissions of the role
+/// there, for at least as long as the assignment lasts.
 #[utoipa::path(
     post,
     path = "/role-assignments",
@@ -349,7 +352,7 @@ pub(crate) async fn create(
 
 /// Assign several roles
 ///
-/// 1–500, all or none; every item is checked like a single assignment.
+/// Assigns 1–500 roles, all or none. Every item is checked like a single assignment.
 #[utoipa::path(
     post,
     path = "/role-assignments/bulk",
@@ -376,7 +379,7 @@ pub(crate) async fn create_all(
 
 /// Change when an assignment expires
 ///
-/// A later expiry needs everything that its role permits, there and until then.
+/// For a later expiry, the caller must hold all permissions of the role where the role is held, until the new expiry.
 #[utoipa::path(
     patch,
     path = "/role-assignments/{id}",
@@ -406,7 +409,7 @@ pub(crate) async fn update(
     operation_id = "deleteRoleAssignment",
     tag = ROLE_ASSIGNMENTS,
     params(("id" = Uuid, Path, description = "The assignment")),
-    responses((status = 204, description = "The assignment is gone"), Problems),
+    responses((status = 204, description = "The assignment is deleted"), Problems),
     extensions(("x-required-permission" = json!("role-assignments:delete"))),
 )]
 pub(crate) async fn delete(
@@ -420,8 +423,9 @@ pub(crate) async fn delete(
 
 /// List a user's roles
 ///
-/// The assignments that have not expired. One's own always; another's with the permission, which held in
-/// organizations shows the assignments in those and below.
+/// Returns the assignments that have not expired. A user can always list its own. To list those of another user, the
+/// caller needs the permission. If the caller holds it only in some organizations, the list shows the assignments in
+/// these organizations and below them.
 #[utoipa::path(
     get,
     path = "/users/{id}/roles",

@@ -1,4 +1,4 @@
-//! Entity tags: `If-None-Match` on reading, `If-Match` on changing (RFC 9110 §13).
+//! Entity tags: `If-None-Match` for reads, `If-Match` for changes (RFC 9110 §13).
 
 use axum::Json;
 use axum::body::Body;
@@ -29,23 +29,25 @@ impl<T: Serialize> IntoResponse for Tagged<T> {
     }
 }
 
-/// What a change is asked to be made under, or why that cannot be understood.
+/// The precondition of a change, or the problem of an `If-Match` header that is invalid.
 #[derive(Clone)]
 pub(crate) struct Condition(pub(crate) Result<Precondition, Problem>);
 
-/// Lets clients ask these operations of a resource under conditions, and says so in the document.
+/// Lets clients send conditional requests to these operations of a resource, and describes this in the OpenAPI
+/// document.
 pub(crate) fn conditional(routes: UtoipaMethodRouter<ApiState>) -> UtoipaMethodRouter<ApiState> {
     let (schemas, mut paths, router) = routes;
     for path in paths.paths.values_mut() {
         if let Some(operation) = &mut path.get {
-            let what = "Entity tags that the client has: for one that still holds, 304";
+            let what = "Entity tags of versions that the client has. If one of them is current, the response is 304.";
             describe(operation, "If-None-Match", what, None);
             let unchanged =
-                ResponseBuilder::new().description("A tag still holds: the client has the resource").build();
+                ResponseBuilder::new().description("A tag is current: the client already has the resource").build();
             operation.responses.responses.insert(StatusCode::NOT_MODIFIED.as_str().to_owned(), unchanged.into());
         }
         for operation in path.patch.iter_mut().chain(&mut path.delete) {
-            let what = "Entity tags that the client has seen: when none of them holds any more, 412";
+            let what =
+                "Entity tags of versions that the client has seen. If none of them is current, the response is 412.";
             describe(operation, "If-Match", what, Some(TAGS));
         }
     }
@@ -53,7 +55,7 @@ pub(crate) fn conditional(routes: UtoipaMethodRouter<ApiState>) -> UtoipaMethodR
     (schemas, paths, if is_change { router.layer(around(Preconditions)) } else { router })
 }
 
-/// `*`, or entity tags that are joined by commas (RFC 9110 §8.8.3).
+/// `*`, or entity tags joined by commas (RFC 9110 §8.8.3).
 const TAGS: &str = r#"^([*]|(W/)?"[!#-~]*"( *, *(W/)?"[!#-~]*")*)$"#;
 
 fn describe(operation: &mut Operation, name: &str, description: &str, pattern: Option<&str>) {
@@ -62,7 +64,7 @@ fn describe(operation: &mut Operation, name: &str, description: &str, pattern: O
         if let ("200", RefOr::T(response)) = (status.as_str(), response) {
             let tag = HeaderBuilder::new()
                 .schema(Some(ObjectBuilder::new().schema_type(Type::String)))
-                .description(Some("The entity tag of the resource as it is now"));
+                .description(Some("The entity tag of the current version of the resource"));
             response.headers.insert("ETag".to_owned(), tag.build().into());
         }
     }
@@ -78,7 +80,7 @@ fn parameter(name: &str, description: &str, pattern: Option<&str>) -> Parameter 
         .build()
 }
 
-/// Has changes made under the condition that the request states.
+/// Reads the condition that a request sets for its change.
 #[derive(Clone)]
 struct Preconditions;
 
@@ -93,7 +95,7 @@ impl Around for Preconditions {
     }
 }
 
-/// Sends no resource that the client has.
+/// Sends a 304 instead of a resource that the client already has.
 #[derive(Clone)]
 pub(crate) struct NotModified;
 
@@ -128,14 +130,14 @@ impl After for Known {
     }
 }
 
-/// The entity tags of a header, weak ones without their mark: whether two are the same is asked without it on reading.
+/// Returns the entity tags of a header. Weak tags lose their mark `W/`, because reads compare tags without it.
 fn tags(headers: &HeaderMap, name: &HeaderName) -> Vec<String> {
     let lines = headers.get_all(name).iter().filter_map(|line| line.to_str().ok());
     let tags = lines.flat_map(members);
     tags.map(|tag| tag.strip_prefix("W/").unwrap_or(tag).to_owned()).collect()
 }
 
-/// The members of a list, in which a quoted tag may have commas of its own.
+/// Splits a list at its commas, but not at commas inside a quoted tag.
 fn members(line: &str) -> impl Iterator<Item = &str> {
     let mut is_quoted = false;
     let separates = move |character| {
@@ -157,10 +159,10 @@ fn precondition(headers: &HeaderMap) -> Result<Option<Precondition>, Problem> {
             if tag == "*" {
                 return Ok(Some(Precondition::Exists));
             }
-            // A weak one never holds for a change.
+            // A weak tag never matches for a change.
             let (is_weak, quoted) = tag.strip_prefix("W/").map_or((false, tag), |quoted| (true, quoted));
             let opaque = quoted.strip_prefix('"').and_then(|tag| tag.strip_suffix('"')).ok_or_else(refused)?;
-            // What is no version of ours is that of nothing.
+            // A tag that the service never makes matches nothing.
             versions.extend(opaque.parse::<Version>().ok().filter(|_| !is_weak));
         }
     }

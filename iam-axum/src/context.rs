@@ -1,4 +1,4 @@
-//! What every request gets on its way in and every answer on its way out.
+//! The conventions: what every request gets before it is handled, and every response before it is sent.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -20,9 +20,9 @@ use crate::{Problem, Settings};
 const CORRELATION_ID: HeaderName = HeaderName::from_static("x-correlation-id");
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
-/// The trace that a request belongs to (W3C Trace Context), for the lines that are logged of it.
+/// The trace that a request belongs to (W3C Trace Context), for the log lines of the request.
 ///
-/// Whoever traces requests puts it into their extensions, in a layer around the router.
+/// A tracing layer around the router puts it into the extensions of the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceId(pub u128);
 
@@ -32,25 +32,26 @@ impl fmt::Display for TraceId {
     }
 }
 
-/// Where the caller of a request is noted once it is proven, for whoever sees the answer.
+/// The caller of a request, once it is authenticated, for the layers that see the response.
 #[derive(Clone, Default)]
-pub(crate) struct Proven(Arc<OnceLock<Caller>>);
+pub(crate) struct CallerSlot(Arc<OnceLock<Caller>>);
 
-impl Proven {
-    /// Notes the caller. A request has only one.
-    pub(crate) fn note(&self, caller: &Caller) {
+impl CallerSlot {
+    /// Stores the caller. A request has only one.
+    pub(crate) fn set(&self, caller: &Caller) {
         self.0.get_or_init(|| caller.clone());
     }
 }
 
-/// Gives the request its context, and the answer its headers and its problem document.
+/// Gives the request its context, and the response its headers and its problem document.
 #[derive(Clone)]
 pub(crate) struct Conventions(pub(crate) Arc<Settings>);
 
-/// What an answer gets of its request; nothing where a host has conventions for all of its routes.
-pub(crate) struct Answering(Option<Box<Asked>>);
+/// What the response needs to know of its request. `None` if the host program already applies the conventions to all
+/// of its routes.
+pub(crate) struct ResponseConventions(Option<Box<RequestInfo>>);
 
-struct Asked {
+struct RequestInfo {
     settings: Arc<Settings>,
     started: Instant,
     context: RequestContext,
@@ -58,16 +59,16 @@ struct Asked {
     method: Method,
     uri: Uri,
     route: Option<MatchedPath>,
-    proven: Proven,
+    caller: CallerSlot,
     span: Span,
 }
 
 impl Around for Conventions {
-    type After = Answering;
+    type After = ResponseConventions;
 
-    fn before(&self, request: Request) -> (Request, Answering) {
+    fn before(&self, request: Request) -> (Request, ResponseConventions) {
         if request.extensions().get::<RequestContext>().is_some() {
-            return (request, Answering(None));
+            return (request, ResponseConventions(None));
         }
         let started = Instant::now();
         let (mut parts, body) = request.into_parts();
@@ -89,30 +90,30 @@ impl Around for Conventions {
             tenant_id = tracing::field::Empty,
             user_id = tracing::field::Empty,
         );
-        let proven = Proven::default();
+        let caller = CallerSlot::default();
         parts.extensions.insert(context.clone());
-        parts.extensions.insert(proven.clone());
+        parts.extensions.insert(caller.clone());
         let settings = Arc::clone(&self.0);
-        let asked = Asked { settings, started, context, correlation_id, method, uri, route, proven, span };
-        (Request::from_parts(parts, body), Answering(Some(Box::new(asked))))
+        let info = RequestInfo { settings, started, context, correlation_id, method, uri, route, caller, span };
+        (Request::from_parts(parts, body), ResponseConventions(Some(Box::new(info))))
     }
 }
 
-impl After for Answering {
+impl After for ResponseConventions {
     fn within<T>(&self, work: impl FnOnce() -> T) -> T {
         match &self.0 {
-            Some(asked) => asked.span.in_scope(work),
+            Some(info) => info.span.in_scope(work),
             None => work(),
         }
     }
 
     fn after(self, response: Response) -> Response {
-        let Some(asked) = self.0 else { return response };
-        let Asked { settings, started, context, correlation_id, method, uri, route, proven, span } = *asked;
+        let Some(info) = self.0 else { return response };
+        let RequestInfo { settings, started, context, correlation_id, method, uri, route, caller, span } = *info;
         let mut response = with_problem(response, &settings, uri.path(), &correlation_id);
         add_headers(response.headers_mut(), &correlation_id);
         response.extensions_mut().insert(context);
-        if let Some(caller) = proven.0.get() {
+        if let Some(caller) = caller.0.get() {
             response.extensions_mut().insert(caller.clone());
         }
         let elapsed = started.elapsed();
@@ -125,12 +126,13 @@ impl After for Answering {
     }
 }
 
-/// The name of a route, and not the path, into which a client may put anything.
+/// Returns the template of the route, not the path of the request: a client can put any text into the path.
 fn name(route: Option<&MatchedPath>) -> &str {
     route.map_or("none", MatchedPath::as_str)
 }
 
-/// The context of a request, also where [`Conventions`] did not see it because the host has its own layers.
+/// Returns the context of a request, even if [`Conventions`] did not see the request because the host program has its
+/// own layers.
 pub(crate) fn context_of(parts: &Parts) -> RequestContext {
     parts.extensions.get::<RequestContext>().cloned().unwrap_or_else(|| RequestContext {
         correlation_id: Some(correlation_id(&parts.headers)),
@@ -139,7 +141,7 @@ pub(crate) fn context_of(parts: &Parts) -> RequestContext {
     })
 }
 
-/// The client's own correlation id where it is one, else a fresh one.
+/// Returns the client's own correlation id if it is valid, otherwise a fresh one.
 fn correlation_id(headers: &HeaderMap) -> CorrelationId {
     let given = headers.get(CORRELATION_ID).and_then(|value| value.to_str().ok()?.parse().ok());
     given.unwrap_or_else(fresh_correlation_id)
@@ -160,15 +162,16 @@ fn peer_address(parts: &Parts) -> Option<IpAddr> {
     Some(address.ip().to_canonical())
 }
 
-/// Where the request came from: the peer, or what trusted proxies say of it. Of a chain of addresses, the last one
-/// that no trusted proxy has is believed; those before it are the client's own claim.
+/// Returns the address of the client: the address of the peer, or the address that trusted proxies report. In a chain
+/// of addresses, the last one that does not belong to a trusted proxy counts. The addresses before it are only a
+/// claim of the client.
 fn client_address(parts: &Parts, settings: &Settings) -> Option<IpAddr> {
     let peer = peer_address(parts)?;
     let is_trusted = |address: &IpAddr| settings.trusted_proxies.iter().any(|proxies| proxies.contains(address));
     if !is_trusted(&peer) {
         return Some(peer);
     }
-    // By bytes: what the client wrote before the proxy's own entry need not be text.
+    // As bytes: the part that the client wrote, before the proxy's own entry, need not be text.
     let lines = parts.headers.get_all(FORWARDED_FOR).iter().map(HeaderValue::as_bytes);
     let mut claimed: Vec<&[u8]> = lines.flat_map(|line| line.split(|byte| *byte == b',')).collect();
     let mut client = peer;
@@ -186,7 +189,7 @@ fn address(bytes: &[u8]) -> Option<IpAddr> {
     Some(address.to_canonical())
 }
 
-/// Puts the problem document into an error answer, also into one that a library made.
+/// Puts the problem document into an error response, also into one that a library made.
 fn with_problem(response: Response, settings: &Settings, path: &str, id: &CorrelationId) -> Response {
     let status = response.status();
     if !status.is_client_error() && !status.is_server_error() {
@@ -195,7 +198,7 @@ fn with_problem(response: Response, settings: &Settings, path: &str, id: &Correl
     let (mut parts, _) = response.into_parts();
     let problem = parts.extensions.remove::<Problem>().unwrap_or_else(|| Problem::from_status(status));
     let mut response = problem.respond(settings, Some((path, id.as_str())));
-    // What other layers have said of the answer, but not of the body that it had.
+    // Keeps the headers that other layers have set, except those that describe the old body.
     let said: Vec<HeaderName> = response.headers().keys().cloned().collect();
     for (name, value) in &parts.headers {
         if !name.as_str().starts_with("content-") && !said.contains(name) {
@@ -213,6 +216,6 @@ fn add_headers(headers: &mut HeaderMap, correlation_id: &CorrelationId) {
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
     headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
-    // Whatever does not say otherwise may hold personal data.
+    // A response without its own `Cache-Control` may contain personal data.
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
 }

@@ -18,13 +18,13 @@ pub(crate) struct PasswordChangeDto {
     #[serde(default)]
     #[schema(required, format = Password, min_length = 1)]
     current_password: String,
-    /// With an upper-case and a lower-case letter, a digit and one of `! @ # $ % ^ & *`.
+    /// Must contain an upper-case and a lower-case letter, a digit and one of `! @ # $ % ^ & *`.
     #[serde(default)]
     #[schema(required, format = Password, min_length = 8, max_length = 128)]
     new_password: String,
 }
 
-/// Change one's own password
+/// Change the caller's own password
 ///
 /// Ends the caller's other sessions. A wrong current password counts like a failed login.
 #[utoipa::path(

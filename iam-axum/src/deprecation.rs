@@ -1,4 +1,4 @@
-//! Headers of what will be removed: `Deprecation` (RFC 9745) and `Sunset` (RFC 8594).
+//! The headers of routes that will be removed: `Deprecation` (RFC 9745) and `Sunset` (RFC 8594).
 
 use axum::http::{HeaderName, HeaderValue, Uri, header};
 use axum::response::Response;
@@ -10,9 +10,11 @@ use utoipa_axum::router::UtoipaMethodRouter;
 const DEPRECATION: HeaderName = HeaderName::from_static("deprecation");
 const SUNSET: HeaderName = HeaderName::from_static("sunset");
 
-/// Tells clients of some routes that these are deprecated, since when and why, and when they will be removed.
+/// Tells the clients of some routes that these routes are deprecated, since when and why, and when they will be
+/// removed.
 ///
-/// For single routes, for an older version of an API that is mounted beside the newer, or for all of a router.
+/// It is for single routes, for an older version of an API that is mounted beside the newer one, or for a whole
+/// router.
 ///
 /// ```
 /// use axum::{Router, routing::get};
@@ -45,21 +47,22 @@ pub struct Deprecation {
 }
 
 impl Deprecation {
-    /// Deprecated from this moment on, which may be yet to come, for reasons and with alternatives that can be read at
-    /// this address.
+    /// Creates a deprecation that begins at this moment, which may be in the future. The page at `explanation` gives
+    /// the reasons and the alternatives.
     #[must_use]
     pub fn since(since: Timestamp, explanation: Uri) -> Self {
         Self { since, sunset: None, explanation }
     }
 
-    /// Answered no longer from about this moment on, which is not before the deprecation: an earlier one counts as that.
+    /// Announces that the routes stop answering at about this moment. If the moment is before the start of the
+    /// deprecation, that start replaces it.
     #[must_use]
     pub fn until(mut self, sunset: Timestamp) -> Self {
         self.sunset = Some(sunset.max(self.since));
         self
     }
 
-    /// The layer that adds the headers to every answer, failures too.
+    /// Returns the layer that adds the headers to every response, error responses included.
     #[must_use]
     pub fn layer(self) -> MapResponseLayer<impl Fn(Response) -> Response + Clone> {
         let headers = self.headers();
@@ -71,8 +74,8 @@ impl Deprecation {
         })
     }
 
-    /// Adds the headers to these routes, as [`layer`](Self::layer) does, and marks their operations in the OpenAPI
-    /// document.
+    /// Adds the headers to these routes, as [`layer`](Self::layer) does, and marks their operations as deprecated in
+    /// the OpenAPI document.
     pub fn routes<S>(self, (schemas, mut paths, router): UtoipaMethodRouter<S>) -> UtoipaMethodRouter<S>
     where
         S: Clone + Send + Sync + 'static,
@@ -93,7 +96,7 @@ impl Deprecation {
             self.sunset.map(|sunset| (SUNSET, sunset.format("%a, %d %b %Y %H:%M:%S GMT").to_string())),
             Some((header::LINK, format!("<{}>; rel=\"{relations}\"", self.explanation))),
         ];
-        // None of these texts has what a header may not have.
+        // None of these texts contains a character that a header must not contain.
         let texts = texts.into_iter().flatten();
         texts.filter_map(|(name, text)| Some((name, HeaderValue::from_str(&text).ok()?))).collect()
     }

@@ -1,4 +1,4 @@
-//! Extractors whose every refusal is a problem document.
+//! Extractors that refuse requests with problem documents.
 
 use std::pin::pin;
 use std::str::FromStr;
@@ -20,11 +20,11 @@ use tower_http::timeout::{DeadlineBody, TimeoutError};
 
 use crate::around::Around;
 use crate::conditional::Condition;
-use crate::context::{Proven, context_of};
+use crate::context::{CallerSlot, context_of};
 use crate::guard::Demands;
 use crate::{Kind, Problem};
 
-/// The user behind the request's bearer token (RFC 6750).
+/// The user of the request's bearer token (RFC 6750).
 ///
 /// Works in any router whose state can give an [`Iam`]:
 ///
@@ -56,14 +56,14 @@ where
     }
 }
 
-/// The caller of a request; asked for again, the one that was found before.
+/// Returns the caller of a request. A second call returns the caller that the first call found.
 pub(crate) async fn authenticate(parts: &mut Parts, iam: &Iam) -> Result<Caller, Problem> {
     let caller = match parts.extensions.get::<Sender>() {
         Some(sender) => sender.caller.clone(),
         None => prove(parts, iam).await?,
     };
-    // Not before: a request without a valid token is told that, whatever its condition.
-    Wishes::of(&parts.extensions).add_to(caller)
+    // Not before: a request without a valid token is refused for that, even if its condition is invalid.
+    RequestOptions::of(&parts.extensions).add_to(caller)
 }
 
 async fn prove(parts: &mut Parts, iam: &Iam) -> Result<Caller, Problem> {
@@ -74,20 +74,20 @@ async fn prove(parts: &mut Parts, iam: &Iam) -> Result<Caller, Problem> {
     if let Some(user) = caller.user() {
         span.record("user_id", tracing::field::display(user));
     }
-    if let Some(proven) = parts.extensions.get::<Proven>() {
-        proven.note(&caller);
+    if let Some(slot) = parts.extensions.get::<CallerSlot>() {
+        slot.set(&caller);
     }
     parts.extensions.insert(Sender { iam: iam.clone(), token, caller: caller.clone() });
     Ok(caller)
 }
 
-/// What the headers of a request say of the way in which it is to be done.
-struct Wishes {
+/// What the headers of a request ask for: an idempotency key and a condition.
+struct RequestOptions {
     idempotency: Option<Idempotency>,
     condition: Option<Condition>,
 }
 
-impl Wishes {
+impl RequestOptions {
     fn of(extensions: &Extensions) -> Self {
         Self { idempotency: extensions.get().cloned(), condition: extensions.get().cloned() }
     }
@@ -104,7 +104,7 @@ impl Wishes {
     }
 }
 
-/// Who sent a request, as it was when its head came.
+/// The sender of a request, with the rights that it had when the head of the request arrived.
 #[derive(Clone)]
 struct Sender {
     iam: Iam,
@@ -113,13 +113,14 @@ struct Sender {
 }
 
 impl Sender {
-    /// The same sender with the rights of this moment, if its session stands.
+    /// Returns the same caller with its present rights, if its session has not ended.
     async fn renewed(&self) -> Result<Caller, Problem> {
         Ok(self.iam.authenticate_verified(&self.token, self.caller.context().clone()).await?)
     }
 }
 
-/// The bearer token of a request, whose session need not stand any more; asked for again, the one that was found before.
+/// Verifies the bearer token of a request. Its session may have ended. A second call returns the token that the first
+/// call found.
 pub(crate) async fn verify(parts: &mut Parts, iam: &Iam) -> Result<VerifiedToken, Problem> {
     if let Some(token) = parts.extensions.get::<VerifiedToken>() {
         return Ok(token.clone());
@@ -130,7 +131,7 @@ pub(crate) async fn verify(parts: &mut Parts, iam: &Iam) -> Result<VerifiedToken
     Ok(token)
 }
 
-/// Whether the request carries a bearer token, whatever it is worth.
+/// Whether the request carries a bearer token, valid or not.
 pub(crate) fn has_token(headers: &HeaderMap) -> bool {
     bearer_token(headers).is_some()
 }
@@ -140,7 +141,7 @@ fn bearer_token(headers: &HeaderMap) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then_some(token.trim())
 }
 
-/// The request's context, for operations that nobody is authenticated for.
+/// The request's context, for operations without authentication.
 pub(crate) struct Context(pub(crate) iam_core::RequestContext);
 
 impl<S: Send + Sync> FromRequestParts<S> for Context {
@@ -168,7 +169,7 @@ where
     }
 }
 
-/// A parameter of the path. A route without it is a defect.
+/// Parses a parameter of the path. A route without this parameter is a defect.
 pub(crate) async fn path_parameter<T: FromStr>(parts: &mut Parts, name: &str) -> Result<T, Problem>
 where
     T::Err: std::fmt::Display,
@@ -200,12 +201,12 @@ where
     }
 }
 
-/// Parses the texts of a query and notes every one that is invalid.
+/// Parses the texts of a query and collects an error for every invalid one.
 #[derive(Default)]
 pub(crate) struct Params(Vec<FieldError>);
 
 impl Params {
-    /// The value of a parameter, if it is there and valid.
+    /// Returns the value of a parameter, if it is present and valid.
     pub(crate) fn parse<T>(&mut self, name: &str, text: Option<&str>) -> Option<T>
     where
         T: FromStr,
@@ -214,7 +215,7 @@ impl Params {
         self.parse_with(name, text, |text| text.parse().map_err(|error: T::Err| error.to_string()))
     }
 
-    /// The same by another way of parsing.
+    /// Like [`parse`](Self::parse), with another way of parsing.
     pub(crate) fn parse_with<T>(
         &mut self,
         name: &str,
@@ -224,7 +225,7 @@ impl Params {
         parse(text?).map_err(|message| self.0.push(FieldError::new(name, message))).ok()
     }
 
-    /// Adds what a service found invalid.
+    /// Adds the errors of the fields that a service found invalid.
     pub(crate) fn check<T>(&mut self, result: Result<T, Error>) -> Result<Option<T>, Problem> {
         match result {
             Ok(value) => Ok(Some(value)),
@@ -236,7 +237,7 @@ impl Params {
         }
     }
 
-    /// The value of a parameter that must be there; a missing one is as invalid as an empty one.
+    /// Returns the value of a required parameter. A missing parameter is as invalid as an empty one.
     pub(crate) fn require<T>(&mut self, name: &str, text: &str) -> Option<T>
     where
         T: FromStr,
@@ -252,8 +253,9 @@ impl Params {
 
 /// A JSON body (`decisions.md` §1): `application/json`, at most 256 KiB, no unknown fields where the type says so.
 ///
-/// Beside [`Authenticated`], or behind a [`RequirePermission`](crate::RequirePermission), a body that comes later than its
-/// head is refused with 408 when the caller's rights have changed meanwhile. [`Call`] goes on with those of then.
+/// Beside [`Authenticated`], or behind a [`RequirePermission`](crate::RequirePermission), a body that arrives later
+/// than the head of its request is refused with 408 if the caller's rights have changed meanwhile. [`Call`] continues
+/// with the new rights instead.
 #[derive(Clone, Copy, Debug)]
 pub struct Body<T>(pub T);
 
@@ -272,11 +274,12 @@ where
     }
 }
 
-/// The user behind the request's bearer token, and its JSON [`Body`].
+/// The user of the request's bearer token, and the request's JSON [`Body`].
 ///
-/// A stranger is refused before the body is read. The caller is the one of the moment at which the whole body has arrived: its
-/// token and its session must still stand, its rights are those of then, and what a
-/// [`RequirePermission`](crate::RequirePermission) before has asked for it must still hold.
+/// A stranger is refused before the body is read. The caller is that of the moment at which the whole body has
+/// arrived. At that moment, its token must still be valid and its session must not have ended. It has the rights of
+/// that moment, and must still hold the permission that a [`RequirePermission`](crate::RequirePermission) before has
+/// required.
 ///
 /// ```
 /// use axum::{Router, routing::post};
@@ -313,13 +316,13 @@ where
         if !is_json(&parts.headers) {
             return Err(Problem::new(Kind::UnsupportedMediaType));
         }
-        let wishes = Wishes::of(&parts.extensions);
+        let options = RequestOptions::of(&parts.extensions);
         let demands = parts.extensions.get::<Demands>().cloned().unwrap_or_default();
         let Arrived { bytes, renewed, .. } = read(Request::from_parts(parts, body), state).await?;
         let caller = match renewed {
             Some(renewed) => {
                 demands.check(&iam, &renewed).await?;
-                wishes.add_to(renewed)?
+                options.add_to(renewed)?
             }
             None => caller,
         };
@@ -327,7 +330,7 @@ where
     }
 }
 
-/// A body, which must not be too large and must come in time.
+/// Reads a body, which must not be too large and must arrive in time.
 pub(crate) async fn whole_body<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, Problem> {
     let Arrived { bytes, sender, renewed } = read(request, state).await?;
     let has_changed = |(before, now): (Sender, Caller)| before.caller.authority() != now.authority();
@@ -341,20 +344,21 @@ pub(crate) async fn whole_body<S: Send + Sync>(request: Request, state: &S) -> R
 /// A body that has arrived.
 struct Arrived {
     bytes: Bytes,
-    /// The sender of the request, where its head was asked for it.
+    /// The sender of the request, if the head of the request was authenticated.
     sender: Option<Sender>,
-    /// The same, where the body came later than its head.
+    /// The same caller with its present rights, if the body arrived later than the head.
     renewed: Option<Caller>,
 }
 
-/// Reads a body. A sender who sends the head of a request long before its body must not act by what it was then.
+/// Reads a body. A sender that sends the head of a request long before its body must not act with the rights of that
+/// earlier moment.
 async fn read<S: Send + Sync>(request: Request, state: &S) -> Result<Arrived, Problem> {
     let sender = request.extensions().get::<Sender>().cloned();
     let mut reading = pin!(Bytes::from_request(request, state));
     if let Poll::Ready(read) = poll!(&mut reading) {
-        return Ok(Arrived { bytes: read.map_err(unread)?, sender, renewed: None });
+        return Ok(Arrived { bytes: read.map_err(body_problem)?, sender, renewed: None });
     }
-    let bytes = reading.await.map_err(unread)?;
+    let bytes = reading.await.map_err(body_problem)?;
     let renewed = match &sender {
         Some(sender) => Some(sender.renewed().await?),
         None => None,
@@ -362,7 +366,7 @@ async fn read<S: Send + Sync>(request: Request, state: &S) -> Result<Arrived, Pr
     Ok(Arrived { bytes, sender, renewed })
 }
 
-fn unread(rejection: BytesRejection) -> Problem {
+fn body_problem(rejection: BytesRejection) -> Problem {
     let mut causes =
         std::iter::successors(Some(&rejection as &(dyn std::error::Error + 'static)), |error| error.source());
     if causes.any(|error| error.is::<TimeoutError>()) {
@@ -372,7 +376,7 @@ fn unread(rejection: BytesRejection) -> Problem {
     }
 }
 
-/// A request whose body does not come in this time is given up.
+/// Refuses a request whose body does not arrive within this time.
 #[derive(Clone)]
 pub(crate) struct BodyDeadline(pub(crate) Duration);
 
@@ -387,7 +391,7 @@ impl Around for BodyDeadline {
     }
 }
 
-/// For a field that can be cleared: tells `null` from absent, together with `#[serde(default)]`.
+/// Deserializes a field that can be cleared. Together with `#[serde(default)]`, it distinguishes `null` from absent.
 pub(crate) fn nullable<'de, T, D>(deserializer: D) -> Result<Option<Option<T>>, D::Error>
 where
     T: Deserialize<'de>,
@@ -404,9 +408,9 @@ fn is_json(headers: &HeaderMap) -> bool {
     media_type.eq_ignore_ascii_case("application/json")
 }
 
-/// Parses a JSON object, naming the field that is at fault.
+/// Parses a JSON object. An error names the invalid field.
 fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
-    // serde would take an array for a struct, member by member.
+    // serde would also accept an array for a struct, with one item for each field.
     if bytes.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'{') {
         return Err(Problem::invalid_field("body", "must be a JSON object"));
     }
@@ -417,12 +421,12 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
         .map_err(|error| fault(&error.path().to_string(), &without_place(error.inner())))
 }
 
-/// An error's message without line and column.
+/// Returns an error's message without line and column.
 fn without_place(error: &serde_json::Error) -> String {
     error.to_string().split(" at line ").next().unwrap_or_default().to_owned()
 }
 
-/// What is wrong, in words that do not repeat the value: it may be a secret in the wrong place.
+/// Describes what is wrong without repeating the value, which may be a secret in the wrong field.
 fn fault(path: &str, message: &str) -> Problem {
     let quoted = |start: &str| message.strip_prefix(start).and_then(|rest| rest.split('`').next());
     if let Some(name) = quoted("unknown field `") {
@@ -458,7 +462,7 @@ mod tests {
 
     #[derive(Debug, Deserialize)]
     #[serde(deny_unknown_fields)]
-    #[expect(dead_code, reason = "only parsing is looked at")]
+    #[expect(dead_code, reason = "only parsing is tested")]
     struct Outer {
         name: Option<String>,
         inner: Option<Vec<Inner>>,
@@ -466,13 +470,13 @@ mod tests {
 
     #[derive(Debug, Deserialize)]
     #[serde(deny_unknown_fields)]
-    #[expect(dead_code, reason = "only parsing is looked at")]
+    #[expect(dead_code, reason = "only parsing is tested")]
     struct Inner {
         number: u8,
     }
 
     #[tokio::test]
-    async fn the_field_at_fault_is_named() {
+    async fn an_error_names_the_invalid_field() {
         let cases = [
             (r#"{"nmae": "x"}"#, "nmae"),
             (r#"{"name": 5}"#, "name"),

@@ -1,4 +1,4 @@
-//! A guard for the host's own routes.
+//! A guard for the host program's own routes.
 
 use std::task::{Context, Poll};
 
@@ -12,12 +12,13 @@ use tower::{Layer, Service};
 use crate::Problem;
 use crate::extract::{authenticate, path_parameter};
 
-/// Lets a request pass only when its bearer token stands for a user who holds a permission: a built-in one or one of
-/// the application, tenant-wide or in the organization that the path names.
+/// Lets a request pass only if the user of its bearer token holds a permission: a built-in permission or one of the
+/// application, tenant-wide or in the organization that the path names.
 ///
-/// Behind it, [`Authenticated`](crate::Authenticated) finds the caller without asking again. [`Call`](crate::Call) asks for the
-/// permission again when the body comes later than its head, and [`Body`](crate::Body) refuses it when the rights have changed
-/// meanwhile; extractors of others, such as axum's `Json`, wait for the body and do not ask.
+/// Behind it, [`Authenticated`](crate::Authenticated) returns the caller without a second authentication. If the body
+/// arrives later than the head of the request, [`Call`](crate::Call) checks the permission again, and
+/// [`Body`](crate::Body) refuses the request if the rights have changed meanwhile. Other extractors, such as axum's
+/// `Json`, wait for the body and check nothing.
 ///
 /// ```
 /// use axum::{Router, routing::post};
@@ -41,15 +42,15 @@ pub struct RequirePermission {
 }
 
 impl RequirePermission {
-    /// A guard that asks for this permission, tenant-wide.
+    /// Creates a guard that requires this permission tenant-wide.
     #[must_use]
     pub fn new(iam: Iam, permission: Permission) -> Self {
         Self { iam, permission, organization: None }
     }
 
-    /// Asks for the permission in the organization whose id is this parameter of the path.
+    /// Requires the permission in the organization whose id is this parameter of the path.
     ///
-    /// To those who hold nothing there it answers 404. A route without the parameter is a defect and answers 500.
+    /// A caller who holds nothing there gets a 404. A route without the parameter is a defect and answers 500.
     #[must_use]
     pub fn in_organization(mut self, parameter: &'static str) -> Self {
         self.organization = Some(parameter);
@@ -70,14 +71,14 @@ impl RequirePermission {
     }
 }
 
-/// What a guard has asked of the sender of a request.
+/// A permission that a guard has required of the sender of a request.
 #[derive(Clone, Debug)]
 pub(crate) struct Demand {
     permission: Permission,
     organization: Option<OrganizationId>,
 }
 
-/// What all guards before have asked.
+/// The permissions that all guards before have required.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Demands(Vec<Demand>);
 
@@ -88,7 +89,7 @@ impl Demand {
 }
 
 impl Demands {
-    /// Asks again, of a caller who was authenticated again.
+    /// Checks the permissions of a caller who was authenticated again.
     pub(crate) async fn check(&self, iam: &Iam, caller: &Caller) -> Result<(), Problem> {
         for demand in &self.0 {
             demand.check(iam, caller).await?;
@@ -127,7 +128,7 @@ where
 
     fn call(&mut self, request: Request) -> Self::Future {
         let guard = self.guard.clone();
-        // The instance that was polled ready is the one to call; the fresh clone takes its place.
+        // Calls the instance that was polled ready, and puts the fresh clone in its place.
         let fresh = self.inner.clone();
         let mut inner = std::mem::replace(&mut self.inner, fresh);
         Box::pin(async move {

@@ -17,7 +17,7 @@ use crate::openapi::{HEALTH, Problems};
 use crate::problem::Problem;
 use crate::time::Time;
 
-/// The service, by its own account.
+/// The health of the service.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Health {
     #[schema(example = "ok")]
@@ -27,7 +27,7 @@ pub(crate) struct Health {
     /// The service's release.
     version: String,
     timestamp: Time,
-    /// Where it runs.
+    /// The environment in which the service runs.
     environment: String,
 }
 
@@ -46,31 +46,31 @@ pub(crate) struct Ready {
     checks: Checks,
 }
 
-/// What was looked at.
+/// The results of the readiness checks.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Checks {
     database: DatabaseCheck,
     migrations: Check,
 }
 
-/// Whether the store answers.
+/// Whether the database answers.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct DatabaseCheck {
     #[schema(example = "ok")]
     status: &'static str,
-    /// How long it took to answer, in milliseconds.
+    /// How long the database took to answer, in milliseconds.
     latency_ms: f64,
 }
 
-/// Whether something is as it should be.
+/// The result of a check.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Check {
     #[schema(example = "ok")]
     status: &'static str,
 }
 
-/// A store that takes longer than this is not ready.
+/// A store that takes longer than this to answer is not ready.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Get the service's health
@@ -95,7 +95,7 @@ pub(crate) async fn health(State(iam): State<Iam>, State(settings): State<Arc<Se
 
 /// Check whether the service is ready
 ///
-/// Asks the store; until it answers and every migration has run, this is a 503 with the same `checks`.
+/// Asks the database. Until it answers and every migration has run, the response is a 503 with the same `checks`.
 #[utoipa::path(
     get,
     path = "/health/ready",
@@ -122,7 +122,7 @@ pub(crate) async fn ready(
     }
 }
 
-/// What the store answered.
+/// The result of a probe of the store.
 #[derive(Clone, Copy)]
 struct Probe {
     answers: bool,
@@ -138,13 +138,13 @@ async fn probe(iam: &Iam) -> Probe {
     Probe { answers, migrated, latency_ms }
 }
 
-/// Asks the store once for all requests that wait. No rate limit applies to them, so a stranger could otherwise use every
-/// connection.
+/// Probes the store once for all requests that wait. No rate limit applies to these requests, so a stranger could
+/// otherwise use every database connection.
 #[derive(Default)]
 pub(crate) struct Readiness(Mutex<Option<(Instant, Probe)>>);
 
 impl Readiness {
-    /// What the store answered to a probe that began after this call.
+    /// Returns the result of a probe that began after this call.
     async fn ask<F: Future<Output = Probe>>(&self, probe: impl FnOnce() -> F) -> Probe {
         let arrived = Instant::now();
         let mut last = self.0.lock().await;
@@ -200,7 +200,7 @@ mod tests {
             readiness.ask(probe).await.latency_ms
         };
         let others = async {
-            // The first probe has begun, so that it may be too old for those that come now.
+            // The first probe has already begun, so its result may be too old for the requests that come now.
             yield_now().await;
             let waiting = join_all((0..20).map(|_| ask()));
             let opened = async { gate.add_permits(2) };
@@ -209,6 +209,6 @@ mod tests {
         let (first, others) = tokio::join!(ask(), others);
         assert_eq!((first, others), (0.0, vec![1.0; 20]));
         gate.add_permits(1);
-        assert_eq!(ask().await, 2.0, "nothing is remembered");
+        assert_eq!(ask().await, 2.0, "a later request starts a new probe");
     }
 }

@@ -1,4 +1,4 @@
-//! `Idempotency-Key` on requests that make something (`interface.md` §4.7, `decisions.md` §7).
+//! `Idempotency-Key` on requests that create something (`interface.md` §4.7, `decisions.md` §7).
 
 use std::sync::Arc;
 
@@ -19,11 +19,11 @@ use crate::{ApiState, Problem};
 const KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 
-/// Lets the POST among these operations be repeated under a key, and says so in the document.
+/// Lets clients repeat the POST among these operations under a key, and describes this in the OpenAPI document.
 pub(crate) fn once(routes: UtoipaMethodRouter<ApiState>) -> UtoipaMethodRouter<ApiState> {
     let (schemas, mut paths, router) = routes;
     paths.paths.values_mut().filter_map(|path| path.post.as_mut()).for_each(describe);
-    // Without the prefix under which the API is mounted: its alias is the same path.
+    // Without the prefix under which the API is mounted, so that the alias without prefix is the same path.
     let path: Arc<str> = paths.paths.keys().map(String::as_str).collect::<String>().into();
     (schemas, paths, router.layer(from_fn_with_state(path, answer_once)))
 }
@@ -34,7 +34,7 @@ fn describe(operation: &mut Operation) {
         if let (_, RefOr::T(response)) = response {
             let header = HeaderBuilder::new()
                 .schema(Some(ObjectBuilder::new().schema_type(Type::String)))
-                .description(Some("`true` when this is the answer to an earlier request with the same key"));
+                .description(Some("`true` if this is the response to an earlier request with the same key"));
             response.headers.insert("Idempotent-Replayed".to_owned(), header.build().into());
         }
     }
@@ -52,8 +52,8 @@ fn parameter() -> Parameter {
         .parameter_in(ParameterIn::Header)
         .required(Required::False)
         .description(Some(
-            "Names the request: repeated with the same key and body within a day, it has no second effect and gets the \
-             first answer again. Another body under the same key is refused with 422.",
+            "A name that the client gives to the request. A request with the same key and body within a day has no \
+             second effect and gets the first response again. Another body under the same key is refused with 422.",
         ))
         .schema(Some(schema))
         .build()
@@ -74,7 +74,7 @@ async fn answer_once(State(path): State<Arc<str>>, request: Request, next: Next)
     }
 }
 
-/// The request, and what it is under its key.
+/// Returns the request, with its key and content if it has a key.
 async fn keyed(path: &str, request: Request) -> Result<(Request, Option<Idempotency>), Problem> {
     if request.method() != Method::POST {
         return Ok((request, None));
@@ -87,9 +87,9 @@ async fn keyed(path: &str, request: Request) -> Result<(Request, Option<Idempote
     }
     let key = key.to_str().map_err(|_| refused("must be 1 to 255 visible ASCII characters"))?;
     let key: IdempotencyKey = key.parse().map_err(|invalid: iam_core::Invalid| refused(&invalid.to_string()))?;
-    // The limit of the body goes with the request.
+    // The size limit of the body is in the extensions of the request.
     let (parts, body) = request.into_parts();
     let bytes = whole_body(Request::from_parts(parts.clone(), body), &()).await?;
-    let asked = [path.as_bytes(), b"\n", &bytes].concat();
-    Ok((Request::from_parts(parts, Body::from(bytes)), Some(Idempotency::new(key, asked))))
+    let content = [path.as_bytes(), b"\n", &bytes].concat();
+    Ok((Request::from_parts(parts, Body::from(bytes)), Some(Idempotency::new(key, content))))
 }

@@ -64,10 +64,10 @@ pub use openapi::{Clash, merge_openapi, openapi};
 pub use problem::{Kind, Problem};
 pub use settings::{Part, Settings};
 
-/// How large a request body may be (`decisions.md` §1).
+/// The maximum size of a request body, in bytes (`decisions.md` §1).
 const MAX_BODY: usize = 256 * 1024;
 
-/// What every handler works with.
+/// The state of every handler.
 #[derive(Clone)]
 struct ApiState {
     iam: Iam,
@@ -99,8 +99,10 @@ impl FromRef<ApiState> for Arc<health::Readiness> {
     }
 }
 
-/// The API with unprefixed paths, for whoever mounts it under a prefix of its own; as much of it as the
-/// [`parts`](Settings::parts) of the settings name. [`merge_openapi`] describes it in the host's own document.
+/// Returns the API with unprefixed paths, which a host program mounts under a prefix of its own.
+///
+/// The router contains the [`parts`](Settings::parts) of the API that the settings name. [`merge_openapi`] adds their
+/// operations to the host program's own OpenAPI document.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -118,27 +120,28 @@ impl FromRef<ApiState> for Arc<health::Readiness> {
 pub fn router(iam: Iam, settings: Settings) -> Router {
     let state = ApiState::new(iam, settings);
     let api = routes(&operations(&state.settings.parts), &[""]).with_state(state.clone());
-    limited(api, state)
+    with_layers(api, state)
 }
 
-/// Everything that the reference server answers: the API under the prefix of the [`Settings`] and, as an alias,
-/// without it; at the root `/.well-known/jwks.json`, and `/openapi.json`, Swagger UI at `/docs` and `/metrics` where the
-/// settings have them.
+/// Returns everything that the reference server serves.
+///
+/// The API has the prefix of the [`Settings`] and, as an alias, no prefix. At the root are `/.well-known/jwks.json`
+/// and, if the settings enable them, `/openapi.json`, Swagger UI at `/docs` and `/metrics`.
 pub fn service(iam: Iam, settings: Settings) -> Router {
     let document = openapi(&settings);
     let state = ApiState::new(iam, settings.clone());
-    let places = if settings.prefix().is_empty() { vec![""] } else { vec!["", settings.prefix()] };
+    let prefixes = if settings.prefix().is_empty() { vec![""] } else { vec!["", settings.prefix()] };
     let metrics = settings.metrics.as_ref().filter(|_| settings.shows_metrics);
     let metrics = metrics.map_or_else(Router::new, |metrics| metrics.router(state.iam.clone()));
-    let composed = routes(&operations(&settings.parts), &places)
+    let composed = routes(&operations(&settings.parts), &prefixes)
         .merge(routes(&operations_at_the_root(), &[""]))
         .with_state(state.clone())
         .merge(metrics);
     let composed = if settings.shows_docs { composed.merge(openapi::swagger_ui(document)) } else { composed };
-    limited(composed, state)
+    with_layers(composed, state)
 }
 
-/// Every operation of some parts of the API, by the path without prefix.
+/// Every operation of these parts of the API, with its path without prefix.
 fn operations(parts: &BTreeSet<Part>) -> Vec<UtoipaMethodRouter<ApiState>> {
     parts.iter().flat_map(|part| operations_of(*part)).collect()
 }
@@ -202,34 +205,34 @@ fn operations_of(part: Part) -> Vec<UtoipaMethodRouter<ApiState>> {
     }
 }
 
-/// The operations that have their place at the root, whatever the prefix.
+/// The operations that are always at the root, without the prefix.
 fn operations_at_the_root() -> Vec<UtoipaMethodRouter<ApiState>> {
     vec![routes!(token::jwks)]
 }
 
-/// Operations in each of these places. A router nested there would write the path of every request anew.
-fn routes(operations: &[UtoipaMethodRouter<ApiState>], places: &[&str]) -> Router<ApiState> {
+/// Mounts the operations under each of these prefixes. A nested router would rewrite the path of every request.
+fn routes(operations: &[UtoipaMethodRouter<ApiState>], prefixes: &[&str]) -> Router<ApiState> {
     let mut router = Router::new();
     for (_, paths, methods) in operations {
-        for (place, path) in places.iter().flat_map(|place| paths.paths.keys().map(move |path| (place, path))) {
-            router = router.route(&format!("{place}{path}"), methods.clone());
+        for (prefix, path) in prefixes.iter().flat_map(|prefix| paths.paths.keys().map(move |path| (prefix, path))) {
+            router = router.route(&format!("{prefix}{path}"), methods.clone());
         }
     }
     router
 }
 
-/// Bounds bodies and how many requests there may be, answers for paths that are none, and gives all of it its
+/// Adds the limits on request bodies and on the number of requests, the response for unknown paths, and the
 /// conventions.
 ///
-/// The layers are one: the router puts each that it is given into a box of its own, and clones all of them for every
-/// request.
-fn limited(router: Router, state: ApiState) -> Router {
+/// All layers are passed as one. The router puts every layer that it receives into a box of its own, and clones all
+/// boxes for every request.
+fn with_layers(router: Router, state: ApiState) -> Router {
     let limits = state.settings.rate_limiter.is_some();
     router.fallback(|| async { Problem::new(Kind::NotFound).detail("There is nothing at this path.") }).layer((
         conventions(Arc::clone(&state.settings)),
         option_layer(cors(&state.settings.cors_origins)),
         CompressionLayer::new().gzip(true).compress_when(SizeAbove::new(1024).and(may_be_compressed)),
-        // Outside of the rate limits: whose request it is may have to be asked of a store that does not answer.
+        // Outside of the rate limits: these may query the store to identify the user, and the store may not answer.
         TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, state.settings.request_timeout),
         option_layer(limits.then(|| from_fn_with_state(state.clone(), rate_limit::limit))),
         around(BodyDeadline(state.settings.request_timeout / 2)),
@@ -238,18 +241,19 @@ fn limited(router: Router, state: ApiState) -> Router {
     ))
 }
 
-/// What has no entity tag, which would have to be another one for other bytes, and says nothing of tokens. Beside
-/// something that an attacker can have sent, the length of a compressed answer would tell a secret in it bit by bit
-/// (BREACH).
+/// Whether a response may be compressed: it has no entity tag and contains no tokens.
+///
+/// Compressed bytes would need a different entity tag. If a response contains a secret beside text that an attacker
+/// can choose, the length of the compressed response reveals the secret bit by bit (BREACH).
 fn may_be_compressed(_: StatusCode, _: Version, headers: &HeaderMap, extensions: &Extensions) -> bool {
     !headers.contains_key(header::ETAG) && extensions.get::<HasTokens>().is_none()
 }
 
-/// Marks an answer with tokens.
+/// Marks a response that contains tokens.
 #[derive(Clone, Copy)]
 struct HasTokens;
 
-/// Operations that answer with tokens.
+/// Marks the responses of these operations as responses that contain tokens.
 fn with_tokens((schemas, paths, router): UtoipaMethodRouter<ApiState>) -> UtoipaMethodRouter<ApiState> {
     let mark = async |mut response: Response| {
         response.extensions_mut().insert(HasTokens);
@@ -258,7 +262,7 @@ fn with_tokens((schemas, paths, router): UtoipaMethodRouter<ApiState>) -> Utoipa
     (schemas, paths, router.layer(map_response(mark)))
 }
 
-/// Lets web pages of these origins use the API. Tokens go in a header, so no cookies are ever allowed.
+/// Lets web pages of these origins use the API. Tokens are sent in a header, so cookies are never allowed.
 fn cors(origins: &[HeaderValue]) -> Option<CorsLayer> {
     if origins.is_empty() {
         return None;
@@ -293,11 +297,11 @@ fn cors(origins: &[HeaderValue]) -> Option<CorsLayer> {
     Some(layer)
 }
 
-/// Gives every route of a host what the API's own routes have: a correlation id, a request context for audit entries,
-/// security headers, problem documents for every error answer, and a 500 in place of a panic.
+/// Gives every route of a host program what the API's own routes have: a correlation id, a request context for audit
+/// entries, security headers, a problem document for every error response, and a 500 in place of a panic.
 ///
-/// For layers around it, the extensions of every answer hold the [`RequestContext`](iam_core::RequestContext) and, where
-/// the request proved whose it is, the [`Caller`](iam_core::Caller).
+/// For layers around it, the extensions of every response hold the [`RequestContext`](iam_core::RequestContext) and,
+/// if the request was authenticated, the [`Caller`](iam_core::Caller).
 ///
 /// ```
 /// use axum::{Router, routing::get};

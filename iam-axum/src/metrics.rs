@@ -19,10 +19,10 @@ use prometheus::{
 
 use crate::problem::{Kind, Problem};
 
-/// What the service counts and measures; clones share it.
+/// The metrics of the service. Clones share them.
 ///
-/// It is told of requests by the [`Settings`](crate::Settings) that hold it, and of the store and of passwords by the
-/// [`Iam`] that has it as its observer:
+/// To measure requests, put the metrics into the [`Settings`](crate::Settings). To measure the store and passwords,
+/// make the metrics the observer of the [`Iam`]:
 ///
 /// ```
 /// use std::sync::Arc;
@@ -54,7 +54,7 @@ struct Collectors {
     passwords_waiting: IntGauge,
     active_sessions: IntGauge,
     unsealed_entries: IntGauge,
-    /// When the store was asked last for what is counted in it.
+    /// When the totals in the store were last counted.
     counted: tokio::sync::Mutex<Option<Instant>>,
 }
 
@@ -64,13 +64,13 @@ impl fmt::Debug for Metrics {
     }
 }
 
-/// In milliseconds: from a cached read to a request that nobody waits for any more.
+/// In milliseconds: from a cached read to a request whose client has given up.
 const REQUEST_BUCKETS: [f64; 14] =
     [0.5, 1.0, 2.5, 5.0, 10.0, 25.0, 50.0, 100.0, 250.0, 500.0, 1_000.0, 2_500.0, 5_000.0, 10_000.0];
 const QUERY_BUCKETS: [f64; 12] = [0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 25.0, 50.0, 100.0, 500.0, 2_500.0];
 const PASSWORD_BUCKETS: [f64; 9] = [1.0, 10.0, 50.0, 100.0, 250.0, 500.0, 1_000.0, 2_500.0, 10_000.0];
 
-/// The methods that have a series of their own: anything else can be a method too.
+/// The methods that have a time series of their own. All other methods share one, because any text can be a method.
 const METHODS: [Method; 7] =
     [Method::GET, Method::POST, Method::PUT, Method::PATCH, Method::DELETE, Method::HEAD, Method::OPTIONS];
 
@@ -83,11 +83,11 @@ const FAILURES: [LoginFailure; 5] = [
 ];
 
 impl Metrics {
-    /// Metrics of which nothing was counted yet.
+    /// Creates metrics that have counted nothing yet.
     ///
     /// # Errors
     ///
-    /// A defect: two of them have the same name.
+    /// When two metrics have the same name, which is a defect.
     pub fn new() -> prometheus::Result<Self> {
         let registry = Registry::new();
         let of_request = ["method", "route", "status"];
@@ -125,7 +125,7 @@ impl Metrics {
             )?,
             unsealed_entries: IntGauge::new(
                 "audit_unsealed_entries",
-                "Audit entries that wait to be sealed; of the whole store, so the same in every replica",
+                "Pending audit entries, with no sequence number yet; of the whole store, so the same in every replica",
             )?,
             registry,
             counted: tokio::sync::Mutex::default(),
@@ -140,20 +140,20 @@ impl Metrics {
         registry.register(Box::new(collectors.passwords_waiting.clone()))?;
         registry.register(Box::new(collectors.active_sessions.clone()))?;
         registry.register(Box::new(collectors.unsealed_entries.clone()))?;
-        // Whoever alerts on a rate must see the zero before the first failure.
+        // An alert on a rate needs the zero before the first failure.
         for reason in FAILURES {
             collectors.failed_logins.with_label_values(&[reason.as_str()]);
         }
         Ok(Self(Arc::new(collectors)))
     }
 
-    /// Where a host registers its own.
+    /// The registry, in which a host program can register metrics of its own.
     #[must_use]
     pub fn registry(&self) -> &Registry {
         &self.0.registry
     }
 
-    /// `/metrics`, for a listener of its own.
+    /// Returns a router with `/metrics`, for a separate listener.
     pub fn router(&self, iam: Iam) -> Router {
         Router::new().route("/metrics", get(scrape)).with_state((self.clone(), iam))
     }
@@ -195,15 +195,16 @@ fn millis(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1_000.0
 }
 
-/// Anybody can ask for metrics, as often as they like; counting reads whole tables.
-const COUNTED_AT_MOST_EVERY: Duration = Duration::from_secs(1);
+/// The shortest time between two counts in the store. A count reads whole tables, and any client can request the
+/// metrics without a rate limit.
+const MIN_COUNT_INTERVAL: Duration = Duration::from_secs(1);
 
 impl Collectors {
-    /// Counts what is counted in the store.
+    /// Counts the totals in the store.
     async fn count(&self, iam: &Iam) {
-        // Whoever comes while it is counted gets what was counted before.
+        // A request that arrives during a count gets the previous totals.
         let Ok(mut counted) = self.counted.try_lock() else { return };
-        if counted.is_some_and(|counted| counted.elapsed() < COUNTED_AT_MOST_EVERY) {
+        if counted.is_some_and(|counted| counted.elapsed() < MIN_COUNT_INTERVAL) {
             return;
         }
         match iam.totals().await {
@@ -211,8 +212,8 @@ impl Collectors {
                 self.active_sessions.set(i64::try_from(totals.active_sessions).unwrap_or(i64::MAX));
                 self.unsealed_entries.set(i64::try_from(totals.unsealed_entries).unwrap_or(i64::MAX));
             }
-            // While the store is away the rest is wanted all the more.
-            Err(error) => tracing::warn!(error = %crate::problem::chain(&error), "sessions cannot be counted"),
+            // While the store is unavailable, the other metrics are even more important.
+            Err(error) => tracing::warn!(error = %crate::problem::chain(&error), "the totals cannot be counted"),
         }
         *counted = Some(Instant::now());
     }

@@ -39,7 +39,7 @@ const BEARER: &str = "bearer";
     info(
         title = "Identity, access and audit",
         description = "Users, sessions, roles and an audit log for many tenants. Every failure is a problem document \
-                       (RFC 9457). `x-required-permission` names what an operation asks for: a permission, `session` \
+                       (RFC 9457). `x-required-permission` names what an operation requires: a permission, `session` \
                        (any logged-in user) or `public`.",
         license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0"),
     ),
@@ -47,7 +47,7 @@ const BEARER: &str = "bearer";
 )]
 struct Document;
 
-/// The failures that every operation shares.
+/// The error responses that all operations share.
 pub(crate) struct Problems;
 
 impl IntoResponses for Problems {
@@ -61,7 +61,7 @@ impl IntoResponses for Problems {
     }
 }
 
-/// The OpenAPI 3.1 document of the API, mounted under the prefix of the [`Settings`].
+/// Returns the OpenAPI 3.1 document of the API, mounted under the prefix of the [`Settings`].
 #[must_use]
 pub fn openapi(settings: &Settings) -> OpenApi {
     let mut document = Document::openapi();
@@ -74,11 +74,10 @@ pub fn openapi(settings: &Settings) -> OpenApi {
     document
 }
 
-/// Adds what a [`router`](crate::router) with these settings answers to the document of the host that mounts it under a
-/// prefix, so that there is one document for all of the host's routes.
+/// Adds the operations of a [`router`](crate::router) with these settings to the OpenAPI document of a host program.
 ///
-/// The host's own operations stay as they are. To say that they want an access token, too, they name the security scheme
-/// `bearer`.
+/// The host program mounts the router under a prefix, and gets one document for all of its routes. Its own operations
+/// stay as they are. If they require an access token, too, they name the security scheme `bearer`.
 ///
 /// ```
 /// use iam_axum::{Part, Settings, merge_openapi};
@@ -100,7 +99,7 @@ pub fn openapi(settings: &Settings) -> OpenApi {
 ///
 /// # Errors
 ///
-/// [`Clash`] where the host's document gives a name to something else; then the document is as it was.
+/// [`Clash`] if the host program's document uses the same name for something else. The document then stays unchanged.
 pub fn merge_openapi(host: &mut OpenApi, prefix: &str, settings: &Settings) -> Result<(), Clash> {
     let mut own = Document::openapi();
     own.merge(document_of(operations(&settings.parts)));
@@ -110,7 +109,7 @@ pub fn merge_openapi(host: &mut OpenApi, prefix: &str, settings: &Settings) -> R
         .map(|(path, item)| (format!("{}{path}", prefix.trim_end_matches('/')), item))
         .collect();
     for operation in paths.values_mut().flat_map(operations_in) {
-        // In the document of its own, it is said of all operations at once.
+        // The API's own document states this once, for all operations.
         operation.security.get_or_insert_with(|| vec![by_token()]);
     }
     if let Some(clash) = clash(host, &own, &mut paths) {
@@ -122,7 +121,7 @@ pub fn merge_openapi(host: &mut OpenApi, prefix: &str, settings: &Settings) -> R
     Ok(())
 }
 
-/// A name to which the host's OpenAPI document and the API's give different meanings.
+/// A name that has different meanings in the host program's OpenAPI document and in that of the API.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the host's OpenAPI document has another {what} {name}")]
 pub struct Clash {
@@ -170,7 +169,7 @@ fn server(url: &str) -> Server {
     ServerBuilder::new().url(if url.is_empty() { "/" } else { url }).build()
 }
 
-/// Marks paths that do not carry the prefix.
+/// Marks paths that do not have the prefix.
 fn at_the_root(mut document: OpenApi) -> OpenApi {
     for path in document.paths.paths.values_mut() {
         path.servers = Some(vec![server("/")]);
@@ -178,18 +177,20 @@ fn at_the_root(mut document: OpenApi) -> OpenApi {
     document
 }
 
-/// What Swagger UI needs: its own files, images that are written into them, the one style that its script inserts, and the API
-/// beside it. No site may show it in a frame. The digest is that of this version; the browser's test tells when it is another.
+/// The content security policy, which allows what Swagger UI needs: its own files, images that are embedded in these
+/// files, the one style that its script inserts, and the API at the same origin. No site may show Swagger UI in a
+/// frame. The digest is that of the style in this version; the browser test fails when a new version has another
+/// digest.
 const POLICY: &str = "default-src 'none'; script-src 'self'; \
                       style-src 'self' 'sha256-RL3ie0nH+Lzz2YNqQN83mnU0J1ot4QL7b99vMdIX99w='; img-src 'self' data:; \
                       font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// `/openapi.json`, and Swagger UI at `/docs` with its assets built in.
+/// Returns the routes `/openapi.json`, and Swagger UI at `/docs` with built-in assets.
 pub(crate) fn swagger_ui(document: OpenApi) -> Router {
     // By default the page sends the document's address to a validator on the web.
     let config = Config::from("/openapi.json").try_it_out_enabled(true).validator_url("none");
     let ui = SwaggerUi::new("/docs").config(config);
-    // Once, and not for whoever asks: it is long, and nobody is limited.
+    // Written once, and not for every request: the document is long, and these requests have no rate limit.
     let document = document.to_json().map(Bytes::from).map_err(|error| error.to_string());
     let show = async move || match document {
         Ok(document) => ([(header::CONTENT_TYPE, "application/json")], document).into_response(),

@@ -19,7 +19,7 @@ use crate::page::{Collection, List, PageQuery, SortOrderDto, sort_order};
 use crate::problem::Problem;
 use crate::time::Time;
 
-/// A part of a tenant; organizations nest into a tree.
+/// A part of a tenant. Organizations form a tree.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = Organization)]
@@ -29,16 +29,16 @@ pub(crate) struct OrganizationDto {
     slug: String,
     #[schema(inline)]
     status: OrganizationStatusDto,
-    /// Null is a root.
+    /// The organization above. Null for a root.
     #[schema(required)]
     parent_id: Option<Uuid>,
-    /// How many organizations stand above it.
+    /// How many organizations are above it.
     depth: u32,
     created_at: Time,
     updated_at: Time,
 }
 
-/// Whether roles held in an organization count.
+/// Whether roles that are held in an organization are in force.
 #[derive(Clone, Copy, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "UPPERCASE")]
 pub(crate) enum OrganizationStatusDto {
@@ -82,7 +82,7 @@ impl From<PlacedOrganization> for OrganizationDto {
     }
 }
 
-/// An organization right below another.
+/// An organization directly below another one.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ChildOrganization {
@@ -116,7 +116,7 @@ pub(crate) struct TreeNode {
     slug: String,
     #[schema(inline)]
     status: OrganizationStatusDto,
-    /// How many organizations stand above it, to the root of the whole hierarchy.
+    /// How many organizations are above it, up to the root of the whole hierarchy.
     depth: u32,
     #[schema(no_recursion)]
     children: Vec<TreeNode>,
@@ -135,7 +135,7 @@ impl From<OrganizationTree> for TreeNode {
     }
 }
 
-/// An organization to be made.
+/// The organization to create.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(as = NewOrganization)]
@@ -143,15 +143,16 @@ pub(crate) struct NewOrganizationDto {
     #[serde(default)]
     #[schema(required, min_length = 1, max_length = 120, example = "Northern branch")]
     name: String,
-    /// Unique in the tenant; made from the name where it is absent.
+    /// Unique in the tenant. If it is absent, the service makes one from the name.
     #[schema(min_length = 1, max_length = 63, pattern = "^[a-z0-9]+(-[a-z0-9]+)*$")]
     slug: Option<String>,
-    /// The organization above; absent or null makes a root.
+    /// The organization above. If it is absent or null, the new organization is a root.
     #[schema(value_type = Option<Uuid>)]
     parent_id: Option<String>,
 }
 
-/// What to change of an organization; what is absent stays, and so does what is null but for `parentId`.
+/// The changes to an organization. Fields that are absent stay unchanged. Fields that are null stay unchanged, too,
+/// except for `parentId`.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(as = OrganizationPatch)]
@@ -160,10 +161,10 @@ pub(crate) struct OrganizationPatchDto {
     name: Option<String>,
     #[schema(min_length = 1, max_length = 63, pattern = "^[a-z0-9]+(-[a-z0-9]+)*$")]
     slug: Option<String>,
-    /// INACTIVE deletes the organization (and needs `organizations:delete`).
+    /// A change to INACTIVE deletes the organization and also needs `organizations:delete`.
     #[schema(inline)]
     status: Option<OrganizationStatusDto>,
-    /// Moves the organization with everything below it; null makes it a root.
+    /// Moves the organization with everything below it. Null makes it a root.
     #[serde(default, deserialize_with = "nullable")]
     #[schema(value_type = Option<Uuid>)]
     parent_id: Option<Option<String>>,
@@ -188,21 +189,21 @@ impl OrganizationPatchDto {
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
 pub(crate) struct OrganizationQuery {
-    /// Organizations right below this one; `null` for roots.
+    /// Organizations directly below this one; `null` for roots.
     #[param(pattern = "^(null|[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12})$")]
     parent_id: Option<String>,
     /// `true` for roots.
     #[param(value_type = Option<bool>)]
     root: Option<String>,
-    /// Organizations in this state only; by default all but the INACTIVE ones.
+    /// Organizations with this status only. By default, all except the INACTIVE ones.
     #[param(value_type = Option<OrganizationStatusDto>, inline)]
     status: Option<String>,
-    /// Organizations with this text in the name or the slug, whatever the case.
+    /// Organizations with this text in the name or the slug. Upper and lower case make no difference.
     search: Option<String>,
-    /// What to sort by.
+    /// The field to sort by.
     #[param(value_type = Option<OrganizationSortByDto>, inline)]
     sort_by: Option<String>,
-    /// In which direction.
+    /// The direction of the sort.
     #[param(value_type = Option<SortOrderDto>, inline)]
     sort_order: Option<String>,
 }
@@ -217,7 +218,7 @@ pub(crate) enum OrganizationSortByDto {
 }
 
 impl OrganizationQuery {
-    /// Below what the listed organizations stand. The two parameters that say so must not contradict each other.
+    /// Returns the filter for the parent. The parameters `parentId` and `root` must not contradict each other.
     fn parent(&self, params: &mut Params) -> Option<ParentFilter> {
         let parent = params.parse_with("parentId", self.parent_id.as_deref(), |text| match text {
             "null" => Ok(ParentFilter::Root),
@@ -235,7 +236,7 @@ impl OrganizationQuery {
 
 /// List organizations
 ///
-/// Held in organizations, the permission shows those and what is below.
+/// A caller who holds the permission only in some organizations sees these organizations and everything below them.
 #[utoipa::path(
     get,
     path = "/organizations",
@@ -266,7 +267,8 @@ pub(crate) async fn list(
 
 /// Create an organization
 ///
-/// Below another with the permission there; a root with the permission tenant-wide.
+/// To create an organization below another one, the caller needs the permission there. To create a root, the caller
+/// needs the permission tenant-wide.
 #[utoipa::path(
     post,
     path = "/organizations",
@@ -309,8 +311,9 @@ pub(crate) async fn get(
 
 /// Change or move an organization
 ///
-/// Moving needs the permission in the new parent too, or tenant-wide to make it a root, and whatever roles begin to
-/// count by it.
+/// To move an organization, the caller also needs the permission in the new parent, or tenant-wide to make the
+/// organization a root. If roles take effect in more organizations because of the move, the caller must hold all
+/// permissions of these roles there.
 #[utoipa::path(
     patch,
     path = "/organizations/{id}",
@@ -333,7 +336,7 @@ pub(crate) async fn update(
 
 /// Delete an organization
 ///
-/// It becomes INACTIVE, the roles held in it end, its slug is free, its record stays.
+/// The organization becomes INACTIVE. The roles that are held in it end. Its slug becomes free. Its record stays.
 #[utoipa::path(
     delete,
     path = "/organizations/{id}",
@@ -354,7 +357,7 @@ pub(crate) async fn delete(
 
 /// Get an organization's tree
 ///
-/// The organization with everything below it that is not INACTIVE.
+/// Returns the organization with everything below it that is not INACTIVE.
 #[utoipa::path(
     get,
     path = "/organizations/{id}/tree",
@@ -374,7 +377,7 @@ pub(crate) async fn tree(
 
 /// List an organization's children
 ///
-/// Those right below it that are not INACTIVE.
+/// Returns the organizations directly below it that are not INACTIVE.
 #[utoipa::path(
     get,
     path = "/organizations/{id}/children",
@@ -395,7 +398,7 @@ pub(crate) async fn children(
 
 /// List an organization's ancestors
 ///
-/// Those above it that the caller may read, from the root down.
+/// Returns the organizations above it that the caller may read, from the root down.
 #[utoipa::path(
     get,
     path = "/organizations/{id}/ancestors",

@@ -17,13 +17,13 @@ pub(crate) struct Collection<T> {
     pagination: Pagination,
 }
 
-/// Where a page stands in the whole collection.
+/// The position of a page in the whole collection.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Pagination {
-    /// How many items there are in all.
+    /// How many items the whole collection has.
     total: u64,
-    /// Which page this is, from 1.
+    /// The number of this page, from 1.
     page: u64,
     /// How many items a page holds at most.
     limit: u32,
@@ -52,10 +52,10 @@ impl<T> Collection<T> {
     }
 }
 
-/// Items without pages.
+/// A collection without pages.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct List<T> {
-    /// All of them.
+    /// All items.
     pub(crate) data: Vec<T>,
 }
 
@@ -79,16 +79,16 @@ pub(crate) fn sort_order(text: &str) -> Result<SortOrder, String> {
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct PageQuery {
-    /// Which page, from 1.
+    /// The number of the page, from 1.
     #[param(value_type = Option<u64>, format = "uint64", minimum = 1, maximum = 18446744073709551615_u64, default = 1)]
     page: Option<String>,
-    /// How many items a page holds.
+    /// How many items a page holds at most.
     #[param(value_type = Option<u32>, minimum = 1, maximum = 100, default = 20)]
     limit: Option<String>,
 }
 
 impl PageQuery {
-    /// The page that is asked for, where nothing else is.
+    /// Returns the requested page, for a list without other parameters.
     pub(crate) fn request(&self) -> Result<PageRequest, Problem> {
         let mut params = Params::default();
         let page = self.request_among(&mut params)?;
@@ -96,13 +96,14 @@ impl PageQuery {
         Ok(page)
     }
 
-    /// The page that is asked for; what is invalid is noted beside the other parameters.
+    /// Returns the requested page. `params` collects the errors, together with those of the other parameters.
     pub(crate) fn request_among(&self, params: &mut Params) -> Result<PageRequest, Problem> {
         page_request(params, self.page.as_deref(), self.limit.as_deref())
     }
 }
 
-/// The page that these texts ask for; what is invalid is noted beside the other parameters.
+/// Returns the page that these texts request. `params` collects the errors, together with those of the other
+/// parameters.
 pub(crate) fn page_request(
     params: &mut Params,
     page: Option<&str>,
@@ -116,7 +117,7 @@ pub(crate) fn page_request(
     Ok(params.check(request)?.unwrap_or_default())
 }
 
-/// A whole number that is not negative.
+/// Parses a whole number that is not negative.
 pub(crate) fn number<T: FromStr>(params: &mut Params, name: &str, text: Option<&str>) -> Option<T> {
     params.parse_with(name, text, |text| text.parse().map_err(|_| "must be a whole number".to_owned()))
 }

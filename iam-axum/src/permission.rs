@@ -24,7 +24,7 @@ pub(crate) struct PermissionDto {
     #[schema(example = "orders:refund")]
     name: String,
     description: String,
-    /// Whether it is built in and cannot be deleted.
+    /// Whether the permission is built in. A built-in permission cannot be deleted.
     system: bool,
     created_at: Time,
 }
@@ -41,7 +41,7 @@ impl From<RegisteredPermission> for PermissionDto {
     }
 }
 
-/// A permission to be registered.
+/// The permission to register.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(as = NewPermission)]
@@ -56,8 +56,8 @@ pub(crate) struct NewPermissionDto {
 
 /// List permissions
 ///
-/// The catalogue: the built-in permissions and those of the application. The permission is enough in any
-/// organization.
+/// Returns the catalogue: the built-in permissions and those of the application. It is enough that the caller holds
+/// the permission in any organization.
 #[utoipa::path(
     get,
     path = "/permissions",
@@ -78,7 +78,8 @@ pub(crate) async fn list(
 
 /// Register a permission
 ///
-/// Where a role holds `<resource>:*` of its resource, the caller must hold the new permission too.
+/// If a role holds `<resource>:*` for the resource of the new permission, the caller must hold the new permission,
+/// too.
 #[utoipa::path(
     post,
     path = "/permissions",
@@ -98,7 +99,7 @@ pub(crate) async fn create(
 
 /// Delete a permission
 ///
-/// One of the application that no role holds.
+/// Only a permission of the application that no role holds can be deleted.
 #[utoipa::path(
     delete,
     path = "/permissions/{id}",

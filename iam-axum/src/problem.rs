@@ -1,4 +1,4 @@
-//! Problem documents (RFC 9457): the one place where an error becomes an HTTP answer.
+//! Problem documents (RFC 9457): the one place where an error becomes an HTTP response.
 
 use std::any::Any;
 
@@ -14,7 +14,8 @@ use crate::Settings;
 
 /// An error as a client sees it.
 ///
-/// `instance`, `correlationId` and the base of `type` are filled in on the way out, where the request is known.
+/// A layer around the routes fills in `instance`, `correlationId` and the base of `type`, because it knows the
+/// request.
 #[derive(Clone, Debug)]
 pub struct Problem {
     kind: Kind,
@@ -76,15 +77,15 @@ kinds! {
     Forbidden = "forbidden", "Forbidden", FORBIDDEN, "You may not do this.";
     /// Too many failed logins.
     AccountLocked = "account-locked", "Account Locked", FORBIDDEN, "The account is temporarily locked.";
-    /// There is nothing, or nothing that the caller may know of.
+    /// The resource does not exist, or the caller may not know that it exists.
     NotFound = "not-found", "Not Found", NOT_FOUND, "There is no such resource.";
-    /// The present state forbids it.
+    /// The present state does not allow it.
     Conflict = "conflict", "Conflict", CONFLICT, "The present state does not allow this.";
-    /// Somebody else has changed what was to be changed.
+    /// The resource has changed since the client read it.
     PreconditionFailed = "precondition-failed", "Precondition Failed", PRECONDITION_FAILED, "The resource has changed since it was read.";
-    /// The body took too long to come.
+    /// The body took too long to arrive.
     RequestTimeout = "request-timeout", "Request Timeout", REQUEST_TIMEOUT, "The request body took too long to arrive.";
-    /// Something else was asked for under the same idempotency key.
+    /// Another request was made under the same idempotency key.
     IdempotencyKeyReused = "idempotency-key-reused", "Idempotency Key Reused", UNPROCESSABLE_ENTITY, "The Idempotency-Key was used for another request.";
     /// The body is too large.
     PayloadTooLarge = "payload-too-large", "Payload Too Large", PAYLOAD_TOO_LARGE, "The request body may have 256 KiB at most.";
@@ -94,14 +95,14 @@ kinds! {
     MethodNotAllowed = "method-not-allowed", "Method Not Allowed", METHOD_NOT_ALLOWED, "This path does not allow this method; see the Allow header.";
     /// Too many requests.
     RateLimited = "rate-limited", "Too Many Requests", TOO_MANY_REQUESTS, "Too many requests.";
-    /// A defect; the log knows more.
+    /// A defect. The log has the details.
     Internal = "internal", "Internal Server Error", INTERNAL_SERVER_ERROR, "An internal error occurred.";
     /// Something that the service needs does not answer.
     Unavailable = "unavailable", "Service Unavailable", SERVICE_UNAVAILABLE, "The service is temporarily unavailable.";
 }
 
 impl Problem {
-    /// A problem with the usual status and detail of its kind.
+    /// Creates a problem with the usual status and detail of its kind.
     #[must_use]
     pub fn new(kind: Kind) -> Self {
         Self {
@@ -115,7 +116,7 @@ impl Problem {
         }
     }
 
-    /// Says what happened, in words for whoever made the request.
+    /// Sets the text that tells the client what happened.
     #[must_use]
     pub fn detail(mut self, detail: impl Into<String>) -> Self {
         self.detail = detail.into();
@@ -129,12 +130,12 @@ impl Problem {
         self
     }
 
-    /// Something does not answer; trying again in a moment may help.
+    /// Something does not answer. A second attempt after a moment may succeed.
     pub(crate) fn unavailable() -> Self {
         Self { retry_after: Some(1), ..Self::new(Kind::Unavailable) }
     }
 
-    /// Too many requests; after so many seconds another one is answered.
+    /// Too many requests. After this number of seconds, another request is answered.
     pub(crate) fn rate_limited(seconds: u64) -> Self {
         let detail = format!("Too many requests. Try again in {seconds} seconds.");
         Self { retry_after: Some(seconds), detail, ..Self::new(Kind::RateLimited) }
@@ -150,12 +151,12 @@ impl Problem {
         Self::invalid(vec![FieldError::new(field, message)])
     }
 
-    /// Whether the request is at fault, and not the service.
+    /// Whether the cause is the request, and not the service.
     pub(crate) fn is_of_the_client(&self) -> bool {
         self.status.is_client_error()
     }
 
-    /// The problem that stands for an error answer which somebody else made.
+    /// Returns the problem for an error response that other code made, such as a library.
     pub(crate) fn from_status(status: StatusCode) -> Self {
         let kind = match status {
             StatusCode::UNAUTHORIZED => Kind::Unauthorized,
@@ -174,10 +175,10 @@ impl Problem {
         Self { status, ..Self::new(kind) }
     }
 
-    /// The answer to a request at this path, with this correlation id.
-    pub(crate) fn respond(&self, settings: &Settings, place: Option<(&str, &str)>) -> Response<Body> {
-        let document = self.document(settings, place);
-        // A document of texts and numbers always becomes JSON.
+    /// Returns the response to a request with this path and this correlation id.
+    pub(crate) fn respond(&self, settings: &Settings, request: Option<(&str, &str)>) -> Response<Body> {
+        let document = self.document(settings, request);
+        // A document of texts and numbers can always be written as JSON.
         let body = serde_json::to_vec(&document).unwrap_or_default();
         let mut response = Response::new(Body::from(body));
         *response.status_mut() = self.status;
@@ -192,7 +193,7 @@ impl Problem {
         response
     }
 
-    fn document(&self, settings: &Settings, place: Option<(&str, &str)>) -> ProblemDocument {
+    fn document(&self, settings: &Settings, request: Option<(&str, &str)>) -> ProblemDocument {
         let base = settings.problem_type_base.trim_end_matches('/');
         let error =
             |error: &FieldError| FieldErrorDocument { field: error.field.clone(), message: error.message.clone() };
@@ -202,8 +203,8 @@ impl Problem {
             title: self.kind.title(),
             status: self.status.as_u16(),
             detail: self.detail.clone(),
-            instance: place.map(|(instance, _)| instance.to_owned()),
-            correlation_id: place.map(|(_, correlation_id)| correlation_id.to_owned()),
+            instance: request.map(|(path, _)| path.to_owned()),
+            correlation_id: request.map(|(_, correlation_id)| correlation_id.to_owned()),
             errors: is_about_fields.then(|| self.errors.iter().map(error).collect()),
             retry_after: self.retry_after,
             extra: self.extra.clone(),
@@ -214,7 +215,7 @@ impl Problem {
 impl IntoResponse for Problem {
     fn into_response(self) -> Response<Body> {
         let mut response = self.respond(&Settings::default(), None);
-        // Taken up on the way out, where the request is known.
+        // For the layer that knows the request and fills in the rest.
         response.extensions_mut().insert(self);
         response
     }
@@ -227,7 +228,7 @@ impl From<Error> for Problem {
             Error::Validation(errors) => return Self::invalid(errors),
             Error::About { field, error } => {
                 let problem = Self::from(*error);
-                // An invalid field says itself which one it is.
+                // The errors of invalid fields already name these fields.
                 let errors =
                     if problem.errors.is_empty() { vec![FieldError::new(field, detail)] } else { problem.errors };
                 return Self { errors, ..problem };
@@ -267,7 +268,7 @@ impl From<Error> for Problem {
     }
 }
 
-/// How to authenticate (RFC 6750 §3).
+/// The value of `WWW-Authenticate`: how to authenticate (RFC 6750 §3).
 fn challenge(reason: Unauthenticated) -> &'static str {
     match reason {
         Unauthenticated::InvalidToken | Unauthenticated::ExpiredToken => r#"Bearer error="invalid_token""#,
@@ -275,25 +276,25 @@ fn challenge(reason: Unauthenticated) -> &'static str {
     }
 }
 
-/// An error with all its causes, for the log.
+/// The text of an error with all its causes, for the log.
 pub(crate) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     let causes = std::iter::successors(Some(error), |error| error.source());
     causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
-/// The answer in place of a panic. What it said goes to the log alone.
+/// Returns the response in place of a panic. Only the log gets the message of the panic.
 pub(crate) fn from_panic(panic: Box<dyn Any + Send>) -> Response<Body> {
     let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
     tracing::error!(panic = text.unwrap_or("not a text"), "a handler panicked");
     Problem::new(Kind::Internal).into_response()
 }
 
-/// A problem document as it is written.
+/// A problem document (RFC 9457).
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = Problem)]
 pub(crate) struct ProblemDocument {
-    /// What kind of problem this is.
+    /// The URI of the kind of problem.
     #[schema(format = "uri", example = "https://iam.invalid/problems/conflict")]
     r#type: String,
     /// The kind in words.
@@ -301,21 +302,21 @@ pub(crate) struct ProblemDocument {
     /// The HTTP status code.
     #[schema(example = 409)]
     status: u16,
-    /// What happened this time.
+    /// What happened in this case.
     detail: String,
     /// The path of the request.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(required, nullable = false)]
     instance: Option<String>,
-    /// Links this answer with the log and the audit log.
+    /// Identifies the request in the log and in the audit log.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(required, nullable = false)]
     correlation_id: Option<String>,
-    /// The fields that it is about, if any.
+    /// The fields that the problem is about, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     errors: Option<Vec<FieldErrorDocument>>,
-    /// After how many seconds to try again, for `account-locked`, `unavailable` and whatever else soon passes.
+    /// After how many seconds to try again, for `account-locked`, `unavailable` and other problems that soon pass.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     retry_after: Option<u64>,
@@ -330,6 +331,6 @@ pub(crate) struct ProblemDocument {
 pub(crate) struct FieldErrorDocument {
     /// The field as the request names it.
     field: String,
-    /// What would be right.
+    /// What is wrong, or what would be right.
     message: String,
 }

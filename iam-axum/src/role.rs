@@ -27,10 +27,10 @@ pub(crate) struct RoleDto {
     description: String,
     #[schema(inline)]
     scope: ScopeDto,
-    /// Permissions, `<resource>:*` for every action there will ever be, or `*` for everything.
+    /// Permissions, `<resource>:*` for all present and future actions on a resource, or `*` for everything.
     #[schema(example = json!(["orders:*", "users:read"]))]
     permissions: Vec<String>,
-    /// Whether it is built in and can be neither changed nor deleted.
+    /// Whether the role is built in. A built-in role cannot be changed or deleted.
     system: bool,
     created_at: Time,
     updated_at: Time,
@@ -80,13 +80,13 @@ impl From<Role> for RoleDto {
     }
 }
 
-/// A permission, every action on a resource, or everything.
+/// A permission, `<resource>:*` for every action on a resource, or `*` for everything.
 #[derive(ToSchema)]
 #[schema(value_type = String, max_length = 120, pattern = "^([*]|[a-z][a-z0-9-]*:([*]|[a-z][a-z0-9-]*))$")]
 #[expect(dead_code, reason = "only its schema is used; the domain parses the text")]
 pub(crate) struct PermissionPatternDto(String);
 
-/// A role to be made.
+/// The role to create.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(as = NewRole)]
@@ -97,10 +97,10 @@ pub(crate) struct NewRoleDto {
     name: String,
     #[schema(max_length = 500)]
     description: Option<String>,
-    /// ANY where it is absent.
+    /// Where the role can be assigned; ANY if the field is absent.
     #[schema(inline)]
     scope: Option<ScopeDto>,
-    /// Registered permissions, `<resource>:*` or `*`; the caller must hold each of them.
+    /// Registered permissions, `<resource>:*` or `*`. The caller must hold each of them.
     #[serde(default)]
     #[schema(inline, value_type = Vec<PermissionPatternDto>, example = json!(["orders:*", "users:read"]))]
     permissions: Vec<String>,
@@ -113,7 +113,7 @@ impl From<NewRoleDto> for NewRole {
     }
 }
 
-/// What to change of a role; what is absent or null stays.
+/// The changes to a role. Fields that are absent or null stay unchanged.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(as = RolePatch)]
@@ -124,7 +124,7 @@ pub(crate) struct RolePatchDto {
     description: Option<String>,
     #[schema(inline)]
     scope: Option<ScopeDto>,
-    /// All that it permits from now on; the caller must hold what is new.
+    /// All permissions of the role after the change. The caller must hold the permissions that are new.
     #[schema(inline, value_type = Option<Vec<PermissionPatternDto>>)]
     permissions: Option<Vec<String>>,
 }
@@ -138,7 +138,7 @@ impl From<RolePatchDto> for RolePatch {
 
 /// List roles
 ///
-/// The permission is enough in any organization.
+/// It is enough that the caller holds the permission in any organization.
 #[utoipa::path(
     get,
     path = "/roles",
@@ -177,7 +177,7 @@ pub(crate) async fn create(
 
 /// Get a role
 ///
-/// The permission is enough in any organization.
+/// It is enough that the caller holds the permission in any organization.
 #[utoipa::path(
     get,
     path = "/roles/{id}",
@@ -198,7 +198,7 @@ pub(crate) async fn get(
 
 /// Change a role
 ///
-/// For everybody who holds it, at once. Built-in roles stay as they are.
+/// The change takes effect at once, for every user who holds the role. Built-in roles cannot be changed.
 #[utoipa::path(
     patch,
     path = "/roles/{id}",
@@ -221,7 +221,7 @@ pub(crate) async fn update(
 
 /// Delete a role
 ///
-/// One that nobody holds.
+/// Only a role that no user holds can be deleted.
 #[utoipa::path(
     delete,
     path = "/roles/{id}",

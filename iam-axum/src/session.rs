@@ -32,7 +32,7 @@ pub(crate) struct RegistrationDto {
     #[serde(default)]
     #[schema(required, format = "email", max_length = 254, example = "ada@example.com")]
     email: String,
-    /// With an upper-case and a lower-case letter, a digit and one of `! @ # $ % ^ & *`.
+    /// Must contain an upper-case and a lower-case letter, a digit and one of `! @ # $ % ^ & *`.
     #[serde(default)]
     #[schema(required, format = Password, min_length = 8, max_length = 128, example = "Passw0rd!")]
     password: String,
@@ -42,12 +42,12 @@ pub(crate) struct RegistrationDto {
     #[serde(default)]
     #[schema(required, min_length = 1, max_length = 100, example = "Lovelace")]
     last_name: String,
-    /// Made from the person's name where it is absent.
+    /// If it is absent, the service makes it from the user's name.
     #[schema(min_length = 1, max_length = 120, example = "Analytical Engines")]
     tenant_name: Option<String>,
 }
 
-/// Who claims to be whom.
+/// The credentials of a login.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(as = Login)]
@@ -58,11 +58,11 @@ pub(crate) struct LoginDto {
     #[serde(default)]
     #[schema(required, format = Password, min_length = 1, example = "Passw0rd!")]
     password: String,
-    /// A tenant's id or slug, for an e-mail that several tenants have.
+    /// The id or the slug of a tenant, for an e-mail that exists in several tenants.
     tenant: Option<String>,
 }
 
-/// A refresh token to be exchanged.
+/// The refresh token to exchange.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(as = Refresh)]
@@ -77,9 +77,9 @@ pub(crate) struct RefreshDto {
 #[serde(rename_all = "camelCase")]
 #[schema(as = Tokens)]
 pub(crate) struct TokensDto {
-    /// A signed JWT (RFC 7519), to be sent as `Authorization: Bearer …`.
+    /// A signed JWT (RFC 7519). Send it as `Authorization: Bearer …`.
     access_token: String,
-    /// An opaque token that gets the next pair, once.
+    /// An opaque token that can be exchanged for the next pair of tokens, once.
     refresh_token: String,
     /// Always `Bearer`.
     #[schema(example = "Bearer")]
@@ -117,7 +117,7 @@ pub(crate) struct Registered {
     tokens: TokensDto,
 }
 
-/// Who the caller is and what it may do.
+/// The caller, with its roles and permissions.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Me)]
 pub(crate) struct MeDto {
@@ -136,13 +136,13 @@ pub(crate) struct SessionDto {
     id: Uuid,
     created_at: Time,
     last_used_at: Time,
-    /// When it is over unless it is refreshed before.
+    /// When the session expires, unless it is refreshed before.
     expires_at: Time,
     #[schema(required, value_type = Option<String>, example = "192.0.2.7")]
     ip_address: Option<IpAddr>,
     #[schema(required)]
     user_agent: Option<String>,
-    /// Whether it is the session of this very request.
+    /// Whether this is the session of this request.
     current: bool,
 }
 
@@ -162,7 +162,7 @@ impl SessionDto {
 
 /// Register a tenant
 ///
-/// Makes a tenant with its built-in roles and its first user as TENANT_ADMIN, and logs that user in.
+/// Creates a tenant with its built-in roles, and its first user as TENANT_ADMIN. Logs that user in.
 #[utoipa::path(
     post,
     path = "/auth/register",
@@ -217,8 +217,8 @@ pub(crate) async fn login(
 
 /// Exchange a refresh token
 ///
-/// The token is spent by this. Presenting it again within ten seconds gets the same successor; later, it ends the
-/// session.
+/// After the exchange, the refresh token is spent. If it is sent again within ten seconds, the response has the same
+/// new refresh token. If it is sent again later, the session ends.
 #[utoipa::path(
     post,
     path = "/auth/refresh",
@@ -240,7 +240,7 @@ pub(crate) async fn refresh(
 
 /// Log out
 ///
-/// Ends the session of this request; its access token stops working within a second.
+/// Ends the session of this request. Its access token stops working within a second.
 #[utoipa::path(
     post,
     path = "/auth/logout",
@@ -278,7 +278,7 @@ pub(crate) async fn logout_all(
 
 /// Get the caller
 ///
-/// Who the caller is, with its current roles and permissions.
+/// Returns the caller's user, tenant and session, with its current roles and permissions.
 #[utoipa::path(
     get,
     path = "/auth/me",
@@ -301,7 +301,7 @@ pub(crate) async fn me(State(iam): State<Iam>, Authenticated(caller): Authentica
 
 /// List a user's sessions
 ///
-/// One's own always; another's with the permission.
+/// A user can always list its own sessions. To list those of another user, the caller needs the permission.
 #[utoipa::path(
     get,
     path = "/users/{id}/sessions",
@@ -324,8 +324,8 @@ pub(crate) async fn list(
 
 /// Log a user out everywhere
 ///
-/// Ends all sessions of a user: one's own always; another's with the permission. Their access tokens stop working within a
-/// second.
+/// Ends all sessions of a user. A user can always end its own sessions. To end those of another user, the caller
+/// needs the permission. The access tokens of these sessions stop working within a second.
 #[utoipa::path(
     post,
     path = "/users/{id}/logout-all",
@@ -346,7 +346,7 @@ pub(crate) async fn logout_user(
 
 /// End a session
 ///
-/// One's own always; another's with the permission.
+/// A user can always end its own sessions. To end those of another user, the caller needs the permission.
 #[utoipa::path(
     delete,
     path = "/sessions/{id}",

@@ -8,43 +8,45 @@ use ipnet::IpNet;
 use crate::metrics::Metrics;
 use crate::rate_limit::{MemoryRateLimiter, RateLimiter, RateLimits};
 
-/// What can be set of the HTTP API.
+/// The settings of the HTTP API.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Settings {
-    /// The path under which [`service`](crate::service) mounts the API, and the OpenAPI document's server; may be
-    /// empty.
+    /// The path under which [`service`](crate::service) mounts the API, and the server in the OpenAPI document. It
+    /// may be empty.
     pub prefix: String,
-    /// What is mounted of the API: all of it by default. What is not is 404, and not in the OpenAPI document.
+    /// The parts of the API that are mounted: all of them by default. The paths of the other parts answer 404 and are
+    /// not in the OpenAPI document.
     ///
     /// ```
     /// use iam_axum::{Part, Settings};
     ///
     /// let mut settings = Settings::default();
-    /// settings.parts.remove(&Part::Registration); // the host makes its tenants itself
+    /// settings.parts.remove(&Part::Registration); // the host program creates its tenants itself
     /// ```
     pub parts: BTreeSet<Part>,
-    /// What the `type` of a problem document starts with; the kind follows after a slash.
+    /// The start of the `type` of a problem document. The kind follows after a slash.
     pub problem_type_base: String,
     /// The service's name in the health response.
     pub service: String,
     /// The service's release in the health response.
     pub version: String,
-    /// Where it runs, in the health response.
+    /// The environment in which the service runs, in the health response.
     pub environment: String,
-    /// The proxies whose `X-Forwarded-For` counts.
+    /// The proxies whose `X-Forwarded-For` is trusted.
     pub trusted_proxies: Vec<IpNet>,
-    /// Limits how many requests there may be; `None` does not. By default one in memory, with the default
-    /// [`RateLimits`]. Clients are told apart by the address of the connection: a host must serve with axum's
-    /// `ConnectInfo<SocketAddr>`, else only users are limited.
+    /// Limits the number of requests; `None` means no limit. The default is a limiter in memory, with the default
+    /// [`RateLimits`]. Clients are distinguished by the address of the connection. So a host program must serve with
+    /// axum's `ConnectInfo<SocketAddr>`; otherwise, only users are limited.
     pub rate_limiter: Option<Arc<dyn RateLimiter>>,
-    /// Counts and measures requests; `None` does not.
+    /// Counts and measures requests; `None` means no metrics.
     pub metrics: Option<Metrics>,
     /// The origins whose web pages may use the API from a browser, such as `https://app.example.com`; none by default.
     pub cors_origins: Vec<HeaderValue>,
-    /// A request that is not answered by then is 503: 30 seconds. Of that, its body has half.
+    /// The time limit for a request: 30 seconds by default. A request that is not answered by then gets a 503. The
+    /// request body must arrive within half of this time.
     pub request_timeout: Duration,
-    /// Whether [`service`](crate::service) shows the metrics at `/metrics`; where it does not, a host shows
+    /// Whether [`service`](crate::service) shows the metrics at `/metrics`. If it does not, a host program can show
     /// [`Metrics::router`] elsewhere.
     pub shows_metrics: bool,
     /// Whether [`service`](crate::service) shows `/openapi.json`, and Swagger UI at `/docs`.
@@ -52,19 +54,19 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The prefix without a slash at its end, so that paths can follow.
+    /// Returns the prefix without a slash at its end, so that paths can follow.
     pub(crate) fn prefix(&self) -> &str {
         self.prefix.trim_end_matches('/')
     }
 }
 
-/// A part of the API that is mounted or not; see [`Settings::parts`].
+/// A part of the API, which can be mounted or left out; see [`Settings::parts`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Part {
-    /// `POST /auth/register`: strangers make tenants.
+    /// `POST /auth/register`: strangers create tenants.
     Registration,
-    /// The rest of `/auth`: logins, tokens, passwords, and who one is.
+    /// The rest of `/auth`: logins, tokens, passwords, and the caller's own data.
     Authentication,
     /// `/users`.
     Users,
@@ -78,7 +80,7 @@ pub enum Part {
     Assignments,
     /// `/organizations`.
     Organizations,
-    /// `/authz`: who may do what.
+    /// `/authz`: checks of permissions.
     Authorization,
     /// `/tenants`.
     Tenants,
@@ -89,7 +91,7 @@ pub enum Part {
 }
 
 impl Part {
-    /// All of them.
+    /// All parts.
     pub const ALL: [Self; 12] = [
         Self::Registration,
         Self::Authentication,
@@ -106,7 +108,7 @@ impl Part {
     ];
 }
 
-/// A path without the prefix of the API.
+/// Returns a path without the prefix of the API.
 pub(crate) fn api_path<'a>(path: &'a str, settings: &Settings) -> &'a str {
     path.strip_prefix(settings.prefix()).filter(|rest| rest.starts_with('/')).unwrap_or(path)
 }

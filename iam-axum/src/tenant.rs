@@ -13,7 +13,7 @@ use crate::openapi::{Problems, TENANTS};
 use crate::problem::Problem;
 use crate::time::Time;
 
-/// A customer whose users nobody else may see.
+/// A customer. No other tenant can see its users.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = Tenant)]
@@ -40,7 +40,7 @@ impl From<Tenant> for TenantDto {
     }
 }
 
-/// What to change of a tenant; what is absent or null stays.
+/// The changes to a tenant. Fields that are absent or null stay unchanged.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(as = TenantPatch)]
@@ -54,7 +54,7 @@ pub(crate) struct TenantPatchDto {
 
 /// Get the tenant
 ///
-/// One's own only.
+/// Callers can get only their own tenant.
 #[utoipa::path(
     get,
     path = "/tenants/{id}",
@@ -75,7 +75,7 @@ pub(crate) async fn get(
 
 /// Change the tenant
 ///
-/// One's own only.
+/// Callers can change only their own tenant.
 #[utoipa::path(
     patch,
     path = "/tenants/{id}",

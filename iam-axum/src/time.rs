@@ -7,7 +7,7 @@ use iam_core::clock::Timestamp;
 use serde::{Serialize, Serializer};
 use utoipa::ToSchema;
 
-/// A moment.
+/// A moment in UTC, with millisecond precision.
 #[derive(Clone, Copy, Debug, ToSchema)]
 #[schema(value_type = String, format = DateTime, example = "2026-01-31T09:15:00.123Z")]
 pub(crate) struct Time(pub(crate) Timestamp);
@@ -30,7 +30,7 @@ impl Serialize for Time {
     }
 }
 
-/// A day, or a moment.
+/// A date or a moment.
 #[derive(Serialize, ToSchema)]
 #[serde(untagged)]
 #[expect(dead_code, reason = "only its schema is used")]
@@ -41,7 +41,7 @@ pub(crate) enum DateOrMoment {
     Moment(String),
 }
 
-/// The first moment that a date or a moment stands for.
+/// Returns the first moment of a date (the start of the UTC day), or the given moment itself.
 pub(crate) fn start_of(text: &str) -> Result<Timestamp, String> {
     match date(text) {
         Some(day) => Ok(day),
@@ -49,7 +49,7 @@ pub(crate) fn start_of(text: &str) -> Result<Timestamp, String> {
     }
 }
 
-/// The last moment that a date or a moment stands for; that of a date is the end of the UTC day.
+/// Returns the last moment of a date (the end of the UTC day), or the given moment itself.
 pub(crate) fn end_of(text: &str) -> Result<Timestamp, String> {
     match date(text) {
         Some(day) => Ok(day + (TimeDelta::days(1) - TimeDelta::milliseconds(1))),
@@ -57,7 +57,7 @@ pub(crate) fn end_of(text: &str) -> Result<Timestamp, String> {
     }
 }
 
-/// The start of the day `YYYY-MM-DD`. Longer years, which chrono reads too, are none of the contract's.
+/// Returns the start of the UTC day `YYYY-MM-DD`. The contract does not allow longer years, which chrono also reads.
 fn date(text: &str) -> Option<Timestamp> {
     let day = text.parse::<NaiveDate>().ok().filter(|_| text.len() == "YYYY-MM-DD".len())?;
     Some(day.and_time(NaiveTime::MIN).and_utc())

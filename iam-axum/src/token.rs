@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 use crate::openapi::{AUTHENTICATION, Problems};
 use crate::problem::Problem;
 
-/// The keys with which access tokens can be verified.
+/// The public keys that verify access tokens.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct JwkSet {
     keys: Vec<Jwk>,
@@ -43,7 +43,7 @@ impl From<PublicKey> for Jwk {
 
 /// Get the public keys
 ///
-/// A new key is published a minute before it signs: keeping the answer for half a minute is safe.
+/// A new key is published a minute before it signs tokens. So it is safe to cache the response for half a minute.
 #[utoipa::path(
     get,
     path = "/.well-known/jwks.json",

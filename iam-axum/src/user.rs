@@ -23,7 +23,7 @@ use crate::time::Time;
 pub(crate) struct UserDto {
     id: Uuid,
     email: String,
-    /// When it was proven that the user receives mail at this address; null is not yet.
+    /// When it was proven that the user receives mail at this address. Null means not yet.
     #[schema(required)]
     email_verified_at: Option<Time>,
     first_name: String,
@@ -31,7 +31,7 @@ pub(crate) struct UserDto {
     tenant_id: Uuid,
     #[schema(inline)]
     status: StatusDto,
-    /// When the user last logged in; null is never.
+    /// When the user last logged in. Null means never.
     #[schema(required)]
     last_login_at: Option<Time>,
     created_at: Time,
@@ -48,12 +48,12 @@ pub(crate) struct UserListItem {
     last_name: String,
     #[schema(inline)]
     status: StatusDto,
-    /// When the user last logged in; null is never.
+    /// When the user last logged in. Null means never.
     #[schema(required)]
     last_login_at: Option<Time>,
 }
 
-/// A user as changing it shows it.
+/// A user as the response to a change shows it.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct UpdatedUser {
@@ -138,18 +138,18 @@ impl From<User> for UpdatedUser {
     }
 }
 
-/// A user to be made.
+/// The user to create.
 //
 // A missing field counts as an empty one, so that every invalid field is reported at once.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(as = NewUser)]
 pub(crate) struct NewUserDto {
-    /// Unique in the tenant whatever its case.
+    /// Unique in the tenant. Upper and lower case make no difference.
     #[serde(default)]
     #[schema(required, format = "email", max_length = 254, example = "ada@example.com")]
     email: String,
-    /// With an upper-case and a lower-case letter, a digit and one of `! @ # $ % ^ & *`.
+    /// Must contain an upper-case and a lower-case letter, a digit and one of `! @ # $ % ^ & *`.
     #[serde(default)]
     #[schema(required, format = Password, min_length = 8, max_length = 128, example = "Passw0rd!")]
     password: String,
@@ -168,7 +168,7 @@ impl From<NewUserDto> for NewUser {
     }
 }
 
-/// What to change of a user; what is absent or null stays.
+/// The changes to a user. Fields that are absent or null stay unchanged.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(as = UserPatch)]
@@ -179,7 +179,8 @@ pub(crate) struct UserPatchDto {
     first_name: Option<String>,
     #[schema(min_length = 1, max_length = 100)]
     last_name: Option<String>,
-    /// INACTIVE deletes the user (and needs `users:delete`); leaving it restores the user (`users:create`).
+    /// A change to INACTIVE deletes the user and also needs `users:delete`. A change from INACTIVE restores the user
+    /// and also needs `users:create`.
     #[schema(inline)]
     status: Option<StatusDto>,
 }
@@ -196,18 +197,18 @@ impl From<UserPatchDto> for UserPatch {
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
 pub(crate) struct UserQuery {
-    /// Users in this state only.
+    /// Users with this status only.
     #[param(value_type = Option<StatusDto>, inline)]
     status: Option<String>,
-    /// Users with this text in e-mail, first or last name, whatever the case.
+    /// Users with this text in the e-mail, the first name or the last name. Upper and lower case make no difference.
     search: Option<String>,
-    /// Users with an unexpired role in this very organization.
+    /// Users with an unexpired role in exactly this organization.
     #[param(value_type = Option<Uuid>)]
     organization_id: Option<String>,
-    /// What to sort by.
+    /// The field to sort by.
     #[param(value_type = Option<SortByDto>, inline)]
     sort_by: Option<String>,
-    /// In which direction.
+    /// The direction of the sort.
     #[param(value_type = Option<SortOrderDto>, inline)]
     sort_order: Option<String>,
 }
@@ -315,7 +316,7 @@ pub(crate) async fn update(
 
 /// Delete a user
 ///
-/// The user becomes INACTIVE, its sessions and roles end, its record stays.
+/// The user becomes INACTIVE. Its sessions and roles end. Its record stays.
 #[utoipa::path(
     delete,
     path = "/users/{id}",
@@ -336,7 +337,7 @@ pub(crate) async fn delete(
 
 /// Suspend a user
 ///
-/// Its sessions end at once. Suspending a suspended user does nothing.
+/// The user's sessions end at once. Suspending a suspended user does nothing.
 #[utoipa::path(
     post,
     path = "/users/{id}/suspend",

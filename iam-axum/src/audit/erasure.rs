@@ -1,4 +1,4 @@
-//! `/audit-logs/erasures`: one person's fields become unreadable.
+//! `/audit-logs/erasures`: makes the personal fields of one user unreadable.
 
 use axum::Json;
 use axum::extract::State;
@@ -11,7 +11,7 @@ use crate::extract::{Call, Params};
 use crate::openapi::{AUDIT_LOGS, Problems};
 use crate::problem::Problem;
 
-/// Whose personal fields to erase.
+/// The user whose personal fields to erase.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(as = NewErasure)]
@@ -21,24 +21,27 @@ pub(crate) struct NewErasureDto {
     user_id: String,
 }
 
-/// Whose personal fields were erased.
+/// The user whose personal fields were erased.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = Erasure)]
 pub(crate) struct ErasureDto {
     user_id: Uuid,
-    /// In how many entries.
+    /// The number of entries in which fields were erased.
     entries: u64,
 }
 
 /// Erase a person from the audit log
 ///
-/// Makes the personal fields of one INACTIVE user (e-mail, names, address, …) unreadable for good in every entry about that
-/// user, and in all others in which its e-mail or full name stands: `[ERASED]` takes their place. Entries of what the
-/// user did lose the client's address and user agent. It is recorded as ERASE on the user. Every proof still holds; only
-/// the openings of what was erased are gone. The user itself is not touched: change what the tenant should no longer know. A
-/// user who is not INACTIVE is a conflict, and one's own entries are forbidden. A repeat finds nothing left and records
-/// nothing.
+/// Makes the personal fields of one INACTIVE user (e-mail, names, address, …) unreadable for good: `[ERASED]`
+/// replaces them. This applies to every entry about that user, and to every other entry that contains the user's
+/// e-mail or full name and is not about another user. Entries of what the user did lose the client's address and user
+/// agent. The erasure is recorded as ERASE on the user. Every proof still holds; only the openings of the erased
+/// values are gone.
+///
+/// The user record itself stays as it is: change the fields that the tenant should not know any more. If the user is
+/// not INACTIVE, the response is a conflict (409). Callers cannot erase their own entries (403). A repeated erasure
+/// finds nothing and records nothing.
 #[utoipa::path(
     post,
     path = "/audit-logs/erasures",

@@ -1,4 +1,4 @@
-//! `/audit-logs/export`: the log as a file, of whatever length.
+//! `/audit-logs/export`: the log as a file of any length.
 
 use std::future::ready;
 
@@ -19,13 +19,13 @@ use crate::extract::{Authenticated, Params, Query};
 use crate::openapi::{AUDIT_LOGS, Problems};
 use crate::problem::{Problem, chain};
 
-/// An entry, and where an export goes on after it.
+/// An entry, with the cursor from which an export continues after it.
 #[derive(Serialize, ToSchema)]
 #[schema(as = ExportedAuditEntry)]
 pub(crate) struct ExportedEntry {
     #[serde(flatten)]
     entry: AuditEntryDto,
-    /// What to send as `cursor` for what follows this entry.
+    /// To get the entries that follow this one, send this value as `cursor`.
     cursor: String,
 }
 
@@ -36,7 +36,7 @@ impl From<AuditEntry> for ExportedEntry {
     }
 }
 
-/// What an export is written in.
+/// The format of an export.
 #[derive(Clone, Copy, Debug)]
 enum Format {
     NdJson,
@@ -77,7 +77,7 @@ impl Format {
         [(header::CONTENT_TYPE, content_type), (header::CONTENT_DISPOSITION, disposition)]
     }
 
-    /// What stands before the first entry.
+    /// Returns the bytes before the first entry.
     fn head(self) -> Result<Vec<u8>, BoxError> {
         match self {
             Self::NdJson => Ok(Vec::new()),
@@ -104,7 +104,7 @@ fn ndjson(entries: impl Iterator<Item = ExportedEntry>) -> Result<Vec<u8>, BoxEr
 }
 
 fn csv(rows: impl IntoIterator<Item = [String; COLUMNS.len()]>) -> Result<Vec<u8>, BoxError> {
-    // The ends of lines that RFC 4180 wants.
+    // RFC 4180 requires these line ends.
     let mut writer = csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(Vec::new());
     for row in rows {
         writer.write_record(row)?;
@@ -112,7 +112,7 @@ fn csv(rows: impl IntoIterator<Item = [String; COLUMNS.len()]>) -> Result<Vec<u8
     Ok(writer.into_inner().map_err(csv::IntoInnerError::into_error)?)
 }
 
-/// An entry's cells; what is null is empty.
+/// Returns the cells of an entry. A null value becomes an empty cell.
 fn cells(ExportedEntry { entry, cursor }: ExportedEntry) -> [String; COLUMNS.len()] {
     let json = |fields: Option<Map<String, Value>>| fields.map(|fields| Value::Object(fields).to_string());
     let cell = |text: Option<String>| text.map(harmless).unwrap_or_default();
@@ -130,34 +130,38 @@ fn cells(ExportedEntry { entry, cursor }: ExportedEntry) -> [String; COLUMNS.len
         cell(entry.ip_address),
         cell(entry.user_agent),
         entry.created_at.to_string(),
-        // Nobody chooses it, and letters, digits, hyphens and underscores make no formula that does anything.
+        // No user chooses the cursor, and a formula of letters, digits, hyphens and underscores has no effect.
         cursor,
     ]
 }
 
-/// What makes a spreadsheet take a cell for a formula (OWASP, CSV injection).
+/// The first characters by which a spreadsheet takes a cell for a formula (OWASP, CSV injection).
 const FORMULA: [char; 7] = ['=', '+', '-', '@', '\t', '\r', '\n'];
 
-/// The text with an apostrophe in front where a spreadsheet would take it for a formula, and where it starts with an
-/// apostrophe itself, so that the text can be got back.
+/// Puts an apostrophe in front of a text that a spreadsheet would take for a formula. A text that starts with an
+/// apostrophe gets another one, so that the original text can be restored.
 fn harmless(text: String) -> String {
     if text.starts_with(FORMULA) || text.starts_with('\'') { format!("'{text}") } else { text }
 }
 
 /// Export audit entries
 ///
-/// All entries that pass the filter, newest first, however many, as a stream of lines: `application/x-ndjson`, or
-/// `text/csv` where `Accept` prefers it. Each has a last field `cursor`: to go on after a line, for instance where a
-/// transfer broke off, send its `cursor` with the same filter. The permission is asked for again all the time. Entries that are made meanwhile do not appear. An export
-/// that fails breaks the transfer off, without the end that chunked transfer coding has. Every export is recorded before
-/// its first byte, as READ on AUDIT_LOG with its filter; that entry may be the first of its lines.
+/// Returns all entries that pass the filter, newest first, in any number. The response is a stream of lines:
+/// `application/x-ndjson`, or `text/csv` if `Accept` prefers it. The last field of every line is `cursor`. To
+/// continue after a line, for instance when a transfer broke off, send its `cursor` with the same filter.
+///
+/// The service checks the caller's permission repeatedly during the export. Entries that are recorded during the
+/// export do not appear in it. An export that fails breaks off the transfer, without the end that chunked transfer
+/// coding requires. Every export is recorded before its first byte, as READ on AUDIT_LOG with its filter. This entry
+/// may be the first line of the export.
 ///
 /// NDJSON has one entry in each line, as the list shows it.
 ///
-/// CSV is that of RFC 4180 with a header line; the columns are the same fields in the same order. `oldValue`,
-/// `newValue` and `metadata` are JSON texts, what is null is an empty cell. A cell that starts with one of `= + - @`,
-/// a tab, a carriage return, a line feed or an apostrophe has an apostrophe put in front, so that no spreadsheet takes
-/// it for a formula: take one away from every cell that starts with one. The `cursor` is left as it is.
+/// CSV follows RFC 4180, with a header line. The columns are the same fields in the same order. `oldValue`,
+/// `newValue` and `metadata` are JSON texts. A null value is an empty cell. A cell that starts with one of `= + - @`,
+/// a tab, a carriage return, a line feed or an apostrophe gets an apostrophe in front, so that no spreadsheet takes
+/// it for a formula. To restore the text, remove one apostrophe from every cell that starts with one. The `cursor`
+/// never gets an apostrophe.
 #[utoipa::path(
     get,
     path = "/audit-logs/export",
@@ -197,12 +201,13 @@ async fn next_page(
     Ok((!entries.is_empty()).then_some((entries, (iam, export))))
 }
 
-/// The bytes of a file. An error ends them, and as the last thing that a body gives it breaks the transfer off.
+/// Returns the bytes of an exported file. An error is the last item of the stream; in a body, it breaks off the
+/// transfer.
 fn written(
     format: Format,
     pages: impl Stream<Item = Result<Vec<AuditEntry>, BoxError>>,
 ) -> impl Stream<Item = Result<Bytes, BoxError>> {
-    // By the time that the body is read, the request's own span has been left.
+    // The body is read outside of the request's own span.
     let span = Span::current();
     once(async move { format.head() })
         .chain(pages.map(move |page| format.lines(page?)))
@@ -240,12 +245,13 @@ mod tests {
         log.entries.into_iter().map(|entry| vec![entry]).collect()
     }
 
-    /// What comes over the wire when the store gives these pages, until the server closes the connection.
+    /// Returns the bytes that a client receives when the store gives these pages, until the server closes the
+    /// connection.
     async fn transferred(format: Format, pages: Vec<Result<Vec<AuditEntry>, &'static str>>) -> String {
         let pages = Arc::new(pages);
         let export = async move || {
             let pages = pages.iter().map(|page| page.clone().map_err(BoxError::from)).collect::<Vec<_>>();
-            // A store takes its time, in which what is there is sent.
+            // A store takes time for each page. Meanwhile, the server sends the bytes that it has.
             let pages = iter(pages).then(|page| async {
                 tokio::task::yield_now().await;
                 page
@@ -263,7 +269,7 @@ mod tests {
         String::from_utf8(received).unwrap()
     }
 
-    /// The end of chunked transfer coding, without which every client knows that something is missing.
+    /// The end of chunked transfer coding. Without it, every client knows that a part of the response is missing.
     const END: &str = "\r\n0\r\n\r\n";
 
     #[tokio::test]
@@ -279,7 +285,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_export_of_nothing_is_complete() {
+    async fn an_export_without_entries_is_complete() {
         assert!(transferred(Format::NdJson, Vec::new()).await.ends_with("\r\n\r\n0\r\n\r\n"));
         let csv = transferred(Format::Csv, Vec::new()).await;
         assert!(csv.ends_with(&format!("{}\r\n{END}", COLUMNS.join(","))), "{csv}");

@@ -1,4 +1,5 @@
-//! `/audit-logs` (`interface.md` §2.6, §4.4, `decisions.md` §6): reading, and the events of an application.
+//! `/audit-logs` (`interface.md` §2.6, §4.4, `decisions.md` §6): reads entries and records the events of an
+//! application.
 
 pub(crate) mod erasure;
 pub(crate) mod export;
@@ -26,7 +27,7 @@ use crate::problem::Problem;
 use crate::rate_limit::{Limited, charge};
 use crate::time::{DateOrMoment, Time, end_of, start_of};
 
-/// One thing that happened.
+/// An entry of the audit log.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = AuditEntry)]
@@ -43,10 +44,10 @@ pub(crate) struct AuditEntryDto {
     /// The acting user; null for the service itself and for a failed login.
     #[schema(required)]
     user_id: Option<Uuid>,
-    /// The values before, of the changed fields only.
+    /// The previous values, of the changed fields only.
     #[schema(required, value_type = Option<BTreeMap<String, Value>>)]
     old_value: Option<Map<String, Value>>,
-    /// The values after, of the changed fields only.
+    /// The new values, of the changed fields only.
     #[schema(required, value_type = Option<BTreeMap<String, Value>>)]
     new_value: Option<Map<String, Value>>,
     #[schema(value_type = BTreeMap<String, Value>)]
@@ -95,7 +96,7 @@ pub(crate) struct CursorPagination {
     limit: u32,
     /// Whether older entries follow.
     has_next: bool,
-    /// What to send as `cursor` for them; null at the end.
+    /// To get the older entries, send this value as `cursor`. Null on the last page.
     #[schema(required)]
     next_cursor: Option<String>,
 }
@@ -105,33 +106,34 @@ pub(crate) struct CursorPagination {
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
 pub(crate) struct AuditQuery {
-    /// About this kind of thing.
+    /// Entries about this resource type.
     resource_type: Option<String>,
-    /// About this very thing.
+    /// Entries about the resource with this id.
     resource_id: Option<String>,
-    /// Saying that this happened.
+    /// Entries with this action.
     action: Option<String>,
-    /// Done by this user.
+    /// Entries of actions by this user.
     #[param(value_type = Option<Uuid>)]
     user_id: Option<String>,
-    /// About this organization, or about role assignments in it.
+    /// Entries about this organization or about role assignments in it.
     #[param(value_type = Option<Uuid>)]
     organization_id: Option<String>,
-    /// From the request with this correlation id.
+    /// Entries from the request with this correlation id.
     #[param(min_length = 1, max_length = 128, pattern = "^[!-~]+$")]
     correlation_id: Option<String>,
-    /// On this UTC day, or at this moment, or later.
+    /// Entries of this UTC day or of this moment, or later.
     #[param(value_type = Option<DateOrMoment>, inline, example = "2026-01-31")]
     start_date: Option<String>,
-    /// On this UTC day, or at this moment, or earlier.
+    /// Entries of this UTC day or of this moment, or earlier.
     #[param(value_type = Option<DateOrMoment>, inline, example = "2026-01-31T09:15:00.123Z")]
     end_date: Option<String>,
-    /// Older than where this cursor stands: the `nextCursor` of a page, or the `cursor` of an exported entry.
+    /// Entries that are older than this position: the `nextCursor` of a page, or the `cursor` of an exported entry.
     cursor: Option<String>,
 }
 
 impl AuditQuery {
-    /// The filter and the place to start from; what is invalid is noted beside the other parameters.
+    /// Returns the filter and the position to start from. `params` collects the errors, together with those of the
+    /// other parameters.
     fn parse(self, params: &mut Params) -> (AuditFilter, Option<Cursor>) {
         let cursor = params.parse("cursor", self.cursor.as_deref());
         let filter = AuditFilter {
@@ -152,14 +154,14 @@ impl AuditQuery {
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct AuditLimit {
-    /// How many entries a page holds.
+    /// How many entries a page holds at most.
     #[param(value_type = Option<u32>, minimum = 1, maximum = 100, default = 20)]
     limit: Option<String>,
 }
 
 /// List audit entries
 ///
-/// Newest first, in pages that follow each other by cursor.
+/// Returns a page of entries, newest first. To get the next page, send the `nextCursor` of this page as `cursor`.
 #[utoipa::path(
     get,
     path = "/audit-logs",
@@ -215,14 +217,14 @@ pub(crate) struct NewEventDto {
     #[serde(default)]
     #[schema(required, pattern = "^[A-Z][A-Z0-9_]{0,63}$", example = "INVOICE_SENT")]
     action: String,
-    /// What kind of thing it happened to.
+    /// The type of the resource to which it happened.
     #[serde(default)]
     #[schema(required, pattern = "^[A-Z][A-Z0-9_]{0,63}$", example = "INVOICE")]
     resource_type: String,
-    /// Which one; not necessarily a UUID.
+    /// The id of the resource, which need not be a UUID.
     #[schema(max_length = 200, pattern = r"^[^\x00-\x1f\x7f-\x9f]*$", example = "2026-0017")]
     resource_id: Option<String>,
-    /// Whatever else is worth keeping. At any depth, fields named like a secret (`password`, `token`, …) are redacted.
+    /// Any other information. Fields with the name of a secret (`password`, `token`, …) are redacted at any depth.
     #[schema(value_type = Option<BTreeMap<String, Value>>)]
     metadata: Option<Map<String, Value>>,
 }
@@ -236,10 +238,10 @@ impl From<NewEventDto> for NewEvent {
 
 /// Record an event
 ///
-/// For what an application wants on record beside what the service records. That cannot be forged: its actions on its
-/// own resource types, as the catalogue lists them, are refused (400), and so are LOGIN, LOGOUT, LOGIN_FAILURE,
-/// TOKEN_REFRESH, PASSWORD_CHANGE, ROLE_ASSIGNED, ROLE_REVOKED, USER_SUSPENDED, USER_REACTIVATED, SUSPEND, REACTIVATE
-/// and ERASE on any type.
+/// Records an event of an application, in addition to the entries that the service itself records. The service's own
+/// entries cannot be forged: its actions on its own resource types, as the catalogue lists them, are refused (400).
+/// On any resource type, LOGIN, LOGOUT, LOGIN_FAILURE, TOKEN_REFRESH, PASSWORD_CHANGE, ROLE_ASSIGNED, ROLE_REVOKED,
+/// USER_SUSPENDED, USER_REACTIVATED, SUSPEND, REACTIVATE and ERASE are refused, too.
 #[utoipa::path(
     post,
     path = "/audit-logs",
@@ -254,7 +256,7 @@ pub(crate) async fn create(
     Call(caller, body): Call<NewEventDto>,
 ) -> Result<(StatusCode, Json<AuditEntryDto>), Problem> {
     let ApiState { iam, settings, .. } = &state;
-    // Before it is counted: only those who may record events use up the tenant's limit.
+    // Before the event is counted: only callers with the permission use up the tenant's limit.
     iam.access().require(&caller, permission::AUDIT_LOGS_CREATE, None).await?;
     charge(settings, Limited::Events(caller.tenant()), body.kib()).await?;
     let entry = iam.audit().log(&caller, body.into()).await?;
@@ -262,7 +264,7 @@ pub(crate) async fn create(
 }
 
 impl NewEventDto {
-    /// How much is recorded, rounded up.
+    /// The size of the event's metadata in KiB, rounded up.
     fn kib(&self) -> NonZeroU32 {
         let bytes = serde_json::to_string(&self.metadata).map_or(usize::MAX, |text| text.len());
         u32::try_from(bytes / 1024).map_or(NonZeroU32::MAX, |kib| NonZeroU32::MIN.saturating_add(kib))
@@ -271,7 +273,7 @@ impl NewEventDto {
 
 /// List the resource types
 ///
-/// The principal ones; the catalogue has all.
+/// Returns the principal resource types. The catalogue lists all of them.
 #[utoipa::path(
     get,
     path = "/audit-logs/resource-types",
@@ -289,7 +291,7 @@ pub(crate) async fn resource_types(
 
 /// List the actions
 ///
-/// The principal ones; the catalogue has all.
+/// Returns the principal actions. The catalogue lists all of them.
 #[utoipa::path(
     get,
     path = "/audit-logs/actions",
@@ -305,7 +307,7 @@ pub(crate) async fn actions(
     Ok(Json(iam.audit().actions(&caller)?))
 }
 
-/// What the service records of one kind of thing.
+/// The actions that the service records for one resource type.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = Recorded)]
@@ -324,7 +326,8 @@ impl From<Recorded> for RecordedDto {
 
 /// List all that the service records
 ///
-/// By the names that are stored, which the filters of the list take.
+/// Returns all resource types, each with its actions. The names are those that are stored, and that the filters of
+/// the list accept.
 #[utoipa::path(
     get,
     path = "/audit-logs/catalogue",

@@ -1,4 +1,4 @@
-//! What proves the log: `/audit-logs/checkpoint`, `/audit-logs/{id}/proof` and `/audit-logs/consistency-proof`.
+//! The proofs of the log: `/audit-logs/checkpoint`, `/audit-logs/{id}/proof` and `/audit-logs/consistency-proof`.
 
 use axum::Json;
 use axum::extract::State;
@@ -19,7 +19,7 @@ use crate::openapi::{AUDIT_LOGS, Problems};
 use crate::page::number;
 use crate::problem::Problem;
 
-/// What the log is at this moment.
+/// The present state of the tenant's log.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = AuditCheckpoint)]
@@ -27,15 +27,17 @@ pub(crate) struct CheckpointDto {
     /// The name of the tenant's log.
     #[schema(example = "iam/019bb3f0-7b2e-7a44-9d41-5d1a5a4c1c10/019bb3f0-7b2e-7a44-9d41-5d1a5a4c1c11")]
     origin: String,
-    /// How many entries are sealed.
+    /// The size of the Merkle tree: how many entries have a leaf in it.
     tree_size: u64,
-    /// The root hash of the tree over them, in base64.
+    /// The root hash of this tree, in base64.
     root_hash: String,
-    /// The same three in a signed note: all that is to be kept.
+    /// The origin, the tree size and the root hash as a signed note. Of a checkpoint, you need to keep only this
+    /// note.
     checkpoint: String,
-    /// The key that signs the notes, as `<name>+<identifier>+<key>`. Keep it once, apart from the notes.
+    /// The key that verifies the signatures of the notes, as `<name>+<identifier>+<key>`. Keep it once, separately
+    /// from the notes.
     verifier_key: String,
-    /// The entries that are not sealed yet, at most a hundred, those that have waited longest first.
+    /// The ids of pending entries, which have no leaf in the tree yet: at most 100, the longest waiting first.
     unsealed: Vec<Uuid>,
 }
 
@@ -53,44 +55,44 @@ impl From<LogState> for CheckpointDto {
     }
 }
 
-/// That an entry stands in the log.
+/// The proof that an entry is in the log.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = AuditInclusionProof)]
 pub(crate) struct InclusionProofDto {
     entry_id: Uuid,
-    /// The place of the entry in the sequence of the tenant's entries, counted from zero.
+    /// The sequence number of the entry among the tenant's entries, from 0.
     leaf_index: u64,
-    /// The size of the tree that it is proven to stand in.
+    /// The size of the tree in which the proof shows the entry.
     tree_size: u64,
     /// The root hash of that tree, in base64.
     root_hash: String,
     /// The audit path from the leaf to the root, in base64.
     hashes: Vec<String>,
-    /// What the log commits to: the canonical JSON text of the entry, with its personal values withheld.
+    /// The text that the log commits to: the canonical JSON text of the entry, with its personal values withheld.
     statement: String,
     openings: OpeningsDto,
 }
 
-/// What was withheld in a statement; a part is null once it was erased.
+/// The values that are withheld in a statement. A part is null after it was erased.
 #[derive(Serialize, ToSchema)]
 #[schema(as = AuditOpenings)]
 pub(crate) struct OpeningsDto {
-    /// The personal values among metadata, new value and old value.
+    /// The personal values in `metadata`, `newValue` and `oldValue`.
     #[schema(required)]
     details: Option<OpeningDto>,
-    /// The client's address, then its user agent.
+    /// The client's IP address, then its user agent.
     #[schema(required)]
     origin: Option<OpeningDto>,
 }
 
-/// With what a commitment can be checked.
+/// The salt and the values that you need to check a commitment.
 #[derive(Serialize, ToSchema)]
 #[schema(as = AuditOpening)]
 pub(crate) struct OpeningDto {
     /// 16 bytes, in base64.
     salt: String,
-    /// In the order in which they are withheld.
+    /// The withheld values, in the order in which the statement withholds them.
     #[schema(value_type = Vec<Value>)]
     values: Vec<Value>,
 }
@@ -121,7 +123,7 @@ impl From<Opening> for OpeningDto {
     }
 }
 
-/// That a log is the continuation of what it was.
+/// The proof that a newer state of a log continues an older one.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = AuditConsistencyProof)]
@@ -132,7 +134,7 @@ pub(crate) struct ConsistencyProofDto {
     to: u64,
     /// The root hash of the larger tree, in base64.
     root_hash: String,
-    /// The proof, in base64.
+    /// The hashes of the proof, in base64.
     hashes: Vec<String>,
 }
 
@@ -144,15 +146,16 @@ impl From<ConsistencyProof> for ConsistencyProofDto {
 
 /// Get the present checkpoint
 ///
-/// Every entry becomes a leaf of the tenant's Merkle tree (RFC 6962 §2.1) within a second or so; the checkpoint says how
-/// many did, and the root of their tree. It is a note with an Ed25519 signature (<https://c2sp.org/signed-note>) around
-/// three lines (<https://c2sp.org/tlog-checkpoint>): the origin, the size, the root hash in base64. The key's name is the
-/// origin. `Accept: text/plain` gives the note by itself.
+/// Every entry becomes a leaf of the tenant's Merkle tree (RFC 6962 §2.1) within about a second. The checkpoint gives
+/// the number of leaves and the root hash of the tree. It is a note with an Ed25519 signature
+/// (<https://c2sp.org/signed-note>) and three lines of text (<https://c2sp.org/tlog-checkpoint>): the origin, the
+/// size, and the root hash in base64. The key's name is the origin. With `Accept: text/plain`, the response is the
+/// note alone.
 ///
-/// Whoever keeps a checkpoint, where nobody who can change the database can change it too, can tell later whether any
-/// entry under it was changed, removed, inserted or moved: by the proof of the entry, and by the consistency proof from
-/// that checkpoint to the present one. Nothing protects entries that are newer than the newest checkpoint that somebody
-/// keeps.
+/// Keep checkpoints in a place where a person who can change the database cannot change them. Then you can find out
+/// later whether an entry under a checkpoint was changed, removed, inserted or moved: check the proof of the entry,
+/// and the consistency proof from that checkpoint to the present one. Entries that are newer than the newest
+/// checkpoint that you keep are not protected.
 #[utoipa::path(
     get,
     path = "/audit-logs/checkpoint",
@@ -180,49 +183,61 @@ pub(crate) async fn checkpoint(
     Ok(Json(CheckpointDto::from(state)).into_response())
 }
 
-/// In which tree to prove an entry.
+/// The tree in which to prove an entry.
 #[derive(Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
 pub(crate) struct InclusionQuery {
-    /// That of so many entries, for instance the size in a checkpoint that somebody kept; all that are sealed where it
-    /// is absent.
+    /// The size of the tree in which to prove the entry, for instance the size in a checkpoint that you kept. If it
+    /// is absent, the present tree is used.
     #[param(value_type = Option<u64>, minimum = 1)]
     tree_size: Option<String>,
 }
 
-/// Prove that an entry stands in the log
+/// Prove that an entry is in the log
 ///
-/// It takes SHA-256, base64 and a checkpoint of size `treeSize` to check:
+/// To check the proof, you need SHA-256, base64 and a checkpoint of size `treeSize`:
 ///
-/// 1. The digest of the entry is SHA-256 of the bytes of `statement`.
-/// 2. The leaf hash is SHA-256 of the byte 0x00, `leafIndex` as 8 bytes big-endian, and the digest.
-/// 3. The hash of an inner node is SHA-256 of the byte 0x01, the left hash and the right hash. `hashes` leads from the
-///    leaf to the root, as in RFC 6962 §2.1.1 (RFC 9162 §2.1.3.2 has the same in steps): begin with *r* = the leaf hash,
-///    *i* = `leafIndex`, *n* = `treeSize` − 1. For each hash *h*, before which *n* must not be 0: if *i* is odd or
-///    *i* = *n*, then *r* = node(*h*, *r*), and while *i* is even and not 0, halve *i* and *n*; else
-///    *r* = node(*r*, *h*). Then halve *i* and *n*. All halves are rounded down. In the end *n* must be 0, and *r* is
-///    the root hash.
-/// 4. The root hash must be the one in the checkpoint, and the checkpoint be signed with the key of the log.
+/// 1. Compute the digest of the entry: SHA-256 of the bytes of `statement`.
+/// 2. Compute the leaf hash: SHA-256 of the byte 0x00, `leafIndex` as 8 bytes big-endian, and the digest.
+/// 3. Compute the root hash from the leaf hash and `hashes`, which lead from the leaf to the root as in RFC 6962
+///    §2.1.1. RFC 9162 §2.1.3.2 describes the same steps. node(*left*, *right*), the hash of an inner node, is
+///    SHA-256 of the byte 0x01, the left hash and the right hash. All halves are rounded down. Begin with *r* = the
+///    leaf hash, *i* = `leafIndex` and *n* = `treeSize` − 1. For each hash *h* in `hashes`:
 ///
-/// **The statement** is JSON without blanks, with sorted keys: `action`, `correlationId`, `createdAt`, `details`, `id`,
-/// `metadata`, `newValue`, `oldValue`, `organizationId`, `origin`, `resourceId`, `resourceType`, `tenantId`, `userId` as
-/// the entry shows them (`organizationId` is what the filter of that name looks at), and `version`, which is 1. Two
-/// things are withheld in it. Either can be erased from the entry: its opening is null then, the entry shows `[ERASED]`
-/// or null in its place, and the statement with all its proofs is what it was.
+///    - Check that *n* is not 0.
+///    - If *i* is odd or *i* = *n*, set *r* = node(*h*, *r*); then, while *i* is even and not 0, halve *i* and *n*.
+///    - Otherwise set *r* = node(*r*, *h*).
+///    - In both cases, halve *i* and *n* now.
 ///
-/// - `details` commits to the personal values. Within `metadata`, `newValue` and `oldValue`, in this order, from one end
-///   to the other and at any depth, `[PERSONAL]` stands in the place of each value of a field that is named `email`,
-///   `firstName`, `lastName`, `fullName`, `displayName`, `phone`, `phoneNumber`, `address` or `ipAddress`, whatever
-///   its case and underscores, and in entries about a TENANT also of `name` and `slug`.
-/// - `origin` commits to the client's address and user agent, which are missing in the statement.
+///    In the end *n* must be 0, and *r* is the root hash.
+/// 4. Check that the root hash is the one in the checkpoint, and that the checkpoint is signed with the key of the
+///    log.
 ///
-/// **A commitment** is SHA-256, in hexadecimal digits, of the 16 bytes of the opening's `salt` and the canonical JSON
-/// array of its `values`. Canonical JSON has no blanks; the keys of objects are sorted by code points; strings are
-/// escaped only where they must be, as in RFC 8785 §3.2.2.2; a number without fraction and exponent stands as it is, and
-/// any other in scientific form with the fewest digits that tell it from every other double: `1.5e-7`, `1e0`.
+/// **The statement** is JSON without blanks, with sorted keys: `action`, `correlationId`, `createdAt`, `details`,
+/// `id`, `metadata`, `newValue`, `oldValue`, `organizationId`, `origin`, `resourceId`, `resourceType`, `tenantId`,
+/// `userId` and `version`. `details` and `origin` are commitments, `organizationId` is the value that the filter of
+/// that name compares, and `version` is 1. The other fields are as the entry shows them, except for withheld values.
 ///
-/// An entry that is not sealed yet is a 409: try again in a second. `treeSize` must be greater than `leafIndex`.
+/// Two groups of values are withheld in the statement. Each group can be erased from the entry: then its opening is
+/// null, the entry shows `[ERASED]` or null in place of the values, and the statement and all its proofs stay the
+/// same.
+///
+/// - `details` commits to the personal values: those of fields that are named `email`, `firstName`, `lastName`,
+///   `fullName`, `displayName`, `phone`, `phoneNumber`, `address` or `ipAddress`, in any case and with any
+///   underscores, and in entries about a TENANT also those of `name` and `slug`. In the statement, `[PERSONAL]`
+///   replaces each of these values, at any depth. The order of the values is `metadata`, `newValue`, `oldValue`, and
+///   within each of them from start to end.
+/// - `origin` commits to the client's address and user agent, which are not in the statement.
+///
+/// **A commitment** is SHA-256, in hexadecimal digits, of the 16 bytes of the opening's `salt`, followed by the
+/// canonical JSON array of its `values`. Canonical JSON has no blanks. The keys of objects are sorted by code points.
+/// Strings are escaped only where necessary, as in RFC 8785 §3.2.2.2. A number without fraction and exponent is
+/// written as it is. Any other number is written in scientific form, with the fewest digits that distinguish it from
+/// every other double: `1.5e-7`, `1e0`.
+///
+/// If the entry is pending, which means that it has no leaf in the tree yet, the response is a 409: try again in a
+/// second. `treeSize` must be greater than `leafIndex`.
 #[utoipa::path(
     get,
     path = "/audit-logs/{id}/proof",
@@ -244,30 +259,41 @@ pub(crate) async fn inclusion(
     Ok(Json(iam.audit().prove_inclusion(&caller, id, size).await?.into()))
 }
 
-/// Between which trees to prove consistency.
+/// The trees between which to prove consistency.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct ConsistencyQuery {
     /// The size in the older checkpoint.
     #[param(value_type = u64, required, minimum = 0, example = 1)]
     from: Option<String>,
-    /// The size in the newer checkpoint; all that is sealed where it is absent.
+    /// The size in the newer checkpoint. If it is absent, the present tree is used.
     #[param(value_type = Option<u64>, minimum = 0)]
     to: Option<String>,
 }
 
 /// Prove that the log only grew
 ///
-/// That the tree of the first `to` entries starts with that of the first `from`: nothing under the older checkpoint was
-/// changed, removed, inserted or moved. `hashes` is the proof of RFC 6962 §2.1.2; it is empty where `from` is 0, of which
-/// everything is a continuation, and where `from` equals `to`, when the root hashes must be equal. Any other is checked
-/// so (RFC 9162 §2.1.4.2 has the same in steps), with node hashes as in the proof of an entry:
+/// Proves that the tree of the first `to` entries starts with the tree of the first `from` entries: no entry under
+/// the older checkpoint was changed, removed, inserted or moved. `hashes` is the proof of RFC 6962 §2.1.2. It is
+/// empty in two cases:
 ///
-/// Where `from` is a power of two, put the older root hash in front. Begin with *a* = *b* = the first hash,
-/// *i* = `from` − 1, *n* = `to` − 1, and while *i* is odd, halve *i* and *n*. For each further hash *h*, before which *n*
-/// must not be 0: if *i* is odd or *i* = *n*, then *a* = node(*h*, *a*) and *b* = node(*h*, *b*), and while *i* is even
-/// and not 0, halve *i* and *n*; else *b* = node(*b*, *h*). Then halve *i* and *n*. All halves are rounded down. In the
-/// end *n* must be 0, *a* the older root hash, and *b* the newer.
+/// - `from` is 0: every log continues the empty log.
+/// - `from` equals `to`: the two root hashes must be equal.
+///
+/// Check any other proof in these steps, which RFC 9162 §2.1.4.2 also describes. node(*left*, *right*) is as in the
+/// proof of an entry. All halves are rounded down.
+///
+/// 1. If `from` is a power of two, put the older root hash in front of `hashes`.
+/// 2. Begin with *a* = *b* = the first hash, *i* = `from` − 1 and *n* = `to` − 1. While *i* is odd, halve *i* and
+///    *n*.
+/// 3. For each further hash *h*:
+///
+///    - Check that *n* is not 0.
+///    - If *i* is odd or *i* = *n*, set *a* = node(*h*, *a*) and *b* = node(*h*, *b*); then, while *i* is even and
+///      not 0, halve *i* and *n*.
+///    - Otherwise set *b* = node(*b*, *h*).
+///    - In both cases, halve *i* and *n* now.
+/// 4. In the end, *n* must be 0, *a* must be the older root hash, and *b* the newer one.
 #[utoipa::path(
     get,
     path = "/audit-logs/consistency-proof",

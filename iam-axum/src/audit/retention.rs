@@ -1,4 +1,4 @@
-//! `/audit-logs/retention`: for how long entries are kept.
+//! `/audit-logs/retention`: how long entries are kept.
 
 use axum::Json;
 use axum::extract::State;
@@ -12,20 +12,20 @@ use crate::openapi::{AUDIT_LOGS, Problems};
 use crate::problem::Problem;
 use crate::time::Time;
 
-/// For how long a tenant keeps its audit entries.
+/// How long a tenant keeps its audit entries.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = AuditRetention)]
 pub(crate) struct RetentionDto {
-    /// What counts now; null is forever.
+    /// The retention that is in force, in days. Null means forever.
     #[schema(required, minimum = 1, maximum = 36500, example = 365)]
     retention_days: Option<u32>,
-    /// A shorter one that was set, and counts later; null is none.
+    /// A shorter retention that was set and takes effect later. Null means none.
     #[schema(required)]
     pending: Option<PendingRetentionDto>,
 }
 
-/// A retention that counts from a later moment on.
+/// A retention that takes effect later.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = PendingAuditRetention)]
@@ -42,14 +42,14 @@ impl From<Retention> for RetentionDto {
     }
 }
 
-/// For how long to keep audit entries from now on.
+/// How long to keep audit entries.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(as = NewAuditRetention)]
 pub(crate) struct NewRetentionDto {
-    /// Null is forever, absent is a mistake.
+    /// The number of days. Null means forever. The field must not be absent.
     //
-    // Not an integer: to JSON Schema, 365.0 is one too.
+    // Not an integer type, because 365.0 is an integer for JSON Schema, too.
     #[serde(default, deserialize_with = "nullable")]
     #[schema(required, value_type = Option<u32>, minimum = 1, maximum = 36500, example = 365)]
     retention_days: Option<Option<f64>>,
@@ -63,7 +63,7 @@ pub(crate) struct RemovedEntries {
 
 /// Get the retention
 ///
-/// For how many days the tenant keeps its entries.
+/// Returns how many days the tenant keeps its entries.
 #[utoipa::path(
     get,
     path = "/audit-logs/retention",
@@ -81,8 +81,8 @@ pub(crate) async fn get(
 
 /// Set the retention
 ///
-/// Nothing is removed by this. A retention that is longer than the one that counts takes its place at once; a shorter one
-/// after 30 days, and until then it is `pending`. The operator sets the least that is allowed. A change is recorded as
+/// This removes no entries. A retention that is longer than the one in force takes effect at once. A shorter one
+/// takes effect after 30 days, and is `pending` until then. The operator sets the minimum. A change is recorded as
 /// UPDATE on AUDIT_LOG.
 #[utoipa::path(
     put,
@@ -104,7 +104,7 @@ pub(crate) async fn set(
     Ok(Json(iam.audit().set_retention(&caller, retention_days).await?.into()))
 }
 
-/// A number without a fraction, the nearest that there is: what no number of days can be stays out of bounds.
+/// Converts a number without a fraction to the nearest `u32`. A number that is out of bounds stays out of bounds.
 fn whole_days(days: f64) -> Result<u32, Problem> {
     if days.fract() == 0.0 {
         Ok(days as u32)
@@ -115,10 +115,10 @@ fn whole_days(days: f64) -> Result<u32, Problem> {
 
 /// Apply the retention
 ///
-/// Removes the entries that are older than the retention, in the order of their sequence and only sealed ones, and
-/// records that as DELETE on AUDIT_LOG with the place in the sequence up to which they are gone (`metadata.until`). Their
-/// leaves stay in the tree, so that all other entries can still be proven. Where there is nothing to remove, nothing is
-/// recorded.
+/// Removes the entries that are older than the retention, in the order of their sequence numbers. Pending entries,
+/// which have no sequence number yet, are not removed. The removal is recorded as DELETE on AUDIT_LOG, with the
+/// sequence number up to which the entries are removed (`metadata.until`). The leaves of these entries stay in the
+/// tree, so that all other entries can still be proven. If there is nothing to remove, nothing is recorded.
 #[utoipa::path(
     post,
     path = "/audit-logs/retention/apply",

@@ -17,16 +17,17 @@ const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
 const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
 const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 
-/// The operations by which nobody known becomes somebody.
+/// The operations by which an anonymous client gets tokens.
 const AUTHENTICATION: [&str; 3] = ["/auth/register", "/auth/login", "/auth/refresh"];
-/// Not limited, each with everything below it.
-const FREE: [&str; 4] = ["/health", "/metrics", "/docs", "/openapi.json"];
+/// The paths without a rate limit, each with all paths below it.
+const UNLIMITED: [&str; 4] = ["/health", "/metrics", "/docs", "/openapi.json"];
 
-/// Answers a request unless it is one too many, and says how many more there may be.
+/// Answers a request unless it exceeds the rate limit, and adds the headers that say how many more requests are
+/// allowed.
 pub(crate) async fn limit(State(state): State<ApiState>, request: Request, next: Next) -> Response {
     let Some(limiter) = &state.settings.rate_limiter else { return next.run(request).await };
     let (mut parts, body) = request.into_parts();
-    let who = whose(&mut parts, &state).await;
+    let who = group_of(&mut parts, &state).await;
     let request = Request::from_parts(parts, body);
     let Some(who) = who else { return next.run(request).await };
     let taken = limiter.take(who).await;
@@ -38,7 +39,7 @@ pub(crate) async fn limit(State(state): State<ApiState>, request: Request, next:
     response
 }
 
-/// Refuses what costs more than a limit leaves.
+/// Refuses an operation that costs more than the limit leaves.
 pub(crate) async fn charge(settings: &Settings, who: Limited, cost: NonZeroU32) -> Result<(), Problem> {
     let Some(limiter) = &settings.rate_limiter else { return Ok(()) };
     limiter.charge(who, cost).await.retry_after.map_or(Ok(()), |after| Err(too_many(after)))
@@ -48,11 +49,11 @@ fn too_many(retry_after: Duration) -> Problem {
     Problem::rate_limited(whole_seconds(retry_after).max(1))
 }
 
-/// Whose request it is; nothing for one that is not limited.
-async fn whose(parts: &mut Parts, state: &ApiState) -> Option<Limited> {
+/// Returns the group that a request is counted in; `None` for a request without a rate limit.
+async fn group_of(parts: &mut Parts, state: &ApiState) -> Option<Limited> {
     let path = api_path(parts.uri.path(), &state.settings).to_owned();
     let is_below = |root: &&str| path.strip_prefix(*root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-    if FREE.iter().any(is_below) {
+    if UNLIMITED.iter().any(is_below) {
         return None;
     }
     let client = context_of(parts).ip_address.map(Client::from);
@@ -60,13 +61,14 @@ async fn whose(parts: &mut Parts, state: &ApiState) -> Option<Limited> {
         return client.map(Limited::Authentication);
     }
     if has_token(&parts.headers) {
-        // A signature is enough to know whose count it is, so that one too many costs no query. Whoever still has the token
-        // of a session that has ended spends the user's count once at each process, which then knows that it has.
+        // The signature alone identifies the user, so that a request over the limit costs no query. A token whose
+        // session has ended is counted for the user only once in each process: after that, the process knows that the
+        // session has ended.
         match verify(parts, &state.iam).await {
             Ok(token) => return Some(Limited::User(token.user())),
-            // Whoever invents tokens is nobody known.
+            // A client with an invalid token is anonymous.
             Err(problem) if problem.is_of_the_client() => {}
-            // The store is away, and with it the keys: who it is cannot be said, and the operation will say so.
+            // The store is unavailable, and so are the keys. The user cannot be identified; the operation reports it.
             Err(_) => return None,
         }
     }

@@ -16,13 +16,14 @@ use lru::LruCache;
 
 use super::{Client, Limited, MINUTE, RateLimiter, RateLimits, Taken};
 
-/// How many users, tenants, and clients of each kind, are remembered. Beyond that, those are forgotten that have asked for nothing
-/// for the longest time: a flood from ever new addresses fills some megabytes, and no more.
+/// How many users, tenants, and clients of each kind, are remembered. Beyond that, the limiter forgets those whose
+/// last request is the oldest. So a flood of requests from ever new addresses fills some megabytes of memory, and no
+/// more.
 const REMEMBERED: usize = 1 << 16;
-/// So that not all requests wait for one lock.
+/// The number of parts, each with a lock of its own, so that not all requests wait for one lock.
 const SHARDS: usize = 16;
 
-/// Counts the requests to this process. Where several serve, each of them answers as many.
+/// Counts the requests to this process only. If several processes serve, each of them answers the full number.
 pub struct MemoryRateLimiter {
     limits: RateLimits,
     users: Limiter<UserId>,
@@ -40,16 +41,16 @@ impl fmt::Debug for MemoryRateLimiter {
 }
 
 impl MemoryRateLimiter {
-    /// One that has counted nothing yet.
+    /// Creates a limiter that has counted no requests yet.
     #[must_use]
     pub fn new(limits: RateLimits) -> Self {
         Self::by(limits, &Watch::Running(Instant::now()))
     }
 
-    /// The same by another clock, which must not go backwards: for tests.
+    /// Like [`new`](Self::new), with another clock, which must not go backwards: for tests.
     #[must_use]
     pub fn with_clock(limits: RateLimits, clock: impl Clock) -> Self {
-        Self::by(limits, &Watch::Told(Arc::new(clock)))
+        Self::by(limits, &Watch::Custom(Arc::new(clock)))
     }
 
     fn by(limits: RateLimits, watch: &Watch) -> Self {
@@ -89,7 +90,7 @@ fn charge<K: Copy + Eq + Hash>(limiter: &Limiter<K>, who: K, cost: NonZeroU32) -
     }
 }
 
-/// What is known of each key, of so many at most.
+/// The state of each key, for a bounded number of keys.
 struct States<K> {
     shards: Vec<Mutex<LruCache<K, Nanos>>>,
     hasher: RandomState,
@@ -121,12 +122,12 @@ impl<K: Copy + Eq + Hash> StateStore for States<K> {
     }
 }
 
-/// Tells the time since some moment.
+/// Measures the time since some moment.
 #[derive(Clone)]
 enum Watch {
-    /// The real time, which nobody can set back.
+    /// The monotonic time of the system, which never goes backwards.
     Running(Instant),
-    Told(Arc<dyn Clock>),
+    Custom(Arc<dyn Clock>),
 }
 
 impl governor::clock::Clock for Watch {
@@ -135,7 +136,7 @@ impl governor::clock::Clock for Watch {
     fn now(&self) -> Duration {
         match self {
             Self::Running(start) => start.elapsed(),
-            Self::Told(clock) => Duration::from_nanos(clock.now().timestamp_nanos_opt().unwrap_or(0).unsigned_abs()),
+            Self::Custom(clock) => Duration::from_nanos(clock.now().timestamp_nanos_opt().unwrap_or(0).unsigned_abs()),
         }
     }
 }

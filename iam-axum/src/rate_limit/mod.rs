@@ -1,4 +1,5 @@
-//! Rate limits (`interface.md` §8, `decisions.md` §7). With the feature `redis`, also one that several processes share.
+//! Rate limits (`interface.md` §8, `decisions.md` §7). The feature `redis` adds a rate limiter that several processes
+//! share.
 
 mod layer;
 mod memory;
@@ -20,16 +21,16 @@ pub use redis::{InvalidRedisUrl, RedisRateLimiter};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// How many requests a minute are answered. Whoever has not asked for a minute may ask for as many at once.
+/// How many requests a minute are answered. After a minute without requests, the same number may come at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateLimits {
-    /// Of one user: 1,000.
+    /// The requests of one user: 1,000 by default.
     pub user: NonZeroU32,
-    /// From one client, to log in, to register and to refresh tokens, taken together: 60.
+    /// The requests of one client to log in, to register and to refresh tokens, counted together: 60 by default.
     pub authentication: NonZeroU32,
-    /// From one client, all others without a valid access token: 300.
+    /// All other requests of one client without a valid access token: 300 by default.
     pub anonymous: NonZeroU32,
-    /// KiB of custom audit events that the users of one tenant record, each event rounded up: 6,000.
+    /// The KiB of custom audit events that the users of one tenant record, each event rounded up: 6,000 by default.
     pub events: NonZeroU32,
 }
 
@@ -56,21 +57,21 @@ impl RateLimits {
     }
 }
 
-/// Whose requests are counted together.
+/// A group of requests that are counted together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Limited {
-    /// A user, in whatever session and from wherever.
+    /// The requests of a user, in all sessions and from all addresses.
     User(UserId),
-    /// A client that logs in, registers or refreshes tokens.
+    /// The requests of a client to log in, to register or to refresh tokens.
     Authentication(Client),
-    /// A client without a valid access token that does anything else.
+    /// All other requests of a client without a valid access token.
     Anonymous(Client),
-    /// The users of a tenant that record custom audit events. Counted in KiB.
+    /// The custom audit events that the users of a tenant record. Counted in KiB.
     Events(TenantId),
 }
 
-/// A client by its address: an IPv4 address, or an IPv6 network of 64 bits, in which one customer has as many addresses as
-/// it likes.
+/// A client, identified by its address: an IPv4 address, or an IPv6 network of 64 bits. One customer can use any
+/// number of addresses in such a network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Client(IpAddr);
 
@@ -89,16 +90,16 @@ impl fmt::Display for Client {
     }
 }
 
-/// What becomes of a request.
+/// The result of counting a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Taken {
     /// How many requests a minute are answered.
     pub limit: u32,
-    /// How many more are answered right now.
+    /// How many more requests are answered right now.
     pub remaining: u32,
-    /// After how long as many as ever are answered again, if none comes until then.
+    /// The time after which the full limit is available again, if no other request comes until then.
     pub reset_after: Duration,
-    /// This one is not answered; after how long the next one is.
+    /// `Some` if this request is not answered: the time after which the next one is.
     pub retry_after: Option<Duration>,
 }
 
@@ -111,7 +112,7 @@ impl Taken {
 
     fn refused(limit: NonZeroU32, cost: NonZeroU32, retry_after: Duration) -> Self {
         let limit = limit.get();
-        // All but what the one costs that is answered then.
+        // After `retry_after`, the limiter has room for one such request. The rest of the limit comes back later.
         let others = limit.saturating_sub(cost.get());
         let reset_after = retry_after + MINUTE.mul_f64(f64::from(others) / f64::from(limit));
         Self { limit, remaining: 0, reset_after, retry_after: Some(retry_after) }
@@ -121,13 +122,13 @@ impl Taken {
 /// Counts requests, by the generic cell rate algorithm (GCRA).
 #[async_trait]
 pub trait RateLimiter: fmt::Debug + Send + Sync + 'static {
-    /// Counts a request, unless it is one too many.
+    /// Counts a request, unless it exceeds the limit.
     async fn take(&self, who: Limited) -> Taken {
         self.charge(who, NonZeroU32::MIN).await
     }
 
-    /// Counts a request that costs as much as so many others, unless it is one too many. One that costs more than a whole
-    /// minute's limit costs that limit.
+    /// Counts a request that costs as much as `cost` ordinary requests, unless it exceeds the limit. A request that
+    /// costs more than the limit of a whole minute costs exactly that limit.
     async fn charge(&self, who: Limited, cost: NonZeroU32) -> Taken;
 }
 

@@ -13,35 +13,35 @@ use tokio::time::timeout;
 
 use super::{Limited, MINUTE, MemoryRateLimiter, RateLimiter, RateLimits, Taken};
 
-/// How long a request waits for the server.
+/// How long a request waits for the Redis server.
 const PATIENCE: Duration = Duration::from_millis(50);
-/// How long connecting may take. It goes on when no request waits for it any more.
+/// How long connecting may take. The attempt continues even if no request waits for it.
 const CONNECTING: Duration = Duration::from_millis(500);
-/// For how long a server that has failed is left alone. Longer than connecting takes, so that only one request at a time
-/// tries it.
+/// How long no request tries to connect again after a failure. This is longer than connecting takes, so that only one
+/// request at a time tries it.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Counts requests in Redis 5 or later, or in Valkey, so that several processes answer as many together.
+/// Counts requests in Redis 5 or later, or in Valkey, so that several processes share one limit.
 ///
-/// A request waits 50 milliseconds for the server, and twice as long where it has to connect first. While the server is
-/// away, or does not answer in time, requests are counted by each process alone, as a [`MemoryRateLimiter`] does; then the
-/// server is tried again once a second, by one request. It is connected to when the first request comes, and requests that
-/// come meanwhile are counted by the process alone, too.
+/// A request waits 50 milliseconds for the server, and twice as long if it must connect first. While the server is
+/// unavailable or does not answer in time, each process counts requests alone, as a [`MemoryRateLimiter`] does. Once
+/// a second, one request then tries the server again. The first request connects to the server. Until the connection
+/// is made, the process counts other requests alone, too.
 ///
-/// What is kept under `iam:rate:` is the identifier of a user or the address of a client, with a time. It expires within a
-/// minute.
+/// The keys in Redis start with `iam:rate:`. A key holds the identifier of a user or of a tenant, or the address of a
+/// client; its value is a time. It expires within a minute.
 pub struct RedisRateLimiter {
     server: Arc<Server>,
     script: Script,
     limits: RateLimits,
-    /// Counts while the server is away.
+    /// Counts requests while the server is unavailable.
     local: MemoryRateLimiter,
     patience: Duration,
-    /// Counts instead of the server's own clock.
+    /// Replaces the server's own clock.
     clock: Option<Arc<dyn Clock>>,
 }
 
-/// The text is not the URL of a Redis. What it says is safe to show.
+/// The text is not the URL of a Redis server. The error message does not repeat the text, so it is safe to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InvalidRedisUrl;
 
@@ -60,14 +60,14 @@ impl fmt::Debug for RedisRateLimiter {
 }
 
 impl RedisRateLimiter {
-    /// One that counts on this server, which need not be there yet.
+    /// Creates a limiter that counts on this server. The server need not be available yet.
     ///
-    /// `redis://[USER][:PASSWORD@]HOST[:PORT][/DATABASE]`, or `rediss://` for TLS, which trusts the certificates of the
-    /// system, or those in the file that the environment variable `SSL_CERT_FILE` names.
+    /// The URL is `redis://[USER][:PASSWORD@]HOST[:PORT][/DATABASE]`, or `rediss://` for TLS. TLS trusts the
+    /// certificates of the system, or those in the file that the environment variable `SSL_CERT_FILE` names.
     ///
     /// # Errors
     ///
-    /// When the text is not such a URL.
+    /// [`InvalidRedisUrl`] when the text is not such a URL.
     pub fn new(url: &str, limits: RateLimits) -> Result<Self, InvalidRedisUrl> {
         let client = Client::open(url).map_err(|_| InvalidRedisUrl)?;
         let local = MemoryRateLimiter::new(limits);
@@ -75,19 +75,19 @@ impl RedisRateLimiter {
         Ok(Self { server: Arc::new(Server::new(client)), script, limits, local, patience: PATIENCE, clock: None })
     }
 
-    /// The same with another time than 50 milliseconds for the server to answer in.
+    /// Sets how long a request waits for the server, instead of 50 milliseconds.
     #[must_use]
     pub fn with_patience(self, patience: Duration) -> Self {
         Self { patience, ..self }
     }
 
-    /// The same by another clock than the server's, which must not go backwards: for tests.
+    /// Uses another clock than the server's, which must not go backwards: for tests.
     #[must_use]
     pub fn with_clock(self, clock: impl Clock) -> Self {
         Self { clock: Some(Arc::new(clock)), ..self }
     }
 
-    /// What the server says, if it says so in time.
+    /// Counts a request on the server. Returns `None` if the server fails or does not answer in time.
     async fn charge_shared(&self, who: Limited, cost: NonZeroU32) -> Option<Taken> {
         let mut connection = timeout(self.patience, self.server.connection()).await.ok()??;
         let limit = self.limits.of(who);
@@ -134,7 +134,7 @@ fn key(who: Limited) -> String {
     }
 }
 
-/// The server, with the one connection that all requests share.
+/// The Redis server, with the one connection that all requests share.
 struct Server {
     client: Client,
     link: Mutex<Link>,
@@ -143,27 +143,28 @@ struct Server {
 
 struct Link {
     connection: Option<MultiplexedConnection>,
-    /// Until then nobody tries to connect.
-    rests_until: Instant,
+    /// Before this time, no request tries to connect.
+    no_attempt_before: Instant,
 }
 
 impl Server {
     fn new(client: Client) -> Self {
-        let link = Link { connection: None, rests_until: Instant::now() };
+        let link = Link { connection: None, no_attempt_before: Instant::now() };
         Self { client, link: Mutex::new(link), is_away: AtomicBool::new(false) }
     }
 
-    /// The connection; without one, nothing while somebody else connects or the server is left alone.
+    /// Returns the connection, and makes it if there is none. Returns `None` while another request connects, and
+    /// while no attempt is allowed after a failure.
     async fn connection(self: &Arc<Self>) -> Option<MultiplexedConnection> {
         {
             let mut link = self.link();
             let now = Instant::now();
-            if link.connection.is_some() || now < link.rests_until {
+            if link.connection.is_some() || now < link.no_attempt_before {
                 return link.connection.clone();
             }
-            link.rests_until = now + PAUSE;
+            link.no_attempt_before = now + PAUSE;
         }
-        // A task of its own: no request that is given up may cut it short.
+        // A task of its own, so that a cancelled request does not cancel the attempt.
         let server = Arc::clone(self);
         tokio::spawn(async move { server.connect().await }).await.ok()?
     }
@@ -184,14 +185,14 @@ impl Server {
 
     fn answered(&self) {
         if self.is_away.swap(false, Ordering::Relaxed) {
-            tracing::info!("the server of the rate limits is back: requests are counted together again");
+            tracing::info!("the Redis server of the rate limits answers again: the processes count requests together");
         }
     }
 
     fn failed(&self, error: &RedisError) {
-        *self.link() = Link { connection: None, rests_until: Instant::now() + PAUSE };
+        *self.link() = Link { connection: None, no_attempt_before: Instant::now() + PAUSE };
         if !self.is_away.swap(true, Ordering::Relaxed) {
-            tracing::warn!(%error, "the server of the rate limits is away: every process counts requests alone");
+            tracing::warn!(%error, "the Redis server of the rate limits is unavailable: each process counts alone");
         }
     }
 
