@@ -1,4 +1,4 @@
-//! A tenant is never left without anyone who can administer it (decisions §3).
+//! A tenant always keeps an active administrator whose role does not expire (decisions §3).
 
 use chrono::TimeDelta;
 use futures_util::future::join_all;
@@ -9,19 +9,19 @@ use crate::people::Person;
 use crate::request::Request;
 
 on_every_store![
-    the_last_administrator_cannot_be_deleted_or_suspended_or_lose_that_role_in_any_way,
-    with_a_second_administrator_the_first_can_go,
-    an_administrator_for_a_while_is_not_one_who_can_stay_behind,
-    a_suspended_or_deleted_administrator_is_not_one_who_can_stay_behind,
-    an_administrator_of_another_tenant_is_not_one_who_can_stay_behind,
-    a_role_with_every_permission_is_not_that_of_an_administrator,
+    the_last_administrator_cannot_be_deleted_suspended_or_lose_the_role,
+    an_administrator_can_be_removed_while_another_one_remains,
+    a_temporary_administrator_does_not_count_as_remaining,
+    a_suspended_or_deleted_administrator_does_not_count_as_remaining,
+    an_administrator_of_another_tenant_does_not_count_as_remaining,
+    a_role_with_every_permission_does_not_make_an_administrator,
     the_last_administrator_can_be_renamed,
     two_administrators_cannot_remove_each_other_at_the_same_moment,
-    two_administrators_cannot_take_that_role_from_each_other_at_the_same_moment,
+    two_administrators_cannot_revoke_each_others_role_at_the_same_moment,
     the_last_administrator_may_hold_other_roles_that_expire,
 ];
 
-/// Every way in which an administrator stops being one for good.
+/// Requests that end a user's permanent administrator role, in every possible way.
 async fn removals<'a>(app: &'a TestApp, by: &Person, id: &str) -> [Request<'a>; 6] {
     let path = format!("/users/{id}");
     let roles = app.get(&format!("{path}/roles")).by(by).send().await.ok();
@@ -38,7 +38,7 @@ async fn removals<'a>(app: &'a TestApp, by: &Person, id: &str) -> [Request<'a>; 
     ]
 }
 
-/// Nothing that would remove the user succeeds, and nothing is left of the attempts.
+/// Checks that every removal of the administrator is refused, changes nothing and records nothing.
 async fn must_stay(app: &TestApp, by: &Person, id: &str) {
     let (user, entries) = (app.user(by, id).await, app.audit(by, &[]).await);
     for removal in removals(app, by, id).await {
@@ -48,13 +48,13 @@ async fn must_stay(app: &TestApp, by: &Person, id: &str) {
     assert!(app.knows(by).await);
 }
 
-async fn the_last_administrator_cannot_be_deleted_or_suspended_or_lose_that_role_in_any_way(app: TestApp) {
+async fn the_last_administrator_cannot_be_deleted_suspended_or_lose_the_role(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     app.add_user(&ada, "bob@example.com").await;
     must_stay(&app, &ada, &ada.user).await;
 }
 
-async fn with_a_second_administrator_the_first_can_go(app: TestApp) {
+async fn an_administrator_can_be_removed_while_another_one_remains(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let bob = app.colleague(&ada, "bob@example.com").await;
     app.assign(&ada, &bob.user, "TENANT_ADMIN", None, None).await;
@@ -70,7 +70,7 @@ async fn with_a_second_administrator_the_first_can_go(app: TestApp) {
     must_stay(&app, &bob, &bob.user).await;
 }
 
-async fn an_administrator_for_a_while_is_not_one_who_can_stay_behind(app: TestApp) {
+async fn a_temporary_administrator_does_not_count_as_remaining(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let bob = app.colleague(&ada, "bob@example.com").await;
     app.assign(&ada, &bob.user, "TENANT_ADMIN", None, Some(app.iam.now() + TimeDelta::days(365))).await;
@@ -78,7 +78,7 @@ async fn an_administrator_for_a_while_is_not_one_who_can_stay_behind(app: TestAp
     app.delete(&format!("/users/{}", bob.user)).by(&ada).send().await.no_content();
 }
 
-async fn a_suspended_or_deleted_administrator_is_not_one_who_can_stay_behind(app: TestApp) {
+async fn a_suspended_or_deleted_administrator_does_not_count_as_remaining(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     for status in ["SUSPENDED", "INACTIVE"] {
         let bob = app.add_user(&ada, &format!("{status}@example.com")).await;
@@ -88,13 +88,13 @@ async fn a_suspended_or_deleted_administrator_is_not_one_who_can_stay_behind(app
     }
 }
 
-async fn an_administrator_of_another_tenant_is_not_one_who_can_stay_behind(app: TestApp) {
+async fn an_administrator_of_another_tenant_does_not_count_as_remaining(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     app.register("ada@example.com").await;
     must_stay(&app, &ada, &ada.user).await;
 }
 
-async fn a_role_with_every_permission_is_not_that_of_an_administrator(app: TestApp) {
+async fn a_role_with_every_permission_does_not_make_an_administrator(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     app.colleague_who_may(&ada, "bob@example.com", &["*"]).await;
     must_stay(&app, &ada, &ada.user).await;
@@ -120,7 +120,7 @@ async fn two_administrators_cannot_remove_each_other_at_the_same_moment(app: Tes
     assert_ne!(app.knows(&ada).await, app.knows(&bob).await);
 }
 
-async fn two_administrators_cannot_take_that_role_from_each_other_at_the_same_moment(app: TestApp) {
+async fn two_administrators_cannot_revoke_each_others_role_at_the_same_moment(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let bob = app.colleague(&ada, "bob@example.com").await;
     app.assign(&ada, &bob.user, "TENANT_ADMIN", None, None).await;

@@ -1,4 +1,4 @@
-//! The service under test, in this very process.
+//! The service under test, in the process of the test.
 
 use std::sync::Arc;
 
@@ -14,27 +14,27 @@ use test_support::TestStore;
 
 use crate::request::Request;
 
-/// What the canonical paths start with.
+/// The prefix of the canonical paths.
 pub(crate) const PREFIX: &str = "/api/v1";
 
-/// A service over a store, with a clock that moves only when told.
+/// A service over a store, with a clock that only the test moves.
 pub(crate) struct TestApp {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) clock: FixedClock,
     pub(crate) iam: Iam,
     pub(crate) router: Router,
-    /// Takes what the store stands on along when the last service over it goes.
-    ground: Arc<TestStore>,
+    /// The owner of the store's file or database, which is removed when the last service over it is dropped.
+    test_store: Arc<TestStore>,
 }
 
 impl TestApp {
-    pub(crate) async fn on(ground: TestStore) -> Self {
-        let store = ground.store();
-        // A date in the past of whoever runs this, so that nothing passes by asking the system's clock.
+    pub(crate) async fn on(test_store: TestStore) -> Self {
+        let store = test_store.store();
+        // A date in the past, so that code that reads the system's clock fails the tests.
         let clock = FixedClock::at("2026-01-31T09:15:00.123Z");
         let iam = Self::iam(&store, clock.clone(), |_| {}).await;
         let router = iam_axum::service(iam.clone(), unlimited());
-        Self { store, clock, iam, router, ground: Arc::new(ground) }
+        Self { store, clock, iam, router, test_store: Arc::new(test_store) }
     }
 
     async fn iam(store: &Arc<dyn Store>, clock: impl Clock, set: impl FnOnce(&mut iam_core::Settings)) -> Iam {
@@ -54,20 +54,20 @@ impl TestApp {
         self.serving(iam, unlimited())
     }
 
-    /// Another process over the same store and clock, with other settings of its HTTP side.
+    /// Another process over the same store and clock, with other HTTP settings.
     pub(crate) fn with_http_settings(&self, set: impl FnOnce(&mut iam_axum::Settings)) -> Self {
         let mut settings = unlimited();
         set(&mut settings);
         self.serving(self.iam.clone(), settings)
     }
 
-    /// Another process over the same store, whose time is told by another clock.
+    /// Another process over the same store, with another clock.
     pub(crate) async fn with_clock(&self, clock: impl Clock) -> Self {
         let iam = Self::iam(&self.store, clock, |_| {}).await;
         self.serving(iam, unlimited())
     }
 
-    /// Another process over the same store and clock that tells somebody what happens, with other settings of its HTTP side.
+    /// Another process over the same store and clock, with an observer and other HTTP settings.
     pub(crate) async fn observed(
         &self,
         observer: Arc<dyn Observer>,
@@ -80,15 +80,15 @@ impl TestApp {
         self.serving(iam, settings)
     }
 
-    /// The service after a restart: nothing is left but what the store holds.
+    /// The service after a restart: only the content of the store remains.
     pub(crate) async fn restarted(&self) -> Self {
         self.with_settings(|_| {}).await
     }
 
     fn serving(&self, iam: Iam, settings: iam_axum::Settings) -> Self {
         let router = iam_axum::service(iam.clone(), settings);
-        let (store, ground) = (Arc::clone(&self.store), Arc::clone(&self.ground));
-        Self { store, clock: self.clock.clone(), iam, router, ground }
+        let (store, test_store) = (Arc::clone(&self.store), Arc::clone(&self.test_store));
+        Self { store, clock: self.clock.clone(), iam, router, test_store }
     }
 
     pub(crate) fn get(&self, path: &str) -> Request<'_> {
@@ -111,12 +111,12 @@ impl TestApp {
         self.request(Method::DELETE, &format!("{PREFIX}{path}"))
     }
 
-    /// A request to a path as it stands.
+    /// A request to exactly this path, without the prefix.
     pub(crate) fn request(&self, method: Method, path: &str) -> Request<'_> {
         Request::new(self, method, path)
     }
 
-    /// Gives every entry of the audit logs its place, as the sealer of a running server does.
+    /// Sequences every pending entry of the audit logs, as the background task of a running server does.
     pub(crate) async fn seal(&self) {
         while self.iam.seal_audit_logs().await.unwrap().more {}
     }
@@ -125,20 +125,20 @@ impl TestApp {
         self.clock.advance(time);
     }
 
-    /// The present moment as JSON shows it.
+    /// The current time in the format of JSON answers.
     pub(crate) fn now(&self) -> String {
         shown(self.clock.now())
     }
 }
 
-/// Tests send more requests than people.
+/// Settings without rate limits: tests send more requests than people do.
 fn unlimited() -> iam_axum::Settings {
     let mut settings = iam_axum::Settings::default();
     settings.rate_limiter = None;
     settings
 }
 
-/// A moment as JSON shows it.
+/// A time in the format of JSON answers.
 pub(crate) fn shown(moment: Timestamp) -> String {
     moment.to_rfc3339_opts(SecondsFormat::Millis, true)
 }

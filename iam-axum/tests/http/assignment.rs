@@ -8,9 +8,9 @@ use crate::app::TestApp;
 
 on_every_store![
     the_roles_of_a_user_embed_role_and_organization,
-    an_expired_role_is_not_listed_from_its_very_instant,
-    ones_own_roles_need_no_permission_and_anothers_do,
-    the_roles_of_nobody_are_not_found,
+    a_role_is_not_listed_from_the_instant_of_its_expiry,
+    reading_own_roles_needs_no_permission_but_reading_others_does,
+    the_roles_of_an_unknown_user_are_not_found,
 ];
 
 async fn the_roles_of_a_user_embed_role_and_organization(app: TestApp) {
@@ -34,7 +34,7 @@ async fn the_roles_of_a_user_embed_role_and_organization(app: TestApp) {
     assert_eq!((&oldest["organizationId"], oldest.get("organization")), (&json!(null), None));
 }
 
-async fn an_expired_role_is_not_listed_from_its_very_instant(app: TestApp) {
+async fn a_role_is_not_listed_from_the_instant_of_its_expiry(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let bob = app.add_user(&ada, "bob@example.com").await;
     let expiry = app.clock.now() + TimeDelta::seconds(5);
@@ -46,7 +46,7 @@ async fn an_expired_role_is_not_listed_from_its_very_instant(app: TestApp) {
     assert_eq!(roles().await, json!([]));
 }
 
-async fn ones_own_roles_need_no_permission_and_anothers_do(app: TestApp) {
+async fn reading_own_roles_needs_no_permission_but_reading_others_does(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let bob = app.colleague(&ada, "bob@example.com").await;
     assert_eq!(app.get(&format!("/users/{}/roles", bob.user)).by(&bob).send().await.ok(), json!({ "data": [] }));
@@ -54,8 +54,8 @@ async fn ones_own_roles_need_no_permission_and_anothers_do(app: TestApp) {
     assert_eq!(refused["detail"], "Missing permission: role-assignments:read.");
 }
 
-async fn the_roles_of_nobody_are_not_found(app: TestApp) {
+async fn the_roles_of_an_unknown_user_are_not_found(app: TestApp) {
     let ada = app.register("ada@example.com").await;
-    let nobody = format!("/users/{}/roles", ada.tenant);
-    app.get(&nobody).by(&ada).send().await.problem("not-found");
+    let path = format!("/users/{}/roles", ada.tenant);
+    app.get(&path).by(&ada).send().await.problem("not-found");
 }

@@ -6,23 +6,23 @@ use crate::app::TestApp;
 use crate::people::profile;
 
 on_every_store![
-    another_content_type_is_415,
+    a_content_type_other_than_json_is_415,
     a_body_without_content_type_is_415,
-    a_content_type_with_parameters_is_json_all_the_same,
+    a_json_content_type_may_have_parameters,
     broken_json_is_400,
     trailing_garbage_is_400,
-    json_that_is_no_object_is_400,
+    json_other_than_an_object_is_400,
     text_that_is_not_utf_8_is_400,
     an_unknown_field_is_400_and_named,
     a_type_error_is_400_and_named,
-    a_refused_value_is_not_repeated,
+    an_error_does_not_repeat_the_refused_value,
     a_body_over_256_kib_is_413,
     a_body_of_256_kib_is_read,
-    a_token_is_asked_for_before_the_body_is_looked_at,
-    a_body_that_comes_after_its_session_has_ended_is_401,
-    a_body_that_comes_late_is_judged_by_the_rights_of_then,
-    a_late_body_keeps_its_key_and_its_condition,
-    a_body_that_comes_late_is_read,
+    a_missing_token_is_reported_before_an_invalid_body,
+    a_body_that_arrives_after_the_session_ended_is_401,
+    a_late_body_is_checked_against_the_rights_at_its_arrival,
+    a_late_body_keeps_its_idempotency_key_and_its_condition,
+    a_late_body_is_read,
 ];
 
 const PATHS: [&str; 11] = [
@@ -39,7 +39,7 @@ const PATHS: [&str; 11] = [
     "/audit-logs/erasures",
 ];
 
-async fn another_content_type_is_415(app: TestApp) {
+async fn a_content_type_other_than_json_is_415(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     for path in PATHS {
         for content_type in
@@ -60,7 +60,7 @@ async fn a_body_without_content_type_is_415(app: TestApp) {
     }
 }
 
-async fn a_content_type_with_parameters_is_json_all_the_same(app: TestApp) {
+async fn a_json_content_type_may_have_parameters(app: TestApp) {
     for (number, content_type) in
         ["application/json; charset=utf-8", "Application/JSON ;charset=utf-8"].iter().enumerate()
     {
@@ -69,7 +69,7 @@ async fn a_content_type_with_parameters_is_json_all_the_same(app: TestApp) {
     }
 }
 
-/// The fields that are named when this text is sent as JSON to each path.
+/// Checks that each path refuses this text as JSON with an error that names one field.
 async fn all_refuse(app: &TestApp, body: &[u8]) {
     let ada = app.register("ada@example.com").await;
     for path in PATHS {
@@ -100,7 +100,7 @@ async fn trailing_garbage_is_400(app: TestApp) {
     request.body("\n {} \r\n").send().await.ok();
 }
 
-async fn json_that_is_no_object_is_400(app: TestApp) {
+async fn json_other_than_an_object_is_400(app: TestApp) {
     for body in ["null", "17", "\"text\"", "true", "[{}]"] {
         all_refuse(&app, body.as_bytes()).await;
     }
@@ -129,17 +129,21 @@ async fn a_type_error_is_400_and_named(app: TestApp) {
     }
 }
 
-async fn a_refused_value_is_not_repeated(app: TestApp) {
+async fn an_error_does_not_repeat_the_refused_value(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let path = format!("/users/{}", ada.user);
     for body in [json!(["hunter2"]), json!({ "status": "hunter2" }), json!("hunter2"), json!({ "email": "hunter2" })] {
         let answer = app.patch(&path).by(&ada).json(&body).send().await;
         answer.problem("validation-error");
-        assert!(!answer.text().contains("hunter2"), "it may be a secret in the wrong place: {}", answer.text());
+        assert!(
+            !answer.text().contains("hunter2"),
+            "the answer repeats a value that may be a secret: {}",
+            answer.text()
+        );
     }
 }
 
-/// A body of so many bytes, most of them spaces.
+/// A body, padded with spaces to this length in bytes.
 fn padded(body: &Value, length: usize) -> String {
     let text = body.to_string();
     format!("{}{text}", " ".repeat(length - text.len()))
@@ -158,12 +162,12 @@ async fn a_body_of_256_kib_is_read(app: TestApp) {
     request.body(padded(&profile("ada@example.com"), 256 * 1024)).send().await.created();
 }
 
-async fn a_token_is_asked_for_before_the_body_is_looked_at(app: TestApp) {
+async fn a_missing_token_is_reported_before_an_invalid_body(app: TestApp) {
     app.post("/users").header("content-type", "text/plain").body("x").send().await.problem("unauthorized");
     app.post("/users").json(&json!({ "unknown": 1 })).send().await.problem("unauthorized");
 }
 
-async fn a_body_that_comes_after_its_session_has_ended_is_401(app: TestApp) {
+async fn a_body_that_arrives_after_the_session_ended_is_401(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let request = app.post("/users").by(&ada).json(&profile("grace@example.com"));
     let meanwhile = async { app.post("/auth/logout").by(&ada).send().await.no_content() };
@@ -172,7 +176,7 @@ async fn a_body_that_comes_after_its_session_has_ended_is_401(app: TestApp) {
     assert_eq!(app.get("/users").by(&ada).send().await.ok()["data"].as_array().unwrap().len(), 1);
 }
 
-async fn a_body_that_comes_late_is_judged_by_the_rights_of_then(app: TestApp) {
+async fn a_late_body_is_checked_against_the_rights_at_its_arrival(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let grace = app.colleague(&ada, "grace@example.com").await;
     let assignment = app.permit(&grace, &["users:create"]).await;
@@ -191,7 +195,7 @@ async fn a_body_that_comes_late_is_judged_by_the_rights_of_then(app: TestApp) {
     create("hedy@example.com").send_after(meanwhile).await.created();
 }
 
-async fn a_late_body_keeps_its_key_and_its_condition(app: TestApp) {
+async fn a_late_body_keeps_its_idempotency_key_and_its_condition(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let user = app.add_user(&ada, "grace@example.com").await;
     let path = format!("/users/{user}");
@@ -205,7 +209,7 @@ async fn a_late_body_keeps_its_key_and_its_condition(app: TestApp) {
     assert_eq!((again.created(), again.header("idempotent-replayed")), (made, Some("true")));
 }
 
-async fn a_body_that_comes_late_is_read(app: TestApp) {
+async fn a_late_body_is_read(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let request = app.post("/users").by(&ada).json(&profile("grace@example.com"));
     request.send_after(async { tokio::task::yield_now().await }).await.created();

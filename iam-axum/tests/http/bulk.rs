@@ -9,35 +9,35 @@ use crate::people::{Person, says, with};
 use crate::request::{Response, each_sorted, members};
 
 on_every_store![
-    bulk_answers_201_with_what_it_made_in_order,
-    one_role_assigned_is_recorded_for_each,
+    bulk_answers_201_with_the_new_assignments_in_order,
+    one_role_assigned_entry_is_recorded_for_each_item,
     an_item_may_have_an_organization_and_an_expiry,
     a_batch_has_1_to_500_items,
     an_invalid_field_is_400_and_names_its_item,
     an_unknown_id_is_404_and_names_its_item,
     a_past_expiry_is_400_and_names_its_item,
     a_wrong_scope_is_400_and_names_its_item,
-    what_is_held_already_is_a_conflict_that_names_its_item,
-    a_batch_must_not_contradict_itself,
+    a_duplicate_is_a_conflict_that_names_its_item,
+    a_duplicate_within_the_batch_is_a_conflict_that_names_its_item,
     an_inactive_user_is_a_conflict_that_names_its_item,
     an_escalation_is_forbidden_and_names_its_item,
-    a_place_out_of_reach_is_refused_and_names_its_item,
-    one_bad_item_refuses_all,
-    of_two_batches_that_overlap_at_the_same_moment_one_succeeds,
-    bulk_needs_the_permission_of_a_single_one,
+    an_inaccessible_scope_is_refused_and_names_its_item,
+    one_invalid_item_refuses_the_whole_batch,
+    one_of_two_concurrent_overlapping_batches_succeeds,
+    bulk_needs_role_assignments_create,
 ];
 
 async fn bulk(app: &TestApp, by: &Person, items: &[Value]) -> Response {
     app.post("/role-assignments/bulk").by(by).json(&json!({ "assignments": items })).send().await
 }
 
-/// How many assignments there are.
+/// The number of assignments in the tenant.
 async fn total(app: &TestApp, by: &Person) -> Value {
     app.get("/role-assignments?limit=1").by(by).send().await.ok()["pagination"]["total"].clone()
 }
 
-/// An administrator, and four items that are good: all of them for the same user and role, in different places.
-async fn scene(app: &TestApp) -> (Person, Vec<Value>) {
+/// An administrator, and four valid items: the same user and role, in different resource scopes.
+async fn administrator_and_items(app: &TestApp) -> (Person, Vec<Value>) {
     let ada = app.register("ada@example.com").await;
     let item =
         json!({ "userId": app.add_user(&ada, "bob@example.com").await, "roleId": app.role_id(&ada, "MEMBER").await });
@@ -48,14 +48,14 @@ async fn scene(app: &TestApp) -> (Person, Vec<Value>) {
     (ada, items)
 }
 
-/// The items with these members in one of them.
-fn spoilt(items: &[Value], number: usize, members: &Value) -> Vec<Value> {
+/// The items, with these members set in one of them.
+fn with_changed_item(items: &[Value], number: usize, members: &Value) -> Vec<Value> {
     let mut items = items.to_vec();
     items[number] = with(items[number].clone(), members);
     items
 }
 
-/// Sends a batch of which nothing may be left.
+/// Sends a batch that must change nothing and record nothing.
 async fn refused(app: &TestApp, administrator: &Person, by: &Person, items: &[Value]) -> Response {
     let before = total(app, administrator).await;
     let answer = app.unrecorded(administrator, bulk(app, by, items)).await;
@@ -63,8 +63,8 @@ async fn refused(app: &TestApp, administrator: &Person, by: &Person, items: &[Va
     answer
 }
 
-async fn bulk_answers_201_with_what_it_made_in_order(app: TestApp) {
-    let (ada, items) = scene(&app).await;
+async fn bulk_answers_201_with_the_new_assignments_in_order(app: TestApp) {
+    let (ada, items) = administrator_and_items(&app).await;
     let body = bulk(&app, &ada, &items).await.created();
     assert_eq!(members(&body), ["assignments", "created"]);
     assert_eq!(body["created"], 4);
@@ -81,8 +81,8 @@ async fn bulk_answers_201_with_what_it_made_in_order(app: TestApp) {
     }
 }
 
-async fn one_role_assigned_is_recorded_for_each(app: TestApp) {
-    let (ada, items) = scene(&app).await;
+async fn one_role_assigned_entry_is_recorded_for_each_item(app: TestApp) {
+    let (ada, items) = administrator_and_items(&app).await;
     let body = bulk(&app, &ada, &items).await.created();
     for (made, item) in body["assignments"].as_array().unwrap().iter().zip(&items) {
         let id = made["id"].as_str().unwrap();
@@ -98,14 +98,14 @@ async fn one_role_assigned_is_recorded_for_each(app: TestApp) {
 }
 
 async fn an_item_may_have_an_organization_and_an_expiry(app: TestApp) {
-    let (ada, items) = scene(&app).await;
+    let (ada, items) = administrator_and_items(&app).await;
     let expiry = shown(app.iam.now() + TimeDelta::hours(1));
-    let items = spoilt(&items, 1, &json!({ "expiresAt": expiry }));
-    let items = spoilt(&items, 2, &json!({ "expiresAt": null }));
+    let items = with_changed_item(&items, 1, &json!({ "expiresAt": expiry }));
+    let items = with_changed_item(&items, 2, &json!({ "expiresAt": null }));
     bulk(&app, &ada, &items).await.created();
     for (item, expiry) in [(&items[1], json!(expiry)), (&items[2], Value::Null)] {
-        let place = item["organizationId"].as_str().unwrap();
-        let listed = app.get("/role-assignments").by(&ada).query("organizationId", place).send().await.ok();
+        let organization = item["organizationId"].as_str().unwrap();
+        let listed = app.get("/role-assignments").by(&ada).query("organizationId", organization).send().await.ok();
         assert_eq!(listed["data"][0]["expiresAt"], expiry);
     }
 }
@@ -137,7 +137,7 @@ async fn a_batch_has_1_to_500_items(app: TestApp) {
 }
 
 async fn an_invalid_field_is_400_and_names_its_item(app: TestApp) {
-    let (ada, items) = scene(&app).await;
+    let (ada, items) = administrator_and_items(&app).await;
     for (field, value) in [
         ("userId", json!("bob")),
         ("roleId", json!(17)),
@@ -145,10 +145,14 @@ async fn an_invalid_field_is_400_and_names_its_item(app: TestApp) {
         ("expiresAt", json!("soon")),
         ("expires_at", json!("2030-01-01T00:00:00Z")),
     ] {
-        let answer = refused(&app, &ada, &ada, &spoilt(&items, 2, &json!({ field: value }))).await;
+        let answer = refused(&app, &ada, &ada, &with_changed_item(&items, 2, &json!({ field: value }))).await;
         assert_eq!(answer.invalid_fields(), [format!("assignments[2].{field}")]);
     }
-    let wrong = spoilt(&spoilt(&items, 3, &json!({ "expiresAt": "x" })), 1, &json!({ "userId": "", "roleId": "x" }));
+    let wrong = with_changed_item(
+        &with_changed_item(&items, 3, &json!({ "expiresAt": "x" })),
+        1,
+        &json!({ "userId": "", "roleId": "x" }),
+    );
     let expected = ["assignments[1].userId", "assignments[1].roleId", "assignments[3].expiresAt"];
     assert_eq!(refused(&app, &ada, &ada, &wrong).await.invalid_fields(), expected);
     let missing = refused(&app, &ada, &ada, &[items[0].clone(), json!({ "roleId": items[0]["roleId"] })]).await;
@@ -156,7 +160,7 @@ async fn an_invalid_field_is_400_and_names_its_item(app: TestApp) {
 }
 
 async fn an_unknown_id_is_404_and_names_its_item(app: TestApp) {
-    let (ada, items) = scene(&app).await;
+    let (ada, items) = administrator_and_items(&app).await;
     let eve = app.register("eve@example.com").await;
     let foreign = [
         ("userId", eve.user.clone()),
@@ -165,38 +169,38 @@ async fn an_unknown_id_is_404_and_names_its_item(app: TestApp) {
     ];
     for (field, foreign) in foreign {
         for id in [&foreign, &ada.tenant] {
-            let answer = refused(&app, &ada, &ada, &spoilt(&items, 3, &json!({ field: id }))).await;
+            let answer = refused(&app, &ada, &ada, &with_changed_item(&items, 3, &json!({ field: id }))).await;
             assert_eq!(answer.fields("not-found"), [format!("assignments[3].{field}")]);
         }
     }
 }
 
 async fn a_past_expiry_is_400_and_names_its_item(app: TestApp) {
-    let (ada, items) = scene(&app).await;
+    let (ada, items) = administrator_and_items(&app).await;
     let past = json!({ "expiresAt": app.now() });
-    let wrong = spoilt(&spoilt(&items, 0, &past), 2, &past);
+    let wrong = with_changed_item(&with_changed_item(&items, 0, &past), 2, &past);
     let expected = ["assignments[0].expiresAt", "assignments[2].expiresAt"];
     assert_eq!(refused(&app, &ada, &ada, &wrong).await.invalid_fields(), expected);
 }
 
 async fn a_wrong_scope_is_400_and_names_its_item(app: TestApp) {
-    let (ada, items) = scene(&app).await;
+    let (ada, items) = administrator_and_items(&app).await;
     for (number, role) in [(0, "ORGANIZATION_ADMIN"), (1, "AUDITOR")] {
         let role = json!({ "roleId": app.role_id(&ada, role).await });
-        let answer = refused(&app, &ada, &ada, &spoilt(&items, number, &role)).await;
+        let answer = refused(&app, &ada, &ada, &with_changed_item(&items, number, &role)).await;
         assert_eq!(answer.fields("validation"), [format!("assignments[{number}].organizationId")]);
     }
 }
 
-async fn what_is_held_already_is_a_conflict_that_names_its_item(app: TestApp) {
-    let (ada, items) = scene(&app).await;
+async fn a_duplicate_is_a_conflict_that_names_its_item(app: TestApp) {
+    let (ada, items) = administrator_and_items(&app).await;
     bulk(&app, &ada, &items[2..3]).await.created();
     let answer = refused(&app, &ada, &ada, &items).await;
     assert_eq!(answer.fields("conflict"), ["assignments[2]"]);
 }
 
-async fn a_batch_must_not_contradict_itself(app: TestApp) {
-    let (ada, items) = scene(&app).await;
+async fn a_duplicate_within_the_batch_is_a_conflict_that_names_its_item(app: TestApp) {
+    let (ada, items) = administrator_and_items(&app).await;
     for twice in [0, 2] {
         let mut items = items.clone();
         let expiry = json!({ "expiresAt": shown(app.iam.now() + TimeDelta::hours(1)) });
@@ -206,26 +210,26 @@ async fn a_batch_must_not_contradict_itself(app: TestApp) {
 }
 
 async fn an_inactive_user_is_a_conflict_that_names_its_item(app: TestApp) {
-    let (ada, items) = scene(&app).await;
-    let gone = app.add_user(&ada, "gone@example.com").await;
-    app.set_status(&ada, &gone, "INACTIVE").await;
-    let answer = refused(&app, &ada, &ada, &spoilt(&items, 1, &json!({ "userId": gone }))).await;
+    let (ada, items) = administrator_and_items(&app).await;
+    let deleted = app.add_user(&ada, "deleted@example.com").await;
+    app.set_status(&ada, &deleted, "INACTIVE").await;
+    let answer = refused(&app, &ada, &ada, &with_changed_item(&items, 1, &json!({ "userId": deleted }))).await;
     assert_eq!(answer.fields("conflict"), ["assignments[1]"]);
 }
 
 async fn an_escalation_is_forbidden_and_names_its_item(app: TestApp) {
-    let (ada, items) = scene(&app).await;
+    let (ada, items) = administrator_and_items(&app).await;
     let may = ["role-assignments:create", "users:read", "organizations:read"];
     let bob = app.colleague_who_may(&ada, "grantor@example.com", &may).await;
     let auditor = json!({ "roleId": app.role_id(&ada, "AUDITOR").await, "organizationId": null });
-    let answer = refused(&app, &ada, &bob, &spoilt(&items, 3, &auditor)).await;
+    let answer = refused(&app, &ada, &bob, &with_changed_item(&items, 3, &auditor)).await;
     answer.escalates();
     assert_eq!(answer.fields("forbidden"), ["assignments[3]"]);
     bulk(&app, &bob, &items).await.created();
 }
 
-async fn a_place_out_of_reach_is_refused_and_names_its_item(app: TestApp) {
-    let (ada, items) = scene(&app).await;
+async fn an_inaccessible_scope_is_refused_and_names_its_item(app: TestApp) {
+    let (ada, items) = administrator_and_items(&app).await;
     let north = items[1]["organizationId"].as_str().unwrap().parse().unwrap();
     let bob = app.colleague_in(&ada, north, "grantor@example.com", &["*"]).await;
     let answer = refused(&app, &ada, &bob, &items[1..3]).await;
@@ -235,11 +239,11 @@ async fn a_place_out_of_reach_is_refused_and_names_its_item(app: TestApp) {
     assert_eq!(bulk(&app, &bob, &items[1..2]).await.created()["created"], 1);
 }
 
-async fn one_bad_item_refuses_all(app: TestApp) {
-    let (ada, items) = scene(&app).await;
+async fn one_invalid_item_refuses_the_whole_batch(app: TestApp) {
+    let (ada, items) = administrator_and_items(&app).await;
     let user = items[0]["userId"].as_str().unwrap().to_owned();
     for number in 0..items.len() {
-        let wrong = spoilt(&items, number, &json!({ "roleId": ada.tenant }));
+        let wrong = with_changed_item(&items, number, &json!({ "roleId": ada.tenant }));
         refused(&app, &ada, &ada, &wrong).await.problem("not-found");
     }
     let roles = async || app.get(&format!("/users/{user}/roles")).by(&ada).send().await.ok();
@@ -248,8 +252,8 @@ async fn one_bad_item_refuses_all(app: TestApp) {
     assert_eq!(each_sorted(&roles().await, "id").len(), 4);
 }
 
-async fn of_two_batches_that_overlap_at_the_same_moment_one_succeeds(app: TestApp) {
-    let (ada, items) = scene(&app).await;
+async fn one_of_two_concurrent_overlapping_batches_succeeds(app: TestApp) {
+    let (ada, items) = administrator_and_items(&app).await;
     let backwards: Vec<Value> = items.iter().rev().cloned().collect();
     let answers = join_all([bulk(&app, &ada, &items), bulk(&app, &ada, &backwards)]).await;
     let mut statuses: Vec<u16> = answers.iter().map(Response::status).collect();
@@ -258,8 +262,8 @@ async fn of_two_batches_that_overlap_at_the_same_moment_one_succeeds(app: TestAp
     assert_eq!(total(&app, &ada).await, json!(5));
 }
 
-async fn bulk_needs_the_permission_of_a_single_one(app: TestApp) {
-    let (ada, items) = scene(&app).await;
+async fn bulk_needs_role_assignments_create(app: TestApp) {
+    let (ada, items) = administrator_and_items(&app).await;
     let bob = app.colleague_who_may(&ada, "grantor@example.com", &["role-assignments:update"]).await;
     refused(&app, &ada, &bob, &items).await.lacks("role-assignments:create");
 }

@@ -10,24 +10,24 @@ use crate::people::{Person, profile};
 use crate::request::Response;
 
 on_every_store![
-    a_resource_has_the_tag_of_its_state,
-    what_the_client_has_is_not_sent_again,
-    a_change_of_what_was_seen_is_made,
-    a_change_of_what_has_changed_is_412_and_leaves_nothing,
-    of_changes_at_once_that_saw_the_same_one_is_made,
-    a_tag_is_no_permission,
-    an_organization_that_was_moved_with_its_parent_has_another_tag,
-    what_is_no_tag_is_400_and_named,
-    whoever_is_nobody_is_told_so_before_anything_of_the_tag,
+    the_entity_tag_changes_with_the_state_of_a_resource,
+    a_matching_if_none_match_is_answered_with_304,
+    a_change_with_a_matching_if_match_succeeds,
+    a_change_with_a_stale_if_match_is_412_and_changes_nothing,
+    one_of_several_concurrent_changes_with_the_same_tag_succeeds,
+    an_entity_tag_gives_no_permission,
+    moving_a_parent_changes_the_tags_of_its_descendants,
+    an_invalid_if_match_is_400_and_named,
+    a_missing_token_is_reported_before_an_invalid_if_match,
 ];
 
 fn tag(answer: &Response) -> String {
-    let tag = answer.header("etag").unwrap_or_else(|| panic!("no tag: {}", answer.text()));
+    let tag = answer.header("etag").unwrap_or_else(|| panic!("no entity tag: {}", answer.text()));
     assert!(tag.len() > 2 && tag.starts_with('"') && tag.ends_with('"'), "{tag}");
     tag.to_owned()
 }
 
-/// One of each: its path, and two changes of it.
+/// One resource of each kind: its path, and two changes of it.
 async fn resources(app: &TestApp, ada: &Person) -> Vec<(String, [Value; 2])> {
     let made = async |path: &str, body: Value| {
         let made = app.post(path).by(ada).json(&body).send().await.created();
@@ -55,7 +55,7 @@ async fn patch(app: &TestApp, by: &Person, path: &str, seen: &str, body: &Value)
     app.patch(path).by(by).header("if-match", seen).json(body).send().await
 }
 
-async fn a_resource_has_the_tag_of_its_state(app: TestApp) {
+async fn the_entity_tag_changes_with_the_state_of_a_resource(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     for (path, [change, _]) in resources(&app, &ada).await {
         let first = tag(&get(&app, &ada, &path).await);
@@ -68,7 +68,7 @@ async fn a_resource_has_the_tag_of_its_state(app: TestApp) {
     }
 }
 
-async fn what_the_client_has_is_not_sent_again(app: TestApp) {
+async fn a_matching_if_none_match_is_answered_with_304(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     for (path, [change, _]) in resources(&app, &ada).await {
         let seen = tag(&get(&app, &ada, &path).await);
@@ -86,7 +86,7 @@ async fn what_the_client_has_is_not_sent_again(app: TestApp) {
     }
 }
 
-async fn a_change_of_what_was_seen_is_made(app: TestApp) {
+async fn a_change_with_a_matching_if_match_succeeds(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     for (path, [change, other]) in resources(&app, &ada).await {
         let seen = tag(&get(&app, &ada, &path).await);
@@ -100,7 +100,7 @@ async fn a_change_of_what_was_seen_is_made(app: TestApp) {
     }
 }
 
-async fn a_change_of_what_has_changed_is_412_and_leaves_nothing(app: TestApp) {
+async fn a_change_with_a_stale_if_match_is_412_and_changes_nothing(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     for (path, [change, other]) in resources(&app, &ada).await {
         let seen = tag(&get(&app, &ada, &path).await);
@@ -119,7 +119,7 @@ async fn a_change_of_what_has_changed_is_412_and_leaves_nothing(app: TestApp) {
     }
 }
 
-async fn of_changes_at_once_that_saw_the_same_one_is_made(app: TestApp) {
+async fn one_of_several_concurrent_changes_with_the_same_tag_succeeds(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     for (path, [change, other]) in resources(&app, &ada).await {
         let seen = tag(&get(&app, &ada, &path).await);
@@ -130,7 +130,7 @@ async fn of_changes_at_once_that_saw_the_same_one_is_made(app: TestApp) {
     }
 }
 
-async fn a_tag_is_no_permission(app: TestApp) {
+async fn an_entity_tag_gives_no_permission(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let bob = app.colleague(&ada, "bob@example.com").await;
     let eve = app.register("eve@example.com").await;
@@ -145,7 +145,7 @@ async fn a_tag_is_no_permission(app: TestApp) {
     }
 }
 
-async fn an_organization_that_was_moved_with_its_parent_has_another_tag(app: TestApp) {
+async fn moving_a_parent_changes_the_tags_of_its_descendants(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let make = async |name: &str, parent: &Value| {
         let body = json!({ "name": name, "parentId": parent });
@@ -156,23 +156,23 @@ async fn an_organization_that_was_moved_with_its_parent_has_another_tag(app: Tes
     let seen = tag(&get(&app, &ada, &leaf).await);
     let branch = format!("/organizations/{}", branch.as_str().unwrap());
     app.patch(&branch).by(&ada).json(&json!({ "parentId": top })).send().await.ok();
-    // It shows how deep it stands.
+    // An organization shows its depth, which has changed.
     assert_ne!(tag(&get(&app, &ada, &leaf).await), seen);
     patch(&app, &ada, &leaf, &seen, &json!({ "name": "Twig" })).await.problem("precondition-failed");
 }
 
-async fn what_is_no_tag_is_400_and_named(app: TestApp) {
+async fn an_invalid_if_match_is_400_and_named(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let path = format!("/users/{}", ada.user);
     for seen in ["", "unquoted", "\"half", "\"a\",, \"b\"", "ä"] {
         let refused = app.unrecorded(&ada, patch(&app, &ada, &path, seen, &json!({ "lastName": "King" }))).await;
         assert_eq!(refused.invalid_fields(), ["If-Match"], "{seen}");
     }
-    // On other methods it means nothing here.
+    // The service ignores `If-Match` on other methods.
     app.request(Method::GET, "/api/v1/users").by(&ada).header("if-match", "unquoted").send().await.ok();
 }
 
-async fn whoever_is_nobody_is_told_so_before_anything_of_the_tag(app: TestApp) {
+async fn a_missing_token_is_reported_before_an_invalid_if_match(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     for (path, [change, _]) in resources(&app, &ada).await {
         let unknown = app.patch(&path).header("if-match", "unquoted").json(&change).send().await;
@@ -181,7 +181,7 @@ async fn whoever_is_nobody_is_told_so_before_anything_of_the_tag(app: TestApp) {
 }
 
 #[test]
-fn what_is_asked_under_conditions_is_described() {
+fn the_document_describes_304_where_if_none_match_is_accepted() {
     for operation in operations(&document()) {
         let parameters = operation.description["parameters"].as_array();
         let asks = |name: &str| parameters.is_some_and(|all| all.iter().any(|parameter| parameter["name"] == name));

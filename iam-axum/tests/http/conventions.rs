@@ -1,5 +1,5 @@
-//! What holds for every path (decisions §1). [`Response`](crate::request::Response) checks of each answer in each test
-//! that it has its correlation id and security headers, and that a failure is a complete problem document.
+//! The conventions of every path (decisions §1). [`Response`](crate::request::Response) checks in every test that each
+//! answer has its correlation id and security headers, and that each failure is a complete problem document.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,27 +18,27 @@ on_every_store![
     a_correlation_id_of_visible_ascii_is_echoed,
     any_other_correlation_id_is_replaced_by_a_uuid,
     no_answer_may_be_stored,
-    the_public_keys_may_be_stored_for_a_while,
+    the_public_keys_may_be_cached,
     an_unknown_path_is_a_404_problem,
-    a_wrong_method_is_405_and_says_what_is_allowed,
+    a_wrong_method_is_405_and_names_the_allowed_ones,
     the_unprefixed_paths_are_an_alias,
     root_paths_carry_no_prefix,
     the_base_of_problem_types_is_configurable,
     the_prefix_is_configurable,
     no_panic_reaches_a_client,
-    no_race_is_an_error_of_the_server,
-    no_race_for_rights_is_an_error_of_the_server,
-    the_client_address_is_the_peers,
-    forwarded_addresses_count_from_trusted_proxies_alone,
+    concurrent_requests_cause_no_server_error,
+    concurrent_changes_of_rights_cause_no_server_error,
+    the_client_address_is_the_address_of_the_peer,
+    forwarded_addresses_count_only_from_trusted_proxies,
 ];
 
-async fn asked_with(app: &TestApp, correlation_id: &str) -> Response {
+async fn health_with(app: &TestApp, correlation_id: &str) -> Response {
     app.get("/health").header("x-correlation-id", correlation_id).send().await
 }
 
 async fn a_correlation_id_of_visible_ascii_is_echoed(app: TestApp) {
     for id in ["x", "!~", "018f-Ab_c.d:e/f", &"x".repeat(128)] {
-        assert_eq!(asked_with(&app, id).await.header("x-correlation-id"), Some(id));
+        assert_eq!(health_with(&app, id).await.header("x-correlation-id"), Some(id));
     }
     for status in [401, 404] {
         let path = if status == 401 { "/users" } else { "/nowhere" };
@@ -50,7 +50,7 @@ async fn a_correlation_id_of_visible_ascii_is_echoed(app: TestApp) {
 async fn any_other_correlation_id_is_replaced_by_a_uuid(app: TestApp) {
     let is_uuid = |answer: &Response| answer.header("x-correlation-id").unwrap().parse::<uuid::Uuid>().is_ok();
     for id in ["", " ", "a b", "ü", "a\tb", &"x".repeat(129)] {
-        assert!(is_uuid(&asked_with(&app, id).await), "{id}");
+        assert!(is_uuid(&health_with(&app, id).await), "{id}");
     }
     let [first, second] = [app.get("/health").send().await, app.get("/health").send().await];
     assert!(is_uuid(&first) && is_uuid(&second));
@@ -79,7 +79,7 @@ async fn no_answer_may_be_stored(app: TestApp) {
     }
 }
 
-async fn the_public_keys_may_be_stored_for_a_while(app: TestApp) {
+async fn the_public_keys_may_be_cached(app: TestApp) {
     let answer = app.request(Method::GET, "/.well-known/jwks.json").send().await;
     assert_ne!(answer.header("cache-control"), Some("no-store"));
 }
@@ -92,7 +92,7 @@ async fn an_unknown_path_is_a_404_problem(app: TestApp) {
     }
 }
 
-async fn a_wrong_method_is_405_and_says_what_is_allowed(app: TestApp) {
+async fn a_wrong_method_is_405_and_names_the_allowed_ones(app: TestApp) {
     let cases = [
         (Method::PUT, "/users", &["GET", "POST"][..]),
         (Method::POST, "/users/17", &["GET", "PATCH", "DELETE"]),
@@ -152,7 +152,7 @@ async fn the_prefix_is_configurable(app: TestApp) {
     }
 }
 
-/// A clock that breaks once it is told to, and with it whatever reads the time.
+/// A clock that panics while its flag is set, so that all code that reads the time panics, too.
 struct BrittleClock(FixedClock, Arc<AtomicBool>);
 
 impl Clock for BrittleClock {
@@ -177,7 +177,7 @@ async fn no_panic_reaches_a_client(app: TestApp) {
     app.get("/users").by(&ada).send().await.ok();
 }
 
-async fn no_race_is_an_error_of_the_server(app: TestApp) {
+async fn concurrent_requests_cause_no_server_error(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let bob = app.colleague(&ada, "bob@example.com").await;
     app.assign(&ada, &bob.user, "MEMBER", None, None).await;
@@ -209,7 +209,7 @@ async fn no_race_is_an_error_of_the_server(app: TestApp) {
     }
 }
 
-async fn no_race_for_rights_is_an_error_of_the_server(app: TestApp) {
+async fn concurrent_changes_of_rights_cause_no_server_error(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let bob = app.colleague(&ada, "bob@example.com").await;
     let member = app.role_id(&ada, "MEMBER").await;
@@ -219,7 +219,8 @@ async fn no_race_for_rights_is_an_error_of_the_server(app: TestApp) {
         let role = app.role(&ada, &format!("R{round}"), &["users:read"]).await;
         let held = app.assign(&ada, &bob.user, &format!("R{round}"), Some(lower), None).await;
         let path = |noun: &str, id: &dyn std::fmt::Display| format!("/{noun}/{id}");
-        let give = |role: &str, place| json!({ "userId": bob.user, "roleId": role, "organizationId": place });
+        let give =
+            |role: &str, organization| json!({ "userId": bob.user, "roleId": role, "organizationId": organization });
         let post = |path: &str, body| app.post(path).by(&ada).json(&body);
         let patch = |path: &str, body| app.patch(path).by(&ada).json(&body);
         let requests = [
@@ -251,7 +252,7 @@ async fn no_race_for_rights_is_an_error_of_the_server(app: TestApp) {
     }
 }
 
-/// Where the audit log says that a login came from, which came from `peer` with these `X-Forwarded-For`.
+/// The client address in the session of a login that comes from `peer` with these `X-Forwarded-For` lines.
 async fn recorded_address(app: &TestApp, peer: &str, forwarded: &[&str]) -> String {
     let mut request = app.attempt("ada@example.com", PASSWORD).from(peer);
     for line in forwarded {
@@ -262,7 +263,7 @@ async fn recorded_address(app: &TestApp, peer: &str, forwarded: &[&str]) -> Stri
     me["session"]["ipAddress"].as_str().unwrap().to_owned()
 }
 
-async fn the_client_address_is_the_peers(app: TestApp) {
+async fn the_client_address_is_the_address_of_the_peer(app: TestApp) {
     app.register("ada@example.com").await;
     for (peer, expected) in
         [("198.51.100.1", "198.51.100.1"), ("2001:db8::1", "2001:db8::1"), ("::ffff:192.0.2.1", "192.0.2.1")]
@@ -272,7 +273,7 @@ async fn the_client_address_is_the_peers(app: TestApp) {
     }
 }
 
-async fn forwarded_addresses_count_from_trusted_proxies_alone(app: TestApp) {
+async fn forwarded_addresses_count_only_from_trusted_proxies(app: TestApp) {
     app.register("ada@example.com").await;
     let app = app.with_http_settings(|settings| {
         settings.trusted_proxies = vec!["10.0.0.0/8".parse().unwrap(), "2001:db8::/32".parse().unwrap()];
@@ -292,7 +293,7 @@ async fn forwarded_addresses_count_from_trusted_proxies_alone(app: TestApp) {
 }
 
 #[tokio::test]
-async fn a_correlation_id_that_is_no_text_is_replaced() {
+async fn a_correlation_id_that_is_not_utf_8_is_replaced() {
     let app = crate::store::memory().await;
     let mut request = app.get("/health");
     request.headers_mut().insert("x-correlation-id", HeaderValue::from_bytes(&[0xff, 0xfe]).unwrap());

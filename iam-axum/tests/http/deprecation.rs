@@ -1,4 +1,4 @@
-//! What a host says of routes that it will remove (RFC 9745, RFC 8594).
+//! The headers by which a host program announces the removal of routes (RFC 9745, RFC 8594).
 
 use std::sync::Arc;
 
@@ -35,12 +35,12 @@ async fn get(host: &Router, path: &str) -> Response {
     host.clone().oneshot(Request::get(path).body(Body::empty()).unwrap()).await.unwrap()
 }
 
-fn said(answer: &Response) -> [Option<&str>; 3] {
+fn deprecation_headers(answer: &Response) -> [Option<&str>; 3] {
     ["deprecation", "sunset", "link"].map(|name| answer.headers().get(name).map(|value| value.to_str().unwrap()))
 }
 
 #[tokio::test]
-async fn a_deprecated_version_says_so_in_every_answer_and_the_other_in_none() {
+async fn only_the_deprecated_version_says_so_in_every_answer() {
     let host = host(deprecation().until(day(2027))).await;
     let expected = [
         Some("@1767323045"),
@@ -49,20 +49,20 @@ async fn a_deprecated_version_says_so_in_every_answer_and_the_other_in_none() {
     ];
     for (path, status) in [("/health", 200), ("/users", 401), ("/users/1/2", 404)] {
         let [old, new] = [get(&host, &format!("/v1{path}")).await, get(&host, &format!("/v2{path}")).await];
-        assert_eq!((old.status(), said(&old)), (status.try_into().unwrap(), expected), "{path}");
-        assert_eq!((new.status(), said(&new)), (status.try_into().unwrap(), [None; 3]), "{path}");
+        assert_eq!((old.status(), deprecation_headers(&old)), (status.try_into().unwrap(), expected), "{path}");
+        assert_eq!((new.status(), deprecation_headers(&new)), (status.try_into().unwrap(), [None; 3]), "{path}");
     }
 }
 
 #[tokio::test]
-async fn without_an_end_nothing_is_said_of_one() {
+async fn without_an_end_date_there_is_no_sunset_header() {
     let answer = get(&host(deprecation()).await, "/v1/health").await;
     let expected = [Some("@1767323045"), None, Some("<https://example.com/v2>; rel=\"deprecation\"")];
-    assert_eq!(said(&answer), expected);
+    assert_eq!(deprecation_headers(&answer), expected);
 }
 
 #[tokio::test]
-async fn routes_of_a_document_say_so_there_too() {
+async fn deprecated_routes_are_also_deprecated_in_the_document() {
     /// List orders
     #[utoipa::path(get, path = "/orders", responses((status = 200, description = "The orders")))]
     async fn orders() {}
@@ -74,12 +74,12 @@ async fn routes_of_a_document_say_so_there_too() {
     let document = serde_json::to_value(document).unwrap();
     for (path, is_deprecated) in [("/orders", true), ("/health", false)] {
         assert_eq!(document["paths"][path]["get"]["deprecated"] == true, is_deprecated, "{path}");
-        assert_eq!(said(&get(&router, path).await)[0].is_some(), is_deprecated, "{path}");
+        assert_eq!(deprecation_headers(&get(&router, path).await)[0].is_some(), is_deprecated, "{path}");
     }
 }
 
 #[test]
-fn nothing_ends_before_it_is_deprecated() {
+fn a_sunset_is_never_before_the_deprecation() {
     assert_eq!(deprecation().until(day(2025)), deprecation().until(day(2026)));
     assert_ne!(deprecation().until(day(2027)), deprecation().until(day(2026)));
 }

@@ -1,4 +1,4 @@
-//! Assignments that expire (interface §2.2, decisions §4): to the instant, by a clock that moves only when told.
+//! The expiry of assignments (interface §2.2, decisions §4), exact to the instant: only the test moves the clock.
 
 use chrono::TimeDelta;
 use futures_util::future::join_all;
@@ -10,23 +10,23 @@ use crate::people::{Person, says};
 use crate::request::{each, each_sorted};
 
 on_every_store![
-    an_expired_assignment_grants_nothing_from_that_very_instant,
-    an_expired_assignment_in_an_organization_hides_it_again,
-    an_expired_assignment_gives_no_power_to_grant,
-    an_expired_assignment_is_no_duplicate,
-    an_expired_assignment_makes_nobody_a_member,
-    an_expiry_is_kept_to_the_millisecond,
-    a_grant_cannot_outlive_the_grants_it_rests_on,
-    of_several_grants_the_longest_counts,
-    the_sweeper_removes_what_expired_and_nothing_else,
+    an_assignment_grants_nothing_from_the_instant_of_its_expiry,
+    an_organization_is_hidden_again_when_the_assignment_expires,
+    an_expired_assignment_gives_no_grant_authority,
+    an_expired_assignment_does_not_count_as_a_duplicate,
+    a_user_with_an_expired_assignment_is_not_a_member,
+    an_expiry_is_exact_to_the_millisecond,
+    a_grant_cannot_outlive_the_grants_it_depends_on,
+    the_longest_grant_that_covers_the_scope_limits_the_expiry,
+    the_sweeper_removes_only_expired_assignments,
     the_sweeper_records_role_revoked_with_its_reason,
     the_sweeper_sweeps_every_tenant,
     the_sweeper_removes_more_than_one_batch,
     several_sweepers_remove_each_assignment_once,
-    revoking_what_expired_says_so,
-    deleting_a_user_says_what_had_expired,
-    an_administrator_whose_expiry_is_lifted_can_stay_behind,
-    an_expired_assignment_comes_back_only_where_its_role_can_still_be_assigned,
+    revoking_an_expired_assignment_records_the_reason_expired,
+    deleting_a_user_records_which_assignments_had_expired,
+    an_administrator_whose_expiry_is_removed_counts_as_remaining,
+    an_expired_assignment_is_renewed_only_if_its_role_is_still_assignable,
 ];
 
 const SECOND: TimeDelta = TimeDelta::seconds(1);
@@ -47,16 +47,16 @@ async fn sweep(app: &TestApp) -> u64 {
     app.iam.remove_expired_assignments().await.unwrap()
 }
 
-/// An administrator, a user whose MEMBER role expires in a second, and the assignment.
-async fn scene(app: &TestApp) -> (Person, Person, String) {
+/// An administrator, a user whose MEMBER role expires in a second, and the id of that assignment.
+async fn with_expiring_role(app: &TestApp) -> (Person, Person, String) {
     let ada = app.register("ada@example.com").await;
     let bob = app.colleague(&ada, "bob@example.com").await;
     let id = app.assign(&ada, &bob.user, "MEMBER", None, Some(app.iam.now() + SECOND)).await;
     (ada, bob, id)
 }
 
-async fn an_expired_assignment_grants_nothing_from_that_very_instant(app: TestApp) {
-    let (_, bob, _) = scene(&app).await;
+async fn an_assignment_grants_nothing_from_the_instant_of_its_expiry(app: TestApp) {
+    let (_, bob, _) = with_expiring_role(&app).await;
     app.pass(SECOND - INSTANT);
     app.get("/users").by(&bob).send().await.ok();
     app.get("/organizations").by(&bob).send().await.ok();
@@ -65,22 +65,22 @@ async fn an_expired_assignment_grants_nothing_from_that_very_instant(app: TestAp
     app.get("/organizations").by(&bob).send().await.lacks("organizations:read");
 }
 
-async fn an_expired_assignment_in_an_organization_hides_it_again(app: TestApp) {
+async fn an_organization_is_hidden_again_when_the_assignment_expires(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let [sales, below] = app.chain(&ada, "level").await;
     let bob = app.colleague(&ada, "bob@example.com").await;
     app.assign(&ada, &bob.user, "MEMBER", Some(sales), Some(app.iam.now() + SECOND)).await;
     app.pass(SECOND - INSTANT);
-    for place in [sales, below] {
-        app.get(&format!("/organizations/{place}")).by(&bob).send().await.ok();
+    for organization in [sales, below] {
+        app.get(&format!("/organizations/{organization}")).by(&bob).send().await.ok();
     }
     app.pass(INSTANT);
-    for place in [sales, below] {
-        app.get(&format!("/organizations/{place}")).by(&bob).send().await.problem("not-found");
+    for organization in [sales, below] {
+        app.get(&format!("/organizations/{organization}")).by(&bob).send().await.problem("not-found");
     }
 }
 
-async fn an_expired_assignment_gives_no_power_to_grant(app: TestApp) {
+async fn an_expired_assignment_gives_no_grant_authority(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let bob = app.colleague_who_may(&ada, "bob@example.com", &["role-assignments:create"]).await;
     app.assign(&ada, &bob.user, "MEMBER", None, Some(app.iam.now() + SECOND)).await;
@@ -93,15 +93,15 @@ async fn an_expired_assignment_gives_no_power_to_grant(app: TestApp) {
     app.post("/role-assignments").by(&bob).json(&late).send().await.escalates();
 }
 
-async fn an_expired_assignment_is_no_duplicate(app: TestApp) {
-    let (ada, bob, expired) = scene(&app).await;
+async fn an_expired_assignment_does_not_count_as_a_duplicate(app: TestApp) {
+    let (ada, bob, expired) = with_expiring_role(&app).await;
     let body = json!({ "userId": bob.user, "roleId": app.role_id(&ada, "MEMBER").await });
     app.pass(SECOND - INSTANT);
     app.post("/role-assignments").by(&ada).json(&body).send().await.problem("conflict");
     app.pass(INSTANT);
     let created = app.post("/role-assignments").by(&ada).json(&body).send().await.created();
     assert_ne!(created["id"], json!(expired));
-    // It made room, and the log says how.
+    // The expired assignment was removed, and the audit log shows the reason.
     assert_eq!(stored(&app, &ada, &bob.user).await, [created["id"].as_str().unwrap()]);
     let entry = &app.history(&ada, &expired).await[0];
     assert_eq!((&entry["action"], &entry["metadata"]["reason"]), (&json!("ROLE_REVOKED"), &json!("EXPIRED")));
@@ -109,7 +109,7 @@ async fn an_expired_assignment_is_no_duplicate(app: TestApp) {
     assert_eq!(sweep(&app).await, 0);
 }
 
-async fn an_expired_assignment_makes_nobody_a_member(app: TestApp) {
+async fn a_user_with_an_expired_assignment_is_not_a_member(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let sales = app.organization(&ada, "sales").await;
     let carl = app.add_user(&ada, "carl@example.com").await;
@@ -124,7 +124,7 @@ async fn an_expired_assignment_makes_nobody_a_member(app: TestApp) {
     assert_eq!(each(&app.get("/users").by(&bob).send().await.ok(), "id"), [bob.user]);
 }
 
-async fn an_expiry_is_kept_to_the_millisecond(app: TestApp) {
+async fn an_expiry_is_exact_to_the_millisecond(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let bob = app.add_user(&ada, "bob@example.com").await;
     // The clock stands at 09:15:00.123.
@@ -140,7 +140,7 @@ async fn an_expiry_is_kept_to_the_millisecond(app: TestApp) {
     assert!(ids(&app, &ada, &[("userId", &bob)]).await.is_empty());
 }
 
-async fn a_grant_cannot_outlive_the_grants_it_rests_on(app: TestApp) {
+async fn a_grant_cannot_outlive_the_grants_it_depends_on(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let carl = app.add_user(&ada, "carl@example.com").await;
     let bob = app.colleague_who_may(&ada, "bob@example.com", &["role-assignments:create", "users:read"]).await;
@@ -157,7 +157,7 @@ async fn a_grant_cannot_outlive_the_grants_it_rests_on(app: TestApp) {
     assert_eq!(give(Some(expiry)).await.created()["expiresAt"], shown(expiry));
 }
 
-async fn of_several_grants_the_longest_counts(app: TestApp) {
+async fn the_longest_grant_that_covers_the_scope_limits_the_expiry(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let sales = app.organization(&ada, "sales").await;
     let carl = app.add_user(&ada, "carl@example.com").await;
@@ -166,16 +166,16 @@ async fn of_several_grants_the_longest_counts(app: TestApp) {
     app.assign(&ada, &bob.user, "MEMBER", None, Some(soon)).await;
     app.assign(&ada, &bob.user, "MEMBER", Some(sales), Some(later)).await;
     let role = app.role_id(&ada, "MEMBER").await;
-    let give = async |place: Value| {
-        let body = json!({ "userId": carl, "roleId": role, "organizationId": place, "expiresAt": shown(later) });
+    let give = async |organization: Value| {
+        let body = json!({ "userId": carl, "roleId": role, "organizationId": organization, "expiresAt": shown(later) });
         app.post("/role-assignments").by(&bob).json(&body).send().await
     };
     give(Value::Null).await.escalates();
     give(json!(sales)).await.created();
 }
 
-async fn the_sweeper_removes_what_expired_and_nothing_else(app: TestApp) {
-    let (ada, bob, expiring) = scene(&app).await;
+async fn the_sweeper_removes_only_expired_assignments(app: TestApp) {
+    let (ada, bob, expiring) = with_expiring_role(&app).await;
     let later = app.assign(&ada, &bob.user, "AUDITOR", None, Some(app.iam.now() + SECOND + INSTANT)).await;
     app.pass(SECOND - INSTANT);
     assert_eq!(app.unrecorded(&ada, sweep(&app)).await, 0);
@@ -188,15 +188,15 @@ async fn the_sweeper_removes_what_expired_and_nothing_else(app: TestApp) {
     assert_eq!(app.history(&ada, &expiring).await.len(), 2);
     app.pass(INSTANT);
     assert_eq!(sweep(&app).await, 1);
-    assert_eq!(stored(&app, &ada, &ada.user).await.len(), 1, "what never expires stays");
+    assert_eq!(stored(&app, &ada, &ada.user).await.len(), 1, "an assignment without an expiry stays");
 }
 
 async fn the_sweeper_records_role_revoked_with_its_reason(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let bob = app.add_user(&ada, "bob@example.com").await;
     let sales = app.organization(&ada, "sales").await;
-    for place in [None, Some(sales)] {
-        let id = app.assign(&ada, &bob, "MEMBER", place, Some(app.iam.now() + SECOND)).await;
+    for organization in [None, Some(sales)] {
+        let id = app.assign(&ada, &bob, "MEMBER", organization, Some(app.iam.now() + SECOND)).await;
         app.pass(TimeDelta::minutes(1));
         sweep(&app).await;
         let entry = &app.history(&ada, &id).await[0];
@@ -204,7 +204,7 @@ async fn the_sweeper_records_role_revoked_with_its_reason(app: TestApp) {
         assert_eq!(found, [&json!("ROLE_REVOKED"), &json!("ROLE_ASSIGNMENT"), &Value::Null, &json!(app.now())]);
         let expected = json!({
             "targetUserId": bob, "roleId": app.role_id(&ada, "MEMBER").await, "roleName": "MEMBER",
-            "organizationId": place, "reason": "EXPIRED",
+            "organizationId": organization, "reason": "EXPIRED",
         });
         assert_eq!(crate::people::with(entry["metadata"].clone(), &expected), entry["metadata"]);
     }
@@ -248,7 +248,7 @@ async fn the_sweeper_removes_more_than_one_batch(app: TestApp) {
 }
 
 async fn several_sweepers_remove_each_assignment_once(app: TestApp) {
-    let (ada, bob, expired) = scene(&app).await;
+    let (ada, bob, expired) = with_expiring_role(&app).await;
     app.assign(&ada, &bob.user, "AUDITOR", None, Some(app.iam.now() + SECOND)).await;
     app.pass(SECOND);
     let other = app.restarted().await;
@@ -257,8 +257,8 @@ async fn several_sweepers_remove_each_assignment_once(app: TestApp) {
     assert_eq!(app.history(&ada, &expired).await.len(), 2);
 }
 
-async fn revoking_what_expired_says_so(app: TestApp) {
-    let (ada, _, id) = scene(&app).await;
+async fn revoking_an_expired_assignment_records_the_reason_expired(app: TestApp) {
+    let (ada, _, id) = with_expiring_role(&app).await;
     app.pass(SECOND);
     app.delete(&format!("/role-assignments/{id}")).by(&ada).send().await.no_content();
     let entry = &app.history(&ada, &id).await[0];
@@ -266,8 +266,8 @@ async fn revoking_what_expired_says_so(app: TestApp) {
     assert_eq!(entry["metadata"]["reason"], "EXPIRED");
 }
 
-async fn deleting_a_user_says_what_had_expired(app: TestApp) {
-    let (ada, bob, expired) = scene(&app).await;
+async fn deleting_a_user_records_which_assignments_had_expired(app: TestApp) {
+    let (ada, bob, expired) = with_expiring_role(&app).await;
     let live = app.assign(&ada, &bob.user, "AUDITOR", None, None).await;
     app.pass(SECOND);
     app.delete(&format!("/users/{}", bob.user)).by(&ada).send().await.no_content();
@@ -277,13 +277,13 @@ async fn deleting_a_user_says_what_had_expired(app: TestApp) {
     }
 }
 
-async fn an_administrator_whose_expiry_is_lifted_can_stay_behind(app: TestApp) {
+async fn an_administrator_whose_expiry_is_removed_counts_as_remaining(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let bob = app.colleague(&ada, "bob@example.com").await;
     let expiry = app.iam.now() + TimeDelta::days(1);
     let id = app.assign(&ada, &bob.user, "TENANT_ADMIN", None, Some(expiry)).await;
     app.delete(&format!("/users/{}", ada.user)).by(&bob).send().await.problem("conflict");
-    // Nobody extends their own time: it takes somebody who holds it for good.
+    // No user extends their own assignment: only a user who holds the role without an expiry can do so.
     let path = format!("/role-assignments/{id}");
     let never = json!({ "expiresAt": null });
     app.patch(&path).by(&bob).json(&never).send().await.escalates();
@@ -291,7 +291,7 @@ async fn an_administrator_whose_expiry_is_lifted_can_stay_behind(app: TestApp) {
     app.delete(&format!("/users/{}", ada.user)).by(&bob).send().await.no_content();
 }
 
-async fn an_expired_assignment_comes_back_only_where_its_role_can_still_be_assigned(app: TestApp) {
+async fn an_expired_assignment_is_renewed_only_if_its_role_is_still_assignable(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let bob = app.colleague(&ada, "bob@example.com").await;
     let role = app.role(&ada, "CLERK", &["users:read"]).await;

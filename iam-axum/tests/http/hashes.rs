@@ -12,7 +12,7 @@ use iam_core::observe::Observer;
 pub(crate) struct Hashes(AtomicUsize);
 
 impl Hashes {
-    /// How many were made since this was asked last.
+    /// Returns the number of hashes since the last call.
     pub(crate) fn count(&self) -> usize {
         self.0.swap(0, Ordering::Relaxed)
     }

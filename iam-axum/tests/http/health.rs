@@ -7,14 +7,14 @@ use crate::app::TestApp;
 use crate::request::members;
 
 on_every_store![
-    health_tells_status_service_version_time_and_environment,
+    health_shows_status_service_version_time_and_environment,
     health_shows_the_settings,
     live_is_ok,
-    ready_tells_what_was_checked,
+    ready_shows_the_result_of_each_check,
     health_is_reachable_with_and_without_prefix_and_token,
 ];
 
-// The one in memory never fails.
+// The memory store never fails.
 mod without_a_database {
     on_stores!(sqlite: ready_is_503_with_the_same_checks, live_and_health_still_answer, requests_are_503);
     on_stores!(postgres: ready_is_503_with_the_same_checks, live_and_health_still_answer, requests_are_503);
@@ -22,7 +22,7 @@ mod without_a_database {
     use super::{live_and_health_still_answer, ready_is_503_with_the_same_checks, requests_are_503};
 }
 
-async fn health_tells_status_service_version_time_and_environment(app: TestApp) {
+async fn health_shows_status_service_version_time_and_environment(app: TestApp) {
     let body = app.get("/health").send().await.ok();
     assert_eq!(members(&body), ["environment", "service", "status", "timestamp", "version"]);
     assert_eq!((&body["status"], &body["timestamp"]), (&json!("ok"), &json!(app.now())));
@@ -44,7 +44,7 @@ async fn live_is_ok(app: TestApp) {
     assert_eq!(app.get("/health/live").send().await.ok(), json!({ "status": "ok" }));
 }
 
-async fn ready_tells_what_was_checked(app: TestApp) {
+async fn ready_shows_the_result_of_each_check(app: TestApp) {
     let body = app.get("/health/ready").send().await.ok();
     let latency = &body["checks"]["database"]["latencyMs"];
     assert!(latency.as_f64().is_some_and(|latency| latency >= 0.0));

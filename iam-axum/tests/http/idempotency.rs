@@ -9,19 +9,19 @@ use crate::people::{PASSWORD, Person, profile, with};
 use crate::request::Response;
 
 on_every_store![
-    every_post_that_creates_is_done_once,
-    a_repeat_of_a_registration_opens_a_fresh_session,
-    a_repeat_of_a_registration_needs_the_password_of_now,
-    another_body_or_path_under_the_key_is_refused,
+    every_creating_post_takes_effect_once,
+    a_repeated_registration_opens_a_new_session,
+    a_repeated_registration_needs_the_current_password,
+    another_body_or_path_with_the_same_key_is_refused,
     the_alias_of_a_path_is_the_same_path,
-    a_key_is_the_callers_own,
+    a_key_belongs_to_one_caller,
     a_key_is_forgotten_after_24_hours,
     failures_are_not_kept,
-    repeats_at_once_have_one_effect_and_one_answer,
-    the_first_answer_is_given_whatever_has_become_of_it,
-    a_key_that_is_none_is_400_and_named,
-    other_requests_take_no_notice_of_a_key,
-    too_large_a_body_is_413_with_a_key_too,
+    concurrent_repeats_have_one_effect_and_one_answer,
+    a_repeat_gets_the_first_answer_even_after_later_changes,
+    an_invalid_key_is_400_and_named,
+    other_requests_ignore_the_key,
+    a_too_large_body_with_a_key_is_413,
 ];
 
 async fn post(app: &TestApp, path: &str, by: &Person, key: &str, body: &Value) -> Response {
@@ -36,13 +36,13 @@ fn was_replayed(answer: &Response) -> bool {
     }
 }
 
-/// The identifier of a built-in role.
+/// The id of a built-in role.
 async fn role(app: &TestApp, by: &Person, name: &str) -> Value {
     let roles = app.get("/roles").by(by).send().await.ok();
     roles["data"].as_array().unwrap().iter().find(|role| role["name"] == name).unwrap()["id"].clone()
 }
 
-async fn every_post_that_creates_is_done_once(app: TestApp) {
+async fn every_creating_post_takes_effect_once(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let (auditor, keeper) = (role(&app, &ada, "AUDITOR").await, role(&app, &ada, "ORGANIZATION_ADMIN").await);
     let bob = app.add_user(&ada, "bob@example.com").await;
@@ -79,7 +79,7 @@ fn without_tokens(mut body: Value) -> Value {
     body
 }
 
-async fn a_repeat_of_a_registration_opens_a_fresh_session(app: TestApp) {
+async fn a_repeated_registration_opens_a_new_session(app: TestApp) {
     let body = profile("ada@example.com");
     let first = register(&app, "key", &body).await;
     app.pass(TimeDelta::minutes(5));
@@ -90,11 +90,11 @@ async fn a_repeat_of_a_registration_opens_a_fresh_session(app: TestApp) {
     assert_ne!(ada.session, once_more.session);
     assert!(app.knows(&ada).await && app.knows(&once_more).await);
     let other = register(&app, "key", &with(body.clone(), &json!({ "tenantName": "Other" }))).await;
-    assert!(!was_replayed(&other), "a registration is known by key and body");
+    assert!(!was_replayed(&other), "a registration is identified by key and body");
     assert_ne!(other.created()["tenant"]["id"], first.created()["tenant"]["id"]);
 }
 
-async fn a_repeat_of_a_registration_needs_the_password_of_now(app: TestApp) {
+async fn a_repeated_registration_needs_the_current_password(app: TestApp) {
     let body = profile("ada@example.com");
     let ada = Person::logged_in(&register(&app, "key", &body).await.created());
     let change = json!({ "currentPassword": PASSWORD, "newPassword": "An0ther$ecret" });
@@ -104,7 +104,7 @@ async fn a_repeat_of_a_registration_needs_the_password_of_now(app: TestApp) {
     assert!(!was_replayed(&refused));
 }
 
-async fn another_body_or_path_under_the_key_is_refused(app: TestApp) {
+async fn another_body_or_path_with_the_same_key_is_refused(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let body = profile("bob@example.com");
     post(&app, "/users", &ada, "key", &body).await.created();
@@ -126,7 +126,7 @@ async fn the_alias_of_a_path_is_the_same_path(app: TestApp) {
     assert_eq!(by_alias.send().await.created(), first);
 }
 
-async fn a_key_is_the_callers_own(app: TestApp) {
+async fn a_key_belongs_to_one_caller(app: TestApp) {
     let (ada, stranger) = (app.register("ada@example.com").await, app.register("eve@example.com").await);
     let colleague = {
         let bob = app.colleague(&ada, "bob@example.com").await;
@@ -142,7 +142,7 @@ async fn a_key_is_the_callers_own(app: TestApp) {
         made.push(answer.created()["id"].clone());
     }
     assert!(made[0] != made[1] && made[1] != made[2]);
-    // In another session it is the same caller.
+    // The same user in another session is the same caller.
     let answer = post(&app, "/organizations", &app.login(&ada).await, "key", &same).await;
     assert_eq!((&answer.created()["id"], was_replayed(&answer)), (&made[0], true));
 }
@@ -177,7 +177,7 @@ async fn failures_are_not_kept(app: TestApp) {
     made.created();
 }
 
-async fn repeats_at_once_have_one_effect_and_one_answer(app: TestApp) {
+async fn concurrent_repeats_have_one_effect_and_one_answer(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let body = profile("bob@example.com");
     let answers = join_all((0..8).map(|_| post(&app, "/users", &ada, "key", &body))).await;
@@ -192,7 +192,7 @@ async fn repeats_at_once_have_one_effect_and_one_answer(app: TestApp) {
     assert_eq!(registrations.iter().filter(|answer| !was_replayed(answer)).count(), 1);
 }
 
-async fn the_first_answer_is_given_whatever_has_become_of_it(app: TestApp) {
+async fn a_repeat_gets_the_first_answer_even_after_later_changes(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let body = json!({ "name": "SELLER" });
     let first = post(&app, "/roles", &ada, "key", &body).await.created();
@@ -204,7 +204,7 @@ async fn the_first_answer_is_given_whatever_has_become_of_it(app: TestApp) {
     app.get(&path).by(&ada).send().await.problem("not-found");
 }
 
-async fn a_key_that_is_none_is_400_and_named(app: TestApp) {
+async fn an_invalid_key_is_400_and_named(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let body = json!({ "name": "Branch" });
     for key in ["", "two words", "tab\there", "ä", &"k".repeat(256)] {
@@ -216,7 +216,7 @@ async fn a_key_that_is_none_is_400_and_named(app: TestApp) {
     post(&app, "/organizations", &ada, &"k".repeat(255), &body).await.created();
 }
 
-async fn other_requests_take_no_notice_of_a_key(app: TestApp) {
+async fn other_requests_ignore_the_key(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     for _ in 0..2 {
         let login = json!({ "email": ada.email, "password": PASSWORD });
@@ -229,7 +229,7 @@ async fn other_requests_take_no_notice_of_a_key(app: TestApp) {
     }
 }
 
-async fn too_large_a_body_is_413_with_a_key_too(app: TestApp) {
+async fn a_too_large_body_with_a_key_is_413(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let body = json!({ "name": "x".repeat(300 * 1024) });
     post(&app, "/organizations", &ada, "key", &body).await.problem("payload-too-large");

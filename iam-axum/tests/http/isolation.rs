@@ -1,4 +1,4 @@
-//! Whatever belongs to another tenant does not exist (interface §5.5).
+//! For a caller, the resources of another tenant do not exist (interface §5.5).
 
 use axum::http::Method;
 use serde_json::json;
@@ -6,14 +6,14 @@ use serde_json::json;
 use crate::app::TestApp;
 
 on_every_store![
-    another_tenants_ids_are_not_found_anywhere,
-    lists_show_ones_own_tenant_alone,
-    a_filter_by_something_of_another_tenant_finds_nothing,
-    another_tenants_audit_entries_are_not_shown,
-    a_forged_tenant_claim_gains_nothing,
+    ids_of_another_tenant_are_not_found_on_any_path,
+    lists_show_only_the_callers_tenant,
+    a_filter_by_an_id_of_another_tenant_finds_nothing,
+    audit_entries_of_another_tenant_are_not_shown,
+    a_forged_tenant_id_gives_no_access,
 ];
 
-async fn another_tenants_ids_are_not_found_anywhere(app: TestApp) {
+async fn ids_of_another_tenant_are_not_found_on_any_path(app: TestApp) {
     let [ada, eve] = [app.register("ada@example.com").await, app.register("eve@example.com").await];
     let victim = app.colleague(&ada, "victim@example.com").await;
     let (user, session, tenant) = (&victim.user, &victim.session, &victim.tenant);
@@ -59,7 +59,7 @@ async fn another_tenants_ids_are_not_found_anywhere(app: TestApp) {
     assert_eq!((app.user(&ada, &victim.user).await, app.audit(&ada, &[]).await), before);
 }
 
-async fn lists_show_ones_own_tenant_alone(app: TestApp) {
+async fn lists_show_only_the_callers_tenant(app: TestApp) {
     let [ada, eve] = [app.register("ada@example.com").await, app.register("eve@example.com").await];
     for (person, email) in [(&ada, "ada@example.com"), (&eve, "eve@example.com")] {
         let body = app.get("/users").by(person).send().await.ok();
@@ -74,7 +74,7 @@ async fn lists_show_ones_own_tenant_alone(app: TestApp) {
     }
 }
 
-async fn a_filter_by_something_of_another_tenant_finds_nothing(app: TestApp) {
+async fn a_filter_by_an_id_of_another_tenant_finds_nothing(app: TestApp) {
     let [ada, eve] = [app.register("ada@example.com").await, app.register("eve@example.com").await];
     let sales = app.organization(&ada, "sales").await;
     app.assign(&ada, &ada.user, "MEMBER", Some(sales), None).await;
@@ -85,7 +85,7 @@ async fn a_filter_by_something_of_another_tenant_finds_nothing(app: TestApp) {
     }
 }
 
-async fn another_tenants_audit_entries_are_not_shown(app: TestApp) {
+async fn audit_entries_of_another_tenant_are_not_shown(app: TestApp) {
     let [ada, eve] = [app.register("ada@example.com").await, app.register("eve@example.com").await];
     for person in [&ada, &eve] {
         let entries = app.audit(person, &[]).await;
@@ -94,7 +94,7 @@ async fn another_tenants_audit_entries_are_not_shown(app: TestApp) {
     }
 }
 
-async fn a_forged_tenant_claim_gains_nothing(app: TestApp) {
+async fn a_forged_tenant_id_gives_no_access(app: TestApp) {
     let [ada, eve] = [app.register("ada@example.com").await, app.register("eve@example.com").await];
     for header in ["x-tenant-id", "tenant-id", "x-forwarded-host"] {
         let request = app.get(&format!("/users/{}", ada.user)).by(&eve).header(header, &ada.tenant);

@@ -1,4 +1,4 @@
-//! What a request asks of a store that tells what changes, when its caller is known.
+//! The store operations of a request whose caller is cached, on stores with a change feed.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -10,13 +10,14 @@ use tokio::time::{sleep, timeout};
 
 use crate::app::TestApp;
 
-on_stores!(sqlite: a_read_asks_the_store_once);
-on_stores!(postgres: a_read_asks_the_store_once);
+on_stores!(sqlite: a_read_by_a_cached_caller_needs_one_store_operation);
+on_stores!(postgres: a_read_by_a_cached_caller_needs_one_store_operation);
 
+/// An observer that records the store operations.
 #[derive(Default)]
-struct Asked(Mutex<Vec<&'static str>>);
+struct Operations(Mutex<Vec<&'static str>>);
 
-impl Observer for Asked {
+impl Observer for Operations {
     fn store_answered(&self, operation: &'static str, _: Duration, _: Option<&StoreError>) {
         self.0.lock().unwrap().push(operation);
     }
@@ -28,28 +29,28 @@ impl Observer for Asked {
     fn password_refused(&self) {}
 }
 
-async fn a_read_asks_the_store_once(app: TestApp) {
+async fn a_read_by_a_cached_caller_needs_one_store_operation(app: TestApp) {
     let ada = app.register("ada@example.com").await;
-    let asked = Arc::new(Asked::default());
-    let app = app.observed(Arc::clone(&asked) as Arc<dyn Observer>, |_| {}).await;
+    let recorded = Arc::new(Operations::default());
+    let app = app.observed(Arc::clone(&recorded) as Arc<dyn Observer>, |_| {}).await;
     let iam = app.iam.clone();
     let following = tokio::spawn(async move { iam.follow_changes().await });
     let path = format!("/users/{}", ada.user);
-    let becomes_known = async {
+    let until_cached = async {
         loop {
-            asked.0.lock().unwrap().clear();
+            recorded.0.lock().unwrap().clear();
             app.get(&path).by(&ada).send().await.ok();
-            // Until the feed is heard, and whenever it is late, the session is asked about too.
-            let mut operations = std::mem::take(&mut *asked.0.lock().unwrap());
+            // Until the change feed is received, and while it is late, the service reads the session, too.
+            let mut operations = std::mem::take(&mut *recorded.0.lock().unwrap());
             operations.retain(|operation| *operation != "change_feed");
             match operations[..] {
                 ["user"] => break,
                 ["session_snapshot", "user"] => {}
-                ref other => panic!("the store was asked for {other:?}"),
+                ref other => panic!("unexpected store operations: {other:?}"),
             }
             sleep(Duration::from_millis(10)).await;
         }
     };
-    timeout(Duration::from_secs(30), becomes_known).await.unwrap();
+    timeout(Duration::from_secs(30), until_cached).await.unwrap();
     following.abort();
 }

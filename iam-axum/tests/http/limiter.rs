@@ -1,4 +1,4 @@
-//! What every rate limiter answers, request by request.
+//! The answers of every rate limiter, request by request.
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::num::NonZeroU32;
@@ -20,12 +20,12 @@ pub(crate) fn user() -> Limited {
     Limited::User(UserId::from_uuid(Uuid::now_v7()))
 }
 
-/// A network that no other test has: they share a server.
+/// An address in a network that no other test uses. The tests share one Redis server.
 pub(crate) fn address_of_its_own() -> IpAddr {
     Ipv6Addr::from_bits(Uuid::now_v7().as_u128() << 64).into()
 }
 
-/// A limiter and the clock that it goes by.
+/// A limiter in memory, and its clock.
 fn memory(limits: RateLimits) -> (impl RateLimiter, FixedClock) {
     let clock = FixedClock::at("2026-01-31T09:15:00Z");
     (MemoryRateLimiter::with_clock(limits, clock.clone()), clock)
@@ -50,13 +50,15 @@ macro_rules! every_limiter {
 }
 
 every_limiter![
-    as_many_as_the_limit_at_once_and_then_one_by_one,
-    everybody_has_a_limit_of_its_own_for_each_kind,
-    a_request_that_is_refused_counts_nothing,
+    a_burst_up_to_the_limit_is_allowed_then_one_request_at_a_time,
+    every_client_has_its_own_limit_of_each_kind,
+    a_refused_request_does_not_count,
     a_request_may_count_as_several,
 ];
 
-async fn as_many_as_the_limit_at_once_and_then_one_by_one<L: RateLimiter>(of: impl Fn(RateLimits) -> (L, FixedClock)) {
+async fn a_burst_up_to_the_limit_is_allowed_then_one_request_at_a_time<L: RateLimiter>(
+    of: impl Fn(RateLimits) -> (L, FixedClock),
+) {
     let (limiter, clock) = of(limits(1, 1, 3));
     let who = Limited::Anonymous(address_of_its_own().into());
     for (remaining, reset) in [(2, 20), (1, 40), (0, 60)] {
@@ -81,7 +83,7 @@ async fn as_many_as_the_limit_at_once_and_then_one_by_one<L: RateLimiter>(of: im
     assert_eq!(limiter.take(who).await.remaining, 2);
 }
 
-async fn everybody_has_a_limit_of_its_own_for_each_kind<L: RateLimiter>(of: impl Fn(RateLimits) -> (L, FixedClock)) {
+async fn every_client_has_its_own_limit_of_each_kind<L: RateLimiter>(of: impl Fn(RateLimits) -> (L, FixedClock)) {
     let (limiter, _) = of(limits(1_000, 60, 3));
     let (one, other) = (address_of_its_own().into(), address_of_its_own().into());
     for _ in 0..4 {
@@ -95,7 +97,7 @@ async fn everybody_has_a_limit_of_its_own_for_each_kind<L: RateLimiter>(of: impl
     }
 }
 
-async fn a_request_that_is_refused_counts_nothing<L: RateLimiter>(of: impl Fn(RateLimits) -> (L, FixedClock)) {
+async fn a_refused_request_does_not_count<L: RateLimiter>(of: impl Fn(RateLimits) -> (L, FixedClock)) {
     let (limiter, clock) = of(limits(1, 1, 1));
     let who = user();
     assert_eq!(limiter.take(who).await.retry_after, None);

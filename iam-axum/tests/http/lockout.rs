@@ -1,4 +1,4 @@
-//! The lock after failed logins (interface §5.4, decisions §2).
+//! The lockout after failed logins (interface §5.4, decisions §2).
 
 use chrono::TimeDelta;
 use futures_util::future::join_all;
@@ -7,9 +7,9 @@ use crate::app::TestApp;
 use crate::people::{PASSWORD, Person, WRONG_PASSWORD};
 
 on_every_store![
-    five_failures_are_401_and_from_then_on_even_the_right_password_is_403,
-    the_lock_says_when_to_come_back,
-    the_lock_ends_after_fifteen_minutes_to_the_instant,
+    five_failures_are_401_and_then_even_the_right_password_is_403,
+    the_answer_says_when_the_lock_ends,
+    the_lock_ends_exactly_after_fifteen_minutes,
     attempts_while_locked_do_not_extend_the_lock,
     attempts_while_locked_do_not_count,
     after_a_lock_five_more_failures_lock_again,
@@ -17,12 +17,12 @@ on_every_store![
     the_window_of_fifteen_minutes_slides,
     an_unknown_email_is_locked_too,
     an_unknown_email_of_a_named_tenant_is_locked_too,
-    failures_count_per_email_whatever_its_case,
+    failures_count_per_email_in_any_case,
     failures_count_per_tenant,
     the_count_survives_a_restart,
     the_right_password_of_a_suspended_user_neither_counts_nor_clears,
-    concurrent_guesses_cannot_slip_past_five,
-    a_lock_does_not_end_the_sessions_that_stand,
+    concurrent_guesses_cannot_exceed_five,
+    a_lock_does_not_end_existing_sessions,
 ];
 
 const LOCK: TimeDelta = TimeDelta::minutes(15);
@@ -42,17 +42,17 @@ async fn is_open(app: &TestApp, email: &str) {
     app.attempt(email, PASSWORD).send().await.ok();
 }
 
-async fn five_failures_are_401_and_from_then_on_even_the_right_password_is_403(app: TestApp) {
+async fn five_failures_are_401_and_then_even_the_right_password_is_403(app: TestApp) {
     app.register("ada@example.com").await;
     fail(&app, "ada@example.com", 5).await;
     is_locked(&app, "ada@example.com").await;
     app.attempt("ada@example.com", WRONG_PASSWORD).send().await.problem("account-locked");
 }
 
-async fn the_lock_says_when_to_come_back(app: TestApp) {
+async fn the_answer_says_when_the_lock_ends(app: TestApp) {
     app.register("ada@example.com").await;
     fail(&app, "ada@example.com", 5).await;
-    // Rounded up to whole seconds: whoever waits that long must find the account open.
+    // Rounded up to whole seconds: after that wait, a client must find the account unlocked.
     for (passed, left) in [(0, 900), (1, 900), (898_000, 2), (999, 1)] {
         app.pass(TimeDelta::milliseconds(passed));
         let answer = app.attempt("ada@example.com", PASSWORD).send().await;
@@ -63,7 +63,7 @@ async fn the_lock_says_when_to_come_back(app: TestApp) {
     }
 }
 
-async fn the_lock_ends_after_fifteen_minutes_to_the_instant(app: TestApp) {
+async fn the_lock_ends_exactly_after_fifteen_minutes(app: TestApp) {
     app.register("ada@example.com").await;
     fail(&app, "ada@example.com", 5).await;
     app.pass(LOCK - INSTANT);
@@ -117,36 +117,36 @@ async fn the_window_of_fifteen_minutes_slides(app: TestApp) {
     app.pass(TimeDelta::minutes(10));
     fail(&app, "ada@example.com", 2).await;
     app.pass(TimeDelta::minutes(5));
-    // The first two no longer count.
+    // The first two are outside the window.
     fail(&app, "ada@example.com", 2).await;
     app.pass(TimeDelta::minutes(10) - INSTANT);
-    // Of the six, the last four still do.
+    // The last four of the six still count.
     fail(&app, "ada@example.com", 1).await;
     is_locked(&app, "ada@example.com").await;
 }
 
 async fn an_unknown_email_is_locked_too(app: TestApp) {
     let ada = app.register("ada@example.com").await;
-    fail(&app, "nobody@example.com", 5).await;
-    let answer = app.attempt("nobody@example.com", PASSWORD).send().await;
+    fail(&app, "unknown@example.com", 5).await;
+    let answer = app.attempt("unknown@example.com", PASSWORD).send().await;
     assert_eq!(answer.problem("account-locked")["retryAfter"], 900);
-    // Strangers must not be able to lock out the person who gets the address later: naming the tenant always works.
-    app.add_user(&ada, "nobody@example.com").await;
-    is_locked(&app, "nobody@example.com").await;
-    app.attempt_at(&ada.tenant, "nobody@example.com", PASSWORD).send().await.ok();
+    // Strangers cannot lock out the user who gets the address later: a login that names the tenant always works.
+    app.add_user(&ada, "unknown@example.com").await;
+    is_locked(&app, "unknown@example.com").await;
+    app.attempt_at(&ada.tenant, "unknown@example.com", PASSWORD).send().await.ok();
     // A success clears the count of the e-mail, too.
-    is_open(&app, "nobody@example.com").await;
+    is_open(&app, "unknown@example.com").await;
 }
 
 async fn an_unknown_email_of_a_named_tenant_is_locked_too(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     for _ in 0..5 {
-        app.attempt_at(&ada.tenant, "nobody@example.com", PASSWORD).send().await.problem("unauthorized");
+        app.attempt_at(&ada.tenant, "unknown@example.com", PASSWORD).send().await.problem("unauthorized");
     }
-    app.attempt_at(&ada.tenant, "nobody@example.com", PASSWORD).send().await.problem("account-locked");
+    app.attempt_at(&ada.tenant, "unknown@example.com", PASSWORD).send().await.problem("account-locked");
 }
 
-async fn failures_count_per_email_whatever_its_case(app: TestApp) {
+async fn failures_count_per_email_in_any_case(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     app.add_user(&ada, "bob@example.com").await;
     for email in ["ada@example.com", "Ada@example.com", "ADA@example.com", "ada@EXAMPLE.com", "ada@example.COM"] {
@@ -185,7 +185,7 @@ async fn the_right_password_of_a_suspended_user_neither_counts_nor_clears(app: T
     is_locked(&app, "bob@example.com").await;
 }
 
-async fn concurrent_guesses_cannot_slip_past_five(app: TestApp) {
+async fn concurrent_guesses_cannot_exceed_five(app: TestApp) {
     app.register("ada@example.com").await;
     let guesses = (0..12).map(|_| app.attempt("ada@example.com", WRONG_PASSWORD).send());
     let answers: Vec<u16> = join_all(guesses).await.iter().map(crate::request::Response::status).collect();
@@ -194,7 +194,7 @@ async fn concurrent_guesses_cannot_slip_past_five(app: TestApp) {
     is_locked(&app, "ada@example.com").await;
 }
 
-async fn a_lock_does_not_end_the_sessions_that_stand(app: TestApp) {
+async fn a_lock_does_not_end_existing_sessions(app: TestApp) {
     let ada: Person = app.register("ada@example.com").await;
     fail(&app, "ada@example.com", 5).await;
     assert!(app.knows(&ada).await);

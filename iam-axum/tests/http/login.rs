@@ -10,25 +10,25 @@ use crate::request::{Response, members};
 
 on_every_store![
     answers_200_with_tokens_and_user,
-    the_email_is_matched_whatever_its_case,
+    the_email_is_matched_in_any_case,
     a_tenant_is_named_by_id_or_slug,
     every_failure_of_identity_is_the_same_401,
     exactly_one_match_among_several_tenants_logs_in,
-    a_guess_counts_where_it_is_wrong_though_it_is_right_elsewhere,
-    several_matches_are_a_conflict_that_names_just_those_tenants,
+    a_wrong_guess_counts_even_if_it_is_right_in_another_tenant,
+    several_matches_are_a_conflict_that_names_only_those_tenants,
     the_password_is_tried_in_at_most_five_tenants,
-    with_several_candidates_a_failure_counts_once_on_each,
-    a_locked_candidate_is_passed_over,
-    a_locked_account_says_so_where_it_is_the_only_one_and_verified,
+    a_failure_counts_once_on_each_of_several_candidates,
+    a_locked_candidate_is_skipped,
+    a_lock_is_reported_only_for_a_single_verified_account,
     a_suspended_user_with_the_right_password_is_forbidden,
     a_suspended_user_with_a_wrong_password_is_unauthorized,
     invalid_and_missing_fields_are_named,
     a_login_is_recorded,
     every_failure_is_recorded_with_its_reason,
-    a_failure_for_an_email_that_no_tenant_has_is_recorded_nowhere,
+    a_failure_for_an_unknown_email_is_not_recorded,
     a_password_hashed_at_a_lower_cost_is_hashed_again,
-    a_weak_hash_fails_none_of_several_logins_at_the_same_moment,
-    a_password_that_is_changed_while_it_is_verified_is_wrong,
+    concurrent_logins_with_a_weak_hash_all_succeed,
+    a_password_changed_during_its_verification_is_wrong,
 ];
 
 async fn answers_200_with_tokens_and_user(app: TestApp) {
@@ -42,7 +42,7 @@ async fn answers_200_with_tokens_and_user(app: TestApp) {
     assert_eq!(app.get(&format!("/users/{}", ada.user)).bearer(token).send().await.ok(), body["user"]);
 }
 
-async fn the_email_is_matched_whatever_its_case(app: TestApp) {
+async fn the_email_is_matched_in_any_case(app: TestApp) {
     app.register("Ada@Example.com").await;
     let body = app.attempt("aDA@eXAMPLE.COM", PASSWORD).send().await.ok();
     assert_eq!(body["user"]["email"], "Ada@Example.com");
@@ -64,7 +64,7 @@ async fn every_failure_of_identity_is_the_same_401(app: TestApp) {
     let other = app.register("other@example.com").await;
     let attempts = [
         app.attempt("ada@example.com", WRONG_PASSWORD),
-        app.attempt("nobody@example.com", WRONG_PASSWORD),
+        app.attempt("unknown@example.com", WRONG_PASSWORD),
         app.attempt("gone@example.com", PASSWORD),
         app.attempt_at("no-such-tenant", "ada@example.com", PASSWORD),
         app.attempt_at("No such slug", "ada@example.com", PASSWORD),
@@ -91,9 +91,9 @@ async fn exactly_one_match_among_several_tenants_logs_in(app: TestApp) {
     }
 }
 
-async fn a_guess_counts_where_it_is_wrong_though_it_is_right_elsewhere(app: TestApp) {
-    // Whoever has an account with the victim's e-mail could otherwise guess without end: it makes each guess its own
-    // password and logs in.
+async fn a_wrong_guess_counts_even_if_it_is_right_in_another_tenant(app: TestApp) {
+    // Otherwise, an attacker who has an account with the victim's e-mail could guess without limit: the attacker sets
+    // each guess as the password of that account and logs in.
     let ada = app.register("ada@example.com").await;
     app.register_with_password("ada@example.com", WRONG_PASSWORD).await;
     for _ in 0..5 {
@@ -102,7 +102,7 @@ async fn a_guess_counts_where_it_is_wrong_though_it_is_right_elsewhere(app: Test
     app.attempt_at(&ada.tenant, "ada@example.com", PASSWORD).send().await.problem("account-locked");
 }
 
-async fn several_matches_are_a_conflict_that_names_just_those_tenants(app: TestApp) {
+async fn several_matches_are_a_conflict_that_names_only_those_tenants(app: TestApp) {
     let first = app.register("ada@example.com").await;
     app.register_with_password("ada@example.com", WRONG_PASSWORD).await;
     let third = app.register("ADA@example.com").await;
@@ -127,7 +127,7 @@ async fn the_password_is_tried_in_at_most_five_tenants(app: TestApp) {
     assert_eq!(problem["tenants"].as_array().unwrap().len(), 5);
 }
 
-async fn with_several_candidates_a_failure_counts_once_on_each(app: TestApp) {
+async fn a_failure_counts_once_on_each_of_several_candidates(app: TestApp) {
     let people = [app.register("ada@example.com").await, app.register("ada@example.com").await];
     for count in 1..=2 {
         app.attempt("ada@example.com", WRONG_PASSWORD).send().await.problem("unauthorized");
@@ -139,7 +139,7 @@ async fn with_several_candidates_a_failure_counts_once_on_each(app: TestApp) {
     }
 }
 
-async fn a_locked_candidate_is_passed_over(app: TestApp) {
+async fn a_locked_candidate_is_skipped(app: TestApp) {
     let locked = app.register("ada@example.com").await;
     let open = app.register_with_password("ada@example.com", "An0ther!Password").await;
     lock(&app, &locked).await;
@@ -151,7 +151,7 @@ async fn a_locked_candidate_is_passed_over(app: TestApp) {
     assert_eq!(body["user"]["id"], open.user);
 }
 
-async fn a_locked_account_says_so_where_it_is_the_only_one_and_verified(app: TestApp) {
+async fn a_lock_is_reported_only_for_a_single_verified_account(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     lock(&app, &ada).await;
     app.attempt("ada@example.com", PASSWORD).send().await.problem("unauthorized");
@@ -159,10 +159,10 @@ async fn a_locked_account_says_so_where_it_is_the_only_one_and_verified(app: Tes
     app.iam.users().verify_email(&system, "ada@example.com").await.unwrap();
     let problem = app.attempt("ada@example.com", PASSWORD).send().await.problem("account-locked");
     assert_eq!(problem["retryAfter"], 900);
-    // Accounts of others, which are not verified, do not matter.
+    // An unverified account with the same e-mail in another tenant does not matter.
     app.register_with_password("ada@example.com", WRONG_PASSWORD).await;
     app.attempt("ada@example.com", PASSWORD).send().await.problem("account-locked");
-    // That was refused, and has not been counted by the e-mail.
+    // The refused attempts did not count against the e-mail.
     app.pass(chrono::TimeDelta::minutes(15));
     for _ in 0..4 {
         app.attempt("ada@example.com", WRONG_PASSWORD).send().await.problem("unauthorized");
@@ -208,7 +208,7 @@ async fn every_failure_is_recorded_with_its_reason(app: TestApp) {
     app.delete(&format!("/users/{gone}")).by(&ada).send().await.no_content();
     lock(&app, &app.colleague(&ada, "locked@example.com").await).await;
     let attempts = [
-        ("nobody@example.com", WRONG_PASSWORD, "UNKNOWN_USER", 1),
+        ("unknown@example.com", WRONG_PASSWORD, "UNKNOWN_USER", 1),
         ("ada@example.com", WRONG_PASSWORD, "INVALID_PASSWORD", 1),
         ("bob@example.com", PASSWORD, "USER_SUSPENDED", 0),
         ("gone@example.com", PASSWORD, "USER_INACTIVE", 1),
@@ -226,9 +226,9 @@ async fn every_failure_is_recorded_with_its_reason(app: TestApp) {
     }
 }
 
-async fn a_failure_for_an_email_that_no_tenant_has_is_recorded_nowhere(app: TestApp) {
+async fn a_failure_for_an_unknown_email_is_not_recorded(app: TestApp) {
     let ada = app.register("ada@example.com").await;
-    app.attempt("nobody@example.com", PASSWORD).send().await.problem("unauthorized");
+    app.attempt("unknown@example.com", PASSWORD).send().await.problem("unauthorized");
     assert!(app.audit(&ada, &[("action", "LOGIN_FAILURE")]).await.is_empty());
 }
 
@@ -251,8 +251,8 @@ async fn a_password_hashed_at_a_lower_cost_is_hashed_again(app: TestApp) {
     assert_eq!(app.audit(&ada, &[]).await.len(), entries + 4, "three logins, one failure and nothing else");
 }
 
-/// Each of them hashes it again, and finds that another one has been quicker.
-async fn a_weak_hash_fails_none_of_several_logins_at_the_same_moment(app: TestApp) {
+/// Each login hashes the password again, and all but one may find that the hash was already replaced.
+async fn concurrent_logins_with_a_weak_hash_all_succeed(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let dearer = app.with_settings(|settings| settings.hashing_cost.memory_kib *= 2).await;
     let logins = (0..8).map(|_| dearer.attempt(&ada.email, PASSWORD).send());
@@ -263,8 +263,8 @@ async fn a_weak_hash_fails_none_of_several_logins_at_the_same_moment(app: TestAp
     assert_eq!(failures["data"], json!([]));
 }
 
-/// The old one is the user's no more.
-async fn a_password_that_is_changed_while_it_is_verified_is_wrong(app: TestApp) {
+/// The old password is wrong as soon as the change has committed.
+async fn a_password_changed_during_its_verification_is_wrong(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let change = json!({ "currentPassword": PASSWORD, "newPassword": "An0ther$ecret" });
     let logins = join_all((0..4).map(|_| app.attempt(&ada.email, PASSWORD).send()));
@@ -272,7 +272,7 @@ async fn a_password_that_is_changed_while_it_is_verified_is_wrong(app: TestApp) 
     changed.no_content();
     for login in logins {
         if login.status() == 200 {
-            // Earlier than the change, which has ended its session.
+            // This login came before the change, which ended its session.
             let session = Person::logged_in(&login.ok());
             app.get("/auth/me").by(&session).send().await.problem("unauthorized");
         } else {
@@ -294,7 +294,7 @@ async fn with_suspended_bob(app: &TestApp) -> (Person, String) {
     (ada, bob)
 }
 
-/// Locks somebody's account in its own tenant alone.
+/// Locks the person's account, in its own tenant only.
 async fn lock(app: &TestApp, person: &Person) {
     for _ in 0..5 {
         app.attempt_at(&person.tenant, &person.email, WRONG_PASSWORD).send().await.problem("unauthorized");

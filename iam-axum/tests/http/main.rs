@@ -1,7 +1,7 @@
-//! The HTTP API, rule by rule, on every store.
+//! Tests of the HTTP API on every store. Each test checks one rule.
 #![cfg(test)]
 
-/// Runs the named tests of a module on every store, each with an empty one of its own.
+/// Runs the named tests of a module on every store. Each test gets a new, empty store.
 macro_rules! on_every_store {
     ($($test:ident),+ $(,)?) => {
         on_stores!(memory: $($test),+);

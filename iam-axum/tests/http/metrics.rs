@@ -11,18 +11,18 @@ use crate::app::TestApp;
 use crate::people::{PASSWORD, WRONG_PASSWORD};
 
 on_every_store![
-    requests_are_counted_by_method_route_template_and_class_of_status,
-    what_nobody_routes_has_one_series,
+    requests_are_counted_by_method_route_template_and_status_class,
+    requests_without_a_route_are_counted_as_route_none,
     sessions_are_counted_in_the_store,
     failed_logins_are_counted_by_reason,
-    the_store_is_measured_by_operation,
-    what_passwords_wait_is_measured,
-    nothing_shows_who_was_there,
-    without_metrics_there_is_no_such_path,
-    they_can_be_shown_elsewhere,
+    store_calls_are_measured_by_operation,
+    the_wait_for_password_hashing_is_measured,
+    metrics_identify_no_user_tenant_or_address,
+    without_metrics_the_path_is_not_found,
+    metrics_can_be_served_by_another_router,
 ];
 
-/// The same service, with metrics.
+/// The same service with metrics, and these metrics.
 async fn measured(app: &TestApp) -> (TestApp, Metrics) {
     let metrics = Metrics::new().unwrap();
     let shown = metrics.clone();
@@ -34,13 +34,13 @@ async fn scrape(app: &TestApp) -> String {
     answer.ok_of("text/plain; version=0.0.4")
 }
 
-/// The value of a series, 0 where there is none.
+/// The value of a series, or 0 if the text does not contain the series.
 fn value(text: &str, series: &str) -> f64 {
     let line = text.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
     line.map_or(0.0, |value| value.parse().unwrap())
 }
 
-async fn requests_are_counted_by_method_route_template_and_class_of_status(app: TestApp) {
+async fn requests_are_counted_by_method_route_template_and_status_class(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let (app, _) = measured(&app).await;
     for path in ["/users", &format!("/users/{}", ada.user), &format!("/users/{}", ada.tenant)] {
@@ -62,7 +62,7 @@ async fn requests_are_counted_by_method_route_template_and_class_of_status(app: 
     }
 }
 
-async fn what_nobody_routes_has_one_series(app: TestApp) {
+async fn requests_without_a_route_are_counted_as_route_none(app: TestApp) {
     let (app, _) = measured(&app).await;
     for path in ["/nothing", "/nothing/else", "/../etc/passwd"] {
         app.request(Method::GET, path).send().await.problem("not-found");
@@ -78,7 +78,7 @@ async fn sessions_are_counted_in_the_store(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     app.login(&ada).await;
     app.register("eve@example.com").await;
-    // Two replicas say the same.
+    // Two replicas report the same number.
     for _ in 0..2 {
         let (measured, _) = measured(&app).await;
         assert_eq!(value(&scrape(&measured).await, "active_sessions"), 3.0);
@@ -96,12 +96,12 @@ async fn failed_logins_are_counted_by_reason(app: TestApp) {
     assert!(before.contains(r#"failed_login_attempts{reason="INVALID_PASSWORD"} 0"#), "{before}");
     app.attempt(&ada.email, PASSWORD).send().await.ok();
     app.attempt(&ada.email, WRONG_PASSWORD).send().await.problem("unauthorized");
-    app.attempt("nobody@example.com", PASSWORD).send().await.problem("unauthorized");
+    app.attempt("unknown@example.com", PASSWORD).send().await.problem("unauthorized");
     let text = scrape(&app).await;
     assert_eq!((failed(&text, "INVALID_PASSWORD"), failed(&text, "UNKNOWN_USER")), (1.0, 1.0), "{text}");
 }
 
-async fn the_store_is_measured_by_operation(app: TestApp) {
+async fn store_calls_are_measured_by_operation(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let (app, _) = measured(&app).await;
     app.get(&format!("/users/{}", ada.user)).by(&ada).send().await.ok();
@@ -113,7 +113,7 @@ async fn the_store_is_measured_by_operation(app: TestApp) {
     }
 }
 
-async fn what_passwords_wait_is_measured(app: TestApp) {
+async fn the_wait_for_password_hashing_is_measured(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let (app, metrics) = measured(&app).await;
     for password in [PASSWORD, WRONG_PASSWORD] {
@@ -129,7 +129,7 @@ async fn what_passwords_wait_is_measured(app: TestApp) {
     }
 }
 
-async fn nothing_shows_who_was_there(app: TestApp) {
+async fn metrics_identify_no_user_tenant_or_address(app: TestApp) {
     let (app, _) = measured(&app).await;
     let ada = app.register("ada@example.com").await;
     app.get(&format!("/users/{}", ada.user)).by(&ada).send().await.ok();
@@ -139,12 +139,12 @@ async fn nothing_shows_who_was_there(app: TestApp) {
     }
 }
 
-async fn without_metrics_there_is_no_such_path(app: TestApp) {
+async fn without_metrics_the_path_is_not_found(app: TestApp) {
     app.request(Method::GET, "/metrics").send().await.problem("not-found");
     app.get("/metrics").send().await.problem("not-found");
 }
 
-async fn they_can_be_shown_elsewhere(app: TestApp) {
+async fn metrics_can_be_served_by_another_router(app: TestApp) {
     let metrics = Metrics::new().unwrap();
     let app = app.with_http_settings(|settings| {
         settings.metrics = Some(metrics.clone());

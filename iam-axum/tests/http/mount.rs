@@ -1,4 +1,5 @@
-//! The router beside a host's own routes, and the host's routes behind the same callers and permissions.
+//! The router in a host program that has its own routes, and the host's routes with the same authentication and
+//! permission checks.
 
 use std::collections::BTreeSet;
 
@@ -21,20 +22,20 @@ use crate::people::Person;
 on_every_store![
     the_router_answers_under_the_prefix_of_its_host,
     the_hosts_routes_know_their_caller,
-    the_hosts_guard_asks_for_the_hosts_own_permission,
-    layers_around_it_learn_whose_request_it_was,
-    the_guard_asks_in_the_organization_of_the_path,
-    the_guard_tells_nothing_of_organizations_in_which_nothing_is_held,
-    the_guard_refuses_what_is_no_organization,
-    a_guarded_route_without_the_parameter_is_a_defect,
-    a_handler_asks_for_the_hosts_own_permission,
-    guard_and_handler_ask_each_time,
-    behind_the_guard_the_body_is_still_there,
-    the_guard_asks_again_when_the_body_comes_late,
+    the_guard_requires_a_permission_of_the_host,
+    outer_layers_see_the_caller_and_the_correlation_id,
+    the_guard_checks_the_permission_in_the_organization_of_the_path,
+    the_guard_hides_organizations_in_which_the_caller_has_no_grant,
+    the_guard_refuses_a_malformed_organization_id,
+    a_guarded_route_without_the_path_parameter_answers_500,
+    a_handler_can_require_a_permission_of_the_host,
+    guard_and_handler_check_the_permission_on_every_request,
+    the_handler_behind_the_guard_gets_the_body,
+    the_guard_checks_the_permission_again_after_a_late_body,
 ];
 
 impl TestApp {
-    /// A host with routes of its own, and the API under a prefix of its choice.
+    /// A host program with its own routes, and with the API under a prefix that the host chooses.
     fn mounted(mut self) -> Self {
         let iam = || self.iam.clone();
         let refund = || "orders:refund".parse::<Permission>().unwrap();
@@ -52,12 +53,12 @@ impl TestApp {
         self
     }
 
-    /// What the host answers to somebody.
+    /// The status and the body that the host answers to this caller.
     async fn host(&self, path: &str, by: &Person) -> (u16, Value) {
         self.request(Method::GET, path).by(by).send_to_host().await
     }
 
-    /// A role of the application's own in an organization, for a new user.
+    /// A new user with a permission of the host, `orders:refund`, in an organization.
     async fn cashier(&self, administrator: &Person, email: &str, organization: OrganizationId) -> Person {
         let permission = json!({ "name": "orders:refund" });
         let registered = self.post("/permissions").by(administrator).json(&permission).send().await;
@@ -78,7 +79,7 @@ async fn echo(_: Authenticated, body: String) -> String {
     body
 }
 
-/// A handler that asks itself, as one does that learns the organization from somewhere else than the path.
+/// A handler that checks the permission itself. A host does so if the organization is not in the path.
 async fn ask(
     State(iam): State<Iam>,
     Authenticated(caller): Authenticated,
@@ -110,7 +111,7 @@ async fn the_hosts_routes_know_their_caller(app: TestApp) {
     }
 }
 
-async fn layers_around_it_learn_whose_request_it_was(app: TestApp) {
+async fn outer_layers_see_the_caller_and_the_correlation_id(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let mut app = app.mounted();
     app.router = app.router.layer(map_response(async |answer: Response| {
@@ -126,7 +127,7 @@ async fn layers_around_it_learn_whose_request_it_was(app: TestApp) {
     }
 }
 
-async fn the_hosts_guard_asks_for_the_hosts_own_permission(app: TestApp) {
+async fn the_guard_requires_a_permission_of_the_host(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let bob = app.colleague(&ada, "bob@example.com").await;
     let app = app.mounted();
@@ -137,41 +138,41 @@ async fn the_hosts_guard_asks_for_the_hosts_own_permission(app: TestApp) {
     assert_eq!(guarded().send_to_host().await.0, 401);
 }
 
-async fn the_guard_asks_in_the_organization_of_the_path(app: TestApp) {
+async fn the_guard_checks_the_permission_in_the_organization_of_the_path(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let [company, sales, shop] = app.chain(&ada, "company").await;
     let bob = app.cashier(&ada, "bob@example.com", sales).await;
     let carl = app.colleague_in(&ada, company, "carl@example.com", &["users:read"]).await;
     let app = app.mounted();
-    let refunds = |place: OrganizationId| format!("/branches/{place}/refunds");
-    for place in [sales, shop] {
-        assert_eq!(app.host(&refunds(place), &bob).await, (200, json!(bob.user)));
-        assert_eq!(app.host(&refunds(place), &ada).await, (200, json!(ada.user)));
-        let (status, problem) = app.host(&refunds(place), &carl).await;
+    let refunds = |branch: OrganizationId| format!("/branches/{branch}/refunds");
+    for branch in [sales, shop] {
+        assert_eq!(app.host(&refunds(branch), &bob).await, (200, json!(bob.user)));
+        assert_eq!(app.host(&refunds(branch), &ada).await, (200, json!(ada.user)));
+        let (status, problem) = app.host(&refunds(branch), &carl).await;
         assert_eq!((status, &problem["detail"]), (403, &json!("Missing permission: orders:refund.")));
     }
-    // Held in a branch, the permission is not held tenant-wide.
+    // A permission in a branch is not a tenant-wide permission.
     assert_eq!(app.host("/guarded", &bob).await.0, 403);
     let (status, problem) = app.request(Method::GET, &refunds(sales)).send_to_host().await;
     assert_eq!((status, &problem["title"]), (401, &json!("Unauthorized")));
 }
 
-async fn the_guard_tells_nothing_of_organizations_in_which_nothing_is_held(app: TestApp) {
+async fn the_guard_hides_organizations_in_which_the_caller_has_no_grant(app: TestApp) {
     let [ada, eve] = [app.register("ada@example.com").await, app.register("eve@example.com").await];
     let [company, sales] = app.chain(&ada, "company").await;
     let bob = app.cashier(&ada, "bob@example.com", sales).await;
-    let nobody = app.colleague(&ada, "nobody@example.com").await;
+    let dora = app.colleague(&ada, "dora@example.com").await;
     let app = app.mounted();
     let unknown: OrganizationId = ada.tenant.parse().unwrap();
-    for (place, by) in [(company, &bob), (sales, &nobody), (sales, &eve), (unknown, &ada), (unknown, &bob)] {
-        for path in [format!("/branches/{place}/refunds"), format!("/asking/{place}")] {
+    for (branch, by) in [(company, &bob), (sales, &dora), (sales, &eve), (unknown, &ada), (unknown, &bob)] {
+        for path in [format!("/branches/{branch}/refunds"), format!("/asking/{branch}")] {
             let (status, problem) = app.host(&path, by).await;
             assert_eq!((status, &problem["detail"]), (404, &json!("Organization not found.")), "{path}");
         }
     }
 }
 
-async fn the_guard_refuses_what_is_no_organization(app: TestApp) {
+async fn the_guard_refuses_a_malformed_organization_id(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let app = app.mounted();
     for malformed in ["north", "1", "%FF", "..%2F..", "null"] {
@@ -180,7 +181,7 @@ async fn the_guard_refuses_what_is_no_organization(app: TestApp) {
     }
 }
 
-async fn a_guarded_route_without_the_parameter_is_a_defect(app: TestApp) {
+async fn a_guarded_route_without_the_path_parameter_answers_500(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let sales = app.organization(&ada, "sales").await;
     let app = app.mounted();
@@ -188,7 +189,7 @@ async fn a_guarded_route_without_the_parameter_is_a_defect(app: TestApp) {
     assert_eq!((status, &problem["title"]), (500, &json!("Internal Server Error")));
 }
 
-async fn a_handler_asks_for_the_hosts_own_permission(app: TestApp) {
+async fn a_handler_can_require_a_permission_of_the_host(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let [company, sales] = app.chain(&ada, "company").await;
     let bob = app.cashier(&ada, "bob@example.com", sales).await;
@@ -200,7 +201,7 @@ async fn a_handler_asks_for_the_hosts_own_permission(app: TestApp) {
     assert_eq!((status, &problem["detail"]), (403, &json!("Missing permission: orders:refund.")));
 }
 
-async fn guard_and_handler_ask_each_time(app: TestApp) {
+async fn guard_and_handler_check_the_permission_on_every_request(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let sales = app.organization(&ada, "sales").await;
     let bob = app.cashier(&ada, "bob@example.com", sales).await;
@@ -215,7 +216,7 @@ async fn guard_and_handler_ask_each_time(app: TestApp) {
     }
 }
 
-async fn behind_the_guard_the_body_is_still_there(app: TestApp) {
+async fn the_handler_behind_the_guard_gets_the_body(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let sales = app.organization(&ada, "sales").await;
     let app = app.mounted();
@@ -224,7 +225,7 @@ async fn behind_the_guard_the_body_is_still_there(app: TestApp) {
     assert_eq!(answer, (200, json!("two bottles")));
 }
 
-async fn the_guard_asks_again_when_the_body_comes_late(app: TestApp) {
+async fn the_guard_checks_the_permission_again_after_a_late_body(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let sales = app.organization(&ada, "sales").await;
     let bob = app.cashier(&ada, "bob@example.com", sales).await;
@@ -233,7 +234,7 @@ async fn the_guard_asks_again_when_the_body_comes_late(app: TestApp) {
         let path = format!("/branches/{sales}/orders");
         host.request(Method::POST, &path).by(&bob).json(&json!({ "article": "wine" }))
     };
-    // Other rights do not matter.
+    // A change of other rights does not matter.
     let meanwhile = async {
         app.permit(&bob, &["roles:read"]).await;
     };
@@ -241,7 +242,7 @@ async fn the_guard_asks_again_when_the_body_comes_late(app: TestApp) {
     let held = app.get("/role-assignments").by(&ada).query("organizationId", &sales.to_string()).send().await.ok();
     let revoke = format!("/role-assignments/{}", held["data"][0]["id"].as_str().unwrap());
     let meanwhile = async { app.delete(&revoke).by(&ada).send().await.no_content() };
-    assert_eq!(order().send_to_host_after(meanwhile).await.status(), 403, "it is not held any more");
+    assert_eq!(order().send_to_host_after(meanwhile).await.status(), 403, "the permission is revoked");
 }
 
 /// A host's document with one operation and one schema of its own.
@@ -270,7 +271,7 @@ fn one_document_describes_the_host_and_the_api() {
     let document = merged(&Settings::default());
     assert_eq!(document["info"]["title"], "Shop");
     assert_eq!(document.get("servers"), None);
-    assert_eq!(document.get("security"), None, "the host's operations ask for what they say themselves");
+    assert_eq!(document.get("security"), None, "the host's operations declare their own security");
     assert_eq!(document["paths"]["/refunds"]["post"].get("security"), None);
     assert_eq!(document["paths"]["/access/v1/users"]["get"]["security"], json!([{ "bearer": [] }]));
     assert_eq!(document["paths"]["/access/v1/auth/login"]["post"]["security"], json!([{}]));
@@ -291,7 +292,7 @@ fn one_document_describes_the_host_and_the_api() {
 }
 
 #[test]
-fn names_that_mean_two_things_are_refused() {
+fn a_merge_with_a_name_clash_is_refused() {
     for (id, schema, names) in [("createUser", "Refund", "createUser"), ("refund", "User", "User")] {
         let mut document = shop(id, schema);
         let before = document.clone();
@@ -305,7 +306,7 @@ fn names_that_mean_two_things_are_refused() {
 }
 
 #[tokio::test]
-async fn what_is_not_mounted_is_neither_there_nor_described() {
+async fn an_unmounted_part_has_no_routes_and_no_description() {
     let everything = merged(&Settings::default());
     let mut described = BTreeSet::new();
     for part in Part::ALL {
@@ -334,7 +335,7 @@ fn with_parts(parts: impl Into<BTreeSet<Part>>) -> Settings {
 }
 
 #[tokio::test]
-async fn the_problem_types_are_the_hosts() {
+async fn the_host_sets_the_base_of_the_problem_types() {
     let mut app = TestApp::on(TestStore::memory()).await;
     let mut settings = Settings::default();
     settings.problem_type_base = "https://shop.example/problems".to_owned();

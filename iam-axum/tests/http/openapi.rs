@@ -8,14 +8,14 @@ use serde_json::Value;
 
 use crate::app::TestApp;
 
-on_every_store![the_service_shows_the_document];
+on_every_store![the_service_serves_the_document];
 
 /// One operation of the document.
 pub(crate) struct Operation {
     pub(crate) method: Method,
     /// The template without prefix, for instance `/users/{id}`.
     pub(crate) path: String,
-    /// Whether it has its place at the root, whatever the prefix.
+    /// Whether the path starts at the root, without the prefix.
     pub(crate) at_the_root: bool,
     pub(crate) description: Value,
 }
@@ -54,14 +54,14 @@ pub(crate) fn operations(document: &Value) -> Vec<Operation> {
     operations
 }
 
-async fn the_service_shows_the_document(app: TestApp) {
+async fn the_service_serves_the_document(app: TestApp) {
     let shown = app.request(Method::GET, "/openapi.json").send().await.ok();
     assert_eq!(shown, document());
     assert_eq!(shown["servers"][0]["url"], "/api/v1");
 }
 
 #[test]
-fn the_committed_document_is_the_present_one() {
+fn the_committed_document_is_up_to_date() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/openapi.json");
     let present = serde_json::to_string_pretty(&iam_axum::openapi(&iam_axum::Settings::default())).unwrap() + "\n";
     if std::env::var_os("IAM_UPDATE_OPENAPI").is_some_and(|value| value == "1") {
@@ -69,7 +69,7 @@ fn the_committed_document_is_the_present_one() {
         std::fs::write(&path, &present).unwrap();
     }
     let committed = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(committed == present, "docs/openapi.json is not the present document: IAM_UPDATE_OPENAPI=1 rewrites it");
+    assert!(committed == present, "docs/openapi.json is out of date: IAM_UPDATE_OPENAPI=1 rewrites it");
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn every_operation_names_a_permission_or_session_or_public() {
 }
 
 #[test]
-fn public_operations_alone_need_no_token() {
+fn only_public_operations_need_no_token() {
     let document = document();
     assert_eq!(document["security"], serde_json::json!([{ "bearer": [] }]));
     for operation in operations(&document) {
@@ -165,7 +165,7 @@ fn operation_ids_are_unique() {
 }
 
 #[test]
-fn every_reference_leads_somewhere() {
+fn every_reference_has_a_target() {
     let document = document();
     let mut pending = vec![&document];
     while let Some(value) = pending.pop() {

@@ -1,5 +1,5 @@
-//! `/organizations` and `/organizations/:id`: what they are, how they come, change and go (interface §2.4, decisions
-//! §5, §6). Lists, trees and moves have files of their own.
+//! `/organizations` and `/organizations/:id`: creating, reading, changing and deleting (interface §2.4, decisions §5,
+//! §6). Lists, trees and moves have their own files.
 
 use std::collections::BTreeSet;
 
@@ -14,40 +14,40 @@ use crate::request::{Response, each};
 
 on_every_store![
     create_answers_201_with_the_full_organization,
-    a_child_stands_one_deeper_than_its_parent,
+    a_child_is_one_level_deeper_than_its_parent,
     a_slug_is_made_from_the_name,
-    a_made_slug_that_is_taken_gets_a_suffix,
+    a_generated_slug_that_is_taken_gets_a_suffix,
     a_given_slug_that_is_taken_is_a_conflict,
-    of_several_who_take_a_slug_at_the_same_moment_one_gets_it,
+    concurrent_creations_never_get_the_same_slug,
     create_names_every_invalid_field,
     names_are_stored_trimmed,
-    an_unknown_or_foreign_parent_is_404_and_named,
+    a_404_names_the_field_of_an_unknown_or_foreign_parent,
     an_inactive_parent_is_a_conflict,
-    nothing_is_made_deeper_than_the_maximum,
+    no_organization_is_created_deeper_than_the_maximum,
     the_maximum_depth_is_configurable,
     get_shows_the_organization,
     an_unknown_organization_is_not_found,
-    patch_changes_what_is_there_alone,
-    patch_takes_null_as_absent_but_for_the_parent,
+    patch_changes_only_the_given_fields,
+    patch_takes_null_as_absent_except_for_the_parent,
     a_patch_that_changes_nothing_writes_and_records_nothing,
     patch_names_every_invalid_field,
     patch_to_a_taken_slug_is_a_conflict,
     delete_answers_204_and_keeps_the_record_as_inactive,
-    delete_ends_the_assignments_in_it_and_nothing_else,
+    delete_revokes_only_the_assignments_in_the_organization,
     delete_frees_the_slug,
     a_second_delete_is_204_and_records_nothing,
     an_organization_with_children_cannot_be_deleted,
-    children_that_are_inactive_do_not_keep_it,
+    inactive_children_do_not_prevent_a_delete,
     patch_to_inactive_has_the_effects_of_delete_and_records_an_update,
     patch_to_inactive_needs_organizations_delete_too,
-    an_inactive_organization_is_shown_to_those_who_cover_it_tenant_wide,
-    nothing_can_be_assigned_in_an_inactive_organization,
-    patch_back_to_active_restores_it_without_assignments,
+    only_tenant_wide_readers_see_an_inactive_organization,
+    no_role_can_be_assigned_in_an_inactive_organization,
+    patch_restores_an_organization_without_its_assignments,
     restoring_below_an_inactive_parent_is_a_conflict,
-    restoring_with_a_slug_that_was_taken_is_a_conflict,
+    restoring_with_a_taken_slug_is_a_conflict,
     restoring_deeper_than_the_maximum_is_a_conflict,
     changes_are_recorded_with_their_values,
-    a_refused_change_leaves_nothing_behind,
+    a_refused_change_writes_and_records_nothing,
 ];
 
 async fn create(app: &TestApp, by: &Person, body: &Value) -> Response {
@@ -76,7 +76,7 @@ async fn create_answers_201_with_the_full_organization(app: TestApp) {
     assert_eq!(created, expected);
 }
 
-async fn a_child_stands_one_deeper_than_its_parent(app: TestApp) {
+async fn a_child_is_one_level_deeper_than_its_parent(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let mut parent = json!(null);
     for depth in 0..=5 {
@@ -100,7 +100,7 @@ async fn a_slug_is_made_from_the_name(app: TestApp) {
     }
 }
 
-async fn a_made_slug_that_is_taken_gets_a_suffix(app: TestApp) {
+async fn a_generated_slug_that_is_taken_gets_a_suffix(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let name = "x".repeat(120);
     for name in ["North", &name] {
@@ -123,7 +123,7 @@ async fn a_given_slug_that_is_taken_is_a_conflict(app: TestApp) {
     create(&app, &eve, &body).await.created();
 }
 
-async fn of_several_who_take_a_slug_at_the_same_moment_one_gets_it(app: TestApp) {
+async fn concurrent_creations_never_get_the_same_slug(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let [given, made] = [json!({ "name": "North", "slug": "north" }), json!({ "name": "South" })];
     let answers = join_all((0..5).map(|_| create(&app, &ada, &given))).await;
@@ -169,7 +169,7 @@ async fn names_are_stored_trimmed(app: TestApp) {
     assert_eq!(patch(&app, &ada, id, &json!({ "name": longest })).await.ok()["name"], longest);
 }
 
-async fn an_unknown_or_foreign_parent_is_404_and_named(app: TestApp) {
+async fn a_404_names_the_field_of_an_unknown_or_foreign_parent(app: TestApp) {
     let [ada, eve] = [app.register("ada@example.com").await, app.register("eve@example.com").await];
     let foreign = app.organization(&eve, "foreign").await.to_string();
     for parent in [&foreign, &ada.user] {
@@ -189,7 +189,7 @@ async fn an_inactive_parent_is_a_conflict(app: TestApp) {
     create(&app, &ada, &json!({ "name": "Below", "parentId": south })).await.created();
 }
 
-async fn nothing_is_made_deeper_than_the_maximum(app: TestApp) {
+async fn no_organization_is_created_deeper_than_the_maximum(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let [.., deepest] = app.chain::<6>(&ada, "level").await;
     assert_eq!(get(&app, &ada, deepest).await.ok()["depth"], 5);
@@ -232,7 +232,7 @@ async fn an_unknown_organization_is_not_found(app: TestApp) {
     assert_eq!(delete(&app, &ada, "17").await.invalid_fields(), ["id"]);
 }
 
-async fn patch_changes_what_is_there_alone(app: TestApp) {
+async fn patch_changes_only_the_given_fields(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let north = app.organization(&ada, "north").await;
     let below = app.below(&ada, north, "below").await;
@@ -251,7 +251,7 @@ async fn patch_changes_what_is_there_alone(app: TestApp) {
     assert_eq!((&expected["parentId"], &expected["depth"]), (&json!(north), &json!(1)));
 }
 
-async fn patch_takes_null_as_absent_but_for_the_parent(app: TestApp) {
+async fn patch_takes_null_as_absent_except_for_the_parent(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let north = app.organization(&ada, "north").await;
     let below = app.below(&ada, north, "below").await;
@@ -315,7 +315,7 @@ async fn delete_answers_204_and_keeps_the_record_as_inactive(app: TestApp) {
     assert_eq!(get(&app, &ada, below).await.ok(), expected);
 }
 
-async fn delete_ends_the_assignments_in_it_and_nothing_else(app: TestApp) {
+async fn delete_revokes_only_the_assignments_in_the_organization(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let [above, below] = app.chain(&ada, "level").await;
     let bob = app.add_user(&ada, "bob@example.com").await;
@@ -370,7 +370,7 @@ async fn an_organization_with_children_cannot_be_deleted(app: TestApp) {
     assert_eq!(get(&app, &ada, above).await.ok()["status"], "ACTIVE");
 }
 
-async fn children_that_are_inactive_do_not_keep_it(app: TestApp) {
+async fn inactive_children_do_not_prevent_a_delete(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let [above, below] = app.chain(&ada, "level").await;
     delete(&app, &ada, below).await.no_content();
@@ -407,13 +407,13 @@ async fn patch_to_inactive_needs_organizations_delete_too(app: TestApp) {
     app.unrecorded(&ada, patch(&app, &bob, north, &body)).await.lacks("organizations:delete");
     patch(&app, &bob, north, &json!({ "status": "SUSPENDED" })).await.ok();
     app.permit_in(&bob, north, &["organizations:delete"]).await;
-    // In a suspended organization it grants nothing.
+    // A role in a suspended organization grants nothing.
     patch(&app, &bob, north, &body).await.lacks("organizations:delete");
     patch(&app, &ada, north, &json!({ "status": "ACTIVE" })).await.ok();
     patch(&app, &bob, north, &body).await.ok();
 }
 
-async fn an_inactive_organization_is_shown_to_those_who_cover_it_tenant_wide(app: TestApp) {
+async fn only_tenant_wide_readers_see_an_inactive_organization(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let [above, below] = app.chain(&ada, "level").await;
     let reader = app.colleague_who_may(&ada, "reader@example.com", &["organizations:read"]).await;
@@ -426,7 +426,7 @@ async fn an_inactive_organization_is_shown_to_those_who_cover_it_tenant_wide(app
     get(&app, &manager, below).await.problem("not-found");
 }
 
-async fn nothing_can_be_assigned_in_an_inactive_organization(app: TestApp) {
+async fn no_role_can_be_assigned_in_an_inactive_organization(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let north = app.organization(&ada, "north").await;
     delete(&app, &ada, north).await.no_content();
@@ -436,7 +436,7 @@ async fn nothing_can_be_assigned_in_an_inactive_organization(app: TestApp) {
     app.post("/role-assignments").by(&ada).json(&body).send().await.problem("conflict");
 }
 
-async fn patch_back_to_active_restores_it_without_assignments(app: TestApp) {
+async fn patch_restores_an_organization_without_its_assignments(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let [above, below] = app.chain(&ada, "level").await;
     let bob = app.add_user(&ada, "bob@example.com").await;
@@ -466,7 +466,7 @@ async fn restoring_below_an_inactive_parent_is_a_conflict(app: TestApp) {
     patch(&app, &ada, above, &back).await.ok();
 }
 
-async fn restoring_with_a_slug_that_was_taken_is_a_conflict(app: TestApp) {
+async fn restoring_with_a_taken_slug_is_a_conflict(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let north = app.organization(&ada, "north").await;
     delete(&app, &ada, north).await.no_content();
@@ -485,7 +485,8 @@ async fn restoring_deeper_than_the_maximum_is_a_conflict(app: TestApp) {
     let back = json!({ "status": "ACTIVE" });
     let shallow = app.with_settings(|settings| settings.max_organization_depth = 1).await;
     app.unrecorded(&ada, patch(&shallow, &ada, deepest, &back)).await.problem("conflict");
-    // The parent sinks while it is gone: a move looks at what is not INACTIVE alone.
+    // The parent moves down while its child is INACTIVE: a move checks only the depth of organizations that are not
+    // INACTIVE.
     let [.., below] = app.chain::<5>(&ada, "other").await;
     patch(&app, &ada, parent, &json!({ "parentId": below })).await.ok();
     app.unrecorded(&ada, patch(&app, &ada, deepest, &back)).await.problem("conflict");
@@ -514,7 +515,7 @@ async fn changes_are_recorded_with_their_values(app: TestApp) {
     assert_eq!((&deleted["oldValue"], &deleted["newValue"]), (&with(fields, &after), &Value::Null));
 }
 
-async fn a_refused_change_leaves_nothing_behind(app: TestApp) {
+async fn a_refused_change_writes_and_records_nothing(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let north = app.organization(&ada, "north").await;
     let bob = app.colleague_who_may(&ada, "bob@example.com", &["organizations:read"]).await;

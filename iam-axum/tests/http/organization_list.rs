@@ -10,21 +10,21 @@ use crate::request::{Request, each, each_sorted, members};
 
 on_every_store![
     items_are_full_organizations,
-    roots_are_those_without_a_parent,
-    parent_id_shows_direct_children_alone,
-    a_parent_and_root_contradict_each_other,
-    status_filters,
-    inactive_ones_are_shown_by_their_status_alone,
-    search_is_a_substring_of_the_name_whatever_the_case,
-    search_takes_percent_and_underscore_as_they_are,
+    roots_are_organizations_without_a_parent,
+    parent_id_shows_only_direct_children,
+    parent_id_and_root_together_are_refused,
+    status_filters_the_list,
+    inactive_organizations_are_listed_only_by_the_status_filter,
+    search_finds_a_substring_of_the_name_in_any_letter_case,
+    search_takes_percent_and_underscore_literally,
     filters_are_combined_and_counted,
     the_default_order_is_newest_first_then_by_id,
     every_sort_key_sorts_both_ways,
     pages_follow_each_other_without_gap,
-    unknown_values_are_400_and_named,
+    a_400_names_the_parameter_with_an_invalid_value,
     every_invalid_parameter_is_named_at_once,
-    the_list_is_limited_to_what_the_caller_may_read,
-    held_nowhere_the_permission_is_missing,
+    the_list_shows_only_organizations_that_the_caller_may_read,
+    the_list_needs_the_permission_in_at_least_one_scope,
 ];
 
 fn listing<'a>(app: &'a TestApp, by: &Person, query: &[(&str, &str)]) -> Request<'a> {
@@ -45,7 +45,7 @@ async fn set_status(app: &TestApp, by: &Person, id: OrganizationId, status: &str
     app.patch(&format!("/organizations/{id}")).by(by).json(&body).send().await.ok();
 }
 
-/// Two roots, of which `north` has children and a grandchild.
+/// Two roots, `north` and `south`. `north` has two children and a grandchild.
 async fn with_branches(app: &TestApp) -> (Person, [OrganizationId; 5]) {
     let ada = app.register("ada@example.com").await;
     let north = app.organization(&ada, "north").await;
@@ -70,7 +70,7 @@ async fn items_are_full_organizations(app: TestApp) {
     assert_eq!(body["pagination"], expected);
 }
 
-async fn roots_are_those_without_a_parent(app: TestApp) {
+async fn roots_are_organizations_without_a_parent(app: TestApp) {
     let (ada, _) = with_branches(&app).await;
     for query in [&[("parentId", "null")][..], &[("root", "true")], &[("root", "true"), ("parentId", "null")]] {
         assert_eq!(sorted(&app, &ada, query).await, ["north", "south"], "{query:?}");
@@ -79,7 +79,7 @@ async fn roots_are_those_without_a_parent(app: TestApp) {
     assert_eq!(sorted(&app, &ada, &[]).await.len(), 5);
 }
 
-async fn parent_id_shows_direct_children_alone(app: TestApp) {
+async fn parent_id_shows_only_direct_children(app: TestApp) {
     let (ada, [north, east, ..]) = with_branches(&app).await;
     assert_eq!(sorted(&app, &ada, &[("parentId", &north.to_string())]).await, ["north-east", "north-west"]);
     for childless in [east.to_string(), ada.tenant.clone()] {
@@ -87,14 +87,14 @@ async fn parent_id_shows_direct_children_alone(app: TestApp) {
     }
 }
 
-async fn a_parent_and_root_contradict_each_other(app: TestApp) {
+async fn parent_id_and_root_together_are_refused(app: TestApp) {
     let (ada, [north, ..]) = with_branches(&app).await;
     let query = [("parentId", north.to_string()), ("root", "true".to_owned())];
     let query = query.each_ref().map(|(name, value)| (*name, value.as_str()));
     assert_eq!(listing(&app, &ada, &query).send().await.invalid_fields(), ["root"]);
 }
 
-async fn status_filters(app: TestApp) {
+async fn status_filters_the_list(app: TestApp) {
     let (ada, [north, _, _, _, south]) = with_branches(&app).await;
     set_status(&app, &ada, north, "SUSPENDED").await;
     set_status(&app, &ada, south, "INACTIVE").await;
@@ -104,7 +104,7 @@ async fn status_filters(app: TestApp) {
     assert_eq!(sorted(&app, &ada, &[("status", "ACTIVE")]).await, active);
 }
 
-async fn inactive_ones_are_shown_by_their_status_alone(app: TestApp) {
+async fn inactive_organizations_are_listed_only_by_the_status_filter(app: TestApp) {
     let (ada, [north, east, _, _, south]) = with_branches(&app).await;
     for gone in [east, south] {
         app.delete(&format!("/organizations/{gone}")).by(&ada).send().await.no_content();
@@ -120,7 +120,7 @@ async fn inactive_ones_are_shown_by_their_status_alone(app: TestApp) {
     assert_eq!((&body["data"][0]["status"], &body["pagination"]["total"]), (&json!("INACTIVE"), &json!(1)));
 }
 
-async fn search_is_a_substring_of_the_name_whatever_the_case(app: TestApp) {
+async fn search_finds_a_substring_of_the_name_in_any_letter_case(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     for (name, slug) in [("Berlin Office", "a1"), ("OFFICE Paris", "a2"), ("Straße ÖSTLICH", "a3")] {
         let body = json!({ "name": name, "slug": slug });
@@ -139,7 +139,7 @@ async fn search_is_a_substring_of_the_name_whatever_the_case(app: TestApp) {
     }
 }
 
-async fn search_takes_percent_and_underscore_as_they_are(app: TestApp) {
+async fn search_takes_percent_and_underscore_literally(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     for (name, slug) in [("100%", "percent"), ("under_score", "underscore"), ("a\\b", "backslash"), ("O'Neil", "q")] {
         let body = json!({ "name": name, "slug": slug });
@@ -215,7 +215,7 @@ async fn pages_follow_each_other_without_gap(app: TestApp) {
     assert_eq!(past, json!({ "data": [], "pagination": expected }));
 }
 
-async fn unknown_values_are_400_and_named(app: TestApp) {
+async fn a_400_names_the_parameter_with_an_invalid_value(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let cases = [
         ("page", "0"),
@@ -245,7 +245,7 @@ async fn every_invalid_parameter_is_named_at_once(app: TestApp) {
     assert_eq!(named, ["limit", "parentId", "sortBy", "sortOrder", "status"]);
 }
 
-async fn the_list_is_limited_to_what_the_caller_may_read(app: TestApp) {
+async fn the_list_shows_only_organizations_that_the_caller_may_read(app: TestApp) {
     let (ada, [_, east, west, ..]) = with_branches(&app).await;
     let bob = app.colleague_in(&ada, west, "bob@example.com", &["organizations:read"]).await;
     app.permit_in(&bob, east, &["organizations:update"]).await;
@@ -258,14 +258,14 @@ async fn the_list_is_limited_to_what_the_caller_may_read(app: TestApp) {
     let gone = app.below(&ada, west, "gone").await;
     app.delete(&format!("/organizations/{gone}")).by(&ada).send().await.no_content();
     assert_eq!(slugs(&app, &ada, &[("status", "INACTIVE")]).await, ["gone"]);
-    assert!(slugs(&app, &bob, &[("status", "INACTIVE")]).await.is_empty(), "to them it is gone");
+    assert!(slugs(&app, &bob, &[("status", "INACTIVE")]).await.is_empty(), "it needs a tenant-wide grant");
     app.permit_in(&bob, east, &["organizations:read"]).await;
     assert_eq!(sorted(&app, &bob, &[("search", "north")]).await, ["far-north-west", "north-east", "north-west"]);
     app.permit(&bob, &["organizations:read"]).await;
     assert_eq!(slugs(&app, &bob, &[]).await.len(), 5);
 }
 
-async fn held_nowhere_the_permission_is_missing(app: TestApp) {
+async fn the_list_needs_the_permission_in_at_least_one_scope(app: TestApp) {
     let (ada, [north, ..]) = with_branches(&app).await;
     let bob = app.colleague_in(&ada, north, "bob@example.com", &["organizations:update"]).await;
     listing(&app, &bob, &[]).send().await.lacks("organizations:read");

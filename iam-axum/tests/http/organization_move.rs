@@ -11,27 +11,27 @@ use crate::request::{Response, each};
 
 on_every_store![
     a_move_answers_200_with_the_new_parent_and_depth,
-    everything_below_moves_along,
-    null_makes_a_root,
+    all_descendants_move_with_an_organization,
+    a_null_parent_makes_a_root,
     a_move_is_recorded_as_an_update_of_the_parent,
-    a_move_to_where_it_stands_records_nothing,
+    a_move_to_the_present_parent_records_nothing,
     an_organization_cannot_become_its_own_ancestor,
-    the_resulting_hierarchy_may_not_exceed_the_maximum_depth,
-    the_deepest_descendant_that_is_not_inactive_counts,
+    a_move_may_not_exceed_the_maximum_depth,
+    a_move_counts_the_deepest_descendant_that_is_not_inactive,
     the_maximum_depth_is_configurable,
-    too_deep_a_hierarchy_can_still_be_renamed_and_moved_up,
-    an_unknown_or_foreign_parent_is_404_and_named,
-    an_invisible_parent_is_404_and_named,
+    a_hierarchy_that_is_too_deep_can_be_renamed_and_moved_up,
+    a_404_names_the_field_of_an_unknown_or_foreign_parent,
+    a_404_names_the_field_of_an_invisible_parent,
     an_inactive_parent_is_a_conflict,
     moving_needs_organizations_update_on_the_node,
     moving_needs_organizations_update_on_the_new_parent,
-    becoming_a_root_needs_the_permission_tenant_wide,
-    moving_and_changing_go_together,
-    roles_held_above_begin_to_count_after_a_move,
-    roles_held_above_before_count_no_more,
-    nobody_gives_others_more_than_they_hold_by_moving,
-    two_moves_at_the_same_moment_cannot_make_a_cycle,
-    two_moves_at_the_same_moment_cannot_exceed_the_depth,
+    making_a_root_needs_the_permission_tenant_wide,
+    a_patch_moves_and_changes_all_or_nothing,
+    roles_in_the_new_parent_apply_after_a_move,
+    roles_in_the_old_parent_do_not_apply_after_a_move,
+    a_move_cannot_give_others_rights_that_the_caller_lacks,
+    concurrent_moves_cannot_make_a_cycle,
+    concurrent_moves_cannot_exceed_the_maximum_depth,
 ];
 
 async fn patch(app: &TestApp, by: &Person, id: OrganizationId, body: &Value) -> Response {
@@ -60,7 +60,7 @@ async fn a_move_answers_200_with_the_new_parent_and_depth(app: TestApp) {
     assert_eq!(get(&app, &ada, moved).await, expected);
 }
 
-async fn everything_below_moves_along(app: TestApp) {
+async fn all_descendants_move_with_an_organization(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let [root, moved, leaf] = app.chain(&ada, "level").await;
     let [_, target] = app.chain(&ada, "other").await;
@@ -73,7 +73,7 @@ async fn everything_below_moves_along(app: TestApp) {
     assert_eq!(left, json!({ "data": [] }));
 }
 
-async fn null_makes_a_root(app: TestApp) {
+async fn a_null_parent_makes_a_root(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let [_, moved, leaf] = app.chain(&ada, "level").await;
     let root = patch(&app, &ada, moved, &json!({ "parentId": null })).await.ok();
@@ -100,7 +100,7 @@ async fn a_move_is_recorded_as_an_update_of_the_parent(app: TestApp) {
     }
 }
 
-async fn a_move_to_where_it_stands_records_nothing(app: TestApp) {
+async fn a_move_to_the_present_parent_records_nothing(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let [root, child] = app.chain(&ada, "level").await;
     let before = get(&app, &ada, child).await;
@@ -120,7 +120,7 @@ async fn an_organization_cannot_become_its_own_ancestor(app: TestApp) {
     assert_eq!(get(&app, &ada, leaf).await["depth"], 2);
 }
 
-async fn the_resulting_hierarchy_may_not_exceed_the_maximum_depth(app: TestApp) {
+async fn a_move_may_not_exceed_the_maximum_depth(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let [.., fourth, fifth] = app.chain::<6>(&ada, "level").await;
     let single = app.organization(&ada, "single").await;
@@ -131,7 +131,7 @@ async fn the_resulting_hierarchy_may_not_exceed_the_maximum_depth(app: TestApp) 
     assert_eq!(put(&app, &ada, single, fourth).await.ok()["depth"], 5);
 }
 
-async fn the_deepest_descendant_that_is_not_inactive_counts(app: TestApp) {
+async fn a_move_counts_the_deepest_descendant_that_is_not_inactive(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let [_, _, second, third, _, _] = app.chain(&ada, "level").await;
     let [top, _, lowest] = app.chain(&ada, "moved").await;
@@ -158,7 +158,7 @@ async fn the_maximum_depth_is_configurable(app: TestApp) {
     assert_eq!(put(&app, &ada, top, root).await.ok()["depth"], 1);
 }
 
-async fn too_deep_a_hierarchy_can_still_be_renamed_and_moved_up(app: TestApp) {
+async fn a_hierarchy_that_is_too_deep_can_be_renamed_and_moved_up(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let [root, _, _, deep] = app.chain(&ada, "level").await;
     let app = app.with_settings(|settings| settings.max_organization_depth = 1).await;
@@ -166,7 +166,7 @@ async fn too_deep_a_hierarchy_can_still_be_renamed_and_moved_up(app: TestApp) {
     assert_eq!(put(&app, &ada, deep, root).await.ok()["depth"], 1);
 }
 
-async fn an_unknown_or_foreign_parent_is_404_and_named(app: TestApp) {
+async fn a_404_names_the_field_of_an_unknown_or_foreign_parent(app: TestApp) {
     let [ada, eve] = [app.register("ada@example.com").await, app.register("eve@example.com").await];
     let [own, foreign] = [app.organization(&ada, "own").await, app.organization(&eve, "foreign").await];
     for parent in [foreign.to_string(), ada.user.clone()] {
@@ -176,7 +176,7 @@ async fn an_unknown_or_foreign_parent_is_404_and_named(app: TestApp) {
     assert_eq!(get(&app, &ada, own).await["parentId"], Value::Null);
 }
 
-async fn an_invisible_parent_is_404_and_named(app: TestApp) {
+async fn a_404_names_the_field_of_an_invisible_parent(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let [own, hidden] = [app.organization(&ada, "own").await, app.organization(&ada, "hidden").await];
     let child = app.below(&ada, own, "child").await;
@@ -217,7 +217,7 @@ async fn moving_needs_organizations_update_on_the_new_parent(app: TestApp) {
     assert_eq!(put(&app, &bob, moved, seen).await.ok()["parentId"], json!(seen));
 }
 
-async fn becoming_a_root_needs_the_permission_tenant_wide(app: TestApp) {
+async fn making_a_root_needs_the_permission_tenant_wide(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let [root, child] = app.chain(&ada, "level").await;
     let bob = app.colleague_in(&ada, root, "bob@example.com", &["*"]).await;
@@ -229,7 +229,7 @@ async fn becoming_a_root_needs_the_permission_tenant_wide(app: TestApp) {
     assert_eq!(patch(&app, &bob, child, &up).await.ok()["depth"], 0);
 }
 
-async fn moving_and_changing_go_together(app: TestApp) {
+async fn a_patch_moves_and_changes_all_or_nothing(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let [root, child] = app.chain(&ada, "level").await;
     let target = app.organization(&ada, "target").await;
@@ -243,7 +243,7 @@ async fn moving_and_changing_go_together(app: TestApp) {
     assert_eq!(app.audit(&ada, &[("action", "UPDATE")]).await.len(), 1);
 }
 
-async fn roles_held_above_begin_to_count_after_a_move(app: TestApp) {
+async fn roles_in_the_new_parent_apply_after_a_move(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let [target, moved] = [app.organization(&ada, "target").await, app.organization(&ada, "moved").await];
     let leaf = app.below(&ada, moved, "leaf").await;
@@ -253,7 +253,7 @@ async fn roles_held_above_begin_to_count_after_a_move(app: TestApp) {
     assert_eq!(get(&app, &bob, leaf).await["depth"], 2);
 }
 
-async fn roles_held_above_before_count_no_more(app: TestApp) {
+async fn roles_in_the_old_parent_do_not_apply_after_a_move(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let [root, moved, leaf] = app.chain(&ada, "level").await;
     let bob = app.colleague_in(&ada, root, "bob@example.com", &["organizations:read"]).await;
@@ -263,7 +263,7 @@ async fn roles_held_above_before_count_no_more(app: TestApp) {
     assert_eq!(get(&app, &carl, leaf).await["depth"], 1);
 }
 
-async fn nobody_gives_others_more_than_they_hold_by_moving(app: TestApp) {
+async fn a_move_cannot_give_others_rights_that_the_caller_lacks(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let [target, moved] = [app.organization(&ada, "target").await, app.organization(&ada, "moved").await];
     let bob = app.colleague_who_may(&ada, "bob@example.com", &["organizations:update"]).await;
@@ -274,7 +274,7 @@ async fn nobody_gives_others_more_than_they_hold_by_moving(app: TestApp) {
     put(&app, &bob, moved, target).await.ok();
 }
 
-async fn two_moves_at_the_same_moment_cannot_make_a_cycle(app: TestApp) {
+async fn concurrent_moves_cannot_make_a_cycle(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     for round in 0..5 {
         let slugs = ["x", "y", "z"].map(|name| format!("{name}-{round}"));
@@ -297,14 +297,14 @@ async fn two_moves_at_the_same_moment_cannot_make_a_cycle(app: TestApp) {
     }
 }
 
-async fn two_moves_at_the_same_moment_cannot_exceed_the_depth(app: TestApp) {
+async fn concurrent_moves_cannot_exceed_the_maximum_depth(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let app = app.with_settings(|settings| settings.max_organization_depth = 3).await;
     for round in 0..5 {
         let [upper, lower] = app.chain(&ada, &format!("x-{round}")).await;
         let [middle, between] = app.chain(&ada, &format!("y-{round}")).await;
         let [top, last] = app.chain(&ada, &format!("z-{round}")).await;
-        // Each alone makes a hierarchy of depth 3, both together one of depth 5.
+        // Each move alone makes a hierarchy of depth 3. Both together make one of depth 5.
         let answers = join_all([put(&app, &ada, middle, lower), put(&app, &ada, top, between)]).await;
         let mut statuses: Vec<u16> = answers.iter().map(Response::status).collect();
         statuses.sort_unstable();

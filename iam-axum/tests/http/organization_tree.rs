@@ -10,20 +10,20 @@ use crate::request::{Response, each};
 
 on_every_store![
     a_tree_nests_id_name_slug_status_depth_and_children,
-    depth_is_counted_from_the_root_of_the_hierarchy_in_the_tree_of_an_inner_node,
+    a_subtree_counts_depth_from_the_root_of_the_hierarchy,
     a_tree_shows_every_branch_newest_first,
     a_tree_may_be_as_deep_as_the_maximum,
-    children_are_the_direct_ones_with_these_fields,
+    children_shows_direct_children_with_their_fields,
     children_come_newest_first,
     ancestors_come_root_first_without_the_node_itself,
-    inactive_organizations_are_in_no_tree_and_no_children,
+    tree_and_children_omit_inactive_organizations,
     suspended_organizations_are_shown,
     an_inactive_organization_has_no_tree,
-    an_unknown_or_foreign_organization_has_none_of_them,
-    they_need_organizations_read_where_they_begin,
-    who_covers_nothing_there_finds_nothing,
+    an_unknown_or_foreign_organization_is_not_found,
+    tree_children_and_ancestors_need_organizations_read_on_the_node,
+    an_organization_outside_the_callers_coverage_is_not_found,
     ancestors_show_only_what_the_caller_may_read,
-    a_tree_from_within_begins_where_the_caller_covers,
+    a_role_in_an_inner_organization_shows_the_tree_from_there,
 ];
 
 async fn show(app: &TestApp, by: &Person, id: impl ToString, what: &str) -> Response {
@@ -45,7 +45,7 @@ async fn a_tree_nests_id_name_slug_status_depth_and_children(app: TestApp) {
     assert_eq!(show(&app, &ada, root, "tree").await.ok(), expected);
 }
 
-async fn depth_is_counted_from_the_root_of_the_hierarchy_in_the_tree_of_an_inner_node(app: TestApp) {
+async fn a_subtree_counts_depth_from_the_root_of_the_hierarchy(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let [_, middle, leaf] = app.chain(&ada, "level").await;
     let expected = node(middle, "level-1", 1, &[node(leaf, "level-2", 2, &[])]);
@@ -83,7 +83,7 @@ async fn a_tree_may_be_as_deep_as_the_maximum(app: TestApp) {
     assert_eq!(each(&above, "id"), chain[..60].iter().map(ToString::to_string).collect::<Vec<_>>());
 }
 
-async fn children_are_the_direct_ones_with_these_fields(app: TestApp) {
+async fn children_shows_direct_children_with_their_fields(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let [root, middle, leaf] = app.chain(&ada, "level").await;
     let expected = json!({ "data": [{
@@ -96,7 +96,7 @@ async fn children_are_the_direct_ones_with_these_fields(app: TestApp) {
 async fn children_come_newest_first(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let root = app.organization(&ada, "root").await;
-    // More than a page: the listing has no pages.
+    // More than the default page size, because this list has no pages.
     let mut expected = Vec::new();
     for number in 0..21 {
         app.pass(TimeDelta::milliseconds(1));
@@ -117,7 +117,7 @@ async fn ancestors_come_root_first_without_the_node_itself(app: TestApp) {
     assert_eq!(show(&app, &ada, root, "ancestors").await.ok(), json!({ "data": [] }));
 }
 
-async fn inactive_organizations_are_in_no_tree_and_no_children(app: TestApp) {
+async fn tree_and_children_omit_inactive_organizations(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let [root, kept] = app.chain(&ada, "level").await;
     let gone = app.below(&ada, root, "gone").await;
@@ -145,7 +145,7 @@ async fn an_inactive_organization_has_no_tree(app: TestApp) {
     show(&app, &ada, below, "tree").await.problem("not-found");
 }
 
-async fn an_unknown_or_foreign_organization_has_none_of_them(app: TestApp) {
+async fn an_unknown_or_foreign_organization_is_not_found(app: TestApp) {
     let [ada, eve] = [app.register("ada@example.com").await, app.register("eve@example.com").await];
     let foreign = app.organization(&eve, "foreign").await;
     for what in ["tree", "children", "ancestors"] {
@@ -155,7 +155,7 @@ async fn an_unknown_or_foreign_organization_has_none_of_them(app: TestApp) {
     }
 }
 
-async fn they_need_organizations_read_where_they_begin(app: TestApp) {
+async fn tree_children_and_ancestors_need_organizations_read_on_the_node(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let [_, middle, leaf] = app.chain(&ada, "level").await;
     let bob = app.colleague_in(&ada, middle, "bob@example.com", &["users:read"]).await;
@@ -170,7 +170,7 @@ async fn they_need_organizations_read_where_they_begin(app: TestApp) {
     }
 }
 
-async fn who_covers_nothing_there_finds_nothing(app: TestApp) {
+async fn an_organization_outside_the_callers_coverage_is_not_found(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let [root, middle] = app.chain(&ada, "level").await;
     let sibling = app.below(&ada, root, "sibling").await;
@@ -193,7 +193,7 @@ async fn ancestors_show_only_what_the_caller_may_read(app: TestApp) {
     assert_eq!(show(&app, &bob, upper, "ancestors").await.ok(), json!({ "data": [] }));
 }
 
-async fn a_tree_from_within_begins_where_the_caller_covers(app: TestApp) {
+async fn a_role_in_an_inner_organization_shows_the_tree_from_there(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let [_, middle, leaf] = app.chain(&ada, "level").await;
     let bob = app.colleague_in(&ada, middle, "bob@example.com", &["organizations:read"]).await;

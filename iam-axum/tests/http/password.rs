@@ -7,16 +7,16 @@ use crate::people::{PASSWORD, Person, WRONG_PASSWORD};
 use crate::request::{Request, Response};
 
 on_every_store![
-    the_new_password_takes_the_place_of_the_old,
-    the_callers_other_sessions_end_and_this_one_stays,
-    a_change_is_recorded_with_what_it_ended,
+    the_new_password_replaces_the_old_one,
+    a_change_ends_all_other_sessions_of_the_caller,
+    a_change_is_recorded_with_the_sessions_that_it_ends,
     a_wrong_current_password_is_400_and_changes_nothing,
     a_wrong_current_password_counts_like_a_failed_login,
-    while_locked_even_the_right_current_password_is_403,
-    a_success_clears_the_count,
-    the_new_password_must_keep_the_policy,
+    during_a_lockout_the_right_current_password_is_403,
+    a_success_resets_the_failed_attempts,
+    the_new_password_must_follow_the_policy,
     missing_and_invalid_fields_are_named,
-    it_needs_a_session,
+    a_change_needs_a_session,
 ];
 
 const NEW_PASSWORD: &str = "N3w&Password";
@@ -26,14 +26,14 @@ fn change<'a>(app: &'a TestApp, person: &Person, current: &str, new: &str) -> Re
     app.post("/auth/password").by(person).json(&body)
 }
 
-async fn the_new_password_takes_the_place_of_the_old(app: TestApp) {
+async fn the_new_password_replaces_the_old_one(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     change(&app, &ada, PASSWORD, NEW_PASSWORD).send().await.no_content();
     app.attempt("ada@example.com", PASSWORD).send().await.problem("unauthorized");
     app.attempt("ada@example.com", NEW_PASSWORD).send().await.ok();
 }
 
-async fn the_callers_other_sessions_end_and_this_one_stays(app: TestApp) {
+async fn a_change_ends_all_other_sessions_of_the_caller(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let bob = app.colleague(&ada, "bob@example.com").await;
     let [here, there] = [app.login(&ada).await, app.login(&ada).await];
@@ -43,7 +43,7 @@ async fn the_callers_other_sessions_end_and_this_one_stays(app: TestApp) {
     app.post("/auth/refresh").json(&json!({ "refreshToken": here.refresh })).send().await.ok();
 }
 
-async fn a_change_is_recorded_with_what_it_ended(app: TestApp) {
+async fn a_change_is_recorded_with_the_sessions_that_it_ends(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let [second, third] = [app.login(&ada).await, app.login(&ada).await];
     change(&app, &ada, PASSWORD, NEW_PASSWORD).header("x-correlation-id", "changing").send().await.no_content();
@@ -83,7 +83,7 @@ async fn a_wrong_current_password_counts_like_a_failed_login(app: TestApp) {
     app.attempt_at(&ada.tenant, "ada@example.com", PASSWORD).send().await.problem("account-locked");
 }
 
-async fn while_locked_even_the_right_current_password_is_403(app: TestApp) {
+async fn during_a_lockout_the_right_current_password_is_403(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     for _ in 0..5 {
         app.attempt("ada@example.com", WRONG_PASSWORD).send().await.problem("unauthorized");
@@ -95,7 +95,7 @@ async fn while_locked_even_the_right_current_password_is_403(app: TestApp) {
     app.attempt("ada@example.com", PASSWORD).send().await.ok();
 }
 
-async fn a_success_clears_the_count(app: TestApp) {
+async fn a_success_resets_the_failed_attempts(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     for _ in 0..4 {
         change(&app, &ada, WRONG_PASSWORD, NEW_PASSWORD).send().await.problem("validation-error");
@@ -105,7 +105,7 @@ async fn a_success_clears_the_count(app: TestApp) {
     app.attempt("ada@example.com", NEW_PASSWORD).send().await.ok();
 }
 
-async fn the_new_password_must_keep_the_policy(app: TestApp) {
+async fn the_new_password_must_follow_the_policy(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let too_long = format!("Aa1!{}", "a".repeat(125));
     for weak in ["Pass0r!", "passw0rd!", "PASSW0RD!", "Password!", "Passw0rd", "", &too_long] {
@@ -125,10 +125,10 @@ async fn missing_and_invalid_fields_are_named(app: TestApp) {
         ["currentPassword"]
     );
     assert_eq!(refused(json!({ "password": NEW_PASSWORD })).await.invalid_fields(), ["password"]);
-    assert!(app.audit(&ada, &[("action", "LOGIN_FAILURE")]).await.is_empty(), "a missing field is no guess");
+    assert!(app.audit(&ada, &[("action", "LOGIN_FAILURE")]).await.is_empty(), "a missing field is no failed attempt");
 }
 
-async fn it_needs_a_session(app: TestApp) {
+async fn a_change_needs_a_session(app: TestApp) {
     let body = json!({ "currentPassword": PASSWORD, "newPassword": NEW_PASSWORD });
     app.post("/auth/password").json(&body).send().await.problem("unauthorized");
 }

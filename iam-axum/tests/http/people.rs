@@ -1,4 +1,4 @@
-//! Who does things in the tests, and how they come to be.
+//! The users of the tests, and functions that create them.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -7,12 +7,12 @@ use serde_json::{Value, json};
 use crate::app::TestApp;
 use crate::request::Request;
 
-/// Everybody's password. No answer may ever show it.
+/// The password of every test user. No answer may contain it.
 pub(crate) const PASSWORD: &str = "Sup3r$ecret";
-/// Nobody's password.
+/// A password that no test user has.
 pub(crate) const WRONG_PASSWORD: &str = "Wr0ng&Password";
 
-/// A user in a session, as its client knows it.
+/// A logged-in user with the tokens of one session, as its client knows it.
 #[derive(Clone, Debug)]
 pub(crate) struct Person {
     pub(crate) tenant: String,
@@ -38,30 +38,30 @@ impl Person {
     }
 }
 
-/// What an access token says.
+/// The claims of an access token. The signature is not verified.
 pub(crate) fn claims(token: &str) -> Value {
     let payload = token.split('.').nth(1).unwrap();
     serde_json::from_slice(&URL_SAFE_NO_PAD.decode(payload).unwrap()).unwrap()
 }
 
-/// A user as it is sent to be made, or with `tenantName` to be registered.
+/// A body that creates a user, or registers a tenant with its first user. For the tenant, a test can add `tenantName`.
 pub(crate) fn profile(email: &str) -> Value {
     json!({ "email": email, "password": PASSWORD, "firstName": "Ada", "lastName": "Lovelace" })
 }
 
-/// The same object with other members.
+/// The object with these members added or replaced.
 pub(crate) fn with(mut object: Value, members: &Value) -> Value {
     object.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
     object
 }
 
 impl TestApp {
-    /// The administrator of a new tenant.
+    /// Registers a tenant. Returns its administrator.
     pub(crate) async fn register(&self, email: &str) -> Person {
         Person::logged_in(&self.post("/auth/register").json(&profile(email)).send().await.created())
     }
 
-    /// The administrator of a new tenant with this password.
+    /// Registers a tenant. Returns its administrator, who has this password.
     pub(crate) async fn register_with_password(&self, email: &str, password: &str) -> Person {
         let body = with(profile(email), &json!({ "password": password }));
         Person::logged_in(&self.post("/auth/register").json(&body).send().await.created())
@@ -78,7 +78,7 @@ impl TestApp {
         self.post("/auth/login").json(&body)
     }
 
-    /// Another session of somebody.
+    /// Logs the user in again. Returns the new session.
     pub(crate) async fn login(&self, person: &Person) -> Person {
         self.enter(&person.tenant, &person.email).await
     }
@@ -87,19 +87,19 @@ impl TestApp {
         Person::logged_in(&self.attempt_at(tenant, email, PASSWORD).send().await.ok())
     }
 
-    /// The id of a new user who never logged in.
+    /// Creates a user and returns its id. The user has never logged in.
     pub(crate) async fn add_user(&self, administrator: &Person, email: &str) -> String {
         let user = self.post("/users").by(administrator).json(&profile(email)).send().await.created();
         user["id"].as_str().unwrap().to_owned()
     }
 
-    /// A new user without any role, logged in.
+    /// Creates a user without any role and logs it in.
     pub(crate) async fn colleague(&self, administrator: &Person, email: &str) -> Person {
         self.add_user(administrator, email).await;
         self.enter(&administrator.tenant, email).await
     }
 
-    /// Another administrator of somebody's tenant.
+    /// Creates another administrator of the same tenant and logs it in.
     pub(crate) async fn administrator_beside(&self, administrator: &Person) -> Person {
         let other = self.colleague(administrator, &crate::table::fresh_email()).await;
         self.assign(administrator, &other.user, "TENANT_ADMIN", None, None).await;
@@ -111,21 +111,21 @@ impl TestApp {
         self.get(&format!("/users/{id}")).by(reader).send().await.ok()
     }
 
-    /// Brings a user into a state by PATCH.
+    /// Sets the status of a user by PATCH.
     pub(crate) async fn set_status(&self, administrator: &Person, id: &str, status: &str) {
         let body = json!({ "status": status });
         let user = self.patch(&format!("/users/{id}")).by(administrator).json(&body).send().await.ok();
         assert_eq!(user["status"], status);
     }
 
-    /// Whether the person's access token is still good.
+    /// Whether the person's access token is valid.
     pub(crate) async fn knows(&self, person: &Person) -> bool {
         let response = self.get("/auth/me").by(person).send().await;
         assert!(matches!(response.status(), 200 | 401), "{}", response.text());
         response.status() == 200
     }
 
-    /// The audit entries that pass a filter, newest first.
+    /// The audit entries that match a filter, newest first.
     pub(crate) async fn audit(&self, reader: &Person, filter: &[(&str, &str)]) -> Vec<Value> {
         let mut entries = Vec::new();
         let mut cursor = None;
@@ -142,21 +142,21 @@ impl TestApp {
         }
     }
 
-    /// What the audit log keeps of one thing, newest first.
+    /// The audit entries about one resource, newest first.
     pub(crate) async fn history(&self, reader: &Person, id: &str) -> Vec<Value> {
         self.audit(reader, &[("resourceId", id)]).await
     }
 
-    /// Waits for something of which the audit log keeps nothing.
-    pub(crate) async fn unrecorded<T>(&self, reader: &Person, doing: impl Future<Output = T>) -> T {
+    /// Waits for an action and checks that it adds no audit entry.
+    pub(crate) async fn unrecorded<T>(&self, reader: &Person, action: impl Future<Output = T>) -> T {
         let before = self.audit(reader, &[]).await;
-        let done = doing.await;
+        let done = action.await;
         assert_eq!(self.audit(reader, &[]).await, before);
         done
     }
 }
 
-/// An audit entry says that somebody did this to that.
+/// Checks that an audit entry records this action of this user on this resource.
 pub(crate) fn says(entry: &Value, by: &Person, action: &str, resource_type: &str, id: &str) {
     let found = [&entry["action"], &entry["resourceType"], &entry["resourceId"], &entry["userId"]];
     assert_eq!(found, [action, resource_type, id, &by.user], "{entry}");

@@ -10,18 +10,18 @@ use crate::request::{Response, each, each_sorted, members};
 on_every_store![
     the_catalogue_starts_with_the_built_in_permissions,
     create_answers_201_with_the_permission,
-    names_are_resource_and_action,
+    a_name_consists_of_resource_and_action,
     create_names_every_invalid_field,
     a_name_is_unique_in_the_tenant,
     permissions_are_listed_newest_first_in_pages,
-    a_registered_permission_can_be_held_and_asked_for,
+    a_registered_permission_can_be_granted,
     delete_answers_204_and_frees_the_name,
-    a_permission_that_a_role_holds_cannot_be_deleted,
+    a_permission_in_a_role_cannot_be_deleted,
     built_in_permissions_cannot_be_deleted,
     an_unknown_permission_is_not_found,
-    reading_needs_the_permission_anywhere,
+    reading_needs_the_permission_in_any_scope,
     changing_needs_the_permission_tenant_wide,
-    nobody_registers_what_a_wildcard_gives_to_others_but_not_to_them,
+    a_permission_that_a_wildcard_gives_only_to_others_is_refused,
     changes_are_recorded_with_their_values,
 ];
 
@@ -33,7 +33,7 @@ async fn delete(app: &TestApp, by: &Person, id: &str) -> Response {
     app.delete(&format!("/permissions/{id}")).by(by).send().await
 }
 
-/// Registers a permission; tells the id.
+/// Registers a permission. Returns its id.
 async fn register(app: &TestApp, by: &Person, name: &str) -> String {
     create(app, by, &json!({ "name": name })).await.created()["id"].as_str().unwrap().to_owned()
 }
@@ -69,7 +69,7 @@ async fn create_answers_201_with_the_permission(app: TestApp) {
     assert_eq!(bare["description"], "");
 }
 
-async fn names_are_resource_and_action(app: TestApp) {
+async fn a_name_consists_of_resource_and_action(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let [longest, too_long] = [118, 119].map(|length| format!("o:{}", "r".repeat(length)));
     for good in ["o:r", "orders-2:refund-2", "orders-:refund-", &longest] {
@@ -117,7 +117,7 @@ async fn permissions_are_listed_newest_first_in_pages(app: TestApp) {
     }
 }
 
-async fn a_registered_permission_can_be_held_and_asked_for(app: TestApp) {
+async fn a_registered_permission_can_be_granted(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     register(&app, &ada, "orders:refund").await;
     let bob = app.colleague_who_may(&ada, "bob@example.com", &["orders:refund"]).await;
@@ -137,7 +137,7 @@ async fn delete_answers_204_and_frees_the_name(app: TestApp) {
     register(&app, &ada, "orders:refund").await;
 }
 
-async fn a_permission_that_a_role_holds_cannot_be_deleted(app: TestApp) {
+async fn a_permission_in_a_role_cannot_be_deleted(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let id = register(&app, &ada, "orders:refund").await;
     let role = app.role(&ada, "CLERK", &["users:read", "orders:refund"]).await;
@@ -162,7 +162,7 @@ async fn an_unknown_permission_is_not_found(app: TestApp) {
     assert_eq!(delete(&app, &ada, "users:read").await.invalid_fields(), ["id"]);
 }
 
-async fn reading_needs_the_permission_anywhere(app: TestApp) {
+async fn reading_needs_the_permission_in_any_scope(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let sales = app.organization(&ada, "sales").await;
     let bob = app.colleague_in(&ada, sales, "bob@example.com", &["roles:read"]).await;
@@ -181,7 +181,7 @@ async fn changing_needs_the_permission_tenant_wide(app: TestApp) {
     delete(&app, &bob, &id).await.lacks("permissions:delete");
 }
 
-async fn nobody_registers_what_a_wildcard_gives_to_others_but_not_to_them(app: TestApp) {
+async fn a_permission_that_a_wildcard_gives_only_to_others_is_refused(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     register(&app, &ada, "orders:read").await;
     app.role(&ada, "CLERK", &["orders:*"]).await;

@@ -1,6 +1,6 @@
-//! What an operation's `x-required-permission` says is what it enforces (decisions §7).
+//! Every operation enforces the permission that its `x-required-permission` names (decisions §7).
 //!
-//! The operations come from the document, so that a new one is covered, or fails here, from its first day on.
+//! The operations come from the OpenAPI document. So these tests cover a new operation at once, or they fail.
 
 use axum::http::Method;
 use chrono::TimeDelta;
@@ -13,36 +13,37 @@ use crate::request::{Request, Response};
 use crate::table::fresh;
 
 on_every_store![
-    without_a_token_everything_but_the_public_is_401,
-    the_public_needs_no_token,
-    without_any_role_the_permission_is_missing_and_named,
-    the_permission_alone_suffices,
-    the_resources_wildcard_suffices_as_well,
-    the_permission_elsewhere_does_not_suffice,
-    every_other_permission_does_not_suffice,
-    the_administrator_may_everything,
+    without_a_token_every_operation_that_is_not_public_is_401,
+    public_operations_need_no_token,
+    a_403_names_the_missing_permission_to_a_user_without_roles,
+    the_required_permission_is_enough,
+    the_wildcard_of_the_resource_is_enough,
+    the_permission_in_another_organization_is_not_enough,
+    all_other_permissions_together_are_not_enough,
+    the_tenant_administrator_may_call_every_operation,
 ];
 
-/// Every permission that comes built in.
+/// The resources of the built-in permissions.
 const RESOURCES: [&str; 8] =
     ["users", "role-assignments", "roles", "permissions", "organizations", "audit-logs", "tenants", "sessions"];
+/// The actions of the built-in permissions on each resource.
 const ACTIONS: [&str; 4] = ["create", "read", "update", "delete"];
 
-/// A tenant of its own for one operation: its administrator, somebody else to do things to, and one of everything.
+/// The tenant for one operation: its administrator, another user, and the resource that the operation needs.
 pub(crate) struct Scene {
     pub(crate) administrator: Person,
     other: Person,
-    /// A role that permits nothing, so that who assigns it needs no more than the permission to assign.
+    /// A role without permissions. To assign it, a caller needs only the permission to assign.
     empty_role: String,
-    /// What the path names.
+    /// The id in the path.
     subject: String,
-    /// A moment in the future.
+    /// A time in the future.
     tomorrow: String,
 }
 
 impl Scene {
     pub(crate) async fn set(app: &TestApp, operation: &Operation) -> Self {
-        // Addresses must differ: the public operations find the account by them alone.
+        // E-mail addresses must differ, because the public operations find the account only by its address.
         let name = operation.to_string().to_lowercase().replace(|letter: char| !letter.is_alphanumeric(), "-");
         let name = name.trim_matches('-');
         let administrator = app.register(&format!("admin.{name}@example.com")).await;
@@ -98,7 +99,7 @@ impl Scene {
         }
     }
 
-    /// A body that changes something, by a member that every change of this kind has.
+    /// A body that changes one member: the first of these that the schema has.
     fn change(&self, schema: &Value) -> Value {
         let changes = [
             ("firstName", json!("Grace")),
@@ -110,7 +111,7 @@ impl Scene {
         json!({ name: value })
     }
 
-    /// The smallest body that a schema allows, with true credentials where some are asked for.
+    /// The smallest body that a schema allows, with valid credentials where it needs them.
     fn body(&self, document: &Value, schema: &Value) -> Value {
         let schema = resolved(document, schema);
         let required = schema["required"].as_array().map_or(&[][..], Vec::as_slice);
@@ -123,7 +124,8 @@ impl Scene {
 
     fn value(&self, document: &Value, name: &str, schema: &Value) -> Value {
         match name {
-            // To log in it must be somebody's, to be made anew nobody's of this tenant.
+            // A login needs the address of a user. A creation, whose schema has `maxLength`, needs an address that no
+            // user of this tenant has.
             "email" if schema.get("maxLength").is_none() => json!(self.other.email),
             "email" => json!(format!("new.{}", self.other.email)),
             "password" | "currentPassword" => json!(PASSWORD),
@@ -145,7 +147,7 @@ fn resolved<'a>(document: &'a Value, schema: &'a Value) -> &'a Value {
     }
 }
 
-/// What an operation answers to somebody, chosen or made ready in its scene.
+/// The answer of an operation to the caller that `caller` chooses or creates in the scene of the operation.
 async fn answer(
     app: &TestApp,
     document: &Value,
@@ -165,7 +167,7 @@ fn needs_permission(operation: &Operation) -> bool {
     !["public", "session"].contains(&operation.required_permission())
 }
 
-async fn without_a_token_everything_but_the_public_is_401(app: TestApp) {
+async fn without_a_token_every_operation_that_is_not_public_is_401(app: TestApp) {
     let document = document();
     for operation in operations(&document) {
         if operation.required_permission() != "public" {
@@ -175,7 +177,7 @@ async fn without_a_token_everything_but_the_public_is_401(app: TestApp) {
     }
 }
 
-async fn the_public_needs_no_token(app: TestApp) {
+async fn public_operations_need_no_token(app: TestApp) {
     let document = document();
     for operation in operations(&document) {
         if operation.required_permission() == "public" {
@@ -185,13 +187,13 @@ async fn the_public_needs_no_token(app: TestApp) {
     }
 }
 
-async fn without_any_role_the_permission_is_missing_and_named(app: TestApp) {
+async fn a_403_names_the_missing_permission_to_a_user_without_roles(app: TestApp) {
     let document = document();
     for operation in operations(&document) {
-        let nobody = async |scene: &Scene| Some(app.colleague(&scene.administrator, "nobody@example.com").await);
-        let answer = answer(&app, &document, &operation, nobody).await;
+        let without_role = async |scene: &Scene| Some(app.colleague(&scene.administrator, "no-role@example.com").await);
+        let answer = answer(&app, &document, &operation, without_role).await;
         if operation.path.starts_with("/organizations/{id}") {
-            // Who holds nothing in an organization does not learn that it exists (decisions §5).
+            // A caller without a grant in an organization does not learn that it exists (decisions §5).
             answer.problem("not-found");
         } else if needs_permission(&operation) {
             let detail = answer.problem("forbidden")["detail"].as_str().unwrap().to_owned();
@@ -208,7 +210,7 @@ fn names(detail: &str, permission: &str) -> bool {
     words.filter(|word| word.contains(':') && !word.ends_with(':')).eq([permission])
 }
 
-async fn the_permission_alone_suffices(app: TestApp) {
+async fn the_required_permission_is_enough(app: TestApp) {
     let document = document();
     for operation in operations(&document).into_iter().filter(needs_permission) {
         let required = operation.required_permission();
@@ -220,7 +222,7 @@ async fn the_permission_alone_suffices(app: TestApp) {
     }
 }
 
-async fn the_resources_wildcard_suffices_as_well(app: TestApp) {
+async fn the_wildcard_of_the_resource_is_enough(app: TestApp) {
     let document = document();
     for operation in operations(&document).into_iter().filter(needs_permission) {
         let wildcard = format!("{}:*", operation.required_permission().split_once(':').unwrap().0);
@@ -232,12 +234,12 @@ async fn the_resources_wildcard_suffices_as_well(app: TestApp) {
     }
 }
 
-/// Held in an organization that has nothing to do with it, a permission is worth nothing.
-async fn the_permission_elsewhere_does_not_suffice(app: TestApp) {
+/// A permission in an unrelated organization does not allow the operation.
+async fn the_permission_in_another_organization_is_not_enough(app: TestApp) {
     let document = document();
-    // Reading what belongs to the tenant as a whole needs the permission anywhere (decisions §4).
+    // To read resources of the whole tenant, the permission in any scope is enough (decisions §4).
     let anywhere = ["GET /roles", "GET /roles/{id}", "GET /permissions"];
-    // Lists show what there is in that organization.
+    // Lists show the resources in that organization.
     let lists = ["GET /users", "GET /role-assignments", "GET /organizations"];
     for operation in operations(&document).into_iter().filter(needs_permission) {
         let required = operation.required_permission();
@@ -255,7 +257,7 @@ async fn the_permission_elsewhere_does_not_suffice(app: TestApp) {
     }
 }
 
-async fn every_other_permission_does_not_suffice(app: TestApp) {
+async fn all_other_permissions_together_are_not_enough(app: TestApp) {
     let document = document();
     let all = RESOURCES.iter().flat_map(|resource| ACTIONS.map(|action| format!("{resource}:{action}")));
     let all: Vec<String> = all.collect();
@@ -270,12 +272,12 @@ async fn every_other_permission_does_not_suffice(app: TestApp) {
     }
 }
 
-async fn the_administrator_may_everything(app: TestApp) {
+async fn the_tenant_administrator_may_call_every_operation(app: TestApp) {
     let document = document();
     for operation in operations(&document) {
         let administrator = async |scene: &Scene| Some(scene.administrator.clone());
         let answer = answer(&app, &document, &operation, administrator).await;
-        // The body of a change of password holds everybody's password, so even that succeeds.
+        // The body of a password change contains the password of every test user, so this call succeeds, too.
         assert!((200..300).contains(&answer.status()), "{operation}: {}", answer.text());
     }
 }

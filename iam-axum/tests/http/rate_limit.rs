@@ -18,22 +18,22 @@ use crate::people::{PASSWORD, Person};
 use crate::request::Response;
 
 on_every_store![
-    every_answer_says_how_many_more_there_may_be,
-    one_too_many_is_429_until_the_limit_has_room,
+    every_answer_says_how_many_requests_remain,
+    a_request_over_the_limit_is_429_until_the_limit_has_room,
     the_public_operations_of_authentication_share_a_limit,
-    a_user_has_one_limit_in_all_sessions_and_from_everywhere,
+    a_user_has_one_limit_for_all_sessions_and_addresses,
     requests_without_a_valid_token_are_counted_by_address,
-    the_token_of_a_session_that_has_ended_does_not_spend_its_users_limit,
-    a_request_that_is_refused_asks_the_store_nothing,
+    the_token_of_an_ended_session_does_not_use_up_the_users_limit,
+    a_rate_limited_request_does_not_call_the_store,
     an_ipv6_network_of_64_bits_is_one_client,
-    only_trusted_proxies_say_where_a_request_comes_from,
+    only_trusted_proxies_set_the_client_address_of_a_request,
     health_and_documents_are_not_limited,
-    switched_off_the_headers_are_absent,
+    without_a_rate_limiter_the_headers_are_absent,
 ];
 
 const ADDRESS: &str = "198.51.100.1";
 
-/// The same service, limited by the same clock.
+/// The same service with rate limits, which use the same clock.
 fn limited(app: &TestApp, user: u32, authentication: u32, anonymous: u32) -> TestApp {
     app.with_http_settings(limiting(app, user, authentication, anonymous))
 }
@@ -46,7 +46,8 @@ fn limiting(app: &TestApp, user: u32, authentication: u32, anonymous: u32) -> im
     }
 }
 
-/// What the headers say: the limit, how many remain, and in how many seconds from now they are as many as ever.
+/// The values of the headers: the limit, the remaining requests, and the seconds from now until all requests of the
+/// limit are available again.
 fn says(answer: &Response) -> Option<(u64, u64, u64)> {
     let number = |name| answer.header(name).map(|text| text.parse::<u64>().unwrap());
     let limit = number("x-ratelimit-limit")?;
@@ -64,7 +65,7 @@ async fn me(app: &TestApp, person: &Person) -> Response {
     app.get("/auth/me").by(person).send().await
 }
 
-async fn every_answer_says_how_many_more_there_may_be(app: TestApp) {
+async fn every_answer_says_how_many_requests_remain(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let app = limited(&app, 10, 20, 30);
     for (answer, limit) in [
@@ -85,7 +86,7 @@ async fn every_answer_says_how_many_more_there_may_be(app: TestApp) {
     }
 }
 
-async fn one_too_many_is_429_until_the_limit_has_room(app: TestApp) {
+async fn a_request_over_the_limit_is_429_until_the_limit_has_room(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let app = limited(&app, 6, 1, 1);
     for left in (0..6).rev() {
@@ -120,7 +121,7 @@ async fn the_public_operations_of_authentication_share_a_limit(app: TestApp) {
     me(&app, &ada).await.ok();
 }
 
-async fn a_user_has_one_limit_in_all_sessions_and_from_everywhere(app: TestApp) {
+async fn a_user_has_one_limit_for_all_sessions_and_addresses(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let (again, bob) = (app.login(&ada).await, app.colleague(&ada, "bob@example.com").await);
     let app = limited(&app, 3, 100, 100);
@@ -142,20 +143,20 @@ async fn requests_without_a_valid_token_are_counted_by_address(app: TestApp) {
     app.get("/users").from("198.51.100.2").send().await.problem("unauthorized");
 }
 
-/// What somebody else would make of a token.
+/// The token with a signature that the service did not make.
 fn with_another_signature(token: &str) -> String {
     let (signed, signature) = token.rsplit_once('.').unwrap();
     let reversed: String = signature.chars().rev().collect();
     format!("{signed}.{reversed}")
 }
 
-async fn the_token_of_a_session_that_has_ended_does_not_spend_its_users_limit(app: TestApp) {
+async fn the_token_of_an_ended_session_does_not_use_up_the_users_limit(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let stolen = app.login(&ada).await;
     app.post("/auth/logout").by(&stolen).send().await;
     let app = limited(&app, 10, 100, 3);
     let attempt = async || app.get("/users").from(ADDRESS).by(&stolen).send().await;
-    // That it has ended is found out once.
+    // The first request finds out that the session has ended, and counts for the user.
     let first = attempt().await;
     first.problem("unauthorized");
     assert_eq!(remaining(&first), 9);
@@ -168,11 +169,11 @@ async fn the_token_of_a_session_that_has_ended_does_not_spend_its_users_limit(ap
     assert_eq!(remaining(&me(&app, &ada).await), 8);
 }
 
-/// What the store was asked for.
+/// The store operations that were called.
 #[derive(Default)]
-struct Asked(Mutex<Vec<&'static str>>);
+struct StoreCalls(Mutex<Vec<&'static str>>);
 
-impl Observer for Asked {
+impl Observer for StoreCalls {
     fn store_answered(&self, operation: &'static str, _: Duration, _: Option<&StoreError>) {
         self.0.lock().unwrap().push(operation);
     }
@@ -184,12 +185,12 @@ impl Observer for Asked {
     fn password_refused(&self) {}
 }
 
-async fn a_request_that_is_refused_asks_the_store_nothing(app: TestApp) {
+async fn a_rate_limited_request_does_not_call_the_store(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let ended = app.login(&ada).await;
     app.post("/auth/logout").by(&ended).send().await;
-    let asked = Arc::new(Asked::default());
-    let app = app.observed(Arc::clone(&asked) as Arc<dyn Observer>, limiting(&app, 3, 100, 1)).await;
+    let calls = Arc::new(StoreCalls::default());
+    let app = app.observed(Arc::clone(&calls) as Arc<dyn Observer>, limiting(&app, 3, 100, 1)).await;
     let by = async |token: &str| app.get("/auth/me").from(ADDRESS).bearer(token).send().await;
     let forged = with_another_signature(&ada.access);
     for (token, kind) in [(&ended.access, "unauthorized"), (&forged, "unauthorized")] {
@@ -198,11 +199,11 @@ async fn a_request_that_is_refused_asks_the_store_nothing(app: TestApp) {
     for _ in 0..2 {
         by(&ada.access).await.ok();
     }
-    asked.0.lock().unwrap().clear();
+    calls.0.lock().unwrap().clear();
     for token in [&ada.access, &ended.access, &forged] {
         by(token).await.problem("rate-limited");
     }
-    assert_eq!(*asked.0.lock().unwrap(), [""; 0]);
+    assert_eq!(*calls.0.lock().unwrap(), [""; 0]);
 }
 
 async fn an_ipv6_network_of_64_bits_is_one_client(app: TestApp) {
@@ -214,7 +215,7 @@ async fn an_ipv6_network_of_64_bits_is_one_client(app: TestApp) {
     app.get("/users").from("2001:db8:0:2::1").send().await.problem("unauthorized");
 }
 
-async fn only_trusted_proxies_say_where_a_request_comes_from(app: TestApp) {
+async fn only_trusted_proxies_set_the_client_address_of_a_request(app: TestApp) {
     let app = limited(&app, 100, 100, 1);
     let get = async |address, forwarded_for| {
         app.get("/users").from(address).header("x-forwarded-for", forwarded_for).send().await
@@ -234,11 +235,11 @@ async fn health_and_documents_are_not_limited(app: TestApp) {
             assert_eq!((answer.status(), says(&answer)), (200, None), "{path}");
         }
     }
-    // What only begins like one of them is not one.
+    // A path that only starts like one of these paths is limited.
     assert!(says(&app.request(Method::GET, "/healthy").from(ADDRESS).send().await).is_some());
 }
 
-async fn switched_off_the_headers_are_absent(app: TestApp) {
+async fn without_a_rate_limiter_the_headers_are_absent(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     for _ in 0..70 {
         let answer = app.attempt(&ada.email, PASSWORD).send().await;

@@ -9,22 +9,22 @@ use crate::people::Person;
 use crate::request::{Request, members};
 
 on_every_store![
-    answers_200_with_a_new_pair,
-    a_spent_token_ends_the_whole_session,
+    answers_200_with_a_new_token_pair,
+    reuse_of_a_spent_token_ends_the_whole_session,
     reuse_is_recorded_as_the_end_of_the_session,
     reuse_ends_no_other_session,
-    the_token_just_spent_gets_the_same_successor_for_ten_seconds,
-    two_racing_tabs_get_the_same_successor,
-    the_successor_of_a_forgiven_token_stays_the_one_valid_token,
-    only_the_newest_spent_token_is_forgiven,
+    a_spent_token_gets_the_same_successor_for_ten_seconds,
+    concurrent_refreshes_get_the_same_successor,
+    the_successor_stays_valid_after_a_repeated_refresh,
+    only_the_newest_spent_token_can_be_repeated,
     a_forged_token_is_refused_and_ends_no_session,
-    an_idle_session_ends_after_seven_days_to_the_instant,
+    an_idle_session_ends_after_exactly_seven_days,
     each_refresh_gives_another_seven_days,
-    a_session_ends_after_thirty_days_whatever_happens,
+    a_session_ends_after_thirty_days_despite_refreshes,
     an_access_token_does_not_outlive_its_session,
     each_refresh_is_recorded,
     the_tokens_of_ended_sessions_are_refused,
-    an_access_token_is_no_refresh_token_nor_the_other_way_round,
+    access_tokens_and_refresh_tokens_are_not_interchangeable,
     a_missing_or_invalid_field_is_named,
     sessions_survive_a_restart,
 ];
@@ -47,7 +47,7 @@ impl TestApp {
     }
 }
 
-async fn answers_200_with_a_new_pair(app: TestApp) {
+async fn answers_200_with_a_new_token_pair(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     app.pass(TimeDelta::minutes(14));
     let body = app.present(&ada.refresh).send().await.ok();
@@ -59,7 +59,7 @@ async fn answers_200_with_a_new_pair(app: TestApp) {
     assert_eq!((&me["user"]["id"], &me["session"]["id"]), (&json!(ada.user), &json!(ada.session)));
 }
 
-async fn a_spent_token_ends_the_whole_session(app: TestApp) {
+async fn reuse_of_a_spent_token_ends_the_whole_session(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let second = app.exchange(&ada.refresh).await;
     app.pass(TimeDelta::seconds(10) + INSTANT);
@@ -71,28 +71,28 @@ async fn a_spent_token_ends_the_whole_session(app: TestApp) {
 
 async fn reuse_is_recorded_as_the_end_of_the_session(app: TestApp) {
     let ada = app.register("ada@example.com").await;
-    let robbed = app.login(&ada).await;
-    app.exchange(&robbed.refresh).await;
+    let stolen = app.login(&ada).await;
+    app.exchange(&stolen.refresh).await;
     app.pass(TimeDelta::minutes(1));
-    app.is_refused(&robbed.refresh).await;
-    app.is_refused(&robbed.refresh).await;
+    app.is_refused(&stolen.refresh).await;
+    app.is_refused(&stolen.refresh).await;
     let entries = app.audit(&ada, &[("action", "LOGOUT")]).await;
     assert_eq!(entries.len(), 1);
-    assert_eq!((&entries[0]["resourceType"], &entries[0]["resourceId"]), (&json!("SESSION"), &json!(robbed.session)));
+    assert_eq!((&entries[0]["resourceType"], &entries[0]["resourceId"]), (&json!("SESSION"), &json!(stolen.session)));
     assert_eq!((&entries[0]["userId"], &entries[0]["metadata"]["reason"]), (&json!(ada.user), &json!("TOKEN_REUSE")));
 }
 
 async fn reuse_ends_no_other_session(app: TestApp) {
     let ada = app.register("ada@example.com").await;
-    let robbed = app.login(&ada).await;
-    app.exchange(&robbed.refresh).await;
+    let stolen = app.login(&ada).await;
+    app.exchange(&stolen.refresh).await;
     app.pass(TimeDelta::minutes(1));
-    app.is_refused(&robbed.refresh).await;
+    app.is_refused(&stolen.refresh).await;
     assert!(app.knows(&ada).await);
     app.exchange(&ada.refresh).await;
 }
 
-async fn the_token_just_spent_gets_the_same_successor_for_ten_seconds(app: TestApp) {
+async fn a_spent_token_gets_the_same_successor_for_ten_seconds(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let successor = app.exchange(&ada.refresh).await;
     for _ in 0..2 {
@@ -105,14 +105,14 @@ async fn the_token_just_spent_gets_the_same_successor_for_ten_seconds(app: TestA
     app.is_refused(&ada.refresh).await;
 }
 
-async fn two_racing_tabs_get_the_same_successor(app: TestApp) {
+async fn concurrent_refreshes_get_the_same_successor(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let bodies = join_all((0..4).map(|_| app.exchange(&ada.refresh))).await;
     assert!(bodies.iter().all(|successor| *successor == bodies[0]));
     app.exchange(&bodies[0]).await;
 }
 
-async fn the_successor_of_a_forgiven_token_stays_the_one_valid_token(app: TestApp) {
+async fn the_successor_stays_valid_after_a_repeated_refresh(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let successor = app.exchange(&ada.refresh).await;
     assert_eq!(app.exchange(&ada.refresh).await, successor);
@@ -120,7 +120,7 @@ async fn the_successor_of_a_forgiven_token_stays_the_one_valid_token(app: TestAp
     app.exchange(&successor).await;
 }
 
-async fn only_the_newest_spent_token_is_forgiven(app: TestApp) {
+async fn only_the_newest_spent_token_can_be_repeated(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let second = app.exchange(&ada.refresh).await;
     let third = app.exchange(&second).await;
@@ -143,7 +143,8 @@ async fn a_forged_token_is_refused_and_ends_no_session(app: TestApp) {
     app.exchange(&successor).await;
 }
 
-/// The token with one character replaced, at every place, and cut short.
+/// Copies of the token: for every position one with another character there, one without the last character, and one
+/// with an extra character.
 fn distorted(token: &str) -> Vec<String> {
     let replaced = (0..token.len()).map(|at| {
         let replacement = if &token[at..=at] == "A" { "B" } else { "A" };
@@ -152,7 +153,7 @@ fn distorted(token: &str) -> Vec<String> {
     replaced.chain([token[..token.len() - 1].to_owned(), format!("{token}A")]).collect()
 }
 
-async fn an_idle_session_ends_after_seven_days_to_the_instant(app: TestApp) {
+async fn an_idle_session_ends_after_exactly_seven_days(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let late = app.login(&ada).await;
     app.pass(TimeDelta::days(7) - INSTANT);
@@ -169,7 +170,7 @@ async fn each_refresh_gives_another_seven_days(app: TestApp) {
     app.exchange(&second).await;
 }
 
-async fn a_session_ends_after_thirty_days_whatever_happens(app: TestApp) {
+async fn a_session_ends_after_thirty_days_despite_refreshes(app: TestApp) {
     let mut token = app.register("ada@example.com").await.refresh;
     for _ in 0..5 {
         app.pass(TimeDelta::days(6) - INSTANT);
@@ -220,11 +221,11 @@ async fn the_tokens_of_ended_sessions_are_refused(app: TestApp) {
     }
 }
 
-async fn an_access_token_is_no_refresh_token_nor_the_other_way_round(app: TestApp) {
+async fn access_tokens_and_refresh_tokens_are_not_interchangeable(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     app.is_refused(&ada.access).await;
     app.get("/auth/me").bearer(&ada.refresh).send().await.problem("unauthorized");
-    assert_ne!(ada.refresh.split('.').count(), 3, "it says nothing to whoever holds it");
+    assert_ne!(ada.refresh.split('.').count(), 3, "a refresh token is opaque to its holder");
 }
 
 async fn a_missing_or_invalid_field_is_named(app: TestApp) {

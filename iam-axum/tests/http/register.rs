@@ -13,17 +13,17 @@ on_every_store![
     answers_201_with_tenant_user_and_tokens,
     the_first_user_is_tenant_administrator,
     the_tenant_name_is_trimmed_and_makes_the_slug,
-    the_tenant_name_defaults_to_one_made_from_the_persons,
+    the_default_tenant_name_is_made_from_the_users_name,
     a_slug_that_is_taken_gets_a_suffix,
-    a_name_without_a_letter_for_a_slug_gets_a_slug_all_the_same,
-    the_same_email_may_found_another_tenant,
-    closed_registration_is_forbidden_and_leaves_nothing,
-    records_tenant_user_role_and_login_and_nothing_else,
+    a_tenant_name_without_letters_for_a_slug_still_gets_a_slug,
+    the_same_email_can_register_another_tenant,
+    closed_registration_is_forbidden_and_creates_nothing,
+    records_only_tenant_user_role_and_login,
     every_invalid_field_is_named,
     a_wrong_type_or_an_unknown_field_is_named,
     every_rule_of_the_password_policy_is_enforced,
     names_and_email_are_bounded,
-    registrations_of_one_name_at_the_same_moment_all_succeed,
+    concurrent_registrations_with_the_same_name_all_succeed,
 ];
 
 async fn register(app: &TestApp, members: &Value) -> Response {
@@ -68,7 +68,7 @@ async fn the_tenant_name_is_trimmed_and_makes_the_slug(app: TestApp) {
     assert!(is_slug(slug) && slug.ends_with("sons-2-gmbh"), "{slug}");
 }
 
-async fn the_tenant_name_defaults_to_one_made_from_the_persons(app: TestApp) {
+async fn the_default_tenant_name_is_made_from_the_users_name(app: TestApp) {
     let body = register(&app, &json!({})).await.created();
     let name = body["tenant"]["name"].as_str().unwrap();
     assert!(name.contains("Ada") && name.contains("Lovelace"), "{name}");
@@ -91,24 +91,24 @@ async fn a_slug_that_is_taken_gets_a_suffix(app: TestApp) {
     }
 }
 
-async fn a_name_without_a_letter_for_a_slug_gets_a_slug_all_the_same(app: TestApp) {
+async fn a_tenant_name_without_letters_for_a_slug_still_gets_a_slug(app: TestApp) {
     let body = register(&app, &json!({ "tenantName": "株式会社" })).await.created();
     assert!(is_slug(body["tenant"]["slug"].as_str().unwrap()), "{body}");
 }
 
-async fn the_same_email_may_found_another_tenant(app: TestApp) {
+async fn the_same_email_can_register_another_tenant(app: TestApp) {
     let first = app.register("ada@example.com").await;
     let second = app.register("ADA@example.com").await;
     assert_ne!(first.tenant, second.tenant);
 }
 
-async fn closed_registration_is_forbidden_and_leaves_nothing(app: TestApp) {
+async fn closed_registration_is_forbidden_and_creates_nothing(app: TestApp) {
     let closed = app.with_settings(|settings| settings.registration = false).await;
     register(&closed, &json!({})).await.problem("forbidden");
     closed.attempt("ada@example.com", PASSWORD).send().await.problem("unauthorized");
 }
 
-async fn records_tenant_user_role_and_login_and_nothing_else(app: TestApp) {
+async fn records_only_tenant_user_role_and_login(app: TestApp) {
     let request = app.post("/auth/register").json(&with(profile("ada@example.com"), &json!({ "tenantName": "Acme" })));
     let body = request.header("x-correlation-id", "founding").send().await.created();
     let token = body["accessToken"].as_str().unwrap();
@@ -175,7 +175,7 @@ async fn names_and_email_are_bounded(app: TestApp) {
             assert_eq!(register(&app, &json!({ field: bad })).await.invalid_fields(), [field], "{bad}");
         }
     }
-    // As long as the parts of an address may be, so that nothing but the whole is too long.
+    // Every part of the address stays within its own limit, so that only the whole address can be too long.
     let of_length = |length: usize| {
         let domain = format!("{}.{}.{}.example", "b".repeat(60), "c".repeat(60), "d".repeat(length - 195));
         format!("{}@{domain}", "a".repeat(64))
@@ -187,7 +187,7 @@ async fn names_and_email_are_bounded(app: TestApp) {
     }
 }
 
-async fn registrations_of_one_name_at_the_same_moment_all_succeed(app: TestApp) {
+async fn concurrent_registrations_with_the_same_name_all_succeed(app: TestApp) {
     let body = json!({ "tenantName": "Acme" });
     let answers = join_all((0..6).map(|_| register(&app, &body))).await;
     let slugs: BTreeSet<String> = answers.iter().map(|answer| answer.created()["tenant"]["slug"].to_string()).collect();

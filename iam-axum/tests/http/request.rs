@@ -1,4 +1,4 @@
-//! Requests and what comes back, in the words of HTTP.
+//! HTTP requests and responses of the tests.
 
 use std::net::SocketAddr;
 
@@ -14,10 +14,10 @@ use tower::ServiceExt as _;
 use crate::app::{TestApp, shown};
 use crate::people::{PASSWORD, Person};
 
-/// Where requests come from.
+/// The default client address of a request.
 pub(crate) const ADDRESS: &str = "192.0.2.7";
 
-/// A request that was not sent yet.
+/// A request that is not sent yet.
 #[derive(Clone)]
 pub(crate) struct Request<'a> {
     app: &'a TestApp,
@@ -55,7 +55,7 @@ impl<'a> Request<'a> {
         self.header("authorization", &format!("Bearer {token}"))
     }
 
-    /// Sends the person's access token along.
+    /// Adds the person's access token.
     pub(crate) fn by(self, person: &Person) -> Self {
         self.bearer(&person.access)
     }
@@ -64,30 +64,31 @@ impl<'a> Request<'a> {
         self.header("content-type", "application/json").body(body.to_string())
     }
 
-    /// A body of whatever type.
+    /// Sets a body of any content type.
     pub(crate) fn body(mut self, body: impl Into<Bytes>) -> Self {
         self.body = body.into();
         self
     }
 
-    /// Comes from this address.
+    /// Sets the client address.
     pub(crate) fn from(mut self, address: &str) -> Self {
         self.address.set_ip(address.parse().unwrap());
         self
     }
 
+    /// Sends the request and checks the rules for every answer.
     pub(crate) async fn send(self) -> Response {
         let response = self.exchange().await;
         response.keeps_the_conventions();
         response
     }
 
-    /// The answer as it is: it may be compressed, or one to a web page's browser.
+    /// Sends the request without these checks: the answer may be compressed, or be a CORS answer to a browser.
     pub(crate) async fn send_packed(self) -> Response {
         self.exchange().await
     }
 
-    /// The status and the body of an answer that a host program may have made, by conventions of its own.
+    /// The status and the body of an answer that may come from a host program, which has its own conventions.
     pub(crate) async fn send_to_host(self) -> (u16, Value) {
         let response = self.exchange().await;
         let body = serde_json::from_slice(&response.body).unwrap_or_else(|_| response.text().into());
@@ -110,26 +111,26 @@ impl<'a> Request<'a> {
         self.target.split('?').next().unwrap().to_owned()
     }
 
-    /// Sends the head; the body only once this other thing has happened, which happens while the body is waited for.
+    /// Sends the head, runs `meanwhile` while the service waits for the body, and then sends the body.
     pub(crate) async fn send_after(self, meanwhile: impl Future<Output = ()>) -> Response {
         let response = self.send_to_host_after(meanwhile).await;
         response.keeps_the_conventions();
         response
     }
 
-    /// The same, to a route of the host.
+    /// The same for a route of the host.
     pub(crate) async fn send_to_host_after(self, meanwhile: impl Future<Output = ()>) -> Response {
         let path = self.path();
         let (sender, receiver) = oneshot::channel::<Bytes>();
-        let (asked, is_asked) = oneshot::channel();
+        let (polled, is_polled) = oneshot::channel();
         let bytes = self.body.clone();
         let held_back = stream::once(async move {
-            asked.send(()).unwrap();
+            polled.send(()).unwrap();
             receiver.await
         });
         let answer = self.begin_with(Body::from_stream(held_back));
         let finish = async {
-            is_asked.await.unwrap();
+            is_polled.await.unwrap();
             meanwhile.await;
             sender.send(bytes).unwrap();
         };
@@ -167,7 +168,7 @@ impl Response {
         Self { status: parts.status, headers: parts.headers, body, path }
     }
 
-    /// What holds for every answer, whatever the question was.
+    /// Checks the rules for every answer.
     fn keeps_the_conventions(&self) {
         let correlation_id = self.header("x-correlation-id").expect("every answer has a correlation id");
         assert!((1..=128).contains(&correlation_id.len()));
@@ -234,18 +235,18 @@ impl Response {
         self.json()
     }
 
-    /// The text of a 200 of another type than JSON.
+    /// The text of a 200 with another content type than JSON.
     pub(crate) fn ok_of(&self, content_type: &str) -> String {
         assert_eq!(self.having(200).header(header::CONTENT_TYPE.as_str()), Some(content_type));
         self.text()
     }
 
-    /// A 204, and nothing else.
+    /// Checks that the answer is a 204.
     pub(crate) fn no_content(&self) {
         self.having(204);
     }
 
-    /// The problem document, which must be of this kind.
+    /// The problem document. It must be of this kind.
     pub(crate) fn problem(&self, kind: &str) -> Value {
         self.having(status_of(kind));
         let problem = self.json();
@@ -259,7 +260,7 @@ impl Response {
         self.fields("validation-error")
     }
 
-    /// The fields that the problem document, which must be of this kind, names, in order.
+    /// The fields that the problem document names, in order. The document must be of this kind.
     pub(crate) fn fields(&self, kind: &str) -> Vec<String> {
         let problem = self.problem(kind);
         let errors = problem["errors"].as_array().unwrap_or_else(|| panic!("no errors in {problem}"));
@@ -267,24 +268,24 @@ impl Response {
         errors.iter().map(|error| error["field"].as_str().unwrap().to_owned()).collect()
     }
 
-    /// What the problem document, which must be of this kind, says, in lower case.
+    /// The detail of the problem document, in lower case. The document must be of this kind.
     pub(crate) fn detail(&self, kind: &str) -> String {
         self.problem(kind)["detail"].as_str().unwrap().to_lowercase()
     }
 
-    /// Refused for want of this permission.
+    /// Checks that the request is refused because this permission is missing.
     pub(crate) fn lacks(&self, permission: &str) {
         assert_eq!(self.detail("forbidden"), format!("missing permission: {permission}."));
     }
 
-    /// Refused because somebody would get more than the caller has.
+    /// Checks that the escalation check refuses the request: the caller would grant more than it holds.
     pub(crate) fn escalates(&self) {
         let detail = self.detail("forbidden");
         assert!(detail.contains("role with higher privileges than their own"), "{detail}");
     }
 }
 
-/// At any depth, identifiers are UUIDs of version 7, and moments are in UTC to the millisecond.
+/// Checks at every depth that identifiers are UUIDs of version 7, and that times are in UTC with milliseconds.
 fn has_plain_ids_and_times(value: &Value) {
     match value {
         Value::Array(items) => items.iter().for_each(has_plain_ids_and_times),
@@ -341,7 +342,7 @@ pub(crate) fn each(list: &Value, member: &str) -> Vec<String> {
     list["data"].as_array().unwrap().iter().map(text).collect()
 }
 
-/// The same in alphabetical order.
+/// The same, in alphabetical order.
 pub(crate) fn each_sorted(list: &Value, member: &str) -> Vec<String> {
     let mut texts = each(list, member);
     texts.sort_unstable();

@@ -9,36 +9,36 @@ use crate::people::{Person, says, with};
 use crate::request::{Response, each, each_sorted, members};
 
 on_every_store![
-    the_built_in_roles_are_these,
+    a_new_tenant_has_the_built_in_roles,
     create_answers_201_with_the_full_role,
     description_scope_and_permissions_may_be_absent,
     names_are_upper_snake_case,
     create_names_every_invalid_field,
     a_name_is_unique_in_the_tenant,
-    an_unregistered_permission_is_400_and_named_by_its_place,
-    wildcards_and_registered_permissions_can_be_held,
+    a_400_names_the_index_of_an_unregistered_permission,
+    a_role_can_hold_wildcards_and_registered_permissions,
     get_shows_the_role,
     an_unknown_role_is_not_found,
     roles_are_listed_newest_first_in_pages,
-    patch_changes_what_is_there_alone,
+    patch_changes_only_the_given_fields,
     patch_takes_null_as_absent,
     a_patch_that_changes_nothing_writes_and_records_nothing,
     patch_to_a_taken_name_is_a_conflict,
     patch_names_every_invalid_field,
-    a_change_counts_at_once_for_everybody_who_holds_the_role,
+    a_change_applies_at_once_to_all_users_with_the_role,
     system_roles_cannot_be_changed_or_deleted,
     delete_answers_204_and_frees_the_name,
     a_role_in_use_cannot_be_deleted,
-    an_expired_assignment_does_not_keep_a_role,
-    a_scope_that_an_assignment_contradicts_is_a_conflict,
-    nobody_puts_into_a_role_what_they_do_not_hold,
-    nobody_adds_to_a_role_what_they_do_not_hold,
-    nobody_adds_to_a_role_for_longer_than_they_hold,
-    taking_permissions_out_needs_roles_update_alone,
-    reading_needs_the_permission_anywhere,
+    an_expired_assignment_does_not_prevent_a_delete,
+    a_scope_that_contradicts_an_assignment_is_a_conflict,
+    a_caller_cannot_create_a_role_with_more_than_it_holds,
+    a_caller_cannot_add_permissions_that_it_does_not_hold,
+    a_caller_cannot_add_permissions_for_longer_than_it_holds_them,
+    removing_permissions_needs_only_roles_update,
+    reading_needs_the_permission_in_any_scope,
     changing_needs_the_permission_tenant_wide,
     changes_are_recorded_with_their_values,
-    a_refused_change_leaves_nothing_behind,
+    a_refused_change_writes_and_records_nothing,
 ];
 
 async fn create(app: &TestApp, by: &Person, body: &Value) -> Response {
@@ -57,7 +57,7 @@ fn id(created: &Value) -> &str {
     created["id"].as_str().unwrap()
 }
 
-async fn the_built_in_roles_are_these(app: TestApp) {
+async fn a_new_tenant_has_the_built_in_roles(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let listed = app.get("/roles").by(&ada).send().await.ok();
     let mut roles = listed["data"].as_array().unwrap().clone();
@@ -151,7 +151,7 @@ async fn a_name_is_unique_in_the_tenant(app: TestApp) {
     create(&app, &eve, &json!({ "name": "CLERK" })).await.created();
 }
 
-async fn an_unregistered_permission_is_400_and_named_by_its_place(app: TestApp) {
+async fn a_400_names_the_index_of_an_unregistered_permission(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let permissions = json!(["users:read", "orders:refund", "users:fire", "*", "orders:*"]);
     let wrong = create(&app, &ada, &json!({ "name": "CLERK", "permissions": permissions })).await;
@@ -163,7 +163,7 @@ async fn an_unregistered_permission_is_400_and_named_by_its_place(app: TestApp) 
     assert_eq!(role(&app, &ada, id(&clerk)).await, clerk);
 }
 
-async fn wildcards_and_registered_permissions_can_be_held(app: TestApp) {
+async fn a_role_can_hold_wildcards_and_registered_permissions(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     app.post("/permissions").by(&ada).json(&json!({ "name": "orders:refund" })).send().await.created();
     let permissions = json!(["*", "orders:*", "orders:refund", "users:*"]);
@@ -205,7 +205,7 @@ async fn roles_are_listed_newest_first_in_pages(app: TestApp) {
     }
 }
 
-async fn patch_changes_what_is_there_alone(app: TestApp) {
+async fn patch_changes_only_the_given_fields(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let body = json!({ "name": "CLERK", "description": "Writes.", "permissions": ["users:read"] });
     let mut expected = create(&app, &ada, &body).await.created();
@@ -268,7 +268,7 @@ async fn patch_names_every_invalid_field(app: TestApp) {
     }
 }
 
-async fn a_change_counts_at_once_for_everybody_who_holds_the_role(app: TestApp) {
+async fn a_change_applies_at_once_to_all_users_with_the_role(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let clerk = app.role(&ada, "CLERK", &["roles:read"]).await;
     let bob = app.colleague(&ada, "bob@example.com").await;
@@ -310,9 +310,9 @@ async fn delete_answers_204_and_frees_the_name(app: TestApp) {
 async fn a_role_in_use_cannot_be_deleted(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let sales = app.organization(&ada, "sales").await;
-    for (name, place) in [("EVERYWHERE", None), ("IN_SALES", Some(sales))] {
+    for (name, organization) in [("EVERYWHERE", None), ("IN_SALES", Some(sales))] {
         let path = format!("/roles/{}", app.role(&ada, name, &[]).await);
-        let assignment = app.assign(&ada, &ada.user, name, place, None).await;
+        let assignment = app.assign(&ada, &ada.user, name, organization, None).await;
         app.unrecorded(&ada, app.delete(&path).by(&ada).send()).await.problem("conflict");
         app.get(&path).by(&ada).send().await.ok();
         app.delete(&format!("/role-assignments/{assignment}")).by(&ada).send().await.no_content();
@@ -320,7 +320,7 @@ async fn a_role_in_use_cannot_be_deleted(app: TestApp) {
     }
 }
 
-async fn an_expired_assignment_does_not_keep_a_role(app: TestApp) {
+async fn an_expired_assignment_does_not_prevent_a_delete(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let path = format!("/roles/{}", app.role(&ada, "CLERK", &[]).await);
     let expiry = app.iam.now() + TimeDelta::seconds(5);
@@ -334,20 +334,20 @@ async fn an_expired_assignment_does_not_keep_a_role(app: TestApp) {
     assert_eq!(revoked["metadata"]["reason"], "EXPIRED");
 }
 
-async fn a_scope_that_an_assignment_contradicts_is_a_conflict(app: TestApp) {
+async fn a_scope_that_contradicts_an_assignment_is_a_conflict(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let sales = app.organization(&ada, "sales").await;
-    for (name, place, contradicting, fitting) in
+    for (name, organization, contradicting, fitting) in
         [("EVERYWHERE", None, "ORGANIZATION", "TENANT"), ("IN_SALES", Some(sales), "TENANT", "ORGANIZATION")]
     {
         let role = app.role(&ada, name, &[]).await;
-        app.assign(&ada, &ada.user, name, place, None).await;
+        app.assign(&ada, &ada.user, name, organization, None).await;
         patch(&app, &ada, &role, &json!({ "scope": contradicting })).await.problem("conflict");
         assert_eq!(patch(&app, &ada, &role, &json!({ "scope": fitting })).await.ok()["scope"], fitting);
     }
 }
 
-async fn nobody_puts_into_a_role_what_they_do_not_hold(app: TestApp) {
+async fn a_caller_cannot_create_a_role_with_more_than_it_holds(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let sales = app.organization(&ada, "sales").await;
     let four = ["users:create", "users:read", "users:update", "users:delete"];
@@ -361,7 +361,7 @@ async fn nobody_puts_into_a_role_what_they_do_not_hold(app: TestApp) {
     create(&app, &bob, &json!({ "name": "CLERK", "permissions": four })).await.created();
 }
 
-async fn nobody_adds_to_a_role_what_they_do_not_hold(app: TestApp) {
+async fn a_caller_cannot_add_permissions_that_it_does_not_hold(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let clerk = app.role(&ada, "CLERK", &["sessions:read"]).await;
     let bob = app.colleague_who_may(&ada, "bob@example.com", &["roles:update", "users:read"]).await;
@@ -369,11 +369,11 @@ async fn nobody_adds_to_a_role_what_they_do_not_hold(app: TestApp) {
         let body = json!({ "permissions": ["sessions:read", "users:read", beyond] });
         app.unrecorded(&ada, patch(&app, &bob, &clerk, &body)).await.escalates();
     }
-    // What it has already is not given by whoever adds to it.
+    // The caller does not grant the permissions that the role already has.
     patch(&app, &bob, &clerk, &json!({ "permissions": ["sessions:read", "users:read"] })).await.ok();
 }
 
-async fn nobody_adds_to_a_role_for_longer_than_they_hold(app: TestApp) {
+async fn a_caller_cannot_add_permissions_for_longer_than_it_holds_them(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let clerk = app.role(&ada, "CLERK", &[]).await;
     let bob = app.colleague_who_may(&ada, "bob@example.com", &["roles:update"]).await;
@@ -388,18 +388,18 @@ async fn nobody_adds_to_a_role_for_longer_than_they_hold(app: TestApp) {
     patch(&app, &bob, &clerk, &body).await.ok();
 }
 
-async fn taking_permissions_out_needs_roles_update_alone(app: TestApp) {
+async fn removing_permissions_needs_only_roles_update(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let clerk = app.role(&ada, "CLERK", &["users:*", "sessions:read"]).await;
     let bob = app.colleague_who_may(&ada, "bob@example.com", &["roles:update"]).await;
-    // Less than the wildcard is part of it.
+    // A permission that the old wildcard includes is not new in the role.
     for permissions in [json!(["users:*"]), json!(["users:delete", "users:read"]), json!([])] {
         let body = json!({ "permissions": permissions });
         assert_eq!(patch(&app, &bob, &clerk, &body).await.ok()["permissions"], permissions);
     }
 }
 
-async fn reading_needs_the_permission_anywhere(app: TestApp) {
+async fn reading_needs_the_permission_in_any_scope(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let sales = app.organization(&ada, "sales").await;
     let bob = app.colleague_in(&ada, sales, "bob@example.com", &["roles:create"]).await;
@@ -446,7 +446,7 @@ async fn changes_are_recorded_with_their_values(app: TestApp) {
     assert_eq!((&deleted["oldValue"], &deleted["newValue"]), (&with(body, &after), &Value::Null));
 }
 
-async fn a_refused_change_leaves_nothing_behind(app: TestApp) {
+async fn a_refused_change_writes_and_records_nothing(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let bob = app.colleague(&ada, "bob@example.com").await;
     let before = app.get("/roles").by(&ada).send().await.ok();

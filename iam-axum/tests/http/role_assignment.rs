@@ -1,4 +1,4 @@
-//! `/role-assignments`: one at a time (interface §2.2, §4.2, decisions §4, §6).
+//! `/role-assignments`, one assignment at a time (interface §2.2, §4.2, decisions §4, §6).
 
 use chrono::TimeDelta;
 use futures_util::future::join_all;
@@ -12,37 +12,37 @@ use crate::request::{Response, members};
 on_every_store![
     create_answers_201_with_the_full_assignment,
     create_in_an_organization_with_an_expiry,
-    null_stands_for_tenant_wide_and_never,
+    null_means_tenant_wide_or_without_expiry,
     create_names_every_invalid_field,
     a_misspelt_expiry_is_refused,
-    unknown_or_foreign_ids_are_404_and_named,
+    a_404_names_the_field_of_an_unknown_or_foreign_id,
     an_organization_scoped_role_without_organization_is_400,
     a_tenant_scoped_role_with_an_organization_is_400,
-    the_same_role_in_the_same_context_is_a_conflict,
-    of_several_who_assign_the_same_at_the_same_moment_one_succeeds,
+    the_same_role_in_the_same_scope_is_a_conflict,
+    one_of_several_equal_concurrent_assignments_succeeds,
     a_revoked_role_can_be_assigned_again,
     an_inactive_user_cannot_be_assigned_a_role,
     a_suspended_user_can_be_assigned_a_role,
-    nobody_gives_themselves_a_role_beyond_their_own,
-    nobody_gives_others_a_role_beyond_their_own,
-    a_wildcard_is_more_than_todays_actions,
-    what_is_held_in_one_place_cannot_be_given_in_another,
-    what_is_held_above_can_be_given_below,
+    a_caller_cannot_assign_itself_a_role_beyond_its_rights,
+    a_caller_cannot_assign_others_a_role_beyond_its_rights,
+    a_wildcard_is_more_than_all_existing_actions,
+    rights_in_one_organization_cannot_be_granted_in_another,
+    rights_in_an_organization_can_be_granted_below_it,
     assigning_needs_the_permission_where_the_role_applies,
     an_expiry_must_be_in_the_future,
     patch_answers_200_with_the_full_assignment,
     patch_takes_null_as_never_and_absent_as_unchanged,
     patch_names_every_invalid_field,
-    patch_to_the_past_is_400_and_named,
-    extending_beyond_ones_own_is_forbidden,
-    shortening_needs_the_permission_alone,
+    patch_refuses_an_expiry_in_the_past,
+    extending_beyond_the_callers_own_rights_is_forbidden,
+    shortening_needs_only_the_permission_to_update,
     delete_answers_204_and_takes_the_role_away_at_once,
-    revoking_needs_the_permission_alone,
+    revoking_needs_only_the_permission_to_delete,
     an_unknown_assignment_is_not_found,
     an_assignment_is_recorded_as_role_assigned,
     a_change_of_expiry_is_recorded_as_an_update,
     a_revocation_is_recorded_as_role_revoked,
-    a_refused_assignment_leaves_nothing_behind,
+    a_refused_assignment_writes_and_records_nothing,
 ];
 
 async fn create(app: &TestApp, by: &Person, body: &Value) -> Response {
@@ -57,7 +57,7 @@ async fn delete(app: &TestApp, by: &Person, id: &str) -> Response {
     app.delete(&format!("/role-assignments/{id}")).by(by).send().await
 }
 
-/// What `GET /users/:id/roles` shows of an assignment, without what it embeds.
+/// The assignments that `GET /users/:id/roles` shows, without the embedded role and organization.
 async fn held(app: &TestApp, by: &Person, user: &str) -> Vec<Value> {
     let body = app.get(&format!("/users/{user}/roles")).by(by).send().await.ok();
     let mut held = body["data"].as_array().unwrap().clone();
@@ -90,14 +90,14 @@ async fn create_in_an_organization_with_an_expiry(app: TestApp) {
     let (ada, bob, body) = scene(&app).await;
     let sales = app.organization(&ada, "sales").await;
     let expiry = app.iam.now() + TimeDelta::days(1);
-    let place =
+    let fields =
         json!({ "organizationId": sales, "expiresAt": expiry.format("%Y-%m-%dT%H:%M:%S%.9f+00:00").to_string() });
-    let created = create(&app, &ada, &with(body, &place)).await.created();
+    let created = create(&app, &ada, &with(body, &fields)).await.created();
     assert_eq!((&created["organizationId"], &created["expiresAt"]), (&json!(sales), &json!(shown(expiry))));
     assert_eq!(held(&app, &ada, &bob).await, [created]);
 }
 
-async fn null_stands_for_tenant_wide_and_never(app: TestApp) {
+async fn null_means_tenant_wide_or_without_expiry(app: TestApp) {
     let (ada, _, body) = scene(&app).await;
     let nulls = json!({ "organizationId": null, "expiresAt": null });
     let created = create(&app, &ada, &with(body, &nulls)).await.created();
@@ -135,7 +135,7 @@ async fn a_misspelt_expiry_is_refused(app: TestApp) {
     assert!(held(&app, &ada, &bob).await.is_empty());
 }
 
-async fn unknown_or_foreign_ids_are_404_and_named(app: TestApp) {
+async fn a_404_names_the_field_of_an_unknown_or_foreign_id(app: TestApp) {
     let (ada, _, body) = scene(&app).await;
     let eve = app.register("eve@example.com").await;
     let foreign = [
@@ -176,17 +176,17 @@ async fn a_tenant_scoped_role_with_an_organization_is_400(app: TestApp) {
     }
 }
 
-async fn the_same_role_in_the_same_context_is_a_conflict(app: TestApp) {
+async fn the_same_role_in_the_same_scope_is_a_conflict(app: TestApp) {
     let (ada, bob, body) = scene(&app).await;
     let [sales, other] = [app.organization(&ada, "sales").await, app.organization(&ada, "other").await];
-    let places = [json!(null), json!(sales), json!(other)];
-    for place in &places {
-        create(&app, &ada, &with(body.clone(), &json!({ "organizationId": place }))).await.created();
+    let organizations = [json!(null), json!(sales), json!(other)];
+    for organization in &organizations {
+        create(&app, &ada, &with(body.clone(), &json!({ "organizationId": organization }))).await.created();
     }
     let expiry = shown(app.iam.now() + TimeDelta::hours(1));
-    for place in &places {
+    for organization in &organizations {
         for expiry in [Value::Null, json!(expiry)] {
-            let again = with(body.clone(), &json!({ "organizationId": place, "expiresAt": expiry }));
+            let again = with(body.clone(), &json!({ "organizationId": organization, "expiresAt": expiry }));
             let detail = app.unrecorded(&ada, create(&app, &ada, &again)).await.detail("conflict");
             assert!(detail.contains("already") && detail.contains("this role in this organization"), "{detail}");
         }
@@ -194,14 +194,14 @@ async fn the_same_role_in_the_same_context_is_a_conflict(app: TestApp) {
     assert_eq!(held(&app, &ada, &bob).await.len(), 3);
 }
 
-async fn of_several_who_assign_the_same_at_the_same_moment_one_succeeds(app: TestApp) {
+async fn one_of_several_equal_concurrent_assignments_succeeds(app: TestApp) {
     let (ada, bob, body) = scene(&app).await;
     let answers = join_all((0..6).map(|_| create(&app, &ada, &body))).await;
     let refused: Vec<&Response> = answers.iter().filter(|answer| answer.status() != 201).collect();
     assert_eq!(refused.len(), 5);
     refused.iter().for_each(|answer| drop(answer.problem("conflict")));
     assert_eq!(held(&app, &ada, &bob).await.len(), 1);
-    assert_eq!(app.audit(&ada, &[("action", "ROLE_ASSIGNED")]).await.len(), 2, "and that of registering");
+    assert_eq!(app.audit(&ada, &[("action", "ROLE_ASSIGNED")]).await.len(), 2, "one is from the registration");
 }
 
 async fn a_revoked_role_can_be_assigned_again(app: TestApp) {
@@ -225,7 +225,7 @@ async fn a_suspended_user_can_be_assigned_a_role(app: TestApp) {
     create(&app, &ada, &body).await.created();
 }
 
-async fn nobody_gives_themselves_a_role_beyond_their_own(app: TestApp) {
+async fn a_caller_cannot_assign_itself_a_role_beyond_its_rights(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let may = ["role-assignments:*", "users:read", "organizations:read"];
     let bob = app.colleague_who_may(&ada, "bob@example.com", &may).await;
@@ -238,7 +238,7 @@ async fn nobody_gives_themselves_a_role_beyond_their_own(app: TestApp) {
     create(&app, &bob, &body).await.created();
 }
 
-async fn nobody_gives_others_a_role_beyond_their_own(app: TestApp) {
+async fn a_caller_cannot_assign_others_a_role_beyond_its_rights(app: TestApp) {
     let (ada, eve, body) = scene(&app).await;
     let bob = app.colleague_who_may(&ada, "grantor@example.com", &["role-assignments:create", "users:read"]).await;
     app.unrecorded(&ada, create(&app, &bob, &body)).await.escalates();
@@ -247,7 +247,7 @@ async fn nobody_gives_others_a_role_beyond_their_own(app: TestApp) {
     create(&app, &bob, &body).await.created();
 }
 
-async fn a_wildcard_is_more_than_todays_actions(app: TestApp) {
+async fn a_wildcard_is_more_than_all_existing_actions(app: TestApp) {
     let (ada, _, body) = scene(&app).await;
     let four = ["users:create", "users:read", "users:update", "users:delete"];
     let bob = app.colleague_who_may(&ada, "grantor@example.com", &four).await;
@@ -259,25 +259,25 @@ async fn a_wildcard_is_more_than_todays_actions(app: TestApp) {
     create(&app, &bob, &with(body, &json!({ "roleId": all }))).await.created();
 }
 
-async fn what_is_held_in_one_place_cannot_be_given_in_another(app: TestApp) {
+async fn rights_in_one_organization_cannot_be_granted_in_another(app: TestApp) {
     let (ada, _, body) = scene(&app).await;
     let [sales, other] = [app.organization(&ada, "sales").await, app.organization(&ada, "other").await];
     let bob = app.colleague_who_may(&ada, "grantor@example.com", &["role-assignments:create"]).await;
     app.permit_in(&bob, sales, &["users:read", "organizations:read"]).await;
-    for place in [json!(null), json!(other)] {
-        create(&app, &bob, &with(body.clone(), &json!({ "organizationId": place }))).await.escalates();
+    for organization in [json!(null), json!(other)] {
+        create(&app, &bob, &with(body.clone(), &json!({ "organizationId": organization }))).await.escalates();
     }
     create(&app, &bob, &with(body, &json!({ "organizationId": sales }))).await.created();
 }
 
-async fn what_is_held_above_can_be_given_below(app: TestApp) {
+async fn rights_in_an_organization_can_be_granted_below_it(app: TestApp) {
     let (ada, _, body) = scene(&app).await;
     let [above, middle, below] = app.chain(&ada, "level").await;
     let may = ["role-assignments:create", "users:read", "organizations:read"];
     let bob = app.colleague_in(&ada, middle, "grantor@example.com", &may).await;
-    for (place, is_given) in [(middle, true), (below, true), (above, false)] {
-        let answer = create(&app, &bob, &with(body.clone(), &json!({ "organizationId": place }))).await;
-        if is_given {
+    for (organization, is_granted) in [(middle, true), (below, true), (above, false)] {
+        let answer = create(&app, &bob, &with(body.clone(), &json!({ "organizationId": organization }))).await;
+        if is_granted {
             answer.created();
         } else {
             assert_eq!(answer.fields("not-found"), ["organizationId"]);
@@ -350,7 +350,7 @@ async fn patch_names_every_invalid_field(app: TestApp) {
     }
 }
 
-async fn patch_to_the_past_is_400_and_named(app: TestApp) {
+async fn patch_refuses_an_expiry_in_the_past(app: TestApp) {
     let (ada, bob, body) = scene(&app).await;
     let created = create(&app, &ada, &body).await.created();
     let id = created["id"].as_str().unwrap();
@@ -362,7 +362,7 @@ async fn patch_to_the_past_is_400_and_named(app: TestApp) {
     assert_eq!(held(&app, &ada, &bob).await, [created]);
 }
 
-async fn extending_beyond_ones_own_is_forbidden(app: TestApp) {
+async fn extending_beyond_the_callers_own_rights_is_forbidden(app: TestApp) {
     let (ada, bob, _) = scene(&app).await;
     let [soon, later, latest] = [1, 2, 3].map(|minutes| app.iam.now() + TimeDelta::minutes(minutes));
     let id = app.assign(&ada, &bob, "MEMBER", None, Some(soon)).await;
@@ -376,7 +376,7 @@ async fn extending_beyond_ones_own_is_forbidden(app: TestApp) {
     assert_eq!(patch(&app, &carl, &id, &to(later)).await.ok()["expiresAt"], shown(later));
 }
 
-async fn shortening_needs_the_permission_alone(app: TestApp) {
+async fn shortening_needs_only_the_permission_to_update(app: TestApp) {
     let (ada, bob, _) = scene(&app).await;
     let id = app.assign(&ada, &bob, "AUDITOR", None, None).await;
     let carl = app.colleague(&ada, "carl@example.com").await;
@@ -397,7 +397,7 @@ async fn delete_answers_204_and_takes_the_role_away_at_once(app: TestApp) {
     app.unrecorded(&ada, delete(&app, &ada, &id)).await.problem("not-found");
 }
 
-async fn revoking_needs_the_permission_alone(app: TestApp) {
+async fn revoking_needs_only_the_permission_to_delete(app: TestApp) {
     let (ada, bob, _) = scene(&app).await;
     app.assign(&ada, &bob, "TENANT_ADMIN", None, None).await;
     let id = app.assign(&ada, &bob, "AUDITOR", None, None).await;
@@ -422,14 +422,15 @@ async fn an_unknown_assignment_is_not_found(app: TestApp) {
 async fn an_assignment_is_recorded_as_role_assigned(app: TestApp) {
     let (ada, bob, body) = scene(&app).await;
     let sales = app.organization(&ada, "sales").await;
-    for place in [Value::Null, json!(sales)] {
-        let created = create(&app, &ada, &with(body.clone(), &json!({ "organizationId": place }))).await.created();
+    for organization in [Value::Null, json!(sales)] {
+        let created =
+            create(&app, &ada, &with(body.clone(), &json!({ "organizationId": organization }))).await.created();
         let id = created["id"].as_str().unwrap();
         let entries = app.history(&ada, id).await;
         assert_eq!(entries.len(), 1);
         says(&entries[0], &ada, "ROLE_ASSIGNED", "ROLE_ASSIGNMENT", id);
         let expected = json!({
-            "targetUserId": bob, "roleId": body["roleId"], "roleName": "MEMBER", "organizationId": place,
+            "targetUserId": bob, "roleId": body["roleId"], "roleName": "MEMBER", "organizationId": organization,
         });
         assert_eq!(entries[0]["metadata"], expected);
     }
@@ -452,19 +453,19 @@ async fn a_change_of_expiry_is_recorded_as_an_update(app: TestApp) {
 async fn a_revocation_is_recorded_as_role_revoked(app: TestApp) {
     let (ada, bob, body) = scene(&app).await;
     let sales = app.organization(&ada, "sales").await;
-    for place in [None, Some(sales)] {
-        let id = app.assign(&ada, &bob, "MEMBER", place, None).await;
+    for organization in [None, Some(sales)] {
+        let id = app.assign(&ada, &bob, "MEMBER", organization, None).await;
         delete(&app, &ada, &id).await.no_content();
         let entry = &app.history(&ada, &id).await[0];
         says(entry, &ada, "ROLE_REVOKED", "ROLE_ASSIGNMENT", &id);
         let expected = json!({
-            "targetUserId": bob, "roleId": body["roleId"], "roleName": "MEMBER", "organizationId": place,
+            "targetUserId": bob, "roleId": body["roleId"], "roleName": "MEMBER", "organizationId": organization,
         });
         assert_eq!(entry["metadata"], expected);
     }
 }
 
-async fn a_refused_assignment_leaves_nothing_behind(app: TestApp) {
+async fn a_refused_assignment_writes_and_records_nothing(app: TestApp) {
     let (ada, bob, body) = scene(&app).await;
     let carl = app.colleague_who_may(&ada, "carl@example.com", &["role-assignments:create"]).await;
     let before = app.get("/role-assignments").by(&ada).send().await.ok();

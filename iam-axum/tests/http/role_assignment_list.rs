@@ -9,16 +9,16 @@ use crate::request::{Request, each, each_sorted, members};
 
 on_every_store![
     items_embed_user_role_and_organization,
-    every_filter_finds_what_it_says,
+    every_filter_finds_the_matching_items,
     filters_are_combined_and_counted,
-    expired_ones_are_listed_on_demand_alone,
+    expired_assignments_are_listed_only_on_demand,
     the_default_order_is_newest_first_then_by_id,
     pages_follow_each_other_without_gap,
-    unknown_values_are_400_and_named,
+    a_400_names_the_parameter_with_an_invalid_value,
     every_invalid_parameter_is_named_at_once,
-    ids_of_nothing_or_of_another_tenant_find_nothing,
-    the_list_is_limited_to_where_the_caller_may_read,
-    held_nowhere_the_permission_is_missing,
+    unknown_ids_and_ids_of_another_tenant_find_nothing,
+    the_list_shows_only_assignments_that_the_caller_may_read,
+    the_list_needs_the_permission_in_at_least_one_scope,
 ];
 
 fn listing<'a>(app: &'a TestApp, by: &Person, query: &[(&str, &str)]) -> Request<'a> {
@@ -36,15 +36,15 @@ fn sorted<const N: usize>(ids: [&String; N]) -> Vec<String> {
     ids
 }
 
-/// The administrator, and the assignment that made it one.
-async fn founded(app: &TestApp) -> (Person, String) {
+/// The administrator of a new tenant, and the id of its assignment as administrator.
+async fn registered(app: &TestApp) -> (Person, String) {
     let ada = app.register("ada@example.com").await;
     let [first] = <[String; 1]>::try_from(ids(app, &ada, &[]).await).unwrap();
     (ada, first)
 }
 
 async fn items_embed_user_role_and_organization(app: TestApp) {
-    let (ada, _) = founded(&app).await;
+    let (ada, _) = registered(&app).await;
     let bob = app.add_user(&ada, "Bob@example.com").await;
     let sales = app.organization(&ada, "sales").await;
     let member = app.role_id(&ada, "MEMBER").await;
@@ -52,12 +52,12 @@ async fn items_embed_user_role_and_organization(app: TestApp) {
     let embedded = json!({
         "user": { "id": bob, "email": "Bob@example.com" }, "role": { "id": member, "name": "MEMBER" },
     });
-    for place in [Value::Null, json!(sales)] {
+    for organization in [Value::Null, json!(sales)] {
         app.pass(TimeDelta::seconds(1));
-        let body = json!({ "userId": bob, "roleId": member, "organizationId": place, "expiresAt": expiry });
+        let body = json!({ "userId": bob, "roleId": member, "organizationId": organization, "expiresAt": expiry });
         let mut expected = app.post("/role-assignments").by(&ada).json(&body).send().await.created();
         expected = crate::people::with(expected, &embedded);
-        if place.is_string() {
+        if organization.is_string() {
             expected["organization"] = json!({ "id": sales, "name": "Organization sales" });
         }
         let listed = listing(&app, &ada, &[("userId", &bob)]).send().await.ok();
@@ -66,8 +66,8 @@ async fn items_embed_user_role_and_organization(app: TestApp) {
     }
 }
 
-async fn every_filter_finds_what_it_says(app: TestApp) {
-    let (ada, first) = founded(&app).await;
+async fn every_filter_finds_the_matching_items(app: TestApp) {
+    let (ada, first) = registered(&app).await;
     let bob = app.add_user(&ada, "bob@example.com").await;
     let [sales, below] = app.chain(&ada, "level").await;
     let member = app.role_id(&ada, "MEMBER").await;
@@ -89,11 +89,11 @@ async fn every_filter_finds_what_it_says(app: TestApp) {
 }
 
 async fn filters_are_combined_and_counted(app: TestApp) {
-    let (ada, _) = founded(&app).await;
+    let (ada, _) = registered(&app).await;
     let bob = app.add_user(&ada, "bob@example.com").await;
     let [sales, other] = [app.organization(&ada, "sales").await, app.organization(&ada, "other").await];
-    for place in [None, Some(sales), Some(other)] {
-        app.assign(&ada, &bob, "MEMBER", place, None).await;
+    for organization in [None, Some(sales), Some(other)] {
+        app.assign(&ada, &bob, "MEMBER", organization, None).await;
     }
     let wanted = app.assign(&ada, &bob, "ORGANIZATION_ADMIN", Some(sales), None).await;
     let (sales, role) = (sales.to_string(), app.role_id(&ada, "ORGANIZATION_ADMIN").await);
@@ -104,8 +104,8 @@ async fn filters_are_combined_and_counted(app: TestApp) {
     assert_eq!(body["data"].as_array().unwrap().len(), 1);
 }
 
-async fn expired_ones_are_listed_on_demand_alone(app: TestApp) {
-    let (ada, first) = founded(&app).await;
+async fn expired_assignments_are_listed_only_on_demand(app: TestApp) {
+    let (ada, first) = registered(&app).await;
     let expiring = app.assign(&ada, &ada.user, "MEMBER", None, Some(app.iam.now() + TimeDelta::seconds(5))).await;
     app.pass(TimeDelta::milliseconds(4_999));
     assert_eq!(ids(&app, &ada, &[]).await, sorted([&first, &expiring]));
@@ -119,7 +119,7 @@ async fn expired_ones_are_listed_on_demand_alone(app: TestApp) {
 }
 
 async fn the_default_order_is_newest_first_then_by_id(app: TestApp) {
-    let (ada, first) = founded(&app).await;
+    let (ada, first) = registered(&app).await;
     let bob = app.add_user(&ada, "bob@example.com").await;
     app.pass(TimeDelta::seconds(1));
     let twins =
@@ -133,7 +133,7 @@ async fn the_default_order_is_newest_first_then_by_id(app: TestApp) {
 }
 
 async fn pages_follow_each_other_without_gap(app: TestApp) {
-    let (ada, _) = founded(&app).await;
+    let (ada, _) = registered(&app).await;
     for number in 0..4 {
         app.permit_in(&ada, app.organization(&ada, &format!("branch-{number}")).await, &[]).await;
     }
@@ -149,8 +149,8 @@ async fn pages_follow_each_other_without_gap(app: TestApp) {
     assert_eq!(past, json!({ "data": [], "pagination": expected }));
 }
 
-async fn unknown_values_are_400_and_named(app: TestApp) {
-    let (ada, _) = founded(&app).await;
+async fn a_400_names_the_parameter_with_an_invalid_value(app: TestApp) {
+    let (ada, _) = registered(&app).await;
     let cases = [
         ("page", "0"),
         ("limit", "101"),
@@ -168,15 +168,15 @@ async fn unknown_values_are_400_and_named(app: TestApp) {
 }
 
 async fn every_invalid_parameter_is_named_at_once(app: TestApp) {
-    let (ada, _) = founded(&app).await;
+    let (ada, _) = registered(&app).await;
     let query = [("limit", "0"), ("userId", "x"), ("roleId", "x"), ("organizationId", "x"), ("includeExpired", "x")];
     let mut named = listing(&app, &ada, &query).send().await.invalid_fields();
     named.sort_unstable();
     assert_eq!(named, ["includeExpired", "limit", "organizationId", "roleId", "userId"]);
 }
 
-async fn ids_of_nothing_or_of_another_tenant_find_nothing(app: TestApp) {
-    let (ada, _) = founded(&app).await;
+async fn unknown_ids_and_ids_of_another_tenant_find_nothing(app: TestApp) {
+    let (ada, _) = registered(&app).await;
     let eve = app.register("eve@example.com").await;
     let sales = app.organization(&eve, "sales").await;
     app.assign(&eve, &eve.user, "MEMBER", Some(sales), None).await;
@@ -188,13 +188,13 @@ async fn ids_of_nothing_or_of_another_tenant_find_nothing(app: TestApp) {
     }
 }
 
-async fn the_list_is_limited_to_where_the_caller_may_read(app: TestApp) {
-    let (ada, _) = founded(&app).await;
+async fn the_list_shows_only_assignments_that_the_caller_may_read(app: TestApp) {
+    let (ada, _) = registered(&app).await;
     let [root, middle, leaf] = app.chain(&ada, "level").await;
     let carl = app.add_user(&ada, "carl@example.com").await;
     let mut made = Vec::new();
-    for place in [None, Some(root), Some(middle), Some(leaf)] {
-        made.push(app.assign(&ada, &carl, "MEMBER", place, None).await);
+    for organization in [None, Some(root), Some(middle), Some(leaf)] {
+        made.push(app.assign(&ada, &carl, "MEMBER", organization, None).await);
     }
     let bob = app.colleague(&ada, "bob@example.com").await;
     let own = app.permit_in(&bob, middle, &["role-assignments:read"]).await;
@@ -207,8 +207,8 @@ async fn the_list_is_limited_to_where_the_caller_may_read(app: TestApp) {
     assert!(!ids(&app, &bob, &[("userId", &bob.user)]).await.contains(&elsewhere));
 }
 
-async fn held_nowhere_the_permission_is_missing(app: TestApp) {
-    let (ada, _) = founded(&app).await;
+async fn the_list_needs_the_permission_in_at_least_one_scope(app: TestApp) {
+    let (ada, _) = registered(&app).await;
     let sales = app.organization(&ada, "sales").await;
     let bob = app.colleague_in(&ada, sales, "bob@example.com", &["role-assignments:create"]).await;
     listing(&app, &bob, &[]).send().await.lacks("role-assignments:read");

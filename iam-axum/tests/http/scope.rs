@@ -1,4 +1,4 @@
-//! Callers whose roles are held in organizations: what they see, change and give (interface §5, decisions §3–§5).
+//! Callers with roles in organizations: what they can see, change and grant (interface §5, decisions §3–§5).
 
 use iam_core::OrganizationId;
 use serde_json::{Value, json};
@@ -8,30 +8,30 @@ use crate::people::{Person, profile};
 use crate::request::{Response, each, each_sorted, members};
 
 on_every_store![
-    the_list_of_users_shows_members_of_the_covered_organizations_alone,
-    a_user_who_is_no_member_is_not_found,
-    a_tenant_wide_role_makes_nobody_a_member,
+    the_list_of_users_shows_only_members_in_the_visible_scope,
+    a_user_who_is_not_a_member_is_not_found,
+    a_tenant_wide_role_does_not_make_a_user_a_member,
     creating_users_needs_users_create_tenant_wide,
-    a_member_of_the_covered_organizations_alone_can_be_changed,
-    a_member_who_holds_a_role_elsewhere_can_be_seen_and_not_changed,
+    a_member_with_roles_only_in_the_callers_coverage_can_be_changed,
+    a_member_with_a_role_elsewhere_can_be_seen_but_not_changed,
     patch_to_inactive_needs_users_delete_where_the_member_is,
     restoring_needs_users_create_tenant_wide,
-    the_roles_of_a_member_are_shown_as_far_as_they_are_covered,
-    sessions_of_members_alone_can_be_seen_and_ended,
-    ones_own_data_need_no_coverage,
+    only_roles_in_the_callers_coverage_are_shown,
+    only_sessions_of_fully_covered_members_can_be_seen_and_ended,
+    a_callers_own_data_needs_no_permission,
     an_assignment_covers_its_organization_and_everything_below,
-    an_organization_that_nothing_covers_is_not_found,
-    where_something_is_held_a_missing_permission_is_forbidden,
-    an_organization_admin_administers_its_subtree_alone,
-    any_user_whose_id_is_known_may_be_added_to_ones_organization,
-    an_added_user_is_not_thereby_in_ones_power,
-    assignments_elsewhere_are_not_found,
-    children_are_created_where_the_permission_is_held,
+    an_organization_in_which_the_caller_has_no_grant_is_not_found,
+    with_another_grant_a_missing_permission_is_forbidden,
+    an_organization_admin_administers_only_its_subtree,
+    a_caller_can_add_any_user_of_the_tenant_by_its_id,
+    adding_a_user_gives_no_control_over_the_user,
+    assignments_outside_the_callers_coverage_are_not_found,
+    children_are_created_only_where_the_permission_applies,
     assignments_in_a_suspended_organization_or_below_grant_nothing,
-    a_suspended_organization_hides_what_it_covered,
-    nothing_is_suspended_beside_or_above_a_suspended_organization,
-    waking_an_organization_needs_what_its_members_get_back,
-    me_tells_what_is_held_where,
+    a_role_below_a_suspended_organization_shows_no_members,
+    a_suspension_does_not_affect_siblings_or_parents,
+    reactivating_an_organization_needs_the_rights_that_it_restores,
+    me_shows_permissions_by_organization,
     the_audit_log_and_the_tenant_need_tenant_wide_permissions,
 ];
 
@@ -52,14 +52,14 @@ async fn emails(app: &TestApp, by: &Person, query: &[(&str, &str)]) -> Vec<Strin
     each_sorted(&body, "email").iter().map(|email| email.trim_end_matches("@example.com").to_owned()).collect()
 }
 
-/// A new user who is a member there; tells the id.
-async fn member(app: &TestApp, administrator: &Person, name: &str, place: Option<OrganizationId>) -> String {
+/// Creates a user with the role MEMBER in an organization, or tenant-wide with `None`. Returns its id.
+async fn member(app: &TestApp, administrator: &Person, name: &str, organization: Option<OrganizationId>) -> String {
     let user = app.add_user(administrator, &format!("{name}@example.com")).await;
-    app.assign(administrator, &user, "MEMBER", place, None).await;
+    app.assign(administrator, &user, "MEMBER", organization, None).await;
     user
 }
 
-/// A tenant with two trees, and a member of each of their organizations.
+/// A tenant with two organization trees, and one member of each organization.
 struct Tenant {
     ada: Person,
     north: OrganizationId,
@@ -82,7 +82,7 @@ async fn tenant(app: &TestApp) -> Tenant {
     Tenant { ada, north, branch, south, norma, brent, sue }
 }
 
-async fn the_list_of_users_shows_members_of_the_covered_organizations_alone(app: TestApp) {
+async fn the_list_of_users_shows_only_members_in_the_visible_scope(app: TestApp) {
     let t = tenant(&app).await;
     let bob = app.colleague_in(&t.ada, t.north, "bob@example.com", &["users:read"]).await;
     let kim = app.colleague_in(&t.ada, t.branch, "kim@example.com", &["users:read"]).await;
@@ -105,7 +105,7 @@ async fn the_list_of_users_shows_members_of_the_covered_organizations_alone(app:
     assert_eq!(emails(&app, &kim, &[]).await, ["ada", "bob", "brent", "kim", "norma", "sue"]);
 }
 
-async fn a_user_who_is_no_member_is_not_found(app: TestApp) {
+async fn a_user_who_is_not_a_member_is_not_found(app: TestApp) {
     let t = tenant(&app).await;
     let bob = app.colleague_in(&t.ada, t.north, "bob@example.com", &["users:*"]).await;
     for shown in [&t.norma, &t.brent, &bob.user] {
@@ -123,7 +123,7 @@ async fn a_user_who_is_no_member_is_not_found(app: TestApp) {
     assert_eq!(app.user(&t.ada, &t.sue).await["status"], "ACTIVE");
 }
 
-async fn a_tenant_wide_role_makes_nobody_a_member(app: TestApp) {
+async fn a_tenant_wide_role_does_not_make_a_user_a_member(app: TestApp) {
     let t = tenant(&app).await;
     let wide = member(&app, &t.ada, "wide", None).await;
     let none = app.add_user(&t.ada, "none@example.com").await;
@@ -142,7 +142,7 @@ async fn creating_users_needs_users_create_tenant_wide(app: TestApp) {
     assert!(emails(&app, &t.ada, &[("search", "new@")]).await.is_empty());
 }
 
-async fn a_member_of_the_covered_organizations_alone_can_be_changed(app: TestApp) {
+async fn a_member_with_roles_only_in_the_callers_coverage_can_be_changed(app: TestApp) {
     let t = tenant(&app).await;
     let bob = app.colleague_in(&t.ada, t.north, "bob@example.com", &["users:*", "organizations:read"]).await;
     let path = format!("/users/{}", t.brent);
@@ -157,7 +157,7 @@ async fn a_member_of_the_covered_organizations_alone_can_be_changed(app: TestApp
     app.get(&path).by(&bob).send().await.problem("not-found");
 }
 
-async fn a_member_who_holds_a_role_elsewhere_can_be_seen_and_not_changed(app: TestApp) {
+async fn a_member_with_a_role_elsewhere_can_be_seen_but_not_changed(app: TestApp) {
     let t = tenant(&app).await;
     let bob = app.colleague_in(&t.ada, t.north, "bob@example.com", &["users:*"]).await;
     app.assign(&t.ada, &t.brent, "MEMBER", Some(t.south), None).await;
@@ -189,17 +189,17 @@ async fn restoring_needs_users_create_tenant_wide(app: TestApp) {
     let bob = app.colleague_in(&t.ada, t.north, "bob@example.com", &["users:*"]).await;
     app.set_status(&t.ada, &t.brent, "INACTIVE").await;
     let body = json!({ "status": "ACTIVE" });
-    // Without roles it is nobody's member any more.
+    // Without roles the user is not a member of any organization.
     app.patch(&format!("/users/{}", t.brent)).by(&bob).json(&body).send().await.problem("not-found");
     app.permit(&bob, &["users:update"]).await;
     app.patch(&format!("/users/{}", t.brent)).by(&bob).json(&body).send().await.lacks("users:create");
     assert_eq!(app.user(&t.ada, &t.brent).await["status"], "INACTIVE");
 }
 
-async fn the_roles_of_a_member_are_shown_as_far_as_they_are_covered(app: TestApp) {
+async fn only_roles_in_the_callers_coverage_are_shown(app: TestApp) {
     let t = tenant(&app).await;
-    for place in [None, Some(t.south), Some(t.north)] {
-        app.assign(&t.ada, &t.brent, "MEMBER", place, None).await;
+    for organization in [None, Some(t.south), Some(t.north)] {
+        app.assign(&t.ada, &t.brent, "MEMBER", organization, None).await;
     }
     let bob = app.colleague_in(&t.ada, t.north, "bob@example.com", &["role-assignments:read"]).await;
     let body = app.get(&format!("/users/{}/roles", t.brent)).by(&bob).send().await.ok();
@@ -211,7 +211,7 @@ async fn the_roles_of_a_member_are_shown_as_far_as_they_are_covered(app: TestApp
     assert_eq!(all["data"].as_array().unwrap().len(), 4);
 }
 
-async fn sessions_of_members_alone_can_be_seen_and_ended(app: TestApp) {
+async fn only_sessions_of_fully_covered_members_can_be_seen_and_ended(app: TestApp) {
     let t = tenant(&app).await;
     let bob = app.colleague_in(&t.ada, t.north, "bob@example.com", &["sessions:*"]).await;
     let [inside, both, outside] = [
@@ -222,7 +222,7 @@ async fn sessions_of_members_alone_can_be_seen_and_ended(app: TestApp) {
     app.permit_in(&both, t.south, &["users:read"]).await;
     let sessions = async |of: &Person| app.get(&format!("/users/{}/sessions", of.user)).by(&bob).send().await;
     assert_eq!(each(&sessions(&inside).await.ok(), "id"), std::slice::from_ref(&inside.session));
-    // Sessions tell from where somebody works: all of the user must be in reach, as for a change.
+    // Sessions show from where a user works. So the caller must cover all roles of the user, as for a change.
     sessions(&both).await.lacks("sessions:read");
     sessions(&outside).await.problem("not-found");
     let end = async |of: &Person| app.delete(&format!("/sessions/{}", of.session)).by(&bob).send().await;
@@ -232,7 +232,7 @@ async fn sessions_of_members_alone_can_be_seen_and_ended(app: TestApp) {
     assert!(!app.knows(&inside).await && app.knows(&both).await && app.knows(&outside).await);
 }
 
-async fn ones_own_data_need_no_coverage(app: TestApp) {
+async fn a_callers_own_data_needs_no_permission(app: TestApp) {
     let t = tenant(&app).await;
     let bob = app.colleague_in(&t.ada, t.north, "bob@example.com", &[]).await;
     let other = app.login(&bob).await;
@@ -257,11 +257,11 @@ async fn an_assignment_covers_its_organization_and_everything_below(app: TestApp
     }
 }
 
-async fn an_organization_that_nothing_covers_is_not_found(app: TestApp) {
+async fn an_organization_in_which_the_caller_has_no_grant_is_not_found(app: TestApp) {
     let t = tenant(&app).await;
     let bob = app.colleague_in(&t.ada, t.branch, "bob@example.com", &["*"]).await;
-    let nobody = app.colleague(&t.ada, "nobody@example.com").await;
-    let hidden = [(&bob, t.south), (&bob, t.north), (&nobody, t.north)];
+    let dora = app.colleague(&t.ada, "dora@example.com").await;
+    let hidden = [(&bob, t.south), (&bob, t.north), (&dora, t.north)];
     for (by, id) in hidden {
         organization(&app, by, id).await.problem("not-found");
         status(&app, by, id, "SUSPENDED").await.problem("not-found");
@@ -272,7 +272,7 @@ async fn an_organization_that_nothing_covers_is_not_found(app: TestApp) {
     }
 }
 
-async fn where_something_is_held_a_missing_permission_is_forbidden(app: TestApp) {
+async fn with_another_grant_a_missing_permission_is_forbidden(app: TestApp) {
     let t = tenant(&app).await;
     let bob = app.colleague_in(&t.ada, t.north, "bob@example.com", &["sessions:read"]).await;
     for id in [t.north, t.branch] {
@@ -284,7 +284,7 @@ async fn where_something_is_held_a_missing_permission_is_forbidden(app: TestApp)
     organization(&app, &wide, t.south).await.lacks("organizations:read");
 }
 
-async fn an_organization_admin_administers_its_subtree_alone(app: TestApp) {
+async fn an_organization_admin_administers_only_its_subtree(app: TestApp) {
     let t = tenant(&app).await;
     let bob = app.colleague(&t.ada, "bob@example.com").await;
     app.assign(&t.ada, &bob.user, "ORGANIZATION_ADMIN", Some(t.north), None).await;
@@ -295,8 +295,9 @@ async fn an_organization_admin_administers_its_subtree_alone(app: TestApp) {
     assert_eq!(made.created()["depth"], 2);
     status(&app, &bob, t.branch, "SUSPENDED").await.ok();
     status(&app, &bob, t.branch, "ACTIVE").await.ok();
-    let give = async |role: &str, place: Value| {
-        let body = json!({ "userId": t.sue, "roleId": app.role_id(&t.ada, role).await, "organizationId": place });
+    let give = async |role: &str, organization: Value| {
+        let body =
+            json!({ "userId": t.sue, "roleId": app.role_id(&t.ada, role).await, "organizationId": organization });
         app.post("/role-assignments").by(&bob).json(&body).send().await
     };
     give("ORGANIZATION_ADMIN", json!(t.branch)).await.created();
@@ -306,7 +307,7 @@ async fn an_organization_admin_administers_its_subtree_alone(app: TestApp) {
     assert_eq!(give("MEMBER", json!(t.south)).await.fields("not-found"), ["organizationId"]);
 }
 
-async fn any_user_whose_id_is_known_may_be_added_to_ones_organization(app: TestApp) {
+async fn a_caller_can_add_any_user_of_the_tenant_by_its_id(app: TestApp) {
     let t = tenant(&app).await;
     let may = ["role-assignments:create", "users:read", "organizations:read"];
     let bob = app.colleague_in(&t.ada, t.north, "bob@example.com", &may).await;
@@ -320,7 +321,7 @@ async fn any_user_whose_id_is_known_may_be_added_to_ones_organization(app: TestA
     }
 }
 
-async fn an_added_user_is_not_thereby_in_ones_power(app: TestApp) {
+async fn adding_a_user_gives_no_control_over_the_user(app: TestApp) {
     let t = tenant(&app).await;
     let bob = app.colleague_in(&t.ada, t.north, "bob@example.com", &["*"]).await;
     let body = json!({
@@ -335,7 +336,7 @@ async fn an_added_user_is_not_thereby_in_ones_power(app: TestApp) {
     assert!(app.knows(&t.ada).await);
 }
 
-async fn assignments_elsewhere_are_not_found(app: TestApp) {
+async fn assignments_outside_the_callers_coverage_are_not_found(app: TestApp) {
     let t = tenant(&app).await;
     let bob = app.colleague_in(&t.ada, t.north, "bob@example.com", &["role-assignments:*"]).await;
     app.permit_in(&bob, t.south, &["role-assignments:read"]).await;
@@ -362,7 +363,7 @@ async fn assignments_elsewhere_are_not_found(app: TestApp) {
     assert_eq!(each_sorted(&left, "id"), expected);
 }
 
-async fn children_are_created_where_the_permission_is_held(app: TestApp) {
+async fn children_are_created_only_where_the_permission_applies(app: TestApp) {
     let t = tenant(&app).await;
     let bob = app.colleague_in(&t.ada, t.north, "bob@example.com", &["organizations:create"]).await;
     app.permit_in(&bob, t.south, &["organizations:read"]).await;
@@ -381,23 +382,23 @@ async fn assignments_in_a_suspended_organization_or_below_grant_nothing(app: Tes
     let in_north = app.colleague_in(&t.ada, t.north, "in-north@example.com", &["organizations:*"]).await;
     let in_branch = app.colleague_in(&t.ada, t.branch, "in-branch@example.com", &["organizations:*"]).await;
     status(&app, &t.ada, t.north, "SUSPENDED").await.ok();
-    for (person, place) in [(&in_north, t.north), (&in_north, t.branch), (&in_branch, t.branch)] {
-        organization(&app, person, place).await.lacks("organizations:read");
-        status(&app, person, place, "ACTIVE").await.lacks("organizations:update");
+    for (person, id) in [(&in_north, t.north), (&in_north, t.branch), (&in_branch, t.branch)] {
+        organization(&app, person, id).await.lacks("organizations:read");
+        status(&app, person, id, "ACTIVE").await.lacks("organizations:update");
     }
     for person in [&in_north, &in_branch] {
         app.get("/organizations").by(person).send().await.lacks("organizations:read");
         let me = app.get("/auth/me").by(person).send().await.ok();
         assert_eq!(me["permissions"], json!({ "tenant": [], "organizations": [] }));
-        assert_eq!(me["roles"].as_array().unwrap().len(), 1, "it is still held");
+        assert_eq!(me["roles"].as_array().unwrap().len(), 1, "the role is still assigned");
     }
     status(&app, &t.ada, t.north, "ACTIVE").await.ok();
-    for (person, place) in [(&in_north, t.north), (&in_north, t.branch), (&in_branch, t.branch)] {
-        organization(&app, person, place).await.ok();
+    for (person, id) in [(&in_north, t.north), (&in_north, t.branch), (&in_branch, t.branch)] {
+        organization(&app, person, id).await.ok();
     }
 }
 
-async fn a_suspended_organization_hides_what_it_covered(app: TestApp) {
+async fn a_role_below_a_suspended_organization_shows_no_members(app: TestApp) {
     let t = tenant(&app).await;
     let bob = app.colleague_in(&t.ada, t.branch, "bob@example.com", &["users:read", "role-assignments:*"]).await;
     app.permit_in(&bob, t.south, &["users:read"]).await;
@@ -406,7 +407,7 @@ async fn a_suspended_organization_hides_what_it_covered(app: TestApp) {
     assert_eq!(emails(&app, &bob, &[]).await, ["bob", "sue"]);
     app.get(&format!("/users/{}", t.brent)).by(&bob).send().await.problem("not-found");
     app.get("/role-assignments").by(&bob).send().await.lacks("role-assignments:read");
-    // Tenant-wide it goes on.
+    // Tenant-wide grants still apply.
     assert_eq!(app.user(&t.ada, &t.brent).await["status"], "ACTIVE");
     let body = json!({
         "userId": t.sue, "roleId": app.role_id(&t.ada, "MEMBER").await, "organizationId": t.branch,
@@ -414,7 +415,7 @@ async fn a_suspended_organization_hides_what_it_covered(app: TestApp) {
     app.post("/role-assignments").by(&t.ada).json(&body).send().await.created();
 }
 
-async fn nothing_is_suspended_beside_or_above_a_suspended_organization(app: TestApp) {
+async fn a_suspension_does_not_affect_siblings_or_parents(app: TestApp) {
     let t = tenant(&app).await;
     let sibling = app.below(&t.ada, t.north, "sibling").await;
     let bob = app.colleague_in(&t.ada, t.north, "bob@example.com", &["organizations:read"]).await;
@@ -422,12 +423,12 @@ async fn nothing_is_suspended_beside_or_above_a_suspended_organization(app: Test
     status(&app, &t.ada, t.branch, "SUSPENDED").await.ok();
     organization(&app, &kim, sibling).await.ok();
     for (id, shown) in [(t.north, "ACTIVE"), (sibling, "ACTIVE"), (t.branch, "SUSPENDED")] {
-        // What is held above reaches down into it.
+        // A role in the parent also applies in the suspended organization.
         assert_eq!(organization(&app, &bob, id).await.ok()["status"], shown);
     }
 }
 
-async fn waking_an_organization_needs_what_its_members_get_back(app: TestApp) {
+async fn reactivating_an_organization_needs_the_rights_that_it_restores(app: TestApp) {
     let t = tenant(&app).await;
     app.colleague_in(&t.ada, t.branch, "carl@example.com", &["sessions:delete"]).await;
     let bob = app.colleague_who_may(&t.ada, "bob@example.com", &["organizations:*", "users:read"]).await;
@@ -437,7 +438,7 @@ async fn waking_an_organization_needs_what_its_members_get_back(app: TestApp) {
     assert_eq!(status(&app, &bob, t.north, "ACTIVE").await.ok()["status"], "ACTIVE");
 }
 
-async fn me_tells_what_is_held_where(app: TestApp) {
+async fn me_shows_permissions_by_organization(app: TestApp) {
     let t = tenant(&app).await;
     let bob = app.colleague_who_may(&t.ada, "bob@example.com", &["roles:read"]).await;
     app.permit_in(&bob, t.north, &["users:read", "sessions:*"]).await;

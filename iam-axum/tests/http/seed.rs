@@ -1,5 +1,5 @@
-//! Organizations, roles and assignments, made by the host program itself: whose rights would allow it, and what it
-//! would record as theirs, is no concern of a test that only needs them.
+//! Functions that create organizations, roles and assignments as the host program. So a test that only needs them
+//! does not depend on the rights of a user, and finds no audit entries of a user for them.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -16,43 +16,43 @@ fn host(person: &Person) -> Caller {
     Caller::system(person.tenant.parse().unwrap(), "test")
 }
 
-/// A role's name that no other role has.
+/// A role name that no other role has.
 fn fresh_name() -> String {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     format!("ROLE_{}", NUMBER.fetch_add(1, Ordering::Relaxed))
 }
 
 impl TestApp {
-    /// A root organization of the person's tenant.
+    /// Creates a root organization in the person's tenant.
     pub(crate) async fn organization(&self, person: &Person, slug: &str) -> OrganizationId {
-        self.found(person, None, slug).await
+        self.create_organization(person, None, slug).await
     }
 
-    /// An organization right below another.
+    /// Creates a child of an organization.
     pub(crate) async fn below(&self, person: &Person, parent: OrganizationId, slug: &str) -> OrganizationId {
-        self.found(person, Some(parent), slug).await
+        self.create_organization(person, Some(parent), slug).await
     }
 
-    /// Organizations each right below the one before; the first is a root.
+    /// Creates a chain of organizations. The first is a root, and each of the others is a child of the one before.
     pub(crate) async fn chain<const LENGTH: usize>(&self, person: &Person, slug: &str) -> [OrganizationId; LENGTH] {
         let mut chain: Vec<OrganizationId> = Vec::new();
         for number in 0..LENGTH {
-            chain.push(self.found(person, chain.last().copied(), &format!("{slug}-{number}")).await);
+            chain.push(self.create_organization(person, chain.last().copied(), &format!("{slug}-{number}")).await);
         }
         chain.try_into().unwrap()
     }
 
-    async fn found(&self, person: &Person, parent: Option<OrganizationId>, slug: &str) -> OrganizationId {
+    async fn create_organization(&self, person: &Person, parent: Option<OrganizationId>, slug: &str) -> OrganizationId {
         let new = NewOrganization { name: format!("Organization {slug}"), slug: Some(slug.to_owned()), parent };
         self.iam.organizations().create(&host(person), new).await.unwrap().organization.id
     }
 
-    /// A new role of the person's tenant with these permissions; tells its id.
+    /// Creates a role with these permissions in the person's tenant. Returns its id.
     pub(crate) async fn role(&self, person: &Person, name: &str, permissions: &[&str]) -> String {
         self.role_of_scope(person, name, RoleScope::Any, permissions).await
     }
 
-    /// The same for a role that can be assigned in these places only.
+    /// The same for a role that can be assigned only in this scope.
     pub(crate) async fn role_of_scope(
         &self,
         person: &Person,
@@ -71,7 +71,7 @@ impl TestApp {
         role.id.to_string()
     }
 
-    /// Gives a user of the administrator's tenant a role; tells the assignment's id.
+    /// Assigns a role to a user of the administrator's tenant. Returns the id of the assignment.
     pub(crate) async fn assign(
         &self,
         administrator: &Person,
@@ -85,7 +85,7 @@ impl TestApp {
         self.iam.assignments().create(&host(administrator), new).await.unwrap().id.to_string()
     }
 
-    /// Gives somebody a role of its own with these permissions, tenant-wide; tells the assignment's id.
+    /// Assigns a new role with these permissions to a user, tenant-wide. Returns the id of the assignment.
     pub(crate) async fn permit(&self, person: &Person, permissions: &[&str]) -> String {
         self.permit_until(person, permissions, None, None).await
     }
@@ -100,7 +100,7 @@ impl TestApp {
         self.permit_until(person, permissions, Some(organization), None).await
     }
 
-    /// The same up to a moment.
+    /// The same, tenant-wide or in an organization, and without end or until a time.
     pub(crate) async fn permit_until(
         &self,
         person: &Person,
@@ -113,14 +113,14 @@ impl TestApp {
         self.assign(person, &person.user, &name, organization, expires_at).await
     }
 
-    /// A new user with these permissions, logged in.
+    /// Creates a user with these permissions, tenant-wide, and logs it in.
     pub(crate) async fn colleague_who_may(&self, administrator: &Person, email: &str, permissions: &[&str]) -> Person {
         let colleague = self.colleague(administrator, email).await;
         self.permit(&colleague, permissions).await;
         colleague
     }
 
-    /// A new user with these permissions in an organization and nothing else, logged in.
+    /// Creates a user with only these permissions, in an organization, and logs it in.
     pub(crate) async fn colleague_in(
         &self,
         administrator: &Person,

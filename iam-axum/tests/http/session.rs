@@ -8,25 +8,25 @@ use crate::people::Person;
 use crate::request::{ADDRESS, members};
 
 on_every_store![
-    logout_ends_the_callers_session_alone,
+    logout_ends_only_the_callers_session,
     logout_is_recorded,
     logout_all_ends_all_of_the_callers_sessions,
     me_shows_user_tenant_session_roles_and_permissions,
     me_shows_roles_in_organizations_and_their_expiry,
     me_shows_no_expired_role,
     sessions_are_listed_with_their_fields,
-    a_refresh_shows_in_the_list,
+    a_refresh_updates_the_listed_session,
     only_live_sessions_are_listed,
-    ones_own_sessions_need_no_permission,
+    listing_own_sessions_needs_no_permission,
     another_users_sessions_need_sessions_read,
     ending_another_users_session_needs_sessions_delete,
-    ending_ones_own_session_needs_no_permission,
+    ending_own_sessions_needs_no_permission,
     an_ended_session_is_recorded_as_terminated,
     sessions_of_an_unknown_user_are_not_found,
     an_unknown_or_ended_session_is_not_found,
 ];
 
-async fn logout_ends_the_callers_session_alone(app: TestApp) {
+async fn logout_ends_only_the_callers_session(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let other = app.login(&ada).await;
     app.post("/auth/logout").by(&ada).send().await.no_content();
@@ -137,7 +137,7 @@ async fn sessions_are_listed_with_their_fields(app: TestApp) {
     assert_eq!(older["userAgent"], Value::Null);
 }
 
-async fn a_refresh_shows_in_the_list(app: TestApp) {
+async fn a_refresh_updates_the_listed_session(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let began = app.now();
     app.pass(TimeDelta::minutes(5));
@@ -164,7 +164,7 @@ async fn only_live_sessions_are_listed(app: TestApp) {
     assert_eq!(listed.len(), 2);
 }
 
-async fn ones_own_sessions_need_no_permission(app: TestApp) {
+async fn listing_own_sessions_needs_no_permission(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let bob = app.colleague(&ada, "bob@example.com").await;
     assert_eq!(sessions(&app, &bob, &bob.user).await.len(), 1);
@@ -191,7 +191,7 @@ async fn ending_another_users_session_needs_sessions_delete(app: TestApp) {
     assert!(!app.knows(&ada).await);
 }
 
-async fn ending_ones_own_session_needs_no_permission(app: TestApp) {
+async fn ending_own_sessions_needs_no_permission(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let bob = app.colleague(&ada, "bob@example.com").await;
     let other = app.login(&bob).await;

@@ -1,4 +1,5 @@
-//! The rate limiter that counts in Redis: several count together, and nobody waits for a server that is away.
+//! The rate limiter that counts in Redis. Several limiters count together, and no request waits for a server that
+//! does not answer.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -16,22 +17,22 @@ use tokio::task::JoinSet;
 
 use crate::limiter::{address_of_its_own, limits, user};
 
-/// How long anything may take before a test gives up. Far more than it needs, however busy the machine is.
+/// The time after which a test fails. Every step needs far less, even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// One that waits for the server however busy the machine is.
+/// A limiter that waits for the server even on a busy machine.
 fn patient(limits: RateLimits) -> RedisRateLimiter {
     RedisRateLimiter::new(&url(), limits).unwrap().with_patience(PATIENCE)
 }
 
-/// One that goes by a clock of its own, and that clock.
+/// A limiter with its own clock, and this clock.
 pub(crate) fn by_clock(limits: RateLimits) -> (RedisRateLimiter, FixedClock) {
     let clock = FixedClock::at("2026-01-31T09:15:00Z");
     (patient(limits).with_clock(clock.clone()), clock)
 }
 
 #[tokio::test]
-async fn two_count_together() {
+async fn two_limiters_count_together() {
     let clock = FixedClock::at("2026-01-31T09:15:00Z");
     let [one, other] = [(); 2].map(|()| patient(limits(4, 1, 1)).with_clock(clock.clone()));
     let who = user();
@@ -44,12 +45,12 @@ async fn two_count_together() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_requests_that_race_as_many_as_the_limit_are_answered() {
+async fn concurrent_requests_are_answered_up_to_the_limit() {
     const LIMIT: u32 = 20;
     let clock = FixedClock::at("2026-01-31T09:15:00Z");
     let limiters = [(); 2].map(|()| Arc::new(patient(limits(LIMIT, 1, 1)).with_clock(clock.clone())));
     for limiter in &limiters {
-        // Connects, because what comes meanwhile is counted by each alone.
+        // Connects the limiter. Until it is connected, a limiter counts alone.
         limiter.take(user()).await;
     }
     let who = user();
@@ -63,18 +64,18 @@ async fn of_requests_that_race_as_many_as_the_limit_are_answered() {
     assert_eq!(answered.len(), LIMIT as usize);
     let mut remaining: Vec<u32> = answered.iter().map(|taken| taken.remaining).collect();
     remaining.sort_unstable();
-    assert_eq!(remaining, Vec::from_iter(0..LIMIT), "each was counted by itself");
+    assert_eq!(remaining, Vec::from_iter(0..LIMIT), "each request was counted once");
 }
 
 #[tokio::test]
-async fn the_clock_is_that_of_the_server_and_what_is_kept_expires() {
+async fn the_limiter_uses_the_clock_of_the_server_and_its_keys_expire() {
     let limiter = patient(limits(1_200, 1, 1));
     let Limited::User(id) = user() else { unreachable!() };
     let key = format!("iam:rate:user:{id}");
     let mut connection = redis::Client::open(url()).unwrap().get_multiplexed_async_connection().await.unwrap();
     let start: (i64, i64) = redis::cmd("TIME").query_async(&mut connection).await.unwrap();
     limiter.take(Limited::User(id)).await;
-    // One of 1,200 a minute is forgotten after a twentieth of a second.
+    // With a limit of 1,200 a minute, one request is counted for a twentieth of a second.
     let deadline = Instant::now() + PATIENCE;
     while connection.exists(&key).await.unwrap() {
         assert!(Instant::now() < deadline, "{key} is still there");
@@ -85,22 +86,22 @@ async fn the_clock_is_that_of_the_server_and_what_is_kept_expires() {
     }
     let due: Option<i64> = connection.get(&key).await.unwrap();
     let left: i64 = connection.pttl(&key).await.unwrap();
-    // Both are missing where it took so long that all of it is past.
+    // If the requests took so long that the key has expired, both values are missing.
     if let Some(due) = due {
         assert!(due > start.0 * 1_000_000 + start.1, "{due} {start:?}");
         assert!(left <= 30_000, "{left}");
     }
 }
 
-/// Stands between a limiter and the server. It and its connections are gone when it is dropped.
-struct Between {
+/// A proxy from a limiter to the server. The proxy and its connections end when it is dropped.
+struct Proxy {
     address: SocketAddr,
     answers: watch::Sender<bool>,
     accepted: Arc<AtomicUsize>,
     _running: JoinSet<()>,
 }
 
-impl Between {
+impl Proxy {
     async fn start() -> Self {
         Self::at("127.0.0.1:0".parse().unwrap()).await
     }
@@ -112,39 +113,44 @@ impl Between {
         let (accepted, mut running) = (Arc::new(AtomicUsize::new(0)), JoinSet::new());
         let count = Arc::clone(&accepted);
         running.spawn(async move {
-            let mut passing = JoinSet::new();
+            let mut forwarding = JoinSet::new();
             while let Ok((client, _)) = listener.accept().await {
                 count.fetch_add(1, Ordering::Relaxed);
                 let answering = answering.clone();
-                passing.spawn(async move {
+                forwarding.spawn(async move {
                     let server = TcpStream::connect(self::address()).await.unwrap();
                     let ((from_client, to_client), (from_server, to_server)) =
                         (client.into_split(), server.into_split());
                     let always = watch::channel(true).1;
-                    tokio::join!(pass(from_client, to_server, always), pass(from_server, to_client, answering));
+                    tokio::join!(forward(from_client, to_server, always), forward(from_server, to_client, answering));
                 });
             }
         });
         Self { address, answers, accepted, _running: running }
     }
 
-    /// A limiter with the patience of production that knows the server by this address.
+    /// A limiter with the default patience that connects to the server through this proxy.
     fn limiter(&self) -> RedisRateLimiter {
         let url = url().replace(&address(), &self.address.to_string());
         RedisRateLimiter::new(&url, limits(1_000, 1, 1)).unwrap()
     }
 }
 
-async fn pass(mut from: impl AsyncRead + Unpin, mut to: impl AsyncWrite + Unpin, mut may: watch::Receiver<bool>) {
+/// Copies bytes. Waits with what it has read while `allowed` is false.
+async fn forward(
+    mut from: impl AsyncRead + Unpin,
+    mut to: impl AsyncWrite + Unpin,
+    mut allowed: watch::Receiver<bool>,
+) {
     let mut buffer = [0; 4096];
     while let Ok(length @ 1..) = from.read(&mut buffer).await {
-        if may.wait_for(|may| *may).await.is_err() || to.write_all(&buffer[..length]).await.is_err() {
+        if allowed.wait_for(|allowed| *allowed).await.is_err() || to.write_all(&buffer[..length]).await.is_err() {
             return;
         }
     }
 }
 
-/// Whether a limiter knows of requests of which only the server can have told it.
+/// Whether a limiter counts requests that it can know only from the server.
 async fn is_shared(limiter: &RedisRateLimiter) -> bool {
     let (direct, who) = (patient(limits(1_000, 1, 1)), user());
     for _ in 0..500 {
@@ -156,12 +162,12 @@ async fn is_shared(limiter: &RedisRateLimiter) -> bool {
 async fn wait_until_shared(limiter: &RedisRateLimiter) {
     let deadline = Instant::now() + PATIENCE;
     while !is_shared(limiter).await {
-        assert!(Instant::now() < deadline, "it does not ask the server");
+        assert!(Instant::now() < deadline, "the limiter does not use the server");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
 
-/// It limits, and nothing that the server knows counts.
+/// Checks that the limiter limits, and that it ignores the counts of the server.
 async fn assert_counts_alone(limiter: &RedisRateLimiter) {
     let who = Limited::Anonymous(address_of_its_own().into());
     assert_eq!(limiter.take(who).await.retry_after, None);
@@ -170,53 +176,53 @@ async fn assert_counts_alone(limiter: &RedisRateLimiter) {
 }
 
 #[tokio::test]
-async fn a_server_that_is_not_there_yet_is_found_later() {
-    let between = Between::start().await;
-    let (limiter, address) = (between.limiter(), between.address);
-    drop(between);
+async fn a_limiter_connects_to_a_server_that_starts_later() {
+    let proxy = Proxy::start().await;
+    let (limiter, address) = (proxy.limiter(), proxy.address);
+    drop(proxy);
     assert_counts_alone(&limiter).await;
-    let _between = Between::at(address).await;
+    let _proxy = Proxy::at(address).await;
     wait_until_shared(&limiter).await;
 }
 
 #[tokio::test]
-async fn a_server_that_goes_away_is_done_without_until_it_is_back() {
-    let between = Between::start().await;
-    let (limiter, address) = (between.limiter(), between.address);
+async fn a_limiter_counts_alone_until_an_absent_server_is_back() {
+    let proxy = Proxy::start().await;
+    let (limiter, address) = (proxy.limiter(), proxy.address);
     wait_until_shared(&limiter).await;
-    drop(between);
+    drop(proxy);
     assert_counts_alone(&limiter).await;
-    let _between = Between::at(address).await;
+    let _proxy = Proxy::at(address).await;
     wait_until_shared(&limiter).await;
 }
 
 #[tokio::test]
-async fn a_server_that_hangs_is_done_without_until_it_answers() {
-    let between = Between::start().await;
-    let limiter = between.limiter();
+async fn a_limiter_counts_alone_until_a_hanging_server_answers() {
+    let proxy = Proxy::start().await;
+    let limiter = proxy.limiter();
     wait_until_shared(&limiter).await;
-    between.answers.send_replace(false);
+    proxy.answers.send_replace(false);
     assert_counts_alone(&limiter).await;
-    between.answers.send_replace(true);
+    proxy.answers.send_replace(true);
     wait_until_shared(&limiter).await;
 }
 
 #[tokio::test]
-async fn a_server_that_hangs_is_asked_once_in_a_while() {
-    let between = Between::start().await;
-    let limiter = between.limiter();
-    between.answers.send_replace(false);
+async fn a_hanging_server_is_tried_at_most_once_a_second() {
+    let proxy = Proxy::start().await;
+    let limiter = proxy.limiter();
+    proxy.answers.send_replace(false);
     let (started, who) = (Instant::now(), user());
     for _ in 0..200 {
         limiter.take(who).await;
     }
     let at_most = 1 + started.elapsed().as_secs() as usize;
-    let accepted = between.accepted.load(Ordering::Relaxed);
+    let accepted = proxy.accepted.load(Ordering::Relaxed);
     assert!((1..=at_most).contains(&accepted), "{accepted} of {at_most}");
 }
 
 #[test]
-fn what_is_no_url_is_refused_and_not_shown() {
+fn an_invalid_url_is_refused_and_not_shown() {
     for bad in ["", "hunter2", "http://hunter2", "redis://", "redis://:hunter2@host:port"] {
         let error = RedisRateLimiter::new(bad, RateLimits::default()).unwrap_err();
         assert!(!error.to_string().contains("hunter2"));

@@ -1,4 +1,4 @@
-//! The states of a user and how it moves between them (interface §3, decisions §3).
+//! The states of a user and the changes between them (interface §3, decisions §3).
 
 use serde_json::{Value, json};
 
@@ -8,23 +8,23 @@ use crate::request::Response;
 
 on_every_store![
     patch_moves_between_any_two_states,
-    patch_records_an_update_and_beside_it_a_suspension_or_reactivation,
+    patch_records_an_update_and_a_suspension_or_reactivation,
     suspend_and_reactivate_answer_200_with_the_update_shape,
-    suspend_and_reactivate_record_that_alone,
+    suspend_and_reactivate_record_one_entry,
     repeating_suspend_or_reactivate_records_nothing,
     suspend_and_reactivate_of_an_inactive_user_are_a_conflict,
     a_suspension_ends_the_sessions_and_keeps_the_roles,
     a_reactivated_user_can_log_in_again,
     delete_answers_204_and_keeps_the_record_as_inactive,
-    delete_ends_sessions_and_roles_and_login,
-    delete_is_recorded_with_all_that_it_ended,
+    delete_ends_sessions_roles_and_login,
+    delete_is_recorded_with_the_sessions_and_roles_that_it_ends,
     a_second_delete_is_204_and_records_nothing,
     a_suspended_user_can_be_deleted,
     patch_to_inactive_has_the_effects_of_delete_and_records_an_update,
     patch_to_inactive_needs_users_delete_too,
     leaving_inactive_needs_users_create_too,
     leaving_inactive_restores_the_user_without_roles_or_sessions,
-    nobody_can_be_suspended_reactivated_or_deleted_by_an_unknown_id,
+    an_unknown_id_cannot_be_suspended_reactivated_or_deleted,
 ];
 
 async fn patch(app: &TestApp, by: &Person, id: &str, status: &str) -> Response {
@@ -35,7 +35,7 @@ async fn act(app: &TestApp, by: &Person, id: &str, action: &str) -> Response {
     app.post(&format!("/users/{id}/{action}")).by(by).send().await
 }
 
-/// The entries that a request makes, as action and resource, in alphabetical order.
+/// The entries that a request records, as action and resource, in alphabetical order.
 async fn recorded(app: &TestApp, reader: &Person, correlation_id: &str) -> Vec<(String, String)> {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let entries = app.audit(reader, &[("correlationId", correlation_id)]).await;
@@ -59,7 +59,7 @@ async fn patch_moves_between_any_two_states(app: TestApp) {
     }
 }
 
-async fn patch_records_an_update_and_beside_it_a_suspension_or_reactivation(app: TestApp) {
+async fn patch_records_an_update_and_a_suspension_or_reactivation(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let bob = app.add_user(&ada, "bob@example.com").await;
     for from in STATES {
@@ -98,7 +98,7 @@ async fn suspend_and_reactivate_answer_200_with_the_update_shape(app: TestApp) {
     }
 }
 
-async fn suspend_and_reactivate_record_that_alone(app: TestApp) {
+async fn suspend_and_reactivate_record_one_entry(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let bob = app.add_user(&ada, "bob@example.com").await;
     let moves = [
@@ -161,7 +161,7 @@ async fn a_suspension_ends_the_sessions_and_keeps_the_roles(app: TestApp) {
             assert_eq!(entries[0]["metadata"]["reason"], "USER_SUSPENDED");
         }
         act(&app, &ada, &bob.user, "reactivate").await.ok();
-        assert!(!app.knows(&bob).await, "what has ended does not come back");
+        assert!(!app.knows(&bob).await, "an ended session stays ended");
         let again = app.login(&bob).await;
         app.get("/users").by(&again).send().await.ok();
     }
@@ -186,7 +186,7 @@ async fn delete_answers_204_and_keeps_the_record_as_inactive(app: TestApp) {
     assert_eq!(app.user(&ada, &bob).await, expected);
 }
 
-async fn delete_ends_sessions_and_roles_and_login(app: TestApp) {
+async fn delete_ends_sessions_roles_and_login(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let bob = app.colleague(&ada, "bob@example.com").await;
     app.assign(&ada, &bob.user, "MEMBER", None, None).await;
@@ -194,7 +194,7 @@ async fn delete_ends_sessions_and_roles_and_login(app: TestApp) {
     has_lost_everything(&app, &ada, &bob).await;
 }
 
-/// No session, no login, and no role should it ever be restored.
+/// Checks that a user has no session and no login, and that a restored user would have no role.
 async fn has_lost_everything(app: &TestApp, administrator: &Person, person: &Person) {
     assert!(!app.knows(person).await);
     app.attempt(&person.email, PASSWORD).send().await.problem("unauthorized");
@@ -206,7 +206,7 @@ async fn has_lost_everything(app: &TestApp, administrator: &Person, person: &Per
     assert_eq!(held["data"], json!([]));
 }
 
-async fn delete_is_recorded_with_all_that_it_ended(app: TestApp) {
+async fn delete_is_recorded_with_the_sessions_and_roles_that_it_ends(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let bob = app.colleague(&ada, "bob@example.com").await;
     let sales = app.organization(&ada, "sales").await;
@@ -239,8 +239,8 @@ async fn delete_is_recorded_with_all_that_it_ended(app: TestApp) {
                 assert_eq!(metadata["reason"], "USER_DELETED");
                 assert_eq!(entry["resourceType"], "ROLE_ASSIGNMENT");
                 assert_eq!((&metadata["targetUserId"], &metadata["roleName"]), (&json!(bob.user), &json!("MEMBER")));
-                let place = if entry["resourceId"] == member { Value::Null } else { json!(sales) };
-                assert_eq!(metadata.get("organizationId"), Some(&place));
+                let organization = if entry["resourceId"] == member { Value::Null } else { json!(sales) };
+                assert_eq!(metadata.get("organizationId"), Some(&organization));
                 assert!(metadata["roleId"].is_string());
             }
         }
@@ -325,7 +325,7 @@ async fn leaving_inactive_restores_the_user_without_roles_or_sessions(app: TestA
     assert_eq!(app.get("/auth/me").by(&again).send().await.ok()["roles"], json!([]));
 }
 
-async fn nobody_can_be_suspended_reactivated_or_deleted_by_an_unknown_id(app: TestApp) {
+async fn an_unknown_id_cannot_be_suspended_reactivated_or_deleted(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     for action in ["suspend", "reactivate"] {
         act(&app, &ada, &ada.tenant, action).await.problem("not-found");

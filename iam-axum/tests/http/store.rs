@@ -1,4 +1,4 @@
-//! The stores that every test runs on, each empty and gone when its test is over.
+//! The stores that every test runs on. Each test gets an empty store, which is removed after the test.
 
 use test_support::TestStore;
 

@@ -1,7 +1,8 @@
-//! Who may do what, where: what the router answers to everybody, as a table for people (`access-table.txt`).
+//! The access table (`access-table.txt`): the answer of the router to each kind of caller, for each operation and
+//! target.
 //!
-//! Every call would succeed for somebody who is entitled to it, so that a refusal comes from access and not from the
-//! input. `IAM_UPDATE_ACCESS_TABLE=1` writes the table anew.
+//! Every call succeeds for a caller with enough rights. So a refusal comes from access control and not from the input.
+//! `IAM_UPDATE_ACCESS_TABLE=1` rewrites the table.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -17,9 +18,9 @@ use crate::people::{PASSWORD, Person, profile};
 use crate::request::{Request, Response};
 use Target::{Nothing, Oneself, OtherBranch, OtherTenant, OwnBranch, Tenant};
 
-on_every_store![the_table_is_what_the_service_answers];
+on_every_store![the_committed_table_matches_the_answers_of_the_service];
 
-/// What a call is about.
+/// The target of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
     Nothing,
@@ -36,7 +37,7 @@ const PERSONS: &[Target] = &[Oneself, OwnBranch, OtherBranch, Tenant, OtherTenan
 const TENANTS: &[Target] = &[Tenant, OtherTenant];
 const NONE: &[Target] = &[Nothing];
 
-/// Every operation, in one way or several, and what it can be about.
+/// Every operation, in one or several variants, with its possible targets.
 pub(crate) const ROWS: &[(&str, &[Target])] = &[
     ("POST /auth/register", NONE),
     ("POST /auth/login", NONE),
@@ -152,29 +153,29 @@ impl Target {
     }
 }
 
-/// The operation of a row, without the way in which it is called.
+/// The operation of a row, without the variant.
 fn operation_of(row: &str) -> &str {
     row.split_once(" (").map_or(row, |(operation, _)| operation)
 }
 
-/// Two tenants, the branches of one of them, and whoever asks.
+/// Two tenants, their branches and their administrators.
 pub(crate) struct World<'a> {
     app: &'a TestApp,
-    /// Prepares what the others ask for.
+    /// The administrator that creates the resources for the calls.
     pub(crate) owner: Person,
-    /// The same in another tenant.
+    /// The same in the other tenant.
     pub(crate) foreign_owner: Person,
     own_branch: OrganizationId,
     other_branch: OrganizationId,
     foreign_branch: OrganizationId,
 }
 
-/// A request that is to be made.
+/// A request that is not sent yet.
 pub(crate) struct Call {
     method: axum::http::Method,
     path: String,
     pub(crate) body: Option<Value>,
-    /// What a list holds or not.
+    /// The id that the test looks for in a list.
     sought: Option<String>,
 }
 
@@ -210,33 +211,38 @@ impl<'a> World<'a> {
         Self { app, owner, foreign_owner, own_branch, other_branch, foreign_branch }
     }
 
-    /// Those of [`PEOPLE`] who have a token.
-    async fn cast(&self) -> [Person; 6] {
+    /// The callers of [`PEOPLE`] that have a token.
+    async fn callers(&self) -> [Person; 6] {
         let branch = Some(self.own_branch);
         [
-            self.hired(&self.owner, "nobody@example.com", None).await,
-            self.hired(&self.owner, "member@example.com", Some(("MEMBER", branch))).await,
-            self.hired(&self.owner, "branch@example.com", Some(("ORGANIZATION_ADMIN", branch))).await,
-            self.hired(&self.owner, "auditor@example.com", Some(("AUDITOR", None))).await,
-            self.hired(&self.owner, "admin@example.com", Some(("TENANT_ADMIN", None))).await,
-            self.hired(&self.foreign_owner, "admin@example.org", Some(("TENANT_ADMIN", None))).await,
+            self.user_with_role(&self.owner, "no-role@example.com", None).await,
+            self.user_with_role(&self.owner, "member@example.com", Some(("MEMBER", branch))).await,
+            self.user_with_role(&self.owner, "branch@example.com", Some(("ORGANIZATION_ADMIN", branch))).await,
+            self.user_with_role(&self.owner, "auditor@example.com", Some(("AUDITOR", None))).await,
+            self.user_with_role(&self.owner, "admin@example.com", Some(("TENANT_ADMIN", None))).await,
+            self.user_with_role(&self.foreign_owner, "admin@example.org", Some(("TENANT_ADMIN", None))).await,
         ]
     }
 
-    async fn hired(&self, owner: &Person, email: &str, role: Option<(&str, Option<OrganizationId>)>) -> Person {
+    async fn user_with_role(
+        &self,
+        owner: &Person,
+        email: &str,
+        role: Option<(&str, Option<OrganizationId>)>,
+    ) -> Person {
         let person = self.app.colleague(owner, email).await;
-        if let Some((role, place)) = role {
-            self.app.assign(owner, &person.user, role, place, None).await;
+        if let Some((role, organization)) = role {
+            self.app.assign(owner, &person.user, role, organization, None).await;
         }
         person
     }
 
-    /// Whose tenant a target is in.
+    /// The administrator of the tenant of a target.
     fn owner_of(&self, target: Target) -> &Person {
         if target == OtherTenant { &self.foreign_owner } else { &self.owner }
     }
 
-    fn place_of(&self, target: Target) -> Option<OrganizationId> {
+    fn organization_of(&self, target: Target) -> Option<OrganizationId> {
         match target {
             OwnBranch => Some(self.own_branch),
             OtherBranch => Some(self.other_branch),
@@ -245,7 +251,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// A call of a row, with everything that it needs made for it alone.
+    /// A call of a row. Creates everything that the call needs for this call only.
     pub(crate) async fn call(&self, row: &str, target: Target, by: &Person) -> Call {
         // Lists show the newest first.
         self.app.pass(TimeDelta::milliseconds(1));
@@ -267,7 +273,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// What the path names.
+    /// The id in the path.
     async fn subject(&self, row: &str, target: Target, by: &Person) -> String {
         let owner = self.owner_of(target);
         match row.split('/').nth(1).unwrap() {
@@ -283,8 +289,8 @@ impl<'a> World<'a> {
             }
             "sessions" if target == Oneself => by.session.clone(),
             "sessions" => {
-                let place = self.place_of(target);
-                self.hired(owner, &fresh_email(), Some(("MEMBER", place))).await.session
+                let organization = self.organization_of(target);
+                self.user_with_role(owner, &fresh_email(), Some(("MEMBER", organization))).await.session
             }
             "tenants" => owner.tenant.clone(),
             "roles" => self.app.role(owner, &fresh("ROLE_OF_TABLE_"), &["users:read"]).await,
@@ -302,7 +308,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Something that a list of the row may hold.
+    /// The id of a resource that the list of the row may contain.
     async fn sought(&self, row: &str, target: Target) -> Option<String> {
         let owner = self.owner_of(target);
         Some(match row {
@@ -319,7 +325,7 @@ impl<'a> World<'a> {
 
     async fn body(&self, row: &str, target: Target, by: &Person) -> Option<Value> {
         let owner = self.owner_of(target);
-        let place = self.place_of(target);
+        let organization = self.organization_of(target);
         Some(match row {
             "POST /auth/register" | "POST /users" => profile(&fresh_email()),
             "POST /auth/login" => json!({ "email": by.email, "password": PASSWORD, "tenant": by.tenant }),
@@ -337,38 +343,38 @@ impl<'a> World<'a> {
             "POST /role-assignments/bulk" => json!({ "assignments": [self.new_assignment(target).await] }),
             "PATCH /role-assignments/{id} (shorten)" => json!({ "expiresAt": self.in_days(1) }),
             "PATCH /role-assignments/{id} (extend)" => json!({ "expiresAt": null }),
-            "POST /organizations" => json!({ "name": fresh("Branch "), "parentId": place }),
+            "POST /organizations" => json!({ "name": fresh("Branch "), "parentId": organization }),
             "PATCH /organizations/{id} (name)" => json!({ "name": fresh("Branch ") }),
             "PATCH /organizations/{id} (move)" => json!({ "parentId": self.organization(target).await }),
             "PATCH /organizations/{id} (make a root)" => json!({ "parentId": null }),
             "PATCH /organizations/{id} (delete)" => json!({ "status": "INACTIVE" }),
             "PATCH /organizations/{id} (restore)" => json!({ "status": "ACTIVE" }),
-            "POST /authz/check" => question(place, None),
-            "POST /authz/check (of another)" => question(place, Some(self.user(target).await)),
-            "POST /authz/check/bulk" => json!({ "checks": [question(place, None)] }),
+            "POST /authz/check" => question(organization, None),
+            "POST /authz/check (of another)" => question(organization, Some(self.user(target).await)),
+            "POST /authz/check/bulk" => json!({ "checks": [question(organization, None)] }),
             "POST /authz/check/bulk (of another)" => {
-                json!({ "checks": [question(place, Some(self.user(target).await))] })
+                json!({ "checks": [question(organization, Some(self.user(target).await))] })
             }
             "POST /audit-logs" => json!({ "action": "INVOICE_SENT", "resourceType": "INVOICE" }),
             "PUT /audit-logs/retention" => json!({ "retentionDays": 365 }),
-            "POST /audit-logs/erasures" => json!({ "userId": self.gone(target).await }),
+            "POST /audit-logs/erasures" => json!({ "userId": self.deleted_user(target).await }),
             "PATCH /tenants/{id}" => json!({ "name": format!("{} of {}", fresh("Name "), owner.email) }),
             _ => return None,
         })
     }
 
-    /// A user who held MEMBER there and is deleted.
-    async fn gone(&self, target: Target) -> String {
+    /// A deleted user who had the role MEMBER at the target.
+    async fn deleted_user(&self, target: Target) -> String {
         let user = self.user(target).await;
         self.app.delete(&format!("/users/{user}")).by(self.owner_of(target)).send().await.no_content();
         user
     }
 
-    /// A user who holds MEMBER there and nothing else.
+    /// A user who has only the role MEMBER at the target.
     async fn user(&self, target: Target) -> String {
         let owner = self.owner_of(target);
         let user = self.app.add_user(owner, &fresh_email()).await;
-        self.app.assign(owner, &user, "MEMBER", self.place_of(target), None).await;
+        self.app.assign(owner, &user, "MEMBER", self.organization_of(target), None).await;
         user
     }
 
@@ -376,20 +382,20 @@ impl<'a> World<'a> {
         let owner = self.owner_of(target);
         let user = self.app.add_user(owner, &fresh_email()).await;
         let expiry = expires.then(|| self.app.iam.now() + TimeDelta::days(1));
-        self.app.assign(owner, &user, "MEMBER", self.place_of(target), expiry).await
+        self.app.assign(owner, &user, "MEMBER", self.organization_of(target), expiry).await
     }
 
     async fn new_assignment(&self, target: Target) -> Value {
         let owner = self.owner_of(target);
         let user = self.app.add_user(owner, &fresh_email()).await;
         let role = self.app.role_id(owner, "MEMBER").await;
-        json!({ "userId": user, "roleId": role, "organizationId": self.place_of(target) })
+        json!({ "userId": user, "roleId": role, "organizationId": self.organization_of(target) })
     }
 
     async fn organization(&self, target: Target) -> OrganizationId {
         let (owner, slug) = (self.owner_of(target), fresh("organization-"));
-        match self.place_of(target) {
-            Some(place) => self.app.below(owner, place, &slug).await,
+        match self.organization_of(target) {
+            Some(parent) => self.app.below(owner, parent, &slug).await,
             None => self.app.organization(owner, &slug).await,
         }
     }
@@ -411,47 +417,47 @@ impl<'a> World<'a> {
     }
 }
 
-fn question(place: Option<OrganizationId>, user: Option<String>) -> Value {
-    json!({ "permission": "users:read", "organizationId": place, "userId": user })
+fn question(organization: Option<OrganizationId>, user: Option<String>) -> Value {
+    json!({ "permission": "users:read", "organizationId": organization, "userId": user })
 }
 
-/// A text that no other one equals.
+/// A unique text that begins with `start`.
 pub(crate) fn fresh(start: &str) -> String {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     format!("{start}{}", NUMBER.fetch_add(1, Ordering::Relaxed))
 }
 
 pub(crate) fn fresh_email() -> String {
-    format!("{}@example.net", fresh("somebody."))
+    format!("{}@example.net", fresh("user."))
 }
 
-async fn the_table_is_what_the_service_answers(app: TestApp) {
+async fn the_committed_table_matches_the_answers_of_the_service(app: TestApp) {
     let world = World::of(&app).await;
-    let mut cast = world.cast().await;
+    let mut callers = world.callers().await;
     let mut table = format!("{LEGEND}\n{}", line("", "", PEOPLE.map(str::to_owned)));
     for (row, targets) in ROWS {
         for target in *targets {
-            let cells = cells(&world, &mut cast, row, *target).await;
-            let somebody_may = cells.iter().any(|cell| cell.starts_with('2') || cell == "in");
-            assert!(somebody_may, "{row} ({target:?}) succeeds for nobody: {cells:?}");
+            let cells = cells(&world, &mut callers, row, *target).await;
+            let succeeds = cells.iter().any(|cell| cell.starts_with('2') || cell == "in");
+            assert!(succeeds, "{row} ({target:?}) succeeds for no caller: {cells:?}");
             table.push_str(&line(row, target.as_str(), cells));
         }
     }
     compare(&table);
 }
 
-/// What everybody gets, each for a call of its own.
-async fn cells(world: &World<'_>, cast: &mut [Person; 6], row: &str, target: Target) -> [String; 7] {
+/// The outcome for each of [`PEOPLE`]. Each gets its own call.
+async fn cells(world: &World<'_>, callers: &mut [Person; 6], row: &str, target: Target) -> [String; 7] {
     let mut cells = PEOPLE.map(str::to_owned);
     for (number, cell) in cells.iter_mut().enumerate() {
-        // Without a token one asks as if one were the first of the others.
-        let person = &mut cast[number.saturating_sub(1)];
+        // The call of the anonymous caller is prepared for the first caller with a token.
+        let person = &mut callers[number.saturating_sub(1)];
         let call = world.call(row, target, person).await;
         let request = call.request(world.app);
         let request = if number == 0 { request } else { request.by(person) };
         *cell = call.outcome(&request.send().await);
         if row.contains(" /auth/") || target == Oneself {
-            // The session may be over, or its refresh token spent.
+            // The call may have ended the session or spent its refresh token.
             *person = world.app.login(person).await;
         }
     }
@@ -479,7 +485,7 @@ fn compare(table: &str) {
         .extend(table.lines().filter(|line| !committed.lines().any(|it| it == *line)).map(|it| format!("+ {it}")));
     assert!(
         committed == table,
-        "access-table.txt is not what the service answers:\n{}\nIAM_UPDATE_ACCESS_TABLE=1 writes it anew",
+        "access-table.txt does not match the answers of the service:\n{}\nIAM_UPDATE_ACCESS_TABLE=1 rewrites it",
         differences.join("\n")
     );
 }

@@ -10,10 +10,10 @@ use crate::request::{Response, members};
 on_every_store![
     get_shows_the_callers_tenant,
     patch_changes_name_and_slug,
-    patch_records_the_changed_fields_alone,
+    patch_records_only_the_changed_fields,
     a_patch_that_changes_nothing_writes_and_records_nothing,
-    a_slug_that_is_taken_is_a_conflict,
-    a_slug_that_was_given_up_is_free,
+    a_taken_slug_is_a_conflict,
+    the_old_slug_of_a_tenant_is_free_again,
     invalid_and_unknown_fields_are_named,
     another_tenant_is_not_found_with_or_without_permission,
 ];
@@ -44,7 +44,7 @@ async fn patch_changes_name_and_slug(app: TestApp) {
     app.attempt_at("engines-2", "ada@example.com", PASSWORD).send().await.ok();
 }
 
-async fn patch_records_the_changed_fields_alone(app: TestApp) {
+async fn patch_records_only_the_changed_fields(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let before = get(&app, &ada).await;
     patch(&app, &ada, &json!({ "name": before["name"], "slug": "engines" })).await.ok();
@@ -69,7 +69,7 @@ async fn a_patch_that_changes_nothing_writes_and_records_nothing(app: TestApp) {
     assert_eq!((get(&app, &ada).await, app.audit(&ada, &[]).await), (before, entries));
 }
 
-async fn a_slug_that_is_taken_is_a_conflict(app: TestApp) {
+async fn a_taken_slug_is_a_conflict(app: TestApp) {
     let [ada, eve] = [app.register("ada@example.com").await, app.register("eve@example.com").await];
     let before = get(&app, &eve).await;
     let taken = json!({ "slug": get(&app, &ada).await["slug"], "name": "Eve's" });
@@ -78,7 +78,7 @@ async fn a_slug_that_is_taken_is_a_conflict(app: TestApp) {
     assert!(app.audit(&eve, &[("action", "UPDATE")]).await.is_empty());
 }
 
-async fn a_slug_that_was_given_up_is_free(app: TestApp) {
+async fn the_old_slug_of_a_tenant_is_free_again(app: TestApp) {
     let [ada, eve] = [app.register("ada@example.com").await, app.register("eve@example.com").await];
     let slug = get(&app, &ada).await["slug"].clone();
     patch(&app, &ada, &json!({ "slug": "elsewhere" })).await.ok();

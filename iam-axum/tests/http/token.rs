@@ -16,9 +16,9 @@ on_every_store![
     the_claims_are_those_of_the_contract,
     the_published_keys_verify_the_token,
     the_published_keys_are_public,
-    a_token_is_valid_for_fifteen_minutes_to_the_instant,
+    a_token_is_valid_for_exactly_fifteen_minutes,
     a_missing_or_malformed_token_is_401,
-    the_scheme_is_matched_whatever_its_case,
+    the_scheme_is_matched_in_any_letter_case,
     a_tampered_token_is_401,
     a_token_that_chooses_its_own_algorithm_is_401,
     a_token_of_another_installation_is_401,
@@ -26,7 +26,7 @@ on_every_store![
     a_token_from_the_future_is_401,
     the_token_of_an_ended_session_is_401_at_once,
     a_rotated_key_is_published_before_it_signs,
-    keys_rotate_without_logging_anyone_out,
+    a_key_rotation_ends_no_session,
 ];
 
 fn header(token: &str) -> Value {
@@ -81,7 +81,7 @@ async fn the_published_keys_verify_the_token(app: TestApp) {
     let mut validation = Validation::new(Algorithm::EdDSA);
     validation.set_audience(&[&app.iam.settings().audience]);
     validation.set_issuer(&[&app.iam.settings().issuer]);
-    // The service's time stands still, that of the library does not.
+    // The clock of the service is fixed, but the library uses the system clock.
     validation.validate_exp = false;
     let verified =
         jsonwebtoken::decode::<Value>(&ada.access, &DecodingKey::from_jwk(&key).unwrap(), &validation).unwrap();
@@ -95,9 +95,9 @@ async fn the_published_keys_are_public(app: TestApp) {
     }
 }
 
-async fn a_token_is_valid_for_fifteen_minutes_to_the_instant(app: TestApp) {
+async fn a_token_is_valid_for_exactly_fifteen_minutes(app: TestApp) {
     let ada = app.register("ada@example.com").await;
-    // A token counts in whole seconds, and it was made 123 milliseconds into one.
+    // The times in a token are whole seconds, and this token was made 123 milliseconds after a full second.
     app.pass(TimeDelta::seconds(900) - TimeDelta::milliseconds(124));
     assert!(app.knows(&ada).await);
     app.pass(TimeDelta::milliseconds(1));
@@ -115,7 +115,7 @@ async fn a_missing_or_malformed_token_is_401(app: TestApp) {
     }
 }
 
-async fn the_scheme_is_matched_whatever_its_case(app: TestApp) {
+async fn the_scheme_is_matched_in_any_letter_case(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     for scheme in ["bearer", "BEARER"] {
         app.get("/auth/me").header("authorization", &format!("{scheme} {}", ada.access)).send().await.ok();
@@ -144,7 +144,7 @@ async fn a_token_that_chooses_its_own_algorithm_is_401(app: TestApp) {
         let head = encode(&json!({ "alg": alg, "kid": kid, "typ": "JWT" }));
         is_refused(&app, &format!("{head}.{}.", encode(&claims(&ada.access)))).await;
     }
-    // The public key is known to everybody, so it must not pass as a shared secret.
+    // The public key is no secret, so the service must not accept it as a shared secret.
     let x = key_of(&app, &ada.access).await["x"].as_str().unwrap().to_owned();
     for secret in [x.as_bytes(), &URL_SAFE_NO_PAD.decode(&x).unwrap()] {
         let head = Header { kid: Some(kid.clone()), ..Header::new(Algorithm::HS256) };
@@ -169,8 +169,8 @@ async fn a_token_of_another_installation_is_401(app: TestApp) {
 
 async fn a_token_of_another_issuer_or_audience_is_401(app: TestApp) {
     let ada = app.register("ada@example.com").await;
-    let issuer = app.with_settings(|settings| settings.issuer = "somebody else".to_owned()).await;
-    let audience = app.with_settings(|settings| settings.audience = "somebody else".to_owned()).await;
+    let issuer = app.with_settings(|settings| settings.issuer = "another issuer".to_owned()).await;
+    let audience = app.with_settings(|settings| settings.audience = "another audience".to_owned()).await;
     for other in [issuer, audience] {
         let there = other.login(&ada).await;
         assert!(other.knows(&there).await);
@@ -206,7 +206,7 @@ async fn a_rotated_key_is_published_before_it_signs(app: TestApp) {
     let before = header(&ada.access)["kid"].clone();
     assert_eq!((published_keys(&app).await.len(), kid_of_a_login(&app).await), (2, before.clone()));
     app.pass(TimeDelta::seconds(59));
-    assert_eq!(published_keys(&replica).await.len(), 2, "within a minute everywhere");
+    assert_eq!(published_keys(&replica).await.len(), 2, "every replica publishes it within a minute");
     assert_eq!(kid_of_a_login(&replica).await, before);
     app.pass(TimeDelta::seconds(1));
     let after = kid_of_a_login(&app).await;
@@ -214,7 +214,7 @@ async fn a_rotated_key_is_published_before_it_signs(app: TestApp) {
     assert_eq!(kid_of_a_login(&replica).await, after);
 }
 
-async fn keys_rotate_without_logging_anyone_out(app: TestApp) {
+async fn a_key_rotation_ends_no_session(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let replica = app.restarted().await;
     app.iam.rotate_keys().await.unwrap();

@@ -1,4 +1,4 @@
-//! What goes around a request: time limits, compression, web pages of other origins.
+//! The layers around a request: time limits, compression, and web pages of other origins (CORS).
 
 use std::io::Read as _;
 use std::time::Duration;
@@ -14,8 +14,8 @@ on_every_store![
     large_answers_are_compressed_on_demand,
     answers_with_tokens_are_never_compressed,
     a_request_that_takes_too_long_is_503,
-    without_a_setting_no_web_page_of_another_origin_may_use_the_api,
-    web_pages_of_the_origins_that_are_set_may_use_the_api,
+    by_default_no_web_page_of_another_origin_may_use_the_api,
+    web_pages_of_configured_origins_may_use_the_api,
 ];
 
 async fn large_answers_are_compressed_on_demand(app: TestApp) {
@@ -49,7 +49,7 @@ async fn answers_with_tokens_are_never_compressed(app: TestApp) {
 
 async fn a_request_that_takes_too_long_is_503(app: TestApp) {
     let ada = app.register("ada@example.com").await;
-    // The password is hashed again at its full cost, which is far more than a millisecond.
+    // The login hashes the password again at the full cost, which takes far more than a millisecond.
     let costly = app.with_settings(|settings| settings.hashing_cost = HashingCost::default()).await;
     let hasty = costly.with_http_settings(|settings| settings.request_timeout = Duration::from_millis(1));
     let login = json!({ "email": ada.email, "password": PASSWORD });
@@ -57,7 +57,7 @@ async fn a_request_that_takes_too_long_is_503(app: TestApp) {
     app.post("/auth/login").json(&login).send().await.ok();
 }
 
-async fn without_a_setting_no_web_page_of_another_origin_may_use_the_api(app: TestApp) {
+async fn by_default_no_web_page_of_another_origin_may_use_the_api(app: TestApp) {
     for method in [Method::GET, Method::OPTIONS] {
         let answer = app
             .request(method, "/api/v1/users")
@@ -70,7 +70,7 @@ async fn without_a_setting_no_web_page_of_another_origin_may_use_the_api(app: Te
     }
 }
 
-async fn web_pages_of_the_origins_that_are_set_may_use_the_api(app: TestApp) {
+async fn web_pages_of_configured_origins_may_use_the_api(app: TestApp) {
     let app = app.with_http_settings(|settings| {
         settings.cors_origins = vec![HeaderValue::from_static("https://app.example.com")];
     });
@@ -91,7 +91,7 @@ async fn web_pages_of_the_origins_that_are_set_may_use_the_api(app: TestApp) {
     for header in ["authorization", "traceparent"] {
         assert!(preflight.header("access-control-allow-headers").unwrap().contains(header), "{header}");
     }
-    // Also where it is an error that the page must be able to read.
+    // An error has these headers, too, because the page must be able to read it.
     let error = ask(Method::GET, "https://app.example.com").await;
     assert_eq!(error.status(), 401);
     assert!(error.header("access-control-expose-headers").unwrap().contains("x-correlation-id"));

@@ -1,5 +1,5 @@
-//! `POST /users`, `GET /users/:id` and `PATCH /users/:id` (interface §2.1, §4.1, decisions §3). What a status brings
-//! along is in `status.rs`.
+//! `POST /users`, `GET /users/:id` and `PATCH /users/:id` (interface §2.1, §4.1, decisions §3). The effects of a
+//! status are in `status.rs`.
 
 use chrono::TimeDelta;
 use futures_util::future::join_all;
@@ -11,27 +11,27 @@ use crate::request::{Response, members};
 
 on_every_store![
     create_answers_201_with_the_full_user,
-    create_makes_a_user_who_can_log_in_and_may_nothing,
+    a_new_user_can_log_in_and_has_no_permissions,
     create_is_recorded_with_the_password_redacted,
     create_names_every_invalid_field,
-    an_email_that_is_taken_is_a_conflict_whatever_its_case,
+    a_taken_email_is_a_conflict_in_any_letter_case,
     the_email_of_a_deleted_user_stays_taken,
-    of_several_who_take_an_email_at_the_same_moment_one_gets_it,
+    one_of_several_concurrent_creations_gets_the_email,
     an_email_is_free_in_another_tenant,
     names_are_stored_trimmed,
     get_shows_the_full_user,
-    get_of_nobody_is_not_found,
+    get_of_an_unknown_user_is_not_found,
     patch_answers_200_with_the_update_shape,
     patch_leaves_absent_fields_unchanged,
     patch_takes_null_as_absent,
     a_patch_that_changes_nothing_writes_and_records_nothing,
-    patch_records_the_changed_fields_alone,
-    patch_of_the_email_moves_the_login,
+    patch_records_only_the_changed_fields,
+    patch_of_the_email_changes_the_login,
     patch_to_a_taken_email_is_a_conflict,
-    patch_may_change_the_case_of_ones_own_email,
+    patch_may_change_only_the_letter_case_of_an_email,
     patch_refuses_unknown_and_read_only_fields_by_name,
     patch_names_every_invalid_field,
-    patch_of_nobody_is_not_found,
+    patch_of_an_unknown_user_is_not_found,
 ];
 
 async fn create(app: &TestApp, by: &Person, members: &Value) -> Response {
@@ -54,7 +54,7 @@ async fn create_answers_201_with_the_full_user(app: TestApp) {
     assert_eq!(id.get_version_num(), 7);
 }
 
-async fn create_makes_a_user_who_can_log_in_and_may_nothing(app: TestApp) {
+async fn a_new_user_can_log_in_and_has_no_permissions(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let bob = app.colleague(&ada, "bob@example.com").await;
     let me = app.get("/auth/me").by(&bob).send().await.ok();
@@ -87,7 +87,7 @@ async fn create_names_every_invalid_field(app: TestApp) {
     assert_eq!(app.get("/users").by(&ada).send().await.ok()["pagination"]["total"], 1);
 }
 
-async fn an_email_that_is_taken_is_a_conflict_whatever_its_case(app: TestApp) {
+async fn a_taken_email_is_a_conflict_in_any_letter_case(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let before = app.audit(&ada, &[]).await;
     for email in ["ada@example.com", "ADA@Example.COM"] {
@@ -104,7 +104,7 @@ async fn the_email_of_a_deleted_user_stays_taken(app: TestApp) {
     patch(&app, &ada, &ada.user, &json!({ "email": "bob@example.com" })).await.problem("conflict");
 }
 
-async fn of_several_who_take_an_email_at_the_same_moment_one_gets_it(app: TestApp) {
+async fn one_of_several_concurrent_creations_gets_the_email(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let body = json!({});
     let creates = join_all((0..6).map(|_| create(&app, &ada, &body))).await;
@@ -139,7 +139,7 @@ async fn get_shows_the_full_user(app: TestApp) {
     assert_eq!(app.user(&ada, id).await, with(created, &json!({ "lastLoginAt": app.now() })));
 }
 
-async fn get_of_nobody_is_not_found(app: TestApp) {
+async fn get_of_an_unknown_user_is_not_found(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     app.get(&format!("/users/{}", ada.tenant)).by(&ada).send().await.problem("not-found");
     for malformed in ["17", "ada@example.com", "%20", "%FF"] {
@@ -194,7 +194,7 @@ async fn changes_nothing(app: &TestApp, by: &Person, id: &str, body: &Value) {
     assert_eq!((app.user(by, id).await, app.audit(by, &[]).await), (user, entries));
 }
 
-async fn patch_records_the_changed_fields_alone(app: TestApp) {
+async fn patch_records_only_the_changed_fields(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let bob = app.add_user(&ada, "bob@example.com").await;
     let body = json!({ "firstName": "Rob", "lastName": "Lovelace", "email": "Rob@example.com" });
@@ -209,7 +209,7 @@ async fn patch_records_the_changed_fields_alone(app: TestApp) {
     assert!(changed.len() == 2 && changed.contains(&json!("firstName")) && changed.contains(&json!("email")));
 }
 
-async fn patch_of_the_email_moves_the_login(app: TestApp) {
+async fn patch_of_the_email_changes_the_login(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let bob = app.colleague(&ada, "bob@example.com").await;
     patch(&app, &ada, &bob.user, &json!({ "email": "rob@example.com" })).await.ok();
@@ -229,7 +229,7 @@ async fn patch_to_a_taken_email_is_a_conflict(app: TestApp) {
     assert!(app.audit(&ada, &[("action", "UPDATE")]).await.is_empty());
 }
 
-async fn patch_may_change_the_case_of_ones_own_email(app: TestApp) {
+async fn patch_may_change_only_the_letter_case_of_an_email(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let patched = patch(&app, &ada, &ada.user, &json!({ "email": "Ada@Example.com" })).await.ok();
     assert_eq!(patched["email"], "Ada@Example.com");
@@ -255,7 +255,7 @@ async fn patch_names_every_invalid_field(app: TestApp) {
     }
 }
 
-async fn patch_of_nobody_is_not_found(app: TestApp) {
+async fn patch_of_an_unknown_user_is_not_found(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     patch(&app, &ada, &ada.tenant, &json!({ "firstName": "Rob" })).await.problem("not-found");
     assert_eq!(patch(&app, &ada, "17", &json!({})).await.invalid_fields(), ["id"]);

@@ -8,25 +8,25 @@ use crate::people::{Person, profile, with};
 use crate::request::{Request, members};
 
 on_every_store![
-    items_carry_the_list_fields_alone,
-    pages_are_of_twenty_by_default,
+    items_have_only_the_list_fields,
+    a_page_has_twenty_items_by_default,
     pages_follow_each_other_without_gap,
     a_page_past_the_end_is_empty,
     page_and_limit_are_bounded,
-    unknown_values_are_400_and_named,
+    a_400_names_the_parameter_with_an_invalid_value,
     every_invalid_parameter_is_named_at_once,
     the_default_order_is_newest_first_then_by_id,
     every_sort_key_sorts_both_ways,
     a_user_who_never_logged_in_sorts_before_any_login,
-    status_filters,
-    search_is_a_substring_of_email_or_names_whatever_the_case,
-    search_takes_percent_and_underscore_as_they_are,
-    organization_id_filters_by_unexpired_assignment_in_that_very_organization,
+    status_filters_the_list,
+    search_finds_a_substring_of_email_or_names_in_any_letter_case,
+    search_takes_percent_and_underscore_literally,
+    organization_id_finds_users_with_an_unexpired_role_in_it,
     an_unknown_organization_has_no_members,
     filters_are_combined_and_counted,
 ];
 
-/// A user with these members in its profile; tells the id.
+/// Creates a user with these members in its profile. Returns its id.
 async fn add(app: &TestApp, by: &Person, members: &Value) -> String {
     let body = with(profile("unused@example.com"), members);
     let user = app.post("/users").by(by).json(&body).send().await.created();
@@ -46,7 +46,7 @@ async fn names(app: &TestApp, by: &Person, query: &[(&str, &str)]) -> Vec<String
     body["data"].as_array().unwrap().iter().map(name).collect()
 }
 
-/// Users beside the administrator, each a second younger than the one before.
+/// An administrator, and other users, each created a second after the one before. Returns the administrator.
 async fn with_users(app: &TestApp, emails: &[&str]) -> Person {
     let ada = app.register("ada@example.com").await;
     for email in emails {
@@ -56,7 +56,7 @@ async fn with_users(app: &TestApp, emails: &[&str]) -> Person {
     ada
 }
 
-async fn items_carry_the_list_fields_alone(app: TestApp) {
+async fn items_have_only_the_list_fields(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let body = app.get("/users").by(&ada).send().await.ok();
     assert_eq!(members(&body), ["data", "pagination"]);
@@ -67,7 +67,7 @@ async fn items_carry_the_list_fields_alone(app: TestApp) {
     assert_eq!(body["data"], json!([expected]));
 }
 
-async fn pages_are_of_twenty_by_default(app: TestApp) {
+async fn a_page_has_twenty_items_by_default(app: TestApp) {
     let emails: Vec<String> = (0..20).map(|number| format!("user{number}@example.com")).collect();
     let ada = with_users(&app, &emails.iter().map(String::as_str).collect::<Vec<_>>()).await;
     let body = app.get("/users").by(&ada).send().await.ok();
@@ -102,7 +102,7 @@ async fn a_page_past_the_end_is_empty(app: TestApp) {
             json!({ "total": 1, "page": page, "limit": 100, "totalPages": 1, "hasNext": false, "hasPrev": true });
         assert_eq!(body["pagination"], expected);
     }
-    let nothing = listing(&app, &ada, &[("search", "nobody")]).send().await.ok();
+    let nothing = listing(&app, &ada, &[("search", "no match")]).send().await.ok();
     let expected = json!({ "total": 0, "page": 1, "limit": 20, "totalPages": 0, "hasNext": false, "hasPrev": false });
     assert_eq!(nothing, json!({ "data": [], "pagination": expected }));
 }
@@ -119,7 +119,7 @@ async fn page_and_limit_are_bounded(app: TestApp) {
     assert_eq!(listing(&app, &ada, &[("limit", "101")]).send().await.invalid_fields(), ["limit"]);
 }
 
-async fn unknown_values_are_400_and_named(app: TestApp) {
+async fn a_400_names_the_parameter_with_an_invalid_value(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let cases = [
         ("status", "active"),
@@ -202,7 +202,7 @@ async fn a_user_who_never_logged_in_sorts_before_any_login(app: TestApp) {
     assert_eq!(names(&app, &ada, &[("sortBy", "lastLoginAt"), ("sortOrder", "desc")]).await, ["ada", "never"]);
 }
 
-async fn status_filters(app: TestApp) {
+async fn status_filters_the_list(app: TestApp) {
     let ada = with_users(&app, &[]).await;
     for status in ["SUSPENDED", "INACTIVE"] {
         let id = app.add_user(&ada, &format!("{status}@example.com")).await;
@@ -214,7 +214,7 @@ async fn status_filters(app: TestApp) {
     assert_eq!(names(&app, &ada, &[]).await.len(), 3, "deleted users are listed too");
 }
 
-async fn search_is_a_substring_of_email_or_names_whatever_the_case(app: TestApp) {
+async fn search_finds_a_substring_of_email_or_names_in_any_letter_case(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     add(&app, &ada, &json!({ "email": "first@example.com", "firstName": "Marie-Claire", "lastName": "Grün" })).await;
     add(&app, &ada, &json!({ "email": "Second@Claire.example", "firstName": "Ben", "lastName": "Öst" })).await;
@@ -236,7 +236,7 @@ async fn search_is_a_substring_of_email_or_names_whatever_the_case(app: TestApp)
     }
 }
 
-async fn search_takes_percent_and_underscore_as_they_are(app: TestApp) {
+async fn search_takes_percent_and_underscore_literally(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     for (email, name) in [("percent", "100%"), ("under_score", "Ben"), ("backslash", "a\\b"), ("quote", "O'Neil")] {
         add(&app, &ada, &json!({ "email": format!("{email}@example.com"), "firstName": name })).await;
@@ -257,7 +257,7 @@ async fn search_takes_percent_and_underscore_as_they_are(app: TestApp) {
     }
 }
 
-async fn organization_id_filters_by_unexpired_assignment_in_that_very_organization(app: TestApp) {
+async fn organization_id_finds_users_with_an_unexpired_role_in_it(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let [sales, other] = [app.organization(&ada, "sales").await, app.organization(&ada, "other").await];
     let expiry = app.iam.now() + TimeDelta::minutes(1);

@@ -1,4 +1,4 @@
-//! Rights that role assignments would give: stronger, elsewhere, or for longer.
+//! Attacks by role assignments: stronger roles, other resource scopes, or later expiries.
 
 use chrono::TimeDelta;
 use serde_json::{Value, json};
@@ -8,20 +8,20 @@ use crate::app::TestApp;
 use crate::table::fresh_email;
 
 on_every_store![
-    nobody_assigns_a_stronger_role,
-    nobody_assigns_a_stronger_role_by_way_of_a_new_one,
-    a_branch_admin_stays_in_the_branch,
-    nobody_extends_a_role_beyond_their_own,
-    accomplices_do_not_extend_each_other,
-    an_expired_role_is_not_revived_by_the_weaker,
-    no_grant_outlives_its_author,
-    one_stronger_among_five_hundred_stops_them_all,
+    a_caller_cannot_assign_a_stronger_role,
+    a_caller_cannot_create_and_assign_a_stronger_role,
+    a_branch_administrator_cannot_assign_roles_outside_the_branch,
+    a_caller_cannot_extend_an_assignment_beyond_its_own_grants,
+    accomplices_cannot_extend_each_others_assignments,
+    a_weaker_caller_cannot_renew_an_expired_assignment,
+    no_grant_outlives_the_grants_of_its_creator,
+    one_escalation_among_500_items_refuses_the_whole_batch,
 ];
 
-async fn nobody_assigns_a_stronger_role(app: TestApp) {
+async fn a_caller_cannot_assign_a_stronger_role(app: TestApp) {
     let company = Company::on(&app).await;
     let mallory = company.employee(&["role-assignments:create", "users:read"]).await;
-    let bob = company.nobody().await;
+    let bob = company.user_without_roles().await;
     for stronger in ["TENANT_ADMIN", "AUDITOR", "MEMBER"] {
         let role = app.role_id(&company.ada, stronger).await;
         for user in [&mallory.user, &bob.user] {
@@ -35,8 +35,8 @@ async fn nobody_assigns_a_stronger_role(app: TestApp) {
     company.assign(&mallory, &bob.user, &equal, None).send().await.created();
 }
 
-/// Make a role, then give it: each step is refused by itself.
-async fn nobody_assigns_a_stronger_role_by_way_of_a_new_one(app: TestApp) {
+/// The attack: create or change a role, and assign it. The step that would add the permission is refused.
+async fn a_caller_cannot_create_and_assign_a_stronger_role(app: TestApp) {
     let company = Company::on(&app).await;
     let mallory = company.employee(&["roles:create", "roles:update", "role-assignments:create"]).await;
     let create = |permissions: &[&str]| {
@@ -52,10 +52,10 @@ async fn nobody_assigns_a_stronger_role_by_way_of_a_new_one(app: TestApp) {
     company.attacked_by(company.edit_role(&mallory, mine, &["roles:create", "users:read"])).await.escalates();
 }
 
-async fn a_branch_admin_stays_in_the_branch(app: TestApp) {
+async fn a_branch_administrator_cannot_assign_roles_outside_the_branch(app: TestApp) {
     let company = Company::on(&app).await;
     let mallory = company.branch_admin(company.north).await;
-    let bob = company.nobody().await;
+    let bob = company.user_without_roles().await;
     let ids = ["ORGANIZATION_ADMIN", "MEMBER", "TENANT_ADMIN"].map(|name| app.role_id(&company.ada, name));
     let [admin, member, tenant_admin] = ids;
     let (admin, member, tenant_admin) = (admin.await, member.await, tenant_admin.await);
@@ -74,24 +74,24 @@ async fn a_branch_admin_stays_in_the_branch(app: TestApp) {
     company.assign(&mallory, &bob.user, &admin, Some(company.north)).send().await.created();
 }
 
-async fn nobody_extends_a_role_beyond_their_own(app: TestApp) {
+async fn a_caller_cannot_extend_an_assignment_beyond_its_own_grants(app: TestApp) {
     let company = Company::on(&app).await;
-    let mallory = company.nobody().await;
+    let mallory = company.user_without_roles().await;
     let [soon, later] = [10, 20].map(|minutes| company.within(TimeDelta::minutes(minutes)));
     let permissions = ["role-assignments:update", "users:read"];
     let own = app.permit_until(&mallory, &permissions, None, Some(soon)).await;
     for expiry in [Some(later), Some(soon + TimeDelta::milliseconds(1)), None] {
         company.attacked_by(company.extend(&mallory, &own, expiry)).await.escalates();
     }
-    // Not even back to where it was.
+    // A caller cannot even restore the expiry that it has shortened.
     company.extend(&mallory, &own, Some(soon - TimeDelta::minutes(5))).send().await.ok();
     company.attacked_by(company.extend(&mallory, &own, Some(soon))).await.escalates();
 }
 
-async fn accomplices_do_not_extend_each_other(app: TestApp) {
+async fn accomplices_cannot_extend_each_others_assignments(app: TestApp) {
     let company = Company::on(&app).await;
     let soon = Some(company.within(TimeDelta::minutes(10)));
-    let [mallory, bob] = [company.nobody().await, company.nobody().await];
+    let [mallory, bob] = [company.user_without_roles().await, company.user_without_roles().await];
     let permissions = ["role-assignments:update", "users:read"];
     let of_mallory = app.permit_until(&mallory, &permissions, None, soon).await;
     let of_bob = app.permit_until(&bob, &permissions, None, soon).await;
@@ -104,10 +104,10 @@ async fn accomplices_do_not_extend_each_other(app: TestApp) {
     }
 }
 
-async fn an_expired_role_is_not_revived_by_the_weaker(app: TestApp) {
+async fn a_weaker_caller_cannot_renew_an_expired_assignment(app: TestApp) {
     let company = Company::on(&app).await;
     let mallory = company.employee(&["role-assignments:update"]).await;
-    let bob = company.nobody().await;
+    let bob = company.user_without_roles().await;
     let expiry = company.within(TimeDelta::minutes(1));
     let expired = app.permit_until(&bob, &["users:delete"], None, Some(expiry)).await;
     app.pass(TimeDelta::minutes(1));
@@ -116,12 +116,12 @@ async fn an_expired_role_is_not_revived_by_the_weaker(app: TestApp) {
     }
 }
 
-async fn no_grant_outlives_its_author(app: TestApp) {
+async fn no_grant_outlives_the_grants_of_its_creator(app: TestApp) {
     let company = Company::on(&app).await;
     let mallory = company.employee(&["role-assignments:create", "roles:update", "users:update"]).await;
     let soon = company.within(TimeDelta::minutes(10));
     app.permit_until(&mallory, &["users:read"], None, Some(soon)).await;
-    let bob = company.nobody().await;
+    let bob = company.user_without_roles().await;
     for permissions in [&["users:read"][..], &["users:update", "users:read"]] {
         let role = company.role(permissions).await;
         company.attacked_by(company.assign(&mallory, &bob.user, &role, None)).await.escalates();
@@ -134,7 +134,7 @@ async fn no_grant_outlives_its_author(app: TestApp) {
     company.attacked_by(company.edit_role(&mallory, &lasting, &["users:read"])).await.escalates();
 }
 
-async fn one_stronger_among_five_hundred_stops_them_all(app: TestApp) {
+async fn one_escalation_among_500_items_refuses_the_whole_batch(app: TestApp) {
     let company = Company::on(&app).await;
     let mallory = company.employee(&["role-assignments:create"]).await;
     let (mut users, mut roles) = (Vec::new(), Vec::new());

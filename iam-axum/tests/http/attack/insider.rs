@@ -1,4 +1,4 @@
-//! Insiders: administrators of one tenant who may much, and must not do more than that.
+//! Insiders: administrators of one tenant with many permissions, who must not do more than these permit.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -16,19 +16,19 @@ use crate::request::each;
 use crate::table::fresh_email;
 
 on_every_store![
-    the_address_of_a_stronger_user_is_not_redirected,
-    another_address_is_unverified,
-    a_filter_tells_nothing_of_organizations_out_of_reach,
+    a_weaker_caller_cannot_change_the_email_of_a_stronger_user,
+    a_changed_address_is_unverified,
+    a_filter_reveals_nothing_outside_the_visible_scope,
     an_administrator_ends_all_sessions_of_a_user,
-    an_export_ends_with_the_permission_and_with_the_session,
-    erasing_a_puppet_erases_nothing_of_others,
-    trusted_code_is_not_imitated_in_the_log,
+    an_export_stops_when_the_permission_or_the_session_ends,
+    erasing_a_puppet_account_erases_nothing_of_other_users,
+    a_user_cannot_imitate_trusted_code_in_the_audit_log,
     a_suspended_tenant_has_no_sessions_and_no_logins,
-    quotas_are_held,
+    quotas_are_enforced,
     events_of_a_tenant_have_a_limit_in_bytes,
 ];
 
-async fn the_address_of_a_stronger_user_is_not_redirected(app: TestApp) {
+async fn a_weaker_caller_cannot_change_the_email_of_a_stronger_user(app: TestApp) {
     let company = Company::on(&app).await;
     let mallory = company.employee(&["users:update", "users:read", "roles:read"]).await;
     let redirect =
@@ -39,28 +39,28 @@ async fn the_address_of_a_stronger_user_is_not_redirected(app: TestApp) {
         let before = app.user(&company.ada, &victim.user).await;
         redirect(&victim.user).send().await.escalates();
         assert_eq!(app.user(&company.ada, &victim.user).await, before);
-        // Other fields, and the same address again, change nothing that the account may do.
+        // Other fields and the unchanged address are allowed: they do not affect who controls the account.
         let harmless = json!({ "firstName": "Renamed", "email": victim.email });
         app.patch(&format!("/users/{}", victim.user)).by(&mallory).json(&harmless).send().await.ok();
     }
-    // What sleeps may wake up.
-    let asleep = app.below(&company.ada, company.north, "asleep").await;
-    let sleeper = company.member(asleep, &["users:delete"]).await;
-    company.suspend(asleep).await;
-    redirect(&sleeper.user).send().await.escalates();
-    // A status beside it does not hide it, nor does that the user is suspended.
+    // A grant in a suspended organization counts, too: the organization may be reactivated.
+    let suspended = app.below(&company.ada, company.north, "suspended").await;
+    let member = company.member(suspended, &["users:delete"]).await;
+    company.suspend(suspended).await;
+    redirect(&member.user).send().await.escalates();
+    // The check also applies if the request changes the status, too, and if the user is suspended.
     let both = json!({ "email": fresh_email(), "status": "SUSPENDED" });
     app.patch(&format!("/users/{}", stronger.user)).by(&mallory).json(&both).send().await.escalates();
     app.set_status(&company.ada, &stronger.user, "SUSPENDED").await;
     redirect(&stronger.user).send().await.escalates();
     let weaker = company.employee(&["users:read"]).await;
     redirect(&weaker.user).send().await.ok();
-    redirect(&company.nobody().await.user).send().await.ok();
-    // One's own address needs no more than the permission, whatever one may do.
+    redirect(&company.user_without_roles().await.user).send().await.ok();
+    // A change of the caller's own address needs only the permission, not the escalation check.
     redirect(&mallory.user).send().await.ok();
 }
 
-async fn another_address_is_unverified(app: TestApp) {
+async fn a_changed_address_is_unverified(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let grace = app.add_user(&ada, "grace@example.com").await;
     let system = Caller::system(ada.tenant.parse().unwrap(), "test");
@@ -82,7 +82,7 @@ async fn another_address_is_unverified(app: TestApp) {
     assert_eq!(entry["newValue"], json!({ "email": "other@example.com", "emailVerifiedAt": null }));
 }
 
-async fn a_filter_tells_nothing_of_organizations_out_of_reach(app: TestApp) {
+async fn a_filter_reveals_nothing_outside_the_visible_scope(app: TestApp) {
     let company = Company::on(&app).await;
     let below = app.below(&company.ada, company.north, "below").await;
     let mallory = company.member(company.north, &["users:read", "organizations:read", "role-assignments:read"]).await;
@@ -99,8 +99,8 @@ async fn a_filter_tells_nothing_of_organizations_out_of_reach(app: TestApp) {
     for organization in [company.south, company.root] {
         assert!(!found(organization.to_string()).await, "{organization}");
     }
-    assert!(!found(company.ada.tenant.clone()).await, "there is none");
-    // The other filters and the embedded names are those of assignments within reach.
+    assert!(!found(company.ada.tenant.clone()).await, "no organization has this id");
+    // The other filters and the embedded names show only assignments in the visible scope.
     for (name, value) in [("userId", both.user.clone()), ("organizationId", company.south.to_string())] {
         let list = app.get("/role-assignments").query(name, &value).by(&mallory).send().await.ok();
         assert!(!list.to_string().contains("south") && !list.to_string().contains("company"), "{list}");
@@ -128,7 +128,7 @@ async fn an_administrator_ends_all_sessions_of_a_user(app: TestApp) {
     assert!(!app.knows(&reader).await);
 }
 
-async fn an_export_ends_with_the_permission_and_with_the_session(app: TestApp) {
+async fn an_export_stops_when_the_permission_or_the_session_ends(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let eve = app.colleague(&ada, "eve@example.com").await;
     let role = app.permit(&eve, &["audit-logs:read"]).await;
@@ -163,9 +163,9 @@ async fn log(iam: &Iam, caller: &Caller) {
     iam.audit().log(caller, event).await.unwrap();
 }
 
-/// What an entry says of trusted code in `metadata.system`, no user says.
-/// Who may make, delete and erase users makes one who is called like somebody's address, or who has it for a while.
-async fn erasing_a_puppet_erases_nothing_of_others(app: TestApp) {
+/// The caller may create, delete and erase users. It creates a puppet account whose name consists of words in another
+/// user's address, and which has that address for a while.
+async fn erasing_a_puppet_account_erases_nothing_of_other_users(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let grace = app.add_user(&ada, "grace@example.com").await;
     app.attempt_at(&ada.tenant, "grace@example.com", WRONG_PASSWORD).send().await.problem("unauthorized");
@@ -193,12 +193,13 @@ async fn erasing_a_puppet_erases_nothing_of_others(app: TestApp) {
     assert_eq!(failures().await, before);
 }
 
-async fn trusted_code_is_not_imitated_in_the_log(app: TestApp) {
+/// Only entries of trusted code have `metadata.system`.
+async fn a_user_cannot_imitate_trusted_code_in_the_audit_log(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let event = |metadata: Value| json!({ "action": "SENT", "resourceType": "INVOICE", "metadata": metadata });
     let before = app.audit(&ada, &[]).await;
-    let imitated = event(json!({ "system": "nightly import" }));
-    let refused = app.post("/audit-logs").by(&ada).json(&imitated).send().await;
+    let imitation = event(json!({ "system": "nightly import" }));
+    let refused = app.post("/audit-logs").by(&ada).json(&imitation).send().await;
     assert_eq!((refused.invalid_fields(), app.audit(&ada, &[]).await), (vec!["metadata.system".to_owned()], before));
     app.post("/audit-logs").by(&ada).json(&event(json!({ "of": { "system": "x" } }))).send().await.created();
 }
@@ -222,7 +223,7 @@ async fn a_suspended_tenant_has_no_sessions_and_no_logins(app: TestApp) {
     for attempt in [app.attempt("ada@example.com", "wrong"), app.attempt_at(&ada.tenant, "ada@example.com", "wrong")] {
         attempt.send().await.problem("unauthorized");
     }
-    // A session that began in the very moment is refused, and does not come back.
+    // A session that began at the instant of the suspension is refused, too, and stays ended.
     app.iam.tenants().reactivate(&system).await.unwrap();
     assert!(!app.knows(&ada).await);
     let ada = app.login(&ada).await;
@@ -244,10 +245,10 @@ async fn a_suspended_tenant_has_no_sessions_and_no_logins(app: TestApp) {
     let shown = app.get(&format!("/tenants/{}", ada.tenant)).by(&ada).send().await.ok();
     assert_eq!(shown["status"], "ACTIVE");
     let user = app.iam.authenticate(&ada.access, Default::default()).await.unwrap();
-    assert!(app.iam.tenants().suspend(&user).await.is_err(), "no user suspends a tenant");
+    assert!(app.iam.tenants().suspend(&user).await.is_err(), "a user cannot suspend a tenant");
 }
 
-async fn quotas_are_held(app: TestApp) {
+async fn quotas_are_enforced(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let permissions = app.get("/permissions").by(&ada).send().await.ok()["pagination"]["total"].as_u64().unwrap() + 1;
     let quota = Quota { users: 2, organizations: 1, roles: 5, assignments: 3, permissions };
@@ -272,16 +273,16 @@ async fn quotas_are_held(app: TestApp) {
         json!({ "assignments": [assign(&ada.user), { "userId": grace, "roleId": app.role_id(&ada, "MEMBER").await }] });
     refused("/role-assignments/bulk", bulk, "quota of 3 role assignments").await;
     app.post("/role-assignments").by(&ada).json(&assign(&ada.user)).send().await.created();
-    // What is deleted softly is kept, and counts.
+    // A soft-deleted user is still stored and counts.
     app.delete(&format!("/users/{grace}")).by(&ada).send().await.no_content();
     refused("/users", profile("third@example.com"), "quota of 2 users").await;
 }
 
-/// Or one tenant fills the disk with the events of its applications.
+/// Without the limit, one tenant could fill the disk with the events of its applications.
 async fn events_of_a_tenant_have_a_limit_in_bytes(app: TestApp) {
     let company = Company::on(&app).await;
     let (one, other) = (company.employee(&["audit-logs:create"]).await, company.employee(&["audit-logs:create"]).await);
-    let (nobody, stranger) = (company.nobody().await, app.register("mallory@example.net").await);
+    let (unprivileged, stranger) = (company.user_without_roles().await, app.register("mallory@example.net").await);
     let limits = RateLimits { events: NonZeroU32::new(16).unwrap(), ..RateLimits::default() };
     let limiter = MemoryRateLimiter::with_clock(limits, app.clock.clone());
     let limited = app.with_http_settings(|settings| settings.rate_limiter = Some(Arc::new(limiter)));
@@ -290,9 +291,9 @@ async fn events_of_a_tenant_have_a_limit_in_bytes(app: TestApp) {
         let event = json!({ "action": "SENT", "resourceType": "LETTER", "metadata": { "text": text } });
         limited.post("/audit-logs").by(person).json(&event).send().await
     };
-    // Those who may not record events use up nothing.
+    // A caller who may not record events uses up nothing.
     for _ in 0..3 {
-        record(&nobody, 12).await.problem("forbidden");
+        record(&unprivileged, 12).await.problem("forbidden");
     }
     record(&one, 12).await.created();
     let refused = record(&other, 6).await;

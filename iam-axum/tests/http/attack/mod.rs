@@ -1,5 +1,5 @@
-//! Published ways to more rights than one was given, each tried and refused with nothing changed: OWASP API Security
-//! (BOLA, BFLA, mass assignment), Kubernetes RBAC (escalate, bind), AWS IAM (chains by roles and policies).
+//! Published attacks that aim at more rights than were granted: OWASP API Security (BOLA, BFLA, mass assignment),
+//! Kubernetes RBAC (escalate, bind), AWS IAM (chains of roles and policies). Each must be refused and change nothing.
 
 mod assignment;
 mod insider;
@@ -20,7 +20,7 @@ use crate::people::Person;
 use crate::request::{Request, Response};
 use crate::table::{fresh, fresh_email};
 
-/// A company with two branches, and whoever administers it.
+/// A company with two branches, and its administrator.
 struct Company<'a> {
     app: &'a TestApp,
     ada: Person,
@@ -38,34 +38,34 @@ impl<'a> Company<'a> {
         Self { app, ada, root, north, south }
     }
 
-    /// Somebody who may do this everywhere.
+    /// A user with these permissions tenant-wide.
     async fn employee(&self, permissions: &[&str]) -> Person {
         self.app.colleague_who_may(&self.ada, &fresh_email(), permissions).await
     }
 
-    /// Somebody who may do this in an organization.
+    /// A user with these permissions in an organization.
     async fn member(&self, organization: OrganizationId, permissions: &[&str]) -> Person {
         self.app.colleague_in(&self.ada, organization, &fresh_email(), permissions).await
     }
 
-    /// Somebody without rights.
-    async fn nobody(&self) -> Person {
+    /// A user without roles.
+    async fn user_without_roles(&self) -> Person {
         self.app.colleague(&self.ada, &fresh_email()).await
     }
 
     async fn tenant_admin(&self) -> Person {
-        let person = self.nobody().await;
+        let person = self.user_without_roles().await;
         self.app.assign(&self.ada, &person.user, "TENANT_ADMIN", None, None).await;
         person
     }
 
     async fn branch_admin(&self, organization: OrganizationId) -> Person {
-        let person = self.nobody().await;
+        let person = self.user_without_roles().await;
         self.app.assign(&self.ada, &person.user, "ORGANIZATION_ADMIN", Some(organization), None).await;
         person
     }
 
-    /// A role that somebody holds; tells the role's id.
+    /// Creates a role, assigns it to the user tenant-wide, and returns the id of the role.
     async fn held_role(&self, user: &str, permissions: &[&str]) -> String {
         let name = fresh("HELD_ROLE_");
         let id = self.app.role(&self.ada, &name, permissions).await;
@@ -112,7 +112,7 @@ impl<'a> Company<'a> {
         self.app.iam.now() + time
     }
 
-    /// All that an attack could change, and what the audit log says.
+    /// Everything that an attack could change, and the audit log.
     async fn state(&self) -> Vec<Value> {
         let tenant = format!("/tenants/{}", self.ada.tenant);
         let mut state = self.app.audit(&self.ada, &[]).await;
@@ -130,7 +130,7 @@ impl<'a> Company<'a> {
         state
     }
 
-    /// Lets an attack be tried, which must leave everything as it was.
+    /// Sends an attack and checks that it changes nothing.
     async fn attacked_by(&self, attack: Request<'_>) -> Response {
         let before = self.state().await;
         let answer = attack.send().await;

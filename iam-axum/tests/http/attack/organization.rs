@@ -1,4 +1,4 @@
-//! Rights that the tree would give: by moving, waking or restoring organizations.
+//! Attacks by the organization tree: moved, reactivated and restored organizations.
 
 use serde_json::json;
 
@@ -6,29 +6,29 @@ use super::Company;
 use crate::app::TestApp;
 
 on_every_store![
-    a_privileged_organization_is_not_drawn_under_ones_own,
-    a_move_gives_an_accomplice_nothing,
-    a_branch_does_not_leave_its_overseers,
-    stronger_roles_are_not_woken,
-    roles_are_not_smuggled_in_asleep,
-    who_sleeps_with_the_branch_does_not_wake_it,
+    a_caller_cannot_move_a_privileged_organization_below_its_own,
+    a_move_gives_an_accomplice_no_rights,
+    a_branch_administrator_cannot_move_or_create_outside_the_branch,
+    a_weaker_caller_cannot_reactivate_stronger_roles,
+    suspending_before_a_move_does_not_avoid_the_escalation_check,
+    a_branch_administrator_cannot_reactivate_the_suspended_branch,
     a_restored_organization_has_no_roles,
-    roles_above_do_not_come_back_with_a_restored_organization,
+    a_weaker_caller_cannot_restore_an_organization_below_stronger_roles,
 ];
 
-async fn a_privileged_organization_is_not_drawn_under_ones_own(app: TestApp) {
+async fn a_caller_cannot_move_a_privileged_organization_below_its_own(app: TestApp) {
     let company = Company::on(&app).await;
     let mallory = company.branch_admin(company.north).await;
     let treasury = app.organization(&company.ada, "treasury").await;
     let attack = || company.relocate(&mallory, treasury, Some(company.north));
     company.attacked_by(attack()).await.problem("not-found");
-    // Even where the move itself is allowed, what mallory would gain in the treasury is not.
+    // Even if Mallory may move the treasury, the move must not give her more rights in it.
     app.permit_in(&mallory, treasury, &["organizations:update"]).await;
     company.attacked_by(attack()).await.escalates();
     company.relocate(&company.ada, treasury, Some(company.north)).send().await.ok();
 }
 
-async fn a_move_gives_an_accomplice_nothing(app: TestApp) {
+async fn a_move_gives_an_accomplice_no_rights(app: TestApp) {
     let company = Company::on(&app).await;
     let mallory = company.branch_admin(company.north).await;
     app.permit_in(&mallory, company.south, &["organizations:update"]).await;
@@ -38,7 +38,7 @@ async fn a_move_gives_an_accomplice_nothing(app: TestApp) {
     company.attacked_by(by_accomplice).await.problem("not-found");
 }
 
-async fn a_branch_does_not_leave_its_overseers(app: TestApp) {
+async fn a_branch_administrator_cannot_move_or_create_outside_the_branch(app: TestApp) {
     let company = Company::on(&app).await;
     let mallory = company.branch_admin(company.north).await;
     let attack = company.relocate(&mallory, company.north, None);
@@ -52,7 +52,7 @@ async fn a_branch_does_not_leave_its_overseers(app: TestApp) {
     company.attacked_by(attack).await.lacks("organizations:create");
 }
 
-async fn stronger_roles_are_not_woken(app: TestApp) {
+async fn a_weaker_caller_cannot_reactivate_stronger_roles(app: TestApp) {
     let company = Company::on(&app).await;
     let mallory = company.employee(&["organizations:update"]).await;
     let depot = app.below(&company.ada, company.south, "depot").await;
@@ -65,7 +65,7 @@ async fn stronger_roles_are_not_woken(app: TestApp) {
         let both = json!({ "status": "ACTIVE", "parentId": elsewhere });
         company.attacked_by(company.change(&mallory, depot, &both)).await.escalates();
     }
-    // What sleeps deeper down wakes up as well.
+    // A reactivation also reactivates the grants further down.
     company.suspend(company.root).await;
     company.change(&company.ada, company.south, &active).send().await.ok();
     company.attacked_by(company.change(&mallory, company.root, &active)).await.escalates();
@@ -73,8 +73,8 @@ async fn stronger_roles_are_not_woken(app: TestApp) {
     company.change(&mallory, company.root, &active).send().await.ok();
 }
 
-/// Put to sleep what gives rights, move the prey below, and wake it up.
-async fn roles_are_not_smuggled_in_asleep(app: TestApp) {
+/// The attack: suspend the organization in which the attacker has rights, move the target below it, and reactivate it.
+async fn suspending_before_a_move_does_not_avoid_the_escalation_check(app: TestApp) {
     let company = Company::on(&app).await;
     let mallory = company.employee(&["organizations:update"]).await;
     app.permit_in(&mallory, company.south, &["users:update"]).await;
@@ -82,15 +82,15 @@ async fn roles_are_not_smuggled_in_asleep(app: TestApp) {
     company.attacked_by(company.relocate(&mallory, treasury, Some(company.south))).await.escalates();
     company.change(&mallory, company.south, &json!({ "status": "SUSPENDED" })).send().await.ok();
     company.relocate(&mallory, treasury, Some(company.south)).send().await.ok();
-    let wake = company.change(&mallory, company.south, &json!({ "status": "ACTIVE" }));
-    company.attacked_by(wake).await.escalates();
-    // Who is awake further up is asked for at once.
+    let reactivate = company.change(&mallory, company.south, &json!({ "status": "ACTIVE" }));
+    company.attacked_by(reactivate).await.escalates();
+    // A grant in an active organization further up counts at once, so the move itself is refused.
     company.relocate(&company.ada, treasury, None).send().await.ok();
     company.member(company.root, &["users:delete"]).await;
     company.attacked_by(company.relocate(&mallory, treasury, Some(company.south))).await.escalates();
 }
 
-async fn who_sleeps_with_the_branch_does_not_wake_it(app: TestApp) {
+async fn a_branch_administrator_cannot_reactivate_the_suspended_branch(app: TestApp) {
     let company = Company::on(&app).await;
     let mallory = company.branch_admin(company.north).await;
     company.change(&mallory, company.north, &json!({ "status": "SUSPENDED" })).send().await.ok();
@@ -109,7 +109,7 @@ async fn a_restored_organization_has_no_roles(app: TestApp) {
     }
 }
 
-async fn roles_above_do_not_come_back_with_a_restored_organization(app: TestApp) {
+async fn a_weaker_caller_cannot_restore_an_organization_below_stronger_roles(app: TestApp) {
     let company = Company::on(&app).await;
     let depot = app.below(&company.ada, company.south, "depot").await;
     let bob = company.member(company.south, &["users:update"]).await;

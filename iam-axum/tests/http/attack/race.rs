@@ -1,4 +1,4 @@
-//! Two requests at once.
+//! Attacks by two concurrent requests.
 
 use chrono::TimeDelta;
 use futures_util::future::join;
@@ -11,20 +11,20 @@ use crate::request::{Request, Response};
 use crate::table::fresh;
 
 on_every_store![
-    editing_and_assigning_a_role_at_once_gives_no_more_than_one_after_the_other,
-    a_role_is_not_deleted_and_assigned_at_once,
-    a_permission_is_not_deleted_and_put_into_a_role_at_once,
-    an_organization_is_not_deleted_and_filled_at_once,
-    two_moves_at_once_make_no_circle,
-    the_same_role_is_not_assigned_twice_at_once,
-    a_caller_whose_role_goes_at_once_gives_it_to_nobody_afterwards,
+    concurrently_editing_and_assigning_a_role_does_not_escalate,
+    a_role_is_not_both_deleted_and_assigned,
+    a_permission_is_not_both_deleted_and_added_to_a_role,
+    a_concurrently_deleted_organization_has_no_children_or_assignments,
+    two_concurrent_moves_make_no_cycle,
+    concurrent_requests_do_not_assign_the_same_role_twice,
+    a_caller_cannot_grant_a_role_after_it_is_concurrently_revoked,
 ];
 
-/// How often the order of two requests is left to chance.
+/// The number of races in each test. The order in which two concurrent requests take effect is left to chance.
 const ROUNDS: usize = 6;
 
-/// Sends two requests at once, in both orders in turn. They should come from two people: those of one may have to wait
-/// for each other anyway.
+/// Sends two requests concurrently, in alternating order. They should come from two users: requests of the same user
+/// may have to wait for each other anyway.
 async fn race(round: usize, one: Request<'_>, other: Request<'_>) -> (Response, Response) {
     if round.is_multiple_of(2) {
         join(one.send(), other.send()).await
@@ -34,16 +34,17 @@ async fn race(round: usize, one: Request<'_>, other: Request<'_>) -> (Response, 
     }
 }
 
-/// Exactly one succeeds, and the other one is refused like this.
-fn one_alone(one: &Response, other: &Response, refusals: [&[u16]; 2]) {
+/// Checks that exactly one request succeeds, and that the other one is refused with one of its statuses.
+fn one_succeeds(one: &Response, other: &Response, refusals: [&[u16]; 2]) {
     let succeeds = |answer: &Response| (200..300).contains(&answer.status());
     assert!(succeeds(one) != succeeds(other), "{} {}", one.text(), other.text());
     let refused = if succeeds(one) { (other, refusals[1]) } else { (one, refusals[0]) };
     assert!(refused.1.contains(&refused.0.status()), "{}", refused.0.text());
 }
 
-/// An empty role can be given for ever, and strengthened for a while as long as nobody holds it: not both.
-async fn editing_and_assigning_a_role_at_once_gives_no_more_than_one_after_the_other(app: TestApp) {
+/// An empty role may be assigned without an expiry. A caller with a temporary permission may add that permission to a
+/// role that no user holds. Only one of the two may succeed.
+async fn concurrently_editing_and_assigning_a_role_does_not_escalate(app: TestApp) {
     let company = Company::on(&app).await;
     let mallory = company.employee(&["roles:update"]).await;
     app.permit_until(&mallory, &["users:read"], None, Some(company.within(TimeDelta::minutes(10)))).await;
@@ -53,11 +54,11 @@ async fn editing_and_assigning_a_role_at_once_gives_no_more_than_one_after_the_o
         let edit = company.edit_role(&mallory, &role, &["users:read"]);
         let assign = company.assign(&bob, &bob.user, &role, None);
         let (edit, assign) = race(round, edit, assign).await;
-        one_alone(&edit, &assign, [&[403], &[403]]);
+        one_succeeds(&edit, &assign, [&[403], &[403]]);
     }
 }
 
-async fn a_role_is_not_deleted_and_assigned_at_once(app: TestApp) {
+async fn a_role_is_not_both_deleted_and_assigned(app: TestApp) {
     let company = Company::on(&app).await;
     let bob = company.tenant_admin().await;
     for round in 0..ROUNDS {
@@ -65,11 +66,11 @@ async fn a_role_is_not_deleted_and_assigned_at_once(app: TestApp) {
         let delete = app.delete(&format!("/roles/{role}")).by(&bob);
         let assign = company.assign(&company.ada, &bob.user, &role, None);
         let (delete, assign) = race(round, delete, assign).await;
-        one_alone(&delete, &assign, [&[409], &[404]]);
+        one_succeeds(&delete, &assign, [&[409], &[404]]);
     }
 }
 
-async fn a_permission_is_not_deleted_and_put_into_a_role_at_once(app: TestApp) {
+async fn a_permission_is_not_both_deleted_and_added_to_a_role(app: TestApp) {
     let company = Company::on(&app).await;
     let bob = company.tenant_admin().await;
     for round in 0..ROUNDS {
@@ -78,7 +79,7 @@ async fn a_permission_is_not_deleted_and_put_into_a_role_at_once(app: TestApp) {
         let path = format!("/permissions/{}", registered.created()["id"].as_str().unwrap());
         let edit = company.edit_role(&company.ada, &role, &["orders:read"]);
         let (delete, edit) = race(round, app.delete(&path).by(&bob), edit).await;
-        one_alone(&delete, &edit, [&[409], &[400]]);
+        one_succeeds(&delete, &edit, [&[409], &[400]]);
         if delete.status() == 409 {
             company.edit_role(&company.ada, &role, &[]).send().await.ok();
             app.delete(&path).by(&company.ada).send().await.no_content();
@@ -86,29 +87,30 @@ async fn a_permission_is_not_deleted_and_put_into_a_role_at_once(app: TestApp) {
     }
 }
 
-async fn an_organization_is_not_deleted_and_filled_at_once(app: TestApp) {
+async fn a_concurrently_deleted_organization_has_no_children_or_assignments(app: TestApp) {
     let company = Company::on(&app).await;
     let bob = company.tenant_admin().await;
     let member = app.role_id(&company.ada, "MEMBER").await;
     for round in 0..ROUNDS {
-        let place = app.below(&company.ada, company.north, &fresh("place-")).await;
-        let delete = app.delete(&format!("/organizations/{place}")).by(&bob);
-        let child = json!({ "name": "Child", "parentId": place });
+        let organization = app.below(&company.ada, company.north, &fresh("organization-")).await;
+        let delete = app.delete(&format!("/organizations/{organization}")).by(&bob);
+        let child = json!({ "name": "Child", "parentId": organization });
         let (delete, create) = race(round, delete, app.post("/organizations").by(&company.ada).json(&child)).await;
-        one_alone(&delete, &create, [&[409], &[409]]);
+        one_succeeds(&delete, &create, [&[409], &[409]]);
 
-        let place = app.below(&company.ada, company.north, &fresh("place-")).await;
-        let delete = app.delete(&format!("/organizations/{place}")).by(&bob);
-        let (delete, assign) = race(round, delete, company.assign(&company.ada, &bob.user, &member, Some(place))).await;
-        // Whichever came first, nobody holds anything in what is gone.
+        let organization = app.below(&company.ada, company.north, &fresh("organization-")).await;
+        let delete = app.delete(&format!("/organizations/{organization}")).by(&bob);
+        let (delete, assign) =
+            race(round, delete, company.assign(&company.ada, &bob.user, &member, Some(organization))).await;
+        // In either order, no assignment remains in the deleted organization.
         delete.no_content();
         assert!(matches!(assign.status(), 201 | 409), "{}", assign.text());
-        let held = app.get("/role-assignments").by(&company.ada).query("organizationId", &place.to_string());
+        let held = app.get("/role-assignments").by(&company.ada).query("organizationId", &organization.to_string());
         assert_eq!(held.send().await.ok()["data"], json!([]));
     }
 }
 
-async fn two_moves_at_once_make_no_circle(app: TestApp) {
+async fn two_concurrent_moves_make_no_cycle(app: TestApp) {
     let company = Company::on(&app).await;
     let bob = company.tenant_admin().await;
     for round in 0..ROUNDS {
@@ -117,34 +119,34 @@ async fn two_moves_at_once_make_no_circle(app: TestApp) {
         let below = company.relocate(&company.ada, one, Some(other));
         let above = company.relocate(&bob, other, Some(one));
         let (below, above) = race(round, below, above).await;
-        one_alone(&below, &above, [&[400], &[400]]);
+        one_succeeds(&below, &above, [&[400], &[400]]);
     }
 }
 
-async fn the_same_role_is_not_assigned_twice_at_once(app: TestApp) {
+async fn concurrent_requests_do_not_assign_the_same_role_twice(app: TestApp) {
     let company = Company::on(&app).await;
     let bob = company.tenant_admin().await;
     for round in 0..ROUNDS {
         let role = company.role(&[]).await;
-        let place = (round % 4 < 2).then_some(company.north);
-        let assign = |by: &Person| company.assign(by, &bob.user, &role, place);
+        let organization = (round % 4 < 2).then_some(company.north);
+        let assign = |by: &Person| company.assign(by, &bob.user, &role, organization);
         let (one, other) = race(round, assign(&company.ada), assign(&bob)).await;
-        one_alone(&one, &other, [&[409], &[409]]);
+        one_succeeds(&one, &other, [&[409], &[409]]);
     }
 }
 
-async fn a_caller_whose_role_goes_at_once_gives_it_to_nobody_afterwards(app: TestApp) {
+async fn a_caller_cannot_grant_a_role_after_it_is_concurrently_revoked(app: TestApp) {
     let company = Company::on(&app).await;
     let admin = app.role_id(&company.ada, "TENANT_ADMIN").await;
     for round in 0..ROUNDS {
-        let [mallory, bob] = [company.nobody().await, company.nobody().await];
+        let [mallory, bob] = [company.user_without_roles().await, company.user_without_roles().await];
         let held = app.assign(&company.ada, &mallory.user, "TENANT_ADMIN", None, None).await;
         let revoke = app.delete(&format!("/role-assignments/{held}")).by(&company.ada);
         let (revoke, assign) = race(round, revoke, company.assign(&mallory, &bob.user, &admin, None)).await;
         revoke.no_content();
         match assign.status() {
             201 => {
-                // It came first, then: so the audit log says.
+                // The assignment came first, and the audit log shows this order.
                 let given = app.history(&company.ada, assign.json()["id"].as_str().unwrap()).await;
                 let taken = app.audit(&company.ada, &[("resourceId", &held), ("action", "ROLE_REVOKED")]).await;
                 assert!(given[0]["id"].as_str() < taken[0]["id"].as_str(), "{given:?} {taken:?}");

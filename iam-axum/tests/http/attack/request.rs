@@ -1,4 +1,4 @@
-//! What a request can say: ids of another tenant, members that nobody asked for, other methods.
+//! Attacks by the content of a request: ids of another tenant, unexpected members, other methods.
 
 use std::collections::BTreeSet;
 
@@ -15,22 +15,22 @@ use crate::request::{Request, Response};
 use crate::table::{ROWS, Target, World};
 
 on_every_store![
-    ids_of_another_tenant_in_paths_lead_nowhere,
-    other_spellings_of_an_id_lead_nowhere_either,
-    ids_of_another_tenant_in_bodies_lead_nowhere,
-    ids_of_another_tenant_in_queries_lead_nowhere,
-    a_token_is_worth_what_its_user_holds_now,
+    ids_of_another_tenant_in_paths_are_404,
+    other_spellings_of_an_id_are_refused,
+    ids_of_another_tenant_in_bodies_are_404_and_named,
+    ids_of_another_tenant_in_queries_find_nothing,
+    a_token_gives_only_the_current_rights_of_its_user,
     unknown_members_are_refused_everywhere,
-    a_member_that_is_there_twice_is_refused,
-    a_method_is_what_it_is,
+    a_duplicate_member_is_refused,
+    a_method_cannot_be_overridden,
 ];
 
-/// The id of the newest entry in the audit log of somebody's tenant.
+/// The id of the newest entry in the audit log of the reader's tenant.
 async fn newest_entry(app: &TestApp, reader: &Person) -> Value {
     app.get("/audit-logs?limit=1").by(reader).send().await.ok()["data"][0]["id"].clone()
 }
 
-/// Waits for something of which neither audit log of the two tenants keeps anything.
+/// Sends a request and checks that the audit log of neither tenant gets an entry.
 async fn unrecorded_anywhere(app: &TestApp, world: &World<'_>, request: Request<'_>) -> Response {
     let newest = async || [newest_entry(app, &world.owner).await, newest_entry(app, &world.foreign_owner).await];
     let before = newest().await;
@@ -39,7 +39,7 @@ async fn unrecorded_anywhere(app: &TestApp, world: &World<'_>, request: Request<
     answer
 }
 
-async fn ids_of_another_tenant_in_paths_lead_nowhere(app: TestApp) {
+async fn ids_of_another_tenant_in_paths_are_404(app: TestApp) {
     let world = World::of(&app).await;
     let eve = &world.foreign_owner;
     for (row, targets) in ROWS.iter().filter(|(row, _)| row.contains("{id}")) {
@@ -52,7 +52,7 @@ async fn ids_of_another_tenant_in_paths_lead_nowhere(app: TestApp) {
     }
 }
 
-async fn other_spellings_of_an_id_lead_nowhere_either(app: TestApp) {
+async fn other_spellings_of_an_id_are_refused(app: TestApp) {
     let company = Company::on(&app).await;
     let mallory = company.branch_admin(company.north).await;
     let eve = app.register("eve@example.com").await;
@@ -75,7 +75,7 @@ async fn other_spellings_of_an_id_lead_nowhere_either(app: TestApp) {
     }
 }
 
-/// Every id that a body holds: how an error names it, and where it is.
+/// Every id in a body: its name in an error, and its JSON pointer.
 fn ids_in(body: &Value, name: &str, pointer: &str) -> Vec<(String, String)> {
     match body {
         Value::Object(members) => {
@@ -94,7 +94,7 @@ fn ids_in(body: &Value, name: &str, pointer: &str) -> Vec<(String, String)> {
     }
 }
 
-/// The names of all members that end like that, at any depth of a schema.
+/// The names of all members of a schema, at any depth.
 fn members_in(document: &Value, schema: &Value) -> BTreeSet<String> {
     let schema = match schema["$ref"].as_str() {
         Some(reference) => document.pointer(reference.trim_start_matches('#')).unwrap(),
@@ -109,7 +109,7 @@ fn members_in(document: &Value, schema: &Value) -> BTreeSet<String> {
     names
 }
 
-async fn ids_of_another_tenant_in_bodies_lead_nowhere(app: TestApp) {
+async fn ids_of_another_tenant_in_bodies_are_404_and_named(app: TestApp) {
     let world = World::of(&app).await;
     let mallory = &world.owner;
     let mut tried = BTreeSet::new();
@@ -136,7 +136,7 @@ async fn ids_of_another_tenant_in_bodies_lead_nowhere(app: TestApp) {
         let schema = &operation.description["requestBody"]["content"]["application/json"]["schema"];
         for name in members_in(&document, schema).into_iter().filter(|name| name.ends_with("Id")) {
             if (operation.to_string().as_str(), name.as_str()) == ("POST /audit-logs", "resourceId") {
-                // It is a text of the application's, and nothing is looked up by it.
+                // The application chooses this text, and the service looks nothing up by it.
                 continue;
             }
             assert!(tried.contains(&(operation.to_string(), name.clone())), "{name} of {operation} was not tried");
@@ -144,7 +144,7 @@ async fn ids_of_another_tenant_in_bodies_lead_nowhere(app: TestApp) {
     }
 }
 
-async fn ids_of_another_tenant_in_queries_lead_nowhere(app: TestApp) {
+async fn ids_of_another_tenant_in_queries_find_nothing(app: TestApp) {
     let world = World::of(&app).await;
     let (mallory, victim) = (&world.owner, &world.foreign_owner);
     let member = world.call("POST /role-assignments", Target::OtherTenant, victim).await;
@@ -174,13 +174,13 @@ async fn ids_of_another_tenant_in_queries_lead_nowhere(app: TestApp) {
     }
 }
 
-async fn a_token_is_worth_what_its_user_holds_now(app: TestApp) {
+async fn a_token_gives_only_the_current_rights_of_its_user(app: TestApp) {
     let company = Company::on(&app).await;
     let ada = &company.ada;
     let attack =
         |by: &Person, organization: OrganizationId| company.change(by, organization, &json!({ "name": "Mine" }));
 
-    let mallory = company.nobody().await;
+    let mallory = company.user_without_roles().await;
     let revoked = app.permit(&mallory, &["organizations:update", "users:read"]).await;
     app.permit(&mallory, &["users:read"]).await;
     attack(&mallory, company.north).send().await.ok();
@@ -208,7 +208,7 @@ async fn a_token_is_worth_what_its_user_holds_now(app: TestApp) {
     company.attacked_by(attack(&carl, company.south)).await.problem("unauthorized");
 }
 
-/// Members with which other services were told more than they asked for.
+/// Members by which mass assignment attacks on other services have succeeded.
 const UNASKED: [&str; 16] = [
     "id",
     "tenantId",
@@ -260,10 +260,10 @@ async fn unknown_members_are_refused_everywhere(app: TestApp) {
     }
 }
 
-/// One parser takes the first, another the last.
-async fn a_member_that_is_there_twice_is_refused(app: TestApp) {
+/// Parsers differ: one takes the first value, another the last.
+async fn a_duplicate_member_is_refused(app: TestApp) {
     let company = Company::on(&app).await;
-    let (ada, bob) = (&company.ada, company.nobody().await);
+    let (ada, bob) = (&company.ada, company.user_without_roles().await);
     let role = company.role(&[]).await;
     let north = company.north;
     for (request, body) in [
@@ -281,9 +281,9 @@ async fn a_member_that_is_there_twice_is_refused(app: TestApp) {
     }
 }
 
-async fn a_method_is_what_it_is(app: TestApp) {
+async fn a_method_cannot_be_overridden(app: TestApp) {
     let company = Company::on(&app).await;
-    let bob = company.nobody().await;
+    let bob = company.user_without_roles().await;
     let path = format!("/users/{}", bob.user);
     for header in ["x-http-method-override", "x-http-method", "x-method-override"] {
         company.attacked_by(app.get(&path).by(&company.ada).header(header, "DELETE")).await.ok();

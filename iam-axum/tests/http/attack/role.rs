@@ -1,4 +1,4 @@
-//! Rights that roles would give: by editing them, by names, by what a wildcard covers.
+//! Attacks by roles: changed roles, misleading names, and permissions that a wildcard covers.
 
 use chrono::TimeDelta;
 use serde_json::json;
@@ -8,20 +8,20 @@ use crate::app::TestApp;
 use crate::people::Person;
 
 on_every_store![
-    nobody_strengthens_a_role_that_they_hold,
-    nobody_strengthens_a_role_that_an_accomplice_holds,
-    a_branchs_rights_do_not_change_the_tenants_roles,
-    every_action_of_today_is_not_the_wildcard,
-    what_was_taken_out_of_a_role_is_put_back_by_the_strong_alone,
-    a_role_is_strengthened_for_those_too_who_cannot_use_it_now,
-    built_in_roles_stay_as_they_are,
-    a_name_like_a_built_in_role_gives_nothing,
-    a_permission_under_somebodys_wildcard_is_registered_by_its_holders_alone,
+    a_caller_cannot_strengthen_its_own_role,
+    a_caller_cannot_strengthen_the_role_of_an_accomplice,
+    rights_in_a_branch_cannot_change_roles_of_the_tenant,
+    holding_every_action_does_not_cover_the_wildcard,
+    a_weaker_caller_cannot_restore_a_permission_that_it_removed,
+    strengthening_a_role_counts_users_who_cannot_use_it_now,
+    built_in_roles_cannot_be_changed_or_deleted,
+    a_name_like_that_of_a_built_in_role_gives_no_rights,
+    only_holders_of_a_wildcard_register_permissions_under_it,
 ];
 
-async fn nobody_strengthens_a_role_that_they_hold(app: TestApp) {
+async fn a_caller_cannot_strengthen_its_own_role(app: TestApp) {
     let company = Company::on(&app).await;
-    let mallory = company.nobody().await;
+    let mallory = company.user_without_roles().await;
     let role = company.held_role(&mallory.user, &["roles:update", "users:read"]).await;
     for more in ["users:delete", "users:*", "roles:*", "*"] {
         let attack = company.edit_role(&mallory, &role, &["roles:update", "users:read", more]);
@@ -30,10 +30,10 @@ async fn nobody_strengthens_a_role_that_they_hold(app: TestApp) {
     company.edit_role(&mallory, &role, &["roles:update"]).send().await.ok();
 }
 
-async fn nobody_strengthens_a_role_that_an_accomplice_holds(app: TestApp) {
+async fn a_caller_cannot_strengthen_the_role_of_an_accomplice(app: TestApp) {
     let company = Company::on(&app).await;
     let mallory = company.employee(&["roles:update", "users:read"]).await;
-    let bob = company.nobody().await;
+    let bob = company.user_without_roles().await;
     let role = company.held_role(&bob.user, &[]).await;
     for more in ["users:delete", "users:*", "*"] {
         company.attacked_by(company.edit_role(&mallory, &role, &[more])).await.escalates();
@@ -41,7 +41,7 @@ async fn nobody_strengthens_a_role_that_an_accomplice_holds(app: TestApp) {
     company.edit_role(&mallory, &role, &["users:read"]).send().await.ok();
 }
 
-async fn a_branchs_rights_do_not_change_the_tenants_roles(app: TestApp) {
+async fn rights_in_a_branch_cannot_change_roles_of_the_tenant(app: TestApp) {
     let company = Company::on(&app).await;
     let mallory = company.member(company.north, &["*"]).await;
     let role = company.role(&[]).await;
@@ -53,12 +53,12 @@ async fn a_branchs_rights_do_not_change_the_tenants_roles(app: TestApp) {
     company.attacked_by(new).await.lacks("permissions:create");
 }
 
-async fn every_action_of_today_is_not_the_wildcard(app: TestApp) {
+async fn holding_every_action_does_not_cover_the_wildcard(app: TestApp) {
     let company = Company::on(&app).await;
     let four = ["users:create", "users:read", "users:update", "users:delete"];
     let others = ["roles:create", "roles:update", "role-assignments:create"];
     let mallory = company.employee(&[&four[..], &others[..]].concat()).await;
-    let bob = company.nobody().await;
+    let bob = company.user_without_roles().await;
     let wildcard = company.role(&["users:*"]).await;
     let empty = company.role(&[]).await;
     let new = |permissions: &[&str]| {
@@ -73,26 +73,27 @@ async fn every_action_of_today_is_not_the_wildcard(app: TestApp) {
     new(&four).send().await.created();
 }
 
-async fn what_was_taken_out_of_a_role_is_put_back_by_the_strong_alone(app: TestApp) {
+async fn a_weaker_caller_cannot_restore_a_permission_that_it_removed(app: TestApp) {
     let company = Company::on(&app).await;
     let mallory = company.employee(&["roles:update", "users:read"]).await;
-    let bob = company.nobody().await;
+    let bob = company.user_without_roles().await;
     let role = company.held_role(&bob.user, &["users:read", "users:delete"]).await;
     company.edit_role(&mallory, &role, &["users:read"]).send().await.ok();
     let back = company.edit_role(&mallory, &role, &["users:read", "users:delete"]);
     company.attacked_by(back).await.escalates();
 }
 
-/// Somebody who holds a permission for an hour adds it to a role of those who will be back after that.
-async fn a_role_is_strengthened_for_those_too_who_cannot_use_it_now(app: TestApp) {
+/// A caller who holds a permission for an hour adds it to a role of users who cannot use it at the moment, but may be
+/// able to after that hour.
+async fn strengthening_a_role_counts_users_who_cannot_use_it_now(app: TestApp) {
     let company = Company::on(&app).await;
     let mallory = company.employee(&["roles:update"]).await;
     app.permit_until(&mallory, &["users:read"], None, Some(company.within(TimeDelta::hours(1)))).await;
     let (suspended, in_suspended, free) = (company.role(&[]).await, company.role(&[]).await, company.role(&[]).await);
-    let bob = company.nobody().await;
+    let bob = company.user_without_roles().await;
     company.assign(&company.ada, &bob.user, &suspended, None).send().await.created();
     app.set_status(&company.ada, &bob.user, "SUSPENDED").await;
-    let carl = company.nobody().await;
+    let carl = company.user_without_roles().await;
     company.assign(&company.ada, &carl.user, &in_suspended, Some(company.south)).send().await.created();
     company.suspend(company.south).await;
     for role in [suspended, in_suspended] {
@@ -101,7 +102,7 @@ async fn a_role_is_strengthened_for_those_too_who_cannot_use_it_now(app: TestApp
     company.edit_role(&mallory, &free, &["users:read"]).send().await.ok();
 }
 
-async fn built_in_roles_stay_as_they_are(app: TestApp) {
+async fn built_in_roles_cannot_be_changed_or_deleted(app: TestApp) {
     let company = Company::on(&app).await;
     let mallory = company.employee(&["roles:update", "roles:delete", "users:read"]).await;
     for name in ["TENANT_ADMIN", "ORGANIZATION_ADMIN", "MEMBER", "AUDITOR"] {
@@ -122,7 +123,7 @@ async fn built_in_roles_stay_as_they_are(app: TestApp) {
     }
 }
 
-async fn a_name_like_a_built_in_role_gives_nothing(app: TestApp) {
+async fn a_name_like_that_of_a_built_in_role_gives_no_rights(app: TestApp) {
     let company = Company::on(&app).await;
     let mallory = company.employee(&["roles:create", "roles:update", "role-assignments:create"]).await;
     let create = |name: &str| app.post("/roles").by(&mallory).json(&json!({ "name": name }));
@@ -131,7 +132,7 @@ async fn a_name_like_a_built_in_role_gives_nothing(app: TestApp) {
     for name in ["tenant_admin", "Tenant_Admin", "TENANT-ADMIN", "TENANT_ADMIN\u{200b}", "TENANT_ADMIN\0", cyrillic] {
         assert_eq!(company.attacked_by(create(name)).await.invalid_fields(), ["name"], "{name:?}");
     }
-    // Around a name, white space may be trimmed or refused.
+    // White space around a name may be trimmed or refused.
     let answer = company.attacked_by(create(" TENANT_ADMIN ")).await;
     assert!(matches!(answer.status(), 400 | 409), "{}", answer.text());
     for name in ["ADMIN", "SUPER_ADMIN", "TENANT_ADMIN_2", "SYSTEM"] {
@@ -145,14 +146,14 @@ async fn a_name_like_a_built_in_role_gives_nothing(app: TestApp) {
     app.get("/users").by(&mallory).send().await.lacks("users:read");
 }
 
-async fn a_permission_under_somebodys_wildcard_is_registered_by_its_holders_alone(app: TestApp) {
+async fn only_holders_of_a_wildcard_register_permissions_under_it(app: TestApp) {
     let company = Company::on(&app).await;
     let register = |by: &Person, name: &str| app.post("/permissions").by(by).json(&json!({ "name": name }));
     register(&company.ada, "orders:read").send().await.created();
     let bob = company.employee(&["orders:*", "permissions:create"]).await;
     let mallory = company.employee(&["orders:read", "permissions:create"]).await;
     company.attacked_by(register(&mallory, "orders:refund")).await.escalates();
-    // For built-in resources and for roles that nobody holds yet it is the same.
+    // The same rule applies to built-in resources, and to roles that no user holds yet.
     company.role(&["users:*"]).await;
     company.attacked_by(register(&mallory, "users:impersonate")).await.escalates();
     register(&bob, "orders:refund").send().await.created();

@@ -1,4 +1,4 @@
-//! Power over users, and users who come back.
+//! Attacks on other users, and by restored users.
 
 use chrono::TimeDelta;
 use serde_json::{Value, json};
@@ -9,13 +9,13 @@ use crate::people::Person;
 use crate::request::{Request, each};
 
 on_every_store![
-    members_of_other_branches_are_out_of_reach,
-    adding_somebody_to_ones_branch_gives_no_power_over_them,
-    a_stronger_user_is_not_reactivated_by_the_weaker,
+    members_of_other_branches_are_not_found,
+    adding_a_user_to_a_branch_gives_no_rights_over_the_user,
+    a_weaker_caller_cannot_reactivate_a_stronger_user,
     a_restored_user_has_no_roles,
 ];
 
-/// All that somebody could do to a user, with what it needs.
+/// All requests that change a user, each with the permission that it needs.
 fn attempts<'a>(app: &'a TestApp, by: &Person, victim: &Person) -> Vec<(Request<'a>, &'static str)> {
     let path = format!("/users/{}", victim.user);
     let patch = |body: Value| (app.patch(&path).by(by).json(&body), "users:update");
@@ -31,14 +31,14 @@ fn attempts<'a>(app: &'a TestApp, by: &Person, victim: &Person) -> Vec<(Request<
     ]
 }
 
-const OVER_MEMBERS: &[&str] = &["users:*", "sessions:*", "role-assignments:*", "roles:*"];
+const ALL_ON_MEMBERS: &[&str] = &["users:*", "sessions:*", "role-assignments:*", "roles:*"];
 
-async fn members_of_other_branches_are_out_of_reach(app: TestApp) {
+async fn members_of_other_branches_are_not_found(app: TestApp) {
     let company = Company::on(&app).await;
-    let mallory = company.member(company.north, OVER_MEMBERS).await;
+    let mallory = company.member(company.north, ALL_ON_MEMBERS).await;
     let elsewhere = company.member(company.south, &[]).await;
     let above = company.member(company.root, &[]).await;
-    for victim in [&elsewhere, &above, &company.nobody().await, &company.ada] {
+    for victim in [&elsewhere, &above, &company.user_without_roles().await, &company.ada] {
         for (attack, _) in attempts(&app, &mallory, victim) {
             company.attacked_by(attack).await.problem("not-found");
         }
@@ -49,16 +49,16 @@ async fn members_of_other_branches_are_out_of_reach(app: TestApp) {
     }
 }
 
-async fn adding_somebody_to_ones_branch_gives_no_power_over_them(app: TestApp) {
+async fn adding_a_user_to_a_branch_gives_no_rights_over_the_user(app: TestApp) {
     let company = Company::on(&app).await;
-    let mallory = company.member(company.north, OVER_MEMBERS).await;
+    let mallory = company.member(company.north, ALL_ON_MEMBERS).await;
     let elsewhere = company.member(company.south, &[]).await;
-    let asleep = app.below(&company.ada, company.root, "asleep").await;
-    let elsewhere_asleep = company.member(asleep, &[]).await;
-    company.suspend(asleep).await;
+    let suspended = app.below(&company.ada, company.root, "suspended").await;
+    let elsewhere_suspended = company.member(suspended, &[]).await;
+    company.suspend(suspended).await;
     let above = company.member(company.root, &[]).await;
     let role = company.role(&[]).await;
-    for victim in [&company.ada, &elsewhere, &elsewhere_asleep, &above] {
+    for victim in [&company.ada, &elsewhere, &elsewhere_suspended, &above] {
         let held = app.get(&format!("/users/{}/roles", victim.user)).by(&company.ada).send().await.ok();
         company.assign(&mallory, &victim.user, &role, Some(company.north)).send().await.created();
         for (attack, needed) in attempts(&app, &mallory, victim) {
@@ -73,7 +73,7 @@ async fn adding_somebody_to_ones_branch_gives_no_power_over_them(app: TestApp) {
     }
 }
 
-async fn a_stronger_user_is_not_reactivated_by_the_weaker(app: TestApp) {
+async fn a_weaker_caller_cannot_reactivate_a_stronger_user(app: TestApp) {
     let company = Company::on(&app).await;
     let mallory = company.employee(&["users:update"]).await;
     let admin = company.tenant_admin().await;
@@ -85,11 +85,11 @@ async fn a_stronger_user_is_not_reactivated_by_the_weaker(app: TestApp) {
         for body in [json!({ "status": "ACTIVE" }), json!({ "status": "ACTIVE", "firstName": "Grace" })] {
             company.attacked_by(app.patch(&path).by(&mallory).json(&body)).await.escalates();
         }
-        // The detour would need more than users:update, and end the roles.
+        // The way through INACTIVE needs more than users:update, and would end the roles.
         let detour = app.patch(&path).by(&mallory).json(&json!({ "status": "INACTIVE" }));
         company.attacked_by(detour).await.lacks("users:delete");
     }
-    let weak = company.nobody().await;
+    let weak = company.user_without_roles().await;
     app.set_status(&company.ada, &weak.user, "SUSPENDED").await;
     app.post(&format!("/users/{}/reactivate", weak.user)).by(&mallory).send().await.ok();
 }

@@ -1,36 +1,36 @@
-//! `POST /audit-logs/erasures`: one person's fields become unreadable.
+//! `POST /audit-logs/erasures`: the erasure of one user's personal values.
 
 use serde_json::{Value, json};
 
-use super::proof::{Kept, opening};
+use super::proof::{SavedLog, opening};
 use crate::app::TestApp;
 use crate::people::{PASSWORD, Person, WRONG_PASSWORD, profile, with};
 use crate::request::Request;
 
 on_every_store![
-    no_answer_shows_what_was_erased,
-    every_proof_still_holds,
-    what_was_erased_has_no_opening,
-    what_others_did_and_are_called_stays,
-    it_holds_before_and_after_sealing,
-    a_repeat_finds_nothing_and_records_nothing,
+    no_answer_shows_an_erased_value,
+    every_proof_is_still_valid_after_an_erasure,
+    erased_values_have_no_opening,
+    actions_and_names_of_other_users_stay,
+    an_erasure_of_pending_entries_keeps_the_log_provable,
+    a_repeated_erasure_erases_and_records_nothing,
     an_unknown_user_is_404_and_named,
     a_missing_or_malformed_user_is_400_and_named,
-    it_needs_the_permission_to_delete,
+    an_erasure_needs_audit_logs_delete,
 ];
 
 fn erase<'a>(app: &'a TestApp, by: &Person, user: &str) -> Request<'a> {
     app.post("/audit-logs/erasures").by(by).json(&json!({ "userId": user }))
 }
 
-/// Where Grace has been.
+/// The client address and the user agent of Grace.
 const ADDRESS: &str = "2001:db8::1906";
 const AGENT: &str = "cobol/1959";
 
-/// By what Grace is and was known.
+/// Texts that identify Grace, with her current or former name, e-mail, client address or user agent.
 const TRACES: [&str; 8] = ["grace", "Grace", "Hopper", "Murray", "hopper@", "amazing@", ADDRESS, AGENT];
 
-/// A user of Ada's tenant who has left traces in all kinds of entries.
+/// A deleted user of Ada's tenant, with personal values in all kinds of entries.
 async fn grace(app: &TestApp, ada: &Person) -> Person {
     let names = json!({ "firstName": "Grace", "lastName": "Murray" });
     let body = with(profile("amazing@example.com"), &names);
@@ -54,7 +54,7 @@ async fn grace(app: &TestApp, ada: &Person) -> Person {
     grace
 }
 
-/// All that the log shows, in every way.
+/// Everything that the operations of the audit log show.
 async fn shown(app: &TestApp, ada: &Person) -> String {
     let entries = app.audit(ada, &[]).await;
     let mut shown = json!(entries).to_string();
@@ -69,13 +69,13 @@ async fn shown(app: &TestApp, ada: &Person) -> String {
     shown
 }
 
-async fn no_answer_shows_what_was_erased(app: TestApp) {
+async fn no_answer_shows_an_erased_value(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let grace = grace(&app, &ada).await;
     let before = shown(&app, &ada).await;
     assert!(TRACES.iter().all(|trace| before.contains(trace)), "{before}");
     let answer = erase(&app, &ada, &grace.user).send().await.ok();
-    // Created, changed, deleted; what it did; two failed logins; the event.
+    // Created, changed, deleted, the user's own actions, two failed logins, and the event.
     let entries = answer["entries"].as_u64().unwrap();
     assert_eq!((answer, entries >= 7), (json!({ "userId": grace.user, "entries": entries }), true));
     let after = shown(&app, &ada).await;
@@ -95,23 +95,23 @@ async fn no_answer_shows_what_was_erased(app: TestApp) {
     assert_eq!(failures.len(), 2);
     for failure in failures {
         assert_eq!((&failure["metadata"]["email"], &failure["ipAddress"]), (&json!("[ERASED]"), &Value::Null));
-        assert_eq!(failure["metadata"]["reason"], "INVALID_PASSWORD", "what is not personal stays");
+        assert_eq!(failure["metadata"]["reason"], "INVALID_PASSWORD", "values that are not personal stay");
     }
 }
 
-async fn every_proof_still_holds(app: TestApp) {
+async fn every_proof_is_still_valid_after_an_erasure(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let grace = grace(&app, &ada).await;
-    let kept = Kept::of(&app, &ada).await;
-    let count = usize::try_from(kept.size()).unwrap();
-    assert_eq!(kept.still_holds(&app, &ada).await, count);
+    let saved = SavedLog::of(&app, &ada).await;
+    let count = usize::try_from(saved.size()).unwrap();
+    assert_eq!(saved.still_holds(&app, &ada).await, count);
     erase(&app, &ada, &grace.user).send().await.ok();
-    assert_eq!(kept.still_holds(&app, &ada).await, count);
+    assert_eq!(saved.still_holds(&app, &ada).await, count);
     let app = app.restarted().await;
-    assert_eq!(kept.still_holds(&app, &ada).await, count);
+    assert_eq!(saved.still_holds(&app, &ada).await, count);
 }
 
-async fn what_was_erased_has_no_opening(app: TestApp) {
+async fn erased_values_have_no_opening(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let grace = grace(&app, &ada).await;
     erase(&app, &ada, &grace.user).send().await.ok();
@@ -121,14 +121,14 @@ async fn what_was_erased_has_no_opening(app: TestApp) {
         [opening(&app, &ada, &entry, "details").await, opening(&app, &ada, &entry, "origin").await]
     };
     let [details, origin] = openings(&[("resourceId", &grace.user), ("action", "CREATE")]).await;
-    assert_eq!((details, origin.is_null()), (Value::Null, false), "it is Ada who created the user");
+    assert_eq!((details, origin.is_null()), (Value::Null, false), "Ada created the user, so the origin stays");
     let [details, origin] = openings(&[("resourceId", &grace.session), ("action", "LOGIN")]).await;
     assert_eq!((details["values"].clone(), origin), (json!([]), Value::Null));
     let [details, origin] = openings(&[("resourceId", &grace.user), ("action", "UPDATE")]).await;
     assert_eq!((details, origin), (Value::Null, Value::Null));
 }
 
-async fn what_others_did_and_are_called_stays(app: TestApp) {
+async fn actions_and_names_of_other_users_stay(app: TestApp) {
     let [ada, eve] = [app.register("ada@example.com").await, app.register("amazing@example.com").await];
     let grace = grace(&app, &ada).await;
     let names = json!({ "firstName": "Grace", "lastName": "Kelly" });
@@ -143,16 +143,16 @@ async fn what_others_did_and_are_called_stays(app: TestApp) {
     assert!(json!(before).to_string().contains("Kelly"));
 }
 
-async fn it_holds_before_and_after_sealing(app: TestApp) {
+async fn an_erasure_of_pending_entries_keeps_the_log_provable(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let grace = grace(&app, &ada).await;
     erase(&app, &ada, &grace.user).send().await.ok();
-    let kept = Kept::of(&app, &ada).await;
-    assert_eq!(kept.still_holds(&app, &ada).await, usize::try_from(kept.size()).unwrap());
+    let saved = SavedLog::of(&app, &ada).await;
+    assert_eq!(saved.still_holds(&app, &ada).await, usize::try_from(saved.size()).unwrap());
     assert!(!shown(&app, &ada).await.contains("Hopper"));
 }
 
-async fn a_repeat_finds_nothing_and_records_nothing(app: TestApp) {
+async fn a_repeated_erasure_erases_and_records_nothing(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let grace = grace(&app, &ada).await;
     assert_ne!(erase(&app, &ada, &grace.user).send().await.ok()["entries"], 0);
@@ -178,7 +178,7 @@ async fn a_missing_or_malformed_user_is_400_and_named(app: TestApp) {
     assert_eq!(absent.invalid_fields(), ["userId"]);
 }
 
-async fn it_needs_the_permission_to_delete(app: TestApp) {
+async fn an_erasure_needs_audit_logs_delete(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let others = ["audit-logs:read", "audit-logs:create", "audit-logs:update", "users:*"];
     let bob = app.colleague_who_may(&ada, "bob@example.com", &others).await;

@@ -11,17 +11,17 @@ use crate::request::{ADDRESS, Request, members};
 on_every_store![
     the_answer_is_the_full_entry,
     only_action_and_type_are_required,
-    no_entry_of_the_services_own_can_be_forged,
-    nothing_that_is_reserved_can_be_said_of_anything,
-    what_the_service_does_not_record_is_the_applications_to_say,
+    entries_of_the_service_cannot_be_forged,
+    reserved_actions_are_refused_for_every_resource_type,
+    an_application_may_record_all_other_events,
     action_and_type_are_upper_snake_case_of_at_most_64_characters,
     a_resource_is_named_by_any_text_of_at_most_200_characters,
     metadata_must_be_an_object,
-    metadata_stays_as_it_was_sent,
+    metadata_is_returned_as_it_was_sent,
     secrets_are_redacted_by_name_at_any_depth,
     an_unknown_field_is_refused,
     the_permission_is_needed_tenant_wide,
-    the_library_records_and_refuses_the_same,
+    the_library_accepts_and_refuses_the_same_events,
     an_event_is_found_by_every_filter,
 ];
 
@@ -57,7 +57,7 @@ async fn only_action_and_type_are_required(app: TestApp) {
     }
 }
 
-async fn no_entry_of_the_services_own_can_be_forged(app: TestApp) {
+async fn entries_of_the_service_cannot_be_forged(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let before = app.audit(&ada, &[]).await;
     let mut actions: Vec<&str> = CATALOGUE.iter().flat_map(|recorded| recorded.actions).copied().collect();
@@ -71,7 +71,7 @@ async fn no_entry_of_the_services_own_can_be_forged(app: TestApp) {
     assert_eq!(app.audit(&ada, &[]).await, before);
 }
 
-async fn nothing_that_is_reserved_can_be_said_of_anything(app: TestApp) {
+async fn reserved_actions_are_refused_for_every_resource_type(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let before = app.audit(&ada, &[]).await;
     let reserved = [
@@ -96,7 +96,7 @@ async fn nothing_that_is_reserved_can_be_said_of_anything(app: TestApp) {
     assert_eq!(app.audit(&ada, &[]).await, before);
 }
 
-async fn what_the_service_does_not_record_is_the_applications_to_say(app: TestApp) {
+async fn an_application_may_record_all_other_events(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     for (action, resource_type) in
         [("CREATE", "ORDER"), ("DELETE", "USERS"), ("EXPORTED", "USER"), ("LOGINS", "SESSION")]
@@ -137,8 +137,8 @@ async fn metadata_must_be_an_object(app: TestApp) {
     }
 }
 
-/// Metadata in which something could get lost: numbers, characters and depths.
-pub(super) fn delicate() -> Value {
+/// Metadata that a conversion could damage: special numbers, characters and depths.
+pub(super) fn edge_case_metadata() -> Value {
     let mut deep = json!("bottom");
     for _ in 0..100 {
         deep = json!([{ "deeper": deep }])[0].clone();
@@ -151,14 +151,14 @@ pub(super) fn delicate() -> Value {
     })
 }
 
-async fn metadata_stays_as_it_was_sent(app: TestApp) {
+async fn metadata_is_returned_as_it_was_sent(app: TestApp) {
     let ada = app.register("ada@example.com").await;
-    let body = with(event("SENT", "INVOICE"), &json!({ "metadata": delicate() }));
+    let body = with(event("SENT", "INVOICE"), &json!({ "metadata": edge_case_metadata() }));
     let entry = record(&app, &ada, &body).send().await.created();
-    assert_eq!(entry["metadata"].to_string(), delicate().to_string());
+    assert_eq!(entry["metadata"].to_string(), edge_case_metadata().to_string());
     let path = format!("/audit-logs/{}", entry["id"].as_str().unwrap());
     let read = app.get(&path).by(&ada).send().await.ok();
-    assert_eq!(read["metadata"].to_string(), delicate().to_string());
+    assert_eq!(read["metadata"].to_string(), edge_case_metadata().to_string());
     assert_eq!(read, entry);
 }
 
@@ -216,7 +216,7 @@ async fn the_permission_is_needed_tenant_wide(app: TestApp) {
     record(&app, &writes, &event("SENT", "INVOICE")).send().await.created();
 }
 
-async fn the_library_records_and_refuses_the_same(app: TestApp) {
+async fn the_library_accepts_and_refuses_the_same_events(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let context = RequestContext { ip_address: Some(ADDRESS.parse().unwrap()), ..RequestContext::default() };
     let caller = app.iam.authenticate(&ada.access, context).await.unwrap();

@@ -6,23 +6,23 @@ use iam_core::Caller;
 use iam_core::audit::NewEvent;
 use serde_json::{Value, json};
 
-use super::event::delicate;
+use super::event::edge_case_metadata;
 use crate::app::TestApp;
 use crate::people::{Person, with};
 use crate::request::{Request, members};
 
 on_every_store![
-    every_line_is_an_entry_as_the_list_shows_it_and_a_cursor,
-    as_csv_it_is_the_same,
-    accept_says_which_of_the_two,
-    it_has_every_entry_of_a_long_log,
-    it_goes_on_from_the_cursor_of_any_line,
-    it_is_read_page_by_page_and_shows_nothing_that_is_made_meanwhile,
-    every_filter_is_that_of_the_list,
-    it_is_on_record_before_its_first_byte,
-    malformed_filters_are_400_and_recorded_nowhere,
-    a_spreadsheet_takes_no_cell_for_a_formula,
-    it_shows_ones_own_tenant_alone,
+    every_line_is_an_entry_of_the_list_with_a_cursor,
+    the_csv_export_has_the_same_content,
+    the_accept_header_selects_the_format,
+    an_export_has_every_entry_of_a_long_log,
+    an_export_resumes_from_the_cursor_of_any_line,
+    an_export_reads_pages_and_omits_entries_made_meanwhile,
+    every_filter_of_the_list_applies_to_an_export,
+    an_export_is_recorded_before_its_first_byte,
+    malformed_filters_are_400_and_not_recorded,
+    no_cell_of_a_csv_export_is_a_spreadsheet_formula,
+    an_export_shows_only_the_callers_tenant,
 ];
 
 const NDJSON: &str = "application/x-ndjson";
@@ -45,7 +45,7 @@ fn entry_and_cursor(mut line: Value) -> (Value, String) {
     (line, cursor.as_str().unwrap().to_owned())
 }
 
-/// The same of an export as CSV.
+/// The same for an export as CSV.
 async fn csv(app: &TestApp, by: &Person, query: &[(&str, &str)]) -> (Vec<Value>, Vec<String>) {
     let text = export(app, by, query).header("accept", "text/csv").send().await.ok_of(CSV);
     let mut reader = csv::Reader::from_reader(text.as_bytes());
@@ -53,7 +53,7 @@ async fn csv(app: &TestApp, by: &Person, query: &[(&str, &str)]) -> (Vec<Value>,
     reader.records().map(|row| entry_and_cursor(object(&names, &row.unwrap()))).unzip()
 }
 
-/// A row of CSV as JSON, read by the rules of the document.
+/// A row of CSV as JSON, by the rules in the OpenAPI document.
 fn object(names: &[String], row: &csv::StringRecord) -> Value {
     let value = |(name, cell): (&String, &str)| {
         let is_json = ["oldValue", "newValue", "metadata"].contains(&name.as_str());
@@ -68,15 +68,15 @@ fn object(names: &[String], row: &csv::StringRecord) -> Value {
     Value::Object(names.iter().zip(row).map(value).collect())
 }
 
-/// Somebody in whose log there is something of every kind of value.
-async fn colourful(app: &TestApp) -> Person {
+/// The administrator of a tenant whose audit log has values of every kind.
+async fn with_values_of_every_kind(app: &TestApp) -> Person {
     let ada = app.register("ada@example.com").await;
     app.attempt_at(&ada.tenant, "ada@example.com", "x").send().await.problem("unauthorized");
     app.patch(&format!("/users/{}", ada.user)).by(&ada).json(&json!({ "lastName": "King, \"Ada\"" })).send().await.ok();
     for (id, agent, metadata) in [
         ("=1+1", "=cmd|' /C calc'!A0", json!({ "text": "line\nbreak, \"quoted\"; ü" })),
         ("+1", "'quoted'", json!({})),
-        ("-1", "-1", delicate()),
+        ("-1", "-1", edge_case_metadata()),
         ("@SUM(A1)", "a,b;c\"d", json!({ "=": "=" })),
         ("'=1", "'", json!({ "empty": "" })),
     ] {
@@ -87,19 +87,19 @@ async fn colourful(app: &TestApp) -> Person {
     ada
 }
 
-async fn every_line_is_an_entry_as_the_list_shows_it_and_a_cursor(app: TestApp) {
-    let ada = colourful(&app).await;
+async fn every_line_is_an_entry_of_the_list_with_a_cursor(app: TestApp) {
+    let ada = with_values_of_every_kind(&app).await;
     let (entries, cursors) = ndjson(&app, &ada, &[]).await;
     let listed = app.audit(&ada, &[]).await;
-    assert_eq!(entries, listed, "its own record first");
+    assert_eq!(entries, listed, "the record of the export itself comes first");
     assert_eq!(entries[0]["action"], "READ");
     assert_eq!(members(&entries[0]).len(), 13);
     let page = app.get("/audit-logs?limit=3").by(&ada).send().await.ok();
     assert_eq!(page["pagination"]["nextCursor"], cursors[2], "the cursors are those of the list");
 }
 
-async fn as_csv_it_is_the_same(app: TestApp) {
-    let ada = colourful(&app).await;
+async fn the_csv_export_has_the_same_content(app: TestApp) {
+    let ada = with_values_of_every_kind(&app).await;
     let (entries, cursors) = csv(&app, &ada, &[]).await;
     assert_eq!(entries, app.audit(&ada, &[]).await);
     assert_eq!(entries[0]["action"], "READ");
@@ -108,12 +108,12 @@ async fn as_csv_it_is_the_same(app: TestApp) {
     let text = export(&app, &ada, &[]).header("accept", "text/csv").send().await.text();
     let header = text.split("\r\n").next().unwrap();
     let line = export(&app, &ada, &[]).send().await.text().lines().next().unwrap().to_owned();
-    let places: Vec<usize> = header.split(',').map(|name| line.find(&format!("\"{name}\":")).unwrap()).collect();
-    assert!(places.is_sorted(), "the order of the columns is that of the fields: {header}; {line}");
+    let positions: Vec<usize> = header.split(',').map(|name| line.find(&format!("\"{name}\":")).unwrap()).collect();
+    assert!(positions.is_sorted(), "the columns have the order of the fields: {header}; {line}");
     assert!(header.ends_with(",cursor") && text.ends_with("\r\n"));
 }
 
-async fn accept_says_which_of_the_two(app: TestApp) {
+async fn the_accept_header_selects_the_format(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let cases = [
         (None, NDJSON),
@@ -141,13 +141,13 @@ async fn accept_says_which_of_the_two(app: TestApp) {
 /// More entries than fit into four pages of an export.
 const MANY: usize = 2_017;
 
-/// Records so many events, several at each moment.
+/// Records this many events, several in each millisecond.
 async fn fill(app: &TestApp, person: &Person, count: usize) {
-    let host = Caller::system(person.tenant.parse().unwrap(), "test");
+    let system = Caller::system(person.tenant.parse().unwrap(), "test");
     for number in 0..count {
         let (action, resource_type) = ("SENT".to_owned(), "INVOICE".to_owned());
         let event = NewEvent { action, resource_type, resource_id: Some(number.to_string()), ..NewEvent::default() };
-        app.iam.audit().log(&host, event).await.unwrap();
+        app.iam.audit().log(&system, event).await.unwrap();
         if number % 7 == 0 {
             app.pass(chrono::TimeDelta::milliseconds(1));
         }
@@ -156,7 +156,7 @@ async fn fill(app: &TestApp, person: &Person, count: usize) {
 
 const EVENTS: (&str, &str) = ("resourceType", "INVOICE");
 
-async fn it_has_every_entry_of_a_long_log(app: TestApp) {
+async fn an_export_has_every_entry_of_a_long_log(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     fill(&app, &ada, MANY).await;
     let expected: Vec<Value> = (0..MANY).rev().map(|number| json!(number.to_string())).collect();
@@ -168,7 +168,7 @@ async fn it_has_every_entry_of_a_long_log(app: TestApp) {
     assert_eq!(ndjson(&app, &ada, &[EVENTS]).await.0, app.audit(&ada, &[EVENTS]).await);
 }
 
-async fn it_goes_on_from_the_cursor_of_any_line(app: TestApp) {
+async fn an_export_resumes_from_the_cursor_of_any_line(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     fill(&app, &ada, 1_017).await;
     let (entries, cursors) = ndjson(&app, &ada, &[EVENTS]).await;
@@ -181,7 +181,7 @@ async fn it_goes_on_from_the_cursor_of_any_line(app: TestApp) {
     }
 }
 
-async fn it_is_read_page_by_page_and_shows_nothing_that_is_made_meanwhile(app: TestApp) {
+async fn an_export_reads_pages_and_omits_entries_made_meanwhile(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     fill(&app, &ada, 1_200).await;
     let mut stream = export(&app, &ada, &[EVENTS]).stream().await;
@@ -192,11 +192,11 @@ async fn it_is_read_page_by_page_and_shows_nothing_that_is_made_meanwhile(app: T
         counts.push(lines(&bytes.unwrap()));
     }
     assert_eq!(counts.iter().sum::<usize>(), 1_200);
-    assert!(counts.iter().all(|lines| *lines <= 500), "no more than a page is in memory at a time: {counts:?}");
+    assert!(counts.iter().all(|lines| *lines <= 500), "at most one page is in memory at a time: {counts:?}");
 }
 
-async fn every_filter_is_that_of_the_list(app: TestApp) {
-    let ada = colourful(&app).await;
+async fn every_filter_of_the_list_applies_to_an_export(app: TestApp) {
+    let ada = with_values_of_every_kind(&app).await;
     let north = app.organization(&ada, "north").await.to_string();
     let bob = app.add_user(&ada, "bob@example.com").await;
     app.post(&format!("/users/{bob}/suspend")).by(&ada).header("x-correlation-id", "mine").send().await.ok();
@@ -218,14 +218,14 @@ async fn every_filter_is_that_of_the_list(app: TestApp) {
     for filter in filters {
         let (as_ndjson, as_csv) = (ndjson(&app, &ada, filter).await.0, csv(&app, &ada, filter).await.0);
         let listed = app.audit(&ada, filter).await;
-        // Where its own record passes the filter, the later export shows both.
+        // If the record of an export passes the filter, the later export shows the records of both exports.
         assert_eq!(as_csv, listed, "{filter:?}");
         assert_eq!(listed[listed.len() - as_ndjson.len()..], as_ndjson, "{filter:?}");
         assert!(listed.len() - as_ndjson.len() <= 1);
     }
 }
 
-async fn it_is_on_record_before_its_first_byte(app: TestApp) {
+async fn an_export_is_recorded_before_its_first_byte(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let stream = export(&app, &ada, &[EVENTS]).header("x-correlation-id", "exporting").stream().await;
     drop(stream);
@@ -236,7 +236,7 @@ async fn it_is_on_record_before_its_first_byte(app: TestApp) {
     assert_eq!(entry["metadata"], expected);
 }
 
-async fn malformed_filters_are_400_and_recorded_nowhere(app: TestApp) {
+async fn malformed_filters_are_400_and_not_recorded(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let before = app.audit(&ada, &[]).await;
     for (name, value) in [
@@ -252,28 +252,28 @@ async fn malformed_filters_are_400_and_recorded_nowhere(app: TestApp) {
     assert_eq!(app.audit(&ada, &[]).await, before);
 }
 
-async fn a_spreadsheet_takes_no_cell_for_a_formula(app: TestApp) {
-    let ada = colourful(&app).await;
+async fn no_cell_of_a_csv_export_is_a_spreadsheet_formula(app: TestApp) {
+    let ada = with_values_of_every_kind(&app).await;
     let text = export(&app, &ada, &[]).header("accept", "text/csv").send().await.ok_of(CSV);
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let mut guarded = 0;
     for row in reader.records() {
         let row = row.unwrap();
-        // The cursor is nobody's to choose.
+        // No user chooses the text of the cursor.
         for cell in row.iter().take(13) {
             assert!(!cell.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']), "{cell}");
             guarded += usize::from(cell.starts_with('\''));
         }
         assert!(!row[13].contains(['=', '+', '@', '(', '|', '!']), "{}", &row[13]);
     }
-    assert_eq!(guarded, 5 + 4, "the resources and all agents but one");
+    assert_eq!(guarded, 5 + 4, "all resource ids and all user agents but one");
     let only = json!({ "action": "SENT", "resourceType": "TABBED" });
     app.post("/audit-logs").by(&ada).json(&with(only, &json!({ "resourceId": "a=b" }))).send().await.created();
     let row = csv(&app, &ada, &[("resourceType", "TABBED")]).await.0;
-    assert_eq!(row[0]["resourceId"], "a=b", "within a cell they do no harm");
+    assert_eq!(row[0]["resourceId"], "a=b", "inside a cell, the characters are harmless");
 }
 
-async fn it_shows_ones_own_tenant_alone(app: TestApp) {
+async fn an_export_shows_only_the_callers_tenant(app: TestApp) {
     let [ada, eve] = [app.register("ada@example.com").await, app.register("eve@example.com").await];
     for person in [&ada, &eve] {
         let entries = ndjson(&app, person, &[]).await.0;

@@ -1,4 +1,4 @@
-//! `/audit-logs` (interface §2.6, §4.4, §6, decisions §6): reading; in the modules below, all else.
+//! `/audit-logs` (interface §2.6, §4.4, §6, decisions §6): reading. The modules below test the other operations.
 
 mod erasure;
 mod event;
@@ -15,10 +15,10 @@ use crate::request::{ADDRESS, Request, members};
 
 on_every_store![
     an_entry_has_these_fields,
-    entries_name_the_request_they_were_made_in,
+    an_entry_names_the_request_that_caused_it,
     the_newest_entry_comes_first,
-    every_filter_finds_what_it_says,
-    suspend_and_reactivate_find_what_is_stored_under_the_longer_names,
+    every_filter_finds_the_matching_items,
+    the_filters_suspend_and_reactivate_find_the_longer_stored_names,
     filters_are_combined,
     start_and_end_are_inclusive_to_the_millisecond,
     a_date_without_a_time_means_that_whole_utc_day,
@@ -27,15 +27,15 @@ on_every_store![
     limit_is_twenty_by_default_and_bounded,
     pages_follow_each_other_without_gap_or_repetition,
     pages_neither_skip_nor_repeat_while_new_entries_arrive,
-    a_mangled_cursor_is_400,
+    a_damaged_cursor_is_400,
     reading_needs_audit_logs_read_tenant_wide,
-    the_organization_filter_finds_what_is_about_it_and_assignments_in_it,
-    any_filter_value_is_just_a_value,
-    one_entry_is_what_the_list_shows,
-    an_entry_that_there_is_not_is_not_found,
-    the_lists_are_those_of_the_contract,
-    the_catalogue_is_all_that_the_service_records,
-    held_in_an_organization_the_permission_reads_nothing,
+    the_organization_filter_finds_its_entries_and_its_assignments,
+    every_filter_value_is_taken_literally,
+    a_single_entry_is_the_same_as_in_the_list,
+    an_unknown_entry_is_not_found,
+    the_resource_types_and_actions_are_those_of_the_contract,
+    the_catalogue_lists_everything_that_the_service_records,
+    audit_logs_read_in_an_organization_gives_no_access,
     reading_is_not_recorded,
     a_refused_change_leaves_no_entry,
     no_entry_holds_a_secret,
@@ -77,7 +77,7 @@ async fn an_entry_has_these_fields(app: TestApp) {
     }
 }
 
-async fn entries_name_the_request_they_were_made_in(app: TestApp) {
+async fn an_entry_names_the_request_that_caused_it(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let path = format!("/users/{}", ada.user);
     let request = app.patch(&path).by(&ada).json(&json!({ "firstName": "Augusta" })).from("2001:db8::7");
@@ -102,7 +102,7 @@ async fn the_newest_entry_comes_first(app: TestApp) {
     assert!(entries.is_sorted_by(|a, b| a["createdAt"].as_str() >= b["createdAt"].as_str()));
 }
 
-async fn every_filter_finds_what_it_says(app: TestApp) {
+async fn every_filter_finds_the_matching_items(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let bob = app.colleague(&ada, "bob@example.com").await;
     app.post("/auth/logout").by(&bob).header("x-correlation-id", "leaving").send().await.no_content();
@@ -127,7 +127,7 @@ async fn every_filter_finds_what_it_says(app: TestApp) {
     assert_eq!(app.audit(&ada, &[("userId", &bob.user)]).await.len(), 2, "login and logout");
 }
 
-async fn suspend_and_reactivate_find_what_is_stored_under_the_longer_names(app: TestApp) {
+async fn the_filters_suspend_and_reactivate_find_the_longer_stored_names(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let bob = app.add_user(&ada, "bob@example.com").await;
     for (path, alias, stored) in
@@ -167,7 +167,7 @@ async fn start_and_end_are_inclusive_to_the_millisecond(app: TestApp) {
 }
 
 async fn a_date_without_a_time_means_that_whole_utc_day(app: TestApp) {
-    // The clock stands at 09:15 of the 31st: a login at the last instant of the day, and one at the first of the next.
+    // The clock is at 09:15 on the 31st. One login comes at the last instant of that day, one at the first of the next.
     let ada = app.register("ada@example.com").await;
     let midnight = "2026-02-01T00:00:00Z".parse::<iam_core::clock::Timestamp>().unwrap();
     app.pass(midnight - app.iam.now() - TimeDelta::milliseconds(1));
@@ -228,7 +228,7 @@ async fn limit_is_twenty_by_default_and_bounded(app: TestApp) {
     }
 }
 
-/// The ids of all pages, one after the other; between two of them, something else may happen.
+/// The ids of all pages in order. Calls `between` before each page but the first.
 async fn pages(app: &TestApp, by: &Person, limit: &str, between: impl AsyncFn()) -> Vec<String> {
     let mut page = log(app, by, &[("limit", limit)]).send().await.ok();
     let mut seen = ids(&page);
@@ -264,14 +264,14 @@ async fn pages_neither_skip_nor_repeat_while_new_entries_arrive(app: TestApp) {
     assert_eq!(seen.await, all);
 }
 
-async fn a_mangled_cursor_is_400(app: TestApp) {
+async fn a_damaged_cursor_is_400(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let page = log(&app, &ada, &[("limit", "1")]).send().await.ok();
     let cursor = page["pagination"]["nextCursor"].as_str().unwrap();
     for at in 0..cursor.len() {
         let other = if &cursor[at..=at] == "A" { "B" } else { "A" };
-        let mangled = format!("{}{other}{}", &cursor[..at], &cursor[at + 1..]);
-        for text in [mangled.as_str(), &cursor[..at]] {
+        let damaged = format!("{}{other}{}", &cursor[..at], &cursor[at + 1..]);
+        for text in [damaged.as_str(), &cursor[..at]] {
             assert_eq!(log(&app, &ada, &[("cursor", text)]).send().await.invalid_fields(), ["cursor"], "{text}");
         }
     }
@@ -286,14 +286,14 @@ async fn reading_needs_audit_logs_read_tenant_wide(app: TestApp) {
     assert_eq!(app.audit(&bob, &[]).await, app.audit(&ada, &[]).await);
 }
 
-async fn the_organization_filter_finds_what_is_about_it_and_assignments_in_it(app: TestApp) {
+async fn the_organization_filter_finds_its_entries_and_its_assignments(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let [north, south] = [app.organization(&ada, "north").await, app.organization(&ada, "south").await];
     let before = app.audit(&ada, &[]).await;
     let bob = app.add_user(&ada, "bob@example.com").await;
     let [here, there] = [north, south].map(Some);
-    for place in [here, there, None] {
-        app.assign(&ada, &bob, "MEMBER", place, None).await;
+    for organization in [here, there, None] {
+        app.assign(&ada, &bob, "MEMBER", organization, None).await;
     }
     let event = json!({ "action": "VISITED", "resourceType": "ORGANIZATION", "resourceId": north });
     app.post("/audit-logs").by(&ada).json(&event).send().await.created();
@@ -314,7 +314,7 @@ async fn the_organization_filter_finds_what_is_about_it_and_assignments_in_it(ap
     assert!(before.len() < app.audit(&ada, &[]).await.len());
 }
 
-async fn any_filter_value_is_just_a_value(app: TestApp) {
+async fn every_filter_value_is_taken_literally(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     for value in ["", "%", "_", "' OR 1=1 --", "\\", "\u{0}", "a\u{0}", "\u{10ffff}", &"x".repeat(5_000)] {
         for name in ["resourceType", "resourceId", "action"] {
@@ -327,19 +327,19 @@ async fn any_filter_value_is_just_a_value(app: TestApp) {
     assert_eq!(app.audit(&ada, &[("startDate", "0001-01-01"), ("endDate", "9999-12-31")]).await.len(), 4);
 }
 
-async fn one_entry_is_what_the_list_shows(app: TestApp) {
+async fn a_single_entry_is_the_same_as_in_the_list(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     app.attempt_at(&ada.tenant, "ada@example.com", WRONG_PASSWORD).send().await.problem("unauthorized");
-    for sealed in [false, true] {
+    for is_sequenced in [false, true] {
         for entry in app.audit(&ada, &[]).await {
             let path = format!("/audit-logs/{}", entry["id"].as_str().unwrap());
-            assert_eq!(app.get(&path).by(&ada).send().await.ok(), entry, "sealed: {sealed}");
+            assert_eq!(app.get(&path).by(&ada).send().await.ok(), entry, "sequenced: {is_sequenced}");
         }
         app.seal().await;
     }
 }
 
-async fn an_entry_that_there_is_not_is_not_found(app: TestApp) {
+async fn an_unknown_entry_is_not_found(app: TestApp) {
     let [ada, eve] = [app.register("ada@example.com").await, app.register("eve@example.com").await];
     let entry = app.audit(&ada, &[]).await[0]["id"].as_str().unwrap().to_owned();
     let get = |by: &Person, id: &str| app.get(&format!("/audit-logs/{id}")).by(by);
@@ -349,7 +349,7 @@ async fn an_entry_that_there_is_not_is_not_found(app: TestApp) {
     assert_eq!(get(&ada, "17").send().await.invalid_fields(), ["id"]);
 }
 
-async fn the_lists_are_those_of_the_contract(app: TestApp) {
+async fn the_resource_types_and_actions_are_those_of_the_contract(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let list = async |path: &str| app.get(path).by(&ada).send().await.ok();
     let types = json!(["USER", "ORGANIZATION", "TENANT", "ROLE", "PERMISSION", "SESSION"]);
@@ -358,8 +358,8 @@ async fn the_lists_are_those_of_the_contract(app: TestApp) {
     assert_eq!(list("/audit-logs/actions").await, actions);
 }
 
-/// That it is all, the read-out of every operation shows.
-async fn the_catalogue_is_all_that_the_service_records(app: TestApp) {
+/// Other tests check the entries of every operation, and therefore that the catalogue is complete.
+async fn the_catalogue_lists_everything_that_the_service_records(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let body = app.get("/audit-logs/catalogue").by(&ada).send().await.ok();
     let recorded = |recorded: &iam_core::audit::Recorded| json!({ "resourceType": recorded.resource_type.as_str(), "actions": recorded.actions });
@@ -377,7 +377,7 @@ async fn the_catalogue_is_all_that_the_service_records(app: TestApp) {
     }
 }
 
-async fn held_in_an_organization_the_permission_reads_nothing(app: TestApp) {
+async fn audit_logs_read_in_an_organization_gives_no_access(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let north = app.organization(&ada, "north").await;
     let bob = app.colleague_in(&ada, north, "bob@example.com", &["audit-logs:*"]).await;

@@ -1,5 +1,5 @@
-//! `/audit-logs/checkpoint`, `/{id}/proof` and `/consistency-proof`, checked as a stranger would: from the answers
-//! alone, by implementations that are not ours, and by the steps that the document tells.
+//! `/audit-logs/checkpoint`, `/{id}/proof` and `/consistency-proof`, checked as a third party would: from the answers
+//! alone, by independent implementations, and by the steps in the OpenAPI document.
 
 use std::collections::HashSet;
 
@@ -11,24 +11,24 @@ use signed_note::{Note, StandardVerifier, VerifierList};
 use tlog_tiles::Checkpoint;
 use tlog_tiles::tlog::{Hash, RecordProof, TreeProof, check_record, check_tree, record_hash};
 
-use super::event::delicate;
+use super::event::edge_case_metadata;
 use crate::app::TestApp;
 use crate::people::{PASSWORD, Person, WRONG_PASSWORD, with};
 use crate::request::members;
 
 on_every_store![
-    a_stranger_verifies_every_entry_under_a_signed_checkpoint,
-    a_stranger_verifies_that_the_log_only_grew,
-    the_steps_of_the_document_verify_the_same,
-    the_openings_give_back_the_entry,
+    a_third_party_verifies_every_entry_under_a_signed_checkpoint,
+    a_third_party_verifies_that_the_log_only_grew,
+    the_documented_steps_verify_the_same,
+    the_openings_restore_the_entry,
     values_of_every_kind_are_proven,
     one_changed_byte_is_refused,
-    a_checkpoint_of_nothing_is_one,
-    as_plain_text_it_is_the_note_alone,
-    an_entry_is_a_conflict_until_it_is_sealed,
-    unsealed_entries_are_named,
-    entries_are_sealed_in_the_order_in_which_they_were_made,
-    an_entry_is_proven_under_any_checkpoint_that_has_it,
+    an_empty_log_has_a_checkpoint,
+    a_plain_text_checkpoint_is_only_the_note,
+    the_proof_of_a_pending_entry_is_a_conflict,
+    the_checkpoint_names_pending_entries,
+    entries_are_sequenced_in_the_order_of_their_creation,
+    an_entry_is_proven_under_every_checkpoint_that_covers_it,
     sizes_out_of_range_are_400_and_named,
     every_tenant_has_a_log_of_its_own,
     a_restart_changes_nothing,
@@ -54,7 +54,7 @@ fn sha256(parts: &[&[u8]]) -> [u8; 32] {
     digest(&SHA256, &parts.concat()).as_ref().try_into().unwrap()
 }
 
-/// A checkpoint whose signature is that of the key that somebody kept: its size and its root.
+/// Verifies the signature of a checkpoint with this key. Returns its tree size and its root hash.
 fn opened(note: &str, verifier_key: &str) -> Result<(u64, Hash), String> {
     let verifier = StandardVerifier::new(verifier_key).map_err(|error| format!("{error:?}"))?;
     let note = Note::from_bytes(note.as_bytes()).map_err(|error| format!("{error:?}"))?;
@@ -65,13 +65,13 @@ fn opened(note: &str, verifier_key: &str) -> Result<(u64, Hash), String> {
     Ok((checkpoint.size(), *checkpoint.hash()))
 }
 
-/// What a leaf holds.
+/// The content of the leaf of an entry.
 fn leaf_of(proof: &Value) -> Vec<u8> {
     let digest = sha256(&[text(proof, "statement").as_bytes()]);
     [number(proof, "leafIndex").to_be_bytes().as_slice(), &digest].concat()
 }
 
-/// Whether a proof shows that the statement stands in a log of which this is a checkpoint.
+/// Whether a proof shows that the log of this checkpoint contains the statement.
 fn is_included(proof: &Value, (size, root): (u64, Hash)) -> bool {
     let path: RecordProof = hashes(proof);
     let leaf = record_hash(&leaf_of(proof));
@@ -88,8 +88,8 @@ async fn checkpoint(app: &TestApp, by: &Person) -> Value {
     app.get("/audit-logs/checkpoint").by(by).send().await.ok()
 }
 
-/// The present checkpoint, opened with its own key.
-async fn present(app: &TestApp, by: &Person) -> (u64, Hash) {
+/// The tree size and the root hash of the current checkpoint, verified with the key from the same answer.
+async fn current(app: &TestApp, by: &Person) -> (u64, Hash) {
     let state = checkpoint(app, by).await;
     opened(text(&state, "checkpoint"), text(&state, "verifierKey")).unwrap()
 }
@@ -103,8 +103,8 @@ async fn consistency(app: &TestApp, by: &Person, from: u64, to: u64) -> Value {
     request.query("from", &from.to_string()).query("to", &to.to_string()).send().await.ok()
 }
 
-/// The administrator of a tenant in which something has happened.
-async fn eventful(app: &TestApp) -> Person {
+/// The administrator of a tenant whose audit log has entries of several kinds.
+async fn administrator_with_entries(app: &TestApp) -> Person {
     let ada = app.register("ada@example.com").await;
     let bob = app.colleague(&ada, "bob@example.com").await;
     app.attempt_at(&ada.tenant, "bob@example.com", WRONG_PASSWORD).send().await.problem("unauthorized");
@@ -116,8 +116,8 @@ async fn eventful(app: &TestApp) -> Person {
     ada
 }
 
-async fn a_stranger_verifies_every_entry_under_a_signed_checkpoint(app: TestApp) {
-    let ada = eventful(&app).await;
+async fn a_third_party_verifies_every_entry_under_a_signed_checkpoint(app: TestApp) {
+    let ada = administrator_with_entries(&app).await;
     app.seal().await;
     let state = checkpoint(&app, &ada).await;
     assert_eq!(members(&state), ["checkpoint", "origin", "rootHash", "treeSize", "unsealed", "verifierKey"]);
@@ -128,7 +128,7 @@ async fn a_stranger_verifies_every_entry_under_a_signed_checkpoint(app: TestApp)
     assert!(text(&state, "origin").ends_with(&format!("/{}", ada.tenant)));
     let entries = app.audit(&ada, &[]).await;
     assert_eq!(size, entries.len() as u64);
-    let mut places = HashSet::new();
+    let mut leaf_indexes = HashSet::new();
     for entry in &entries {
         let proof = prove(&app, &ada, entry).await;
         let expected = ["entryId", "hashes", "leafIndex", "openings", "rootHash", "statement", "treeSize"];
@@ -136,16 +136,16 @@ async fn a_stranger_verifies_every_entry_under_a_signed_checkpoint(app: TestApp)
         assert_eq!((text(&proof, "entryId"), number(&proof, "treeSize")), (text(entry, "id"), size));
         assert_eq!(hash(text(&proof, "rootHash")), root);
         assert!(is_included(&proof, (size, root)), "{proof}");
-        assert!(places.insert(number(&proof, "leafIndex")), "two entries in one place");
+        assert!(leaf_indexes.insert(number(&proof, "leafIndex")), "two entries with the same leaf index");
     }
 }
 
-async fn a_stranger_verifies_that_the_log_only_grew(app: TestApp) {
+async fn a_third_party_verifies_that_the_log_only_grew(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let mut kept = Vec::new();
     for round in 0..12 {
         app.seal().await;
-        kept.push(present(&app, &ada).await);
+        kept.push(current(&app, &ada).await);
         for _ in 0..round {
             app.login(&ada).await;
         }
@@ -169,7 +169,7 @@ fn node(left: Hash, right: Hash) -> Hash {
     Hash(sha256(&[&[1], &left.0, &right.0]))
 }
 
-/// The root to which the steps of the document lead from an entry.
+/// The root hash that the documented steps compute from an entry and its proof.
 fn root_by_the_steps(proof: &Value) -> Option<Hash> {
     let mut root = Hash(sha256(&[&[0], &leaf_of(proof)]));
     let (mut index, mut last) = (number(proof, "leafIndex"), number(proof, "treeSize") - 1);
@@ -190,7 +190,7 @@ fn root_by_the_steps(proof: &Value) -> Option<Hash> {
     (last == 0).then_some(root)
 }
 
-/// The older and the newer root to which the steps of the document lead.
+/// The older and the newer root hash that the documented steps compute.
 fn roots_by_the_steps(proof: &Value, older: Hash) -> Option<(Hash, Hash)> {
     let (from, to) = (number(proof, "from"), number(proof, "to"));
     let mut hashes = hashes(proof);
@@ -221,13 +221,13 @@ fn roots_by_the_steps(proof: &Value, older: Hash) -> Option<(Hash, Hash)> {
     (last == 0).then_some((old, new))
 }
 
-async fn the_steps_of_the_document_verify_the_same(app: TestApp) {
+async fn the_documented_steps_verify_the_same(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let mut kept: Vec<(u64, Hash)> = Vec::new();
     for _ in 0..14 {
         app.login(&ada).await;
         app.seal().await;
-        let newer = present(&app, &ada).await;
+        let newer = current(&app, &ada).await;
         for entry in app.audit(&ada, &[]).await {
             assert_eq!(root_by_the_steps(&prove(&app, &ada, &entry).await), Some(newer.1));
         }
@@ -239,7 +239,7 @@ async fn the_steps_of_the_document_verify_the_same(app: TestApp) {
     }
 }
 
-/// Canonical JSON by the words of the document.
+/// Canonical JSON, as the OpenAPI document defines it.
 fn canonical(value: &Value) -> String {
     match value {
         Value::Object(fields) => {
@@ -258,7 +258,7 @@ fn hexadecimal(bytes: [u8; 32]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The values of an opening, which must be what the statement commits to.
+/// Returns the values of an opening, and checks that the statement commits to them.
 fn values_of(statement: &Value, openings: &Value, part: &str) -> Vec<Value> {
     let opening = &openings[part];
     assert_eq!(members(opening), ["salt", "values"]);
@@ -269,7 +269,7 @@ fn values_of(statement: &Value, openings: &Value, part: &str) -> Vec<Value> {
     opening["values"].as_array().unwrap().clone()
 }
 
-/// Puts what was withheld back into its places.
+/// Puts the withheld values back into the statement.
 fn restored(statement: &Value, withheld: &mut impl Iterator<Item = Value>, is_of_tenant: bool) -> Value {
     let is_personal = |name: &str| {
         let name = name.replace('_', "").to_lowercase();
@@ -295,7 +295,7 @@ fn restored(statement: &Value, withheld: &mut impl Iterator<Item = Value>, is_of
                     return (name.clone(), restored(value, withheld, is_of_tenant));
                 }
                 assert_eq!(value, "[PERSONAL]", "{name}");
-                (name.clone(), withheld.next().expect("as many values as places"))
+                (name.clone(), withheld.next().expect("the opening has too few values"))
             };
             Value::Object(fields.into_iter().map(restore).collect::<Map<_, _>>())
         }
@@ -304,7 +304,7 @@ fn restored(statement: &Value, withheld: &mut impl Iterator<Item = Value>, is_of
     }
 }
 
-/// The entry that a proof is about, from the proof alone.
+/// Restores the entry from its proof alone.
 fn entry_of(proof: &Value) -> Value {
     let statement: Value = serde_json::from_str(text(proof, "statement")).unwrap();
     assert_eq!(canonical(&statement), text(proof, "statement"));
@@ -315,7 +315,7 @@ fn entry_of(proof: &Value) -> Value {
     for part in ["metadata", "newValue", "oldValue"] {
         entry[part] = restored(&statement[part], &mut details, is_of_tenant);
     }
-    assert_eq!(details.next(), None, "as many places as values");
+    assert_eq!(details.next(), None, "the opening has too many values");
     let [address, agent] = <[Value; 2]>::try_from(values_of(&statement, &proof["openings"], "origin")).unwrap();
     (entry["ipAddress"], entry["userAgent"]) = (address, agent);
     for other in ["details", "origin", "organizationId", "version"] {
@@ -324,8 +324,8 @@ fn entry_of(proof: &Value) -> Value {
     entry
 }
 
-async fn the_openings_give_back_the_entry(app: TestApp) {
-    let ada = eventful(&app).await;
+async fn the_openings_restore_the_entry(app: TestApp) {
+    let ada = administrator_with_entries(&app).await;
     app.seal().await;
     let entries = app.audit(&ada, &[]).await;
     for entry in &entries {
@@ -346,19 +346,22 @@ async fn the_openings_give_back_the_entry(app: TestApp) {
 
 async fn values_of_every_kind_are_proven(app: TestApp) {
     let ada = app.register("ada@example.com").await;
-    let personal = with(delicate(), &json!({ "e_mail": 1, "Email": delicate()["numbers"], "ADDRESS": delicate() }));
-    for metadata in [delicate(), personal, json!({ "phone": 1.0, "phone_number": null, "x": "[PERSONAL]" })] {
+    let personal = with(
+        edge_case_metadata(),
+        &json!({ "e_mail": 1, "Email": edge_case_metadata()["numbers"], "ADDRESS": edge_case_metadata() }),
+    );
+    for metadata in [edge_case_metadata(), personal, json!({ "phone": 1.0, "phone_number": null, "x": "[PERSONAL]" })] {
         let body = json!({ "action": "SENT", "resourceType": "INVOICE", "resourceId": "ü", "metadata": metadata });
         let entry = app.post("/audit-logs").by(&ada).json(&body).send().await.created();
         app.seal().await;
         let proof = prove(&app, &ada, &entry).await;
-        assert!(is_included(&proof, present(&app, &ada).await));
+        assert!(is_included(&proof, current(&app, &ada).await));
         assert_eq!(entry_of(&proof).to_string(), with(json!({}), &entry).to_string());
     }
 }
 
 async fn one_changed_byte_is_refused(app: TestApp) {
-    let ada = eventful(&app).await;
+    let ada = administrator_with_entries(&app).await;
     app.seal().await;
     let state = checkpoint(&app, &ada).await;
     let (note, key) = (text(&state, "checkpoint"), text(&state, "verifierKey"));
@@ -391,17 +394,17 @@ async fn one_changed_byte_is_refused(app: TestApp) {
     }
 }
 
-async fn a_checkpoint_of_nothing_is_one(app: TestApp) {
+async fn an_empty_log_has_a_checkpoint(app: TestApp) {
     let ada = app.register("ada@example.com").await;
-    let (size, root) = present(&app, &ada).await;
+    let (size, root) = current(&app, &ada).await;
     assert_eq!((size, root), (0, Hash(sha256(&[]))));
     app.seal().await;
     let proof = consistency(&app, &ada, 0, 4).await;
-    assert_eq!((&proof["hashes"], hash(text(&proof, "rootHash"))), (&json!([]), present(&app, &ada).await.1));
+    assert_eq!((&proof["hashes"], hash(text(&proof, "rootHash"))), (&json!([]), current(&app, &ada).await.1));
     assert_eq!(hash(text(&consistency(&app, &ada, 0, 0).await, "rootHash")), root);
 }
 
-async fn as_plain_text_it_is_the_note_alone(app: TestApp) {
+async fn a_plain_text_checkpoint_is_only_the_note(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     app.seal().await;
     let note = checkpoint(&app, &ada).await["checkpoint"].clone();
@@ -414,7 +417,7 @@ async fn as_plain_text_it_is_the_note_alone(app: TestApp) {
     }
 }
 
-async fn an_entry_is_a_conflict_until_it_is_sealed(app: TestApp) {
+async fn the_proof_of_a_pending_entry_is_a_conflict(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let entry = &app.audit(&ada, &[]).await[0];
     let path = format!("/audit-logs/{}/proof", text(entry, "id"));
@@ -422,12 +425,12 @@ async fn an_entry_is_a_conflict_until_it_is_sealed(app: TestApp) {
     assert!(refused.detail("conflict").contains("not sealed yet"));
     assert_eq!(refused.header("retry-after"), Some("1"));
     app.seal().await;
-    assert!(is_included(&prove(&app, &ada, entry).await, present(&app, &ada).await));
+    assert!(is_included(&prove(&app, &ada, entry).await, current(&app, &ada).await));
     app.get(&format!("/audit-logs/{}/proof", ada.user)).by(&ada).send().await.problem("not-found");
     assert_eq!(app.get("/audit-logs/17/proof").by(&ada).send().await.invalid_fields(), ["id"]);
 }
 
-async fn unsealed_entries_are_named(app: TestApp) {
+async fn the_checkpoint_names_pending_entries(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let ids = |entries: &[Value]| -> Vec<Value> { entries.iter().rev().map(|entry| entry["id"].clone()).collect() };
     assert_eq!(checkpoint(&app, &ada).await["unsealed"], json!(ids(&app.audit(&ada, &[]).await)));
@@ -442,25 +445,25 @@ async fn unsealed_entries_are_named(app: TestApp) {
     assert_eq!(checkpoint(&app, &ada).await["unsealed"], json!(waiting[..100]));
 }
 
-async fn entries_are_sealed_in_the_order_in_which_they_were_made(app: TestApp) {
-    let ada = eventful(&app).await;
+async fn entries_are_sequenced_in_the_order_of_their_creation(app: TestApp) {
+    let ada = administrator_with_entries(&app).await;
     app.seal().await;
     app.pass(chrono::TimeDelta::milliseconds(1));
     let ada = app.login(&ada).await;
     app.seal().await;
     let entries = app.audit(&ada, &[]).await;
-    for (place, entry) in entries.iter().rev().enumerate() {
-        assert_eq!(number(&prove(&app, &ada, entry).await, "leafIndex"), place as u64, "{entry}");
+    for (leaf_index, entry) in entries.iter().rev().enumerate() {
+        assert_eq!(number(&prove(&app, &ada, entry).await, "leafIndex"), leaf_index as u64, "{entry}");
     }
 }
 
-async fn an_entry_is_proven_under_any_checkpoint_that_has_it(app: TestApp) {
+async fn an_entry_is_proven_under_every_checkpoint_that_covers_it(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let entries = app.audit(&ada, &[]).await;
     let mut kept = Vec::new();
     for _ in 0..9 {
         app.seal().await;
-        kept.push(present(&app, &ada).await);
+        kept.push(current(&app, &ada).await);
         app.login(&ada).await;
     }
     for entry in &entries {
@@ -510,14 +513,14 @@ async fn every_tenant_has_a_log_of_its_own(app: TestApp) {
     assert!(opened(text(&hers, "checkpoint"), text(&others, "verifierKey")).is_err());
     let entry = &app.audit(&ada, &[]).await[0];
     let proof = prove(&app, &ada, entry).await;
-    assert!(is_included(&proof, present(&app, &ada).await));
-    assert!(!is_included(&proof, present(&app, &eve).await));
+    assert!(is_included(&proof, current(&app, &ada).await));
+    assert!(!is_included(&proof, current(&app, &eve).await));
     app.login(&eve).await;
-    assert_eq!(present(&app, &ada).await.0, 4, "what others do does not count");
+    assert_eq!(current(&app, &ada).await.0, 4, "entries of other tenants do not count");
 }
 
 async fn a_restart_changes_nothing(app: TestApp) {
-    let ada = eventful(&app).await;
+    let ada = administrator_with_entries(&app).await;
     app.seal().await;
     let before = checkpoint(&app, &ada).await;
     let entry = &app.audit(&ada, &[]).await[0];
@@ -528,19 +531,19 @@ async fn a_restart_changes_nothing(app: TestApp) {
     app.login(&ada).await;
     app.seal().await;
     let older = opened(text(&before, "checkpoint"), text(&before, "verifierKey")).unwrap();
-    let newer = present(&app, &ada).await;
+    let newer = current(&app, &ada).await;
     assert!(only_grew(&consistency(&app, &ada, older.0, newer.0).await, older, newer));
 }
 
-/// A log under a checkpoint that somebody keeps.
-pub(super) struct Kept {
+/// A checkpoint that a client has saved, with its key and the proofs of all entries.
+pub(super) struct SavedLog {
     checkpoint: (u64, Hash),
     key: String,
     proofs: Vec<Value>,
 }
 
-impl Kept {
-    /// Seals the log, and keeps what it is and a proof of every entry.
+impl SavedLog {
+    /// Sequences all pending entries, and saves the checkpoint and a proof of every entry.
     pub(super) async fn of(app: &TestApp, reader: &Person) -> Self {
         app.seal().await;
         let state = checkpoint(app, reader).await;
@@ -557,8 +560,8 @@ impl Kept {
         self.checkpoint.0
     }
 
-    /// The present log continues the one that was kept, and every entry that is there is proven to be what it was;
-    /// tells how many those are.
+    /// Checks that the current log continues the saved one, that every entry is proven, and that every saved entry is
+    /// unchanged. Returns how many saved entries are still in the log.
     pub(super) async fn still_holds(&self, app: &TestApp, reader: &Person) -> usize {
         app.seal().await;
         let state = checkpoint(app, reader).await;
@@ -579,7 +582,7 @@ impl Kept {
     }
 }
 
-/// The opening of a part of an entry, null where it was erased.
+/// The opening of a part of an entry. It is null if the part was erased.
 pub(super) async fn opening(app: &TestApp, reader: &Person, entry: &Value, part: &str) -> Value {
     prove(app, reader, entry).await["openings"][part].clone()
 }

@@ -1,26 +1,26 @@
-//! `/audit-logs/retention`: for how long entries are kept.
+//! `/audit-logs/retention`: how long entries are kept.
 
 use chrono::TimeDelta;
 use iam_core::Caller;
 use serde_json::{Value, json};
 
-use super::proof::Kept;
+use super::proof::SavedLog;
 use crate::app::TestApp;
 use crate::people::Person;
 use crate::request::Request;
 
 on_every_store![
-    entries_are_kept_forever_unless_somebody_says_otherwise,
+    entries_are_kept_forever_by_default,
     the_days_are_a_number_up_to_36500_or_null,
-    the_operator_sets_the_least,
-    a_shorter_one_counts_after_thirty_days,
-    setting_it_removes_nothing,
-    applying_it_removes_what_is_older_and_nothing_else,
-    an_entry_goes_when_it_is_older_than_that_to_the_millisecond,
-    what_is_not_sealed_stays,
-    what_remains_is_still_proven,
-    it_is_each_tenants_own,
-    each_step_needs_its_permission,
+    the_operator_sets_the_minimum_retention,
+    a_shorter_retention_takes_effect_after_thirty_days,
+    setting_a_retention_removes_nothing,
+    applying_a_retention_removes_only_older_entries,
+    an_entry_is_removed_one_millisecond_after_its_retention,
+    pending_entries_are_not_removed,
+    remaining_entries_are_still_proven,
+    every_tenant_has_its_own_retention,
+    each_operation_needs_its_own_permission,
 ];
 
 fn set<'a>(app: &'a TestApp, by: &Person, days: &Value) -> Request<'a> {
@@ -31,12 +31,12 @@ async fn get(app: &TestApp, by: &Person) -> Value {
     app.get("/audit-logs/retention").by(by).send().await.ok()
 }
 
-/// The same service, whose operator lets tenants keep their logs for a day only.
-async fn with_a_day_at_least(app: TestApp) -> TestApp {
+/// The same service with a minimum retention of one day.
+async fn with_a_minimum_of_one_day(app: TestApp) -> TestApp {
     app.with_settings(|settings| settings.audit_min_retention = TimeDelta::days(1)).await
 }
 
-/// Sets a retention, and as the operator lets it count at once.
+/// Sets a retention, and lets it take effect at once, as only the operator can.
 async fn set_now(app: &TestApp, by: &Person, days: u32) {
     set(app, by, &json!(days)).send().await.ok();
     app.iam.audit().hasten_retention(&Caller::system(by.tenant.parse().unwrap(), "test")).await.unwrap();
@@ -54,7 +54,7 @@ async fn apply(app: &TestApp, by: &Person) -> u64 {
     removed
 }
 
-async fn entries_are_kept_forever_unless_somebody_says_otherwise(app: TestApp) {
+async fn entries_are_kept_forever_by_default(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     assert_eq!(get(&app, &ada).await, lasting(Value::Null));
     app.seal().await;
@@ -83,7 +83,7 @@ async fn the_days_are_a_number_up_to_36500_or_null(app: TestApp) {
     assert_eq!(get(&app, &ada).await, lasting(Value::Null));
 }
 
-async fn the_operator_sets_the_least(app: TestApp) {
+async fn the_operator_sets_the_minimum_retention(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let refused = async |app: &TestApp, days: u32| {
         let refused = set(app, &ada, &json!(days)).send().await;
@@ -91,12 +91,12 @@ async fn the_operator_sets_the_least(app: TestApp) {
         refused.json()["errors"][0]["message"].as_str().unwrap().to_owned()
     };
     assert_eq!(refused(&app, 29).await, "must be from 30 to 36500, or null");
-    let lenient = with_a_day_at_least(app).await;
+    let lenient = with_a_minimum_of_one_day(app).await;
     set_now(&lenient, &ada, 1).await;
     // Part of a day counts as a whole one.
     let strict = lenient.with_settings(|settings| settings.audit_min_retention = TimeDelta::hours(49)).await;
     assert_eq!(refused(&strict, 2).await, "must be from 3 to 36500, or null");
-    // What was set before is not shorter either.
+    // The minimum also applies to a retention that was set before.
     strict.seal().await;
     strict.pass(TimeDelta::days(3));
     let ada = strict.login(&ada).await;
@@ -104,8 +104,8 @@ async fn the_operator_sets_the_least(app: TestApp) {
     assert_eq!(apply(&lenient, &ada).await, 6);
 }
 
-/// An administrator who has done wrong cannot shorten what is on record of that before an auditor has seen it.
-async fn a_shorter_one_counts_after_thirty_days(app: TestApp) {
+/// Otherwise, an administrator could remove the record of its own misuse before an auditor has seen it.
+async fn a_shorter_retention_takes_effect_after_thirty_days(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     app.seal().await;
     app.pass(TimeDelta::days(100));
@@ -116,12 +116,12 @@ async fn a_shorter_one_counts_after_thirty_days(app: TestApp) {
     assert_eq!((get(&app, &ada).await, apply(&app, &ada).await), (pending.clone(), 0));
     app.pass(TimeDelta::days(30) - TimeDelta::milliseconds(1));
     let ada = app.login(&ada).await;
-    // Asked for again, it does not begin anew.
+    // The same request again does not restart the 30 days.
     assert_eq!(set(&app, &ada, &json!(40)).send().await.ok(), pending);
     assert_eq!(apply(&app, &ada).await, 0);
     app.pass(TimeDelta::milliseconds(1));
     assert_eq!((get(&app, &ada).await, apply(&app, &ada).await), (lasting(40), 4));
-    // A longer one counts at once, and takes a pending one back.
+    // A longer retention takes effect at once and cancels a pending one.
     set(&app, &ada, &json!(35)).send().await.ok();
     assert_eq!(set(&app, &ada, &json!(50)).send().await.ok(), lasting(50));
     app.pass(TimeDelta::days(60));
@@ -129,7 +129,7 @@ async fn a_shorter_one_counts_after_thirty_days(app: TestApp) {
     assert_eq!(get(&app, &ada).await, lasting(50));
 }
 
-async fn setting_it_removes_nothing(app: TestApp) {
+async fn setting_a_retention_removes_nothing(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     app.seal().await;
     app.pass(TimeDelta::days(3));
@@ -139,7 +139,7 @@ async fn setting_it_removes_nothing(app: TestApp) {
     assert_eq!(app.audit(&ada, &[]).await[1..], before);
 }
 
-async fn applying_it_removes_what_is_older_and_nothing_else(app: TestApp) {
+async fn applying_a_retention_removes_only_older_entries(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     set_now(&app, &ada, 30).await;
     app.seal().await;
@@ -163,8 +163,8 @@ async fn applying_it_removes_what_is_older_and_nothing_else(app: TestApp) {
     assert_eq!((apply(&app, &ada).await, app.audit(&ada, &[]).await), (0, after));
 }
 
-async fn an_entry_goes_when_it_is_older_than_that_to_the_millisecond(app: TestApp) {
-    let app = with_a_day_at_least(app).await;
+async fn an_entry_is_removed_one_millisecond_after_its_retention(app: TestApp) {
+    let app = with_a_minimum_of_one_day(app).await;
     let ada = app.register("ada@example.com").await;
     set_now(&app, &ada, 1).await;
     app.seal().await;
@@ -175,8 +175,8 @@ async fn an_entry_goes_when_it_is_older_than_that_to_the_millisecond(app: TestAp
     assert_eq!(apply(&app, &ada).await, 6);
 }
 
-async fn what_is_not_sealed_stays(app: TestApp) {
-    let app = with_a_day_at_least(app).await;
+async fn pending_entries_are_not_removed(app: TestApp) {
+    let app = with_a_minimum_of_one_day(app).await;
     let ada = app.register("ada@example.com").await;
     set_now(&app, &ada, 1).await;
     app.pass(TimeDelta::days(3));
@@ -186,8 +186,8 @@ async fn what_is_not_sealed_stays(app: TestApp) {
     assert_eq!(apply(&app, &ada).await, 6);
 }
 
-async fn what_remains_is_still_proven(app: TestApp) {
-    let app = with_a_day_at_least(app).await;
+async fn remaining_entries_are_still_proven(app: TestApp) {
+    let app = with_a_minimum_of_one_day(app).await;
     let ada = app.register("ada@example.com").await;
     set_now(&app, &ada, 1).await;
     for _ in 0..10 {
@@ -196,18 +196,18 @@ async fn what_remains_is_still_proven(app: TestApp) {
     app.seal().await;
     app.pass(TimeDelta::days(2));
     let ada = app.login(&ada).await;
-    let kept = Kept::of(&app, &ada).await;
-    assert_eq!(kept.still_holds(&app, &ada).await, 17);
+    let saved = SavedLog::of(&app, &ada).await;
+    assert_eq!(saved.still_holds(&app, &ada).await, 17);
     assert_eq!(apply(&app, &ada).await, 16);
-    assert_eq!(kept.still_holds(&app, &ada).await, 1);
+    assert_eq!(saved.still_holds(&app, &ada).await, 1);
     let app = app.restarted().await;
-    assert_eq!(kept.still_holds(&app, &ada).await, 1);
+    assert_eq!(saved.still_holds(&app, &ada).await, 1);
     app.login(&ada).await;
-    assert_eq!(kept.still_holds(&app, &ada).await, 1);
+    assert_eq!(saved.still_holds(&app, &ada).await, 1);
 }
 
-async fn it_is_each_tenants_own(app: TestApp) {
-    let app = with_a_day_at_least(app).await;
+async fn every_tenant_has_its_own_retention(app: TestApp) {
+    let app = with_a_minimum_of_one_day(app).await;
     let [ada, eve] = [app.register("ada@example.com").await, app.register("eve@example.com").await];
     set_now(&app, &ada, 1).await;
     assert_eq!(get(&app, &eve).await, lasting(Value::Null));
@@ -219,7 +219,7 @@ async fn it_is_each_tenants_own(app: TestApp) {
     assert_eq!(app.audit(&eve, &[]).await, before);
 }
 
-async fn each_step_needs_its_permission(app: TestApp) {
+async fn each_operation_needs_its_own_permission(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let reads = app.colleague_who_may(&ada, "reads@example.com", &["audit-logs:read"]).await;
     get(&app, &reads).await;

@@ -1,17 +1,18 @@
-//! What an OpenAPI document takes from the clients of an older one; docs/versioning.md says what they may rely on.
+//! Finds the changes in an OpenAPI document that break clients of an older one. docs/versioning.md says what clients
+//! may rely on.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-/// Which way a value goes. What the service takes may only become more, what it answers only more exact.
+/// The direction of a value. Requests may only become more permissive, responses only more exact.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Direction {
     Request,
     Response,
 }
 
-/// Everything in the newer document that breaks a client of the older, each with its place.
+/// Every change in the newer document that breaks a client of the older one, with its place in the document.
 pub(super) fn breaks(old: &Value, new: &Value) -> Vec<String> {
     let mut comparison = Comparison { old, new, compared: BTreeSet::new(), breaks: Vec::new() };
     comparison.documents();
@@ -21,7 +22,7 @@ pub(super) fn breaks(old: &Value, new: &Value) -> Vec<String> {
 struct Comparison<'a> {
     old: &'a Value,
     new: &'a Value,
-    /// The pairs of schemas that were reached already, so that one which holds itself comes to an end.
+    /// The pairs of schemas that were already compared, so that the comparison of a recursive schema ends.
     compared: BTreeSet<(String, String, bool)>,
     breaks: Vec<String>,
 }
@@ -132,7 +133,7 @@ impl<'a> Comparison<'a> {
             self.flat_schemas(place, was, is, direction);
             return;
         }
-        // Whatever could be sent must still be taken, and whatever is answered must have been answered before.
+        // Every request that was accepted must still be accepted. Every response must have been possible before.
         let (these, those) = if direction == Direction::Request { (was, is) } else { (is, was) };
         for this in &these {
             let is_covered = those.iter().any(|that| {
@@ -142,13 +143,13 @@ impl<'a> Comparison<'a> {
                 attempt.breaks.is_empty()
             });
             if !is_covered {
-                self.found(place, "the alternatives are others");
+                self.found(place, "other alternatives");
             }
         }
     }
 
     fn flat_schemas(&mut self, place: &str, was: &Flat<'a>, is: &Flat<'a>, direction: Direction) {
-        // Everything that the narrow one allows, the wide one must.
+        // The wide schema must allow everything that the narrow schema allows.
         let (wide, narrow) = if direction == Direction::Request { (is, was) } else { (was, is) };
         if !wide.allows_every_type_of(narrow) {
             self.found(place, "another type");
@@ -159,18 +160,18 @@ impl<'a> Comparison<'a> {
             }
         }
         for exact in ["format", "pattern", "additionalProperties"] {
-            // What allows anything says as much as nothing at all.
+            // A keyword that allows everything means the same as a missing keyword.
             let allowed = wide.get(exact).filter(|allowed| **allowed != json!(true) && **allowed != json!({}));
             if allowed.is_some() && allowed != narrow.get(exact) {
                 self.found(place, format_args!("another {exact}"));
             }
         }
-        if let Some(words) = wide.get("enum")
+        if let Some(values) = wide.get("enum")
             && narrow
                 .get("enum")
-                .is_none_or(|words_now| items(words_now).iter().any(|word| !items(words).contains(word)))
+                .is_none_or(|new_values| items(new_values).iter().any(|value| !items(values).contains(value)))
         {
-            self.found(place, "other words");
+            self.found(place, "other enum values");
         }
         for name in wide.required.difference(&narrow.required) {
             let what = if direction == Direction::Request { "is required" } else { "may be missing" };
@@ -189,7 +190,7 @@ impl<'a> Comparison<'a> {
     }
 }
 
-/// A schema without references and alternatives: the keywords of all that must hold together.
+/// A schema without references and alternatives: the keywords of all schemas that apply together.
 #[derive(Default)]
 struct Flat<'a> {
     parts: Vec<&'a Value>,
@@ -212,7 +213,7 @@ impl<'a> Flat<'a> {
         self.parts.iter().find_map(|part| part.get(keyword))
     }
 
-    /// None is every type.
+    /// The allowed types. None means every type.
     fn types(&self) -> Option<Vec<&'a str>> {
         let named = self.get("type")?;
         Some(named.as_str().map_or_else(|| items(named).iter().filter_map(Value::as_str).collect(), |one| vec![one]))
@@ -232,7 +233,7 @@ impl<'a> Flat<'a> {
     }
 }
 
-/// What a value may be, one by one.
+/// The alternatives that a schema allows, without references.
 fn alternatives<'a>(document: &'a Value, schema: &'a Value) -> Vec<Flat<'a>> {
     let schema = resolved(document, schema);
     let listed: Vec<&Value> = ["oneOf", "anyOf"].iter().flat_map(|keyword| items(&schema[keyword])).collect();
@@ -251,12 +252,12 @@ fn resolved<'a>(document: &'a Value, schema: &'a Value) -> &'a Value {
     }
 }
 
-/// None of what is no object.
+/// The members of an object. Empty for any other value.
 fn members(value: &Value) -> impl Iterator<Item = (&str, &Value)> {
     value.as_object().into_iter().flatten().map(|(name, member)| (name.as_str(), member))
 }
 
-/// None of what is no array.
+/// The items of an array. Empty for any other value.
 fn items(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }

@@ -1,4 +1,4 @@
-//! Permissions, roles and who holds them.
+//! Permissions, roles and role assignments.
 
 use chrono::TimeDelta;
 use serde_json::{Value, json};

@@ -101,7 +101,7 @@ pub(super) async fn apply_retention(scene: &Scene<'_>) {
     let after = app.audit(ada, &[]).await;
     let signature = &after[0]["metadata"]["signature"];
     let applied = applied.metadata(json!({ "from": 0, "until": old, "before": before, "signature": signature }));
-    assert_eq!(after.len(), 2, "that login and this");
+    assert_eq!(after.len(), 2, "the login and the record of the removal");
     scene.compare(&after[..1], &correlation_id, &ada.tenant, &[applied]);
     let again = scene.answer(apply(ada), 200).await.0;
     assert_eq!((again.json(), app.audit(ada, &[]).await), (json!({ "removed": 0 }), after));
@@ -113,7 +113,7 @@ pub(super) async fn erase(scene: &Scene<'_>) {
     scene.refuses(erase(ada, "17"), "validation-error").await;
     scene.refuses(erase(bob, &bob.user), "forbidden").await;
     scene.refuses(erase(ada, &ada.tenant), "not-found").await;
-    // Somebody whose name nobody shares.
+    // A user whose name no other user has.
     let profile = with(profile(&fresh_email()), &json!({ "firstName": "Grace", "lastName": "Hopper" }));
     let made = app.post("/users").by(ada).json(&profile).send().await.created();
     let (user, email) = (made["id"].as_str().unwrap(), made["email"].as_str().unwrap());
@@ -128,7 +128,7 @@ pub(super) async fn erase(scene: &Scene<'_>) {
     let all = app.audit(ada, &[]).await;
     let (answer, correlation_id) = scene.answer(erase(ada, user), 200).await;
     assert_eq!(answer.json(), json!({ "userId": user, "entries": 3 }));
-    // What the user did, and then what is said about it.
+    // Two records: the older one for the entries by the user, the newer one for the entries about the user.
     let entries = app.audit(ada, &[("correlationId", &correlation_id)]).await;
     let erased = |record: usize, details: &[&Value], origins: &[&Value]| {
         let signature = &entries[record]["metadata"]["signature"];
@@ -137,6 +137,6 @@ pub(super) async fn erase(scene: &Scene<'_>) {
     };
     let expected = [erased(1, &[], &[login]), erased(0, &[created, deleted], &[])];
     scene.compare(&entries, &correlation_id, &ada.tenant, &expected);
-    assert_eq!(app.audit(ada, &[]).await.len(), all.len() + expected.len(), "none goes");
+    assert_eq!(app.audit(ada, &[]).await.len(), all.len() + expected.len(), "no entry is removed");
     scene.records(erase(ada, user), 200, []).await;
 }

@@ -1,7 +1,7 @@
-//! What every operation leaves in the audit log, word for word, and that it leaves nothing when it changes nothing
-//! (interface §6, decisions §6).
+//! The exact audit entries of every operation, and no entry if an operation changes nothing (interface §6, decisions
+//! §6).
 //!
-//! The operations come from the document, so that a new one fails here until somebody says what it records.
+//! The operations come from the OpenAPI document. So a new operation fails here until its entries are listed.
 
 mod access;
 mod audit;
@@ -21,16 +21,13 @@ use crate::permissions;
 use crate::request::{Request, Response, status_of};
 use crate::table::{fresh, fresh_email};
 
-on_every_store![
-    every_operation_records_exactly_what_it_does_and_nothing_where_it_does_nothing,
-    what_only_reads_is_not_recorded,
-];
+on_every_store![every_operation_records_exactly_its_changes, operations_that_only_read_are_not_recorded];
 
-/// Reading that is recorded.
+/// The only operation that is recorded although it only reads.
 const RECORDED_READING: &str = "GET /audit-logs/export";
 
-/// What an operation that may change something leaves in the log of a tenant of its own.
-async fn read_out(scene: &Scene<'_>) {
+/// Checks the audit entries of one operation, in its own tenant.
+async fn check_entries(scene: &Scene<'_>) {
     match scene.operation.as_str() {
         "POST /auth/register" => session::register(scene).await,
         "POST /auth/login" => session::login(scene).await,
@@ -58,33 +55,33 @@ async fn read_out(scene: &Scene<'_>) {
         "POST /role-assignments/bulk" => access::assign_all(scene).await,
         "PATCH /role-assignments/{id}" => access::change_expiry(scene).await,
         "DELETE /role-assignments/{id}" => access::revoke(scene).await,
-        // A question that does not fit into a URI; asking changes nothing.
+        // A check is a POST only because its question does not fit into a URI. It changes nothing.
         "POST /authz/check" | "POST /authz/check/bulk" => access::check(scene).await,
         "POST /audit-logs" => audit::log(scene).await,
         RECORDED_READING => audit::export(scene).await,
         "PUT /audit-logs/retention" => audit::set_retention(scene).await,
         "POST /audit-logs/retention/apply" => audit::apply_retention(scene).await,
         "POST /audit-logs/erasures" => audit::erase(scene).await,
-        other => panic!("nobody has said what {other} records"),
+        other => panic!("the test does not know what {other} records"),
     }
 }
 
-async fn every_operation_records_exactly_what_it_does_and_nothing_where_it_does_nothing(app: TestApp) {
+async fn every_operation_records_exactly_its_changes(app: TestApp) {
     let bystander = app.register("bystander@example.org").await;
-    // Days pass, so that no session of the bystander would do.
+    // A session of the bystander would expire, because days pass in this test. So the host reads the log.
     let host = Caller::system(bystander.tenant.parse().unwrap(), "test");
     let log = async || app.iam.audit().list(&host, AuditFilter::default(), None, 100).await.unwrap().entries;
     let before = log().await;
     for operation in operations(&document()) {
         let operation = operation.to_string();
         if !operation.starts_with("GET ") || operation == RECORDED_READING {
-            read_out(&Scene::of(&app, operation).await).await;
+            check_entries(&Scene::of(&app, operation).await).await;
         }
     }
-    assert_eq!(log().await, before, "in the log of another tenant");
+    assert_eq!(log().await, before, "the log of another tenant");
 }
 
-async fn what_only_reads_is_not_recorded(app: TestApp) {
+async fn operations_that_only_read_are_not_recorded(app: TestApp) {
     let document = document();
     let only_reads =
         |operation: &Operation| operation.method == Method::GET && operation.to_string() != RECORDED_READING;
@@ -96,7 +93,7 @@ async fn what_only_reads_is_not_recorded(app: TestApp) {
     }
 }
 
-/// What one entry must say.
+/// The expected content of one entry.
 struct Expected(Value);
 
 fn entry(
@@ -130,12 +127,12 @@ impl Expected {
         self.with("oldValue", fields)
     }
 
-    /// Fields that changed, as they were and as they are.
+    /// The changed fields, with their old and their new values.
     fn changing(self, before: Value, after: Value) -> Self {
         self.with("oldValue", before).with("newValue", after)
     }
 
-    /// The same as an UPDATE says it.
+    /// The same for an UPDATE, which also names the changed fields.
     fn updating(self, before: Value, after: Value) -> Self {
         let changed: Vec<&String> = after.as_object().unwrap().keys().collect();
         let changed = json!({ "changedFields": changed });
@@ -147,17 +144,17 @@ impl Expected {
     }
 }
 
-/// A tenant for one operation, whose log is watched.
+/// The tenant for one operation. The test checks its audit log.
 struct Scene<'a> {
     app: &'a TestApp,
     operation: String,
     /// The administrator, who reads the log.
     ada: Person,
-    /// Somebody who may do nothing.
+    /// A user without permissions.
     bob: Person,
 }
 
-/// Where the requests of this test come from.
+/// The client address of the requests of this test.
 const ADDRESS: &str = "2001:db8::17";
 const AGENT: &str = "read-out/1.0";
 
@@ -168,23 +165,23 @@ impl<'a> Scene<'a> {
         Self { app, operation, ada, bob }
     }
 
-    /// The answer to a request that leaves exactly these entries in the tenant's log.
+    /// Sends a request and checks that it adds exactly these entries to the tenant's log. Returns the answer.
     async fn records(&self, request: Request<'_>, status: u16, expected: impl AsRef<[Expected]>) -> Response {
         let before = self.app.audit(&self.ada, &[]).await;
         let (answer, correlation_id) = self.answer(request, status).await;
         let mut after = self.app.audit(&self.ada, &[]).await;
-        let added = after.len().checked_sub(before.len()).expect("nothing goes");
+        let added = after.len().checked_sub(before.len()).expect("no entry is removed");
         assert_eq!(after.split_off(added), before, "{}: entries are never changed", self.operation);
         self.compare(&after, &correlation_id, &self.ada.tenant, expected.as_ref());
         answer
     }
 
-    /// The answer to a request that is refused and leaves no entry.
+    /// Sends a request and checks that it is refused and adds no entry.
     async fn refuses(&self, request: Request<'_>, kind: &str) {
         self.records(request, status_of(kind), []).await.problem(kind);
     }
 
-    /// Sends a request that can be told from all others; tells its correlation id.
+    /// Sends a request with a unique correlation id. Returns the answer and this id.
     async fn answer(&self, request: Request<'_>, status: u16) -> (Response, String) {
         self.app.pass(chrono::TimeDelta::milliseconds(1));
         let correlation_id = fresh("read-out-");
@@ -194,7 +191,8 @@ impl<'a> Scene<'a> {
         (answer, correlation_id)
     }
 
-    /// Whether these entries, in whatever order, are the expected ones, of this moment and from this request.
+    /// Checks that these entries, in any order, are the expected ones, with the present time and the data of this
+    /// request.
     fn compare(&self, entries: &[Value], correlation_id: &str, tenant: &str, expected: &[Expected]) {
         let whole = |Expected(expected): &Expected| {
             let mut expected = expected.clone();
@@ -214,14 +212,14 @@ impl<'a> Scene<'a> {
             entries.sort_by_key(Value::to_string);
         }
         assert_eq!(found, expected, "{}", self.operation);
-        // An application's own events are the application's to list.
+        // The catalogue does not contain an application's own events.
         let by_the_service = found.iter().filter(|entry| entry["resourceType"] != audit::OWN_TYPE);
         for entry in by_the_service {
             assert!(is_in_catalogue(entry), "{}: {entry}", self.operation);
         }
     }
 
-    /// The id that an answer has.
+    /// The id in an answer.
     fn made(&self, answer: &Response) -> String {
         answer.json()["id"].as_str().unwrap().to_owned()
     }
@@ -234,7 +232,7 @@ fn is_in_catalogue(entry: &Value) -> bool {
     })
 }
 
-/// A role assignment's entry.
+/// The entry of a role assignment that is made or revoked.
 fn granted(
     action: &str,
     id: &str,

@@ -1,4 +1,4 @@
-//! Who comes and goes.
+//! Registration, sessions and passwords.
 
 use chrono::TimeDelta;
 use serde_json::json;
@@ -7,12 +7,13 @@ use super::{Expected, Scene, ended, entry, granted};
 use crate::people::{PASSWORD, Person, WRONG_PASSWORD, profile, with};
 use crate::table::fresh_email;
 
-/// A session that began.
+/// The entry of a session that began.
 fn began(session: &Person) -> Expected {
     let entry = entry("LOGIN", "SESSION", session.session.clone(), session.user.clone());
     entry.metadata(json!({ "method": "password" }))
 }
 
+/// The entry of a failed login.
 fn failed(email: &str, reason: &str, attempts: u32) -> Expected {
     let metadata = json!({ "email": email, "reason": reason, "attemptCount": attempts });
     entry("LOGIN_FAILURE", "USER", None, None).metadata(metadata)
@@ -54,12 +55,12 @@ pub(super) async fn login(scene: &Scene<'_>) {
     let session = Person::logged_in(&answer.json());
     let entries = app.audit(ada, &[("correlationId", &correlation_id)]).await;
     scene.compare(&entries, &correlation_id, &bob.tenant, &[began(&session)]);
-    let nobody = fresh_email();
+    let unknown_email = fresh_email();
     for number in 1..=5 {
-        let unknown = attempt(&nobody, PASSWORD);
-        scene.records(unknown, 401, [failed(&nobody, "UNKNOWN_USER", number)]).await;
+        let unknown = attempt(&unknown_email, PASSWORD);
+        scene.records(unknown, 401, [failed(&unknown_email, "UNKNOWN_USER", number)]).await;
     }
-    scene.records(attempt(&nobody, PASSWORD), 403, [failed(&nobody, "ACCOUNT_LOCKED", 5)]).await;
+    scene.records(attempt(&unknown_email, PASSWORD), 403, [failed(&unknown_email, "ACCOUNT_LOCKED", 5)]).await;
     for (status, code, reason) in [("SUSPENDED", 403, "USER_SUSPENDED"), ("INACTIVE", 401, "USER_INACTIVE")] {
         app.set_status(ada, &bob.user, status).await;
         let attempts = u32::from(code == 401);

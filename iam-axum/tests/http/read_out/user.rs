@@ -65,13 +65,13 @@ pub(super) async fn update(scene: &Scene<'_>) {
     scene.records(update(ada, active.clone()), 200, [updated(inactive, active)]).await;
 }
 
-/// Makes Bob a MEMBER; tells the assignment and the role.
+/// Assigns Bob the role MEMBER. Returns the ids of the assignment and of the role.
 async fn member(scene: &Scene<'_>) -> (String, String) {
     let Scene { app, ada, bob, .. } = scene;
     (app.assign(ada, &bob.user, "MEMBER", None, None).await, app.role_id(ada, "MEMBER").await)
 }
 
-/// That role, revoked because Bob is deleted.
+/// The entry of this assignment, which is revoked because Bob is deleted.
 fn revoked(scene: &Scene<'_>, assignment: &str, role: &str) -> Expected {
     let mut revoked = granted("ROLE_REVOKED", assignment, &scene.ada, &scene.bob.user, (role, "MEMBER"), None);
     revoked.0["metadata"]["reason"] = json!("USER_DELETED");
@@ -92,7 +92,7 @@ pub(super) async fn delete(scene: &Scene<'_>) {
     scene.records(delete(ada, &bob.user), 204, []).await;
 }
 
-/// Brings Bob from a state into another by a path of its own.
+/// Checks an action with its own path that changes Bob's status from `before`.
 async fn change_status(scene: &Scene<'_>, action: &str, before: &str, expected: impl AsRef<[Expected]>) {
     let Scene { app, ada, bob, .. } = scene;
     let act = |by: &Person, id: &str| -> Request<'_> { app.post(&format!("/users/{id}/{action}")).by(by) };
