@@ -1,4 +1,4 @@
-//! The commands that look after the audit logs.
+//! The commands of `audit`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,27 +16,27 @@ use crate::tenant;
 
 #[derive(Clone, Subcommand)]
 pub(crate) enum Audit {
-    /// Recompute the audit logs and name the first entry that was changed, removed, inserted or moved
+    /// Verify the audit logs: recompute them and name the first entry that was changed, removed, inserted or moved
     Verify {
         /// Only this tenant's log; may be repeated [default: all]
         #[arg(long = "tenant", value_name = "ID")]
         tenants: Vec<TenantId>,
-        /// A checkpoint that was kept, or a directory of such files; may be repeated
+        /// A file with a kept checkpoint, or a directory of such files; may be repeated
         #[arg(long = "checkpoint", value_name = "PATH")]
         checkpoints: Vec<PathBuf>,
     },
-    /// Write the signed checkpoints of all audit logs into a directory, to be kept elsewhere
+    /// Write the signed checkpoints of all audit logs into a directory; keep them in another place than the database
     Checkpoint {
-        /// Where to, as `TENANT-SIZE.checkpoint`
+        /// The directory; each file in it is named `TENANT-SIZE.checkpoint`
         #[arg(value_name = "DIRECTORY")]
         directory: PathBuf,
     },
     /// Remove the entries that are older than their tenant's retention
     Retain {
-        /// Let retentions count now that are to count later
+        /// Apply pending retentions at once
         #[arg(long)]
         now: bool,
-        /// With --now, only that of this tenant, by its id; may be repeated [default: all]
+        /// With --now: only the pending retention of the tenant with this id; may be repeated [default: all]
         #[arg(long = "tenant", value_name = "ID", requires = "now")]
         tenants: Vec<TenantId>,
     },
@@ -57,7 +57,7 @@ async fn verify(iam: &Iam, mut tenants: Vec<TenantId>, checkpoints: &[PathBuf]) 
     let kept = read_checkpoints(checkpoints)?;
     if tenants.is_empty() {
         tenants = audited(iam).await?;
-        // A log that is gone altogether is still asked for.
+        // A tenant with a kept checkpoint is verified even if its whole log is gone.
         tenants.extend(kept.keys());
         tenants.sort();
         tenants.dedup();
@@ -66,7 +66,7 @@ async fn verify(iam: &Iam, mut tenants: Vec<TenantId>, checkpoints: &[PathBuf]) 
     let mut broken = 0_usize;
     for (number, tenant) in tenants.into_iter().enumerate() {
         let kept = kept.get(&tenant).map_or(&[][..], Vec::as_slice);
-        // What is wrong with one log must not keep the others from being looked at.
+        // An error in one log must not prevent the verification of the others.
         let watch = |read, all| progress.show(number, read, all);
         let verified = iam.audit().verify_watched(&caller(tenant), kept, watch).await;
         progress.clear();
@@ -83,30 +83,30 @@ async fn verify(iam: &Iam, mut tenants: Vec<TenantId>, checkpoints: &[PathBuf]) 
     }
     match broken {
         0 => Ok(()),
-        broken => Err(Failure(format!("audit logs that are not what was recorded: {broken}"))),
+        broken => Err(Failure(format!("audit logs that failed verification: {broken}"))),
     }
 }
 
-/// How far a verification is: one line of a terminal, written over and over. A failure to write it fails nothing.
+/// Shows the progress of a verification in one line of a terminal. A failure to write the line is ignored.
 struct Progress {
     is_shown: bool,
     tenants: usize,
 }
 
-/// Goes back to the beginning of the line and takes it away.
-const ANEW: &str = "\r\x1b[K";
+/// Moves to the beginning of the line and clears it.
+const CLEAR_LINE: &str = "\r\x1b[K";
 
 impl Progress {
     fn show(&self, number: usize, read: u64, all: u64) {
         if self.is_shown {
             let (number, tenants) = (number + 1, self.tenants);
-            let _ = write!(stderr(), "{ANEW}log {number} of {tenants}: {read} of {all} entries");
+            let _ = write!(stderr(), "{CLEAR_LINE}log {number} of {tenants}: {read} of {all} entries");
         }
     }
 
     fn clear(&self) {
         if self.is_shown {
-            let _ = write!(stderr(), "{ANEW}");
+            let _ = write!(stderr(), "{CLEAR_LINE}");
         }
     }
 }
@@ -114,7 +114,7 @@ impl Progress {
 fn report(tenant: TenantId, verified: &Verification, kept: usize) -> Result<(), Failure> {
     let Verification { sealed, removed, unsealed, root, findings, .. } = verified;
     print(&format!(
-        "{tenant}: {sealed} entries sealed, {removed} of them removed by retention, {unsealed} not sealed yet, \
+        "{tenant}: {sealed} entries sequenced, {removed} of them removed by retention, {unsealed} pending, \
          {kept} kept checkpoints; root {root}"
     ))?;
     if findings.is_empty() {
@@ -123,14 +123,14 @@ fn report(tenant: TenantId, verified: &Verification, kept: usize) -> Result<(), 
     findings.iter().try_for_each(|finding| print(&format!("{tenant}: {finding}")))
 }
 
-/// The notes in these files and directories, by the tenant whose log they are of.
+/// Reads the signed notes in these files and directories. Groups them by the tenant of the log.
 fn read_checkpoints(paths: &[PathBuf]) -> Result<BTreeMap<TenantId, Vec<String>>, Failure> {
     let mut notes: BTreeMap<TenantId, Vec<String>> = BTreeMap::new();
     for path in paths.iter().map(|path| files(path)).collect::<Result<Vec<_>, _>>()?.into_iter().flatten() {
         let failed = |error: std::io::Error| Failure::new(format!("reading {}", path.display()), &error);
         let note = fs::read_to_string(&path).map_err(failed)?;
         let tenant = tenant_of(&note);
-        let tenant = tenant.ok_or_else(|| Failure(format!("{} is no signed checkpoint", path.display())))?;
+        let tenant = tenant.ok_or_else(|| Failure(format!("{} is not a signed checkpoint", path.display())))?;
         notes.entry(tenant).or_default().push(note);
     }
     Ok(notes)
@@ -148,7 +148,7 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, Failure> {
 }
 
 async fn checkpoint(iam: &Iam, directory: &Path) -> Result<(), Failure> {
-    let failed = |error: std::io::Error| Failure::new(format!("making {}", directory.display()), &error);
+    let failed = |error: std::io::Error| Failure::new(format!("creating {}", directory.display()), &error);
     fs::create_dir_all(directory).map_err(failed)?;
     let mut missing = 0_usize;
     for tenant in audited(iam).await? {
@@ -159,7 +159,7 @@ async fn checkpoint(iam: &Iam, directory: &Path) -> Result<(), Failure> {
                 print(&path.display().to_string())?;
             }
             Err(error) => {
-                print(&Failure::new(format!("{tenant}: there is no checkpoint"), &error).to_string())?;
+                print(&Failure::new(format!("{tenant}: no checkpoint was written"), &error).to_string())?;
                 missing += 1;
             }
         }
@@ -170,12 +170,13 @@ async fn checkpoint(iam: &Iam, directory: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Writes a checkpoint, whole or not at all, and never over another one: that would be the proof that the two differ.
+/// Writes a checkpoint, as a whole or not at all. Never overwrites one: if an existing file differs, the two are the
+/// proof that the log was rewritten.
 fn keep(path: &Path, note: &str) -> Result<(), Failure> {
     let failed = |error: std::io::Error| Failure::new(format!("writing {}", path.display()), &error);
     if path.exists() {
         let kept = fs::read_to_string(path).map_err(failed)?;
-        let differs = || Failure(format!("{} says something else: the log was rewritten", path.display()));
+        let differs = || Failure(format!("{} exists and differs: the log was rewritten", path.display()));
         return if kept == note { Ok(()) } else { Err(differs()) };
     }
     let draft = path.with_extension("draft");
@@ -202,7 +203,7 @@ async fn audited(iam: &Iam) -> Result<Vec<TenantId>, Failure> {
     iam.audited_tenants().await.map_err(|error| Failure::new("listing the audit logs", &error))
 }
 
-/// Why entries of these commands were written.
+/// The name of these commands in the audit entries that they cause.
 const AUDIT_COMMAND: &str = "audit command";
 
 fn caller(tenant: TenantId) -> Caller {

@@ -1,4 +1,4 @@
-//! What every task in the background has in common.
+//! Helpers of all background tasks.
 
 use std::time::Duration;
 
@@ -6,38 +6,38 @@ use iam_core::StoreError;
 use tokio::sync::watch;
 use tokio::time::{Interval, MissedTickBehavior, interval, sleep, timeout};
 
-/// Ticks at once and then every so often; after a long piece of work it does not hurry to make up for it.
+/// Returns an interval that ticks at once and then once in every period. After a long piece of work, it does not make
+/// up for the ticks that it missed.
 pub(crate) fn every(period: Duration) -> Interval {
     let mut ticks = interval(period);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     ticks
 }
 
-/// A piece of work that has a limit: a database that falls silent in the middle of it would keep the task for ever.
+/// Runs a piece of work with a time limit. Without it, a database that falls silent would block the task for ever.
 pub(crate) async fn within<T>(limit: Duration, work: impl Future<Output = iam_core::Result<T>>) -> iam_core::Result<T> {
     let late = |_| iam_core::Error::Store(StoreError::Unavailable(format!("no answer within {limit:?}").into()));
     timeout(limit, work).await.map_err(late).flatten()
 }
 
-/// Runs a task in the background, and again a second after each time that it panicked: nobody would notice otherwise that
-/// it is gone.
+/// Runs a task in the background, and starts it again a second after each panic. Otherwise it would be gone unnoticed.
 pub(crate) fn keep_running<T>(name: &'static str, task: impl Fn() -> T + Send + 'static)
 where
     T: Future<Output = ()> + Send + 'static,
 {
     tokio::spawn(async move {
         while tokio::spawn(task()).await.is_err() {
-            tracing::error!(task = name, "a task in the background panicked and is started again");
+            tracing::error!(task = name, "a background task panicked and is started again");
             sleep(Duration::from_secs(1)).await;
         }
     });
 }
 
-/// Works until told to stop; what is in the middle by then is cut.
+/// Runs work until it ends or the server stops. A stop cancels the work.
 pub(crate) async fn until_stopped(mut stop: watch::Receiver<bool>, work: impl Future<Output = ()>) {
     tokio::select! {
         () = work => {}
-        // An error means that nobody can signal any more: stopping is right then too.
+        // An error means that no signal can come any more. Stopping is right then, too.
         _ = stop.wait_for(|stop| *stop) => {}
     }
 }

@@ -1,4 +1,4 @@
-//! How many connections each client has at a time.
+//! The connection limit of each client.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use iam_axum::rate_limit::Client;
 use ipnet::IpNet;
 
-/// Counts the connections of clients by their addresses, and remembers only those that have one.
+/// Counts the connections of clients by their addresses. Remembers only clients that have a connection.
 #[derive(Clone, Debug)]
 pub(crate) struct Clients(Arc<Counted>);
 
@@ -19,12 +19,13 @@ struct Counted {
 }
 
 impl Clients {
-    /// Each client may have so many, but for these proxies, whose connections are those of many clients.
+    /// Limits every client to `most` connections. These proxies have no limit, because their connections carry many
+    /// clients.
     pub(crate) fn new(most: usize, proxies: Vec<IpNet>) -> Self {
         Self(Arc::new(Counted { most, proxies, connections: Mutex::default() }))
     }
 
-    /// Counts a connection until what this returns is dropped; `None` where it is one too many.
+    /// Counts a connection until the returned value is dropped. Returns `None` if the client has too many connections.
     pub(crate) fn admit(&self, address: IpAddr) -> Option<Admitted> {
         let address = address.to_canonical();
         if self.0.proxies.iter().any(|proxies| proxies.contains(&address)) {
@@ -47,7 +48,7 @@ impl Counted {
     }
 }
 
-/// A connection that is counted, unless it is a proxy's.
+/// An admitted connection. It is counted, unless it comes from a trusted proxy.
 #[derive(Debug)]
 pub(crate) struct Admitted(Option<(Arc<Counted>, Client)>);
 
@@ -73,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_has_only_so_many_connections_at_a_time() {
+    fn a_client_has_at_most_its_limit_of_connections() {
         let clients = Clients::new(2, Vec::new());
         let first = admit(&clients, "192.0.2.7").unwrap();
         let second = admit(&clients, "::ffff:192.0.2.7").unwrap();
@@ -94,14 +95,14 @@ mod tests {
     }
 
     #[test]
-    fn a_trusted_proxy_has_as_many_as_it_likes() {
+    fn a_trusted_proxy_has_no_connection_limit() {
         let clients = Clients::new(1, vec!["10.0.0.0/8".parse().unwrap()]);
         let many: Vec<_> = (0..3).map(|_| admit(&clients, "10.1.2.3")).collect();
         assert!(many.iter().all(Option::is_some));
     }
 
     #[test]
-    fn who_has_no_connection_is_forgotten() {
+    fn a_client_without_connections_is_forgotten() {
         let clients = Clients::new(1, Vec::new());
         let admitted = admit(&clients, "192.0.2.7").unwrap();
         assert!(admit(&clients, "192.0.2.7").is_none());

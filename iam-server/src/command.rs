@@ -1,4 +1,4 @@
-//! The commands beside `serve`.
+//! The commands other than `serve`.
 
 use std::io::Write as _;
 
@@ -19,7 +19,7 @@ use crate::user::User;
 
 #[derive(Clone, Default, Subcommand)]
 pub(crate) enum Command {
-    /// Migrate the database, then serve (what happens without a command)
+    /// Migrate the database, then serve (the default command)
     #[default]
     Serve,
     /// Migrate the database and stop
@@ -30,34 +30,34 @@ pub(crate) enum Command {
     },
     /// Print the OpenAPI document and stop
     Openapi,
-    /// Print the settings that count and where each comes from, secrets masked
+    /// Print every setting, its value and where the value comes from; secrets are masked
     Config,
-    /// Print what a shell needs to complete the command line
+    /// Print the script that completes the command line in a shell
     Completions {
-        /// For this shell
+        /// The shell
         shell: Shell,
     },
-    /// Look after tenants
+    /// Manage tenants
     Tenant {
         #[command(subcommand)]
         action: Tenant,
     },
-    /// Look after users
+    /// Manage users
     User {
         #[command(subcommand)]
         action: User,
     },
-    /// Look after sessions
+    /// Manage sessions
     Session {
         #[command(subcommand)]
         action: Session,
     },
-    /// Look after the keys that sign access tokens and checkpoints
+    /// Manage the keys that sign access tokens and checkpoints
     Keys {
         #[command(subcommand)]
         action: Keys,
     },
-    /// Look after the audit logs
+    /// Verify and maintain the audit logs
     Audit {
         #[command(subcommand)]
         action: Audit,
@@ -66,15 +66,16 @@ pub(crate) enum Command {
 
 #[derive(Clone, Copy, Subcommand)]
 pub(crate) enum Keys {
-    /// List the signing keys, and how the private half of each is kept
+    /// List the signing keys and how each private key is stored
     List,
-    /// Add a key that signs from a minute on; nobody is logged out, running servers pick it up by themselves
+    /// Add a key that signs access tokens after one minute; all sessions stay valid, and running servers load the key
     Rotate,
-    /// Encrypt all keys under the master key: those that are under the former one, and those kept as they are
+    /// Encrypt all private keys under the master key: those under the former master key and those that are not
+    /// encrypted
     Reencrypt,
-    /// Withdraw a key that has leaked: its access tokens are refused within a second, sessions go on under another key
+    /// Revoke a key that has leaked: its access tokens are refused within a second; sessions continue under another key
     Revoke {
-        /// The key's id, as `keys list` shows it and as the `kid` of its tokens
+        /// The id of the key, as in `keys list` and in the `kid` of its tokens
         #[arg(value_name = "KEY")]
         key: KeyId,
     },
@@ -95,12 +96,12 @@ pub(crate) async fn migrate(check: bool, settings: &Settings) -> Result<(), Fail
 
 pub(crate) fn openapi(settings: &Settings) -> Result<(), Failure> {
     let document = iam_axum::openapi(&settings.http).to_pretty_json();
-    let document = document.map_err(|error| Failure::new("the OpenAPI document", &error))?;
+    let document = document.map_err(|error| Failure::new("writing the OpenAPI document", &error))?;
     print(&document)
 }
 
 pub(crate) fn completions(shell: Shell) -> Result<(), Failure> {
-    // Not at once to the standard output: the generator panics where that is closed.
+    // Not directly to the standard output: the generator panics if the output is closed.
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Arguments::command(), "iam-server", &mut script);
     print(String::from_utf8_lossy(&script).trim_end())
@@ -157,29 +158,29 @@ async fn revoke_key(key: KeyId, settings: &Settings) -> Result<(), Failure> {
 async fn reencrypt_keys(settings: &Settings) -> Result<(), Failure> {
     let doing = || "encrypting the signing keys".to_owned();
     let changed = open(settings).await?.reencrypt_keys().await.map_err(|error| refused(doing(), &error))?;
-    print(&format!("{changed} keys are encrypted anew; all are under the master key."))
+    print(&format!("{changed} keys were encrypted. All keys are encrypted under the master key."))
 }
 
-/// The services over the database, migrated.
+/// Opens the database, migrates it and builds the services on it.
 pub(crate) async fn open(settings: &Settings) -> Result<Iam, Failure> {
     let store = store::open(&settings.database).await?;
     build(Iam::builder(store), settings).await
 }
 
-/// The services with these settings.
+/// Builds the services with these settings.
 pub(crate) async fn build(builder: Builder, settings: &Settings) -> Result<Iam, Failure> {
     let iam = builder.settings(settings.iam.clone()).build().await;
     iam.map_err(|error| Failure::new("starting", &error))
 }
 
-/// What a service refused, with what is wrong in which field.
+/// Returns the failure for an error of a service. A validation error names every invalid field and its problem.
 pub(crate) fn refused(doing: String, error: &Error) -> Failure {
     let Error::Validation(fields) = error else { return Failure::new(doing, error) };
     let fields: Vec<String> = fields.iter().map(|it| format!("{} {}", in_words(&it.field), it.message)).collect();
     Failure(format!("{doing}: {}", fields.join("; ")).replace('\n', " "))
 }
 
-/// `first name` for `firstName`.
+/// Returns `first name` for `firstName`.
 fn in_words(field: &str) -> String {
     let word = |c: char| if c.is_ascii_uppercase() { format!(" {}", c.to_ascii_lowercase()) } else { c.to_string() };
     field.chars().map(word).collect()

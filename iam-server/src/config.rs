@@ -10,10 +10,10 @@ use crate::Failure;
 use crate::command::print;
 use crate::settings::{Arguments, SettingsError};
 
-/// What stands in the place of a secret.
+/// The text that replaces a secret.
 const MASKED: &str = "***";
 
-/// Prints every setting as a line of a settings file that says where the value comes from, secrets masked.
+/// Prints every setting as a line of a settings file, with the source of its value. Secrets are masked.
 pub(crate) fn config(arguments: &Arguments, matches: &ArgMatches) -> Result<(), Failure> {
     let lines = lines(arguments, matches).map_err(|error| Failure::new("reading the settings", &error))?;
     print(&lines.join("\n"))
@@ -27,7 +27,8 @@ fn lines(arguments: &Arguments, matches: &ArgMatches) -> Result<Vec<String>, Set
         let source = match argument.and_then(|_| matches.value_source(name)) {
             Some(ValueSource::CommandLine) => format!("--{}", name.replace('_', "-")),
             Some(ValueSource::EnvVariable) => format!("IAM_{}", name.to_uppercase()),
-            // What has no flag comes from the environment, and of the others one counts that is not the argument's own.
+            // A setting without a flag comes from the environment. Of the other settings, only the database URL has a
+            // second variable.
             _ if given.is_some() && argument.is_none() => format!("IAM_{}", name.to_uppercase()),
             _ if given.is_some() => "DATABASE_URL".to_owned(),
             _ if in_file.is_some() => "file".to_owned(),
@@ -43,7 +44,7 @@ fn lines(arguments: &Arguments, matches: &ArgMatches) -> Result<Vec<String>, Set
     Ok(given.texts().into_iter().zip(file.texts()).map(line).collect())
 }
 
-/// The default that the help tells, where that is a value and no remark; a test holds it against the one that counts.
+/// Returns the default in the help, if it is a value and not a remark. A test compares it with the default in use.
 pub(crate) fn default_of(argument: &Arg) -> Option<String> {
     let help = argument.get_help()?.to_string();
     let (_, default) = help.split_once("[default: ")?;
@@ -59,13 +60,14 @@ fn shown<'a>(name: &str, value: &'a str, is_secret: bool) -> Cow<'a, str> {
     }
 }
 
-/// A URL that may hold its password in either of two places. One that cannot be parsed may hold it anywhere.
+/// Masks the password of a URL, which may be in the authority or in the query. If the URL cannot be parsed, the
+/// password may be anywhere, so the whole URL is masked.
 fn without_password(text: &str) -> String {
     let Ok(mut url) = Url::parse(text) else { return MASKED.to_owned() };
     if url.password().is_some() && url.set_password(Some(MASKED)).is_err() {
         return MASKED.to_owned();
     }
-    // Neither is for the driver: there stands what was cut off by a character that should have been escaped.
+    // The driver does not use the fragment. It exists if a `#` was not escaped, so it may be a part of the password.
     url.set_fragment(None);
     let pairs: Vec<(String, String)> = url.query_pairs().into_owned().collect();
     if !pairs.is_empty() {
@@ -75,7 +77,7 @@ fn without_password(text: &str) -> String {
     url.into()
 }
 
-/// A text as TOML writes it, whose escapes are those of JSON.
+/// Returns a text as a TOML string, which has the escapes of JSON.
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }

@@ -1,4 +1,4 @@
-//! Hearing what other processes commit.
+//! Follows the change feed: notifications about the commits of other processes.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -11,26 +11,27 @@ use tokio::time::sleep;
 use crate::Failure;
 use crate::background::{every, until_stopped};
 
-/// Before the store is asked for another feed of changes, once one has ended.
+/// The pause between the end of a change feed and the request for another one.
 const PAUSE: Duration = Duration::from_millis(500);
-/// How often it is looked whether anything is heard.
+/// How often the task checks whether notifications arrive in time.
 const PERIOD: Duration = Duration::from_millis(500);
-/// After so many looks in a row that found so, following works again: news that are late come and go.
+/// After this many good checks in a row, the feed counts as restored. One good check does not suffice: late
+/// notifications come and go.
 const STEADY: u32 = 6;
-/// What becomes of requests.
-const MEANWHILE: &str = "the database is asked about the session of each request until it works again";
+/// The effect on requests, for the log.
+const EFFECT: &str = "until it works again, the server reads the session of each request from the database";
 
-/// 1 while others are heard.
+/// Creates and registers the gauge that is 1 while notifications arrive in time.
 pub(crate) fn gauge(registry: &Registry) -> prometheus::Result<IntGauge> {
     let gauge = IntGauge::new(
         "changes_heard",
-        "1 while this replica hears what others commit; else it asks the database about the session of each request",
+        "1 while this replica receives change notifications; 0 while it reads every session from the database",
     )?;
     registry.register(Box::new(gauge.clone()))?;
     Ok(gauge)
 }
 
-/// Listens to what others commit until told to stop, and not at all where the store cannot tell.
+/// Follows the change feed until the server stops. Returns at once if the store has no change feed.
 pub(crate) async fn follow(iam: Iam, gauge: IntGauge, stop: watch::Receiver<bool>) {
     let following = async {
         let mut is_lost = false;
@@ -43,8 +44,8 @@ pub(crate) async fn follow(iam: Iam, gauge: IntGauge, stop: watch::Receiver<bool
             let Err(error) = ended else { return };
             if !is_lost {
                 is_lost = true;
-                let failure = Failure::new("following changes", &error);
-                tracing::warn!("{failure}; {MEANWHILE}");
+                let failure = Failure::new("the change feed failed", &error);
+                tracing::warn!("{failure}; {EFFECT}");
             }
             sleep(PAUSE).await;
         }
@@ -53,18 +54,18 @@ pub(crate) async fn follow(iam: Iam, gauge: IntGauge, stop: watch::Receiver<bool
 }
 
 async fn watch_over(iam: &Iam, gauge: &IntGauge, is_lost: &mut bool) -> Infallible {
-    let (mut ticks, mut heard_in_a_row) = (every(PERIOD), 0);
+    let (mut ticks, mut good_checks) = (every(PERIOD), 0);
     loop {
         ticks.tick().await;
-        let (is_heard, was_heard) = (iam.hears_changes(), heard_in_a_row > 0);
-        gauge.set(is_heard.into());
-        heard_in_a_row = if is_heard { heard_in_a_row + 1 } else { 0 };
-        if *is_lost && heard_in_a_row >= STEADY {
+        let (is_received, was_received) = (iam.hears_changes(), good_checks > 0);
+        gauge.set(is_received.into());
+        good_checks = if is_received { good_checks + 1 } else { 0 };
+        if *is_lost && good_checks >= STEADY {
             *is_lost = false;
-            tracing::info!("following changes works again");
-        } else if !*is_lost && was_heard && !is_heard {
+            tracing::info!("the change feed works again");
+        } else if !*is_lost && was_received && !is_received {
             *is_lost = true;
-            tracing::warn!("following changes: they are heard too late; {MEANWHILE}");
+            tracing::warn!("the change feed is too slow; {EFFECT}");
         }
     }
 }
@@ -79,7 +80,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_store_that_cannot_tell_is_not_followed() {
+    async fn a_store_without_a_change_feed_is_not_followed() {
         let iam = Iam::builder(Arc::new(MemoryStore::new())).build().await.unwrap();
         let (_sender, stop) = watch::channel(false);
         let gauge = gauge(&Registry::new()).unwrap();

@@ -1,4 +1,5 @@
-//! Connections: HTTP/1.1 and HTTP/2, with or without TLS, and nobody keeps one for nothing.
+//! Connections: HTTP/1.1, with or without TLS, and HTTP/2 with TLS. Time limits end connections that clients do not
+//! use.
 
 use std::future::pending;
 use std::io;
@@ -36,24 +37,25 @@ use crate::stream::{Streams, in_pieces};
 use crate::trace::note_parent;
 use crate::unread::read_whole;
 
-/// How many connections there may be; more wait to be accepted.
+/// The most connections at a time. Further ones wait to be accepted.
 pub(crate) const CONNECTIONS: u32 = 10_000;
-/// A client has so long to say what it wants, from the first byte of a request to the end of its headers. It is also how
-/// long a connection may be idle between two requests.
+/// How long a client may take to send the headers of a request, from its first byte to their end. It is also how long
+/// a connection may be idle between two requests.
 const HEADERS: Duration = Duration::from_secs(15);
 const HANDSHAKE: Duration = Duration::from_secs(10);
-/// A client that takes nothing for so long of what is written to it is gone.
+/// A client that reads nothing for this long, while the server writes to it, counts as gone.
 const WRITE: Duration = Duration::from_secs(30);
-/// The request line and all headers of one request.
+/// The most bytes of the request line and all headers of one request.
 const HEADER_BYTES: usize = 32 * 1024;
 const STREAMS: u32 = 100;
-/// A client of HTTP/2 that does not answer a ping is gone.
+/// How often the server pings a client of HTTP/2. A client that does not answer in time counts as gone.
 const PING_EVERY: Duration = Duration::from_secs(20);
-const PING_PATIENCE: Duration = Duration::from_secs(10);
-/// A client of HTTP/2 shall connect anew after so long, up to a fifth more, so that clients of one moment do not come
-/// back together. HTTP/2 can say so before it ends a connection; a client of HTTP/1.1 might be sending a request then.
+const PING_TIMEOUT: Duration = Duration::from_secs(10);
+/// The age at which the server ends a connection of HTTP/2, so that the client connects again. A random part of up to
+/// a fifth is added, so that clients that connected together do not come back together. HTTP/2 can announce the end
+/// of a connection. HTTP/1.1 cannot, and its client might be sending a request at that moment.
 const AGE: Duration = Duration::from_secs(5 * 60);
-/// Two years (RFC 6797), for this name alone: what is below it is not ours to speak for.
+/// Two years (RFC 6797), for this host name alone: the server must not decide for its subdomains.
 const HSTS: HeaderValue = HeaderValue::from_static("max-age=63072000");
 
 /// Reads a certificate chain and its key, both PEM.
@@ -76,7 +78,7 @@ pub(crate) fn tls(certificates: &Path, key: &Path) -> Result<TlsAcceptor, Failur
     Ok(TlsAcceptor::from(Arc::new(config)))
 }
 
-/// Serves until told to stop; then takes no new connections and waits until all requests in flight are answered.
+/// Serves until `stopped` ends. Then accepts no new connections and waits until all requests in flight are answered.
 pub(crate) async fn serve(
     listener: TcpListener,
     mut router: Router,
@@ -88,21 +90,21 @@ pub(crate) async fn serve(
         router = router.layer(map_response(strict_transport_security));
     }
     let (stop, stopping) = watch::channel(());
-    let places = Arc::new(Semaphore::new(CONNECTIONS as usize));
+    let permits = Arc::new(Semaphore::new(CONNECTIONS as usize));
     let accepting = async {
         loop {
-            // It is never closed.
-            let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
+            // The semaphore is never closed.
+            let Ok(permit) = Arc::clone(&permits).acquire_owned().await else { return };
             let (stream, peer) = accept(&listener).await;
             let Some(admitted) = clients.admit(peer.ip()) else {
-                tracing::debug!(client = %peer.ip(), "refused a connection: this client has too many");
+                tracing::debug!(client = %peer.ip(), "refused a connection: this client has too many connections");
                 continue;
             };
             let connection = Connection { router: router.clone(), peer, stopping: stopping.clone() };
             let tls = tls.clone();
             tokio::spawn(async move {
                 connection.serve(tls, stream).await;
-                drop((admitted, place));
+                drop((admitted, permit));
             });
         }
     };
@@ -111,8 +113,8 @@ pub(crate) async fn serve(
         () = stopped => {}
     }
     drop((listener, stop));
-    // Every connection has one until it ends.
-    let _ = places.acquire_many(CONNECTIONS).await;
+    // Every connection holds a permit until it ends.
+    let _ = permits.acquire_many(CONNECTIONS).await;
 }
 
 async fn strict_transport_security(mut response: Response) -> Response {
@@ -124,13 +126,13 @@ async fn accept(listener: &TcpListener) -> (TcpStream, SocketAddr) {
     loop {
         match listener.accept().await {
             Ok((stream, peer)) => {
-                // Answers are written as a whole.
+                // The server writes an answer as a whole, so the kernel need not wait for more of it.
                 let _ = stream.set_nodelay(true);
                 return (stream, peer);
             }
             Err(error) if is_of_the_connection(&error) => {}
             Err(error) => {
-                // Out of file descriptors, as a rule: there will be some again when connections end.
+                // Usually the process has no file descriptor left. There are some again when connections end.
                 tracing::warn!(%error, "no connection can be accepted");
                 sleep(Duration::from_secs(1)).await;
             }
@@ -183,7 +185,7 @@ impl Connection {
             .max_concurrent_streams(STREAMS)
             .max_header_list_size(HEADER_BYTES as u32)
             .keep_alive_interval(PING_EVERY)
-            .keep_alive_timeout(PING_PATIENCE);
+            .keep_alive_timeout(PING_TIMEOUT);
         let asked = Arc::new(Notify::new());
         let asks = Arc::clone(&asked);
         let service = service_fn(move |request| {
@@ -197,15 +199,15 @@ impl Connection {
                 () = sleep(AGE.mul_f64(1.0 + fastrand::f64() / 5.0)) => {}
             }
         };
-        // Pings begin after the handshake, for which hyper waits without limit.
-        let says_nothing = async {
+        // Pings start after the handshake, and hyper waits for the handshake without a limit.
+        let sends_no_request = async {
             if timeout(HEADERS, asked.notified()).await.is_ok() {
                 pending().await
             }
         };
         tokio::select! {
             () = until_it_ends(builder.serve_connection(TokioIo::new(stream), service), shall_end) => {}
-            () = says_nothing => {}
+            () = sends_no_request => {}
         }
     }
 }
@@ -214,7 +216,7 @@ async fn stop(mut stopping: watch::Receiver<()>) {
     let _ = stopping.changed().await;
 }
 
-/// Runs a connection. From when it shall end it takes no more requests, and ends when all are answered.
+/// Runs a connection. After `shall_end`, it accepts no more requests and ends when all of them are answered.
 async fn until_it_ends<C>(connection: C, shall_end: impl Future<Output = ()>)
 where
     C: GracefulConnection<Error = hyper::Error>,
@@ -228,7 +230,7 @@ where
         }
     };
     if let Err(error) = ended {
-        // Clients end connections in all sorts of ways.
+        // Clients end connections in many ways, so this is not a warning.
         tracing::debug!(%error, "a connection ended");
     }
 }
@@ -260,9 +262,9 @@ mod tests {
 
     use super::*;
 
-    /// More than connections keep in buffers.
+    /// More bytes than the buffers of a connection hold.
     const LONG: usize = 1_000_000;
-    /// How slowly a slow answer is made, and how long in all.
+    /// The time between two pieces of a slow answer, and the number of its pieces.
     const STEP: Duration = Duration::from_secs(20);
     const STEPS: usize = 30;
 
@@ -285,7 +287,7 @@ mod tests {
         (Connection { router, peer: SocketAddr::from(([127, 0, 0, 1], 1)), stopping }, stop)
     }
 
-    /// The client's end of a connection, and what stops the server.
+    /// Returns the client's end of a connection, and a sender that stops the server when it is dropped.
     fn connect(tls: Option<TlsAcceptor>) -> (DuplexStream, watch::Sender<()>) {
         let (client, server) = duplex(64 * 1024);
         let (connection, stop) = connection();
@@ -293,7 +295,7 @@ mod tests {
         (client, stop)
     }
 
-    /// A client of HTTP/2 that takes so many bytes of an answer before somebody reads them.
+    /// Returns a client of HTTP/2 that accepts `window` bytes of an answer before the test reads them.
     async fn connect_http2(window: u32) -> (SendRequest<Body>, watch::Sender<()>) {
         let (client, server) = duplex(64 * 1024);
         let (connection, stop) = connection();
@@ -315,25 +317,25 @@ mod tests {
         stream.write_all(request.as_bytes()).await.unwrap();
     }
 
-    /// Asks for what never ends, and reads nothing of it until long after the server should have given it up.
-    async fn is_given_up(mut stream: impl AsyncRead + AsyncWrite + Unpin) {
+    /// Requests an endless answer, and reads nothing of it until long after the server should have cut it off.
+    async fn assert_is_cut_off(mut stream: impl AsyncRead + AsyncWrite + Unpin) {
         ask(&mut stream, "/endless").await;
         sleep(2 * WRITE).await;
-        let (mut buffer, mut taken) = (vec![0; 64 * 1024], 0);
+        let (mut buffer, mut received) = (vec![0; 64 * 1024], 0);
         while let Ok(length @ 1..) = stream.read(&mut buffer).await {
-            taken += length;
-            assert!(taken < 10 * LONG, "the answer goes on");
+            received += length;
+            assert!(received < 10 * LONG, "the answer goes on");
         }
-        assert!(taken > 0);
+        assert!(received > 0);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_reads_nothing_of_an_answer_is_cut_off() {
-        is_given_up(connect(None).0).await;
+    async fn a_client_that_does_not_read_its_answer_is_cut_off() {
+        assert_is_cut_off(connect(None).0).await;
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_reads_nothing_of_an_answer_over_tls_is_cut_off() {
+    async fn a_tls_client_that_does_not_read_its_answer_is_cut_off() {
         let home = tempfile::TempDir::new().unwrap();
         let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
         let (certificate, key) = (home.path().join("certificate.pem"), home.path().join("key.pem"));
@@ -346,22 +348,22 @@ mod tests {
         let config = Arc::new(config.with_root_certificates(roots).with_no_client_auth());
         let (stream, _stop) = connect(Some(tls(&certificate, &key).unwrap()));
         let name = ServerName::try_from("localhost").unwrap();
-        is_given_up(TlsConnector::from(config).connect(name, stream).await.unwrap()).await;
+        assert_is_cut_off(TlsConnector::from(config).connect(name, stream).await.unwrap()).await;
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_reads_slowly_gets_everything() {
+    async fn a_slow_reader_gets_the_whole_answer() {
         let (mut stream, _stop) = connect(None);
         ask(&mut stream, "/long").await;
-        let (mut buffer, mut taken) = (vec![0; 16 * 1024], 0);
+        let (mut buffer, mut received) = (vec![0; 16 * 1024], 0);
         while let length @ 1.. = stream.read(&mut buffer).await.unwrap() {
-            taken += length;
+            received += length;
             sleep(WRITE / 2).await;
         }
-        assert!(taken > LONG, "{taken}");
+        assert!(received > LONG, "{received}");
     }
 
-    /// Begins a request whose body nobody reads.
+    /// Sends the head of a request whose body the handler does not read.
     async fn begin(client: &mut DuplexStream, length: usize, header: &str) {
         let head = format!("GET /short HTTP/1.1\r\nhost: localhost\r\ncontent-length: {length}\r\n{header}\r\n");
         client.write_all(head.as_bytes()).await.unwrap();
@@ -374,7 +376,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_request_follows_on_one_whose_body_nobody_reads() {
+    async fn a_connection_serves_a_request_after_an_unread_body() {
         let (mut client, _stop) = connect(None);
         for length in [1, 1000, 50_000] {
             begin(&mut client, length, "").await;
@@ -386,7 +388,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_answer_tells_that_it_is_the_last_where_the_rest_of_its_request_does_not_come() {
+    async fn an_answer_to_an_incomplete_request_closes_the_connection() {
         for (length, header) in [(1, ""), (LONG, ""), (1, "expect: 100-continue\r\n")] {
             let (mut client, _stop) = connect(None);
             begin(&mut client, length, header).await;
@@ -396,7 +398,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_request_follows_on_one_that_was_told_to_go_on_and_was_read_to_its_end() {
+    async fn a_connection_serves_a_request_after_100_continue() {
         let (mut client, _stop) = connect(None);
         for (header, body) in
             [("content-length: 5", "hello"), ("transfer-encoding: chunked", "5\r\nhello\r\n0\r\n\r\n")]
@@ -412,14 +414,14 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_stream_of_which_the_client_takes_nothing_more_is_reset() {
+    async fn a_stalled_stream_is_reset() {
         for window in [0, 20_000, LONG as u32 - 1, 1] {
             let (mut sender, _stop) = connect_http2(window).await;
             let body = get_body(&mut sender, "/long").await.unwrap();
-            sleep(2 * crate::stream::TAKING).await;
-            let rest = timeout(crate::stream::TAKING, to_bytes(body, usize::MAX)).await.unwrap();
+            sleep(2 * crate::stream::STALL_LIMIT).await;
+            let rest = timeout(crate::stream::STALL_LIMIT, to_bytes(body, usize::MAX)).await.unwrap();
             assert!(rest.is_err(), "{window}");
-            // Others go on.
+            // Other streams go on.
             let body = get_body(&mut sender, "/short").await.unwrap();
             if window > 0 {
                 assert_eq!(to_bytes(body, usize::MAX).await.unwrap(), "short");
@@ -428,19 +430,19 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_takes_a_stream_slowly_gets_everything() {
+    async fn a_slow_reader_of_a_stream_gets_the_whole_answer() {
         let (mut sender, _stop) = connect_http2(20_000).await;
         let body = get_body(&mut sender, "/long").await.unwrap();
         let slowly = body.into_data_stream().and_then(|data| async move {
-            // Four times as quickly as it has to be.
-            sleep(crate::stream::TAKING * data.len() as u32 / (64 * 1024)).await;
+            // Four times as fast as the limit requires.
+            sleep(crate::stream::STALL_LIMIT * data.len() as u32 / (64 * 1024)).await;
             Ok(data.len())
         });
         assert_eq!(slowly.try_fold(0, async |sum, length| Ok(sum + length)).await.unwrap(), LONG);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_client_of_http_2_that_says_nothing_is_cut_off() {
+    async fn a_silent_client_of_http_2_is_cut_off() {
         let (mut client, server) = duplex(64 * 1024);
         let (connection, _stop) = connection();
         tokio::spawn(connection.http2(server));
@@ -448,7 +450,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_old_connection_of_http_2_takes_no_more_requests_and_finishes_those_that_it_has() {
+    async fn an_old_connection_of_http_2_finishes_its_requests_and_ends() {
         let (mut sender, _stop) = connect_http2(20_000).await;
         let body = get_body(&mut sender, "/slow").await.unwrap();
         sleep(2 * AGE - 2 * STEP).await;
@@ -457,7 +459,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn stopping_finishes_what_is_in_flight() {
+    async fn a_stop_finishes_the_requests_in_flight() {
         let (mut sender, stop) = connect_http2(20_000).await;
         let body = get_body(&mut sender, "/slow").await.unwrap();
         drop(stop);

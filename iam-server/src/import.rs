@@ -1,4 +1,4 @@
-//! Users from a file.
+//! The import of users from a file.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader};
@@ -13,7 +13,7 @@ use crate::Failure;
 use crate::command::print;
 use crate::tenant;
 
-/// A user as the file has it. What is missing is as invalid as what is empty.
+/// A user in the file. A missing field is as invalid as an empty one.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 struct Row {
@@ -37,11 +37,12 @@ impl Row {
     }
 }
 
-/// Imports a file, and tells for each of its users what became of it.
+/// Imports the users of a file and prints the result of each.
 pub(crate) async fn import(iam: &Iam, tenant: &str, file: &Path, is_dry_run: bool) -> Result<(), Failure> {
     let caller = tenant::find(iam, tenant, "user import command").await?;
     let import = iam.users().import(&caller).map_err(|error| Failure::new("importing users", &error))?;
-    let mut importing = Importing { import: if is_dry_run { import.dry_run() } else { import }, taken: 0, refused: 0 };
+    let mut importing =
+        Importing { import: if is_dry_run { import.dry_run() } else { import }, accepted: 0, refused: 0 };
     let opened = File::open(file).map_err(|error| Failure::new(format!("opening {}", file.display()), &error))?;
     if file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("csv")) {
         let mut reader = csv::Reader::from_reader(opened);
@@ -62,28 +63,28 @@ pub(crate) async fn import(iam: &Iam, tenant: &str, file: &Path, is_dry_run: boo
             }
         }
     }
-    let Importing { taken, refused, .. } = importing;
-    let made = if is_dry_run { "wouldBeCreated" } else { "created" };
-    print(&json!({ made: taken, "refused": refused }).to_string())?;
+    let Importing { accepted, refused, .. } = importing;
+    let count_name = if is_dry_run { "wouldBeCreated" } else { "created" };
+    print(&json!({ count_name: accepted, "refused": refused }).to_string())?;
     if refused > 0 { Err(Failure(format!("users that were refused: {refused}"))) } else { Ok(()) }
 }
 
 struct Importing<'a> {
     import: Import<'a>,
-    taken: u64,
+    accepted: u64,
     refused: u64,
 }
 
 impl Importing<'_> {
     async fn add(&mut self, row: Result<Row, FieldError>) -> Result<(), Failure> {
-        let number = self.taken + self.refused + 1;
+        let number = self.accepted + self.refused + 1;
         let (email, result) = match row {
-            Ok(row) => (row.email.clone(), self.take(row).await?),
+            Ok(row) => (row.email.clone(), self.accept(row).await?),
             Err(error) => (String::new(), Err(vec![error])),
         };
         let line = match result {
             Ok(result) => {
-                self.taken += 1;
+                self.accepted += 1;
                 json!({ "row": number, "email": email, "result": result })
             }
             Err(errors) => {
@@ -95,7 +96,7 @@ impl Importing<'_> {
         print(&line.to_string())
     }
 
-    async fn take(&mut self, row: Row) -> Result<Result<Value, Vec<FieldError>>, Failure> {
+    async fn accept(&mut self, row: Row) -> Result<Result<Value, Vec<FieldError>>, Failure> {
         let user = match row.into_user() {
             Ok(user) => user,
             Err(error) => return Ok(Err(vec![error])),
@@ -111,7 +112,7 @@ impl Importing<'_> {
     }
 }
 
-/// A line of JSON. No message repeats a value: it may be a hash.
+/// Parses a line of JSON. No message contains a value of the line: it may be a hash.
 fn parse(line: &str) -> Result<Row, FieldError> {
     let mut deserializer = serde_json::Deserializer::from_str(line);
     serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
@@ -131,7 +132,7 @@ fn refusal_of_csv(error: &csv::Error) -> FieldError {
         match error.kind() {
             csv::ErrorKind::UnequalLengths { .. } => "must have as many fields as the header",
             csv::ErrorKind::Utf8 { .. } => "must be UTF-8",
-            _ => "must have a header of known names",
+            _ => "must have a header with known names",
         },
     )
 }

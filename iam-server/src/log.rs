@@ -1,4 +1,4 @@
-//! The log, on the error output.
+//! The log, on the standard error output.
 
 use std::io::IsTerminal as _;
 
@@ -9,7 +9,7 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 
 use crate::settings::LogFormat;
 
-/// Starts to log what passes the filter.
+/// Starts the log. It contains the events that pass the filter.
 pub(crate) fn start(filter: &str, format: LogFormat) {
     let registry = tracing_subscriber::registry().with(EnvFilter::new(filter));
     match format {

@@ -35,20 +35,20 @@ use mimalloc::MiMalloc;
 use crate::command::Command;
 use crate::settings::{Arguments, Settings};
 
-/// A request asks for memory some hundred times; this one answers in half the instructions of the system's.
+/// A request allocates memory about a hundred times. mimalloc needs half the instructions of the system's allocator.
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 
-/// Why the server stops before it serves, in one line.
+/// The reason why a command failed, in one line.
 #[derive(Debug)]
 pub(crate) struct Failure(String);
 
 impl Failure {
-    /// What was being done, and what went wrong, with every cause.
+    /// Creates a failure that names what the program was doing, the error, and every cause of the error.
     pub(crate) fn new(doing: impl fmt::Display, error: &dyn std::error::Error) -> Self {
         let causes = std::iter::successors(Some(error), |error| error.source());
         let mut causes: Vec<String> = causes.map(ToString::to_string).collect();
-        // An error that stands for another one says the same.
+        // An error that wraps another one often has the same text.
         causes.dedup();
         Self(format!("{doing}: {}", causes.join(": ")).replace('\n', " "))
     }
@@ -66,7 +66,7 @@ async fn main() -> ExitCode {
     let parsed = parsed.and_then(|matches| Ok((Arguments::from_arg_matches(&matches)?, matches)));
     let (arguments, matches) = match parsed {
         Ok(parsed) => parsed,
-        Err(error) if is_wish(error.kind()) => error.exit(),
+        Err(error) if is_help_or_version(error.kind()) => error.exit(),
         Err(error) => return refuse(&in_one_line(&error), 2),
     };
     let settings = match Settings::resolve(&arguments) {
@@ -92,13 +92,13 @@ async fn main() -> ExitCode {
     }
 }
 
-/// Whether somebody asked for the help or the version, and made no mistake.
-fn is_wish(kind: ErrorKind) -> bool {
+/// Returns whether the arguments ask for the help or the version, which is not a mistake.
+fn is_help_or_version(kind: ErrorKind) -> bool {
     use ErrorKind::{DisplayHelp, DisplayHelpOnMissingArgumentOrSubcommand, DisplayVersion};
     matches!(kind, DisplayHelp | DisplayHelpOnMissingArgumentOrSubcommand | DisplayVersion)
 }
 
-/// What is wrong with the arguments, without the usage and the pointer to the help that follow.
+/// Returns what is wrong with the arguments, without the usage and the hint about the help at the end.
 fn in_one_line(error: &clap::Error) -> String {
     let text = error.to_string();
     let says_why = |line: &&str| !line.starts_with("Usage:") && !line.starts_with("For more information");
@@ -106,9 +106,9 @@ fn in_one_line(error: &clap::Error) -> String {
     lines.join("; ").replace(":; ", ": ").trim_start_matches("error: ").to_owned()
 }
 
-/// Says why in one line.
+/// Prints the reason in one line and returns the exit code.
 fn refuse(reason: &dyn fmt::Display, code: u8) -> ExitCode {
-    // There is nowhere left to report that the error output is closed.
+    // If the error output is closed, no output is left to report that.
     let _ = writeln!(std::io::stderr(), "iam-server: {reason}");
     ExitCode::from(code)
 }

@@ -1,4 +1,4 @@
-//! The way of spans to a collector: OTLP over HTTP, in batches, from a thread of its own.
+//! The export of spans to a collector: OTLP over HTTP, in batches, on a thread of its own.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,17 +18,17 @@ use crate::Failure;
 use crate::settings::Settings;
 
 /// How long a collector may take to accept a batch.
-const PATIENCE: Duration = Duration::from_secs(5);
+const EXPORT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What makes spans and exports them to the collector at this base URL. What can be set beyond that has the standard's
-/// own variables: `OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_RESOURCE_ATTRIBUTES`, `OTEL_BSP_…`.
+/// Returns the provider that creates spans and exports them to the collector at this base URL. OpenTelemetry's own
+/// variables set the rest: `OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_RESOURCE_ATTRIBUTES`, `OTEL_BSP_…`.
 pub(crate) fn provider(endpoint: &str, settings: &Settings) -> Result<SdkTracerProvider, Failure> {
     let exporter = SpanExporter::builder()
         .with_http()
         .with_http_client(Collector::new())
         .with_protocol(Protocol::HttpBinary)
         .with_endpoint(format!("{endpoint}/v1/traces"))
-        .with_timeout(PATIENCE)
+        .with_timeout(EXPORT_TIMEOUT)
         .build()
         .map_err(|error| Failure::new("exporting traces", &error))?;
     let http = &settings.http;
@@ -44,7 +44,7 @@ pub(crate) fn provider(endpoint: &str, settings: &Settings) -> Result<SdkTracerP
         .build())
 }
 
-/// Sends batches, and says in the log when they begin to fail, and when no more.
+/// Sends batches. Logs when they start to fail, and when they succeed again.
 #[derive(Debug)]
 struct Collector {
     agent: Agent,
@@ -56,7 +56,7 @@ impl Collector {
         let tls = TlsConfig::builder().unversioned_rustls_crypto_provider(Arc::new(default_provider())).build();
         let config = Agent::config_builder()
             .tls_config(tls)
-            .timeout_global(Some(PATIENCE))
+            .timeout_global(Some(EXPORT_TIMEOUT))
             .max_redirects(0)
             .http_status_as_error(false);
         Self { agent: config.build().into(), is_failing: AtomicBool::new(false) }
@@ -68,7 +68,7 @@ impl Collector {
         Ok(Response::from_parts(parts, body.read_to_vec()?.into()))
     }
 
-    /// Once for each time that it changes: a collector may be away for days.
+    /// Logs only changes: a collector may be unavailable for days.
     fn note(&self, failure: Option<String>) {
         let was_failing = self.is_failing.swap(failure.is_some(), Ordering::Relaxed);
         match failure {
@@ -81,7 +81,7 @@ impl Collector {
 
 #[async_trait]
 impl HttpClient for Collector {
-    /// Blocks, as is right in the thread that exports, where there is no runtime.
+    /// Blocks, which is right on the exporting thread: it has no async runtime.
     async fn send_bytes(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
         let answer = self.send(request);
         self.note(match &answer {

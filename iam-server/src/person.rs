@@ -1,4 +1,4 @@
-//! A person on the command line, whose password never stands there: arguments are visible in the process list.
+//! A person on the command line. The password is never an argument: arguments are visible in the process list.
 
 use std::io::{BufRead as _, IsTerminal as _, Read as _, stdin};
 
@@ -34,30 +34,31 @@ impl Person {
 
 #[derive(Clone, Copy, Args)]
 pub(crate) struct PasswordSource {
-    /// Read the password from the first line of the standard input [default: one is made and printed, once]
+    /// Read the password from the first line of the standard input [default: generate one and print it once]
     #[arg(long)]
     password_stdin: bool,
 }
 
 impl PasswordSource {
-    /// The password that was given, or a new one.
+    /// Returns the password from the standard input, or generates one.
     pub(crate) fn password(self, iam: &Iam) -> Result<Password, Failure> {
         if self.password_stdin { read_password() } else { Ok(iam.credentials().make_password()) }
     }
 
-    /// Prints a password that was made: nobody knows it yet.
+    /// Prints the password if it was generated: no user knows it yet.
     pub(crate) fn tell(self, password: &Password) -> Result<(), Failure> {
         if self.password_stdin { Ok(()) } else { print(&format!("Password: {}", password.expose())) }
     }
 }
 
-/// Far more than a password may have. Whoever pipes in something endless is told that it is no password.
+/// The most bytes that are read: far more than a password may have. Endless input is cut here, and then refused as a
+/// password.
 const MOST: u64 = 4096;
 
 fn read_password() -> Result<Password, Failure> {
     if stdin().is_terminal() {
-        let advice = "pipe it in, or leave out --password-stdin to have one made";
-        return Err(Failure(format!("a password that is typed here would be shown: {advice}")));
+        let advice = "pipe it in, or omit --password-stdin to generate one";
+        return Err(Failure(format!("the terminal would show a typed password: {advice}")));
     }
     let mut line = String::new();
     let read = stdin().lock().take(MOST).read_line(&mut line);

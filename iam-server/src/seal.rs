@@ -1,4 +1,4 @@
-//! Sealing audit entries in the background.
+//! Sequences audit entries in the background.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -9,14 +9,14 @@ use tokio::sync::watch;
 
 use crate::background::{every, until_stopped, within};
 
-/// How often it is looked whether anything waits. An entry is sealed within this and the time of a round.
+/// How often the task looks for pending entries. An entry is sequenced within this time and the time of one round.
 const PERIOD: Duration = Duration::from_millis(250);
-/// How long a round may take; one takes less than a second.
+/// How long a round may take. A round usually takes less than a second.
 const LIMIT: Duration = Duration::from_secs(60);
-/// How long an entry may wait before somebody should know.
-const PATIENCE: chrono::TimeDelta = chrono::TimeDelta::seconds(30);
+/// How long an entry may be pending before the log warns the operator.
+const PENDING_LIMIT: chrono::TimeDelta = chrono::TimeDelta::seconds(30);
 
-/// Seals until told to stop. What was committed and not sealed by then is sealed by the next process.
+/// Sequences entries until the server stops. The next process sequences the entries that are still pending then.
 pub(crate) async fn seal(iam: Iam, stop: watch::Receiver<bool>) {
     let sealing = async {
         let mut watch = Watch::default();
@@ -35,12 +35,12 @@ pub(crate) async fn seal(iam: Iam, stop: watch::Receiver<bool>) {
     until_stopped(stop, sealing).await;
 }
 
-/// Says what goes wrong once, not with every round.
+/// Logs each problem once, and not in every round.
 #[derive(Default)]
 struct Watch {
     broken: BTreeSet<iam_core::TenantId>,
-    fails: bool,
-    waits: bool,
+    is_failing: bool,
+    is_late: bool,
 }
 
 impl Watch {
@@ -48,20 +48,24 @@ impl Watch {
         match round {
             Ok(sealed) => {
                 for tenant in sealed.broken.iter().filter(|tenant| !self.broken.contains(tenant)) {
-                    tracing::error!(%tenant, "the audit log is not what its own checkpoint says and is not sealed any more: see `iam-server audit verify`");
+                    tracing::error!(
+                        %tenant,
+                        "the audit log does not match its own checkpoint, so its new entries stay pending: \
+                         run `iam-server audit verify`"
+                    );
                 }
                 self.broken = sealed.broken.iter().copied().collect();
-                let waits = sealed.waiting_since.is_some_and(|since| iam.now() - since > PATIENCE);
-                if waits && !self.waits {
-                    tracing::warn!("audit entries have been waiting to be sealed for half a minute");
+                let is_late = sealed.waiting_since.is_some_and(|since| iam.now() - since > PENDING_LIMIT);
+                if is_late && !self.is_late {
+                    tracing::warn!("audit entries have been pending for more than 30 seconds");
                 }
-                (self.waits, self.fails) = (waits, false);
+                (self.is_late, self.is_failing) = (is_late, false);
             }
             Err(error) => {
-                if !self.fails {
-                    tracing::warn!(%error, "audit entries could not be sealed; they wait");
+                if !self.is_failing {
+                    tracing::warn!(%error, "audit entries could not be sequenced; they stay pending");
                 }
-                self.fails = true;
+                self.is_failing = true;
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Serving until told to stop.
+//! The command `serve`.
 
 use std::future::pending;
 use std::net::SocketAddr;
@@ -23,10 +23,11 @@ use crate::store;
 use crate::sweep::{SweepMetrics, sweep};
 use crate::trace::Traces;
 
-/// How long requests in flight may take once the server is told to stop: as long as ever, and then be written.
-const PATIENCE: Duration = LONGEST_REQUEST.saturating_add(Duration::from_secs(2));
+/// How long a server that stops waits for requests in flight: the longest time of a request, and two seconds to write
+/// its answer.
+const STOP_TIMEOUT: Duration = LONGEST_REQUEST.saturating_add(Duration::from_secs(2));
 
-/// Migrates the database and serves until a SIGTERM or SIGINT; then finishes what is in flight.
+/// Migrates the database and serves until a SIGTERM or SIGINT. Then finishes the requests in flight.
 pub(crate) async fn serve(settings: Settings) -> Result<(), Failure> {
     let tls = match &settings.tls {
         Some((certificates, key)) => Some(http::tls(certificates, key)?),
@@ -81,7 +82,7 @@ async fn announce(settings: &Settings, address: SocketAddr, iam: &Iam) {
         tracing::info!("Swagger UI is at {base}/docs");
     }
     if matches!(settings.database, Database::Memory) {
-        tracing::warn!("everything is kept in memory and gone when the server stops");
+        tracing::warn!("all data is only in memory and is lost when the server stops");
     }
     if !matches!(iam.is_empty().await, Ok(true)) {
         return;
@@ -93,7 +94,7 @@ async fn announce(settings: &Settings, address: SocketAddr, iam: &Iam) {
              \"firstName\":\"Ada\",\"lastName\":\"Lovelace\"}}'"
         );
     } else {
-        tracing::info!("there is no tenant yet; make the first with `iam-server tenant create`");
+        tracing::info!("there is no tenant yet; create the first with `iam-server tenant create`");
     }
 }
 
@@ -104,16 +105,16 @@ async fn run(serving: impl Future<Output = ()>, iam: Iam, mut stop: watch::Recei
     };
     let too_late = async {
         let _ = stop.wait_for(|stop| *stop).await;
-        tracing::info!("stopping: requests in flight are finished");
-        tokio::time::sleep(PATIENCE).await;
+        tracing::info!("stopping: waiting for requests in flight");
+        tokio::time::sleep(STOP_TIMEOUT).await;
     };
     tokio::select! {
         () = finished => {}
-        () = too_late => tracing::warn!("requests that took longer than {} seconds were cut", PATIENCE.as_secs()),
+        () = too_late => tracing::warn!("requests that took over {} seconds were cancelled", STOP_TIMEOUT.as_secs()),
     }
 }
 
-/// Turns true at the first SIGTERM or SIGINT.
+/// Returns a receiver whose value becomes true at the first SIGTERM or SIGINT.
 fn stop_signal() -> Result<watch::Receiver<bool>, Failure> {
     let failed = |error| Failure::new("waiting for signals", &error);
     let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
@@ -125,7 +126,7 @@ fn stop_signal() -> Result<watch::Receiver<bool>, Failure> {
             _ = interrupt.recv() => {}
         }
         sender.send_replace(true);
-        // Dropping the sender would look like a signal to whoever still waits.
+        // A task that still waits would take a dropped sender for a signal.
         sender.closed().await;
     });
     Ok(receiver)

@@ -1,4 +1,4 @@
-//! The commands that look after sessions.
+//! The commands of `session`.
 
 use clap::Subcommand;
 use iam_core::{Caller, Iam};
@@ -10,12 +10,12 @@ use crate::tenant;
 
 #[derive(Clone, Subcommand)]
 pub(crate) enum Session {
-    /// End all sessions: of a user, of a tenant, or of all tenants, for instance after a backup of the database has leaked
+    /// End all sessions of a user, of a tenant or of all tenants, for example after a backup of the database has leaked
     EndAll {
-        /// Only those of this tenant, by its id or slug [default: all tenants]
+        /// Only the sessions of this tenant, by its id or slug [default: all tenants]
         #[arg(long, value_name = "TENANT")]
         tenant: Option<String>,
-        /// Only those of the tenant's user with this e-mail [default: all users]
+        /// Only the sessions of the tenant's user with this e-mail [default: all users]
         #[arg(long, value_name = "ADDRESS", requires = "tenant")]
         email: Option<String>,
     },

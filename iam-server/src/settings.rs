@@ -1,4 +1,5 @@
-//! What can be set, and where from: flags, then environment, then a TOML file, then defaults (`decisions.md` §8).
+//! The settings. A value comes from a flag, or else the environment, a TOML file or the default, in this order
+//! (`decisions.md` §8).
 
 use std::env;
 use std::fmt;
@@ -22,8 +23,8 @@ use url::Url;
 use crate::command::Command;
 use crate::http::CONNECTIONS;
 
-/// How long a request may take at most, whatever is set. PostgreSQL is told to give up a statement after the same time,
-/// and a server that stops waits for longer.
+/// The longest time that a request may take; no setting can raise it. PostgreSQL cancels a statement after the same
+/// time, and a server that stops waits longer.
 pub(crate) const LONGEST_REQUEST: Duration = Duration::from_secs(30);
 
 /// Identity, access and audit for many tenants: one binary, an embedded SQLite file by default, PostgreSQL for
@@ -32,14 +33,14 @@ pub(crate) const LONGEST_REQUEST: Duration = Duration::from_secs(30);
 #[command(
     version,
     after_help = "Settings come from flags, then the environment, then the TOML file, then defaults.\n\
-    Two have no flag: IAM_MASTER_KEY, 32 random bytes in base64 with which signing keys are encrypted, and\n\
-    IAM_FORMER_MASTER_KEY, what it was before `keys reencrypt`.\n\
-    Start it without anything, then open http://127.0.0.1:8080/docs."
+    Two settings have no flag. IAM_MASTER_KEY encrypts the signing keys: 32 random bytes in base64.\n\
+    IAM_FORMER_MASTER_KEY is the previous master key, until `keys reencrypt` is done.\n\
+    To try the server, start it without arguments and open http://127.0.0.1:8080/docs."
 )]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
-    /// A TOML file with the settings below, in snake case
+    /// A TOML file with the settings below, named in snake case
     #[arg(long, env = "IAM_CONFIG", value_name = "FILE", global = true)]
     config: Option<PathBuf>,
     #[command(flatten)]
@@ -47,7 +48,7 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// What flags and the environment give, and what the file does.
+    /// Returns the settings of the flags and the environment, and those of the file.
     pub(crate) fn read(&self) -> Result<(Given, Given), SettingsError> {
         let mut given = self.given.clone();
         given.database_url = given.database_url.or_else(|| env::var("DATABASE_URL").ok().map(Text));
@@ -62,95 +63,97 @@ impl Arguments {
 pub(crate) const MASTER_KEY: &str = "IAM_MASTER_KEY";
 pub(crate) const FORMER_MASTER_KEY: &str = "IAM_FORMER_MASTER_KEY";
 
-/// Every setting as its text, wherever it was given.
+/// The text of every setting, from any source.
 #[derive(Args, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Given {
-    /// sqlite://PATH, postgres://… or memory: (DATABASE_URL counts too) [default: sqlite://iam.db]
+    /// The database: sqlite://PATH, postgres://… or memory: (DATABASE_URL is read, too) [default: sqlite://iam.db]
     #[arg(long, env = "IAM_DATABASE_URL", value_name = "URL", global = true, hide_env_values = true)]
     database_url: Option<Text>,
-    /// Where to listen [default: 127.0.0.1:8080]
+    /// The address to listen on [default: 127.0.0.1:8080]
     #[arg(long, env = "IAM_LISTEN", value_name = "ADDRESS:PORT", global = true)]
     listen: Option<Text>,
-    /// Where to show /metrics instead, for nobody else to see [default: with everything else]
+    /// A separate, private address that serves /metrics [default: the address of the API]
     #[arg(long, env = "IAM_METRICS_LISTEN", value_name = "ADDRESS:PORT", global = true)]
     metrics_listen: Option<Text>,
-    /// A PEM file with the certificate of the server and those that lead to it; needs tls-key [default: no TLS]
+    /// A PEM file with the server's certificate and its intermediate certificates; needs tls-key [default: no TLS]
     #[arg(long, env = "IAM_TLS_CERTIFICATE", value_name = "FILE", global = true)]
     tls_certificate: Option<Text>,
     /// A PEM file with the private key of the certificate
     #[arg(long, env = "IAM_TLS_KEY", value_name = "FILE", global = true)]
     tls_key: Option<Text>,
-    /// Web pages of these origins may use the API from a browser, joined by commas [default: none]
+    /// The origins whose web pages may use the API from a browser, separated by commas [default: none]
     #[arg(long, env = "IAM_CORS_ORIGINS", value_name = "ORIGINS", global = true)]
     cors_origins: Option<Text>,
-    /// How many connections one client may have at a time, by its address; trusted proxies may have more [default: 1000]
+    /// The most connections of one client (by its address) at a time; trusted proxies may have more [default: 1000]
     #[arg(long, env = "IAM_CLIENT_CONNECTIONS", value_name = "NUMBER", global = true)]
     client_connections: Option<Text>,
-    /// How long a request may take to be answered, 30s at most [default: 30s]
+    /// The longest time until a request is answered, at most 30s [default: 30s]
     #[arg(long, env = "IAM_REQUEST_TIMEOUT", value_name = "DURATION", global = true)]
     request_timeout: Option<Text>,
-    /// How long a password may wait to be hashed; who would wait for longer is refused, 30s at most [default: 2s]
+    /// The longest time that a password may wait to be hashed, at most 30s; a request that would wait longer is
+    /// refused at once [default: 2s]
     #[arg(long, env = "IAM_PASSWORD_WAIT", value_name = "DURATION", global = true)]
     password_wait: Option<Text>,
-    /// Whether strangers may create tenants: open or closed [default: open]
+    /// Whether callers without an account may create tenants: open or closed [default: open]
     #[arg(long, env = "IAM_REGISTRATION", value_name = "WORD", global = true)]
     registration: Option<Text>,
-    /// Whether requests are limited: on or off [default: on]
+    /// Whether the rate of requests is limited: on or off [default: on]
     #[arg(long, env = "IAM_RATE_LIMITS", value_name = "WORD", global = true)]
     rate_limits: Option<Text>,
-    /// How many requests a minute of one user are answered [default: 1000]
+    /// The most requests of one user per minute [default: 1000]
     #[arg(long, env = "IAM_RATE_LIMIT_USER", value_name = "NUMBER", global = true)]
     rate_limit_user: Option<Text>,
-    /// How many requests a minute from one client to log in, register and refresh are answered [default: 60]
+    /// The most requests of one client per minute to log in, register and refresh [default: 60]
     #[arg(long, env = "IAM_RATE_LIMIT_AUTHENTICATION", value_name = "NUMBER", global = true)]
     rate_limit_authentication: Option<Text>,
-    /// How many other requests a minute from one client without a token are answered [default: 300]
+    /// The most other requests of one client per minute without a token [default: 300]
     #[arg(long, env = "IAM_RATE_LIMIT_ANONYMOUS", value_name = "NUMBER", global = true)]
     rate_limit_anonymous: Option<Text>,
-    /// How many KiB a minute of custom audit events the users of one tenant record [default: 6000]
+    /// The most KiB of custom audit events per minute that the users of one tenant may record [default: 6000]
     #[arg(long, env = "IAM_RATE_LIMIT_EVENTS", value_name = "NUMBER", global = true)]
     rate_limit_events: Option<Text>,
-    /// Where replicas count requests together: redis://… or rediss://… [default: none]
+    /// The Redis server that counts the requests of all replicas together: redis://… or rediss://… [default: none]
     #[arg(long, env = "IAM_RATE_LIMIT_REDIS_URL", value_name = "URL", global = true, hide_env_values = true)]
     rate_limit_redis_url: Option<Text>,
-    /// What the health response says of where this runs [default: development]
+    /// The name of the environment in the health response [default: development]
     #[arg(long, env = "IAM_ENVIRONMENT", value_name = "NAME", global = true)]
     environment: Option<Text>,
-    /// How deep organizations may nest, roots being at depth 0 [default: 5]
+    /// The greatest depth of an organization; a root has depth 0 [default: 5]
     #[arg(long, env = "IAM_MAX_ORGANIZATION_DEPTH", value_name = "NUMBER", global = true)]
     max_organization_depth: Option<Text>,
-    /// Proxies whose X-Forwarded-For counts: addresses or networks, joined by commas [default: none]
+    /// The proxies whose X-Forwarded-For is trusted: addresses or networks, separated by commas [default: none]
     #[arg(long, env = "IAM_TRUSTED_PROXIES", value_name = "NETWORKS", global = true)]
     trusted_proxies: Option<Text>,
-    /// Encrypts signing keys at rest: 32 random bytes in base64. No flag: the process list shows those to all.
+    /// Encrypts signing keys at rest: 32 random bytes in base64. It has no flag: the process list shows flags to all
+    /// users.
     #[arg(skip)]
     master_key: Option<Text>,
-    /// What the master key was before, until `iam-server keys reencrypt` is done. No flag either.
+    /// The previous master key, until `iam-server keys reencrypt` is done. It has no flag, either.
     #[arg(skip)]
     former_master_key: Option<Text>,
-    /// When a new key takes over signing access tokens, by the age of the newest one, a day at least [default: 90d]
+    /// The age of the newest key for access tokens at which a new key replaces it, at least 1d [default: 90d]
     #[arg(long, env = "IAM_KEY_ROTATION", value_name = "DURATION", global = true)]
     key_rotation: Option<Text>,
-    /// For how long tenants keep their audit logs at least [default: 30d]
+    /// The shortest retention that a tenant may set for its audit log [default: 30d]
     #[arg(long, env = "IAM_AUDIT_MIN_RETENTION", value_name = "DURATION", global = true)]
     audit_min_retention: Option<Text>,
-    /// How many users a tenant may have, deleted ones included [default: 100000]
+    /// The most users of a tenant, including deleted users [default: 100000]
     #[arg(long, env = "IAM_QUOTA_USERS", value_name = "NUMBER", global = true)]
     quota_users: Option<Text>,
-    /// How many organizations a tenant may have, deleted ones included [default: 10000]
+    /// The most organizations of a tenant, including deleted organizations [default: 10000]
     #[arg(long, env = "IAM_QUOTA_ORGANIZATIONS", value_name = "NUMBER", global = true)]
     quota_organizations: Option<Text>,
-    /// How many roles a tenant may have, built-in ones included [default: 1000]
+    /// The most roles of a tenant, including built-in roles [default: 1000]
     #[arg(long, env = "IAM_QUOTA_ROLES", value_name = "NUMBER", global = true)]
     quota_roles: Option<Text>,
-    /// How many role assignments a tenant may have [default: 500000]
+    /// The most role assignments of a tenant [default: 500000]
     #[arg(long, env = "IAM_QUOTA_ASSIGNMENTS", value_name = "NUMBER", global = true)]
     quota_assignments: Option<Text>,
-    /// How many permissions a tenant may have, built-in ones included [default: 1000]
+    /// The most permissions of a tenant, including built-in permissions [default: 1000]
     #[arg(long, env = "IAM_QUOTA_PERMISSIONS", value_name = "NUMBER", global = true)]
     quota_permissions: Option<Text>,
-    /// Whether Swagger UI is at /docs, and the OpenAPI document at /openapi.json: on or off [default: on]
+    /// Whether to serve Swagger UI at /docs and the OpenAPI document at /openapi.json: on or off [default: on]
     #[arg(long, env = "IAM_DOCS", value_name = "WORD", global = true)]
     docs: Option<Text>,
     /// The `iss` claim of access tokens [default: iam]
@@ -159,19 +162,19 @@ pub(crate) struct Given {
     /// The `aud` claim of access tokens [default: iam]
     #[arg(long, env = "IAM_AUDIENCE", value_name = "TEXT", global = true)]
     audience: Option<Text>,
-    /// A session that is not refreshed for this long is over, such as 12h [default: 7d]
+    /// A session ends when it is not refreshed for this long, such as 12h [default: 7d]
     #[arg(long, env = "IAM_SESSION_IDLE", value_name = "DURATION", global = true)]
     session_idle: Option<Text>,
-    /// A session is over this long after its login, such as 12h [default: 30d]
+    /// A session ends this long after its login, such as 12h [default: 30d]
     #[arg(long, env = "IAM_SESSION_ABSOLUTE", value_name = "DURATION", global = true)]
     session_absolute: Option<Text>,
-    /// What the type of a problem document starts with [default: `https://iam.invalid/problems`]
+    /// The start of the type of every problem document [default: `https://iam.invalid/problems`]
     #[arg(long, env = "IAM_PROBLEM_TYPE_BASE", value_name = "URI", global = true)]
     problem_type_base: Option<Text>,
-    /// What is logged, as a tracing filter [default: info]
+    /// Which events are logged, as a tracing filter [default: info]
     #[arg(long, env = "IAM_LOG", value_name = "FILTER", global = true)]
     log: Option<Text>,
-    /// How it is logged: text or json [default: text]
+    /// The format of the log: text or json [default: text]
     #[arg(long, env = "IAM_LOG_FORMAT", value_name = "WORD", global = true)]
     log_format: Option<Text>,
     /// Where to export traces: the base URL of a collector that speaks OTLP over HTTP, such as
@@ -186,12 +189,12 @@ pub(crate) struct Given {
 macro_rules! given {
     ($($field:ident),+ $(,)?) => {
         impl Given {
-            /// What is given here, and else what is given there.
+            /// Returns every setting of `self`, or that of `other` if `self` does not have it.
             fn or(self, other: Self) -> Self {
                 Self { $($field: self.$field.or(other.$field),)+ }
             }
 
-            /// Every setting's name and what is given of it.
+            /// Returns the name of every setting, with its text if it is set.
             pub(crate) fn texts(self) -> Vec<(&'static str, Option<String>)> {
                 vec![$((stringify!($field), self.$field.map(|Text(text)| text)),)+]
             }
@@ -207,7 +210,7 @@ given! {
     otlp_endpoint, trace_sampling,
 }
 
-/// A setting's text. In a TOML file it may also be a number, or a list that is joined by commas.
+/// The text of a setting. In a TOML file it may also be a number, or a list, which is joined with commas.
 #[derive(Clone)]
 struct Text(String);
 
@@ -225,7 +228,7 @@ impl<'de> Deserialize<'de> for Text {
             toml::Value::String(text) => Ok(text.clone()),
             toml::Value::Integer(number) => Ok(number.to_string()),
             toml::Value::Float(number) => Ok(number.to_string()),
-            _ => Err(D::Error::custom("must be a text, a number or a list of texts")),
+            _ => Err(D::Error::custom("must be a string, a number or a list of strings")),
         };
         match toml::Value::deserialize(deserializer)? {
             toml::Value::Array(items) => Ok(Self(items.iter().map(text).collect::<Result<Vec<_>, _>>()?.join(","))),
@@ -234,18 +237,18 @@ impl<'de> Deserialize<'de> for Text {
     }
 }
 
-/// Every setting, checked.
+/// All settings, validated.
 pub(crate) struct Settings {
     pub(crate) database: Database,
     pub(crate) listen: SocketAddr,
     pub(crate) metrics_listen: Option<SocketAddr>,
-    /// The files of the certificates and of the key.
+    /// The file of the certificates and the file of the key.
     pub(crate) tls: Option<(PathBuf, PathBuf)>,
-    /// How many connections one client may have at a time.
+    /// The most connections of one client at a time.
     pub(crate) client_connections: usize,
     pub(crate) log: String,
     pub(crate) log_format: LogFormat,
-    /// Without a slash at its end.
+    /// Has no slash at its end.
     pub(crate) otlp_endpoint: Option<String>,
     /// From 0 to 1.
     pub(crate) trace_sampling: f64,
@@ -253,7 +256,7 @@ pub(crate) struct Settings {
     pub(crate) http: iam_axum::Settings,
 }
 
-/// Which store, by its URL.
+/// The store that the database URL names.
 #[derive(Clone)]
 pub(crate) enum Database {
     Memory,
@@ -261,31 +264,31 @@ pub(crate) enum Database {
     Postgres(String),
 }
 
-/// How the log is written.
+/// The format of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LogFormat {
     Text,
     Json,
 }
 
-/// A setting that cannot be used. What it says shows no value, which may be secret.
+/// An invalid setting. The message does not contain the value, which may be secret.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum SettingsError {
     #[error("{name} ({}IAM_{}) {problem}", flag(.name), .name.to_uppercase())]
     Value { name: &'static str, problem: String },
-    #[error("{0} is not a setting; `iam-server --help` lists them all")]
+    #[error("{0} is not a setting; `iam-server --help` lists all settings")]
     UnknownVariable(String),
     #[error("the settings file {path}: {problem}")]
     File { path: String, problem: String },
 }
 
-/// The flag of a setting, where it has one.
+/// Returns the flag of a setting, or nothing if it has none.
 fn flag(name: &str) -> String {
     if name.ends_with("master_key") { String::new() } else { format!("--{}, ", name.replace('_', "-")) }
 }
 
 impl Settings {
-    /// Puts the settings together from everywhere.
+    /// Reads the settings from all sources and validates them.
     pub(crate) fn resolve(arguments: &Arguments) -> Result<Self, SettingsError> {
         refuse_unknown_variables(env::vars_os().filter_map(|(name, _)| name.into_string().ok()))?;
         let (given, file) = arguments.read()?;
@@ -296,7 +299,7 @@ impl Settings {
         let mut iam = iam_core::Settings::default();
         iam.registration = parse("registration", given.registration, iam.registration, open_or_closed)?;
         iam.master_key = parse("master_key", given.master_key, None, master_key)?;
-        iam.key_rotation = parse("key_rotation", given.key_rotation, iam.key_rotation, a_day_at_least)?;
+        iam.key_rotation = parse("key_rotation", given.key_rotation, iam.key_rotation, at_least_a_day)?;
         iam.audit_min_retention =
             parse("audit_min_retention", given.audit_min_retention, iam.audit_min_retention, duration)?;
         iam.quota.users = parse("quota_users", given.quota_users, iam.quota.users, quota)?;
@@ -315,7 +318,7 @@ impl Settings {
         iam.audience = parse("audience", given.audience, iam.audience, not_empty)?;
         iam.session_idle = parse("session_idle", given.session_idle, iam.session_idle, duration)?;
         iam.session_absolute = parse("session_absolute", given.session_absolute, iam.session_absolute, duration)?;
-        iam.password_wait = parse("password_wait", given.password_wait, iam.password_wait, while_a_request_lasts)?;
+        iam.password_wait = parse("password_wait", given.password_wait, iam.password_wait, request_duration)?;
         iam.max_organization_depth =
             parse("max_organization_depth", given.max_organization_depth, iam.max_organization_depth, depth)?;
         let mut http = iam_axum::Settings::default();
@@ -327,26 +330,25 @@ impl Settings {
             parse("problem_type_base", given.problem_type_base, http.problem_type_base, not_empty)?;
         let limits = RateLimits::default();
         let limits = RateLimits {
-            user: parse("rate_limit_user", given.rate_limit_user, limits.user, a_minute)?,
+            user: parse("rate_limit_user", given.rate_limit_user, limits.user, per_minute)?,
             authentication: parse(
                 "rate_limit_authentication",
                 given.rate_limit_authentication,
                 limits.authentication,
-                a_minute,
+                per_minute,
             )?,
-            anonymous: parse("rate_limit_anonymous", given.rate_limit_anonymous, limits.anonymous, a_minute)?,
-            events: parse("rate_limit_events", given.rate_limit_events, limits.events, a_minute)?,
+            anonymous: parse("rate_limit_anonymous", given.rate_limit_anonymous, limits.anonymous, per_minute)?,
+            events: parse("rate_limit_events", given.rate_limit_events, limits.events, per_minute)?,
         };
         let is_limited = parse("rate_limits", given.rate_limits, true, on_or_off)?;
         let limiter: Arc<dyn RateLimiter> = Arc::new(MemoryRateLimiter::new(limits));
         let limiter = parse("rate_limit_redis_url", given.rate_limit_redis_url, limiter, |url| {
-            Ok(Arc::new(RedisRateLimiter::new(url, limits).map_err(say)?))
+            Ok(Arc::new(RedisRateLimiter::new(url, limits).map_err(message_of)?))
         })?;
         http.rate_limiter = is_limited.then_some(limiter);
         http.shows_docs = parse("docs", given.docs, http.shows_docs, on_or_off)?;
         http.cors_origins = parse("cors_origins", given.cors_origins, Vec::new(), origins)?;
-        http.request_timeout =
-            parse("request_timeout", given.request_timeout, http.request_timeout, while_a_request_lasts)?;
+        http.request_timeout = parse("request_timeout", given.request_timeout, http.request_timeout, request_duration)?;
         let tls = match (given.tls_certificate, given.tls_key) {
             (Some(certificate), Some(key)) => Some((certificate.0.into(), key.0.into())),
             (None, None) => None,
@@ -382,12 +384,12 @@ fn parse<T>(
     }
 }
 
-fn say(error: impl fmt::Display) -> String {
+fn message_of(error: impl fmt::Display) -> String {
     error.to_string()
 }
 
 fn master_key(text: &str) -> Result<Option<MasterKey>, String> {
-    text.parse().map(Some).map_err(say)
+    text.parse().map(Some).map_err(message_of)
 }
 
 fn database(text: &str) -> Result<Database, String> {
@@ -435,7 +437,7 @@ fn depth(text: &str) -> Result<u32, String> {
 }
 
 fn missing(name: &'static str, beside: &str) -> SettingsError {
-    SettingsError::Value { name, problem: format!("is missing, and {beside} is given") }
+    SettingsError::Value { name, problem: format!("is missing, but {beside} is set") }
 }
 
 fn origins(text: &str) -> Result<Vec<HeaderValue>, String> {
@@ -447,10 +449,10 @@ fn origins(text: &str) -> Result<Vec<HeaderValue>, String> {
         HeaderValue::from_str(origin).ok().filter(|_| is_one && !origin.ends_with('/'))
     };
     let all: Option<Vec<HeaderValue>> = text.split(',').map(|part| origin(part.trim())).collect();
-    all.ok_or_else(|| "must be origins such as https://app.example.com, joined by commas".to_owned())
+    all.ok_or_else(|| "must be origins such as https://app.example.com, separated by commas".to_owned())
 }
 
-fn a_minute(text: &str) -> Result<NonZeroU32, String> {
+fn per_minute(text: &str) -> Result<NonZeroU32, String> {
     match text.parse::<NonZeroU32>() {
         Ok(requests) if requests.get() <= 1_000_000 => Ok(requests),
         _ => Err("must be a whole number from 1 to 1000000".to_owned()),
@@ -479,18 +481,18 @@ fn duration(text: &str) -> Result<TimeDelta, String> {
     }
 }
 
-fn a_day_at_least(text: &str) -> Result<TimeDelta, String> {
+fn at_least_a_day(text: &str) -> Result<TimeDelta, String> {
     let time = duration(text)?;
-    if time < TimeDelta::days(1) { Err("must be 1d at least".to_owned()) } else { Ok(time) }
+    if time < TimeDelta::days(1) { Err("must be at least 1d".to_owned()) } else { Ok(time) }
 }
 
 fn quota(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| "must be a whole number".to_owned())
 }
 
-fn while_a_request_lasts(text: &str) -> Result<Duration, String> {
-    let time = duration(text)?.to_std().map_err(say)?;
-    if time > LONGEST_REQUEST { Err("must be 30s at most".to_owned()) } else { Ok(time) }
+fn request_duration(text: &str) -> Result<Duration, String> {
+    let time = duration(text)?.to_std().map_err(message_of)?;
+    if time > LONGEST_REQUEST { Err("must be at most 30s".to_owned()) } else { Ok(time) }
 }
 
 fn connections(text: &str) -> Result<usize, String> {
@@ -505,7 +507,8 @@ fn log_filter(text: &str) -> Result<String, String> {
     filter.map(|_| text.to_owned()).map_err(|_| "must be a tracing filter such as info,iam_core=debug".to_owned())
 }
 
-/// Without credentials: the settings are shown, so these go into a header.
+/// Parses the URL of a collector. Credentials are refused, because the command `config` shows the URL. They belong in
+/// a header.
 fn collector(text: &str) -> Result<String, String> {
     let is_base = |url: &Url| {
         let is_plain = url.username().is_empty() && url.password().is_none() && url.query().is_none();
@@ -521,17 +524,17 @@ fn share(text: &str) -> Result<f64, String> {
     share.ok_or_else(|| "must be a number from 0 to 1".to_owned())
 }
 
-/// A misspelt variable must not pass unseen. `IAM_TEST_…` belongs to the tests; Kubernetes gives every pod such as
-/// `IAM_SERVICE_HOST` and `IAM_PORT_8080_TCP` when a service is named `iam`.
+/// Refuses unknown `IAM_…` variables, which may be misspelt settings. `IAM_TEST_…` belongs to the tests. Kubernetes
+/// sets variables such as `IAM_SERVICE_HOST` and `IAM_PORT_8080_TCP` in every pod when a service is named `iam`.
 fn refuse_unknown_variables(names: impl Iterator<Item = String>) -> Result<(), SettingsError> {
     let command = Arguments::command();
     let flags = command.get_arguments().filter_map(|argument| argument.get_env()?.to_str());
     let known: Vec<&str> = flags.chain([MASTER_KEY, FORMER_MASTER_KEY]).collect();
-    let is_anothers = |name: &str| {
+    let is_foreign = |name: &str| {
         name.starts_with("IAM_TEST_")
             || ["_SERVICE_HOST", "_SERVICE_PORT", "_PORT"].iter().any(|mark| name.contains(mark))
     };
-    let is_unknown = |name: &String| name.starts_with("IAM_") && !known.contains(&name.as_str()) && !is_anothers(name);
+    let is_unknown = |name: &String| name.starts_with("IAM_") && !known.contains(&name.as_str()) && !is_foreign(name);
     match names.into_iter().find(is_unknown) {
         Some(name) => Err(SettingsError::UnknownVariable(name)),
         None => Ok(()),
@@ -540,22 +543,22 @@ fn refuse_unknown_variables(names: impl Iterator<Item = String>) -> Result<(), S
 
 fn read_file(path: &Path) -> Result<Given, SettingsError> {
     let failed = |problem: String| SettingsError::File { path: path.display().to_string(), problem };
-    let text = std::fs::read_to_string(path).map_err(|error| failed(say(error)))?;
+    let text = std::fs::read_to_string(path).map_err(|error| failed(message_of(error)))?;
     parse_file(&text).map_err(failed)
 }
 
 fn parse_file(text: &str) -> Result<Given, String> {
-    let deserializer = toml::Deserializer::parse(text).map_err(|error| place(text, &error))?;
+    let deserializer = toml::Deserializer::parse(text).map_err(|error| problem_and_line(text, &error))?;
     serde_path_to_error::deserialize(deserializer).map_err(|error| {
-        let problem = place(text, error.inner());
-        // The message about an unknown key quotes it; the others do not know whose value is wrong.
+        let problem = problem_and_line(text, error.inner());
+        // The message about an unknown key quotes the key. The other messages do not name the key.
         if problem.contains('`') { problem } else { format!("{}: {problem}", error.path()) }
     })
 }
 
-/// What is wrong and in which line. Not the error's own text: that spans several lines and quotes the file, secrets
-/// and all.
-fn place(text: &str, error: &toml::de::Error) -> String {
+/// Returns what is wrong, and in which line. It leaves out the full text of the error, which has several lines and
+/// quotes the file, including its secrets.
+fn problem_and_line(text: &str, error: &toml::de::Error) -> String {
     let message = error.message().replace('\n', " ");
     match error.span().and_then(|span| text.get(..span.start)) {
         Some(before) => format!("{message} (line {})", before.matches('\n').count() + 1),
@@ -593,10 +596,10 @@ mod tests {
     }
 
     #[test]
-    fn the_defaults_that_the_help_tells_are_those_that_count() {
+    fn the_help_shows_the_defaults_in_use() {
         let command = Arguments::command();
         let line = |argument| Some(format!("{} = '{}'", Arg::get_id(argument), default_of(argument)?));
-        let told: Vec<String> = command.get_arguments().filter_map(line).collect();
+        let documented: Vec<String> = command.get_arguments().filter_map(line).collect();
         let all = |settings: Settings| {
             let Settings { database, listen, metrics_listen, tls, iam, http, .. } = &settings;
             let Settings { log, log_format, otlp_endpoint, trace_sampling, client_connections, .. } = &settings;
@@ -607,17 +610,17 @@ mod tests {
                  {iam:?} {http:?}"
             )
         };
-        assert_eq!(all(from_toml(&told.join("\n")).unwrap()), all(from_toml("").unwrap()));
-        // The limiter does not show them.
+        assert_eq!(all(from_toml(&documented.join("\n")).unwrap()), all(from_toml("").unwrap()));
+        // The `Debug` text of the limiter does not show its limits.
         let RateLimits { user, authentication, anonymous, events } = RateLimits::default();
         let limits = [("user", user), ("authentication", authentication), ("anonymous", anonymous), ("events", events)];
         for (name, limit) in limits {
-            assert!(told.contains(&format!("rate_limit_{name} = '{limit}'")), "{told:?}");
+            assert!(documented.contains(&format!("rate_limit_{name} = '{limit}'")), "{documented:?}");
         }
     }
 
     #[test]
-    fn values_of_every_kind_are_taken_from_a_file() {
+    fn a_file_may_have_values_of_every_type() {
         let text = r#"
             database_url = "postgres://localhost/iam"
             trusted_proxies = ["10.0.0.0/8", "192.0.2.1"]
@@ -633,7 +636,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_value_is_named_and_not_shown() {
+    fn an_error_names_a_bad_setting_and_hides_its_value() {
         let cases = [
             ("listen = 'localhost'", "listen"),
             ("database_url = 'mysql://user:hunter2@host/db'", "database_url"),
@@ -657,9 +660,9 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_key_or_variable_is_named() {
+    fn an_error_names_an_unknown_key_or_variable() {
         assert!(complaint("listne = 'x'").contains("listne"));
-        assert_eq!(complaint("\nlisten = true"), "listen: must be a text, a number or a list of texts (line 2)");
+        assert_eq!(complaint("\nlisten = true"), "listen: must be a string, a number or a list of strings (line 2)");
         assert!(complaint("\n\nmaster_key = hunter2").ends_with("(line 3)"));
         let unknown = |name: &str| refuse_unknown_variables([name.to_owned()].into_iter());
         assert_eq!(unknown("IAM_LISTNE"), Err(SettingsError::UnknownVariable("IAM_LISTNE".into())));

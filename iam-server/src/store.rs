@@ -12,10 +12,10 @@ use crate::settings::Database;
 
 /// Opens the store and migrates it.
 pub(crate) async fn open(database: &Database) -> Result<Arc<dyn Store>, Failure> {
-    open_unnamed(database).await.map_err(|error| Failure::new("opening the database", &error))
+    open_and_migrate(database).await.map_err(|error| Failure::new("opening the database", &error))
 }
 
-/// How the database's schema stands to this program. Changes nothing, and makes no file.
+/// Compares the schema of the database with the migrations of this program. Changes nothing and creates no file.
 pub(crate) async fn schema(database: &Database) -> Result<Schema, Failure> {
     let schema = match database {
         Database::Memory => Ok(Schema::UpToDate),
@@ -28,7 +28,7 @@ pub(crate) async fn schema(database: &Database) -> Result<Schema, Failure> {
     schema.map_err(|error| Failure::new("opening the database", &error))
 }
 
-async fn open_unnamed(database: &Database) -> Result<Arc<dyn Store>, StoreError> {
+async fn open_and_migrate(database: &Database) -> Result<Arc<dyn Store>, StoreError> {
     match database {
         Database::Memory => Ok(Arc::new(MemoryStore::new())),
         Database::Sqlite(url) => {

@@ -1,7 +1,7 @@
-//! Streams of HTTP/2 whose client does not take the answer.
+//! The stalled-stream guard: resets streams of HTTP/2 whose client does not accept the answer.
 //!
-//! By flow control a client says how much it takes of every answer. One that says nothing may still read its socket and
-//! answer pings, so that neither a time limit on writing nor pings tell that the answer stands still.
+//! With flow control, a client says how many bytes of each answer it accepts. A client that accepts none may still
+//! read its socket and answer pings. So neither a time limit on writing nor pings detect that the answer is stalled.
 
 use std::future::poll_fn;
 use std::iter::from_fn;
@@ -15,13 +15,13 @@ use futures_util::stream::iter;
 use hyper::rt::Executor;
 use tokio::time::{Instant, sleep};
 
-/// A client has so long to take a piece of an answer. Longer than any wait of our own in a stream: what makes an answer,
-/// and each query of an export, ends within 30 seconds.
-pub(crate) const TAKING: Duration = Duration::from_secs(60);
-/// As large as a frame of the default size.
+/// How long a client may take to accept a piece of an answer. This is longer than any wait of the server in a stream:
+/// a handler, and each query of an export, ends within 30 seconds.
+pub(crate) const STALL_LIMIT: Duration = Duration::from_secs(60);
+/// The default size of an HTTP/2 frame.
 const PIECE: usize = 16 * 1024;
 
-/// Runs streams, and resets one whose client takes nothing of its answer any more.
+/// Runs streams, and resets a stream whose client stops accepting its answer.
 #[derive(Clone)]
 pub(crate) struct Streams;
 
@@ -34,24 +34,25 @@ where
     }
 }
 
-/// Drops a stream that nothing has woken for too long; h2 resets it then.
+/// Runs a stream, and drops it when nothing has woken it for too long. h2 then resets it.
 async fn unless_stalled(stream: impl Future) {
     let mut stream = pin!(stream);
-    let mut stalled = pin!(sleep(TAKING));
+    let mut stalled = pin!(sleep(STALL_LIMIT));
     poll_fn(|context| {
         if stalled.as_mut().poll(context).is_ready() {
             return Poll::Ready(());
         }
-        stalled.as_mut().reset(Instant::now() + TAKING);
+        stalled.as_mut().reset(Instant::now() + STALL_LIMIT);
         stream.as_mut().poll(context).map(drop)
     })
     .await;
 }
 
-/// The same answer, in pieces by which a stream that stands still is told from one that does not.
+/// Splits an answer into pieces that show whether its stream is stalled.
 ///
-/// h2 takes a whole piece as soon as the client takes a byte of it, keeps the rest, and does not wake the stream before
-/// the client has taken that. Behind the last piece nobody would wait, so it is one byte, which has no rest.
+/// h2 takes a whole piece as soon as the client accepts one byte of it. It keeps the rest, and does not wake the
+/// stream before the client has accepted the rest. After the last piece, the stream would not wait for the rest. So
+/// the last piece is one byte, which has no rest.
 pub(crate) fn in_pieces(answer: Body) -> Body {
     if hyper::body::Body::is_end_stream(&answer) {
         return answer;
@@ -76,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pieces_are_the_whole_and_end_with_a_single_byte() {
+    fn pieces_contain_all_data_and_the_last_one_is_a_single_byte() {
         for length in [0, 1, 2, PIECE - 1, PIECE, PIECE + 1, PIECE + 2, 5 * PIECE] {
             let data = Bytes::from((0..length).map(|index| index as u8).collect::<Vec<_>>());
             let pieces: Vec<_> = pieces(data.clone()).collect();

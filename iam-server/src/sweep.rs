@@ -1,4 +1,4 @@
-//! What is tidied up in the background.
+//! Removes expired data in the background.
 
 use std::fmt::Display;
 use std::sync::Arc;
@@ -11,20 +11,21 @@ use tokio::sync::watch;
 
 use crate::background::{every, until_stopped, within};
 
-/// How often. What has expired grants nothing from its instant on, so nobody waits for this.
+/// The time between two sweeps. Expired data has no effect from the moment of its expiry on, so no caller waits for a
+/// sweep.
 const PERIOD: Duration = Duration::from_secs(60);
-/// How long a turn may take. What it leaves is left for the next one.
+/// How long a turn may take. The next turn does the work that is left.
 const LIMIT: Duration = Duration::from_secs(600);
 
-/// Removes what is over and lets the store prepare for what is to come, on one replica at a time, until told to stop; a
-/// sweep that is cut leaves what it has not committed.
+/// Removes expired data and lets the store prepare for future data, until the server stops. One replica at a time
+/// does so. A cancelled sweep leaves the work that it has not committed.
 pub(crate) async fn sweep(iam: Iam, metrics: Arc<SweepMetrics>, stop: watch::Receiver<bool>) {
     let sweeping = async {
         let mut ticks = every(PERIOD);
         loop {
             ticks.tick().await;
             let turn = async {
-                // Where there is none, another replica is at it.
+                // Without a turn, another replica is sweeping.
                 if let Some(turn) = iam.take_turn("sweep").await? {
                     round(&iam, &metrics).await;
                     turn.end().await;
@@ -49,13 +50,13 @@ async fn round(iam: &Iam, metrics: &SweepMetrics) {
     metrics.note("replaced_keys", iam.erase_replaced_keys().await);
 }
 
-/// None is removed, but the old one signs no more.
+/// Logs a rotation. Returns how many keys are removed: none, the old key only stops signing.
 fn rotated(key: &SigningKey) -> u64 {
     tracing::info!(key = %key.id, signs_from = %key.signs_from.to_rfc3339(), "the signing key was rotated");
     0
 }
 
-/// What the sweepers of this replica have done.
+/// The metrics of the sweepers of this replica.
 pub(crate) struct SweepMetrics {
     removed: IntCounterVec,
     failures: IntCounterVec,
@@ -66,12 +67,12 @@ impl SweepMetrics {
     pub(crate) fn new(registry: &Registry) -> prometheus::Result<Self> {
         let of = ["sweeper"];
         let metrics = Self {
-            removed: IntCounterVec::new(Opts::new("sweeper_removed_total", "What sweepers have removed"), &of)?,
+            removed: IntCounterVec::new(Opts::new("sweeper_removed_total", "Items that sweepers removed"), &of)?,
             failures: IntCounterVec::new(Opts::new("sweeper_failures_total", "Sweeps that failed"), &of)?,
             last_success: IntGaugeVec::new(
                 Opts::new(
                     "sweeper_last_success_timestamp_seconds",
-                    "When this replica swept last; replicas take turns, so the latest of all counts",
+                    "Time of this replica's last successful sweep; replicas take turns, so use the latest",
                 ),
                 &of,
             )?,

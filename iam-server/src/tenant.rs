@@ -1,4 +1,4 @@
-//! The commands that look after tenants.
+//! The commands of `tenant`.
 
 use clap::Subcommand;
 use iam_core::tenant::{Founded, NewTenant};
@@ -11,18 +11,18 @@ use crate::settings::Settings;
 
 #[derive(Clone, Subcommand)]
 pub(crate) enum Tenant {
-    /// Make a tenant with its built-in roles and its first administrator, also where registration is closed
+    /// Create a tenant with its built-in roles and its first administrator, even if registration is closed
     Create {
         /// The tenant's name
         #[arg(long, value_name = "NAME")]
         name: String,
-        /// Its name in URLs and logins [default: made from the name]
+        /// The tenant's name in URLs and logins [default: derived from the name]
         #[arg(long, value_name = "SLUG")]
         slug: Option<String>,
         #[command(flatten)]
         administrator: Person,
     },
-    /// End all sessions of a tenant and let none of its users log in until it is reactivated; nothing else changes
+    /// End all sessions of a tenant and refuse logins of its users until it is reactivated; nothing else changes
     Suspend {
         /// The tenant, by its id or slug
         #[arg(long, value_name = "TENANT")]
@@ -63,16 +63,16 @@ async fn reactivate(iam: &Iam, named: &str) -> Result<(), Failure> {
 
 async fn create(iam: &Iam, name: String, slug: Option<String>, person: &Person) -> Result<(), Failure> {
     let password = person.password.password(iam)?;
-    let doing = format!("making the tenant {name}");
+    let doing = format!("creating the tenant {name}");
     let administrator = person.with_password(password.clone());
     let founded = iam.tenants().create("tenant create command", NewTenant { name, slug, administrator }).await;
     let Founded { tenant, user, .. } = founded.map_err(|error| refused(doing, &error))?;
-    print(&format!("Tenant {} ({}) is made.", tenant.slug, tenant.id))?;
+    print(&format!("Tenant {} ({}) is created.", tenant.slug, tenant.id))?;
     print(&format!("{} ({}) is its administrator.", user.email, user.id))?;
     person.password.tell(&password)
 }
 
-/// The tenant that an argument names by its id or slug, and the caller that works in it.
+/// Finds the tenant that an argument names by its id or slug. Returns the system as a caller in this tenant.
 pub(crate) async fn find(iam: &Iam, named: &str, reason: &'static str) -> Result<Caller, Failure> {
     let found = iam.tenants().find(named).await.map_err(|error| Failure::new("looking for the tenant", &error))?;
     let tenant = found.ok_or_else(|| Failure(format!("there is no tenant {named}")))?;

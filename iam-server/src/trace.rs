@@ -25,10 +25,10 @@ use opentelemetry_sdk::trace::{SdkTracer, SdkTracerProvider};
 use crate::settings::Settings;
 use crate::{Failure, otlp, trace_context};
 
-/// How long the last spans may be on their way when the server stops.
+/// How long the export of the last spans may take when the server stops.
 const FLUSH: Duration = Duration::from_secs(5);
 
-/// Gives requests their place in a trace, and records them where there is a collector.
+/// Assigns requests to traces, and records spans if there is a collector.
 #[derive(Clone)]
 pub(crate) struct Traces {
     provider: Option<SdkTracerProvider>,
@@ -51,13 +51,14 @@ impl Traces {
         })
     }
 
-    /// A router whose every request is recorded, where there is a collector.
+    /// Returns a router that traces every request, if there is a collector.
     pub(crate) fn layer(&self, router: Router) -> Router {
         let Some(tracer) = self.tracer.clone() else { return router };
         router.layer(from_fn_with_state((Arc::new(self.clone()), tracer), trace))
     }
 
-    /// What keeps the metrics, and traces what requests ask of a store of this kind and the passwords that are hashed.
+    /// Returns the observer that counts the metrics. If there is a collector, it also traces the calls of requests to
+    /// a store of this kind, and the hashing of passwords.
     pub(crate) fn observer(&self, metrics: Metrics, store: &str) -> Arc<dyn Observer> {
         match self.tracer.clone() {
             Some(tracer) => Arc::new(Traced { metrics, tracer, system: store.to_lowercase() }),
@@ -65,15 +66,16 @@ impl Traces {
         }
     }
 
-    /// Exports what is recorded so far, unless that takes too long. Nothing is recorded any more.
+    /// Exports the spans that are recorded so far, unless that takes too long, and records no more spans.
     pub(crate) async fn finish(self) {
         let Some(provider) = self.provider else { return };
-        // Where the collector is away, that has been said.
+        // If the collector is unavailable, the log says so already.
         let _ = tokio::task::spawn_blocking(move || provider.shutdown_with_timeout(FLUSH)).await;
     }
 
-    /// What the request continues. Everybody may name the trace that it belongs to. Whether it is recorded, and what
-    /// there is to know of it besides, only trusted proxies may say: others would fill the collector, or hide from it.
+    /// Returns the parent of the request's span. Every client may name the trace. Only a trusted proxy may decide
+    /// whether the request is recorded, and may send a trace state: another client could fill the collector, or hide
+    /// from it.
     fn parent(&self, request: &Request) -> Context {
         let Some(parent) = trace_context::parent(request.headers()) else { return Context::new() };
         let parent = if self.is_from_proxy(request) { parent } else { self.of_stranger(&parent) };
@@ -86,7 +88,8 @@ impl Traces {
         peer.is_some_and(|peer| self.trusted_proxies.iter().any(|proxies| proxies.contains(&peer)))
     }
 
-    /// Not sampled by the trace id, which is the stranger's own.
+    /// Returns the parent that a stranger names, with a random decision about sampling. The decision does not depend
+    /// on the trace id, because the stranger chooses that.
     fn of_stranger(&self, parent: &SpanContext) -> SpanContext {
         let flags = TraceFlags::default().with_sampled(fastrand::f64() < self.sampling);
         SpanContext::new(parent.trace_id(), parent.span_id(), flags, true, TraceState::NONE)
@@ -113,7 +116,7 @@ async fn trace(State((traces, tracer)): State<(Arc<Traces>, SdkTracer)>, mut req
     response
 }
 
-/// Notes the trace that a request says it belongs to, for the lines that are logged of it.
+/// Notes the trace that a request names, so that the log lines of the request have its id.
 pub(crate) fn note_parent<B>(request: &mut HttpRequest<B>) {
     if let Some(parent) = trace_context::parent(request.headers()) {
         note(&parent, request);
@@ -127,7 +130,7 @@ fn note<B>(span: &SpanContext, request: &mut HttpRequest<B>) {
     }
 }
 
-/// Method and route: a name is something to count by.
+/// Returns the name of the request's span: method and route. Spans are counted by name, so a name has few values.
 fn name(request: &Request) -> String {
     let method = method(request).unwrap_or("HTTP");
     match request.extensions().get::<MatchedPath>() {
@@ -136,13 +139,14 @@ fn name(request: &Request) -> String {
     }
 }
 
-/// A method of which the standards know; a client may invent any.
+/// Returns the method if it is a standard one. A client may invent other methods.
 fn method(request: &Request) -> Option<&'static str> {
     let known = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "CONNECT", "TRACE"];
     known.into_iter().find(|known| request.method() == known)
 }
 
-/// Neither the query nor the user agent: clients put e-mail addresses into both.
+/// Returns the attributes of a request. The query and the user agent are left out: clients put e-mail addresses into
+/// both.
 fn of_request(request: &Request, scheme: &'static str) -> Vec<KeyValue> {
     let mut attributes = vec![
         KeyValue::new("http.request.method", method(request).unwrap_or("_OTHER")),
@@ -150,7 +154,7 @@ fn of_request(request: &Request, scheme: &'static str) -> Vec<KeyValue> {
     ];
     if let Some(route) = request.extensions().get::<MatchedPath>() {
         attributes.push(KeyValue::new("http.route", route.as_str().to_owned()));
-        attributes.push(KeyValue::new("url.path", scrubbed(request.uri().path(), route.as_str())));
+        attributes.push(KeyValue::new("url.path", without_values(request.uri().path(), route.as_str())));
     }
     let version = match request.version() {
         Version::HTTP_10 => Some("1.0"),
@@ -162,8 +166,8 @@ fn of_request(request: &Request, scheme: &'static str) -> Vec<KeyValue> {
     attributes
 }
 
-/// A path with its identifiers, but with the name of the parameter in place of whatever else a client put there.
-fn scrubbed(path: &str, route: &str) -> String {
+/// Returns a path with its identifiers. Any other value of a parameter is replaced by the name of the parameter.
+fn without_values(path: &str, route: &str) -> String {
     let is_id = |text: &str| text.len() == 36 && text.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
     let segments = iter::zip(path.split('/'), route.split('/'));
     let segments = segments.map(|(text, name)| if name.starts_with('{') && is_id(text) { text } else { name });
@@ -188,7 +192,7 @@ fn of_response(response: &Response) -> Vec<KeyValue> {
     attributes
 }
 
-/// Makes a span of every answer of the store to a request that is recorded, and of every password that is hashed for it.
+/// Records a span for every answer of the store and every hashed password, if the request is recorded.
 struct Traced {
     metrics: Metrics,
     tracer: SdkTracer,
@@ -224,7 +228,7 @@ impl Observer for Traced {
 }
 
 impl Traced {
-    /// Records what the request has just done, if it is recorded itself.
+    /// Records a span that ends now and took this long, if the current request is recorded.
     fn record(&self, took: Duration, error: Option<&StoreError>, what: impl FnOnce() -> SpanBuilder) {
         Context::map_current(|request| {
             if !request.span().is_recording() {

@@ -1,10 +1,9 @@
-//! What a request says of the trace that it belongs to (W3C Trace Context).
+//! The trace that a request names in its headers (W3C Trace Context).
 
 use axum::http::HeaderMap;
 use opentelemetry::trace::{SpanContext, SpanId, TraceFlags, TraceId, TraceState};
 
-/// The span of the caller that the request belongs to, by `traceparent` and `tracestate`. What is malformed is as good as
-/// missing.
+/// Returns the client's span, from `traceparent` and `tracestate`. A malformed header counts as missing.
 pub(crate) fn parent(headers: &HeaderMap) -> Option<SpanContext> {
     let mut lines = headers.get_all("traceparent").iter();
     let (Some(line), None) = (lines.next(), lines.next()) else { return None };
@@ -13,7 +12,7 @@ pub(crate) fn parent(headers: &HeaderMap) -> Option<SpanContext> {
     parent.is_valid().then_some(parent)
 }
 
-/// Version 00, and of later ones what they may only add to.
+/// Parses version 00. Of a later version, parses the fields of version 00: later versions may only append fields.
 fn parse(text: &str) -> Option<(TraceId, SpanId, TraceFlags)> {
     let (known, more) = text.split_at_checked(55)?;
     let [version, trace_id, span_id, flags] = *known.split('-').collect::<Vec<_>>() else { return None };
@@ -44,19 +43,19 @@ mod tests {
     const PARENT: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 
     #[test]
-    fn the_callers_span_is_taken_over() {
+    fn the_parent_is_the_clients_span() {
         let parent = parent_of(&[("traceparent", PARENT), ("tracestate", "a=1"), ("tracestate", "b@c=2")]).unwrap();
         assert_eq!(parent.trace_id().to_string(), "4bf92f3577b34da6a3ce929d0e0e4736");
         assert_eq!(parent.span_id().to_string(), "00f067aa0ba902b7");
         assert!(parent.is_sampled() && parent.is_remote());
         assert_eq!(parent.trace_state().header(), "a=1,b@c=2");
         let without_state = parent_of(&[("traceparent", PARENT), ("tracestate", "nonsense")]).unwrap();
-        assert_eq!(without_state.trace_state().header(), "", "a bad state does not make the parent a bad one");
+        assert_eq!(without_state.trace_state().header(), "", "a bad state does not invalidate the parent");
         assert!(!parent_of(&[("traceparent", &PARENT.replace("-01", "-02"))]).unwrap().is_sampled());
     }
 
     #[test]
-    fn later_versions_may_say_more() {
+    fn later_versions_may_append_fields() {
         for more in ["", "-", "-what-the-future-will-bring"] {
             let later = format!("{}{more}", PARENT.replace("00-4", "cc-4"));
             assert!(parent_of(&[("traceparent", &later)]).is_some(), "{later}");
@@ -64,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_malformed_is_ignored() {
+    fn a_malformed_parent_is_ignored() {
         assert!(parent_of(&[]).is_none());
         assert!(parent_of(&[("traceparent", PARENT), ("traceparent", PARENT)]).is_none());
         for wrong in [

@@ -1,7 +1,7 @@
-//! What an answer leaves of its request over HTTP/1.1.
+//! The body drain: reads the rest of an HTTP/1.1 request body that the handler did not read.
 //!
-//! hyper ends the connection where nobody reads the rest of a request and that has not come yet, and by then it may have
-//! answered without a word of it: the client sends its next request, and gets no answer.
+//! If the rest of a request is not read and has not arrived yet, hyper closes the connection. By then it may have
+//! sent an answer that does not announce the close. The client then sends its next request and gets no answer.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -15,13 +15,14 @@ use hyper::body::{Frame, Incoming, SizeHint};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-/// A client has so long to send the rest of a request that is answered; as a rule it has sent it.
-const PATIENCE: Duration = Duration::from_secs(1);
-/// More than this is not waited for: as much as the largest request that is read.
+/// How long a client may take to send the rest of a request after the handler has answered. Usually it has sent it
+/// already.
+const DRAIN_LIMIT: Duration = Duration::from_secs(1);
+/// The most bytes that are drained: the size of the largest request that a handler reads.
 const MOST: usize = 256 * 1024;
 
-/// Answers a request, and reads what is left of it; where that is too much, or does not come, the answer says that it is
-/// the last of its connection.
+/// Answers a request and drains the rest of its body. If the rest is too large or does not arrive, the answer has
+/// `connection: close`.
 pub(crate) async fn read_whole<E>(
     request: Request<Incoming>,
     answer: impl AsyncFnOnce(Request<Body>) -> Result<Response, E>,
@@ -30,21 +31,21 @@ pub(crate) async fn read_whole<E>(
     if body.is_end_stream() {
         return answer(Request::from_parts(parts, Body::empty())).await;
     }
-    // Such a client sends nothing before it is told to, which whoever reads the rest would do.
-    let waits = parts.headers.contains_key(header::EXPECT);
-    let (back, mut given_back) = oneshot::channel();
-    let mut response = answer(Request::from_parts(parts, Body::new(Lent(Some((body, back)))))).await?;
-    if let Ok(rest) = given_back.try_recv()
+    // Such a client sends no body before it is told to continue, and reading the rest would tell it.
+    let expects_continue = parts.headers.contains_key(header::EXPECT);
+    let (back, mut returned) = oneshot::channel();
+    let mut response = answer(Request::from_parts(parts, Body::new(ReturnedBody(Some((body, back)))))).await?;
+    if let Ok(rest) = returned.try_recv()
         && !rest.is_end_stream()
-        && (waits || timeout(PATIENCE, throw_away(rest)).await != Ok(true))
+        && (expects_continue || timeout(DRAIN_LIMIT, drain(rest)).await != Ok(true))
     {
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     Ok(response)
 }
 
-/// Reads a body to its end, and tells whether it came there.
-async fn throw_away(rest: Incoming) -> bool {
+/// Reads a body and drops the data. Returns whether it reached the end.
+async fn drain(rest: Incoming) -> bool {
     let mut rest = Limited::new(rest, MOST);
     while let Some(frame) = rest.frame().await {
         if frame.is_err() {
@@ -54,10 +55,10 @@ async fn throw_away(rest: Incoming) -> bool {
     true
 }
 
-/// The body of a request, which is given back by whoever drops it before it was read to its end.
-struct Lent(Option<(Incoming, oneshot::Sender<Incoming>)>);
+/// The body of a request. If it is dropped before it is read to its end, it sends the rest back.
+struct ReturnedBody(Option<(Incoming, oneshot::Sender<Incoming>)>);
 
-impl HttpBody for Lent {
+impl HttpBody for ReturnedBody {
     type Data = Bytes;
     type Error = hyper::Error;
 
@@ -65,7 +66,7 @@ impl HttpBody for Lent {
         let Some((body, _)) = &mut self.0 else { return Poll::Ready(None) };
         let frame = ready!(Pin::new(body).poll_frame(context));
         if frame.is_none() {
-            // There is nothing left of it, which a body of unknown length does not say when it is asked.
+            // Nothing is left. A body of unknown length does not report that in `is_end_stream`.
             self.0 = None;
         }
         Poll::Ready(frame)
@@ -80,10 +81,10 @@ impl HttpBody for Lent {
     }
 }
 
-impl Drop for Lent {
+impl Drop for ReturnedBody {
     fn drop(&mut self) {
         if let Some((body, back)) = self.0.take() {
-            // Nobody may wait for it any more.
+            // The receiver may be gone.
             let _ = back.send(body);
         }
     }

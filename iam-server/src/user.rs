@@ -1,4 +1,4 @@
-//! The commands that look after users.
+//! The commands of `user`.
 
 use std::path::PathBuf;
 
@@ -17,35 +17,35 @@ use crate::tenant;
 
 #[derive(Clone, Subcommand)]
 pub(crate) enum User {
-    /// Make a user
+    /// Create a user
     Create {
         /// The tenant, by its id or slug
         #[arg(long, value_name = "TENANT")]
         tenant: String,
         #[command(flatten)]
         person: Person,
-        /// A role that the user gets tenant-wide, such as TENANT_ADMIN; may be repeated [default: none]
+        /// A role that the user gets in the whole tenant, such as TENANT_ADMIN; may be repeated [default: none]
         #[arg(long = "role", value_name = "NAME")]
         roles: Vec<String>,
     },
-    /// Take over users of another system with the password hashes that it has kept
+    /// Import users of another system, with the password hashes of that system
     ///
-    /// The file has a user in every line: a JSON object with email, firstName, lastName, passwordHash and, if it is not
-    /// ACTIVE, status; or, where the file's name ends in .csv, a header with these names and a record for each user. For every
-    /// user one line of JSON says what became of it. Whoever is there already is refused, so that the same file can be
-    /// imported again after an interruption.
+    /// The file has one user in each line: a JSON object with email, firstName, lastName, passwordHash and, if it is
+    /// not ACTIVE, status. If the name of the file ends in .csv, the file has a header with these names and one
+    /// record for each user. For each user, the command prints the result as one line of JSON. It refuses a user that
+    /// already exists. So you can import the same file again after an interruption.
     Import {
         /// The tenant, by its id or slug
         #[arg(long, value_name = "TENANT")]
         tenant: String,
-        /// Make nobody, and only say what would be refused
+        /// Create no user, and only report which users would be refused
         #[arg(long)]
         dry_run: bool,
         /// The file
         #[arg(value_name = "FILE")]
         file: PathBuf,
     },
-    /// Set another password, end all sessions of the user and lift the lock that failed logins put on it
+    /// Set a new password, end all sessions of the user and lift its lockout after failed logins
     ResetPassword {
         /// The tenant, by its id or slug
         #[arg(long, value_name = "TENANT")]
@@ -56,8 +56,8 @@ pub(crate) enum User {
         #[command(flatten)]
         password: PasswordSource,
     },
-    /// Put on record that a user receives mail at its address: logins that name no tenant then mean this account before
-    /// others with the same address
+    /// Record that a user receives mail at its address: a login that names no tenant then means this account, and not
+    /// an unverified account with the same address
     VerifyEmail {
         /// The tenant, by its id or slug
         #[arg(long, value_name = "TENANT")]
@@ -85,15 +85,15 @@ async fn create(iam: &Iam, tenant: &str, person: &Person, mut roles: Vec<String>
     roles.sort();
     roles.dedup();
     let mut found = Vec::with_capacity(roles.len());
-    // Before anything is made.
+    // Finds all roles before it creates the user.
     for name in &roles {
         found.push(tenant_wide_role(iam, &caller, name).await?);
     }
     let password = person.password.password(iam)?;
     let new = person.with_password(password.clone());
-    let doing = format!("making the user {}", new.email);
+    let doing = format!("creating the user {}", new.email);
     let user = iam.users().create(&caller, new).await.map_err(|error| refused(doing, &error))?;
-    print(&format!("User {} ({}) is made.", user.email, user.id))?;
+    print(&format!("User {} ({}) is created.", user.email, user.id))?;
     person.password.tell(&password)?;
     if found.is_empty() {
         return Ok(());
@@ -101,7 +101,7 @@ async fn create(iam: &Iam, tenant: &str, person: &Person, mut roles: Vec<String>
     let assignment = |role: &Role| NewAssignment { user: user.id, role: role.id, organization: None, expires_at: None };
     let assignments: Vec<NewAssignment> = found.iter().map(assignment).collect();
     let given = iam.assignments().create_all(&caller, &assignments).await;
-    given.map_err(|error| refused(format!("giving roles to the user {}", user.email), &error))?;
+    given.map_err(|error| refused(format!("assigning roles to the user {}", user.email), &error))?;
     print(&format!("Roles: {}", roles.join(", ")))
 }
 
@@ -109,7 +109,7 @@ async fn tenant_wide_role(iam: &Iam, caller: &Caller, name: &str) -> Result<Role
     let role = iam.roles().by_name(caller, name).await.map_err(|error| Failure::new("looking for the role", &error))?;
     let role = role.ok_or_else(|| Failure(format!("there is no role {name}")))?;
     if role.scope == RoleScope::Organization {
-        return Err(Failure(format!("the role {name} can be held in organizations only")));
+        return Err(Failure(format!("the role {name} can be assigned in organizations only")));
     }
     Ok(role)
 }
@@ -126,7 +126,7 @@ async fn reset_password(iam: &Iam, tenant: &str, email: &str, source: PasswordSo
     let password = source.password(iam)?;
     let user = iam.credentials().reset_password(&caller, email, password.clone()).await;
     let user = user.map_err(|error| refused(format!("resetting the password of {email}"), &error))?;
-    print(&format!("User {} ({}) has another password and no sessions.", user.email, user.id))?;
+    print(&format!("User {} ({}) has a new password and no sessions.", user.email, user.id))?;
     if user.status == UserStatus::Suspended {
         print("The user is suspended and cannot log in until an administrator reactivates it.")?;
     }

@@ -1,4 +1,4 @@
-//! The audit log as an operator meets it: sealed by the running server, checked and looked after by commands.
+//! The audit log as an operator sees it: the running server sequences it, and commands verify and maintain it.
 
 use std::fs;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use iam_core::{Caller, Iam, RequestContext, TenantId};
 use serde_json::{Value, json};
 
 use crate::client::{Answer, Client, PASSWORD, text};
-use crate::process::{Ended, PATIENCE, wait_for};
+use crate::process::{Ended, TIMEOUT, wait_for};
 use crate::store::Store;
 
 fn checkpoint(client: &Client) -> Value {
@@ -20,10 +20,10 @@ fn checkpoint(client: &Client) -> Value {
 
 pub(crate) fn wait_until_sealed(client: &Client) {
     let is_sealed = || checkpoint(client)["unsealed"] == json!([]);
-    wait_for("everything to be sealed", PATIENCE, || is_sealed().then_some(()));
+    wait_for("all entries to be sequenced", TIMEOUT, || is_sealed().then_some(()));
 }
 
-/// A store with a tenant and some entries, all of them sealed; its server has stopped. Gives the tenant too.
+/// Creates a tenant with some entries, waits until all of them are sequenced, and stops the server. Returns the tenant.
 fn sealed_log(store: &Store) -> String {
     let server = store.serve();
     let session = server.client().register("admiral@navy.example");
@@ -48,7 +48,7 @@ fn keep(store: &Store) {
 }
 
 #[test]
-fn a_running_server_seals_what_is_recorded() {
+fn a_running_server_sequences_audit_entries() {
     for store in [Store::sqlite(), Store::postgres()] {
         let server = store.serve();
         let session = server.client().register("admiral@navy.example");
@@ -59,7 +59,7 @@ fn a_running_server_seals_what_is_recorded() {
 }
 
 #[test]
-fn verify_finds_nothing_on_an_untouched_log() {
+fn verify_finds_nothing_in_an_unchanged_log() {
     for store in [Store::sqlite(), Store::postgres()] {
         let tenant = sealed_log(&store);
         keep(&store);
@@ -68,13 +68,13 @@ fn verify_finds_nothing_on_an_untouched_log() {
         assert_eq!((files.len(), name), (1, format!("{tenant}-24.checkpoint")));
         let verified = verify(&store);
         assert_eq!(verified.code, Some(0), "{verified:?}");
-        assert!(verified.output.contains(&format!("{tenant}: 24 entries sealed")), "{verified:?}");
+        assert!(verified.output.contains(&format!("{tenant}: 24 entries sequenced")), "{verified:?}");
         assert!(verified.output.contains("1 kept checkpoints"), "{verified:?}");
     }
 }
 
 #[test]
-fn verify_tells_a_terminal_alone_how_far_it_is() {
+fn verify_shows_its_progress_on_a_terminal_only() {
     const PROGRESS: &str = "log 1 of 1: 24 of 24 entries";
     let store = Store::sqlite();
     sealed_log(&store);
@@ -86,36 +86,39 @@ fn verify_tells_a_terminal_alone_how_far_it_is() {
 }
 
 #[test]
-fn verify_names_the_first_entry_that_was_changed() {
+fn verify_names_the_first_changed_entry() {
     for store in [Store::sqlite(), Store::postgres()] {
         sealed_log(&store);
         keep(&store);
         store.tamper("UPDATE audit_entries SET resource_id = '99' WHERE resource_id IN ('7', '9')");
         let verified = verify(&store);
         assert_eq!(verified.code, Some(1), "{verified:?}");
-        // After the four of the registration.
-        assert!(verified.output.contains("(place 11) is not the entry that was recorded there"), "{verified:?}");
-        assert!(verified.log.contains("audit logs that are not what was recorded: 1"), "{verified:?}");
+        // The four entries of the registration come first.
+        assert!(
+            verified.output.contains("(sequence number 11) is not the entry that was recorded there"),
+            "{verified:?}"
+        );
+        assert!(verified.log.contains("audit logs that failed verification: 1"), "{verified:?}");
     }
 }
 
 #[test]
-fn a_log_that_was_changed_is_not_sealed_any_more_and_the_server_says_so() {
+fn the_server_does_not_continue_a_changed_log_and_reports_it() {
     for store in [Store::sqlite(), Store::postgres()] {
         sealed_log(&store);
         store.tamper("UPDATE audit_logs SET size = 16, peaks = substr(peaks, 1, 32)");
         let server = store.serve();
         server.client().log_in("admiral@navy.example");
-        let line = server.log().wait_for_line("is not what its own checkpoint says");
+        let line = server.log().wait_for_line("does not match its own checkpoint");
         assert!(line.contains("ERROR"), "{line}");
-        // Other tenants go on.
+        // The logs of other tenants go on.
         let session = server.client().register("captain@navy.example");
         wait_until_sealed(&server.client().with_token(&session.access));
     }
 }
 
 #[test]
-fn an_older_copy_is_found_out_by_a_checkpoint_that_was_kept() {
+fn a_kept_checkpoint_detects_an_older_copy() {
     let store = Store::sqlite();
     sealed_log(&store);
     let (database, copy) = (store.home().path().join("iam.db"), store.home().path().join("copy.db"));
@@ -132,7 +135,7 @@ fn an_older_copy_is_found_out_by_a_checkpoint_that_was_kept() {
     assert!(verified.output.contains("an older copy was restored"), "{verified:?}");
 }
 
-/// The clock of a year ago.
+/// A clock that is one year behind.
 pub(crate) struct YearAgo;
 
 impl Clock for YearAgo {
@@ -141,7 +144,7 @@ impl Clock for YearAgo {
     }
 }
 
-/// A tenant, registered with this administrator.
+/// Registers a tenant with this administrator.
 async fn register(iam: &Iam, email: &str) -> TenantId {
     let user = NewUser {
         email: email.to_owned(),
@@ -153,7 +156,7 @@ async fn register(iam: &Iam, email: &str) -> TenantId {
     iam.tenants().register(&RequestContext::default(), registration).await.unwrap().tenant.id
 }
 
-/// A tenant that was registered a year ago and keeps its entries for thirty days.
+/// Registers a tenant a year ago, with a retention of thirty days.
 async fn old_log(store: Arc<dyn iam_core::Store>) {
     let iam = Iam::builder(store).clock(YearAgo).build().await.unwrap();
     let caller = Caller::system(register(&iam, "admiral@navy.example").await, "test");
@@ -163,7 +166,7 @@ async fn old_log(store: Arc<dyn iam_core::Store>) {
 }
 
 #[test]
-fn retain_removes_what_is_too_old_and_the_rest_is_still_proven() {
+fn retain_removes_old_entries_and_the_rest_still_verifies() {
     for store in [Store::sqlite(), Store::postgres()] {
         store.with_store(old_log);
         keep(&store);
@@ -178,13 +181,13 @@ fn retain_removes_what_is_too_old_and_the_rest_is_still_proven() {
         wait_until_sealed(&client);
         let verified = verify(&store);
         assert_eq!(verified.code, Some(0), "{verified:?}");
-        assert!(verified.output.contains("7 entries sealed, 5 of them removed by retention"), "{verified:?}");
+        assert!(verified.output.contains("7 entries sequenced, 5 of them removed by retention"), "{verified:?}");
     }
 }
 
 const RETENTION: &str = "/api/v1/audit-logs/retention";
 
-/// Two tenants that were registered a year ago.
+/// Registers two tenants a year ago.
 async fn old_logs(store: Arc<dyn iam_core::Store>) {
     let iam = Iam::builder(store).clock(YearAgo).build().await.unwrap();
     register(&iam, "admiral@navy.example").await;
@@ -195,8 +198,8 @@ async fn old_logs(store: Arc<dyn iam_core::Store>) {
 
 #[track_caller]
 fn assert_removed(ended: &Ended, number: usize) {
-    let told = format!("Entries removed: {number}");
-    assert_eq!((ended.code, ended.output.as_str()), (Some(0), told.as_str()), "{ended:?}");
+    let expected = format!("Entries removed: {number}");
+    assert_eq!((ended.code, ended.output.as_str()), (Some(0), expected.as_str()), "{ended:?}");
 }
 
 fn put_retention(client: &Client, days: &Value) -> Answer {
@@ -204,7 +207,7 @@ fn put_retention(client: &Client, days: &Value) -> Answer {
 }
 
 #[test]
-fn a_retention_that_is_to_count_later_counts_now_where_the_operator_says_so() {
+fn the_operator_can_apply_a_pending_retention_at_once() {
     for store in [Store::sqlite(), Store::postgres()] {
         store.with_store(old_logs);
         let server = store.serve();
@@ -236,7 +239,11 @@ fn a_retention_that_is_to_count_later_counts_now_where_the_operator_says_so() {
         for client in &clients {
             let entries = client.audit_entries("&resourceType=AUDIT_LOG&action=UPDATE");
             let by: Vec<&Value> = entries.iter().map(|entry| &entry["metadata"]["system"]).collect();
-            assert_eq!(by, [&Value::Null, &json!("audit command")], "set, and hastened once: {entries:?}");
+            assert_eq!(
+                by,
+                [&Value::Null, &json!("audit command")],
+                "set by the user, applied once by the command: {entries:?}"
+            );
             wait_until_sealed(client);
         }
         server.stop();
@@ -245,19 +252,20 @@ fn a_retention_that_is_to_count_later_counts_now_where_the_operator_says_so() {
 }
 
 #[test]
-fn a_tenant_is_named_to_retain_by_its_id_and_only_where_something_is_to_count_now() {
+fn retain_accepts_a_tenant_only_by_its_id_and_with_now() {
     const ID: &str = "01a208e0-1452-7000-8000-1e7fc232f5e9";
     let store = Store::sqlite();
-    for (arguments, told) in [(vec!["--tenant", ID], "--now"), (vec!["--now", "--tenant", "navy"], "--tenant <ID>")] {
+    for (arguments, expected) in [(vec!["--tenant", ID], "--now"), (vec!["--now", "--tenant", "navy"], "--tenant <ID>")]
+    {
         let refused = store.iam_server().args(["audit", "retain"]).args(arguments).run();
         assert_eq!((refused.code, refused.output.as_str()), (Some(2), ""), "{refused:?}");
-        assert!(refused.log.contains(told), "{refused:?}");
+        assert!(refused.log.contains(expected), "{refused:?}");
     }
     assert!(store.home().files().is_empty(), "{:?}", store.home().files());
 }
 
 #[test]
-fn no_retention_is_shorter_than_the_least_that_the_operator_sets() {
+fn no_retention_is_shorter_than_the_operators_minimum() {
     for store in [Store::sqlite(), Store::postgres()] {
         let refused = |client: &Client, days: u32, least: u32| {
             let problem = put_retention(client, &json!(days)).expect(400);
@@ -276,7 +284,7 @@ fn no_retention_is_shorter_than_the_least_that_the_operator_sets() {
         let server = least("400d").serve();
         let client = server.client().with_token(&server.client().log_in("admiral@navy.example").access);
         refused(&client, 399, 400);
-        // What was set before the least was raised removes no more than the least lets go.
+        // A retention that was set before the minimum was raised removes no more than the minimum allows.
         assert_removed(&least("400d").args(["audit", "retain", "--now"]).run(), 0);
         put_retention(&client, &json!(400)).expect(200);
         put_retention(&client, &Value::Null).expect(200);
@@ -291,12 +299,12 @@ fn no_retention_is_shorter_than_the_least_that_the_operator_sets() {
 }
 
 #[test]
-fn a_file_that_is_no_checkpoint_is_named() {
+fn an_error_names_a_file_that_is_not_a_checkpoint() {
     let store = Store::sqlite();
     store.home().file("note", "nonsense");
     let refused = store.iam_server().args(["audit", "verify", "--checkpoint", "note"]).run();
     assert_eq!(refused.code, Some(1));
-    assert_eq!(refused.log.lines().last(), Some("iam-server: note is no signed checkpoint"), "{refused:?}");
+    assert_eq!(refused.log.lines().last(), Some("iam-server: note is not a signed checkpoint"), "{refused:?}");
     let refused = store.iam_server().args(["audit", "verify", "--checkpoint", "missing"]).run();
     assert!(refused.log.contains("reading missing: No such file"), "{refused:?}");
 }

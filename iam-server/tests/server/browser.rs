@@ -1,13 +1,13 @@
-//! Swagger UI in a real browser: somebody who has nothing but the page gets an answer from the API.
+//! Swagger UI in a real browser: a user who has only the page gets an answer from the API.
 
 use std::path::Path;
 
 use serde_json::Value;
 
-use crate::process::{Home, PATIENCE, wait_for};
+use crate::process::{Home, TIMEOUT, wait_for};
 use crate::webdriver::Browser;
 
-/// No name of this machine: Swagger UI leaves things out on localhost that it does elsewhere.
+/// This is not a name of this machine: on localhost, Swagger UI leaves out things that it does elsewhere.
 const HOST: &str = "iam.test";
 const EMAIL: &str = "grace@navy.example";
 
@@ -37,25 +37,26 @@ fn users_are_listed_from_the_documentation_page() {
 
     let refused = violations(&browser);
     assert!(refused.is_empty(), "the page does what its policy refuses: {refused:#?}");
-    // Otherwise nothing above would prove that the policy counts, and that the console tells what it refuses.
+    // The policy is in force, and the console shows what it refuses. Otherwise the check above would prove nothing.
     browser.run("document.body.appendChild(document.createElement('script')).text = 'window.isInjected = true'");
-    let told = wait_for("a refusal", PATIENCE, || Some(violations(&browser)).filter(|told| !told.is_empty()));
-    assert!(told[0].contains("script-src"), "{told:#?}");
+    let lines = wait_for("a violation", TIMEOUT, || Some(violations(&browser)).filter(|lines| !lines.is_empty()));
+    assert!(lines[0].contains("script-src"), "{lines:#?}");
     assert_eq!(browser.run("return window.isInjected ?? null"), Value::Null);
 
     let requests = browser.requests();
     let asked = |url: &String| url.starts_with(&format!("{origin}/api/v1/users"));
     assert!(requests.iter().any(asked), "{requests:#?}");
     let elsewhere: Vec<&String> = requests.iter().filter(|url| leaves(url, &origin)).collect();
-    assert!(elsewhere.is_empty(), "the page asks other hosts: {elsewhere:#?}");
+    assert!(elsewhere.is_empty(), "the page sends requests to other hosts: {elsewhere:#?}");
 }
 
-/// What the console tells of the Content Security Policy.
+/// Returns what the console says about the Content Security Policy.
 fn violations(browser: &Browser) -> Vec<String> {
     browser.console().into_iter().filter(|line| line.contains("Content Security Policy")).collect()
 }
 
-/// Whether it is asked of another host. Other schemes mean the page itself (`data:`) or the browser (`chrome:`).
+/// Returns whether a request goes to another host. Other schemes mean the page itself (`data:`) or the browser
+/// (`chrome:`).
 fn leaves(url: &str, origin: &str) -> bool {
     let scheme = url.split(':').next().unwrap_or_default();
     ["http", "https", "ws", "wss"].contains(&scheme) && !url.starts_with(&format!("{origin}/"))

@@ -7,16 +7,16 @@ use serde_json::{Value, json};
 use ureq::Agent;
 use ureq::http::{Request, Response};
 
-use crate::process::PATIENCE;
+use crate::process::TIMEOUT;
 
-/// How long a connection may rest before another is made. The server closes one that rests for 15 seconds, which is also
-/// how long the client would keep it: that is a race.
-const REST: Duration = Duration::from_secs(5);
+/// How long a connection may be idle before the client opens another one. The server closes an idle connection after
+/// 15 seconds. By default, the client keeps it for the same time, which is a race.
+const IDLE: Duration = Duration::from_secs(5);
 
-/// The password of everybody in these tests.
+/// The password of all users in these tests.
 pub(crate) const PASSWORD: &str = "Correct-Horse-7!";
 
-/// Talks to one server, as one user or as nobody.
+/// Talks to one server, as one user or anonymously.
 #[derive(Clone)]
 pub(crate) struct Client {
     agent: Agent,
@@ -31,13 +31,13 @@ pub(crate) struct Answer {
     request: String,
     pub(crate) status: u16,
     pub(crate) correlation_id: Option<String>,
-    /// How many more requests are answered, where they are limited.
+    /// How many more requests the rate limit allows, if there is one.
     pub(crate) remaining: Option<u32>,
     pub(crate) body: Value,
 }
 
 impl Answer {
-    /// The body, which must come with this status.
+    /// Returns the body. Fails the test if the answer has another status.
     #[track_caller]
     pub(crate) fn expect(self, status: u16) -> Value {
         assert_eq!(self.status, status, "{}: {}", self.request, self.body);
@@ -45,7 +45,7 @@ impl Answer {
     }
 }
 
-/// A session, as its user's program holds it.
+/// A session, as the program of its user keeps it.
 #[derive(Clone, Debug)]
 pub(crate) struct Session {
     pub(crate) user: String,
@@ -63,31 +63,31 @@ impl Session {
     }
 }
 
-/// A text in a document; a test fails where there is none.
+/// Returns a string of a document. Fails the test if the value is not a string.
 #[track_caller]
 pub(crate) fn text(value: &Value) -> String {
-    value.as_str().unwrap_or_else(|| panic!("{value} is not a text")).to_owned()
+    value.as_str().unwrap_or_else(|| panic!("{value} is not a string")).to_owned()
 }
 
 impl Client {
     pub(crate) fn of(address: SocketAddr) -> Self {
-        // Without a proxy, whatever the environment says: all of this stays on the machine.
-        let config = Agent::config_builder().http_status_as_error(false).timeout_global(Some(PATIENCE)).proxy(None);
-        let config = config.max_idle_age(REST);
+        // Without a proxy, even if the environment names one: all requests stay on the machine.
+        let config = Agent::config_builder().http_status_as_error(false).timeout_global(Some(TIMEOUT)).proxy(None);
+        let config = config.max_idle_age(IDLE);
         Self { agent: config.build().into(), origin: format!("http://{address}"), token: None, headers: Vec::new() }
     }
 
-    /// The same client, in this session.
+    /// Returns the same client, with this access token.
     pub(crate) fn with_token(&self, token: &str) -> Self {
         Self { token: Some(token.to_owned()), ..self.clone() }
     }
 
-    /// The same client, for one request that may be repeated under this key.
+    /// Returns the same client, for one request that may be repeated under this idempotency key.
     pub(crate) fn with_key(&self, key: &str) -> Self {
         self.with_header("idempotency-key", key)
     }
 
-    /// The same client, whose every request has this header.
+    /// Returns the same client. All its requests have this header.
     pub(crate) fn with_header(&self, name: &'static str, value: &str) -> Self {
         let mut client = self.clone();
         client.headers.push((name, value.to_owned()));
@@ -102,22 +102,22 @@ impl Client {
         self.try_post(path, body).unwrap()
     }
 
-    /// Fails where no answer comes.
+    /// Returns an error if no answer arrives.
     pub(crate) fn try_post(&self, path: &str, body: &Value) -> Result<Answer, ureq::Error> {
         self.send("POST", path, Some(&body.to_string()))
     }
 
-    /// A POST whose body is not JSON, or is none.
+    /// Sends a POST whose body is not JSON, or which has no body.
     pub(crate) fn post_text(&self, path: &str, body: &str) -> Answer {
         self.send("POST", path, Some(body)).unwrap()
     }
 
-    /// Fails where no answer comes.
+    /// Returns an error if no answer arrives.
     pub(crate) fn try_patch(&self, path: &str, body: &Value) -> Result<Answer, ureq::Error> {
         self.send("PATCH", path, Some(&body.to_string()))
     }
 
-    /// Every entry of the audit log that passes a filter (`&name=value…`), oldest first.
+    /// Returns every entry of the audit log that passes a filter (`&name=value…`), oldest first.
     pub(crate) fn audit_entries(&self, filter: &str) -> Vec<Value> {
         let (mut entries, mut cursor) = (Vec::new(), String::new());
         loop {
@@ -132,12 +132,12 @@ impl Client {
         entries
     }
 
-    /// Fails where no answer comes.
+    /// Returns an error if no answer arrives.
     pub(crate) fn try_delete(&self, path: &str) -> Result<Answer, ureq::Error> {
         self.send("DELETE", path, None)
     }
 
-    /// A new tenant with this administrator.
+    /// Registers a tenant with this administrator.
     pub(crate) fn register(&self, email: &str) -> Session {
         let body = json!({ "email": email, "password": PASSWORD, "firstName": "Ada", "lastName": "Lovelace" });
         Session::of(&self.post("/api/v1/auth/register", &body).expect(201))
@@ -148,7 +148,7 @@ impl Client {
         Session::of(&self.post("/api/v1/auth/login", &body).expect(200))
     }
 
-    /// Tries to go on with a session under new tokens.
+    /// Tries to refresh a session.
     pub(crate) fn refresh(&self, session: &Session) -> Answer {
         self.post("/api/v1/auth/refresh", &json!({ "refreshToken": session.refresh }))
     }
@@ -173,7 +173,7 @@ impl Client {
     }
 }
 
-/// Null where there is no body.
+/// Returns null if there is no body.
 fn json_body(mut response: Response<ureq::Body>) -> Result<Value, ureq::Error> {
     let text = response.body_mut().read_to_string()?;
     Ok(if text.is_empty() { Value::Null } else { serde_json::from_str(&text).unwrap_or(Value::String(text)) })

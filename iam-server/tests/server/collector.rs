@@ -1,4 +1,4 @@
-//! A collector of traces, as far as the server needs one: OTLP over HTTP/1.1.
+//! A minimal collector of traces: OTLP over HTTP/1.1.
 
 use std::collections::HashMap;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -13,18 +13,18 @@ use prost::Message as _;
 pub(crate) use opentelemetry_proto::tonic::trace::v1::span::SpanKind;
 pub(crate) use opentelemetry_proto::tonic::trace::v1::status::StatusCode;
 
-/// Accepts everything, until the tests end.
+/// A collector that accepts every request, until the tests end.
 pub(crate) struct Collector {
     pub(crate) url: String,
     accepted: Arc<Mutex<Vec<ExportTraceServiceRequest>>>,
 }
 
-/// A span, in words that tests can compare.
+/// A span, in a form that tests can compare.
 #[derive(Debug)]
 pub(crate) struct Span {
     pub(crate) trace: String,
     pub(crate) id: String,
-    /// Empty for the first of a trace.
+    /// Empty for the first span of a trace.
     pub(crate) parent: String,
     pub(crate) name: String,
     pub(crate) kind: SpanKind,
@@ -48,12 +48,12 @@ impl Collector {
         Self { url, accepted }
     }
 
-    /// All that it got, as it came.
+    /// Returns all requests that it received, unchanged.
     pub(crate) fn requests(&self) -> Vec<ExportTraceServiceRequest> {
         self.accepted.lock().unwrap().clone()
     }
 
-    /// What it was told of whoever sends it traces.
+    /// Returns the attributes of the resource that sends the traces.
     pub(crate) fn resource(&self) -> HashMap<String, String> {
         let requests = self.requests();
         attributes(&requests[0].resource_spans[0].resource.as_ref().unwrap().attributes)
@@ -76,7 +76,7 @@ impl Collector {
     }
 }
 
-/// Answers one request; nothing where the connection ended.
+/// Answers one request. Returns `None` if the connection ended.
 fn accept(mut stream: &TcpStream, accepted: &Mutex<Vec<ExportTraceServiceRequest>>) -> Option<()> {
     let mut reader = BufReader::new(stream);
     let mut head = String::new();

@@ -1,4 +1,4 @@
-//! The commands beside `serve`.
+//! The commands other than `serve`.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use iam_core::token::{KeyPurpose, PrivateKey};
 use serde_json::Value;
 
 use crate::client::{Client, text};
-use crate::process::{Home, PATIENCE, wait_for};
+use crate::process::{Home, TIMEOUT, wait_for};
 use crate::revocation::{READ, wait_until_refused};
 use crate::store::Store;
 use crate::user::reason;
@@ -61,7 +61,7 @@ fn help_explains_every_command() {
         assert_eq!((help.code, help.log.as_str()), (Some(0), ""), "{command:?}");
         assert!(help.output.contains("Usage: iam-server"), "{}", help.output);
     }
-    // Secrets that are set do not show.
+    // The help does not show secrets that are set.
     let help = home.iam_server().args(["--help"]).env("IAM_MASTER_KEY", "hunter2").env("IAM_DATABASE_URL", "hunter2");
     assert!(!help.run().output.contains("hunter2"));
     let version = home.iam_server().args(["--version"]).run().output;
@@ -81,13 +81,13 @@ fn migrate_prepares_a_database_and_stops() {
 }
 
 #[test]
-fn a_check_tells_whether_migrations_are_missing_and_changes_nothing() {
+fn a_check_reports_missing_migrations_and_changes_nothing() {
     for store in [Store::sqlite(), Store::postgres()] {
         let check = || store.iam_server().args(["migrate", "--check"]).run();
         let absent = check();
         assert_eq!((absent.code, absent.output.as_str(), absent.log.lines().count()), (Some(1), "", 1), "{absent:?}");
         assert!(store.home().files().is_empty(), "{:?}", store.home().files());
-        assert_eq!(check().log, absent.log, "it is as it was");
+        assert_eq!(check().log, absent.log, "the first check changed nothing");
 
         store.iam_server().args(["migrate"]).run();
         let migrated = check();
@@ -103,7 +103,7 @@ fn a_check_tells_whether_migrations_are_missing_and_changes_nothing() {
 }
 
 #[test]
-fn a_check_tells_that_the_database_is_newer() {
+fn a_check_reports_a_newer_database() {
     let columns = "description, installed_on, success, checksum, execution_time";
     for (store, table) in [(Store::sqlite(), "_iam_migrations"), (Store::postgres(), "_migrations")] {
         store.iam_server().args(["migrate"]).run();
@@ -115,7 +115,7 @@ fn a_check_tells_that_the_database_is_newer() {
 }
 
 #[test]
-fn completions_know_the_commands_and_a_closed_output_is_no_panic() {
+fn completions_contain_the_commands_and_a_closed_output_causes_no_panic() {
     let home = Home::new();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let ended = home.iam_server().args(["completions", shell]).run();
@@ -145,27 +145,27 @@ fn openapi_prints_the_document_that_is_served_and_published() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/openapi.json");
     let published = std::fs::read_to_string(&path).unwrap();
     let is_same = published.trim_end() == ended.output;
-    assert!(is_same, "write it anew: cargo run -- openapi > docs/openapi.json");
+    assert!(is_same, "update it: cargo run -- openapi > docs/openapi.json");
 }
 
 #[test]
-fn keys_are_listed_with_their_purpose_and_how_the_private_half_is_kept() {
+fn keys_are_listed_with_their_purpose_and_the_state_of_the_private_key() {
     const MASTER_KEY: &str = "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=";
     for store in [Store::sqlite(), Store::postgres()] {
         let empty = store.iam_server().args(["keys", "list"]).run();
         assert_eq!((empty.code, empty.output.lines().count()), (Some(0), 1), "{empty:?}");
         store.iam_server().args(["keys", "rotate"]).run();
-        let sealing = || store.iam_server().env("IAM_MASTER_KEY", MASTER_KEY);
-        let rotated = sealing().args(["keys", "rotate"]).run();
-        for list in [store.iam_server(), sealing()] {
+        let with_master_key = || store.iam_server().env("IAM_MASTER_KEY", MASTER_KEY);
+        let rotated = with_master_key().args(["keys", "rotate"]).run();
+        for list in [store.iam_server(), with_master_key()] {
             let listed = list.args(["keys", "list"]).run();
             assert_eq!((listed.code, listed.log.as_str()), (Some(0), ""), "{listed:?}");
             let rows: Vec<Vec<&str>> =
                 listed.output.lines().skip(1).map(|line| line.split_whitespace().collect()).collect();
-            let told: Vec<(&str, &str)> = rows.iter().map(|row| (row[1], row[4])).collect();
+            let actual: Vec<(&str, &str)> = rows.iter().map(|row| (row[1], row[4])).collect();
             let access = |private| ("ACCESS_TOKENS", private);
             let expected = [access("plain"), access("plain"), access("encrypted"), ("CHECKPOINTS", "plain")];
-            assert_eq!(told, expected, "{}", listed.output);
+            assert_eq!(actual, expected, "{}", listed.output);
             assert!(rotated.output.contains(rows[2][0]), "{rotated:?}");
             assert!(rows[2][2] < rows[2][3] && rows[2][3].ends_with('Z'), "{}", listed.output);
         }
@@ -178,7 +178,7 @@ pub(crate) fn published_keys(client: &Client) -> Vec<String> {
 }
 
 #[test]
-fn a_running_server_picks_up_a_rotated_key_and_logs_nobody_out() {
+fn a_running_server_loads_a_rotated_key_and_keeps_all_sessions() {
     for store in [Store::sqlite(), Store::postgres()] {
         let server = store.serve();
         let client = server.client();
@@ -188,7 +188,7 @@ fn a_running_server_picks_up_a_rotated_key_and_logs_nobody_out() {
 
         let ended = store.iam_server().args(["keys", "rotate"]).run();
         assert_eq!(ended.code, Some(0), "{ended:?}");
-        let after = wait_for("the rotated key to be published", 2 * PATIENCE, || {
+        let after = wait_for("the rotated key to be published", 2 * TIMEOUT, || {
             Some(published_keys(&client)).filter(|keys| keys.len() == 2)
         });
         assert!(after.contains(&before[0]), "{before:?} {after:?}");
@@ -200,7 +200,7 @@ fn a_running_server_picks_up_a_rotated_key_and_logs_nobody_out() {
     }
 }
 
-/// The keys that sign access tokens, oldest first, each with how its private half is kept.
+/// Returns the keys that sign access tokens, oldest first, each with the state of its private key.
 pub(crate) fn listed_keys(store: &Store) -> Vec<(String, String)> {
     let listed = store.iam_server().args(["keys", "list"]).run();
     assert_eq!(listed.code, Some(0), "{listed:?}");
@@ -208,18 +208,18 @@ pub(crate) fn listed_keys(store: &Store) -> Vec<(String, String)> {
     rows.filter(|row| row[1] == "ACCESS_TOKENS").map(|row| (row[0].to_owned(), row[4].to_owned())).collect()
 }
 
-/// The key that signs after another one was revoked.
+/// Revokes a key, and returns the key that signs instead.
 #[track_caller]
 fn revoke(store: &Store, key: &str) -> String {
     let ended = store.iam_server().args(["keys", "revoke", key]).run();
     assert_eq!(ended.code, Some(0), "{ended:?}");
-    let told = ended.output.strip_prefix(&format!("Key {key} is revoked. Key "));
-    let signer = told.and_then(|told| told.strip_suffix(" signs access tokens."));
+    let rest = ended.output.strip_prefix(&format!("Key {key} is revoked. Key "));
+    let signer = rest.and_then(|rest| rest.strip_suffix(" signs access tokens."));
     signer.unwrap_or_else(|| panic!("{ended:?}")).to_owned()
 }
 
 #[test]
-fn what_a_revoked_key_signed_is_refused_while_sessions_go_on_under_another() {
+fn tokens_of_a_revoked_key_are_refused_and_sessions_continue() {
     for store in [Store::sqlite(), Store::postgres()] {
         let server = store.serve();
         let client = server.client();
@@ -241,15 +241,15 @@ fn what_a_revoked_key_signed_is_refused_while_sessions_go_on_under_another() {
         grace.get(READ).expect(401);
         client.with_token(&client.log_in("grace@navy.example").access).get(READ).expect(200);
 
-        let told = listed_keys(&store);
-        assert_eq!(told, [(leaked.clone(), "revoked".to_owned()), (signer.clone(), "plain".to_owned())]);
+        let actual = listed_keys(&store);
+        assert_eq!(actual, [(leaked.clone(), "revoked".to_owned()), (signer.clone(), "plain".to_owned())]);
         store.with_store(|store| async move {
             let keys = store.signing_keys(KeyPurpose::AccessTokens).await.unwrap();
             let kept: Vec<_> =
                 keys.iter().map(|key| (key.revoked_at.is_some(), key.private == PrivateKey::Erased)).collect();
             assert_eq!(kept, [(true, true), (false, false)], "revoked, erased");
         });
-        // Also for a server that starts now.
+        // A server that starts later refuses the token, too.
         server.stop();
         let server = store.serve();
         server.client().with_token(&session.access).get(READ).expect(401);
@@ -258,19 +258,19 @@ fn what_a_revoked_key_signed_is_refused_while_sessions_go_on_under_another() {
 }
 
 #[test]
-fn a_revoked_key_makes_way_for_the_one_that_is_there_or_for_a_new_one() {
+fn an_existing_or_a_new_key_replaces_a_revoked_key() {
     for store in [Store::sqlite(), Store::postgres()] {
         assert_eq!(store.iam_server().args(["keys", "rotate"]).run().code, Some(0));
         let keys = listed_keys(&store);
         let [(first, _), (second, _)] = keys.as_slice() else { panic!("{keys:?}") };
-        // Although it would sign from a minute later on only.
+        // The second key signs at once, although it would have signed only a minute later.
         assert_eq!(revoke(&store, first), *second);
         assert_eq!(listed_keys(&store).len(), 2);
         let third = revoke(&store, second);
-        let told = listed_keys(&store);
-        let told: Vec<(&str, &str)> = told.iter().map(|(key, private)| (key.as_str(), private.as_str())).collect();
-        assert_eq!(told, [(first.as_str(), "revoked"), (second.as_str(), "revoked"), (third.as_str(), "plain")]);
-        assert_eq!(revoke(&store, first), third, "it is as it was");
+        let actual = listed_keys(&store);
+        let actual: Vec<(&str, &str)> = actual.iter().map(|(key, private)| (key.as_str(), private.as_str())).collect();
+        assert_eq!(actual, [(first.as_str(), "revoked"), (second.as_str(), "revoked"), (third.as_str(), "plain")]);
+        assert_eq!(revoke(&store, first), third, "the second revocation changes nothing");
         assert_eq!(listed_keys(&store).len(), 3);
 
         let server = store.serve();
@@ -281,7 +281,7 @@ fn a_revoked_key_makes_way_for_the_one_that_is_there_or_for_a_new_one() {
 }
 
 #[test]
-fn what_is_no_key_for_access_tokens_is_not_revoked() {
+fn only_keys_for_access_tokens_can_be_revoked() {
     const UNKNOWN: &str = "01a208e0-1452-7000-8000-1e7fc232f5e9";
     let store = Store::sqlite();
     assert_eq!(store.iam_server().args(["keys", "rotate"]).run().code, Some(0));
@@ -290,8 +290,8 @@ fn what_is_no_key_for_access_tokens_is_not_revoked() {
     let checkpoints = before.lines().find(|line| line.contains("CHECKPOINTS")).unwrap();
     for key in [UNKNOWN, checkpoints.split_whitespace().next().unwrap()] {
         let refused = store.iam_server().args(["keys", "revoke", key]).run();
-        let told = format!("iam-server: revoking the key {key}: key is no key that signs access tokens");
-        assert_eq!(reason(&refused), told);
+        let expected = format!("iam-server: revoking the key {key}: key is no key that signs access tokens");
+        assert_eq!(reason(&refused), expected);
     }
     let none = store.iam_server().args(["keys", "revoke", "newest"]).run();
     assert_eq!((none.code, none.output.as_str()), (Some(2), ""), "{none:?}");

@@ -17,7 +17,7 @@ fn assert_line(output: &str, line: &str) {
 }
 
 #[test]
-fn every_setting_is_printed_with_where_it_comes_from() {
+fn every_setting_is_printed_with_its_source() {
     let home = Home::new();
     home.file("iam.toml", "issuer = 'a \"b\" c'\naudience = 'file'\nmax_organization_depth = 7\ntrusted_proxies = ['10.0.0.0/8', '::1']\n");
     let launch = home.iam_server().env("IAM_CONFIG", "iam.toml").env("IAM_AUDIENCE", "variable");
@@ -45,7 +45,7 @@ fn every_setting_is_printed_with_where_it_comes_from() {
 }
 
 #[test]
-fn what_is_printed_is_a_settings_file() {
+fn the_output_is_a_settings_file() {
     let home = Home::new();
     let output = config(home.iam_server().env("IAM_ENVIRONMENT", "caf\u{e9} \\ \"x\""));
     home.file("iam.toml", &output);
@@ -56,7 +56,7 @@ fn what_is_printed_is_a_settings_file() {
 }
 
 #[test]
-fn secrets_are_masked_wherever_they_stand() {
+fn secrets_are_masked_everywhere() {
     let home = Home::new();
     let output = config(home.iam_server().env("IAM_MASTER_KEY", MASTER_KEY));
     assert_line(&output, r#"master_key = "***" # IAM_MASTER_KEY"#);
@@ -82,8 +82,8 @@ fn secrets_are_masked_wherever_they_stand() {
     }
 }
 
-/// Settings and the defaults that the help tells of them, where those are values and no remarks.
-fn told_defaults(help: &str) -> Vec<(String, String)> {
+/// Returns the settings of the help and their defaults, if these are values and not remarks.
+fn defaults_in_help(help: &str) -> Vec<(String, String)> {
     let (_, options) = help.split_once("Options:").unwrap();
     let mut entries: Vec<String> = Vec::new();
     for line in options.lines().map(str::trim) {
@@ -92,27 +92,27 @@ fn told_defaults(help: &str) -> Vec<(String, String)> {
             _ => entries.push(line.to_owned()),
         }
     }
-    let told = |entry: &String| {
+    let default = |entry: &String| {
         let name = entry.strip_prefix("--")?.split_whitespace().next()?.replace('-', "_");
         let (default, _) = entry.split_once("[default: ")?.1.split_once(']')?;
         let default = default.trim_matches('`').to_owned();
         (default != "none" && !default.contains(' ')).then_some((name, default))
     };
-    entries.iter().filter_map(told).collect()
+    entries.iter().filter_map(default).collect()
 }
 
 #[test]
-fn the_defaults_that_the_help_tells_are_values_of_the_settings() {
+fn the_defaults_in_the_help_are_valid_values() {
     let home = Home::new();
-    let told = told_defaults(&home.iam_server().args(["--help"]).run().output);
-    let names: Vec<&str> = told.iter().map(|(name, _)| name.as_str()).collect();
+    let defaults = defaults_in_help(&home.iam_server().args(["--help"]).run().output);
+    let names: Vec<&str> = defaults.iter().map(|(name, _)| name.as_str()).collect();
     for name in ["listen", "key_rotation", "audit_min_retention", "quota_assignments", "docs", "trace_sampling"] {
-        assert!(names.contains(&name), "{name} is missing: {told:?}");
+        assert!(names.contains(&name), "{name} is missing: {defaults:?}");
     }
-    let file: String = told.iter().map(|(name, default)| format!("{name} = '{default}'\n")).collect();
+    let file: String = defaults.iter().map(|(name, default)| format!("{name} = '{default}'\n")).collect();
     home.file("iam.toml", file);
     let output = config(home.iam_server().env("IAM_CONFIG", "iam.toml"));
-    for (name, default) in &told {
+    for (name, default) in &defaults {
         assert_line(&output, &format!("{name} = \"{default}\" # file"));
     }
 }

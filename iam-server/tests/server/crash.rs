@@ -1,8 +1,8 @@
-//! `kill -9` in a stream of writes: whatever was acknowledged is there, with its audit entry, and nothing is there
+//! `kill -9` in a stream of writes: every acknowledged change exists with its audit entry, and no change exists
 //! without one.
 //!
-//! PostgreSQL runs with `fsync=off` here: that would matter if the machine lost power, and it is the server that is
-//! killed, while the database and the kernel live on.
+//! PostgreSQL runs with `fsync=off` here. That would matter if the machine lost power. But the tests kill only the
+//! server, and the database and the kernel continue.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
@@ -13,23 +13,23 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::client::{Client, PASSWORD, text};
-use crate::process::{PATIENCE, wait_for};
+use crate::process::{TIMEOUT, wait_for};
 use crate::store::Store;
 
 const ROUNDS: usize = 3;
 const CLIENTS: usize = 4;
-/// How many users a round acknowledges at least before it is cut short, so that there is something to lose.
+/// The fewest acknowledged users of a round before the kill, so that there is something to lose.
 const AT_LEAST: usize = 8;
 
-/// By the identifier, the e-mail.
+/// E-mails by user id.
 type Users = BTreeMap<String, String>;
 
-/// One client creates users until the server is gone, and notes those that were acknowledged.
+/// Creates users until the server is gone, and notes the acknowledged ones.
 fn create_users(client: &Client, name: &str, acknowledged: &Mutex<Users>) {
     for number in 0.. {
         let email = format!("{name}-{number}@navy.example");
         let user = json!({ "email": email, "password": PASSWORD, "firstName": "Grace", "lastName": "Hopper" });
-        // A connection that breaks is the kill; an answer that comes must be a good one.
+        // A broken connection means the kill. An answer that arrives must be a success.
         let Ok(answer) = client.try_post("/api/v1/users", &user) else { return };
         let user = answer.expect(201);
         acknowledged.lock().unwrap().insert(text(&user["id"]), email);
@@ -51,7 +51,7 @@ fn all_users(client: &Client) -> Users {
     users
 }
 
-/// How many entries say that it was created, by the user's identifier.
+/// Returns, by user id, how many entries record the creation of the user.
 fn creations(client: &Client) -> BTreeMap<String, usize> {
     let mut entries = BTreeMap::new();
     for entry in client.audit_entries("&resourceType=USER&action=CREATE") {
@@ -60,17 +60,17 @@ fn creations(client: &Client) -> BTreeMap<String, usize> {
     entries
 }
 
-/// The users and their entries as they stand together. PostgreSQL may still be at work on what the server asked of it
-/// before it was killed, so what changes while it is read is read again.
-fn what_is_stored(client: &Client) -> (Users, BTreeMap<String, usize>) {
-    wait_for("the database to come to rest", PATIENCE, || {
+/// Returns the stored users and their entries. PostgreSQL may still execute statements that the server sent before
+/// the kill. So both are read again until they stop changing.
+fn stored_users_and_entries(client: &Client) -> (Users, BTreeMap<String, usize>) {
+    wait_for("the database to stop changing", TIMEOUT, || {
         let before = (all_users(client), creations(client));
         let after = (all_users(client), creations(client));
         (before == after).then_some(after)
     })
 }
 
-fn nothing_is_lost(store: &Store, kind: &str) {
+fn assert_nothing_is_lost(store: &Store, kind: &str) {
     let seed = fastrand::u64(..);
     println!("{kind}: seed {seed}");
     let mut random = fastrand::Rng::with_seed(seed);
@@ -87,7 +87,7 @@ fn nothing_is_lost(store: &Store, kind: &str) {
                 scope.spawn(move || create_users(client, &format!("round-{round}-client-{number}"), noted));
             }
             let enough = || (noted.lock().unwrap().len() >= AT_LEAST).then_some(());
-            wait_for("the first users to be acknowledged", PATIENCE, enough);
+            wait_for("the first users to be acknowledged", TIMEOUT, enough);
             thread::sleep(Duration::from_millis(random.u64(200..=1000)));
             server.kill();
         });
@@ -96,15 +96,15 @@ fn nothing_is_lost(store: &Store, kind: &str) {
         acknowledged.extend(noted);
 
         server = store.serve();
-        // The session of before the crash still stands.
+        // The session from before the crash is still valid.
         let client = server.client().with_token(&session.access);
-        let (users, creations) = what_is_stored(&client);
+        let (users, creations) = stored_users_and_entries(&client);
         println!("{kind}: round {round}: {count} users acknowledged, {} stored in all", users.len());
         for (id, email) in &acknowledged {
             assert_eq!(users.get(id), Some(email), "{email} was acknowledged in round {round} or before");
         }
         let with_entry: BTreeSet<&String> = creations.keys().collect();
-        assert_eq!(users.keys().collect::<BTreeSet<_>>(), with_entry, "users, and what the entries speak of");
+        assert_eq!(users.keys().collect::<BTreeSet<_>>(), with_entry, "the users, and the users that the entries name");
         let doubled: Vec<_> = creations.iter().filter(|(_, count)| **count != 1).collect();
         assert!(doubled.is_empty(), "{doubled:?}");
         // At most one request of each client was cut off in each round.
@@ -113,28 +113,28 @@ fn nothing_is_lost(store: &Store, kind: &str) {
 }
 
 #[test]
-fn sqlite_keeps_what_was_acknowledged() {
-    nothing_is_lost(&Store::sqlite(), "SQLite");
+fn sqlite_keeps_acknowledged_users_after_a_kill() {
+    assert_nothing_is_lost(&Store::sqlite(), "SQLite");
 }
 
 #[test]
-fn postgresql_keeps_what_was_acknowledged() {
-    nothing_is_lost(&Store::postgres(), "PostgreSQL");
+fn postgresql_keeps_acknowledged_users_after_a_kill() {
+    assert_nothing_is_lost(&Store::postgres(), "PostgreSQL");
 }
 
-/// How many mutating requests are sent at least, over all rounds.
+/// The fewest mutating requests of all rounds together.
 const REQUESTS: usize = 10_000;
 const WRITERS: usize = 4;
 
-/// What one client does, over and over, until the server is gone: it changes the name of a user and of an organization
-/// of its own, and records an event.
+/// A client that repeats three requests until the server is gone: it changes the name of its own user, changes the
+/// name of its own organization, and records an event.
 struct Writer {
     user: String,
     organization: String,
     number: usize,
 }
 
-/// What was sent, and what was acknowledged.
+/// The number of sent requests, and of acknowledged events.
 #[derive(Default)]
 struct Count {
     sent: AtomicUsize,
@@ -151,7 +151,7 @@ impl Writer {
         Self { user, organization, number }
     }
 
-    /// Whatever is acknowledged counts; a connection that breaks is the kill.
+    /// Counts the requests that it sends and the acknowledged events. A broken connection means the kill.
     fn write(&self, client: &Client, round: usize, count: &Count) {
         let (user, organization) =
             (format!("/api/v1/users/{}", self.user), format!("/api/v1/organizations/{}", self.organization));
@@ -169,9 +169,10 @@ impl Writer {
         }
     }
 
-    /// Fails unless the entries of a thing lead from its first name to its present one, each from where the one before
-    /// ended: a change without its entry is a gap, and so is an entry without its change.
-    fn check_chain(client: &Client, id: &str, field: &str, mut name: String, path: &str) {
+    /// Fails unless the entries of a resource lead from its first name to its present one, and each entry starts with
+    /// the name at which the previous one ended. A change without its entry is a gap, and so is an entry without its
+    /// change.
+    fn assert_chain(client: &Client, id: &str, field: &str, mut name: String, path: &str) {
         for entry in client.audit_entries(&format!("&resourceId={id}&action=UPDATE")) {
             assert_eq!(text(&entry["oldValue"][field]), name, "a change of {path} has no entry: {entry}");
             name = text(&entry["newValue"][field]);
@@ -179,16 +180,16 @@ impl Writer {
         assert_eq!(text(&client.get(&format!("{path}/{id}")).expect(200)[field]), name, "the last change of {path}");
     }
 
-    fn check(&self, client: &Client) {
-        Self::check_chain(client, &self.user, "firstName", "Grace".to_owned(), "/api/v1/users");
+    fn assert_complete(&self, client: &Client) {
+        Self::assert_chain(client, &self.user, "firstName", "Grace".to_owned(), "/api/v1/users");
         let fleet = format!("Fleet {}", self.number);
-        Self::check_chain(client, &self.organization, "name", fleet, "/api/v1/organizations");
+        Self::assert_chain(client, &self.organization, "name", fleet, "/api/v1/organizations");
     }
 }
 
-/// Kills the server at random moments in more than ten thousand changes. Every change has its entry and every entry
-/// its change, and sealing goes on without gap.
-fn no_change_is_unaudited(store: &Store, kind: &str) {
+/// Kills the server at random moments in more than ten thousand changes. Every change has its entry, every entry has
+/// its change, and the sequence has no gap.
+fn assert_every_change_is_audited(store: &Store, kind: &str) {
     let seed = fastrand::u64(..);
     println!("{kind}: seed {seed}");
     let mut random = fastrand::Rng::with_seed(seed);
@@ -213,8 +214,8 @@ fn no_change_is_unaudited(store: &Store, kind: &str) {
     }
     let client = server.client().with_token(&session.access);
     let unsealed = || client.get("/api/v1/audit-logs/checkpoint").expect(200)["unsealed"].as_array().unwrap().len();
-    wait_for("everything to be sealed", PATIENCE, || (unsealed() == 0).then_some(()));
-    writers.iter().for_each(|writer| writer.check(&client));
+    wait_for("all entries to be sequenced", TIMEOUT, || (unsealed() == 0).then_some(()));
+    writers.iter().for_each(|writer| writer.assert_complete(&client));
     let events = client.audit_entries("&action=SAILED").len();
     let acknowledged = count.events.load(Ordering::Relaxed);
     // At most one event of each writer was cut off in each round.
@@ -222,7 +223,7 @@ fn no_change_is_unaudited(store: &Store, kind: &str) {
 
     let entries = client.audit_entries("").len();
     let sealed = client.get("/api/v1/audit-logs/checkpoint").expect(200)["treeSize"].as_u64().unwrap();
-    assert_eq!(sealed, entries as u64, "every entry has one place");
+    assert_eq!(sealed, entries as u64, "every entry has one leaf");
     let verified = store.iam_server().args(["audit", "verify"]).run();
     assert_eq!(verified.code, Some(0), "{verified:?}");
     println!("{kind}: {} requests, {round} kills, {entries} entries", count.sent.load(Ordering::Relaxed));
@@ -230,10 +231,10 @@ fn no_change_is_unaudited(store: &Store, kind: &str) {
 
 #[test]
 fn sqlite_audits_every_change_whenever_it_is_killed() {
-    no_change_is_unaudited(&Store::sqlite(), "SQLite");
+    assert_every_change_is_audited(&Store::sqlite(), "SQLite");
 }
 
 #[test]
 fn postgresql_audits_every_change_whenever_it_is_killed() {
-    no_change_is_unaudited(&Store::postgres(), "PostgreSQL");
+    assert_every_change_is_audited(&Store::postgres(), "PostgreSQL");
 }

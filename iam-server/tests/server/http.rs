@@ -12,11 +12,11 @@ use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
 use tokio_rustls::TlsConnector;
 
-use crate::process::{Home, Launch, PATIENCE, Server};
+use crate::process::{Home, Launch, Server, TIMEOUT};
 
-/// What comes before the server ends the connection.
+/// Returns everything that arrives before the server ends the connection.
 fn until_the_end(mut stream: TcpStream) -> String {
-    // Longer than any limit of the server: it is the server that must end it.
+    // Longer than any limit of the server, because the server must end the connection.
     stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).unwrap();
@@ -30,7 +30,7 @@ fn begin(server: &Server, text: &str) -> TcpStream {
 }
 
 #[test]
-fn who_never_ends_its_headers_is_cut_off() {
+fn a_client_that_never_ends_its_headers_is_cut_off() {
     let home = Home::new();
     let server = home.iam_server().env("IAM_DATABASE_URL", "memory:").serve();
     let half = begin(&server, "GET /health HTTP/1.1\r\nhost: localhost\r\nx-slow: ");
@@ -40,7 +40,7 @@ fn who_never_ends_its_headers_is_cut_off() {
 }
 
 #[test]
-fn a_body_that_does_not_come_in_time_is_408() {
+fn a_body_that_does_not_arrive_in_time_is_408() {
     let home = Home::new();
     let memory = home.iam_server().env("IAM_DATABASE_URL", "memory:");
     let server = memory.env("IAM_REQUEST_TIMEOUT", "2s").serve();
@@ -66,7 +66,7 @@ fn too_many_headers_are_refused() {
     assert!(answer.starts_with("HTTP/1.1 431"), "{answer}");
 }
 
-/// A server with a certificate of its own for `localhost`, and that certificate.
+/// Starts a server with its own certificate for `localhost`. Returns the server and the certificate.
 fn serve_tls(home: &Home) -> (Server, CertificateDer<'static>) {
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let certificate = home.file("certificate.pem", made.cert.pem());
@@ -76,7 +76,7 @@ fn serve_tls(home: &Home) -> (Server, CertificateDer<'static>) {
     (server, made.cert.der().clone())
 }
 
-/// An answer over TLS, by the protocols that the client offers.
+/// Returns an answer over TLS to a client that offers these protocols.
 async fn get_over_tls(
     address: SocketAddr,
     certificate: &CertificateDer<'static>,
@@ -107,7 +107,7 @@ async fn get_over_tls(
 }
 
 #[test]
-fn tls_speaks_http_2_with_those_who_can() {
+fn tls_uses_http_2_if_the_client_offers_it() {
     let home = Home::new();
     let (server, certificate) = serve_tls(&home);
     let runtime = tokio::runtime::Runtime::new().unwrap();
@@ -120,7 +120,7 @@ fn tls_speaks_http_2_with_those_who_can() {
 }
 
 #[test]
-fn who_came_by_tls_is_told_to_come_by_nothing_else() {
+fn an_answer_over_tls_requires_tls_for_the_future() {
     let home = Home::new();
     let (server, certificate) = serve_tls(&home);
     let runtime = tokio::runtime::Runtime::new().unwrap();
@@ -128,20 +128,20 @@ fn who_came_by_tls_is_told_to_come_by_nothing_else() {
         let answer = runtime.block_on(get_over_tls(server.address, &certificate, &[offered]));
         assert_eq!(answer.headers()["strict-transport-security"], "max-age=63072000", "{offered}");
     }
-    // Whoever came without would not have to believe it (RFC 6797, section 7.2).
+    // Clients need not believe the header in an answer without TLS (RFC 6797, section 7.2).
     let server = home.iam_server().env("IAM_DATABASE_URL", "memory:").serve();
     let request = "GET /health HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
     let answer = until_the_end(begin(&server, request));
     assert!(answer.starts_with("HTTP/1.1 200") && !answer.contains("strict-transport-security"), "{answer}");
 }
 
-/// Whether the server serves another connection while this address has two.
+/// Returns whether the server serves another connection while this address has two.
 fn serves_a_third(launch: Launch) -> bool {
     let server = launch.env("IAM_DATABASE_URL", "memory:").env("IAM_CLIENT_CONNECTIONS", "2").serve();
     let _others = [(); 2].map(|()| TcpStream::connect(server.address).unwrap());
     let mut third = TcpStream::connect(server.address).unwrap();
-    third.set_read_timeout(Some(PATIENCE)).unwrap();
-    // It may be closed before or after it has written.
+    third.set_read_timeout(Some(TIMEOUT)).unwrap();
+    // The connection may be closed before or after this write.
     let _ = third.write_all(b"GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n");
     third.read(&mut [0; 1]).is_ok_and(|length| length == 1)
 }
@@ -154,7 +154,7 @@ fn one_client_does_not_get_every_connection() {
 }
 
 #[test]
-fn tls_that_cannot_be_used_is_named() {
+fn an_error_names_unusable_tls_files() {
     let home = Home::new();
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let other = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();

@@ -1,4 +1,4 @@
-//! Clients that make organizations and do not give up: what was not answered they repeat under its key.
+//! Clients that create organizations. They repeat an unanswered request under its idempotency key until it succeeds.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -10,27 +10,27 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::client::{Client, text};
-use crate::process::{PATIENCE, wait_for};
+use crate::process::{TIMEOUT, wait_for};
 
 const CLIENTS: usize = 4;
 
-/// What is being made, and where.
+/// The created organizations, and the servers that create them.
 pub(crate) struct Load {
     addresses: Mutex<Vec<SocketAddr>>,
-    /// Identifiers by names.
-    made: Mutex<BTreeMap<String, String>>,
+    /// Ids by names.
+    created: Mutex<BTreeMap<String, String>>,
     enough: AtomicBool,
 }
 
 impl Load {
-    /// Lets clients work while something happens to the servers, and gives what they were told is made.
+    /// Lets clients work while something happens to the servers. Returns the acknowledged organizations.
     pub(crate) fn during(
         addresses: Vec<SocketAddr>,
         token: &str,
         happens: impl FnOnce(&Self),
     ) -> BTreeMap<String, String> {
-        let (made, enough) = (Mutex::default(), AtomicBool::new(false));
-        let load = Self { addresses: Mutex::new(addresses), made, enough };
+        let (created, enough) = (Mutex::default(), AtomicBool::new(false));
+        let load = Self { addresses: Mutex::new(addresses), created, enough };
         thread::scope(|scope| {
             for client in 0..CLIENTS {
                 let load = &load;
@@ -40,8 +40,8 @@ impl Load {
                             return;
                         }
                         let name = format!("branch-{client}-{number}");
-                        let id = load.make(token, &name);
-                        load.made.lock().unwrap().insert(name, id);
+                        let id = load.create(token, &name);
+                        load.created.lock().unwrap().insert(name, id);
                     }
                 });
             }
@@ -51,26 +51,26 @@ impl Load {
                 std::panic::resume_unwind(failure);
             }
         });
-        load.made.into_inner().unwrap()
+        load.created.into_inner().unwrap()
     }
 
-    /// Waits until so many more are made.
+    /// Waits until this many more organizations are created.
     pub(crate) fn wait_for(&self, more: usize) {
-        let before = self.made.lock().unwrap().len();
-        let grown = || (self.made.lock().unwrap().len() >= before + more).then_some(());
-        wait_for("some to be made", PATIENCE, grown);
+        let before = self.created.lock().unwrap().len();
+        let grown = || (self.created.lock().unwrap().len() >= before + more).then_some(());
+        wait_for("organizations to be created", TIMEOUT, grown);
     }
 
-    /// A server has another address now.
+    /// Sets the new address of a server.
     pub(crate) fn moved(&self, server: usize, address: SocketAddr) {
         self.addresses.lock().unwrap()[server] = address;
     }
 
-    /// At one server or another, as often as it takes to get an answer.
-    fn make(&self, token: &str, name: &str) -> String {
+    /// Creates an organization. Tries one server after another until it gets an answer.
+    fn create(&self, token: &str, name: &str) -> String {
         let started = Instant::now();
         for attempt in name.len().. {
-            assert!(started.elapsed() < 2 * PATIENCE, "{name} is not made");
+            assert!(started.elapsed() < 2 * TIMEOUT, "{name} is not created");
             let address = {
                 let addresses = self.addresses.lock().unwrap();
                 addresses[attempt % addresses.len()]
@@ -78,19 +78,19 @@ impl Load {
             let client = Client::of(address).with_token(token).with_key(name);
             match client.try_post("/api/v1/organizations", &json!({ "name": name })) {
                 Ok(answer) if answer.status == 201 => return text(&answer.body["id"]),
-                // What a client may repeat: the service is away, or the same request is still at work.
+                // A client may repeat these: the service is unavailable, or the same request is still in progress.
                 Ok(answer) => assert!([409, 503].contains(&answer.status), "{name}: {} {}", answer.status, answer.body),
-                // The server was killed, or is not there yet.
+                // The server was killed, or has not started yet.
                 Err(_) => {}
             }
             thread::sleep(Duration::from_millis(20));
         }
-        unreachable!("it is tried for ever")
+        unreachable!("the loop does not end")
     }
 }
 
-/// Whatever was acknowledged is there and recorded, once each, and nothing else is.
-pub(crate) fn assert_all_are_there_once(client: &Client, made: BTreeMap<String, String>) {
+/// Fails unless every acknowledged organization exists once and is recorded once, and no other one exists.
+pub(crate) fn assert_all_are_there_once(client: &Client, created: BTreeMap<String, String>) {
     let mut found = BTreeMap::new();
     for page in 1.. {
         let body = client.get(&format!("/api/v1/organizations?limit=100&page={page}")).expect(200);
@@ -102,11 +102,11 @@ pub(crate) fn assert_all_are_there_once(client: &Client, made: BTreeMap<String, 
             break;
         }
     }
-    assert_eq!(found, made);
+    assert_eq!(found, created);
     let entries = client.audit_entries("&resourceType=ORGANIZATION&action=CREATE");
     let mut recorded: Vec<String> = entries.iter().map(|entry| text(&entry["resourceId"])).collect();
     recorded.sort_unstable();
-    let mut ids: Vec<String> = made.into_values().collect();
+    let mut ids: Vec<String> = created.into_values().collect();
     ids.sort_unstable();
     assert_eq!(recorded, ids);
 }

@@ -1,4 +1,4 @@
-//! What the log says of requests, and what it must not say.
+//! What the log says about requests, and what it must not say.
 
 use serde_json::{Value, json};
 
@@ -8,13 +8,13 @@ use crate::process::{Home, Server};
 use crate::store::Store;
 
 const EMAIL: &str = "grace@navy.example";
-const UNKNOWN_EMAIL: &str = "nobody@navy.example";
+const UNKNOWN_EMAIL: &str = "unknown@navy.example";
 const NEW_EMAIL: &str = "Edsger.W@thn.example";
 const WRONG_PASSWORD: &str = "Wrong-Horse-8!";
 const NEXT_PASSWORD: &str = "Better-Horse-9!";
 
-/// One person's way through the service, with its mistakes. Returns what must not show up in any log or trace.
-pub(crate) fn a_day_at_work(client: &Client) -> Vec<String> {
+/// Uses the service as one person does, with mistakes. Returns the texts that must not appear in any log or trace.
+pub(crate) fn send_typical_requests(client: &Client) -> Vec<String> {
     let mut tokens = vec!["invented-token-0123456789".to_owned()];
     let mut remember = |session: &Session| tokens.extend([session.access.clone(), session.refresh.clone()]);
 
@@ -58,17 +58,17 @@ pub(crate) fn a_day_at_work(client: &Client) -> Vec<String> {
 
     let given = [EMAIL, UNKNOWN_EMAIL, NEW_EMAIL, PASSWORD, WRONG_PASSWORD, NEXT_PASSWORD, "horse-without-digit"];
     tokens.extend(given.map(str::to_owned));
-    // What a password hash starts with, and an e-mail as it is looked up.
+    // The start of a password hash, and an e-mail in the form in which it is looked up.
     tokens.extend(["$argon2".to_owned(), NEW_EMAIL.to_lowercase()]);
     tokens
 }
 
-/// What the server tells the collector of traces.
+/// The token that the server sends to the collector of traces.
 const COLLECTORS_TOKEN: &str = "collectors-token-0123456789";
 
 #[track_caller]
-fn assert_tells_nothing(server: Server) {
-    let mut secrets = a_day_at_work(&server.client());
+fn assert_logs_no_secret(server: Server) {
+    let mut secrets = send_typical_requests(&server.client());
     secrets.push(COLLECTORS_TOKEN.to_owned());
     let log = server.stop().log;
     assert!(log.contains("answered"), "it logs requests:\n{log}");
@@ -82,19 +82,19 @@ fn assert_tells_nothing(server: Server) {
 fn no_password_token_or_email_is_logged() {
     for format in ["text", "json"] {
         let home = Home::new();
-        assert_tells_nothing(home.iam_server().env("IAM_LOG_FORMAT", format).serve());
+        assert_logs_no_secret(home.iam_server().env("IAM_LOG_FORMAT", format).serve());
     }
 }
 
-/// Whoever looks for a fault turns everything on, the libraries' own words too.
+/// An operator who looks for a fault logs everything, including the events of the libraries.
 #[test]
-fn not_even_where_everything_is_logged() {
+fn no_secret_is_logged_even_at_the_level_trace() {
     for (store, format) in [(Store::sqlite(), "text"), (Store::postgres(), "json")] {
         let collector = Collector::start();
         let launch = store.iam_server().env("IAM_LOG", "trace").env("IAM_LOG_FORMAT", format);
         let launch = launch.env("IAM_OTLP_ENDPOINT", &collector.url).env("OTEL_BSP_SCHEDULE_DELAY", "20");
         let token = format!("authorization=Bearer%20{COLLECTORS_TOKEN}");
-        assert_tells_nothing(launch.env("OTEL_EXPORTER_OTLP_HEADERS", token).serve());
+        assert_logs_no_secret(launch.env("OTEL_EXPORTER_OTLP_HEADERS", token).serve());
         assert!(!collector.spans().is_empty());
     }
 }
@@ -104,15 +104,15 @@ fn parsed(log: &str) -> Vec<Value> {
     log.lines().map(parse).collect()
 }
 
-/// The lines that the log has of a request.
+/// Returns the log lines of a request.
 fn lines_of<'a>(log: &'a [Value], correlation_id: &str) -> Vec<&'a Value> {
     let lines: Vec<&Value> = log.iter().filter(|line| line["span"]["correlation_id"] == correlation_id).collect();
-    assert!(!lines.is_empty(), "nothing is logged of the request {correlation_id}: {log:#?}");
+    assert!(!lines.is_empty(), "the log has no line of the request {correlation_id}: {log:#?}");
     lines
 }
 
 #[test]
-fn json_lines_say_which_request_they_belong_to_and_whose_it_is() {
+fn json_lines_name_their_request_and_its_user() {
     let home = Home::new();
     let server = home.iam_server().env("IAM_LOG_FORMAT", "json").serve();
     let session = server.client().register(EMAIL);
@@ -137,7 +137,7 @@ fn json_lines_say_which_request_they_belong_to_and_whose_it_is() {
 }
 
 #[test]
-fn a_line_leads_to_the_audit_entries_of_its_request() {
+fn a_log_line_leads_to_the_audit_entries_of_its_request() {
     let home = Home::new();
     let server = home.iam_server().env("IAM_LOG_FORMAT", "json").serve();
     let user = server.client().with_token(&server.client().register(EMAIL).access);
@@ -163,7 +163,7 @@ fn a_line_leads_to_the_audit_entries_of_its_request() {
 }
 
 #[test]
-fn lines_name_the_trace_that_the_client_names() {
+fn log_lines_name_the_clients_trace() {
     let home = Home::new();
     let server = home.iam_server().env("IAM_LOG_FORMAT", "json").serve();
     let traced = server.client().with_header("traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01");
@@ -179,7 +179,7 @@ fn lines_name_the_trace_that_the_client_names() {
 }
 
 #[test]
-fn text_lines_say_the_same() {
+fn text_lines_have_the_same_fields() {
     let home = Home::new();
     let server = home.serve();
     let session = server.client().register(EMAIL);
@@ -189,7 +189,7 @@ fn text_lines_say_the_same() {
     let line = log.lines().find(|line| line.contains(&format!("correlation_id={id}"))).unwrap();
     assert!(line.contains(&format!("user_id={}", session.user)), "{line}");
     assert!(line.contains(&format!("tenant_id={}", text(&me.body["tenant"]["id"]))), "{line}");
-    assert!(!log.contains('\u{1b}'), "colours do not belong into a file: {line}");
+    assert!(!log.contains('\u{1b}'), "a file must have no colours: {line}");
 }
 
 #[test]

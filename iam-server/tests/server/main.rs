@@ -1,4 +1,4 @@
-//! The server as those who run it meet it: a process with settings, a log, an address and an end.
+//! The server as an operator sees it: a process that has settings, a log and an address, and that ends.
 #![cfg(test)]
 
 mod audit;

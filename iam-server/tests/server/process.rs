@@ -1,4 +1,4 @@
-//! Starts the server's binary, listens to what it says, and ends it.
+//! Starts the server's binary, reads its output and ends it.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read, Seek as _, Write as _};
@@ -15,22 +15,22 @@ use tempfile::TempDir;
 
 use crate::client::Client;
 
-/// How long anything may take before a test gives up. Far more than it needs, however busy the machine is.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a test waits before it fails. This is far more than any wait needs, even on a busy machine.
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Asks again and again until there is an answer.
-pub(crate) fn wait_for<T>(what: &str, patience: Duration, mut ask: impl FnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + patience;
+/// Calls `ask` until it returns an answer.
+pub(crate) fn wait_for<T>(what: &str, limit: Duration, mut ask: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + limit;
     loop {
         if let Some(answer) = ask() {
             return answer;
         }
-        assert!(Instant::now() < deadline, "waited {} seconds for {what}", patience.as_secs());
+        assert!(Instant::now() < deadline, "waited {} seconds for {what}", limit.as_secs());
         thread::sleep(Duration::from_millis(20));
     }
 }
 
-/// A command that sees nothing of this process's environment but where programs are.
+/// Returns a command whose environment has only the `PATH` of this process.
 pub(crate) fn clean_command(program: &Path) -> Command {
     let mut command = Command::new(program);
     command.env_clear().envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
@@ -38,7 +38,7 @@ pub(crate) fn clean_command(program: &Path) -> Command {
     command
 }
 
-/// A working directory for servers, gone when this is dropped.
+/// A working directory for servers. It is deleted when this is dropped.
 pub(crate) struct Home(TempDir);
 
 impl Home {
@@ -56,7 +56,7 @@ impl Home {
         path
     }
 
-    /// The names of the files in it, sorted.
+    /// Returns the sorted names of its files.
     pub(crate) fn files(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.0.path()).unwrap();
         let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -64,20 +64,20 @@ impl Home {
         names
     }
 
-    /// The server's binary, about to be run here.
+    /// Prepares a run of the server's binary in this directory.
     pub(crate) fn iam_server(&self) -> Launch {
         let mut command = clean_command(Path::new(env!("CARGO_BIN_EXE_iam-server")));
         command.current_dir(self.0.path());
         Launch(command)
     }
 
-    /// A server that serves with the default settings, but for the port.
+    /// Starts a server with the default settings, except for the port and the rate limits.
     pub(crate) fn serve(&self) -> Server {
         self.iam_server().serve()
     }
 }
 
-/// What is to be run, with its settings.
+/// A command to run, with its settings.
 pub(crate) struct Launch(Command);
 
 impl Launch {
@@ -91,7 +91,7 @@ impl Launch {
         self
     }
 
-    /// What it reads from its standard input.
+    /// Sets what the command reads from its standard input.
     pub(crate) fn input(mut self, text: &str) -> Self {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(text.as_bytes()).unwrap();
@@ -100,7 +100,7 @@ impl Launch {
         self
     }
 
-    /// Runs it to its end while nobody reads its standard output.
+    /// Runs the command to its end, with a standard output that no process reads.
     pub(crate) fn run_unread(mut self) -> Ended {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
@@ -108,7 +108,7 @@ impl Launch {
         Ended { code: ended.status.code(), output: String::new(), log: String::from_utf8(ended.stderr).unwrap() }
     }
 
-    /// Runs it to its end with a terminal as its error output, and gives what it has written there.
+    /// Runs the command to its end, with a terminal as its error output. Returns what it writes there.
     pub(crate) fn run_on_terminal(mut self) -> String {
         let controller = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&controller).unwrap();
@@ -116,16 +116,16 @@ impl Launch {
         let path = ptsname(&controller, Vec::new()).unwrap().into_string().unwrap();
         self.0.stdout(Stdio::null()).stderr(File::options().read(true).write(true).open(path).unwrap());
         let mut child = self.0.spawn().unwrap();
-        // The other end is closed when nobody holds it any more, and this command does.
+        // The other end is closed when its last handle is dropped, and this command has one.
         drop(self);
         let mut written = Vec::new();
-        // Linux says EIO at the end.
+        // Linux returns EIO at the end.
         let _ = File::from(controller).read_to_end(&mut written);
         assert!(child.wait().unwrap().success());
         String::from_utf8(written).unwrap()
     }
 
-    /// Runs it to its end.
+    /// Runs the command to its end.
     pub(crate) fn run(self) -> Ended {
         let mut process = Process::start(self.0);
         let status = process.wait();
@@ -137,9 +137,9 @@ impl Launch {
         self.start().ready()
     }
 
-    /// Starts a server on a port of its own, and waits for nothing.
+    /// Starts a server on a port of its own, without waiting until it listens.
     pub(crate) fn start(mut self) -> Starting {
-        // Tests send more requests than people.
+        // Tests send more requests than users do.
         if !self.0.get_envs().any(|(name, _)| name == "IAM_RATE_LIMITS") {
             self.0.env("IAM_RATE_LIMITS", "off");
         }
@@ -151,7 +151,7 @@ impl Launch {
 /// A process that ended by itself.
 #[derive(Debug)]
 pub(crate) struct Ended {
-    /// Nothing where a signal ended it.
+    /// `None` if a signal ended it.
     pub(crate) code: Option<i32>,
     /// What it wrote to its standard output.
     pub(crate) output: String,
@@ -172,7 +172,7 @@ impl Starting {
     }
 }
 
-/// A server that listens; it is killed when this is dropped.
+/// A server that listens. It is killed when this is dropped.
 pub(crate) struct Server {
     process: Process,
     pub(crate) address: SocketAddr,
@@ -188,7 +188,7 @@ impl Server {
         &self.process.log
     }
 
-    /// `kill -9`: nothing of the process runs any more when this returns.
+    /// Kills the process (`kill -9`), and returns when it has ended.
     pub(crate) fn kill(mut self) {
         self.process.child.kill().unwrap();
         self.process.child.wait().unwrap();
@@ -198,20 +198,20 @@ impl Server {
         kill_process(Pid::from_child(&self.process.child), signal).unwrap();
     }
 
-    /// Waits until it has ended by itself.
+    /// Waits until the server has ended by itself.
     pub(crate) fn end(mut self) -> Ended {
         let status = self.process.wait();
         Ended { code: status.code(), output: self.process.output.text(), log: self.process.log.text() }
     }
 
-    /// Tells it to stop, and waits until it has.
+    /// Sends SIGTERM, and waits until the server has ended.
     pub(crate) fn stop(self) -> Ended {
         self.signal(Signal::TERM);
         self.end()
     }
 }
 
-/// A running process; it is killed when this is dropped.
+/// A running process. It is killed when this is dropped.
 pub(crate) struct Process {
     child: Child,
     pub(crate) output: Lines,
@@ -227,7 +227,7 @@ impl Process {
     }
 
     fn wait(&mut self) -> ExitStatus {
-        let deadline = Instant::now() + 2 * PATIENCE;
+        let deadline = Instant::now() + 2 * TIMEOUT;
         while Instant::now() < deadline {
             if let Some(status) = self.child.try_wait().unwrap() {
                 self.output.wait_for_end();
@@ -243,16 +243,16 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         if thread::panicking() {
-            // A test may have failed for what this process met.
-            println!("{:?} of a process that wrote:\n{}", self.child.try_wait(), self.log.text());
+            // The log of this process may explain why the test failed.
+            println!("a process with the status {:?} wrote:\n{}", self.child.try_wait(), self.log.text());
         }
-        // It fails when the process has ended already.
+        // This fails if the process has ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// The lines that a process writes, as they come.
+/// The lines that a process writes, as they arrive.
 pub(crate) struct Lines(Arc<(Mutex<Written>, Condvar)>);
 
 #[derive(Default)]
@@ -262,7 +262,7 @@ struct Written {
 }
 
 impl Lines {
-    /// Reads all the time, whoever waits: a full pipe would stop the process.
+    /// Reads all the time, even if no test waits for a line: a full pipe would stop the process.
     fn of(stream: impl Read + Send + 'static) -> Self {
         let shared = Arc::new((Mutex::new(Written::default()), Condvar::new()));
         let writer = Arc::clone(&shared);
@@ -282,23 +282,23 @@ impl Lines {
         self.0.0.lock().unwrap().lines.join("\n")
     }
 
-    /// The first line that contains this, once it is written.
+    /// Waits for the first line that contains `part`, and returns it.
     pub(crate) fn wait_for_line(&self, part: &str) -> String {
         let find = |written: &Written| written.lines.iter().find(|line| line.contains(part)).cloned();
         let written = self.wait_while(|written| find(written).is_none() && !written.is_closed);
         find(&written).unwrap_or_else(|| {
-            let end = if written.is_closed { "ended" } else { "went on" };
-            panic!("the process {end} and did not say {part:?}; it said:\n{}", written.lines.join("\n"))
+            let end = if written.is_closed { "ended" } else { "still runs" };
+            panic!("the process {end} and did not write {part:?}; it wrote:\n{}", written.lines.join("\n"))
         })
     }
 
-    /// How long the pipe may stay open after its process ended: a child of that may have inherited it.
+    /// Waits until the pipe is closed, but not for ever: a child of the process may have inherited the pipe.
     fn wait_for_end(&self) {
         drop(self.wait_while(|written| !written.is_closed));
     }
 
     fn wait_while(&self, is_missing: impl Fn(&Written) -> bool) -> std::sync::MutexGuard<'_, Written> {
         let (written, changed) = &*self.0;
-        changed.wait_timeout_while(written.lock().unwrap(), PATIENCE, |written| is_missing(written)).unwrap().0
+        changed.wait_timeout_while(written.lock().unwrap(), TIMEOUT, |written| is_missing(written)).unwrap().0
     }
 }

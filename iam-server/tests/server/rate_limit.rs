@@ -10,12 +10,12 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 
 use crate::client::Client;
-use crate::process::{Home, Launch, PATIENCE, wait_for};
+use crate::process::{Home, Launch, TIMEOUT, wait_for};
 use crate::store::Store;
 
 const LIMIT: u32 = 60;
 
-/// What is about to be run with limits that are counted at this URL.
+/// Sets rate limits that are counted at this URL.
 fn counting_at(launch: Launch, url: &str) -> Launch {
     launch
         .env("IAM_RATE_LIMITS", "on")
@@ -23,10 +23,10 @@ fn counting_at(launch: Launch, url: &str) -> Launch {
         .env("IAM_RATE_LIMIT_REDIS_URL", url)
 }
 
-/// Asks one of two servers more often than the other, until that one knows of more requests than it has had.
+/// Sends more requests to one server than to the other one, until the other one counts more requests than it received.
 fn wait_until_they_count_together(one: &Client, other: &Client) {
     let mut asked = 0;
-    wait_for("requests to be counted together", PATIENCE, || {
+    wait_for("requests to be counted together", TIMEOUT, || {
         for _ in 0..3 {
             one.get("/api/v1/auth/me");
         }
@@ -46,20 +46,20 @@ fn two_servers_count_together() {
 }
 
 #[test]
-fn a_server_starts_and_limits_while_what_counts_for_all_is_away() {
+fn a_server_starts_and_limits_requests_while_redis_is_unavailable() {
     let home = Home::new();
-    // Taken for a moment, to find one where nobody listens.
+    // Bound for a moment, to find a port without a listener.
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let server = counting_at(home.iam_server(), &format!("redis://:hunter2@{address}"))
         .env("IAM_RATE_LIMIT_AUTHENTICATION", "2")
         .serve();
     let statuses = [(); 3].map(|()| server.client().post_text("/auth/login", "{}").status);
     assert_eq!(statuses, [400, 400, 429]);
-    server.log().wait_for_line("the server of the rate limits is away");
+    server.log().wait_for_line("the Redis server of the rate limits is unavailable");
     assert!(!server.stop().log.contains("hunter2"));
 }
 
-/// Speaks TLS as `localhost` for the Redis of the tests, on the port that this gives.
+/// Adds TLS as `localhost` to the Redis of the tests. Returns the port.
 async fn speak_tls(certificate: CertificateDer<'static>, key: PrivateKeyDer<'static>) -> u16 {
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let config = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
@@ -81,7 +81,7 @@ async fn speak_tls(certificate: CertificateDer<'static>, key: PrivateKeyDer<'sta
 }
 
 #[test]
-fn what_counts_for_all_may_be_asked_over_tls() {
+fn servers_can_reach_redis_over_tls() {
     let store = Store::postgres();
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let file = store.home().file("certificate.pem", made.cert.pem());

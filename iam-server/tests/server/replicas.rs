@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 
 use crate::client::{Answer, Client, PASSWORD, text};
 use crate::load::{Load, assert_all_are_there_once};
-use crate::process::{PATIENCE, Server, Starting, wait_for};
+use crate::process::{Server, Starting, TIMEOUT, wait_for};
 use crate::revocation::expect_refusal;
 use crate::store::Store;
 
 #[test]
-fn two_that_start_at_the_same_moment_are_one_service() {
-    // More than once, because a race that goes wrong need not go wrong each time.
+fn two_replicas_that_start_together_are_one_service() {
+    // Repeated, because a race does not go wrong every time.
     for _ in 0..3 {
         let store = Store::postgres();
         let starting = [store.iam_server().start(), store.iam_server().start()];
@@ -37,7 +37,7 @@ fn two_that_start_at_the_same_moment_are_one_service() {
 }
 
 #[test]
-fn one_goes_on_when_the_other_stops() {
+fn a_replica_continues_when_the_other_one_stops() {
     let store = Store::postgres();
     let (one, other) = (store.serve(), store.serve());
     let session = one.client().register("grace@navy.example");
@@ -47,7 +47,7 @@ fn one_goes_on_when_the_other_stops() {
 }
 
 #[test]
-fn failed_logins_are_counted_over_both() {
+fn replicas_count_failed_logins_together() {
     let store = Store::postgres();
     let (one, other) = (store.serve(), store.serve());
     one.client().register("grace@navy.example");
@@ -58,9 +58,10 @@ fn failed_logins_are_counted_over_both() {
     other.client().post("/api/v1/auth/login", &wrong).expect(403);
 }
 
-/// Clients repeat under a key what was not answered. So whatever was acknowledged is there once, and nothing else is.
+/// Clients repeat unanswered requests under an idempotency key. So every acknowledged change exists once, and no
+/// other change exists.
 #[test]
-fn replicas_that_are_killed_one_after_another_lose_nothing_and_do_nothing_twice() {
+fn killed_replicas_lose_nothing_and_do_nothing_twice() {
     const REPLICAS: usize = 3;
     const KILLS: usize = 9;
     let store = Store::postgres();
@@ -79,16 +80,16 @@ fn replicas_that_are_killed_one_after_another_lose_nothing_and_do_nothing_twice(
     });
     let client = servers[0].as_ref().unwrap().client().with_token(&session.access);
     assert_all_are_there_once(&client, made);
-    // Each of them seals, and was killed while it did.
+    // Each replica was killed while it sequenced entries.
     let unsealed = || client.get("/api/v1/audit-logs/checkpoint").expect(200)["unsealed"].as_array().unwrap().len();
-    wait_for("everything to be sealed", PATIENCE, || (unsealed() == 0).then_some(()));
+    wait_for("all entries to be sequenced", TIMEOUT, || (unsealed() == 0).then_some(()));
     let verified = store.iam_server().args(["audit", "verify"]).run();
     assert_eq!(verified.code, Some(0), "{verified:?}");
 }
 
-/// What one replica was told counts there with the next request, and soon at all of them.
+/// A change at one replica takes effect there with the next request, and soon at all replicas.
 #[test]
-fn three_are_one_service() {
+fn three_replicas_are_one_service() {
     let store = Store::postgres();
     let servers: Vec<Server> = (0..3).map(|_| store.serve()).collect();
     let session = servers[0].client().register("grace@navy.example");
@@ -106,7 +107,7 @@ fn three_are_one_service() {
     assert!(made.iter().all(|user| *user == made[0]), "{made:?}");
     let ada = text(&made[0]["id"]);
 
-    // What she may do, and whether she may do anything.
+    // A role assignment, its end and a suspension of the user take effect.
     let roles = admins[0].get("/api/v1/roles").expect(200);
     let admin_role = roles["data"].as_array().unwrap().iter().find(|role| role["name"] == "TENANT_ADMIN").unwrap();
     let assignment = json!({ "userId": ada, "roleId": admin_role["id"] });
@@ -117,7 +118,7 @@ fn three_are_one_service() {
             servers.iter().map(|server| server.client().with_token(&hers.access).get(path).status).collect()
         };
         let becomes = |path: &str, status: u16| {
-            wait_for("it to count everywhere", PATIENCE, || (asks(path) == [status; 3]).then_some(()));
+            wait_for("the change to take effect everywhere", TIMEOUT, || (asks(path) == [status; 3]).then_some(()));
         };
         assert_eq!(asks("/api/v1/users"), [403; 3]);
         let given = text(&here.post("/api/v1/role-assignments", &assignment).expect(201)["id"]);
@@ -133,9 +134,9 @@ fn three_are_one_service() {
     }
 }
 
-/// What each has removed is its own, and together it is everything, once.
+/// Each sweeper counts what it has removed itself. Together they have removed everything, once.
 #[test]
-fn sweepers_of_three_remove_everything_once() {
+fn sweepers_of_three_replicas_remove_everything_once() {
     const SESSIONS: u64 = 3_000;
     let store = Store::postgres();
     let server = store.serve();
@@ -150,7 +151,7 @@ fn sweepers_of_three_remove_everything_once() {
     let servers: Vec<Starting> = (0..3).map(|_| store.iam_server().start()).collect();
     let servers: Vec<Server> = servers.into_iter().map(Starting::ready).collect();
     let removed = || servers.iter().map(removed_sessions).sum::<u64>();
-    wait_for("the sweep", PATIENCE, || (removed() >= SESSIONS).then_some(()));
+    wait_for("the sweep", TIMEOUT, || (removed() >= SESSIONS).then_some(()));
     assert_eq!(removed(), SESSIONS);
 }
 

@@ -1,4 +1,5 @@
-//! What one process is told counts at the others within a second, though they do not ask the database who asks.
+//! A change at one process takes effect at the others within a second, although they do not query the database for
+//! the session of each request.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -7,41 +8,41 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::client::{Answer, Client, PASSWORD, text};
-use crate::process::{PATIENCE, Server, wait_for};
+use crate::process::{Server, TIMEOUT, wait_for};
 use crate::store::Store;
 
-/// What the documents promise.
+/// The delay that the documents promise.
 pub(crate) const PROMISE: Duration = Duration::from_secs(1);
 const TRIALS: usize = 1_000;
-/// What somebody asks for who may see roles. Unlike `/auth/me`, it does not read the session itself.
+/// A request that needs the permission to read roles. Unlike `/auth/me`, it does not read the session itself.
 pub(crate) const READ: &str = "/api/v1/roles?limit=1";
 const READER: &str = "ada@navy.example";
 
 #[test]
-fn who_is_refused_stays_refused_and_nobody_is_let_in_a_second_after_the_acknowledgement() {
+fn a_revocation_takes_effect_within_a_second_and_stays_in_effect() {
     let store = Store::postgres();
     let servers: Vec<Server> = (0..3).map(|_| store.serve()).collect();
     let clients: Vec<Client> = servers.iter().map(Server::client).collect();
     let session = clients[0].register("grace@navy.example");
     let admins: Vec<Client> = clients.iter().map(|client| client.with_token(&session.access)).collect();
     for client in &clients {
-        wait_until_changes_are_heard(client);
+        wait_until_changes_are_received(client);
     }
     let mut reader = Reader::new(&clients, &admins[0]);
     for trial in 0..TRIALS {
-        let (admin, taking) = (&admins[trial % 3], Taking::ALL[trial % Taking::ALL.len()]);
+        let (admin, revocation) = (&admins[trial % 3], Revocation::ALL[trial % Revocation::ALL.len()]);
         let others = [(trial + 1) % 3, (trial + 2) % 3].map(|number| clients[number].with_token(&reader.access));
-        assert_none_is_let_in(&others, taking, || reader.take(admin, taking));
-        reader.give_back(&clients, admin, taking);
+        assert_reads_end_in_time(&others, revocation, || reader.revoke(admin, revocation));
+        reader.restore(&clients, admin, revocation);
     }
     for client in &clients {
-        assert_nothing_is_asked_about_who_is_known(&client.with_token(&reader.access), client);
+        assert_cached_sessions_cause_no_query(&client.with_token(&reader.access), client);
     }
 }
 
-/// How somebody is kept from reading.
+/// A way to revoke a user's access.
 #[derive(Clone, Copy, Debug)]
-enum Taking {
+enum Revocation {
     EndSession,
     SuspendUser,
     RevokeRole,
@@ -49,12 +50,12 @@ enum Taking {
     SuspendOrganization,
 }
 
-impl Taking {
+impl Revocation {
     const ALL: [Self; 5] =
         [Self::EndSession, Self::SuspendUser, Self::RevokeRole, Self::ChangeRole, Self::SuspendOrganization];
 }
 
-/// Somebody who may read by a role in an organization.
+/// A user who may read, by a role in an organization.
 struct Reader {
     user: String,
     access: String,
@@ -85,31 +86,31 @@ impl Reader {
         self.session = text(&client.with_token(&self.access).get("/api/v1/auth/me").expect(200)["session"]["id"]);
     }
 
-    fn take(&self, admin: &Client, taking: Taking) {
-        let status = match taking {
-            Taking::EndSession => admin.try_delete(&format!("/api/v1/sessions/{}", self.session)),
-            Taking::SuspendUser => admin.try_post(&format!("/api/v1/users/{}/suspend", self.user), &json!({})),
-            Taking::RevokeRole => admin.try_delete(&format!("/api/v1/role-assignments/{}", self.assignment)),
-            Taking::ChangeRole => self.permit(admin, "users:read"),
-            Taking::SuspendOrganization => self.set_organization(admin, "SUSPENDED"),
+    fn revoke(&self, admin: &Client, revocation: Revocation) {
+        let status = match revocation {
+            Revocation::EndSession => admin.try_delete(&format!("/api/v1/sessions/{}", self.session)),
+            Revocation::SuspendUser => admin.try_post(&format!("/api/v1/users/{}/suspend", self.user), &json!({})),
+            Revocation::RevokeRole => admin.try_delete(&format!("/api/v1/role-assignments/{}", self.assignment)),
+            Revocation::ChangeRole => self.permit(admin, "users:read"),
+            Revocation::SuspendOrganization => self.set_organization(admin, "SUSPENDED"),
         };
         let status = status.unwrap().status;
-        assert!([200, 204].contains(&status), "{taking:?}: {status}");
+        assert!([200, 204].contains(&status), "{revocation:?}: {status}");
     }
 
-    fn give_back(&mut self, clients: &[Client], admin: &Client, taking: Taking) {
-        match taking {
-            Taking::EndSession => self.log_in(&clients[0]),
-            Taking::SuspendUser => {
+    fn restore(&mut self, clients: &[Client], admin: &Client, revocation: Revocation) {
+        match revocation {
+            Revocation::EndSession => self.log_in(&clients[0]),
+            Revocation::SuspendUser => {
                 admin.post(&format!("/api/v1/users/{}/reactivate", self.user), &json!({})).expect(200);
                 self.log_in(&clients[0]);
             }
-            Taking::RevokeRole => {
+            Revocation::RevokeRole => {
                 let body = json!({ "userId": self.user, "roleId": self.role, "organizationId": self.organization });
                 self.assignment = text(&admin.post("/api/v1/role-assignments", &body).expect(201)["id"]);
             }
-            Taking::ChangeRole => drop(self.permit(admin, "roles:read").unwrap().expect(200)),
-            Taking::SuspendOrganization => drop(self.set_organization(admin, "ACTIVE").unwrap().expect(200)),
+            Revocation::ChangeRole => drop(self.permit(admin, "roles:read").unwrap().expect(200)),
+            Revocation::SuspendOrganization => drop(self.set_organization(admin, "ACTIVE").unwrap().expect(200)),
         }
     }
 
@@ -122,27 +123,31 @@ impl Reader {
     }
 }
 
-/// Reads at other processes all the time while something is taken away.
-fn assert_none_is_let_in(others: &[Client; 2], taking: Taking, take: impl FnOnce()) {
+/// Reads at other processes all the time while access is revoked. Fails if a read succeeds later than promised.
+fn assert_reads_end_in_time(others: &[Client; 2], revocation: Revocation, revoke: impl FnOnce()) {
     let allowed = [AtomicUsize::new(0), AtomicUsize::new(0)];
     let (acknowledged, reads) = thread::scope(|scope| {
         let reading: Vec<_> = others
             .iter()
             .zip(&allowed)
-            .map(|(client, allowed)| scope.spawn(move || read_until_refused(client, taking, allowed)))
+            .map(|(client, allowed)| scope.spawn(move || read_until_refused(client, revocation, allowed)))
             .collect();
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         while allowed.iter().any(|allowed| allowed.load(Ordering::Relaxed) < 2) {
-            assert!(Instant::now() < deadline, "{taking:?}: nobody is allowed to read");
+            assert!(Instant::now() < deadline, "{revocation:?}: no read is allowed");
             thread::sleep(Duration::from_millis(1));
         }
-        take();
+        revoke();
         let acknowledged = Instant::now();
         (acknowledged, reading.into_iter().map(|reading| reading.join().unwrap()).collect::<Vec<_>>())
     });
     for reads in reads {
         let last = reads.iter().rfind(|read| read.is_allowed).unwrap();
-        assert!(last.sent <= acknowledged + PROMISE, "{taking:?}: one was let in {:?} later", last.sent - acknowledged);
+        assert!(
+            last.sent <= acknowledged + PROMISE,
+            "{revocation:?}: a read was allowed {:?} later",
+            last.sent - acknowledged
+        );
     }
 }
 
@@ -151,22 +156,22 @@ struct Read {
     is_allowed: bool,
 }
 
-/// Whoever is refused once is refused from then on.
-fn read_until_refused(client: &Client, taking: Taking, allowed: &AtomicUsize) -> Vec<Read> {
+/// Reads until several reads are refused. After the first refusal, no read may be allowed.
+fn read_until_refused(client: &Client, revocation: Revocation, allowed: &AtomicUsize) -> Vec<Read> {
     const REFUSALS: usize = 3;
     let began = Instant::now();
     let (mut reads, mut refusals) = (Vec::new(), 0);
     while refusals < REFUSALS {
-        assert!(began.elapsed() < PATIENCE, "{taking:?}: nobody is refused");
+        assert!(began.elapsed() < TIMEOUT, "{revocation:?}: no read is refused");
         let sent = Instant::now();
         let status = client.get(READ).status;
         let is_allowed = status == 200;
-        assert!(is_allowed || [401, 403].contains(&status), "{taking:?}: {status}");
+        assert!(is_allowed || [401, 403].contains(&status), "{revocation:?}: {status}");
         if is_allowed {
-            assert_eq!(refusals, 0, "{taking:?}: one was refused and let in again");
+            assert_eq!(refusals, 0, "{revocation:?}: a read was allowed after a refusal");
             allowed.fetch_add(1, Ordering::Relaxed);
         } else if allowed.load(Ordering::Relaxed) > 0 {
-            // Before that, what was given back last is still to be heard of.
+            // Before the first allowed read, the process may not know yet that the access was restored.
             refusals += 1;
         }
         reads.push(Read { sent, is_allowed });
@@ -174,9 +179,9 @@ fn read_until_refused(client: &Client, taking: Taking, allowed: &AtomicUsize) ->
     reads
 }
 
-/// Otherwise all of this would prove nothing.
-fn assert_nothing_is_asked_about_who_is_known(reader: &Client, client: &Client) {
-    wait_for("some reads of somebody known", PATIENCE, || {
+/// Fails unless reads of a cached session cause no query. Otherwise the test would prove nothing.
+fn assert_cached_sessions_cause_no_query(reader: &Client, client: &Client) {
+    wait_for("reads of a cached session without a query", TIMEOUT, || {
         reader.get(READ).expect(200);
         let asked = || metric(client, r#"database_query_duration_ms_count{operation="session_snapshot"}"#);
         let before = asked();
@@ -185,11 +190,11 @@ fn assert_nothing_is_asked_about_who_is_known(reader: &Client, client: &Client) 
     });
 }
 
-pub(crate) fn wait_until_changes_are_heard(client: &Client) {
-    wait_for("changes to be heard", PATIENCE, || (metric(client, "changes_heard") == 1.0).then_some(()));
+pub(crate) fn wait_until_changes_are_received(client: &Client) {
+    wait_for("change notifications to arrive", TIMEOUT, || (metric(client, "changes_heard") == 1.0).then_some(()));
 }
 
-/// Reads until the session is refused, as it must be from a second after this was called.
+/// Reads until the session is refused. One second after this call, it must be refused.
 pub(crate) fn expect_refusal(client: &Client) {
     let promised = Instant::now() + PROMISE;
     loop {
@@ -201,11 +206,11 @@ pub(crate) fn expect_refusal(client: &Client) {
     }
 }
 
-/// How long a refusal that is promised within a second may take on a busy machine. Keys are read again every 20 seconds, heard
-/// of or not, and this must be less.
+/// How long a refusal that is promised within a second may take on a busy machine. Servers read the keys again every
+/// 20 seconds, with or without a notification, and this must be less.
 const SOON: Duration = Duration::from_secs(10);
 
-/// Reads until it is refused, by whatever: an end of the session, or of the key that signed its token.
+/// Reads until the client is refused: its session has ended, or the key that signed its token was revoked.
 pub(crate) fn wait_until_refused(client: &Client) {
     wait_for("a refusal", SOON, || match client.get(READ).status {
         401 => Some(()),

@@ -18,11 +18,11 @@ fn end_all(store: &Store, arguments: &[&str]) -> Ended {
 
 #[track_caller]
 fn assert_ended(ended: &Ended, number: usize) {
-    let told = format!("Sessions ended: {number}");
-    assert_eq!((ended.code, ended.output.as_str()), (Some(0), told.as_str()), "{ended:?}");
+    let expected = format!("Sessions ended: {number}");
+    assert_eq!((ended.code, ended.output.as_str()), (Some(0), expected.as_str()), "{ended:?}");
 }
 
-/// Somebody in a session.
+/// A user with a session.
 struct Member {
     session: Session,
     client: Client,
@@ -40,7 +40,7 @@ impl Member {
         self.client.get("/api/v1/auth/me").expect(200);
     }
 
-    /// First by what is asked without reading the session itself.
+    /// Starts with a request that does not read the session itself.
     fn wait_until_out(&self) {
         wait_until_refused(&self.client);
         self.client.get("/api/v1/auth/me").expect(401);
@@ -49,7 +49,7 @@ impl Member {
 }
 
 #[test]
-fn sessions_end_of_a_user_of_a_tenant_and_of_all_tenants() {
+fn all_sessions_of_a_user_a_tenant_or_all_tenants_can_be_ended() {
     for store in [Store::sqlite(), Store::postgres()] {
         let server = store.serve();
         let client = server.client();
@@ -57,7 +57,7 @@ fn sessions_end_of_a_user_of_a_tenant_and_of_all_tenants() {
         let second = Member::of(&client, client.log_in(ADA));
         let grace = json!({ "email": GRACE, "password": PASSWORD, "firstName": "Grace", "lastName": "Hopper" });
         let id = text(&first.client.post("/api/v1/users", &grace).expect(201)["id"]);
-        // Who reads roles needs one.
+        // Reading roles needs a role.
         let assignment = json!({ "userId": id, "roleId": role(&first.client, "TENANT_ADMIN") });
         first.client.post("/api/v1/role-assignments", &assignment).expect(201);
         let [grace, grace_elsewhere] = [(); 2].map(|()| Member::of(&client, client.log_in(GRACE)));
@@ -85,13 +85,13 @@ fn sessions_end_of_a_user_of_a_tenant_and_of_all_tenants() {
         let entries = ada.client.audit_entries("&action=LOGOUT");
         assert_eq!(entries.len(), 6, "{entries:?}");
         let by = |entry: &Value| (text(&entry["metadata"]["system"]), text(&entry["metadata"]["reason"]));
-        let told = ("session end-all command".to_owned(), "TERMINATED".to_owned());
-        assert!(entries.iter().all(|entry| by(entry) == told && entry["userId"].is_null()), "{entries:?}");
+        let expected = ("session end-all command".to_owned(), "TERMINATED".to_owned());
+        assert!(entries.iter().all(|entry| by(entry) == expected && entry["userId"].is_null()), "{entries:?}");
     }
 }
 
 #[test]
-fn whose_sessions_cannot_be_told_is_one_line_and_ends_none() {
+fn an_unknown_user_or_tenant_causes_a_one_line_error_and_ends_no_session() {
     let store = Store::sqlite();
     let server = store.serve();
     let ada = Member::of(&server.client(), server.client().register(ADA));
@@ -99,11 +99,11 @@ fn whose_sessions_cannot_be_told_is_one_line_and_ends_none() {
     for arguments in [vec!["--tenant", "nowhere"], vec!["--tenant", "nowhere", "--email", ADA]] {
         assert_eq!(reason(&end_all(&store, &arguments)), "iam-server: there is no tenant nowhere");
     }
-    let nobody = end_all(&store, &["--tenant", &tenant, "--email", GRACE]);
-    assert_eq!(reason(&nobody), format!("iam-server: ending the sessions of {GRACE}: User not found."));
+    let unknown = end_all(&store, &["--tenant", &tenant, "--email", GRACE]);
+    assert_eq!(reason(&unknown), format!("iam-server: ending the sessions of {GRACE}: User not found."));
     let none = end_all(&store, &["--tenant", &tenant, "--email", "ada"]);
     assert!(reason(&none).starts_with("iam-server: ending the sessions of ada: email must"), "{none:?}");
-    // In which tenant?
+    // An e-mail without a tenant.
     let anywhere = end_all(&store, &["--email", ADA]);
     assert_eq!((anywhere.code, anywhere.output.as_str()), (Some(2), ""), "{anywhere:?}");
     assert!(anywhere.log.contains("--tenant <TENANT>"), "{anywhere:?}");

@@ -1,4 +1,4 @@
-//! Settings: where they come from, and what is refused.
+//! Settings: their sources, and invalid settings.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,8 @@ use crate::client::{Client, PASSWORD, text};
 use crate::process::{Ended, Home, Launch};
 use crate::store::Store;
 
-/// Every setting that can be wrong, with a value that is. Flag, variable and key follow from the name, but for [`FLAGLESS`].
+/// Every setting that can be invalid, with an invalid value. The flag, the variable and the key follow from the name.
+/// The settings in [`FLAGLESS`] have no flag.
 const WRONG: [(&str, &str); 42] = [
     ("database_url", "mysql://iam:hunter2@db/iam"),
     ("database_url", "hunter2"),
@@ -30,7 +31,7 @@ const WRONG: [(&str, &str); 42] = [
     ("max_organization_depth", "0"),
     ("master_key", "hunter2"),
     ("former_master_key", "hunter2"),
-    // Before what?
+    // A former master key without a master key.
     ("former_master_key", "hunter2hunter2hunter2hunter2hunter2hunter2a="),
     ("key_rotation", "hunter2"),
     ("key_rotation", "0d"),
@@ -54,10 +55,10 @@ const WRONG: [(&str, &str); 42] = [
     ("trace_sampling", "1.5"),
 ];
 
-/// Secrets have no flag: the process list shows those to everybody.
+/// Secrets have no flag: the process list shows flags to all users.
 const FLAGLESS: [&str; 2] = ["master_key", "former_master_key"];
 
-/// The line of a server that refuses its settings.
+/// Returns the only line of a server that refuses its settings.
 #[track_caller]
 fn refusal(launch: Launch) -> String {
     let Ended { code, output, log } = launch.run();
@@ -68,14 +69,14 @@ fn refusal(launch: Launch) -> String {
     log
 }
 
-/// Where the server says it runs.
+/// Returns the environment in the health response of the server.
 fn environment(launch: Launch) -> String {
     let server = launch.env("IAM_DATABASE_URL", "memory:").serve();
     text(&server.client().get("/health").expect(200)["environment"])
 }
 
 #[test]
-fn a_flag_counts_before_the_environment_and_that_before_the_file() {
+fn a_flag_overrides_the_environment_and_the_environment_the_file() {
     let home = Home::new();
     let file = home.file("iam.toml", "environment = \"file\"\n");
     let from_file = || home.iam_server().env("IAM_CONFIG", &file);
@@ -88,7 +89,7 @@ fn a_flag_counts_before_the_environment_and_that_before_the_file() {
 }
 
 #[test]
-fn the_flag_for_the_file_counts_before_its_variable() {
+fn the_flag_of_the_settings_file_overrides_its_variable() {
     let home = Home::new();
     home.file("flag.toml", "environment = \"flag\"\n");
     let launch = home.iam_server().env("IAM_CONFIG", "no-such-file.toml").args(["--config", "flag.toml"]);
@@ -96,7 +97,7 @@ fn the_flag_for_the_file_counts_before_its_variable() {
 }
 
 #[test]
-fn the_usual_variable_for_a_database_counts_after_our_own_and_before_the_file() {
+fn database_url_is_overridden_by_iam_database_url_and_overrides_the_file() {
     let home = Home::new();
     home.file("iam.toml", "database_url = \"sqlite://file.db\"\n");
     let launch = || home.iam_server().env("IAM_CONFIG", "iam.toml");
@@ -109,7 +110,7 @@ fn the_usual_variable_for_a_database_counts_after_our_own_and_before_the_file() 
 }
 
 #[test]
-fn settings_change_what_they_are_for() {
+fn settings_take_effect() {
     let home = Home::new();
     home.file(
         "iam.toml",
@@ -128,7 +129,7 @@ fn settings_change_what_they_are_for() {
 }
 
 #[test]
-fn a_bad_value_is_named_wherever_it_was_given() {
+fn an_error_names_a_bad_value_from_any_source() {
     let home = Home::new();
     for (name, value) in WRONG {
         let flag = format!("--{}", name.replace('_', "-"));
@@ -148,7 +149,7 @@ fn a_bad_value_is_named_wherever_it_was_given() {
 }
 
 #[test]
-fn what_is_no_setting_is_named() {
+fn an_error_names_an_unknown_setting() {
     let home = Home::new();
     assert!(refusal(home.iam_server().env("IAM_LISTNE", "127.0.0.1:0")).contains("IAM_LISTNE"));
     assert!(refusal(home.iam_server().args(["--listne", "127.0.0.1:0"])).contains("--listne"));
@@ -178,7 +179,7 @@ fn every_command_refuses_bad_settings() {
 }
 
 #[test]
-fn a_file_that_cannot_be_used_is_named() {
+fn an_error_names_an_unusable_file() {
     let home = Home::new();
     let mut cases = vec![home.file("directory.toml", "").with_file_name("missing.toml")];
     for (name, content) in [
@@ -212,7 +213,7 @@ fn metrics_are_shown_beside_the_api_or_at_an_address_of_their_own() {
     for name in ["active_sessions 0", "failed_login_attempts", "sweeper_last_success_timestamp_seconds"] {
         assert!(shown.contains(name), "{name} in {shown}");
     }
-    // Taken for a moment, to find one that is free.
+    // Bound for a moment, to find a free port.
     let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let server = memory().env("IAM_METRICS_LISTEN", address.to_string()).serve();
     server.client().get("/metrics").expect(404);
@@ -233,7 +234,7 @@ fn rate_limits_can_be_set_and_switched_off() {
 }
 
 #[test]
-fn a_master_key_counts_in_the_environment_and_in_the_file_and_as_no_flag() {
+fn a_master_key_comes_from_the_environment_or_the_file_but_no_flag() {
     const KEY: &str = "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=";
     let home = Home::new();
     for flag in ["--master-key", "--former-master-key"] {
@@ -259,7 +260,7 @@ fn a_master_key_counts_in_the_environment_and_in_the_file_and_as_no_flag() {
 fn the_shortest_rotation_of_keys_is_a_day() {
     let home = Home::new();
     let line = refusal(home.iam_server().env("IAM_KEY_ROTATION", "23h"));
-    assert!(line.contains("key_rotation (--key-rotation, IAM_KEY_ROTATION) must be 1d at least"), "{line}");
+    assert!(line.contains("key_rotation (--key-rotation, IAM_KEY_ROTATION) must be at least 1d"), "{line}");
     let memory = home.iam_server().env("IAM_DATABASE_URL", "memory:");
     memory.env("IAM_KEY_ROTATION", "1d").serve().client().get("/health").expect(200);
 }
@@ -276,27 +277,27 @@ fn the_documentation_can_be_switched_off() {
     let server = memory().env("IAM_DOCS", "off").serve();
     let client = server.client();
     assert_eq!(statuses(&client), [404; 5]);
-    // Nothing else goes with it.
+    // Everything else is still served.
     let session = client.register("grace@navy.example");
     for page in ["/api/v1/users", "/roles", "/.well-known/jwks.json", "/health", "/metrics"] {
         client.with_token(&session.access).get(page).expect(200);
     }
     assert_eq!(home.iam_server().env("IAM_DOCS", "off").args(["openapi"]).run().code, Some(0));
-    // After what it says when it has started.
+    // The log of the stopped server includes the messages of its start.
     let log = server.stop().log;
     assert!(log.contains("there is no tenant yet") && !log.contains("/docs"), "{log}");
 }
 
-/// The id of a role in the tenant in which the client is logged in.
+/// Returns the id of a role in the tenant in which the client is logged in.
 pub(crate) fn role(client: &Client, name: &str) -> String {
     let roles = client.get("/api/v1/roles").expect(200);
     text(&roles["data"].as_array().unwrap().iter().find(|role| role["name"] == name).unwrap()["id"])
 }
 
 #[test]
-fn a_tenant_has_no_more_than_its_quotas_let_it_have() {
+fn a_tenant_cannot_exceed_its_quotas() {
     for store in [Store::sqlite(), Store::postgres()] {
-        // Registration makes a user, four roles and an assignment.
+        // Registration creates a user, four roles and an assignment.
         let launch = store.iam_server().env("IAM_QUOTA_USERS", "2").env("IAM_QUOTA_ROLES", "5");
         let launch = launch.env("IAM_QUOTA_ORGANIZATIONS", "1").env("IAM_QUOTA_ASSIGNMENTS", "2");
         let server = launch.serve();

@@ -9,7 +9,7 @@ use crate::store::Store;
 const MASTER_KEY: &str = "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=";
 const OTHER_MASTER_KEY: &str = "AgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgI=";
 
-/// The line that a server leaves which could not start.
+/// Returns the only log line of a server that could not start.
 #[track_caller]
 fn only_line(ended: &Ended) -> &str {
     assert_eq!(ended.code, Some(1), "{ended:?}");
@@ -18,7 +18,7 @@ fn only_line(ended: &Ended) -> &str {
 }
 
 #[test]
-fn without_settings_everything_is_kept_in_a_file_in_the_working_directory() {
+fn without_settings_the_database_is_a_file_in_the_working_directory() {
     let home = Home::new();
     let server = home.serve();
     let session = server.client().register("grace@navy.example");
@@ -33,7 +33,7 @@ fn without_settings_everything_is_kept_in_a_file_in_the_working_directory() {
 }
 
 #[test]
-fn it_says_where_it_is_and_what_to_do_first() {
+fn the_log_names_the_address_and_the_first_step() {
     let home = Home::new();
     let server = home.serve();
     let (log, address) = (server.log(), server.address);
@@ -42,7 +42,7 @@ fn it_says_where_it_is_and_what_to_do_first() {
     let page = server.client().get("/docs/").expect(200);
     assert!(page.as_str().unwrap().contains("swagger-ui"), "{page}");
 
-    // Who copies the first step out of the log gets a tenant.
+    // The first step, copied from the log, creates a tenant.
     let step = log.wait_for_line("there is no tenant yet");
     assert!(step.contains(&format!("http://{address}/api/v1/auth/register")), "{step}");
     let (_, body) = step.split_once("-d '").unwrap();
@@ -52,11 +52,11 @@ fn it_says_where_it_is_and_what_to_do_first() {
 
     let server = home.serve();
     server.log().wait_for_line("/docs");
-    assert!(!server.stop().log.contains("auth/register"), "there is a tenant now");
+    assert!(!server.stop().log.contains("auth/register"), "a tenant exists");
 }
 
 #[test]
-fn on_postgresql_it_says_so() {
+fn the_log_names_postgresql() {
     let store = Store::postgres();
     let server = store.serve();
     assert!(server.log().wait_for_line("listening on").contains("PostgreSQL"));
@@ -66,17 +66,17 @@ fn on_postgresql_it_says_so() {
 }
 
 #[test]
-fn in_memory_it_warns_and_keeps_nothing() {
+fn a_database_in_memory_causes_a_warning_and_no_file() {
     let home = Home::new();
     let server = home.iam_server().env("IAM_DATABASE_URL", "memory:").serve();
-    assert!(server.log().wait_for_line("gone when the server stops").contains("WARN"));
+    assert!(server.log().wait_for_line("lost when the server stops").contains("WARN"));
     server.client().register("grace@navy.example");
     server.stop();
     assert!(home.files().is_empty(), "{:?}", home.files());
 }
 
 #[test]
-fn it_is_ready_when_it_says_that_it_listens() {
+fn the_server_is_ready_when_it_logs_that_it_listens() {
     for store in [Store::sqlite(), Store::postgres()] {
         let server = store.serve();
         for prefix in ["", "/api/v1"] {
@@ -94,7 +94,7 @@ fn it_is_ready_when_it_says_that_it_listens() {
 }
 
 #[test]
-fn a_port_in_use_is_one_line() {
+fn a_port_in_use_causes_one_log_line() {
     let home = Home::new();
     let first = home.iam_server().env("IAM_DATABASE_URL", "memory:").serve();
     let address = first.address.to_string();
@@ -104,7 +104,7 @@ fn a_port_in_use_is_one_line() {
 }
 
 #[test]
-fn a_database_that_cannot_be_opened_is_one_line_without_its_password() {
+fn an_unusable_database_causes_one_log_line_without_its_password() {
     let home = Home::new();
     // Nothing listens on port 1.
     let unreachable = "postgres://iam:hunter2@127.0.0.1:1/iam";
@@ -120,7 +120,7 @@ fn a_database_that_cannot_be_opened_is_one_line_without_its_password() {
 }
 
 #[test]
-fn sealed_keys_open_under_their_own_master_key_alone() {
+fn encrypted_keys_need_their_own_master_key() {
     let home = Home::new();
     let server = home.iam_server().env("IAM_MASTER_KEY", MASTER_KEY).serve();
     let session = server.client().register("grace@navy.example");
@@ -137,12 +137,12 @@ fn sealed_keys_open_under_their_own_master_key_alone() {
 }
 
 #[test]
-fn the_master_key_is_changed_without_logging_anybody_out() {
+fn a_change_of_the_master_key_ends_no_session() {
     for store in [Store::sqlite(), Store::postgres()] {
         let with = |master: &str| store.iam_server().env("IAM_MASTER_KEY", master);
         let replacing = || with(OTHER_MASTER_KEY).env("IAM_FORMER_MASTER_KEY", MASTER_KEY);
         let reencrypt = |launch: Launch| launch.args(["keys", "reencrypt"]).run();
-        // The first keys are kept as they are.
+        // The first keys are not encrypted.
         let server = store.serve();
         let session = server.client().register("grace@navy.example");
         let is_in = |server: &Server| server.client().with_token(&session.access).get("/api/v1/auth/me").expect(200);
@@ -150,15 +150,24 @@ fn the_master_key_is_changed_without_logging_anybody_out() {
         let refused = reencrypt(store.iam_server());
         assert_eq!(refused.code, Some(1));
         assert!(refused.log.ends_with("iam-server: encrypting the signing keys: master_key is missing"), "{refused:?}");
-        assert_eq!(reencrypt(with(MASTER_KEY)).output, "2 keys are encrypted anew; all are under the master key.");
+        assert_eq!(
+            reencrypt(with(MASTER_KEY)).output,
+            "2 keys were encrypted. All keys are encrypted under the master key."
+        );
         assert_eq!(store.iam_server().args(["keys", "list"]).run().output.matches("encrypted").count(), 2);
 
-        // One server has the new master key already, and another one not yet.
+        // One server has the new master key, and another one still has the old one.
         let (old, new) = (with(MASTER_KEY).serve(), replacing().serve());
         is_in(&old);
         is_in(&new);
-        assert_eq!(reencrypt(replacing()).output, "2 keys are encrypted anew; all are under the master key.");
-        assert_eq!(reencrypt(replacing()).output, "0 keys are encrypted anew; all are under the master key.");
+        assert_eq!(
+            reencrypt(replacing()).output,
+            "2 keys were encrypted. All keys are encrypted under the master key."
+        );
+        assert_eq!(
+            reencrypt(replacing()).output,
+            "0 keys were encrypted. All keys are encrypted under the master key."
+        );
         let refused = with(MASTER_KEY).args(["keys", "rotate"]).run();
         assert!(refused.code == Some(1) && refused.log.contains("another master key"), "{refused:?}");
         let server = with(OTHER_MASTER_KEY).serve();
@@ -168,7 +177,7 @@ fn the_master_key_is_changed_without_logging_anybody_out() {
 }
 
 #[test]
-fn keys_that_are_kept_unencrypted_are_warned_of() {
+fn unencrypted_keys_cause_a_warning() {
     let home = Home::new();
     let server = home.serve();
     assert!(server.log().wait_for_line("unencrypted").contains("WARN"));

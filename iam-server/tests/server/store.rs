@@ -1,4 +1,4 @@
-//! The databases that servers are started on.
+//! The databases of the servers.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use test_support::postgres::TestDatabase;
 
 use crate::process::{Home, Launch, Server};
 
-/// Where a server keeps everything, and a working directory for it.
+/// The database of servers, and their working directory.
 pub(crate) struct Store {
     home: Home,
     postgres: Option<TestDatabase>,
@@ -27,7 +27,7 @@ impl Store {
         Self { home: Home::new(), postgres: Some(runtime.block_on(TestDatabase::create())) }
     }
 
-    /// The server's binary, about to be run on this.
+    /// Prepares a run of the server's binary on this database.
     pub(crate) fn iam_server(&self) -> Launch {
         let launch = self.home.iam_server();
         match &self.postgres {
@@ -45,7 +45,7 @@ impl Store {
         self.iam_server().serve()
     }
 
-    /// Does something to the database behind the server's back, as who may do everything there.
+    /// Changes the database behind the server's back, with all rights.
     pub(crate) fn tamper(&self, sql: &str) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
@@ -68,7 +68,7 @@ impl Store {
         });
     }
 
-    /// Works on the database as a program of its own, migrated.
+    /// Migrates the database and works on it, independently of the servers.
     pub(crate) fn with_store<F: Future<Output = ()>>(&self, work: impl FnOnce(Arc<dyn iam_core::Store>) -> F) {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
         runtime.block_on(async {

@@ -1,4 +1,4 @@
-//! What the server tidies up by itself.
+//! What the server removes in the background.
 
 use std::sync::Arc;
 
@@ -9,21 +9,21 @@ use serde_json::json;
 use crate::audit::YearAgo;
 use crate::client::{Client, PASSWORD, text};
 use crate::command::{listed_keys, published_keys};
-use crate::process::{PATIENCE, wait_for};
+use crate::process::{TIMEOUT, wait_for};
 use crate::revocation::metric;
 use crate::store::Store;
 
 #[test]
 fn expired_role_assignments_are_removed_and_recorded() {
-    are_removed_and_recorded(&Store::sqlite(), 1);
+    assert_removed_and_recorded(&Store::sqlite(), 1);
 }
 
 #[test]
 fn expired_role_assignments_are_recorded_once_by_several_servers() {
-    are_removed_and_recorded(&Store::postgres(), 3);
+    assert_removed_and_recorded(&Store::postgres(), 3);
 }
 
-fn are_removed_and_recorded(store: &Store, servers: usize) {
+fn assert_removed_and_recorded(store: &Store, servers: usize) {
     let server = store.serve();
     let session = server.client().register("grace@navy.example");
     let client = server.client().with_token(&session.access);
@@ -35,46 +35,46 @@ fn are_removed_and_recorded(store: &Store, servers: usize) {
     let assignment = json!({ "userId": user, "roleId": member["id"], "expiresAt": expires_at });
     let assignment = client.post("/api/v1/role-assignments", &assignment).expect(201);
     let listed = format!("/api/v1/role-assignments?userId={user}");
-    wait_for("the expiry", PATIENCE, || (client.get(&listed).expect(200)["pagination"]["total"] == 0).then_some(()));
+    wait_for("the expiry", TIMEOUT, || (client.get(&listed).expect(200)["pagination"]["total"] == 0).then_some(()));
     assert_eq!(server.stop().code, Some(0));
 
     // A server sweeps as soon as it has started.
     let servers: Vec<_> = (0..servers).map(|_| store.serve()).collect();
     let client = servers[0].client().with_token(&session.access);
     let all = format!("{listed}&includeExpired=true");
-    wait_for("the sweep", PATIENCE, || (client.get(&all).expect(200)["pagination"]["total"] == 0).then_some(()));
+    wait_for("the sweep", TIMEOUT, || (client.get(&all).expect(200)["pagination"]["total"] == 0).then_some(()));
     let entries = client.get("/api/v1/audit-logs?action=ROLE_REVOKED").expect(200);
     let entries = entries["data"].as_array().unwrap();
     assert_eq!(entries.len(), 1, "{entries:?}");
     assert_eq!(entries[0]["resourceId"], assignment["id"]);
     assert_eq!(entries[0]["metadata"]["reason"], "EXPIRED");
-    assert!(entries[0]["userId"].is_null(), "nobody did it");
+    assert!(entries[0]["userId"].is_null(), "no user did it");
 }
 
-/// Two keys of a year ago, of which the second signs.
+/// Creates two keys that are a year old, of which the second signs.
 async fn old_keys(store: Arc<dyn iam_core::Store>) {
     let iam = Iam::builder(store).clock(YearAgo).build().await.unwrap();
     iam.rotate_keys().await.unwrap();
     iam.close().await;
 }
 
-/// Until what comes last in a sweep is done.
+/// Waits until the last step of a sweep is done.
 fn wait_until_swept(client: &Client) {
     let last = r#"sweeper_last_success_timestamp_seconds{sweeper="replaced_keys"}"#;
-    wait_for("the sweep", PATIENCE, || (metric(client, last) > 0.0).then_some(()));
+    wait_for("the sweep", TIMEOUT, || (metric(client, last) > 0.0).then_some(()));
 }
 
 #[test]
-fn a_key_is_rotated_at_its_age_and_one_that_was_replaced_loses_its_private_half() {
+fn an_old_key_is_rotated_and_a_replaced_key_loses_its_private_key() {
     for store in [Store::sqlite(), Store::postgres()] {
         store.with_store(old_keys);
-        let kept = || listed_keys(&store).into_iter().map(|(_, private)| private).collect::<Vec<_>>();
-        assert_eq!(kept(), ["plain", "plain"]);
+        let states = || listed_keys(&store).into_iter().map(|(_, private)| private).collect::<Vec<_>>();
+        assert_eq!(states(), ["plain", "plain"]);
 
-        // A year is 365 days.
+        // The keys are 365 days old.
         let server = store.iam_server().env("IAM_KEY_ROTATION", "366d").serve();
         wait_until_swept(&server.client());
-        assert_eq!(kept(), ["erased", "plain"]);
+        assert_eq!(states(), ["erased", "plain"]);
         let session = server.client().register("grace@navy.example");
         assert!(!server.stop().log.contains("the signing key was rotated"));
 
@@ -82,7 +82,7 @@ fn a_key_is_rotated_at_its_age_and_one_that_was_replaced_loses_its_private_half(
         let client = server.client();
         let line = server.log().wait_for_line("the signing key was rotated");
         wait_until_swept(&client);
-        assert_eq!(kept(), ["erased", "plain", "plain"], "the one before signs for another minute");
+        assert_eq!(states(), ["erased", "plain", "plain"], "the previous key signs for another minute");
         let keys: Vec<String> = listed_keys(&store).into_iter().map(|(key, _)| key).collect();
         assert!(line.contains(&keys[2]), "{line}");
         assert_eq!(published_keys(&client), keys[1..]);
@@ -91,6 +91,6 @@ fn a_key_is_rotated_at_its_age_and_one_that_was_replaced_loses_its_private_half(
 
         let server = store.iam_server().env("IAM_KEY_ROTATION", "1d").serve();
         wait_until_swept(&server.client());
-        assert_eq!(kept().len(), 3, "the newest is new");
+        assert_eq!(states().len(), 3, "the newest key is too young");
     }
 }

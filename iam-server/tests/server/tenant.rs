@@ -1,4 +1,4 @@
-//! The commands that look after tenants.
+//! The commands of `tenant`.
 
 use serde_json::{Value, json};
 
@@ -23,10 +23,10 @@ fn change(store: &Store, command: &str, tenant: &str) -> Ended {
 }
 
 #[test]
-fn a_tenant_is_made_where_registration_is_closed() {
+fn a_tenant_can_be_created_while_registration_is_closed() {
     for store in [Store::sqlite(), Store::postgres()] {
         let server = store.iam_server().env("IAM_REGISTRATION", "closed").serve();
-        server.log().wait_for_line("make the first with `iam-server tenant create`");
+        server.log().wait_for_line("create the first with `iam-server tenant create`");
         let made = create(&store, &["--name", "Analytical Engines"]).env("IAM_REGISTRATION", "closed").run();
         assert_eq!(made.code, Some(0), "{made:?}");
         let lines: Vec<&str> = made.output.lines().collect();
@@ -44,9 +44,9 @@ fn a_tenant_is_made_where_registration_is_closed() {
         let entries = client.audit_entries("");
         let (login, made) = entries.split_last().unwrap();
         assert_eq!(login["action"], "LOGIN");
-        let told: Vec<String> =
+        let actions: Vec<String> =
             made.iter().map(|it| format!("{} {}", text(&it["resourceType"]), text(&it["action"]))).collect();
-        assert_eq!(told, ["TENANT CREATE", "USER CREATE", "ROLE_ASSIGNMENT ROLE_ASSIGNED"]);
+        assert_eq!(actions, ["TENANT CREATE", "USER CREATE", "ROLE_ASSIGNMENT ROLE_ASSIGNED"]);
         assert!(made.iter().all(|entry| entry["metadata"]["system"] == "tenant create command"), "{made:?}");
         assert!(made.iter().all(|entry| entry["userId"].is_null()), "{made:?}");
         assert!(!json!(entries).to_string().contains(password));
@@ -65,13 +65,13 @@ fn a_slug_and_a_password_can_be_given() {
 }
 
 #[test]
-fn what_is_wrong_with_a_tenant_is_one_line() {
+fn an_invalid_tenant_causes_a_one_line_error() {
     let store = Store::sqlite();
     assert_eq!(create(&store, &["--name", "Acme"]).run().code, Some(0));
     let taken = create(&store, &["--name", "Acme", "--slug", "acme"]).run();
-    assert_eq!(reason(&taken), "iam-server: making the tenant Acme: This slug is already taken.");
+    assert_eq!(reason(&taken), "iam-server: creating the tenant Acme: This slug is already taken.");
     let weak = create(&store, &["--name", "Weak", "--password-stdin"]).input("hunter2").run();
-    assert!(reason(&weak).starts_with("iam-server: making the tenant Weak: password must have 8"), "{weak:?}");
+    assert!(reason(&weak).starts_with("iam-server: creating the tenant Weak: password must have 8"), "{weak:?}");
     assert!(!weak.log.contains("hunter2"), "{weak:?}");
     for input in ["", "\n", "\nhunter2"] {
         let none = create(&store, &["--name", "None", "--password-stdin"]).input(input).run();
@@ -90,7 +90,7 @@ fn what_is_wrong_with_a_tenant_is_one_line() {
 }
 
 #[test]
-fn nobody_gets_into_a_suspended_tenant_until_it_is_reactivated() {
+fn a_suspended_tenant_admits_no_user_until_it_is_reactivated() {
     for store in [Store::sqlite(), Store::postgres()] {
         let server = store.serve();
         let client = server.client();
@@ -104,8 +104,8 @@ fn nobody_gets_into_a_suspended_tenant_until_it_is_reactivated() {
         // By the slug, and then by the id.
         for named in [&slug, &id] {
             let suspended = change(&store, "suspend", named);
-            let told = format!("Tenant {slug} ({id}) is suspended and has no sessions.");
-            assert_eq!((suspended.code, suspended.output), (Some(0), told), "{}", suspended.log);
+            let expected = format!("Tenant {slug} ({id}) is suspended and has no sessions.");
+            assert_eq!((suspended.code, suspended.output), (Some(0), expected), "{}", suspended.log);
         }
         wait_until_refused(&ada);
         client.refresh(&session).expect(401);
@@ -119,13 +119,13 @@ fn nobody_gets_into_a_suspended_tenant_until_it_is_reactivated() {
 
         for named in [&slug, &id] {
             let reactivated = change(&store, "reactivate", named);
-            let told = format!("Tenant {slug} ({id}) is active.");
-            assert_eq!((reactivated.code, reactivated.output), (Some(0), told), "{}", reactivated.log);
+            let expected = format!("Tenant {slug} ({id}) is active.");
+            assert_eq!((reactivated.code, reactivated.output), (Some(0), expected), "{}", reactivated.log);
         }
         let ada_again = client.with_token(&client.log_in("ada@example.com").access);
         ada_again.get(READ).expect(200);
         client.post("/api/v1/auth/login", &named).expect(200);
-        // What has ended does not begin again.
+        // Ended sessions stay ended.
         ada.get(READ).expect(401);
         client.refresh(&session).expect(401);
         let changes = ada_again.audit_entries("&resourceType=TENANT&action=UPDATE");
@@ -138,7 +138,7 @@ fn nobody_gets_into_a_suspended_tenant_until_it_is_reactivated() {
 }
 
 #[test]
-fn a_tenant_that_is_not_there_is_neither_suspended_nor_reactivated() {
+fn an_unknown_tenant_is_neither_suspended_nor_reactivated() {
     let store = Store::sqlite();
     let server = store.serve();
     let session = server.client().register("ada@example.com");

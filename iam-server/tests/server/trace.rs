@@ -1,4 +1,4 @@
-//! The traces of requests, as a collector gets them, and what becomes of the server where there is none.
+//! The traces that a collector receives, and the behaviour of the server without a collector.
 
 use std::io::Write as _;
 use std::net::TcpListener;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::client::text;
 use crate::collector::{Collector, Span, SpanKind, StatusCode};
-use crate::log::a_day_at_work;
+use crate::log::send_typical_requests;
 use crate::process::{Home, Launch};
 use crate::store::Store;
 
@@ -20,7 +20,7 @@ fn trace_parent(flags: &str) -> String {
     format!("00-{TRACE}-{PARENT}-{flags}")
 }
 
-/// The span of a request by its correlation id.
+/// Returns the span of the request with this correlation id.
 #[track_caller]
 fn span_of<'a>(spans: &'a [Span], correlation_id: &str) -> &'a Span {
     let found =
@@ -38,7 +38,7 @@ fn assert_attributes(span: &Span, expected: &[(&str, &str)]) {
 }
 
 #[test]
-fn a_request_is_a_span_below_that_of_its_client() {
+fn the_parent_of_a_requests_span_is_the_clients_span() {
     for (store, system) in [(Store::sqlite(), "sqlite"), (Store::postgres(), "postgresql")] {
         let collector = Collector::start();
         let launch = store.iam_server().env("IAM_OTLP_ENDPOINT", &collector.url).env("IAM_ENVIRONMENT", "test");
@@ -84,7 +84,7 @@ fn a_request_is_a_span_below_that_of_its_client() {
 }
 
 #[test]
-fn without_a_parent_that_can_be_understood_a_trace_begins() {
+fn a_request_without_a_valid_parent_starts_a_trace() {
     let (home, collector) = (Home::new(), Collector::start());
     let launch = home.iam_server().env("IAM_OTLP_ENDPOINT", &collector.url).env("IAM_LOG_FORMAT", "json");
     let server = launch.env("IAM_DATABASE_URL", "memory:").serve();
@@ -112,7 +112,7 @@ fn no_password_token_or_email_is_traced() {
         let collector = Collector::start();
         let server = store.iam_server().env("IAM_OTLP_ENDPOINT", &collector.url).serve();
         let stranger = server.client().with_header("traceparent", &trace_parent("01"));
-        let secrets = a_day_at_work(&stranger.with_header("tracestate", &format!("a={EMAIL}")));
+        let secrets = send_typical_requests(&stranger.with_header("tracestate", &format!("a={EMAIL}")));
         server.stop();
         let traced = format!("{:#?}", collector.requests());
         assert!(traced.contains("POST /api/v1/auth/login") && traced.contains("lock_guarded_account"), "{traced}");
@@ -123,7 +123,7 @@ fn no_password_token_or_email_is_traced() {
     }
 }
 
-/// What a collector gets of a request whose client says whether it is recorded.
+/// Returns what a collector receives of a request whose client sends these sampling flags.
 fn sampled(launch: Launch, flags: &str) -> Vec<Span> {
     let collector = Collector::start();
     let server = launch.env("IAM_DATABASE_URL", "memory:").env("IAM_OTLP_ENDPOINT", &collector.url).serve();
@@ -154,7 +154,7 @@ fn only_a_trusted_proxy_decides_whether_a_request_is_recorded() {
 }
 
 #[test]
-fn a_request_that_fails_is_marked_together_with_what_failed_in_the_store() {
+fn a_failed_request_and_its_failed_store_call_are_marked() {
     let (store, collector) = (Store::sqlite(), Collector::start());
     let server = store.iam_server().env("IAM_OTLP_ENDPOINT", &collector.url).serve();
     let user = server.client().with_token(&server.client().register(EMAIL).access);
@@ -175,13 +175,13 @@ fn a_request_that_fails_is_marked_together_with_what_failed_in_the_store() {
     assert_eq!((child.kind, &*child.attributes["error.type"]), (SpanKind::Client, "failed"));
 }
 
-/// Serves, and stops, with a collector that takes nothing.
+/// Serves, and stops, with a collector that accepts nothing.
 fn serve_without_collector(url: &str) {
     let home = Home::new();
     let launch = home.iam_server().env("IAM_OTLP_ENDPOINT", url).env("OTEL_BSP_SCHEDULE_DELAY", "20");
     let server = launch.serve();
     let user = server.client().with_token(&server.client().register(EMAIL).access);
-    // More spans than are kept.
+    // More spans than the server keeps for the export.
     for _ in 0..1000 {
         user.get("/api/v1/auth/me").expect(200);
     }
@@ -189,24 +189,24 @@ fn serve_without_collector(url: &str) {
     user.get("/api/v1/auth/me").expect(200);
     let ended = server.stop();
     assert_eq!(ended.code, Some(0), "{}", ended.log);
-    assert_eq!(ended.log.matches("traces cannot be exported").count(), 1, "it is said once: {}", ended.log);
+    assert_eq!(ended.log.matches("traces cannot be exported").count(), 1, "logged once: {}", ended.log);
     assert!(ended.log.ends_with("stopped"), "{}", ended.log);
 }
 
 #[test]
-fn a_collector_that_is_away_holds_nothing_up() {
+fn an_unreachable_collector_delays_nothing() {
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     serve_without_collector(&format!("http://{address}"));
 }
 
 #[test]
-fn a_collector_that_does_not_answer_holds_nothing_up() {
+fn a_silent_collector_delays_nothing() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     serve_without_collector(&format!("http://{}", silent.local_addr().unwrap()));
 }
 
 #[test]
-fn a_collector_without_the_tls_that_is_asked_for_gets_nothing() {
+fn a_collector_without_the_required_tls_gets_nothing() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("https://{}", silent.local_addr().unwrap());
     thread::spawn(move || {

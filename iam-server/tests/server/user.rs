@@ -1,4 +1,4 @@
-//! The commands that look after users.
+//! The commands of `user`.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::client::{Client, PASSWORD, text};
 use crate::process::{Ended, Launch};
-use crate::revocation::{READ, expect_refusal, wait_until_changes_are_heard};
+use crate::revocation::{READ, expect_refusal, wait_until_changes_are_received};
 use crate::store::Store;
 
 const NEW: &str = "An0ther pass!";
@@ -21,7 +21,7 @@ fn reset(store: &Store, tenant: &str, email: &str) -> Launch {
     store.iam_server().args(["user", "reset-password", "--tenant", tenant, "--email", email])
 }
 
-/// The last line, without the log's.
+/// Returns the last line of the error output, which comes after the log lines.
 pub(crate) fn reason(ended: &Ended) -> &str {
     assert_eq!((ended.code, ended.output.as_str()), (Some(1), ""), "{ended:?}");
     ended.log.lines().last().unwrap()
@@ -38,13 +38,13 @@ pub(crate) fn try_log_in(client: &Client, email: &str, password: &str, status: u
     client.post("/api/v1/auth/login", &json!({ "email": email, "password": password })).expect(status)
 }
 
-/// The id of the tenant in which somebody is logged in.
+/// Returns the tenant in which the client is logged in.
 pub(crate) fn tenant_of(client: &Client) -> Value {
     client.get("/api/v1/auth/me").expect(200)["tenant"].clone()
 }
 
 #[test]
-fn a_user_is_made_with_its_roles() {
+fn a_user_is_created_with_its_roles() {
     for store in [Store::sqlite(), Store::postgres()] {
         let server = store.serve();
         let ada = server.client().with_token(&server.client().register("ada@example.com").access);
@@ -68,7 +68,7 @@ fn a_user_is_made_with_its_roles() {
 }
 
 #[test]
-fn what_is_wrong_with_a_user_is_one_line_and_makes_none() {
+fn an_invalid_user_causes_a_one_line_error_and_is_not_created() {
     let store = Store::sqlite();
     let server = store.serve();
     let ada = server.client().with_token(&server.client().register("ada@example.com").access);
@@ -76,13 +76,16 @@ fn what_is_wrong_with_a_user_is_one_line_and_makes_none() {
     let nowhere = create(&store, "nowhere", "grace@example.com").run();
     assert_eq!(reason(&nowhere), "iam-server: there is no tenant nowhere");
     let taken = create(&store, &tenant, "ADA@example.com").run();
-    assert_eq!(reason(&taken), "iam-server: making the user ADA@example.com: A user with this e-mail already exists.");
+    assert_eq!(
+        reason(&taken),
+        "iam-server: creating the user ADA@example.com: A user with this e-mail already exists."
+    );
     let unknown = create(&store, &tenant, "grace@example.com").args(["--role", "PILOT"]).run();
     assert_eq!(reason(&unknown), "iam-server: there is no role PILOT");
     let misplaced = create(&store, &tenant, "grace@example.com").args(["--role", "ORGANIZATION_ADMIN"]).run();
-    assert_eq!(reason(&misplaced), "iam-server: the role ORGANIZATION_ADMIN can be held in organizations only");
+    assert_eq!(reason(&misplaced), "iam-server: the role ORGANIZATION_ADMIN can be assigned in organizations only");
     let weak = create(&store, &tenant, "grace@example.com").args(["--password-stdin"]).input("hunter2").run();
-    assert!(reason(&weak).contains("making the user grace@example.com: password must have"), "{weak:?}");
+    assert!(reason(&weak).contains("creating the user grace@example.com: password must have"), "{weak:?}");
     assert!(!weak.log.contains("hunter2"), "{weak:?}");
     let bad = store.iam_server().args(["user", "create", "--tenant", &tenant, "--email", "grace"]);
     let bad = bad.args(["--first-name", "", "--last-name", "Hopper"]).run();
@@ -91,7 +94,7 @@ fn what_is_wrong_with_a_user_is_one_line_and_makes_none() {
 }
 
 #[test]
-fn a_reset_lets_back_in_whoever_was_locked_out() {
+fn a_password_reset_lifts_a_lockout() {
     for store in [Store::sqlite(), Store::postgres()] {
         let server = store.serve();
         let client = server.client();
@@ -102,7 +105,7 @@ fn a_reset_lets_back_in_whoever_was_locked_out() {
         }
         try_log_in(&client, "ada@example.com", PASSWORD, 403);
 
-        wait_until_changes_are_heard(&client);
+        wait_until_changes_are_received(&client);
         ada.get(READ).expect(200);
         let made = reset(&store, &tenant, "ADA@example.com").run();
         let made = password_in(&made);
@@ -128,15 +131,15 @@ fn a_reset_lets_back_in_whoever_was_locked_out() {
 }
 
 #[test]
-fn what_is_wrong_with_a_reset_is_one_line() {
+fn an_invalid_password_reset_causes_a_one_line_error() {
     let store = Store::sqlite();
     let server = store.serve();
     let ada = server.client().with_token(&server.client().register("ada@example.com").access);
     let tenant = text(&tenant_of(&ada)["slug"]);
     let nowhere = reset(&store, "nowhere", "ada@example.com").run();
     assert_eq!(reason(&nowhere), "iam-server: there is no tenant nowhere");
-    let nobody = reset(&store, &tenant, "nobody@example.com").run();
-    assert_eq!(reason(&nobody), "iam-server: resetting the password of nobody@example.com: User not found.");
+    let unknown = reset(&store, &tenant, "unknown@example.com").run();
+    assert_eq!(reason(&unknown), "iam-server: resetting the password of unknown@example.com: User not found.");
     let weak = reset(&store, &tenant, "ada@example.com").args(["--password-stdin"]).input("hunter2").run();
     assert!(reason(&weak).contains("resetting the password of ada@example.com: new password must have"), "{weak:?}");
     assert!(!weak.log.contains("hunter2"), "{weak:?}");
@@ -158,28 +161,28 @@ fn verify_email(store: &Store, tenant: &str, email: &str) -> Ended {
 }
 
 #[test]
-fn a_verified_email_is_on_record_and_names_the_account_that_a_login_means() {
+fn a_verified_email_is_recorded_and_decides_an_ambiguous_login() {
     for store in [Store::sqlite(), Store::postgres()] {
         let server = store.serve();
         let client = server.client();
         let session = client.register("ada@example.com");
         let ada = client.with_token(&session.access);
         let slug = text(&tenant_of(&ada)["slug"]);
-        // The same person, or somebody who has taken the address.
+        // The same person, or a stranger who uses the address.
         client.register("ada@example.com");
         let path = format!("/api/v1/users/{}", session.user);
         assert_eq!(ada.get(&path).expect(200)["emailVerifiedAt"], Value::Null);
         try_log_in(&client, "ada@example.com", PASSWORD, 409);
 
         let verified = verify_email(&store, &slug, "ADA@example.com");
-        let told = format!("The e-mail ada@example.com of user {} is verified.", session.user);
-        assert_eq!((verified.code, verified.output.as_str()), (Some(0), told.as_str()), "{verified:?}");
+        let expected = format!("The e-mail ada@example.com of user {} is verified.", session.user);
+        assert_eq!((verified.code, verified.output.as_str()), (Some(0), expected.as_str()), "{verified:?}");
         let at = text(&ada.get(&path).expect(200)["emailVerifiedAt"]);
         assert!(chrono::DateTime::parse_from_rfc3339(&at).is_ok(), "{at}");
         assert_eq!(try_log_in(&client, "ada@example.com", PASSWORD, 200)["user"]["id"], session.user);
 
         let again = verify_email(&store, &text(&tenant_of(&ada)["id"]), "ada@example.com");
-        assert_eq!((again.code, again.output.as_str()), (Some(0), told.as_str()), "{again:?}");
+        assert_eq!((again.code, again.output.as_str()), (Some(0), expected.as_str()), "{again:?}");
         assert_eq!(ada.get(&path).expect(200)["emailVerifiedAt"], at);
         let entries = ada.audit_entries(&format!("&resourceId={}&action=EMAIL_VERIFIED", session.user));
         assert_eq!(entries.len(), 1, "{entries:?}");
@@ -188,15 +191,15 @@ fn a_verified_email_is_on_record_and_names_the_account_that_a_login_means() {
 }
 
 #[test]
-fn what_is_wrong_with_a_verification_is_one_line() {
+fn an_invalid_email_verification_causes_a_one_line_error() {
     let store = Store::sqlite();
     let server = store.serve();
     let ada = server.client().with_token(&server.client().register("ada@example.com").access);
     let tenant = text(&tenant_of(&ada)["slug"]);
     let nowhere = verify_email(&store, "nowhere", "ada@example.com");
     assert_eq!(reason(&nowhere), "iam-server: there is no tenant nowhere");
-    let nobody = verify_email(&store, &tenant, "nobody@example.com");
-    assert_eq!(reason(&nobody), "iam-server: verifying the e-mail nobody@example.com: User not found.");
+    let unknown = verify_email(&store, &tenant, "unknown@example.com");
+    assert_eq!(reason(&unknown), "iam-server: verifying the e-mail unknown@example.com: User not found.");
     let none = verify_email(&store, &tenant, "ada");
     assert!(reason(&none).starts_with("iam-server: verifying the e-mail ada: email must"), "{none:?}");
     let grace =
@@ -208,15 +211,15 @@ fn what_is_wrong_with_a_verification_is_one_line() {
     assert_eq!(ada.get(&grace).expect(200)["emailVerifiedAt"], Value::Null);
 }
 
-/// Of "Passw0rd!", by Python's hashlib.
+/// The hash of "Passw0rd!", by Python's hashlib.
 const FOREIGN: &str = "$pbkdf2-sha256$i=10000,l=32$AAECAwQFBgcICQoLDA0ODw$Gt0SUk92S9Hllj+2Ruap8Zp7vtcbAoZrqx4OD9gt0/I";
 
 fn import(store: &Store, tenant: &str, file: &Path) -> Launch {
     store.iam_server().args(["user", "import", "--tenant", tenant, file.to_str().unwrap()])
 }
 
-/// What became of each user, and at last of all of them.
-fn told(ended: &Ended) -> Vec<Value> {
+/// Returns the printed results: one for each user, and the totals at the end.
+fn results(ended: &Ended) -> Vec<Value> {
     ended.output.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
@@ -245,15 +248,15 @@ fn users_are_imported_from_a_file() {
         let tenant = text(&tenant_of(&ada)["slug"]);
 
         let dry = import(&store, &tenant, &file).args(["--dry-run"]).run();
-        assert_eq!(told(&dry)[0], json!({ "row": 1, "email": "grace@example.com", "result": "valid" }));
-        assert_eq!(told(&dry).last().unwrap(), &json!({ "wouldBeCreated": 2, "refused": 5 }));
+        assert_eq!(results(&dry)[0], json!({ "row": 1, "email": "grace@example.com", "result": "valid" }));
+        assert_eq!(results(&dry).last().unwrap(), &json!({ "wouldBeCreated": 2, "refused": 5 }));
         assert_eq!(ada.get("/api/v1/users").expect(200)["data"].as_array().unwrap().len(), 1);
 
         let imported = import(&store, &tenant, &file).run();
         assert_eq!(imported.code, Some(1), "{imported:?}");
         assert!(!format!("{imported:?}").contains("hunter2") && !format!("{imported:?}").contains("pbkdf2"));
-        let told = told(&imported);
-        let fields: Vec<String> = told
+        let results = results(&imported);
+        let fields: Vec<String> = results
             .iter()
             .map(|row| {
                 row["errors"].as_array().into_iter().flatten().map(|error| text(&error["field"])).collect::<Vec<_>>()
@@ -261,11 +264,11 @@ fn users_are_imported_from_a_file() {
             .map(|fields| fields.join(" "))
             .collect();
         assert_eq!(fields, ["", "", "email", "email passwordHash firstName lastName", "row", "email", "password", ""]);
-        assert_eq!(told.last().unwrap(), &json!({ "created": 2, "refused": 5 }));
+        assert_eq!(results.last().unwrap(), &json!({ "created": 2, "refused": 5 }));
         assert!(imported.log.contains("users that were refused: 5"), "{imported:?}");
 
         let grace = try_log_in(&server.client(), "grace@example.com", "Passw0rd!", 200);
-        assert_eq!(grace["user"]["id"], told[0]["result"]["id"]);
+        assert_eq!(grace["user"]["id"], results[0]["result"]["id"]);
         try_log_in(&server.client(), "grace@example.com", "Wr0ng pass!", 401);
         try_log_in(&server.client(), "jean@example.com", "Passw0rd!", 403);
         let path = format!("/api/v1/audit-logs?resourceId={}&action=CREATE", text(&grace["user"]["id"]));
@@ -276,7 +279,7 @@ fn users_are_imported_from_a_file() {
 }
 
 #[test]
-fn users_are_imported_from_a_table() {
+fn users_are_imported_from_a_csv_file() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("users.CSV");
     let store = Store::sqlite();
@@ -288,14 +291,18 @@ fn users_are_imported_from_a_table() {
     fs::write(&file, &table).unwrap();
     let imported = import(&store, &tenant, &file).run();
     assert_eq!(imported.code, Some(0), "{imported:?}");
-    assert_eq!(told(&imported)[1], json!({ "created": 1, "refused": 0 }));
+    assert_eq!(results(&imported)[1], json!({ "created": 1, "refused": 0 }));
     let grace = try_log_in(&server.client(), "grace@example.com", "Passw0rd!", 200);
     assert_eq!(grace["user"]["lastName"], "Hopper, R. Adm.");
     for broken in [format!("{table}only,two\n"), table.replace("lastName", "surname")] {
         fs::write(&file, broken.replace("grace@", "jean@")).unwrap();
         let imported = import(&store, &tenant, &file).run();
         assert_eq!(imported.code, Some(1), "{imported:?}");
-        assert_eq!(told(&imported).iter().filter(|row| row["errors"][0]["field"] == "row").count(), 1, "{imported:?}");
+        assert_eq!(
+            results(&imported).iter().filter(|row| row["errors"][0]["field"] == "row").count(),
+            1,
+            "{imported:?}"
+        );
     }
     let missing = import(&store, &tenant, &directory.path().join("missing.csv")).run();
     assert!(reason(&missing).contains("missing.csv"), "{missing:?}");

@@ -11,12 +11,12 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::client::{Client, text};
-use crate::process::{PATIENCE, Process, clean_command, wait_for};
+use crate::process::{Process, TIMEOUT, clean_command, wait_for};
 
-/// What an element is called in answers of the protocol.
+/// The name of an element in answers of the protocol.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
-/// A browser with a fresh profile; it is closed when this is dropped.
+/// A browser with a fresh profile. It is closed when this is dropped.
 pub(crate) struct Browser {
     driver: Client,
     session: String,
@@ -26,7 +26,7 @@ pub(crate) struct Browser {
 }
 
 impl Browser {
-    /// Opens a browser that knows this host, at this address, and no other: it cannot leave the machine.
+    /// Opens a browser that knows only this host, at this address. So it cannot reach other machines.
     pub(crate) fn knowing(host: &str, address: SocketAddr) -> Self {
         let (driver, chromium) = (program("chromedriver"), program("chromium"));
         let profile = TempDir::new().unwrap();
@@ -74,29 +74,29 @@ impl Browser {
         self.command("url", &json!({ "url": url })).unwrap();
     }
 
-    /// Clicks what this XPath finds, once it is there and can be clicked.
+    /// Clicks the element at this XPath, once it exists and can be clicked.
     pub(crate) fn click(&self, xpath: &str) {
-        wait_for(&format!("{xpath} to be clicked"), PATIENCE, || {
+        wait_for(&format!("{xpath} to be clicked"), TIMEOUT, || {
             self.command(&format!("element/{}/click", self.find(xpath)?), &json!({})).ok()
         });
     }
 
-    /// Types into what this XPath finds.
+    /// Types into the element at this XPath.
     pub(crate) fn type_into(&self, xpath: &str, keys: &str) {
-        wait_for(&format!("{xpath} to be filled in"), PATIENCE, || {
+        wait_for(&format!("{xpath} to be filled in"), TIMEOUT, || {
             self.command(&format!("element/{}/value", self.find(xpath)?), &json!({ "text": keys })).ok()
         });
     }
 
-    /// The text of what this XPath finds, once there is one.
+    /// Returns the text of the element at this XPath, once there is one.
     pub(crate) fn text_of(&self, xpath: &str) -> String {
-        wait_for(&format!("a text in {xpath}"), PATIENCE, || {
+        wait_for(&format!("a text in {xpath}"), TIMEOUT, || {
             let answer = self.driver.get(&format!("{}/element/{}/text", self.session, self.find(xpath)?));
             answer.body["value"].as_str().filter(|text| !text.trim().is_empty()).map(str::to_owned)
         })
     }
 
-    /// Every address that the browser has asked for, as the browser's own log has it.
+    /// Returns every URL that the browser has requested, from the browser's own log.
     pub(crate) fn requests(&self) -> Vec<String> {
         let entries = self.command("se/log", &json!({ "type": "performance" })).unwrap();
         let message =
@@ -106,21 +106,21 @@ impl Browser {
         sent.map(|message| text(&message["params"]["request"]["url"])).collect()
     }
 
-    /// What pages and the browser have written to the console since this was asked last.
+    /// Returns what pages and the browser have written to the console since the last call.
     pub(crate) fn console(&self) -> Vec<String> {
         let entries = self.command("se/log", &json!({ "type": "browser" })).unwrap();
         let line = |entry: &Value| format!("{} {}", text(&entry["level"]), text(&entry["message"]));
         entries.as_array().unwrap().iter().map(line).collect()
     }
 
-    /// Keeps what this XPath finds as a picture, in a PNG file.
+    /// Writes a picture of the element at this XPath to a PNG file.
     pub(crate) fn screenshot(&self, xpath: &str, path: &Path) {
         let element = self.find(xpath).unwrap();
         let image = self.driver.get(&format!("{}/element/{element}/screenshot", self.session)).expect(200);
         std::fs::write(path, STANDARD.decode(text(&image["value"])).unwrap()).unwrap();
     }
 
-    /// Runs a script in the page and gives what it returns.
+    /// Runs a script in the page and returns its result.
     pub(crate) fn run(&self, script: &str) -> Value {
         self.command("execute/sync", &json!({ "script": script, "args": [] })).unwrap()
     }
@@ -130,7 +130,7 @@ impl Browser {
         Some(text(&found[ELEMENT]))
     }
 
-    /// A command's result, or why there is none, for instance because an element is not there yet.
+    /// Runs a command. Returns its result or its error, for instance because an element does not exist yet.
     fn command(&self, command: &str, arguments: &Value) -> Result<Value, Value> {
         let mut answer = self.driver.post(&format!("{}/{command}", self.session), arguments);
         let value = answer.body["value"].take();
@@ -140,7 +140,7 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // Not what panics: the test may have failed already.
+        // This must not panic: the test may have failed already.
         let is_closed = self.driver.try_delete(&self.session).is_ok();
         if let Some(pid) = self.browser_pid.filter(|_| !is_closed) {
             let _ = kill_process(pid, Signal::KILL);

@@ -1,10 +1,10 @@
-//! Answers as the documents show them, where `…` stands for what need not be said.
+//! Answers as the documents show them, where `…` stands for the parts that they leave out.
 
 use serde_json::{Map, Value, json};
 
 const ANYTHING: &str = "…";
 
-/// What a document shows: JSON, in which `…` may also stand for further members or items.
+/// Parses the JSON that a document shows, in which `…` may also stand for further members or items.
 pub(super) fn shown(text: &str) -> Value {
     let (mut json, mut containers) = (String::new(), Vec::new());
     let (mut is_in_string, mut is_escaped) = (false, false);
@@ -27,7 +27,7 @@ pub(super) fn shown(text: &str) -> Value {
     serde_json::from_str(&json).unwrap_or_else(|error| panic!("{error}:\n{text}"))
 }
 
-/// All that a server has said, up to what is not JSON.
+/// Returns all JSON answers at the start of an output, up to the first text that is not JSON.
 pub(super) fn said(output: &str) -> Vec<Value> {
     serde_json::Deserializer::from_str(output).into_iter().map_while(Result::ok).collect()
 }
@@ -36,7 +36,7 @@ pub(super) fn is_problem(answer: &Value) -> bool {
     answer["type"].is_string() && answer["status"].is_number()
 }
 
-/// Where an answer is not what the document shows.
+/// Returns where an answer differs from what the document shows.
 pub(super) fn differences(shown: &Value, said: &Value) -> Vec<String> {
     let mut found = Vec::new();
     compare("", shown, said, &mut found);
@@ -75,7 +75,8 @@ fn compare_objects(place: &str, shown: &Map<String, Value>, said: &Map<String, V
     }
 }
 
-/// The lines of an output that a document shows: words with `…` may be any, and numbers may be others.
+/// Fails unless an output has the lines that a document shows, in their order. A word with `…` matches any word, and
+/// numbers may differ.
 pub(super) fn assert_lines(shown: &str, output: &str) {
     let mut said = output.lines();
     for line in shown.lines() {
@@ -105,7 +106,7 @@ fn an_ellipsis_stands_for_text_members_and_items() {
 }
 
 #[test]
-fn lines_are_alike_but_for_numbers_and_what_is_left_out() {
+fn lines_match_except_for_numbers_and_ellipses() {
     assert!(is_like("01a2-…: 16 entries, root m6…", "77: 9 entries, root x"));
     assert!(!is_like("01a2-…: 16 entries", "77: 9 leaves"));
     assert!(!is_like("16 entries", "16 entries more"));

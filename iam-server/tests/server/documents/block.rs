@@ -10,13 +10,13 @@ pub(super) fn repository() -> PathBuf {
 /// A block, as it stands between its fences.
 #[derive(Clone, Debug)]
 pub(super) struct Block {
-    /// Where it begins, for whoever has to mend it.
+    /// Where the block begins, so that a reader of a failure finds it.
     pub(super) place: String,
     pub(super) language: String,
     pub(super) text: String,
 }
 
-/// A document, and those of its blocks that nobody has taken to check them.
+/// A document, with the blocks that no check has taken yet.
 pub(super) struct Document {
     /// Its path in the repository.
     pub(super) path: String,
@@ -24,7 +24,7 @@ pub(super) struct Document {
 }
 
 impl Document {
-    /// Every document of the repository that has blocks.
+    /// Returns every document of the repository that has blocks.
     pub(super) fn all() -> Vec<Self> {
         let mut paths = Vec::new();
         find_documents(&repository(), &mut paths);
@@ -60,19 +60,19 @@ impl Document {
         Self { path, blocks }
     }
 
-    /// The first block that begins with this, which is then no longer among those that are left.
+    /// Takes the first block that begins with this text out of the document.
     pub(super) fn take(&mut self, beginning: &str) -> Block {
         let position = self.blocks.iter().position(|block| block.text.starts_with(beginning));
         let position = position.unwrap_or_else(|| panic!("no block of {} begins with {beginning:?}", self.path));
         self.blocks.remove(position)
     }
 
-    /// All that are left in these languages, in their order.
+    /// Takes all remaining blocks in these languages out of the document, in their order.
     pub(super) fn take_all(&mut self, languages: &[&str]) -> Vec<Block> {
         self.blocks.extract_if(.., |block| languages.contains(&block.language.as_str())).collect()
     }
 
-    /// For a block that is left, nobody knows how it could be wrong.
+    /// Fails if a block remains: no check could find a mistake in it.
     pub(super) fn assert_nothing_is_left(&self) {
         let places: Vec<String> =
             self.blocks.iter().map(|block| format!("{} ({})", block.place, block.language)).collect();
@@ -95,7 +95,7 @@ fn find_documents(directory: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// What lies in a checkout without being of the repository, or is no document.
+/// Returns whether a name belongs to a file or directory that is not part of the repository, or has no documents.
 pub(super) fn is_foreign(name: &str) -> bool {
     name.starts_with('.') || ["target", "node_modules"].contains(&name)
 }

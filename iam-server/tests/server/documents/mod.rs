@@ -1,8 +1,8 @@
-//! Every block of every document is run, or compared with what is really answered, as far as that goes without a machine of
-//! its own.
+//! Runs every block of every document, or compares it with the real answer, as far as that is possible without a
+//! separate machine.
 //!
-//! What is said here of a document in particular comes first. Whatever it leaves is checked by its language: blocks for the
-//! shell are rehearsed. A block that nothing is known of fails.
+//! The function for a single document runs first. The remaining blocks are checked by their language: blocks for the
+//! shell are rehearsed. A block without a check fails the test.
 
 mod answer;
 mod block;
@@ -47,11 +47,11 @@ fn every_block_of_the_documents_is_checked() {
 }
 
 fn by_language(document: &mut Document) {
-    // Diagrams, headers, plans: nothing that could be run.
+    // Diagrams, headers, query plans: nothing that can be run.
     document.take_all(&["text"]);
     // `scripts/check-deploy` parses them.
     document.take_all(&["yaml"]);
-    // What rustdoc takes for Rust.
+    // The languages that rustdoc treats as Rust.
     if !document.take_all(&["rust", "rust,no_run", "no_run"]).is_empty() {
         assert_is_doc_test(&document.path);
     }
@@ -71,7 +71,7 @@ fn by_language(document: &mut Document) {
     }
 }
 
-/// Whether rustdoc finds a document: as that of its crate, or among those of the examples.
+/// Fails unless rustdoc finds a document: as the README of its crate, or in the documentation of the examples.
 fn assert_is_doc_test(path: &str) {
     let (library, inclusion) = match path.split_once('/') {
         Some((name, "README.md")) => (format!("{name}/src/lib.rs"), "../README.md".to_owned()),
@@ -81,7 +81,7 @@ fn assert_is_doc_test(path: &str) {
     assert!(source.contains(&format!("include_str!(\"{inclusion}\")")), "{library} does not include {path}");
 }
 
-/// What a newcomer types and is answered, from one block to the next, once the server runs.
+/// Checks the first steps: the blocks that start the server, then the commands of a newcomer and their answers.
 fn first_steps(document: &mut Document, starting: &[&str]) {
     let rehearsal = Rehearsal::new();
     for beginning in starting {
@@ -94,8 +94,8 @@ fn first_steps(document: &mut Document, starting: &[&str]) {
     converse(&store.serve(), &Shell::new(store.home().path()).with("IAM_DATABASE_URL", store.url()), &session);
 }
 
-/// Runs blocks in one shell beside a server. A block of JSON is the last answer of the one before it, and no other answer is
-/// a problem.
+/// Runs blocks in one shell beside a server. A block of JSON shows the last answer of the block before it. No other
+/// answer may be a problem.
 fn converse(server: &Server, shell: &Shell, blocks: &[Block]) {
     let here = |block: &Block| {
         let text = block.text.replace(ADDRESS, &format!("http://{}", server.address));
@@ -125,10 +125,10 @@ fn assert_no_problem(answers: &[Value]) {
 #[track_caller]
 fn assert_shown(block: &Block, answer: &Value) {
     let differences = differences(&shown(&block.text), answer);
-    assert!(differences.is_empty(), "{} is not what is answered: {differences:#?}", block.place);
+    assert!(differences.is_empty(), "{} is not the answer of the server: {differences:#?}", block.place);
 }
 
-/// A server's administrator, who has just registered.
+/// Registers an administrator. Returns its client and its access token.
 fn administrator(server: &Server) -> (Client, String) {
     let token = server.client().register("ada@example.com").access;
     (server.client().with_token(&token), token)
@@ -153,13 +153,13 @@ fn operating(document: &mut Document) {
     };
     assert_eq!(passwords.iter().map(|password| log_in(password)).collect::<Vec<_>>(), [401, 200]);
 
-    // Of "U*U".
+    // The hash of "U*U".
     let hash = "$2a$10$CCCCCCCCCCCCCCCCCCCCC.KgQljzbljH4iwhlg3oTf8buusOTZRX6";
     let user = document.take("{\"email\": \"grace@example.com\"").text.replace("$2b$12$…", hash);
     fs::write(store.home().path().join("users.ndjson"), user).unwrap();
-    let told = said(&Shell::new(store.home().path()).run(&document.take("iam-server user import").text));
-    assert_eq!(told[1], json!({ "wouldBeCreated": 1, "refused": 0 }));
-    assert_eq!(told[3], json!({ "created": 1, "refused": 0 }));
+    let results = said(&Shell::new(store.home().path()).run(&document.take("iam-server user import").text));
+    assert_eq!(results[1], json!({ "wouldBeCreated": 1, "refused": 0 }));
+    assert_eq!(results[3], json!({ "created": 1, "refused": 0 }));
     let login = json!({ "email": "grace@example.com", "password": "U*U" });
     store.serve().client().post("/api/v1/auth/login", &login).expect(200);
 }
@@ -172,22 +172,22 @@ fn http_api(document: &mut Document) {
 
     let shell = Shell::new(store.home().path()).with("TOKEN", token);
     let shell = shell.with("API", format!("http://{}/api/v1", server.address));
-    let made = said(&shell.run(&document.take("curl -X POST \"$API/organizations\"").text)).pop().unwrap();
-    assert_eq!(made["name"], "Branch", "{made}");
+    let created = said(&shell.run(&document.take("curl -X POST \"$API/organizations\"").text)).pop().unwrap();
+    assert_eq!(created["name"], "Branch", "{created}");
 
     let grace =
         json!({ "email": "grace@example.com", "password": PASSWORD, "firstName": "Grace", "lastName": "Hopper" });
     let grace = post("/users", grace).expect(201);
-    let below = post("/organizations", json!({ "name": "Below", "parentId": made["id"] })).expect(201);
+    let below = post("/organizations", json!({ "name": "Below", "parentId": created["id"] })).expect(201);
     let roles = ada.get("/api/v1/roles").expect(200);
     let member = roles["data"].as_array().unwrap().iter().find(|role| role["name"] == "MEMBER").unwrap();
-    let assignment = json!({ "userId": grace["id"], "roleId": member["id"], "organizationId": made["id"] });
+    let assignment = json!({ "userId": grace["id"], "roleId": member["id"], "organizationId": created["id"] });
     post("/role-assignments", assignment).expect(201);
     let question = json!({ "permission": "users:read", "userId": grace["id"], "organizationId": below["id"] });
     assert_shown(&document.take("{ \"allowed\": true"), &post("/authz/check", question).expect(200));
 
-    let nobody = json!({ "email": "grace", "password": PASSWORD, "firstName": "Grace", "lastName": "Hopper" });
-    assert_shown(&document.take("{\n  \"type\""), &post("/users", nobody).expect(400));
+    let invalid = json!({ "email": "grace", "password": PASSWORD, "firstName": "Grace", "lastName": "Hopper" });
+    assert_shown(&document.take("{\n  \"type\""), &post("/users", invalid).expect(400));
 }
 
 fn deploying(document: &mut Document) {
@@ -203,10 +203,10 @@ fn deploying(document: &mut Document) {
     let block = document.take("for replica in");
     rehearsal.run_as(&block, &format!("cd deploy\n{}", block.text));
 
-    // As on a machine whose root is the copy of the repository.
+    // The copy of the repository stands for the root of a machine.
     let block = document.take("install -m 755");
-    for made in ["target/release", "usr/local/bin", "etc/systemd/system"] {
-        fs::create_dir_all(directory.join(made)).unwrap();
+    for created in ["target/release", "usr/local/bin", "etc/systemd/system"] {
+        fs::create_dir_all(directory.join(created)).unwrap();
     }
     fs::write(directory.join("target/release/iam-server"), "").unwrap();
     rehearsal.run_as(&block, &block.text.replace(" /", " "));
@@ -218,7 +218,7 @@ fn deploying(document: &mut Document) {
     restored_from_a_dump(document);
 }
 
-/// In one shell, because a block goes on with the variables of the one before.
+/// Runs all blocks in one shell, because a block uses the variables of the block before it.
 fn releasing(document: &mut Document) {
     const VERSION: &str = "98.7.6";
     let rehearsal = Rehearsal::new();
@@ -271,9 +271,9 @@ fn restored_from_a_file(document: &mut Document) {
     assert_lines(&older.text, &output.expect_err("the backup is older than the checkpoint"));
 }
 
-/// The roles and the database of `deploy/postgres/roles.sql`, under names of their own.
+/// The roles and the database of `deploy/postgres/roles.sql`, under other names.
 struct Installation {
-    /// A database of its own beside the installation's, which comes with a name that nobody else has.
+    /// Another database beside that of the installation. It has a unique name.
     store: Store,
     superuser: Url,
     name: String,
@@ -283,7 +283,7 @@ impl Installation {
     fn new() -> Self {
         let store = Store::postgres();
         let mut superuser = Url::parse(store.url()).unwrap();
-        // What sqlx has added to it would make no sense to psql.
+        // psql does not understand the parameters that sqlx has added.
         superuser.set_query(None);
         let name = superuser.path().trim_start_matches('/').to_owned();
         let this = Self { store, superuser, name };
@@ -303,7 +303,7 @@ impl Installation {
         this
     }
 
-    /// With the names of this installation instead of those in the documents.
+    /// Replaces the names in the documents with those of this installation.
     fn adapted(&self, text: &str) -> String {
         let name = &self.name;
         let text = text.replace("iam_owner", &format!("{name}_owner")).replace("iam_server", &format!("{name}_server"));

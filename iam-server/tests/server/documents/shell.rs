@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use crate::documents::block::{Block, is_foreign, repository};
 use crate::process::{Home, clean_command};
 
-/// What ends the output of a block among those of others.
+/// The end of the output of one block, between the outputs of several blocks.
 const END: &str = "\u{1e}";
 
 const SERVER: &str = env!("CARGO_BIN_EXE_iam-server");
 
-/// A bash in a directory, with variables. Where nothing else is said, `iam-server` is the server's real program.
+/// A bash in a directory, with variables. Except in a rehearsal, `iam-server` is the real program.
 pub(super) struct Shell {
     directory: PathBuf,
     path: OsString,
@@ -33,12 +33,12 @@ impl Shell {
         self
     }
 
-    /// What a text prints, all of whose commands must succeed.
+    /// Runs a text, all of whose commands must succeed. Returns its output.
     pub(super) fn run(&self, text: &str) -> String {
         self.try_run(text).unwrap_or_else(|output| panic!("this fails:\n{text}\n{output}"))
     }
 
-    /// What it prints; as an error where it fails, with the error output.
+    /// Runs a text. Returns its output, or if it fails, its output and its error output as an error.
     pub(super) fn try_run(&self, text: &str) -> Result<String, String> {
         let mut bash = clean_command(Path::new("bash"));
         bash.current_dir(&self.directory).env("PATH", &self.path).envs(self.variables.iter().cloned());
@@ -47,7 +47,7 @@ impl Shell {
         if ended.status.success() { Ok(output) } else { Err(output + &errors) }
     }
 
-    /// What each block prints, all in one shell, so that variables and functions go on.
+    /// Runs all blocks in one shell, so that they share variables and functions. Returns the output of each block.
     pub(super) fn run_all<'a>(&self, blocks: impl IntoIterator<Item = &'a Block>) -> Vec<String> {
         let texts: Vec<String> = blocks.into_iter().map(|block| format!("{}\nprintf '{END}'\n", block.text)).collect();
         let output = self.run(&texts.concat());
@@ -55,16 +55,16 @@ impl Shell {
     }
 }
 
-/// A copy of the repository, for blocks that need a machine: every program that they call only looks at what it is told.
+/// A copy of the repository, for blocks that need a machine. The programs that they call only check their arguments.
 pub(super) struct Rehearsal {
     home: Home,
     shell: Shell,
 }
 
-/// Programs that do in a rehearsal what they always do.
+/// Programs that do their real work in a rehearsal.
 const REAL: [&str; 10] = ["bash", "cat", "chmod", "cp", "env", "grep", "install", "mkdir", "openssl", "sed"];
 
-/// Programs that `stand-in` knows.
+/// Programs that `stand-in` replaces.
 const STAND_INS: [&str; 7] = ["cargo", "docker", "git", "iam-server", "kubectl", "npm", "systemctl"];
 
 impl Rehearsal {
@@ -103,7 +103,7 @@ impl Rehearsal {
         self.run_as(block, &block.text);
     }
 
-    /// With another text, in which paths are not those of this machine.
+    /// Runs another text instead of the block, in which paths lead into the copy.
     pub(super) fn run_as(&self, block: &Block, text: &str) {
         if let Err(output) = self.shell.try_run(text) {
             panic!("{}, rehearsed in {:?}: {output}", block.place, self.home.path());
@@ -111,7 +111,7 @@ impl Rehearsal {
     }
 }
 
-/// Without what is built, and without the scripts.
+/// Copies a directory, without build results and without the scripts.
 fn copy_directory(from: &Path, to: &Path) {
     fs::create_dir(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {
