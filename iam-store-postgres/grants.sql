@@ -1,11 +1,12 @@
--- What the role of a server needs, and nothing else. The role that migrates owns the tables; the server's owns nothing:
+-- The privileges that the role of a server needs, and no others. The role that migrates owns the tables. The role of
+-- the server owns nothing:
 --
 --   CREATE ROLE iam_server LOGIN;
 --   \i grants.sql
 --
--- Run it again after every upgrade. It may neither change nor delete audit entries, leaves, nodes and erasures, nor
--- truncate anything, nor make or drop tables. Sealing, erasure, retention and the making of partitions go through
--- functions, which do only what the triggers allow too.
+-- Run this file again after every upgrade. The role can neither change nor delete audit entries, leaves, nodes and
+-- erasures, and it can neither truncate, create nor drop tables. It sequences and erases entries, applies retention
+-- and makes partitions with functions, which do only what the triggers allow.
 
 BEGIN;
 
@@ -14,7 +15,7 @@ REVOKE ALL ON ALL FUNCTIONS IN SCHEMA iam FROM iam_server;
 
 GRANT USAGE ON SCHEMA iam TO iam_server;
 
--- Whether the schema is up to date.
+-- To check whether the schema is up to date.
 GRANT SELECT ON iam._migrations TO iam_server;
 
 GRANT SELECT, INSERT, UPDATE ON
@@ -37,14 +38,14 @@ GRANT SELECT, INSERT, DELETE ON
     iam.role_permissions
 TO iam_server;
 
--- What is encrypted under the master key is encrypted anew when that changes, and erased when the key is withdrawn or replaced;
--- the public keys stay.
+-- A private key is encrypted again when the master key changes, and erased when the signing key is revoked or
+-- replaced. The public key stays.
 GRANT SELECT, INSERT, UPDATE (private_key, sealed, revoked_at) ON iam.signing_keys TO iam_server;
 
--- Triggers write it.
+-- Triggers write this table.
 GRANT SELECT ON iam.tenant_counts TO iam_server;
 
--- The partitions of the entries need nothing of their own: everything goes through the table.
+-- The partitions need no grants of their own: all access goes through the partitioned table.
 GRANT SELECT ON iam.audit_entries TO iam_server;
 
 GRANT SELECT, INSERT ON

@@ -1,4 +1,4 @@
-//! Rebuilds the crate when something the query macros and the migrator read at compile time changes.
+//! Rebuilds the crate when a file changes that the query macros or the migrator read at compile time.
 
 fn main() {
     for path in ["migrations", ".sqlx", "sqlx.toml"] {

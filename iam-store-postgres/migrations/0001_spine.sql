@@ -1,13 +1,13 @@
--- Tenants and everything that belongs to one: users, sessions, organizations, permissions, roles. The audit log is in
--- 0002.
+-- Tenants and everything that belongs to a tenant: users, sessions, organizations, permissions, roles. The audit log
+-- is in 0002.
 --
 -- Every primary key and every unique constraint of a tenant's table starts with tenant_id, and every foreign key
--- carries it. So a reference into another tenant cannot be written, whatever the code does, and the tables can one
--- day be sharded by tenant: a distributed engine refuses a unique index without the distribution column.
+-- contains it. So no code can write a reference to another tenant, and the tables could be sharded by tenant: a
+-- distributed engine refuses a unique index without the distribution column.
 --
--- The store finds out by its name which constraint was violated. Whoever renames one changes src/error.rs too.
+-- The store recognizes a violated constraint by its name. When you rename a constraint, change src/error.rs too.
 --
--- The migrator makes the schema iam, in which its own table of migrations stands too.
+-- The migrator creates the schema iam, which also contains its own table of migrations.
 
 CREATE TABLE iam.tenants (
     id         uuid        NOT NULL,
@@ -17,7 +17,7 @@ CREATE TABLE iam.tenants (
     created_at timestamptz NOT NULL,
     updated_at timestamptz NOT NULL,
     CONSTRAINT tenants_pkey PRIMARY KEY (id),
-    -- The exception: the slug is what a tenant is found by.
+    -- The exception: a tenant is found by its slug.
     CONSTRAINT tenants_slug_key UNIQUE (slug),
     CONSTRAINT tenants_status_check CHECK (status IN ('ACTIVE'))
 );
@@ -26,8 +26,9 @@ CREATE TABLE iam.users (
     tenant_id      uuid             NOT NULL,
     id             uuid             NOT NULL,
     email          text             NOT NULL,
-    -- The *_key columns hold the text in lower case, names with σ for ς, folded by the service and not by the database, and
-    -- are compared by code point. So every store finds and sorts the same, whatever the locale of its database.
+    -- The *_key columns contain the text in lower case, and names with σ for ς. The service folds them, not the
+    -- database, and they are compared by code point. So every store finds and sorts in the same way, in any locale of
+    -- its database.
     email_key      text COLLATE "C" NOT NULL,
     first_name     text             NOT NULL,
     first_name_key text COLLATE "C" NOT NULL,
@@ -39,28 +40,28 @@ CREATE TABLE iam.users (
     updated_at     timestamptz      NOT NULL,
     CONSTRAINT users_pkey PRIMARY KEY (tenant_id, id),
     CONSTRAINT users_tenant_fkey FOREIGN KEY (tenant_id) REFERENCES iam.tenants (id),
-    -- Deleted users stay in the table, so their e-mails stay taken.
+    -- Deleted users stay in the table, so no other user can take their e-mails.
     CONSTRAINT users_email_key UNIQUE (tenant_id, email_key),
     CONSTRAINT users_status_check CHECK (status IN ('ACTIVE', 'SUSPENDED', 'INACTIVE'))
 ) WITH (
-    -- Room beside every user for its next version: a login changes one, and where that finds no room in the same page, all
-    -- indexes are written too.
+    -- Free space in each page for the next versions of its users: every login changes a user, and without space in
+    -- the same page, all indexes must be written too.
     fillfactor = 90
 );
 
--- A login that names no tenant looks for the e-mail in all of them.
+-- A login that names no tenant searches for the e-mail in all tenants.
 CREATE INDEX users_email_idx ON iam.users (email_key);
--- The orders of the list, in either direction: backwards, only those that have the same value are left to be sorted. The
--- e-mail has its constraint. The last login has no index, because every login would then have to write all of them, and
--- the state has none, because it has three values: who looks for one filters by it.
+-- The orders of the list, in either direction: backwards, only rows with the same value must be sorted. The order by
+-- e-mail uses the constraint. The last login has no index, because every login would then have to write all indexes.
+-- The status has no such index, because it has three values: a client that looks for one of them filters by it.
 CREATE INDEX users_created_idx ON iam.users (tenant_id, created_at DESC, id);
 CREATE INDEX users_updated_idx ON iam.users (tenant_id, updated_at DESC, id);
 CREATE INDEX users_first_name_idx ON iam.users (tenant_id, first_name_key, id);
 CREATE INDEX users_last_name_idx ON iam.users (tenant_id, last_name_key, id);
--- Those in one state, in the default order.
+-- The users with one status, in the default order.
 CREATE INDEX users_status_idx ON iam.users (tenant_id, status, created_at DESC, id);
 
--- Apart from users, so that reading users never touches a hash.
+-- Separate from users, so that a query for users never reads a hash.
 CREATE TABLE iam.credentials (
     tenant_id     uuid NOT NULL,
     user_id       uuid NOT NULL,
@@ -69,8 +70,8 @@ CREATE TABLE iam.credentials (
     CONSTRAINT credentials_user_fkey FOREIGN KEY (tenant_id, user_id) REFERENCES iam.users (tenant_id, id)
 );
 
--- Failed logins. They refer to nothing: an e-mail that nobody has is counted too, and one for which not even a tenant
--- is known is counted under the nil tenant.
+-- Failed logins. They have no foreign keys: failed logins with an e-mail that no user has are counted too. If not
+-- even the tenant is known, they are counted under the nil tenant.
 CREATE TABLE iam.login_attempts (
     tenant_id    uuid             NOT NULL,
     email_key    text COLLATE "C" NOT NULL,
@@ -79,7 +80,7 @@ CREATE TABLE iam.login_attempts (
     CONSTRAINT login_attempts_pkey PRIMARY KEY (tenant_id, email_key)
 );
 
--- Sessions that have not ended: one that ends is removed, and the audit log remembers it.
+-- Sessions that have not ended. A session that ends is removed, and the audit log records it.
 CREATE TABLE iam.sessions (
     tenant_id       uuid        NOT NULL,
     id              uuid        NOT NULL,
@@ -90,7 +91,7 @@ CREATE TABLE iam.sessions (
     created_at      timestamptz NOT NULL,
     last_used_at    timestamptz NOT NULL,
     expires_at      timestamptz NOT NULL,
-    -- No refresh token can be made from these columns.
+    -- A reader of these columns cannot make a refresh token.
     refresh_tag_key bytea       NOT NULL,
     refresh_current bytea       NOT NULL,
     spent_hash      bytea,
@@ -115,15 +116,15 @@ CREATE TABLE iam.organizations (
     updated_at timestamptz      NOT NULL,
     CONSTRAINT organizations_pkey PRIMARY KEY (tenant_id, id),
     CONSTRAINT organizations_tenant_fkey FOREIGN KEY (tenant_id) REFERENCES iam.tenants (id),
-    -- That nobody stands above itself the service sees to: a constraint sees one row at a time.
+    -- The service ensures that no organization is above itself: a constraint sees only one row at a time.
     CONSTRAINT organizations_parent_fkey FOREIGN KEY (tenant_id, parent_id)
         REFERENCES iam.organizations (tenant_id, id),
     CONSTRAINT organizations_status_check CHECK (status IN ('ACTIVE', 'SUSPENDED', 'INACTIVE'))
 );
 
--- Deleted organizations stay in the table, and their slugs are free. Only an index can leave rows aside, no constraint.
+-- Deleted organizations stay in the table, and their slugs are free. An index can exclude rows, a constraint cannot.
 CREATE UNIQUE INDEX organizations_slug_key ON iam.organizations (tenant_id, slug) WHERE status <> 'INACTIVE';
--- The way down the tree; the primary key is the way up.
+-- To go down the tree. The primary key is used to go up.
 CREATE INDEX organizations_parent_idx ON iam.organizations (tenant_id, parent_id);
 -- The default order of the list.
 CREATE INDEX organizations_created_idx ON iam.organizations (tenant_id, created_at DESC, id);
@@ -159,13 +160,13 @@ CREATE TABLE iam.roles (
 CREATE TABLE iam.role_permissions (
     tenant_id  uuid             NOT NULL,
     role_id    uuid             NOT NULL,
-    -- No reference to the catalogue: it may be a wildcard, which is in no catalogue.
+    -- No foreign key to the catalogue: the permission may be a wildcard, which is in no catalogue.
     permission text COLLATE "C" NOT NULL,
     CONSTRAINT role_permissions_pkey PRIMARY KEY (tenant_id, role_id, permission),
     CONSTRAINT role_permissions_role_fkey FOREIGN KEY (tenant_id, role_id) REFERENCES iam.roles (tenant_id, id)
 );
 
--- Whether a role still holds a permission that is to go.
+-- To check whether a role still has a permission that is to be deleted.
 CREATE INDEX role_permissions_permission_idx ON iam.role_permissions (tenant_id, permission);
 
 CREATE TABLE iam.role_assignments (
@@ -176,31 +177,32 @@ CREATE TABLE iam.role_assignments (
     organization_id uuid,
     expires_at      timestamptz,
     created_at      timestamptz NOT NULL,
-    -- Who made it is on record like the user of an audit entry, and is no reference.
+    -- The user who made the assignment. Recorded like the user of an audit entry, without a foreign key.
     created_by      uuid,
     CONSTRAINT role_assignments_pkey PRIMARY KEY (tenant_id, id),
     CONSTRAINT role_assignments_user_fkey FOREIGN KEY (tenant_id, user_id) REFERENCES iam.users (tenant_id, id),
     CONSTRAINT role_assignments_role_fkey FOREIGN KEY (tenant_id, role_id) REFERENCES iam.roles (tenant_id, id),
     CONSTRAINT role_assignments_organization_fkey FOREIGN KEY (tenant_id, organization_id)
         REFERENCES iam.organizations (tenant_id, id),
-    -- Tenant-wide, that is without an organization, a role is held once too.
+    -- A user has a role at most once tenant-wide, too, that is, without an organization.
     CONSTRAINT role_assignments_context_key UNIQUE NULLS NOT DISTINCT (tenant_id, user_id, role_id, organization_id)
 );
 
--- The order of the list, of all and of each filter but the user, who holds few. The indexes also have the expiry, so that
--- what has not expired is counted without reading the rows.
+-- The order of the list, for all assignments and for each filter. The filter by user needs no such index, because a
+-- user has few assignments. The indexes include the expiry, so that assignments that have not expired are counted
+-- without reading the rows.
 CREATE INDEX role_assignments_created_idx ON iam.role_assignments (tenant_id, created_at DESC, id) INCLUDE (expires_at);
 CREATE INDEX role_assignments_organization_idx
     ON iam.role_assignments (tenant_id, organization_id, created_at DESC, id) INCLUDE (expires_at);
 CREATE INDEX role_assignments_role_idx
     ON iam.role_assignments (tenant_id, role_id, created_at DESC, id) INCLUDE (expires_at);
--- The sweeper looks for what has expired in all tenants. What never expires is left aside.
+-- The sweeper searches for expired assignments in all tenants. Assignments that never expire are excluded.
 CREATE INDEX role_assignments_expires_idx ON iam.role_assignments (expires_at, tenant_id) WHERE expires_at IS NOT NULL;
 
--- The keys that sign access tokens, and checkpoints of audit logs. They belong to the installation and to no tenant.
+-- The keys that sign access tokens and checkpoints of audit logs. They belong to the installation and to no tenant.
 CREATE TABLE iam.signing_keys (
     purpose     text        NOT NULL,
-    -- Two replicas that add a key at the same moment choose the same generation, and one of them fails.
+    -- If two replicas add a key at the same time, they choose the same generation, and one of them fails.
     generation  bigint      NOT NULL,
     id          uuid        NOT NULL,
     public_key  bytea       NOT NULL,
@@ -211,33 +213,36 @@ CREATE TABLE iam.signing_keys (
     signs_from  timestamptz NOT NULL,
     CONSTRAINT signing_keys_pkey PRIMARY KEY (purpose, generation),
     CONSTRAINT signing_keys_id_key UNIQUE (id),
-    -- Nothing can come before the first, which names the logs.
+    -- No key can be older than the first one, which names the logs.
     CONSTRAINT signing_keys_generation_check CHECK (generation >= 1),
     CONSTRAINT signing_keys_purpose_check CHECK (purpose IN ('ACCESS_TOKENS', 'CHECKPOINTS'))
 );
 
--- How many users of each state and how many role assignments a tenant has, so that lists need not count them. Triggers keep
--- the counts in the transactions that change the rows, so they are exact for whoever reads both in one statement.
+-- How many users of each status and how many role assignments a tenant has, so that lists need not count them.
+-- Triggers update the counts in the transactions that change the rows. So they are exact for a statement that reads
+-- both.
 --
--- A tenant has up to sixteen rows, and what it has is their sum. With one row, all who make users of a tenant at the same
--- moment would wait for each other's commits; so a transaction writes the row of the process that serves it. Whoever changes
--- states or role assignments holds the tenant's lock, and whoever makes a user asks for nobody else's rows afterwards: none of
--- them waits for the other in a circle.
+-- A tenant has up to sixteen rows, and each of its counts is the sum over them. With one row, all transactions that
+-- create users of the tenant at the same time would wait for each other's commits. So a transaction writes the row of
+-- the server process that executes it. A transaction that changes statuses or role assignments holds the tenant's
+-- lock. A transaction that creates a user locks no rows of other transactions afterwards. So there is no deadlock.
 CREATE TABLE iam.tenant_counts (
     tenant_id        uuid     NOT NULL,
     slot             smallint NOT NULL,
-    -- A single one may be negative: what one transaction adds here, another one takes away elsewhere.
+    -- The count of a single row may be negative: another transaction may subtract from another row.
     active_users     bigint   NOT NULL,
     suspended_users  bigint   NOT NULL,
     inactive_users   bigint   NOT NULL,
     role_assignments bigint   NOT NULL,
     CONSTRAINT tenant_counts_pkey PRIMARY KEY (tenant_id, slot)
 ) WITH (
-    -- Rows are written anew all the time. With room beside it the new one lies on the same page, and no index learns of it.
+    -- Rows are updated all the time. With free space in the page, the new version of a row is on the same page, and
+    -- no index must be written.
     fillfactor = 50
 );
 
--- The triggers' functions run with the rights of the tables' owner: the server's role may read the counts and not write them.
+-- The functions of the triggers run with the privileges of the owner of the tables: the role of the server may read
+-- the counts, but not write them.
 
 CREATE FUNCTION iam.add_to_tenant_counts(tenant uuid, active bigint, suspended bigint, inactive bigint, assignments bigint)
     RETURNS void
@@ -253,7 +258,7 @@ AS $$
         role_assignments = c.role_assignments + excluded.role_assignments
 $$;
 
--- Once for a statement, however many rows that writes. A row that is deleted counts as one less.
+-- Runs once for each statement, for all rows that it writes. A deleted row is subtracted.
 CREATE FUNCTION iam.count_users() RETURNS trigger
     LANGUAGE plpgsql
     SECURITY DEFINER
@@ -309,7 +314,7 @@ BEGIN
 END
 $$;
 
--- A truncated table tells nobody which rows it had.
+-- TRUNCATE does not show which rows the table had, so the counts of all tenants become zero.
 CREATE FUNCTION iam.forget_counts() RETURNS trigger
     LANGUAGE plpgsql
     SECURITY DEFINER
@@ -331,7 +336,8 @@ CREATE TRIGGER users_count_insert AFTER INSERT ON iam.users
 CREATE TRIGGER users_count_delete AFTER DELETE ON iam.users
     REFERENCING OLD TABLE AS written
     FOR EACH STATEMENT EXECUTE FUNCTION iam.count_users();
--- By row, because only then can it be left alone by the updates that change nothing of it: every login is one.
+-- For each row, because only such a trigger can skip the updates that do not change the status: every login makes
+-- one.
 CREATE TRIGGER users_count_update AFTER UPDATE OF status ON iam.users
     FOR EACH ROW WHEN (OLD.status <> NEW.status) EXECUTE FUNCTION iam.count_user_status();
 CREATE TRIGGER users_count_truncate AFTER TRUNCATE ON iam.users

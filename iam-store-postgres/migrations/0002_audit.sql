@@ -1,30 +1,32 @@
--- The audit log: what happened, and the trees by which anybody can check that none of it was touched.
+-- The audit log: the entries, and the trees by which anyone can check that no entry was changed.
 --
--- An entry is written in the transaction of its change, into audit_unsealed. The sealer gives it a place in its tenant's
--- sequence, a leaf, and moves it to audit_entries in the same transaction. So every entry stands in one of the two, and one
--- that stands in audit_entries without a leaf was not put there by the service.
+-- An entry is written into audit_unsealed, in the transaction of its change. It is pending there. The sequencer gives
+-- it a leaf, which is its position in the sequence of its tenant, and moves it to audit_entries in the same
+-- transaction. So every entry is in one of the two tables, and an entry in audit_entries without a leaf was not
+-- inserted by the service.
 --
--- Entries have two tables because changes wait for them to be written: audit_entries has an index for each filter, and one
--- entry at a time all of them together cost more than most changes do. The sealer writes them by the hundred.
+-- There are two tables because a change waits until its entry is written: audit_entries has an index for each filter,
+-- and to write all of them for a single entry costs more than most changes. The sequencer writes entries by the
+-- hundred.
 --
--- None of these tables refers to tenants. Every entry comes with a change of something that does; the rows outlive what
--- they are about; and a partitioned table with a foreign key locks the table that it refers to, against all writing,
--- whenever a partition is added or dropped.
+-- None of these tables has a foreign key to tenants. Every entry comes with a change of a row that has one. The
+-- entries outlive the rows that they are about. And when a partition is added to or dropped from a table with a
+-- foreign key, the table to which the key refers is locked against all writes.
 
--- Sealed entries. A partition holds those of a calendar month, by UTC. So retention can drop old months whole, and a list
--- that is limited by dates touches those of its months only.
+-- Sequenced entries. A partition has the entries of a calendar month, by UTC. So retention can drop old months as a
+-- whole, and a list that is limited by dates reads only its months.
 CREATE TABLE iam.audit_entries (
     tenant_id       uuid             NOT NULL,
     id              uuid             NOT NULL,
-    -- Texts are found when they are equal, in no language's order: comparing bytes is the quickest.
+    -- Texts are only compared for equality, without the order of a language. Comparing bytes is fastest.
     action          text COLLATE "C" NOT NULL,
     resource_type   text COLLATE "C" NOT NULL,
-    -- What an entry names is on record whatever becomes of it, so it is no reference.
+    -- No foreign key: the entry keeps the identifiers that it names, even when those rows are deleted.
     resource_id     text COLLATE "C",
     organization_id uuid,
     user_id         uuid,
-    -- Not jsonb, which writes numbers in its own way and refuses \u0000: what is read must have the digest that was
-    -- computed before it was written.
+    -- Not jsonb, which changes the form of numbers and refuses \u0000: a value that is read must have the digest that
+    -- was computed before it was written.
     old_value       json,
     new_value       json,
     metadata        json             NOT NULL,
@@ -33,18 +35,18 @@ CREATE TABLE iam.audit_entries (
     ip_address      text,
     user_agent      text,
     created_at      timestamptz      NOT NULL,
-    -- 16 bytes of salt, or in their place the 32 of the commitment once the personal fields were erased: among the
-    -- values and the metadata, and of the client.
+    -- 16 bytes of salt. When the personal fields are erased, the 32 bytes of the commitment replace the salt.
+    -- details_salt is for the values and the metadata, origin_salt for the data of the client.
     details_salt    bytea            NOT NULL,
     origin_salt     bytea            NOT NULL,
-    -- The order of the list. The time is inside, because every unique index of a partitioned table has the column by
-    -- which it is partitioned; so none can find an entry by its identifier. Leaves do that.
+    -- The order of the list. The key includes the time, because every unique index of a partitioned table must
+    -- include the partition column. So no index can find an entry by its identifier alone. The leaves do that.
     CONSTRAINT audit_entries_pkey PRIMARY KEY (tenant_id, created_at, id)
 ) PARTITION BY RANGE (created_at);
 
--- One for each filter of the list, so that a page of any single one is a range of one index that has its order: nothing
--- is sorted, and nothing read that is not shown. Indexes are read backwards for the newest first. A NULL is not looked
--- for, so it costs no index anything.
+-- One index for each filter of the list. So a page for any single filter is a range of one index in the order of the
+-- list: no row is sorted, and no row is read that is not shown. The indexes are read backwards, for newest first. No
+-- filter searches for NULL, so rows with NULL are not in the index.
 CREATE INDEX audit_entries_action_idx ON iam.audit_entries (tenant_id, action, created_at, id);
 CREATE INDEX audit_entries_resource_type_idx ON iam.audit_entries (tenant_id, resource_type, created_at, id);
 CREATE INDEX audit_entries_resource_idx ON iam.audit_entries (tenant_id, resource_id, created_at, id)
@@ -56,7 +58,7 @@ CREATE INDEX audit_entries_user_idx ON iam.audit_entries (tenant_id, user_id, cr
 CREATE INDEX audit_entries_correlation_idx ON iam.audit_entries (tenant_id, correlation_id, created_at, id)
     WHERE correlation_id IS NOT NULL;
 
--- An entry as it is handed over by the statement that writes it.
+-- An entry as the statement that writes it passes it to the database.
 CREATE TYPE iam.written_audit_entry AS (
     id              uuid,
     action          text,
@@ -76,88 +78,88 @@ CREATE TYPE iam.written_audit_entry AS (
     digest          bytea
 );
 
--- Entries that wait to be sealed, a second or so each. No constraint is checked: every statement that writes an entry
--- would compile it anew.
+-- Pending entries. Each is pending for about a second. The table has no check constraints: every statement that
+-- writes an entry would compile them again.
 CREATE TABLE iam.audit_unsealed (
     LIKE iam.audit_entries,
-    -- What the leaf will commit to. Whoever changes the entry before it is sealed is found out by it.
+    -- The leaf will commit to this digest. The digest reveals a change of the entry before that.
     digest bytea NOT NULL,
     -- The order of the list.
     CONSTRAINT audit_unsealed_pkey PRIMARY KEY (tenant_id, created_at, id)
 ) WITH (
-    -- Every row that is written is deleted a moment later. By the defaults a table is vacuumed when a fifth of its rows
-    -- are dead: after a backlog of millions that is far too late, and the sealer would wade through them every time. A
-    -- number of its own does not grow with the table; without pauses, cleaning so small a table takes milliseconds.
+    -- Every row is deleted a moment after it is written. By default, a table is vacuumed when a fifth of its rows are
+    -- dead: after a backlog of millions that is far too late, and the sequencer would read all dead rows in every
+    -- round. A fixed number does not grow with the table. Without pauses, it takes milliseconds to vacuum such a
+    -- small table.
     autovacuum_vacuum_scale_factor = 0,
-    -- What is erased from an entry must not live on for long in the dead row that was moved.
+    -- Erased data must not stay for long in the dead row from which the entry was moved.
     autovacuum_vacuum_threshold = 100,
     autovacuum_vacuum_insert_scale_factor = 0,
     autovacuum_vacuum_insert_threshold = 5000,
     autovacuum_vacuum_cost_delay = 0,
-    -- The planner must soon notice a backlog, and its end.
+    -- The planner must notice a backlog, and its end, soon.
     autovacuum_analyze_scale_factor = 0,
     autovacuum_analyze_threshold = 5000
 );
 
--- The order in which the sealer takes them, of all tenants. Sorting them instead takes the longer the more are waiting,
--- so that it would never catch up with a long backlog.
+-- The order in which the sequencer takes the entries of all tenants. Without this index, it would sort them, which
+-- takes longer the more entries are pending, so that it would never catch up with a long backlog.
 CREATE INDEX audit_unsealed_created_idx ON iam.audit_unsealed (created_at, id);
 
--- The sequence of each tenant. A leaf stays when its entry goes, so that everything else can still be proven.
+-- The sequence of each tenant. A leaf stays when its entry is removed, so that all other entries can still be proven.
 CREATE TABLE iam.audit_leaves (
     tenant_id  uuid        NOT NULL,
-    -- The place, counted from zero.
+    -- The sequence number, counted from zero.
     sequence   bigint      NOT NULL,
-    -- Where the entry stands in the order of the list.
+    -- When the entry was created: with it, the primary key finds the entry.
     created_at timestamptz NOT NULL,
     entry_id   uuid        NOT NULL,
     hash       bytea       NOT NULL,
     CONSTRAINT audit_leaves_pkey PRIMARY KEY (tenant_id, sequence),
-    -- No entry is sealed twice, and each is found by its identifier.
+    -- No entry is sequenced twice, and each is found by its identifier.
     CONSTRAINT audit_leaves_entry_key UNIQUE (tenant_id, entry_id),
-    -- A greater one could not be counted with.
+    -- The service could not calculate with a greater number.
     CONSTRAINT audit_leaves_sequence_check CHECK (sequence BETWEEN 0 AND 4611686018427387904),
     CONSTRAINT audit_leaves_hash_check CHECK (octet_length(hash) = 32)
 );
 
--- The complete subtrees of 256 leaves, of 65,536, and so on. All other hashes of the tree are made from these and the
--- leaves.
+-- The complete subtrees of 256 leaves, of 65,536 leaves, and so on. All other hashes of the tree are computed from
+-- these and the leaves.
 CREATE TABLE iam.audit_nodes (
     tenant_id uuid     NOT NULL,
     -- The height.
     level     smallint NOT NULL,
-    -- How many subtrees of that height stand before it.
+    -- How many subtrees of that height are to the left of it.
     position  bigint   NOT NULL,
     hash      bytea    NOT NULL,
     CONSTRAINT audit_nodes_pkey PRIMARY KEY (tenant_id, level, position),
     CONSTRAINT audit_nodes_hash_check CHECK (octet_length(hash) = 32)
 );
 
--- What is known of each log as a whole. A tenant has a row as soon as something of its log is sealed, or it sets a
--- retention.
+-- The head of each log. A tenant has a row as soon as an entry was sequenced or a retention was set.
 CREATE TABLE iam.audit_logs (
     tenant_id      uuid    NOT NULL,
-    -- How many entries are sealed.
+    -- How many entries are sequenced.
     size           bigint  NOT NULL DEFAULT 0,
-    -- The right edge of their tree: hashes of 32 bytes, one after the other.
+    -- The right edge of the tree: hashes of 32 bytes, one after the other.
     peaks          bytea   NOT NULL DEFAULT '',
-    -- The signed checkpoint of just that.
+    -- The note with the signed checkpoint of this tree.
     note           text    NOT NULL DEFAULT '',
-    -- Retention has given up the entries before this place in the sequence.
+    -- Retention has marked the entries with a lower sequence number for removal.
     removed        bigint  NOT NULL DEFAULT 0,
-    -- Those before this place are gone indeed, so that nobody looks for them again.
+    -- The entries with a lower sequence number are deleted, so no later run searches for them.
     purged         bigint  NOT NULL DEFAULT 0,
     retention_days integer,
     CONSTRAINT audit_logs_pkey PRIMARY KEY (tenant_id),
     CONSTRAINT audit_logs_places_check CHECK (0 <= purged AND purged <= removed AND removed <= size),
     CONSTRAINT audit_logs_retention_days_check CHECK (retention_days BETWEEN 1 AND 36500)
 ) WITH (
-    -- Each round of sealing writes the row anew. With room beside it the new one lies on the same page, and no index
-    -- learns of it.
+    -- Each sequencing round updates the row. With free space in the page, the new version of the row is on the same
+    -- page, and no index must be written.
     fillfactor = 50
 );
 
--- Where something is left to be purged: nearly always nowhere.
+-- The logs with entries that must still be purged. Nearly always there are none.
 CREATE INDEX audit_logs_unpurged_idx ON iam.audit_logs (tenant_id) WHERE purged < removed;
 
 -- Entries of which personal fields were erased. No other entry can be changed.
@@ -168,11 +170,11 @@ CREATE TABLE iam.audit_erasures (
     CONSTRAINT audit_erasures_pkey PRIMARY KEY (tenant_id, created_at, id)
 );
 
--- The triggers keep programs and people from changing what happened by mistake, or by a statement that they got in
--- somewhere. Whoever owns the tables can drop them; that is what the trees are for.
+-- The triggers prevent changes of the log by mistake, or by an injected statement. The owner of the tables can drop
+-- the triggers. The trees reveal such changes.
 --
--- Every function names what it uses in full and has a search path of its own: one that its caller chose could put
--- something else in the place of an operator.
+-- Every function names all objects with their schema and sets its own search path. A search path that the calling
+-- session chose could replace an operator.
 
 CREATE FUNCTION iam.refuse_audit_change() RETURNS trigger
     LANGUAGE plpgsql
@@ -183,8 +185,8 @@ BEGIN
 END
 $$;
 
--- An erasure is recorded first. It touches nothing that the log shows of the entry but the personal fields of a part
--- whose salt it destroys.
+-- An erasure is recorded before the update. The update may change only the personal fields of a part, and must
+-- replace the salt of that part.
 CREATE FUNCTION iam.check_audit_entry_update() RETURNS trigger
     LANGUAGE plpgsql
     SET search_path = pg_catalog, pg_temp
@@ -211,7 +213,7 @@ BEGIN
             OLD.correlation_id,
             OLD.created_at
         )
-        -- json has no equality, its text has.
+        -- The type json has no equality operator, but its text has one.
         OR (octet_length(NEW.details_salt) <> 32 OR octet_length(OLD.details_salt) <> 16)
             AND (NEW.old_value::text, NEW.new_value::text, NEW.metadata::text, NEW.details_salt)
                 IS DISTINCT FROM (OLD.old_value::text, OLD.new_value::text, OLD.metadata::text, OLD.details_salt)
@@ -249,7 +251,7 @@ BEGIN
             WHERE l.tenant_id = d.tenant_id AND l.entry_id = d.id AND l.created_at = d.created_at
         )
     ) THEN
-        RAISE EXCEPTION 'an audit entry cannot be deleted before it is sealed' USING ERRCODE = 'restrict_violation';
+        RAISE EXCEPTION 'an audit entry cannot be deleted before it is sequenced' USING ERRCODE = 'restrict_violation';
     END IF;
     RETURN NULL;
 END
@@ -269,7 +271,7 @@ BEGIN
             AND l.created_at = OLD.created_at
             AND l.sequence < g.removed
     ) THEN
-        RAISE EXCEPTION 'an audit entry cannot be deleted before retention has given it up'
+        RAISE EXCEPTION 'an audit entry cannot be deleted before retention marks it for removal'
             USING ERRCODE = 'restrict_violation';
     END IF;
     RETURN OLD;
@@ -292,7 +294,7 @@ BEGIN
 END
 $$;
 
--- Partitions get copies of the triggers for rows, not of those for statements: iam.make_audit_month makes these.
+-- A partition gets copies of the row triggers, but not of the statement triggers: iam.make_audit_month creates these.
 CREATE TRIGGER audit_entries_update BEFORE UPDATE ON iam.audit_entries
     FOR EACH ROW EXECUTE FUNCTION iam.check_audit_entry_update();
 CREATE TRIGGER audit_entries_delete BEFORE DELETE ON iam.audit_entries
@@ -330,14 +332,14 @@ CREATE TRIGGER audit_erasures_update BEFORE UPDATE ON iam.audit_erasures
 CREATE TRIGGER audit_erasures_delete BEFORE DELETE OR TRUNCATE ON iam.audit_erasures
     EXECUTE FUNCTION iam.refuse_audit_change('the record of an erasure cannot be deleted');
 
--- What follows is done with the rights of the tables' owner, so that the server's own role needs neither UPDATE nor
--- DELETE on entries, and may make no tables: grants.sql says what it needs.
+-- The following functions run with the privileges of the owner of the tables. So the role of the server needs neither
+-- UPDATE nor DELETE on entries, and may not create tables. grants.sql has the privileges that it needs.
 --
--- Where entries are named, joins that hash or sort are switched off: the planner, not knowing how few are named, would
--- rather read all of a tenant's than look for each in the primary key. By the same mistake it would compile the plan,
--- which takes seconds with many partitions.
+-- The functions to which entries are passed switch hash joins and merge joins off. The planner does not know how few
+-- entries are passed. It would read all entries of a tenant instead of looking up each one by the primary key. For
+-- the same reason it would compile the plan, which takes seconds with many partitions.
 
--- Makes the partition of a day's month, unless there is one.
+-- Makes the partition of the month of a day, unless it exists.
 CREATE FUNCTION iam.make_audit_month(day date) RETURNS void
     LANGUAGE plpgsql
     SECURITY DEFINER
@@ -350,16 +352,18 @@ BEGIN
     IF to_regclass('iam.' || partition) IS NOT NULL THEN
         RETURN;
     END IF;
-    -- Of two that make it at once, the second waits until the first has committed, and finds it. Attaching takes the
-    -- same lock; nobody who reads or writes entries waits for it.
+    -- If two transactions make the partition at the same time, the second one waits until the first has committed,
+    -- and then finds the partition. Attaching takes the same lock. Transactions that read or write entries do not
+    -- wait for this lock.
     LOCK TABLE iam.audit_entries IN SHARE UPDATE EXCLUSIVE MODE;
     IF to_regclass('iam.' || partition) IS NOT NULL THEN
         RETURN;
     END IF;
-    -- A table made as a partition at once would keep all entries of other months waiting. One that is attached does
-    -- not, as long as there is no default partition to be searched.
+    -- CREATE TABLE with PARTITION OF would make all entries of other months wait. Attaching a table does not, as long
+    -- as there is no default partition, which would have to be searched.
     EXECUTE format(
-        -- What is erased stays in a dead row until that is vacuumed away: by a share of the rows this could take forever.
+        -- Erased data stays in a dead row until it is vacuumed. With a threshold that is a share of the rows, this
+        -- could take forever.
         'CREATE TABLE iam.%I (LIKE iam.audit_entries INCLUDING CONSTRAINTS)
             WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 100)',
         partition
@@ -379,8 +383,8 @@ BEGIN
 END
 $$;
 
--- Drops a month's partition when retention has given up every entry in it; tells how many that were. NULL means that it
--- was not dropped.
+-- Drops the partition of a month if retention has marked every entry in it for removal. Returns how many entries it
+-- had. NULL means that it was not dropped.
 CREATE FUNCTION iam.drop_given_up_audit_month(month date) RETURNS bigint
     LANGUAGE plpgsql
     SECURITY DEFINER
@@ -388,7 +392,8 @@ CREATE FUNCTION iam.drop_given_up_audit_month(month date) RETURNS bigint
     SET enable_hashjoin = off
     SET enable_mergejoin = off
     SET jit = off
-    -- Dropping a partition locks the whole table for a moment, and whoever comes later waits behind it.
+    -- Dropping a partition locks the whole table for a moment. Later transactions queue behind a statement that waits
+    -- for this lock.
     SET lock_timeout = '200ms'
 AS $$
 DECLARE
@@ -396,15 +401,15 @@ DECLARE
     is_kept   boolean;
     entries   bigint;
 BEGIN
-    -- A day's grace, in case some server's clock is behind: nobody puts an entry into a month that is gone. A month before
-    -- Christ would have the name of one after.
+    -- The month must have ended a day ago, in case the clock of a server is behind: no server must write an entry
+    -- into a month that was dropped. And the partition of a month BC would have the same name as that of a month AD.
     IF month < '1970-01-01'
         OR (month + interval '1 month') AT TIME ZONE 'UTC' > now() - interval '1 day'
         OR to_regclass('iam.' || partition) IS NULL
     THEN
         RETURN NULL;
     END IF;
-    -- From here on nobody else writes into the partition. Everything can still be read.
+    -- With this lock, no other transaction writes into the partition. All can still read it.
     EXECUTE format('LOCK TABLE iam.%I IN SHARE MODE', partition);
     EXECUTE format(
         'SELECT EXISTS (
@@ -429,17 +434,17 @@ BEGIN
     EXECUTE format('DROP TABLE iam.%I', partition);
     RETURN entries;
 EXCEPTION
-    -- The entries that are left in it are deleted one by one, and what is empty is dropped another time.
+    -- iam.delete_given_up_audit_entries deletes the entries in it one by one. A later call drops the empty partition.
     WHEN lock_not_available THEN
         RETURN NULL;
-    -- Somebody else has dropped it while this waited for the lock.
+    -- Another transaction has dropped it while this one waited for the lock.
     WHEN undefined_table THEN
         RETURN NULL;
 END
 $$;
 
--- Deletes given-up entries of one tenant, those of at most so many leaves; tells how many. NULL means that nothing is
--- left to be deleted, of any tenant.
+-- Deletes entries of one tenant that are marked for removal, for at most the given number of leaves. Returns how many
+-- entries it deleted. NULL means that no tenant has entries to be deleted.
 CREATE FUNCTION iam.delete_given_up_audit_entries(leaves integer) RETURNS bigint
     LANGUAGE plpgsql
     SECURITY DEFINER
@@ -473,7 +478,7 @@ BEGIN
 END
 $$;
 
--- Moves entries that have leaves by now from the queue into the log; tells how many.
+-- Moves entries whose leaves have been written from the queue into the log. Returns how many.
 CREATE FUNCTION iam.move_sealed_audit_entries(tenants uuid[], moments timestamptz[], ids uuid[]) RETURNS bigint
     LANGUAGE plpgsql
     SECURITY DEFINER
@@ -485,7 +490,7 @@ AS $$
 DECLARE
     entries bigint;
 BEGIN
-    -- What is inserted is what was deleted, and not what was there when the statement began.
+    -- Inserts the rows as they were when they were deleted, and not as they were when the statement began.
     WITH moved AS (
         DELETE FROM iam.audit_unsealed u
         USING unnest(tenants, moments, ids) s (tenant_id, created_at, id)
@@ -533,8 +538,9 @@ BEGIN
 END
 $$;
 
--- Records that entries are erased, and erases them: writes the values without personal ones over those that were, removes
--- the client's address and user agent, and writes commitments over the salts. Entries must be named in the order of time.
+-- Records that entries are erased, and erases them: replaces the values by values without personal data, removes the
+-- address and the user agent of the client, and replaces the salts by commitments. Entries must be passed in the
+-- order of their time.
 CREATE FUNCTION iam.erase_audit_entries(
     tenant uuid,
     details_moments timestamptz[],
@@ -555,15 +561,15 @@ CREATE FUNCTION iam.erase_audit_entries(
     SET jit = off
 AS $$
 BEGIN
-    -- One after the other in a tenant, and not while given-up entries are deleted: two that write the same entries in
-    -- another order would wait for each other.
+    -- In a tenant, only one erasure runs at a time, and not while entries marked for removal are deleted: two
+    -- transactions that write the same entries in different orders would deadlock.
     PERFORM pg_advisory_xact_lock(hashtextextended('iam.audit_erasures ' || tenant, 0));
     INSERT INTO iam.audit_erasures (tenant_id, created_at, id)
     SELECT tenant, x.created_at, x.id
     FROM unnest(details_moments || origin_moments, details_ids || origin_ids) x (created_at, id)
     ON CONFLICT DO NOTHING;
-    -- For the same reason all at once in the order in which the sealer moves them. What it is moving is found where it
-    -- was moved to: the queue comes first.
+    -- For the same reason, locks all pending entries first, in the order in which the sequencer moves them. An entry
+    -- that is being moved is found where it was moved to, because the queue is updated first.
     PERFORM
     FROM (
         SELECT DISTINCT x.created_at, x.id
@@ -607,5 +613,5 @@ BEGIN
 END
 $$;
 
--- A function can be called by everybody until somebody says otherwise.
+-- By default, every role may call a function.
 REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA iam FROM PUBLIC;

@@ -1,13 +1,14 @@
--- Answers to requests that were made under an idempotency key, for a day.
+-- The answers to requests with an idempotency key, for one day.
 
--- Without a reference to tenants: who founds one has none yet, and keeps its answer under the tenant of nobody.
+-- Without a foreign key to tenants: a caller that creates a tenant has no tenant yet, and its answer is stored under
+-- the nil tenant.
 CREATE TABLE iam.idempotency_records (
     tenant_id  uuid        NOT NULL,
-    -- Stands for the key and the caller.
+    -- A hash that stands for the key and the caller.
     id         bytea       NOT NULL,
-    -- Stands for what was asked for.
+    -- A hash that stands for the request.
     request    bytea       NOT NULL,
-    -- JSON, and text: it is only ever given back.
+    -- JSON in a text column: it is only returned, never queried.
     answer     text        NOT NULL,
     created_at timestamptz NOT NULL,
     CONSTRAINT idempotency_records_pkey PRIMARY KEY (tenant_id, id),
@@ -17,8 +18,8 @@ CREATE TABLE iam.idempotency_records (
 
 CREATE INDEX idempotency_records_created_idx ON iam.idempotency_records (created_at);
 
--- Lets one unit of work at a time ask for an answer, also where there is none yet to be locked. Whoever waits for longer
--- than a few seconds fails (55P03).
+-- Reads an answer. Only one unit of work at a time does so for the same key, also if there is no row yet that could
+-- be locked. A unit of work that waits for more than a few seconds fails (55P03).
 CREATE FUNCTION iam.lock_idempotency_record(tenant uuid, record bytea) RETURNS SETOF iam.idempotency_records
     LANGUAGE plpgsql
     SET search_path = pg_catalog, pg_temp

@@ -1,14 +1,16 @@
--- Tells whoever listens to the channel iam_changes what is committed that may change who may do what: the identifier of a
--- user whose status or role assignments change, of a session that ends, of a role or an organization that is changed. The
--- database tells it itself, whoever makes the change, and keeps to itself what is rolled back.
+-- Notifications on the channel iam_changes of commits that may change the rights of a caller: the identifier of a
+-- user whose status or role assignments change, of a session that ends, of a role or an organization that changes.
+-- The database sends them itself, for the changes of every program, and sends none for a transaction that is rolled
+-- back.
 --
--- Transactions that tell commit one after the other, throughout the server. So what happens all the time tells nothing: a
--- login, a refresh, a change of somebody's name, an audit entry. Nor does a new session, which nobody can have known yet. A
--- new role is told all the same: its permissions look like those that an older role gets.
+-- Transactions with notifications commit one after the other, in the whole database server. So frequent changes send
+-- none: a login, a refresh, a change of a user's name, an audit entry. A new session sends none either, because no
+-- process can have cached it. A new role does send one: the trigger cannot distinguish its permissions from new
+-- permissions of an older role.
 --
--- PostgreSQL tells what a transaction tells several times only once, so that nothing here looks for what is the same.
+-- PostgreSQL sends equal notifications of one transaction only once, so the functions do not remove duplicates.
 
--- The row itself.
+-- Sends the identifier of the row itself.
 CREATE FUNCTION iam.tell_change() RETURNS trigger
     LANGUAGE plpgsql
     SET search_path = pg_catalog, pg_temp
@@ -19,7 +21,7 @@ BEGIN
 END
 $$;
 
--- The others are for statements, which may be about hundreds of rows.
+-- The other triggers run once for each statement, which may change hundreds of rows.
 
 CREATE FUNCTION iam.tell_changed_sessions() RETURNS trigger
     LANGUAGE plpgsql
@@ -31,7 +33,7 @@ BEGIN
 END
 $$;
 
--- Whose role assignments they are.
+-- Sends the users of the role assignments.
 CREATE FUNCTION iam.tell_changed_users() RETURNS trigger
     LANGUAGE plpgsql
     SET search_path = pg_catalog, pg_temp
@@ -42,7 +44,7 @@ BEGIN
 END
 $$;
 
--- What the permissions are of.
+-- Sends the roles of the permissions.
 CREATE FUNCTION iam.tell_changed_roles() RETURNS trigger
     LANGUAGE plpgsql
     SET search_path = pg_catalog, pg_temp
@@ -53,7 +55,7 @@ BEGIN
 END
 $$;
 
--- Truncating tells no rows.
+-- TRUNCATE does not show which rows the table had.
 CREATE FUNCTION iam.tell_everything_changed() RETURNS trigger
     LANGUAGE plpgsql
     SET search_path = pg_catalog, pg_temp
@@ -64,7 +66,7 @@ BEGIN
 END
 $$;
 
--- Nobody needs a right to what a trigger does.
+-- No role needs the EXECUTE privilege on the function of a trigger.
 REVOKE EXECUTE ON FUNCTION
     iam.tell_change,
     iam.tell_changed_sessions,
@@ -80,7 +82,7 @@ CREATE TRIGGER users_tell_update AFTER UPDATE OF status ON iam.users
 CREATE TRIGGER sessions_tell_delete AFTER DELETE ON iam.sessions
     REFERENCING OLD TABLE AS changed
     EXECUTE FUNCTION iam.tell_changed_sessions();
--- A refresh puts the end off; whoever brings it forward ends the session.
+-- A refresh makes the expiry later. An update that makes it earlier ends the session.
 CREATE TRIGGER sessions_tell_update AFTER UPDATE OF expires_at ON iam.sessions
     FOR EACH ROW WHEN (NEW.expires_at < OLD.expires_at)
     EXECUTE FUNCTION iam.tell_change();

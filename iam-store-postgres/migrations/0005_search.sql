@@ -1,16 +1,18 @@
--- Search for users, by any part of their e-mail address, first and last name.
+-- Search for users, by any part of their e-mail address, first name and last name.
 --
--- The index holds all groups of three characters, and the tenants: what is found of a text in other tenants is passed over
--- in the index and not read. It needs two of the extensions that come with PostgreSQL and that the owner of a database may
--- install. They stay where they are when they are installed already, and what the first one brings is named by its schema.
+-- The index contains all groups of three characters, and the tenants: matches in other tenants are skipped in the
+-- index, and their rows are not read. The index needs two extensions that come with PostgreSQL and that the owner of
+-- a database may install. Extensions that are already installed stay in their schema, so the operator class of
+-- pg_trgm is named with its schema.
 
 CREATE EXTENSION IF NOT EXISTS pg_trgm;
 CREATE EXTENSION IF NOT EXISTS btree_gin;
 
--- The fields are parted by a character that none of them can contain, so that nothing is found across two of them. Names
--- have σ for ς already.
+-- The fields are separated by a character that no field can contain, so that no match spans two fields. Names have σ
+-- for ς already.
 --
--- New entries are collected and put into their places together. Searches go through those that wait, so these are few.
+-- New index entries are collected in a pending list and inserted together. A search reads the whole pending list, so
+-- its limit is low.
 DO $$
 BEGIN
     EXECUTE format(

@@ -1,10 +1,10 @@
--- What keeps strangers, neighbours and insiders within their bounds: verified addresses, suspended tenants, quotas, keys that
--- are withdrawn, and a retention that cannot be shortened at once.
+-- Protection against strangers, tenant administrators and insiders: verified addresses, suspended tenants, quotas,
+-- revoked keys, and a retention that cannot be shortened at once.
 
--- When it was proven that the user receives mail at the address; NULL where that is not proven.
+-- When it was proven that the user receives mail at the address. NULL if that is not proven.
 ALTER TABLE iam.users ADD COLUMN email_verified_at timestamptz;
 
--- The operator suspends tenants.
+-- The operator can suspend tenants.
 ALTER TABLE iam.tenants
     DROP CONSTRAINT tenants_status_check,
     ADD CONSTRAINT tenants_status_check CHECK (status IN ('ACTIVE', 'SUSPENDED'));
@@ -14,8 +14,8 @@ CREATE TRIGGER tenants_tell_update AFTER UPDATE OF status ON iam.tenants
     FOR EACH ROW WHEN (NEW.status IS DISTINCT FROM OLD.status)
     EXECUTE FUNCTION iam.tell_change();
 
--- A key that was withdrawn verifies nothing any more. It keeps no private half, and neither does one that has been replaced:
--- there the private key is empty.
+-- A revoked key does not verify tokens any more. The private half of a revoked key is erased, and also that of a
+-- replaced key: then the private key is empty.
 ALTER TABLE iam.signing_keys ADD COLUMN revoked_at timestamptz;
 
 CREATE TRIGGER signing_keys_tell_update AFTER UPDATE OF revoked_at ON iam.signing_keys
@@ -24,7 +24,7 @@ CREATE TRIGGER signing_keys_tell_update AFTER UPDATE OF revoked_at ON iam.signin
 CREATE TRIGGER signing_keys_tell_delete AFTER DELETE ON iam.signing_keys
     FOR EACH ROW EXECUTE FUNCTION iam.tell_change();
 
--- A retention that counts from a later moment on.
+-- A retention that takes effect at a later moment.
 ALTER TABLE iam.audit_logs
     ADD COLUMN pending_retention_days integer,
     ADD COLUMN pending_retention_from timestamptz,
@@ -33,7 +33,7 @@ ALTER TABLE iam.audit_logs
         (pending_retention_days IS NULL) = (pending_retention_from IS NULL)
     );
 
--- Quotas are also on organizations and roles, so these are counted like users and role assignments.
+-- There are quotas for organizations and roles, too, so these are counted like users and role assignments.
 ALTER TABLE iam.tenant_counts
     ADD COLUMN organizations bigint NOT NULL DEFAULT 0,
     ADD COLUMN roles bigint NOT NULL DEFAULT 0;
@@ -114,7 +114,7 @@ CREATE TRIGGER roles_count_delete AFTER DELETE ON iam.roles
 CREATE TRIGGER roles_count_truncate AFTER TRUNCATE ON iam.roles
     EXECUTE FUNCTION iam.forget_quotas();
 
--- The triggers hold the tables by now: what is there is counted once.
+-- Creating the triggers has locked the tables, so every existing row is counted exactly once.
 INSERT INTO iam.tenant_counts AS c
 SELECT
     t.id,

@@ -28,7 +28,7 @@ use crate::page::push_page;
 use crate::role::RoleRow;
 use crate::transaction::PostgresTransaction;
 
-/// An assignment; inside a grant it comes as JSON.
+/// An assignment. Inside a grant it comes as JSON.
 #[derive(Deserialize, FromRow)]
 struct AssignmentRow {
     tenant_id: Uuid,
@@ -42,7 +42,8 @@ struct AssignmentRow {
     created_by: Option<Uuid>,
 }
 
-/// Years beyond 9999, which an expiry may have, come without the sign that ISO 8601 puts before them.
+/// Parses an expiry. Its year may be after 9999. PostgreSQL writes such a year without the sign that ISO 8601
+/// requires.
 fn expiry<'de, D: Deserializer<'de>>(from: D) -> Result<Option<DateTime<Utc>>, D::Error> {
     let Some(mut text) = Option::<String>::deserialize(from)? else { return Ok(None) };
     if text.find('-').is_some_and(|year| year > "9999".len()) {
@@ -66,7 +67,7 @@ impl From<AssignmentRow> for Assignment {
     }
 }
 
-/// An assignment with its role and its organization; inside a session's snapshot it comes as JSON.
+/// An assignment with its role and its organization. Inside a session's snapshot it comes as JSON.
 #[derive(Deserialize)]
 pub(crate) struct GrantRow {
     assignment: Json<AssignmentRow>,
@@ -89,7 +90,7 @@ impl From<GrantOrganizationRow> for GrantOrganization {
     }
 }
 
-/// The grants that rows stand for. Those of one role share it.
+/// Converts rows to grants. Grants of the same role share it.
 pub(crate) fn grants(rows: Vec<GrantRow>) -> Result<Vec<Grant>, StoreError> {
     let mut roles: HashMap<Uuid, Arc<Role>> = HashMap::new();
     let grant = |row: GrantRow| {
@@ -108,12 +109,13 @@ pub(crate) fn grants(rows: Vec<GrantRow>) -> Result<Vec<Grant>, StoreError> {
     rows.into_iter().map(grant).collect()
 }
 
-/// The columns of grants: what comes before the statement, which assignments, in which order, and what comes after.
+/// Selects grants. The literals are: text before the statement, which assignments, their order, and text after the
+/// statement.
 ///
-/// The lineages are found for all of the organizations together and not grant by grant: that would be as fast, but the
-/// planner would take some hundred grants for so much work that it compiles the statement first, which takes longer
-/// than all the rest. And the way up has a LIMIT, because the planner expects many more steps than there are: to join them,
-/// it would read all organizations.
+/// One query finds the ancestors of all organizations together, and not grant by grant. Grant by grant would be as
+/// fast, but for some hundred grants the planner would expect so much work that it compiles the statement first,
+/// which takes longer than all the rest. Each step up the tree has a LIMIT, because the planner expects many more
+/// steps than there are: to join them, it would read all organizations.
 macro_rules! select_grants {
     ($row:ident, $before:literal, $which:literal, $order:literal, $after:literal, $($argument:expr),+) => {
         sqlx::query_as!(
@@ -232,8 +234,8 @@ impl AssignmentStore for PostgresStore {
     }
 }
 
-// The list is built at run time, because which conditions it has varies from call to call. What is pushed is text of
-// this file alone; whatever came from outside is bound.
+// The list is built at run time, because its conditions vary from call to call. Only text of this file is pushed. All
+// values from outside are bound.
 
 const LIST_COLUMNS: &str = "
         a.tenant_id,
@@ -254,7 +256,7 @@ const LIST_JOINS: &str = "
     LEFT JOIN iam.organizations o ON o.tenant_id = a.tenant_id AND o.id = a.organization_id
     ORDER BY p.key DESC, p.id";
 
-/// A page of the assignments within reach that pass a filter.
+/// Builds the statement for a page of the assignments in the visible scope that match a filter.
 fn list(
     tenant: TenantId,
     filter: &AssignmentFilter,
@@ -264,7 +266,7 @@ fn list(
 ) -> QueryBuilder<Postgres> {
     let is_everywhere = within.is_none();
     let mut query = QueryBuilder::new("WITH found AS ");
-    // Every filter has an index in the order of the list, and a reach has none.
+    // Every filter has an index in the order of the list. A visible scope has none.
     query.push(if is_everywhere { "NOT MATERIALIZED" } else { "MATERIALIZED" });
     query.push(" (SELECT a.id, a.created_at AS key");
     push_filter(&mut query, tenant, filter, within, now);
@@ -281,7 +283,7 @@ fn list(
     query
 }
 
-/// Adds the count that the database keeps, less what has expired and was not swept yet.
+/// Adds the stored count, minus the assignments that have expired and were not swept yet.
 fn push_kept_count(query: &mut QueryBuilder<Postgres>, tenant: TenantId, filter: &AssignmentFilter, now: Timestamp) {
     query.push("(SELECT coalesce(sum(c.role_assignments), 0)::bigint FROM iam.tenant_counts c WHERE c.tenant_id = ");
     query.push_bind(tenant.as_uuid()).push(")");
@@ -315,7 +317,7 @@ impl TryFrom<ListedRow> for ListedAssignment {
     }
 }
 
-/// Adds where the assignments within reach come from that pass a filter.
+/// Adds the FROM clause and the conditions for the assignments in the visible scope that match a filter.
 fn push_filter(
     query: &mut QueryBuilder<Postgres>,
     tenant: TenantId,
@@ -430,7 +432,7 @@ impl AssignmentTransaction for PostgresTransaction {
         let roles = self.roles_by_id(&Vec::from_iter(ids)).await?;
         let roles: HashMap<Uuid, Arc<Role>> =
             roles.into_iter().map(|role| (role.id.as_uuid(), Arc::new(role))).collect();
-        // A role that is not there must not pass as one that grants nothing.
+        // A missing role must not count as a role without permissions.
         let missing = |id: Uuid| StoreError::corrupt("role_assignments.role_id", id);
         let held = rows.into_iter().map(|row| {
             let role = Arc::clone(roles.get(&row.role_id).ok_or_else(|| missing(row.role_id))?);
@@ -488,7 +490,7 @@ impl AssignmentTransaction for PostgresTransaction {
     }
 }
 
-/// Contexts, turned from rows to columns.
+/// Contexts of grants, turned from rows to columns.
 #[derive(Default)]
 struct Contexts {
     users: Vec<Uuid>,

@@ -21,11 +21,11 @@ use crate::transaction::PostgresTransaction;
 
 pub(crate) type Fields = Json<Map<String, Value>>;
 
-/// Executes a statement of a change, and writes the change's entry along with it, if it has just one: what is asked of
-/// the database together saves a round trip.
+/// Executes a statement of a change. If the change has exactly one audit entry, the same statement writes the entry,
+/// which saves a round trip.
 ///
-/// The statement's first parameter is the tenant; the literal names the one after its last. What a change writes into
-/// another table as well comes before the statement, after `with`.
+/// The first parameter of the statement is the tenant. The literal `$entry` names the parameter after the last one.
+/// If the change also writes into another table, that statement comes first, after `with`.
 macro_rules! execute_audited {
     ($transaction:expr, $entry:literal, $(with $other:literal,)? $statement:literal, $($argument:expr),+) => {{
         let executed = if let Some(entry) = $transaction.take_only_entry() {
@@ -44,7 +44,7 @@ macro_rules! execute_audited {
 }
 pub(crate) use execute_audited;
 
-/// Writes the entries that a literal selects, and that they wait to be sealed, and executes a statement.
+/// Writes the entries that a literal selects into the queue of pending entries, and executes a statement.
 macro_rules! insert_entries {
     ($entries:literal $(+ $more:literal)*, $statement:literal $(+ $rest:literal)*, $($arguments:tt)+) => {
         sqlx::query!(
@@ -151,7 +151,7 @@ fn salt(column: &'static str, bytes: &[u8]) -> Result<Salt, StoreError> {
     Salt::from_bytes(bytes).ok_or_else(|| StoreError::corrupt(column, format!("{} bytes", bytes.len())))
 }
 
-/// How many leaves are looked through by one statement for entries to be deleted, so that none holds its locks for long.
+/// The maximum number of leaves whose entries one statement deletes, so that no statement holds its locks for long.
 const PURGED: i32 = 2_000;
 
 #[async_trait]
@@ -167,16 +167,16 @@ impl AuditStore for PostgresStore {
         if !texts.all(|text| is_storable(text)) {
             return Ok(Vec::new());
         }
-        // Each part has the order of an index, and no more of it is read than is shown. The limit is not bound: not knowing
-        // how little is read, the database would plan every page anew, which takes longer than reading it.
+        // Each part has the order of an index, so no more of it is read than the page needs. The limit is not a
+        // parameter: without its value, the database would plan every page again, which takes longer than reading it.
         const ORDER: &str = " ORDER BY created_at DESC, id DESC LIMIT ";
         let mut query = QueryBuilder::new("SELECT * FROM ((");
         for (table, next) in [("iam.audit_unsealed", ") UNION ALL ("), ("iam.audit_entries", ")) entry")] {
             push_filtered(&mut query, table, tenant, filter);
             if let Some(cursor) = after {
                 let created_at = in_range(cursor.created_at);
-                // No partition is excluded by a comparison of rows. This does it, and is not bound for the reason that
-                // the limit is not.
+                // The comparison of rows below excludes no partition. This condition does. It is not a parameter for
+                // the same reason as the limit.
                 if let Some(end) = end_of_month(created_at) {
                     query.push(format_args!(" AND created_at < '{end} 00:00:00+00'"));
                 }
@@ -190,8 +190,9 @@ impl AuditStore for PostgresStore {
         rows.into_iter().map(AuditEntry::try_from).collect()
     }
 
-    // Sealed entries have no index by their identifier: the leaf tells the time at which the entry stands, and so its
-    // place in the primary key. Only what has no leaf is looked for in the queue, which has no such index either.
+    // Sequenced entries have no index by their identifier. The leaf gives the time of the entry, and so the entry is
+    // found by the primary key. Only an entry without a leaf is searched in the queue, which has no such index
+    // either.
     async fn audit_entry(&self, tenant: TenantId, id: AuditEntryId) -> Result<Option<AuditEntry>, StoreError> {
         let (tenant, id) = (tenant.as_uuid(), id.as_uuid());
         let mut query = QueryBuilder::new("WITH leaf AS (SELECT created_at FROM iam.audit_leaves WHERE tenant_id = ");
@@ -218,8 +219,8 @@ impl AuditStore for PostgresStore {
 
 /// Selects a tenant's entries from a table.
 ///
-/// These statements are built at run time: which conditions there are varies from call to call, and there are two tables.
-/// What is pushed is text of this file alone; whatever came from outside is bound.
+/// These statements are built at run time, because their conditions vary from call to call, and there are two tables.
+/// Only text of this file is pushed. All values from outside are bound.
 fn push_select(query: &mut QueryBuilder<Postgres>, table: &'static str, tenant: Uuid) {
     query.push(
         "SELECT
@@ -244,7 +245,7 @@ fn push_select(query: &mut QueryBuilder<Postgres>, table: &'static str, tenant: 
     query.push(table).push(" WHERE tenant_id = ").push_bind(tenant);
 }
 
-/// Selects the entries of a table that pass a filter.
+/// Selects the entries of a table that match a filter.
 fn push_filtered(query: &mut QueryBuilder<Postgres>, table: &'static str, tenant: TenantId, filter: &AuditFilter) {
     push_select(query, table, tenant.as_uuid());
     let correlation_id = filter.correlation_id.as_ref().map(CorrelationId::as_str);
@@ -267,7 +268,7 @@ fn push_filtered(query: &mut QueryBuilder<Postgres>, table: &'static str, tenant
         }
     }
     if let Some(from) = filter.from {
-        // Entries stand on whole milliseconds: what begins within one leaves out the entry at its start.
+        // Entries have whole milliseconds. A filter that begins within a millisecond excludes the entry at its start.
         let is_whole = cut(from) == from;
         query.push(if is_whole { " AND created_at >= " } else { " AND created_at > " });
         query.push_bind(in_range(cut(from)));
@@ -280,7 +281,7 @@ fn push_filtered(query: &mut QueryBuilder<Postgres>, table: &'static str, tenant
 impl PostgresTransaction {
     pub(crate) async fn write_audit(&mut self, change: &AuditChange) -> Result<(), StoreError> {
         match change {
-            // Nothing is written but their entries.
+            // Only their audit entries are written.
             AuditChange::Log(_) | AuditChange::Export(..) => Ok(()),
             AuditChange::SetRetention { after, .. } => self.set_retention(after).await,
             AuditChange::GiveUp { until, .. } => self.give_up(*until).await,
@@ -350,12 +351,13 @@ impl PostgresTransaction {
         Ok(())
     }
 
-    /// The entry of the change that is being written, if it has just one, for a statement that takes it along.
+    /// Takes the audit entry of the change that is being written, if there is exactly one. The statement of the
+    /// change then writes it.
     pub(crate) fn take_only_entry(&mut self) -> Option<WrittenEntry> {
         if self.entries.len() == 1 { self.entries.pop() } else { None }
     }
 
-    /// Writes the entries that no statement has taken along.
+    /// Writes the audit entries that no statement of the change has written.
     pub(crate) async fn write_entries(&mut self) -> Result<(), StoreError> {
         if self.entries.len() == 1 {
             execute_audited!(self, "$2", "SELECT WHERE $1::uuid IS NOT NULL", self.tenant())?;
@@ -374,12 +376,12 @@ impl PostgresTransaction {
     }
 }
 
-/// The text that is kept of fields.
+/// Returns fields as the JSON text that is stored.
 fn json(fields: &Map<String, Value>) -> String {
     Value::Object(fields.clone()).to_string()
 }
 
-/// An entry on its way into the log, as the database's type of that name.
+/// An entry to be written, as the type `iam.written_audit_entry` of the database.
 #[derive(Debug, sqlx::Encode)]
 pub(crate) struct WrittenEntry {
     id: Uuid,

@@ -1,4 +1,4 @@
-//! Columns as the values that they stand for.
+//! Converts columns to values and back.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -9,7 +9,7 @@ use sqlx::error::BoxDynError;
 use sqlx::postgres::{PgTypeInfo, PgValueRef};
 use sqlx::{Decode, Postgres, Type};
 
-/// The value that a text stands for.
+/// Parses a text column.
 pub(crate) fn parse<T>(column: &'static str, text: &str) -> Result<T, StoreError>
 where
     T: FromStr,
@@ -18,7 +18,7 @@ where
     text.parse().map_err(|cause| StoreError::corrupt(column, cause))
 }
 
-/// The same where there may be none.
+/// Parses a text column that may be NULL.
 pub(crate) fn parse_optional<T>(column: &'static str, text: Option<&str>) -> Result<Option<T>, StoreError>
 where
     T: FromStr,
@@ -27,28 +27,30 @@ where
     text.map(|text| parse(column, text)).transpose()
 }
 
-/// A key or a hash of 32 bytes.
+/// Converts a column of 32 bytes: a key or a hash.
 pub(crate) fn bytes_32(column: &'static str, bytes: &[u8]) -> Result<[u8; 32], StoreError> {
     bytes.try_into().map_err(|cause| StoreError::corrupt(column, cause))
 }
 
-/// A number as PostgreSQL holds it. What is beyond is not there.
+/// Converts a number to a `bigint`. A number that is too large becomes the largest one, which no row has.
 pub(crate) fn bigint(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// Whether PostgreSQL can hold a text. It refuses every statement with a NUL inside, so a search for one is answered
-/// without it: nothing that is stored has one.
+/// Whether PostgreSQL can store a text. It refuses every statement with a NUL character inside. No stored text has
+/// one, so a search for one is answered without a query.
 pub(crate) fn is_storable(text: &str) -> bool {
     !text.contains('\0')
 }
 
-/// PostgreSQL refuses moments before 4713 BC, and nothing that is stored happened or expired before 1970 anyway.
+/// Returns the moment, or the start of 1970 if that is later: PostgreSQL refuses moments before 4713 BC, and no
+/// stored moment is before 1970.
 pub(crate) fn in_range(moment: DateTime<Utc>) -> DateTime<Utc> {
     moment.max(DateTime::UNIX_EPOCH)
 }
 
-/// A moment in a row that somebody else may have written. PostgreSQL also has an infinite one, at which sqlx panics.
+/// A moment in a row that another program may have written. PostgreSQL also has infinite moments, at which sqlx
+/// panics.
 #[derive(Clone, Copy)]
 pub(crate) struct Moment(pub(crate) DateTime<Utc>);
 
@@ -60,10 +62,10 @@ impl Type<Postgres> for Moment {
 
 impl<'r> Decode<'r, Postgres> for Moment {
     fn decode(value: PgValueRef<'r>) -> Result<Self, BoxDynError> {
-        /// The start of 2000, from which PostgreSQL counts.
+        /// The start of the year 2000 in microseconds since 1970. PostgreSQL counts from there.
         const START: i64 = 946_684_800_000_000;
         let micros =
             <i64 as Decode<Postgres>>::decode(value)?.checked_add(START).and_then(DateTime::from_timestamp_micros);
-        micros.map(Self).ok_or_else(|| "it is no moment".into())
+        micros.map(Self).ok_or_else(|| "it is not a valid moment".into())
     }
 }

@@ -1,4 +1,4 @@
-//! Connections to a database that may go away.
+//! Connections to a database that may become unreachable.
 
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,20 +11,21 @@ use sqlx::{ConnectOptions as _, Connection as _, Executor as _};
 use tokio::sync::Mutex;
 use tokio::time::{sleep, timeout};
 
-use crate::error::{is_going_away, store_error};
+use crate::error::{means_outage, store_error};
 use crate::kept::{Kept, PING_TIMEOUT};
 
-/// Whoever has waited for so long looks whether the database is there at all. This passes between two looks.
+/// A query that has waited this long causes a check whether the database is reachable. It is also the minimum time
+/// between two checks.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// A database that does not let anybody in by then is away.
+/// A connection attempt that takes longer has failed.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
-/// When nobody was answered for so long, it may be that the database is there and all connections to it are lost. Less
-/// than somebody waits for a connection.
+/// When no query was answered for this long, the database may be reachable while all connections of the pool are
+/// lost. Less than the time that a query waits for a connection.
 const SILENCE: Duration = Duration::from_secs(4);
 
-/// Where a network fell silent, the server does not know that connections are lost, and keeps the locks that they hold. This
-/// process has a name of its own there, and while its database is away it has no other connection but a feed's, which is
-/// then begun anew.
+/// Terminates all other connections of this process, by its application name, which is unique. After a network
+/// failure, the server does not know that connections are lost, and does not release their locks. While the database
+/// is unreachable, this process uses no other connections than those of a feed, which is then opened again.
 const TERMINATE_LOST: &str = "
     SELECT pg_terminate_backend(pid)
     FROM pg_stat_activity
@@ -32,45 +33,45 @@ const TERMINATE_LOST: &str = "
         AND application_name = current_setting('application_name')
         AND pid <> pg_backend_pid()";
 
-/// A pool of connections, and whether there is a database behind it.
+/// A connection pool, and whether its database is reachable.
 ///
-/// The pool alone tries to connect until its time is up, so that all requests would wait for as long while the database
-/// is away. And where a network falls silent, its connections are lost until the kernel gives them up, a quarter of an
-/// hour later. So one of those who wait connects apart from the pool; when that fails, the pool is given up for another,
-/// and nobody waits any more until somebody can connect again.
+/// The pool alone tries to connect until its timeout, so that all requests would wait that long while the database is
+/// unreachable. And when a network drops all packets without an error, the connections of the pool are lost, but the
+/// kernel closes them only a quarter of an hour later. So one of the waiting tasks connects outside the pool. When
+/// that fails, the pool is replaced by a new one, and all requests fail at once until a task can connect again.
 #[derive(Debug)]
 pub(crate) struct Connections {
     state: RwLock<State>,
-    /// Whether the pool may be given up: one that the host program has made may not.
+    /// Whether the store has made the pool, and may replace it. A pool of the host program may not be replaced.
     is_own: bool,
-    /// When somebody has looked last. Whoever looks holds it.
-    looked: Arc<Mutex<Option<Instant>>>,
+    /// When the last check ended. A running check holds the lock.
+    last_check: Arc<Mutex<Option<Instant>>>,
     made: Instant,
-    /// When the pool has answered last, in milliseconds since this was made.
+    /// When the last query was answered, in milliseconds since `made`.
     answered: AtomicU64,
 }
 
 #[derive(Clone, Debug)]
 struct State {
     kept: Kept,
-    is_away: bool,
-    /// How often it went away.
-    losses: u64,
+    is_unreachable: bool,
+    /// How often the database became unreachable.
+    outages: u64,
 }
 
 impl Connections {
     pub(crate) fn new(pool: PgPool, is_own: bool) -> Self {
         let most = if is_own { three_quarters(&pool) } else { 0 };
         Self {
-            state: RwLock::new(State { kept: Kept::new(pool, most), is_away: false, losses: 0 }),
+            state: RwLock::new(State { kept: Kept::new(pool, most), is_unreachable: false, outages: 0 }),
             is_own,
-            looked: Arc::default(),
+            last_check: Arc::default(),
             made: Instant::now(),
             answered: AtomicU64::default(),
         }
     }
 
-    /// The pool, with what is kept of it.
+    /// Returns the idle connections to the pool, and then the pool.
     pub(crate) fn pool(&self) -> PgPool {
         self.read().kept.release().clone()
     }
@@ -79,21 +80,21 @@ impl Connections {
         self.read().kept.clone()
     }
 
-    /// What the database answers; an error as soon as it turns out to be away.
+    /// Waits for the database's answer to a query. Returns an error as soon as the database is found unreachable.
     pub(crate) async fn answer<T>(
         self: &Arc<Self>,
-        asked: impl Future<Output = sqlx::Result<T>>,
+        query: impl Future<Output = sqlx::Result<T>>,
     ) -> Result<T, StoreError> {
-        if self.read().is_away {
-            self.look(Instant::now()).await;
-            if self.read().is_away {
-                return Err(away());
+        if self.read().is_unreachable {
+            self.check(Instant::now()).await;
+            if self.read().is_unreachable {
+                return Err(unreachable_error());
             }
         }
         let answer = tokio::select! {
             biased;
-            answer = asked => answer,
-            () = self.doubt() => return Err(away()),
+            answer = query => answer,
+            () = self.wait_for_outage() => return Err(unreachable_error()),
         };
         if matches!(answer, Ok(_) | Err(sqlx::Error::Database(_))) {
             self.answered.store(self.millis(Instant::now()), Ordering::Relaxed);
@@ -117,96 +118,100 @@ impl Connections {
         self.answered.load(Ordering::Relaxed) > self.millis(moment)
     }
 
-    /// Ends when the database turns out to be away.
-    async fn doubt(self: &Arc<Self>) {
-        let (asked, losses) = (Instant::now(), self.read().losses);
-        while self.read().losses == losses {
+    /// Returns when the database is found unreachable.
+    async fn wait_for_outage(self: &Arc<Self>) {
+        let (since, outages) = (Instant::now(), self.read().outages);
+        while self.read().outages == outages {
             sleep(PATIENCE).await;
-            self.look(asked).await;
+            self.check(since).await;
         }
     }
 
-    /// Finds out whether the database is there, unless somebody does so at the moment, or just has. It goes on when nobody
-    /// waits for it any more: clients may give up sooner than it takes.
-    async fn look(self: &Arc<Self>, asked: Instant) {
-        let Ok(mut looked) = Arc::clone(&self.looked).try_lock_owned() else { return };
-        if looked.is_some_and(|looked| looked.elapsed() < PATIENCE) {
+    /// Checks whether the database is reachable, for a query that has waited since `since`. Does nothing while
+    /// another task checks, or if one has just checked. The check continues when its future is dropped: clients may
+    /// give up before it ends.
+    async fn check(self: &Arc<Self>, since: Instant) {
+        let Ok(mut last_check) = Arc::clone(&self.last_check).try_lock_owned() else { return };
+        if last_check.is_some_and(|ended| ended.elapsed() < PATIENCE) {
             return;
         }
         let this = Arc::clone(self);
-        let looking = tokio::spawn(async move {
-            this.find_out(asked).await;
-            *looked = Some(Instant::now());
+        let checking = tokio::spawn(async move {
+            this.probe(since).await;
+            *last_check = Some(Instant::now());
         });
-        let _ = looking.await;
+        let _ = checking.await;
     }
 
-    /// For somebody who has waited since this moment.
-    async fn find_out(&self, asked: Instant) {
-        let State { kept, is_away, .. } = self.read().clone();
+    /// Connects to the database to find out whether it is reachable, for a query that has waited since `since`.
+    async fn probe(&self, since: Instant) {
+        let State { kept, is_unreachable, .. } = self.read().clone();
         let pool = kept.pool();
         let began = Instant::now();
-        let connected = timeout(CONNECT_TIMEOUT, self.connect(pool, is_away)).await;
-        let is_refused = matches!(&connected, Ok(Err(error)) if !is_going_away(error));
-        if is_away {
-            // A pool of our own has no connection yet: where none can be had, there is nobody to answer.
+        let connected = timeout(CONNECT_TIMEOUT, self.connect(pool, is_unreachable)).await;
+        let is_refused = matches!(&connected, Ok(Err(error)) if !means_outage(error));
+        if is_unreachable {
+            // The store's own pool is new and has no connection yet. While the server refuses connections, no query
+            // can be answered.
             if matches!(connected, Ok(Ok(()))) || (is_refused && !self.is_own) {
-                self.write().is_away = false;
-                tracing::info!("the database is back");
+                self.write().is_unreachable = false;
+                tracing::info!("the database is reachable again");
             }
             return;
         }
-        let is_there = match connected {
-            Ok(Ok(())) => asked.elapsed() < SILENCE || self.has_answered_since(asked) || has_connections(pool).await,
-            // Somebody may be let in late, or not be let in, while others are answered.
+        let is_reachable = match connected {
+            Ok(Ok(())) => since.elapsed() < SILENCE || self.has_answered_since(since) || has_connections(pool).await,
+            // A new connection may take long, or be refused, while the server answers on other connections.
             _ => is_refused || self.has_answered_since(began),
         };
-        if !is_there {
-            self.lose();
+        if !is_reachable {
+            self.note_outage();
         }
     }
 
-    /// Connects apart from the pool. Where there is none behind the pool, those of before are lost.
-    async fn connect(&self, pool: &PgPool, is_away: bool) -> sqlx::Result<()> {
+    /// Connects outside the pool. After an outage, also terminates the lost connections of the store's former pool.
+    async fn connect(&self, pool: &PgPool, is_unreachable: bool) -> sqlx::Result<()> {
         let mut connection = pool.connect_options().connect().await?;
-        if is_away && self.is_own {
+        if is_unreachable && self.is_own {
             connection.execute(TERMINATE_LOST).await?;
         }
         connection.close().await
     }
 
-    fn lose(&self) {
+    fn note_outage(&self) {
         let mut state = self.write();
-        // Whoever closes the pool is told so by the pool.
+        // A pool that was closed on purpose returns its own error.
         let pool = state.kept.pool().clone();
         if pool.is_closed() {
             return;
         }
-        state.is_away = true;
-        state.losses += 1;
+        state.is_unreachable = true;
+        state.outages += 1;
         if self.is_own {
             let fresh = pool.options().clone().connect_lazy_with((*pool.connect_options()).clone());
             let most = three_quarters(&fresh);
             state.kept = Kept::new(fresh, most);
-            // Already the call turns away whoever waits for a connection. Those that are out may never come back.
+            // The call alone rejects the tasks that wait for a connection. It is not awaited, because connections in
+            // use may never return.
             drop(pool.close());
         }
-        tracing::warn!("the database is away");
+        tracing::warn!("the database is unreachable");
     }
 }
 
-/// How many of a pool's connections are kept, and as many are used by units of work at a time.
+/// Returns three quarters of a pool's connections: how many may be idle outside the pool, and how many units of work
+/// may use at a time.
 pub(crate) fn three_quarters(pool: &PgPool) -> u32 {
     let most = pool.options().get_max_connections();
     most - most / 4
 }
 
-/// Whether a connection can still be had.
+/// Whether the pool can still provide a working connection.
 async fn has_connections(pool: &PgPool) -> bool {
     let acquired = timeout(PING_TIMEOUT, async { pool.acquire().await?.ping().await });
     matches!(acquired.await, Ok(Ok(())))
 }
 
-fn away() -> StoreError {
-    StoreError::Unavailable(io::Error::new(io::ErrorKind::NotConnected, "the database is away").into())
+fn unreachable_error() -> StoreError {
+    StoreError::Unavailable(io::Error::new(io::ErrorKind::NotConnected, "the database is unreachable").into())
 }

@@ -15,7 +15,8 @@ use crate::tenant::TenantRow;
 use crate::transaction::PostgresTransaction;
 use crate::user::UserRow;
 
-/// The columns of what failed with an e-mail, and of whose it is: all there or none of them.
+/// The failed logins with an e-mail, and the account that has it. Each may be missing: then all of its columns are
+/// NULL.
 struct GuardedRow {
     failed_at: Option<Vec<DateTime<Utc>>>,
     locked_until: Option<DateTime<Utc>>,
@@ -65,12 +66,13 @@ fn account((user, password): (UserRow, String)) -> Result<Account, StoreError> {
     Ok(Account { user: user.try_into()?, password: password.into() })
 }
 
-/// None that failed, where there is no row.
+/// Converts the columns of failed logins. Without a row, no login has failed.
 fn attempts(failed_at: Option<Vec<DateTime<Utc>>>, locked_until: Option<DateTime<Utc>>) -> LoginAttempts {
     LoginAttempts { failed_at: failed_at.unwrap_or_default(), locked_until }
 }
 
-/// The failures of an e-mail itself, and an account that has it, if there is one: all of its columns or none of them.
+/// The failed logins with an e-mail that named no tenant, and an account that has the e-mail. Each may be missing:
+/// then all of its columns are NULL.
 struct CandidateRow {
     unnamed_failed_at: Option<Vec<DateTime<Utc>>>,
     unnamed_locked_until: Option<DateTime<Utc>>,
@@ -95,7 +97,7 @@ struct CandidateRow {
 }
 
 impl CandidateRow {
-    /// The rows of the tenant, of the user and of the password, where there is an account.
+    /// Takes the rows of the tenant, of the user and of the password, if there is an account.
     fn account(&mut self) -> Option<(TenantRow, UserRow, String)> {
         let tenant = TenantRow {
             id: self.tenant_id?,
@@ -128,7 +130,8 @@ impl CandidateRow {
 }
 
 impl PostgresStore {
-    /// One statement, so that it takes as long for an e-mail that no account has.
+    /// Reads the accounts that have an e-mail. One statement, so that it takes as long for an e-mail that no account
+    /// has.
     pub(crate) async fn candidates(&self, email: &EmailKey, limit: u32) -> Result<LoginCandidates, StoreError> {
         let rows = sqlx::query_as!(
             CandidateRow,
@@ -218,8 +221,9 @@ impl CredentialStore for PostgresStore {
 
 #[async_trait]
 impl CredentialTransaction for PostgresTransaction {
-    // A row that is not there cannot be locked, so it is made; one that is there is written as it was, which locks it
-    // and gives its newest version. The account is looked for by what that gives, so that it is locked after it.
+    // A row that does not exist cannot be locked, so it is created. An existing row is written unchanged, which locks
+    // it and returns its newest version. The account is found by the returned row, so that it is locked after that
+    // row.
     async fn lock_guarded_account(
         &mut self,
         email: &EmailKey,
@@ -294,7 +298,7 @@ impl PostgresTransaction {
                 self.put_login_attempts(&email.key(), attempts).await
             }
             CredentialChange::ClearFailures(email) => self.delete_login_attempts(email).await,
-            // The audit log alone keeps it.
+            // Only its audit entry is written.
             CredentialChange::Refuse { .. } => Ok(()),
         }
     }

@@ -1,10 +1,10 @@
-//! What the driver's errors mean to the service.
+//! Converts errors of the driver to errors of the service.
 
 use iam_core::{Constraint, StoreError};
 use sqlx::error::{DatabaseError, ErrorKind};
 use sqlx::postgres::PgQueryResult;
 
-/// The service's word for an error of the driver.
+/// Converts an error of the driver.
 pub(crate) fn store_error(error: sqlx::Error) -> StoreError {
     if let sqlx::Error::Database(cause) = &error
         && let Some(constraint) = constraint(cause.as_ref())
@@ -18,7 +18,7 @@ pub(crate) fn store_error(error: sqlx::Error) -> StoreError {
     }
 }
 
-/// The violated constraint, by the names that the migrations give.
+/// Returns the violated constraint, by its name in the migrations.
 fn constraint(error: &dyn DatabaseError) -> Option<Constraint> {
     if error.kind() == ErrorKind::ForeignKeyViolation {
         return Some(Constraint::Reference);
@@ -35,20 +35,20 @@ fn constraint(error: &dyn DatabaseError) -> Option<Constraint> {
     }
 }
 
-/// Whether something that there may be once is there already.
+/// Whether a row violated a unique constraint.
 pub(crate) fn is_unique_violation(error: &sqlx::Error) -> bool {
     error.as_database_error().is_some_and(DatabaseError::is_unique_violation)
 }
 
-/// Whether somebody else has held a lock for too long.
+/// Whether another transaction has held a lock for too long.
 pub(crate) fn is_lock_timeout(error: &sqlx::Error) -> bool {
     error.as_database_error().and_then(DatabaseError::code).is_some_and(|code| code == "55P03")
 }
 
-/// Whether a row has been written for which there is no partition.
+/// Whether a statement wrote a row for which there is no partition.
 pub(crate) fn has_no_partition(error: &sqlx::Error) -> bool {
-    let is_it = |error: &dyn DatabaseError| error.is_check_violation() && error.constraint().is_none();
-    error.as_database_error().is_some_and(is_it)
+    let is_missing = |error: &dyn DatabaseError| error.is_check_violation() && error.constraint().is_none();
+    error.as_database_error().is_some_and(is_missing)
 }
 
 fn is_unavailable(error: &sqlx::Error) -> bool {
@@ -58,20 +58,20 @@ fn is_unavailable(error: &sqlx::Error) -> bool {
         | sqlx::Error::PoolTimedOut
         | sqlx::Error::PoolClosed
         | sqlx::Error::WorkerCrashed => true,
-        sqlx::Error::Database(cause) => cause.code().is_some_and(|code| is_passing(&code)),
+        sqlx::Error::Database(cause) => cause.code().is_some_and(|code| is_transient(&code)),
         _ => false,
     }
 }
 
-/// Whether trying again later may help (PostgreSQL's appendix A, by class): the connection broke (08), this process paused
-/// halfway (25P03), a deadlock was resolved (40), resources ran out (53), somebody held a lock for too long (55P03), the
-/// statement took too long or an operator stopped it or the server (57).
-fn is_passing(code: &str) -> bool {
+/// Whether trying again later may help (PostgreSQL's appendix A, by class): the connection broke (08), this process
+/// paused halfway (25P03), a deadlock was resolved (40), resources ran out (53), another transaction held a lock for
+/// too long (55P03), the statement took too long, or an operator stopped it or the server (57).
+fn is_transient(code: &str) -> bool {
     ["08", "25P03", "40", "53", "55P03", "57"].iter().any(|class| code.starts_with(class))
 }
 
-/// Whether a server that was asked for a connection is not there, or about to go or to come.
-pub(crate) fn is_going_away(error: &sqlx::Error) -> bool {
+/// Whether a failed connection attempt means that the server is unreachable, starting or stopping.
+pub(crate) fn means_outage(error: &sqlx::Error) -> bool {
     match error.as_database_error().and_then(DatabaseError::code) {
         Some(code) => code.starts_with("08") || code.starts_with("57"),
         None => is_unavailable(error),

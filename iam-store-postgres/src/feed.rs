@@ -1,4 +1,4 @@
-//! What others commit, as the triggers of the database tell it.
+//! The change feed: the triggers of the database send notifications of what is committed.
 
 use std::time::{Duration, Instant};
 
@@ -11,39 +11,41 @@ use uuid::Uuid;
 
 use crate::error::store_error;
 
-/// Where the triggers tell it.
+/// The channel of the triggers.
 const CHANGES: &str = "iam_changes";
-/// The triggers' word for more than they can name.
+/// The payload of the triggers when they cannot name the changed rows.
 const EVERYTHING: &str = "everything";
-/// Between two heartbeats.
+/// The time between two heartbeats.
 const INTERVAL: Duration = Duration::from_millis(300);
-/// A connection or a heartbeat that takes longer is lost.
+/// A connection attempt or a heartbeat that takes longer counts as lost.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// Listens to the database, and knows by heartbeats of its own that it hears.
+/// Listens to the database, and checks with its own heartbeats that notifications arrive.
 ///
-/// The database delivers notifications in the order of their commits. So when a heartbeat comes back, everything that was
-/// committed before it was sent has been heard. It is sent over another connection than the one that listens: behind a
-/// pooler that hands connections around, whoever listens hears nothing and is not told so, and then no heartbeat comes
-/// back either.
+/// The database delivers notifications in the order of their commits. So when a heartbeat comes back, the
+/// notifications of all commits before it have been received. A heartbeat is sent over another connection than the
+/// one that listens: behind a pooler that shares connections between clients, a listener receives nothing and gets no
+/// error, and then no heartbeat comes back either.
 pub(crate) struct PostgresFeed {
-    /// The store's, which is closed when the store is, and given up when its database goes away.
+    /// The pool of the store. It is closed when the store is closed, and replaced when the database becomes
+    /// unreachable.
     store: PgPool,
-    /// For the connection that listens alone, because a listener wants a pool.
+    /// A pool for the listening connection alone, because a `PgListener` needs a pool.
     listening: PgPool,
     listener: PgListener,
-    /// The channel of the heartbeats, which nobody else has.
+    /// The channel of the heartbeats. No other feed uses it.
     heartbeats: String,
-    /// Over which they are sent. None of the store's: requests that wait for those must not keep a heartbeat waiting.
+    /// The connection that sends the heartbeats. It is not from the store's pool: requests that wait for that pool
+    /// must not delay a heartbeat.
     sender: PgConnection,
-    /// When the heartbeat was sent that is still to come back.
+    /// When the heartbeat was sent that has not come back yet.
     sent: Option<Instant>,
-    /// When the next heartbeat is sent; if one is still to come back by then, it is lost.
+    /// When the next heartbeat is sent. A heartbeat that has not come back by then is lost.
     due: Instant,
 }
 
 impl PostgresFeed {
-    /// Listens to the database of the store from now on.
+    /// Starts to listen to the database of the store.
     pub(crate) async fn open(store: PgPool) -> Result<Self, StoreError> {
         let options = store.connect_options();
         let listening = PgPoolOptions::new()
@@ -56,7 +58,7 @@ impl PostgresFeed {
         let connecting = async {
             let mut listener = PgListener::connect_with(&listening).await?;
             listener.eager_reconnect(false);
-            // It is idle for as long as nothing changes.
+            // The listening connection is idle as long as nothing changes.
             listener.execute("SET idle_session_timeout = 0").await?;
             listener.listen_all([CHANGES, &heartbeats]).await?;
             Ok((listener, options.connect().await?))
@@ -65,34 +67,35 @@ impl PostgresFeed {
         Ok(Self { store, listening, listener, heartbeats, sender, sent: None, due: Instant::now() })
     }
 
-    async fn hear(&mut self) -> Result<News, StoreError> {
+    async fn receive(&mut self) -> Result<News, StoreError> {
         loop {
-            let heard = tokio::select! {
-                heard = self.listener.try_recv() => heard.map_err(store_error)?,
+            let received = tokio::select! {
+                received = self.listener.try_recv() => received.map_err(store_error)?,
                 () = sleep_until(self.due.into()) => {
                     self.send_heartbeat().await?;
                     continue;
                 }
             };
-            // A new connection would not hear what was told meanwhile.
-            let heard = heard.ok_or_else(|| lost("the connection that listens is lost"))?;
-            if let Some(news) = self.understand(&heard)? {
+            // A new connection would not receive the notifications of the meantime.
+            let notification = received.ok_or_else(|| lost("the listening connection is lost"))?;
+            if let Some(news) = self.parse(&notification)? {
                 return Ok(news);
             }
         }
     }
 
-    /// Nothing where somebody else has used the channel: what the triggers tell are identifiers and one word.
-    fn understand(&mut self, heard: &PgNotification) -> Result<Option<News>, StoreError> {
-        if heard.channel() == self.heartbeats {
+    /// Parses a notification. Returns `None` if another program has sent it: the triggers send identifiers and one
+    /// word.
+    fn parse(&mut self, notification: &PgNotification) -> Result<Option<News>, StoreError> {
+        if notification.channel() == self.heartbeats {
             let Some(sent) = self.sent.take() else { return Ok(None) };
             self.due = sent + INTERVAL;
             return Ok(Some(News { changed: Vec::new(), complete_at: Some(sent) }));
         }
-        if heard.payload() == EVERYTHING {
-            return Err(lost("more has changed than can be named"));
+        if notification.payload() == EVERYTHING {
+            return Err(lost("everything may have changed"));
         }
-        let changed = Uuid::try_parse(heard.payload()).ok();
+        let changed = Uuid::try_parse(notification.payload()).ok();
         Ok(changed.map(|changed| News { changed: vec![changed], complete_at: None }))
     }
 
@@ -112,9 +115,9 @@ impl PostgresFeed {
 #[async_trait]
 impl ChangeFeed for PostgresFeed {
     async fn next(&mut self) -> Result<News, StoreError> {
-        let news = self.hear().await;
+        let news = self.receive().await;
         if news.is_err() {
-            // The listener would connect anew, and never tell what it has missed.
+            // The listener would reconnect, and not report that it has missed notifications.
             drop(self.listening.close());
         }
         news
@@ -123,13 +126,14 @@ impl ChangeFeed for PostgresFeed {
 
 impl Drop for PostgresFeed {
     fn drop(&mut self) {
-        // Already the call has the listener's connection closed when it is given back, as it now is.
+        // The call alone marks the pool as closed. So the listener's connection is closed when it returns to the
+        // pool, which is right after this.
         drop(self.listening.close());
     }
 }
 
-async fn in_time<T>(asked: impl Future<Output = sqlx::Result<T>>) -> Result<T, StoreError> {
-    timeout(PATIENCE, asked).await.map_err(|_| lost("the database does not answer"))?.map_err(store_error)
+async fn in_time<T>(query: impl Future<Output = sqlx::Result<T>>) -> Result<T, StoreError> {
+    timeout(PATIENCE, query).await.map_err(|_| lost("the database does not answer"))?.map_err(store_error)
 }
 
 fn lost(why: &'static str) -> StoreError {

@@ -15,37 +15,38 @@ use tokio::time::timeout;
 use crate::PostgresStore;
 use crate::error::store_error;
 
-/// A transaction of the host program in which the store takes part; made by [`PostgresStore::join`].
+/// A transaction of the host program in which the store takes part. [`PostgresStore::join`] makes it.
 #[derive(Debug)]
 pub struct HostTransaction {
     shared: Shared,
     store: PostgresStore,
 }
 
-/// The connection of a [`HostTransaction`], for the host's own statements. While it is held, no call of the services goes on.
+/// The connection of a [`HostTransaction`], for the host program's own statements. While it is held, all calls of the
+/// services in the transaction wait.
 pub struct HostConnection(OwnedMutexGuard<Host>);
 
-/// A transaction of the host that is used by one at a time; clones share it.
+/// A host transaction. Only one task at a time uses it. Clones share it.
 #[derive(Clone)]
 pub(crate) struct Shared(Arc<Mutex<Host>>);
 
 struct Host {
-    /// Until it is committed.
+    /// `None` when the transaction is committed.
     transaction: Option<Transaction<'static, Postgres>>,
-    /// Whether it must not be committed any more.
+    /// Whether the transaction must not be used or committed any more.
     is_over: bool,
 }
 
-/// A part of a transaction of the host, which is undone when it is dropped.
+/// A savepoint in a host transaction. Dropping it rolls back to the savepoint.
 pub(crate) struct Part(Option<HostConnection>);
 
 const UNDO: &str = "ROLLBACK TO SAVEPOINT iam; RELEASE SAVEPOINT iam";
-/// A part that is not undone by then leaves nothing to go on with.
+/// If the rollback to a savepoint takes longer, the host transaction cannot be used any more.
 const UNDO_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl PostgresStore {
-    /// Takes part in a transaction that the host program has begun in this database, by whatever pool, so that its own tables
-    /// and those of IAM change together or not at all. For [`Iam::within`](iam_core::Iam::within).
+    /// Takes part in a transaction that the host program has begun in this database, on a connection of any pool. So
+    /// its own tables and those of IAM change together or not at all. For [`Iam::within`](iam_core::Iam::within).
     ///
     /// ```no_run
     /// use iam_core::user::NewUser;
@@ -76,8 +77,8 @@ impl PostgresStore {
     /// # Errors
     ///
     /// [`StoreError::Failed`] when the transaction is read-only or its isolation is not READ COMMITTED, which is
-    /// PostgreSQL's default: after waiting for a lock, the store must see what the other one wrote. What the database says
-    /// otherwise.
+    /// PostgreSQL's default: after waiting for a lock, the store must see what the other transaction wrote. Other
+    /// errors of the database.
     pub async fn join(&self, mut transaction: Transaction<'static, Postgres>) -> Result<HostTransaction, StoreError> {
         let settings = "SELECT current_setting('transaction_isolation'), current_setting('transaction_read_only')";
         let row = transaction.fetch_one(settings).await.map_err(store_error)?;
@@ -94,11 +95,12 @@ impl PostgresStore {
 }
 
 impl HostTransaction {
-    /// The connection, in the transaction. Give it back before the next call of a service.
+    /// Returns the connection, in the transaction. Drop it before the next call of a service, which would wait for
+    /// it.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Failed`] when the transaction is over, because a unit of work in it could not be undone.
+    /// [`StoreError::Failed`] when the transaction is over, because a unit of work in it could not be rolled back.
     pub async fn connection(&self) -> Result<HostConnection, StoreError> {
         self.shared.take().await.map_err(store_error)
     }
@@ -112,7 +114,8 @@ impl iam_core::HostTransaction for HostTransaction {
 
     async fn commit(self) -> Result<(), StoreError> {
         let mut guard = self.shared.take().await.map_err(store_error)?;
-        // After a failed statement PostgreSQL answers a COMMIT with a silent rollback, but this with an error.
+        // After a failed statement, PostgreSQL answers a COMMIT with a silent rollback, but this statement with an
+        // error.
         guard.execute("SELECT 1").await.map_err(store_error)?;
         match guard.0.transaction.take() {
             Some(transaction) => transaction.commit().await.map_err(store_error),
@@ -135,7 +138,7 @@ impl Shared {
 }
 
 impl Part {
-    /// It is whole, also when nobody waits for the answer.
+    /// Releases the savepoint. The unit of work is complete, so it is not rolled back when this future is dropped.
     pub(crate) async fn keep(mut self) -> sqlx::Result<()> {
         let Some(mut guard) = self.0.take() else { return Ok(()) };
         guard.execute("RELEASE SAVEPOINT iam").await.map(drop)
@@ -148,7 +151,8 @@ impl Part {
     }
 }
 
-/// Half a unit of work must not be committed with the rest: the transaction is over unless it can be undone.
+/// Half a unit of work must not be committed with the rest. So the host transaction is over, unless the rollback to
+/// the savepoint succeeds.
 impl Drop for Part {
     fn drop(&mut self) {
         let Some(mut guard) = self.0.take() else { return };
@@ -166,16 +170,16 @@ impl Drop for Part {
 impl Deref for Part {
     type Target = PgConnection;
 
-    #[expect(clippy::expect_used, reason = "only what consumes it takes its connection")]
+    #[expect(clippy::expect_used, reason = "only methods that consume the savepoint take its connection")]
     fn deref(&self) -> &PgConnection {
-        self.0.as_ref().expect("it has not ended")
+        self.0.as_ref().expect("the savepoint has not ended")
     }
 }
 
 impl DerefMut for Part {
-    #[expect(clippy::expect_used, reason = "only what consumes it takes its connection")]
+    #[expect(clippy::expect_used, reason = "only methods that consume the savepoint take its connection")]
     fn deref_mut(&mut self) -> &mut PgConnection {
-        self.0.as_mut().expect("it has not ended")
+        self.0.as_mut().expect("the savepoint has not ended")
     }
 }
 
@@ -188,14 +192,14 @@ impl Debug for Shared {
 impl Deref for HostConnection {
     type Target = PgConnection;
 
-    #[expect(clippy::expect_used, reason = "only the commit takes it")]
+    #[expect(clippy::expect_used, reason = "only the commit takes the transaction")]
     fn deref(&self) -> &PgConnection {
         self.0.transaction.as_ref().expect("the transaction is not committed")
     }
 }
 
 impl DerefMut for HostConnection {
-    #[expect(clippy::expect_used, reason = "only the commit takes it")]
+    #[expect(clippy::expect_used, reason = "only the commit takes the transaction")]
     fn deref_mut(&mut self) -> &mut PgConnection {
         self.0.transaction.as_mut().expect("the transaction is not committed")
     }

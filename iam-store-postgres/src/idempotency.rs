@@ -69,7 +69,8 @@ impl PostgresTransaction {
         }
     }
 
-    // Not bound to the tenant of the unit of work, as no other statement is: who founds a tenant has none yet.
+    // Unlike every other statement, this one does not bind the tenant of the unit of work: a caller that creates a
+    // tenant has no tenant yet.
     async fn keep_answer(&mut self, record: &IdempotencyRecord) -> Result<(), StoreError> {
         sqlx::query!(
             r#"

@@ -1,8 +1,9 @@
-//! Connections that go from one use to the next without the pool.
+//! Idle connections that are used again without the pool.
 //!
-//! The pool asks each connection that is given back whether it still works, which is another round trip for every statement
-//! and every transaction. One that has just answered does work. So it is kept here, and the last one is the next to be used,
-//! whose caches in the database are warm. The pool's own checks are left to now and then.
+//! The pool pings each connection that is returned, which is another round trip for every statement and every
+//! transaction. A connection that has just answered works, so it stays here until its next use. The connection that
+//! was used last is used next, because its caches in the database are warm. Now and then, a connection returns to the
+//! pool, which checks it.
 
 use std::fmt::{self, Debug, Formatter};
 use std::mem;
@@ -17,36 +18,37 @@ use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
-/// A connection that does not answer by then is lost.
+/// A connection that does not answer a ping within this time is lost.
 pub(crate) const PING_TIMEOUT: Duration = Duration::from_secs(1);
-/// A connection that was idle for longer is asked whether it still works.
+/// A connection that was idle for longer is pinged before its next use.
 pub(crate) const TRUSTED_IDLE: Duration = Duration::from_secs(1);
-/// For how long a connection is kept before the pool sees it again, which closes those that are old.
+/// A connection that left the pool longer ago returns to the pool after its next use. The pool closes old
+/// connections.
 const KEPT_FOR: Duration = Duration::from_secs(60);
 
-/// A transaction that is not rolled back by then goes with its connection.
+/// If a rollback takes longer, the connection is closed.
 const ROLLBACK_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// READ COMMITTED, whatever the database's default: every rule that two transactions can race for is guarded by a lock or
-/// a constraint, and after waiting for a lock a statement must see what the other one wrote.
+/// Always READ COMMITTED, also when the database has another default. A lock or a constraint guards every rule for
+/// which two transactions can race. After waiting for a lock, a statement must see what the other transaction wrote.
 const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
 
-/// A pool, and those of its connections that are kept; clones share them.
+/// A pool, and its connections that are idle outside it. Clones share them.
 #[derive(Clone)]
 pub(crate) struct Kept(Arc<Shared>);
 
 struct Shared {
     pool: PgPool,
     state: Mutex<State>,
-    /// Of connections that may be kept. The others go back to the pool after each use, so that it has some for whoever else
-    /// uses it.
-    places: Arc<Semaphore>,
+    /// Permits for connections that may stay outside the pool while they are idle. The other connections return to
+    /// the pool after each use, so that other users of the pool can get them.
+    permits: Arc<Semaphore>,
 }
 
 #[derive(Default)]
 struct State {
     idle: Vec<Idle>,
-    /// How many wait for a connection of the pool.
+    /// How many tasks wait for a connection from the pool.
     waiting: usize,
 }
 
@@ -55,15 +57,15 @@ struct Idle {
     used: Instant,
 }
 
-/// Somebody who waits for a connection of the pool.
+/// Counts a task that waits for a connection from the pool, until it is dropped.
 struct Waiting<'a>(&'a Shared);
 
 impl Kept {
-    /// Keeps at most so many.
+    /// Keeps at most `most` idle connections outside the pool.
     pub(crate) fn new(pool: PgPool, most: u32) -> Self {
-        let places = Arc::new(Semaphore::new(most as usize));
-        let shared = Arc::new(Shared { pool, state: Mutex::default(), places });
-        // Closing the pool waits for all its connections.
+        let permits = Arc::new(Semaphore::new(most as usize));
+        let shared = Arc::new(Shared { pool, state: Mutex::default(), permits });
+        // Closing the pool waits until all its connections are returned.
         if most > 0
             && let Ok(runtime) = Handle::try_current()
         {
@@ -82,13 +84,13 @@ impl Kept {
         &self.0.pool
     }
 
-    /// Gives the pool back what is idle.
+    /// Returns the idle connections to the pool.
     pub(crate) fn release(&self) -> &PgPool {
         self.0.release();
         self.pool()
     }
 
-    /// A connection that works, as far as can be known.
+    /// Returns a connection that works, as far as can be known.
     pub(crate) async fn take(&self) -> sqlx::Result<Lent> {
         let _waiting = loop {
             match self.0.pop() {
@@ -101,25 +103,25 @@ impl Kept {
                 Err(waiting) => break waiting,
             }
         };
-        let place = Arc::clone(&self.0.places).try_acquire_owned().ok();
-        Ok(Lent { connection: self.0.pool.acquire().await?, since: Instant::now(), place })
+        let permit = Arc::clone(&self.0.permits).try_acquire_owned().ok();
+        Ok(Lent { connection: self.0.pool.acquire().await?, since: Instant::now(), permit })
     }
 
-    /// Keeps a connection whose use has ended well.
+    /// Keeps a connection for its next use. Its last use must have ended without an error.
     pub(crate) fn keep(&self, lent: Lent) {
-        if lent.place.is_none() || lent.since.elapsed() > KEPT_FOR {
+        if lent.permit.is_none() || lent.since.elapsed() > KEPT_FOR {
             return;
         }
         let mut state = self.0.state();
-        // Whoever waits gets it by way of the pool.
+        // A waiting task gets the connection from the pool.
         if state.waiting == 0 && !self.0.pool.is_closed() {
             state.idle.push(Idle { lent, used: Instant::now() });
         }
     }
 
-    /// Begins a transaction, which gives back the place that it takes, if any, with its connection.
-    pub(crate) async fn begin(&self, place: Option<OwnedSemaphorePermit>) -> sqlx::Result<Begun> {
-        let mut begun = Begun { lent: Some(self.take().await?), kept: self.clone(), place };
+    /// Begins a transaction. It holds the permit, if there is one, as long as its connection.
+    pub(crate) async fn begin(&self, permit: Option<OwnedSemaphorePermit>) -> sqlx::Result<Begun> {
+        let mut begun = Begun { lent: Some(self.take().await?), kept: self.clone(), permit };
         begun.execute(BEGIN).await?;
         Ok(begun)
     }
@@ -136,7 +138,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What was used last, or a place among those who wait.
+    /// Returns the idle connection that was used last. If there is none, counts the calling task as waiting.
     fn pop(&self) -> Result<Idle, Waiting<'_>> {
         let mut state = self.state();
         state.idle.pop().ok_or_else(|| {
@@ -165,13 +167,13 @@ impl Drop for Waiting<'_> {
     }
 }
 
-/// A connection that is in use. Dropped, it goes back to the pool, which makes sure that it works.
+/// A connection in use. When it is dropped, it returns to the pool, which checks that it works.
 pub(crate) struct Lent {
     connection: PoolConnection<Postgres>,
     /// When it came from the pool.
     since: Instant,
-    /// With it, it may be kept.
-    place: Option<OwnedSemaphorePermit>,
+    /// With a permit, the connection may stay outside the pool while it is idle.
+    permit: Option<OwnedSemaphorePermit>,
 }
 
 impl Lent {
@@ -185,7 +187,8 @@ impl Lent {
     }
 
     fn give_back(self) {
-        // The pool takes a connection back by a task. Where there is no runtime for that any more, it ends at once.
+        // The pool spawns a task to take a connection back. Without a runtime for it, the connection is closed at
+        // once.
         if Handle::try_current().is_err() {
             drop(self.connection.detach());
         }
@@ -206,12 +209,12 @@ impl DerefMut for Lent {
     }
 }
 
-/// A transaction; dropping it rolls back.
+/// A transaction. Dropping it rolls back.
 pub(crate) struct Begun {
-    /// Until it has ended.
+    /// `None` when the transaction has ended.
     lent: Option<Lent>,
     kept: Kept,
-    place: Option<OwnedSemaphorePermit>,
+    permit: Option<OwnedSemaphorePermit>,
 }
 
 impl Begun {
@@ -235,14 +238,14 @@ impl Begun {
 impl Deref for Begun {
     type Target = PgConnection;
 
-    #[expect(clippy::expect_used, reason = "only what consumes a transaction takes its connection")]
+    #[expect(clippy::expect_used, reason = "only methods that consume the transaction take its connection")]
     fn deref(&self) -> &PgConnection {
         self.lent.as_ref().expect("a transaction has a connection")
     }
 }
 
 impl DerefMut for Begun {
-    #[expect(clippy::expect_used, reason = "only what consumes a transaction takes its connection")]
+    #[expect(clippy::expect_used, reason = "only methods that consume the transaction take its connection")]
     fn deref_mut(&mut self) -> &mut PgConnection {
         self.lent.as_mut().expect("a transaction has a connection")
     }
@@ -251,17 +254,17 @@ impl DerefMut for Begun {
 impl Drop for Begun {
     fn drop(&mut self) {
         let Some(mut lent) = self.lent.take() else { return };
-        let (kept, place) = (self.kept.clone(), self.place.take());
+        let (kept, permit) = (self.kept.clone(), self.permit.take());
         let Ok(runtime) = Handle::try_current() else {
             return lent.give_back();
         };
         runtime.spawn(async move {
-            // What was asked last may not have been answered yet.
+            // The server may still be executing the last statement.
             match timeout(ROLLBACK_TIMEOUT, lent.execute("ROLLBACK")).await {
                 Ok(Ok(_)) => kept.keep(lent),
                 _ => lent.close(),
             }
-            drop(place);
+            drop(permit);
         });
     }
 }

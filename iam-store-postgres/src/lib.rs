@@ -51,46 +51,49 @@ pub use host::{HostConnection, HostTransaction};
 
 static MIGRATOR: Migrator = sqlx::migrate!();
 
-/// Keeps everything in PostgreSQL; clones share the pool of connections.
+/// A store in PostgreSQL. Clones share one connection pool.
 #[derive(Clone, Debug)]
 pub struct PostgresStore {
     connections: Arc<Connections>,
-    /// Of units of work, each of which keeps a connection until the disk has it. While that is slow, they leave the others to
-    /// those who read.
-    places: Arc<Semaphore>,
+    /// Permits for units of work. Each unit of work holds a connection until the disk has stored its commit. While
+    /// the disk is slow, the permits leave the other connections to reads.
+    permits: Arc<Semaphore>,
     months: Arc<KnownMonths>,
-    /// In which every statement is executed, if there is one.
+    /// The host transaction in which every statement is executed, if there is one.
     host: Option<Shared>,
 }
 
 const MAX_CONNECTIONS: u32 = 16;
-/// Rather an error soon than a queue of requests that nobody waits for any more.
+/// An early error is better than a queue of requests whose clients have given up.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
-/// No statement takes as long by far; one that does is no good to anybody any more.
+/// No statement comes near this limit. After it, the client has given up.
 const STATEMENT_TIMEOUT: &str = "30s";
-/// Locks are held for milliseconds. Whoever waits for longer waits for something that hangs.
+/// Locks are held for milliseconds. A longer wait means that the holder of the lock hangs.
 const LOCK_TIMEOUT: &str = "10s";
-/// A unit of work asks one thing right after another. Whoever stops halfway has vanished, and would leave its locks behind.
+/// A unit of work sends its statements one right after another. A process that stops halfway is lost, and its locks
+/// would stay.
 const IDLE_IN_TRANSACTION_TIMEOUT: &str = "5s";
 
 impl PostgresStore {
-    /// Connects to the database that a `postgres://` URL names, with at most 16 connections, of which units of work use three
-    /// quarters. Each [feed](Store::change_feed) has two more. As many as units of work use are kept between two statements
-    /// without asking each whether it still works, as a pool does, which is a second round trip.
+    /// Connects to the database that a `postgres://` URL names, with at most 16 connections. Units of work use at
+    /// most three quarters of them. Each [feed](Store::change_feed) has two more connections.
+    ///
+    /// Between two statements, up to three quarters of the connections stay outside the pool, because a pool pings
+    /// each connection that is returned: a second round trip for every statement.
     ///
     /// # Errors
     ///
     /// [`StoreError::Unavailable`] when the server does not answer within five seconds, [`StoreError::Failed`] when
-    /// the URL is none or the server refuses.
+    /// the URL is invalid or the server refuses the connection.
     pub async fn connect(url: &str) -> Result<Self, StoreError> {
         let options: PgConnectOptions = url.parse().map_err(store_error)?;
-        // The server cuts it after 63 bytes, and it must be nobody else's.
+        // The server cuts the name after 63 bytes, and it must be unique. So the unique part comes first.
         let name = format!("{} {}", Uuid::now_v7(), options.get_application_name().unwrap_or("iam"));
         let options = options.application_name(&name).options([
             ("statement_timeout", STATEMENT_TIMEOUT),
             ("lock_timeout", LOCK_TIMEOUT),
             ("idle_in_transaction_session_timeout", IDLE_IN_TRANSACTION_TIMEOUT),
-            // A machine that vanishes leaves its connections behind until the server notices: by default after two hours.
+            // When a machine is lost, its connections stay open until the server notices: by default after two hours.
             ("tcp_keepalives_idle", "30"),
             ("tcp_keepalives_interval", "10"),
             ("tcp_keepalives_count", "3"),
@@ -98,8 +101,8 @@ impl PostgresStore {
         let pool = PgPoolOptions::new()
             .max_connections(MAX_CONNECTIONS)
             .acquire_timeout(ACQUIRE_TIMEOUT)
-            // Asking before every use is one more round trip for every query. Under load a connection is never idle
-            // for long and a broken one is thrown away when it is given back, so only one that rested is asked.
+            // A ping before every use is one more round trip for every query. Under load, a connection is never idle
+            // for long, and a broken one is closed when it is returned. So only a connection that was idle is pinged.
             .test_before_acquire(false)
             .before_acquire(|connection, meta| {
                 Box::pin(async move {
@@ -116,22 +119,22 @@ impl PostgresStore {
         Ok(Self::over(Connections::new(pool, true)))
     }
 
-    /// Uses a pool that the host program has made, with its own limits; units of work use three quarters of its connections.
-    /// Each [feed](Store::change_feed) has two connections beside it, made with the options of the pool's. Every connection
-    /// goes back to the pool after each use, and the pool asks it whether it still works.
+    /// Uses a pool of the host program, with the limits of that pool. Units of work use at most three quarters of its
+    /// connections. Each [feed](Store::change_feed) opens two more connections, with the connect options of the pool.
+    /// Every connection returns to the pool after each use, and the pool pings it.
     #[must_use]
     pub fn from_pool(pool: PgPool) -> Self {
         Self::over(Connections::new(pool, false))
     }
 
     fn over(connections: Connections) -> Self {
-        let places = Arc::new(Semaphore::new(three_quarters(&connections.pool()) as usize));
-        Self { connections: Arc::new(connections), places, months: Arc::default(), host: None }
+        let permits = Arc::new(Semaphore::new(three_quarters(&connections.pool()) as usize));
+        Self { connections: Arc::new(connections), permits, months: Arc::default(), host: None }
     }
 
-    /// The pool, for a host program that keeps tables of its own beside the schema `iam`. It is not to be kept: one that
-    /// [`connect`](Self::connect) has made is given up for another when the database goes away. It is given back what is kept
-    /// between two statements, as often as this is called.
+    /// Returns the pool, for a host program that has its own tables beside the schema `iam`. Do not store the pool:
+    /// one that [`connect`](Self::connect) has made is replaced when the database becomes unreachable. Each call also
+    /// returns the idle connections of the store to the pool.
     #[must_use]
     pub fn pool(&self) -> PgPool {
         self.connections.pool()
@@ -144,26 +147,27 @@ impl PostgresStore {
         }
     }
 
-    /// What the database answers; an error as soon as it turns out to be away.
+    /// Waits for the database's answer to a query. Returns an error as soon as the database is found unreachable.
     fn answer<'a, T: 'a>(
         &'a self,
-        asked: impl Future<Output = sqlx::Result<T>> + Send + 'a,
+        query: impl Future<Output = sqlx::Result<T>> + Send + 'a,
     ) -> impl Future<Output = Result<T, StoreError>> + Send + 'a {
-        // In a box, because it is some kilobytes, which would be copied again and again on its way to where it is polled.
-        let asked = Box::pin(asked);
+        // In a box, because the future has some kilobytes, which would be copied several times before it is polled.
+        let query = Box::pin(query);
         async move {
             match self.host {
-                // Its connection is the host's to look after.
-                Some(_) => asked.await.map_err(store_error),
-                None => self.connections.answer(asked).await,
+                // The host program looks after its own connection.
+                Some(_) => query.await.map_err(store_error),
+                None => self.connections.answer(query).await,
             }
         }
     }
 
-    /// Brings the schema `iam` up to date, and [prepares](Store::prepare) for the months to come. A role that may not
-    /// change the schema can call this too, as long as another one has brought it up to date.
+    /// Brings the schema `iam` up to date, and [prepares](Store::prepare) for the next months. A role that may not
+    /// change the schema can call this too, if the schema is already up to date.
     ///
-    /// Replicas may do so at the same moment: an advisory lock of the database lets one after the other.
+    /// Replicas may call this at the same time: with an advisory lock of the database, they migrate one after the
+    /// other.
     ///
     /// # Errors
     ///
@@ -178,7 +182,7 @@ impl PostgresStore {
         self.make_months(self.answer(now.fetch_one(&self.source())).await?).await
     }
 
-    /// How the schema `iam` stands to the migrations that this program knows. Changes nothing.
+    /// Compares the schema `iam` with the migrations that this program knows. Changes nothing.
     ///
     /// # Errors
     ///
@@ -192,7 +196,7 @@ impl PostgresStore {
         self.answer(self.source().begin(None)).await
     }
 
-    /// A transaction whose statements may take as long as they need, for what grows with the data.
+    /// Begins a transaction without a statement timeout, for statements whose time grows with the data.
     async fn begin_unbounded(&self) -> Result<Begun, StoreError> {
         let mut transaction = self.begin_transaction().await?;
         (&mut *transaction).execute("SET LOCAL statement_timeout = 0").await.map_err(store_error)?;
@@ -201,18 +205,19 @@ impl PostgresStore {
 
     async fn run_migrations(&self) -> Result<(), StoreError> {
         let mut connection = self.answer(self.pool().acquire()).await?;
-        // When a migration fails, the lock stays with the session: closing that gives it back.
+        // When a migration fails, the session keeps the lock. Closing the connection releases it.
         connection.close_on_drop();
-        // A migration takes as long as it takes, and waits until other replicas are done with theirs.
+        // A migration has no time limit, and waits until other replicas have finished theirs.
         (&mut *connection).execute("SET statement_timeout = 0; SET lock_timeout = 0").await.map_err(store_error)?;
-        // Not `run`: the compiler does not see that its future is `Send` when it borrows a connection.
+        // Not `run`: the compiler does not see that the future of `run` is `Send` when it borrows a connection.
         MIGRATOR.run_direct(None, &mut *connection, false).await.map_err(|error| match error {
             MigrateError::Execute(cause) => store_error(cause),
             error => StoreError::Failed(error.into()),
         })
     }
 
-    // Unchecked queries, because the table is the migrator's own and not part of any migration.
+    // These queries are not checked when the crate is compiled, because the table belongs to the migrator and is in
+    // no migration.
     async fn applied(&self) -> Result<Vec<Applied>, StoreError> {
         let exists = sqlx::query_scalar::<_, bool>("SELECT to_regclass('iam._migrations') IS NOT NULL");
         if !self.answer(exists.fetch_one(&self.source())).await? {
@@ -253,9 +258,9 @@ impl Store for PostgresStore {
             let source = self.source();
             let Source::Store(kept) = &source else { return source.begin(None).await };
             let patience = kept.pool().options().get_acquire_timeout();
-            let place = timeout(patience, Arc::clone(&self.places).acquire_owned());
-            let place = place.await.map_err(|_| sqlx::Error::PoolTimedOut)?.map_err(|_| sqlx::Error::PoolClosed)?;
-            source.begin(Some(place)).await
+            let permit = timeout(patience, Arc::clone(&self.permits).acquire_owned());
+            let permit = permit.await.map_err(|_| sqlx::Error::PoolTimedOut)?.map_err(|_| sqlx::Error::PoolClosed)?;
+            source.begin(Some(permit)).await
         };
         Ok(Box::new(PostgresTransaction::new(tenant, self.answer(begin).await?)))
     }
@@ -273,7 +278,7 @@ impl Store for PostgresStore {
     }
 
     async fn change_feed(&self) -> Result<Option<Box<dyn ChangeFeed>>, StoreError> {
-        // Where nobody tells anything, silence must not be believed.
+        // Without the triggers, no notification arrives, and a feed would wrongly report that nothing changes.
         if !self.is_migrated().await? {
             return Err(StoreError::Failed("migrations are missing".into()));
         }

@@ -27,7 +27,8 @@ impl MaintenanceStore for PostgresStore {
         })
     }
 
-    // Without an index of its own, which every refresh of a session would have to write: the table is read once a minute.
+    // There is no index for this, because every refresh of a session would have to write it. The whole table is read,
+    // once a minute.
     async fn remove_expired_sessions(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError> {
         let deleted = sqlx::query!(
             r#"
@@ -46,7 +47,7 @@ impl MaintenanceStore for PostgresStore {
         Ok(self.answer(deleted.execute(&self.source())).await?.rows_affected())
     }
 
-    // Whoever tries to log in holds the row's lock until the failure is counted.
+    // Skips locked rows: a login attempt holds the row's lock until its failure is counted.
     async fn remove_stale_login_attempts(
         &self,
         now: Timestamp,
@@ -93,11 +94,11 @@ impl MaintenanceStore for PostgresStore {
         Ok(self.answer(deleted.execute(&self.source())).await?.rows_affected())
     }
 
-    // The lock goes with its transaction, and so with the connection: at once when the process ends, and by the keepalives
-    // of TCP when its whole machine is gone.
+    // The lock ends with its transaction, and so with the connection: at once when the process ends, and by the
+    // keepalives of TCP when its whole machine is lost.
     async fn take_turn(&self, job: &'static str) -> Result<Option<Box<dyn Turn>>, StoreError> {
         let mut transaction = self.begin_transaction().await?;
-        // It waits for all that is done in its turn.
+        // The transaction is idle during the whole turn.
         let idle = "SET LOCAL idle_in_transaction_session_timeout = 0";
         (&mut *transaction).execute(idle).await.map_err(store_error)?;
         let locked = sqlx::query_scalar!(
@@ -117,7 +118,7 @@ struct PostgresTurn(Begun);
 #[async_trait]
 impl Turn for PostgresTurn {
     async fn end(self: Box<Self>) {
-        // Where it fails, the connection is gone, and the lock with it.
+        // If the rollback fails, the connection is closed, and the lock ends with it.
         let _ = self.0.rollback().await;
     }
 }

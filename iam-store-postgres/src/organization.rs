@@ -46,7 +46,7 @@ impl TryFrom<OrganizationRow> for Organization {
     }
 }
 
-/// What comes before the columns of an organization, and from where, and which organizations.
+/// Selects organizations. The literals are: text before the columns, and text after them, from FROM on.
 macro_rules! select_organizations {
     ($before:literal, $from:literal, $($argument:expr),+) => {
         sqlx::query_as!(
@@ -68,12 +68,14 @@ macro_rules! select_organizations {
     };
 }
 
-// Ways through the tree are UNION and not UNION ALL: what was found is not followed again, so that even a cycle, which
-// nobody can write, would come to an end. They bring whole rows along, and the way up has a LIMIT, because the planner
-// expects a step to find ten times what the first has found: to join so many, it would read all organizations of the tenant.
+// The recursive statements use UNION and not UNION ALL: a row that was found is not followed again. So even a cycle,
+// which the service never writes, would end. Every step selects whole rows, and each step up has a LIMIT, because the
+// planner expects the steps to find ten times as many rows as the first part: to join so many, it would read all
+// organizations of the tenant.
 
-// A plan for given identifiers seems better than one for any, because they are fewer than the planner would otherwise
-// expect, and so it would plan every time. What a subquery gives it cannot count, and so the plan is kept.
+// The identifiers come from a subquery, whose rows the planner cannot count, so the plan is cached. For an array, the
+// planner would make a new plan every time: the identifiers are fewer than it expects of any array, so a plan for
+// just them seems better than a plan for all.
 
 macro_rules! select_lineages {
     ($tenant:expr, $organizations:expr) => {
@@ -182,8 +184,8 @@ impl OrganizationStore for PostgresStore {
     }
 }
 
-// The list is built at run time, because which conditions it has, and by what it is sorted, varies from call to call.
-// What is pushed is text of this file alone; whatever came from outside is bound.
+// The list is built at run time, because its conditions and its order vary from call to call. Only text of this file
+// is pushed. All values from outside are bound.
 
 const LIST_COLUMNS: &str = "
         o.tenant_id,
@@ -196,11 +198,11 @@ const LIST_COLUMNS: &str = "
         o.updated_at";
 
 impl PostgresStore {
-    /// The organizations that a list is restricted to, which are those of a reach and all below. None where the whole tenant
-    /// is within reach.
+    /// Returns the organizations to which a list is restricted: those of the visible scope and all below them. `None`
+    /// if the visible scope is the whole tenant.
     ///
-    /// They are found apart from the list: inside its statement the planner could not know how few they are, and would read
-    /// all users of the tenant.
+    /// This is a separate statement: inside the statement of the list, the planner could not know how few these
+    /// organizations are, and would read all users of the tenant.
     pub(crate) async fn within(&self, tenant: TenantId, reach: &Reach) -> Result<Option<Vec<Uuid>>, StoreError> {
         let Reach::Organizations(roots) = reach else { return Ok(None) };
         let organizations = sqlx::query_scalar!(
@@ -223,7 +225,8 @@ impl PostgresStore {
     }
 }
 
-/// A page of the organizations within reach that pass a filter. A tenant has some thousands of them, so they are counted.
+/// Builds the statement for a page of the organizations in the visible scope that match a filter. A tenant has some
+/// thousands of organizations, so the statement counts them.
 fn list(
     tenant: TenantId,
     filter: &OrganizationFilter,
@@ -242,7 +245,7 @@ fn list(
     query
 }
 
-/// Adds where the organizations within reach come from that pass a filter.
+/// Adds the FROM clause and the conditions for the organizations in the visible scope that match a filter.
 fn push_filter(
     query: &mut QueryBuilder<Postgres>,
     tenant: TenantId,
@@ -260,7 +263,7 @@ fn push_filter(
         None => &mut *query,
     };
     if let Some(search) = &filter.search {
-        // Not LIKE, which would give some characters of the text a meaning.
+        // Not LIKE, in which some characters of the text would have a special meaning.
         query.push(" AND (FALSE");
         for column in ["o.name_key", "o.slug"] {
             query.push(" OR strpos(").push(column).push(", ").push_bind(folded(search)).push(") > 0");
@@ -270,7 +273,7 @@ fn push_filter(
     push_within(query, "o.id", within);
 }
 
-/// Adds the condition that a column names one of the organizations that a list is restricted to.
+/// Adds the condition that a column names one of the organizations to which a list is restricted.
 pub(crate) fn push_within(query: &mut QueryBuilder<Postgres>, column: &'static str, within: Option<&[Uuid]>) {
     if let Some(organizations) = within {
         query.push(" AND ").push(column).push(" = ANY(").push_bind(organizations).push(")");

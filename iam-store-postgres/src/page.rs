@@ -1,17 +1,17 @@
 //! Pages of lists.
 //!
-//! A list is one statement, which counts the whole and reads the page, so that both are of the same moment:
+//! A list is one statement, which counts all rows and reads the page, so that both see the same data:
 //!
 //! ```sql
 //! WITH found AS (SELECT …id, … AS key FROM … WHERE …)
 //! SELECT (SELECT count(*) FROM found) AS total, … FROM (…) p JOIN … ORDER BY p.key, p.id
 //! ```
 //!
-//! The page `p` is cut from what is found before the rows themselves are read, so that what comes before it is passed over
-//! in an index. Where `found` is materialized, it is found once and for all: the planner cannot know how few it will be, and
-//! must not go through everything in the order of the list to fill a page.
+//! The page `p` is cut from `found` before the rows themselves are read. So the rows before the page are skipped in
+//! an index. If `found` is materialized, it is computed once. Otherwise the planner, which cannot know how few rows
+//! match, might read everything in the order of the list to fill a page.
 //!
-//! Where only some organizations are within the caller's reach, these are found by a statement before it.
+//! If the caller's visible scope is some organizations, another statement finds these first.
 
 use iam_core::StoreError;
 use iam_core::page::{Page, PageRequest, SortOrder};
@@ -20,7 +20,7 @@ use sqlx::{FromRow, Postgres, QueryBuilder};
 
 use crate::PostgresStore;
 
-/// A row of a page, beside how many the whole list has.
+/// A row of a page, and how many rows the whole list has.
 #[derive(FromRow)]
 struct Counted<T> {
     total: i64,
@@ -28,13 +28,14 @@ struct Counted<T> {
     row: T,
 }
 
-/// How many rows come before the page. A page beyond what the database can count is empty like any past the end.
+/// Returns how many rows come before the page. If the database cannot count that far, the page is empty, like any
+/// page past the end.
 pub(crate) fn offset(page: PageRequest) -> i64 {
     i64::try_from(page.offset()).unwrap_or(i64::MAX)
 }
 
-/// The page that these rows are. A total that is kept may be wrong, and even negative, where somebody has gone around the
-/// triggers: nobody is to miss the page for that.
+/// Makes a page of these rows. A stored total may be wrong, and even negative, if rows were changed without the
+/// triggers. The page must be returned nevertheless.
 pub(crate) fn page_of<T, R>(rows: Vec<R>, total: i64, request: PageRequest) -> Result<Page<T>, StoreError>
 where
     T: TryFrom<R, Error = StoreError>,
@@ -50,10 +51,10 @@ pub(crate) fn direction(order: SortOrder) -> &'static str {
     }
 }
 
-/// Adds the page of what is found.
+/// Adds the page that is cut from `found`.
 pub(crate) fn push_page(query: &mut QueryBuilder<Postgres>, direction: &'static str, page: PageRequest) {
     query.push(" FROM (SELECT f.id, f.key FROM found f ORDER BY f.key").push(direction).push(", f.id");
-    // Not bound: the planner would expect a tenth of everything.
+    // Not a parameter: the planner would expect that the page has a tenth of all rows.
     query.push(" LIMIT ").push(page.limit());
     if page.offset() > 0 {
         query.push(" OFFSET ").push_bind(offset(page));
@@ -62,10 +63,10 @@ pub(crate) fn push_page(query: &mut QueryBuilder<Postgres>, direction: &'static 
 }
 
 impl PostgresStore {
-    /// Reads a page by the statement for it.
+    /// Reads a page with the statement that `list` makes.
     ///
-    /// Where `is_steady`, a first page has the same plan whatever is asked for, and that is kept. Of others the planner must
-    /// see the values.
+    /// If `is_steady`, a first page has the same plan for all values, and the prepared statement is cached. For other
+    /// pages, the planner must see the values.
     pub(crate) async fn page<T, R>(
         &self,
         request: PageRequest,
@@ -83,7 +84,7 @@ impl PostgresStore {
         };
         let rows = read(request).await?;
         let total = match rows.first() {
-            // No row tells how many there are before it.
+            // Without a row there is no total, so the first page is read for it.
             None if request.offset() > 0 => read(PageRequest::default()).await?.first().map_or(0, |row| row.total),
             first => first.map_or(0, |row| row.total),
         };

@@ -1,4 +1,4 @@
-//! The months of the audit log: each has a partition of its own.
+//! The partitions of the audit log: one for each month.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,10 +9,11 @@ use iam_core::StoreError;
 use crate::PostgresStore;
 use crate::error::store_error;
 
-/// How many months are prepared beside the present one.
+/// How many months are prepared in addition to the present one.
 const AHEAD: u32 = 3;
 
-/// Months, by their first days, whose partitions are known to be there, so that not every round of sealing has to ask.
+/// The months, by their first days, whose partitions are known to exist. So not every sequencing round has to ask the
+/// database.
 #[derive(Debug, Default)]
 pub(crate) struct KnownMonths(Mutex<BTreeSet<NaiveDate>>);
 
@@ -40,18 +41,19 @@ fn month(moment: DateTime<Utc>) -> NaiveDate {
     day.with_day(1).unwrap_or(day)
 }
 
-/// When the month of a moment is over, unless nothing that is stored can be later.
+/// Returns the first day after the month of a moment. `None` if it is after the year 9999, because no stored moment
+/// is.
 pub(crate) fn end_of_month(moment: DateTime<Utc>) -> Option<NaiveDate> {
     month(moment).checked_add_months(Months::new(1)).filter(|end| end.year() <= 9999)
 }
 
 impl PostgresStore {
-    /// Makes the partitions of this month and the next ones.
+    /// Makes the partitions of this month and of the next [`AHEAD`] months.
     pub(crate) async fn make_months(&self, now: DateTime<Utc>) -> Result<(), StoreError> {
         self.make_months_of((0..=AHEAD).filter_map(|ahead| now.checked_add_months(Months::new(ahead)))).await
     }
 
-    /// Makes the partitions of the months of these moments, unless they are known to be there.
+    /// Makes the partitions of the months of these moments, unless they are known to exist.
     pub(crate) async fn make_months_of(
         &self,
         moments: impl IntoIterator<Item = DateTime<Utc>>,
@@ -64,7 +66,7 @@ impl PostgresStore {
         Ok(())
     }
 
-    /// Drops the partitions in which every entry is given up; tells how many entries went with them.
+    /// Drops the partitions in which retention has marked every entry for removal. Returns how many entries they had.
     pub(crate) async fn drop_given_up_months(&self) -> Result<u64, StoreError> {
         let months = sqlx::query_scalar!(
             r#"
@@ -76,9 +78,10 @@ impl PostgresStore {
             "#
         );
         let mut dropped = 0;
-        // Each by itself: the lock that dropping one takes must not last while the next is looked at.
+        // Each in its own transaction: the lock for dropping a partition must not be held while the next one is
+        // checked.
         for month in self.answer(months.fetch_all(&self.source())).await? {
-            // All entries of the month are looked at.
+            // The statement reads all entries of the month.
             let mut transaction = self.begin_unbounded().await?;
             let entries = sqlx::query_scalar!("SELECT iam.drop_given_up_audit_month($1)", month);
             let entries = entries.fetch_one(&mut *transaction).await.map_err(store_error)?;

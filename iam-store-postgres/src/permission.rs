@@ -36,7 +36,7 @@ impl TryFrom<PermissionRow> for RegisteredPermission {
     }
 }
 
-/// The columns of an entry of the catalogue, and which entries.
+/// Selects entries of the catalogue; the literal says which.
 macro_rules! select_permissions {
     ($which:literal, $($argument:expr),+) => {
         sqlx::query_as!(

@@ -53,8 +53,8 @@ impl From<HeadRow> for LogHead {
         let frontier = peaks.ok().and_then(|peaks| Frontier::new(row.size.unsigned_abs(), peaks));
         Self {
             tenant_id: row.tenant_id.into(),
-            // What makes no sense is no reason to fail: the logs of other tenants are read along with it. The note says
-            // that this one is not empty.
+            // A malformed frontier is not an error here, because the logs of other tenants are read by the same call.
+            // The note shows that this log is not empty.
             frontier: frontier.unwrap_or_default(),
             note: row.note,
             leaves: row.leaves.unsigned_abs(),
@@ -70,7 +70,7 @@ impl From<HeadRow> for LogHead {
     }
 }
 
-/// Where an entry stands, in the sequence or in the queue, and the entry, which may be gone.
+/// The position of an entry, in the sequence or in the queue, and the entry itself, which may be missing.
 struct PlaceRow {
     sequence: i64,
     placed_at: Moment,
@@ -119,7 +119,7 @@ impl PlaceRow {
         self.entry_row().map(AuditEntry::try_from).transpose()
     }
 
-    /// Nothing where one of the columns that no entry is without is missing: then they all are.
+    /// Returns `None` if a column that every entry has is NULL: then there is no entry.
     fn entry_row(self) -> Option<AuditEntryRow> {
         Some(AuditEntryRow {
             tenant_id: self.tenant_id?,
@@ -142,7 +142,7 @@ impl PlaceRow {
     }
 }
 
-/// Places as a table `p`, with the entries that stand there as `e`.
+/// Selects positions from a table `p`, with their entries from a table `e`.
 macro_rules! select_places {
     ($from:literal, $($argument:expr),+) => {
         sqlx::query_as!(
@@ -178,7 +178,8 @@ macro_rules! select_places {
 
 #[async_trait]
 impl SealStore for PostgresStore {
-    // What the service did not write there must not keep everything else waiting. Verification reports it.
+    // Leaves out malformed rows: the service did not write them, and they must not delay other entries. Verification
+    // reports them.
     async fn unsealed(&self, except: &[TenantId], limit: u32) -> Result<Vec<Unsealed>, StoreError> {
         let except: Vec<Uuid> = except.iter().map(|tenant| tenant.as_uuid()).collect();
         let rows = sqlx::query_as!(
@@ -217,11 +218,12 @@ impl SealStore for PostgresStore {
             Ok(true) => return transaction.commit().await.map_err(store_error).map(|()| true),
             Ok(false) => {}
             Err(error) if is_unique_violation(&error) => {}
-            // Another replica has dropped a month that this one took for known.
+            // Another replica has dropped the partition of a month that this replica believed to exist.
             Err(error) if has_no_partition(&error) => self.months.forget(),
             Err(error) => return Err(store_error(error)),
         }
-        // Now and not when the connection is used again: until then the lock would keep everybody from sealing.
+        // At once, and not when the connection is used again: until then, the lock would keep all replicas from
+        // sequencing.
         transaction.rollback().await.map_err(store_error).map(|()| false)
     }
 
@@ -269,7 +271,7 @@ impl SealStore for PostgresStore {
         hashes.iter().map(|hash| bytes_32("audit_nodes.hash", hash).map(TreeHash)).collect()
     }
 
-    // Every tenant is made with an entry. The others are those whose own row somebody has removed.
+    // Every tenant is created with an audit entry. The other tables also have tenants whose own row was removed.
     async fn audited_tenants(&self) -> Result<Vec<TenantId>, StoreError> {
         let tenants = sqlx::query_scalar!(
             r#"
@@ -287,8 +289,8 @@ impl SealStore for PostgresStore {
         Ok(self.answer(tenants.fetch_all(&self.source())).await?.into_iter().map(TenantId::from).collect())
     }
 
-    // The inner limit makes the planner look for the entries one by one, in the one partition of each: it would rather
-    // hash all entries of the tenant.
+    // With the inner limit, the planner looks up the entries one by one, each in its one partition. Otherwise it
+    // would hash all entries of the tenant.
     async fn sealed_entries(&self, tenant: TenantId, from: u64, limit: u32) -> Result<Vec<SealedEntry>, StoreError> {
         let rows = select_places!(
             r#"
@@ -371,7 +373,7 @@ impl SealStore for PostgresStore {
             "#,
             tenant.as_uuid()
         );
-        // All entries of the tenant are read.
+        // The statement reads all entries of the tenant.
         let mut transaction = self.begin_unbounded().await?;
         let stray = stray.fetch_optional(&mut *transaction).await.map_err(store_error)?;
         transaction.rollback().await.map_err(store_error)?;
@@ -403,8 +405,8 @@ impl AuditTransaction for PostgresTransaction {
     }
 }
 
-// Leaves are counted by the same statement, so that a round of sealing in between cannot make the two differ. A log
-// with leaves and no row of its own has lost it.
+// The same statement counts the leaves. Otherwise a sequencing round between two statements could make the count
+// differ from the size. A log that has leaves but no row in `audit_logs` has lost that row.
 async fn log_heads(executor: impl PgExecutor<'_>, tenants: &[TenantId]) -> sqlx::Result<Vec<LogHead>> {
     let tenants: Vec<Uuid> = tenants.iter().map(|tenant| tenant.as_uuid()).collect();
     let rows = sqlx::query_as!(
@@ -435,7 +437,8 @@ async fn log_heads(executor: impl PgExecutor<'_>, tenants: &[TenantId]) -> sqlx:
     Ok(rows.fetch_all(executor).await?.into_iter().map(LogHead::from).collect())
 }
 
-/// Does nothing that may stay unless it says so.
+/// Writes the heads, leaves and nodes, and moves the entries. Unless it returns `true`, the transaction must be
+/// rolled back.
 async fn try_to_seal(connection: &mut PgConnection, seals: &[Seal]) -> Result<bool, sqlx::Error> {
     if !lock_sealing(connection).await? || !continue_logs(connection, seals).await? {
         return Ok(false);
@@ -449,8 +452,8 @@ async fn try_to_seal(connection: &mut PgConnection, seals: &[Seal]) -> Result<bo
     Ok(true)
 }
 
-/// Only one seals at a time, and nobody waits for it: two that seal several logs each would else lock them in different
-/// orders.
+/// Tries to take the sequencing lock, without waiting. Only one replica sequences at a time: two that continue
+/// several logs each might otherwise lock them in different orders.
 async fn lock_sealing(connection: &mut PgConnection) -> Result<bool, sqlx::Error> {
     let locked = sqlx::query_scalar!(
         r#"SELECT pg_try_advisory_xact_lock(hashtextextended('iam.audit_leaves', 0)) AS "locked!""#
@@ -458,7 +461,7 @@ async fn lock_sealing(connection: &mut PgConnection) -> Result<bool, sqlx::Error
     locked.fetch_one(connection).await
 }
 
-/// Moves the heads, where all of them are as they were.
+/// Advances the heads of the logs. Returns whether every log still had the size from which it is continued.
 async fn continue_logs(connection: &mut PgConnection, seals: &[Seal]) -> Result<bool, sqlx::Error> {
     let tenants: Vec<Uuid> = seals.iter().map(|seal| seal.tenant_id.as_uuid()).collect();
     let from: Vec<i64> = seals.iter().map(|seal| bigint(seal.from)).collect();

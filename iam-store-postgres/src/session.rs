@@ -70,7 +70,7 @@ impl TryFrom<SessionRow> for Session {
     }
 }
 
-/// The columns of a session, and which sessions.
+/// Selects sessions; the literal says which.
 macro_rules! select_sessions {
     ($which:literal, $($argument:expr),+) => {
         sqlx::query_as!(
@@ -121,7 +121,7 @@ impl TryFrom<SnapshotRow> for SessionSnapshot {
 
 #[async_trait]
 impl SessionStore for PostgresStore {
-    // A request of whom nothing is known waits for this, so it is one query: the grants come along as JSON.
+    // A request whose session is not cached waits for this. So it is one query, in which the grants come as JSON.
     async fn session_snapshot(
         &self,
         tenant: TenantId,
@@ -255,8 +255,8 @@ impl SessionTransaction for PostgresTransaction {
         row.fetch_optional(self.connection()).await.map_err(store_error)?.map(Session::try_from).transpose()
     }
 
-    // Rows are locked in the order in which they come, and everybody locks sessions in the order of their identifiers: two
-    // that lock the same ones wait for each other and never deadlock.
+    // PostgreSQL locks rows in the order in which it returns them. All transactions lock sessions in the order of
+    // their identifiers, so two that lock the same sessions never deadlock.
     async fn lock_sessions_of(&mut self, user: UserId) -> Result<Vec<Session>, StoreError> {
         let rows = select_sessions!(
             "WHERE s.tenant_id = $1 AND s.user_id = $2 ORDER BY s.id FOR UPDATE",
@@ -284,7 +284,7 @@ impl PostgresTransaction {
         match change {
             SessionChange::Start(session) => self.insert_session(session).await,
             SessionChange::Refresh(session) => self.update_session(session).await,
-            // The audit log alone keeps it.
+            // Only its audit entry is written.
             SessionChange::RepeatRefresh(_) => Ok(()),
             SessionChange::End { sessions, .. } | SessionChange::Forget(sessions) => {
                 self.delete_sessions(sessions).await
@@ -339,7 +339,7 @@ impl PostgresTransaction {
         Ok(())
     }
 
-    /// Writes what a refresh changes.
+    /// Writes the columns that a refresh changes.
     async fn update_session(&mut self, session: &Session) -> Result<(), StoreError> {
         let refresh = &session.refresh;
         let updated = execute_audited!(

@@ -1,4 +1,4 @@
-//! Where statements are executed: each on a connection of the store's, or all of them in a transaction of the host program.
+//! Where statements are executed: each on a connection of the store, or all of them in one host transaction.
 
 use std::ops::{Deref, DerefMut};
 
@@ -12,12 +12,12 @@ use tokio::sync::OwnedSemaphorePermit;
 use crate::host::{HostConnection, Part, Shared};
 use crate::kept::{self, Kept, Lent};
 
-/// Executes statements as a pool does.
+/// Executes statements like a pool.
 #[derive(Clone, Debug)]
 pub(crate) enum Source {
-    /// Each on a connection that is kept or on one of the pool's.
+    /// Each statement on an idle connection, or on one from the pool.
     Store(Kept),
-    /// All of them in one transaction.
+    /// All statements in one host transaction.
     Host(Shared),
 }
 
@@ -29,11 +29,11 @@ impl Source {
         })
     }
 
-    /// Begins a transaction, which gives back the place that it takes, if any, with its connection; in a transaction of the
-    /// host, a part that can be undone.
-    pub(crate) async fn begin(&self, place: Option<OwnedSemaphorePermit>) -> sqlx::Result<Begun> {
+    /// Begins a transaction. In a host transaction, sets a savepoint instead. The transaction holds the permit, if
+    /// there is one, as long as its connection.
+    pub(crate) async fn begin(&self, permit: Option<OwnedSemaphorePermit>) -> sqlx::Result<Begun> {
         Ok(match self {
-            Self::Store(kept) => Begun::Store(kept.begin(place).await?),
+            Self::Store(kept) => Begun::Store(kept.begin(permit).await?),
             Self::Host(shared) => Begun::Host(shared.begin().await?),
         })
     }
@@ -46,7 +46,7 @@ enum Taken {
 }
 
 impl Taken {
-    /// Its use has ended well.
+    /// Returns the connection after a use without an error.
     fn keep(self) {
         if let Self::Store(lent, kept) = self {
             kept.keep(lent);
@@ -120,7 +120,7 @@ impl<'s> Executor<'s> for &'s Source {
     }
 }
 
-/// A transaction, or a part of the host's; dropping it rolls back.
+/// A transaction, or a savepoint in a host transaction. Dropping it rolls back.
 pub(crate) enum Begun {
     Store(kept::Begun),
     Host(Part),

@@ -34,7 +34,7 @@ impl TryFrom<TenantRow> for Tenant {
     }
 }
 
-/// The columns of a tenant, and which tenants.
+/// Selects tenants; the literal says which.
 macro_rules! select_tenants {
     ($which:literal, $($argument:expr),+) => {
         sqlx::query_as!(
@@ -87,8 +87,8 @@ impl TenantStore for PostgresStore {
 
 #[async_trait]
 impl TenantTransaction for PostgresTransaction {
-    // NO KEY, because every row that is added to the tenant's tables, each audit entry for one, takes the key share
-    // lock that FOR UPDATE would keep waiting.
+    // NO KEY, because every new row that refers to the tenant, such as a user, takes a key share lock on it. FOR
+    // UPDATE would make that lock wait.
     async fn lock_tenant(&mut self) -> Result<Option<Tenant>, StoreError> {
         let row = select_tenants!("WHERE t.id = $1 FOR NO KEY UPDATE", self.tenant());
         row.fetch_optional(self.connection()).await.map_err(store_error)?.map(Tenant::try_from).transpose()

@@ -10,15 +10,16 @@ use crate::audit::WrittenEntry;
 use crate::error::store_error;
 use crate::source::Begun;
 
-/// A transaction of the database, bound to a tenant; dropping it rolls back.
+/// A transaction of the database in one tenant. Dropping it rolls back.
 ///
-/// Every statement binds this tenant and never one that stands inside a change.
+/// Every statement binds this tenant, and never a tenant that is named inside a change.
 pub(crate) struct PostgresTransaction {
     tenant: TenantId,
-    /// The entries of the change that is being written, until a statement takes them along.
+    /// The audit entries of the change that is being written, until a statement writes them.
     pub(crate) entries: Vec<WrittenEntry>,
     inner: Begun,
-    /// After a failed write PostgreSQL answers a COMMIT with a silent rollback, so it must not be tried.
+    /// Whether a write has failed. PostgreSQL would then answer a COMMIT with a silent rollback, so it must not be
+    /// tried.
     broken: bool,
 }
 
@@ -39,7 +40,7 @@ impl PostgresTransaction {
 #[async_trait]
 impl Transaction for PostgresTransaction {
     async fn write(&mut self, change: &Change, audit: AuditBatch) -> Result<(), StoreError> {
-        // Whoever drops this future halfway leaves a change without its entries, which must not be committed either.
+        // If this future is dropped halfway, a change may be without its entries. That must not be committed either.
         let was_broken = mem::replace(&mut self.broken, true);
         self.write_audited(change, audit.into_entries()).await?;
         self.broken = was_broken;

@@ -51,7 +51,7 @@ impl TryFrom<UserRow> for User {
     }
 }
 
-/// The columns of a user, and which users.
+/// Selects users; the literal says which.
 macro_rules! select_users {
     ($which:literal, $($argument:expr),+) => {
         sqlx::query_as!(
@@ -97,7 +97,8 @@ impl UserStore for PostgresStore {
         page: PageRequest,
         now: Timestamp,
     ) -> Result<Page<User>, StoreError> {
-        // No name and no address has a control character: one parts the fields that are searched, another one ends a text.
+        // No name and no address has a control character. One such character separates the searched fields, and
+        // another one ends a text.
         if filter.search.as_ref().is_some_and(|search| search.contains(char::is_control)) {
             return Ok(Page { items: Vec::new(), total: 0, request: page });
         }
@@ -108,8 +109,8 @@ impl UserStore for PostgresStore {
     }
 }
 
-// The list is built at run time, because which conditions it has, and by what it is sorted, varies from call to call.
-// What is pushed is text of this file alone; whatever came from outside is bound.
+// The list is built at run time, because its conditions and its order vary from call to call. Only text of this file
+// is pushed. All values from outside are bound.
 
 const LIST_COLUMNS: &str = "
         u.tenant_id,
@@ -123,7 +124,7 @@ const LIST_COLUMNS: &str = "
         u.created_at,
         u.updated_at";
 
-/// A page of the users within reach that pass a filter.
+/// Builds the statement for a page of the users in the visible scope that match a filter.
 fn list(
     tenant: TenantId,
     filter: &UserFilter,
@@ -153,7 +154,7 @@ fn list(
     query
 }
 
-/// The count that the database keeps of just these users, if it does.
+/// Returns the expression for the stored count of exactly these users, if there is one.
 fn kept_count(filter: &UserFilter, within: Option<&[Uuid]>) -> Option<&'static str> {
     if filter.search.is_some() || filter.organization.is_some() || within.is_some() {
         return None;
@@ -166,7 +167,7 @@ fn kept_count(filter: &UserFilter, within: Option<&[Uuid]>) -> Option<&'static s
     })
 }
 
-/// Adds where the users within reach come from that pass a filter.
+/// Adds the FROM clause and the conditions for the users in the visible scope that match a filter.
 fn push_filter(
     query: &mut QueryBuilder<Postgres>,
     tenant: TenantId,
@@ -176,7 +177,7 @@ fn push_filter(
 ) {
     query.push(" FROM iam.users u WHERE u.tenant_id = ").push_bind(tenant.as_uuid());
     if let Some(status) = filter.status {
-        // Not bound: the planner knows how many have which.
+        // Not a parameter: the planner knows how many users have each status.
         query.push(" AND u.status = '").push(status.as_str()).push("'");
     }
     if let Some(search) = &filter.search {
@@ -185,7 +186,8 @@ fn push_filter(
         query.push(" AND ").push(SEARCHED).push(" LIKE ").push_bind(containing(&indexed));
         query.push(" AND strpos(").push(SEARCHED).push(", ").push_bind(search).push(") > 0");
     }
-    // One assignment may make a user a member of the organization, and another one bring it within reach.
+    // Two conditions: a user may be a member of the organization by one assignment, and in the visible scope by
+    // another.
     if let Some(organization) = filter.organization {
         push_holds(query, now);
         query.push(" AND a.organization_id = ").push_bind(organization.as_uuid()).push(")");
@@ -197,14 +199,14 @@ fn push_filter(
     }
 }
 
-/// What is searched: the expression of the index.
+/// The searched text. It is the expression of the index.
 const SEARCHED: &str = "(replace(u.email_key, 'ς', 'σ') || E'\\n' || u.first_name_key || E'\\n' || u.last_name_key)";
 
-/// How many characters of a text the index is asked for. They leave few others; and of an address the beginning tells more
-/// than the end, which everybody may share and which costs the more to look for.
+/// The index is searched for at most this many characters of a text. They leave few other users. The beginning of an
+/// address excludes more users than its end, which all users may share and which makes the search slower.
 const INDEXED: usize = 12;
 
-/// The pattern of LIKE for all that contains a text.
+/// Returns the LIKE pattern for all texts that contain a text.
 fn containing(text: &str) -> String {
     let mut pattern = String::from("%");
     for character in text.chars() {
@@ -217,8 +219,8 @@ fn containing(text: &str) -> String {
     pattern
 }
 
-/// Adds the condition that the user holds an assignment `a` which has not expired. What else it must be, and the
-/// closing parenthesis, is left to the caller.
+/// Adds the condition that the user has an assignment `a` that has not expired. The calling function adds the other
+/// conditions of `a`, and the closing parenthesis.
 fn push_holds(query: &mut QueryBuilder<Postgres>, now: Timestamp) {
     query.push(
         " AND EXISTS (
@@ -240,8 +242,8 @@ fn sort_column(by: UserSortKey) -> &'static str {
     }
 }
 
-/// Never is before every login, which is not PostgreSQL's default. Where there is no NULL it must not be said: an
-/// index in the default order could not be used.
+/// Sorts users that never logged in before all logins, which is not PostgreSQL's default. For a column without NULL,
+/// the statement must not say where NULL sorts: an index in the default order could not be used.
 fn direction(sort: UserSort) -> &'static str {
     match (sort.order, sort.by) {
         (SortOrder::Ascending, UserSortKey::LastLoginAt) => " ASC NULLS FIRST",
@@ -359,7 +361,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pattern_takes_every_character_as_it_is() {
+    fn a_search_pattern_matches_special_characters_literally() {
         assert_eq!(containing("50%_\\é"), "%50\\%\\_\\\\é%");
     }
 }

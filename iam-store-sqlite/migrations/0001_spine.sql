@@ -1,10 +1,10 @@
--- Tenants and what belongs to one: users, sessions, organizations, permissions, roles. The audit log has a file of its
--- own.
+-- Tenants and everything that belongs to a tenant: users, sessions, organizations, permissions, roles. The audit log
+-- is in 0002.
 --
 -- Every primary key and every unique constraint of a tenant's table starts with tenant_id, and every foreign key
--- carries it. So a reference into another tenant cannot be written, whatever the code does.
+-- contains it. So no code can write a reference to another tenant.
 --
--- The tables are those of the PostgreSQL store, in the types that SQLite has:
+-- The tables are those of the PostgreSQL store, with the types that SQLite has:
 --
 -- * identifiers are BLOBs of 16 bytes;
 -- * moments are INTEGERs, the milliseconds since 1970: exact to the precision of the service, compact, and compared
@@ -14,12 +14,12 @@
 --
 -- STRICT makes SQLite refuse a value of another type. Texts are compared by code point.
 --
--- The store finds out by the columns in SQLite's message which constraint was violated. Whoever renames one changes
--- src/error.rs too. A column that holds an identifier or a truth value also stands in sqlx.toml.
+-- The store recognizes a violated constraint by the columns in SQLite's message. When you rename a column, change
+-- src/error.rs too. A column that contains an identifier or a truth value must also be in sqlx.toml.
 
 CREATE TABLE tenants (
-    -- SQLite gives it. A tenant's users have the numbers of a range of their own, so that what is found of a text by their
-    -- numbers is of the tenant alone.
+    -- SQLite assigns it. The numbers of a tenant's users are in a range of their own. So a search by these numbers
+    -- finds only users of the tenant.
     number     INTEGER NOT NULL PRIMARY KEY,
     first_user INTEGER NOT NULL GENERATED ALWAYS AS (number << 32),
     last_user  INTEGER NOT NULL GENERATED ALWAYS AS ((number << 32) + 0xffffffff),
@@ -30,19 +30,20 @@ CREATE TABLE tenants (
     created_at INTEGER NOT NULL,
     updated_at INTEGER NOT NULL,
     CONSTRAINT tenants_id_key UNIQUE (id),
-    -- The exception: the slug is what a tenant is found by.
+    -- The exception: a tenant is found by its slug.
     CONSTRAINT tenants_slug_key UNIQUE (slug),
     CONSTRAINT tenants_status_check CHECK (status IN ('ACTIVE'))
 ) STRICT;
 
 CREATE TABLE users (
-    -- What the search index calls the user. Declared, because SQLite may renumber rows that have no number of their own.
+    -- The number of the user in the search index. It is a declared column, because otherwise SQLite may change the
+    -- numbers of rows.
     number         INTEGER NOT NULL PRIMARY KEY,
     tenant_id      BLOB    NOT NULL,
     id             BLOB    NOT NULL,
     email          TEXT    NOT NULL,
-    -- The *_key columns hold the text in lower case, names with σ for ς, folded by the service, because SQLite folds ASCII
-    -- only.
+    -- The *_key columns contain the text in lower case, and names with σ for ς. The service folds them, because SQLite
+    -- folds only ASCII.
     email_key      TEXT    NOT NULL,
     first_name     TEXT    NOT NULL,
     first_name_key TEXT    NOT NULL,
@@ -54,25 +55,26 @@ CREATE TABLE users (
     updated_at     INTEGER NOT NULL,
     CONSTRAINT users_id_key UNIQUE (tenant_id, id),
     CONSTRAINT users_tenant_fkey FOREIGN KEY (tenant_id) REFERENCES tenants (id),
-    -- Deleted users stay in the table, so their e-mails stay taken.
+    -- Deleted users stay in the table, so no other user can take their e-mails.
     CONSTRAINT users_email_key UNIQUE (tenant_id, email_key),
     CONSTRAINT users_status_check CHECK (status IN ('ACTIVE', 'SUSPENDED', 'INACTIVE'))
 ) STRICT;
 
--- A login that names no tenant looks for the e-mail in all of them.
+-- A login that names no tenant searches for the e-mail in all tenants.
 CREATE INDEX users_email_idx ON users (email_key);
--- The orders of the list, in either direction: backwards, only those that have the same value are left to be sorted. The
--- e-mail has its constraint. The state has none, because it has three values: who looks for one filters by it.
+-- The orders of the list, in either direction: backwards, only rows with the same value must be sorted. The order by
+-- e-mail uses the constraint. The status has no such index, because it has three values: a client that looks for one of
+-- them filters by it.
 CREATE INDEX users_created_idx ON users (tenant_id, created_at DESC, id);
 CREATE INDEX users_updated_idx ON users (tenant_id, updated_at DESC, id);
 CREATE INDEX users_first_name_idx ON users (tenant_id, first_name_key, id);
 CREATE INDEX users_last_name_idx ON users (tenant_id, last_name_key, id);
--- Upwards, because all who never logged in come first there.
+-- Ascending, because in this order all users that never logged in come first.
 CREATE INDEX users_last_login_idx ON users (tenant_id, last_login_at, id);
--- Those in one state, in the default order.
+-- The users with one status, in the default order.
 CREATE INDEX users_status_idx ON users (tenant_id, status, created_at DESC, id);
 
--- Apart from users, so that reading users never touches a hash.
+-- Separate from users, so that a query for users never reads a hash.
 CREATE TABLE credentials (
     tenant_id     BLOB NOT NULL,
     user_id       BLOB NOT NULL,
@@ -81,8 +83,8 @@ CREATE TABLE credentials (
     CONSTRAINT credentials_user_fkey FOREIGN KEY (tenant_id, user_id) REFERENCES users (tenant_id, id)
 ) STRICT;
 
--- Failed logins. They refer to nothing: an e-mail that nobody has is counted too, and one for which not even a tenant
--- is known is counted under the nil tenant.
+-- Failed logins. They have no foreign keys: failed logins with an e-mail that no user has are counted too. If not
+-- even the tenant is known, they are counted under the nil tenant.
 CREATE TABLE login_attempts (
     tenant_id    BLOB NOT NULL,
     email_key    TEXT NOT NULL,
@@ -92,7 +94,7 @@ CREATE TABLE login_attempts (
     CONSTRAINT login_attempts_pkey PRIMARY KEY (tenant_id, email_key)
 ) STRICT;
 
--- Sessions that have not ended: one that ends is removed, and the audit log remembers it.
+-- Sessions that have not ended. A session that ends is removed, and the audit log records it.
 CREATE TABLE sessions (
     tenant_id       BLOB    NOT NULL,
     id              BLOB    NOT NULL,
@@ -102,7 +104,7 @@ CREATE TABLE sessions (
     created_at      INTEGER NOT NULL,
     last_used_at    INTEGER NOT NULL,
     expires_at      INTEGER NOT NULL,
-    -- No refresh token can be made from these columns.
+    -- A reader of these columns cannot make a refresh token.
     refresh_tag_key BLOB    NOT NULL,
     refresh_current BLOB    NOT NULL,
     spent_hash      BLOB,
@@ -133,14 +135,14 @@ CREATE TABLE organizations (
     CONSTRAINT organizations_status_check CHECK (status IN ('ACTIVE', 'SUSPENDED', 'INACTIVE'))
 ) STRICT;
 
--- A deleted organization stays in the table, and its slug is free.
+-- Deleted organizations stay in the table, and their slugs are free.
 CREATE UNIQUE INDEX organizations_slug_key ON organizations (tenant_id, slug) WHERE status <> 'INACTIVE';
--- What stands below one.
+-- To go down the tree. The primary key is used to go up.
 CREATE INDEX organizations_parent_idx ON organizations (tenant_id, parent_id);
 -- The default order of the list.
 CREATE INDEX organizations_created_idx ON organizations (tenant_id, created_at DESC, id);
 
--- The catalogue of what roles can hold.
+-- The catalogue of permissions.
 CREATE TABLE permissions (
     tenant_id   BLOB    NOT NULL,
     id          BLOB    NOT NULL,
@@ -170,7 +172,7 @@ CREATE TABLE roles (
     CONSTRAINT roles_system_check CHECK (system IN (0, 1))
 ) STRICT;
 
--- They do not refer to the catalogue, which has no wildcards.
+-- No foreign key to the catalogue: the permission may be a wildcard, which is in no catalogue.
 CREATE TABLE role_permissions (
     tenant_id  BLOB NOT NULL,
     role_id    BLOB NOT NULL,
@@ -179,7 +181,7 @@ CREATE TABLE role_permissions (
     CONSTRAINT role_permissions_role_fkey FOREIGN KEY (tenant_id, role_id) REFERENCES roles (tenant_id, id)
 ) STRICT, WITHOUT ROWID;
 
--- Which roles hold a permission that is to go.
+-- To find the roles that have a permission that is to be deleted.
 CREATE INDEX role_permissions_permission_idx ON role_permissions (tenant_id, permission);
 
 CREATE TABLE role_assignments (
@@ -190,7 +192,7 @@ CREATE TABLE role_assignments (
     organization_id BLOB,
     expires_at      INTEGER,
     created_at      INTEGER NOT NULL,
-    -- Who made it is on record like the user of an audit entry, and is no reference.
+    -- The user who made the assignment. Recorded like the user of an audit entry, without a foreign key.
     created_by      BLOB,
     CONSTRAINT role_assignments_pkey PRIMARY KEY (tenant_id, id),
     CONSTRAINT role_assignments_user_fkey FOREIGN KEY (tenant_id, user_id) REFERENCES users (tenant_id, id),
@@ -199,22 +201,24 @@ CREATE TABLE role_assignments (
         REFERENCES organizations (tenant_id, id)
 ) STRICT;
 
--- Tenant-wide, that is without an organization, a role is held once too; two NULLs would count as different.
+-- A user has a role at most once tenant-wide, too, that is, without an organization. Without coalesce, two NULLs would
+-- count as different.
 CREATE UNIQUE INDEX role_assignments_context_key
     ON role_assignments (tenant_id, user_id, role_id, coalesce(organization_id, x''));
--- The indexes also have the expiry, so that those which have not expired are counted without reading their rows. Who may
--- see all below an organization gets lists of what may be most of the tenant: this one answers them alone but for the
--- rows that are shown.
+-- The indexes include the expiry, so that assignments that have not expired are counted without reading the rows. A
+-- list for a visible scope of organizations may have to find most assignments of the tenant: this index alone answers
+-- it, except for the rows that are shown.
 CREATE INDEX role_assignments_organization_idx
     ON role_assignments (tenant_id, organization_id, role_id, user_id, expires_at, created_at, id);
 CREATE INDEX role_assignments_role_idx ON role_assignments (tenant_id, role_id, created_at DESC, id, expires_at);
 -- The order of the list.
 CREATE INDEX role_assignments_created_idx ON role_assignments (tenant_id, created_at DESC, id, expires_at);
--- What the sweeper looks for, in all tenants at first.
+-- The sweeper first searches for expired assignments in all tenants. Assignments that never expire are excluded.
 CREATE INDEX role_assignments_expiry_idx ON role_assignments (expires_at, tenant_id) WHERE expires_at IS NOT NULL;
 
--- How many users of each state and how many role assignments a tenant has, so that lists need not count them. Triggers keep
--- the counts in the transactions that change the rows, so they are exact for whoever reads both in one statement.
+-- How many users of each status and how many role assignments a tenant has, so that lists need not count them.
+-- Triggers update the counts in the transactions that change the rows. So they are exact for a statement that reads
+-- both.
 CREATE TABLE tenant_counts (
     tenant_id        BLOB    NOT NULL,
     active_users     INTEGER NOT NULL DEFAULT 0,
@@ -271,10 +275,10 @@ BEGIN
     UPDATE tenant_counts SET role_assignments = role_assignments - 1 WHERE tenant_id = OLD.tenant_id;
 END;
 
--- The keys that sign access tokens, and checkpoints of audit logs. They belong to the installation and to no tenant.
+-- The keys that sign access tokens and checkpoints of audit logs. They belong to the installation and to no tenant.
 CREATE TABLE signing_keys (
     purpose     TEXT    NOT NULL,
-    -- Two processes that add a key at the same moment choose the same generation, and one of them fails.
+    -- If two processes add a key at the same time, they choose the same generation, and one of them fails.
     generation  INTEGER NOT NULL,
     id          BLOB    NOT NULL,
     public_key  BLOB    NOT NULL,
@@ -285,16 +289,16 @@ CREATE TABLE signing_keys (
     signs_from  INTEGER NOT NULL,
     CONSTRAINT signing_keys_pkey PRIMARY KEY (purpose, generation),
     CONSTRAINT signing_keys_id_key UNIQUE (id),
-    -- Nothing can come before the first, which names the logs.
+    -- No key can be older than the first one, which names the logs.
     CONSTRAINT signing_keys_generation_check CHECK (generation >= 1),
     CONSTRAINT signing_keys_purpose_check CHECK (purpose IN ('ACCESS_TOKENS', 'CHECKPOINTS')),
     CONSTRAINT signing_keys_sealed_check CHECK (sealed IN (0, 1))
 ) STRICT;
 
--- What the planner is to expect. Knowing nothing it takes a tenant for ten rows, and then rather reads the whole tenant
--- in the order of a list than sorts the few rows that a longer index finds. The numbers are the rows of an index, and
--- how many of them share its first column, its first two, and so on; they are no measurement, and need not change when
--- a table grows.
+-- Statistics for the planner. Without them, it expects that a tenant has ten rows. Then it would rather read the
+-- whole tenant in the order of a list than sort the few rows that a longer index finds. The numbers say how many rows
+-- an index has, and how many of them have the same value in the first column, in the first two columns, and so on.
+-- They are not measured, and need not change when a table grows.
 ANALYZE sqlite_schema;
 INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
     ('users', 'sqlite_autoindex_users_1', '1000000 10000 1'),
@@ -318,5 +322,5 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
     ('role_assignments', 'role_assignments_role_idx', '2000000 20000 1000 2 1 1'),
     ('role_assignments', 'role_assignments_created_idx', '2000000 20000 2 1 1'),
     ('role_assignments', 'role_assignments_expiry_idx', '200000 1 1');
--- This connection reads them now, the others with the new schema.
+-- This connection reads the statistics here. The other connections read them together with the new schema.
 ANALYZE sqlite_schema;

@@ -1,11 +1,12 @@
--- The audit log: what happened, and the trees by which anybody can check that none of it was touched.
+-- The audit log: the entries, and the trees by which anyone can check that no entry was changed.
 --
--- An entry is written in the transaction of its change, together with a row of the queue audit_unsealed. The sealer
--- gives it a place in its tenant's sequence: a leaf takes the place of the queue's row. So every entry is found in one
--- of the two, also by its identifier alone, and one that is in neither was not put there by the service.
+-- An entry is written in the transaction of its change, together with a row of the queue audit_unsealed: it is
+-- pending. The sequencer replaces the row of the queue by a leaf, which is the entry's position in the sequence of its
+-- tenant. So every entry has a row in one of these two tables, and is found by it, also by its identifier alone. An
+-- entry without such a row was not inserted by the service.
 --
--- The types are those of 0001. Nothing here refers to anything: what happened is on record whatever becomes of what it
--- happened to, and the trees outlive the entries that retention removes.
+-- The types are those of 0001. None of these tables has a foreign key: the entries outlive the rows that they are
+-- about, and the trees outlive the entries that retention removes.
 
 CREATE TABLE audit_entries (
     tenant_id       BLOB    NOT NULL,
@@ -22,19 +23,21 @@ CREATE TABLE audit_entries (
     ip_address      TEXT,
     user_agent      TEXT,
     created_at      INTEGER NOT NULL,
-    -- 16 bytes of salt, or in their place the 32 of the commitment once the personal fields were erased: among the
-    -- values and the metadata, and of the client.
+    -- 16 bytes of salt. When the personal fields are erased, the 32 bytes of the commitment replace the salt.
+    -- details_salt is for the values and the metadata, origin_salt for the data of the client.
     details_salt    BLOB    NOT NULL,
     origin_salt     BLOB    NOT NULL,
-    -- The order of the list. Not WITHOUT ROWID: by its row number an entry is only ever appended, and no insert moves
-    -- another one to make room. Moving leaves copies in the unused parts of pages, and erasing would not reach them.
+    -- The order of the list. Not WITHOUT ROWID: with row numbers, every insert appends its entry, and does not move
+    -- another entry to make room. Moving would leave copies in the unused parts of pages, which erasure would not
+    -- reach.
     CONSTRAINT audit_entries_pkey PRIMARY KEY (tenant_id, created_at, id),
     CONSTRAINT audit_entries_details_salt_check CHECK (length(details_salt) IN (16, 32)),
     CONSTRAINT audit_entries_origin_salt_check CHECK (length(origin_salt) IN (16, 32))
 ) STRICT;
 
--- One for each filter of the list, so that a page of any single one is a range of one index that has its order: nothing
--- is sorted, and nothing read that is not shown. A NULL is not looked for.
+-- One index for each filter of the list. So a page for any single filter is a range of one index in the order of the
+-- list: no row is sorted, and no row is read that is not shown. No filter searches for NULL, so rows with NULL are not
+-- in the index.
 CREATE INDEX audit_entries_action_idx ON audit_entries (tenant_id, action, created_at, id);
 CREATE INDEX audit_entries_resource_type_idx ON audit_entries (tenant_id, resource_type, created_at, id);
 CREATE INDEX audit_entries_resource_idx ON audit_entries (tenant_id, resource_id, created_at, id)
@@ -46,56 +49,55 @@ CREATE INDEX audit_entries_user_idx ON audit_entries (tenant_id, user_id, create
 CREATE INDEX audit_entries_correlation_idx ON audit_entries (tenant_id, correlation_id, created_at, id)
     WHERE correlation_id IS NOT NULL;
 
--- Entries that wait to be sealed. There are few of them at a time, so that sorting those of all tenants by age costs
--- less than an index for it, which every entry would be put into and taken out of.
+-- Pending entries. There are only few at a time. So it costs less to sort the pending entries of all tenants by age
+-- than to have an index for this, into which every entry would be inserted, and from which it would be deleted.
 CREATE TABLE audit_unsealed (
     tenant_id  BLOB    NOT NULL,
     created_at INTEGER NOT NULL,
     id         BLOB    NOT NULL,
-    -- What the leaf will commit to. Whoever changes the entry before it is sealed is found out by it.
+    -- The leaf will commit to this digest. The digest reveals a change of the entry before that.
     digest     BLOB    NOT NULL,
     CONSTRAINT audit_unsealed_pkey PRIMARY KEY (tenant_id, created_at, id)
 ) STRICT, WITHOUT ROWID;
 
--- The sequence of each tenant. A leaf stays when its entry goes, so that everything else can still be proven.
+-- The sequence of each tenant. A leaf stays when its entry is removed, so that all other entries can still be proven.
 CREATE TABLE audit_leaves (
     tenant_id  BLOB    NOT NULL,
-    -- The place, counted from zero.
+    -- The sequence number, counted from zero.
     sequence   INTEGER NOT NULL,
-    -- Where the entry stands in the order of the list.
+    -- When the entry was created: with it, the primary key finds the entry.
     created_at INTEGER NOT NULL,
     entry_id   BLOB    NOT NULL,
     hash       BLOB    NOT NULL,
     CONSTRAINT audit_leaves_pkey PRIMARY KEY (tenant_id, sequence),
-    -- No entry is sealed twice, and each is found by its identifier.
+    -- No entry is sequenced twice, and each is found by its identifier.
     CONSTRAINT audit_leaves_entry_key UNIQUE (tenant_id, entry_id)
 ) STRICT, WITHOUT ROWID;
 
--- The complete subtrees of 256 leaves, of 65,536, and so on. All other hashes of the tree are made from these and the
--- leaves.
+-- The complete subtrees of 256 leaves, of 65,536 leaves, and so on. All other hashes of the tree are computed from
+-- these and the leaves.
 CREATE TABLE audit_nodes (
     tenant_id BLOB    NOT NULL,
     -- The height.
     level     INTEGER NOT NULL,
-    -- How many subtrees of that height stand before it.
+    -- How many subtrees of that height are to the left of it.
     position  INTEGER NOT NULL,
     hash      BLOB    NOT NULL,
     CONSTRAINT audit_nodes_pkey PRIMARY KEY (tenant_id, level, position)
 ) STRICT, WITHOUT ROWID;
 
--- What is known of each log as a whole. A tenant has a row as soon as something of its log is sealed, or it sets a
--- retention.
+-- The head of each log. A tenant has a row as soon as an entry was sequenced or a retention was set.
 CREATE TABLE audit_logs (
     tenant_id      BLOB    NOT NULL,
-    -- How many entries are sealed.
+    -- How many entries are sequenced.
     size           INTEGER NOT NULL DEFAULT 0,
-    -- The right edge of their tree: hashes of 32 bytes, one after the other.
+    -- The right edge of the tree: hashes of 32 bytes, one after the other.
     peaks          BLOB    NOT NULL DEFAULT x'',
-    -- The signed checkpoint of just that.
+    -- The note with the signed checkpoint of this tree.
     note           TEXT    NOT NULL DEFAULT '',
-    -- Retention has given up the entries before this place in the sequence.
+    -- Retention has marked the entries with a lower sequence number for removal.
     removed        INTEGER NOT NULL DEFAULT 0,
-    -- Those before this place are gone indeed, so that nobody looks for them again.
+    -- The entries with a lower sequence number are deleted, so no later run searches for them.
     purged         INTEGER NOT NULL DEFAULT 0,
     retention_days INTEGER,
     CONSTRAINT audit_logs_pkey PRIMARY KEY (tenant_id)
@@ -109,11 +111,11 @@ CREATE TABLE audit_erasures (
     CONSTRAINT audit_erasures_pkey PRIMARY KEY (tenant_id, created_at, id)
 ) STRICT, WITHOUT ROWID;
 
--- The triggers keep programs and people from changing what happened by mistake, or by a statement that they got in
--- somewhere. Whoever owns the file can drop them; that is what the trees are for.
+-- The triggers prevent changes of the log by mistake, or by an injected statement. The owner of the file can drop the
+-- triggers. The trees reveal such changes.
 --
--- INSERT OR REPLACE takes away the row that is in its way without asking the trigger of DELETE, so that inserting must
--- refuse it too.
+-- INSERT OR REPLACE deletes a conflicting row without firing the DELETE trigger, so the INSERT triggers must refuse it
+-- too.
 
 CREATE TRIGGER audit_entries_insert BEFORE INSERT ON audit_entries
 WHEN EXISTS (
@@ -125,8 +127,8 @@ BEGIN
     SELECT RAISE(ABORT, 'an audit entry cannot be replaced');
 END;
 
--- An erasure is recorded first. It touches nothing that the log shows of the entry but the personal fields of a part
--- whose salt it destroys.
+-- An erasure is recorded before the update. The update may change only the personal fields of a part, and must
+-- replace the salt of that part.
 CREATE TRIGGER audit_entries_update BEFORE UPDATE ON audit_entries
 WHEN NEW.rowid IS NOT OLD.rowid
     OR NEW.tenant_id IS NOT OLD.tenant_id
@@ -167,7 +169,7 @@ WHEN NOT EXISTS (
     WHERE l.tenant_id = OLD.tenant_id AND l.entry_id = OLD.id AND l.sequence < g.removed
 )
 BEGIN
-    SELECT RAISE(ABORT, 'an audit entry cannot be deleted before retention has given it up');
+    SELECT RAISE(ABORT, 'an audit entry cannot be deleted before retention marks it for removal');
 END;
 
 CREATE TRIGGER audit_leaves_insert BEFORE INSERT ON audit_leaves
@@ -240,7 +242,7 @@ BEGIN
     SELECT RAISE(ABORT, 'the record of an erasure cannot be deleted');
 END;
 
--- What the planner is to expect, as at the end of 0001.
+-- Statistics for the planner, as at the end of 0001.
 INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
     ('audit_entries', 'sqlite_autoindex_audit_entries_1', '10000000 100000 2 1'),
     ('audit_entries', 'audit_entries_action_idx', '10000000 100000 10000 2 1'),
@@ -254,5 +256,5 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
     ('audit_leaves', 'sqlite_autoindex_audit_leaves_2', '10000000 100000 1'),
     ('audit_logs', 'sqlite_autoindex_audit_logs_1', '100 1'),
     ('audit_erasures', 'sqlite_autoindex_audit_erasures_1', '1000 100 2 1');
--- This connection reads them now, the others with the new schema.
+-- This connection reads the statistics here. The other connections read them together with the new schema.
 ANALYZE sqlite_schema;

@@ -1,13 +1,14 @@
--- Answers to requests that were made under an idempotency key, for a day.
+-- The answers to requests with an idempotency key, for one day.
 
--- Without a reference to tenants: who founds one has none yet, and keeps its answer under the tenant of nobody.
+-- Without a foreign key to tenants: a caller that creates a tenant has no tenant yet, and its answer is stored under
+-- the nil tenant.
 CREATE TABLE idempotency_records (
     tenant_id  BLOB    NOT NULL,
-    -- Stands for the key and the caller.
+    -- A hash that stands for the key and the caller.
     id         BLOB    NOT NULL,
-    -- Stands for what was asked for.
+    -- A hash that stands for the request.
     request    BLOB    NOT NULL,
-    -- JSON, and text: it is only ever given back.
+    -- JSON in a text column: it is only returned, never queried.
     answer     TEXT    NOT NULL,
     created_at INTEGER NOT NULL,
     CONSTRAINT idempotency_records_pkey PRIMARY KEY (tenant_id, id),
@@ -17,7 +18,7 @@ CREATE TABLE idempotency_records (
 
 CREATE INDEX idempotency_records_created_idx ON idempotency_records (created_at);
 
--- What the planner is to expect, as at the end of 0001.
+-- Statistics for the planner, as at the end of 0001.
 INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
     ('idempotency_records', 'sqlite_autoindex_idempotency_records_1', '100000 1000 1'),
     ('idempotency_records', 'idempotency_records_created_idx', '100000 1');

@@ -1,21 +1,23 @@
--- What was committed that may change who may do what: the identifier of a user whose status or role assignments change, of
--- a session that ends, of a role or an organization that is changed. Whoever follows asks for the rows behind the last one
--- that it has seen. The triggers write it, whatever program makes the change, if it keeps references (PRAGMA foreign_keys)
--- and replaces no row (REPLACE).
+-- The commits that may change the rights of a caller: the identifier of a user whose status or role assignments change,
+-- of a session that ends, of a role or an organization that changes. A subscriber asks for the rows after the last one
+-- that it has read. Triggers write the rows, for the changes of every program, if the program enforces foreign keys
+-- (PRAGMA foreign_keys) and replaces no row (REPLACE).
 --
--- Nobody asks for what cannot be known yet, such as a new session, nor for what changes no rights: a login, a refresh, a
--- change of somebody's name. A new role is told all the same: its permissions look like those that an older role gets.
+-- A new session writes no row, because no process can have cached it. Neither does a change that leaves all rights as
+-- they are: a login, a refresh, a change of a user's name. A new role does write rows: the trigger cannot distinguish
+-- its permissions from new permissions of an older role.
 
 CREATE TABLE changes (
-    -- Grows by one each time: the newest row is never removed, and there is one writer.
+    -- One greater for each row: the newest row is never removed, and there is only one writer at a time.
     id      INTEGER NOT NULL PRIMARY KEY,
     changed BLOB    NOT NULL
 ) STRICT;
 
--- There is always a last one.
+-- The table always has a last row.
 INSERT INTO changes (id, changed) VALUES (0, zeroblob(16));
 
--- Whoever looks four times a second needs the last few. Who finds the last one that it has seen removed has missed some.
+-- A subscriber reads four times a second, so it needs only the last few rows. If the last row that it has read is
+-- removed, it has missed some rows.
 CREATE TRIGGER changes_trim AFTER INSERT ON changes
 WHEN NEW.id % 1000 = 0
 BEGIN
@@ -33,7 +35,7 @@ BEGIN
     INSERT INTO changes (changed) VALUES (OLD.id);
 END;
 
--- A refresh puts the end off; whoever brings it forward ends the session.
+-- A refresh makes the expiry later. An update that makes it earlier ends the session.
 CREATE TRIGGER sessions_tell_update AFTER UPDATE OF expires_at ON sessions
 WHEN NEW.expires_at < OLD.expires_at
 BEGIN

@@ -1,7 +1,7 @@
--- Search for users, by any part of their e-mail address, first and last name.
+-- Search for users, by any part of their e-mail address, first name and last name.
 --
--- The index holds which users have which groups of three characters; whether they have the whole text is seen in their rows.
--- It finds them by their numbers, which are those of the tenant's range. Names have σ for ς
+-- For each group of three characters, the index contains the numbers of the users that have it. Whether a user has the
+-- whole text is checked in its row. The numbers of a tenant's users are in the range of the tenant. Names have σ for ς
 -- already.
 CREATE VIRTUAL TABLE user_search USING fts5 (
     email_key,

@@ -1,11 +1,11 @@
--- What keeps strangers, neighbours and insiders within their bounds: verified addresses, suspended tenants, quotas, keys that
--- are withdrawn, and a retention that cannot be shortened at once.
+-- Protection against strangers, tenant administrators and insiders: verified addresses, suspended tenants, quotas,
+-- revoked keys, and a retention that cannot be shortened at once.
 
--- When it was proven that the user receives mail at the address; NULL where that is not proven.
+-- When it was proven that the user receives mail at the address. NULL if that is not proven.
 ALTER TABLE users ADD COLUMN email_verified_at INTEGER;
 
--- The operator suspends tenants. SQLite cannot change a constraint, so the table is made anew. References to it are checked
--- when all of this is committed.
+-- The operator can suspend tenants. SQLite cannot change a constraint, so the table is created again. The foreign
+-- keys to it are checked at the commit.
 PRAGMA defer_foreign_keys = ON;
 
 CREATE TEMPORARY TABLE former_tenants AS SELECT number, id, name, slug, status, created_at, updated_at FROM tenants;
@@ -13,8 +13,8 @@ CREATE TEMPORARY TABLE former_tenants AS SELECT number, id, name, slug, status, 
 DROP TABLE tenants;
 
 CREATE TABLE tenants (
-    -- SQLite gives it. A tenant's users have the numbers of a range of their own, so that what is found of a text by their
-    -- numbers is of the tenant alone.
+    -- SQLite assigns it. The numbers of a tenant's users are in a range of their own. So a search by these numbers
+    -- finds only users of the tenant.
     number     INTEGER NOT NULL PRIMARY KEY,
     first_user INTEGER NOT NULL GENERATED ALWAYS AS (number << 32),
     last_user  INTEGER NOT NULL GENERATED ALWAYS AS ((number << 32) + 0xffffffff),
@@ -25,7 +25,7 @@ CREATE TABLE tenants (
     created_at INTEGER NOT NULL,
     updated_at INTEGER NOT NULL,
     CONSTRAINT tenants_id_key UNIQUE (id),
-    -- The exception: the slug is what a tenant is found by.
+    -- The exception: a tenant is found by its slug.
     CONSTRAINT tenants_slug_key UNIQUE (slug),
     CONSTRAINT tenants_status_check CHECK (status IN ('ACTIVE', 'SUSPENDED'))
 ) STRICT;
@@ -34,7 +34,7 @@ INSERT INTO tenants (number, id, name, slug, status, created_at, updated_at) SEL
 
 DROP TABLE former_tenants;
 
--- It went with the table.
+-- Dropping the table has dropped this trigger.
 CREATE TRIGGER tenants_count_insert AFTER INSERT ON tenants
 BEGIN
     INSERT INTO tenant_counts (tenant_id) VALUES (NEW.id);
@@ -47,8 +47,8 @@ BEGIN
     INSERT INTO changes (changed) VALUES (OLD.id);
 END;
 
--- A key that was withdrawn verifies nothing any more. It keeps no private half, and neither does one that has been replaced:
--- there the private key is empty.
+-- A revoked key does not verify tokens any more. The private half of a revoked key is erased, and also that of a
+-- replaced key: then the private key is empty.
 ALTER TABLE signing_keys ADD COLUMN revoked_at INTEGER;
 
 CREATE TRIGGER signing_keys_tell_update AFTER UPDATE OF revoked_at ON signing_keys
@@ -62,11 +62,11 @@ BEGIN
     INSERT INTO changes (changed) VALUES (OLD.id);
 END;
 
--- A retention that counts from a later moment on.
+-- A retention that takes effect at a later moment.
 ALTER TABLE audit_logs ADD COLUMN pending_retention_days INTEGER;
 ALTER TABLE audit_logs ADD COLUMN pending_retention_from INTEGER;
 
--- Quotas are also on organizations and roles, so these are counted like users and role assignments.
+-- There are quotas for organizations and roles, too, so these are counted like users and role assignments.
 ALTER TABLE tenant_counts ADD COLUMN organizations INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE tenant_counts ADD COLUMN roles INTEGER NOT NULL DEFAULT 0;
 

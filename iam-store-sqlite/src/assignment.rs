@@ -27,7 +27,7 @@ use crate::page::push_page;
 use crate::role::RoleRow;
 use crate::transaction::SqliteTransaction;
 
-/// An assignment; as a grant it comes as JSON.
+/// An assignment. Inside a grant it comes as JSON.
 #[derive(Deserialize, FromRow)]
 pub(crate) struct AssignmentRow {
     tenant_id: Uuid,
@@ -57,7 +57,7 @@ impl TryFrom<AssignmentRow> for Assignment {
     }
 }
 
-/// An organization that grants are in, or that stands above one.
+/// An organization of a grant, or an ancestor of one.
 #[derive(Deserialize)]
 pub(crate) struct PlaceRow {
     id: Uuid,
@@ -66,7 +66,7 @@ pub(crate) struct PlaceRow {
     status: String,
 }
 
-/// Grants in pieces: each role and each organization once, however many grants have it.
+/// The parts of grants: each role and each organization once, even if many grants have it.
 pub(crate) struct GrantRows {
     pub(crate) assignments: Json<Vec<AssignmentRow>>,
     pub(crate) roles: Json<Vec<RoleRow>>,
@@ -91,7 +91,7 @@ impl TryFrom<GrantRows> for Vec<Grant> {
     }
 }
 
-/// Roles by their ids.
+/// Returns roles by their identifiers. Grants of the same role share it.
 fn shared(roles: Vec<Role>) -> HashMap<Uuid, Arc<Role>> {
     roles.into_iter().map(|role| (role.id.as_uuid(), Arc::new(role))).collect()
 }
@@ -103,7 +103,7 @@ fn known(roles: &HashMap<Uuid, Arc<Role>>, id: Uuid) -> Result<Arc<Role>, StoreE
 fn place(places: &HashMap<Uuid, PlaceRow>, id: Uuid) -> Result<GrantOrganization, StoreError> {
     let here = places.get(&id).ok_or_else(|| StoreError::corrupt("organizations.id", "is missing"))?;
     let above = |place: &&PlaceRow| places.get(&place.parent_id?);
-    // Never longer than all there is: no constraint forbids a cycle.
+    // Not longer than the number of all these organizations: no constraint forbids a cycle.
     let lineage: Vec<&PlaceRow> = std::iter::successors(Some(here), above).take(places.len()).collect();
     Ok(GrantOrganization {
         id: id.into(),
@@ -113,9 +113,10 @@ fn place(places: &HashMap<Uuid, PlaceRow>, id: Uuid) -> Result<GrantOrganization
     })
 }
 
-/// One row with grants in pieces: its type, which assignments, in which order, and what else is selected from where.
+/// Selects one row with the parts of grants. The arguments are: the type of the row, which assignments, their order,
+/// other columns, and the FROM clause of these.
 ///
-/// It is one statement, so that the pieces fit together whatever is written meanwhile.
+/// One statement, so that the parts match each other, also while other transactions write.
 macro_rules! select_grants {
     ($row:ident, $which:literal, $order:literal, $columns:literal, $from:literal, $($argument:expr),+) => {
         sqlx::query_as!(
@@ -235,8 +236,8 @@ impl AssignmentStore for SqliteStore {
     }
 }
 
-// The list is built at run time, because which conditions it has varies from call to call. What is pushed is text of
-// this file alone; whatever came from outside is bound.
+// The list is built at run time, because its conditions vary from call to call. Only text of this file is pushed. All
+// values from outside are bound.
 
 const LIST_COLUMNS: &str = "
         a.tenant_id,
@@ -257,7 +258,7 @@ const LIST_JOINS: &str = "
     LEFT JOIN organizations o ON o.tenant_id = a.tenant_id AND o.id = a.organization_id
     ORDER BY p.key DESC, p.id";
 
-/// A page of the assignments within reach that pass a filter.
+/// Builds the statement for a page of the assignments in the visible scope that match a filter.
 fn list(
     tenant: TenantId,
     filter: &AssignmentFilter,
@@ -267,7 +268,7 @@ fn list(
 ) -> QueryBuilder<Sqlite> {
     let is_everywhere = matches!(reach, Reach::Tenant);
     let mut query = QueryBuilder::new("WITH found AS ");
-    // Every filter has an index in the order of the list, and a reach has none.
+    // Every filter has an index in the order of the list. A visible scope has none.
     query.push(if is_everywhere { "NOT MATERIALIZED" } else { "MATERIALIZED" });
     query.push(" (SELECT a.id, a.created_at AS key");
     push_filter(&mut query, tenant, filter, reach, now);
@@ -284,8 +285,8 @@ fn list(
     query
 }
 
-/// Adds the count that the database keeps, less what has expired and was not swept yet. No index is to be used for the
-/// tenant, which has many more that are to last.
+/// Adds the stored count, minus the assignments that have expired and were not swept yet. The plus sign keeps SQLite
+/// from using an index on tenant_id: the tenant has many more assignments that have not expired.
 fn push_kept_count(query: &mut QueryBuilder<Sqlite>, tenant: TenantId, filter: &AssignmentFilter, now: Timestamp) {
     query.push("(SELECT c.role_assignments FROM tenant_counts c WHERE c.tenant_id = ");
     query.push_bind(tenant.as_uuid()).push(")");
@@ -319,7 +320,7 @@ impl TryFrom<ListedRow> for ListedAssignment {
     }
 }
 
-/// Adds where the assignments within reach come from that pass a filter.
+/// Adds the FROM clause and the conditions for the assignments in the visible scope that match a filter.
 fn push_filter(
     query: &mut QueryBuilder<Sqlite>,
     tenant: TenantId,
@@ -345,7 +346,7 @@ fn push_filter(
 
 /// Adds the condition that an assignment `a` has not expired.
 ///
-/// It is not `expires_at IS NULL OR …`, here and below: SQLite would look for the two halves one after the other.
+/// Not `expires_at IS NULL OR …`, here and below: SQLite would search for the two halves one after the other.
 pub(crate) fn push_live(query: &mut QueryBuilder<Sqlite>, now: Timestamp) {
     query.push(" AND (a.expires_at <= ").push_bind(millis(now)).push(") IS NOT TRUE");
 }
@@ -365,7 +366,7 @@ impl AssignmentTransaction for SqliteTransaction {
             GrantQuery::In(organization) => {
                 lock!("WHERE a.tenant_id = ?1 AND a.organization_id = ?2", organization.as_uuid())
             }
-            // By the expression of the index: somebody may hold one role in very many places.
+            // With the expression of the index: a user may have one role in very many organizations.
             GrantQuery::At(contexts) => lock!(
                 r#"
                 WHERE a.tenant_id = ?1 AND a.id IN (
@@ -579,7 +580,8 @@ mod tests {
         list(TenantId::NONE, filter, &Reach::Tenant, PageRequest::default(), Timestamp::UNIX_EPOCH)
     }
 
-    /// Those of one user, those in one organization, and those within a reach, are few enough to be sorted.
+    /// The assignments of one user, in one organization, or in a visible scope of organizations are sorted: they are
+    /// few.
     #[tokio::test]
     async fn every_filter_finds_its_assignments_by_an_index() {
         let (id, plain) = (Uuid::nil(), AssignmentFilter::default);
@@ -611,7 +613,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn only_what_has_expired_is_counted_beside_what_is_kept() {
+    async fn a_list_subtracts_expired_assignments_from_the_stored_count() {
         let plan = plan(page(&AssignmentFilter::default())).await;
         let key = "role_assignments_expiry_idx (expires_at<?)";
         assert_eq!(plan.last().unwrap(), &format!("SEARCH e USING COVERING INDEX {key}"));

@@ -70,12 +70,12 @@ impl TryFrom<AuditEntryRow> for AuditEntry {
 }
 
 fn salt(column: &'static str, bytes: &[u8]) -> Result<Salt, StoreError> {
-    Salt::from_bytes(bytes).ok_or_else(|| StoreError::corrupt(column, "is no salt and no commitment"))
+    Salt::from_bytes(bytes).ok_or_else(|| StoreError::corrupt(column, "is neither a salt nor a commitment"))
 }
 
-/// The columns of an entry. What reads entries is built at run time, because which conditions the list has varies from
-/// call to call, and elsewhere an entry may be gone. What is pushed is text of the file alone; whatever came from outside
-/// is bound.
+/// The columns of an entry. Statements that read entries are built at run time, because the conditions of the list
+/// vary from call to call, and in the other statements an entry may be missing. Only text of the source files is
+/// pushed. All values from outside are bound.
 pub(crate) const ENTRY_COLUMNS: &str = "
     e.tenant_id,
     e.id,
@@ -94,7 +94,7 @@ pub(crate) const ENTRY_COLUMNS: &str = "
     e.details_salt,
     e.origin_salt";
 
-/// How many entries one transaction removes at most, so that none keeps other writers waiting for long.
+/// The maximum number of entries that one transaction removes, so that other writers do not wait for long.
 const PURGED_AT_ONCE: i64 = 500;
 
 #[async_trait]
@@ -133,7 +133,7 @@ impl AuditStore for SqliteStore {
 }
 
 impl SqliteStore {
-    /// Removes the entries of these places in the sequence, unless somebody else has done it.
+    /// Removes the entries with the sequence numbers from `from` to before `until`, unless another process has done so.
     async fn purge(&self, tenant: Uuid, from: i64, until: i64) -> Result<u64, StoreError> {
         let mut transaction = self.writer.begin().await.map_err(store_error)?;
         let deleted = sqlx::query!(
@@ -161,8 +161,8 @@ impl SqliteStore {
     }
 }
 
-/// Selects the second parameter from the first one's entries. Where it stands in the order of the list is known to its
-/// leaf, or to the queue.
+/// Selects the entry with the second parameter as its identifier, in the tenant of the first parameter. Its leaf, or
+/// its row in the queue, gives its time, and so the entry is found by the primary key.
 fn by_id() -> QueryBuilder<Sqlite> {
     let mut query = QueryBuilder::new("SELECT");
     query.push(ENTRY_COLUMNS).push(
@@ -180,12 +180,13 @@ fn by_id() -> QueryBuilder<Sqlite> {
     query
 }
 
-/// Selects a page of the entries that pass a filter.
+/// Selects a page of the entries that match a filter.
 fn listed(tenant: TenantId, filter: &AuditFilter, after: Option<Cursor>, limit: u32) -> QueryBuilder<Sqlite> {
     let mut query = QueryBuilder::new("SELECT");
     query.push(ENTRY_COLUMNS).push(" FROM audit_entries e WHERE e.tenant_id = ").push_bind(tenant.as_uuid());
     push_filter(&mut query, filter);
-    // Of two upper bounds SQLite would look for one, and read everything between them: only the lower one is said.
+    // With two upper bounds, SQLite would search by one of them, and read all rows between the two. So the statement
+    // has only the lower one.
     match (after, filter.until) {
         (Some(cursor), until) if until.is_none_or(|until| cursor.created_at <= until) => {
             query.push(" AND (e.created_at, e.id) < (").push_bind(millis(cursor.created_at));
@@ -201,7 +202,7 @@ fn listed(tenant: TenantId, filter: &AuditFilter, after: Option<Cursor>, limit: 
     query
 }
 
-/// Adds all conditions of a filter but the upper bound of time.
+/// Adds all conditions of a filter except the upper bound of the time.
 fn push_filter(query: &mut QueryBuilder<Sqlite>, filter: &AuditFilter) {
     for (condition, text) in [
         (" AND e.action = ", filter.action.as_deref()),
@@ -222,7 +223,7 @@ fn push_filter(query: &mut QueryBuilder<Sqlite>, filter: &AuditFilter) {
         }
     }
     if let Some(from) = filter.from {
-        // Entries stand on whole milliseconds: what begins within one leaves out the entry at its start.
+        // Entries have whole milliseconds. A filter that begins within a millisecond excludes the entry at its start.
         let is_whole = cut(from) == from;
         query.push(if is_whole { " AND e.created_at >= " } else { " AND e.created_at > " });
         query.push_bind(millis(from));
@@ -230,7 +231,7 @@ fn push_filter(query: &mut QueryBuilder<Sqlite>, filter: &AuditFilter) {
 }
 
 impl SqliteTransaction {
-    /// Writes entries, and puts them into the queue of what is to be sealed.
+    /// Writes entries, and puts them into the queue of pending entries.
     pub(crate) async fn insert_audit_entries(&mut self, entries: &[AuditEntry]) -> Result<(), StoreError> {
         for chunk in entries.chunks(CHUNK) {
             let mut insert = insert_entries(self.tenant(), chunk);
@@ -241,7 +242,7 @@ impl SqliteTransaction {
 
     pub(crate) async fn write_audit(&mut self, change: &AuditChange) -> Result<(), StoreError> {
         match change {
-            // Nothing is written but their entries.
+            // Only their audit entries are written.
             AuditChange::Log(_) | AuditChange::Export(..) => Ok(()),
             AuditChange::SetRetention { after, .. } => self.update_retention(after).await,
             AuditChange::GiveUp { until, .. } => self.update_removed(*until).await,
@@ -331,7 +332,7 @@ impl SqliteTransaction {
         Ok(())
     }
 
-    /// Records that an entry is erased, without which the triggers let nobody change it.
+    /// Records that an entry is erased. Without this record, the triggers refuse every change of the entry.
     async fn insert_erasure(&mut self, created_at: Timestamp, id: AuditEntryId) -> Result<(), StoreError> {
         let inserted = sqlx::query!(
             "INSERT INTO audit_erasures (tenant_id, created_at, id) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
@@ -344,7 +345,7 @@ impl SqliteTransaction {
     }
 }
 
-/// Writes the entries, and queues them.
+/// Inserts entries, and puts them into the queue of pending entries.
 fn insert_entries(tenant: Uuid, entries: &[AuditEntry]) -> QueryBuilder<Sqlite> {
     let mut query = QueryBuilder::new(
         "INSERT INTO audit_entries (
@@ -395,9 +396,9 @@ fn insert_entries(tenant: Uuid, entries: &[AuditEntry]) -> QueryBuilder<Sqlite> 
     query
 }
 
-/// Makes the row of a tenant's log, where there is none yet.
+/// Inserts the row of a tenant's log, if there is none yet.
 pub(crate) async fn insert_log(tenant: Uuid, connection: &mut SqliteConnection) -> Result<(), StoreError> {
-    // Not ON CONFLICT, before which the trigger would refuse it.
+    // Not ON CONFLICT: the trigger fires before it, and would refuse the insert.
     let inserted = sqlx::query!(
         r#"
         INSERT INTO audit_logs (tenant_id)
@@ -415,7 +416,7 @@ mod tests {
     use super::*;
     use crate::plan::assert_plan;
 
-    /// Each filter by itself, with the index that has its pages, and its condition there.
+    /// Each filter alone, with the index of its pages, and its condition in the index.
     fn single_filters() -> [(&'static str, &'static str, AuditFilter); 7] {
         let (text, id, plain) = (|| Some("X".to_owned()), Uuid::nil, AuditFilter::default);
         [
@@ -441,7 +442,7 @@ mod tests {
         ]
     }
 
-    /// Nothing is sorted, and nothing read that is not on the page.
+    /// No row is sorted, and no row is read that is not on the page.
     #[tokio::test]
     async fn a_page_of_any_single_filter_is_a_range_of_one_index() {
         let (tenant, moment) = (TenantId::NONE, Timestamp::UNIX_EPOCH);

@@ -1,4 +1,4 @@
-//! Columns as the values that they stand for.
+//! Converts columns to values and back.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 use iam_core::StoreError;
 use iam_core::clock::Timestamp;
 
-/// The value that a text stands for.
+/// Parses a text column.
 pub(crate) fn parse<T>(column: &'static str, text: &str) -> Result<T, StoreError>
 where
     T: FromStr,
@@ -15,7 +15,7 @@ where
     text.parse().map_err(|cause| StoreError::corrupt(column, cause))
 }
 
-/// The same where there may be none.
+/// Parses a text column that may be NULL.
 pub(crate) fn parse_optional<T>(column: &'static str, text: Option<&str>) -> Result<Option<T>, StoreError>
 where
     T: FromStr,
@@ -24,32 +24,32 @@ where
     text.map(|text| parse(column, text)).transpose()
 }
 
-/// The moment that a number of milliseconds since 1970 stands for.
+/// Converts a column of milliseconds since 1970 to a moment.
 pub(crate) fn moment(column: &'static str, millis: i64) -> Result<Timestamp, StoreError> {
     Timestamp::from_timestamp_millis(millis).ok_or_else(|| StoreError::corrupt(column, "is out of range"))
 }
 
-/// The same where there may be none.
+/// Converts a column of milliseconds since 1970, which may be NULL, to a moment.
 pub(crate) fn moment_optional(column: &'static str, millis: Option<i64>) -> Result<Option<Timestamp>, StoreError> {
     millis.map(|millis| moment(column, millis)).transpose()
 }
 
-/// The number that stands for a moment.
+/// Converts a moment to milliseconds since 1970.
 pub(crate) fn millis(moment: Timestamp) -> i64 {
     moment.timestamp_millis()
 }
 
-/// A key or a hash of 32 bytes.
+/// Converts a column of 32 bytes: a key or a hash.
 pub(crate) fn bytes_32(column: &'static str, bytes: &[u8]) -> Result<[u8; 32], StoreError> {
     bytes.try_into().map_err(|cause| StoreError::corrupt(column, cause))
 }
 
-/// A number of things as the database counts; there is nothing beyond.
+/// Converts a number to an `INTEGER`. A number that is too large becomes the largest one, which no row has.
 pub(crate) fn count(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// The number of things that a column counts.
+/// Converts a column that contains a count.
 pub(crate) fn counted(column: &'static str, number: i64) -> Result<u64, StoreError> {
     number.try_into().map_err(|cause| StoreError::corrupt(column, cause))
 }

@@ -1,8 +1,8 @@
 //! The connections to the file.
 //!
-//! The driver's pool asks each connection that is given back whether it still works. That takes its thread two turns for every
-//! statement and every transaction, and a connection to a file that has just answered does work: here it goes to the next
-//! use as it is.
+//! The driver's pool pings each connection that is returned. So for every statement and every transaction, the thread
+//! of the connection has two turns. A connection to a file that has just answered works, so here it goes to its next
+//! use without a ping.
 
 use std::fmt::{self, Debug, Formatter};
 use std::mem;
@@ -16,15 +16,16 @@ use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
-/// How long to wait for those before. Rather an error than a queue that nobody waits for any more.
+/// How long to wait for a connection that other tasks use. An error is better than a queue of requests whose clients
+/// have given up.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Takes the lock of the only writer at once. A transaction that begins by reading and takes it later fails when
-/// another one wrote in between, however long it is willing to wait.
+/// Takes the write lock at once. A transaction that reads first and takes the lock later fails if another transaction
+/// wrote in between, even with a long busy timeout.
 pub(crate) const BEGIN: &str = "BEGIN IMMEDIATE";
 
-/// Some connections to the file, each opened when it is first needed and used by one at a time, in the order of asking;
-/// clones share them.
+/// Connections to the file. Each is opened when it is first needed, and only one task at a time uses it. Tasks get
+/// connections in the order in which they ask. Clones share them.
 #[derive(Clone)]
 pub(crate) struct Connections(Arc<Shared>);
 
@@ -32,33 +33,33 @@ struct Shared {
     options: SqliteConnectOptions,
     idle: Mutex<Vec<SqliteConnection>>,
     most: u32,
-    places: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
 }
 
 impl Connections {
-    /// At most so many.
+    /// Makes a set of at most `most` connections. Opens none of them yet.
     pub(crate) fn new(options: SqliteConnectOptions, most: u32) -> Self {
-        let places = Arc::new(Semaphore::new(most as usize));
-        Self(Arc::new(Shared { options, idle: Mutex::default(), most, places }))
+        let permits = Arc::new(Semaphore::new(most as usize));
+        Self(Arc::new(Shared { options, idle: Mutex::default(), most, permits }))
     }
 
     pub(crate) fn options(&self) -> &SqliteConnectOptions {
         &self.0.options
     }
 
-    /// The connection that was used last, or another one.
+    /// Returns the idle connection that was used last, or opens another one.
     pub(crate) async fn take(&self) -> sqlx::Result<Lent> {
-        let place = timeout(ACQUIRE_TIMEOUT, Arc::clone(&self.0.places).acquire_owned());
-        let place = place.await.map_err(|_| sqlx::Error::PoolTimedOut)?.map_err(|_| sqlx::Error::PoolClosed)?;
+        let permit = timeout(ACQUIRE_TIMEOUT, Arc::clone(&self.0.permits).acquire_owned());
+        let permit = permit.await.map_err(|_| sqlx::Error::PoolTimedOut)?.map_err(|_| sqlx::Error::PoolClosed)?;
         let idle = self.0.idle().pop();
         let connection = match idle {
             Some(connection) => connection,
             None => SqliteConnection::connect_with(&self.0.options).await?,
         };
-        Ok(Lent { lent: Some((connection, place)), of: self.clone(), writes: false })
+        Ok(Lent { lent: Some((connection, permit)), of: self.clone(), writes: false })
     }
 
-    /// Begins to write.
+    /// Begins a transaction that writes.
     pub(crate) async fn begin(&self) -> sqlx::Result<Begun> {
         let mut lent = self.take().await?;
         lent.writes = true;
@@ -66,21 +67,21 @@ impl Connections {
         Ok(Begun(lent))
     }
 
-    fn keep(&self, connection: SqliteConnection, place: OwnedSemaphorePermit) {
+    fn keep(&self, connection: SqliteConnection, permit: OwnedSemaphorePermit) {
         self.0.idle().push(connection);
-        // Not before: whoever gets the place looks for the connection.
-        drop(place);
+        // Not earlier: the task that gets the permit looks for an idle connection.
+        drop(permit);
     }
 
-    /// Closes all when they are not in use any more, for whoever comes later too.
+    /// Waits until no connection is in use, and closes all. Later callers get an error.
     pub(crate) async fn close(&self) {
-        // Held until nobody gets one any more.
-        let _all = self.0.places.acquire_many(self.0.most).await;
-        self.0.places.close();
+        // Held until the semaphore is closed, so that no task gets a connection in between.
+        let _all = self.0.permits.acquire_many(self.0.most).await;
+        self.0.permits.close();
         let idle = mem::take(&mut *self.0.idle());
         for connection in idle {
             if let Err(error) = connection.close().await {
-                tracing::warn!(%error, "a connection to the database was not closed in order");
+                tracing::warn!(%error, "closing a connection to the database failed");
             }
         }
     }
@@ -100,20 +101,20 @@ impl Shared {
     }
 }
 
-/// A connection that is in use. Dropped, it is of use again once it has answered.
+/// A connection in use. When it is dropped, it becomes idle again after it has answered.
 pub(crate) struct Lent {
-    /// Until it is given back, with its place.
+    /// The connection and its permit. `None` when the connection is returned.
     lent: Option<(SqliteConnection, OwnedSemaphorePermit)>,
     of: Connections,
-    /// Whether a transaction may have begun that has not ended.
+    /// Whether a transaction may have begun and not ended.
     writes: bool,
 }
 
 impl Lent {
-    /// Gives back a connection whose use has ended well.
+    /// Returns the connection after a use without an error.
     pub(crate) fn keep(mut self) {
-        if let Some((connection, place)) = self.lent.take() {
-            self.of.keep(connection, place);
+        if let Some((connection, permit)) = self.lent.take() {
+            self.of.keep(connection, permit);
         }
     }
 }
@@ -121,38 +122,38 @@ impl Lent {
 impl Deref for Lent {
     type Target = SqliteConnection;
 
-    #[expect(clippy::expect_used, reason = "only what consumes this takes the connection")]
+    #[expect(clippy::expect_used, reason = "only methods that consume this take the connection")]
     fn deref(&self) -> &SqliteConnection {
-        &self.lent.as_ref().expect("it was not given back").0
+        &self.lent.as_ref().expect("the connection is not returned").0
     }
 }
 
 impl DerefMut for Lent {
-    #[expect(clippy::expect_used, reason = "only what consumes this takes the connection")]
+    #[expect(clippy::expect_used, reason = "only methods that consume this take the connection")]
     fn deref_mut(&mut self) -> &mut SqliteConnection {
-        &mut self.lent.as_mut().expect("it was not given back").0
+        &mut self.lent.as_mut().expect("the connection is not returned").0
     }
 }
 
 impl Drop for Lent {
     fn drop(&mut self) {
-        let (Some((mut connection, place)), Ok(runtime)) = (self.lent.take(), Handle::try_current()) else { return };
+        let (Some((mut connection, permit)), Ok(runtime)) = (self.lent.take(), Handle::try_current()) else { return };
         let (of, writes) = (self.of.clone(), self.writes);
         runtime.spawn(async move {
-            // Its thread may still be at what nobody waits for any more, or have died. Where no transaction is left to be rolled
-            // back, SQLite has met with an error that is best left behind.
+            // The thread of the connection may still execute a cancelled statement, or may have died. If there is no
+            // transaction to roll back, SQLite has rolled it back after an error, and the connection is closed.
             let works = match writes {
                 true => sqlx::query("ROLLBACK").execute(&mut connection).await.is_ok(),
                 false => connection.ping().await.is_ok(),
             };
             if works {
-                of.keep(connection, place);
+                of.keep(connection, permit);
             }
         });
     }
 }
 
-/// A transaction that writes; dropping it rolls back.
+/// A transaction that writes. Dropping it rolls back.
 pub(crate) struct Begun(Lent);
 
 impl Begun {
@@ -205,11 +206,11 @@ mod tests {
         sqlx::query_scalar("SELECT count(*) FROM t").fetch_one(&on(connections)).await.unwrap()
     }
 
-    /// A query that takes as good as forever, unless whoever asked is gone when its first row comes.
+    /// A query that practically never ends, unless its caller is gone when its first row comes.
     const ENDLESS_ROWS: &str = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n";
 
     #[tokio::test]
-    async fn a_connection_goes_from_one_use_to_the_next_as_it_is() {
+    async fn a_connection_keeps_its_state_until_its_next_use() {
         let (connections, _file) = counted(2).await;
         let temporary = "CREATE TEMP TABLE mine (c)";
         sqlx::query(temporary).execute(&on(&connections)).await.unwrap();
@@ -223,7 +224,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_was_given_up_is_answered_to_nobody() {
+    async fn the_answer_to_a_cancelled_query_reaches_no_other_query() {
         let (connections, _file) = counted(1).await;
         for patience in [0, 1, 10] {
             let source = on(&connections);
@@ -234,14 +235,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_not_committed_is_rolled_back_before_anybody_else_writes() {
+    async fn an_uncommitted_transaction_is_rolled_back_before_the_next_one() {
         let (connections, _file) = counted(1).await;
         let insert = "INSERT INTO t VALUES (1)";
         for expected in 0..3 {
             let mut dropped = connections.begin().await.unwrap();
             sqlx::query(insert).execute(&mut *dropped).await.unwrap();
             drop(dropped);
-            // Given up at any step.
+            // Cancelled after any number of steps.
             for steps in 0..4 {
                 let mut halfway = Box::pin(async {
                     let mut begun = connections.begin().await.unwrap();
@@ -261,7 +262,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_transaction_that_sqlite_has_rolled_back_leaves_a_connection_of_use() {
+    async fn the_next_transaction_works_after_sqlite_rolled_one_back() {
         let (connections, _file) = counted(1).await;
         let mut begun = connections.begin().await.unwrap();
         sqlx::query("ROLLBACK").execute(&mut *begun).await.unwrap();
@@ -270,7 +271,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn closing_waits_for_those_who_came_before() {
+    async fn closing_waits_for_connections_in_use() {
         let (connections, _file) = counted(1).await;
         let mut begun = connections.begin().await.unwrap();
         let closing = tokio::spawn({

@@ -15,7 +15,8 @@ use crate::tenant::TenantRow;
 use crate::transaction::SqliteTransaction;
 use crate::user::UserRow;
 
-/// The columns of what failed with an e-mail, and of whose it is: all there or none of them.
+/// The failed logins with an e-mail, and the account that has it. Each may be missing: then all of its columns are
+/// NULL.
 struct GuardedRow {
     failed_at: Option<Json<Vec<i64>>>,
     locked_until: Option<i64>,
@@ -65,7 +66,7 @@ fn account((user, password): (UserRow, String)) -> Result<Account, StoreError> {
     Ok(Account { user: user.try_into()?, password: password.into() })
 }
 
-/// None that failed, where there is no row.
+/// Converts the columns of failed logins. Without a row, no login has failed.
 fn attempts(failed_at: Option<Json<Vec<i64>>>, locked_until: Option<i64>) -> Result<LoginAttempts, StoreError> {
     let failed_at = failed_at.into_iter().flat_map(|Json(failed_at)| failed_at);
     Ok(LoginAttempts {
@@ -74,7 +75,7 @@ fn attempts(failed_at: Option<Json<Vec<i64>>>, locked_until: Option<i64>) -> Res
     })
 }
 
-/// What failed with an e-mail in a tenant, and which of the tenant's users, if any.
+/// Selects the failed logins with an e-mail in a tenant, and at most one user of the tenant; the literal says which.
 macro_rules! select_guarded {
     ($which:literal, $($argument:expr),+) => {
         sqlx::query_as!(
@@ -109,7 +110,8 @@ macro_rules! select_guarded {
     };
 }
 
-/// The failures of an e-mail itself, and an account that has it, if there is one: all of its columns or none of them.
+/// The failed logins with an e-mail that named no tenant, and an account that has the e-mail. Each may be missing:
+/// then all of its columns are NULL.
 struct CandidateRow {
     unnamed_failed_at: Option<Json<Vec<i64>>>,
     unnamed_locked_until: Option<i64>,
@@ -134,7 +136,7 @@ struct CandidateRow {
 }
 
 impl CandidateRow {
-    /// The rows of the tenant, of the user and of the password, where there is an account.
+    /// Takes the rows of the tenant, of the user and of the password, if there is an account.
     fn account(&mut self) -> Option<(TenantRow, UserRow, String)> {
         let tenant = TenantRow {
             id: self.tenant_id?,
@@ -167,7 +169,8 @@ impl CandidateRow {
 }
 
 impl SqliteStore {
-    /// One statement, so that it takes as long for an e-mail that no account has.
+    /// Reads the accounts that have an e-mail. One statement, so that it takes as long for an e-mail that no account
+    /// has.
     pub(crate) async fn candidates(&self, email: &EmailKey, limit: u32) -> Result<LoginCandidates, StoreError> {
         let rows = sqlx::query_as!(
             CandidateRow,
@@ -249,7 +252,7 @@ impl SqliteTransaction {
                 self.put_login_attempts(&email.key(), attempts).await
             }
             CredentialChange::ClearFailures(email) => self.delete_login_attempts(email).await,
-            // The audit log alone keeps it.
+            // Only its audit entry is written.
             CredentialChange::Refuse { .. } => Ok(()),
         }
     }

@@ -1,10 +1,10 @@
-//! What the driver's errors mean to the service.
+//! Converts errors of the driver to errors of the service.
 
 use iam_core::{Constraint, StoreError};
 use sqlx::error::{DatabaseError, ErrorKind};
 use sqlx::sqlite::SqliteQueryResult;
 
-/// The service's word for an error of the driver.
+/// Converts an error of the driver.
 pub(crate) fn store_error(error: sqlx::Error) -> StoreError {
     if let sqlx::Error::Database(cause) = &error
         && let Some(constraint) = constraint(cause.as_ref())
@@ -18,7 +18,8 @@ pub(crate) fn store_error(error: sqlx::Error) -> StoreError {
     }
 }
 
-/// The violated constraint. SQLite does not name it: it tells the columns, or the index where that has an expression.
+/// Returns the violated constraint. SQLite does not name it. Its message names the columns, or the index if that has an
+/// expression.
 fn constraint(error: &dyn DatabaseError) -> Option<Constraint> {
     if error.kind() == ErrorKind::ForeignKeyViolation {
         return Some(Constraint::Reference);
@@ -38,14 +39,14 @@ fn constraint(error: &dyn DatabaseError) -> Option<Constraint> {
 fn is_unavailable(error: &sqlx::Error) -> bool {
     match error {
         sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed | sqlx::Error::WorkerCrashed => true,
-        sqlx::Error::Database(cause) => cause.code().is_some_and(|code| is_passing(&code)),
+        sqlx::Error::Database(cause) => cause.code().is_some_and(|code| is_transient(&code)),
         _ => false,
     }
 }
 
 /// Whether trying again later may help: another process holds the lock (`SQLITE_BUSY`), or the disk is full
 /// (`SQLITE_FULL`). The low byte of an extended result code is the primary one.
-fn is_passing(code: &str) -> bool {
+fn is_transient(code: &str) -> bool {
     const BUSY: i32 = 5;
     const FULL: i32 = 13;
     code.parse::<i32>().is_ok_and(|code| [BUSY, FULL].contains(&(code & 0xff)))

@@ -1,4 +1,4 @@
-//! What is committed, by whatever program, as the triggers of the file write it down.
+//! The change feed: the triggers of the file record what is committed, by every program.
 
 use std::time::{Duration, Instant};
 
@@ -9,20 +9,20 @@ use tokio::time::sleep_until;
 use crate::error::store_error;
 use crate::source::Source;
 
-/// Between two looks.
+/// The time between two reads.
 const INTERVAL: Duration = Duration::from_millis(250);
 
-/// Looks for what is new, again and again: a file wakes nobody up.
+/// Reads the new rows of the table `changes` again and again: a file sends no notifications.
 pub(crate) struct SqliteFeed {
     follower: Source,
-    /// The last change that was told.
+    /// The last row that was read.
     last: i64,
-    /// When to look again.
+    /// When the next read is due.
     due: Instant,
 }
 
 impl SqliteFeed {
-    /// Tells what is committed from now on.
+    /// Opens a feed of the changes that are committed after this call.
     pub(crate) async fn open(follower: Source) -> Result<Self, StoreError> {
         let last = sqlx::query_scalar!(r#"SELECT id AS "id!" FROM changes ORDER BY id DESC LIMIT 1"#);
         let last = last.fetch_one(&follower).await.map_err(store_error)?;
@@ -34,15 +34,15 @@ impl SqliteFeed {
 impl ChangeFeed for SqliteFeed {
     async fn next(&mut self) -> Result<News, StoreError> {
         sleep_until(self.due.into()).await;
-        let asked = Instant::now();
+        let started = Instant::now();
         let rows = sqlx::query!("SELECT id, changed FROM changes WHERE id >= ?1 ORDER BY id", self.last);
         let mut rows = rows.fetch_all(&self.follower).await.map_err(store_error)?.into_iter();
-        // While the last one that was told is there, none behind it is gone.
+        // As long as the last row that was read exists, no row after it was removed.
         if rows.next().is_none_or(|row| row.id != self.last) {
-            return Err(StoreError::Unavailable("changes were removed before they were told".into()));
+            return Err(StoreError::Unavailable("changes were removed before the feed read them".into()));
         }
-        self.due = asked + INTERVAL;
-        let mut news = News { changed: Vec::new(), complete_at: Some(asked) };
+        self.due = started + INTERVAL;
+        let mut news = News { changed: Vec::new(), complete_at: Some(started) };
         for row in rows {
             self.last = row.id;
             news.changed.push(row.changed);
@@ -59,7 +59,7 @@ mod tests {
     use crate::SqliteStore;
     use crate::open::READERS;
 
-    /// Requests may use every connection that reads.
+    /// A feed does not need the readers: requests may use all of them.
     #[tokio::test]
     async fn a_feed_goes_on_while_all_readers_are_busy() {
         let file = TestFile::create();

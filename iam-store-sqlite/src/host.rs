@@ -16,40 +16,42 @@ use crate::SqliteStore;
 use crate::error::store_error;
 use crate::source::Source;
 
-/// A transaction of the host program in which the store takes part; made by [`SqliteStore::join`].
+/// A transaction of the host program in which the store takes part. [`SqliteStore::join`] makes it.
 #[derive(Debug)]
 pub struct HostTransaction {
     shared: Shared,
     store: SqliteStore,
 }
 
-/// The connection of a [`HostTransaction`], for the host's own statements. While it is held, no call of the services goes on.
+/// The connection of a [`HostTransaction`], for the host program's own statements. While it is held, all calls of the
+/// services in the transaction wait.
 pub struct HostConnection(OwnedMutexGuard<Host>);
 
-/// A transaction of the host that is used by one at a time; clones share it.
+/// A host transaction. Only one task at a time uses it. Clones share it.
 #[derive(Clone)]
 pub(crate) struct Shared(Arc<Mutex<Host>>);
 
 struct Host {
-    /// Until it is committed.
+    /// `None` when the transaction is committed.
     transaction: Option<Transaction<'static, Sqlite>>,
-    /// Whether it must not be committed any more.
+    /// Whether the transaction must not be used or committed any more.
     is_over: bool,
 }
 
-/// A part of a transaction of the host, which is undone when it is dropped.
+/// A savepoint in a host transaction. Dropping it rolls back to the savepoint.
 pub(crate) struct Part(Option<HostConnection>);
 
 const UNDO: &str = "ROLLBACK TO SAVEPOINT iam; RELEASE SAVEPOINT iam";
-/// A part that is not undone by then leaves nothing to go on with.
+/// If the rollback to a savepoint takes longer, the host transaction cannot be used any more.
 const UNDO_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl SqliteStore {
-    /// Takes part in a transaction that the host program has begun in this file, by a pool of its own, so that its own tables
-    /// and those of IAM change together or not at all. For [`Iam::within`](iam_core::Iam::within).
+    /// Takes part in a transaction that the host program has begun in this file, on a connection of its own pool. So
+    /// its own tables and those of IAM change together or not at all. For [`Iam::within`](iam_core::Iam::within).
     ///
-    /// It should be begun with `BEGIN IMMEDIATE`, as this store's own are: one that begins by reading and writes later fails
-    /// when another one wrote in between. What is erased is blanked out in the file, as elsewhere (`secure_delete`).
+    /// Begin it with `BEGIN IMMEDIATE`, as this store does: a transaction that reads first and writes later fails if
+    /// another transaction wrote in between. Erased data is overwritten with zeros in the file, as in the store's own
+    /// transactions (`secure_delete`).
     ///
     /// ```no_run
     /// use iam_core::user::NewUser;
@@ -79,8 +81,8 @@ impl SqliteStore {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Failed`] when foreign keys are not checked on the connection, which the driver turns on by default, or
-    /// when its file is another one than the store's. What the database says otherwise.
+    /// [`StoreError::Failed`] when the connection does not check foreign keys, which the driver turns on by default, or
+    /// when it is a connection to another file than the store's. Other errors of the database.
     pub async fn join(&self, mut transaction: Transaction<'static, Sqlite>) -> Result<HostTransaction, StoreError> {
         let are_checked = sqlx::query_scalar("SELECT foreign_keys FROM pragma_foreign_keys");
         let are_checked: bool = are_checked.fetch_one(&mut *transaction).await.map_err(store_error)?;
@@ -88,9 +90,9 @@ impl SqliteStore {
             return Err(StoreError::Failed("the transaction's connection must check foreign keys".into()));
         }
         const FILE: &str = "SELECT file FROM pragma_database_list WHERE name = 'main'";
-        let its: String = sqlx::query_scalar(FILE).fetch_one(&mut *transaction).await.map_err(store_error)?;
-        let ours: String = sqlx::query_scalar(FILE).fetch_one(&self.readers).await.map_err(store_error)?;
-        if its != ours {
+        let its_file: String = sqlx::query_scalar(FILE).fetch_one(&mut *transaction).await.map_err(store_error)?;
+        let own_file: String = sqlx::query_scalar(FILE).fetch_one(&self.readers).await.map_err(store_error)?;
+        if its_file != own_file {
             return Err(StoreError::Failed("the transaction is in another file than the store".into()));
         }
         transaction.execute("PRAGMA secure_delete = ON").await.map_err(store_error)?;
@@ -103,11 +105,12 @@ impl SqliteStore {
 }
 
 impl HostTransaction {
-    /// The connection, in the transaction. Give it back before the next call of a service.
+    /// Returns the connection, in the transaction. Drop it before the next call of a service, which would wait for
+    /// it.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Failed`] when the transaction is over, because a unit of work in it could not be undone.
+    /// [`StoreError::Failed`] when the transaction is over, because a unit of work in it could not be rolled back.
     pub async fn connection(&self) -> Result<HostConnection, StoreError> {
         self.shared.take().await.map_err(store_error)
     }
@@ -136,8 +139,9 @@ impl Shared {
 
     pub(crate) async fn begin(&self) -> sqlx::Result<Part> {
         let mut guard = self.take().await?;
-        // SQLite rolls everything back by itself where, for instance, the disk is full. A savepoint after that would begin a
-        // transaction of its own, and releasing it commit that. Inside a transaction, none can begin.
+        // In some cases SQLite itself rolls back the whole transaction, for instance if the disk is full. A SAVEPOINT
+        // after that would begin a new transaction, and its RELEASE would commit it. A BEGIN inside a transaction
+        // fails. So if it succeeds, the host transaction is over.
         if guard.execute("BEGIN").await.is_ok() {
             guard.0.is_over = true;
             guard.execute("ROLLBACK").await?;
@@ -149,14 +153,15 @@ impl Shared {
 }
 
 impl Part {
-    /// It is whole, also when nobody waits for the answer.
+    /// Releases the savepoint. The unit of work is complete, so it is not rolled back when this future is dropped.
     pub(crate) async fn keep(mut self) -> sqlx::Result<()> {
         let Some(mut guard) = self.0.take() else { return Ok(()) };
         guard.execute("RELEASE SAVEPOINT iam").await.map(drop)
     }
 }
 
-/// Half a unit of work must not be committed with the rest: the transaction is over unless it can be undone.
+/// Half a unit of work must not be committed with the rest. So the host transaction is over, unless the rollback to
+/// the savepoint succeeds.
 impl Drop for Part {
     fn drop(&mut self) {
         let Some(mut guard) = self.0.take() else { return };
@@ -174,16 +179,16 @@ impl Drop for Part {
 impl Deref for Part {
     type Target = SqliteConnection;
 
-    #[expect(clippy::expect_used, reason = "only what consumes it takes its connection")]
+    #[expect(clippy::expect_used, reason = "only methods that consume the savepoint take its connection")]
     fn deref(&self) -> &SqliteConnection {
-        self.0.as_ref().expect("it has not ended")
+        self.0.as_ref().expect("the savepoint has not ended")
     }
 }
 
 impl DerefMut for Part {
-    #[expect(clippy::expect_used, reason = "only what consumes it takes its connection")]
+    #[expect(clippy::expect_used, reason = "only methods that consume the savepoint take its connection")]
     fn deref_mut(&mut self) -> &mut SqliteConnection {
-        self.0.as_mut().expect("it has not ended")
+        self.0.as_mut().expect("the savepoint has not ended")
     }
 }
 
@@ -196,14 +201,14 @@ impl Debug for Shared {
 impl Deref for HostConnection {
     type Target = SqliteConnection;
 
-    #[expect(clippy::expect_used, reason = "only the commit takes it")]
+    #[expect(clippy::expect_used, reason = "only the commit takes the transaction")]
     fn deref(&self) -> &SqliteConnection {
         self.0.transaction.as_ref().expect("the transaction is not committed")
     }
 }
 
 impl DerefMut for HostConnection {
-    #[expect(clippy::expect_used, reason = "only the commit takes it")]
+    #[expect(clippy::expect_used, reason = "only the commit takes the transaction")]
     fn deref_mut(&mut self) -> &mut SqliteConnection {
         self.0.transaction.as_mut().expect("the transaction is not committed")
     }

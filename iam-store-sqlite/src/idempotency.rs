@@ -64,7 +64,8 @@ impl SqliteTransaction {
         }
     }
 
-    // Not bound to the tenant of the unit of work, as no other statement is: who founds a tenant has none yet.
+    // Unlike every other statement, this one does not bind the tenant of the unit of work: a caller that creates a
+    // tenant has no tenant yet.
     async fn keep_answer(&mut self, record: &IdempotencyRecord) -> Result<(), StoreError> {
         let (tenant, id, request) = (record.tenant_id.as_uuid(), &record.id[..], &record.request[..]);
         let created_at = millis(record.created_at);

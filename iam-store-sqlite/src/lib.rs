@@ -41,7 +41,7 @@ pub use host::{HostConnection, HostTransaction};
 
 static MIGRATOR: Migrator = sqlx::migrate!();
 
-/// Keeps everything in one SQLite file; clones share the connections.
+/// A store in one SQLite file. Clones share the connections.
 #[derive(Clone, Debug)]
 pub struct SqliteStore {
     writer: Source,
@@ -50,38 +50,38 @@ pub struct SqliteStore {
 }
 
 impl SqliteStore {
-    /// Opens the file that a `sqlite://PATH` URL names, making it when it is missing.
+    /// Opens the file that a `sqlite://PATH` URL names. Creates it if it is missing.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Failed`] when the file cannot be opened, is no database, or the URL asks for a database in
+    /// [`StoreError::Failed`] when the file cannot be opened, is not a database, or the URL asks for a database in
     /// memory; [`StoreError::Unavailable`] when another process keeps it locked.
     pub async fn open(url: &str) -> Result<Self, StoreError> {
         let options = open::options(url)?;
         open::make_private(options.get_filename())?;
-        // The writer first: only it may make the file and turn on its write-ahead log.
+        // The writer first: the readers can neither create the database nor turn on its write-ahead log.
         let writer = open::writer(options.clone()).await?;
         let readers = open::readers(options.clone()).await?;
         Ok(Self { writer, readers, follower: open::follower(options) })
     }
 
-    /// Brings the tables up to date, all migrations or none.
+    /// Brings the tables up to date: runs all missing migrations or none.
     ///
     /// # Errors
     ///
     /// [`StoreError::Unavailable`] when another process keeps the file locked; [`StoreError::Failed`] when a migration
-    /// fails, or when the file has one that this program does not know.
+    /// fails, or when the file has a migration that this program does not know.
     pub async fn migrate(&self) -> Result<(), StoreError> {
-        // The driver has no lock of its own that would keep two processes from migrating at once.
+        // The driver has no lock that prevents two processes from migrating at the same time. This transaction does.
         let mut writer = self.writer.take().await.map_err(store_error)?;
         let mut transaction = writer.begin_with(BEGIN).await.map_err(store_error)?;
-        // Not `run`: the compiler does not see that its future is `Send` when it borrows a connection.
+        // Not `run`: the compiler does not see that the future of `run` is `Send` when it borrows a connection.
         MIGRATOR.run_direct(None, &mut *transaction, false).await.map_err(|error| match error {
             MigrateError::Execute(cause) => store_error(cause),
             error => StoreError::Failed(error.into()),
         })?;
-        // What is replaced in the search index goes at once, and not when its parts are merged. Not in the migration, which an
-        // older SQLite must understand when queries are checked.
+        // The search index removes replaced text at once, and not only when its parts are merged. This statement is not
+        // in a migration, because an older SQLite must understand the migrations when queries are checked.
         sqlx::query("INSERT INTO user_search (user_search, rank) VALUES ('secure-delete', 1)")
             .execute(&mut *transaction)
             .await
@@ -89,17 +89,17 @@ impl SqliteStore {
         transaction.commit().await.map_err(store_error)
     }
 
-    /// How the schema of the file that a `sqlite://PATH` URL names stands to the migrations that this program knows.
-    /// Makes no file and changes nothing in one.
+    /// Compares the schema of the file that a `sqlite://PATH` URL names with the migrations that this program knows.
+    /// Creates no file and changes nothing in an existing one.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Failed`] when there is no such file, or it is no database; [`StoreError::Unavailable`] when another
-    /// process keeps it locked.
+    /// [`StoreError::Failed`] when there is no such file, or it is not a database; [`StoreError::Unavailable`] when
+    /// another process keeps it locked.
     pub async fn schema(url: &str) -> Result<Schema, StoreError> {
         let mut connection = open::existing(open::options(url)?).await?;
         let applied = applied(&mut connection).await?;
-        // Whoever closes last takes away the files beside it.
+        // The connection that closes last removes the `-wal` and `-shm` files.
         connection.close().await.map_err(store_error)?;
         let are_known = applied.iter().all(|applied| MIGRATOR.iter().any(|known| applied.is(known)));
         Ok(Schema::of(are_known, are_complete(&applied)))
@@ -119,7 +119,8 @@ impl Applied {
     }
 }
 
-// Unchecked queries, because the table is the migrator's own and not part of any migration.
+// These queries are not checked when the crate is compiled, because the table belongs to the migrator and is in
+// no migration.
 async fn applied(connection: &mut SqliteConnection) -> Result<Vec<Applied>, StoreError> {
     let exists = "SELECT count(*) = 1 FROM sqlite_schema WHERE name = '_iam_migrations'";
     if !sqlx::query_scalar::<_, bool>(exists).fetch_one(&mut *connection).await.map_err(store_error)? {
@@ -142,7 +143,7 @@ impl Store for SqliteStore {
     }
 
     async fn ping(&self) -> Result<(), StoreError> {
-        // A constant would be answered without a look at the file.
+        // SQLite would answer `SELECT 1` without reading the file.
         sqlx::query("SELECT count(*) FROM sqlite_schema").execute(&self.readers).await.map_err(store_error)?;
         Ok(())
     }
@@ -161,7 +162,8 @@ impl Store for SqliteStore {
     async fn close(&self) {
         self.readers.close().await;
         self.follower.close().await;
-        // Whoever closes last folds the write-ahead log into the file, which a reader may not.
+        // The writer last: the connection that closes last writes the write-ahead log back into the file, which a
+        // reader cannot do.
         self.writer.close().await;
     }
 

@@ -82,7 +82,7 @@ impl MaintenanceStore for SqliteStore {
         Ok(deleted.execute(&self.writer).await.map_err(store_error)?.rows_affected())
     }
 
-    // One server has the file.
+    // Only one server uses the file, so it can always do the job.
     async fn take_turn(&self, _job: &'static str) -> Result<Option<Box<dyn Turn>>, StoreError> {
         Ok(Some(Box::new(OnlyTurn)))
     }

@@ -45,7 +45,7 @@ impl TryFrom<OrganizationRow> for Organization {
     }
 }
 
-/// What comes before the columns of an organization, and from where they are taken.
+/// Selects organizations. The literals are: text before the columns, and text after them, from FROM on.
 macro_rules! select_organizations {
     ($before:literal, $from:literal, $($argument:expr),+) => {
         sqlx::query_as!(
@@ -67,9 +67,9 @@ macro_rules! select_organizations {
     };
 }
 
-// Ways through the tree are UNION and not UNION ALL: what was found is not followed again, so that even a cycle, which
-// nobody can write, would come to an end. And they are CROSS JOIN, which SQLite never turns round: the other way it
-// would read all organizations of the tenant at each step.
+// The recursive statements use UNION and not UNION ALL: a row that was found is not followed again. So even a cycle,
+// which the service never writes, would end. They use CROSS JOIN, whose order SQLite never changes: in the other order,
+// it would read all organizations of the tenant at each step.
 
 macro_rules! select_lineages {
     ($tenant:expr, $organizations:expr) => {
@@ -163,8 +163,8 @@ impl OrganizationStore for SqliteStore {
     }
 }
 
-// The list is built at run time, because which conditions it has, and by what it is sorted, varies from call to call.
-// What is pushed is text of this file alone; whatever came from outside is bound.
+// The list is built at run time, because its conditions and its order vary from call to call. Only text of this file
+// is pushed. All values from outside are bound.
 
 const LIST_COLUMNS: &str = "
         o.tenant_id,
@@ -176,7 +176,8 @@ const LIST_COLUMNS: &str = "
         o.created_at,
         o.updated_at";
 
-/// A page of the organizations within reach that pass a filter. A tenant has some thousands of them, so they are counted.
+/// Builds the statement for a page of the organizations in the visible scope that match a filter. A tenant has some
+/// thousands of organizations, so the statement counts them.
 fn list(
     tenant: TenantId,
     filter: &OrganizationFilter,
@@ -195,7 +196,7 @@ fn list(
     query
 }
 
-/// Adds where the organizations within reach come from that pass a filter.
+/// Adds the FROM clause and the conditions for the organizations in the visible scope that match a filter.
 fn push_filter(query: &mut QueryBuilder<Sqlite>, tenant: TenantId, filter: &OrganizationFilter, reach: &Reach) {
     query.push(" FROM organizations o WHERE o.tenant_id = ").push_bind(tenant.as_uuid());
     match filter.status {
@@ -208,7 +209,8 @@ fn push_filter(query: &mut QueryBuilder<Sqlite>, tenant: TenantId, filter: &Orga
         None => &mut *query,
     };
     if let Some(search) = &filter.search {
-        // Not LIKE, which would give some characters of the text a meaning, and a bound to its length.
+        // Not LIKE, in which some characters of the text would have a special meaning, and which limits the length
+        // of the text.
         query.push(" AND (FALSE");
         for column in ["o.name_key", "o.slug"] {
             query.push(" OR instr(").push(column).push(", ").push_bind(folded(search)).push(") > 0");
@@ -218,7 +220,7 @@ fn push_filter(query: &mut QueryBuilder<Sqlite>, tenant: TenantId, filter: &Orga
     push_reach(query, "o.id", tenant, reach);
 }
 
-/// Adds the condition that a column names an organization within reach.
+/// Adds the condition that a column names an organization in the visible scope.
 pub(crate) fn push_reach(query: &mut QueryBuilder<Sqlite>, column: &'static str, tenant: TenantId, reach: &Reach) {
     let Reach::Organizations(roots) = reach else { return };
     query.push(" AND ").push(column).push(
@@ -349,7 +351,7 @@ mod tests {
     use super::*;
     use crate::plan::assert_list;
 
-    /// All that pass are counted and sorted.
+    /// All organizations that match are counted and sorted.
     #[tokio::test]
     async fn every_filter_finds_its_organizations_by_an_index() {
         let (plain, root) = (OrganizationFilter::default, ParentFilter::Of(OrganizationId::from(uuid::Uuid::nil())));

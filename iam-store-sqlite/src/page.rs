@@ -1,14 +1,14 @@
 //! Pages of lists.
 //!
-//! A list is one statement, which counts the whole and reads the page, so that both are of the same moment:
+//! A list is one statement, which counts all rows and reads the page, so that both see the same data:
 //!
 //! ```sql
 //! WITH found AS (SELECT …id, … AS key FROM … WHERE …)
 //! SELECT (SELECT count(*) FROM found) AS total, … FROM (…) p CROSS JOIN … ORDER BY p.key, p.id
 //! ```
 //!
-//! The page `p` is cut from what is found before the rows themselves are read, so that what comes before it is passed over
-//! in an index. Where `found` is materialized, it is found once for the count and the page.
+//! The page `p` is cut from `found` before the rows themselves are read. So the rows before the page are skipped in
+//! an index. If `found` is materialized, it is computed once for the count and the page.
 
 use iam_core::StoreError;
 use iam_core::page::{Page, PageRequest, SortOrder};
@@ -18,7 +18,7 @@ use sqlx::{FromRow, QueryBuilder, Sqlite};
 use crate::SqliteStore;
 use crate::error::store_error;
 
-/// A row of a page, beside how many the whole list has.
+/// A row of a page, and how many rows the whole list has.
 #[derive(FromRow)]
 struct Counted<T> {
     total: i64,
@@ -26,25 +26,27 @@ struct Counted<T> {
     row: T,
 }
 
-/// How many rows come before the page. A page beyond what the database can count is empty like any past the end.
+/// Returns how many rows come before the page. If the database cannot count that far, the page is empty, like any
+/// page past the end.
 pub(crate) fn offset(page: PageRequest) -> i64 {
     i64::try_from(page.offset()).unwrap_or(i64::MAX)
 }
 
-/// Adds the page of what is found.
+/// Adds the page that is cut from `found`.
 pub(crate) fn push_page(query: &mut QueryBuilder<Sqlite>, direction: &'static str, page: PageRequest) {
     query.push(" FROM (SELECT f.id, f.key FROM found f ORDER BY f.key").push(direction).push(", f.id");
     push_limit(query, page.limit());
     query.push(" OFFSET ").push_bind(offset(page)).push(") p");
 }
 
-/// Adds how many rows are wanted. It is not bound: SQLite plans by what a limit is, and so prepares a statement anew for each
-/// execution where that is a bare parameter (and not where it is a sum).
+/// Adds the limit, not as a parameter: the plan of SQLite depends on the value of a limit. So if the limit is a bare
+/// parameter, SQLite prepares the statement again for each execution (but not if it is a sum with a parameter).
 pub(crate) fn push_limit(query: &mut QueryBuilder<Sqlite>, limit: u32) {
     query.push(" LIMIT ").push(limit);
 }
 
-/// SQLite puts NULL before everything, as never is before every login.
+/// Returns the sort direction. SQLite sorts NULL before all values. So users that never logged in come before all
+/// logins, as they must.
 pub(crate) fn direction(order: SortOrder) -> &'static str {
     match order {
         SortOrder::Ascending => " ASC",
@@ -52,8 +54,8 @@ pub(crate) fn direction(order: SortOrder) -> &'static str {
     }
 }
 
-/// The page that these rows are. A total that is kept may be wrong, and even negative, where somebody has gone around the
-/// triggers: nobody is to miss the page for that.
+/// Makes a page of these rows. A stored total may be wrong, and even negative, if rows were changed without the
+/// triggers. The page must be returned nevertheless.
 pub(crate) fn page_of<R, T>(rows: Vec<R>, total: i64, request: PageRequest) -> Result<Page<T>, StoreError>
 where
     T: TryFrom<R, Error = StoreError>,
@@ -63,7 +65,7 @@ where
 }
 
 impl SqliteStore {
-    /// Reads a page by the statement for it.
+    /// Reads a page with the statement that `list` makes.
     pub(crate) async fn page<T, R>(
         &self,
         request: PageRequest,
@@ -79,7 +81,7 @@ impl SqliteStore {
         };
         let rows = read(request).await?;
         let total = match rows.first() {
-            // No row tells how many there are before it.
+            // Without a row there is no total, so the first page is read for it.
             None if request.offset() > 0 => read(PageRequest::default()).await?.first().map_or(0, |row| row.total),
             first => first.map_or(0, |row| row.total),
         };

@@ -1,4 +1,4 @@
-//! How SQLite answers the statements that are built at run time.
+//! Checks the plans of the statements that are built at run time.
 
 #![cfg(test)]
 
@@ -7,7 +7,7 @@ use test_support::sqlite::TestFile;
 
 use crate::SqliteStore;
 
-/// The searches and sorts of a query, in the order of SQLite.
+/// Returns the searches, scans and sorts in the plan of a query, in the order of SQLite.
 pub(crate) async fn plan(query: QueryBuilder<Sqlite>) -> Vec<String> {
     let file = TestFile::create();
     let store = SqliteStore::open(file.url()).await.unwrap();
@@ -18,12 +18,12 @@ pub(crate) async fn plan(query: QueryBuilder<Sqlite>) -> Vec<String> {
     steps.iter().map(|step| step.get("detail")).filter(is_work).collect()
 }
 
-/// Fails unless SQLite answers a query by just these searches, and sorts nothing.
+/// Fails unless the plan of a query has exactly these searches and no sort.
 pub(crate) async fn assert_plan(query: QueryBuilder<Sqlite>, expected: &[&str]) {
     assert_eq!(plan(query).await, expected);
 }
 
-/// Fails unless a list begins with this search, and has a part that is sorted only where it is said.
+/// Fails unless the plan of a list begins with this search, and has a sort exactly if `is_sorted`.
 pub(crate) async fn assert_list(query: QueryBuilder<Sqlite>, first: &str, is_sorted: bool) {
     let plan = plan(query).await;
     assert_eq!(plan.first().map(String::as_str), Some(first), "{plan:#?}");

@@ -13,7 +13,7 @@ use crate::error::{expect_row, store_error};
 use crate::page::{offset, page_of};
 use crate::transaction::SqliteTransaction;
 
-/// A role; with a grant it comes as JSON.
+/// A role with its permissions. Inside a grant it comes as JSON.
 #[derive(Deserialize)]
 pub(crate) struct RoleRow {
     tenant_id: Uuid,
@@ -46,7 +46,7 @@ impl TryFrom<RoleRow> for Role {
     }
 }
 
-/// The columns of a role, and which roles.
+/// Selects roles; the literal says which.
 macro_rules! select_roles {
     ($which:literal, $($argument:expr),+) => {
         sqlx::query_as!(

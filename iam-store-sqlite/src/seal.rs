@@ -38,7 +38,7 @@ impl TryFrom<UnsealedRow> for Unsealed {
     }
 }
 
-/// A row of the queue, and whether its entry has a leaf already.
+/// A row of the queue, and whether its entry already has a leaf.
 #[derive(FromRow)]
 struct QueuedRow {
     #[sqlx(flatten)]
@@ -67,7 +67,7 @@ impl TryFrom<LeafRow> for Leaf {
     }
 }
 
-/// A row that stands for an entry, beside the entry where that is there.
+/// A leaf or a row of the queue, and its entry, which may be missing.
 struct Beside<T> {
     row: T,
     entry: Option<AuditEntryRow>,
@@ -123,17 +123,18 @@ impl TryFrom<LogRow> for LogHead {
     }
 }
 
-/// The right edge of a tree. Of peaks that are those of no tree of this size it makes an empty one, which the note does
-/// not speak of: somebody has changed them, and the other logs must go on.
+/// Returns the right edge of a tree. Returns that of an empty tree if no tree of this size has these peaks: another
+/// program has changed them. This is not an error here, because the other logs must continue. The note shows that this
+/// log is not empty.
 fn frontier(size: u64, peaks: &[u8]) -> Frontier {
     let peaks: Option<_> = peaks.chunks(32).map(|peak| Some(TreeHash(peak.try_into().ok()?))).collect();
     peaks.and_then(|peaks| Frontier::new(size, peaks)).unwrap_or_default()
 }
 
-/// The heads of the logs of some tenants.
+/// Selects the heads of the logs of some tenants.
 ///
-/// Leaves are counted by the last one, and in the same statement, because a log grows. A log that has leaves and no row
-/// has lost it.
+/// The last leaf gives the number of leaves. It is read by the same statement, because the log may grow between two
+/// statements. A log that has leaves but no row in `audit_logs` has lost that row.
 macro_rules! select_logs {
     ($tenants:expr) => {
         sqlx::query_as!(
@@ -165,7 +166,8 @@ macro_rules! select_logs {
 
 #[async_trait]
 impl SealStore for SqliteStore {
-    // What the service did not write there must not keep everything else waiting. Verification reports it.
+    // Leaves out malformed rows: the service did not write them, and they must not delay other entries. Verification
+    // reports them.
     async fn unsealed(&self, except: &[TenantId], limit: u32) -> Result<Vec<Unsealed>, StoreError> {
         let rows = sqlx::query_as!(
             UnsealedRow,
@@ -197,7 +199,8 @@ impl SealStore for SqliteStore {
     }
 
     async fn seal(&self, seals: &[Seal]) -> Result<bool, StoreError> {
-        // Until here nobody else had to wait; what follows takes some milliseconds for a round of the sealer.
+        // From here on, other writers wait. For a round of the sequencer, the following statements take some
+        // milliseconds.
         let mut transaction = self.writer.begin().await.map_err(store_error)?;
         for seal in seals {
             if !write_seal(seal, &mut transaction).await? {
@@ -248,7 +251,7 @@ impl SealStore for SqliteStore {
     }
 
     async fn audited_tenants(&self) -> Result<Vec<TenantId>, StoreError> {
-        // The last ones are only those whose log somebody has removed, without its entries.
+        // The last part only adds tenants whose log was removed, but not its entries.
         let tenants = sqlx::query_scalar!(
             r#"
             SELECT g.tenant_id AS "tenant_id!: Uuid" FROM audit_logs g
@@ -287,7 +290,7 @@ impl SealStore for SqliteStore {
     }
 
     async fn stray_entry(&self, tenant: TenantId) -> Result<Option<AuditEntryId>, StoreError> {
-        // By its place too: under the identifier of a sealed entry there may be another one.
+        // The time is compared, too: another entry may have the identifier of a sequenced entry.
         let stray = sqlx::query_scalar!(
             r#"
             SELECT e.id AS "id: Uuid"
@@ -312,7 +315,7 @@ impl SealStore for SqliteStore {
     }
 }
 
-/// Selects leaves from a place in the sequence on, with their entries.
+/// Selects leaves from a sequence number on, with their entries.
 fn sealed_since(tenant: TenantId, from: u64, limit: u32) -> QueryBuilder<Sqlite> {
     let mut query = QueryBuilder::new("SELECT l.sequence, l.created_at AS sealed_at, l.entry_id AS sealed_id, l.hash,");
     query.push(ENTRY_COLUMNS).push(
@@ -327,7 +330,7 @@ fn sealed_since(tenant: TenantId, from: u64, limit: u32) -> QueryBuilder<Sqlite>
     query
 }
 
-/// Selects rows of the queue after a place in the order of time, with their entries.
+/// Selects rows of the queue after a position in the order of time, with their entries.
 fn unsealed_after(tenant: TenantId, after: Option<(Timestamp, AuditEntryId)>, limit: u32) -> QueryBuilder<Sqlite> {
     let mut query = QueryBuilder::new(
         "
@@ -355,7 +358,8 @@ fn unsealed_after(tenant: TenantId, after: Option<(Timestamp, AuditEntryId)>, li
     query
 }
 
-/// Writes one of the seals; tells whether the log had the size from which it is continued, and every entry was unsealed.
+/// Writes the new leaves and the head of one log. Returns whether the log still had the size from which it is
+/// continued, and every entry was still pending.
 async fn write_seal(seal: &Seal, connection: &mut SqliteConnection) -> Result<bool, StoreError> {
     if !update_head(seal, connection).await? {
         return Ok(false);
@@ -453,7 +457,7 @@ mod tests {
     const ENTRY: &str =
         "SEARCH e USING INDEX sqlite_autoindex_audit_entries_1 (tenant_id=? AND created_at=? AND id=?) LEFT-JOIN";
 
-    /// Nothing is sorted, and each entry is looked up by its whole key.
+    /// No row is sorted, and each entry is looked up by its whole key.
     #[tokio::test]
     async fn logs_are_read_in_the_order_of_their_keys() {
         let (tenant, after) = (TenantId::NONE, Some((Timestamp::UNIX_EPOCH, Uuid::nil().into())));

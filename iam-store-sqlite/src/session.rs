@@ -67,7 +67,7 @@ impl TryFrom<SessionRow> for Session {
     }
 }
 
-/// The columns of a session, and which sessions.
+/// Selects sessions; the literal says which.
 macro_rules! select_sessions {
     ($which:literal, $($argument:expr),+) => {
         sqlx::query_as!(
@@ -258,7 +258,7 @@ impl SqliteTransaction {
         match change {
             SessionChange::Start(session) => self.insert_session(session).await,
             SessionChange::Refresh(session) => self.update_session(session).await,
-            // The audit log alone keeps it.
+            // Only its audit entry is written.
             SessionChange::RepeatRefresh(_) => Ok(()),
             SessionChange::End { sessions, .. } | SessionChange::Forget(sessions) => {
                 self.delete_sessions(sessions).await
@@ -316,7 +316,7 @@ impl SqliteTransaction {
         Ok(())
     }
 
-    /// Writes what a refresh changes.
+    /// Writes the columns that a refresh changes.
     async fn update_session(&mut self, session: &Session) -> Result<(), StoreError> {
         let refresh = &session.refresh;
         let updated = sqlx::query!(

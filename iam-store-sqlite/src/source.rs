@@ -1,4 +1,4 @@
-//! Where statements are executed: each on a connection of the store's, or all of them in a transaction of the host program.
+//! Where statements are executed: each on a connection of the store, or all of them in one host transaction.
 
 use std::ops::{Deref, DerefMut};
 
@@ -13,17 +13,17 @@ use sqlx::{Describe, Either, Execute, Executor, SqlStr, Sqlite};
 use crate::connections::{self, Connections, Lent};
 use crate::host::{HostConnection, Part, Shared};
 
-/// Executes statements as a pool does.
+/// Executes statements like a pool.
 #[derive(Clone, Debug)]
 pub(crate) enum Source {
-    /// Each on one of the connections.
+    /// Each statement on one of the connections.
     Store(Connections),
-    /// All of them in one transaction.
+    /// All statements in one host transaction.
     Host(Shared),
 }
 
 impl Source {
-    /// A connection that works.
+    /// Returns a connection that works.
     pub(crate) async fn take(&self) -> sqlx::Result<Taken> {
         Ok(match self {
             Self::Store(connections) => Taken::Store(connections.take().await?),
@@ -31,7 +31,7 @@ impl Source {
         })
     }
 
-    /// Begins to write; in a transaction of the host, a part of it that can be undone.
+    /// Begins a transaction that writes. In a host transaction, sets a savepoint instead.
     pub(crate) async fn begin(&self) -> sqlx::Result<Begun> {
         Ok(match self {
             Self::Store(connections) => Begun::Store(connections.begin().await?),
@@ -39,7 +39,7 @@ impl Source {
         })
     }
 
-    /// How the store's own connections are made.
+    /// Returns the options of the store's own connections. `None` for a host transaction.
     pub(crate) fn options(&self) -> Option<&SqliteConnectOptions> {
         match self {
             Self::Store(connections) => Some(connections.options()),
@@ -61,7 +61,7 @@ pub(crate) enum Taken {
 }
 
 impl Taken {
-    /// Its use has ended well.
+    /// Returns the connection after a use without an error.
     pub(crate) fn keep(self) {
         if let Self::Store(lent) = self {
             lent.keep();
@@ -139,7 +139,7 @@ impl<'s> Executor<'s> for &'s Source {
     }
 }
 
-/// A transaction that writes, or a part of the host's; dropping it rolls back.
+/// A transaction that writes, or a savepoint in a host transaction. Dropping it rolls back.
 pub(crate) enum Begun {
     Store(connections::Begun),
     Host(Part),

@@ -33,7 +33,7 @@ impl TryFrom<TenantRow> for Tenant {
     }
 }
 
-/// The columns of a tenant, and which tenants.
+/// Selects tenants; the literal says which.
 macro_rules! select_tenants {
     ($which:literal, $($argument:expr),+) => {
         sqlx::query_as!(

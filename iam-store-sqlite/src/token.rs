@@ -42,7 +42,7 @@ impl TryFrom<SigningKeyRow> for SigningKey {
     }
 }
 
-/// The bytes, and whether they are sealed.
+/// Returns the bytes, and whether they are encrypted.
 fn columns(key: &PrivateKey) -> (&[u8], bool) {
     match key {
         PrivateKey::Plain(bytes) => (bytes, false),

@@ -10,16 +10,16 @@ use crate::error::store_error;
 use crate::open::cut_log;
 use crate::source::{Begun, Source};
 
-/// A transaction of the database, bound to a tenant; dropping it rolls back.
+/// A transaction of the database in one tenant. Dropping it rolls back.
 ///
-/// Every statement binds this tenant and never one that stands inside a change. Nobody else writes while it is open,
-/// so whatever it reads is locked.
+/// Every statement binds this tenant, and never a tenant that is named inside a change. No other transaction writes
+/// while this one is open, so all rows that it reads are locked.
 pub(crate) struct SqliteTransaction {
     tenant: TenantId,
     inner: Begun,
-    /// After a failed write SQLite would commit the writes before it, so a COMMIT must not be tried.
+    /// Whether a write has failed. A COMMIT would then commit the writes before it, so it must not be tried.
     broken: bool,
-    /// Whether personal fields are erased, so that the write-ahead log must not keep them either.
+    /// Whether personal fields are erased. Then they must not stay in the write-ahead log either.
     pub(crate) erases: bool,
     writer: Source,
 }
@@ -41,7 +41,7 @@ impl SqliteTransaction {
 #[async_trait]
 impl Transaction for SqliteTransaction {
     async fn write(&mut self, change: &Change, audit: AuditBatch) -> Result<(), StoreError> {
-        // Whoever drops this future halfway leaves a change without its entries, which must not be committed either.
+        // If this future is dropped halfway, a change may be without its entries. That must not be committed either.
         let was_broken = mem::replace(&mut self.broken, true);
         match change {
             Change::Tenant(change) => self.write_tenant(change).await,
@@ -65,7 +65,7 @@ impl Transaction for SqliteTransaction {
             return Err(StoreError::Failed("a change of this unit of work has failed".into()));
         }
         self.inner.commit().await.map_err(store_error)?;
-        // Before the host has committed there is nothing in the log that could be cut off.
+        // Not in a host transaction: before the host program commits, the log contains nothing that could be truncated.
         if let Some(options) = self.writer.options()
             && self.erases
         {

@@ -50,7 +50,7 @@ impl TryFrom<UserRow> for User {
     }
 }
 
-/// The columns of a user, and which users.
+/// Selects users; the literal says which.
 macro_rules! select_users {
     ($which:literal, $($argument:expr),+) => {
         sqlx::query_as!(
@@ -110,8 +110,8 @@ impl UserStore for SqliteStore {
     }
 }
 
-// The list is built at run time, because which conditions it has, and by what it is sorted, varies from call to call.
-// What is pushed is text of this file alone; whatever came from outside is bound.
+// The list is built at run time, because its conditions and its order vary from call to call. Only text of this file
+// is pushed. All values from outside are bound.
 
 const LIST_COLUMNS: &str = "
         u.tenant_id,
@@ -125,7 +125,7 @@ const LIST_COLUMNS: &str = "
         u.created_at,
         u.updated_at";
 
-/// A page of the users within reach that pass a filter.
+/// Builds the statement for a page of the users in the visible scope that match a filter.
 fn list(
     tenant: TenantId,
     filter: &UserFilter,
@@ -155,7 +155,7 @@ fn list(
     query
 }
 
-/// The count that the database keeps of just these users, if it does.
+/// Returns the expression for the stored count of exactly these users, if there is one.
 fn kept_count(filter: &UserFilter, reach: &Reach) -> Option<&'static str> {
     if filter.search.is_some() || filter.organization.is_some() || matches!(reach, Reach::Organizations(_)) {
         return None;
@@ -168,7 +168,7 @@ fn kept_count(filter: &UserFilter, reach: &Reach) -> Option<&'static str> {
     })
 }
 
-/// Adds where the users within reach come from that pass a filter.
+/// Adds the FROM clause and the conditions for the users in the visible scope that match a filter.
 fn push_filter(query: &mut QueryBuilder<Sqlite>, tenant: TenantId, filter: &UserFilter, reach: &Reach, now: Timestamp) {
     match &filter.search {
         None => query.push(" FROM users u WHERE u.tenant_id = "),
@@ -182,7 +182,7 @@ fn push_filter(query: &mut QueryBuilder<Sqlite>, tenant: TenantId, filter: &User
                 }
                 None => query.push(" CROSS JOIN users u ON u.number BETWEEN t.first_user AND t.last_user"),
             };
-            // No index is to be used for the tenant: its range is read in one go.
+            // The plus sign keeps SQLite from using an index on tenant_id: the range of the tenant is read as a whole.
             query.push(" WHERE t.id = ").push_bind(tenant.as_uuid()).push(" AND +u.tenant_id = ")
         }
     }
@@ -191,14 +191,16 @@ fn push_filter(query: &mut QueryBuilder<Sqlite>, tenant: TenantId, filter: &User
         query.push(" AND u.status = ").push_bind(status.as_str());
     }
     if let Some(search) = &filter.search {
-        // Not LIKE, which would give some characters of the text a meaning, and a bound to its length.
+        // Not LIKE, in which some characters of the text would have a special meaning, and which limits the length
+        // of the text.
         query.push(" AND (FALSE");
         for column in ["replace(u.email_key, 'ς', 'σ')", "u.first_name_key", "u.last_name_key"] {
             query.push(" OR instr(").push(column).push(", ").push_bind(folded(search)).push(") > 0");
         }
         query.push(")");
     }
-    // One assignment may make a user a member of the organization, and another one bring it within reach.
+    // Two conditions: a user may be a member of the organization by one assignment, and in the visible scope by
+    // another.
     if let Some(organization) = filter.organization {
         push_holds(query, tenant, now);
         query.push(" AND a.organization_id = ").push_bind(organization.as_uuid()).push(")");
@@ -210,12 +212,13 @@ fn push_filter(query: &mut QueryBuilder<Sqlite>, tenant: TenantId, filter: &User
     }
 }
 
-/// How many groups of three characters of a text are looked for. They leave few others; and of an address the beginning tells
-/// more than the end, which everybody may share and which costs the more to look for.
+/// The index is searched for at most this many groups of three characters of a text. They leave few other users. The
+/// beginning of an address excludes more users than its end, which all users may share and which makes the search
+/// slower.
 const MAX_GROUPS: usize = 10;
 
-/// The search index's expression for all who have the first groups of three characters of a text. A shorter text has none, nor
-/// has the index an answer for one with a NUL.
+/// Returns the search expression for all users that have the first groups of three characters of a text. `None` for a
+/// shorter text, which has no such group, and for a text with a NUL character, for which the index has no answer.
 fn candidates(search: &str) -> Option<String> {
     let characters: Vec<char> = folded(search).chars().collect();
     if characters.len() < 3 || characters.contains(&'\0') {
@@ -225,10 +228,10 @@ fn candidates(search: &str) -> Option<String> {
     Some(characters.windows(3).take(MAX_GROUPS).map(quoted).collect::<Vec<_>>().join(" AND "))
 }
 
-/// Adds the condition that the user holds an assignment `a` which has not expired. What else it must be, and the
-/// closing parenthesis, is left to the caller.
+/// Adds the condition that the user has an assignment `a` that has not expired. The calling function adds the other
+/// conditions of `a`, and the closing parenthesis.
 ///
-/// Not EXISTS, which would be asked for every user of the tenant, however few hold such an assignment.
+/// Not EXISTS, which would be evaluated for every user of the tenant, even if only few users have such an assignment.
 fn push_holds(query: &mut QueryBuilder<Sqlite>, tenant: TenantId, now: Timestamp) {
     query
         .push(" AND u.id IN (SELECT a.user_id FROM role_assignments a WHERE a.tenant_id = ")
@@ -372,9 +375,9 @@ mod tests {
         list(TenantId::NONE, filter, &Reach::Tenant, sort, PageRequest::default(), Timestamp::UNIX_EPOCH)
     }
 
-    /// Backwards, only those that have the same value are sorted.
+    /// Backwards, only rows with the same value are sorted.
     #[tokio::test]
-    async fn every_order_but_that_of_the_state_is_read_from_an_index() {
+    async fn every_order_except_by_status_is_read_from_an_index() {
         for (by, index) in [
             (UserSortKey::CreatedAt, "COVERING INDEX users_created_idx"),
             (UserSortKey::UpdatedAt, "COVERING INDEX users_updated_idx"),
@@ -418,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_looked_for_by_its_groups_of_three_characters() {
+    fn a_text_is_searched_by_its_groups_of_three_characters() {
         assert_eq!(candidates("Ad"), None);
         assert_eq!(candidates("a\0da").as_deref(), None);
         assert_eq!(candidates("ÉMI").as_deref(), Some("\"émi\""));

@@ -1,4 +1,4 @@
-//! The feed of changes: whom the database tells, and when a feed is over.
+//! The change feed: which commits send notifications, and when a feed ends.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use uuid::Uuid;
 
 use crate::pool::occupy;
 
-/// How long anything may take before a test gives up.
+/// The time limit of each step of a test.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 async fn migrated(url: &str) -> PostgresStore {
@@ -27,14 +27,14 @@ async fn migrated(url: &str) -> PostgresStore {
     store
 }
 
-/// A feed that hears.
+/// Opens a feed and waits until it receives notifications.
 async fn follow(store: &PostgresStore) -> Box<dyn ChangeFeed> {
-    let mut feed = store.change_feed().await.unwrap().expect("PostgreSQL tells what is committed");
+    let mut feed = store.change_feed().await.unwrap().expect("PostgreSQL has a change feed");
     told(&mut *feed).await;
     feed
 }
 
-/// Fails unless a feed ends, and stays over; tells until when it said that it was complete.
+/// Checks that a feed ends and stays ended. Returns the last moment at which it was complete.
 async fn expect_end(feed: &mut dyn ChangeFeed) -> Option<Instant> {
     let mut complete_at = None;
     let ending = async {
@@ -45,13 +45,13 @@ async fn expect_end(feed: &mut dyn ChangeFeed) -> Option<Instant> {
             }
         }
     };
-    let error = timeout(PATIENCE, ending).await.expect("it goes on");
+    let error = timeout(PATIENCE, ending).await.expect("the feed ends");
     assert!(matches!(error, StoreError::Unavailable(_)), "{error:?}");
     assert!(timeout(PATIENCE, feed.next()).await.unwrap().is_err());
     complete_at
 }
 
-/// Waits until the database has so many connections, beside the one that asks.
+/// Waits until the database has this many connections in addition to `asks`.
 async fn expect_connections(asks: &mut PgConnection, expected: i64) {
     let count = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()";
     let counting = async {
@@ -62,9 +62,9 @@ async fn expect_connections(asks: &mut PgConnection, expected: i64) {
     timeout(PATIENCE, counting).await.unwrap_or_else(|_| panic!("never {expected} connections"));
 }
 
-/// Programs need not know of the feed: the database tells whatever statement it was.
+/// Other programs need not know the feed: the database notifies of the changes of every statement.
 #[tokio::test]
-async fn statements_of_anybody_are_told() {
+async fn statements_of_other_programs_send_notifications() {
     let database = TestDatabase::create().await;
     let world = World::new(Arc::new(migrated(database.url()).await));
     let tenant = world.tenant("acme").await;
@@ -98,7 +98,7 @@ async fn statements_of_anybody_are_told() {
     }
 }
 
-/// It cannot be told which rows are gone.
+/// TRUNCATE does not show which rows are deleted.
 #[tokio::test]
 async fn a_truncated_table_ends_the_feed() {
     let database = TestDatabase::create().await;
@@ -111,7 +111,7 @@ async fn a_truncated_table_ends_the_feed() {
 }
 
 #[tokio::test]
-async fn what_somebody_else_says_on_the_channel_changes_nothing() {
+async fn unknown_payloads_on_the_channel_are_ignored() {
     let database = TestDatabase::create().await;
     let store = migrated(database.url()).await;
     let mut feed = follow(&store).await;
@@ -123,7 +123,7 @@ async fn what_somebody_else_says_on_the_channel_changes_nothing() {
     assert_eq!(told(&mut *feed).await, BTreeSet::from([id]));
 }
 
-/// What was told meanwhile would be missed.
+/// Notifications that are sent while a connection is lost would be missed.
 #[tokio::test]
 async fn a_feed_ends_when_either_of_its_connections_is_lost() {
     let database = TestDatabase::create().await;
@@ -139,7 +139,7 @@ async fn a_feed_ends_when_either_of_its_connections_is_lost() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_feed_ends_where_the_network_falls_silent() {
+async fn a_feed_ends_when_the_network_becomes_silent() {
     let database = TestDatabase::create().await;
     migrated(database.url()).await.close().await;
     for fault in [Fault::Silent, Fault::Severed] {
@@ -153,8 +153,8 @@ async fn a_feed_ends_where_the_network_falls_silent() {
     }
 }
 
-/// As behind a pooler that hands connections around, where whoever listens hears nothing and is not told so. Here it is a
-/// function that is found in the place of the database's own.
+/// Behind a pooler that shares connections between clients, a listener receives nothing and gets no error. In this
+/// test, a function that replaces the one of the database has the same effect.
 #[tokio::test]
 async fn a_feed_whose_heartbeats_do_not_come_back_is_never_complete_and_ends() {
     let database = TestDatabase::create().await;
@@ -170,7 +170,7 @@ async fn a_feed_whose_heartbeats_do_not_come_back_is_never_complete_and_ends() {
     assert_eq!(expect_end(&mut *feed).await, None);
 }
 
-/// Requests may use every connection of the store.
+/// A feed does not need the pool: requests may use every connection of the store.
 #[tokio::test]
 async fn a_feed_goes_on_while_the_pool_is_exhausted() {
     let database = TestDatabase::create().await;
@@ -180,9 +180,9 @@ async fn a_feed_goes_on_while_the_pool_is_exhausted() {
     told(&mut *feed).await;
 }
 
-/// Whoever listens says nothing for as long as nothing changes.
+/// The listening connection sends nothing as long as nothing changes.
 #[tokio::test]
-async fn a_feed_outlives_the_time_for_which_a_session_may_be_idle() {
+async fn a_feed_outlives_the_idle_session_timeout() {
     let database = TestDatabase::create().await;
     let owner = migrated(database.url()).await;
     let end_idle_sessions = "DO $$ BEGIN
@@ -193,7 +193,7 @@ async fn a_feed_outlives_the_time_for_which_a_session_may_be_idle() {
     let mut feed = follow(&store).await;
     let began = Instant::now();
     while began.elapsed() < Duration::from_secs(2) {
-        feed.next().await.expect("it goes on");
+        feed.next().await.expect("the feed continues");
     }
 }
 
@@ -201,7 +201,7 @@ async fn a_feed_outlives_the_time_for_which_a_session_may_be_idle() {
 async fn a_dropped_feed_leaves_no_connection_behind() {
     let database = TestDatabase::create().await;
     migrated(database.url()).await.close().await;
-    // A pool that does not grow meanwhile.
+    // A pool whose number of connections does not change.
     let pool = PgPoolOptions::new().max_connections(1).connect(database.url()).await.unwrap();
     let store = PostgresStore::from_pool(pool);
     let mut asks = PgConnection::connect(database.url()).await.unwrap();
@@ -213,18 +213,18 @@ async fn a_dropped_feed_leaves_no_connection_behind() {
 }
 
 #[tokio::test]
-async fn a_store_closes_beside_its_feed_which_ends() {
+async fn closing_a_store_ends_its_feed_without_waiting_for_it() {
     let database = TestDatabase::create().await;
     let store = migrated(database.url()).await;
     let mut asks = PgConnection::connect(database.url()).await.unwrap();
     let mut feed = follow(&store).await;
-    timeout(PATIENCE, store.close()).await.expect("it waits for nobody");
+    timeout(PATIENCE, store.close()).await.expect("closing does not wait for the feed");
     expect_end(&mut *feed).await;
     drop(feed);
     expect_connections(&mut asks, 0).await;
 }
 
-/// Where no trigger tells anything, silence means nothing.
+/// Without the triggers, a silent feed would not mean that nothing changes.
 #[tokio::test]
 async fn a_database_that_is_not_migrated_has_no_feed() {
     let database = TestDatabase::create().await;

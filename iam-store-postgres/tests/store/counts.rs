@@ -1,4 +1,4 @@
-//! The totals that triggers keep, when somebody goes around the triggers.
+//! The counts that triggers update, when rows are changed without the triggers.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use iam_store_postgres::PostgresStore;
 use sqlx::Executor as _;
 use test_support::postgres::TestDatabase;
 
-/// A tenant with two users, of whom one has a role.
+/// A tenant with two users. One of them has a role.
 struct Scene {
     world: World,
     store: PostgresStore,
@@ -37,7 +37,7 @@ impl Scene {
         self.store.pool().execute(statements).await.unwrap();
     }
 
-    /// How many users are active, suspended and deleted, and how many role assignments there are.
+    /// Returns how many users are active, suspended and inactive, and how many role assignments there are.
     async fn counts(&self) -> [i64; 4] {
         let (active, suspended, inactive, assignments) = sqlx::query_as(
             "SELECT
@@ -57,7 +57,7 @@ impl Scene {
 }
 
 #[tokio::test]
-async fn nothing_is_left_of_the_counts_of_a_truncated_table() {
+async fn truncating_a_table_resets_its_counts() {
     let scene = Scene::new().await;
     assert_eq!(scene.counts().await, [2, 0, 0, 1]);
     scene.run("TRUNCATE iam.role_assignments").await;
@@ -69,7 +69,7 @@ async fn nothing_is_left_of_the_counts_of_a_truncated_table() {
 }
 
 #[tokio::test]
-async fn what_was_changed_without_triggers_is_counted_anew_as_the_book_says() {
+async fn the_documented_statements_recount_rows_changed_without_triggers() {
     let book = include_str!("../../../docs/operating.md");
     let statements =
         book.split("```").find_map(|block| block.strip_prefix("sql\n").filter(|sql| sql.contains("counts")));
@@ -89,7 +89,7 @@ async fn what_was_changed_without_triggers_is_counted_anew_as_the_book_says() {
 }
 
 #[tokio::test]
-async fn a_total_that_is_wrong_hides_nobody() {
+async fn a_wrong_total_hides_no_user() {
     let scene = Scene::new().await;
     scene.run("UPDATE iam.tenant_counts SET active_users = -7").await;
     let (filter, sort, page) = (UserFilter::default(), UserSort::default(), PageRequest::default());

@@ -1,5 +1,5 @@
--- Takes out every tenant but those of plans.sql, what belongs to no tenant, and the keys. No trigger stands in the way, nor
--- tells of it.
+-- Removes every tenant except those of plans.sql, rows that belong to no tenant, and the keys. No trigger runs, so
+-- none refuses this or sends a notification.
 SET session_replication_role = replica;
 
 DO $$

@@ -1,4 +1,4 @@
-//! The plans of what a store asks, as PostgreSQL itself logs them for the very statements and values.
+//! The plans of a store's statements, as PostgreSQL logs them for the actual statements and values.
 
 use std::fmt::Debug;
 use std::sync::{Mutex, Once, PoisonError};
@@ -12,7 +12,7 @@ use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
-/// Every plan goes to the client as a notice, with what was really read and without timings.
+/// Sends every plan to the client as a notice, with the actual row counts and without timings.
 const EXPLAIN: &str = "
     LOAD 'auto_explain';
     SET auto_explain.log_min_duration = 0;
@@ -25,13 +25,13 @@ const EXPLAIN: &str = "
 
 static PLANS: Mutex<Vec<Explained>> = Mutex::new(Vec::new());
 
-/// Held by a test for as long as it explains: what is explained comes to all tests of a process together.
+/// A test holds this lock while it explains statements, because all tests of a process share the list of plans.
 pub(crate) static ALONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
 
-/// A statement and how it was executed.
+/// A statement, and how it was executed.
 #[derive(Clone, Debug)]
 pub(crate) struct Explained {
-    /// In one line.
+    /// The statement in one line.
     pub(crate) statement: String,
     pub(crate) scans: Vec<Scan>,
 }
@@ -42,11 +42,11 @@ pub(crate) struct Scan {
     pub(crate) relation: String,
     /// The condition by which an index found the rows, if there was one.
     pub(crate) condition: Option<String>,
-    /// How many rows were looked at.
+    /// How many rows were read, including rows that a filter removed.
     pub(crate) rows: u64,
 }
 
-/// A store on a database whose statements are explained from now on.
+/// Returns a store whose statements are explained.
 pub(crate) async fn store(database: &TestDatabase) -> PostgresStore {
     static LISTEN: Once = Once::new();
     LISTEN.call_once(|| tracing::subscriber::set_global_default(Notices).unwrap());
@@ -56,18 +56,18 @@ pub(crate) async fn store(database: &TestDatabase) -> PostgresStore {
     PostgresStore::from_pool(options.connect(database.url()).await.unwrap())
 }
 
-/// What was explained since this was last asked.
+/// Takes the statements that were explained since the last call.
 pub(crate) fn take() -> Vec<Explained> {
     std::mem::take(&mut *PLANS.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// The statement without what spaces and lines it is written with.
+/// Returns the statement with single spaces and without line breaks.
 pub(crate) fn one_line(statement: &str) -> String {
     statement.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 impl Explained {
-    /// None where a notice is something else.
+    /// Parses a notice. `None` if it is not a plan.
     fn parse(notice: &str) -> Option<Self> {
         let (_, plan) = notice.split_once("plan:\n")?;
         let plan: Value = serde_json::from_str(plan).unwrap();
@@ -80,20 +80,20 @@ impl Explained {
         Self { statement: one_line(statement), scans }
     }
 
-    /// How a statement would be executed, whatever its parameters.
-    pub(crate) async fn unasked(connection: &mut PgConnection, statement: &str) -> Self {
+    /// Explains a statement without executing it, with a plan for any parameters.
+    pub(crate) async fn without_execution(connection: &mut PgConnection, statement: &str) -> Self {
         let parameters = (1..).take_while(|number| statement.contains(&format!("${number}"))).count();
         let values = if parameters == 0 { String::new() } else { format!("({})", vec!["NULL"; parameters].join(", ")) };
         let ask = format!(
-            "DEALLOCATE ALL; SET plan_cache_mode = force_generic_plan; PREPARE unasked AS {statement};
-            EXPLAIN (FORMAT JSON) EXECUTE unasked {values}"
+            "DEALLOCATE ALL; SET plan_cache_mode = force_generic_plan; PREPARE explained AS {statement};
+            EXPLAIN (FORMAT JSON) EXECUTE explained {values}"
         );
         let row = sqlx::raw_sql(AssertSqlSafe(ask)).fetch_one(connection).await.unwrap();
         let plans: Value = row.get(0);
         Self::new(statement, &plans[0])
     }
 
-    /// How many rows of tables it looked at.
+    /// How many rows the statement read.
     pub(crate) fn rows(&self) -> u64 {
         self.scans.iter().map(|scan| scan.rows).sum()
     }
@@ -107,10 +107,10 @@ fn collect(node: &Value, scans: &mut Vec<Scan>) {
         let per_loop =
             number("Actual Rows") + number("Rows Removed by Filter") + number("Rows Removed by Index Recheck");
         scans.push(Scan {
-            // A bitmap's scan of an index does not say whose that is.
+            // A bitmap index scan names only its index, and not its table.
             relation: text("Relation Name").or_else(|| text("Index Name")).unwrap_or_default(),
             condition: text("Index Cond"),
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it counts rows")]
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is a number of rows")]
             rows: (per_loop * number("Actual Loops")) as u64,
         });
     }
@@ -119,7 +119,7 @@ fn collect(node: &Value, scans: &mut Vec<Scan>) {
     }
 }
 
-/// Hears of the notices that the driver hands on.
+/// Receives the notices of the server, which the driver logs.
 struct Notices;
 
 impl Subscriber for Notices {

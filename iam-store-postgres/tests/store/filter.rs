@@ -1,4 +1,4 @@
-//! What the lists of the audit log read: by the database's own counters, for the statements that the store sends.
+//! Which indexes and rows the lists of the audit log read. The database counts this for the statements of the store.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +9,8 @@ use sqlx::Executor as _;
 use sqlx::postgres::PgPoolOptions;
 use test_support::postgres::TestDatabase;
 
-/// Three months of two tenants, some thousands of entries each. The tenants' entries are alike, and every value of a
-/// filter but those of the correlation is spread over all months.
+/// Three months of entries of two tenants, with some thousands of entries for each month. The entries of the tenants
+/// are alike. Every filter value, except the correlation identifiers, occurs in all months.
 const FILL: &str = "
     SELECT iam.make_audit_month(make_date(2026, month, 1)) FROM generate_series(1, 3) month;
 
@@ -47,7 +47,7 @@ struct Scene {
 impl Scene {
     async fn new() -> Self {
         let database = TestDatabase::create().await;
-        // The counters of one connection can be written down at once.
+        // With one connection, its counters can be flushed before they are read.
         let pool = PgPoolOptions::new().max_connections(1).connect(database.url()).await.unwrap();
         let store = PostgresStore::from_pool(pool);
         store.migrate().await.unwrap();
@@ -56,7 +56,7 @@ impl Scene {
         Self { store, tenant, _database: database }
     }
 
-    /// The second page of a list, so that there is a cursor, and what was read for it.
+    /// Reads the second page of a list, which needs a cursor. Returns its length and what was read for it.
     async fn second_page(&self, filter: &AuditFilter, limit: u32) -> (usize, Read) {
         let first = self.store.audit_entries(self.tenant, filter, None, limit).await.unwrap();
         let cursor = first.last().map(Cursor::after).unwrap();
@@ -94,7 +94,7 @@ impl Scene {
     }
 }
 
-/// How often something was scanned, and how many rows of it were read, by month and index.
+/// How many scans there were, and how many rows they read, by month and index.
 #[derive(Debug)]
 struct Read(BTreeMap<(String, String), (i64, i64)>);
 
@@ -107,7 +107,7 @@ impl Read {
         Self(grown.filter(|(_, grown)| *grown != (0, 0)).collect())
     }
 
-    /// In the months that have entries.
+    /// The indexes that were scanned, in the months that have entries.
     fn indexes(&self) -> Vec<&str> {
         let filled = self.0.keys().filter(|(month, _)| ("2026_01".."2026_04").contains(&month.as_str()));
         let mut indexes: Vec<&str> = filled.map(|(_, index)| index.as_str()).collect();
@@ -128,7 +128,7 @@ impl Read {
     }
 }
 
-/// How often a statement is planned anew before its plan may be kept.
+/// How often a statement is planned before its plan may be cached.
 const PLANNED: usize = 5;
 
 #[tokio::test]
@@ -149,14 +149,14 @@ async fn a_page_of_any_single_filter_is_one_range_of_its_index() {
             let (length, read) = scene.second_page(&filter, 20).await;
             assert_eq!(length, 20, "{filter:?}");
             assert_eq!(read.indexes(), [index], "{filter:?}");
-            // Where the plan is made for any value, the newest of each month are compared.
+            // A generic plan compares the newest entries of all months.
             assert!(read.rows() <= 20 + 3, "{filter:?}: {read:?}");
         }
     }
 }
 
 #[tokio::test]
-async fn a_request_is_found_by_its_index() {
+async fn the_entries_of_a_request_are_found_by_an_index() {
     let scene = Scene::new().await;
     for _ in 0..PLANNED + 2 {
         let filter = AuditFilter { correlation_id: Some("correlation-77".parse().unwrap()), ..AuditFilter::default() };
@@ -176,7 +176,7 @@ async fn a_month_that_dates_exclude_is_not_read() {
         let until = Some("2026-02-28T00:00:00Z".parse().unwrap());
         let filter = AuditFilter { user_id, from, until, ..AuditFilter::default() };
         for _ in 0..PLANNED + 2 {
-            // There are fewer than asked for, so nothing ends before the last month is looked at.
+            // There are fewer entries than the limit, so no scan ends before the last month.
             let (length, read) = scene.second_page(&filter, 1_000).await;
             assert_eq!(length, 0);
             assert_eq!(read.months(), ["2026_02"], "{read:?}");

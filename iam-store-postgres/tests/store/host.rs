@@ -1,4 +1,4 @@
-//! A host program that changes its own tables and those of IAM in one transaction.
+//! Host transactions: a host program changes its own tables and those of IAM in one transaction.
 
 use std::sync::Arc;
 
@@ -49,7 +49,7 @@ macro_rules! cases {
     ($($case:ident),+ $(,)?) => {
         $(#[tokio::test(flavor = "multi_thread")]
         async fn $case() {
-            let (host, _ground) = Program::start().await;
+            let (host, _database) = Program::start().await;
             host::$case(host).await;
         })+
     };
@@ -65,10 +65,10 @@ cases! {
     permissions_are_asked_for,
 }
 
-/// PostgreSQL answers such a COMMIT with a rollback and no error.
+/// PostgreSQL itself answers such a COMMIT with a rollback and no error.
 #[tokio::test(flavor = "multi_thread")]
-async fn after_a_failed_statement_of_the_host_the_commit_is_an_error() {
-    let (host, _ground) = Program::start().await;
+async fn after_a_failed_statement_of_the_host_program_the_commit_fails() {
+    let (host, _database) = Program::start().await;
     let transaction = host.begin().await;
     Program::note(&transaction).await;
     transaction.connection().await.unwrap().execute("SELECT 1 / 0").await.unwrap_err();
@@ -77,8 +77,8 @@ async fn after_a_failed_statement_of_the_host_the_commit_is_an_error() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_transaction_that_would_not_see_what_others_wrote_is_refused() {
-    let (host, _ground) = Program::start().await;
+async fn a_host_transaction_must_be_read_committed_and_read_write() {
+    let (host, _database) = Program::start().await;
     for isolation in ["REPEATABLE READ", "SERIALIZABLE", "READ COMMITTED, READ ONLY"] {
         let mut transaction = host.pool.begin().await.unwrap();
         let set = sqlx::AssertSqlSafe(format!("SET TRANSACTION ISOLATION LEVEL {isolation}"));

@@ -1,4 +1,4 @@
-//! What the triggers refuse, also to the owner of the tables.
+//! The changes that the triggers refuse, also from the owner of the tables.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use iam_store_postgres::PostgresStore;
 use sqlx::{AssertSqlSafe, Executor as _};
 use test_support::postgres::TestDatabase;
 
-/// A database in which three entries of a tenant are sealed.
+/// A database with three sequenced entries of a tenant.
 struct Scene {
     world: World,
     store: PostgresStore,
@@ -43,7 +43,7 @@ impl Scene {
 
 const ENTRY: &str = "an audit entry cannot be changed, except that personal fields are erased";
 
-/// Each column with something else in it.
+/// Each column with a different value.
 const OTHERWISE: [(&str, &str); 16] = [
     ("tenant_id", "gen_random_uuid()"),
     ("id", "gen_random_uuid()"),
@@ -82,7 +82,7 @@ async fn an_erasure_changes_nothing_but_personal_fields() {
     scene.run(record).await.unwrap();
     for (column, value) in OTHERWISE {
         scene.assert_refused(&format!("UPDATE iam.audit_entries SET {column} = {value}"), ENTRY).await;
-        // Both parts are destroyed, and something else is changed beside.
+        // Both parts are erased, and another column is changed as well.
         if !["old_value", "new_value", "metadata", "details_salt", "origin_salt"].contains(&column) {
             let parts = "details_salt = sha256(''), origin_salt = sha256('')";
             scene.assert_refused(&format!("UPDATE iam.audit_entries SET {parts}, {column} = {value}"), ENTRY).await;
@@ -97,11 +97,11 @@ async fn an_erasure_changes_nothing_but_personal_fields() {
 }
 
 #[tokio::test]
-async fn entries_cannot_be_deleted_before_retention_has_given_them_up() {
+async fn entries_cannot_be_deleted_before_retention_marks_them_for_removal() {
     let scene = Scene::new().await;
-    let waiting = NewEvent { action: "SENT".into(), resource_type: "INVOICE".into(), ..NewEvent::default() };
-    scene.world.iam().await.audit().log(&Caller::system(scene.tenant, "test"), waiting).await.unwrap();
-    let expected = "an audit entry cannot be deleted before retention has given it up";
+    let pending = NewEvent { action: "SENT".into(), resource_type: "INVOICE".into(), ..NewEvent::default() };
+    scene.world.iam().await.audit().log(&Caller::system(scene.tenant, "test"), pending).await.unwrap();
+    let expected = "an audit entry cannot be deleted before retention marks it for removal";
     for table in ["audit_entries", "audit_entries_2026_01"] {
         scene.assert_refused(&format!("DELETE FROM iam.{table}"), expected).await;
     }
@@ -118,9 +118,10 @@ async fn entries_cannot_be_deleted_before_retention_has_given_them_up() {
     assert_eq!(scene.run(&of_leaves("l.sequence = 0")).await.unwrap(), 1);
 }
 
-/// Somebody who puts an entry with the identifier of a given-up one elsewhere cannot have it deleted.
+/// An attacker inserts an entry with the identifier of an entry that is marked for removal, but with another time.
+/// Such an entry is not deleted.
 #[tokio::test]
-async fn an_entry_of_another_time_is_not_the_one_given_up() {
+async fn an_entry_with_a_reused_identifier_and_another_time_stays() {
     let scene = Scene::new().await;
     let later = "INSERT INTO iam.audit_entries
         SELECT later.*
@@ -132,32 +133,32 @@ async fn an_entry_of_another_time_is_not_the_one_given_up() {
     let change = scene.world.give_up(scene.tenant, 0..3).await;
     scene.world.commit(scene.tenant, change).await;
     assert_eq!(scene.world.store.purge_audit_entries().await.unwrap(), 3);
-    let expected = "an audit entry cannot be deleted before retention has given it up";
+    let expected = "an audit entry cannot be deleted before retention marks it for removal";
     scene.assert_refused("DELETE FROM iam.audit_entries WHERE created_at > '2026-01-31 09:15:01Z'", expected).await;
 }
 
 #[tokio::test]
-async fn entries_that_wait_cannot_be_changed_or_deleted() {
+async fn pending_entries_cannot_be_changed_or_deleted() {
     let scene = Scene::new().await;
-    let mut waiting = scene.world.new_entries(scene.tenant, 2);
-    scene.world.record(waiting.clone()).await;
+    let mut pending = scene.world.new_entries(scene.tenant, 2);
+    scene.world.record(pending.clone()).await;
     for (column, value) in OTHERWISE {
         scene.assert_refused(&format!("UPDATE iam.audit_unsealed SET {column} = {value}"), ENTRY).await;
     }
     let digest = "the digest of an audit entry cannot be changed";
     scene.assert_refused("UPDATE iam.audit_unsealed SET digest = ''", digest).await;
-    let delete = "an audit entry cannot be deleted before it is sealed";
+    let delete = "an audit entry cannot be deleted before it is sequenced";
     scene.assert_refused("DELETE FROM iam.audit_unsealed", delete).await;
-    // Nor by the function that moves them.
+    // The function that moves entries is refused, too.
     let moved = "SELECT iam.move_sealed_audit_entries(array_agg(tenant_id), array_agg(created_at), array_agg(id))
         FROM iam.audit_unsealed";
     scene.assert_refused(moved, delete).await;
-    // Another entry's leaf is none of its own.
+    // The leaf of an entry with another time does not count.
     let sealed = scene.world.sealed(scene.tenant).await.remove(0).leaf;
-    waiting.truncate(1);
-    waiting[0].id = sealed.entry_id;
-    waiting[0].created_at = sealed.created_at + chrono::TimeDelta::seconds(1);
-    scene.world.record(waiting).await;
+    pending.truncate(1);
+    pending[0].id = sealed.entry_id;
+    pending[0].created_at = sealed.created_at + chrono::TimeDelta::seconds(1);
+    scene.world.record(pending).await;
     let named = format!("DELETE FROM iam.audit_unsealed WHERE id = '{}'", sealed.entry_id);
     scene.assert_refused(&named, delete).await;
 }
@@ -180,7 +181,7 @@ async fn nothing_can_be_truncated() {
 }
 
 #[tokio::test]
-async fn leaves_nodes_and_erasures_stay_as_they_are() {
+async fn leaves_nodes_and_erasures_cannot_be_changed_or_deleted() {
     let scene = Scene::new().await;
     for (table, what) in [
         ("audit_leaves", "a leaf of an audit log"),

@@ -1,4 +1,4 @@
-//! The store over a real PostgreSQL.
+//! Tests of the store with a real PostgreSQL.
 
 #![cfg(test)]
 
@@ -24,7 +24,7 @@ use iam_core::Store;
 use test_support::cases;
 use test_support::postgres::TestDatabase;
 
-/// A server needs no more than `grants.sql` gives it, for everything that a store must do.
+/// A store whose role has only the privileges of `grants.sql`. It must pass all tests of a store.
 async fn fixture() -> (Arc<dyn Store>, TestDatabase) {
     let database = TestDatabase::migrated().await;
     let store = server::store(&database).await;

@@ -1,4 +1,4 @@
-//! Migrating: again, at once, and after a failure.
+//! Migrations: repeated, concurrent, and after a failure.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ async fn a_store_is_migrated_once_all_migrations_have_run() {
 }
 
 #[tokio::test]
-async fn the_schema_is_told_and_nothing_is_changed() {
+async fn schema_reports_missing_and_unknown_migrations_and_changes_nothing() {
     let database = TestDatabase::create().await;
     let store = PostgresStore::connect(database.url()).await.unwrap();
     assert_eq!(store.schema().await.unwrap(), Schema::Behind);
@@ -36,7 +36,7 @@ async fn the_schema_is_told_and_nothing_is_changed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn replicas_may_migrate_at_once() {
+async fn replicas_may_migrate_at_the_same_time() {
     let database = TestDatabase::create().await;
     let mut replicas = tokio::task::JoinSet::new();
     for _ in 0..4 {
@@ -49,7 +49,7 @@ async fn replicas_may_migrate_at_once() {
 }
 
 #[tokio::test]
-async fn a_migration_that_fails_leaves_no_lock_behind() {
+async fn a_failed_migration_releases_its_lock() {
     let database = TestDatabase::create().await;
     let store = PostgresStore::connect(database.url()).await.unwrap();
     for statement in ["CREATE SCHEMA iam", "CREATE TABLE iam.tenants ()"] {
@@ -58,5 +58,5 @@ async fn a_migration_that_fails_leaves_no_lock_behind() {
     store.migrate().await.unwrap_err();
     sqlx::query("DROP TABLE iam.tenants").execute(&store.pool()).await.unwrap();
     let other = PostgresStore::connect(database.url()).await.unwrap();
-    tokio::time::timeout(Duration::from_secs(5), other.migrate()).await.expect("nobody holds the lock").unwrap();
+    tokio::time::timeout(Duration::from_secs(5), other.migrate()).await.expect("no session holds the lock").unwrap();
 }

@@ -1,4 +1,4 @@
-//! The months of the audit log: partitions that are made ahead or on demand, and dropped whole.
+//! The monthly partitions of the audit log: made ahead of time or on demand, and dropped as a whole.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ async fn migrated() -> (PostgresStore, TestDatabase) {
     (store, database)
 }
 
-/// The months that have a partition, as `2026_01`.
+/// Returns the months that have a partition, such as `2026_01`.
 async fn months(store: &PostgresStore) -> Vec<String> {
     let months = "SELECT right(c.relname, 7)
         FROM pg_inherits i
@@ -56,7 +56,7 @@ async fn this_month_and_the_next_three_are_made_ahead() {
 #[tokio::test]
 async fn a_month_is_made_on_demand() {
     let (_, database) = migrated().await;
-    // Months are those of UTC, whatever the time zone of a session.
+    // The months are those of UTC, also if a session has another time zone.
     let pool = PgPoolOptions::new().after_connect(|connection, _| {
         Box::pin(async move { connection.execute("SET timezone = 'Pacific/Auckland'").await.map(|_| ()) })
     });
@@ -79,11 +79,11 @@ async fn a_month_is_made_on_demand() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_month_is_made_once_by_many_at_once() {
+async fn concurrent_replicas_make_a_month_once() {
     let (store, database) = migrated().await;
     let mut replicas = tokio::task::JoinSet::new();
     for _ in 0..8 {
-        // None of them knows what the others make.
+        // A replica does not know which months the others make.
         let store = PostgresStore::connect(database.url()).await.unwrap();
         replicas.spawn(async move {
             for now in ["2031-01-15T00:00:00Z", "2031-05-01T00:00:00Z"] {
@@ -98,7 +98,7 @@ async fn a_month_is_made_once_by_many_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn making_a_month_keeps_nobody_waiting() {
+async fn making_a_month_does_not_block_reads_and_writes() {
     let (store, _database) = migrated().await;
     let world = World::new(Arc::new(store.clone()));
     let tenant = world.tenant("acme").await.id;
@@ -111,7 +111,7 @@ async fn making_a_month_keeps_nobody_waiting() {
     making.commit().await.unwrap();
 }
 
-/// Gives up the first so many of a tenant's sealed entries.
+/// Sequences the pending entries, and marks a tenant's entries below a sequence number for removal.
 async fn give_up(world: &World, tenant: TenantId, until: u64) {
     world.seal().await;
     let from = world.head(tenant).await.removed;
@@ -119,7 +119,7 @@ async fn give_up(world: &World, tenant: TenantId, until: u64) {
 }
 
 #[tokio::test]
-async fn a_month_is_dropped_whole_when_all_of_it_is_given_up() {
+async fn a_month_is_dropped_when_all_its_entries_are_marked_for_removal() {
     let (store, _database) = migrated().await;
     let world = World::new(Arc::new(store.clone()));
     let (tenant, other) = (world.tenant("acme").await.id, world.tenant("other").await.id);
@@ -131,12 +131,12 @@ async fn a_month_is_dropped_whole_when_all_of_it_is_given_up() {
     let is_of = async |year: &str| -> Vec<String> {
         months(&store).await.into_iter().filter(|month| month.starts_with(year)).collect()
     };
-    // The other tenant keeps what it has in January.
+    // The other tenant keeps its entries in January.
     give_up(&world, tenant, 5).await;
     assert_eq!(store.purge_audit_entries().await.unwrap(), 5);
     assert_eq!(is_of("2025").await, ["2025_01", "2025_02", "2025_03"]);
     assert_eq!(store.purge_audit_entries().await.unwrap(), 0);
-    // Now both have nothing left in January, and the last entry of February goes with its month.
+    // No tenant keeps entries in January, and the last entry of February is dropped with its month.
     give_up(&world, tenant, 6).await;
     give_up(&world, other, 4).await;
     assert_eq!(store.purge_audit_entries().await.unwrap(), 5);
@@ -148,13 +148,13 @@ async fn a_month_is_dropped_whole_when_all_of_it_is_given_up() {
     for tenant in [tenant, other] {
         world.assert_clean(tenant, &[]).await;
     }
-    // What is dropped can be made again, should an entry need it.
+    // A dropped month can be made again for an entry that needs it.
     record(&world, tenant, "2025-01-01T00:00:00Z").await;
 }
 
-/// Where an entry waits to be sealed, or was put there by somebody else, the month stays.
+/// A month with a pending entry stays. So does a month with an entry that the service did not insert.
 #[tokio::test]
-async fn a_month_with_an_entry_that_is_not_sealed_is_kept() {
+async fn a_month_with_a_pending_entry_is_kept() {
     let (store, _database) = migrated().await;
     let world = World::new(Arc::new(store.clone()));
     let tenant = world.tenant("acme").await.id;
@@ -165,7 +165,8 @@ async fn a_month_with_an_entry_that_is_not_sealed_is_kept() {
     assert_eq!(store.audit_entry(tenant, late.id).await.unwrap(), Some(late));
 }
 
-/// However little is in it: entries are still being written into the present month.
+/// The present month stays even if all its entries are marked for removal, because more entries will be written into
+/// it.
 #[tokio::test]
 async fn the_present_month_is_never_dropped() {
     let (store, _database) = migrated().await;
@@ -183,9 +184,9 @@ async fn the_present_month_is_never_dropped() {
     assert_eq!(not_past(months(&store).await), not_past(before));
 }
 
-/// Rather a month of garbage for another while than entries that wait.
+/// It is better to keep an empty month for some time than to make other transactions wait.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_month_that_somebody_reads_is_emptied_and_dropped_another_time() {
+async fn a_month_that_is_being_read_is_emptied_and_dropped_later() {
     let (store, _database) = migrated().await;
     let world = World::new(Arc::new(store.clone()));
     let tenant = world.tenant("acme").await.id;
@@ -204,7 +205,7 @@ async fn a_month_that_somebody_reads_is_emptied_and_dropped_another_time() {
 }
 
 #[tokio::test]
-async fn a_month_that_another_replica_is_about_to_drop_is_left_to_it() {
+async fn a_month_that_another_replica_is_dropping_is_skipped() {
     let (store, _database) = migrated().await;
     let pool = store.pool();
     pool.execute("SELECT iam.make_audit_month('2020-01-01')").await.unwrap();

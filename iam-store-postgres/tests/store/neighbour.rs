@@ -1,4 +1,4 @@
-//! A tenant whose units of work wait for its own lock leaves connections to the other tenants.
+//! A tenant whose units of work wait for its own lock leaves connections to other tenants.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use sqlx::postgres::PgPool;
 use test_support::postgres::TestDatabase;
 use tokio::task::JoinSet;
 
-/// More than units of work have connections.
+/// More than the connections that units of work may use.
 const MANY: usize = 20;
 
 async fn register(iam: &Iam, email: &str) -> Caller {

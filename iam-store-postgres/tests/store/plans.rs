@@ -1,4 +1,4 @@
-//! How the store's statements find their rows, in a database of a size at which the planner cares.
+//! How the statements of the store find their rows, in a database that is large enough for realistic plans.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -27,29 +27,29 @@ use uuid::Uuid;
 
 use crate::explained::{self, Explained, one_line};
 
-/// Tables that stay small whatever is asked of the service: a queue that is emptied all the time, and what there is once for
-/// an installation; and PostgreSQL's own.
+/// Tables that always stay small: a queue that is emptied all the time, tables with a few rows for each installation,
+/// and PostgreSQL's own tables.
 const SMALL: [&str; 4] = ["audit_unsealed", "signing_keys", "_migrations", "pg_"];
 
-/// What reads a whole table or index, by the beginning of its statement.
+/// Statements that may read a whole table or index, by their beginning.
 const WHOLE: [&str; 8] = [
-    // The first tenants say that there are some.
+    // The first one or two rows are enough.
     "SELECT NOT EXISTS (SELECT 1 FROM iam.tenants)",
     "SELECT EXISTS (SELECT 1 FROM iam.tenants LIMIT 1 OFFSET 1)",
-    // Whoever verifies all logs lists them.
+    // The verification of all logs lists them.
     "SELECT id AS \"tenant_id!\" FROM iam.tenants UNION",
-    // An index has only the logs of which something is left to be purged.
+    // The index contains only logs with entries that must still be purged.
     "SELECT * FROM iam.audit_logs g WHERE g.purged < g.removed",
-    // A month is read once more before it is dropped.
+    // A month is read once before it is dropped.
     "SELECT EXISTS ( SELECT FROM iam.audit_entries_",
-    // `maintenance.rs` says why.
+    // `maintenance.rs` gives the reasons.
     "SELECT (SELECT count(*) FROM iam.sessions",
     "DELETE FROM iam.sessions WHERE (tenant_id, id) IN",
     "DELETE FROM iam.login_attempts WHERE (tenant_id, email_key) IN",
 ];
 
-/// Cases that are left out: those about the whole database, in which others must have nothing, or of which they look at
-/// everything; and those that ask what others ask too, many times at once.
+/// Cases that are left out. Some are about the whole database: no other tenant may have data in it, or the case reads
+/// everything. The others send the statements of other cases, many times at once.
 const LEFT_OUT: [&str; 13] = [
     "tenant::created_is_read_back",
     "tenant::several_are_told_from_one",
@@ -71,15 +71,15 @@ async fn filled() -> TestDatabase {
     let store = PostgresStore::connect(database.url()).await.unwrap();
     store.migrate().await.unwrap();
     store.pool().execute(include_str!("plans.sql")).await.unwrap();
-    // The planner is to know what is there, and which pages of the tables need not be looked at.
+    // The planner needs statistics. Index-only scans need the visibility map.
     store.pool().execute("VACUUM ANALYZE").await.unwrap();
     store.close().await;
     database
 }
 
-/// Every statement of the store, asked as the conformance suite asks it, finds its rows by a condition that an index
-/// answers. So does what no case asks, by the data of the checked queries: there it is not executed. Combined filters of the
-/// audit log, which are no checked queries and whose case takes long, have a test of their own.
+/// Every statement that the conformance suite causes finds its rows by an index condition. So does every checked
+/// query that no case causes: it is taken from `.sqlx`, and explained without execution. Combined filters of the
+/// audit log have their own test, because they are not checked queries, and their case takes long.
 #[test]
 fn every_query_finds_its_rows_by_an_index() {
     let _alone = explained::ALONE.blocking_lock();
@@ -105,7 +105,7 @@ fn every_query_finds_its_rows_by_an_index() {
     runtime.block_on(async {
         let mut connection = PgConnection::connect(template.url()).await.unwrap();
         for query in checked_queries().iter().filter(|query| !seen.contains(*query)) {
-            explained.push(Explained::unasked(&mut connection, query).await);
+            explained.push(Explained::without_execution(&mut connection, query).await);
         }
         connection.close().await.unwrap();
     });
@@ -113,7 +113,7 @@ fn every_query_finds_its_rows_by_an_index() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Runs a case, and takes out what it has left: every case makes the same tenants.
+/// Runs a case and removes the rows that it leaves: every case makes the same tenants.
 async fn run(database: &TestDatabase, case: Case) {
     let store = explained::store(database).await;
     case(Arc::new(store.clone()) as Arc<dyn Store>).await;
@@ -123,12 +123,12 @@ async fn run(database: &TestDatabase, case: Case) {
     connection.close().await.unwrap();
 }
 
-/// What a statement reads without a condition of which an index makes use.
+/// Returns the scans of a statement that read a growing table without an index condition.
 fn unconditioned(explained: &Explained) -> Vec<String> {
     if WHOLE.iter().any(|whole| explained.statement.starts_with(whole)) {
         return Vec::new();
     }
-    // The months of the audit log that were not filled have no entries but those of the case.
+    // The other months of the audit log only have entries of the case.
     let is_filled = |month: &str| ["2026_01", "2026_02", "2026_03"].iter().any(|filled| month.starts_with(filled));
     let grows = |relation: &str| match relation.strip_prefix("audit_entries_") {
         Some(month) => is_filled(month),
@@ -138,7 +138,7 @@ fn unconditioned(explained: &Explained) -> Vec<String> {
     wrong.map(|scan| format!("{}: {}", scan.relation, explained.statement)).collect()
 }
 
-/// The statements that are checked when the crate is compiled.
+/// Returns the statements that are checked when the crate is compiled.
 fn checked_queries() -> Vec<String> {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join(".sqlx");
     let query = |entry: fs::DirEntry| {
@@ -148,7 +148,7 @@ fn checked_queries() -> Vec<String> {
     fs::read_dir(data).unwrap().map(|entry| query(entry.unwrap())).collect()
 }
 
-/// An index that is missing is noticed.
+/// If an index is missing, the check of this file finds a statement without an index condition.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_missing_index_is_noticed() {
     let _alone = explained::ALONE.lock().await;
@@ -163,7 +163,7 @@ async fn a_missing_index_is_noticed() {
     assert!(wrong.iter().any(|wrong| wrong.contains("u.email_key = k.email_key")), "{wrong:?}");
 }
 
-/// Whatever of the audit log's filter is combined, with dates and without, on the first page and on the next.
+/// All combinations of the filters of the audit log, without dates on the first page, and with dates on a later page.
 #[tokio::test(flavor = "multi_thread")]
 async fn combined_filters_of_the_audit_log_find_their_entries_by_an_index() {
     const PARTS: u32 = 6;
@@ -193,10 +193,10 @@ async fn combined_filters_of_the_audit_log_find_their_entries_by_an_index() {
     }
 }
 
-/// A list of a tenant with thousands looks at hardly more rows than it shows, whatever it is filtered and sorted by; where
-/// there is neither a count that is kept nor an order, it looks at those which pass the filter.
+/// A list of a tenant with thousands of rows reads only a few more rows than it shows, for each filter and order.
+/// Without a stored count or an index in its order, it reads all rows that match the filter.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_list_reads_what_it_shows() {
+async fn a_list_reads_little_more_than_it_shows() {
     const LIMIT: u64 = 20;
     let _alone = explained::ALONE.lock().await;
     let database = filled().await;
@@ -213,20 +213,20 @@ async fn a_list_reads_what_it_shows() {
         assert_eq!(explained.len(), 1, "one statement for a list: {explained:#?}");
         (explained[0].rows(), explained)
     };
-    // Counts of the tenant, the page in an index, and the rows of the page.
+    // The counts of the tenant, the index entries of the page, and the rows of the page.
     let page_alone = 16 + 2 * (LIMIT + 1);
-    let everybody = count("SELECT count(*) FROM iam.users WHERE tenant_id = $1").await;
+    let all_users = count("SELECT count(*) FROM iam.users WHERE tenant_id = $1").await;
 
     for order in [SortOrder::Ascending, SortOrder::Descending] {
         for (by, most) in [
             (UserSortKey::CreatedAt, page_alone),
             (UserSortKey::UpdatedAt, page_alone),
             (UserSortKey::Email, page_alone),
-            // Those of one name are sorted among themselves.
+            // Users with the same name are read together and sorted.
             (UserSortKey::FirstName, page_alone + 64),
             (UserSortKey::LastName, page_alone + 64),
-            (UserSortKey::LastLoginAt, page_alone + everybody),
-            (UserSortKey::Status, page_alone + everybody),
+            (UserSortKey::LastLoginAt, page_alone + all_users),
+            (UserSortKey::Status, page_alone + all_users),
         ] {
             store
                 .users(tenant, &UserFilter::default(), &Reach::Tenant, UserSort { by, order }, page, now)
@@ -256,7 +256,7 @@ async fn a_list_reads_what_it_shows() {
     .await
     .unwrap();
     explained::take();
-    // What an assignment shows of its user, its role and its organization.
+    // For each assignment its user, its role and its organization.
     let beside = 3 * LIMIT;
     for (filter, most) in [
         (AssignmentFilter::default(), page_alone + beside),
@@ -283,9 +283,10 @@ async fn a_list_reads_what_it_shows() {
     assert!(rows <= 1, "{rows} rows: {explained:#?}");
 }
 
-/// What stands above or below organizations is found step by step, however many others the tenant has.
+/// The ancestors and the descendants of an organization are found step by step. Other organizations of the tenant are
+/// not read.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_way_through_the_tree_reads_what_it_passes() {
+async fn a_walk_through_the_tree_reads_only_organizations_on_its_way() {
     const LEVELS: u64 = 3;
     const OTHERS: &str = "
         INSERT INTO iam.organizations
@@ -309,11 +310,11 @@ async fn a_way_through_the_tree_reads_what_it_passes() {
         let organizations = scans.filter(|scan| scan.relation.starts_with("organizations"));
         (organizations.map(|scan| scan.rows).sum::<u64>(), explained)
     };
-    // A statement is planned anew five times before its plan may be kept.
+    // A statement is planned five times before its plan may be cached.
     for _ in 0..7 {
         assert_eq!(store.lineages(tenant, &[leaf]).await.unwrap().len() as u64, LEVELS);
         let (rows, explained) = read();
-        // What a step finds on average is rounded.
+        // PostgreSQL rounds the average number of rows for each step.
         assert!(rows <= LEVELS + 1, "{rows} rows: {explained:#?}");
 
         assert_eq!(store.subtree(tenant, leaf).await.unwrap().len(), 1);
@@ -326,10 +327,10 @@ async fn a_way_through_the_tree_reads_what_it_passes() {
     }
 }
 
-/// Whoever has one organization has its members listed without a look at all other users of the tenant. Their
-/// organizations, which are few, may be looked at.
+/// If the visible scope is one organization, a list of its members does not read the other users of the tenant. It
+/// may read their organizations, which are few.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_list_within_reach_reads_what_is_within_reach() {
+async fn a_list_reads_only_the_members_in_the_visible_scope() {
     const MEMBERS: u64 = 20;
     let _alone = explained::ALONE.lock().await;
     let database = filled().await;
@@ -344,7 +345,7 @@ async fn a_list_within_reach_reads_what_is_within_reach() {
             scans.filter(|scan| ["users", "role_assignments"].iter().any(|table| scan.relation.starts_with(table)));
         (members.map(|scan| scan.rows).sum::<u64>(), explained)
     };
-    // A statement is planned anew five times before its plan may be kept.
+    // A statement is planned five times before its plan may be cached.
     for _ in 0..7 {
         for filter in [
             UserFilter::default(),
@@ -354,13 +355,13 @@ async fn a_list_within_reach_reads_what_is_within_reach() {
             let users = store.users(tenant, &filter, &reach, UserSort::default(), page, now).await.unwrap();
             assert!(users.total <= MEMBERS && users.total > 0);
             let (rows, explained) = read();
-            // Who they are, and once more for the page.
+            // The members, and their rows once more for the page.
             assert!(rows <= 3 * MEMBERS, "{rows} rows by {filter:?}: {explained:#?}");
         }
         let assignments = store.assignments(tenant, &AssignmentFilter::default(), &reach, page, now).await.unwrap();
         assert_eq!(assignments.total, MEMBERS);
         let (rows, explained) = read();
-        // Each once more for the page, with its user.
+        // Each assignment, and once more for the page, with its user.
         assert!(rows <= 3 * MEMBERS, "{rows} rows: {explained:#?}");
     }
 }

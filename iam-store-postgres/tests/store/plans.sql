@@ -1,5 +1,5 @@
--- Data of a size at which the planner cares: a tenant with four thousand users, ten with four hundred each, five
--- thousand with one, and what goes with them. All of it is to last, so that nothing is swept.
+-- Enough data for realistic plans: a tenant with four thousand users, ten tenants with four hundred users each, five
+-- thousand tenants with one user, and their other rows. No row has expired, so that nothing is swept.
 
 CREATE FUNCTION pg_temp.id(kind integer, number bigint) RETURNS uuid LANGUAGE sql AS $$
     SELECT ('0000000' || kind || '-0000-7000-8000-' || lpad(to_hex(number), 12, '0'))::uuid

@@ -1,4 +1,4 @@
-//! What the store does when the server goes away.
+//! The store when connections, the network or the server fail.
 
 use std::time::Duration;
 
@@ -16,8 +16,8 @@ use uuid::Uuid;
 
 /// How many connections a store has.
 const CONNECTIONS: usize = 16;
-/// How many of them units of work use.
-const PLACES: usize = 12;
+/// How many of them units of work may use at the same time.
+const PERMITS: usize = 12;
 
 /// Keeps every connection busy.
 pub(crate) async fn occupy(store: &PostgresStore) -> Vec<PoolConnection<Postgres>> {
@@ -28,7 +28,8 @@ pub(crate) async fn occupy(store: &PostgresStore) -> Vec<PoolConnection<Postgres
     busy
 }
 
-async fn hang_up(url: &str) {
+/// Terminates all connections to the database.
+async fn terminate_connections(url: &str) {
     let other = PgPool::connect(url).await.unwrap();
     let all = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
         WHERE datname = current_database() AND pid <> pg_backend_pid()";
@@ -37,28 +38,28 @@ async fn hang_up(url: &str) {
 }
 
 #[tokio::test]
-async fn a_lost_connection_is_passing_and_is_replaced() {
+async fn a_lost_connection_is_a_transient_error_and_is_replaced() {
     let database = TestDatabase::create().await;
     let store = PostgresStore::connect(database.url()).await.unwrap();
     store.ping().await.unwrap();
-    hang_up(database.url()).await;
+    terminate_connections(database.url()).await;
     let lost = store.ping().await;
     assert!(matches!(lost, Err(StoreError::Unavailable(_))), "{lost:?}");
     store.ping().await.unwrap();
 }
 
 #[tokio::test]
-async fn a_connection_lost_while_it_rested_is_not_even_noticed() {
+async fn a_connection_that_is_lost_while_idle_causes_no_error() {
     let database = TestDatabase::create().await;
     let store = PostgresStore::connect(database.url()).await.unwrap();
     store.ping().await.unwrap();
-    hang_up(database.url()).await;
+    terminate_connections(database.url()).await;
     sleep(Duration::from_millis(1200)).await;
     store.ping().await.unwrap();
 }
 
 #[tokio::test]
-async fn a_server_that_is_not_there_is_unavailable() {
+async fn a_missing_server_is_unavailable() {
     // A port that was free a moment ago.
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let refused = PostgresStore::connect(&format!("postgres://nobody@127.0.0.1:{port}/nothing")).await;
@@ -74,9 +75,9 @@ async fn a_closed_store_is_unavailable() {
     assert!(matches!(closed, Err(StoreError::Unavailable(_))), "{closed:?}");
 }
 
-/// Closing the pool waits for all its connections, also for those that are kept for the next statement.
+/// Closing a pool waits for all its connections, so the store must return its idle ones.
 #[tokio::test]
-async fn closing_takes_along_what_is_kept() {
+async fn closing_a_store_closes_its_idle_connections() {
     let database = TestDatabase::create().await;
     let store = PostgresStore::connect(database.url()).await.unwrap();
     store.ping().await.unwrap();
@@ -86,7 +87,7 @@ async fn closing_takes_along_what_is_kept() {
     timeout(PATIENCE, pool.pool().close()).await.unwrap();
 }
 
-/// There is no task then that could give connections back.
+/// Without a runtime, no task can return connections to the pool.
 #[test]
 fn a_store_may_outlive_its_runtime() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
@@ -105,14 +106,14 @@ fn a_store_may_outlive_its_runtime() {
     runtime.block_on(async { drop(database) });
 }
 
-/// Whoever waits is given a connection as soon as one is free, and not only one that is not kept.
+/// A waiting query gets the next free connection, even if the store would otherwise keep it outside the pool.
 #[tokio::test]
-async fn whoever_waits_gets_what_others_have_used() {
+async fn a_waiting_query_gets_a_connection_that_another_query_returns() {
     let database = TestDatabase::create().await;
     let store = PostgresStore::connect(database.url()).await.unwrap();
     store.migrate().await.unwrap();
     let mut elsewhere = Vec::new();
-    for _ in PLACES..CONNECTIONS {
+    for _ in PERMITS..CONNECTIONS {
         elsewhere.push(store.pool().acquire().await.unwrap());
     }
     let other = PgPool::connect(database.url()).await.unwrap();
@@ -129,9 +130,9 @@ async fn whoever_waits_gets_what_others_have_used() {
     assert!(asking.join_all().await.into_iter().all(Result::unwrap));
 }
 
-/// Whoever stops waiting for an answer does not leave it to the next who asks.
+/// When a query is cancelled, the next query on its connection does not get its answer.
 #[tokio::test]
-async fn what_was_given_up_is_answered_to_nobody() {
+async fn the_answer_to_a_cancelled_query_reaches_no_other_query() {
     let database = TestDatabase::create().await;
     let store = PostgresStore::connect(database.url()).await.unwrap();
     store.migrate().await.unwrap();
@@ -139,8 +140,8 @@ async fn what_was_given_up_is_answered_to_nobody() {
     for _ in 0..2 * CONNECTIONS {
         let mut holding = other.begin().await.unwrap();
         sqlx::query("LOCK TABLE iam.tenants").execute(&mut *holding).await.unwrap();
-        let given_up = timeout(Duration::from_millis(20), store.is_empty()).await;
-        assert!(given_up.is_err());
+        let cancelled = timeout(Duration::from_millis(20), store.is_empty()).await;
+        assert!(cancelled.is_err());
         holding.rollback().await.unwrap();
         assert!(store.is_migrated().await.unwrap());
         assert_eq!(store.tenant(TenantId::NONE).await.unwrap(), None);
@@ -149,16 +150,16 @@ async fn what_was_given_up_is_answered_to_nobody() {
     timeout(PATIENCE, occupy(&store)).await.unwrap();
 }
 
-/// Drops a unit of work while it waits for a lock that somebody else holds.
-async fn wait_in_vain(store: &PostgresStore, email: &EmailKey) {
+/// Drops a unit of work while it waits for a lock that another one holds.
+async fn cancel_while_waiting(store: &PostgresStore, email: &EmailKey) {
     let mut waiting = store.begin(TenantId::NONE).await.unwrap();
-    let given_up = timeout(Duration::from_millis(20), waiting.lock_guarded_account(email, None)).await;
-    assert!(given_up.is_err());
+    let cancelled = timeout(Duration::from_millis(20), waiting.lock_guarded_account(email, None)).await;
+    assert!(cancelled.is_err());
 }
 
-/// A unit of work that is dropped, also while it waits, gives back what it holds: its locks and its connection.
+/// A unit of work that is dropped, also while it waits, releases its locks and its connection.
 #[tokio::test]
-async fn what_a_dropped_unit_of_work_held_is_free() {
+async fn a_dropped_unit_of_work_releases_its_locks_and_its_connection() {
     let database = TestDatabase::create().await;
     let store = PostgresStore::connect(database.url()).await.unwrap();
     store.migrate().await.unwrap();
@@ -166,7 +167,7 @@ async fn what_a_dropped_unit_of_work_held_is_free() {
     for _ in 0..2 * CONNECTIONS {
         let mut holding = store.begin(TenantId::NONE).await.unwrap();
         holding.lock_guarded_account(&email, None).await.unwrap();
-        wait_in_vain(&store, &email).await;
+        cancel_while_waiting(&store, &email).await;
         drop(holding);
         let mut next = store.begin(TenantId::NONE).await.unwrap();
         timeout(PATIENCE, next.lock_guarded_account(&email, None)).await.unwrap().unwrap();
@@ -175,20 +176,20 @@ async fn what_a_dropped_unit_of_work_held_is_free() {
     timeout(PATIENCE, occupy(&store)).await.unwrap();
 }
 
-/// Also while those are rolled back who were given up in the middle of a statement.
+/// Units of work that are dropped in the middle of a statement keep their permits until they are rolled back.
 #[tokio::test]
-async fn units_of_work_that_were_given_up_leave_connections_to_those_who_read() {
+async fn cancelled_units_of_work_leave_connections_to_reads() {
     let database = TestDatabase::create().await;
     let store = PostgresStore::connect(database.url()).await.unwrap();
     store.migrate().await.unwrap();
     let email = "ada@example.com".parse::<iam_core::Email>().unwrap().key();
     let mut holding = store.begin(TenantId::NONE).await.unwrap();
     holding.lock_guarded_account(&email, None).await.unwrap();
-    for _ in 0..PLACES - 1 {
-        wait_in_vain(&store, &email).await;
+    for _ in 0..PERMITS - 1 {
+        cancel_while_waiting(&store, &email).await;
     }
     // Their connections are busy for as long as the database waits for the lock.
-    let more: JoinSet<_> = (0..PLACES)
+    let more: JoinSet<_> = (0..PERMITS)
         .map(|_| {
             let store = store.clone();
             async move { store.begin(TenantId::NONE).await }
@@ -202,15 +203,15 @@ async fn units_of_work_that_were_given_up_leave_connections_to_those_who_read() 
     }
 }
 
-/// Each unit of work keeps its connection while the disk is slow.
+/// Each unit of work holds its connection while the disk is slow.
 #[tokio::test]
-async fn units_of_work_leave_connections_to_those_who_read() {
+async fn units_of_work_leave_connections_to_reads() {
     let database = TestDatabase::create().await;
     let store = PostgresStore::connect(database.url()).await.unwrap();
     store.migrate().await.unwrap();
     let tenant = TenantId::from(Uuid::now_v7());
     let mut working = Vec::new();
-    for _ in 0..PLACES {
+    for _ in 0..PERMITS {
         working.push(store.begin(tenant).await.unwrap());
     }
     let waiting: JoinSet<_> = (0..CONNECTIONS)
@@ -226,9 +227,9 @@ async fn units_of_work_leave_connections_to_those_who_read() {
     waiting.join_all().await.into_iter().for_each(Result::unwrap);
 }
 
-/// Whoever holds a lock for too long keeps nobody waiting for ever.
+/// When another transaction holds a lock for too long, a query fails and does not wait forever.
 #[tokio::test]
-async fn a_lock_that_is_held_for_too_long_is_unavailable() {
+async fn a_query_that_waits_too_long_for_a_lock_is_unavailable() {
     let database = TestDatabase::create().await;
     let store = PostgresStore::connect(database.url()).await.unwrap();
     store.migrate().await.unwrap();
@@ -241,9 +242,10 @@ async fn a_lock_that_is_held_for_too_long_is_unavailable() {
     assert!(store.is_empty().await.unwrap());
 }
 
-/// What takes too long is given up; what grows with the data may take its time.
+/// A statement or a lock wait that takes too long fails. Migrations run without these limits, and do not change them
+/// for other statements.
 #[tokio::test]
-async fn statements_have_a_limit() {
+async fn statements_and_lock_waits_have_a_time_limit() {
     let database = TestDatabase::create().await;
     let store = PostgresStore::connect(database.url()).await.unwrap();
     let show = sqlx::query_scalar::<_, String>("SHOW statement_timeout");
@@ -253,16 +255,16 @@ async fn statements_have_a_limit() {
     assert_eq!(show.fetch_one(&store.pool()).await.unwrap(), "10s");
 }
 
-/// How long anything may take before a test gives up.
+/// The time limit of each step of a test.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-async fn is_away(store: &PostgresStore) -> bool {
+async fn is_unavailable(store: &PostgresStore) -> bool {
     matches!(store.ping().await, Err(StoreError::Unavailable(_)))
 }
 
-/// Whatever became of the connections: as many as ever can be used at once afterwards.
+/// After an outage of any kind, the store has as many connections as before.
 #[tokio::test(flavor = "multi_thread")]
-async fn while_the_database_is_away_nobody_waits_and_it_comes_back_by_itself() {
+async fn requests_fail_at_once_during_an_outage_and_work_again_after_it() {
     let database = TestDatabase::create().await;
     let proxy = Proxy::before(database.url());
     let store = PostgresStore::connect(&proxy.url(database.url())).await.unwrap();
@@ -272,30 +274,30 @@ async fn while_the_database_is_away_nobody_waits_and_it_comes_back_by_itself() {
         proxy.set(fault);
         let waiting = store.ping().await;
         assert!(matches!(waiting, Err(StoreError::Unavailable(_))), "{fault:?}: {waiting:?}");
-        // If each waited for half a second, that would be too long.
+        // This would take too long if each request waited for half a second.
         let all = async {
             for _ in 0..1_000 {
-                assert!(is_away(&store).await, "{fault:?}");
+                assert!(is_unavailable(&store).await, "{fault:?}");
             }
         };
-        timeout(PATIENCE, all).await.unwrap_or_else(|_| panic!("{fault:?}: they waited"));
+        timeout(PATIENCE, all).await.unwrap_or_else(|_| panic!("{fault:?}: the requests waited"));
         proxy.set(Fault::None);
         let back = async {
-            while is_away(&store).await {
+            while is_unavailable(&store).await {
                 sleep(Duration::from_millis(20)).await;
             }
         };
-        timeout(PATIENCE, back).await.unwrap_or_else(|_| panic!("{fault:?}: it stayed away"));
+        timeout(PATIENCE, back).await.unwrap_or_else(|_| panic!("{fault:?}: it stayed unavailable"));
         let mut after = Vec::new();
-        for _ in 0..PLACES {
+        for _ in 0..PERMITS {
             after.push(store.begin(tenant).await.unwrap_or_else(|error| panic!("{fault:?}: {error}")));
         }
     }
 }
 
-/// As when a firewall forgets them: nobody says that they are gone, and the database lets everybody in.
+/// For example, a firewall forgets the connections: neither side gets an error, and new connections work.
 #[tokio::test(flavor = "multi_thread")]
-async fn connections_that_are_lost_alone_are_replaced() {
+async fn lost_connections_are_replaced_without_an_outage() {
     let database = TestDatabase::create().await;
     for are_busy in [false, true] {
         let proxy = Proxy::before(database.url());
@@ -304,12 +306,12 @@ async fn connections_that_are_lost_alone_are_replaced() {
         let mut busy = occupy(&store).await;
         if !are_busy {
             busy.clear();
-            // Until all are given back, and have rested.
+            // All connections are returned and have been idle for more than a second.
             sleep(Duration::from_millis(1_500)).await;
         }
         proxy.set(Fault::Severed);
         let mut waiting = JoinSet::new();
-        for _ in 0..PLACES {
+        for _ in 0..PERMITS {
             let store = store.clone();
             waiting.spawn(async move {
                 loop {
@@ -320,13 +322,13 @@ async fn connections_that_are_lost_alone_are_replaced() {
                 }
             });
         }
-        // All at once: none is given back before all have one.
+        // All at the same time: no connection is returned before every task has one.
         timeout(PATIENCE, waiting.join_all()).await.unwrap_or_else(|_| panic!("busy: {are_busy}"));
     }
 }
 
 #[tokio::test]
-async fn the_name_of_a_process_is_its_own_however_long_it_is() {
+async fn the_application_name_is_unique_for_any_configured_name() {
     let database = TestDatabase::create().await;
     let mut names = Vec::new();
     for _ in 0..2 {
@@ -340,7 +342,7 @@ async fn the_name_of_a_process_is_its_own_however_long_it_is() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_read_while_the_network_falls_silent_is_unavailable() {
+async fn a_query_is_unavailable_when_the_network_becomes_silent() {
     let database = TestDatabase::create().await;
     let proxy = Proxy::before(database.url());
     let store = PostgresStore::connect(&proxy.url(database.url())).await.unwrap();
@@ -355,13 +357,13 @@ async fn what_is_read_while_the_network_falls_silent_is_unavailable() {
         sleep(Duration::from_millis(20)).await;
     }
     proxy.set(Fault::Silent);
-    let read = timeout(PATIENCE, reading).await.expect("nobody would ever answer").unwrap();
+    let read = timeout(PATIENCE, reading).await.expect("the query does not wait forever").unwrap();
     assert!(matches!(read, Err(StoreError::Unavailable(_))), "{read:?}");
 }
 
-/// A database that has no connection to spare is there, and whoever waits for one of the pool's gets it.
+/// When the pool is busy but the database is reachable, a query waits for a connection and then gets it.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_busy_pool_is_waited_for() {
+async fn a_query_waits_for_a_busy_pool() {
     let database = TestDatabase::create().await;
     let store = PostgresStore::connect(database.url()).await.unwrap();
     let busy = occupy(&store).await;
@@ -369,7 +371,7 @@ async fn a_busy_pool_is_waited_for() {
         let store = store.clone();
         async move { store.ping().await }
     });
-    // Long enough that it has looked for the database.
+    // Long enough for a check whether the database is reachable.
     sleep(Duration::from_secs(2)).await;
     assert!(!waiting.is_finished());
     drop(busy);

@@ -1,4 +1,4 @@
-//! What somebody puts into the queue of the audit log behind the service's back keeps nothing else waiting.
+//! Rows that another program writes into the queue of the audit log do not delay other entries.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What holds for every table, those to come included.
+//! Rules for every table, including future ones.
 
 use iam_store_postgres::PostgresStore;
 use test_support::postgres::TestDatabase;
@@ -10,7 +10,8 @@ async fn migrated() -> (PostgresStore, TestDatabase) {
     (store, database)
 }
 
-/// A unique index without the tenant would let one tenant notice another, and could not be sharded by tenant.
+/// With a unique index without the tenant, one tenant could detect rows of another, and the table could not be
+/// sharded by tenant.
 #[tokio::test]
 async fn every_unique_index_starts_with_the_tenant() {
     let (store, _database) = migrated().await;
@@ -29,7 +30,7 @@ async fn every_unique_index_starts_with_the_tenant() {
     assert_eq!(others, allowed);
 }
 
-/// A foreign key without the tenant would allow a reference into another one.
+/// A foreign key without the tenant would allow a reference to a row of another tenant.
 #[tokio::test]
 async fn every_foreign_key_starts_with_the_tenant_on_both_sides() {
     let (store, _database) = migrated().await;
@@ -51,7 +52,8 @@ async fn every_foreign_key_starts_with_the_tenant_on_both_sides() {
     assert_eq!(others, Vec::<String>::new());
 }
 
-/// A function that runs with its owner's rights must not be led to other objects than it means, nor by just anybody.
+/// A function that runs with the privileges of its owner must not use other objects than intended, and only roles
+/// with a grant may call it.
 #[tokio::test]
 async fn every_function_has_its_own_search_path_and_must_be_granted() {
     let (store, _database) = migrated().await;

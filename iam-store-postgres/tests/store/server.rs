@@ -1,4 +1,4 @@
-//! What a server may do whose role has what `grants.sql` gives, and nothing else.
+//! What a server can do whose role has only the privileges of `grants.sql`.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use sqlx::postgres::{PgPool, PgPoolOptions};
 use sqlx::{AssertSqlSafe, Executor as _};
 use test_support::postgres::TestDatabase;
 
-/// Roles belong to the whole server, so all tests share this one, and none removes it.
+/// Roles belong to the whole database server. So all tests share this one, and no test removes it.
 const ROLE: &str = "iam_test_server";
 
 const MAKE_ROLE: &str = "DO $$ BEGIN
@@ -22,7 +22,7 @@ EXCEPTION
     WHEN duplicate_object OR unique_violation THEN NULL;
 END $$";
 
-/// A store that the owner of the database has migrated, for a role that owns nothing.
+/// Returns a store whose role owns nothing, in a database that its owner has migrated.
 pub(crate) async fn store(database: &TestDatabase) -> PostgresStore {
     let owner = PostgresStore::connect(database.url()).await.unwrap();
     owner.migrate().await.unwrap();
@@ -41,10 +41,10 @@ async fn pool(database: &TestDatabase) -> PgPool {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn it_may_do_its_work() {
+async fn the_server_role_can_do_all_work_of_a_server() {
     let database = TestDatabase::create().await;
     let store = store(&database).await;
-    // Nothing is left to be migrated, so it starts as any other.
+    // The schema is up to date, so this changes nothing and succeeds.
     store.migrate().await.unwrap();
     let world = World::new(Arc::new(store));
     let iam = world.iam().await;
@@ -90,7 +90,7 @@ async fn it_may_do_its_work() {
 }
 
 #[tokio::test]
-async fn it_may_not_touch_what_is_recorded() {
+async fn the_server_role_cannot_change_recorded_data() {
     let database = TestDatabase::create().await;
     let store = store(&database).await;
     let world = World::new(Arc::new(store.clone()));
@@ -137,9 +137,10 @@ async fn it_may_not_touch_what_is_recorded() {
     }
 }
 
-/// The functions that it may call do only what the triggers allow: an erasure that nobody recorded is found out.
+/// The functions that the role may call do only what the triggers allow. Verification detects an erasure that is not
+/// recorded in the log.
 #[tokio::test]
-async fn it_cannot_erase_unnoticed() {
+async fn an_unrecorded_erasure_by_the_server_role_is_detected() {
     let database = TestDatabase::create().await;
     let store = store(&database).await;
     let world = World::new(Arc::new(store.clone()));

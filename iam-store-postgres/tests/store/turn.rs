@@ -1,4 +1,4 @@
-//! Jobs that one replica does at a time.
+//! Jobs that only one replica at a time may do.
 
 use iam_core::maintenance::MaintenanceStore as _;
 use iam_store_postgres::PostgresStore;
@@ -11,11 +11,11 @@ async fn one_of_several_replicas_has_a_job_until_its_turn_ends() {
     let other = PostgresStore::connect(database.url()).await.unwrap();
     let turn = one.take_turn("sweep").await.unwrap().unwrap();
     assert!(other.take_turn("sweep").await.unwrap().is_none());
-    assert!(one.take_turn("sweep").await.unwrap().is_none(), "not by another task of the same process either");
+    assert!(one.take_turn("sweep").await.unwrap().is_none(), "another task of the same process does not get it either");
     other.take_turn("another").await.unwrap().unwrap().end().await;
     turn.end().await;
     let turn = other.take_turn("sweep").await.unwrap().unwrap();
-    // A process that is killed ends like this, as far as the database knows.
+    // For the database, a killed process looks like this.
     drop(turn);
     other.pool().close().await;
     one.take_turn("sweep").await.unwrap().unwrap().end().await;

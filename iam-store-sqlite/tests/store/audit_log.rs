@@ -1,4 +1,4 @@
-//! What the file itself holds of the audit log, whoever writes to it.
+//! The protection of the audit log in the file, also from other programs: refused changes, and erased text.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,7 +10,8 @@ use iam_store_sqlite::SqliteStore;
 use sqlx::sqlite::SqlitePool;
 use test_support::sqlite::TestFile;
 
-/// A log with a sealed entry, one that is sealed and erased, and one that waits; and somebody else in the same file.
+/// A log with sequenced entries, of which one is erased, and with a pending entry. `other` is another program that uses
+/// the same file.
 struct Scene {
     world: World,
     tenant: TenantId,
@@ -35,13 +36,13 @@ impl Scene {
         Self { world, tenant, other, _file: file }
     }
 
-    /// Gives up the entries before a place, without purging them.
+    /// Marks the entries with a lower sequence number for removal, without purging them.
     async fn give_up(&self, until: u64) {
         let Self { world, tenant, .. } = self;
         world.commit(*tenant, world.give_up(*tenant, 0..until).await).await;
     }
 
-    /// Fails unless the file refuses every statement with these words.
+    /// Fails unless the file refuses every statement with an error that contains `words`.
     async fn assert_refused(&self, statements: &[&'static str], words: &str) {
         for statement in statements {
             let refused = sqlx::query(*statement).execute(&self.other).await;
@@ -59,7 +60,7 @@ fn personal(world: &World, tenant: TenantId, email: &str) -> AuditEntry {
     entry
 }
 
-/// Erases everything that is personal in these entries.
+/// Returns the change that erases all personal fields in these entries.
 async fn erase(world: &World, tenant: TenantId, entries: &[AuditEntry]) -> AuditChange {
     let details = entries.iter().map(|entry| {
         let mut metadata = entry.metadata.clone();
@@ -94,7 +95,7 @@ async fn an_entry_cannot_be_changed() {
 }
 
 #[tokio::test]
-async fn an_erased_entry_can_lose_nothing_but_what_is_personal() {
+async fn other_columns_of_an_erased_entry_cannot_be_changed() {
     const ERASED: &str = "length(details_salt) = 32";
     let scene = Scene::new().await;
     for column in [
@@ -117,9 +118,10 @@ async fn an_erased_entry_can_lose_nothing_but_what_is_personal() {
     }
 }
 
-/// An erasure is done once. That of the other part, or the same by somebody else at once, is no hindrance.
+/// A part is erased only once. The erasure of the other part is allowed, and so is the same erasure by another process
+/// at the same time.
 #[tokio::test]
-async fn an_erased_part_stays_as_it_is() {
+async fn an_erased_part_cannot_be_changed() {
     const ERASED: &str = "length(details_salt) = 32";
     let scene = Scene::new().await;
     for column in
@@ -136,7 +138,7 @@ async fn an_erased_part_stays_as_it_is() {
 }
 
 #[tokio::test]
-async fn an_entry_cannot_be_deleted_before_retention_gives_it_up() {
+async fn an_entry_cannot_be_deleted_before_retention_marks_it_for_removal() {
     let scene = Scene::new().await;
     let delete = "DELETE FROM audit_entries
         WHERE id IN (SELECT entry_id FROM audit_leaves WHERE sequence = 10)";
@@ -160,7 +162,7 @@ async fn the_tree_cannot_be_changed() {
 }
 
 #[tokio::test]
-async fn the_head_of_a_log_cannot_go_back() {
+async fn the_head_of_a_log_cannot_shrink_or_be_deleted() {
     let scene = Scene::new().await;
     scene.give_up(20).await;
     scene.world.store.purge_audit_entries().await.unwrap();
@@ -175,15 +177,15 @@ async fn the_head_of_a_log_cannot_go_back() {
 }
 
 #[tokio::test]
-async fn the_record_of_an_erasure_stays() {
+async fn the_record_of_an_erasure_cannot_be_changed_or_deleted() {
     let scene = Scene::new().await;
     let statements = ["UPDATE audit_erasures SET created_at = 0", "DELETE FROM audit_erasures"];
     scene.assert_refused(&statements, "the record of an erasure").await;
 }
 
-/// The triggers of DELETE are not asked by INSERT OR REPLACE.
+/// INSERT OR REPLACE does not fire the DELETE triggers.
 #[tokio::test]
-async fn nothing_can_be_replaced() {
+async fn rows_of_the_audit_log_cannot_be_replaced() {
     let scene = Scene::new().await;
     let statements = [
         "INSERT OR REPLACE INTO audit_entries SELECT * FROM audit_entries LIMIT 1",
@@ -200,7 +202,7 @@ async fn nothing_can_be_replaced() {
     scene.assert_refused(&statements, "cannot be replaced").await;
 }
 
-/// What was erased stands in no unused part of the file either, nor in a page that fell free.
+/// Erased text is not in an unused part of a page or in a free page either.
 #[tokio::test]
 async fn erased_text_is_nowhere_in_the_file() {
     const PEOPLE: usize = 600;
@@ -212,7 +214,7 @@ async fn erased_text_is_nowhere_in_the_file() {
     let email = |number: usize| format!("person-{number:03}@example.com");
     let mut entries: Vec<AuditEntry> = (0..PEOPLE).map(|number| personal(&world, tenant, &email(number))).collect();
     for (number, entry) in entries.iter_mut().enumerate() {
-        // Some take several pages, most a part of one.
+        // Some entries take several pages, most take a part of one.
         let length = if number % 50 == 0 { 9_000 } else { number % 300 };
         entry.metadata.insert("detail".to_owned(), "x".repeat(length).into());
     }
@@ -227,7 +229,7 @@ async fn erased_text_is_nowhere_in_the_file() {
     assert_eq!(people_in(&file), (0..PEOPLE).filter(|number| number % 3 > 0).collect());
 }
 
-/// Whose e-mail stands anywhere in the file, or in the write-ahead log beside it.
+/// Returns the people whose e-mail is anywhere in the file, or in the write-ahead log beside it.
 fn people_in(file: &TestFile) -> BTreeSet<usize> {
     const NAME: &[u8] = b"person-";
     let log = std::fs::read(file.path().with_extension("db-wal")).unwrap();

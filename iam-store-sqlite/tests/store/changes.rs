@@ -1,4 +1,4 @@
-//! The feed of changes: what is told of other programs over the same file, and when a feed is over.
+//! The change feed: which commits of other programs it returns, and when a feed ends.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ async fn migrated(file: &TestFile) -> SqliteStore {
 }
 
 async fn follow(store: &SqliteStore) -> Box<dyn ChangeFeed> {
-    store.change_feed().await.unwrap().expect("SQLite tells what is committed")
+    store.change_feed().await.unwrap().expect("SQLite has a change feed")
 }
 
 async fn expect_end(feed: &mut dyn ChangeFeed) {
@@ -30,9 +30,9 @@ async fn expect_end(feed: &mut dyn ChangeFeed) {
     }
 }
 
-/// Programs need not know of the feed: the file tells whatever statement it was.
+/// Other programs need not know the feed: triggers record the changes of every statement.
 #[tokio::test]
-async fn statements_of_other_programs_are_told() {
+async fn statements_of_other_programs_reach_the_feed() {
     let file = TestFile::create();
     let store = migrated(&file).await;
     let mut feed = follow(&store).await;
@@ -68,18 +68,18 @@ async fn statements_of_other_programs_are_told() {
     }
 }
 
-const TELL_MANY: &str = "WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 20000)
+const ADD_MANY: &str = "WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 20000)
     INSERT INTO changes (changed) SELECT randomblob(16) FROM numbers";
 
-/// The table does not grow, and whoever was too slow is not left in the belief that nothing happened.
+/// The table does not grow without limit. A feed that reads too late ends, so that it does not miss changes unnoticed.
 #[tokio::test]
-async fn old_changes_are_removed_and_a_feed_that_has_missed_them_ends() {
+async fn old_changes_are_removed_and_a_feed_that_missed_them_ends() {
     let file = TestFile::create();
     let store = migrated(&file).await;
     let other = SqlitePool::connect(file.url()).await.unwrap();
     let mut late = follow(&store).await;
     told(&mut *late).await;
-    other.execute(TELL_MANY).await.unwrap();
+    other.execute(ADD_MANY).await.unwrap();
     expect_end(&mut *late).await;
     let kept = sqlx::query_scalar::<_, i64>("SELECT count(*) FROM changes").fetch_one(&other).await.unwrap();
     assert!((5_000..=6_000).contains(&kept), "{kept}");
@@ -94,7 +94,7 @@ async fn old_changes_are_removed_and_a_feed_that_has_missed_them_ends() {
 }
 
 #[tokio::test]
-async fn a_store_that_is_followed_closes_its_file() {
+async fn a_store_with_a_feed_closes_its_file() {
     let file = TestFile::create();
     let store = migrated(&file).await;
     let mut feed = follow(&store).await;

@@ -1,4 +1,4 @@
-//! The totals that triggers keep.
+//! The counts that triggers update, when rows are changed without the triggers.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use sqlx::sqlite::SqlitePool;
 use test_support::sqlite::TestFile;
 
 #[tokio::test]
-async fn a_total_that_is_wrong_hides_nobody() {
+async fn a_wrong_total_hides_no_user() {
     let file = TestFile::create();
     let store = SqliteStore::open(file.url()).await.unwrap();
     store.migrate().await.unwrap();

@@ -1,4 +1,4 @@
-//! The file: how it is opened, shared and left.
+//! The file: how it is opened, shared and closed.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ async fn migrated(file: &TestFile) -> SqliteStore {
 }
 
 #[tokio::test]
-async fn what_was_written_is_there_after_reopening_and_stands_in_one_file() {
+async fn data_survives_reopening_and_is_in_one_file() {
     let file = TestFile::create();
     let store = migrated(&file).await;
     let tenant = World::new(Arc::new(store.clone())).tenant("acme").await;
@@ -41,17 +41,17 @@ async fn the_files_are_readable_to_their_owner_alone() {
     let store = migrated(&file).await;
     assert_eq!(modes(), [0o600; 3], "the database, its log, and the log's index");
 
-    // Somebody copied the files, or a program with another umask made them.
+    // As if the files were copied, or created by a program with another umask.
     for entry in entries() {
         std::fs::set_permissions(entry.path(), std::fs::Permissions::from_mode(0o664)).unwrap();
     }
     let _again = SqliteStore::open(file.url()).await.unwrap();
-    assert_eq!(modes(), [0o600; 3], "mended at open");
+    assert_eq!(modes(), [0o600; 3], "repaired at open");
     drop(store);
 }
 
 #[tokio::test]
-async fn what_is_no_file_is_refused() {
+async fn urls_and_files_without_a_database_are_refused() {
     for url in
         ["sqlite::memory:", "sqlite://:memory:", "sqlite://iam.db?mode=memory", "sqlite://", "sqlite:///no/such/iam.db"]
     {
@@ -64,9 +64,9 @@ async fn what_is_no_file_is_refused() {
     assert!(matches!(refused, Err(StoreError::Failed(_))), "{refused:?}");
 }
 
-/// Two programs over one file, for instance the server and a command beside it.
+/// Two programs that use one file, for instance the server and a command beside it.
 #[tokio::test(flavor = "multi_thread")]
-async fn two_processes_take_turns() {
+async fn two_processes_can_write_to_one_file() {
     let file = TestFile::create();
     let first = Arc::new(World::new(Arc::new(migrated(&file).await)));
     let second = Arc::new(World::new(Arc::new(migrated(&file).await)));

@@ -1,4 +1,4 @@
-//! A host program that changes its own tables and those of IAM in one transaction.
+//! Host transactions: a host program changes its own tables and those of IAM in one transaction.
 
 use std::sync::Arc;
 
@@ -51,7 +51,7 @@ macro_rules! cases {
     ($($case:ident),+ $(,)?) => {
         $(#[tokio::test(flavor = "multi_thread")]
         async fn $case() {
-            let (host, _ground) = Program::start().await;
+            let (host, _file) = Program::start().await;
             host::$case(host).await;
         })+
     };
@@ -67,10 +67,10 @@ cases! {
     permissions_are_asked_for,
 }
 
-/// As SQLite does by itself where, for instance, the disk is full.
+/// SQLite itself rolls back a transaction in some cases, for instance if the disk is full.
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_committed_after_the_transaction_was_rolled_back() {
-    let (host, _ground) = Program::start().await;
+    let (host, _file) = Program::start().await;
     let world = World::new(host.store());
     let (tenant, iam) = (world.tenant("acme").await, world.iam().await);
     let system = Caller::system(tenant.id, "test");
@@ -87,7 +87,7 @@ async fn nothing_is_committed_after_the_transaction_was_rolled_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_transaction_that_checks_no_references_or_is_elsewhere_is_refused() {
+async fn a_host_transaction_must_check_foreign_keys_and_use_the_same_file() {
     let (host, file) = Program::start().await;
     let elsewhere = TestFile::create();
     let unchecked: SqliteConnectOptions = file.url().parse().unwrap();

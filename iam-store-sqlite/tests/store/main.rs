@@ -1,4 +1,4 @@
-//! The store over a real file.
+//! Tests of the store with a real file.
 
 #![cfg(test)]
 

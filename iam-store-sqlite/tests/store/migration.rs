@@ -1,4 +1,4 @@
-//! Migrating: again, at once, and after a failure.
+//! Migrations: repeated, concurrent, and after a failure.
 
 use iam_core::{Schema, Store as _, StoreError};
 use iam_store_sqlite::SqliteStore;
@@ -21,7 +21,7 @@ async fn a_store_is_migrated_once_all_migrations_have_run() {
 }
 
 #[tokio::test]
-async fn the_schema_is_told_and_nothing_is_changed() {
+async fn schema_reports_missing_and_unknown_migrations_and_changes_nothing() {
     let file = TestFile::create();
     let schema = async || SqliteStore::schema(file.url()).await;
     assert!(matches!(schema().await, Err(StoreError::Failed(_))));
@@ -47,7 +47,7 @@ async fn the_schema_is_told_and_nothing_is_changed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn processes_may_open_and_migrate_at_once() {
+async fn processes_may_open_and_migrate_at_the_same_time() {
     for _ in 0..5 {
         let file = TestFile::create();
         let mut processes = tokio::task::JoinSet::new();
@@ -62,7 +62,7 @@ async fn processes_may_open_and_migrate_at_once() {
 }
 
 #[tokio::test]
-async fn a_migration_that_fails_leaves_nothing() {
+async fn a_failed_migration_leaves_nothing() {
     let file = TestFile::create();
     let store = SqliteStore::open(file.url()).await.unwrap();
     let other = SqlitePool::connect(file.url()).await.unwrap();

@@ -1,4 +1,5 @@
-//! How the checked queries find their rows. The tests of what is built at run time stand beside it.
+//! How the checked queries find their rows. The tests of statements that are built at run time are beside these
+//! statements.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,8 +11,8 @@ use sqlx::sqlite::SqlitePool;
 use sqlx::{AssertSqlSafe, Executor as _};
 use test_support::sqlite::TestFile;
 
-/// What reads a whole table, by the beginning of its statement: it is about all tenants, or everything that is over, and done
-/// in the background; or it stops at the first row.
+/// Statements that may read a whole table, by their beginning: they are about all tenants or all expired rows, and run
+/// in the background; or they stop at the first row.
 const WHOLE: [&str; 8] = [
     "SELECT (SELECT count(*) FROM sessions",
     "DELETE FROM sessions WHERE rowid IN",
@@ -23,7 +24,7 @@ const WHOLE: [&str; 8] = [
     "SELECT id AS \"id!\" FROM changes ORDER BY id DESC LIMIT 1",
 ];
 
-/// Tables that stay small whatever is asked of the service.
+/// Tables that always stay small.
 const SMALL: [&str; 2] = ["signing_keys", "audit_unsealed"];
 
 #[tokio::test]
@@ -53,7 +54,7 @@ async fn migrated() -> (SqlitePool, TestFile) {
     (SqlitePool::connect(file.url()).await.unwrap(), file)
 }
 
-/// What reads a whole table that may be large, after the table.
+/// Returns the queries that read a whole table that may be large, each with its tables.
 async fn unindexed(pool: &SqlitePool, queries: &[String]) -> Vec<(String, String)> {
     let tables: Vec<String> =
         sqlx::query_scalar("SELECT name FROM sqlite_schema WHERE type = 'table'").fetch_all(pool).await.unwrap();
@@ -72,13 +73,13 @@ async fn unindexed(pool: &SqlitePool, queries: &[String]) -> Vec<(String, String
     wrong
 }
 
-/// What a step reads from one end to the other, or by a search for each value of an index's first column, which is as many as
-/// there are tenants.
+/// Returns what a step reads as a whole, or by a search for each value of the first column of an index, of which there
+/// are as many as tenants.
 fn whole(step: &str) -> Option<&str> {
     step.strip_prefix("SCAN ").or_else(|| step.strip_prefix("SEARCH ").filter(|search| search.contains("(ANY(")))
 }
 
-/// The table that stands behind a name in a query, if it is one of these.
+/// Returns the table that a name in a query stands for, if it is one of these.
 fn table<'a>(query: &'a str, name: &str, tables: &BTreeSet<&str>) -> Option<&'a str> {
     let words = query.split(|c: char| c.is_whitespace() || "(),".contains(c));
     let words: Vec<&str> = words.filter(|word| !word.is_empty() && !word.eq_ignore_ascii_case("AS")).collect();
@@ -86,7 +87,7 @@ fn table<'a>(query: &'a str, name: &str, tables: &BTreeSet<&str>) -> Option<&'a 
     words.windows(2).find(is_it).map(|pair| pair[0])
 }
 
-/// The statements that are checked when the crate is compiled.
+/// Returns the statements that are checked when the crate is compiled.
 fn checked_queries() -> Vec<String> {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join(".sqlx");
     let query = |entry: fs::DirEntry| {

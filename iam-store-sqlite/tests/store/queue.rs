@@ -1,4 +1,4 @@
-//! What somebody puts into the queue of the audit log behind the service's back keeps nothing else waiting.
+//! Rows that another program writes into the queue of the audit log do not delay other entries.
 
 use std::sync::Arc;
 
@@ -40,8 +40,8 @@ async fn malformed_rows_of_the_queue_keep_nothing_waiting() {
     ] {
         let (store, other, _file) = migrated().await;
         let insert = async |tenant: TenantId| {
-            let of_nobody = "INSERT INTO audit_unsealed VALUES (zeroblob(7), 7, zeroblob(16), zeroblob(32))";
-            sqlx::query(of_nobody).execute(&other).await.unwrap();
+            let of_no_tenant = "INSERT INTO audit_unsealed VALUES (zeroblob(7), 7, zeroblob(16), zeroblob(32))";
+            sqlx::query(of_no_tenant).execute(&other).await.unwrap();
             let sql = format!("INSERT INTO audit_unsealed VALUES (?1, {created_at}, {id}, {digest})");
             sqlx::query(sqlx::AssertSqlSafe(sql)).bind(tenant.as_uuid()).execute(&other).await.unwrap();
         };

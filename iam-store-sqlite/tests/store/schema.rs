@@ -1,4 +1,4 @@
-//! What holds for every table, those to come included.
+//! Rules for every table, including future ones.
 
 use iam_store_sqlite::SqliteStore;
 use sqlx::sqlite::SqlitePool;
@@ -10,7 +10,7 @@ async fn migrated() -> (SqlitePool, TestFile) {
     (SqlitePool::connect(file.url()).await.unwrap(), file)
 }
 
-/// A unique index without the tenant would let one tenant notice another.
+/// With a unique index without the tenant, one tenant could detect rows of another.
 #[tokio::test]
 async fn every_unique_index_starts_with_the_tenant() {
     let (pool, _file) = migrated().await;
@@ -20,7 +20,7 @@ async fn every_unique_index_starts_with_the_tenant() {
         JOIN pragma_index_list(t.name) i
         JOIN pragma_index_info(i.name) c ON c.seqno = 0
         WHERE t.type = 'table'
-            -- The full-text index has tables of its own, which hold no values of anybody's.
+            -- The full-text index has its own tables, whose rows belong to no tenant.
             AND t.name NOT LIKE 'user_search%'
             AND i.\"unique\"
             AND c.name IS NOT 'tenant_id'
@@ -34,7 +34,7 @@ async fn every_unique_index_starts_with_the_tenant() {
     assert_eq!(others, exceptions);
 }
 
-/// A foreign key without the tenant would allow a reference into another one.
+/// A foreign key without the tenant would allow a reference to a row of another tenant.
 #[tokio::test]
 async fn every_foreign_key_starts_with_the_tenant_on_both_sides() {
     let (pool, _file) = migrated().await;
@@ -52,11 +52,11 @@ async fn every_foreign_key_starts_with_the_tenant_on_both_sides() {
     assert_eq!(others, Vec::<String>::new());
 }
 
-/// The planner would pass over what is said of an index under a name that was mistyped or is no more.
+/// The planner would ignore statistics with a wrong index name, or for an index that does not exist any more.
 #[tokio::test]
-async fn the_planner_is_told_about_indexes_that_are_there() {
+async fn the_planner_statistics_match_existing_indexes() {
     let (pool, _file) = migrated().await;
-    let told: Vec<(String, i64, i64)> = sqlx::query_as(
+    let statistics: Vec<(String, i64, i64)> = sqlx::query_as(
         "SELECT
             s.tbl || '.' || s.idx,
             (SELECT count(*) FROM pragma_index_info(i.name)),
@@ -68,9 +68,9 @@ async fn the_planner_is_told_about_indexes_that_are_there() {
     .fetch_all(&pool)
     .await
     .unwrap();
-    assert!(!told.is_empty());
-    for (index, columns, numbers) in told {
-        // Behind the count of all rows stands a number for each column.
+    assert!(!statistics.is_empty());
+    for (index, columns, numbers) in statistics {
+        // After the number of all rows, there is a number for each column.
         assert_eq!(columns, numbers, "{index}");
     }
 }
