@@ -1,4 +1,4 @@
-//! What it costs to give 500 roles at once, beside one bare transaction that inserts the same rows and their audit
+//! The cost to assign 500 roles at once, compared with one bare transaction that inserts the same rows and their audit
 //! entries.
 
 use std::hint::black_box;
@@ -19,8 +19,8 @@ use sqlx::{PgPool, SqlitePool};
 use tokio::runtime::Runtime;
 use uuid::Uuid;
 
-/// How many times 500 roles are given in one tenant before a new one is taken: the store in memory copies the tenant
-/// for every unit of work, so its cost depends on the tenant's size, which must not depend on how long is measured.
+/// How many times 500 roles are assigned in one tenant. The store in memory copies the tenant for every unit of work,
+/// so its cost depends on the tenant's size. That size must not depend on the length of the measurement.
 const BATCHES: u64 = 20;
 
 const ORGANIZATIONS: usize = 100;
@@ -97,9 +97,9 @@ async fn time_floor(iam: &Iam, bare: &Bare, count: u64) -> Outcome<Duration> {
     Ok(elapsed)
 }
 
-/// A tenant in which nobody but its administrator holds anything yet.
+/// A tenant in which only the administrator holds a role.
 struct Tenant {
-    /// A user and not trusted code: what it holds is read and compared with what it gives.
+    /// A user and not trusted code, so that the escalation check runs.
     administrator: Caller,
     users: Vec<UserId>,
     organizations: Vec<OrganizationId>,
@@ -117,7 +117,8 @@ impl Tenant {
         for number in 0..ORGANIZATIONS {
             let new = NewOrganization { name: format!("Organization {number}"), slug: None, parent };
             organizations.push(iam.organizations().create(&administrator, new).await?.organization.id);
-            // Each but the first stands below one of a tenth of its number, so they are up to two deep.
+            // The parent of each organization except the first has a tenth of its number, so there are up to two levels
+            // below the first.
             parent = organizations.get((number + 1) / 10).copied();
         }
         let roles = iam.roles().list(&administrator, PageRequest::default()).await?.items;
@@ -125,21 +126,21 @@ impl Tenant {
         Ok(Self { administrator, users, organizations, role })
     }
 
-    /// For each user one assignment that no other batch has.
+    /// One assignment for each user. No other batch has the same assignments.
     fn batch(&self, number: u64) -> Outcome<Vec<NewAssignment>> {
         let shift = usize::try_from(number)?;
-        let places = self.organizations.iter().cycle().skip(shift);
+        let organizations = self.organizations.iter().cycle().skip(shift);
         let of_user = |(user, organization): (&UserId, &OrganizationId)| NewAssignment {
             user: *user,
             role: self.role,
             organization: Some(*organization),
             expires_at: None,
         };
-        Ok(self.users.iter().zip(places).map(of_user).collect())
+        Ok(self.users.iter().zip(organizations).map(of_user).collect())
     }
 }
 
-/// What an audit entry of an assignment keeps of it.
+/// The metadata in the audit entry of an assignment.
 fn metadata(new: &NewAssignment) -> Value {
     json!({
         "targetUserId": new.user,
@@ -174,7 +175,7 @@ async fn insert_into_postgres(pool: &PgPool, by: &Caller, batch: &[NewAssignment
     Ok(transaction.commit().await?)
 }
 
-/// SQLite has no arrays: the rows come as JSON.
+/// A row as JSON, because SQLite has no arrays.
 #[derive(Serialize)]
 struct Row {
     id: Uuid,

@@ -1,4 +1,4 @@
-//! What it costs to read a tree of 10,000 organizations and to write it as JSON, beside the bare recursive query and
+//! The cost to read a tree of 10,000 organizations and to write it as JSON, compared with the bare recursive query and
 //! its rows as JSON.
 
 use std::hint::black_box;
@@ -15,7 +15,7 @@ use sqlx::FromRow;
 use tokio::runtime::Runtime;
 use uuid::Uuid;
 
-/// How many organizations stand on each level: one root, as deep as the default settings allow.
+/// The number of organizations on each level: one root, and as many levels as the default settings allow.
 const LEVELS: [usize; 6] = [1, 9, 90, 900, 3_000, 6_000];
 
 fn main() -> Outcome {
@@ -35,7 +35,7 @@ fn measure(criterion: &mut Criterion, runtime: &Runtime, database: &Database) ->
     let name = store.kind();
     let iam = runtime.block_on(iam(store, CHEAP))?;
     let bare = runtime.block_on(database.bare())?;
-    let (administrator, root) = runtime.block_on(plant(&iam, &bare))?;
+    let (administrator, root) = runtime.block_on(create_tree(&iam, &bare))?;
     runtime.block_on(database.settle())?;
     let total = LEVELS.iter().sum::<usize>();
 
@@ -65,7 +65,7 @@ fn size(tree: &OrganizationTree) -> usize {
     1 + tree.children.iter().map(size).sum::<usize>()
 }
 
-/// A tree as the HTTP interface shows it.
+/// A tree in the form of the HTTP interface.
 #[derive(Serialize)]
 struct TreeNode {
     id: Uuid,
@@ -98,7 +98,7 @@ async fn rows_as_json(bare: &Bare, tenant: TenantId, root: OrganizationId) -> Ou
     Ok(serde_json::to_vec(&rows(bare, tenant, root).await?)?)
 }
 
-/// What a tree is made of.
+/// An organization of the tree.
 #[derive(FromRow, Serialize)]
 struct Row {
     id: Uuid,
@@ -144,9 +144,9 @@ async fn rows(bare: &Bare, tenant: TenantId, root: OrganizationId) -> Outcome<Ve
     })
 }
 
-/// A tenant with the tree: its administrator, and the root. The organizations are inserted as they are, because ten
-/// thousand units of work would take longer than everything that is measured.
-async fn plant(iam: &Iam, bare: &Bare) -> Outcome<(Caller, OrganizationId)> {
+/// Creates a tenant with the tree. Returns its administrator and the root. The organizations are inserted without the
+/// service, because ten thousand units of work would take longer than the whole measurement.
+async fn create_tree(iam: &Iam, bare: &Bare) -> Outcome<(Caller, OrganizationId)> {
     let registered = register(iam).await?;
     let token = registered.login.tokens.access.expose();
     let administrator = iam.authenticate(token, RequestContext::default()).await?;

@@ -1,5 +1,5 @@
-//! What a password costs: a login verifies one, making a user hashes one; on the store in memory and at the default
-//! cost, beside bare Argon2id.
+//! The cost of a password: a login verifies one, and a new user needs the hash of one. Measured on the store in
+//! memory, at the default cost, and compared with bare Argon2id.
 
 use std::cell::Cell;
 use std::hint::black_box;

@@ -1,5 +1,5 @@
-//! What an authenticated request pays before it begins: `Iam::authenticate` on the store in memory, of a token that it sees
-//! for the first time and of one that it knows, beside bare verification of a token's signature.
+//! The cost of authentication at the start of a request: `Iam::authenticate` on the store in memory, for a new token
+//! and for a cached one, compared with the bare verification of a token's signature.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -28,7 +28,7 @@ fn main() -> Outcome {
     let token = tokens.access.expose();
     let key = runtime.block_on(iam.public_keys())?.pop().ok_or("there is no key")?;
 
-    measure_known(&mut criterion, &runtime, &iam, token);
+    measure_cached(&mut criterion, &runtime, &iam, token);
     measure_new(&mut criterion, &runtime, &iam, tokens.clone());
     measure_decoding(&mut criterion, &key, token);
     measure_signature(&mut criterion, &key, token)?;
@@ -42,8 +42,8 @@ async fn logged_in() -> Outcome<(Iam, Tokens)> {
     Ok((iam, tokens))
 }
 
-fn measure_known(criterion: &mut Criterion, runtime: &Runtime, iam: &Iam, token: &str) {
-    criterion.bench_function("token/Iam::authenticate, known", |bencher| {
+fn measure_cached(criterion: &mut Criterion, runtime: &Runtime, iam: &Iam, token: &str) {
+    criterion.bench_function("token/Iam::authenticate, cached", |bencher| {
         bencher
             .to_async(runtime)
             .iter(|| async { sure(iam.authenticate(black_box(token), RequestContext::default()).await) });
@@ -57,7 +57,7 @@ fn measure_new(criterion: &mut Criterion, runtime: &Runtime, iam: &Iam, tokens: 
     });
 }
 
-/// How long it takes to authenticate by so many tokens, of which each is made for it.
+/// The time to authenticate with this number of tokens. Each token is new.
 async fn time_new(iam: &Iam, last: &Mutex<Tokens>, count: u64) -> Outcome<Duration> {
     let mut elapsed = Duration::ZERO;
     let mut last = last.lock().await;
@@ -72,7 +72,7 @@ async fn time_new(iam: &Iam, last: &Mutex<Tokens>, count: u64) -> Outcome<Durati
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(dead_code, reason = "decoding them is what is measured")]
+#[expect(dead_code, reason = "only their decoding is measured")]
 struct Claims {
     sub: Uuid,
     sid: Uuid,

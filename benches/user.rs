@@ -1,4 +1,4 @@
-//! What the service and each store cost, without HTTP and with next to no hashing.
+//! The cost of the service and of each store, without HTTP and with almost no hashing.
 
 use std::env;
 use std::hint::black_box;
@@ -13,11 +13,11 @@ use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
-/// How many users there are to be read.
+/// The number of users for the reads.
 const USERS: u64 = 1_000;
 
-/// How many users are made before a new tenant is taken: the store in memory copies the tenant for every unit of
-/// work, so its cost depends on the tenant's size, which must not depend on how long is measured.
+/// The number of users that are created in one tenant. The store in memory copies the tenant for every unit of work, so
+/// its cost depends on the tenant's size. That size must not depend on the length of the measurement.
 const PER_TENANT: u64 = 100;
 
 fn main() -> Outcome {
@@ -44,13 +44,13 @@ fn measure_store(criterion: &mut Criterion, runtime: &Runtime, test: &TestStore)
     let tenant = registered.tenant.id;
     let users = runtime.block_on(fill(&iam, tenant, 1, USERS))?;
     let token = registered.login.tokens.access.expose();
-    measure_authenticate(criterion, runtime, &iam, token, &format!("{}, asked", test.name()));
+    measure_authenticate(criterion, runtime, &iam, token, &format!("{}, read", test.name()));
     let feed = runtime.spawn({
         let iam = iam.clone();
         async move { iam.follow_changes().await }
     });
-    if runtime.block_on(is_heard(&iam, &feed)) {
-        measure_authenticate(criterion, runtime, &iam, token, &format!("{}, heard", test.name()));
+    if runtime.block_on(has_feed(&iam, &feed)) {
+        measure_authenticate(criterion, runtime, &iam, token, &format!("{}, cached", test.name()));
     }
     measure_get(criterion, runtime, &iam, (tenant, &users), test.name());
     measure_create(criterion, runtime, &iam, test.name());
@@ -58,8 +58,8 @@ fn measure_store(criterion: &mut Criterion, runtime: &Runtime, test: &TestStore)
     Ok(())
 }
 
-/// Waits until the store tells of changes, unless it never will.
-async fn is_heard<T>(iam: &Iam, feed: &JoinHandle<T>) -> bool {
+/// Waits until change notifications are received. Returns false if the store has no change feed.
+async fn has_feed<T>(iam: &Iam, feed: &JoinHandle<T>) -> bool {
     while !iam.hears_changes() {
         if feed.is_finished() {
             return false;
@@ -69,8 +69,8 @@ async fn is_heard<T>(iam: &Iam, feed: &JoinHandle<T>) -> bool {
     true
 }
 
-/// What comes before `get` where a request asks for it: a token that is known, and the session behind it, of which the store
-/// is asked each time, or which is kept while the store tells of changes.
+/// Measures the part of a request before `get`: a cached token, and its session. The session is read from the store
+/// each time, or it is cached while change notifications are received.
 fn measure_authenticate(criterion: &mut Criterion, runtime: &Runtime, iam: &Iam, token: &str, what: &str) {
     criterion.bench_function(&format!("user/authenticate/{what}"), |bencher| {
         bencher
@@ -99,7 +99,7 @@ fn measure_create(criterion: &mut Criterion, runtime: &Runtime, iam: &Iam, store
     });
 }
 
-/// How long it takes to make so many users.
+/// The time to create this number of users.
 async fn time_create(iam: &Iam, count: u64) -> Outcome<Duration> {
     let mut elapsed = Duration::ZERO;
     let mut left = count;
@@ -114,10 +114,10 @@ async fn time_create(iam: &Iam, count: u64) -> Outcome<Duration> {
     Ok(elapsed)
 }
 
-/// The part of `create` that is hashing.
+/// Measures the hash in `create`.
 fn measure_cheap_hash(criterion: &mut Criterion) -> Outcome {
     let argon2 = argon2id(CHEAP)?;
-    criterion.bench_function("user/of create: the hash", |bencher| {
+    criterion.bench_function("user/create, only the hash", |bencher| {
         bencher.iter(|| sure(argon2.hash_password_with_salt(black_box(PASSWORD).as_bytes(), &[7; 16])));
     });
     Ok(())

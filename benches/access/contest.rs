@@ -1,4 +1,4 @@
-//! The same questions for several that answer them, in turn: a machine that drifts, drifts for all of them.
+//! Asks several contestants the same questions in turn, so that a change in the machine's speed affects all of them.
 
 use std::error::Error;
 use std::hint::black_box;
@@ -8,36 +8,36 @@ use std::time::{Duration, Instant};
 
 use super::world::World;
 
-/// What comes of something that can fail for many reasons.
+/// The result of a call that can fail for many reasons.
 pub(crate) type Outcome<T = ()> = Result<T, Box<dyn Error + Send + Sync>>;
 
 /// Answers questions.
 pub(crate) trait Contestant {
-    /// Turns the questions into what it understands. This is not measured.
+    /// Converts the questions into the contestant's own form. This is not measured.
     fn prepare(&mut self, world: &World);
 
-    /// Whether the question of this number is answered by yes.
+    /// Whether the answer to the question with this number is yes.
     fn allows(&self, number: usize) -> bool;
 
-    /// How many of the questions are answered by yes. Each contestant has this method compiled for itself.
+    /// The number of questions whose answer is yes. This method is compiled separately for each contestant.
     fn count_allowed(&self, numbers: Range<usize>) -> usize {
         numbers.filter(|number| self.allows(*number)).count()
     }
 }
 
-/// A contestant, and how it is made of a world.
+/// A contestant: its name, and the function that builds it from a world.
 pub(crate) struct Entry {
     pub(crate) name: &'static str,
     pub(crate) load: fn(&World) -> Outcome<Box<dyn Contestant>>,
 }
 
-/// How long everything is measured.
+/// The length of the measurements.
 #[derive(Clone, Copy)]
 pub(crate) struct Plan {
     pub(crate) rounds: u32,
-    /// Of each contestant in each round; before the first round as long again, which does not count.
+    /// The time of each contestant in each round. Before the first round, there is one more that does not count.
     pub(crate) time: Duration,
-    /// How many questions all contestants must agree on first.
+    /// The number of questions to which all contestants must give the same answers before the measurement.
     pub(crate) agreeing: usize,
 }
 
@@ -50,13 +50,13 @@ struct Runner {
     name: &'static str,
     contestant: Box<dyn Contestant>,
     load: Duration,
-    /// Nanoseconds for one question, in each round.
+    /// The nanoseconds for one question, in each round.
     rounds: Vec<f64>,
     next: usize,
 }
 
-/// Loads all contestants, sees that they agree, measures them and prints a table. The first is the floor; the second
-/// is what all are compared with too.
+/// Loads all contestants, checks that they agree, measures them and prints a table. All are compared with the first
+/// two: the first is the floor.
 pub(crate) fn run(world: &World, entries: &[Entry], plan: Plan) -> Outcome {
     let mut runners = Vec::new();
     for entry in entries {
@@ -78,7 +78,8 @@ pub(crate) fn run(world: &World, entries: &[Entry], plan: Plan) -> Outcome {
     print(world, allowed, &runners)
 }
 
-/// How many of the questions are allowed, once the floor has answered all and the others a sample of them alike.
+/// Checks that all contestants give the floor's answers to a sample of the questions. Returns the number of all
+/// questions that the floor allows.
 fn agree(runners: &[Runner], questions: usize, sample: usize) -> Outcome<usize> {
     let Some((floor, others)) = runners.split_first() else { return Ok(0) };
     for runner in others {
@@ -92,7 +93,8 @@ fn agree(runners: &[Runner], questions: usize, sample: usize) -> Outcome<usize> 
 }
 
 impl Runner {
-    /// Nanoseconds for one question. Time is read once for every batch, and batches grow until they take long enough.
+    /// The nanoseconds for one question. The clock is read once for every batch, and batches grow until they take long
+    /// enough.
     fn time(&mut self, questions: usize, budget: Duration) -> f64 {
         let (mut elapsed, mut asked, mut batch) = (Duration::ZERO, 0_usize, 1_usize);
         while elapsed < budget {
@@ -125,7 +127,7 @@ fn print(world: &World, allowed: usize, runners: &[Runner]) -> Outcome {
         100.0 * allowed as f64 / world.questions.len().max(1) as f64,
     )?;
     let references = runners.get(..2).unwrap_or(runners);
-    write!(out, "| Who decides | A decision (rounds) |")?;
+    write!(out, "| Contestant | A decision (rounds) |")?;
     for reference in references {
         write!(out, " × {} (rounds) |", reference.name)?;
     }
@@ -141,11 +143,11 @@ fn print(world: &World, allowed: usize, runners: &[Runner]) -> Outcome {
     Ok(writeln!(out)?)
 }
 
-/// The middle one, and the least and the greatest.
+/// The median, and the least and the greatest value.
 fn shown(values: &[f64], show: fn(f64) -> String) -> String {
     let mut values = values.to_vec();
     values.sort_unstable_by(f64::total_cmp);
-    let at = |position: usize| show(values.get(position).copied().unwrap_or(f64::NAN));
+    let at = |index: usize| show(values.get(index).copied().unwrap_or(f64::NAN));
     format!("{} ({}–{})", at(values.len() / 2), at(0), at(values.len().saturating_sub(1)))
 }
 
@@ -157,7 +159,7 @@ fn time(nanoseconds: f64) -> String {
     }
 }
 
-/// With three digits, or more where the number has them.
+/// The number with three digits, or more if its whole part has more.
 fn short(value: f64) -> String {
     let digits = if value < 10.0 { 2 } else { usize::from(value < 100.0) };
     format!("{value:.digits$}")

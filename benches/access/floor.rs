@@ -1,18 +1,18 @@
-//! The least that a decision can cost: a loop over a vector, a bit for each permission, and the way up by numbers.
+//! The least cost of a decision: a loop over a vector, a bit for each permission, and parents by their numbers.
 
-#![expect(clippy::indexing_slicing, reason = "every number comes from the world, which is not changed")]
+#![expect(clippy::indexing_slicing, reason = "every number comes from the world, which does not change")]
 
 use super::contest::{Contestant, Outcome};
 use super::world::World;
 
-/// No organization: above a root, or tenant-wide.
+/// No organization: the parent of a root, or tenant-wide.
 const NONE: u32 = u32::MAX;
 
 #[derive(Default)]
 pub(crate) struct Floor {
-    /// Where the grants of each user begin, and in the end the number of all.
+    /// The index of each user's first grant, and at the end the number of all grants.
     starts: Vec<u32>,
-    /// The role, and where it is held.
+    /// The role, and the organization in which it is held.
     grants: Vec<(u32, u32)>,
     /// A bit for each permission.
     roles: Vec<u128>,

@@ -1,6 +1,6 @@
-//! What a decision costs that is made from a snapshot in memory, beside a plain loop over numbers.
+//! The cost of a decision from a snapshot in memory, compared with a plain loop over numbers.
 //!
-//! `benches/rivals` has the same contest with other engines.
+//! `benches/rivals` has the same contest with other engines, too.
 
 mod contest;
 mod floor;
@@ -19,7 +19,7 @@ const ENTRIES: [Entry; 3] = [
 ];
 
 fn main() -> Outcome {
-    // `cargo bench` says so; `cargo test` only wants to know that it runs.
+    // `cargo bench` passes `--bench`. `cargo test` does not, and only checks that the bench runs.
     let (size, plan) = match env::args().any(|argument| argument == "--bench") {
         true => (Size::FULL, Plan::FULL),
         false => (Size::SMALL, Plan::SMALL),

@@ -1,4 +1,4 @@
-//! The decisions of `iam-core`: a snapshot, asked by identifiers and by the text of a permission.
+//! The decisions of `iam-core`: a snapshot that is asked by identifiers and by the text of a permission.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ use uuid::Uuid;
 use super::contest::{Contestant, Outcome};
 use super::world::World;
 
-/// Whether it is allowed, and nothing else.
+/// Answers whether it is allowed, without a reason.
 pub(crate) struct Allowing(Ours);
 
-/// Whether it is allowed, and why.
+/// Answers whether it is allowed, and why.
 pub(crate) struct Explaining(Ours);
 
 struct Ours {

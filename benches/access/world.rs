@@ -1,31 +1,31 @@
-//! The tenant that decisions are made about, as plain numbers: whoever decides makes of it what suits it best.
+//! The tenant for the decisions, as plain numbers. Each contestant builds from it the form that suits it best.
 
 use std::collections::HashSet;
 
 use fastrand::Rng;
 
-/// How large a world is.
+/// The size of a world.
 #[derive(Clone, Copy)]
 pub(crate) struct Size {
     pub(crate) users: usize,
     pub(crate) roles: usize,
     pub(crate) assignments: usize,
-    /// How many organizations stand on each level; a root is on level 0.
+    /// The number of organizations on each level. A root is on level 0.
     pub(crate) levels: [usize; 6],
     pub(crate) questions: usize,
 }
 
 impl Size {
-    /// What is measured. The levels are as many as the default settings allow.
+    /// The size for measurements, with as many levels as the default settings allow.
     pub(crate) const FULL: Self =
         Self { users: 10_000, roles: 100, assignments: 50_000, levels: [5, 20, 75, 200, 300, 400], questions: 50_000 };
-    /// Enough to see that everything works.
+    /// The size for a check that everything works.
     pub(crate) const SMALL: Self =
         Self { users: 20, roles: 10, assignments: 100, levels: [1, 2, 3, 4, 5, 5], questions: 500 };
 }
 
 const PERMISSIONS_PER_ROLE: usize = 20;
-/// One assignment of so many is tenant-wide.
+/// One in this number of assignments is tenant-wide.
 const TENANT_WIDE: usize = 5;
 
 const RESOURCES: [&str; 25] = [
@@ -57,13 +57,13 @@ const RESOURCES: [&str; 25] = [
 ];
 const ACTIONS: [&str; 4] = ["create", "read", "update", "delete"];
 
-/// Everything by its number.
+/// A tenant in which everything is identified by its number.
 pub(crate) struct World {
     pub(crate) users: usize,
     pub(crate) permissions: Vec<String>,
     /// The permissions of each role.
     pub(crate) roles: Vec<Vec<usize>>,
-    /// What stands above each organization, always of a lower number.
+    /// The parent of each organization. It always has a lower number.
     pub(crate) parents: Vec<Option<usize>>,
     /// Sorted by user.
     pub(crate) assignments: Vec<Assigned>,
@@ -78,7 +78,7 @@ pub(crate) struct Assigned {
     pub(crate) organization: Option<usize>,
 }
 
-/// May this user do this in this organization?
+/// The question whether a user has a permission in an organization.
 #[derive(Clone, Copy)]
 pub(crate) struct Question {
     pub(crate) user: usize,
@@ -87,7 +87,7 @@ pub(crate) struct Question {
 }
 
 impl World {
-    /// The same at every run.
+    /// Creates the world. It is the same in every run.
     pub(crate) fn new(size: Size) -> Self {
         let mut rng = Rng::with_seed(20_260_131);
         let permissions: Vec<String> =
@@ -115,8 +115,8 @@ impl World {
         world
     }
 
-    /// One half of the questions is about anything, and nearly always denied but for what is held tenant-wide. The
-    /// other half is about what is held in the organization or above it.
+    /// Creates a question. Every second one is random, and nearly always denied unless the user holds the permission
+    /// tenant-wide. The others are about a permission that the user holds in the organization or above it.
     fn question(&self, rng: &mut Rng, number: usize) -> Question {
         let organization = rng.usize(..self.parents.len());
         let anything =
@@ -139,7 +139,7 @@ impl World {
         }
     }
 
-    /// An organization and everything above it, upwards.
+    /// An organization and its ancestors, from the organization to the root.
     pub(crate) fn upwards(&self, organization: usize) -> impl Iterator<Item = usize> {
         std::iter::successors(Some(organization), |number| self.parents.get(*number).copied().flatten())
     }
@@ -152,7 +152,7 @@ impl World {
     }
 }
 
-/// Each organization below a random one of the level above.
+/// The parents: each organization is below a random one of the level above.
 fn parents(rng: &mut Rng, levels: &[usize]) -> Vec<Option<usize>> {
     let mut parents = Vec::new();
     let mut above = 0..0;

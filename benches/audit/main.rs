@@ -1,7 +1,7 @@
-//! What the audit log costs, and how quick it is: writing with it and without, sealing, verifying.
+//! The cost and the speed of the audit log: writes with and without entries, sequencing, verification.
 //!
-//! `cargo bench -p iam-benches --bench audit` under `scripts/with-postgres` with `IAM_TEST_POSTGRES_FSYNC=on`. How pages
-//! of the log stay quick with ten million entries is measured by `--bench audit_pages`.
+//! `cargo bench -p iam-benches --bench audit` under `scripts/with-postgres` with `IAM_TEST_POSTGRES_FSYNC=on`.
+//! `--bench audit_pages` measures the pages of a log with ten million entries.
 
 mod unaudited;
 
@@ -23,14 +23,14 @@ use unaudited::Unaudited;
 
 #[derive(Clone, Copy)]
 struct Plan {
-    /// How long each way of writing is measured at a time, and how often.
+    /// The length of one measurement of each kind of write, and the number of measurements.
     slice: Duration,
     slices: usize,
     users: usize,
     writers: usize,
-    /// How many entries are sealed and verified.
+    /// The number of entries that are sequenced and verified.
     entries: usize,
-    /// How many entries arrive in each second, and for how long.
+    /// The number of entries that arrive per second, and for how long they arrive.
     rate: u64,
     stream: Duration,
 }
@@ -57,7 +57,7 @@ const SMALL: Plan = Plan {
 
 #[tokio::main]
 async fn main() -> Outcome {
-    // `cargo bench` says so; `cargo test` only wants to know that it runs.
+    // `cargo bench` passes `--bench`. `cargo test` does not, and only checks that the bench runs.
     let plan = if env::args().any(|argument| argument == "--bench") { FULL } else { SMALL };
     for (name, database) in [("PostgreSQL", Database::postgres().await?), ("SQLite", Database::sqlite())] {
         report(name, &database, plan).await?;
@@ -65,15 +65,15 @@ async fn main() -> Outcome {
     Ok(())
 }
 
-#[expect(clippy::print_stdout, reason = "it is what the bench is for")]
+#[expect(clippy::print_stdout, reason = "the bench prints its results")]
 async fn report(name: &str, database: &Database, plan: Plan) -> Outcome {
     let store = database.store().await?;
     let world = World::new(Arc::clone(&store), plan.users).await?;
     let unaudited = Iam::builder(Arc::new(Unaudited(store))).build().await?;
     println!("## {name}\n");
-    println!("| User updates a second, {} writers | without entries | with, and sealed | ratio |", plan.writers);
+    println!("| User updates a second, {} writers | without entries | with entries, sequenced | ratio |", plan.writers);
     println!("|---|---|---|---|");
-    for (name, by) in [("by an authenticated user", By::Token), ("by the program itself", By::System)] {
+    for (name, by) in [("by an authenticated user", By::Token), ("by a background job", By::System)] {
         let (mut with, mut without) = (Vec::new(), Vec::new());
         for _ in 0..plan.slices {
             without.push(world.updates_per_second(&unaudited, by, plan, false).await?);
@@ -95,15 +95,15 @@ async fn report(name: &str, database: &Database, plan: Plan) -> Outcome {
     let verified = world.iam.audit().verify(&world.caller, &[]).await?;
     let verifying = verified.sealed as f64 / begun.elapsed().as_secs_f64();
     if !verified.findings.is_empty() {
-        return Err(format!("the log is not what it should be: {:?}", verified.findings).into());
+        return Err(format!("the verification of the log has findings: {:?}", verified.findings).into());
     }
     println!("| Entries a second | |\n|---|---|");
-    println!("| sealing a backlog of {sealed} | {sealing:.0} |");
-    println!("| verifying {} | {verifying:.0} |\n", verified.sealed);
+    println!("| sequenced, of a backlog of {sealed} | {sealing:.0} |");
+    println!("| verified, of {} | {verifying:.0} |\n", verified.sealed);
     println!("| {} entries a second arrive for {} s | |\n|---|---|", plan.rate, plan.stream.as_secs());
     println!("| arrived a second | {:.0} |", lag.arrived);
-    println!("| waiting to be sealed, median of samples | {} |", lag.median);
-    println!("| waiting to be sealed, at most | {} |\n", lag.most);
+    println!("| pending, median of the samples | {} |", lag.median);
+    println!("| pending, maximum | {} |\n", lag.most);
     Ok(())
 }
 
@@ -112,12 +112,12 @@ fn median(mut numbers: Vec<f64>) -> f64 {
     numbers.get(numbers.len() / 2).copied().unwrap_or_default()
 }
 
-/// Who changes users.
+/// The caller that changes users.
 #[derive(Clone, Copy)]
 enum By {
-    /// The administrator, who presents an access token each time, as with every request.
+    /// The administrator, who presents an access token for each change, as requests do.
     Token,
-    /// A background job, which authenticates nobody.
+    /// A background job, without authentication.
     System,
 }
 
@@ -150,7 +150,7 @@ impl World {
         Ok(Self { iam, store, caller, token, users: Arc::new(ids) })
     }
 
-    /// Changes names as quickly as so many writers can, while entries are sealed.
+    /// Changes names with this plan's writers, as quickly as they can. With `sealing`, entries are sequenced meanwhile.
     async fn updates_per_second(&self, iam: &Iam, by: By, plan: Plan, sealing: bool) -> Outcome<f64> {
         let sealer = sealing.then(|| Sealer::start(self.iam.clone()));
         let (count, begun) = (Arc::new(AtomicU64::new(0)), Instant::now());
@@ -185,7 +185,7 @@ impl World {
         Ok(rate)
     }
 
-    /// Records events without sealing them.
+    /// Records events without sequencing them.
     async fn fill(&self, entries: usize) -> Outcome {
         let mut writers = JoinSet::<iam_core::Result<()>>::new();
         for _ in 0..8 {
@@ -203,7 +203,7 @@ impl World {
         Ok(())
     }
 
-    /// Lets entries arrive at an even pace, and looks how many wait.
+    /// Lets entries arrive at a steady rate, and counts the pending entries.
     async fn lag(&self, plan: Plan) -> Outcome<Lag> {
         const TICK: Duration = Duration::from_millis(10);
         let sealer = Sealer::start(self.iam.clone());
@@ -248,7 +248,7 @@ impl World {
     }
 }
 
-/// Seals in the background as the server does.
+/// Sequences entries in the background, as the server does.
 struct Sealer {
     stop: Arc<AtomicBool>,
     task: tokio::task::JoinHandle<iam_core::Result<()>>,
@@ -275,7 +275,7 @@ impl Sealer {
     }
 }
 
-/// Seals all that waits.
+/// Sequences all pending entries. Returns their number.
 async fn drain(iam: &Iam) -> Outcome<usize> {
     let mut sealed = 0;
     loop {

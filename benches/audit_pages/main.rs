@@ -1,8 +1,8 @@
-//! How long a page of the audit log takes in a tenant with ten thousand entries and in one with ten million, filter by
+//! The time for a page of the audit log in a tenant with ten thousand entries, and in one with ten million: for each
 //! filter, at the newest end, in the middle and at the oldest end.
 //!
-//! `cargo bench -p iam-benches --bench audit_pages` under `scripts/with-postgres`; `-- --plans` shows PostgreSQL's and
-//! SQLite's plans too, `-- SQLite` leaves the other out. It takes about 15 GB of disk for as long as it runs.
+//! `cargo bench -p iam-benches --bench audit_pages` under `scripts/with-postgres`. `-- --plans` also shows the plans of
+//! PostgreSQL and SQLite. `-- SQLite` leaves the other database out. It needs about 15 GB of disk while it runs.
 
 mod plans;
 
@@ -17,19 +17,19 @@ use iam_core::audit::{AuditFilter, AuditPage, Cursor};
 use iam_core::{AuditEntryId, Caller, Iam, TenantId, UserId};
 use uuid::Uuid;
 
-/// How many entries the small and the large tenant have.
+/// The number of entries in the small and in the large tenant.
 const FULL: [u64; 2] = [10_000, 10_000_000];
 const SMALL: [u64; 2] = [300, 3_000];
-/// How many other tenants stand beside it, and how many entries each of them has.
+/// The number of other tenants in the database, and the number of entries in each of them.
 const OTHERS: u64 = 100;
 const OTHER: u64 = 1_000;
 const LIMIT: u32 = 20;
-/// How often a page is read; the median counts.
+/// How often a page is read. The result is the median.
 const READS: usize = 101;
 
 #[tokio::main]
 async fn main() -> Outcome {
-    // `cargo bench` says so; `cargo test` only wants to know that it runs.
+    // `cargo bench` passes `--bench`. `cargo test` does not, and only checks that the bench runs.
     let is_bench = env::args().any(|argument| argument == "--bench");
     let (sizes, others) = if is_bench { (FULL, OTHERS) } else { (SMALL, 2) };
     let kinds = ["PostgreSQL", "SQLite"];
@@ -44,16 +44,16 @@ async fn database(kind: &str) -> Outcome<Database> {
     Ok(if kind == "SQLite" { Database::sqlite() } else { Database::postgres().await? })
 }
 
-#[expect(clippy::print_stdout, reason = "it is what the bench is for")]
+#[expect(clippy::print_stdout, reason = "the bench prints its results")]
 async fn compare(kind: &str, [small, large]: [u64; 2], others: u64) -> Outcome {
     let few = Log::new(database(kind).await?, small, others).await?;
     let many = Log::new(database(kind).await?, large, others).await?;
     println!("## {kind}\n\n| Filter | Page | {small} entries | {large} entries | ratio |\n|---|---|---|---|---|");
     for (name, filter) in FILTERS {
-        for place in [Place::Newest, Place::Middle, Place::Oldest] {
-            let (few, many) = (few.time(filter, place).await?, many.time(filter, place).await?);
+        for position in [Position::Newest, Position::Middle, Position::Oldest] {
+            let (few, many) = (few.time(filter, position).await?, many.time(filter, position).await?);
             let ratio = many.as_secs_f64() / few.as_secs_f64();
-            println!("| {name} | {place:?} | {:.0} µs | {:.0} µs | {ratio:.2} |", micros(few), micros(many));
+            println!("| {name} | {position:?} | {:.0} µs | {:.0} µs | {ratio:.2} |", micros(few), micros(many));
         }
     }
     if env::args().any(|argument| argument == "--plans") {
@@ -67,7 +67,7 @@ fn micros(duration: Duration) -> f64 {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Place {
+enum Position {
     Newest,
     Middle,
     Oldest,
@@ -96,7 +96,7 @@ const FILTERS: [(&str, Filter); 12] = [
     }),
 ];
 
-/// A tenant with so many entries, spread evenly over a year.
+/// A tenant with this number of entries, spread evenly over a year.
 struct Log {
     database: Database,
     iam: Iam,
@@ -120,22 +120,22 @@ impl Log {
         START + TimeDelta::milliseconds(i64::try_from(millis).unwrap_or(i64::MAX))
     }
 
-    async fn page(&self, filter: Filter, place: Place) -> Outcome<AuditPage> {
+    async fn page(&self, filter: Filter, position: Position) -> Outcome<AuditPage> {
         let after = |number| Cursor { created_at: self.moment(number), id: AuditEntryId::from_uuid(Uuid::max()) };
-        let after = match place {
-            Place::Newest => None,
-            Place::Middle => Some(after(self.entries / 2)),
-            Place::Oldest => Some(after(u64::from(LIMIT))),
+        let after = match position {
+            Position::Newest => None,
+            Position::Middle => Some(after(self.entries / 2)),
+            Position::Oldest => Some(after(u64::from(LIMIT))),
         };
         Ok(self.iam.audit().list(&self.caller, filter(self), after, LIMIT).await?)
     }
 
     /// The median time of a page.
-    async fn time(&self, filter: Filter, place: Place) -> Outcome<Duration> {
+    async fn time(&self, filter: Filter, position: Position) -> Outcome<Duration> {
         let mut times = Vec::with_capacity(READS);
         for _ in 0..READS {
             let begun = Instant::now();
-            self.page(filter, place).await?;
+            self.page(filter, position).await?;
             times.push(begun.elapsed());
         }
         times.sort_unstable();

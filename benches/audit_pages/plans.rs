@@ -1,4 +1,4 @@
-//! The plans of the pages.
+//! The databases' plans for the pages.
 
 use iam_benches::audit_log::COLUMNS;
 use iam_benches::database::Database;
@@ -7,8 +7,8 @@ use sqlx::postgres::PgConnection;
 use sqlx::sqlite::SqliteConnection;
 use sqlx::{AssertSqlSafe, Connection as _, Executor as _, query_as, query_scalar};
 
-/// What is looked for: by each single filter, by dates, and after a cursor in the middle. `$2` and `?2` stand for text or
-/// an identifier; the second text is what PostgreSQL is told of it.
+/// The searches: by each single filter, by dates, and after a cursor in the middle. `$2` and `?2` stand for a text or
+/// an identifier; the second text is the type of `$2` for PostgreSQL.
 const SEARCHES: [(&str, &str); 9] = [
     ("", "text"),
     ("action", "text"),
@@ -21,7 +21,7 @@ const SEARCHES: [(&str, &str); 9] = [
     ("cursor", "text"),
 ];
 
-/// The plans of a page of each search.
+/// The plans for a page of each search.
 pub(crate) async fn plans(database: &Database) -> Outcome<String> {
     let mut plans = String::new();
     for (search, kind) in SEARCHES {

@@ -1,4 +1,4 @@
-//! The users: made by the databases themselves.
+//! The users. The databases themselves generate them.
 
 use std::str::FromStr as _;
 
@@ -9,12 +9,12 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteSynchronous};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Executor as _, query, query_as};
 use uuid::Uuid;
 
-/// The identifier of the tenant with a number.
+/// The identifier of the tenant with this number.
 pub(crate) fn tenant(number: usize) -> Uuid {
     id(number as u64)
 }
 
-/// Fills a new database with tenants that have so many users. In each there is one Quetzalcoatl.
+/// Fills a new database with one tenant for each of these numbers of users. Each tenant has one Quetzalcoatl.
 pub(crate) async fn fill(database: &Database, sizes: &[u64]) -> Outcome {
     match database {
         Database::Postgres(database) => fill_postgres(&mut PgConnection::connect(database.url()).await?, sizes).await,

@@ -1,8 +1,8 @@
-//! How long a page of a tenant's users takes: of a thousand, of a million, and of a thousand beside a million in other
-//! tenants; by every order, filtered, searched and far behind.
+//! The time for a page of a tenant's users: of a thousand, of a million, and of a thousand beside a million in another
+//! tenant. The pages are in every order, filtered, searched and far from the first one.
 //!
-//! `cargo bench -p iam-benches --bench lists` under `scripts/with-postgres`; `-- SQLite` leaves the other out. It takes about
-//! 4 GB of disk for as long as it runs.
+//! `cargo bench -p iam-benches --bench lists` under `scripts/with-postgres`. `-- SQLite` leaves the other database
+//! out. It needs about 4 GB of disk while it runs.
 
 mod fill;
 
@@ -15,16 +15,16 @@ use iam_core::page::{PageRequest, SortOrder};
 use iam_core::user::{UserFilter, UserSort, UserSortKey, UserStatus};
 use iam_core::{Caller, Iam, TenantId};
 
-/// How many users the small and the large tenant have.
+/// The number of users in the small and in the large tenant.
 const FULL: [u64; 2] = [1_000, 1_000_000];
 const SMALL: [u64; 2] = [100, 1_000];
-/// How often a page is read, and for how long at most; the median counts.
+/// How often a page is read, and the time limit for that. The result is the median.
 const READS: usize = 101;
 const PATIENCE: Duration = Duration::from_secs(3);
 
 #[tokio::main]
 async fn main() -> Outcome {
-    // `cargo bench` says so; `cargo test` only wants to know that it runs.
+    // `cargo bench` passes `--bench`. `cargo test` does not, and only checks that the bench runs.
     let is_bench = env::args().any(|argument| argument == "--bench");
     let sizes = if is_bench { FULL } else { SMALL };
     let kinds = ["PostgreSQL", "SQLite"];
@@ -35,7 +35,7 @@ async fn main() -> Outcome {
     Ok(())
 }
 
-#[expect(clippy::print_stdout, reason = "it is what the bench is for")]
+#[expect(clippy::print_stdout, reason = "the bench prints its results")]
 async fn compare(kind: &str, [small, large]: [u64; 2]) -> Outcome {
     let alone = Scene::new(kind, &[small]).await?;
     let beside = Scene::new(kind, &[small, large]).await?;
@@ -61,7 +61,7 @@ fn millis(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1e3
 }
 
-/// What is asked of a tenant with so many users.
+/// The filter, the order and the page of a list, for a tenant with this number of users.
 type List = fn(u64) -> (UserFilter, UserSort, u64);
 
 const LISTS: [(&str, List); 20] = [
@@ -78,7 +78,7 @@ const LISTS: [(&str, List); 20] = [
     ("active", |_| (state(UserStatus::Active), UserSort::default(), 1)),
     ("in the middle", |users| (all(), UserSort::default(), users / 40)),
     ("the last", |users| (all(), UserSort::default(), users / 20)),
-    ("search: nobody has it", |_| (search("xyzzy"), UserSort::default(), 1)),
+    ("search: no user has it", |_| (search("xyzzy"), UserSort::default(), 1)),
     ("search: one has it", |_| (search("quetzal"), UserSort::default(), 1)),
     ("search: an address", |users| (search(&format!("{}@example.com", users / 2)), UserSort::default(), 1)),
     ("search: 1 in 100 have it", |_| (search("77@"), UserSort::default(), 1)),
@@ -103,7 +103,7 @@ fn by(by: UserSortKey, order: SortOrder) -> UserSort {
     UserSort { by, order }
 }
 
-/// Tenants with so many users each.
+/// A database with tenants of these sizes.
 struct Scene {
     iam: Iam,
     sizes: Vec<u64>,

@@ -1,4 +1,4 @@
-//! What a decision costs, beside a plain loop over numbers and beside what Cedar and Casbin take for the same.
+//! The cost of a decision, compared with a plain loop over numbers, and with Cedar and Casbin.
 
 #[path = "../access/contest.rs"]
 mod contest;
@@ -20,7 +20,7 @@ use entries::ENTRIES;
 use world::{Size, World};
 
 fn main() -> Outcome {
-    // `cargo bench` says so; `cargo test` only wants to know that it runs.
+    // `cargo bench` passes `--bench`. `cargo test` does not, and only checks that the bench runs.
     let (size, plan) = match env::args().any(|argument| argument == "--bench") {
         true => (Size::FULL, Plan::FULL),
         false => (Size::SMALL, Plan::SMALL),

@@ -1,4 +1,4 @@
-//! Casbin in three arrangements.
+//! Casbin in three forms.
 
 use std::iter::repeat;
 use std::sync::Arc;
@@ -10,14 +10,14 @@ use tokio::runtime::{Builder, Runtime};
 use super::contest::{Contestant, Outcome};
 use super::world::{Question, World};
 
-/// What stands above every root.
+/// The parent of every root.
 const TENANT: &str = "tenant";
 
-/// RBAC with domains, as its documentation has it: a policy for each permission of each role, and users who have roles
-/// in domains. A domain is an organization.
+/// RBAC with domains, as Casbin's documentation describes it: a policy for each permission of each role, and users with
+/// roles in domains. A domain is an organization.
 ///
-/// Casbin does not know that domains nest, so it is asked for each from the organization in question upwards, and for
-/// the tenant.
+/// Casbin has no nested domains, so it is asked for the organization of the question, for each of its ancestors, and
+/// for the tenant.
 const DOCUMENTED: &str = "
 [request_definition]
 r = sub, dom, act
@@ -74,9 +74,9 @@ impl Contestant for Documented {
     }
 }
 
-/// The same turned round for speed: a request names the organization and everything above it, so that one is enough;
-/// a policy is a role; the permissions of a role, and who holds it tenant-wide, are links.
-const SHARED: &str = "
+/// The same, reversed for speed. A request names the organization and its ancestors, so that one request is enough. A
+/// policy is a role. The permissions of a role, and its tenant-wide holders, are links.
+const REVERSED: &str = "
 [request_definition]
 r = sub, act, d0, d1, d2, d3, d4, d5
 [policy_definition]
@@ -91,10 +91,10 @@ m = g2(r.act, p.role) && (g2(r.sub, p.role) || g(r.sub, p.role, r.d0) || g(r.sub
     || g(r.sub, p.role, r.d2) || g(r.sub, p.role, r.d3) || g(r.sub, p.role, r.d4) || g(r.sub, p.role, r.d5))
 ";
 
-/// How many organizations a request names; where there are fewer, the rest is empty.
+/// The number of organizations in a request. If there are fewer, the rest is empty.
 const LEVELS: usize = 6;
 
-pub(crate) struct Shared {
+pub(crate) struct Reversed {
     enforcer: Enforcer,
     names: Names,
     none: ImmutableString,
@@ -106,7 +106,7 @@ struct Names {
     users: Vec<ImmutableString>,
     permissions: Vec<ImmutableString>,
     organizations: Vec<ImmutableString>,
-    /// Each organization and everything above it, upwards.
+    /// Each organization and its ancestors, from the organization to the root.
     lineages: Vec<Vec<usize>>,
 }
 
@@ -141,7 +141,7 @@ fn organization(number: usize) -> String {
 async fn enforcer(model: &str) -> Outcome<Enforcer> {
     let mut enforcer = Enforcer::new(DefaultModel::from_str(model).await?, NullAdapter).await?;
     enforcer.enable_auto_save(false);
-    // Links are made once, when all policies are there.
+    // Links are built once, after all policies are added.
     enforcer.enable_auto_build_role_links(false);
     Ok(enforcer)
 }
@@ -159,15 +159,15 @@ fn role_links(world: &World) -> impl Iterator<Item = (String, String)> {
     })
 }
 
-impl Shared {
+impl Reversed {
     pub(crate) fn load(world: &World) -> Outcome<Box<dyn Contestant>> {
         let enforcer = runtime()?.block_on(async {
-            let mut enforcer = enforcer(SHARED).await?;
+            let mut enforcer = enforcer(REVERSED).await?;
             enforcer.add_policies((0..world.roles.len()).map(|number| vec![role(number)]).collect()).await?;
             let with_permissions = role_links(world).map(|(permission, role)| vec![permission, role]);
             let tenant_wide = world.assignments.iter().filter(|assigned| assigned.organization.is_none());
             let tenant_wide = tenant_wide.map(|assigned| vec![user(assigned.user), role(assigned.role)]);
-            // Whoever has no link at all is looked for among all who have one.
+            // Every user has at least one link: for a user without a link, Casbin searches all users that have one.
             let nothing = (0..world.users).map(|number| vec![user(number), "nothing".to_owned()]);
             let links = with_permissions.chain(tenant_wide).chain(nothing).collect();
             enforcer.add_named_grouping_policies("g2", links).await?;
@@ -189,7 +189,7 @@ impl Shared {
     }
 }
 
-impl Contestant for Shared {
+impl Contestant for Reversed {
     fn prepare(&mut self, world: &World) {
         self.questions.clone_from(&world.questions);
     }
@@ -199,8 +199,8 @@ impl Contestant for Shared {
     }
 }
 
-/// An enforcer for each user, whose policies are that user's alone; permissions are linked to roles, and organizations
-/// to what is above, by one role manager for all of them.
+/// An enforcer for each user, with only the policies of that user. One role manager for all of them links permissions
+/// to roles, and organizations to their parents.
 const PER_USER: &str = "
 [request_definition]
 r = org, act
@@ -239,8 +239,8 @@ impl PerUser {
                 let mut enforcer = enforcer(PER_USER).await?;
                 enforcer.set_role_manager(Arc::clone(&shared))?;
                 let held = world.assignments_of(user).iter().map(|assigned| {
-                    let place = assigned.organization.map_or_else(|| TENANT.to_owned(), organization);
-                    vec![role(assigned.role), place]
+                    let scope = assigned.organization.map_or_else(|| TENANT.to_owned(), organization);
+                    vec![role(assigned.role), scope]
                 });
                 enforcer.add_policies(held.collect()).await?;
                 enforcers.push(enforcer);

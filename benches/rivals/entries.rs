@@ -1,4 +1,4 @@
-//! Everybody who decides.
+//! All contestants.
 
 use crate::contest::Entry;
 use crate::{casbin, cedar, floor, ours};
@@ -9,6 +9,6 @@ pub(crate) const ENTRIES: [Entry; 7] = [
     Entry { name: "`Snapshot::explain`", load: ours::Explaining::load },
     Entry { name: "Cedar, one policy for each user", load: cedar::Cedar::load },
     Entry { name: "Casbin, one enforcer for each user", load: casbin::PerUser::load },
-    Entry { name: "Casbin, one enforcer, turned round", load: casbin::Shared::load },
+    Entry { name: "Casbin, one enforcer, reversed", load: casbin::Reversed::load },
     Entry { name: "Casbin, one enforcer, as documented", load: casbin::Documented::load },
 ];

@@ -1,8 +1,8 @@
-//! What is kept in memory for decisions about the same world. Apart from the times, because counting takes time from
-//! those who allocate.
+//! The memory that each contestant needs for decisions about the same world. It is measured separately from the times,
+//! because counting slows down allocations.
 
 #[path = "../access/contest.rs"]
-#[expect(dead_code, reason = "here nobody is asked")]
+#[expect(dead_code, reason = "this program asks no questions")]
 mod contest;
 #[path = "../access/floor.rs"]
 mod floor;
@@ -31,7 +31,7 @@ fn main() -> Outcome {
     let size = if env::args().any(|argument| argument == "--bench") { Size::FULL } else { Size::SMALL };
     let world = World::new(size);
     let mut out = stdout().lock();
-    writeln!(out, "| Who decides | Memory |\n|---|--:|")?;
+    writeln!(out, "| Contestant | Memory |\n|---|--:|")?;
     for entry in &ENTRIES {
         let region = Region::new(ALLOCATOR);
         let contestant = (entry.load)(&world)?;

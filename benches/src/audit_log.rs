@@ -1,5 +1,5 @@
-//! Audit entries by the million: made by the databases themselves, past the triggers' and the sealer's concern, indexed
-//! when all of them are there.
+//! Millions of audit entries. The databases themselves generate them, without the triggers and without sequencing, and
+//! build the indexes at the end.
 
 use std::str::FromStr as _;
 
@@ -12,19 +12,19 @@ use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Executor as _, q
 use crate::Outcome;
 use crate::database::Database;
 
-/// When the first entry was made: 2026-01-01.
+/// The time of the first entry: 2026-01-01.
 pub const START: DateTime<Utc> = DateTime::from_timestamp_millis(1_767_225_600_000).unwrap();
-/// How long after that the last one was made.
+/// The time from the first entry to the last one.
 pub const YEAR_MILLIS: u64 = 365 * 24 * 3_600_000;
-/// How many entries one transaction inserts.
+/// The number of entries in one transaction.
 const CHUNK: usize = 250_000;
 
-/// Gives each of these tenants so many entries, spread evenly over the year, with numbers for identifiers. The log must
-/// have none yet.
+/// Inserts this number of entries for each of these tenants, spread evenly over the year. Their identifiers are made
+/// from numbers. The log must be empty before.
 ///
 /// # Errors
 ///
-/// What the database says.
+/// Errors of the database.
 pub async fn fill(database: &Database, tenants: &[(TenantId, u64)]) -> Outcome {
     match database {
         Database::Postgres(database) => fill_postgres(&mut PgConnection::connect(database.url()).await?, tenants).await,
@@ -35,8 +35,9 @@ pub async fn fill(database: &Database, tenants: &[(TenantId, u64)]) -> Outcome {
     }
 }
 
-/// Of the numbers from $2 on below $3, `h` being a number below a hundred that looks random: half of the entries are
-/// refreshed tokens, one in a hundred is a deletion, and three of all are what is rare.
+/// The action and the resource type of entry `n`. The numbers go from $2 to below $3, and `h` is a pseudo-random
+/// number below 100. Half of the entries are refreshed tokens, one in a hundred is a deletion, and only three of all
+/// $4 entries are of the rare kind.
 const KINDS: &str = "
     CASE
         WHEN n IN ($4 / 4, $4 / 2, $4 * 3 / 4) THEN 'ERASE'
@@ -52,12 +53,12 @@ const KINDS: &str = "
         ELSE 'USER'
     END";
 
-/// What an entry has.
+/// The columns of an entry.
 pub const COLUMNS: &str =
     "tenant_id, id, action, resource_type, resource_id, organization_id, user_id, new_value, metadata,
     correlation_id, ip_address, user_agent, created_at, details_salt, origin_salt";
 
-/// From which entry to which each transaction goes, and how many there are in all.
+/// For each transaction: its first entry, the end of its range (exclusive), and the number of all entries.
 fn chunks(entries: u64) -> Outcome<impl Iterator<Item = [i64; 3]>> {
     let (entries, chunk) = (i64::try_from(entries)?, i64::try_from(CHUNK)?);
     Ok((0..entries).step_by(CHUNK).map(move |from| [from, (from + chunk).min(entries), entries]))
@@ -113,7 +114,8 @@ async fn fill_sqlite(connection: &mut SqliteConnection, tenants: &[(TenantId, u6
     )
     .fetch_all(&mut *connection)
     .await?;
-    // What the planner is to expect goes with an index, and is not what it would be told of the new one.
+    // The planner's statistics of an index are deleted with the index, and a new index does not get the same
+    // statistics.
     connection.execute("CREATE TEMPORARY TABLE expected AS SELECT * FROM sqlite_stat1").await?;
     for (name, _) in &indexes {
         connection.execute(AssertSqlSafe(format!("DROP INDEX {name}"))).await?;
@@ -141,7 +143,7 @@ async fn fill_sqlite(connection: &mut SqliteConnection, tenants: &[(TenantId, u6
             insert.bind(entries).execute(&mut *connection).await?;
         }
     }
-    // In one transaction: a connection that saw the indexes and not what is expected of them would plan without it for ever.
+    // In one transaction: a connection that saw the indexes without their statistics would plan without them for ever.
     connection.execute("BEGIN IMMEDIATE").await?;
     for (_, definition) in &indexes {
         connection.execute(AssertSqlSafe(definition.as_str())).await?;

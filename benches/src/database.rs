@@ -1,4 +1,4 @@
-//! A new database that a run works on.
+//! A new database for a run.
 
 use std::env;
 use std::str::FromStr as _;
@@ -15,7 +15,7 @@ use test_support::sqlite::TestFile;
 
 use crate::Outcome;
 
-/// A database that goes when this is dropped.
+/// A database that is removed when this is dropped.
 pub enum Database {
     /// A file.
     Sqlite(TestFile),
@@ -23,7 +23,7 @@ pub enum Database {
     Postgres(Box<TestDatabase>),
 }
 
-/// One connection for queries of one's own, as durable as those of the store.
+/// One connection for bare queries, with the same durability as the connections of the store.
 #[derive(Clone)]
 pub enum Bare {
     /// To SQLite.
@@ -32,11 +32,11 @@ pub enum Bare {
     Postgres(PgPool),
 }
 
-/// The store on the database of a URL, migrated.
+/// Opens the store on the database of a URL, and migrates it.
 ///
 /// # Errors
 ///
-/// What the store says.
+/// Errors of the store.
 pub async fn store(url: &str) -> Outcome<Arc<dyn Store>> {
     if url.starts_with("sqlite:") {
         let store = SqliteStore::open(url).await?;
@@ -49,7 +49,7 @@ pub async fn store(url: &str) -> Outcome<Arc<dyn Store>> {
 }
 
 impl Database {
-    /// A file that is not there yet.
+    /// A file that does not exist yet.
     #[must_use]
     pub fn sqlite() -> Self {
         Self::Sqlite(TestFile::create())
@@ -59,15 +59,15 @@ impl Database {
     ///
     /// # Errors
     ///
-    /// When no server is named.
+    /// When `IAM_TEST_POSTGRES_URL` is not set.
     pub async fn postgres() -> Outcome<Self> {
         if env::var_os("IAM_TEST_POSTGRES_URL").is_none() {
-            return Err("there is no PostgreSQL: docs/performance.md says how to bring one".into());
+            return Err("there is no PostgreSQL: docs/performance.md says how to start one".into());
         }
         Ok(Self::Postgres(Box::new(TestDatabase::create().await)))
     }
 
-    /// Where it is.
+    /// The URL of the database.
     #[must_use]
     pub fn url(&self) -> &str {
         match self {
@@ -76,20 +76,20 @@ impl Database {
         }
     }
 
-    /// The store on it, migrated.
+    /// Opens the store on this database, and migrates it.
     ///
     /// # Errors
     ///
-    /// What the store says.
+    /// Errors of the store.
     pub async fn store(&self) -> Outcome<Arc<dyn Store>> {
         store(self.url()).await
     }
 
-    /// A connection beside those of the store, once that has migrated it.
+    /// Opens a connection in addition to those of the store. The store must have migrated the database before.
     ///
     /// # Errors
     ///
-    /// What the database says.
+    /// Errors of the database.
     pub async fn bare(&self) -> Outcome<Bare> {
         Ok(match self {
             Self::Sqlite(file) => {
@@ -105,11 +105,12 @@ impl Database {
         })
     }
 
-    /// Does now what PostgreSQL would do by itself a minute later, in the middle of a measurement.
+    /// Vacuums and analyses a PostgreSQL database. Otherwise PostgreSQL would do so itself a minute later, in the
+    /// middle of a measurement.
     ///
     /// # Errors
     ///
-    /// What the database says.
+    /// Errors of the database.
     pub async fn settle(&self) -> Outcome {
         if let Self::Postgres(database) = self {
             let mut connection = PgConnection::connect(database.url()).await?;
@@ -119,11 +120,11 @@ impl Database {
         Ok(())
     }
 
-    /// Which database it is, and how durable.
+    /// The name, version and durability settings of the database.
     ///
     /// # Errors
     ///
-    /// What the database says.
+    /// Errors of the database.
     pub async fn description(&self) -> Outcome<String> {
         match self {
             Self::Sqlite(_) => {

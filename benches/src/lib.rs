@@ -1,4 +1,4 @@
-//! What the benchmarks share.
+//! Code that the benchmarks share.
 
 pub mod audit_log;
 pub mod database;
@@ -14,34 +14,34 @@ use iam_core::user::NewUser;
 use iam_core::{Caller, Iam, RequestContext, Settings, Store, TenantId, UserId};
 use uuid::Uuid;
 
-/// What comes of something that can fail for many reasons.
+/// The result of a call that can fail for many reasons.
 pub type Outcome<T = ()> = Result<T, Box<dyn Error + Send + Sync>>;
 
-/// The least that Argon2 allows, for where hashing is not what is measured.
+/// The least cost that Argon2 allows, for measurements that are not about hashing.
 pub const CHEAP: HashingCost = HashingCost { memory_kib: 8, passes: 1, lanes: 1 };
 
 /// The password of every user.
 pub const PASSWORD: &str = "Passw0rd!";
 
-/// The master key of every database. They are thrown away, so it is no secret.
+/// The master key of every database. The databases are temporary, so it is not a secret.
 pub const MASTER_KEY: &str = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
 
-/// The identifier with a number.
+/// The identifier for a number.
 #[must_use]
 pub fn id(number: u64) -> Uuid {
     Uuid::from_u128((0x7000_u128 << 64) | (0x8000_u128 << 48) | u128::from(number))
 }
 
-/// An [`Iam`] over a store, with these [`settings`].
+/// An [`Iam`] on a store, with the [`settings`] for this cost.
 ///
 /// # Errors
 ///
-/// What the store says.
+/// Errors of the store.
 pub async fn iam(store: Arc<dyn Store>, cost: HashingCost) -> Outcome<Iam> {
     Ok(Iam::builder(store).settings(settings(cost)?).build().await?)
 }
 
-/// The default settings but for the master key and what a password hash costs.
+/// The default settings, except for the master key and the cost of a password hash.
 ///
 /// # Errors
 ///
@@ -53,21 +53,21 @@ pub fn settings(cost: HashingCost) -> Outcome<Settings> {
     Ok(settings)
 }
 
-/// A new tenant, whose administrator is the [user](new_user) of number 0.
+/// Registers a new tenant. Its administrator is the [user](new_user) with number 0.
 ///
 /// # Errors
 ///
-/// What the store says.
+/// Errors of the store.
 pub async fn register(iam: &Iam) -> Outcome<Registered> {
     let registration = Registration { user: new_user(0), tenant_name: None };
     Ok(iam.tenants().register(&RequestContext::default(), registration).await?)
 }
 
-/// As many users in a tenant, numbered from `from` on.
+/// Creates `count` users in a tenant, numbered from `from` on.
 ///
 /// # Errors
 ///
-/// What the store says, for instance that one of the numbers is taken.
+/// Errors of the store, for instance when a user with one of the numbers exists already.
 pub async fn fill(iam: &Iam, tenant: TenantId, from: u64, count: u64) -> Outcome<Vec<UserId>> {
     let caller = Caller::system(tenant, "benchmark");
     let mut ids = Vec::new();
@@ -77,7 +77,7 @@ pub async fn fill(iam: &Iam, tenant: TenantId, from: u64, count: u64) -> Outcome
     Ok(ids)
 }
 
-/// The input that makes a user of this number.
+/// The input for a new user with this number.
 #[must_use]
 pub fn new_user(number: u64) -> NewUser {
     NewUser {
@@ -88,13 +88,13 @@ pub fn new_user(number: u64) -> NewUser {
     }
 }
 
-/// The e-mail of the user of this number; all are of the same length.
+/// The e-mail of the user with this number. All e-mails have the same length.
 #[must_use]
 pub fn email(number: u64) -> String {
     format!("user{number:09}@example.com")
 }
 
-/// Bare Argon2id of a cost.
+/// Bare Argon2id with this cost.
 ///
 /// # Errors
 ///
@@ -104,8 +104,8 @@ pub fn argon2id(cost: HashingCost) -> Outcome<Argon2<'static>> {
     Ok(Argon2::new(Algorithm::Argon2id, Version::V0x13, params))
 }
 
-/// The value of something that must go well: what failures cost is not what is measured.
-#[expect(clippy::expect_used, reason = "a measured closure has nobody to hand an error to")]
+/// The value of a call that must succeed, because failures must not be measured.
+#[expect(clippy::expect_used, reason = "a measured closure cannot return an error")]
 pub fn sure<T, E: Debug>(result: Result<T, E>) -> T {
-    result.expect("what is measured goes well")
+    result.expect("the measured call succeeds")
 }

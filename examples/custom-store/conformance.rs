@@ -1,4 +1,4 @@
-//! Every case of the suite, as a test of its own. All that a store's author writes is the fixture.
+//! Every case of the conformance suite, as a separate test. The author of a store writes only the fixture.
 
 use std::sync::Arc;
 
@@ -8,8 +8,8 @@ use tempfile::TempDir;
 use crate::store::RedbStore;
 
 async fn fixture() -> (Arc<dyn Store>, TempDir) {
-    let directory = tempfile::tempdir().expect("there is a place for files");
-    let store = RedbStore::open(&directory.path().join("iam.redb")).await.expect("the file is new");
+    let directory = tempfile::tempdir().expect("a temporary directory can be created");
+    let store = RedbStore::open(&directory.path().join("iam.redb")).await.expect("the new file opens");
     (Arc::new(store), directory)
 }
 

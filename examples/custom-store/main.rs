@@ -1,6 +1,6 @@
-//! A store of one's own, on a database of keys and values, that passes the conformance suite.
+//! A custom store on a database of keys and values, which passes the conformance suite.
 //!
-//! `cargo run -p iam-examples --example custom-store` shows it in use; `cargo test` has it pass the suite.
+//! `cargo run -p iam-examples --example custom-store` shows it in use. `cargo test` runs the suite on it.
 
 #[cfg(test)]
 mod conformance;
@@ -28,7 +28,7 @@ async fn main() -> Result<()> {
     log_in(&file).await
 }
 
-/// A tenant with its administrator, and a user more.
+/// Registers a tenant with its administrator, and creates another user.
 async fn register(file: &Path) -> Result<()> {
     let store = Arc::new(RedbStore::open(file).await?);
     let iam = Iam::builder(store.clone()).build().await?;
@@ -37,12 +37,12 @@ async fn register(file: &Path) -> Result<()> {
     let registered = iam.tenants().register(&context, registration).await?;
     let ada = iam.authenticate(registered.login.tokens.access.expose(), context).await?;
     iam.users().create(&ada, person("grace@example.com", "Grace", "Hopper")).await?;
-    // Only now can the file be opened again.
+    // The file cannot be opened again before this.
     store.close().await;
     Ok(())
 }
 
-/// All of it is still there.
+/// Opens the file again, and checks that the users and the audit log are still there.
 async fn log_in(file: &Path) -> Result<()> {
     let iam = Iam::builder(Arc::new(RedbStore::open(file).await?)).build().await?;
     let context = RequestContext::default();
@@ -52,7 +52,7 @@ async fn log_in(file: &Path) -> Result<()> {
     let log = iam.audit().list(&ada, AuditFilter::default(), None, 100).await?;
     let actions: Vec<&str> = log.entries.iter().rev().map(|entry| entry.action.as_ref()).collect();
     assert_eq!(actions, ["CREATE", "CREATE", "ROLE_ASSIGNED", "LOGIN", "CREATE", "LOGIN"]);
-    // What one entry after the other says is sealed, and can be proven to a stranger.
+    // Sequences the entries. After that, a proof can show to a third party that an entry is in the log.
     assert_eq!(iam.seal_audit_logs().await?.entries, 6);
     Ok(())
 }
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn what_was_registered_is_there_when_the_file_is_opened_again() -> Result<()> {
+    async fn a_reopened_file_contains_the_registered_users() -> Result<()> {
         let directory = tempfile::tempdir()?;
         let file = directory.path().join("iam.redb");
         register(&file).await?;

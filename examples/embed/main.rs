@@ -42,7 +42,7 @@ async fn run(store: Arc<dyn Store>) -> Result<()> {
     let iam = Iam::builder(store).build().await?;
     let context = RequestContext::default();
 
-    // A tenant with its first administrator, who is logged in at once.
+    // Registers a tenant with its first administrator, who is logged in at once.
     let registration = Registration { user: person("ada@example.com", "Ada", "Lovelace"), tenant_name: None };
     let registered = iam.tenants().register(&context, registration).await?;
     let ada = iam.authenticate(registered.login.tokens.access.expose(), context.clone()).await?;
@@ -58,18 +58,18 @@ async fn run(store: Arc<dyn Store>) -> Result<()> {
     let found = iam.users().list(&ada, &search, UserSort::default(), PageRequest::default()).await?;
     assert_eq!((found.total, found.items.len()), (1, 1));
 
-    // Logins: a session, refreshed once, ended by a suspension.
+    // Logins: a session is refreshed once, and a suspension ends it.
     let credentials = || Login { email: grace.email.to_string(), password: "Passw0rd!".into(), tenant: None };
     let login = iam.sessions().login(&context, credentials()).await?;
     let tokens = iam.sessions().refresh(&context, &login.tokens.refresh).await?;
     let caller = iam.authenticate(tokens.access.expose(), context.clone()).await?;
     assert_eq!(iam.sessions().me(&caller).await?.user.id, grace.id);
-    assert!(iam.users().get(&caller, grace.id).await.is_err(), "she holds no role, so she may read nobody");
+    assert!(iam.users().get(&caller, grace.id).await.is_err(), "she holds no role, so she may read no user");
     iam.users().suspend(&ada, grace.id).await?;
     assert!(iam.authenticate(tokens.access.expose(), context.clone()).await.is_err());
     assert!(iam.sessions().login(&context, credentials()).await.is_err());
 
-    // Organizations, and roles in them with permissions of the application itself.
+    // Organizations, and a role in an organization with a permission of the application.
     let new = |name: &str, parent| NewOrganization { name: name.to_owned(), slug: None, parent };
     let north = iam.organizations().create(&ada, new("North", None)).await?.organization.id;
     let harbour = iam.organizations().create(&ada, new("Harbour", Some(north))).await?.organization.id;
@@ -82,20 +82,20 @@ async fn run(store: Arc<dyn Store>) -> Result<()> {
     let assignment = NewAssignment { user: hedy.id, role: cashier.id, organization: Some(north), expires_at: None };
     iam.assignments().create(&ada, assignment).await?;
 
-    // What she holds in an organization counts below it too, and nowhere else.
+    // A role in an organization is in force there and below, and nowhere else.
     let login = Login { email: hedy.email.to_string(), password: "Passw0rd!".into(), tenant: None };
     let login = iam.sessions().login(&context, login).await?;
     let hedy = iam.authenticate(login.tokens.access.expose(), context.clone()).await?;
     iam.access().require(&hedy, "orders:refund", harbour).await?;
     assert!(iam.access().require(&hedy, "orders:refund", None).await.is_err(), "not tenant-wide");
 
-    // Trusted code acts without a user, and says why.
+    // Trusted code acts without a user, and gives a reason.
     let job = Caller::system(registered.tenant.id, "nightly clean-up");
     iam.users().delete(&job, grace.id).await?;
     let patch = TenantPatch { name: Some("Analytical Engines".to_owned()), ..TenantPatch::default() };
     iam.tenants().update(&job, registered.tenant.id, patch).await?;
 
-    // Whatever happened stands in the audit log, newest first.
+    // The audit log contains every event. The list is newest first.
     let log = iam.audit().list(&ada, AuditFilter::default(), None, 100).await?;
     let actions: Vec<&str> = log.entries.iter().rev().map(|entry| entry.action.as_ref()).collect();
     assert_eq!(

@@ -1,4 +1,4 @@
-//! The users as the other system gives them away.
+//! The users as the other system exports them.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use iam_core::secret::PasswordHash;
 use iam_core::user::{ImportedUser, UserStatus};
 use serde::{Deserialize, Deserializer};
 
-/// A row of its table.
+/// A row of the exported file.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Row {
     pub(crate) email: String,
@@ -33,7 +33,7 @@ impl Row {
     }
 }
 
-/// At once into the type that nothing prints.
+/// Reads a hash directly into `PasswordHash`, which never prints its content.
 fn hash<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PasswordHash, D::Error> {
     String::deserialize(deserializer).map(PasswordHash::from)
 }

@@ -1,6 +1,6 @@
-//! Takes over the users of another system with the password hashes that it has kept.
+//! Imports the users of another system with their password hashes.
 //!
-//! `cargo run -p iam-examples --example migration` reads `legacy-users.csv` and says what becomes of whom.
+//! `cargo run -p iam-examples --example migration` reads `legacy-users.csv` and prints the result for each row.
 
 mod legacy;
 #[cfg(test)]
@@ -21,7 +21,7 @@ use legacy::Row;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// What everybody's password is in the file of this example.
+/// The password of every user in the file of this example.
 const PASSWORD: &str = "Passw0rd!";
 
 #[tokio::main]
@@ -77,7 +77,7 @@ impl Migration {
         Ok(())
     }
 
-    /// Whoever is refused is reported, and the others are taken over nevertheless.
+    /// Imports the rows, or only checks them in a dry run. Reports a refused row, and continues with the next one.
     async fn import(&self, rows: &[Row], is_dry_run: bool, out: &mut impl Write) -> Result<Vec<User>> {
         let caller = Caller::system(self.tenant, "migration");
         let import = self.iam.users().import(&caller)?;
@@ -89,7 +89,7 @@ impl Migration {
                     writeln!(out, "  row {number}: {} is fine", row.email)?;
                     users.extend(user);
                 }
-                // Nothing that comes after it would be on record either.
+                // The store has failed, so it could not record the next rows either.
                 Err(error @ iam_core::Error::Store(_)) => return Err(error.into()),
                 Err(error) => writeln!(out, "  row {number}: {} is refused: {}", row.email, why(&error))?,
             }
@@ -103,7 +103,7 @@ impl Migration {
         self.iam.sessions().login(&RequestContext::default(), login).await.map(drop)
     }
 
-    /// As the store keeps it; no service gives it away.
+    /// Reads the hash from the store. No service returns it.
     async fn hash_of(&self, user: &User) -> Result<String> {
         let found = self.store.guarded_account(self.tenant, &user.email.key()).await?;
         let account = found.account.ok_or("the user is gone")?;
@@ -111,7 +111,7 @@ impl Migration {
     }
 }
 
-/// With what is wrong with each field, which the error's own text leaves to its parts.
+/// The text of an error. For a validation error, it names the invalid fields, which the error's own text does not.
 fn why(error: &iam_core::Error) -> String {
     match error {
         iam_core::Error::Validation(errors) => {
@@ -122,7 +122,7 @@ fn why(error: &iam_core::Error) -> String {
     }
 }
 
-/// What a hash was made by: nothing by which the password could be guessed.
+/// The algorithm of a hash. It does not help to guess the password.
 fn kind(hash: &str) -> &str {
     match hash.trim_start_matches('$').split('$').next().unwrap_or_default() {
         "2a" | "2b" | "2y" => "bcrypt",

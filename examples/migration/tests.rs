@@ -15,7 +15,7 @@ fn lines(out: Vec<u8>) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn every_row_is_reported_and_a_dry_run_foretells_the_import() {
+async fn a_dry_run_reports_the_same_rows_as_the_import() {
     let (migration, mut dry, mut real) = (migration().await, Vec::new(), Vec::new());
     assert!(migration.import(&rows(), true, &mut dry).await.unwrap().is_empty());
     let users = migration.import(&rows(), false, &mut real).await.unwrap();
@@ -28,7 +28,7 @@ async fn every_row_is_reported_and_a_dry_run_foretells_the_import() {
 }
 
 #[tokio::test]
-async fn a_hash_is_argon2id_of_this_installation_after_the_first_login() {
+async fn the_first_login_replaces_an_imported_hash_by_argon2id() {
     let migration = migration().await;
     let users = migration.import(&rows(), false, &mut io::sink()).await.unwrap();
     for user in users.iter().filter(|user| user.status == UserStatus::Active) {
@@ -40,12 +40,12 @@ async fn a_hash_is_argon2id_of_this_installation_after_the_first_login() {
         let cost = format!("$argon2id$v=19$m={},t={},p={}$", cost.memory_kib, cost.passes, cost.lanes);
         assert!(own.starts_with(&cost), "{} has {}", user.email, kind(&own));
         migration.log_in(user).await.unwrap();
-        assert_eq!(migration.hash_of(user).await.unwrap(), own, "it is replaced once");
+        assert_eq!(migration.hash_of(user).await.unwrap(), own, "the hash is replaced only once");
     }
 }
 
 #[tokio::test]
-async fn the_whole_program_runs_and_shows_no_hash() {
+async fn the_migration_program_prints_no_hash() {
     let mut out = Vec::new();
     migration().await.run(&rows(), &mut out).await.unwrap();
     let lines = lines(out);

@@ -1,27 +1,27 @@
-//! What a host keeps running for IAM.
+//! The background tasks that a host program runs for IAM.
 
 use std::time::Duration;
 
 use iam_core::Iam;
 use tokio::time::sleep;
 
-/// So that the store need not be asked with each request who it is that calls.
+/// Follows the change feed. Without it, IAM reads the session of every request from the store.
 pub(crate) async fn follow_changes(iam: Iam) {
     loop {
         if let Err(error) = iam.follow_changes().await {
-            tracing::warn!(%error, "changes are not heard of");
+            tracing::warn!(%error, "the change feed failed");
         }
         sleep(Duration::from_secs(1)).await;
     }
 }
 
-/// So that nobody can change the audit log unseen.
+/// Sequences the audit logs. Without it, a change of an audit log cannot be detected.
 pub(crate) async fn seal_audit_logs(iam: Iam) {
     loop {
         match iam.seal_audit_logs().await {
             Ok(sealed) if sealed.more => continue,
             Ok(_) => {}
-            Err(error) => tracing::warn!(%error, "audit logs cannot be sealed"),
+            Err(error) => tracing::warn!(%error, "audit logs cannot be sequenced"),
         }
         sleep(Duration::from_millis(200)).await;
     }

@@ -1,4 +1,4 @@
-//! What goes wrong in a handler, as the problem document that the client gets.
+//! The errors of the handlers, as problem documents for the client.
 
 use axum::response::{IntoResponse, Response};
 use iam_axum::{Kind, Problem};
@@ -30,7 +30,7 @@ impl IntoResponse for Failure {
         let problem = match self {
             Self::Iam(error) => error.into(),
             Self::Database(error) => {
-                tracing::error!(%error, "the shop's database fails");
+                tracing::error!(%error, "the shop's database failed");
                 Problem::new(Kind::Internal)
             }
             Self::NoSuchOrder => Problem::new(Kind::NotFound).detail(detail),

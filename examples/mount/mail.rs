@@ -1,4 +1,4 @@
-//! Mail to whoever was made a user, be it by the shop or by IAM's own routes.
+//! Mails to new users. A user may be created by the shop, or by IAM's own routes.
 
 use iam_core::audit::{AuditEntry, ResourceType, action};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
@@ -10,11 +10,11 @@ pub(crate) struct Mail {
     pub(crate) subject: &'static str,
 }
 
-/// A hook that only queues: whoever asked for the change waits for it.
+/// A hook that only queues mails: the request that made the change waits until the hook returns.
 pub(crate) fn hook(mails: UnboundedSender<Mail>) -> impl Fn(&[AuditEntry]) + Send + Sync + 'static {
     move |entries| {
         for mail in entries.iter().filter_map(welcome) {
-            // Nobody may listen any more.
+            // This fails when the receiver is dropped, as at the end of the program.
             let _ = mails.send(mail);
         }
     }
@@ -26,7 +26,7 @@ fn welcome(entry: &AuditEntry) -> Option<Mail> {
     Some(Mail { to: email.as_str()?.to_owned(), subject: "Welcome to the shop" })
 }
 
-/// Stands for the real thing.
+/// Logs each mail. It stands for a real mail service.
 pub(crate) async fn deliver(mut mails: UnboundedReceiver<Mail>) {
     while let Some(Mail { to, subject }) = mails.recv().await {
         tracing::info!(to, subject, "mail sent");

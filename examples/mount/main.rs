@@ -1,6 +1,6 @@
-//! A shop on axum and SQLite that mounts IAM's router and lets its own tables and IAM's change together.
+//! A shop on axum and SQLite that mounts IAM's router, and changes its tables and IAM's tables in one transaction.
 //!
-//! `cargo run -p iam-examples --example mount` serves it on <http://localhost:3000>, on the file `shop.db`.
+//! `cargo run -p iam-examples --example mount` serves it on <http://localhost:3000>, with the database file `shop.db`.
 
 mod background;
 mod failure;
@@ -32,7 +32,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
     let listener = TcpListener::bind("127.0.0.1:3000").await?;
     tracing::info!("listening on http://{}", listener.local_addr()?);
-    // With their addresses, by which IAM's rate limits tell clients apart.
+    // With the addresses of the clients, which IAM's rate limits need.
     let app = routes::app(&shop)?.into_make_service_with_connect_info::<SocketAddr>();
     axum::serve(listener, app).with_graceful_shutdown(interrupted()).await?;
     shop.close().await;
@@ -41,6 +41,6 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
 async fn interrupted() {
     if let Err(error) = tokio::signal::ctrl_c().await {
-        tracing::error!(%error, "interrupts are not heard");
+        tracing::error!(%error, "cannot wait for interrupts");
     }
 }

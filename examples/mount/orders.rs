@@ -1,4 +1,4 @@
-//! The shop's orders, which know of IAM only tenants, organizations and permissions of the shop's own.
+//! The shop's orders. From IAM, they use only tenants, organizations and the shop's own permissions.
 
 use axum::Json;
 use axum::extract::State;
@@ -52,7 +52,7 @@ pub(crate) async fn place(
     Authenticated(caller): Authenticated,
     Body(new): Body<NewOrder>,
 ) -> Result<(StatusCode, Json<Order>), Failure> {
-    // Also tells that there is such a branch in the caller's own tenant.
+    // Also checks that the branch exists in the caller's tenant.
     shop.iam.access().require(&caller, PLACE, new.branch.map(OrganizationId::from_uuid)).await?;
     let order = sqlx::query_as("INSERT INTO orders (tenant_id, branch, cents) VALUES (?1, ?2, ?3) RETURNING *")
         .bind(caller.tenant().as_uuid())
@@ -63,7 +63,7 @@ pub(crate) async fn place(
     Ok((StatusCode::CREATED, Json(order)))
 }
 
-/// All orders of the shop. Needs `orders:read`, which a guard around the route asks for.
+/// All orders of the shop. Needs `orders:read`, which a guard around the route requires.
 #[utoipa::path(get, path = "/orders", operation_id = "listOrders", tag = "Shop", responses(
     (status = 200, description = "The orders", body = Vec<Order>),
     (status = "default", description = "What is wrong", content_type = "application/problem+json",
@@ -92,7 +92,7 @@ pub(crate) async fn refund(
     let tenant = caller.tenant().as_uuid();
     let order = sqlx::query_as("SELECT * FROM orders WHERE tenant_id = ?1 AND id = ?2").bind(tenant).bind(id);
     let order: Order = order.fetch_optional(&shop.pool).await?.ok_or(Failure::NoSuchOrder)?;
-    // Here and not in a guard, because only the order knows its branch.
+    // Checked here and not in a guard, because the branch is known only from the order.
     shop.iam.access().require(&caller, REFUND, order.organization()).await?;
 
     let transaction = shop.begin().await?;
@@ -108,7 +108,7 @@ pub(crate) async fn refund(
         resource_id: Some(id.to_string()),
         metadata: metadata.as_object().cloned().unwrap_or_else(Map::new),
     };
-    // Whoever may refund need not be one who may write into the audit log at will.
+    // Recorded as the system: the permission to refund must not require the permission to record audit events.
     let system = Caller::system(caller.tenant(), "refund").in_context(caller.context().clone());
     transaction.audit().log(&system, event).await?;
     transaction.commit().await?;

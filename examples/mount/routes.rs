@@ -1,4 +1,4 @@
-//! The shop's routes and IAM's, in one router and in one document.
+//! The shop's routes and IAM's routes, in one router and in one OpenAPI document.
 
 use std::error::Error;
 
@@ -12,7 +12,7 @@ use crate::{orders, sign_up};
 
 #[derive(OpenApi)]
 #[openapi(
-    info(title = "Shop", description = "A shop, and under `/iam` who may do what in it."),
+    info(title = "Shop", description = "A shop. Under `/iam`: its users, roles and permissions."),
     paths(sign_up::sign_up, orders::place, orders::list, orders::refund)
 )]
 struct Document;
@@ -25,7 +25,7 @@ pub(crate) fn app(shop: &Shop) -> Result<Router, Box<dyn Error>> {
     let guard = RequirePermission::new(shop.iam.clone(), orders::READ.parse()?);
     let app = Router::new()
         .route("/orders", get(orders::list))
-        // Guards the routes above it, and none below.
+        // Guards only the routes above this line.
         .route_layer(guard)
         .route("/orders", post(orders::place))
         .route("/orders/{id}/refund", post(orders::refund))
@@ -38,7 +38,7 @@ pub(crate) fn app(shop: &Shop) -> Result<Router, Box<dyn Error>> {
 
 fn settings() -> Settings {
     let mut settings = Settings::default();
-    // Who makes a tenant makes a shop: there is no other way than the shop's own sign-up.
+    // Every tenant is a shop, so only the shop's own sign-up may create a tenant.
     settings.parts.remove(&Part::Registration);
     settings.problem_type_base = "https://shop.example/problems".to_owned();
     settings

@@ -1,4 +1,4 @@
-//! A new customer of the shop system: tenant, administrator, roles and the shop's own row, all or nothing.
+//! A new customer of the shop system: tenant, administrator, roles and the shop's own row, in one transaction.
 
 use axum::Json;
 use axum::extract::State;
@@ -76,7 +76,7 @@ pub(crate) async fn sign_up(
             sqlx::Error::Database(error) if error.is_unique_violation() => Failure::VatNumberTaken,
             error => error.into(),
         })?;
-    // Whatever returned before this has left nothing, because dropping the transaction rolls back.
+    // Every return before this line leaves nothing, because dropping the transaction rolls it back.
     transaction.commit().await?;
     Ok((StatusCode::CREATED, Json(SignedUp { tenant_id: tenant.id.as_uuid(), slug: tenant.slug.to_string() })))
 }

@@ -19,7 +19,7 @@ use crate::{background, routes};
 
 const PASSWORD: &str = "Passw0rd!";
 
-/// The application on a file of its own, in process.
+/// The application, in process, with its own database file.
 struct Scene {
     app: Router,
     shop: Shop,
@@ -76,14 +76,14 @@ impl Scene {
         login["accessToken"].as_str().unwrap().to_owned()
     }
 
-    /// A shop, and its owner's token.
+    /// Opens a shop. Returns its tenant and its owner's token.
     async fn open_shop(&self) -> (TenantId, String) {
         let (status, answer) = self.sign_up("ada@example.com", "DE1").await;
         assert_eq!(status, StatusCode::CREATED, "{answer}");
         (answer["tenantId"].as_str().unwrap().parse().unwrap(), self.token("ada@example.com").await)
     }
 
-    /// A branch of a shop, and the token of a cashier in it.
+    /// Opens a branch of a shop. Returns it and the token of a cashier in it.
     async fn open_branch(&self, tenant: TenantId) -> (OrganizationId, String) {
         let (iam, system) = (&self.shop.iam, Caller::system(tenant, "test"));
         let branch = NewOrganization { name: "North".into(), slug: None, parent: None };
@@ -115,7 +115,7 @@ impl Scene {
 }
 
 #[tokio::test]
-async fn a_sign_up_makes_tenant_owner_and_shop() {
+async fn a_sign_up_creates_a_tenant_an_owner_and_a_shop() {
     let mut scene = Scene::new().await;
     let (tenant, token) = scene.open_shop().await;
     assert_eq!(scene.count("shops").await, 1);
@@ -126,7 +126,7 @@ async fn a_sign_up_makes_tenant_owner_and_shop() {
 }
 
 #[tokio::test]
-async fn a_sign_up_that_fails_at_its_last_step_leaves_nothing() {
+async fn a_sign_up_that_fails_at_its_last_step_leaves_no_rows() {
     let mut scene = Scene::new().await;
     scene.open_shop().await;
     scene.mails.recv().await.unwrap();
@@ -144,15 +144,15 @@ async fn a_sign_up_that_fails_at_its_last_step_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn a_sign_up_names_the_fields_at_fault() {
+async fn a_refused_sign_up_names_the_invalid_field() {
     let scene = Scene::new().await;
-    let (status, problem) = scene.sign_up("nobody", "DE1").await;
+    let (status, problem) = scene.sign_up("not an e-mail", "DE1").await;
     assert_eq!((status, problem["errors"][0]["field"].as_str()), (StatusCode::BAD_REQUEST, Some("email")));
     assert_eq!(scene.count("shops").await, 0);
 }
 
 #[tokio::test]
-async fn a_cashier_acts_in_the_branch_alone() {
+async fn a_cashier_acts_only_in_the_assigned_branch() {
     let scene = Scene::new().await;
     let (tenant, ada) = scene.open_shop().await;
     let (branch, grace) = scene.open_branch(tenant).await;
@@ -163,8 +163,8 @@ async fn a_cashier_acts_in_the_branch_alone() {
     assert_eq!(status, StatusCode::CREATED, "{mine}");
     let (_, other) = scene.post("/orders", &ada, json!({ "cents": 100_000 })).await;
     let elsewhere = scene.post("/orders", &grace, json!({ "branch": south.organization.id, "cents": 1 })).await;
-    assert_eq!(elsewhere.0, StatusCode::NOT_FOUND, "she holds nothing there");
-    assert_eq!(scene.get("/orders", &grace).await.0, StatusCode::FORBIDDEN, "orders:read is not the cashier's");
+    assert_eq!(elsewhere.0, StatusCode::NOT_FOUND, "she holds no role there");
+    assert_eq!(scene.get("/orders", &grace).await.0, StatusCode::FORBIDDEN, "a cashier does not hold orders:read");
     let (status, orders) = scene.get("/orders", &ada).await;
     assert_eq!((status, orders), (StatusCode::OK, json!([mine, other])));
 
@@ -189,14 +189,14 @@ async fn a_refund_is_made_and_recorded_once() {
     let (_, me) = scene.get("/iam/auth/me", &grace).await;
     assert_eq!(entry.resource_id.as_deref(), Some("1"));
     assert_eq!((&entry.metadata["cents"], &entry.metadata["refundedBy"]), (&json!(990), &me["user"]["id"]));
-    assert!(entry.context.correlation_id.is_some(), "it is that of the request");
-    // And everybody who may read the log finds it there.
+    assert!(entry.context.correlation_id.is_some(), "the entry has the correlation id of the request");
+    // A user who may read the audit log finds the entry there.
     let (_, log) = scene.get("/iam/audit-logs?resourceType=ORDER", &ada).await;
     assert_eq!(log["data"][0]["action"], "REFUNDED");
 }
 
 #[tokio::test]
-async fn strangers_are_refused_with_problems_of_the_shop() {
+async fn an_anonymous_request_gets_a_problem_document_of_the_shop() {
     let scene = Scene::new().await;
     for (method, path) in [(Method::GET, "/orders"), (Method::POST, "/orders"), (Method::POST, "/orders/1/refund")] {
         let (status, problem) = scene.send(method, path, None, json!({ "cents": 1 })).await;
@@ -208,7 +208,7 @@ async fn strangers_are_refused_with_problems_of_the_shop() {
 }
 
 #[tokio::test]
-async fn another_tenants_orders_are_not_there() {
+async fn orders_of_another_tenant_are_not_found() {
     let scene = Scene::new().await;
     let (_, ada) = scene.open_shop().await;
     scene.post("/orders", &ada, json!({ "cents": 990 })).await;
@@ -219,7 +219,7 @@ async fn another_tenants_orders_are_not_there() {
 }
 
 #[tokio::test]
-async fn one_document_describes_what_is_there_and_nothing_else() {
+async fn one_document_describes_exactly_the_routes_of_the_application() {
     let scene = Scene::new().await;
     let (status, document) = scene.get("/openapi.json", "").await;
     assert_eq!((status, document["info"]["title"].as_str()), (StatusCode::OK, Some("Shop")));
@@ -236,7 +236,7 @@ async fn one_document_describes_what_is_there_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn changes_are_followed() {
+async fn the_shop_follows_the_change_feed() {
     let scene = Scene::new().await;
     for _ in 0..100 {
         if scene.shop.iam.hears_changes() {
@@ -244,5 +244,5 @@ async fn changes_are_followed() {
         }
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
     }
-    panic!("nothing is heard");
+    panic!("no change notification was received");
 }

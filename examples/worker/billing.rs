@@ -1,4 +1,4 @@
-//! What the worker keeps itself.
+//! The worker's own data.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{FromRow, SqlitePool};
 use uuid::Uuid;
 
-/// The database of the billing.
+/// The database of the billing. It is separate from IAM's database.
 #[derive(Clone, Debug)]
 pub(crate) struct Billing(SqlitePool);
 

@@ -1,5 +1,6 @@
-//! Forwards the audit logs to another system, which must not miss anything: the counterpart of
-//! [`after_commit`](iam_core::Builder::after_commit), which a crash can keep from hearing what was committed.
+//! Forwards the audit logs to another system, which must receive every entry. A hook of
+//! [`after_commit`](iam_core::Builder::after_commit) is simpler, but it misses entries if the process crashes after a
+//! commit.
 
 use iam_core::audit::AuditEntry;
 use iam_core::{Store, TenantId};
@@ -9,8 +10,8 @@ use crate::billing::Billing;
 
 const BATCH: u32 = 100;
 
-/// Hands every entry that is new to another system. The position moves on afterwards, so that after a crash some come
-/// again: whoever receives them drops an [`id`](AuditEntry::id) that it has.
+/// Delivers every new entry to the other system, and stores the new position after that. So a crash can deliver some
+/// entries twice: the other system ignores an entry if it already has its [`id`](AuditEntry::id).
 pub(crate) async fn forward(
     store: &dyn Store,
     billing: &Billing,
@@ -28,11 +29,11 @@ async fn forward_batch(
     tenant: TenantId,
     deliver: &mut impl AsyncFnMut(&AuditEntry) -> Result<()>,
 ) -> Result<bool> {
-    // By the sequence in which the log is sealed and not by time: what is committed late gets a later place in the sequence,
-    // but an earlier time than some that was read before.
+    // In the order of the sequence numbers, and not by time: an entry that is committed late can have an earlier time
+    // than an entry that was forwarded before, but it gets a later sequence number.
     let sealed = store.sealed_entries(tenant, billing.position(tenant).await?, BATCH).await?;
     let Some(last) = sealed.last() else { return Ok(false) };
-    // What retention has removed is gone, but has its place still.
+    // An entry that the retention has removed is missing, but its sequence number stays.
     for entry in sealed.iter().filter_map(|sealed| sealed.entry.as_ref()) {
         deliver(entry).await?;
     }

@@ -1,4 +1,4 @@
-//! The nightly job: closes overdue invoices, and has each on record.
+//! The nightly job: closes overdue invoices, and records each in the audit log.
 
 use chrono::NaiveDate;
 use iam_core::audit::NewEvent;
@@ -9,28 +9,29 @@ use serde_json::{Map, Value, json};
 use crate::Result;
 use crate::billing::{Billing, Invoice};
 
-/// Part of who acts, and so of what an idempotency key stands for: another reason would make every key a new one.
+/// The reason is part of the caller's identity, and an idempotency key is valid for one caller. With another reason,
+/// every key would count as new.
 const REASON: &str = "close overdue invoices";
 
-/// So many at once, because whoever stops the worker waits for those that were begun.
+/// The most invoices in one round. It is bounded because a stop of the worker waits for the end of the round.
 const BATCH: u32 = 100;
 
-/// Closes what is overdue, and tells how many that were.
+/// Closes overdue invoices. Returns their number.
 pub(crate) async fn close_overdue(iam: &Iam, billing: &Billing, today: NaiveDate) -> Result<usize> {
-    // Finds all that one run has done, in the audit log and in the lines that are logged.
+    // One correlation id for the whole run. It finds the run's work in the audit log and in the program's log.
     let correlation_id: CorrelationId = format!("close-overdue-{today}").parse()?;
     let overdue = billing.overdue(today, BATCH).await?;
     for invoice in &overdue {
-        // In this order: what is closed is on record for certain. A run that ends in between is repeated by the next one,
-        // for which the invoice is still open.
+        // The order matters: every closed invoice is recorded. If a run ends between the two steps, the invoice is
+        // still open, so the next run repeats both steps.
         record(iam, invoice, &correlation_id).await?;
         billing.close(invoice).await?;
     }
     Ok(overdue.len())
 }
 
-/// Has it on record once, however often it is repeated within a day. In one database with IAM, one transaction would do
-/// both; `examples/mount` has that.
+/// Records the event once, even if it is repeated within a day. If the invoices were in IAM's database, one transaction
+/// could record the event and close the invoice. `examples/mount` shows that.
 pub(crate) async fn record(iam: &Iam, invoice: &Invoice, correlation_id: &CorrelationId) -> Result<()> {
     let once = Idempotency::new(format!("close/{}", invoice.number).parse()?, &invoice.number);
     let context = RequestContext { correlation_id: Some(correlation_id.clone()), ..RequestContext::default() };

@@ -1,6 +1,6 @@
-//! A background worker: closes overdue invoices, has that in the audit log, and forwards the log to another system.
+//! A background worker: closes overdue invoices, records that in the audit log, and forwards the log to another system.
 //!
-//! `cargo run -p iam-examples --example worker` does so for some invoices of its own, until it is interrupted.
+//! `cargo run -p iam-examples --example worker` does this with two sample invoices, until it is interrupted.
 
 mod billing;
 mod forward;
@@ -32,7 +32,7 @@ async fn main() -> Result<()> {
     tracing_subscriber::fmt().with_writer(io::stderr).init();
     let directory = tempfile::tempdir()?;
     let worker = Worker::open(directory.path()).await?;
-    invent_invoices(&worker).await?;
+    create_invoices(&worker).await?;
     worker.run(Duration::from_secs(2), interrupted(), &mut print).await;
     worker.iam.close().await;
     Ok(())
@@ -53,7 +53,7 @@ impl Worker {
         Ok(Self { store, iam, billing: Billing::open(&directory.join("billing.db")).await? })
     }
 
-    /// Does a round now and then until it is told to stop, and none by halves.
+    /// Runs rounds at this interval until `stop` completes. It finishes the current round before it stops.
     async fn run(
         &self,
         every: Duration,
@@ -67,16 +67,16 @@ impl Worker {
                 () = &mut stop => return,
                 _ = rounds.tick() => {}
             }
-            // Not within `select!`, which would drop it where it stands.
+            // Not within `select!`, which would cancel the round in the middle.
             if let Err(error) = self.round(deliver).await {
-                tracing::error!(error, "the next round tries again");
+                tracing::error!(error, "the round failed, the next one tries again");
             }
         }
     }
 
     async fn round(&self, deliver: &mut impl AsyncFnMut(&AuditEntry) -> Result<()>) -> Result<()> {
         job::close_overdue(&self.iam, &self.billing, self.today()).await?;
-        // Several processes may seal; where the server runs beside this one, it does so already.
+        // Several processes may sequence the entries. If a server runs on this database, it already does so.
         while self.iam.seal_audit_logs().await?.more {}
         forward::forward(&*self.store, &self.billing, deliver).await
     }
@@ -86,7 +86,7 @@ impl Worker {
     }
 }
 
-/// Stands for the queue of another system.
+/// Prints an entry. It stands for the queue of another system.
 async fn print(entry: &AuditEntry) -> Result<()> {
     let AuditEntry { action, resource_type, resource_id, metadata, .. } = entry;
     let resource_id = resource_id.as_deref().unwrap_or("-");
@@ -96,12 +96,12 @@ async fn print(entry: &AuditEntry) -> Result<()> {
 
 async fn interrupted() {
     if let Err(error) = tokio::signal::ctrl_c().await {
-        tracing::error!(%error, "interrupts are not heard");
+        tracing::error!(%error, "cannot wait for interrupts");
     }
 }
 
-/// A tenant with an invoice that is overdue, and one that is not.
-async fn invent_invoices(worker: &Worker) -> Result<TenantId> {
+/// Creates a tenant with an overdue invoice, and one that is due in the future.
+async fn create_invoices(worker: &Worker) -> Result<TenantId> {
     let administrator = NewUser {
         email: "ada@example.com".to_owned(),
         password: "Passw0rd!".into(),

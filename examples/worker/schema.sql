@@ -1,4 +1,4 @@
--- The database of the billing, which is another one than IAM's.
+-- The database of the billing. It is separate from IAM's database.
 
 CREATE TABLE IF NOT EXISTS invoices (
     number TEXT PRIMARY KEY,
@@ -7,7 +7,7 @@ CREATE TABLE IF NOT EXISTS invoices (
     status TEXT NOT NULL DEFAULT 'OPEN'
 ) STRICT;
 
--- The place in each tenant's audit log from which on nothing has been forwarded.
+-- For each tenant's audit log, the first sequence number that has not been forwarded.
 CREATE TABLE IF NOT EXISTS positions (
     tenant_id BLOB PRIMARY KEY,
     next INTEGER NOT NULL

@@ -11,7 +11,7 @@ use super::*;
 async fn worker() -> (TempDir, Worker, TenantId) {
     let directory = tempfile::tempdir().unwrap();
     let worker = Worker::open(directory.path()).await.unwrap();
-    let tenant = invent_invoices(&worker).await.unwrap();
+    let tenant = create_invoices(&worker).await.unwrap();
     (directory, worker, tenant)
 }
 
@@ -27,7 +27,7 @@ impl Worker {
 }
 
 #[tokio::test]
-async fn what_is_overdue_is_closed_and_on_record() {
+async fn an_overdue_invoice_is_closed_and_recorded_once() {
     let (_directory, worker, tenant) = worker().await;
     let today = worker.today();
     assert_eq!(job::close_overdue(&worker.iam, &worker.billing, today).await.unwrap(), 1);
@@ -44,10 +44,10 @@ async fn what_is_overdue_is_closed_and_on_record() {
 }
 
 #[tokio::test]
-async fn a_run_that_ended_in_between_leaves_one_entry() {
+async fn a_run_after_an_incomplete_run_adds_no_second_entry() {
     let (directory, worker, tenant) = worker().await;
     let invoices = worker.billing.overdue(worker.today(), 1).await.unwrap();
-    // On record, and not closed.
+    // The event is recorded, but the invoice is not closed.
     job::record(&worker.iam, &invoices[0], &"night-1".parse().unwrap()).await.unwrap();
     worker.iam.close().await;
 
@@ -60,7 +60,7 @@ async fn a_run_that_ended_in_between_leaves_one_entry() {
 }
 
 #[tokio::test]
-async fn everything_is_forwarded_in_order_also_after_a_restart() {
+async fn every_entry_is_forwarded_once_and_in_order_across_a_restart() {
     let (directory, worker, tenant) = worker().await;
     let mut forwarded = Vec::new();
     let mut keep = async |entry: &AuditEntry| -> Result<()> {
@@ -80,7 +80,7 @@ async fn everything_is_forwarded_in_order_also_after_a_restart() {
 }
 
 #[tokio::test]
-async fn what_was_not_delivered_comes_again() {
+async fn a_failed_batch_is_delivered_again_from_its_start() {
     let (_directory, worker, tenant) = worker().await;
     let (mut forwarded, mut fails) = (Vec::new(), true);
     let mut deliver = async |entry: &AuditEntry| -> Result<()> {
@@ -92,14 +92,14 @@ async fn what_was_not_delivered_comes_again() {
     };
     worker.round(&mut deliver).await.unwrap_err();
     worker.round(&mut deliver).await.unwrap();
-    // Twice what came before it, and nothing is missing.
+    // The entries before the failed one are delivered twice, and no entry is missing.
     let all: Vec<_> = worker.entries(tenant, AuditFilter::default()).await.iter().rev().map(|entry| entry.id).collect();
     let (first, second) = forwarded.split_at(all.len() - 1);
     assert_eq!((first, second), (&all[..all.len() - 1], &*all));
 }
 
 #[tokio::test]
-async fn a_stop_waits_for_the_round_that_was_begun() {
+async fn a_stop_waits_for_the_current_round_and_starts_no_other() {
     let (_directory, worker, tenant) = worker().await;
     let (stop, stopped) = oneshot::channel::<()>();
     let mut stop = Some(stop);
@@ -114,5 +114,5 @@ async fn a_stop_waits_for_the_round_that_was_begun() {
     worker.run(Duration::from_millis(1), stopped, &mut deliver).await;
     assert_eq!(count, worker.entries(tenant, AuditFilter::default()).await.len());
 
-    worker.run(Duration::from_millis(1), ready(()), &mut async |_: &AuditEntry| panic!("it was stopped before")).await;
+    worker.run(Duration::from_millis(1), ready(()), &mut async |_: &AuditEntry| panic!("it ran after the stop")).await;
 }

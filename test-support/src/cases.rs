@@ -1,4 +1,4 @@
-//! What must hold for a store over a real database beyond the conformance suite, for both of them.
+//! Tests for both stores on a real database, in addition to the conformance suite.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,20 +22,20 @@ use iam_core::token::{KeyPurpose, PrivateKey, SigningKey};
 use iam_core::user::{User, UserChange, UserFilter, UserSort};
 use iam_core::{Caller, Change, Constraint, Store, StoreError, TenantId};
 
-/// Provokes every constraint that the service knows, and looks whether the store recognizes it. A name that was
-/// mistyped in the mapping would go unnoticed otherwise, until two requests race.
+/// The store maps the violation of every constraint to the right [`Constraint`]. Without this test, a wrong name in the
+/// mapping would be noticed only when two requests race.
 pub async fn every_constraint_is_recognized(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
     let user = world.user(&tenant, "ada@example.com").await;
     let roles = world.roles(&tenant).await;
     let branch = world.organization(&tenant, "branch").await;
-    let admin = roles.iter().find(|role| role.name.as_str() == TENANT_ADMIN).expect("it is built in");
+    let admin = roles.iter().find(|role| role.name.as_str() == TENANT_ADMIN).expect("the role is built in");
     world.give(&user, admin, None).await;
     world.give(&user, admin, Some(&branch)).await;
     let buyer = world.role(&tenant, "BUYER", &["orders:read"]).await;
     world.permission(&tenant, "orders:read").await;
-    let place = world.organization(&tenant, "place").await;
+    let office = world.organization(&tenant, "office").await;
     let gone = world.set_status(&world.organization(&tenant, "gone").await, OrganizationStatus::Inactive).await;
     world.organization(&tenant, "gone").await;
 
@@ -45,11 +45,11 @@ pub async fn every_constraint_is_recognized(store: Arc<dyn Store>) {
     let same_name = Role { name: admin.name.clone(), ..buyer.clone() };
     let same_permission = world.new_permission(&tenant, "orders:read");
     let built_in = PermissionChange::CreateBuiltIn(vec![same_permission.clone()]);
-    let same_slug = Organization { slug: branch.slug.clone(), ..place.clone() };
+    let same_slug = Organization { slug: branch.slug.clone(), ..office.clone() };
     let back = Organization { status: OrganizationStatus::Active, ..gone };
     let orphan = Organization { parent_id: Some(world.id()), ..world.new_organization(tenant.id, "orphan") };
-    let moved = Organization { parent_id: Some(world.id()), ..place };
-    let to = |role: &Role, place| world.new_assignment(&user, role, place);
+    let moved = Organization { parent_id: Some(world.id()), ..office };
+    let to = |role: &Role, organization| world.new_assignment(&user, role, organization);
     let twice = vec![to(&buyer, None), to(&buyer, None)];
     let to_stranger = world.new_assignment(&stranger, admin, None);
     let unknown = world.new_role(&tenant, "UNKNOWN", &[]);
@@ -77,7 +77,7 @@ pub async fn every_constraint_is_recognized(store: Arc<dyn Store>) {
         (Constraint::Reference, SessionChange::Start(world.new_session(&stranger)).into()),
     ];
     for (expected, change) in cases {
-        // A tenant is made under an identifier of its own.
+        // A transaction that creates a tenant begins under the identifier of the new tenant.
         let scope = if expected == Constraint::TenantSlug { world.id() } else { tenant.id };
         let mut transaction = world.store.begin(scope).await.expect("a transaction begins");
         let refused = transaction.write(&change, AuditBatch::empty()).await;
@@ -94,7 +94,7 @@ fn assert_conflict(refused: &Result<(), StoreError>, expected: Constraint) {
 }
 
 fn slug(text: &str) -> iam_core::Slug {
-    text.parse().expect("it is a slug")
+    text.parse().expect("the text is a slug")
 }
 
 fn create(user: &User) -> Change {
@@ -143,36 +143,35 @@ fn signing_key(world: &World, generation: i64) -> SigningKey {
     }
 }
 
-/// The tenant that counts is the transaction's. A change that was made for another one is refused, or it stays in the
-/// transaction's tenant.
+/// A change is written to the tenant of the transaction, even if the change names another tenant.
 pub async fn the_tenant_inside_a_change_is_ignored(store: Arc<dyn Store>) {
     let world = World::new(store);
     let (acme, other) = (world.tenant("acme").await, world.tenant("other").await);
     let user = world.new_user(&other, "ada@example.com");
-    world.try_commit(acme.id, [create(&user)]).await.expect("it is a user of the transaction's tenant");
+    world.try_commit(acme.id, [create(&user)]).await.expect("the user is written to the transaction's tenant");
     assert_eq!(world.store.user(other.id, user.id).await.expect("it reads"), None);
     let expected = User { tenant_id: acme.id, ..user };
     assert_eq!(world.store.user(acme.id, expected.id).await.expect("it reads"), Some(expected.clone()));
 
-    let (role, place) = (world.new_role(&other, "BUYER", &["*"]), world.new_organization(other.id, "branch"));
+    let (role, branch) = (world.new_role(&other, "BUYER", &["*"]), world.new_organization(other.id, "branch"));
     let permission = world.new_permission(&other, "orders:read");
-    let assignment = world.new_assignment(&expected, &role, Some(place.id));
+    let assignment = world.new_assignment(&expected, &role, Some(branch.id));
     let changes = [
         create_role(role.clone()),
-        organize(place.clone()),
+        organize(branch.clone()),
         register(permission.clone()),
         assign(vec![Assignment { tenant_id: other.id, ..assignment.clone() }], &role),
     ];
-    world.try_commit(acme.id, changes).await.expect("they are the transaction's tenant's");
+    world.try_commit(acme.id, changes).await.expect("the changes are written to the transaction's tenant");
     let page = PageRequest::default();
     assert_eq!(world.store.role(other.id, role.id).await.expect("it reads"), None);
-    assert_eq!(world.store.lineages(other.id, &[place.id]).await.expect("it reads"), []);
+    assert_eq!(world.store.lineages(other.id, &[branch.id]).await.expect("it reads"), []);
     assert_eq!(world.store.permissions(other.id, page).await.expect("it reads").items, []);
     assert_eq!(world.store.grants_of(other.id, &[expected.id]).await.expect("it reads"), []);
     let role = Role { tenant_id: acme.id, ..role };
     assert_eq!(world.store.role(acme.id, role.id).await.expect("it reads").as_ref(), Some(&role));
-    let place = Organization { tenant_id: acme.id, ..place };
-    assert_eq!(world.store.lineages(acme.id, &[place.id]).await.expect("it reads"), [place]);
+    let branch = Organization { tenant_id: acme.id, ..branch };
+    assert_eq!(world.store.lineages(acme.id, &[branch.id]).await.expect("it reads"), [branch]);
     let permission = RegisteredPermission { tenant_id: acme.id, ..permission };
     assert_eq!(world.store.permissions(acme.id, page).await.expect("it reads").items, [permission]);
     let grants = world.store.grants_of(acme.id, &[expected.id]).await.expect("it reads");
@@ -180,11 +179,11 @@ pub async fn the_tenant_inside_a_change_is_ignored(store: Arc<dyn Store>) {
 
     let after = Tenant { name: "Taken over".parse().expect("a name"), ..other.clone() };
     let rename = TenantChange::Update { before: other.clone(), after: Tenant { slug: slug("acme-2"), ..after } };
-    world.try_commit(acme.id, [rename.into()]).await.expect("it is a change of the transaction's tenant");
+    world.try_commit(acme.id, [rename.into()]).await.expect("the transaction's tenant is renamed");
     assert_eq!(world.store.tenant(other.id).await.expect("it reads"), Some(other));
 }
 
-/// After a change has failed, nothing of a unit of work can be committed any more, whoever tries.
+/// After a change has failed, its unit of work cannot be committed, also not by a caller that ignores the failure.
 pub async fn nothing_is_committed_after_a_failure(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
@@ -194,12 +193,12 @@ pub async fn nothing_is_committed_after_a_failure(store: Arc<dyn Store>) {
     let mut work = world.begin(&caller).await;
     work.apply(create(&fresh)).await.expect("the e-mail is free");
     work.apply(create(&world.new_user(&tenant, "ada@example.com"))).await.expect_err("the e-mail is taken");
-    work.commit().await.expect_err("the failure was passed over");
+    work.commit().await.expect_err("a change has failed before");
     assert_eq!(world.store.user(tenant.id, fresh.id).await.expect("it reads"), None);
 }
 
-/// Tasks that are aborted in the middle of a unit of work leave nothing, and no lock that keeps others waiting.
-pub async fn aborted_tasks_leave_nothing(store: Arc<dyn Store>) {
+/// A task that is aborted in the middle of a unit of work leaves no row, and no lock on which other tasks wait.
+pub async fn an_aborted_task_leaves_no_row_and_no_lock(store: Arc<dyn Store>) {
     let world = World::new(Arc::clone(&store));
     let tenant = world.tenant("acme").await;
     let user = world.new_user(&tenant, "ada@example.com");
@@ -208,18 +207,18 @@ pub async fn aborted_tasks_leave_nothing(store: Arc<dyn Store>) {
         let task = tokio::spawn(async move {
             let mut transaction = store.begin(tenant).await.expect("a transaction begins");
             transaction.lock_tenant().await.expect("the tenant is locked");
-            transaction.write(&change, AuditBatch::empty()).await.expect("nobody has the e-mail");
+            transaction.write(&change, AuditBatch::empty()).await.expect("the e-mail is free");
             std::future::pending::<()>().await;
         });
-        // Another moment each time: while it waits for the lock, reads, writes, or has written.
+        // A different moment in each round: the task waits for the lock, reads, writes, or has written.
         tokio::time::sleep(Duration::from_micros(200 * round)).await;
         task.abort();
     }
     world.add(user).await;
 }
 
-/// Whatever a client may send as a filter finds nothing instead of failing: texts that a database cannot hold or takes
-/// for patterns, texts without end, and moments beyond every calendar.
+/// An unusual filter finds nothing instead of failing. A client may send texts that a database cannot store or uses as
+/// patterns, very long texts, and times outside of every calendar.
 pub async fn odd_filters_find_nothing(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
@@ -228,15 +227,15 @@ pub async fn odd_filters_find_nothing(store: Arc<dyn Store>) {
     let branch = world.organization(&tenant, "branch").await;
     let role = world.role(&tenant, "BUYER", &["orders:read"]).await;
     world.give(&user, &role, Some(&branch)).await;
-    let somewhere = Reach::Organizations(vec![branch.id]);
+    let in_branch = Reach::Organizations(vec![branch.id]);
     let (user_sort, organization_sort) = (UserSort::default(), OrganizationSort::default());
     for search in ["\0", "ada\0", "branch\0", "%", "_da", "_ranch", "\\", "'", "\u{10ffff}", &"a".repeat(100_000)] {
-        for reach in [&Reach::Tenant, &somewhere] {
+        for scope in [&Reach::Tenant, &in_branch] {
             let filter = UserFilter { search: Some(search.to_owned()), ..UserFilter::default() };
-            let found = world.store.users(tenant.id, &filter, reach, user_sort, page, world.now()).await;
+            let found = world.store.users(tenant.id, &filter, scope, user_sort, page, world.now()).await;
             assert_eq!(found.expect("it reads").total, 0, "{search:?}");
             let filter = OrganizationFilter { search: Some(search.to_owned()), ..OrganizationFilter::default() };
-            let found = world.store.organizations(tenant.id, &filter, reach, organization_sort, page).await;
+            let found = world.store.organizations(tenant.id, &filter, scope, organization_sort, page).await;
             assert_eq!(found.expect("it reads").total, 0, "{search:?}");
         }
     }
@@ -245,19 +244,19 @@ pub async fn odd_filters_find_nothing(store: Arc<dyn Store>) {
     let found = world.store.users(tenant.id, &filter, &Reach::Tenant, user_sort, last, world.now()).await;
     assert_eq!(found.map(|page| (page.items, page.total)).expect("it reads"), (vec![], 1));
     let filter = OrganizationFilter::default();
-    let found = world.store.organizations(tenant.id, &filter, &somewhere, organization_sort, last).await;
+    let found = world.store.organizations(tenant.id, &filter, &in_branch, organization_sort, last).await;
     assert_eq!(found.map(|page| (page.items, page.total)).expect("it reads"), (vec![], 1));
     let filter = OrganizationFilter { parent: Some(ParentFilter::Of(branch.id)), ..filter };
     let found = world.store.organizations(tenant.id, &filter, &Reach::Tenant, organization_sort, last).await;
     assert_eq!(found.expect("it reads").total, 0);
 
-    // Moments that a service takes from a clock or from a client.
+    // Times that a service can get from a clock or from a client.
     for (now, count) in [(Timestamp::MIN_UTC, 1), (Timestamp::MAX_UTC, 1)] {
         let filter = AssignmentFilter::default();
-        let found = world.store.assignments(tenant.id, &filter, &somewhere, last, now).await;
+        let found = world.store.assignments(tenant.id, &filter, &in_branch, last, now).await;
         assert_eq!(found.map(|page| (page.items, page.total)).expect("it reads"), (vec![], count));
     }
-    // More roots than a statement has parameters, should a store bind them one by one.
+    // More roots than a statement can have parameters. A store that binds each root as a parameter would fail.
     let many = Reach::Organizations((0..40_000).map(|_| world.id()).chain([branch.id]).collect());
     let filter = UserFilter::default();
     let found = world.store.users(tenant.id, &filter, &many, user_sort, page, world.now()).await;
@@ -287,8 +286,8 @@ pub async fn odd_filters_find_nothing(store: Arc<dyn Store>) {
     assert!(world.store.user(tenant.id, user.id).await.expect("it reads").is_some());
 }
 
-/// A moment within a millisecond comes after the entry that stands at its start.
-pub async fn entries_are_found_to_the_millisecond(store: Arc<dyn Store>) {
+/// A time bound within a millisecond is later than an entry at the start of that millisecond.
+pub async fn time_filters_of_the_audit_log_are_exact_within_a_millisecond(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
     let entry_at = world.now();
@@ -302,22 +301,22 @@ pub async fn entries_are_found_to_the_millisecond(store: Arc<dyn Store>) {
     }
 }
 
-/// A log that cannot be continued, because its sealed entries were queued again by `queue_again`, keeps no other one
-/// waiting, however much waits for it.
-pub async fn a_stuck_log_keeps_no_other_waiting(store: Arc<dyn Store>, queue_again: impl AsyncFnOnce(TenantId)) {
+/// A log whose sequenced entries were queued again by `queue_again` cannot be continued. It does not delay other logs,
+/// even if it has very many pending entries.
+pub async fn a_stuck_log_does_not_delay_other_logs(store: Arc<dyn Store>, queue_again: impl AsyncFnOnce(TenantId)) {
     let world = World::new(store);
     let (stuck, other) = (world.tenant("stuck").await.id, world.tenant("other").await.id);
     world.seal().await;
     let sealed = world.sealed(stuck).await;
     queue_again(stuck).await;
-    // More than a round takes.
+    // More entries than one round sequences.
     world.record(world.new_entries(stuck, 3_000)).await;
     world.clock.advance(TimeDelta::minutes(1));
     world.record(world.new_entries(other, 3)).await;
     let iam = world.iam().await;
-    let round = iam.seal_audit_logs().await.expect("the other log can be sealed");
+    let round = iam.seal_audit_logs().await.expect("the other log can be sequenced");
     assert_eq!((round.entries, round.more), (3, false));
-    assert_eq!(round.waiting_since, sealed.first().map(|entry| entry.leaf.created_at), "somebody should know");
+    assert_eq!(round.waiting_since, sealed.first().map(|entry| entry.leaf.created_at), "it reports the stuck log");
     assert_eq!(world.unsealed(other).await, []);
     world.assert_clean(other, &[]).await;
     assert_eq!(world.sealed(stuck).await, sealed);
@@ -327,9 +326,9 @@ pub async fn a_stuck_log_keeps_no_other_waiting(store: Arc<dyn Store>, queue_aga
     assert_eq!(entries, again);
 }
 
-/// What the service would not write into the queue, and `insert` has put there, keeps nothing else waiting and is
-/// reported.
-pub async fn malformed_rows_of_the_queue_keep_nothing_waiting(
+/// Queue rows that the service would not write, and that `insert` has written, do not delay other entries, and the
+/// verification reports them.
+pub async fn malformed_queue_rows_do_not_delay_other_entries(
     store: Arc<dyn Store>,
     insert: impl AsyncFnOnce(TenantId),
 ) {

@@ -1,4 +1,4 @@
-//! What must hold where a host program changes its own tables and those of IAM in one transaction, on both databases.
+//! Tests for host transactions, in which a host program changes its own tables and IAM's tables, on both databases.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -15,9 +15,9 @@ use tokio::time::timeout;
 
 use iam_core::{Caller, Conflict, Error, HostTransaction, Iam, Joined, RequestContext, Settings, Store};
 
-/// A program with a table `notes` of its own beside the tables of IAM.
+/// A host program with its own table `notes` in the database of IAM.
 pub trait Host: Send + Sync + 'static {
-    /// Its transaction, in which IAM takes part.
+    /// Its transaction, which it shares with IAM.
     type Transaction: HostTransaction;
 
     /// The store of IAM.
@@ -29,17 +29,17 @@ pub trait Host: Send + Sync + 'static {
     /// Writes a note.
     fn note(transaction: &Self::Transaction) -> impl Future<Output = ()> + Send;
 
-    /// How many notes everybody sees.
+    /// The number of committed notes.
     fn notes(&self) -> impl Future<Output = i64> + Send;
 }
 
-/// A host over an empty store, in which there is an administrator.
+/// A host with a store that contains only one tenant and its administrator.
 struct Scene<H> {
     host: H,
     iam: Iam,
     admin: Caller,
-    /// What the hook was told.
-    told: Arc<Mutex<Vec<AuditEntry>>>,
+    /// The entries that the hook received.
+    received: Arc<Mutex<Vec<AuditEntry>>>,
 }
 
 const PASSWORD: &str = "Passw0rd!";
@@ -55,9 +55,9 @@ fn person(email: &str) -> NewUser {
 
 impl<H: Host> Scene<H> {
     async fn new(host: H) -> Self {
-        let told = Arc::new(Mutex::new(Vec::new()));
-        let hears = Arc::clone(&told);
-        let hook = move |entries: &[AuditEntry]| locked(&hears).extend_from_slice(entries);
+        let received = Arc::new(Mutex::new(Vec::new()));
+        let sink = Arc::clone(&received);
+        let hook = move |entries: &[AuditEntry]| locked(&sink).extend_from_slice(entries);
         let mut settings = Settings::default();
         settings.hashing_cost = HashingCost { memory_kib: 64, passes: 1, lanes: 1 };
         let iam = Iam::builder(host.store()).settings(settings).after_commit(hook).build().await.expect("it builds");
@@ -65,78 +65,79 @@ impl<H: Host> Scene<H> {
         let registered = iam.tenants().register(&RequestContext::default(), registration).await.expect("it registers");
         let admin = registered.login.tokens.access.expose();
         let admin = iam.authenticate(admin, RequestContext::default()).await.expect("it is logged in");
-        locked(&told).clear();
-        Self { host, iam, admin, told }
+        locked(&received).clear();
+        Self { host, iam, admin, received }
     }
 
     async fn begin(&self) -> Joined<H::Transaction> {
         self.iam.within(self.host.begin().await)
     }
 
-    /// How many users, audit entries of users that were made, and notes everybody sees, and of how many entries the hook was
-    /// told.
-    async fn seen(&self) -> [i64; 4] {
+    /// The numbers of committed users, committed audit entries of created users, committed notes, and entries that the
+    /// hook received.
+    async fn counts(&self) -> [i64; 4] {
         let filter =
             AuditFilter { action: Some("CREATE".into()), resource_type: Some("USER".into()), ..Default::default() };
         let entries = self.iam.audit().list(&self.admin, filter, None, 100).await.expect("it lists").entries;
         let users = users(&self.iam.users(), &self.admin).await;
-        [users, entries.len() as i64, self.host.notes().await, locked(&self.told).len() as i64]
+        [users, entries.len() as i64, self.host.notes().await, locked(&self.received).len() as i64]
     }
 }
 
-fn locked(told: &Mutex<Vec<AuditEntry>>) -> std::sync::MutexGuard<'_, Vec<AuditEntry>> {
-    told.lock().unwrap_or_else(PoisonError::into_inner)
+fn locked(entries: &Mutex<Vec<AuditEntry>>) -> std::sync::MutexGuard<'_, Vec<AuditEntry>> {
+    entries.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 async fn users(users: &iam_core::user::Users<'_>, admin: &Caller) -> i64 {
-    let everybody = UserFilter::default();
-    let page = users.list(admin, &everybody, UserSort::default(), PageRequest::default());
+    let filter = UserFilter::default();
+    let page = users.list(admin, &filter, UserSort::default(), PageRequest::default());
     page.await.expect("it lists").total as i64
 }
 
-/// With the user its audit entry, and the host's own row.
-pub async fn all_is_committed_together<H: Host>(host: H) {
+/// One commit makes the user, its audit entry and the host's own row visible.
+pub async fn the_rows_of_host_and_iam_commit_together<H: Host>(host: H) {
     let scene = Scene::new(host).await;
     let transaction = scene.begin().await;
     let grace = transaction.users().create(&scene.admin, person("grace@example.com")).await.expect("it creates");
     H::note(&transaction).await;
-    assert_eq!(users(&transaction.users(), &scene.admin).await, 2, "inside it is there");
-    assert_eq!(scene.seen().await, [1, 1, 0, 0], "outside it is not");
+    assert_eq!(users(&transaction.users(), &scene.admin).await, 2, "the transaction sees the new user");
+    assert_eq!(scene.counts().await, [1, 1, 0, 0], "other transactions do not");
     transaction.commit().await.expect("it commits");
-    assert_eq!(scene.seen().await, [2, 2, 1, 1]);
-    let told = locked(&scene.told).first().and_then(|entry| entry.resource_id.clone());
-    assert_eq!(told, Some(grace.id.to_string()));
+    assert_eq!(scene.counts().await, [2, 2, 1, 1]);
+    let resource_id = locked(&scene.received).first().and_then(|entry| entry.resource_id.clone());
+    assert_eq!(resource_id, Some(grace.id.to_string()));
 }
 
-/// One call after the other, each of which needs what the one before has made.
-pub async fn a_call_sees_what_the_one_before_has_made<H: Host>(host: H) {
+/// In one transaction, every call sees the rows of the earlier calls.
+pub async fn a_call_sees_the_rows_of_earlier_calls<H: Host>(host: H) {
     let scene = Scene::new(host).await;
     let transaction = scene.begin().await;
     let new = NewTenant { name: "Acme".to_owned(), slug: None, administrator: person("alan@example.com") };
-    let founded = transaction.tenants().create("signed up", new).await.expect("it creates");
+    let created = transaction.tenants().create("signed up", new).await.expect("it creates");
     H::note(&transaction).await;
-    let system = Caller::system(founded.tenant.id, "signed up");
+    let system = Caller::system(created.tenant.id, "signed up");
     let grace = transaction.users().create(&system, person("grace@example.com")).await.expect("it creates");
-    assert_eq!(transaction.users().get(&system, grace.id).await.expect("it is there").id, grace.id);
-    transaction.users().suspend(&system, founded.user.id).await.expect_err("the last administrator stays");
-    assert!(scene.iam.tenants().find(&founded.tenant.slug.to_string()).await.expect("it looks").is_none());
+    assert_eq!(transaction.users().get(&system, grace.id).await.expect("the user exists").id, grace.id);
+    transaction.users().suspend(&system, created.user.id).await.expect_err("the last administrator stays");
+    assert!(scene.iam.tenants().find(&created.tenant.slug.to_string()).await.expect("it looks").is_none());
     transaction.commit().await.expect("it commits");
     let login = Login { email: "alan@example.com".to_owned(), password: Password::from(PASSWORD), tenant: None };
     scene.iam.sessions().login(&RequestContext::default(), login).await.expect("it logs in");
 }
 
-/// Neither in IAM nor in the host's table, and no hook hears of it.
-pub async fn what_is_dropped_leaves_nothing<H: Host>(host: H) {
+/// A dropped transaction leaves no row in IAM's tables, no row in the host's table, and calls no hook.
+pub async fn a_dropped_host_transaction_leaves_nothing<H: Host>(host: H) {
     let scene = Scene::new(host).await;
     let transaction = scene.begin().await;
     transaction.users().create(&scene.admin, person("grace@example.com")).await.expect("it creates");
     H::note(&transaction).await;
     drop(transaction);
-    assert_eq!(scene.seen().await, [1, 1, 0, 0]);
+    assert_eq!(scene.counts().await, [1, 1, 0, 0]);
 }
 
-/// Also where the failure is the database's, which then takes nothing more before something is undone.
-pub async fn a_call_that_fails_undoes_itself_alone<H: Host>(host: H) {
+/// A failed call rolls back only its own changes. This includes a failure of the database, after which the database
+/// accepts no statement until a rollback.
+pub async fn a_failed_call_rolls_back_only_itself<H: Host>(host: H) {
     let scene = Scene::new(host).await;
     let transaction = scene.begin().await;
     transaction.users().create(&scene.admin, person("grace@example.com")).await.expect("it creates");
@@ -145,11 +146,11 @@ pub async fn a_call_that_fails_undoes_itself_alone<H: Host>(host: H) {
     assert!(matches!(again, Err(Error::Conflict(Conflict::EmailTaken))), "{again:?}");
     H::note(&transaction).await;
     transaction.commit().await.expect("it commits");
-    assert_eq!(scene.seen().await, [2, 2, 2, 1]);
+    assert_eq!(scene.counts().await, [2, 2, 2, 1]);
 }
 
-/// However far it came.
-pub async fn a_call_that_is_given_up_leaves_no_half<H: Host>(host: H) {
+/// A call that is cancelled at any point applies all of its changes or none.
+pub async fn a_cancelled_call_applies_all_of_its_changes_or_none<H: Host>(host: H) {
     let scene = Scene::new(host).await;
     for patience in 0..20 {
         let transaction = scene.begin().await;
@@ -157,19 +158,19 @@ pub async fn a_call_that_is_given_up_leaves_no_half<H: Host>(host: H) {
         let email = format!("user{patience}@example.com");
         let users = transaction.users();
         let create = users.create(&scene.admin, person(&email));
-        // Not in time is as good.
+        // A timeout is a valid outcome.
         let _ = timeout(Duration::from_micros(200 * patience), create).await;
         H::note(&transaction).await;
         transaction.commit().await.expect("it commits");
-        let [users, entries, notes, told] = scene.seen().await;
-        assert_eq!((users, notes), (entries, 2 * (patience as i64 + 1)), "given up after {patience} times 200 us");
-        // Whoever gives up while it is kept may hear nothing of it.
-        assert!(told < users);
+        let [users, entries, notes, received] = scene.counts().await;
+        assert_eq!((users, notes), (entries, 2 * (patience as i64 + 1)), "cancelled after {patience} times 200 us");
+        // If a call is cancelled after its changes are written, the hook may not receive its entry.
+        assert!(received < users);
     }
 }
 
-/// What is kept of a session counts anew with the commit, and not before.
-pub async fn what_is_revoked_counts_with_the_commit<H: Host>(host: H) {
+/// A suspension invalidates the cached session at the commit, and not before.
+pub async fn a_suspension_takes_effect_with_the_commit<H: Host>(host: H) {
     let scene = Scene::new(host).await;
     let following = tokio::spawn({
         let iam = scene.iam.clone();
@@ -183,24 +184,24 @@ pub async fn what_is_revoked_counts_with_the_commit<H: Host>(host: H) {
     let login = scene.iam.sessions().login(&RequestContext::default(), login).await.expect("it logs in");
     let token = login.tokens.access.expose();
     let authenticate = || scene.iam.authenticate(token, RequestContext::default());
-    authenticate().await.expect("she is there");
+    authenticate().await.expect("she is logged in");
 
     let transaction = scene.begin().await;
     transaction.users().suspend(&scene.admin, grace.id).await.expect("it suspends");
-    authenticate().await.expect("nobody else sees it yet");
+    authenticate().await.expect("the suspension is not committed yet");
     transaction.commit().await.expect("it commits");
     authenticate().await.expect_err("she is suspended");
     following.abort();
 }
 
-/// What a caller may do is asked inside too.
-pub async fn permissions_are_asked_for<H: Host>(host: H) {
+/// Calls in a host transaction check the caller's permissions.
+pub async fn permissions_are_checked_in_a_host_transaction<H: Host>(host: H) {
     let scene = Scene::new(host).await;
     let grace = scene.iam.users().create(&scene.admin, person("grace@example.com")).await.expect("it creates");
     let login = Login { email: grace.email.to_string(), password: Password::from(PASSWORD), tenant: None };
     let login = scene.iam.sessions().login(&RequestContext::default(), login).await.expect("it logs in");
     let grace =
-        scene.iam.authenticate(login.tokens.access.expose(), RequestContext::default()).await.expect("she is there");
+        scene.iam.authenticate(login.tokens.access.expose(), RequestContext::default()).await.expect("she logs in");
     let transaction = scene.begin().await;
     let refused = transaction.users().create(&grace, person("alan@example.com")).await;
     assert!(matches!(refused, Err(Error::Forbidden(_))), "{refused:?}");

@@ -1,10 +1,10 @@
-//! Stores for tests: each empty, each gone when the test is over.
+//! Stores for tests. Each store is empty, and is removed after the test.
 //!
 //! ```
 //! # fn takes(_: std::sync::Arc<dyn iam_core::Store>) {}
 //! # async fn example() {
 //! for test in test_support::stores().await {
-//!     takes(test.store()); // what goes wrong below is told with `test.name()`
+//!     takes(test.store()); // failure messages name the store by `test.name()`
 //! }
 //! # }
 //! ```
@@ -28,18 +28,18 @@ use iam_store_sqlite::SqliteStore;
 use postgres::TestDatabase;
 use sqlite::TestFile;
 
-/// An empty, migrated store. What it stands on goes when this is dropped.
+/// An empty, migrated store. Its file or database is removed when this is dropped.
 pub struct TestStore {
     store: Arc<dyn Store>,
-    /// The file or the database.
-    _ground: Box<dyn Send + Sync>,
+    /// The file or the database, which is removed on drop.
+    _resource: Box<dyn Send + Sync>,
 }
 
 impl TestStore {
     /// A store in memory.
     #[must_use]
     pub fn memory() -> Self {
-        Self { store: Arc::new(MemoryStore::new()), _ground: Box::new(()) }
+        Self { store: Arc::new(MemoryStore::new()), _resource: Box::new(()) }
     }
 
     /// A store in a temporary SQLite file.
@@ -47,14 +47,14 @@ impl TestStore {
         let file = TestFile::create();
         let store = SqliteStore::open(file.url()).await.expect("the file opens");
         store.migrate().await.expect("the migrations run");
-        Self { store: Arc::new(store), _ground: Box::new(file) }
+        Self { store: Arc::new(store), _resource: Box::new(file) }
     }
 
     /// A store in a PostgreSQL database that no other test uses at the same time.
     pub async fn postgres() -> Self {
         let database = TestDatabase::migrated().await;
         let store = PostgresStore::connect(database.url()).await.expect("the database answers");
-        Self { store: Arc::new(store), _ground: Box::new(database) }
+        Self { store: Arc::new(store), _resource: Box::new(database) }
     }
 
     /// The store.
@@ -63,7 +63,7 @@ impl TestStore {
         Arc::clone(&self.store)
     }
 
-    /// Which kind of store it is.
+    /// The kind of the store.
     #[must_use]
     pub fn name(&self) -> &'static str {
         self.store.kind()

@@ -15,47 +15,47 @@ pub struct TestDatabase {
     server: PgConnectOptions,
     name: String,
     url: String,
-    /// Whether another test may have it after this one.
+    /// Whether a later test may use it.
     is_reused: bool,
 }
 
-/// The databases that a test has left for the next one. Nobody is connected to them, and nobody can be.
+/// The prefix of the databases that tests have left for other tests. They accept no connections.
 const SPARE: &str = "iam_spare_";
 
 impl TestDatabase {
-    /// Makes an empty database. It is dropped together with this value.
+    /// Creates an empty database. It is removed when this is dropped.
     ///
     /// # Panics
     ///
     /// When `IAM_TEST_POSTGRES_URL` is not set, or the server does not answer.
     pub async fn create() -> Self {
-        // Nobody can be connected to template0, so tests that do this at once do not disturb each other.
+        // No session can be connected to template0, so concurrent tests do not disturb each other.
         Self::create_from("template0").await
     }
 
-    /// Makes a database that is like this one, to which nobody may be connected.
+    /// Creates a copy of this database. No session may be connected to this one.
     ///
     /// # Panics
     ///
-    /// When the server does not answer, or somebody is connected.
+    /// When the server does not answer, or a session is connected.
     pub async fn copy(&self) -> Self {
         Self::create_from(&self.name).await
     }
 
-    /// A database with the schema `iam` up to date and without a row in it, for tests that leave the schema as it is.
-    /// A test that passed leaves its database to a later one, because making and dropping a database takes longer than most
-    /// tests do.
+    /// A database whose schema `iam` is up to date and has no rows, for tests that do not change the schema. A test that
+    /// passes leaves its database to a later test, because creating and dropping a database takes longer than most
+    /// tests.
     ///
     /// # Panics
     ///
     /// When `IAM_TEST_POSTGRES_URL` is not set, or the server does not answer.
     pub async fn migrated() -> Self {
         while let Some(mut spare) = Self::take_spare().await {
-            // It may be of another version of the migrations.
+            // Another version of the migrations may have left it.
             let store = PostgresStore::connect(spare.url()).await.expect("the database answers");
             if store.schema().await.expect("the database answers") == Schema::UpToDate {
                 store.pool().execute(EMPTY).await.expect("the rows can be deleted");
-                store.migrate().await.expect("the months are made");
+                store.migrate().await.expect("the migrations run");
                 store.close().await;
                 spare.is_reused = true;
                 return spare;
@@ -77,7 +77,7 @@ impl TestDatabase {
             let spare = sqlx::query_scalar::<_, String>(AssertSqlSafe(spare));
             let spare = spare.fetch_optional(&mut connection).await.expect("the server answers")?;
             let name = new_name();
-            // Of two tests that want it, one finds that it has gone.
+            // If two tests take the same database, the second one fails here and tries again.
             let rename = format!("ALTER DATABASE {spare} RENAME TO {name}");
             if connection.execute(AssertSqlSafe(rename)).await.is_ok() {
                 let open = format!("ALTER DATABASE {name} ALLOW_CONNECTIONS true");
@@ -91,7 +91,7 @@ impl TestDatabase {
         let (server, name) = (server(), new_name());
         execute(&server, format!("CREATE DATABASE {name} TEMPLATE {template}"))
             .await
-            .expect("the server makes a database");
+            .expect("the server creates a database");
         Self::named(server, name)
     }
 
@@ -100,7 +100,7 @@ impl TestDatabase {
         Self { server, name, url, is_reused: false }
     }
 
-    /// The database's URL, with the rights of a superuser.
+    /// The URL of the database, for a superuser.
     #[must_use]
     pub fn url(&self) -> &str {
         &self.url
@@ -118,8 +118,8 @@ fn new_name() -> String {
     format!("iam_test_{}", Uuid::new_v4().simple())
 }
 
-/// Deletes every row of the schema `iam`, and every partition, which a test's clock may have put anywhere. As a replica does,
-/// so that neither foreign keys nor the triggers that protect the audit log stop it.
+/// Deletes every row of the schema `iam`, and every partition: the clock of a test may have created one for any month.
+/// The role of a replica disables foreign keys and the triggers that protect the audit log.
 const EMPTY: &str = "
     BEGIN;
     SET LOCAL session_replication_role = replica;
@@ -140,37 +140,36 @@ const EMPTY: &str = "
     END $$;
     COMMIT";
 
-/// A server that does not answer any more must not keep a test from ending.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// The time limit for the removal of a database. A test must end even if the server no longer answers.
+const REMOVAL_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl Drop for TestDatabase {
-    /// Drops the database or leaves it to another test, although a pool may still be connected, and also when the test has
-    /// failed.
+    /// Drops the database or leaves it to another test, even if a pool is still connected or the test has failed.
     fn drop(&mut self) {
         let (server, name) = (self.server.clone(), self.name.clone());
         let is_spare = self.is_reused && !std::thread::panicking();
-        // A thread of its own, because a runtime cannot be waited for from inside another one.
+        // On a separate thread, because a runtime cannot be blocked on from inside another runtime.
         let dropping = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
             runtime.block_on(async {
-                if is_spare && matches!(timeout(PATIENCE, leave(&server, &name)).await, Ok(Ok(()))) {
+                if is_spare && matches!(timeout(REMOVAL_TIMEOUT, leave(&server, &name)).await, Ok(Ok(()))) {
                     return Some(());
                 }
                 let drop = format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)");
-                timeout(PATIENCE, execute(&server, drop)).await.ok()?.ok()
+                timeout(REMOVAL_TIMEOUT, execute(&server, drop)).await.ok()?.ok()
             })
         });
         let _ = dropping.join();
     }
 }
 
-/// Ends every connection to a database, lets no other one in, and offers it to the next test. What the test left running
-/// cannot reach it any more, since it has another name when it is opened again.
+/// Ends every connection to a database, refuses new ones, and leaves it to another test. A task that the test left
+/// running cannot connect to it again: the database has another name when it accepts connections again.
 async fn leave(server: &PgConnectOptions, name: &str) -> Result<(), sqlx::Error> {
     let mut connection = PgConnection::connect_with(server).await?;
     connection.execute(AssertSqlSafe(format!("ALTER DATABASE {name} ALLOW_CONNECTIONS false"))).await?;
     let end = format!("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = '{name}'");
-    // A connection that ends takes a moment. RENAME would look again after 100 ms only.
+    // A connection takes a moment to end. RENAME would check again only after 100 ms.
     while sqlx::query_scalar::<_, i64>(AssertSqlSafe(end.as_str())).fetch_one(&mut connection).await? > 0 {
         sleep(Duration::from_millis(2)).await;
     }
@@ -181,7 +180,7 @@ async fn leave(server: &PgConnectOptions, name: &str) -> Result<(), sqlx::Error>
 
 async fn execute(server: &PgConnectOptions, statement: String) -> Result<(), sqlx::Error> {
     let mut connection = PgConnection::connect_with(server).await?;
-    // Nothing in the statement comes from outside: the name is made above.
+    // No part of the statement is input: the names are generated above.
     connection.execute(AssertSqlSafe(statement)).await?;
     connection.close().await
 }

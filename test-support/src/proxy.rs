@@ -1,4 +1,4 @@
-//! A network that fails at will.
+//! A network whose faults a test controls.
 
 use std::future::pending;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -14,34 +14,35 @@ use tokio::runtime::Runtime;
 use tokio::sync::watch;
 use tokio::time::sleep;
 
-/// What is wrong with the network.
+/// A fault of the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// Nothing.
+    /// No fault.
     None,
-    /// Whatever is sent takes this much longer.
+    /// All data arrives later by this delay.
     Slow(Duration),
-    /// Nothing arrives, and nobody is told. The connections that there are, or are made meanwhile, are lost for good.
+    /// No data arrives, and neither side gets an error. Connections that exist or are opened during this fault never
+    /// work again.
     Silent,
-    /// The connections that there are are lost without a word; new ones are as good as ever.
+    /// No data arrives on the existing connections, and neither side gets an error. New connections work.
     Severed,
-    /// Connections are reset, and so are new ones.
+    /// Existing and new connections are reset.
     Reset,
-    /// Connections are reset, and new ones refused: nobody listens.
+    /// Existing connections are reset, and new ones are refused, because no socket listens on the port.
     Gone,
 }
 
-/// Stands between a client and a PostgreSQL server, on a port of its own.
+/// A proxy between clients and a PostgreSQL server, on its own port.
 pub struct Proxy {
     address: SocketAddr,
     fault: watch::Sender<Fault>,
     open: Arc<AtomicUsize>,
-    /// Of its own, so that clients need none.
+    /// The proxy's own runtime, so that it also works in a test without one.
     runtime: Option<Runtime>,
 }
 
 impl Proxy {
-    /// Listens for clients of the server that this URL names.
+    /// Starts a proxy for the server that this URL names.
     #[must_use]
     pub fn before(url: &str) -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
@@ -52,23 +53,23 @@ impl Proxy {
         let server = format!("{}:{}", server.get_host(), server.get_port());
         let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port is free");
         let address = listener.local_addr().expect("it has an address");
-        listener.set_nonblocking(true).expect("it can be told so");
+        listener.set_nonblocking(true).expect("the listener can be set to non-blocking");
         runtime.spawn(listen(Network { server, fault: faults, open: Arc::clone(&open) }, listener, address));
         Self { address, fault, open, runtime: Some(runtime) }
     }
 
-    /// The same database, through the proxy.
+    /// The URL of the same database through the proxy.
     #[must_use]
     pub fn url(&self, of: &str) -> String {
         options(of).host(&self.address.ip().to_string()).port(self.address.port()).to_url_lossy().into()
     }
 
-    /// From now on this is wrong.
+    /// Sets the fault from this moment on.
     pub fn set(&self, fault: Fault) {
         self.fault.send_replace(fault);
     }
 
-    /// How many connections there are.
+    /// The number of open connections.
     #[must_use]
     pub fn connections(&self) -> usize {
         self.open.load(Ordering::SeqCst)
@@ -77,7 +78,7 @@ impl Proxy {
 
 impl Drop for Proxy {
     fn drop(&mut self) {
-        // It cannot be waited for from inside another runtime.
+        // A drop inside another runtime must not wait for this one.
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
@@ -114,9 +115,9 @@ struct Network {
 }
 
 impl Network {
-    async fn until(&self, is_it: impl Fn(Fault) -> bool) {
-        if self.fault.clone().wait_for(|fault| is_it(*fault)).await.is_err() {
-            // The proxy is gone, and everything with it.
+    async fn until(&self, matches: impl Fn(Fault) -> bool) {
+        if self.fault.clone().wait_for(|fault| matches(*fault)).await.is_err() {
+            // The proxy is dropped, and its runtime shuts down.
             pending().await
         }
     }
@@ -132,14 +133,14 @@ impl Network {
                 () = self.until(|fault| matches!(fault, Fault::Reset | Fault::Gone)) => true,
             };
             if reset {
-                // What is dropped then is reset, not closed.
+                // With zero linger, the drop of a socket resets the connection instead of closing it.
                 let _ = (client.set_zero_linger(), server.set_zero_linger());
             }
         }
         self.open.fetch_sub(1, Ordering::SeqCst);
     }
 
-    /// Carries what is sent in one direction, until it is closed.
+    /// Copies data in one direction until the connection is closed.
     async fn carry(&self, from: &mut (impl AsyncRead + Unpin), to: &mut (impl AsyncWrite + Unpin), is_new: bool) {
         let mut bytes = vec![0; 64 * 1024];
         loop {

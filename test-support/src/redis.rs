@@ -1,4 +1,4 @@
-//! The Redis for tests.
+//! The Redis server for tests.
 
 /// The URL of the server that all tests share.
 ///
@@ -17,7 +17,7 @@ pub fn url() -> String {
 ///
 /// # Panics
 ///
-/// When [`url`] does, or where the URL names none.
+/// When [`url`] panics, or when its value is not a URL.
 #[must_use]
 pub fn address() -> String {
     let url = url();

@@ -41,14 +41,14 @@ impl AssignmentStore for RedbStore {
         &self,
         tenant: TenantId,
         filter: &AssignmentFilter,
-        reach: &Reach,
+        scope: &Reach,
         request: PageRequest,
         now: Timestamp,
     ) -> Result<Page<ListedAssignment>, StoreError> {
         self.read(tenant, |view| {
             let organizations = view.organizations()?;
             let found = view.select(|found: &Assignment| {
-                filter.matches(found, now) && organizations.are_reached(reach, found.organization_id)
+                filter.matches(found, now) && organizations.is_visible(scope, found.organization_id)
             })?;
             let Page { items, total, request } =
                 page(newest_first(found, |found| (found.created_at, found.id)), request);
@@ -120,7 +120,7 @@ impl AssignmentTransaction for RedbTransaction {
 
 type Roles = BTreeMap<RoleId, Arc<Role>>;
 
-/// The role of an assignment. One that is not there must not pass as one that grants nothing.
+/// Returns the role of an assignment. A missing role is an error: it must not pass as a role that grants nothing.
 fn assigned(roles: &Roles, id: RoleId) -> Result<&Arc<Role>, StoreError> {
     roles.get(&id).ok_or_else(|| StoreError::corrupt("assignments.role_id", id))
 }
@@ -130,7 +130,7 @@ impl View<'_> {
         Ok(self.all::<Role>()?.into_iter().map(|role| (role.id, Arc::new(role))).collect())
     }
 
-    /// The assignments that pass with what they grant, newest first, then by id.
+    /// The grants of the assignments that match, newest first, then by id.
     pub(super) fn grants(self, passes: impl Fn(&Assignment) -> bool) -> Result<Vec<Grant>, StoreError> {
         let found = newest_first(self.select(passes)?, |found| (found.created_at, found.id));
         let (roles, organizations) = (self.roles()?, self.organizations()?);
@@ -172,7 +172,7 @@ impl Draft<'_> {
     pub(super) fn write_assignment(self, change: &AssignmentChange) -> Result<(), StoreError> {
         match change {
             AssignmentChange::Create(grants) => {
-                // Read once: hundreds may be made by one change.
+                // Read once: one change may create hundreds of assignments.
                 let held = self.view().all::<Assignment>()?;
                 let mut held: HashSet<GrantContext> = held.iter().map(Assignment::context).collect();
                 grants.iter().try_for_each(|grant| self.insert_assignment(&grant.assignment, &mut held))

@@ -13,7 +13,7 @@ use super::rows::{Draft, Keys, Row, View, everywhere};
 use super::seal::{HeadRow, QueuedRow};
 use super::session::user_agent;
 
-/// An entry. What is kept of it must be told apart to the last bit: its digest is sealed.
+/// An entry. Its row must keep every field to the last bit, because the leaf of the entry depends on its digest.
 #[derive(Serialize, Deserialize)]
 #[serde(transparent)]
 pub(super) struct EntryRow(#[serde(with = "EntryFields")] pub(super) AuditEntry);
@@ -101,7 +101,7 @@ impl Row for EntryRow {
     const TABLE: &'static str = "audit_entries";
 
     fn key(&self) -> Vec<u8> {
-        place(self.0.created_at, self.0.id)
+        entry_key(self.0.created_at, self.0.id)
     }
 
     fn belong_to(&mut self, tenant: TenantId) {
@@ -109,8 +109,8 @@ impl Row for EntryRow {
     }
 }
 
-/// The key of what stands at a moment: as bytes it sorts as the moment does, also before 1970.
-pub(super) fn place(moment: Timestamp, id: AuditEntryId) -> Vec<u8> {
+/// The key of an entry, or of its row in the queue. Its bytes sort in the order of the times, also before 1970.
+pub(super) fn entry_key(moment: Timestamp, id: AuditEntryId) -> Vec<u8> {
     let millis = moment.timestamp_millis().wrapping_sub(i64::MIN);
     [&millis.to_be_bytes()[..], id.as_uuid().as_bytes()].concat()
 }
@@ -124,7 +124,7 @@ impl AuditStore for RedbStore {
         after: Option<Cursor>,
         limit: u32,
     ) -> Result<Vec<AuditEntry>, StoreError> {
-        let keys = Keys::backwards_from(after.map(|cursor| place(cursor.created_at, cursor.id)));
+        let keys = Keys::backwards_from(after.map(|cursor| entry_key(cursor.created_at, cursor.id)));
         let found = self.read(tenant, |view| view.take(keys, limit, |EntryRow(entry)| filter.matches(entry)))?;
         Ok(found.into_iter().map(|EntryRow(entry)| entry).collect())
     }
@@ -140,7 +140,7 @@ impl AuditStore for RedbStore {
             for (tenant, head) in everywhere::<HeadRow>(rows)? {
                 let draft = Draft::new(rows, tenant);
                 for leaf in draft.view().leaves_before(head.removed)? {
-                    removed += u64::from(draft.remove::<EntryRow>(&place(leaf.created_at, leaf.entry_id))?);
+                    removed += u64::from(draft.remove::<EntryRow>(&entry_key(leaf.created_at, leaf.entry_id))?);
                 }
             }
             Ok(removed)
@@ -151,12 +151,12 @@ impl AuditStore for RedbStore {
 
 impl View<'_> {
     pub(super) fn entry_at(self, moment: Timestamp, id: AuditEntryId) -> Result<Option<AuditEntry>, StoreError> {
-        Ok(self.get(&place(moment, id))?.map(|EntryRow(entry)| entry))
+        Ok(self.get(&entry_key(moment, id))?.map(|EntryRow(entry)| entry))
     }
 }
 
 impl Draft<'_> {
-    /// Writes entries, and queues them to be sealed.
+    /// Writes entries, and queues them as pending entries.
     pub(super) fn record(self, entries: Vec<AuditEntry>) -> Result<(), StoreError> {
         for entry in entries {
             self.put(QueuedRow { created_at: entry.created_at, entry_id: entry.id, digest: entry.digest() })?;
@@ -167,7 +167,7 @@ impl Draft<'_> {
 
     pub(super) fn write_audit(self, change: &AuditChange) -> Result<(), StoreError> {
         match change {
-            // Nothing is written but their entries.
+            // These changes write only their entries.
             AuditChange::Log(_) | AuditChange::Export(..) => Ok(()),
             AuditChange::SetRetention { after, .. } => {
                 let pending_retention = after.pending.map(|pending| (pending.days, pending.from));
@@ -198,7 +198,8 @@ impl Draft<'_> {
         }
     }
 
-    /// Changes an entry, where it is still there. What waits to be sealed is the digest, which erasing leaves as it is.
+    /// Changes an entry if it still exists. The queue of pending entries stays as it is: it holds the digest, which an
+    /// erasure does not change.
     fn rewrite(
         self,
         moment: Timestamp,

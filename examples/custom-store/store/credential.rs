@@ -32,7 +32,7 @@ impl Row for PasswordRow {
     }
 }
 
-/// The failed logins of an e-mail, also of one that nobody has.
+/// The failed logins of an e-mail. The e-mail may belong to no user.
 #[derive(Serialize, Deserialize)]
 pub(super) struct AttemptsRow {
     email: String,

@@ -16,17 +16,18 @@ use tokio::sync::broadcast::{Receiver, Sender};
 use tokio::time::timeout;
 use uuid::Uuid;
 
-/// How many commits a follower may be behind.
+/// How many commits a subscriber may be behind.
 const BACKLOG: usize = 1024;
 
-/// For how long a follower hears nothing, before it is told that there is nothing.
+/// How long a subscriber waits for a notification, before the feed reports that nothing has changed.
 const INTERVAL: Duration = Duration::from_millis(250);
 
-/// Tells every follower what is committed. One process has the file open, so that nobody else commits.
+/// Notifies every subscriber of the commits. Only one process has the file open, so no other process commits.
 #[derive(Clone)]
 pub(super) struct Feed {
     sender: Sender<Vec<Uuid>>,
-    /// Held from before a commit until it has been told: while a follower holds it, whatever is committed is told.
+    /// Held from before a commit until its notification is sent. While a subscriber holds it, the notification of every
+    /// commit has been sent.
     committing: Arc<Mutex<()>>,
 }
 
@@ -37,8 +38,9 @@ impl Default for Feed {
 }
 
 impl Feed {
-    /// Commits, and tells what has changed where that succeeds: never before, so that whoever is told can read it.
-    pub(super) fn tell(
+    /// Commits, and sends the notification if the commit succeeds. It is never sent before the commit, so a subscriber
+    /// that receives it can read the change.
+    pub(super) fn notify(
         &self,
         changed: Vec<Uuid>,
         commit: impl FnOnce() -> Result<(), StoreError>,
@@ -46,48 +48,49 @@ impl Feed {
         let _committing = self.committing.blocking_lock();
         commit()?;
         if !changed.is_empty() {
-            // It fails where nobody follows.
+            // This fails when there is no subscriber.
             let _ = self.sender.send(changed);
         }
         Ok(())
     }
 
-    pub(super) fn follow(&self) -> Box<dyn ChangeFeed> {
-        Box::new(Follower { receiver: self.sender.subscribe(), heard: Vec::new(), feed: self.clone() })
+    pub(super) fn subscribe(&self) -> Box<dyn ChangeFeed> {
+        Box::new(Subscriber { receiver: self.sender.subscribe(), received: Vec::new(), feed: self.clone() })
     }
 }
 
-struct Follower {
+struct Subscriber {
     receiver: Receiver<Vec<Uuid>>,
-    /// What is not told yet. It outlives a call that is dropped while it waits.
-    heard: Vec<Uuid>,
+    /// The ids that are not reported yet. They survive a call of `next` that is cancelled while it waits.
+    received: Vec<Uuid>,
     feed: Feed,
 }
 
 #[async_trait]
-impl ChangeFeed for Follower {
+impl ChangeFeed for Subscriber {
     async fn next(&mut self) -> Result<News, StoreError> {
-        if let Ok(heard) = timeout(INTERVAL, self.receiver.recv()).await {
-            self.heard.extend(heard.map_err(missed)?);
+        if let Ok(received) = timeout(INTERVAL, self.receiver.recv()).await {
+            self.received.extend(received.map_err(missed)?);
         }
         let _committing = self.feed.committing.lock().await;
         let complete_at = Some(Instant::now());
         loop {
             match self.receiver.try_recv() {
-                Ok(more) => self.heard.extend(more),
-                Err(TryRecvError::Empty) => return Ok(News { changed: mem::take(&mut self.heard), complete_at }),
+                Ok(more) => self.received.extend(more),
+                Err(TryRecvError::Empty) => return Ok(News { changed: mem::take(&mut self.received), complete_at }),
                 Err(error) => return Err(missed(error)),
             }
         }
     }
 }
 
-/// The feed ends, and whoever follows it asks for another one and believes nothing that it has kept.
+/// The error that ends the feed. After it, the reader of the feed opens another one and drops all its cache entries.
 fn missed(error: impl std::error::Error + Send + Sync + 'static) -> StoreError {
     StoreError::Unavailable(Box::new(error))
 }
 
-/// What may change who may do what. To tell too much would be safe; to tell of each login would be slow.
+/// Returns the ids under which a change invalidates cached sessions. Too many ids would be safe, but a notification of
+/// each login would be slow.
 pub(super) fn changed_by(change: &Change) -> Vec<Uuid> {
     match change {
         Change::User(
@@ -110,7 +113,7 @@ pub(super) fn changed_by(change: &Change) -> Vec<Uuid> {
             sessions.iter().map(|session| session.id.into()).collect()
         }
         Change::Tenant(TenantChange::ChangeStatus { after, .. }) => vec![after.id.into()],
-        // Variant by variant, so that a new one does not compile before somebody has asked what it changes.
+        // Each variant is listed: a new one does not compile until its author has decided what it invalidates.
         Change::User(
             UserChange::Create { .. }
             | UserChange::Update { .. }

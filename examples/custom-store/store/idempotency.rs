@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::rows::{Draft, Row};
 use super::transaction::RedbTransaction;
 
-/// The answer to a request.
+/// The recorded answer to a request with an idempotency key.
 #[derive(Serialize, Deserialize)]
 #[serde(transparent)]
 pub(super) struct AnswerRow(#[serde(with = "AnswerFields")] pub(super) IdempotencyRecord);
@@ -44,7 +44,7 @@ impl IdempotencyTransaction for RedbTransaction {
 impl Draft<'_> {
     pub(super) fn write_idempotency(self, change: &IdempotencyChange) -> Result<(), StoreError> {
         match change {
-            // The one change whose tenant counts: who founds a tenant has none yet.
+            // Only in this change does the tenant of the record count: a caller that registers a tenant has none yet.
             IdempotencyChange::Keep(record) => self.of(record.tenant_id).put(AnswerRow(record.clone())),
         }
     }

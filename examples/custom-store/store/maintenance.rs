@@ -46,14 +46,14 @@ impl MaintenanceStore for RedbStore {
         Ok(self.write(|rows| remove(rows, limit, is_old)).await?.len() as u64)
     }
 
-    // redb locks the file: no other process can have it open.
+    // redb locks the file, so no other process can have it open.
     async fn take_turn(&self, _job: &'static str) -> Result<Option<Box<dyn Turn>>, StoreError> {
         Ok(Some(Box::new(OnlyTurn)))
     }
 }
 
-/// Removes rows of all tenants; gives those that went.
-fn remove<T: Row>(rows: &WriteTransaction, limit: u32, goes: impl Fn(&T) -> bool) -> Result<Vec<T>, StoreError> {
-    let going = everywhere::<T>(rows)?.into_iter().filter(|(_, row)| goes(row)).take(limit as usize);
-    going.map(|(tenant, row)| Draft::new(rows, tenant).remove::<T>(&row.key()).map(|_| row)).collect()
+/// Removes at most `limit` rows of all tenants. Returns the removed rows.
+fn remove<T: Row>(rows: &WriteTransaction, limit: u32, matches: impl Fn(&T) -> bool) -> Result<Vec<T>, StoreError> {
+    let found = everywhere::<T>(rows)?.into_iter().filter(|(_, row)| matches(row)).take(limit as usize);
+    found.map(|(tenant, row)| Draft::new(rows, tenant).remove::<T>(&row.key()).map(|_| row)).collect()
 }

@@ -1,7 +1,7 @@
 //! A store on [redb](https://docs.rs/redb), an embedded database of keys and values.
 //!
-//! redb gives durable transactions, one writer at a time, and readers that see what was committed before they began.
-//! All else is here: rows, constraints, order, pages.
+//! redb provides durable transactions, one writer at a time, and readers that see the data that was committed before
+//! they began. This module adds the rest: rows, constraints, order, pages.
 
 mod assignment;
 mod audit;
@@ -36,23 +36,23 @@ use feed::Feed;
 use rows::{Rows, View, failed};
 use transaction::RedbTransaction;
 
-/// Keeps everything in one file, which one process has open.
+/// A store in one file. Only one process can have the file open.
 pub(crate) struct RedbStore {
-    /// Nothing once it is closed.
+    /// `None` after the store is closed.
     database: RwLock<Option<Arc<Database>>>,
-    /// Whose turn it is to write. redb has writers wait too, but a thread each.
+    /// The lock of the one writer. redb has such a lock, too, but a writer that waits for redb's lock blocks a thread.
     writer: Arc<Mutex<()>>,
     feed: Feed,
 }
 
-/// The right to write, and what has been written with it. The order matters: the right goes last.
+/// The lock of the one writer, and the writes under it. The order of the fields matters: the lock is released last.
 struct Writing {
     rows: WriteTransaction,
     _writer: OwnedMutexGuard<()>,
 }
 
 impl RedbStore {
-    /// Opens a file, or makes it.
+    /// Opens a file, or creates it.
     pub(crate) async fn open(path: &Path) -> Result<Self, StoreError> {
         let database = Arc::new(Database::create(path).map_err(failed)?);
         let store = Self { database: RwLock::new(Some(database)), writer: Arc::default(), feed: Feed::default() };
@@ -65,30 +65,30 @@ impl RedbStore {
         database.ok_or_else(|| StoreError::Unavailable("the store is closed".into()))
     }
 
-    /// Reads what is committed, of all tenants.
+    /// Reads the committed rows of all tenants.
     fn read_all<T>(&self, read: impl FnOnce(&dyn Rows) -> Result<T, StoreError>) -> Result<T, StoreError> {
         read(&self.database()?.begin_read().map_err(failed)?)
     }
 
-    /// Reads what is committed of one tenant. All that is read together is of one moment.
+    /// Reads the committed rows of one tenant. All reads in one call see the same snapshot.
     fn read<T>(&self, tenant: TenantId, read: impl FnOnce(View<'_>) -> Result<T, StoreError>) -> Result<T, StoreError> {
         self.read_all(|rows| read(View::new(rows, tenant)))
     }
 
-    /// Waits for the turn to write.
+    /// Waits for the lock of the one writer, and begins a transaction.
     async fn begin_write(&self) -> Result<Writing, StoreError> {
         let writer = Arc::clone(&self.writer).lock_owned().await;
         let rows = self.database()?.begin_write().map_err(failed)?;
         Ok(Writing { rows, _writer: writer })
     }
 
-    /// Writes outside of a unit of work, all or nothing.
+    /// Writes outside of a unit of work. Either all writes take effect, or none.
     async fn write<T>(&self, write: impl FnOnce(&WriteTransaction) -> Result<T, StoreError>) -> Result<T, StoreError> {
-        self.write_and_tell(Vec::new(), write).await
+        self.write_and_notify(Vec::new(), write).await
     }
 
-    /// The same, and the feed tells of it.
-    async fn write_and_tell<T>(
+    /// Does the same, and sends a notification with these ids after the commit.
+    async fn write_and_notify<T>(
         &self,
         changed: Vec<Uuid>,
         write: impl FnOnce(&WriteTransaction) -> Result<T, StoreError>,
@@ -101,13 +101,13 @@ impl RedbStore {
 }
 
 impl Writing {
-    /// Makes everything durable and tells of it, on a thread that may wait for the disk. Whoever does not wait for the
-    /// answer leaves it done: the turn to write ends only with it.
+    /// Commits durably and sends the notification, on a thread that may wait for the disk. If the caller is cancelled
+    /// while it waits, the commit still runs to its end, and the lock is released only then.
     async fn commit(self, feed: &Feed, changed: Vec<Uuid>) -> Result<(), StoreError> {
         let feed = feed.clone();
         let commit = move || {
             let Self { rows, _writer } = self;
-            feed.tell(changed, || rows.commit().map_err(failed))
+            feed.notify(changed, || rows.commit().map_err(failed))
         };
         tokio::task::spawn_blocking(commit).await.map_err(|cause| StoreError::Failed(cause.into()))?
     }
@@ -123,13 +123,13 @@ impl Store for RedbStore {
         self.read_all(|_| Ok(()))
     }
 
-    // A store with a format of its own compares here what has been migrated with what it knows.
+    // A store with a versioned format compares the version of the file with its own version here.
     async fn is_migrated(&self) -> Result<bool, StoreError> {
         Ok(true)
     }
 
     async fn change_feed(&self) -> Result<Option<Box<dyn ChangeFeed>>, StoreError> {
-        Ok(Some(self.feed.follow()))
+        Ok(Some(self.feed.subscribe()))
     }
 
     async fn close(&self) {
@@ -142,12 +142,12 @@ impl Store for RedbStore {
     }
 }
 
-/// Refuses what violates a constraint.
+/// Returns a conflict with this constraint unless the constraint holds.
 fn hold(constraint: Constraint, holds: bool) -> Result<(), StoreError> {
     if holds { Ok(()) } else { Err(StoreError::Conflict(constraint)) }
 }
 
-/// The page that was asked for of everything that was found, in the order in which it stands.
+/// Returns the requested page of all items that were found, in their order.
 fn page<T>(found: Vec<T>, request: PageRequest) -> Page<T> {
     let total = found.len() as u64;
     let offset = usize::try_from(request.offset()).unwrap_or(usize::MAX);

@@ -33,15 +33,15 @@ impl Organizations {
         self.0.get(&id)
     }
 
-    /// An organization and everything above it, upwards.
+    /// An organization and its ancestors, from the organization to the root.
     pub(super) fn upwards(&self, id: OrganizationId) -> impl Iterator<Item = &Organization> {
-        // Never longer than all there is: nothing here forbids a cycle.
+        // At most as many steps as there are organizations: the store does not prevent a cycle.
         std::iter::successors(self.get(id), |found| self.get(found.parent_id?)).take(self.0.len())
     }
 
-    /// Whether something in an organization, or tenant-wide, is within reach.
-    pub(super) fn are_reached(&self, reach: &Reach, organization: Option<OrganizationId>) -> bool {
-        match reach {
+    /// Returns whether a resource of this organization (`None`: a tenant-wide one) is in the visible scope.
+    pub(super) fn is_visible(&self, scope: &Reach, organization: Option<OrganizationId>) -> bool {
+        match scope {
             Reach::Tenant => true,
             Reach::Organizations(roots) => {
                 organization.is_some_and(|id| self.upwards(id).any(|above| roots.contains(&above.id)))
@@ -89,13 +89,13 @@ impl OrganizationStore for RedbStore {
         &self,
         tenant: TenantId,
         filter: &OrganizationFilter,
-        reach: &Reach,
+        scope: &Reach,
         sort: OrganizationSort,
         request: PageRequest,
     ) -> Result<Page<Organization>, StoreError> {
         let organizations = self.read(tenant, |view| view.organizations())?;
         let mut found =
-            organizations.sorted(|found| filter.matches(found) && organizations.are_reached(reach, Some(found.id)));
+            organizations.sorted(|found| filter.matches(found) && organizations.is_visible(scope, Some(found.id)));
         found.sort_by(|a, b| sort.compare(a, b));
         Ok(page(found, request))
     }

@@ -1,4 +1,4 @@
-//! Rows: what redb knows nothing of. Each is one JSON document under a key that starts with its tenant.
+//! Rows, which redb does not have. Each row is one JSON document under a key that starts with its tenant.
 
 use std::ops::{ControlFlow, Range};
 
@@ -8,19 +8,19 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use uuid::Uuid;
 
-/// A kind of row.
+/// A type of row.
 pub(crate) trait Row: Serialize + DeserializeOwned {
-    /// The table.
+    /// The name of the table.
     const TABLE: &'static str;
 
-    /// What names it within its tenant.
+    /// The key of the row within its tenant.
     fn key(&self) -> Vec<u8>;
 
-    /// Makes it a row of the tenant in which it is written, whatever stands inside.
+    /// Sets the tenant of the row to the one in which it is written. The tenant inside the row is not trusted.
     fn belong_to(&mut self, _tenant: TenantId) {}
 }
 
-/// The key of what an identifier names.
+/// The key of a row that has an identifier.
 pub(crate) fn key(id: impl Into<Uuid>) -> Vec<u8> {
     id.into().as_bytes().to_vec()
 }
@@ -33,15 +33,15 @@ fn table(name: &str) -> TableDefinition<'_, &'static [u8], &'static [u8]> {
     TableDefinition::new(name)
 }
 
-type See<'a> = dyn FnMut(&[u8], &[u8]) -> Result<ControlFlow<()>, StoreError> + 'a;
+type Visit<'a> = dyn FnMut(&[u8], &[u8]) -> Result<ControlFlow<()>, StoreError> + 'a;
 
-/// Where rows are read from: what is committed, or what a unit of work has made of that.
+/// A source of rows: the committed data, or the data as a unit of work has changed it.
 pub(crate) trait Rows {
     fn find(&self, name: &str, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError>;
-    fn walk(&self, name: &str, keys: Range<&[u8]>, backwards: bool, see: &mut See<'_>) -> Result<(), StoreError>;
+    fn walk(&self, name: &str, keys: Range<&[u8]>, backwards: bool, visit: &mut Visit<'_>) -> Result<(), StoreError>;
 }
 
-// Both kinds of transaction have the same methods, and no trait in common.
+// Both types of transaction have the same methods, but they share no trait.
 macro_rules! rows {
     ($($transaction:ty),+) => {$(
         impl Rows for $transaction {
@@ -50,12 +50,18 @@ macro_rules! rows {
                 Ok(table.get(key).map_err(failed)?.map(|value| value.value().to_vec()))
             }
 
-            fn walk(&self, name: &str, keys: Range<&[u8]>, backwards: bool, see: &mut See<'_>) -> Result<(), StoreError> {
+            fn walk(
+                &self,
+                name: &str,
+                keys: Range<&[u8]>,
+                backwards: bool,
+                visit: &mut Visit<'_>,
+            ) -> Result<(), StoreError> {
                 let table = self.open_table(table(name)).map_err(failed)?;
                 let mut range = table.range::<&[u8]>(keys).map_err(failed)?;
                 while let Some(found) = if backwards { range.next_back() } else { range.next() } {
                     let (key, value) = found.map_err(failed)?;
-                    if see(key.value(), value.value())?.is_break() {
+                    if visit(key.value(), value.value())?.is_break() {
                         break;
                     }
                 }
@@ -79,7 +85,7 @@ impl<'a> View<'a> {
         Self { rows, tenant }
     }
 
-    /// The rows of another tenant, for the few things that are not of the one that is looked at.
+    /// The rows of another tenant, for the few rows that do not belong to the tenant of this view.
     pub(crate) fn of(self, tenant: TenantId) -> Self {
         Self { tenant, ..self }
     }
@@ -96,7 +102,7 @@ impl<'a> View<'a> {
         self.select(|_| true)
     }
 
-    /// The rows that pass, in the order of their keys.
+    /// The rows that match, in the order of their keys.
     pub(crate) fn select<T: Row>(self, passes: impl Fn(&T) -> bool) -> Result<Vec<T>, StoreError> {
         self.take(Keys::all(), u32::MAX, passes)
     }
@@ -105,7 +111,7 @@ impl<'a> View<'a> {
         Ok(!self.take(Keys::all(), 1, passes)?.is_empty())
     }
 
-    /// The first rows with such keys that pass.
+    /// The first `limit` rows in this range of keys that match.
     pub(crate) fn take<T: Row>(
         self,
         keys: Keys,
@@ -132,7 +138,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// Which keys, and in which direction.
+/// A range of keys, and the direction in which to read it.
 #[derive(Default)]
 pub(crate) struct Keys {
     from: Vec<u8>,
@@ -149,15 +155,15 @@ impl Keys {
         Self { from, ..Self::default() }
     }
 
-    /// Those before this one, or all, from the last to the first.
+    /// The keys before this one, or all keys, from the last to the first.
     pub(crate) fn backwards_from(until: Option<Vec<u8>>) -> Self {
         Self { until, backwards: true, ..Self::default() }
     }
 }
 
-/// The rows of all tenants, each with its own, in the order of their keys.
+/// The rows of all tenants, each with its tenant, in the order of their keys.
 pub(crate) fn everywhere<T: Row>(rows: &dyn Rows) -> Result<Vec<(TenantId, T)>, StoreError> {
-    // No tenant has an identifier of ones alone.
+    // No tenant has an identifier in which all bits are one.
     let (first, last): (&[u8], &[u8]) = (&[], &[0xff; 16]);
     let mut found = Vec::new();
     rows.walk(T::TABLE, first..last, false, &mut |key, json| {
@@ -169,7 +175,7 @@ pub(crate) fn everywhere<T: Row>(rows: &dyn Rows) -> Result<Vec<(TenantId, T)>, 
     Ok(found)
 }
 
-/// The rows of one tenant, to be changed.
+/// The rows of one tenant, for writing.
 #[derive(Clone, Copy)]
 pub(crate) struct Draft<'a> {
     rows: &'a WriteTransaction,
@@ -185,7 +191,7 @@ impl<'a> Draft<'a> {
         View::new(self.rows, self.tenant)
     }
 
-    /// The same for another tenant, for the few things that are not of the one whose unit of work it is.
+    /// The same for another tenant, for the few rows that do not belong to the tenant of the unit of work.
     pub(crate) fn of(self, tenant: TenantId) -> Self {
         Self { tenant, ..self }
     }
@@ -194,7 +200,7 @@ impl<'a> Draft<'a> {
         self.rows
     }
 
-    /// Writes a row, over one with the same key.
+    /// Writes a row. It replaces a row with the same key.
     pub(crate) fn put<T: Row>(self, mut row: T) -> Result<(), StoreError> {
         row.belong_to(self.tenant);
         let json = serde_json::to_vec(&row).map_err(|cause| StoreError::Failed(cause.into()))?;
@@ -203,7 +209,7 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    /// Removes a row; tells whether there was one.
+    /// Removes a row. Returns whether it existed.
     pub(crate) fn remove<T: Row>(self, key: &[u8]) -> Result<bool, StoreError> {
         let mut table = self.rows.open_table(table(T::TABLE)).map_err(failed)?;
         let removed = table.remove(&*key_in(self.tenant, key)).map_err(failed)?;
@@ -211,7 +217,7 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// Creates a table where there is none.
+/// Creates a table if it does not exist.
 pub(crate) fn create<T: Row>(rows: &WriteTransaction) -> Result<(), StoreError> {
     rows.open_table(table(T::TABLE)).map(drop).map_err(failed)
 }
@@ -220,7 +226,7 @@ fn parse<T: Row>(json: &[u8]) -> Result<T, StoreError> {
     serde_json::from_slice(json).map_err(|cause| StoreError::corrupt(T::TABLE, cause))
 }
 
-/// An error of redb.
+/// Converts an error of redb.
 pub(crate) fn failed(error: impl Into<redb::Error>) -> StoreError {
     StoreError::Failed(Box::new(error.into()))
 }

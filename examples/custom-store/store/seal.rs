@@ -10,11 +10,11 @@ use iam_core::{AuditEntryId, StoreError, TenantId};
 use serde::{Deserialize, Serialize};
 
 use super::RedbStore;
-use super::audit::{DigestFields, EntryRow, place};
+use super::audit::{DigestFields, EntryRow, entry_key};
 use super::rows::{Draft, Keys, Row, View, everywhere};
 use super::transaction::RedbTransaction;
 
-/// An entry that waits to be sealed.
+/// A pending entry.
 #[derive(Serialize, Deserialize)]
 pub(super) struct QueuedRow {
     pub(super) created_at: Timestamp,
@@ -34,11 +34,11 @@ impl Row for QueuedRow {
     const TABLE: &'static str = "audit_unsealed";
 
     fn key(&self) -> Vec<u8> {
-        place(self.created_at, self.entry_id)
+        entry_key(self.created_at, self.entry_id)
     }
 }
 
-/// An entry's place in the sequence.
+/// An entry's sequence number and leaf hash.
 #[derive(Serialize, Deserialize)]
 pub(super) struct LeafRow {
     sequence: u64,
@@ -65,15 +65,15 @@ impl Row for LeafRow {
     const TABLE: &'static str = "audit_leaves";
 
     fn key(&self) -> Vec<u8> {
-        at(self.sequence)
+        leaf_key(self.sequence)
     }
 }
 
-fn at(sequence: u64) -> Vec<u8> {
+fn leaf_key(sequence: u64) -> Vec<u8> {
     sequence.to_be_bytes().to_vec()
 }
 
-/// A subtree that is kept.
+/// A stored subtree hash.
 #[derive(Serialize, Deserialize)]
 pub(super) struct NodeRow {
     level: u8,
@@ -91,15 +91,15 @@ impl Row for NodeRow {
     const TABLE: &'static str = "audit_nodes";
 
     fn key(&self) -> Vec<u8> {
-        node_at(self.level, self.position)
+        node_key(self.level, self.position)
     }
 }
 
-fn node_at(level: u8, position: u64) -> Vec<u8> {
+fn node_key(level: u8, position: u64) -> Vec<u8> {
     [&[level], &position.to_be_bytes()[..]].concat()
 }
 
-/// What is known of a log as a whole.
+/// The head of a log: its tree, its removed entries and its retention.
 #[derive(Default, Serialize, Deserialize)]
 pub(super) struct HeadRow {
     pub(super) size: u64,
@@ -113,7 +113,7 @@ pub(super) struct HeadRow {
 impl Row for HeadRow {
     const TABLE: &'static str = "audit_logs";
 
-    // There is one in each tenant.
+    // Each tenant has one such row.
     fn key(&self) -> Vec<u8> {
         Vec::new()
     }
@@ -136,7 +136,8 @@ impl SealStore for RedbStore {
         })
     }
 
-    // It takes its turn among the units of work, so that nothing it has looked at changes before it is done.
+    // It holds the lock of the one writer, as a unit of work does. So nothing that it has checked can change before it
+    // ends.
     async fn seal(&self, seals: &[Seal]) -> Result<bool, StoreError> {
         self.write(|rows| {
             for seal in seals {
@@ -157,8 +158,8 @@ impl SealStore for RedbStore {
 
     async fn tree_hashes(&self, tenant: TenantId, spans: &[TreeSpan]) -> Result<Vec<TreeHash>, StoreError> {
         self.read(tenant, |view| {
-            let places = spans.iter().flat_map(|span| span.positions.clone().map(|position| (span.level, position)));
-            places.filter_map(|(level, position)| view.tree_hash(level, position).transpose()).collect()
+            let nodes = spans.iter().flat_map(|span| span.positions.clone().map(|position| (span.level, position)));
+            nodes.filter_map(|(level, position)| view.tree_hash(level, position).transpose()).collect()
         })
     }
 
@@ -173,7 +174,7 @@ impl SealStore for RedbStore {
 
     async fn sealed_entries(&self, tenant: TenantId, from: u64, limit: u32) -> Result<Vec<SealedEntry>, StoreError> {
         self.read(tenant, |view| {
-            let leaves = view.take(Keys::from(at(from)), limit, |_: &LeafRow| true)?;
+            let leaves = view.take(Keys::from(leaf_key(from)), limit, |_: &LeafRow| true)?;
             let sealed = |row: LeafRow| {
                 Ok(SealedEntry { entry: view.entry_at(row.created_at, row.entry_id)?, leaf: row.into() })
             };
@@ -188,8 +189,9 @@ impl SealStore for RedbStore {
         limit: u32,
     ) -> Result<Vec<UnsealedEntry>, StoreError> {
         self.read(tenant, |view| {
-            // The first key behind a place is that of the place and one byte more.
-            let keys = after.map_or_else(Keys::all, |(moment, id)| Keys::from([place(moment, id), vec![0]].concat()));
+            // The next possible key after a key is the same key with one more byte.
+            let keys =
+                after.map_or_else(Keys::all, |(moment, id)| Keys::from([entry_key(moment, id), vec![0]].concat()));
             let queued = view.take(keys, limit, |_: &QueuedRow| true)?;
             let sealed: HashSet<AuditEntryId> = view.all::<LeafRow>()?.iter().map(|leaf| leaf.entry_id).collect();
             let unsealed = |row: QueuedRow| {
@@ -221,7 +223,7 @@ impl AuditTransaction for RedbTransaction {
     }
 
     async fn first_sealed_since(&mut self, from: u64, moment: Timestamp) -> Result<Option<u64>, StoreError> {
-        let found = self.view().take(Keys::from(at(from)), 1, |leaf: &LeafRow| leaf.created_at >= moment)?;
+        let found = self.view().take(Keys::from(leaf_key(from)), 1, |leaf: &LeafRow| leaf.created_at >= moment)?;
         Ok(found.first().map(|leaf| leaf.sequence))
     }
 }
@@ -236,7 +238,7 @@ impl View<'_> {
         let peaks = row.peaks.into_iter().map(TreeHash).collect();
         Ok(Some(LogHead {
             tenant_id: self.tenant,
-            // Peaks that fit no tree are somebody's doing. The verifier tells, and other logs go on.
+            // Peaks that fit no tree are tampering. The verifier reports them, and other logs go on.
             frontier: Frontier::new(row.size, peaks).unwrap_or_default(),
             note: row.note,
             leaves: self.leaves()?,
@@ -248,20 +250,20 @@ impl View<'_> {
         }))
     }
 
-    /// How many leaves there are, by the last one: not by what the head says.
+    /// The number of leaves according to the last leaf. The size in the head is not trusted.
     fn leaves(self) -> Result<u64, StoreError> {
         let last = self.take(Keys::backwards_from(None), 1, |_: &LeafRow| true)?;
         Ok(last.first().map_or(0, |leaf| leaf.sequence + 1))
     }
 
     pub(super) fn leaves_before(self, sequence: u64) -> Result<Vec<LeafRow>, StoreError> {
-        self.take(Keys::backwards_from(Some(at(sequence))), u32::MAX, |_| true)
+        self.take(Keys::backwards_from(Some(leaf_key(sequence))), u32::MAX, |_| true)
     }
 
     fn tree_hash(self, level: u8, position: u64) -> Result<Option<TreeHash>, StoreError> {
         let hash = match level {
-            0 => self.get::<LeafRow>(&at(position))?.map(|leaf| leaf.hash),
-            level => self.get::<NodeRow>(&node_at(level, position))?.map(|node| node.hash),
+            0 => self.get::<LeafRow>(&leaf_key(position))?.map(|leaf| leaf.hash),
+            level => self.get::<NodeRow>(&node_key(level, position))?.map(|node| node.hash),
         };
         Ok(hash.map(TreeHash))
     }
@@ -271,7 +273,7 @@ impl View<'_> {
             return Ok(false);
         }
         for leaf in &seal.leaves {
-            if !self.has::<QueuedRow>(&place(leaf.created_at, leaf.entry_id))? {
+            if !self.has::<QueuedRow>(&entry_key(leaf.created_at, leaf.entry_id))? {
                 return Ok(false);
             }
         }
@@ -282,7 +284,7 @@ impl View<'_> {
 impl Draft<'_> {
     fn seal(self, seal: &Seal) -> Result<(), StoreError> {
         for leaf in &seal.leaves {
-            self.remove::<QueuedRow>(&place(leaf.created_at, leaf.entry_id))?;
+            self.remove::<QueuedRow>(&entry_key(leaf.created_at, leaf.entry_id))?;
             self.put(LeafRow::from(leaf))?;
         }
         seal.nodes.iter().try_for_each(|node| self.put(NodeRow::from(node)))?;

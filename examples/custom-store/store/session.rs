@@ -14,7 +14,7 @@ use super::rows::{Draft, Keys, Row, View, key};
 use super::transaction::RedbTransaction;
 use super::{RedbStore, newest_first};
 
-/// A session. It has no form of its own for serde: nobody but a store is to see what it remembers of its tokens.
+/// A session. `Session` does not implement the traits of serde, because only a store may see its refresh state.
 #[derive(Serialize, Deserialize)]
 #[serde(transparent)]
 pub(super) struct SessionRow(#[serde(with = "SessionFields")] pub(super) Session);
@@ -44,7 +44,7 @@ struct RefreshFields {
     spent: Option<SpentToken>,
 }
 
-/// The text of what a client says it is.
+/// The text of a `User-Agent` header.
 pub(super) mod user_agent {
     use iam_core::UserAgent;
     use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
@@ -88,7 +88,7 @@ impl Row for SessionRow {
 
 #[async_trait]
 impl SessionStore for RedbStore {
-    // All of it is of one moment: a status that is read after the grants could belong to other ones.
+    // All reads see the same snapshot: a status that is read later than the grants could belong to other grants.
     async fn session_snapshot(
         &self,
         tenant: TenantId,

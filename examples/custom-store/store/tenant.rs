@@ -14,7 +14,7 @@ use super::{RedbStore, hold};
 impl Row for Tenant {
     const TABLE: &'static str = "tenants";
 
-    // There is one in each tenant.
+    // Each tenant has one such row.
     fn key(&self) -> Vec<u8> {
         Vec::new()
     }
@@ -91,7 +91,7 @@ impl Draft<'_> {
         self.put(tenant.clone())
     }
 
-    /// Refuses what would belong to a tenant that is not there.
+    /// Returns a conflict if the tenant does not exist.
     pub(super) fn hold_tenant(self) -> Result<(), StoreError> {
         hold(Constraint::Reference, self.view().has::<Tenant>(&[])?)
     }

@@ -82,7 +82,7 @@ impl KeyStore for RedbStore {
     }
 
     async fn revoke_signing_key(&self, id: KeyId, at: Timestamp) -> Result<bool, StoreError> {
-        self.write_and_tell(vec![id.into()], |rows| {
+        self.write_and_notify(vec![id.into()], |rows| {
             let draft = Draft::new(rows, TenantId::NONE);
             let stored = draft.view().get(&key(id))?.map(|KeyRow(stored)| stored);
             let is_meant = |key: &SigningKey| key.purpose == KeyPurpose::AccessTokens && key.revoked_at.is_none();

@@ -22,13 +22,13 @@ use super::seal::{HeadRow, LeafRow, NodeRow, QueuedRow};
 use super::session::SessionRow;
 use super::token::KeyRow;
 
-/// A unit of work. Nobody else writes while it lasts, so that whatever it reads is locked.
+/// A unit of work. Nothing else writes until it ends, so everything that it reads is locked.
 pub(super) struct RedbTransaction {
     tenant: TenantId,
     writing: Writing,
-    /// A change has failed, or is not written to its end. What came before it must not be committed either.
+    /// Whether a `write` has failed or was cancelled. The changes before it must not be committed either.
     broken: bool,
-    /// What the feed will be told.
+    /// The ids for the notification after the commit.
     changed: Vec<Uuid>,
     feed: Feed,
 }
@@ -38,12 +38,12 @@ impl RedbTransaction {
         Self { tenant, writing, broken: false, changed: Vec::new(), feed }
     }
 
-    /// Every row that is read or written is of this tenant, never of one that stands inside a change.
+    /// The rows of this unit's tenant, for reading and writing. The tenant id inside a change is not trusted.
     pub(super) fn draft(&self) -> Draft<'_> {
         Draft::new(&self.writing.rows, self.tenant)
     }
 
-    /// What is committed, with what this unit of work has written.
+    /// The committed rows, together with the writes of this unit of work.
     pub(super) fn view(&self) -> View<'_> {
         self.draft().view()
     }
@@ -80,7 +80,7 @@ impl Transaction for RedbTransaction {
     }
 }
 
-/// Makes the tables that are not there yet, so that readers find them.
+/// Creates the missing tables: a read from a missing table fails.
 pub(super) fn create_tables(rows: &WriteTransaction) -> Result<(), StoreError> {
     create::<Tenant>(rows)?;
     create::<User>(rows)?;

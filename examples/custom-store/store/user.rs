@@ -37,12 +37,12 @@ impl UserStore for RedbStore {
         &self,
         tenant: TenantId,
         filter: &UserFilter,
-        reach: &Reach,
+        scope: &Reach,
         sort: UserSort,
         request: PageRequest,
         now: Timestamp,
     ) -> Result<Page<User>, StoreError> {
-        let mut found = self.read(tenant, |view| view.users(filter, reach, now))?;
+        let mut found = self.read(tenant, |view| view.users(filter, scope, now))?;
         found.sort_by(|a, b| sort.compare(a, b));
         Ok(page(found, request))
     }
@@ -68,17 +68,18 @@ impl View<'_> {
         self.select(|user: &User| ids.contains(&user.id))
     }
 
-    /// The users that pass a filter and whose assignments let them pass.
-    fn users(self, filter: &UserFilter, reach: &Reach, now: Timestamp) -> Result<Vec<User>, StoreError> {
+    /// The users that match the filter and are in the visible scope. A user is in a part of the organization tree if a
+    /// live assignment of the user is there.
+    fn users(self, filter: &UserFilter, scope: &Reach, now: Timestamp) -> Result<Vec<User>, StoreError> {
         let organizations = self.organizations()?;
         let live = self.select(|found: &Assignment| found.is_live(now))?;
         self.select(|user: &User| {
             let held = || live.iter().filter(|found| found.user_id == user.id);
             let is_member = |id: OrganizationId| held().any(|found| found.organization_id == Some(id));
-            let is_within = || held().any(|found| organizations.are_reached(reach, found.organization_id));
+            let is_within = || held().any(|found| organizations.is_visible(scope, found.organization_id));
             filter.matches(user)
                 && filter.organization.is_none_or(is_member)
-                && (*reach == Reach::Tenant || is_within())
+                && (*scope == Reach::Tenant || is_within())
         })
     }
 }
@@ -98,7 +99,7 @@ impl Draft<'_> {
             | UserChange::Delete { after, .. } => {
                 self.hold_email(after)?;
                 let stored: User = self.view().get(&key(after.id))?.ok_or(StoreError::Missing("user"))?;
-                // A login beside it may have come first, and is no part of the change.
+                // A login may have set `last_login_at` after the service read the user. The change must not undo that.
                 self.put(User { last_login_at: stored.last_login_at, ..after.clone() })
             }
         }

@@ -1,4 +1,4 @@
-//! What the contract says of an operation: for which reasons it is refused, and what is there afterwards.
+//! The contract of each operation: the reasons for a refusal, and the state after success.
 
 #![cfg(test)]
 
@@ -10,32 +10,33 @@ use crate::state::{
 
 pub(crate) const MAX_DEPTH: usize = 5;
 
-/// Who acts: a user of the tenant, or trusted code.
+/// The actor: a user of the tenant, or trusted code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Actor {
     User(usize),
     System,
 }
 
-/// What may come of an operation.
+/// The correct results of an operation.
 #[derive(Debug)]
 pub(crate) struct Verdict {
-    /// The caller may not: one of these is the answer, whatever else is wrong.
+    /// The refusals because of missing permissions. If there are any, the answer is one of these, also if there are
+    /// other errors.
     pub(crate) gate: Vec<&'static str>,
-    /// What is wrong otherwise: one of these is the answer.
+    /// The other refusals. If there are any, and `gate` is empty, the answer is one of these.
     pub(crate) refusals: Vec<&'static str>,
-    /// What the contract leaves open: it may be refused for this, too.
+    /// The refusals that the contract permits but does not require.
     pub(crate) tolerated: Vec<&'static str>,
-    /// What is there when it succeeds.
+    /// The state after success.
     pub(crate) after: Tenant,
 }
 
 impl Verdict {
-    /// Whether an answer is right: `Ok`, or the kind of the refusal.
+    /// Whether an answer is correct: `Ok`, or the kind of the refusal.
     pub(crate) fn allows(&self, answer: Result<(), &str>) -> bool {
         match answer {
             Ok(()) => self.gate.is_empty() && self.refusals.is_empty(),
-            // An input that is wrong by itself tells nobody anything.
+            // The refusal of an input that is invalid by itself discloses nothing, so it may come before `gate`.
             Err("Validation") => self.refusals.contains(&"Validation") || self.tolerated.contains(&"Validation"),
             Err(kind) if !self.gate.is_empty() => self.gate.contains(&kind),
             Err(kind) => self.refusals.contains(&kind) || self.tolerated.contains(&kind),
@@ -43,7 +44,7 @@ impl Verdict {
     }
 }
 
-/// A tenant and who acts in it, when.
+/// A tenant, the actor, and the time.
 #[derive(Clone, Copy)]
 pub(crate) struct Scene<'a> {
     pub(crate) tenant: usize,
@@ -67,7 +68,7 @@ impl Scene<'_> {
         }
     }
 
-    /// The user, unless it is trusted code.
+    /// The acting user. `None` for trusted code.
     fn user(&self) -> Option<usize> {
         match self.actor {
             Actor::User(user) => Some(user),
@@ -79,27 +80,27 @@ impl Scene<'_> {
         self.user().is_none_or(|user| self.state.holds_anywhere(user, permission, self.now))
     }
 
-    /// What somebody without the permission is told in a place; nothing, when the caller has it.
-    pub(crate) fn gate(&self, permission: &str, place: Option<Ref>) -> Vec<&'static str> {
-        let Some(place) = place else {
+    /// The refusals of a caller without the permission in a resource scope. Empty if the caller has the permission.
+    pub(crate) fn gate(&self, permission: &str, organization: Option<Ref>) -> Vec<&'static str> {
+        let Some(organization) = organization else {
             return if self.may(permission, None) { vec![] } else { vec![FORBIDDEN] };
         };
-        if !self.own(place) {
+        if !self.own(organization) {
             return vec![MISSING];
         }
-        let Some(user) = self.user().filter(|_| !self.may(permission, Some(place.index))) else {
+        let Some(user) = self.user().filter(|_| !self.may(permission, Some(organization.index))) else {
             return vec![];
         };
-        if self.state.sees(user, Some(place.index), self.now) { vec![FORBIDDEN] } else { vec![MISSING] }
+        if self.state.sees(user, Some(organization.index), self.now) { vec![FORBIDDEN] } else { vec![MISSING] }
     }
 
-    /// The same for something that belongs to the whole tenant, and whether it is there at all.
+    /// The same for an item that belongs to the whole tenant, and the refusal if the item does not exist.
     fn tenant_gate(&self, permission: &str, is_there: bool) -> (Vec<&'static str>, Vec<&'static str>) {
         (self.gate(permission, None), if is_there { vec![] } else { vec![MISSING] })
     }
 
-    /// Whether the caller's permission covers a user wholly, some of it, or nothing of it. What has expired counts or
-    /// not: the second half says what may be answered beside.
+    /// The refusals of an operation on a user, by whether the caller's permission covers all assignments of the user,
+    /// some or none. Expired assignments may count or not: the second list has the refusals that are permitted, too.
     fn user_gate(&self, permission: &str, user: Ref) -> (Vec<&'static str>, Vec<&'static str>) {
         if !self.holds_anywhere(permission) {
             return (vec![FORBIDDEN], vec![]);
@@ -124,7 +125,7 @@ impl Scene<'_> {
         (vec![], doubtful)
     }
 
-    /// Whether a user can be seen by somebody whose permission may be limited to organizations.
+    /// Whether the caller can see a user, perhaps with a permission in only some organizations.
     pub(crate) fn is_member(&self, permission: &str, user: usize) -> bool {
         self.may(permission, None)
             || self.state.assignments.iter().any(|assignment| {
@@ -149,7 +150,7 @@ impl Scene<'_> {
         (gate, if found.until <= self.now { vec![MISSING] } else { vec![] })
     }
 
-    /// Whether the caller itself has all of these in a place, until then.
+    /// Whether the caller has all of these patterns in a resource scope until this time.
     fn has(&self, patterns: impl IntoIterator<Item = &'static str>, spot: Spot, until: Moment) -> bool {
         let Some(user) = self.user() else { return true };
         let rights = self.state.rights(user, self.now);
@@ -159,7 +160,7 @@ impl Scene<'_> {
         patterns.into_iter().all(has)
     }
 
-    /// Adds what is wrong with the power of the caller: somebody would get more than it has.
+    /// Adds the refusal by the escalation check if a user would get rights that the caller does not have.
     fn judge_growth(&self, verdict: &mut Verdict) {
         let Some(author) = self.user() else { return };
         let growth = |asleep| uncovered_growth(self.state, &verdict.after, Some(author), self.now, asleep);
@@ -182,7 +183,7 @@ impl Scene<'_> {
         pattern == "*" || self.state.permissions.iter().any(|found| !found.gone && same(found.name))
     }
 
-    /// What the contract says.
+    /// Judges an operation by the contract.
     pub(crate) fn judge(&self, operation: &Operation) -> Verdict {
         let mut verdict = Verdict { gate: vec![], refusals: vec![], tolerated: vec![], after: self.state.clone() };
         let v = &mut verdict;
@@ -199,7 +200,8 @@ impl Scene<'_> {
                 for item in items {
                     self.assign(v, item);
                 }
-                // One item is refused for this, another one for that; who may not give the one may learn of the other.
+                // The items can have different refusals, and the answer may be any of them. So a caller that lacks the
+                // permission for one item may learn about another.
                 if items.len() > 1 && !v.gate.is_empty() {
                     v.refusals.append(&mut v.gate);
                 }
@@ -312,7 +314,8 @@ impl Scene<'_> {
             }
         }
         let is_new = |pattern: &&&'static str| !before.permissions.iter().any(|held| covers(held, pattern));
-        // For as long as anybody holds the role, whatever they hold besides.
+        // The caller needs the new patterns until the last end of an assignment of the role. The other roles of the
+        // holders do not matter.
         let held = self
             .state
             .assignments
@@ -354,7 +357,7 @@ impl Scene<'_> {
         if self.state.permissions.iter().any(|found| !found.gone && found.name == name) {
             v.refusals.push("PermissionNameTaken");
         }
-        // It may be asked of the caller to have what it registers, because wildcards cover it at once.
+        // The contract permits that the caller must have the new permission, because wildcards include it at once.
         if !self.has([name], None, crate::state::NEVER) {
             v.tolerated.push("Escalation");
         }
@@ -382,8 +385,8 @@ impl Scene<'_> {
     }
 
     fn assign(&self, v: &mut Verdict, item: &Item) {
-        let gate = self.gate("role-assignments:create", item.place);
-        // Whoever may assign nowhere may be told so, whatever there is.
+        let gate = self.gate("role-assignments:create", item.organization);
+        // A caller that may assign nowhere may get this refusal, also if the organization does not exist.
         if !gate.is_empty() && !self.holds_anywhere("role-assignments:create") {
             v.gate.push(FORBIDDEN);
         }
@@ -400,14 +403,14 @@ impl Scene<'_> {
             v.refusals.push("UserInactive");
         }
         match role.map(|role| role.scope) {
-            Some(Scope::Tenant) if item.place.is_some() => v.refusals.push("OrganizationRefused"),
-            Some(Scope::Organization) if item.place.is_none() => v.refusals.push("OrganizationRequired"),
+            Some(Scope::Tenant) if item.organization.is_some() => v.refusals.push("OrganizationRefused"),
+            Some(Scope::Organization) if item.organization.is_none() => v.refusals.push("OrganizationRequired"),
             _ => {}
         }
-        if item.place.is_some_and(|place| !self.own(place)) {
+        if item.organization.is_some_and(|organization| !self.own(organization)) {
             return;
         }
-        let spot = item.place.map(|place| place.index);
+        let spot = item.organization.map(|organization| organization.index);
         if spot.is_some_and(|organization| self.state.is_inactive(organization)) {
             v.refusals.push("OrganizationInactive");
         }
@@ -423,7 +426,7 @@ impl Scene<'_> {
             if same && self.now < assignment.until {
                 v.refusals.push("RoleHeld");
             } else if same {
-                // What expired makes room.
+                // An expired assignment does not prevent a new one.
                 assignment.gone = true;
             }
         }
@@ -436,7 +439,7 @@ impl Scene<'_> {
         let own = self.own(assignment).then(|| &self.state.assignments[assignment.index]);
         let is_past = until <= self.now;
         if is_past && own.is_some_and(|own| own.until == until) {
-            // It has expired, and nothing is to change.
+            // The assignment has expired, and the operation does not change its end.
             v.tolerated.push("Validation");
         } else if is_past {
             v.refusals.push("Validation");
@@ -464,7 +467,8 @@ impl Scene<'_> {
         slug.is_some() && awake.into_iter().any(|(_, other)| other.slug.as_ref() == slug)
     }
 
-    /// Whether an organization may be put below another one; `None` is that it becomes a root.
+    /// Adds the refusals of a new parent. `None` makes the organization a root. Returns whether the parent belongs to
+    /// the tenant.
     fn judge_parent(&self, v: &mut Verdict, permission: &str, parent: Option<Ref>) -> bool {
         v.refusals.extend(self.gate(permission, parent));
         let Some(parent) = parent else { return true };
@@ -548,14 +552,15 @@ impl Scene<'_> {
             v.refusals.push("SlugTaken");
         }
         if was_inactive && !is_inactive && after.slug.is_none() {
-            // A slug that was made from the name may have been made again for another one since.
+            // Another organization may have got the same slug, generated from its name, since the deletion.
             v.tolerated.push("SlugTaken");
         }
         if was_inactive && !is_inactive && after.parent.is_some_and(|parent| self.state.is_inactive(parent)) {
             v.refusals.push("OrganizationInactive");
         }
         if is_inactive && before.parent != after.parent {
-            // Nothing counts in a deleted organization; it may be asked for what would.
+            // No assignment is in force in a deleted organization. The escalation check may still ask for the rights
+            // that would be in force there.
             v.tolerated.push("Escalation");
         }
         v.after.organizations[number] = after;
@@ -576,24 +581,24 @@ impl Scene<'_> {
             self.deactivate(v, number);
         }
         self.judge_growth(v);
-        if self.begins_to_count(&v.after) {
+        if self.comes_into_force(&v.after) {
             v.tolerated.push("Escalation");
         }
     }
 
-    /// Whether a role begins to count in a place that the caller could not give there, even if its user has as much
-    /// by another role.
-    fn begins_to_count(&self, after: &Tenant) -> bool {
-        let counts = |tenant: &Tenant, assignment: &Assignment, place: usize| {
+    /// Whether an assignment comes into force in an organization in which the caller could not grant its role. It does
+    /// not matter if the user has the same rights by another role.
+    fn comes_into_force(&self, after: &Tenant) -> bool {
+        let counts = |tenant: &Tenant, assignment: &Assignment, organization: usize| {
             let is_awake = assignment.spot.is_none_or(|spot| tenant.is_awake(spot));
-            is_awake && tenant.reaches(assignment.spot, Some(place))
+            is_awake && tenant.reaches(assignment.spot, Some(organization))
         };
         let live = (0..after.assignments.len()).filter(|number| after.is_live(*number, self.now));
         live.map(|number| &after.assignments[number]).any(|assignment| {
-            (0..after.organizations.len()).any(|place| {
-                let begins = counts(after, assignment, place) && !counts(self.state, assignment, place);
+            (0..after.organizations.len()).any(|organization| {
+                let begins = counts(after, assignment, organization) && !counts(self.state, assignment, organization);
                 let permissions = after.roles[assignment.role].permissions.iter().copied();
-                begins && !self.has(permissions, Some(place), assignment.until)
+                begins && !self.has(permissions, Some(organization), assignment.until)
             })
         })
     }
@@ -621,7 +626,8 @@ impl Scene<'_> {
         if let Some(email) = email {
             self.judge_email(v, Some(user.index), email);
             v.after.users[user.index].email.clone_from(email);
-            // A new password is sent there, so it is worth all that the account may do, also once nothing is suspended.
+            // A password reset goes to this e-mail, so a change of it can hand over the account with all its rights. These
+            // include the rights that are suspended for now.
             let (rights, is_own) = (self.state.rights_asleep(user.index, self.now), self.user() == Some(user.index));
             let is_covered = |right: &Right| self.has([right.pattern], right.spot, right.until);
             if *email != before.email && !is_own && !rights.iter().all(is_covered) {
@@ -661,15 +667,15 @@ impl Scene<'_> {
 }
 
 impl Scene<'_> {
-    /// What a reader is shown: why nothing, or what, and whether in this very order. No gate and nothing expected is
-    /// that there is no such thing.
+    /// The expected answer to a read: the refusals, the items, and whether their order matters. Without refusals and
+    /// items, the answer is "not found".
     pub(crate) fn shows(&self, read: Read) -> (Vec<&'static str>, Option<Vec<usize>>, bool) {
         let state = self.state;
         let gate_anywhere = |permission| if self.holds_anywhere(permission) { vec![] } else { vec![FORBIDDEN] };
         let alive = |organization: &usize| !state.is_inactive(*organization);
         let readable = |organization: &usize| self.may("organizations:read", Some(*organization));
         let organizations = || 0..state.organizations.len();
-        let place_gate = |place: Ref| self.gate("organizations:read", Some(place));
+        let organization_gate = |organization: Ref| self.gate("organizations:read", Some(organization));
         let live = || (0..state.assignments.len()).filter(|number| state.is_live(*number, self.now));
         let some = |numbers: Vec<usize>| Some(numbers);
         match read {
@@ -677,16 +683,16 @@ impl Scene<'_> {
                 let seen = (0..state.users.len()).filter(|user| self.is_member("users:read", *user));
                 (gate_anywhere("users:read"), some(seen.collect()), false)
             }
-            Read::Members(place) => {
+            Read::Members(organization) => {
                 let holds = |user: &usize| {
                     live().any(|it| {
                         let assignment = &state.assignments[it];
-                        assignment.user == *user && assignment.spot == Some(place.index)
+                        assignment.user == *user && assignment.spot == Some(organization.index)
                     })
                 };
-                // Beyond the caller's reach it tells as little as one that does not exist.
-                let reaches = self.own(place) && self.may("users:read", Some(place.index));
-                let seen = (0..state.users.len()).filter(|user| reaches && self.is_member("users:read", *user));
+                // An organization outside the caller's visible scope has the same answer as a missing one.
+                let is_visible = self.own(organization) && self.may("users:read", Some(organization.index));
+                let seen = (0..state.users.len()).filter(|user| is_visible && self.is_member("users:read", *user));
                 (gate_anywhere("users:read"), some(seen.filter(holds).collect()), false)
             }
             Read::Roles => {
@@ -713,23 +719,29 @@ impl Scene<'_> {
                 let seen = self.own(role) && !state.roles[role.index].gone;
                 (gate_anywhere("roles:read"), seen.then(|| vec![role.index]), false)
             }
-            Read::Organization(place) => (place_gate(place), some(vec![place.index]), false),
-            Read::Tree(place) | Read::Children(place) | Read::Ancestors(place) if !self.own(place) => {
-                (place_gate(place), None, false)
+            Read::Organization(organization) => {
+                (organization_gate(organization), some(vec![organization.index]), false)
             }
-            Read::Tree(place) => {
-                let below = organizations().filter(alive).filter(|it| state.lineage(*it).contains(&place.index));
-                (place_gate(place), some(below.collect()).filter(|_| alive(&place.index)), false)
+            Read::Tree(organization) | Read::Children(organization) | Read::Ancestors(organization)
+                if !self.own(organization) =>
+            {
+                (organization_gate(organization), None, false)
             }
-            Read::Children(place) => {
-                let below =
-                    organizations().filter(alive).filter(|it| state.organizations[*it].parent == Some(place.index));
-                (place_gate(place), some(below.collect()).filter(|_| alive(&place.index)), false)
+            Read::Tree(organization) => {
+                let below = organizations().filter(alive).filter(|it| state.lineage(*it).contains(&organization.index));
+                (organization_gate(organization), some(below.collect()).filter(|_| alive(&organization.index)), false)
             }
-            Read::Ancestors(place) => {
-                let mut above: Vec<_> = state.lineage(place.index).into_iter().skip(1).filter(readable).collect();
+            Read::Children(organization) => {
+                let below = organizations()
+                    .filter(alive)
+                    .filter(|it| state.organizations[*it].parent == Some(organization.index));
+                (organization_gate(organization), some(below.collect()).filter(|_| alive(&organization.index)), false)
+            }
+            Read::Ancestors(organization) => {
+                let mut above: Vec<_> =
+                    state.lineage(organization.index).into_iter().skip(1).filter(readable).collect();
                 above.reverse();
-                (place_gate(place), some(above), true)
+                (organization_gate(organization), some(above), true)
             }
             Read::RolesOf(user) => {
                 let own = self.user() == Some(user.index) && self.own(user);
@@ -744,15 +756,15 @@ impl Scene<'_> {
         }
     }
 
-    /// Why a question may not be asked.
-    pub(crate) fn question_gate(&self, about: Option<Ref>, place: Option<Ref>) -> Vec<&'static str> {
+    /// The refusals of a question.
+    pub(crate) fn question_gate(&self, about: Option<Ref>, organization: Option<Ref>) -> Vec<&'static str> {
         let is_self = about.is_none_or(|user| self.own(user) && self.user() == Some(user.index));
         let mut gate = if !is_self {
-            self.gate("role-assignments:read", place)
-        } else if let Some(place) = place {
+            self.gate("role-assignments:read", organization)
+        } else if let Some(organization) = organization {
             match self.user() {
-                _ if !self.own(place) => vec![MISSING],
-                Some(user) if self.state.sees(user, Some(place.index), self.now) => vec![],
+                _ if !self.own(organization) => vec![MISSING],
+                Some(user) if self.state.sees(user, Some(organization.index), self.now) => vec![],
                 Some(_) => vec![MISSING],
                 None => vec![],
             }

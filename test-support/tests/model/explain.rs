@@ -1,4 +1,4 @@
-//! Every answer with its reason, held against the naive evaluator in thousands of small worlds without a store.
+//! Compares every decision and its reason with the naive evaluator, in thousands of small worlds without a store.
 
 #![cfg(test)]
 
@@ -21,7 +21,7 @@ use crate::world::{organization_status, user_status, variant};
 
 const WORLDS: u64 = 3_000;
 
-/// What is put into roles; few, so that questions meet them.
+/// The permission patterns for roles. There are few, so that many questions match one.
 const PATTERNS: &[&str] = &[
     "*",
     "users:*",
@@ -50,7 +50,8 @@ fn time(moment: Moment) -> Timestamp {
     Timestamp::UNIX_EPOCH + TimeDelta::days(20_000) + TimeDelta::milliseconds(moment)
 }
 
-/// A tenant as operations could have left it: below what was deleted nothing lives, and nobody holds anything there.
+/// A tenant in a state that operations can produce: below a deleted organization every organization is deleted, and a
+/// deleted organization has no assignments.
 fn tenant(random: &mut Rng) -> Tenant {
     let mut tenant = Tenant::default();
     for _ in 0..random.usize(1..4) {
@@ -91,7 +92,7 @@ fn tenant(random: &mut Rng) -> Tenant {
     tenant
 }
 
-/// The same for the service.
+/// The organization with this number, as a value of the service.
 fn organization(tenant: &Tenant, number: usize) -> Organization {
     let kept = &tenant.organizations[number];
     Organization {
@@ -144,7 +145,7 @@ fn grant(tenant: &Tenant, number: usize) -> Grant {
     }
 }
 
-/// A question and the world in which it is asked.
+/// A question, and the world in which it is asked.
 struct Asked<'a> {
     tenant: &'a Tenant,
     grants: &'a [Grant],
@@ -155,64 +156,64 @@ struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    /// What is answered when the user holds these of its assignments alone.
+    /// The decision if the user holds only those of its assignments that `holds` accepts.
     fn decide(&self, holds: impl Fn(AssignmentId) -> bool) -> Decision {
         let user: UserId = id(self.user);
         let held = self.grants.iter().filter(|it| it.assignment.user_id == user && holds(it.assignment.id));
         let mut snapshot = Snapshot::new(self.hierarchy.clone());
         snapshot.insert(user, user_status(self.tenant.users[self.user].status), Authority::of(held));
         let permission: Permission = self.permission.parse().unwrap();
-        let place: Option<OrganizationId> = self.spot.map(id);
-        let decision = snapshot.explain(user, &permission, place, time(NOW)).unwrap();
-        let allows = snapshot.allows(user, &permission, place, time(NOW));
+        let organization: Option<OrganizationId> = self.spot.map(id);
+        let decision = snapshot.explain(user, &permission, organization, time(NOW)).unwrap();
+        let allows = snapshot.allows(user, &permission, organization, time(NOW));
         assert_eq!(decision.is_allowed(), allows, "{decision:?}");
         decision
     }
 
     fn check(&self) -> Option<String> {
-        let told = || format!("{} {} {:?}\n{}", self.user, self.permission, self.spot, self.tenant);
+        let context = || format!("{} {} {:?}\n{}", self.user, self.permission, self.spot, self.tenant);
         let decision = self.decide(|_| true);
         let expected = self.tenant.may(self.user, self.permission, self.spot, NOW);
-        assert_eq!(decision.is_allowed(), expected, "{}", told());
+        assert_eq!(decision.is_allowed(), expected, "{}", context());
         let named: BTreeSet<_> = decision.grants.iter().map(|grant| grant.assignment).collect();
-        assert_eq!(named.len(), decision.grants.len(), "each once: {}", told());
+        assert_eq!(named.len(), decision.grants.len(), "each grant is named once: {}", context());
         let Some(denial) = decision.denial else {
-            assert!(!named.is_empty(), "{}", told());
+            assert!(!named.is_empty(), "{}", context());
             let without = self.decide(|assignment| !named.contains(&assignment));
-            assert!(!without.is_allowed(), "without all of them: {}", told());
+            assert!(!without.is_allowed(), "without the named grants: {}", context());
             for grant in &decision.grants {
                 let alone = self.decide(|assignment| assignment == grant.assignment);
-                assert_eq!(alone.grants, std::slice::from_ref(grant), "by itself: {}", told());
+                assert_eq!(alone.grants, std::slice::from_ref(grant), "with this grant only: {}", context());
                 self.check_origin(grant);
             }
             return None;
         };
-        assert!(named.is_empty(), "{}", told());
+        assert!(named.is_empty(), "{}", context());
         let reasons = self.tenant.denials(self.user, self.permission, self.spot, NOW);
-        assert!(reasons.contains(&&*variant(&denial)), "{denial:?} is none of {reasons:?}: {}", told());
+        assert!(reasons.contains(&&*variant(&denial)), "{denial:?} is none of {reasons:?}: {}", context());
         Some(variant(&denial))
     }
 
     fn check_origin(&self, grant: &DecidingGrant) {
         let kept = &self.tenant.assignments[number(grant.assignment.into())];
-        let place: Option<OrganizationId> = kept.spot.map(id);
-        assert_eq!(grant.organization, place);
-        assert_eq!(grant.inherited_from, place.filter(|_| kept.spot != self.spot));
+        let organization: Option<OrganizationId> = kept.spot.map(id);
+        assert_eq!(grant.organization, organization);
+        assert_eq!(grant.inherited_from, organization.filter(|_| kept.spot != self.spot));
         assert_eq!(grant.role, id::<RoleId>(kept.role));
         assert_eq!(grant.role_name.as_str(), self.tenant.roles[kept.role].name);
     }
 }
 
-/// How far a permission reaches is where it is held, place by place.
-fn check_reach(tenant: &Tenant, grants: &[Grant], user: usize, permission: &str) {
+/// Checks that the visible scope of a permission has exactly the organizations in which the user holds the permission.
+fn check_visible_scope(tenant: &Tenant, grants: &[Grant], user: usize, permission: &str) {
     let held = grants.iter().filter(|grant| grant.assignment.user_id == id::<UserId>(user));
-    let reach = Authority::of(held).reach(&permission.parse().unwrap(), time(NOW));
+    let visible = Authority::of(held).reach(&permission.parse().unwrap(), time(NOW));
     let mut asked = tenant.clone();
-    // An authority knows nothing of its user's state.
+    // An `Authority` does not depend on the status of its user.
     asked.users[user].status = Status::Active;
     let is_tenant_wide = asked.may(user, permission, None, NOW);
     for spot in (0..tenant.organizations.len()).filter(|spot| !tenant.is_inactive(*spot)) {
-        let is_within = match &reach {
+        let is_within = match &visible {
             Some(Reach::Tenant) => true,
             Some(Reach::Organizations(roots)) => tenant.lineage(spot).iter().any(|above| roots.contains(&id(*above))),
             None => false,
@@ -220,11 +221,11 @@ fn check_reach(tenant: &Tenant, grants: &[Grant], user: usize, permission: &str)
         let expected = asked.may(user, permission, Some(spot), NOW);
         assert_eq!(is_within, expected, "{user} {permission} {spot}\n{tenant}");
     }
-    assert_eq!(matches!(reach, Some(Reach::Tenant)), is_tenant_wide, "{user} {permission}\n{tenant}");
+    assert_eq!(matches!(visible, Some(Reach::Tenant)), is_tenant_wide, "{user} {permission}\n{tenant}");
 }
 
 #[test]
-fn every_reason_is_right() {
+fn every_decision_has_a_correct_reason() {
     let first = crate::variable("IAM_MODEL_SEED").unwrap_or_else(|| fastrand::u64(..1 << 40));
     println!("seeds from {first}");
     let (mut allowed, mut denied) = (0, BTreeSet::new());
@@ -237,10 +238,10 @@ fn every_reason_is_right() {
             (0..tenant.organizations.len()).map(|number| organization(&tenant, number)).collect();
         for user in 0..tenant.users.len() {
             for permission in ASKED {
-                check_reach(&tenant, &grants, user, permission);
+                check_visible_scope(&tenant, &grants, user, permission);
                 let spots = std::iter::once(None).chain((0..tenant.organizations.len()).map(Some));
                 for spot in spots {
-                    // Not every one, so that many worlds are seen.
+                    // Only a part of the questions, so that there is time for many worlds.
                     if random.u8(..4) > 0 {
                         continue;
                     }
@@ -254,13 +255,13 @@ fn every_reason_is_right() {
             }
         }
     }
-    assert!(allowed > 1_000, "{allowed} answers were yes");
+    assert!(allowed > 1_000, "only {allowed} questions were allowed");
     let every = ["Expired", "HeldElsewhere", "NotHeld", "OrganizationNotActive", "UserNotActive"];
     assert_eq!(denied.iter().map(String::as_str).collect::<Vec<_>>(), every);
 }
 
 #[test]
-fn nobody_unknown_may_do_anything_and_nobody_anything_nowhere() {
+fn an_unknown_user_and_an_unknown_organization_are_denied() {
     let mut random = Rng::with_seed(7);
     let mut tenant = tenant(&mut random);
     let permissions = ["*"].into();
@@ -279,9 +280,9 @@ fn nobody_unknown_may_do_anything_and_nobody_anything_nowhere() {
     snapshot.insert(id(0), user_status(Status::Active), Authority::of(&all));
     let asked: Permission = "users:read".parse().unwrap();
     assert!(snapshot.allows(id(0), &asked, None, time(NOW)));
-    for (user, place) in [(77, None), (0, Some(77)), (77, Some(77))] {
-        let place: Option<OrganizationId> = place.map(id);
-        assert!(!snapshot.allows(id(user), &asked, place, time(NOW)));
-        assert_eq!(snapshot.explain(id(user), &asked, place, time(NOW)), None);
+    for (user, organization) in [(77, None), (0, Some(77)), (77, Some(77))] {
+        let organization: Option<OrganizationId> = organization.map(id);
+        assert!(!snapshot.allows(id(user), &asked, organization, time(NOW)));
+        assert_eq!(snapshot.explain(id(user), &asked, organization, time(NOW)), None);
     }
 }

@@ -1,7 +1,7 @@
-//! Random sequences of operations, judged by the contract alone: on every store the same answers, and never anybody
-//! with more power than somebody could give.
+//! Random sequences of operations, checked only against the contract: every store gives the same answers, and no user
+//! gets rights that no caller could grant.
 //!
-//! `IAM_MODEL_SEED` plays the world of this seed first, `IAM_MODEL_WORLDS` so many of them.
+//! `IAM_MODEL_SEED` is the seed of the first world. `IAM_MODEL_WORLDS` is the number of worlds.
 
 #![cfg(test)]
 
@@ -12,23 +12,23 @@ mod state;
 mod world;
 
 use test_support::TestStore;
-use world::Ground;
+use world::Installation;
 
-/// How many worlds are played.
+/// The number of worlds.
 const WORLDS: u64 = 50;
 
-/// How many steps each of them takes.
+/// The number of steps in each world.
 const STEPS: usize = 200;
 
 pub(crate) fn variable(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|text| text.parse().expect("a whole number"))
 }
 
-/// The same worlds in memory and on a store; what every step answers must be the same.
+/// Plays the same worlds in memory and on a store. Every step must have the same answer on both.
 async fn play(store: TestStore) {
     let first = variable("IAM_MODEL_SEED").unwrap_or_else(|| fastrand::u64(..1 << 40));
     let (memory, other) = (TestStore::memory(), store);
-    let (model, tested) = (Ground::new(memory.store()).await, Ground::new(other.store()).await);
+    let (model, tested) = (Installation::new(memory.store()).await, Installation::new(other.store()).await);
     println!("{}: seeds from {first}", other.name());
     for seed in (first..).take(usize::try_from(variable("IAM_MODEL_WORLDS").unwrap_or(WORLDS)).expect("few worlds")) {
         println!("{}: IAM_MODEL_SEED={seed}", other.name());
@@ -42,11 +42,11 @@ async fn play(store: TestStore) {
 }
 
 #[tokio::test]
-async fn every_step_on_sqlite_is_as_in_memory() {
+async fn sqlite_answers_every_step_as_the_memory_store_does() {
     play(TestStore::sqlite().await).await;
 }
 
 #[tokio::test]
-async fn every_step_on_postgres_is_as_in_memory() {
+async fn postgres_answers_every_step_as_the_memory_store_does() {
     play(TestStore::postgres().await).await;
 }

@@ -1,4 +1,4 @@
-//! What can be done, and how it is chosen: by the seed and by what the test keeps, never by what a store answers.
+//! The operations, and their random choice. It depends on the seed and the expected state, never on a store's answers.
 
 #![cfg(test)]
 
@@ -6,7 +6,7 @@ use fastrand::Rng;
 
 use crate::state::{Moment, NEVER, Scope, Status, Tenant};
 
-/// Something of a tenant, by its position; of the other tenant too, which must look as if it were not there.
+/// An item of a tenant, by its index. It can belong to the other tenant: then it must look as if it did not exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ref {
     pub(crate) tenant: usize,
@@ -17,7 +17,7 @@ pub(crate) struct Ref {
 pub(crate) struct Item {
     pub(crate) user: Ref,
     pub(crate) role: Ref,
-    pub(crate) place: Option<Ref>,
+    pub(crate) organization: Option<Ref>,
     pub(crate) until: Moment,
 }
 
@@ -70,10 +70,10 @@ pub(crate) enum Read {
     RolesOf(Ref),
 }
 
-/// What an application registers, beside what is built in.
+/// The permissions that an application registers, in addition to the built-in ones.
 pub(crate) const REGISTRABLE: &[&str] = &["orders:read", "orders:refund", "stock:move"];
 
-/// What questions are asked about.
+/// The permissions of the questions.
 pub(crate) const ASKED: &[&str] = &[
     "users:read",
     "users:update",
@@ -88,7 +88,7 @@ pub(crate) const ASKED: &[&str] = &[
     "stock:count",
 ];
 
-/// What is put into roles.
+/// The permission patterns for roles.
 const PATTERNS: &[&str] = &[
     "*",
     "users:*",
@@ -122,10 +122,10 @@ const PATTERNS: &[&str] = &[
 
 pub(crate) const MINUTE: Moment = 60_000;
 
-/// How many steps a world starts with in which trusted code fills it.
+/// The number of steps at the start of a world, in which trusted code fills it.
 pub(crate) const FOUNDING: usize = 40;
 
-/// Chooses what to do for somebody of a tenant.
+/// Chooses operations for the callers of a tenant.
 pub(crate) struct Chooser<'a> {
     pub(crate) random: &'a mut Rng,
     pub(crate) tenants: &'a [Tenant; 2],
@@ -134,14 +134,15 @@ pub(crate) struct Chooser<'a> {
 }
 
 impl Chooser<'_> {
-    /// One of so many, now and then one of the other tenant's.
+    /// Chooses one of `count` items, now and then an item of the other tenant.
     fn any(&mut self, count: impl Fn(&Tenant) -> usize) -> Ref {
         let foreign = self.random.u8(..) < 8;
         let tenant = if foreign { 1 - self.tenant } else { self.tenant };
         Ref { tenant, index: self.random.usize(..count(&self.tenants[tenant]).max(1)) }
     }
 
-    /// The same, among those that are there if there are any: what is gone comes up now and then too.
+    /// Does the same, but prefers items for which `is_good` holds. Now and then it still chooses another one, such as a
+    /// deleted item.
     fn good(&mut self, count: impl Fn(&Tenant) -> usize, is_good: impl Fn(&Tenant, usize) -> bool) -> Ref {
         let mut found = self.any(&count);
         for _ in 0..4 {
@@ -161,8 +162,8 @@ impl Chooser<'_> {
         self.good(|tenant| tenant.roles.len(), |tenant, role| !tenant.roles[role].gone)
     }
 
-    /// One to be changed; deleted ones often, because much can be wrong with bringing one back.
-    pub(crate) fn place_to_change(&mut self) -> Option<Ref> {
+    /// Chooses an organization for a change. A deleted one is often chosen, because a reactivation has many failures.
+    pub(crate) fn organization_to_change(&mut self) -> Option<Ref> {
         let deleted = |tenant: &Tenant, it: usize| {
             tenant.organizations.get(it).is_some_and(|found| found.status == Status::Inactive)
         };
@@ -173,7 +174,7 @@ impl Chooser<'_> {
         (found.index < self.tenants[found.tenant].organizations.len()).then_some(found)
     }
 
-    /// `None` where there is no organization at all.
+    /// Chooses an organization. `None` if the tenant has none.
     pub(crate) fn organization(&mut self) -> Option<Ref> {
         let found = self.good(
             |tenant| tenant.organizations.len(),
@@ -239,14 +240,14 @@ impl Chooser<'_> {
         let user = self.user();
         let role = self.role();
         let scope = self.tenants[role.tenant].roles[role.index].scope;
-        // Most items suit the scope, so that there is something left to refuse them for.
+        // Most items fit the scope of the role, so that the other reasons for a refusal are tested, too.
         let in_organization = match scope {
             Scope::Tenant => self.random.u8(..10) == 0,
             Scope::Organization => self.random.u8(..10) > 0,
             Scope::Any => self.random.u8(..3) > 0,
         };
-        let place = if in_organization { self.organization() } else { None };
-        Item { user, role, place, until: self.until() }
+        let organization = if in_organization { self.organization() } else { None };
+        Item { user, role, organization, until: self.until() }
     }
 
     fn create_organization(&mut self) -> Operation {
@@ -272,7 +273,7 @@ impl Chooser<'_> {
         Operation::PatchOrganization { organization, patch }
     }
 
-    /// What trusted code fills a world with: users, roles, a tree, and who holds what in it.
+    /// The operations with which trusted code fills a world: users, roles, an organization tree, and assignments.
     pub(crate) fn founding(&mut self, step: usize) -> Operation {
         match step / 2 {
             0..5 => Operation::CreateUser { email: self.email() },
@@ -314,7 +315,7 @@ impl Chooser<'_> {
             38..43 => Operation::Revoke { assignment: self.assignment() },
             43..50 => Operation::Expire { assignment: self.assignment(), until: self.until() },
             50..55 => self.create_organization(),
-            55..67 => match self.place_to_change() {
+            55..67 => match self.organization_to_change() {
                 Some(organization) => self.patch_organization(organization),
                 None => self.create_organization(),
             },

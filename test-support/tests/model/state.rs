@@ -1,19 +1,19 @@
-//! What there is in a tenant, as plain data that the test keeps by itself, and what follows from it.
+//! The expected state of a tenant, as plain data of the test, and the answers that follow from it.
 //!
-//! Written from the contract alone, by naive loops: it shares no line and no idea with the service.
+//! It is written only from the contract, with naive loops. It shares no code and no algorithm with the service.
 
 #![cfg(test)]
 
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// Milliseconds since the world began.
+/// Milliseconds since the start of the world.
 pub(crate) type Moment = i64;
 
 /// An assignment without expiry.
 pub(crate) const NEVER: Moment = Moment::MAX;
 
-/// Where something is permitted: in the tenant as a whole, or in the organization with this number.
+/// A resource scope: the whole tenant, or the organization with this number.
 pub(crate) type Spot = Option<usize>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +56,7 @@ pub(crate) struct Registered {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Organization {
     pub(crate) name: String,
-    /// `None` where the service makes one that nothing else has.
+    /// `None` if the service generates a unique slug.
     pub(crate) slug: Option<String>,
     pub(crate) parent: Option<usize>,
     pub(crate) status: Status,
@@ -71,7 +71,7 @@ pub(crate) struct Assignment {
     pub(crate) gone: bool,
 }
 
-/// A tenant. Everything is named by its position, and stays there when it goes.
+/// A tenant. Every item is identified by its index, and keeps it when it is deleted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tenant {
     pub(crate) users: Vec<User>,
@@ -81,7 +81,7 @@ pub(crate) struct Tenant {
     pub(crate) assignments: Vec<Assignment>,
 }
 
-/// A line for each thing that is there, for whoever looks for what went wrong.
+/// Lists the existing items, one on each line, for failure messages.
 impl fmt::Display for Tenant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (number, user) in self.users.iter().enumerate() {
@@ -102,7 +102,7 @@ impl fmt::Display for Tenant {
     }
 }
 
-/// A pattern that somebody may use in a place until a moment.
+/// A permission pattern that a user has in a resource scope until a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Right {
     pub(crate) pattern: &'static str,
@@ -110,7 +110,7 @@ pub(crate) struct Right {
     pub(crate) until: Moment,
 }
 
-/// Whether whoever has `held` has `wanted` too, whatever is registered in future.
+/// Whether the pattern `held` includes the pattern `wanted`, also for permissions that are registered in the future.
 pub(crate) fn covers(held: &str, wanted: &str) -> bool {
     if held == "*" || held == wanted {
         return true;
@@ -126,7 +126,7 @@ fn live(assignment: &Assignment, now: Moment) -> bool {
 }
 
 impl Tenant {
-    /// The organization and everything above it, upwards. Stops where a cycle would begin.
+    /// The organization and its ancestors, from the organization to the root. Stops before a cycle.
     pub(crate) fn lineage(&self, organization: usize) -> Vec<usize> {
         let mut lineage = vec![organization];
         let mut at = organization;
@@ -166,7 +166,7 @@ impl Tenant {
             .max()
     }
 
-    /// Whether assignments in it grant anything.
+    /// Whether assignments in the organization are in force.
     pub(crate) fn is_awake(&self, organization: usize) -> bool {
         self.lineage(organization).into_iter().all(|above| self.organizations[above].status == Status::Active)
     }
@@ -175,8 +175,8 @@ impl Tenant {
         self.organizations[organization].status == Status::Inactive
     }
 
-    /// Whether an assignment held in one place says something about another one, if it grants anything at all. A
-    /// deleted organization is covered by the tenant alone.
+    /// Whether an assignment in the scope `held` covers the scope `asked`, if the assignment is in force. Only
+    /// tenant-wide assignments cover a deleted organization.
     pub(crate) fn reaches(&self, held: Spot, asked: Spot) -> bool {
         match (held, asked) {
             (None, _) => true,
@@ -194,8 +194,8 @@ impl Tenant {
         std::iter::once(None).chain(organizations).collect()
     }
 
-    /// Everything that a user may do, spelt out for every single place. `asleep` also counts what would be granted
-    /// if nothing were suspended.
+    /// All rights of a user, listed for every single scope. With `asleep`, the result includes the rights that the user
+    /// would have if neither the user nor an organization were suspended.
     fn rights_if(&self, user: usize, now: Moment, asleep: bool) -> Vec<Right> {
         let mut rights = Vec::new();
         if self.users[user].status != Status::Active && !asleep {
@@ -226,12 +226,12 @@ impl Tenant {
         self.rights_if(user, now, true)
     }
 
-    /// May the user do this there, at this moment? The question that all is about.
+    /// Whether the user has the permission in this scope at this time. This is the main question of the contract.
     pub(crate) fn may(&self, user: usize, permission: &str, spot: Spot, now: Moment) -> bool {
         !self.granting(user, permission, spot, now).is_empty()
     }
 
-    /// The assignments each of which lets the user do this there.
+    /// The assignments that each grant the permission to the user in this scope.
     pub(crate) fn granting(&self, user: usize, permission: &str, spot: Spot, now: Moment) -> Vec<usize> {
         if self.users[user].status != Status::Active {
             return Vec::new();
@@ -244,7 +244,7 @@ impl Tenant {
             .collect()
     }
 
-    /// Whether the user, in whatever state it is, holds the permission there.
+    /// Whether the user holds the permission in this scope, regardless of the user's status.
     pub(crate) fn holds_here(&self, user: usize, permission: &str, spot: Spot, now: Moment) -> bool {
         self.holding(user, permission).any(|number| {
             let assignment = &self.assignments[number];
@@ -252,7 +252,7 @@ impl Tenant {
         })
     }
 
-    /// The assignments of a user whose role has the permission, whether they count or not.
+    /// The assignments of a user whose role has the permission, in force or not.
     fn holding(&self, user: usize, permission: &str) -> impl Iterator<Item = usize> {
         (0..self.assignments.len()).filter(move |number| {
             let assignment = &self.assignments[*number];
@@ -261,7 +261,7 @@ impl Tenant {
         })
     }
 
-    /// The reasons that may be given for a no, by the name of the denial. More than one can be true.
+    /// The correct reasons for a denial, by the name of their variant. There can be more than one.
     pub(crate) fn denials(&self, user: usize, permission: &str, spot: Spot, now: Moment) -> Vec<&'static str> {
         if self.users[user].status != Status::Active {
             return vec!["UserNotActive"];
@@ -270,7 +270,8 @@ impl Tenant {
         let (mut is_near, mut is_held) = (false, false);
         for number in self.holding(user, permission) {
             let assignment = &self.assignments[number];
-            // Below a deleted organization's place nothing is held, but it was, so "not active" is right as well.
+            // No assignment covers a deleted organization, but this one covered it before the deletion. So "not active"
+            // is a correct reason, too.
             let below = match (assignment.spot, spot) {
                 (Some(held), Some(asked)) => self.lineage(asked).contains(&held),
                 (held, _) => held.is_none(),
@@ -286,14 +287,14 @@ impl Tenant {
                 reasons.push("HeldElsewhere");
             }
         }
-        // What expired somewhere else is no reason.
+        // An assignment that expired in another scope gives no other reason.
         if !is_near && !is_held {
             reasons.push("NotHeld");
         }
         reasons
     }
 
-    /// Whether the user holds any role that covers a place, asleep or not.
+    /// Whether the user holds any role that covers this scope, in force or suspended.
     pub(crate) fn sees(&self, user: usize, spot: Spot, now: Moment) -> bool {
         self.users[user].status == Status::Active
             && self.assignments.iter().any(|assignment| {
@@ -305,7 +306,7 @@ impl Tenant {
         self.spots().into_iter().any(|spot| self.may(user, permission, spot, now))
     }
 
-    /// How many users are administrators for good.
+    /// The number of active users who are tenant-wide administrators without an end.
     pub(crate) fn administrators(&self) -> usize {
         let administers = |user: usize| {
             self.assignments.iter().any(|assignment| {
@@ -330,8 +331,8 @@ impl Tenant {
     }
 }
 
-/// What somebody has after that it had not before and that the author had not either: nobody can give it. What holds
-/// in a new organization held in the place where that was put.
+/// The rights of a user after a change that neither the user nor the author of the change had before. No author can
+/// grant them. A right in a new organization counts as a right in the parent of the organization.
 pub(crate) fn uncovered_growth(
     before: &Tenant,
     after: &Tenant,

@@ -1,4 +1,4 @@
-//! A world of two tenants over a store, with what the test keeps of it.
+//! A world of two tenants on a store, and its expected state.
 
 #![cfg(test)]
 
@@ -34,17 +34,17 @@ use crate::state::{
 
 const PASSWORD: &str = "Passw0rd!";
 
-/// How often all that the store has is compared with what the test keeps.
-const INVENTORY: usize = 110;
+/// The number of steps after which all data in the store is compared with the expected state.
+const COMPARISON_INTERVAL: usize = 110;
 
-/// The service over a store, for many worlds one after the other.
-pub(crate) struct Ground {
+/// The service on a store, for many worlds in sequence.
+pub(crate) struct Installation {
     store: Arc<dyn Store>,
     iam: Iam,
     clock: FixedClock,
 }
 
-impl Ground {
+impl Installation {
     pub(crate) async fn new(store: Arc<dyn Store>) -> Self {
         let clock = FixedClock::at("2026-01-31T09:15:00.123Z");
         let mut settings = Settings::default();
@@ -54,23 +54,23 @@ impl Ground {
         Self { store, iam: builder.build().await.unwrap(), clock }
     }
 
-    /// Plays a world and tells, step by step, what came of it.
+    /// Plays a world. Returns a line about the result of each step.
     pub(crate) async fn play(&self, seed: u64, steps: usize) -> Vec<String> {
-        // Nothing that expires is left of the world before.
+        // Removes all assignments of the previous world that have an end.
         self.clock.advance(TimeDelta::hours(3));
         self.iam.remove_expired_assignments().await.unwrap();
         let mut world = World::new(self, seed).await;
         for step in 0..steps {
             world.step(step).await;
-            if step % INVENTORY == INVENTORY - 1 || step + 1 == steps {
-                world.take_inventory().await;
+            if step % COMPARISON_INTERVAL == COMPARISON_INTERVAL - 1 || step + 1 == steps {
+                world.compare_all().await;
             }
         }
         world.trace
     }
 }
 
-/// How the service calls what the test knows by its position.
+/// The ids in the service of the items that the test identifies by their index.
 #[derive(Default)]
 struct Names {
     users: Vec<UserId>,
@@ -82,28 +82,28 @@ struct Names {
 }
 
 struct World<'a> {
-    ground: &'a Ground,
+    installation: &'a Installation,
     random: Rng,
     began: Timestamp,
     now: Moment,
     ids: [TenantId; 2],
     states: [Tenant; 2],
     names: [Names; 2],
-    /// Callers of some steps ago, whose rights may have changed since.
+    /// Callers from some steps ago. Their rights may have changed since then.
     stale: VecDeque<(usize, usize, Caller)>,
     trace: Vec<String>,
 }
 
 impl World<'_> {
-    async fn new(ground: &Ground, seed: u64) -> World<'_> {
+    async fn new(installation: &Installation, seed: u64) -> World<'_> {
         let mut tenants = Vec::new();
         for number in 0..2 {
             let user = NewUser {
-                email: format!("admin{number}-{}@example.com", ground.clock.now().timestamp()),
-                ..somebody()
+                email: format!("admin{number}-{}@example.com", installation.clock.now().timestamp()),
+                ..template_user()
             };
             let registration = Registration { user, tenant_name: None };
-            tenants.push(ground.iam.tenants().register(&RequestContext::default(), registration).await.unwrap());
+            tenants.push(installation.iam.tenants().register(&RequestContext::default(), registration).await.unwrap());
         }
         let ids = [tenants[0].tenant.id, tenants[1].tenant.id];
         let mut states = [Tenant::default(), Tenant::default()];
@@ -117,29 +117,29 @@ impl World<'_> {
                 status: Status::Active,
             });
             names.users.push(user.id);
-            let mut roles = ground.iam.roles().list(&system, all()).await.unwrap().items;
+            let mut roles = installation.iam.roles().list(&system, all()).await.unwrap().items;
             roles.sort_by(|a, b| a.name.as_str().cmp(b.name.as_str()));
             for role in &roles {
                 names.roles.push(role.id);
                 state.roles.push(built_in(role.name.as_str()));
             }
-            let mut permissions = ground.iam.permissions().list(&system, all()).await.unwrap().items;
+            let mut permissions = installation.iam.permissions().list(&system, all()).await.unwrap().items;
             permissions.sort_by(|a, b| a.name.as_str().cmp(b.name.as_str()));
             for permission in permissions {
                 names.permissions.push(permission.id);
                 let name = permission.name.as_str().to_owned().leak();
                 state.permissions.push(Registered { name, system: true, gone: false });
             }
-            let grants = ground.store.grants_of(ids[number], &[user.id]).await.unwrap();
+            let grants = installation.store.grants_of(ids[number], &[user.id]).await.unwrap();
             assert_eq!(grants.len(), 1);
             names.assignments.push(grants[0].assignment.id);
             let role = names.roles.iter().position(|role| *role == grants[0].role.id).unwrap();
             state.assignments.push(Assignment { user: 0, role, spot: None, until: NEVER, gone: false });
         }
         World {
-            ground,
+            installation,
             random: Rng::with_seed(seed),
-            began: ground.clock.now(),
+            began: installation.clock.now(),
             now: 0,
             ids,
             states,
@@ -150,7 +150,7 @@ impl World<'_> {
     }
 
     fn iam(&self) -> &Iam {
-        &self.ground.iam
+        &self.installation.iam
     }
 
     fn time(&self, moment: Moment) -> Timestamp {
@@ -165,7 +165,7 @@ impl World<'_> {
         expiry.map_or(NEVER, |expiry| (expiry - self.began).num_milliseconds())
     }
 
-    /// Somebody who may act: often somebody who may do much.
+    /// Chooses an actor, often one with many permissions.
     fn actor(&mut self, tenant: usize) -> Actor {
         let state = &self.states[tenant];
         if self.random.u8(..25) == 0 {
@@ -175,14 +175,14 @@ impl World<'_> {
             (0..state.users.len()).filter(|user| state.users[*user].status == Status::Active).collect();
         let mut chosen = active[self.random.usize(..active.len())];
         if self.random.u8(..10) < 7 {
-            // Not the one who may do everything, as long as others may do something.
-            let power = |user: usize| {
+            // Counts patterns, so that the administrator with the one pattern `*` is not preferred to the other users.
+            let pattern_count = |user: usize| {
                 let held = state.assignments.iter().filter(|assignment| assignment.user == user && !assignment.gone);
                 held.map(|assignment| state.roles[assignment.role].permissions.len()).sum::<usize>()
             };
             for _ in 0..2 {
                 let other = active[self.random.usize(..active.len())];
-                if power(other) > power(chosen) {
+                if pattern_count(other) > pattern_count(chosen) {
                     chosen = other;
                 }
             }
@@ -194,7 +194,7 @@ impl World<'_> {
         Caller::system(self.ids[tenant], "test")
     }
 
-    async fn somebody(&mut self, tenant: usize) -> (Actor, Caller) {
+    async fn actor_with_caller(&mut self, tenant: usize) -> (Actor, Caller) {
         let actor = self.actor(tenant);
         match actor {
             Actor::System => (actor, self.system(tenant)),
@@ -202,7 +202,7 @@ impl World<'_> {
         }
     }
 
-    /// The caller that a user becomes with its token, after it logged in where it must.
+    /// The caller that a user's token authenticates. Logs the user in if there is no valid token.
     async fn caller(&mut self, tenant: usize, user: usize) -> Caller {
         let context = RequestContext::default;
         if let Some(token) = self.names[tenant].tokens.get(&user)
@@ -233,7 +233,7 @@ impl World<'_> {
             tenant = of;
             (Actor::User(user), caller)
         } else {
-            self.somebody(tenant).await
+            self.actor_with_caller(tenant).await
         };
         if let Actor::User(user) = actor {
             self.stale.push_back((tenant, user, caller.clone()));
@@ -243,13 +243,13 @@ impl World<'_> {
         }
         let mut chooser = Chooser { random: &mut self.random, tenants: &self.states, tenant, now: self.now };
         let operation = if founding { chooser.founding(step) } else { chooser.operation() };
-        let told = format!("{step}: {tenant} {actor:?}{} {operation:?}", if is_stale { " (stale)" } else { "" });
-        self.trace.push(told);
+        let line = format!("{step}: {tenant} {actor:?}{} {operation:?}", if is_stale { " (stale)" } else { "" });
+        self.trace.push(line);
         let mut has_changed = false;
         match &operation {
             Operation::Sweep => has_changed = self.sweep().await,
             Operation::Wait { by } => {
-                self.ground.clock.advance(TimeDelta::milliseconds(*by));
+                self.installation.clock.advance(TimeDelta::milliseconds(*by));
                 self.now += by;
             }
             Operation::Read(read) => {
@@ -261,13 +261,14 @@ impl World<'_> {
             }
             _ => has_changed = self.change(tenant, actor, &caller, is_stale, &operation).await,
         }
-        // What the caller was is not what it is by now.
-        let (actor, caller) = if is_stale || has_changed { self.somebody(tenant).await } else { (actor, caller) };
+        // The rights of the caller may have changed, so the question gets a new one.
+        let (actor, caller) =
+            if is_stale || has_changed { self.actor_with_caller(tenant).await } else { (actor, caller) };
         self.ask(tenant, actor, &caller).await;
         if step.is_multiple_of(3) {
-            self.look_at_snapshot(tenant).await;
+            self.check_random_snapshot(tenant).await;
         }
-        self.refuse_the_suspended(tenant).await;
+        self.check_ended_session(tenant).await;
     }
 
     fn note(&mut self, what: &impl std::fmt::Debug) {
@@ -276,13 +277,13 @@ impl World<'_> {
         }
     }
 
-    /// The last steps, for whoever looks for what went wrong.
+    /// The last steps, for failure messages.
     fn story(&self) -> String {
         let from = self.trace.len().saturating_sub(12);
         format!("now {}\n{}\n", self.now, self.trace[from..].join("\n"))
     }
 
-    /// Removes what has expired, and tells whether there was any.
+    /// Removes expired assignments. Returns whether there were any.
     async fn sweep(&mut self) -> bool {
         let count = self.iam().remove_expired_assignments().await.unwrap();
         let mut expected = 0;
@@ -296,7 +297,7 @@ impl World<'_> {
         count > 0
     }
 
-    /// Does it, and tells whether it was done.
+    /// Executes an operation and checks its result. Returns whether the operation succeeded.
     async fn change(
         &mut self,
         tenant: usize,
@@ -309,7 +310,7 @@ impl World<'_> {
         let scene = Scene { tenant, state: &before, actor, now: self.now };
         let verdict = scene.judge(operation);
         let answer = self.execute(tenant, caller, operation).await;
-        self.note(&answer.as_ref().map(|_| ()).map_err(told));
+        self.note(&answer.as_ref().map(|_| ()).map_err(full_text));
         let kind = answer.as_ref().map_err(kind);
         let right = match &kind {
             Ok(_) => verdict.allows(Ok(())),
@@ -322,11 +323,11 @@ impl World<'_> {
             self.story()
         );
         let Ok(new) = answer else { return false };
-        // Nobody stops trusted code, so that it tells what is there afterwards.
+        // Trusted code passes every permission check, so its verdict contains the state after the operation.
         let after = Scene { actor: Actor::System, ..scene }.judge(operation).after;
         if let Actor::User(author) = actor {
             let growth = uncovered_growth(&before, &after, Some(author), self.now, false);
-            assert!(growth.is_empty(), "{}somebody got {growth:?}\n{before}", self.story());
+            assert!(growth.is_empty(), "{}the author could not grant {growth:?}\n{before}", self.story());
         }
         self.learn(tenant, new);
         self.states[tenant] = after;
@@ -370,7 +371,7 @@ impl World<'_> {
         NewAssignment {
             user: self.user(item.user),
             role: self.role(item.role),
-            organization: item.place.map(|place| self.organization(place)),
+            organization: item.organization.map(|organization| self.organization(organization)),
             expires_at: self.expiry(item.until),
         }
     }
@@ -445,7 +446,7 @@ impl World<'_> {
                 New::Nothing
             }
             Operation::CreateUser { email } => {
-                New::User(iam.users().create(caller, NewUser { email: email.clone(), ..somebody() }).await?.id)
+                New::User(iam.users().create(caller, NewUser { email: email.clone(), ..template_user() }).await?.id)
             }
             Operation::PatchUser { user, email, first_name, status } => {
                 let patch = UserPatch {
@@ -473,10 +474,10 @@ impl World<'_> {
         })
     }
 
-    /// What a reader is shown, by positions in the tenant's state, in the order in which it is shown.
+    /// The items that a reader is shown, by their index in the tenant's state, in the order of the answer.
     async fn read(&self, tenant: usize, caller: &Caller, read: Read) -> Result<Vec<usize>, String> {
         let (iam, names) = (self.iam(), &self.names[tenant]);
-        // Whatever is not of this tenant is nowhere in its names.
+        // Each lookup panics on an id of the other tenant: the answer must not contain one.
         let users = |id: UserId| position(&names.users, &id);
         let roles = |id: RoleId| position(&names.roles, &id);
         let organizations = |id: OrganizationId| position(&names.organizations, &id);
@@ -487,8 +488,9 @@ impl World<'_> {
                 .list(caller, &UserFilter::default(), UserSort::default(), all())
                 .await
                 .map(|page| page.items.iter().map(|user| users(user.id)).collect()),
-            Read::Members(place) => {
-                let filter = UserFilter { organization: Some(self.organization(place)), ..UserFilter::default() };
+            Read::Members(organization) => {
+                let filter =
+                    UserFilter { organization: Some(self.organization(organization)), ..UserFilter::default() };
                 let page = iam.users().list(caller, &filter, UserSort::default(), all()).await;
                 page.map(|page| page.items.iter().map(|user| users(user.id)).collect())
             }
@@ -566,15 +568,15 @@ impl World<'_> {
         }
     }
 
-    /// Asks the service a question, and looks whether the answer and its reason are right.
+    /// Asks the service a question, and checks the answer and its reason.
     async fn ask(&mut self, tenant: usize, actor: Actor, caller: &Caller) {
         let mut chooser = Chooser { random: &mut self.random, tenants: &self.states, tenant, now: self.now };
         let about = (chooser.random.u8(..3) > 0).then(|| chooser.user());
-        let place = if chooser.random.u8(..4) > 0 { chooser.organization() } else { None };
+        let organization = if chooser.random.u8(..4) > 0 { chooser.organization() } else { None };
         let permission = ASKED[self.random.usize(..ASKED.len())];
         let question = Question {
             permission: permission.parse().unwrap(),
-            organization: place.map(|place| self.organization(place)),
+            organization: organization.map(|organization| self.organization(organization)),
             user: about.map(|user| self.user(user)),
         };
         let answer = self.iam().access().check(caller, question).await;
@@ -582,10 +584,10 @@ impl World<'_> {
             Ok(decision) => format!("{:?} {}", decision.denial, decision.grants.len()),
             Err(error) => kind(error),
         };
-        self.note(&format!("{actor:?}: {about:?} {permission} {place:?}? {shown}"));
+        self.note(&format!("{actor:?}: {about:?} {permission} {organization:?}? {shown}"));
         let state = &self.states[tenant];
         let scene = Scene { tenant, state, actor, now: self.now };
-        let gate = scene.question_gate(about, place);
+        let gate = scene.question_gate(about, organization);
         let story = || format!("{}gate {gate:?}\n{state}", self.story());
         let decision = match answer {
             Err(error) => {
@@ -602,12 +604,12 @@ impl World<'_> {
             (None, Actor::User(user)) => user,
             (None, Actor::System) => return assert!(decision.is_allowed(), "{}", story()),
         };
-        let spot = place.map(|place| place.index);
+        let spot = organization.map(|organization| organization.index);
         let knows_all = actor == Actor::User(asked) || scene.may("role-assignments:read", None);
         if !knows_all && !state.holds_here(asked, permission, spot, self.now) {
-            // What the user holds elsewhere, and in which state it is, are not for everybody.
-            let told = decision.denial.map(|denial| variant(&denial));
-            assert!(matches!(told.as_deref(), Some("NotHeld" | "Expired" | "OrganizationNotActive")), "{}", story());
+            // Not every caller may learn what the user holds in other scopes, and which status the user has.
+            let denial = decision.denial.map(|denial| variant(&denial));
+            assert!(matches!(denial.as_deref(), Some("NotHeld" | "Expired" | "OrganizationNotActive")), "{}", story());
             return;
         }
         self.check_decision(tenant, asked, permission, spot, &decision);
@@ -634,8 +636,8 @@ impl World<'_> {
         }
     }
 
-    /// Loads a user from the store and asks without the service.
-    async fn look_at_snapshot(&mut self, tenant: usize) {
+    /// Loads a user from the store, and checks the answers of the user's snapshot without the service.
+    async fn check_random_snapshot(&mut self, tenant: usize) {
         let user = self.random.usize(..self.states[tenant].users.len());
         let organization = match self.states[tenant].organizations.len() {
             0 => None,
@@ -651,7 +653,7 @@ impl World<'_> {
     }
 
     async fn snapshot(&self, tenant: usize, users: &[usize], organizations: Vec<usize>) -> Snapshot {
-        let (state, names, store) = (&self.states[tenant], &self.names[tenant], &self.ground.store);
+        let (state, names, store) = (&self.states[tenant], &self.names[tenant], &self.installation.store);
         let ids: Vec<_> = organizations.iter().map(|number| names.organizations[*number]).collect();
         let lineages = store.lineages(self.ids[tenant], &ids).await.unwrap();
         let mut snapshot = Snapshot::new(lineages.into_iter().collect());
@@ -675,8 +677,8 @@ impl World<'_> {
         self.check_decision(tenant, user, permission, spot, &decision);
     }
 
-    /// Whoever is not ACTIVE has no session any more.
-    async fn refuse_the_suspended(&mut self, tenant: usize) {
+    /// Checks that a user who is not ACTIVE has no session.
+    async fn check_ended_session(&mut self, tenant: usize) {
         let is_out = |user: &&usize| self.states[tenant].users[**user].status != Status::Active;
         let out = self.names[tenant].tokens.keys().find(is_out).copied();
         if let Some(token) = out.and_then(|user| self.names[tenant].tokens.remove(&user)) {
@@ -685,8 +687,8 @@ impl World<'_> {
         }
     }
 
-    /// Compares all that the store has with what the test keeps, and every answer with the evaluator's.
-    async fn take_inventory(&self) {
+    /// Compares all data in the store with the expected state, and every answer with that of the naive evaluator.
+    async fn compare_all(&self) {
         for tenant in 0..2 {
             self.compare_lists(tenant).await;
             let state = &self.states[tenant];
@@ -779,7 +781,7 @@ impl World<'_> {
     }
 }
 
-/// What an operation made.
+/// The items that an operation created.
 #[derive(Debug)]
 enum New {
     Nothing,
@@ -794,7 +796,7 @@ fn all() -> PageRequest {
     PageRequest::new(1, 100).unwrap()
 }
 
-fn somebody() -> NewUser {
+fn template_user() -> NewUser {
     NewUser {
         email: String::new(),
         password: PASSWORD.into(),
@@ -805,7 +807,7 @@ fn somebody() -> NewUser {
 
 #[track_caller]
 fn position<T: PartialEq>(all: &[T], one: &T) -> usize {
-    all.iter().position(|other| other == one).expect("it is of this tenant")
+    all.iter().position(|other| other == one).expect("it belongs to this tenant")
 }
 
 fn flatten(tree: &OrganizationTree, into: &mut Vec<(OrganizationId, u32)>) {
@@ -815,7 +817,7 @@ fn flatten(tree: &OrganizationTree, into: &mut Vec<(OrganizationId, u32)>) {
     }
 }
 
-/// A built-in role as the contract has it.
+/// A built-in role as the contract defines it.
 fn built_in(name: &str) -> Role {
     let (scope, permissions): (_, &[&'static str]) = match name {
         "TENANT_ADMIN" => (Scope::Tenant, &["*"]),
@@ -878,7 +880,7 @@ pub(crate) fn variant(value: &impl std::fmt::Debug) -> String {
     text.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default().to_owned()
 }
 
-/// What sort of refusal an error is, by the name of its variant.
+/// The kind of a refusal: the name of its variant.
 fn kind(error: &Error) -> String {
     match error {
         Error::About { error, .. } => kind(error),
@@ -888,16 +890,16 @@ fn kind(error: &Error) -> String {
         Error::Forbidden(inner) => variant(inner),
         Error::Rule(inner) => variant(inner),
         Error::Conflict(inner) => variant(inner),
-        // Of a caller whose session has ended meanwhile.
+        // The session of a stale caller has ended.
         Error::Unauthenticated(inner) => variant(inner),
         other => panic!("{other:?}"),
     }
 }
 
-/// The whole answer to a refusal, which must be the same on every store.
-fn told(error: &Error) -> String {
+/// The full text of a refusal, which must be the same on every store.
+fn full_text(error: &Error) -> String {
     match error {
-        Error::About { field, error } => format!("{field}: {}", told(error)),
+        Error::About { field, error } => format!("{field}: {}", full_text(error)),
         Error::Validation(fields) => format!("{fields:?}"),
         other => format!("{}: {other}", kind(other)),
     }

@@ -1,4 +1,4 @@
-//! The tables of the log as they stand in a database, read and written past the service, by its superuser.
+//! The tables of the log in a database. The superuser reads and writes them without the service.
 
 #![cfg(test)]
 
@@ -13,7 +13,7 @@ use sqlx::{AssertSqlSafe, Connection as _, PgConnection, Row as _, SqliteConnect
 use test_support::postgres::TestDatabase;
 use test_support::sqlite::TestFile;
 
-/// What a column holds.
+/// The type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Id,
@@ -26,12 +26,13 @@ pub(crate) enum Kind {
 
 pub(crate) struct Table {
     name: &'static str,
-    /// So many of the columns are the primary key.
+    /// The number of columns in the primary key. They come first.
     key: usize,
     pub(crate) columns: &'static [(&'static str, Kind)],
 }
 
-/// The same text on every database: identifiers and bytes in hexadecimal digits, moments in microseconds since 1970.
+/// A value as text, the same on every database: identifiers and bytes in hexadecimal digits, times in microseconds
+/// since 1970.
 pub(crate) type Cell = Option<String>;
 pub(crate) type Row = Vec<Cell>;
 
@@ -109,7 +110,7 @@ const UNSEALED: Table = Table {
     columns: &[("tenant_id", Kind::Id), ("created_at", Kind::Moment), ("id", Kind::Id), ("digest", Kind::Bytes)],
 };
 
-/// PostgreSQL keeps an entry in the queue itself until it is sealed.
+/// In PostgreSQL, the queue row of a pending entry contains the entry itself.
 const QUEUE: Table = Table { name: "audit_unsealed", key: 3, columns: &QUEUE_COLUMNS };
 
 const QUEUE_COLUMNS: [(&str, Kind); ENTRIES.columns.len() + 1] = {
@@ -162,20 +163,21 @@ pub(crate) struct Rows {
 }
 
 impl Rows {
-    /// As a database keeps them: what waits in a queue may stand there itself, and then nothing can wait that is not there.
+    /// The rows as the database stores them. If the queue itself contains the pending entries, a queue row without its
+    /// entry cannot exist, and is left out.
     fn tables(&self, queue_holds_entries: bool) -> [(&'static Table, Vec<Row>); 5] {
         let queued = |row: &&Row| self.unsealed.iter().find(|queued| queued[..UNSEALED.key] == row[..UNSEALED.key]);
         let (entries, queue) = if queue_holds_entries {
             let has_leaf = |row: &Row| {
-                let place = [&row[TENANT], &row[entry::CREATED_AT], &row[entry::ID]];
-                self.leaves.iter().any(|row| [&row[TENANT], &row[leaf::CREATED_AT], &row[leaf::ENTRY_ID]] == place)
+                let key = [&row[TENANT], &row[entry::CREATED_AT], &row[entry::ID]];
+                self.leaves.iter().any(|row| [&row[TENANT], &row[leaf::CREATED_AT], &row[leaf::ENTRY_ID]] == key)
             };
-            let waiting: Vec<&Row> = self.entries.iter().filter(|row| queued(row).is_some()).collect();
-            // Who queues a sealed entry again has it in both.
+            let pending: Vec<&Row> = self.entries.iter().filter(|row| queued(row).is_some()).collect();
+            // A sequenced entry that is queued again is in both tables.
             let sealed: Vec<&Row> = self.entries.iter().filter(|row| queued(row).is_none() || has_leaf(row)).collect();
             let digest = |row: &&Row| queued(row).and_then(|queued| queued[unsealed::DIGEST].clone());
-            let waiting = waiting.iter().map(|row| row.iter().cloned().chain([digest(row)]).collect());
-            (sealed.into_iter().cloned().collect(), (&QUEUE, waiting.collect()))
+            let pending = pending.iter().map(|row| row.iter().cloned().chain([digest(row)]).collect());
+            (sealed.into_iter().cloned().collect(), (&QUEUE, pending.collect()))
         } else {
             (self.entries.clone(), (&UNSEALED, self.unsealed.clone()))
         };
@@ -184,7 +186,7 @@ impl Rows {
     }
 }
 
-/// The private key of the checkpoints, as it lies in the database without a master key.
+/// The signing key of the checkpoints. Without a master key, the private key is unencrypted in the database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct KeyRow {
     pub(crate) id: String,
@@ -192,11 +194,11 @@ pub(crate) struct KeyRow {
     pub(crate) private: String,
 }
 
-/// A database with a store over it, and its superuser.
-pub(crate) struct Ground {
+/// A database, a store on it, and a connection of its superuser.
+pub(crate) struct Database {
     pub(crate) store: Arc<dyn Store>,
     superuser: Superuser,
-    _ground: Box<dyn Send + Sync>,
+    _resource: Box<dyn Send + Sync>,
 }
 
 enum Superuser {
@@ -204,13 +206,13 @@ enum Superuser {
     Postgres(PgConnection),
 }
 
-impl Ground {
+impl Database {
     pub(crate) async fn sqlite() -> Self {
         let file = TestFile::create();
         let store = SqliteStore::open(file.url()).await.unwrap();
         store.migrate().await.unwrap();
         let superuser = Superuser::Sqlite(SqliteConnection::connect(file.url()).await.unwrap());
-        Self { store: Arc::new(store), superuser, _ground: Box::new(file) }
+        Self { store: Arc::new(store), superuser, _resource: Box::new(file) }
     }
 
     pub(crate) async fn postgres() -> Self {
@@ -218,17 +220,17 @@ impl Ground {
         let store = PostgresStore::connect(database.url()).await.unwrap();
         store.migrate().await.unwrap();
         let superuser = Superuser::Postgres(PgConnection::connect(database.url()).await.unwrap());
-        Self { store: Arc::new(store), superuser, _ground: Box::new(database) }
+        Self { store: Arc::new(store), superuser, _resource: Box::new(database) }
     }
 
-    /// Takes away whatever would keep the superuser from writing.
+    /// Removes the triggers and checks that would prevent the superuser's writes.
     pub(crate) async fn disarm(&mut self) {
         let statements: Vec<String> = match &mut self.superuser {
             Superuser::Sqlite(connection) => {
                 let triggers = query_scalar("SELECT 'DROP TRIGGER ' || name FROM sqlite_schema WHERE type = 'trigger'");
                 let mut statements: Vec<String> = triggers.fetch_all(connection).await.unwrap();
                 statements.push("PRAGMA ignore_check_constraints = ON".to_owned());
-                // What a power cut leaves of a trial does not matter.
+                // A trial need not survive a power cut.
                 statements.push("PRAGMA synchronous = OFF".to_owned());
                 statements
             }
@@ -245,11 +247,11 @@ impl Ground {
                 statements
             }
         };
-        assert!(statements.len() > 5, "there is something to be taken away");
+        assert!(statements.len() > 5, "there are triggers or checks to remove");
         self.execute(statements.join(";")).await;
     }
 
-    /// Whether an entry that waits to be sealed stands in the queue itself.
+    /// Whether the queue row of a pending entry contains the entry itself.
     pub(crate) fn queue_holds_entries(&self) -> bool {
         matches!(self.superuser, Superuser::Postgres(_))
     }
@@ -293,7 +295,7 @@ impl Ground {
         }
     }
 
-    /// Makes of the rows that stand in the database others.
+    /// Replaces the rows in the database by other rows.
     pub(crate) async fn write(&mut self, from: &Rows, to: &Rows) {
         let mut script = String::from("BEGIN;\n");
         let queue_holds_entries = self.queue_holds_entries();
@@ -370,7 +372,7 @@ impl Ground {
     /// A column as a [`Cell`].
     fn readable(&self, name: &str, kind: Kind) -> String {
         match (&self.superuser, kind) {
-            // It has an empty text for the digits of NULL.
+            // In SQLite, `hex(NULL)` is an empty text.
             (Superuser::Sqlite(_), Kind::Id | Kind::Bytes) => {
                 format!("CASE WHEN {name} IS NOT NULL THEN lower(hex({name})) END")
             }
@@ -405,7 +407,7 @@ impl Ground {
     }
 }
 
-/// The rows of one side that the other one does not have as they are.
+/// The rows of `of` that are missing in `other` or differ there.
 fn missing<'a>(table: &Table, of: &'a [Row], other: &[Row]) -> Vec<&'a Row> {
     let other: BTreeMap<&[Cell], &Row> = other.iter().map(|row| (&row[..table.key], row)).collect();
     of.iter().filter(|row| other.get(&row[..table.key]) != Some(row)).collect()

@@ -1,4 +1,4 @@
-//! What happens in two tenants, through the library, and the checkpoints that clients keep of it.
+//! The history of two tenants, made through the library, and the checkpoints that clients keep of it.
 
 #![cfg(test)]
 
@@ -18,35 +18,35 @@ use iam_core::user::{NewUser, UserPatch};
 use iam_core::{Caller, Iam, OrganizationId, RequestContext, Settings, TenantId, UserAgent, UserId};
 use serde_json::json;
 
-use crate::ground::Ground;
+use crate::ground::Database;
 
 const PASSWORD: &str = "Passw0rd!";
 
 /// A checkpoint that a client keeps.
 #[derive(Clone, Debug)]
-pub(crate) struct Kept {
+pub(crate) struct KeptCheckpoint {
     pub(crate) note: String,
     pub(crate) size: u64,
 }
 
 pub(crate) struct Tenant {
     pub(crate) id: TenantId,
-    pub(crate) kept: Vec<Kept>,
+    pub(crate) kept: Vec<KeptCheckpoint>,
     admin: String,
     logged_in: Caller,
-    /// The administrator and at least one other.
+    /// The administrator, and at least one other user.
     users: Vec<UserId>,
     organizations: Vec<OrganizationId>,
 }
 
-/// Two tenants on one ground, and their time.
+/// Two tenants in one database, and their clock.
 pub(crate) struct History {
-    pub(crate) ground: Ground,
+    pub(crate) database: Database,
     pub(crate) iam: Iam,
     pub(crate) random: Rng,
     pub(crate) tenants: Vec<Tenant>,
     clock: FixedClock,
-    /// Makes names that nobody has yet.
+    /// The counter for unique names.
     number: usize,
 }
 
@@ -59,12 +59,12 @@ impl Random for Seeded {
 }
 
 impl History {
-    pub(crate) async fn begin(ground: Ground, seed: u64) -> Self {
+    pub(crate) async fn begin(database: Database, seed: u64) -> Self {
         let mut random = Rng::with_seed(seed);
-        // The middle of a month, so that a few days more or less do not leave it.
+        // The middle of a month, so that a few days before or after are in the same month.
         let clock = FixedClock::at("2026-01-10T09:15:00.123Z");
-        let iam = build(&ground, &clock, random.fork()).await;
-        let mut history = Self { ground, iam, random, tenants: Vec::new(), clock, number: 0 };
+        let iam = build(&database, &clock, random.fork()).await;
+        let mut history = Self { database, iam, random, tenants: Vec::new(), clock, number: 0 };
         for _ in 0..2 {
             let user = history.new_user();
             let (context, admin) = (history.context(), user.email.clone());
@@ -87,16 +87,16 @@ impl History {
         history
     }
 
-    /// A service over the same ground that reads the keys anew.
+    /// Another service on the same database, which reads the keys again.
     pub(crate) async fn another(&mut self) -> Iam {
-        build(&self.ground, &self.clock, self.random.fork()).await
+        build(&self.database, &self.clock, self.random.fork()).await
     }
 
     pub(crate) fn system(&self, tenant: usize) -> Caller {
         Caller::system(self.tenants[tenant].id, "test")
     }
 
-    /// Lets a day pass, after which everybody logs in again.
+    /// Lets a day pass, after which the administrators log in again.
     pub(crate) async fn next_day(&mut self) {
         self.clock.advance(TimeDelta::days(1));
         for tenant in 0..self.tenants.len() {
@@ -108,7 +108,7 @@ impl History {
         }
     }
 
-    /// Something happens in a tenant.
+    /// Makes a random change, a failed login or an application event in a tenant.
     pub(crate) async fn happen(&mut self, tenant: usize) {
         self.clock.advance(TimeDelta::milliseconds(self.random.i64(0..3)));
         let caller = self.caller(tenant);
@@ -157,7 +157,7 @@ impl History {
         }
     }
 
-    /// A user is deleted, and erased from the log.
+    /// Deletes a user, and erases the user from the log. Returns the number of erased entries.
     pub(crate) async fn erase(&mut self, tenant: usize) -> u64 {
         let user = *self.random.choice(&self.tenants[tenant].users[1..]).unwrap();
         self.iam.users().delete(&self.system(tenant), user).await.unwrap();
@@ -177,13 +177,13 @@ impl History {
         while self.iam.seal_audit_logs().await.unwrap().more {}
     }
 
-    /// A client keeps what the log is now.
+    /// Keeps the present checkpoint, as a client does.
     pub(crate) async fn keep(&mut self, tenant: usize) {
         let signed = self.iam.audit().checkpoint(&self.system(tenant)).await.unwrap().signed;
-        self.tenants[tenant].kept.push(Kept { note: signed.note, size: signed.checkpoint.size });
+        self.tenants[tenant].kept.push(KeptCheckpoint { note: signed.note, size: signed.checkpoint.size });
     }
 
-    /// Verifies under all checkpoints that were kept.
+    /// Verifies the log with all kept checkpoints.
     pub(crate) async fn verify(&self, tenant: usize) -> Verification {
         let kept: Vec<String> = self.tenants[tenant].kept.iter().map(|kept| kept.note.clone()).collect();
         self.iam.audit().verify(&self.system(tenant), &kept).await.unwrap()
@@ -232,7 +232,7 @@ impl History {
     }
 
     fn email(&mut self) -> String {
-        format!("somebody{}@example.com", self.next())
+        format!("person{}@example.com", self.next())
     }
 
     fn name(&mut self) -> String {
@@ -249,11 +249,11 @@ fn object(value: serde_json::Value) -> serde_json::Map<String, serde_json::Value
     value.as_object().cloned().unwrap()
 }
 
-async fn build(ground: &Ground, clock: &FixedClock, random: Rng) -> Iam {
+async fn build(database: &Database, clock: &FixedClock, random: Rng) -> Iam {
     let mut settings = Settings::default();
     settings.hashing_cost = HashingCost { memory_kib: 64, passes: 1, lanes: 1 };
     settings.access_token_lifetime = TimeDelta::days(1);
     settings.audit_min_retention = TimeDelta::days(1);
-    let builder = Iam::builder(ground.store.clone()).clock(clock.clone()).random(Seeded(Mutex::new(random)));
+    let builder = Iam::builder(database.store.clone()).clock(clock.clone()).random(Seeded(Mutex::new(random)));
     builder.settings(settings).build().await.unwrap()
 }

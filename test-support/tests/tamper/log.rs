@@ -1,6 +1,6 @@
-//! One tenant's log as its rows, to be tampered with; and how a forger makes it look right again.
+//! The rows of one tenant's log, for tampering, and the forgeries that hide the tampering.
 //!
-//! Hashes and signatures are made here from their definitions (RFC 6962, C2SP signed-note), not by the library.
+//! Hashes and signatures are computed here from their definitions (RFC 6962, C2SP signed-note), not by the library.
 
 #![cfg(test)]
 
@@ -15,7 +15,7 @@ use uuid::Uuid;
 
 use crate::ground::{Cell, KeyRow, Row, Rows, TENANT, entry, head, leaf, node, unsealed};
 
-/// A place in the sequence.
+/// A leaf, with its entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Sealed {
     pub(crate) leaf: Row,
@@ -24,7 +24,7 @@ pub(crate) struct Sealed {
 
 /// A row of the queue, with its entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Waiting {
+pub(crate) struct Pending {
     pub(crate) queued: Option<Row>,
     pub(crate) entry: Option<Row>,
 }
@@ -33,11 +33,11 @@ pub(crate) struct Waiting {
 pub(crate) struct Log {
     pub(crate) tenant: Uuid,
     pub(crate) sealed: Vec<Sealed>,
-    pub(crate) waiting: Vec<Waiting>,
+    pub(crate) pending: Vec<Pending>,
     pub(crate) strays: Vec<Row>,
     pub(crate) nodes: Vec<Row>,
     pub(crate) head: Option<Row>,
-    /// The key that lies in the database.
+    /// The key in the database.
     pub(crate) key: KeyRow,
 }
 
@@ -56,20 +56,20 @@ impl Log {
             .into_iter()
             .map(|row| Sealed { entry: take(&row[leaf::CREATED_AT], &row[leaf::ENTRY_ID]), leaf: row });
         let sealed = sealed.collect();
-        let waiting = own_of(&rows.unsealed)
+        let pending = own_of(&rows.unsealed)
             .into_iter()
-            .map(|row| Waiting { entry: take(&row[unsealed::CREATED_AT], &row[unsealed::ID]), queued: Some(row) });
-        let waiting = waiting.collect();
+            .map(|row| Pending { entry: take(&row[unsealed::CREATED_AT], &row[unsealed::ID]), queued: Some(row) });
+        let pending = pending.collect();
         let (nodes, head) = (own_of(&rows.nodes), own_of(&rows.heads).pop());
-        Self { tenant, sealed, waiting, strays: entries, nodes, head, key: key.clone() }
+        Self { tenant, sealed, pending, strays: entries, nodes, head, key: key.clone() }
     }
 
     pub(crate) fn rows(&self) -> Rows {
         let mut rows = Rows::default();
         rows.leaves.extend(self.sealed.iter().map(|sealed| sealed.leaf.clone()));
-        rows.unsealed.extend(self.waiting.iter().filter_map(|waiting| waiting.queued.clone()));
+        rows.unsealed.extend(self.pending.iter().filter_map(|pending| pending.queued.clone()));
         rows.entries.extend(self.sealed.iter().filter_map(|sealed| sealed.entry.clone()));
-        rows.entries.extend(self.waiting.iter().filter_map(|waiting| waiting.entry.clone()));
+        rows.entries.extend(self.pending.iter().filter_map(|pending| pending.entry.clone()));
         rows.entries.extend(self.strays.iter().cloned());
         rows.nodes.extend(self.nodes.iter().cloned());
         rows.heads.extend(self.head.clone());
@@ -80,10 +80,10 @@ impl Log {
         self.sealed.len()
     }
 
-    /// Gives the leaves the numbers of their places.
+    /// Sets the sequence number of every leaf to its position.
     pub(crate) fn renumber(&mut self) {
-        for (place, sealed) in self.sealed.iter_mut().enumerate() {
-            sealed.leaf[leaf::SEQUENCE] = Some(place.to_string());
+        for (position, sealed) in self.sealed.iter_mut().enumerate() {
+            sealed.leaf[leaf::SEQUENCE] = Some(position.to_string());
         }
     }
 
@@ -91,12 +91,12 @@ impl Log {
         self.head.as_mut().unwrap()
     }
 
-    /// Makes the rest of the log look as if the entries that stand there had been sealed in this order.
+    /// Changes the rest of the log as if the entries had been sequenced in this order.
     pub(crate) fn forge(&mut self, skill: Skill) {
         self.renumber();
-        for (place, sealed) in self.sealed.iter_mut().enumerate() {
+        for (position, sealed) in self.sealed.iter_mut().enumerate() {
             if let Some(entry) = &sealed.entry {
-                sealed.leaf[leaf::HASH] = Some(hex(&leaf_hash(place, &read_entry(entry).digest().0)));
+                sealed.leaf[leaf::HASH] = Some(hex(&leaf_hash(position, &read_entry(entry).digest().0)));
                 sealed.leaf[leaf::CREATED_AT].clone_from(&entry[entry::CREATED_AT]);
                 sealed.leaf[leaf::ENTRY_ID].clone_from(&entry[entry::ID]);
             }
@@ -128,13 +128,14 @@ impl Log {
     }
 }
 
-/// What a forger thinks of, beside the leaves; each knows all before it, too.
+/// The parts of the log that a forger makes consistent, in addition to the leaves. Each level includes the levels
+/// before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Skill {
     Leaves,
     Nodes,
     Peaks,
-    /// Signs with a key of its own.
+    /// Signs with the forger's own key.
     Note,
     /// Signs with the installation's key.
     Key,
@@ -189,8 +190,8 @@ fn sha256(parts: &[&[u8]]) -> [u8; 32] {
     digest(&SHA256, &parts.concat()).as_ref().try_into().unwrap()
 }
 
-pub(crate) fn leaf_hash(place: usize, entry: &[u8; 32]) -> [u8; 32] {
-    sha256(&[&[0], &(place as u64).to_be_bytes(), entry])
+pub(crate) fn leaf_hash(position: usize, entry: &[u8; 32]) -> [u8; 32] {
+    sha256(&[&[0], &(position as u64).to_be_bytes(), entry])
 }
 
 fn root(leaves: &[[u8; 32]]) -> [u8; 32] {
@@ -215,7 +216,7 @@ fn peaks(leaves: &[[u8; 32]]) -> Vec<[u8; 32]> {
     peaks
 }
 
-/// Another key of the same name.
+/// Another key with the same name.
 pub(crate) fn stranger(key: &KeyRow) -> KeyRow {
     let seed = sha256(&[key.private.as_bytes()]);
     let pair = Ed25519KeyPair::from_seed_unchecked(&seed).unwrap();

@@ -1,6 +1,6 @@
-//! Random tampering with the log by the database's superuser, under a checkpoint that a client kept.
+//! Random tampering with the log by the database's superuser, while a client keeps a checkpoint.
 //!
-//! `IAM_TAMPER_SEED` plays the history and the trials of this seed, `IAM_TAMPER_TRIALS` so many of them.
+//! `IAM_TAMPER_SEED` is the seed of the history and the trials. `IAM_TAMPER_TRIALS` is the number of trials.
 
 #![cfg(test)]
 
@@ -15,10 +15,10 @@ use fastrand::Rng;
 use iam_core::audit::{Finding, Tampering, Verification};
 use iam_core::{Caller, Error, Iam};
 
-use crate::ground::{Ground, KeyRow, Rows};
+use crate::ground::{Database, KeyRow, Rows};
 use crate::history::History;
 use crate::log::Log;
-use crate::tampering::{DEEDS, Expected, Scene};
+use crate::tampering::{ATTACKS, Expected, Scene};
 
 fn variable(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|text| text.parse().expect("a whole number"))
@@ -30,25 +30,25 @@ fn seed() -> u64 {
     seed
 }
 
-/// After so many trials the log is put back as it was, and must be clean.
-const UNTOUCHED: usize = 25;
+/// The number of trials between two checks that the log is restored and has no findings.
+const CHECK_INTERVAL: usize = 25;
 
-/// How many days are played.
+/// The number of days in the history.
 const DAYS: usize = 8;
 
-struct Arena {
+struct Experiment {
     history: History,
     pristine: Rows,
     key: KeyRow,
-    /// The log of each tenant, as it is and as it was on earlier days.
+    /// The log of each tenant, as it is and as it was at the end of each day.
     logs: Vec<(Log, Vec<Log>)>,
 }
 
-impl Arena {
-    /// A log of more than 520 entries, so that two subtrees of 256 are kept, and a small one; in both of them much was
-    /// given up by retention, something was erased, and something still waits.
-    async fn build(ground: Ground, seed: u64) -> Self {
-        let mut history = History::begin(ground, seed).await;
+impl Experiment {
+    /// Builds a log of more than 520 entries, so that it has two stored subtrees of 256 leaves, and a small log. In
+    /// both, the retention has removed many entries, some entries are erased, and some are pending.
+    async fn build(database: Database, seed: u64) -> Self {
+        let mut history = History::begin(database, seed).await;
         let mut older = Vec::new();
         for day in 0..DAYS {
             for (tenant, often) in [80, 14].into_iter().enumerate() {
@@ -67,7 +67,7 @@ impl Arena {
                 }
             }
             history.seal().await;
-            older.push(history.ground.read().await);
+            older.push(history.database.read().await);
             history.keep(0).await;
             history.keep(1).await;
             history.next_day().await;
@@ -85,8 +85,8 @@ impl Arena {
                 assert!(history.apply_retention(tenant).await > 0);
             }
         }
-        let (pristine, key) = (history.ground.read().await, history.ground.key().await);
-        history.ground.disarm().await;
+        let (pristine, key) = (history.database.read().await, history.database.key().await);
+        history.database.disarm().await;
         let logs = history.tenants.iter().map(|tenant| {
             let log = |rows| Log::of(tenant.id.as_uuid(), rows, &key);
             (log(&pristine), older.iter().map(log).collect())
@@ -94,14 +94,14 @@ impl Arena {
         Self { logs: logs.collect(), history, pristine, key }
     }
 
-    async fn assert_untouched(&mut self) {
-        assert_eq!(self.history.ground.read().await, self.pristine, "the trial before it was taken back");
+    async fn assert_unchanged(&mut self) {
+        assert_eq!(self.history.database.read().await, self.pristine, "the trial before is undone");
         for tenant in 0..2 {
             assert_eq!(self.history.verify(tenant).await.findings, []);
         }
     }
 
-    /// One trial: tells what was done, and what is wrong about what was found.
+    /// Runs one trial. Returns the name of the attack, and the error in the findings if there is one.
     async fn trial(&mut self, mut random: Rng) -> (&'static str, Option<String>) {
         let tenant = usize::from(random.u8(0..5) > 0);
         let (log, older) = &self.logs[tenant];
@@ -109,20 +109,20 @@ impl Arena {
         let covering = self.history.tenants[tenant].kept.iter().filter(|kept| kept.size as usize > purged + 5);
         let kept = random.choice(covering.collect::<Vec<_>>()).unwrap().clone();
         let kept_size = usize::try_from(kept.size).unwrap();
-        let (deed, tamper) = DEEDS[random.usize(0..DEEDS.len())];
-        let queue_holds_entries = self.history.ground.queue_holds_entries();
+        let (attack, tamper) = ATTACKS[random.usize(0..ATTACKS.len())];
+        let queue_holds_entries = self.history.database.queue_holds_entries();
         let (log_now, is_perfect) = (log.clone(), false);
         let mut scene = Scene { log: log_now, kept: kept_size, purged, older, queue_holds_entries, random, is_perfect };
         let expected = tamper(&mut scene);
-        assert!(scene.log != *log, "{deed} tampers with something");
+        assert!(scene.log != *log, "{attack} changes the log");
         let (pristine, tampered) = (log.rows(), scene.log.rows());
 
-        self.history.ground.write(&pristine, &tampered).await;
+        self.history.database.write(&pristine, &tampered).await;
         let caller = self.history.system(tenant);
         let iam = if scene.log.key == self.key {
             self.history.iam.clone()
         } else {
-            self.history.ground.write_key(&scene.log.key).await;
+            self.history.database.write_key(&scene.log.key).await;
             self.history.another().await
         };
         let found = iam.audit().verify(&caller, std::slice::from_ref(&kept.note)).await;
@@ -130,20 +130,21 @@ impl Arena {
         if scene.is_perfect && wrong.is_none() {
             wrong = imperfect(&iam, &caller).await;
         }
-        self.history.ground.write(&tampered, &pristine).await;
+        self.history.database.write(&tampered, &pristine).await;
         if scene.log.key != self.key {
-            self.history.ground.write_key(&self.key).await;
+            self.history.database.write_key(&self.key).await;
         }
         let (size, first) =
             (scene.log.size(), found.as_ref().map(|found| found.findings.iter().take(4).collect::<Vec<_>>()));
         let wrong = wrong.map(|wrong| {
-            format!("{deed}: {wrong}: {expected:?}, kept {kept_size} of {size}, {purged} given up: {first:?}")
+            format!("{attack}: {wrong}: {expected:?}, kept {kept_size} of {size}, {purged} removed: {first:?}")
         });
-        (deed, wrong)
+        (attack, wrong)
     }
 }
 
-/// Without the kept checkpoint a perfect forgery must be convincing, or the trial would prove little.
+/// Returns the first flaw of a forgery with the installation's key. Without the kept checkpoint, such a forgery must
+/// have no findings except for missing and erased entries. Otherwise the trial would prove little.
 async fn imperfect(iam: &Iam, caller: &Caller) -> Option<String> {
     let found = iam.audit().verify(caller, &[]).await.unwrap();
     let is_forgers_fault =
@@ -151,7 +152,7 @@ async fn imperfect(iam: &Iam, caller: &Caller) -> Option<String> {
     found.findings.iter().find(is_forgers_fault).map(|finding| format!("the forgery is not perfect: {finding}"))
 }
 
-/// What is wrong about what was found, if anything is.
+/// Returns the error in the findings, if there is one.
 fn misjudged(expected: &Expected, found: &Result<Verification, Error>) -> Option<String> {
     let found = match (expected, found) {
         (Expected::OtherKey, Err(Error::Validation(errors))) if errors[0].field == "checkpoint" => return None,
@@ -160,62 +161,63 @@ fn misjudged(expected: &Expected, found: &Result<Verification, Error>) -> Option
         (_, Ok(found)) => found,
     };
     let Some(first) = found.findings.first() else { return Some("NOT FOUND".to_owned()) };
-    let places = |finding: &Finding| finding.sequence.clone().map(|places| places.start as usize..places.end as usize);
-    let is_at = |finding: &Finding, place: usize| places(finding) == Some(place..place + 1);
-    let is_found_at = |place: usize| found.findings.iter().any(|finding| is_at(finding, place));
-    let is_among = |place: usize| places(first).is_some_and(|places| places.contains(&place));
+    let positions =
+        |finding: &Finding| finding.sequence.clone().map(|positions| positions.start as usize..positions.end as usize);
+    let is_at = |finding: &Finding, position: usize| positions(finding) == Some(position..position + 1);
+    let is_found_at = |position: usize| found.findings.iter().any(|finding| is_at(finding, position));
+    let is_among = |position: usize| positions(first).is_some_and(|positions| positions.contains(&position));
     let names = match expected {
-        Expected::Entry(place, id) => is_at(first, *place) && first.entry == Some((*id).into()),
-        Expected::Unplaced(id) => first.sequence.is_none() && first.entry == Some((*id).into()),
-        Expected::Place(place) | Expected::Unreadable(place) => is_at(first, *place),
-        Expected::OneOf(places) => places.iter().any(|place| is_at(first, *place)),
-        Expected::Record(place) | Expected::Displaced(place) => is_found_at(*place),
-        Expected::Around(place) => is_among(*place),
-        Expected::Shortened(place) => is_among(*place) || first.what == Tampering::Shorter,
+        Expected::Entry(position, id) => is_at(first, *position) && first.entry == Some((*id).into()),
+        Expected::Unsequenced(id) => first.sequence.is_none() && first.entry == Some((*id).into()),
+        Expected::Position(position) | Expected::Unreadable(position) => is_at(first, *position),
+        Expected::OneOf(positions) => positions.iter().any(|position| is_at(first, *position)),
+        Expected::Record(position) | Expected::Displaced(position) => is_found_at(*position),
+        Expected::Around(position) => is_among(*position),
+        Expected::Shortened(position) => is_among(*position) || first.what == Tampering::Shorter,
         Expected::OtherKey => false,
     };
-    (!names).then(|| "misnamed".to_owned())
+    (!names).then(|| "WRONG ENTRY OR POSITION".to_owned())
 }
 
-async fn play(ground: Ground, trials: u64) {
+async fn play(database: Database, trials: u64) {
     let seed = seed();
-    let mut arena = Arena::build(ground, seed).await;
+    let mut experiment = Experiment::build(database, seed).await;
     let trials = usize::try_from(variable("IAM_TAMPER_TRIALS").unwrap_or(trials)).unwrap();
     let (mut played, mut wrong) = (BTreeMap::<&str, usize>::new(), Vec::new());
     for trial in 0..trials {
-        if trial % UNTOUCHED == 0 {
-            arena.assert_untouched().await;
+        if trial % CHECK_INTERVAL == 0 {
+            experiment.assert_unchanged().await;
         }
-        let (deed, misjudged) = arena.trial(Rng::with_seed(seed ^ ((trial as u64) << 40))).await;
-        *played.entry(deed).or_default() += 1;
+        let (attack, misjudged) = experiment.trial(Rng::with_seed(seed ^ ((trial as u64) << 40))).await;
+        *played.entry(attack).or_default() += 1;
         wrong.extend(misjudged);
     }
-    arena.assert_untouched().await;
+    experiment.assert_unchanged().await;
     println!("{played:#?}");
     assert!(wrong.is_empty(), "IAM_TAMPER_SEED={seed}: {} of {trials}\n{}", wrong.len(), wrong.join("\n"));
 }
 
 #[tokio::test]
 async fn every_tampering_under_a_kept_checkpoint_is_found_on_sqlite() {
-    play(Ground::sqlite().await, 1_000).await;
+    play(Database::sqlite().await, 1_000).await;
 }
 
 #[tokio::test]
 async fn every_tampering_with_a_second_history_is_found_on_sqlite() {
-    play(Ground::sqlite().await, 1_000).await;
+    play(Database::sqlite().await, 1_000).await;
 }
 
 #[tokio::test]
 async fn every_tampering_under_a_kept_checkpoint_is_found_on_postgres() {
-    play(Ground::postgres().await, 1_000).await;
+    play(Database::postgres().await, 1_000).await;
 }
 
-/// How much happens to a log that nobody touches.
+/// The number of steps in the history of a log without tampering.
 const STEPS: usize = 120;
 
-/// Under all checkpoints that were ever kept, whatever happens after them.
-async fn leave_untouched(ground: Ground) {
-    let mut history = History::begin(ground, seed()).await;
+/// Verifies the log after every step with all checkpoints that were kept before. No step may lead to a finding.
+async fn verify_without_tampering(database: Database) {
+    let mut history = History::begin(database, seed()).await;
     history.happen_often(0, 20).await;
     history.happen_often(1, 20).await;
     for _ in 0..STEPS {
@@ -242,11 +244,11 @@ async fn leave_untouched(ground: Ground) {
 }
 
 #[tokio::test]
-async fn nothing_is_reported_on_an_untouched_log_on_sqlite() {
-    leave_untouched(Ground::sqlite().await).await;
+async fn an_unchanged_log_has_no_findings_on_sqlite() {
+    verify_without_tampering(Database::sqlite().await).await;
 }
 
 #[tokio::test]
-async fn nothing_is_reported_on_an_untouched_log_on_postgres() {
-    leave_untouched(Ground::postgres().await).await;
+async fn an_unchanged_log_has_no_findings_on_postgres() {
+    verify_without_tampering(Database::postgres().await).await;
 }

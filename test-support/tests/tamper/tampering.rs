@@ -1,4 +1,4 @@
-//! What a superuser may do to a log, from the clumsy to the perfect.
+//! The attacks of a superuser on a log, from simple edits to perfect forgeries.
 
 #![cfg(test)]
 
@@ -7,62 +7,62 @@ use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use crate::ground::{Cell, ENTRIES, Kind, Row, TENANT, entry, head, leaf, node, unsealed};
-use crate::log::{Log, SKILLS, Sealed, Skill, Waiting, hex, id, leaf_hash, number, read_entry, stranger, unhex};
+use crate::log::{Log, Pending, SKILLS, Sealed, Skill, hex, id, leaf_hash, number, read_entry, stranger, unhex};
 
-/// What verification must find out.
+/// The finding that a verification must have.
 #[derive(Clone, Debug)]
 pub(crate) enum Expected {
-    /// First of all this entry, at this place.
+    /// The first finding names this entry and only this position.
     Entry(usize, Uuid),
-    /// First of all this entry, which has no place.
-    Unplaced(Uuid),
-    /// First of all something at this place alone.
-    Place(usize),
-    /// First of all something at one of these places alone.
+    /// The first finding names this entry and no position.
+    Unsequenced(Uuid),
+    /// The first finding names only this position.
+    Position(usize),
+    /// The first finding names only one of these two positions.
     OneOf([usize; 2]),
-    /// Something at this place alone. What its record excused before may come first.
+    /// A finding names only this position. The findings that its record excused before may come first.
     Record(usize),
-    /// Something at this place alone. What records excused that are out of place now may come first.
+    /// A finding names only this position. Findings may come first that were excused by records which have moved.
     Displaced(usize),
-    /// First of all something about places among which this one is.
+    /// The first finding names a range of positions that includes this one.
     Around(usize),
-    /// The same, or that the log is shorter than it was.
+    /// The same, or the first finding is that the log is shorter than before.
     Shortened(usize),
-    /// That the checkpoint is not one of this log's key.
+    /// The kept checkpoint is refused, because it is not signed with this log's key.
     OtherKey,
-    /// That something cannot be read, or first of all this place.
+    /// The log cannot be read, or the first finding names only this position.
     Unreadable(usize),
 }
 
-/// What there is to tamper with: the part of the log that a kept checkpoint covers.
+/// The target of an attack: the part of the log that a kept checkpoint covers.
 pub(crate) struct Scene<'a> {
     pub(crate) log: Log,
     /// The size of the kept checkpoint.
     pub(crate) kept: usize,
-    /// Retention has removed the entries before this place.
+    /// The retention has removed the entries before this position.
     pub(crate) purged: usize,
-    /// The same log, as it was before.
+    /// The same log at earlier times.
     pub(crate) older: &'a [Log],
-    /// Whether an entry that waits to be sealed stands in the queue itself, so that who takes one takes the other.
+    /// Whether the queue row of a pending entry contains the entry itself, so that both can only be deleted together.
     pub(crate) queue_holds_entries: bool,
     pub(crate) random: Rng,
-    /// Whether the log was made to look right with the installation's key.
+    /// Whether the log was forged with the installation's key.
     pub(crate) is_perfect: bool,
 }
 
-/// What it is called, and how it is done.
-type Deed = (&'static str, fn(&mut Scene) -> Expected);
+/// The name of an attack, and its function.
+type Attack = (&'static str, fn(&mut Scene) -> Expected);
 
-pub(crate) const DEEDS: &[Deed] = &[
+pub(crate) const ATTACKS: &[Attack] = &[
     ("edit a column", edit),
     ("edit a column of many entries", edit_many),
     ("edit a record", edit_record),
     ("edit an erased entry", edit_erased),
     ("blank personal fields", blank),
-    ("edit something that cannot be read", make_unreadable),
+    ("make an entry unreadable", make_unreadable),
     ("rewrite an entry", rewrite),
     ("edit a leaf", edit_leaf),
-    ("edit a leaf whose entry is gone", edit_bare_leaf),
+    ("edit a leaf without an entry", edit_bare_leaf),
     ("delete an entry", delete),
     ("delete many entries and edit others", delete_and_edit_many),
     ("delete an entry and its leaf", delete_with_leaf),
@@ -76,10 +76,10 @@ pub(crate) const DEEDS: &[Deed] = &[
     ("swap the entries of leaves", swap_entries_of_leaves),
     ("swap leaves", swap_leaves),
     ("swap times", swap_times),
-    ("reverse some", reverse),
+    ("reverse a range of leaves", reverse),
     ("reorder and forge the rest", reorder_and_forge),
     ("cut off the end", cut_off),
-    ("cut off the end, and make it wait again", cut_off_to_queue),
+    ("cut off the end, and queue it again", cut_off_to_queue),
     ("cut off the end and forge the rest", cut_off_and_forge),
     ("truncate the entries", truncate_entries),
     ("truncate the leaves", truncate_leaves),
@@ -87,19 +87,19 @@ pub(crate) const DEEDS: &[Deed] = &[
     ("delete the head", delete_head),
     ("edit the head", edit_head),
     ("edit a node", edit_node),
-    ("give up without a record", give_up),
-    ("mark as given up without a record", mark_as_given_up),
-    ("account for it with a record that nobody signed", account_for_it),
-    ("put back what was erased", put_back),
-    ("roll back", roll_back),
-    ("roll back and go on", roll_back_and_go_on),
+    ("remove entries as the retention does, without a record", remove_without_record),
+    ("mark entries as removed, without a record", mark_as_removed),
+    ("excuse a change with a record that is not signed", excuse_with_unsigned_record),
+    ("restore erased values", restore_erased),
+    ("restore an older log", restore_older_log),
+    ("restore an older log and extend it", restore_older_log_and_extend),
     ("replace the key", replace_key),
     ("edit an entry and delete the head", edit_without_head),
-    ("edit an entry and then something after it", edit_before),
-    ("edit what waits", edit_waiting),
-    ("delete what waits", delete_waiting),
-    ("take something out of the queue", take_out_of_queue),
-    ("queue a sealed entry again", queue_again),
+    ("edit an entry and then a later one", edit_before),
+    ("edit a pending entry", edit_pending),
+    ("delete a pending entry", delete_pending),
+    ("delete a queue row", take_out_of_queue),
+    ("queue a sequenced entry again", queue_again),
 ];
 
 impl Scene<'_> {
@@ -107,39 +107,40 @@ impl Scene<'_> {
         self.random.usize(0..limit)
     }
 
-    fn is_ordinary(&self, place: usize) -> bool {
-        self.log.sealed[place].entry.as_ref().is_some_and(|entry| !is_record(entry))
+    fn is_ordinary(&self, position: usize) -> bool {
+        self.log.sealed[position].entry.as_ref().is_some_and(|entry| !is_record(entry))
     }
 
-    /// A place under the kept checkpoint with an entry that excuses nothing.
-    fn place(&mut self) -> usize {
-        let places: Vec<usize> = (0..self.kept).filter(|place| self.is_ordinary(*place)).collect();
-        *self.random.choice(&places).unwrap()
+    /// Chooses a position that the kept checkpoint covers, with an entry that is not a record.
+    fn position(&mut self) -> usize {
+        let positions: Vec<usize> = (0..self.kept).filter(|position| self.is_ordinary(*position)).collect();
+        *self.random.choice(&positions).unwrap()
     }
 
-    /// Different places of that kind, in order.
-    fn places(&mut self, many: usize) -> Vec<usize> {
-        let places = (0..self.kept).filter(|place| self.is_ordinary(*place)).collect::<Vec<_>>();
-        let mut places = self.random.choose_multiple(places, many);
-        places.sort_unstable();
-        places
+    /// Chooses different positions of that kind, in order.
+    fn positions(&mut self, many: usize) -> Vec<usize> {
+        let positions = (0..self.kept).filter(|position| self.is_ordinary(*position)).collect::<Vec<_>>();
+        let mut positions = self.random.choose_multiple(positions, many);
+        positions.sort_unstable();
+        positions
     }
 
-    fn entry(&mut self, place: usize) -> &mut Row {
-        self.log.sealed[place].entry.as_mut().unwrap()
+    fn entry(&mut self, position: usize) -> &mut Row {
+        self.log.sealed[position].entry.as_mut().unwrap()
     }
 
-    fn id(&self, place: usize) -> Uuid {
-        id(&self.log.sealed[place].leaf[leaf::ENTRY_ID]).unwrap()
+    fn id(&self, position: usize) -> Uuid {
+        id(&self.log.sealed[position].leaf[leaf::ENTRY_ID]).unwrap()
     }
 
-    fn named(&self, place: usize) -> Expected {
-        Expected::Entry(place, self.id(place))
+    fn named(&self, position: usize) -> Expected {
+        Expected::Entry(position, self.id(position))
     }
 
-    /// What is gone in a row with what retention has removed is known by its place alone.
-    fn removed(&self, place: usize) -> Expected {
-        if place == self.purged { Expected::Place(place) } else { self.named(place) }
+    /// The finding of a removed entry. Directly after the entries that the retention has removed, it names only the
+    /// position.
+    fn removed(&self, position: usize) -> Expected {
+        if position == self.purged { Expected::Position(position) } else { self.named(position) }
     }
 
     fn uuid(&mut self) -> String {
@@ -150,12 +151,12 @@ impl Scene<'_> {
         hex(&std::iter::repeat_with(|| self.random.u8(..)).take(length).collect::<Vec<_>>())
     }
 
-    /// An entry that never was, like one that is.
+    /// Invents an entry that resembles an existing one.
     fn invented(&mut self) -> Row {
         let mut row = loop {
-            let place = self.place();
-            let row = self.entry(place);
-            // The forger would need an erasure that accounts for another one.
+            let position = self.position();
+            let row = self.entry(position);
+            // An erased entry is no model: the forger would also need a record of its erasure.
             if [entry::DETAILS_SALT, entry::ORIGIN_SALT].iter().all(|salt| row[*salt].as_ref().unwrap().len() == 32) {
                 break row.clone();
             }
@@ -179,21 +180,21 @@ impl Scene<'_> {
         self.log.forge(skill);
     }
 
-    /// What is found of a log that was forged from this place on.
-    fn forged(&self, place: usize) -> Expected {
-        if self.log.size() < self.kept { Expected::Shortened(place) } else { Expected::Around(place) }
+    /// The finding of a log that was forged from this position on.
+    fn forged(&self, position: usize) -> Expected {
+        if self.log.size() < self.kept { Expected::Shortened(position) } else { Expected::Around(position) }
     }
 
-    /// Changes a column of an entry; tells what is found.
-    fn edit_column(&mut self, place: usize, column: usize) -> Expected {
-        let mut row = self.entry(place).clone();
+    /// Changes a column of an entry. Returns the expected finding.
+    fn edit_column(&mut self, position: usize, column: usize) -> Expected {
+        let mut row = self.entry(position).clone();
         self.change(&mut row, column);
         let is_moved = column <= entry::ID;
-        *self.entry(place) = row;
-        if is_moved { self.removed(place) } else { self.named(place) }
+        *self.entry(position) = row;
+        if is_moved { self.removed(position) } else { self.named(position) }
     }
 
-    /// Puts something else into a column, that can be read.
+    /// Replaces the value of a column by another readable value.
     fn change(&mut self, row: &mut Row, column: usize) {
         let before = row[column].clone();
         while row[column] == before {
@@ -225,7 +226,7 @@ impl Scene<'_> {
             Kind::Number => unreachable!("no column of an entry is a number"),
             Kind::Moment => {
                 let mut moment = row[column].clone();
-                // A few days at most: the month has a partition, others may have none.
+                // A few days at most: this month has a partition, another month may have none.
                 shift(&mut moment, self.random.i64(-200_000_000..200_000_000) >> self.random.u8(0..28));
                 moment
             }
@@ -287,7 +288,7 @@ impl Scene<'_> {
     }
 }
 
-/// Whether the entry says why something else is missing.
+/// Whether the entry is a record that excuses missing values or entries.
 fn is_record(row: &Row) -> bool {
     let word = |column: usize| row[column].as_deref().unwrap();
     word(entry::ACTION) == "ERASE" || (word(entry::ACTION), word(entry::RESOURCE_TYPE)) == ("DELETE", "AUDIT_LOG")
@@ -299,41 +300,41 @@ fn shift(moment: &mut Cell, millis: i64) {
 }
 
 fn edit(scene: &mut Scene) -> Expected {
-    let (place, column) = (scene.place(), scene.below(ENTRIES.columns.len()));
-    scene.edit_column(place, column)
+    let (position, column) = (scene.position(), scene.below(ENTRIES.columns.len()));
+    scene.edit_column(position, column)
 }
 
 fn edit_many(scene: &mut Scene) -> Expected {
     let many = scene.random.usize(2..300);
-    let places = scene.places(many);
-    let expected: Vec<Expected> = places
+    let positions = scene.positions(many);
+    let expected: Vec<Expected> = positions
         .into_iter()
-        .map(|place| {
+        .map(|position| {
             let column = scene.below(ENTRIES.columns.len());
-            scene.edit_column(place, column)
+            scene.edit_column(position, column)
         })
         .collect();
     expected[0].clone()
 }
 
 fn edit_record(scene: &mut Scene) -> Expected {
-    let is_record_at = |place: &usize| scene.log.sealed[*place].entry.as_ref().is_some_and(is_record);
-    let places: Vec<usize> = (0..scene.log.size()).filter(is_record_at).collect();
-    let Some(place) = scene.random.choice(&places).copied() else { return edit(scene) };
+    let is_record_at = |position: &usize| scene.log.sealed[*position].entry.as_ref().is_some_and(is_record);
+    let positions: Vec<usize> = (0..scene.log.size()).filter(is_record_at).collect();
+    let Some(position) = scene.random.choice(&positions).copied() else { return edit(scene) };
     let column = scene.below(ENTRIES.columns.len());
-    scene.edit_column(place, column);
-    Expected::Record(place)
+    scene.edit_column(position, column);
+    Expected::Record(position)
 }
 
 fn edit_erased(scene: &mut Scene) -> Expected {
     let salts =
         |row: &Row| (row[entry::DETAILS_SALT].as_ref().unwrap().len(), row[entry::ORIGIN_SALT].as_ref().unwrap().len());
-    let is_erased = |place: &usize| {
-        scene.is_ordinary(*place) && salts(scene.log.sealed[*place].entry.as_ref().unwrap()) != (32, 32)
+    let is_erased = |position: &usize| {
+        scene.is_ordinary(*position) && salts(scene.log.sealed[*position].entry.as_ref().unwrap()) != (32, 32)
     };
-    let places: Vec<usize> = (0..scene.kept).filter(is_erased).collect();
-    let Some(place) = scene.random.choice(&places).copied() else { return edit(scene) };
-    let mut row = scene.entry(place).clone();
+    let positions: Vec<usize> = (0..scene.kept).filter(is_erased).collect();
+    let Some(position) = scene.random.choice(&positions).copied() else { return edit(scene) };
+    let mut row = scene.entry(position).clone();
     let is_of_details = salts(&row).0 == 64;
     let columns: &[usize] = if is_of_details {
         &[entry::OLD_VALUE, entry::NEW_VALUE, entry::METADATA, entry::DETAILS_SALT]
@@ -341,26 +342,26 @@ fn edit_erased(scene: &mut Scene) -> Expected {
         &[entry::IP_ADDRESS, entry::USER_AGENT, entry::ORIGIN_SALT]
     };
     if is_of_details && scene.random.bool() {
-        // As if it had never been erased, or somebody else had been.
+        // As if the value had never been erased, or another value had been erased.
         let is_filled = |column: &usize| row[*column].as_ref().is_some_and(|text| text.contains("[ERASED]"));
         if let Some(column) = [entry::METADATA, entry::NEW_VALUE, entry::OLD_VALUE].into_iter().find(is_filled) {
             row[column] = Some(row[column].as_ref().unwrap().replacen("[ERASED]", "eve@example.com", 1));
             if scene.random.bool() {
                 row[entry::DETAILS_SALT] = Some(scene.bytes(16));
             }
-            *scene.entry(place) = row;
-            return scene.named(place);
+            *scene.entry(position) = row;
+            return scene.named(position);
         }
     }
     let column = columns[scene.random.usize(0..columns.len())];
-    scene.edit_column(place, column)
+    scene.edit_column(position, column)
 }
 
-/// As an erasure would, but nobody says so.
+/// Removes personal values as an erasure does, but without a record.
 fn blank(scene: &mut Scene) -> Expected {
     let intact = |row: &Row, column: usize| row[column].as_ref().unwrap().len() == 32;
-    let place = scene.place();
-    let mut row = scene.entry(place).clone();
+    let position = scene.position();
+    let mut row = scene.entry(position).clone();
     let statement: Value = serde_json::from_str(&read_entry(&row).statement()).unwrap();
     let commitment = |part: &str| statement[part].as_str().map(str::to_owned);
     let (details, origin) = (intact(&row, entry::DETAILS_SALT), intact(&row, entry::ORIGIN_SALT));
@@ -379,13 +380,17 @@ fn blank(scene: &mut Scene) -> Expected {
         (row[entry::IP_ADDRESS], row[entry::USER_AGENT]) = (None, None);
         row[entry::ORIGIN_SALT] = commitment("origin");
     }
-    assert_eq!(read_entry(&row).digest(), read_entry(scene.entry(place)).digest(), "it is blanked as erasing would");
-    *scene.entry(place) = row;
-    scene.named(place)
+    assert_eq!(
+        read_entry(&row).digest(),
+        read_entry(scene.entry(position)).digest(),
+        "the digest is the same, as after an erasure"
+    );
+    *scene.entry(position) = row;
+    scene.named(position)
 }
 
 fn make_unreadable(scene: &mut Scene) -> Expected {
-    let place = scene.place();
+    let position = scene.position();
     let (column, text) = *scene
         .random
         .choice(&[
@@ -397,60 +402,60 @@ fn make_unreadable(scene: &mut Scene) -> Expected {
             (entry::ORIGIN_SALT, ""),
         ])
         .unwrap();
-    scene.entry(place)[column] = Some(text.to_owned());
-    Expected::Unreadable(place)
+    scene.entry(position)[column] = Some(text.to_owned());
+    Expected::Unreadable(position)
 }
 
 fn rewrite(scene: &mut Scene) -> Expected {
-    let (place, column) = (scene.place(), scene.random.usize(entry::CREATED_AT..entry::DETAILS_SALT));
-    scene.edit_column(place, column);
+    let (position, column) = (scene.position(), scene.random.usize(entry::CREATED_AT..entry::DETAILS_SALT));
+    scene.edit_column(position, column);
     scene.forge();
-    Expected::Around(place)
+    Expected::Around(position)
 }
 
 fn edit_leaf(scene: &mut Scene) -> Expected {
-    let place = scene.place();
-    let mut row = scene.log.sealed[place].leaf.clone();
+    let position = scene.position();
+    let mut row = scene.log.sealed[position].leaf.clone();
     match scene.random.u8(0..4) {
         0 => {
             row[TENANT] = Some(scene.uuid());
-            scene.log.sealed[place].leaf = row;
-            return Expected::Place(place);
+            scene.log.sealed[position].leaf = row;
+            return Expected::Position(position);
         }
         1 => shift(&mut row[leaf::CREATED_AT], 1),
         2 => row[leaf::ENTRY_ID] = Some(scene.uuid()),
         _ => row[leaf::HASH] = Some(scene.flipped(&row[leaf::HASH])),
     }
-    scene.log.sealed[place].leaf = row;
-    Expected::Place(place)
+    scene.log.sealed[position].leaf = row;
+    Expected::Position(position)
 }
 
 fn edit_bare_leaf(scene: &mut Scene) -> Expected {
     if scene.purged == 0 {
         return edit_leaf(scene);
     }
-    let place = scene.below(scene.purged.min(scene.kept));
-    scene.log.sealed[place].leaf[leaf::HASH] = Some(scene.bytes(32));
-    Expected::Around(place)
+    let position = scene.below(scene.purged.min(scene.kept));
+    scene.log.sealed[position].leaf[leaf::HASH] = Some(scene.bytes(32));
+    Expected::Around(position)
 }
 
 fn delete(scene: &mut Scene) -> Expected {
-    let place = scene.place();
-    scene.log.sealed[place].entry = None;
-    scene.removed(place)
+    let position = scene.position();
+    scene.log.sealed[position].entry = None;
+    scene.removed(position)
 }
 
 fn delete_and_edit_many(scene: &mut Scene) -> Expected {
     let many = scene.random.usize(2..300);
-    let places = scene.places(many);
-    let expected: Vec<Expected> = places
+    let positions = scene.positions(many);
+    let expected: Vec<Expected> = positions
         .into_iter()
-        .map(|place| {
+        .map(|position| {
             if scene.random.u8(0..10) == 0 {
-                scene.log.sealed[place].entry = None;
-                scene.removed(place)
+                scene.log.sealed[position].entry = None;
+                scene.removed(position)
             } else {
-                scene.edit_column(place, entry::ACTION)
+                scene.edit_column(position, entry::ACTION)
             }
         })
         .collect();
@@ -458,38 +463,38 @@ fn delete_and_edit_many(scene: &mut Scene) -> Expected {
 }
 
 fn delete_with_leaf(scene: &mut Scene) -> Expected {
-    let place = scene.place();
-    let sealed = scene.log.sealed.remove(place);
+    let position = scene.position();
+    let sealed = scene.log.sealed.remove(position);
     if scene.random.bool() {
         scene.log.strays.extend(sealed.entry);
     }
-    Expected::Place(place)
+    Expected::Position(position)
 }
 
 fn delete_and_renumber(scene: &mut Scene) -> Expected {
-    let place = scene.place();
-    scene.log.sealed.remove(place);
+    let position = scene.position();
+    scene.log.sealed.remove(position);
     scene.log.renumber();
-    Expected::Place(place)
+    Expected::Position(position)
 }
 
 fn delete_and_forge(scene: &mut Scene) -> Expected {
-    let place = scene.place();
-    scene.log.sealed.remove(place);
+    let position = scene.position();
+    scene.log.sealed.remove(position);
     scene.forge();
-    scene.forged(place)
+    scene.forged(position)
 }
 
 fn insert(scene: &mut Scene) -> Expected {
     let row = scene.invented();
     let id = id(&row[entry::ID]).unwrap();
     scene.log.strays.push(row);
-    Expected::Unplaced(id)
+    Expected::Unsequenced(id)
 }
 
-fn sealed(row: Row, place: usize, hash: [u8; 32]) -> Sealed {
+fn sealed(row: Row, position: usize, hash: [u8; 32]) -> Sealed {
     let mut leaf = vec![row[TENANT].clone(), None, None, None, None];
-    leaf[leaf::SEQUENCE] = Some(place.to_string());
+    leaf[leaf::SEQUENCE] = Some(position.to_string());
     leaf[leaf::CREATED_AT].clone_from(&row[entry::CREATED_AT]);
     leaf[leaf::ENTRY_ID].clone_from(&row[entry::ID]);
     leaf[leaf::HASH] = Some(hex(&hash));
@@ -497,32 +502,32 @@ fn sealed(row: Row, place: usize, hash: [u8; 32]) -> Sealed {
 }
 
 fn insert_at_end(scene: &mut Scene) -> Expected {
-    let (row, place) = (scene.invented(), scene.log.size());
-    let hash = leaf_hash(place, &read_entry(&row).digest().0);
-    scene.log.sealed.push(sealed(row, place, hash));
-    Expected::Around(place)
+    let (row, position) = (scene.invented(), scene.log.size());
+    let hash = leaf_hash(position, &read_entry(&row).digest().0);
+    scene.log.sealed.push(sealed(row, position, hash));
+    Expected::Around(position)
 }
 
 fn insert_and_renumber(scene: &mut Scene) -> Expected {
-    let (row, place) = (scene.invented(), scene.place());
+    let (row, position) = (scene.invented(), scene.position());
     let is_right = scene.random.bool();
-    let hash = if is_right { leaf_hash(place, &read_entry(&row).digest().0) } else { [7; 32] };
-    scene.log.sealed.insert(place, sealed(row, place, hash));
+    let hash = if is_right { leaf_hash(position, &read_entry(&row).digest().0) } else { [7; 32] };
+    scene.log.sealed.insert(position, sealed(row, position, hash));
     scene.log.renumber();
-    // What was inserted is right where it stands: only what it has moved is not.
-    if is_right { Expected::OneOf([place, place + 1]) } else { Expected::Place(place) }
+    // With the right hash, the inserted leaf is correct at its position, and only the moved leaves are wrong.
+    if is_right { Expected::OneOf([position, position + 1]) } else { Expected::Position(position) }
 }
 
 fn insert_and_forge(scene: &mut Scene) -> Expected {
-    let (row, place) = (scene.invented(), scene.place());
-    scene.log.sealed.insert(place, sealed(row, place, [0; 32]));
+    let (row, position) = (scene.invented(), scene.position());
+    scene.log.sealed.insert(position, sealed(row, position, [0; 32]));
     scene.forge();
-    Expected::Around(place)
+    Expected::Around(position)
 }
 
 fn two(scene: &mut Scene) -> (usize, usize) {
-    let places = scene.places(2);
-    (places[0], places[1])
+    let positions = scene.positions(2);
+    (positions[0], positions[1])
 }
 
 fn swap_contents(scene: &mut Scene) -> Expected {
@@ -540,14 +545,14 @@ fn swap_entries_of_leaves(scene: &mut Scene) -> Expected {
     let other = std::mem::replace(&mut scene.log.sealed[second].leaf[leaf::HASH], hash);
     scene.log.sealed[first].leaf[leaf::HASH] = other;
     scene.log.renumber();
-    Expected::Place(first)
+    Expected::Position(first)
 }
 
 fn swap_leaves(scene: &mut Scene) -> Expected {
     let (first, second) = two(scene);
     scene.log.sealed.swap(first, second);
     scene.log.renumber();
-    Expected::Place(first)
+    Expected::Position(first)
 }
 
 fn swap_times(scene: &mut Scene) -> Expected {
@@ -580,29 +585,29 @@ fn reorder_and_forge(scene: &mut Scene) -> Expected {
 }
 
 fn cut_off(scene: &mut Scene) -> Expected {
-    let place = scene.place();
-    for sealed in scene.log.sealed.split_off(place) {
+    let position = scene.position();
+    for sealed in scene.log.sealed.split_off(position) {
         if scene.random.bool() {
             scene.log.strays.extend(sealed.entry);
         }
     }
-    Expected::Place(place)
+    Expected::Position(position)
 }
 
 fn cut_off_to_queue(scene: &mut Scene) -> Expected {
-    let place = scene.place();
-    for sealed in scene.log.sealed.split_off(place) {
+    let position = scene.position();
+    for sealed in scene.log.sealed.split_off(position) {
         let Some(row) = sealed.entry else { continue };
-        scene.log.waiting.push(Waiting { queued: Some(queued(&row)), entry: Some(row) });
+        scene.log.pending.push(Pending { queued: Some(queued(&row)), entry: Some(row) });
     }
     if scene.random.bool() {
         scene.forge();
-        return Expected::Shortened(place);
+        return Expected::Shortened(position);
     }
-    Expected::Place(place)
+    Expected::Position(position)
 }
 
-/// What the queue holds of an entry.
+/// The queue row of an entry.
 fn queued(row: &Row) -> Row {
     let mut queued = vec![row[TENANT].clone(), row[entry::CREATED_AT].clone(), row[entry::ID].clone(), None];
     queued[unsealed::DIGEST] = Some(hex(&read_entry(row).digest().0));
@@ -610,30 +615,30 @@ fn queued(row: &Row) -> Row {
 }
 
 fn cut_off_and_forge(scene: &mut Scene) -> Expected {
-    let place = scene.place();
-    scene.log.sealed.truncate(place);
+    let position = scene.position();
+    scene.log.sealed.truncate(position);
     scene.forge();
-    Expected::Shortened(place)
+    Expected::Shortened(position)
 }
 
 fn truncate_entries(scene: &mut Scene) -> Expected {
     scene.log.sealed.iter_mut().for_each(|sealed| sealed.entry = None);
     if scene.random.bool() {
-        scene.log.waiting.iter_mut().for_each(|waiting| waiting.entry = None);
+        scene.log.pending.iter_mut().for_each(|pending| pending.entry = None);
     }
-    // Nobody says any more that the first ones were given up.
+    // The record for the entries that the retention has removed is also gone.
     Expected::OneOf([0, scene.purged])
 }
 
 fn truncate_leaves(scene: &mut Scene) -> Expected {
     let sealed = std::mem::take(&mut scene.log.sealed);
     scene.log.strays.extend(sealed.into_iter().filter_map(|sealed| sealed.entry));
-    Expected::Place(0)
+    Expected::Position(0)
 }
 
 fn truncate_everything(scene: &mut Scene) -> Expected {
     scene.log.sealed.clear();
-    scene.log.waiting.clear();
+    scene.log.pending.clear();
     scene.log.nodes.clear();
     scene.log.head = None;
     Expected::Around(0)
@@ -676,25 +681,25 @@ fn edit_node(scene: &mut Scene) -> Expected {
     Expected::Around(256 * number(&row[node::POSITION]))
 }
 
-fn give_up(scene: &mut Scene) -> Expected {
+fn remove_without_record(scene: &mut Scene) -> Expected {
     let until = scene.random.usize(scene.purged + 1..=scene.kept);
     scene.log.head_mut()[head::REMOVED] = Some(until.to_string());
     scene.log.sealed[scene.purged..until].iter_mut().for_each(|sealed| sealed.entry = None);
-    // The record of what was given up before may be among them.
+    // The record of an earlier removal may be among the removed entries.
     Expected::OneOf([0, scene.purged])
 }
 
-fn mark_as_given_up(scene: &mut Scene) -> Expected {
+fn mark_as_removed(scene: &mut Scene) -> Expected {
     let until = scene.random.usize(scene.purged + 1..=scene.kept);
     scene.log.head_mut()[head::REMOVED] = Some(until.to_string());
     Expected::Around(scene.purged)
 }
 
-/// As retention or an erasure would, with a record that would account for all of it.
-fn account_for_it(scene: &mut Scene) -> Expected {
+/// Changes the log as the retention or an erasure does, with a record that would excuse all of it.
+fn excuse_with_unsigned_record(scene: &mut Scene) -> Expected {
     let sealed = scene.log.sealed.iter().filter_map(|sealed| sealed.entry.as_ref());
-    let waiting = scene.log.waiting.iter().filter_map(|waiting| waiting.entry.as_ref());
-    let records = sealed.chain(waiting).filter(|row| is_record(row));
+    let pending = scene.log.pending.iter().filter_map(|pending| pending.entry.as_ref());
+    let records = sealed.chain(pending).filter(|row| is_record(row));
     let records: Vec<Value> =
         records.map(|row| serde_json::from_str(row[entry::METADATA].as_deref().unwrap()).unwrap()).collect();
     let signature = scene.random.choice(&records).map_or(json!(""), |metadata| metadata["signature"].clone());
@@ -702,40 +707,40 @@ fn account_for_it(scene: &mut Scene) -> Expected {
     let (expected, action, resource_type, metadata) = if scene.random.bool() {
         (delete(scene), "DELETE", "AUDIT_LOG", json!({ "until": scene.log.size(), "signature": signature }))
     } else {
-        let ids: Vec<Uuid> = (0..scene.log.size()).map(|place| scene.id(place)).collect();
+        let ids: Vec<Uuid> = (0..scene.log.size()).map(|position| scene.id(position)).collect();
         (blank(scene), "ERASE", "USER", json!({ "details": ids, "origins": ids, "signature": signature }))
     };
     record[entry::ACTION] = Some(action.to_owned());
     record[entry::RESOURCE_TYPE] = Some(resource_type.to_owned());
     record[entry::METADATA] = Some(metadata.to_string());
-    scene.log.waiting.push(Waiting { queued: Some(queued(&record)), entry: Some(record) });
+    scene.log.pending.push(Pending { queued: Some(queued(&record)), entry: Some(record) });
     expected
 }
 
-/// From an older copy, with which the digest is right again.
-fn put_back(scene: &mut Scene) -> Expected {
+/// Restores erased values from an older copy of the log. The digest is the same as before.
+fn restore_erased(scene: &mut Scene) -> Expected {
     let parts = [
         (entry::DETAILS_SALT, &[entry::OLD_VALUE, entry::NEW_VALUE, entry::METADATA][..]),
         (entry::ORIGIN_SALT, &[entry::IP_ADDRESS, entry::USER_AGENT][..]),
     ];
     let is_destroyed = |row: &Row, salt: usize| row[salt].as_ref().unwrap().len() == 64;
     let mut erased = Vec::new();
-    for place in (0..scene.kept).filter(|place| scene.is_ordinary(*place)) {
+    for position in (0..scene.kept).filter(|position| scene.is_ordinary(*position)) {
         for (before, part) in scene.older.iter().flat_map(|log| parts.map(|part| (log, part))) {
-            let before = before.sealed.get(place).and_then(|sealed| sealed.entry.as_ref());
+            let before = before.sealed.get(position).and_then(|sealed| sealed.entry.as_ref());
             let before = before.filter(|before| !is_destroyed(before, part.0));
-            let now = scene.log.sealed[place].entry.as_ref().unwrap();
-            erased.extend(before.filter(|_| is_destroyed(now, part.0)).map(|before| (place, part, before.clone())));
+            let now = scene.log.sealed[position].entry.as_ref().unwrap();
+            erased.extend(before.filter(|_| is_destroyed(now, part.0)).map(|before| (position, part, before.clone())));
         }
     }
-    let Some((place, (salt, columns), before)) = scene.random.choice(&erased).cloned() else { return edit(scene) };
-    let row = scene.entry(place);
+    let Some((position, (salt, columns), before)) = scene.random.choice(&erased).cloned() else { return edit(scene) };
+    let row = scene.entry(position);
     let digest = read_entry(row).digest();
     for column in columns.iter().copied().chain([salt]) {
         row[column].clone_from(&before[column]);
     }
-    assert_eq!(read_entry(row).digest(), digest, "it is what it was");
-    scene.named(place)
+    assert_eq!(read_entry(row).digest(), digest, "the digest is the same as before");
+    scene.named(position)
 }
 
 fn older(scene: &mut Scene) -> Option<Log> {
@@ -743,25 +748,25 @@ fn older(scene: &mut Scene) -> Option<Log> {
     scene.random.choice(&older).map(|log| (*log).clone())
 }
 
-fn roll_back(scene: &mut Scene) -> Expected {
+fn restore_older_log(scene: &mut Scene) -> Expected {
     let Some(older) = older(scene) else { return truncate_everything(scene) };
     scene.log = older;
     Expected::Around(scene.log.size())
 }
 
-fn roll_back_and_go_on(scene: &mut Scene) -> Expected {
+fn restore_older_log_and_extend(scene: &mut Scene) -> Expected {
     let Some(mut older) = older(scene) else { return truncate_everything(scene) };
-    let place = older.size();
+    let position = older.size();
     let target = scene.kept + scene.random.usize(0..40);
     while older.size() < target {
         let row = scene.invented();
-        let place = older.size();
-        older.sealed.push(sealed(row, place, [0; 32]));
+        let position = older.size();
+        older.sealed.push(sealed(row, position, [0; 32]));
     }
     scene.log = older;
     scene.log.forge(Skill::Key);
     scene.is_perfect = true;
-    Expected::Around(place)
+    Expected::Around(position)
 }
 
 fn replace_key(scene: &mut Scene) -> Expected {
@@ -771,8 +776,8 @@ fn replace_key(scene: &mut Scene) -> Expected {
         scene.log.key.id = scene.uuid();
     }
     if scene.random.bool() {
-        let place = scene.place();
-        scene.edit_column(place, entry::ACTION);
+        let position = scene.position();
+        scene.edit_column(position, entry::ACTION);
     }
     scene.log.forge(Skill::Key);
     scene.is_perfect = true;
@@ -780,67 +785,68 @@ fn replace_key(scene: &mut Scene) -> Expected {
 }
 
 fn edit_without_head(scene: &mut Scene) -> Expected {
-    let place = scene.place();
+    let position = scene.position();
     scene.log.head = None;
-    scene.edit_column(place, entry::ACTION)
+    scene.edit_column(position, entry::ACTION)
 }
 
 fn edit_before(scene: &mut Scene) -> Expected {
-    let places = scene.places(2);
-    let expected = scene.edit_column(places[0], entry::USER_ID);
+    let positions = scene.positions(2);
+    let expected = scene.edit_column(positions[0], entry::USER_ID);
     match scene.random.u8(0..3) {
-        0 => drop(scene.log.sealed.remove(places[1])),
-        1 => drop(scene.log.sealed.split_off(places[1])),
+        0 => drop(scene.log.sealed.remove(positions[1])),
+        1 => drop(scene.log.sealed.split_off(positions[1])),
         _ => {
-            scene.log.sealed.remove(places[1]);
+            scene.log.sealed.remove(positions[1]);
             scene.log.renumber();
         }
     }
     expected
 }
 
-fn waiting(scene: &mut Scene) -> Option<usize> {
-    let is_ordinary = |waiting: &Waiting| waiting.entry.as_ref().is_some_and(|entry| !is_record(entry));
-    let places: Vec<usize> = (0..scene.log.waiting.len()).filter(|at| is_ordinary(&scene.log.waiting[*at])).collect();
-    scene.random.choice(&places).copied()
+fn pending(scene: &mut Scene) -> Option<usize> {
+    let is_ordinary = |pending: &Pending| pending.entry.as_ref().is_some_and(|entry| !is_record(entry));
+    let positions: Vec<usize> =
+        (0..scene.log.pending.len()).filter(|at| is_ordinary(&scene.log.pending[*at])).collect();
+    scene.random.choice(&positions).copied()
 }
 
-fn waiting_id(scene: &Scene, at: usize) -> Uuid {
-    id(&scene.log.waiting[at].queued.as_ref().unwrap()[unsealed::ID]).unwrap()
+fn pending_id(scene: &Scene, at: usize) -> Uuid {
+    id(&scene.log.pending[at].queued.as_ref().unwrap()[unsealed::ID]).unwrap()
 }
 
-fn edit_waiting(scene: &mut Scene) -> Expected {
-    let Some(at) = waiting(scene) else { return edit(scene) };
-    let id = waiting_id(scene, at);
+fn edit_pending(scene: &mut Scene) -> Expected {
+    let Some(at) = pending(scene) else { return edit(scene) };
+    let id = pending_id(scene, at);
     if scene.random.bool() {
         let digest = scene.bytes(32);
-        scene.log.waiting[at].queued.as_mut().unwrap()[unsealed::DIGEST] = Some(digest);
+        scene.log.pending[at].queued.as_mut().unwrap()[unsealed::DIGEST] = Some(digest);
     } else {
         let (mut row, column) =
-            (scene.log.waiting[at].entry.clone().unwrap(), scene.random.usize(entry::ACTION..ENTRIES.columns.len()));
+            (scene.log.pending[at].entry.clone().unwrap(), scene.random.usize(entry::ACTION..ENTRIES.columns.len()));
         scene.change(&mut row, column);
-        scene.log.waiting[at].entry = Some(row);
+        scene.log.pending[at].entry = Some(row);
     }
-    Expected::Unplaced(id)
+    Expected::Unsequenced(id)
 }
 
-fn delete_waiting(scene: &mut Scene) -> Expected {
-    let waiting = if scene.queue_holds_entries { None } else { waiting(scene) };
-    let Some(at) = waiting else { return delete(scene) };
-    scene.log.waiting[at].entry = None;
-    Expected::Unplaced(waiting_id(scene, at))
+fn delete_pending(scene: &mut Scene) -> Expected {
+    let pending = if scene.queue_holds_entries { None } else { pending(scene) };
+    let Some(at) = pending else { return delete(scene) };
+    scene.log.pending[at].entry = None;
+    Expected::Unsequenced(pending_id(scene, at))
 }
 
 fn take_out_of_queue(scene: &mut Scene) -> Expected {
-    let Some(at) = waiting(scene) else { return insert(scene) };
-    let id = waiting_id(scene, at);
-    scene.log.waiting[at].queued = None;
-    Expected::Unplaced(id)
+    let Some(at) = pending(scene) else { return insert(scene) };
+    let id = pending_id(scene, at);
+    scene.log.pending[at].queued = None;
+    Expected::Unsequenced(id)
 }
 
 fn queue_again(scene: &mut Scene) -> Expected {
-    let place = scene.place();
-    let queued = queued(scene.entry(place));
-    scene.log.waiting.push(Waiting { queued: Some(queued), entry: None });
-    Expected::Unplaced(scene.id(place))
+    let position = scene.position();
+    let queued = queued(scene.entry(position));
+    scene.log.pending.push(Pending { queued: Some(queued), entry: None });
+    Expected::Unsequenced(scene.id(position))
 }

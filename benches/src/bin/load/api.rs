@@ -1,4 +1,4 @@
-//! The API as its clients see it.
+//! Calls of the API, as a client makes them.
 
 use iam_benches::{Outcome, PASSWORD, email};
 use serde_json::{Value, json};
@@ -7,17 +7,17 @@ use crate::client::{Connection, authorization, request};
 
 pub(crate) const PREFIX: &str = "/api/v1";
 
-/// What makes the user of this number.
+/// The body that creates the user with this number.
 pub(crate) fn person(number: u64) -> Value {
     json!({ "email": email(number), "password": PASSWORD, "firstName": "Ada", "lastName": "Lovelace" })
 }
 
-/// What the user of this number logs in with.
+/// The body with which the user with this number logs in.
 pub(crate) fn credentials(number: u64) -> Value {
     json!({ "email": email(number), "password": PASSWORD })
 }
 
-/// What the API answers, which must be of this status.
+/// Sends a request, and returns the body of the answer. The answer must have this status.
 pub(crate) async fn ask(
     connection: &mut Connection,
     method: &str,

@@ -1,4 +1,4 @@
-//! HTTP/1.1 with as little work as possible: the client shares the cores with whom is measured.
+//! An HTTP/1.1 client that does as little work as possible, because it shares the cores with the measured process.
 
 use std::net::SocketAddr;
 use std::str;
@@ -9,22 +9,22 @@ use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-/// A connection that is kept alive.
+/// A keep-alive connection.
 pub(crate) struct Connection {
     stream: TcpStream,
     received: Vec<u8>,
 }
 
-/// An answer; its body stays in the connection.
+/// An answer. Its body stays in the buffer of the connection.
 pub(crate) struct Answer<'a> {
     pub(crate) status: u16,
-    /// How long to wait before asking again.
+    /// The time to wait before the next attempt.
     pub(crate) retry_after: Option<Duration>,
     pub(crate) body: &'a [u8],
 }
 
 impl Answer<'_> {
-    /// Refuses every status but one.
+    /// Returns an error for every other status.
     pub(crate) fn expect(&self, status: u16) -> Outcome {
         if self.status == status {
             return Ok(());
@@ -71,19 +71,19 @@ impl Connection {
     }
 }
 
-/// What must be known of a response's head.
+/// The parts of a response's head that the client needs.
 #[derive(Debug, PartialEq)]
 struct Head {
     status: u16,
     /// In seconds.
     retry_after: Option<u64>,
     content_length: usize,
-    /// How many bytes the head has.
+    /// The length of the head in bytes.
     length: usize,
 }
 
 impl Head {
-    /// The head, once all of it is there.
+    /// Parses the head. `None` if it is not complete yet.
     fn parse(received: &[u8]) -> Outcome<Option<Self>> {
         let Some(end) = received.windows(4).position(|four| four == b"\r\n\r\n") else {
             return Ok(None);
@@ -91,7 +91,7 @@ impl Head {
         let head = str::from_utf8(received.get(..end).unwrap_or_default())?;
         let mut lines = head.split("\r\n");
         let status = lines.next().and_then(|line| line.split(' ').nth(1)).ok_or("there is no status")?.parse()?;
-        // No Content, and so no length.
+        // 204 No Content has no Content-Length.
         if status == 204 {
             return Ok(Some(Self { status, retry_after: None, content_length: 0, length: end + 4 }));
         }
@@ -113,7 +113,7 @@ pub(crate) fn authorization(token: &str) -> String {
     format!("Authorization: Bearer {token}\r\n")
 }
 
-/// The text of a request, with further headers, a line each.
+/// The text of a request, with additional headers, one on each line.
 pub(crate) fn request(method: &str, path: &str, headers: &str, body: Option<&str>) -> Vec<u8> {
     let mut text = format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\n{headers}");
     if let Some(body) = body {
@@ -129,13 +129,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_head_is_read_when_it_is_there() {
+    fn a_head_is_parsed_when_it_is_complete() {
         let whole = b"HTTP/1.1 201 Created\r\nx: y\r\nContent-Length: 2\r\n\r\n{}";
         let expected = Head { status: 201, retry_after: None, content_length: 2, length: whole.len() - 2 };
         assert_eq!(Head::parse(whole).unwrap(), Some(expected));
         assert_eq!(Head::parse(&whole[..40]).unwrap(), None);
-        let turned_away = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 3\r\ncontent-length: 0\r\n\r\n";
-        assert_eq!(Head::parse(turned_away).unwrap().unwrap().retry_after, Some(3));
+        let refused = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 3\r\ncontent-length: 0\r\n\r\n";
+        assert_eq!(Head::parse(refused).unwrap().unwrap().retry_after, Some(3));
         assert!(Head::parse(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n").is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! A database with the server on it, and tenants that are filled.
+//! A server on its database, with tenants full of data.
 
 use std::ops::Range;
 
@@ -16,21 +16,21 @@ use crate::data::{self, Crowd, RARE};
 use crate::process::Process;
 
 pub(crate) struct Installation {
-    // The first to be dropped, so that the server does not miss its database.
+    // Dropped first, so that the server does not lose its database.
     pub(crate) server: Process,
     pub(crate) database: Database,
 }
 
-/// A tenant with users of consecutive numbers, of whom the administrator has the first.
+/// A tenant whose users have consecutive numbers. The administrator has the first number.
 pub(crate) struct Tenant {
     pub(crate) id: TenantId,
     pub(crate) administrator: u64,
-    /// How many users there are beside the administrator.
+    /// The number of users in addition to the administrator.
     pub(crate) users: u64,
 }
 
 impl Tenant {
-    /// The numbers of the users beside the administrator.
+    /// The numbers of the users without the administrator.
     pub(crate) fn numbers(&self) -> Range<u64> {
         self.administrator + 1..self.administrator + 1 + self.users
     }
@@ -43,7 +43,7 @@ impl Installation {
         Ok(Self { server, database })
     }
 
-    /// Makes a tenant whose users' passwords are hashed at this cost, and asks the server whether all of it is there.
+    /// Creates a tenant whose users' passwords are hashed at this cost, and checks that the server counts all rows.
     pub(crate) async fn tenant(
         &self,
         administrator: u64,
@@ -59,7 +59,7 @@ impl Installation {
         let crowd = Crowd { tenant: tenant.id, numbers: tenant.numbers(), password_hash };
         data::fill(&self.database, &crowd, organizations).await?;
         let token = self.token(&tenant).await?;
-        // Another one: the server ends connections that rest for as long as that takes.
+        // A new connection: the server closes connections that are idle for as long as the filling takes.
         let mut connection = Connection::open(self.server.address).await?;
         let search = format!("/users?search={RARE}");
         for (list, expected) in [("/users", users + 1), ("/organizations", organizations), (&search, 1)] {
@@ -72,7 +72,7 @@ impl Installation {
         Ok(tenant)
     }
 
-    /// Gives a tenant so many audit entries more, and asks the server whether it shows the last of them.
+    /// Adds this number of audit entries to a tenant, and checks that the server shows the last of them.
     pub(crate) async fn audit_log(&self, tenant: &Tenant, entries: u64) -> Outcome {
         audit_log::fill(&self.database, &[(tenant.id, entries)]).await?;
         let token = self.token(tenant).await?;
@@ -82,7 +82,7 @@ impl Installation {
         text(&page, "/data/0/id").map(drop)
     }
 
-    /// Makes a role that may read users.
+    /// Creates a role with the permission to read users.
     pub(crate) async fn role(&self, tenant: &Tenant) -> Outcome<Uuid> {
         let token = self.token(tenant).await?;
         let mut connection = Connection::open(self.server.address).await?;
@@ -91,7 +91,7 @@ impl Installation {
         Ok(text(&made, "/id")?.parse()?)
     }
 
-    /// Logs the administrator in; the token is valid for a quarter of an hour.
+    /// Logs the administrator in. The token is valid for a quarter of an hour.
     pub(crate) async fn token(&self, tenant: &Tenant) -> Outcome<String> {
         let mut connection = Connection::open(self.server.address).await?;
         let login = Some(credentials(tenant.administrator));
@@ -99,7 +99,7 @@ impl Installation {
     }
 }
 
-/// Of the password of everybody.
+/// The hash of the password that all users have.
 fn password_hash(cost: HashingCost) -> Outcome<String> {
     Ok(argon2id(cost)?.hash_password_with_salt(PASSWORD.as_bytes(), &[7; 16])?.to_string())
 }

@@ -1,6 +1,6 @@
-//! Measures the server under load, beside the least that the same work can cost on the same database.
+//! Measures the server under load, and compares it with the least that the same work can cost on the same database.
 //!
-//! `scripts/bench-load` builds what it needs and runs it; `docs/performance.md` says what is measured.
+//! `scripts/bench-load` builds the programs and runs this one. `docs/performance.md` describes the measurements.
 
 mod api;
 mod client;
@@ -28,17 +28,17 @@ use uuid::Uuid;
 use crate::measure::load::Rounds;
 use crate::measure::{Kind, Scale};
 
-/// The server's, so that the floor is none the worse for its memory.
+/// The allocator of the server, so that the floor has no worse one.
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 
 #[derive(Parser)]
 enum Arguments {
     /// Measure on new SQLite files
-    Sqlite(Extent),
+    Sqlite(Options),
     /// Measure on new databases of the server that `IAM_TEST_POSTGRES_URL` names
-    Postgres(Extent),
-    /// Let the server work on a new SQLite file, and look what grows
+    Postgres(Options),
+    /// Run the server under load on a new SQLite file, and report what grows
     SoakSqlite(Soak),
     /// The same on a new database of the server that `IAM_TEST_POSTGRES_URL` names
     SoakPostgres(Soak),
@@ -56,24 +56,24 @@ enum Arguments {
 }
 
 #[derive(Args)]
-struct Extent {
-    /// For how many seconds each side of each measurement works, in five rounds
+struct Options {
+    /// The number of seconds for which each side of each measurement works, in five rounds
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=60))]
     seconds: u64,
-    /// Only try whether everything can be measured: little data, short rounds
+    /// Only check that everything can be measured: little data, short rounds
     #[arg(long, conflicts_with_all = ["seconds"])]
     quick: bool,
-    /// Only measure the requests whose line in the table contains this text, with little data, and print them
+    /// Only measure the requests whose work in the table contains this text, with little data, and print them
     #[arg(long, value_name = "TEXT", conflicts_with_all = ["quick", "docs"])]
     only: Option<String>,
-    /// The directory of performance.md, where the figures go; without it, they are printed
+    /// The directory of performance.md, into which the figures are written; without it, they are printed
     #[arg(long)]
     docs: Option<PathBuf>,
 }
 
 #[derive(Args)]
 struct Soak {
-    /// How long
+    /// The number of minutes
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=600))]
     minutes: u64,
 }
@@ -86,7 +86,7 @@ struct Service {
     listen: SocketAddr,
 }
 
-impl Extent {
+impl Options {
     fn scale(&self) -> Scale {
         if self.quick {
             let rounds = Rounds { count: 2, length: Duration::from_millis(300) };
@@ -123,24 +123,25 @@ fn main() -> Outcome {
             on_all_cores(floor::serve(&service.database_url, service.listen, tenant))
         }
         Arguments::Router(service) => on_all_cores(router::serve(&service.database_url, service.listen)),
-        Arguments::Sqlite(extent) => on_one_thread(extent.run(Kind::Sqlite)),
-        Arguments::Postgres(extent) => on_one_thread(extent.run(Kind::Postgres)),
+        Arguments::Sqlite(options) => on_one_thread(options.run(Kind::Sqlite)),
+        Arguments::Postgres(options) => on_one_thread(options.run(Kind::Postgres)),
         Arguments::SoakSqlite(soak) => on_one_thread(soak.run(Kind::Sqlite)),
         Arguments::SoakPostgres(soak) => on_one_thread(soak.run(Kind::Postgres)),
     }
 }
 
-/// As many threads as the server has.
+/// Runs the work on as many threads as the server has.
 fn on_all_cores(work: impl Future<Output = Outcome>) -> Outcome {
     Builder::new_multi_thread().enable_all().build()?.block_on(work)
 }
 
-/// One thread is enough for the client, and leaves the most to whom is measured.
+/// Runs the work on one thread. That is enough for the client, and leaves the most processor time to the measured
+/// process.
 fn on_one_thread(work: impl Future<Output = Outcome>) -> Outcome {
     Builder::new_current_thread().enable_all().build()?.block_on(until_stopped(work))
 }
 
-/// Drops the work, and with it the processes that it has started, when somebody stops this one.
+/// Runs the work until this process is stopped. Then it drops the work, and with it the processes that it has started.
 async fn until_stopped(work: impl Future<Output = Outcome>) -> Outcome {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;

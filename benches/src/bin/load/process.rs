@@ -1,4 +1,4 @@
-//! The processes that are measured.
+//! The measured processes.
 
 use std::env;
 use std::fs;
@@ -18,7 +18,7 @@ use crate::client::{Connection, request};
 const START: Duration = Duration::from_secs(30);
 const STOP: Duration = Duration::from_secs(10);
 
-/// A process that serves HTTP; dropping it ends it.
+/// A process that serves HTTP. It is killed when this is dropped.
 pub(crate) struct Process {
     child: Child,
     pub(crate) address: SocketAddr,
@@ -30,18 +30,18 @@ impl Process {
         Self::server_with(database_url, &[], Stdio::inherit()).await
     }
 
-    /// Starts the server with further settings, and its log somewhere.
+    /// Starts the server with additional settings, and with its log at this destination.
     pub(crate) async fn server_with(database_url: &str, settings: &[(&str, &str)], log: Stdio) -> Outcome<Self> {
         let address = free_address().await?;
-        let mut command = Command::new(beside("iam-server")?);
-        // Nothing but what is named here decides how it runs.
+        let mut command = Command::new(sibling_program("iam-server")?);
+        // The environment contains only these variables, so other settings have no effect.
         command.env_clear().env("IAM_LOG", "warn").env("IAM_MASTER_KEY", MASTER_KEY).env("IAM_RATE_LIMITS", "off");
         command.env("IAM_DATABASE_URL", database_url).env("IAM_LISTEN", address.to_string());
         command.envs(settings.iter().copied()).stderr(log);
         Self::start(&mut command, address).await
     }
 
-    /// Starts the router with the least cost of a hash, on a database that the server has filled.
+    /// Starts the router with the least hashing cost, on a database that the server has filled.
     pub(crate) async fn router(database_url: &str) -> Outcome<Self> {
         let address = free_address().await?;
         Self::start(&mut Self::hidden("router", database_url, address)?, address).await
@@ -54,7 +54,7 @@ impl Process {
         Self::start(command.args(["--tenant", &tenant.to_string()]), address).await
     }
 
-    /// This program again, to serve something else than the server does.
+    /// This program again, as the floor or the router.
     fn hidden(what: &str, database_url: &str, listen: SocketAddr) -> Outcome<Command> {
         let mut command = Command::new(env::current_exe()?);
         command.env_clear().arg(what).args(["--database-url", database_url, "--listen", &listen.to_string()]);
@@ -69,7 +69,7 @@ impl Process {
         Ok(process)
     }
 
-    /// Waits until it answers that it is ready.
+    /// Waits until the process answers that it is ready.
     async fn ready(&mut self) -> Outcome {
         while !is_ready(self.address).await {
             if let Some(status) = self.child.try_wait()? {
@@ -80,12 +80,12 @@ impl Process {
         Ok(())
     }
 
-    /// How much of the memory it holds, in MiB.
+    /// The resident memory of the process, in MiB.
     pub(crate) fn resident_memory(&self) -> Outcome<f64> {
         self.memory("VmRSS:")
     }
 
-    /// The most that it ever held, in MiB.
+    /// The peak of the resident memory, in MiB.
     pub(crate) fn peak_memory(&self) -> Outcome<f64> {
         self.memory("VmHWM:")
     }
@@ -97,7 +97,7 @@ impl Process {
         Ok(kib.parse::<f64>()? / 1024.0)
     }
 
-    /// Asks it to stop, and waits until it has.
+    /// Asks the process to stop, and waits until it has ended.
     pub(crate) async fn stop(mut self) -> Outcome {
         kill_process(Pid::from_child(&self.child), Signal::TERM)?;
         let began = Instant::now();
@@ -113,7 +113,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // It fails for a process that has ended, which is what is wanted.
+        // This fails if the process has already ended, which is fine.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -128,11 +128,11 @@ async fn is_ready(address: SocketAddr) -> bool {
 }
 
 /// A program that was built together with this one.
-fn beside(name: &str) -> Outcome<PathBuf> {
+fn sibling_program(name: &str) -> Outcome<PathBuf> {
     Ok(env::current_exe()?.with_file_name(name))
 }
 
-/// A loopback address that nobody listens on.
+/// A loopback address with a free port.
 async fn free_address() -> Outcome<SocketAddr> {
     Ok(TcpListener::bind("127.0.0.1:0").await?.local_addr()?)
 }

@@ -1,4 +1,5 @@
-//! The router over a store, hashing at the least cost that Argon2 allows: the server itself has no setting for that.
+//! The library's router on a store, with the least hashing cost that Argon2 allows. The server itself has no setting
+//! for that.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -8,7 +9,7 @@ use iam_benches::{CHEAP, Outcome, iam};
 use tokio::net::TcpListener;
 use tokio::time::sleep;
 
-/// How often it is looked whether audit entries wait to be sealed, as the server does.
+/// How often the router checks for pending audit entries: as often as the server.
 const SEALING: Duration = Duration::from_millis(250);
 
 /// Serves until it is killed.
@@ -28,7 +29,7 @@ pub(crate) async fn serve(database_url: &str, listen: SocketAddr) -> Outcome {
     tokio::select! {
         served = async { axum::serve(listener, router).await } => Ok(served?),
         failed = sealing => failed,
-        // As the server's, and without it each request would ask for its session.
-        ended = iam.follow_changes() => Err(format!("changes are not told: {ended:?}").into()),
+        // As in the server. Without it, each request would read its session from the store.
+        ended = iam.follow_changes() => Err(format!("the change feed ended: {ended:?}").into()),
     }
 }

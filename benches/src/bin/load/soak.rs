@@ -1,4 +1,4 @@
-//! The server under load for as long as somebody likes: whether its memory stays as it is, and which tables grow.
+//! The server under load for a chosen time. Checks whether its memory grows, and which tables grow.
 
 use std::collections::BTreeMap;
 use std::io::{Write as _, stdout};
@@ -19,16 +19,16 @@ use crate::client::Connection;
 use crate::process::Process;
 
 const WORKERS: u64 = 16;
-/// How often the memory is looked at.
+/// The number of memory samples.
 const SAMPLES: u32 = 60;
-/// By so much of what it was in the second third of the time may the memory be more in the last one.
+/// The permitted growth of the memory from the second third of the time to the last third, as a fraction.
 const TOLERANCE: f64 = 0.05;
 
-/// Works for this long, and fails where something grows that should not.
+/// Runs the load for this long. Fails if the memory or a table grows that should not.
 pub(crate) async fn run(database: &Database, length: Duration) -> Outcome {
     let server = Process::server(database.url()).await?;
     let mut workers = Worker::all(&server).await?;
-    // So that what a round leaves behind is there from the start.
+    // One round before the count, so that the rows that a round leaves are already in it.
     for worker in &mut workers {
         worker.round().await?;
     }
@@ -90,7 +90,7 @@ impl Worker {
         Ok(())
     }
 
-    /// From a login to the logout, and nothing is left of it but audit entries.
+    /// Does a round from login to logout. It leaves only audit entries.
     async fn round(&mut self) -> Outcome {
         let Self { connection, number, user, organization } = self;
         let login = Some(credentials(*number));
@@ -120,7 +120,7 @@ impl Worker {
     }
 }
 
-/// Tells now and then how it is going, and gives what memory the server had, in MiB.
+/// Prints the progress at intervals. Returns the samples of the server's memory, in MiB.
 async fn watch(server: &Process, length: Duration, rounds: &AtomicU64) -> Outcome<Vec<f64>> {
     let (began, mut memory) = (Instant::now(), Vec::new());
     for sample in 1..=SAMPLES {
@@ -133,7 +133,7 @@ async fn watch(server: &Process, length: Duration, rounds: &AtomicU64) -> Outcom
     Ok(memory)
 }
 
-/// How many rows each table has.
+/// The number of rows in each table.
 async fn rows(bare: &Bare) -> Outcome<BTreeMap<String, i64>> {
     let tables: Vec<String> = match bare {
         Bare::Sqlite(pool) => {
@@ -148,7 +148,7 @@ async fn rows(bare: &Bare) -> Outcome<BTreeMap<String, i64>> {
     };
     let mut rows = BTreeMap::new();
     for table in tables {
-        // The name comes from the catalogue.
+        // The name comes from the database's catalogue, not from outside.
         let count = AssertSqlSafe(format!("SELECT count(*) FROM {table}"));
         let count = match bare {
             Bare::Sqlite(pool) => sqlx::query_scalar(count).fetch_one(pool).await?,

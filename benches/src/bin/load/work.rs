@@ -1,4 +1,4 @@
-//! What is asked of the server and of the floor.
+//! The requests to the server and to the floor.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -12,32 +12,32 @@ use crate::api::{PREFIX, credentials};
 use crate::client::{Answer, authorization, request};
 use crate::data;
 
-/// Where requests go: the server with a prefix and a token, the floor with neither.
+/// The destination of requests: the server with a prefix and a token, or the floor without them.
 #[derive(Clone, Default)]
-pub(crate) struct Manner {
+pub(crate) struct Destination {
     prefix: &'static str,
     token: Option<String>,
-    /// From where a trusted proxy says that they come.
+    /// The client address that a trusted proxy reports.
     address: Option<&'static str>,
 }
 
 /// Requests of one kind.
 pub(crate) struct Work {
-    /// The status of the right answer.
+    /// The expected status.
     status: u16,
-    /// Whether 503 is right, too.
+    /// Whether 503 is permitted, too.
     may_be_refused: bool,
     requests: Requests,
 }
 
 enum Requests {
-    /// Any of these, at random.
+    /// A random one of these.
     Prepared(Vec<Vec<u8>>),
     /// A new user each time.
-    NewUsers { manner: Manner, next: Arc<AtomicU64> },
+    NewUsers { destination: Destination, next: Arc<AtomicU64> },
 }
 
-impl Manner {
+impl Destination {
     pub(crate) fn server(token: String) -> Self {
         Self { prefix: PREFIX, token: Some(token), address: None }
     }
@@ -47,7 +47,7 @@ impl Manner {
         self.text(method, path, body.as_deref())
     }
 
-    /// The request that makes the user of this number.
+    /// The request that creates the user with this number.
     fn new_user(&self, number: u64) -> Vec<u8> {
         let email = email(number);
         let body = format!(r#"{{"email":"{email}","password":"{PASSWORD}","firstName":"Ada","lastName":"Lovelace"}}"#);
@@ -64,51 +64,51 @@ impl Manner {
 }
 
 impl Work {
-    /// Reads any of the users of these numbers.
-    pub(crate) fn get_user(manner: &Manner, users: Range<u64>) -> Self {
-        let get = |number| manner.request("GET", &format!("/users/{}", data::id(number)), None);
+    /// Reads a random user with a number in this range.
+    pub(crate) fn get_user(destination: &Destination, users: Range<u64>) -> Self {
+        let get = |number| destination.request("GET", &format!("/users/{}", data::id(number)), None);
         Self::prepared(users.map(get).collect())
     }
 
-    /// Reads the same each time.
-    pub(crate) fn get(manner: &Manner, path: &str) -> Self {
-        Self::prepared(vec![manner.request("GET", path, None)])
+    /// Reads the same path each time.
+    pub(crate) fn get(destination: &Destination, path: &str) -> Self {
+        Self::prepared(vec![destination.request("GET", path, None)])
     }
 
-    /// Reads what stands right below any of the organizations with numbers below this.
-    pub(crate) fn get_children(manner: &Manner, organizations: u64) -> Self {
-        let get = |number| manner.request("GET", &format!("/organizations/{}/children", data::id(number)), None);
+    /// Reads the children of a random organization with a number below this.
+    pub(crate) fn get_children(destination: &Destination, organizations: u64) -> Self {
+        let get = |number| destination.request("GET", &format!("/organizations/{}/children", data::id(number)), None);
         Self::prepared((0..organizations).map(get).collect())
     }
 
     /// Asks whether the caller may read users, tenant-wide.
-    pub(crate) fn check(manner: &Manner) -> Self {
-        Self::check_any(manner, &[json!({ "permission": "users:read" })])
+    pub(crate) fn check(destination: &Destination) -> Self {
+        Self::check_any(destination, &[json!({ "permission": "users:read" })])
     }
 
-    /// Asks whether the caller may read users in any of the organizations with numbers below this.
-    pub(crate) fn check_in_organizations(manner: &Manner, organizations: u64) -> Self {
+    /// Asks whether the caller may read users in a random organization with a number below this.
+    pub(crate) fn check_in_organizations(destination: &Destination, organizations: u64) -> Self {
         let question = |number| json!({ "permission": "users:read", "organizationId": data::id(number) });
-        Self::check_any(manner, &(0..organizations).map(question).collect::<Vec<_>>())
+        Self::check_any(destination, &(0..organizations).map(question).collect::<Vec<_>>())
     }
 
-    fn check_any(manner: &Manner, questions: &[Value]) -> Self {
-        let check = |question| manner.request("POST", "/authz/check", Some(question));
+    fn check_any(destination: &Destination, questions: &[Value]) -> Self {
+        let check = |question| destination.request("POST", "/authz/check", Some(question));
         Self::prepared(questions.iter().map(check).collect())
     }
 
-    /// Logs in as any of the users of these numbers.
+    /// Logs in as a random user with a number in this range.
     pub(crate) fn login(users: Range<u64>) -> Self {
-        Self::login_by(&Manner { prefix: PREFIX, ..Manner::default() }, users)
+        Self::login_by(&Destination { prefix: PREFIX, ..Destination::default() }, users)
     }
 
-    /// Logs in behind a trusted proxy, which says that the client has this address.
+    /// Logs in through a trusted proxy, which reports this client address.
     pub(crate) fn login_from(address: &'static str, users: Range<u64>) -> Self {
-        Self::login_by(&Manner { prefix: PREFIX, address: Some(address), ..Manner::default() }, users)
+        Self::login_by(&Destination { prefix: PREFIX, address: Some(address), ..Destination::default() }, users)
     }
 
-    fn login_by(manner: &Manner, users: Range<u64>) -> Self {
-        let login = |number| manner.request("POST", "/auth/login", Some(&credentials(number)));
+    fn login_by(destination: &Destination, users: Range<u64>) -> Self {
+        let login = |number| destination.request("POST", "/auth/login", Some(&credentials(number)));
         Self::prepared(users.map(login).collect())
     }
 
@@ -116,12 +116,12 @@ impl Work {
         Self { status: 200, may_be_refused: false, requests: Requests::Prepared(requests) }
     }
 
-    /// The same, which may be answered with 503 too.
+    /// The same work, but an answer with 503 is permitted, too.
     pub(crate) fn or_refused(self) -> Self {
         Self { may_be_refused: true, ..self }
     }
 
-    /// Refuses an answer that is not right.
+    /// Returns an error if the answer is not the expected one.
     pub(crate) fn expect(&self, answer: &Answer<'_>) -> Outcome {
         if self.may_be_refused && answer.status == 503 {
             return Ok(());
@@ -129,9 +129,9 @@ impl Work {
         answer.expect(self.status)
     }
 
-    /// Makes users, whose numbers are counted on by whoever shares the counter.
-    pub(crate) fn create_users(manner: &Manner, next: &Arc<AtomicU64>) -> Self {
-        let requests = Requests::NewUsers { manner: manner.clone(), next: Arc::clone(next) };
+    /// Creates users. All works with the same counter take their numbers from it.
+    pub(crate) fn create_users(destination: &Destination, next: &Arc<AtomicU64>) -> Self {
+        let requests = Requests::NewUsers { destination: destination.clone(), next: Arc::clone(next) };
         Self { status: 201, may_be_refused: false, requests }
     }
 
@@ -139,7 +139,9 @@ impl Work {
     pub(crate) fn next(&self, random: &mut fastrand::Rng) -> Outcome<Cow<'_, [u8]>> {
         match &self.requests {
             Requests::Prepared(requests) => Ok(random.choice(requests).ok_or("there is no request")?.into()),
-            Requests::NewUsers { manner, next } => Ok(manner.new_user(next.fetch_add(1, Ordering::Relaxed)).into()),
+            Requests::NewUsers { destination, next } => {
+                Ok(destination.new_user(next.fetch_add(1, Ordering::Relaxed)).into())
+            }
         }
     }
 }

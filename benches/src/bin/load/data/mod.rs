@@ -1,5 +1,5 @@
-//! Many users and organizations, inserted by the ten thousand into the tables as the migrations have made them: all triggers
-//! fire, all indexes and constraints are kept up.
+//! Many users and organizations, inserted in batches of ten thousand. The tables stay as the migrations have made them:
+//! all triggers fire, and all indexes and constraints are in force.
 
 mod postgres;
 mod sqlite;
@@ -15,21 +15,21 @@ use sqlx::Connection as _;
 use sqlx::postgres::PgConnection;
 use uuid::Uuid;
 
-/// How many rows one statement inserts.
+/// The number of rows in one statement.
 const CHUNK: u64 = 10_000;
-/// How many organizations stand below one.
+/// The number of children of an organization.
 const CHILDREN: u64 = 10;
 
 const YEAR: TimeDelta = TimeDelta::days(365);
 
-/// What one user in each tenant has in its name, and no other.
+/// A part of the name of exactly one user in each tenant.
 pub(crate) const RARE: &str = "ollstonecr";
 
-/// Users of one tenant, whose numbers no other tenant of the database has.
+/// The users of one tenant. No user of another tenant in the database has one of their numbers.
 pub(crate) struct Crowd {
     pub(crate) tenant: TenantId,
     pub(crate) numbers: Range<u64>,
-    /// Of the password that all of them have.
+    /// The hash of the password that all of them have.
     pub(crate) password_hash: String,
 }
 
@@ -48,7 +48,7 @@ struct Organization {
     slug: String,
 }
 
-/// Inserts users, and a tree of organizations with the numbers below a count.
+/// Inserts users, and a tree of organizations with the numbers below `organizations`.
 pub(crate) async fn fill(database: &Database, crowd: &Crowd, organizations: u64) -> Outcome {
     match database {
         Database::Postgres(database) => {
@@ -75,7 +75,7 @@ pub(crate) async fn fill(database: &Database, crowd: &Crowd, organizations: u64)
     database.settle().await
 }
 
-/// Gives the users of these numbers a role, in an organization or tenant-wide.
+/// Assigns a role to the users with these numbers, in an organization or tenant-wide.
 pub(crate) async fn assign(
     database: &Database,
     tenant: TenantId,
@@ -100,11 +100,11 @@ fn chunks(numbers: Range<u64>) -> impl Iterator<Item = Range<u64>> {
 }
 
 impl Crowd {
-    /// Users are made one after the other over the year before, no two at once.
+    /// The user with a number. The creation times are spread over the last year, and all of them are different.
     fn user(&self, number: u64, now: DateTime<Utc>) -> Outcome<User> {
-        let (place, count) = (number - self.numbers.start, self.numbers.end - self.numbers.start);
-        let is_rare = place == count / 2;
-        let age = YEAR / i32::try_from(count)? * i32::try_from(count - place)?;
+        let (index, count) = (number - self.numbers.start, self.numbers.end - self.numbers.start);
+        let is_rare = index == count / 2;
+        let age = YEAR / i32::try_from(count)? * i32::try_from(count - index)?;
         Ok(User {
             id: id(number),
             email: email(number),
@@ -148,13 +148,13 @@ mod tests {
     }
 
     #[test]
-    fn chunks_are_all_numbers_and_each_once() {
+    fn chunks_contain_every_number_once() {
         assert_eq!(chunks(5..25_005).collect::<Vec<_>>(), [5..10_005, 10_005..20_005, 20_005..25_005]);
         assert_eq!(chunks(3..3).count(), 0);
     }
 
     #[test]
-    fn one_user_has_what_is_rare_and_no_two_are_made_at_once() {
+    fn one_user_has_the_rare_name_and_all_creation_times_differ() {
         let (crowd, now) = (crowd(7..20_007), Utc::now());
         let users: Vec<User> = crowd.numbers.clone().map(|number| crowd.user(number, now).unwrap()).collect();
         assert_eq!(users.iter().filter(|user| user.last_name.contains(RARE)).count(), 1);
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn an_organization_comes_after_the_one_above_it() {
+    fn an_organization_comes_after_its_parent() {
         assert!(organization(0).parent.is_none());
         for number in 1..1_000 {
             assert!(organization(number).parent.unwrap() < organization(number).id);

@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::{Crowd, id, organization};
 
-/// A connection that does not wait for the disk, until [`settle`].
+/// A connection that does not wait for the disk. Call [`settle`] at the end.
 pub(super) async fn connect(url: &str) -> Outcome<SqliteConnection> {
     let options = SqliteConnectOptions::from_str(url)?.foreign_keys(true).synchronous(SqliteSynchronous::Off);
     Ok(options.connect().await?)
@@ -27,7 +27,8 @@ pub(super) async fn users(connection: &mut SqliteConnection, crowd: &Crowd, numb
     let rows = Value::Array(numbers.map(row).collect::<Outcome<_>>()?).to_string();
     let tenant = crowd.tenant.as_uuid();
     let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
-    // Without a number each gets the next one of the table, which is within the range of the tenant that is the last.
+    // A row without a number gets the next number of the table. That is in the range of the tenant that was created
+    // last.
     let users = sqlx::query(
         "INSERT INTO users (tenant_id, id, email, email_key, first_name, first_name_key, last_name, last_name_key,
             status, created_at, updated_at)
@@ -76,7 +77,7 @@ pub(super) async fn assign(
     settle(connection).await
 }
 
-/// Brings all of it into the file and to the disk.
+/// Writes all changes into the database file and to the disk.
 pub(super) async fn settle(mut connection: SqliteConnection) -> Outcome {
     connection.execute("PRAGMA synchronous = FULL").await?;
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").await?;

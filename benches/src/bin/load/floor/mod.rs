@@ -1,6 +1,6 @@
-//! The floor: the queries of a request and nothing else, over HTTP, in a process of the same shape as the server.
+//! The floor: only the queries of a request, over HTTP, in a process with the same structure as the server.
 //!
-//! Nobody is authenticated, nothing is validated, and times are written as the database holds them.
+//! There is no authentication and no validation, and times are serialized as the database stores them.
 
 mod postgres;
 mod sqlite;
@@ -25,7 +25,7 @@ use self::sqlite::Sqlite;
 
 /// The queries on a kind of database.
 trait Queries: Clone + Send + Sync + 'static {
-    /// How the database holds times.
+    /// The type of times in the database.
     type Time: Serialize + Send;
 
     /// A user by its primary key.
@@ -34,31 +34,31 @@ trait Queries: Clone + Send + Sync + 'static {
     /// The newest users.
     fn users(&self, tenant: Uuid, limit: i64) -> impl Future<Output = sqlx::Result<Vec<ListRow<Self::Time>>>> + Send;
 
-    /// How many users there are.
+    /// The number of users.
     fn count(&self, tenant: Uuid) -> impl Future<Output = sqlx::Result<i64>> + Send;
 
-    /// The newest users, each beside how many there are, which is kept.
+    /// The newest users, each with the total, which the database stores.
     fn users_and_count(
         &self,
         tenant: Uuid,
         limit: i64,
     ) -> impl Future<Output = sqlx::Result<Vec<CountedRow<Self::Time>>>> + Send;
 
-    /// The newest role assignments that have not expired, with names, each beside how many there are, which is kept.
+    /// The newest role assignments that have not expired, with names, each with the total, which the database stores.
     fn assignments(
         &self,
         tenant: Uuid,
         limit: i64,
     ) -> impl Future<Output = sqlx::Result<Vec<AssignmentRow<Self::Time>>>> + Send;
 
-    /// The organizations right below one, newest first.
+    /// The children of an organization, newest first.
     fn children(
         &self,
         tenant: Uuid,
         parent: Uuid,
     ) -> impl Future<Output = sqlx::Result<Vec<OrganizationRow<Self::Time>>>> + Send;
 
-    /// What making a user writes, in one transaction: the user, its credential and an audit entry.
+    /// Inserts the rows of a new user in one transaction: the user, its credential and an audit entry.
     fn insert(
         &self,
         tenant: Uuid,
@@ -228,7 +228,7 @@ async fn children<Q: Queries>(
     Ok(Json(Listed { data: floor.queries.children(floor.tenant, parent).await?, total: None }))
 }
 
-/// What is asked, and comes back as it is.
+/// A question, which is returned unchanged.
 #[derive(Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Question {
@@ -253,7 +253,7 @@ async fn create<Q: Queries>(
     Ok((StatusCode::CREATED, Json(Created { id, user })))
 }
 
-/// What failed, which ends the run.
+/// A failure. It ends the run.
 struct Failure(String);
 
 impl<E: Display> From<E> for Failure {

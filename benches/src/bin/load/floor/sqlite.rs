@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::{AssignmentRow, CountedRow, ListRow, NewUser, OrganizationRow, Queries, UserRow};
 
-/// One connection that writes and four that read, as durable as the server's.
+/// One connection for writes and four for reads, with the same durability as the server's.
 #[derive(Clone)]
 pub(super) struct Sqlite {
     writer: SqlitePool,
@@ -44,7 +44,8 @@ impl Queries for Sqlite {
         query.bind(tenant).bind(id).fetch_one(&self.readers).await
     }
 
-    // The limits are sums, because SQLite plans by what a limit is: where that is a bare parameter, for each execution.
+    // The limits are sums. SQLite plans by the value of a limit: if that is a bare parameter, it plans again for each
+    // execution.
 
     async fn users(&self, tenant: Uuid, limit: i64) -> sqlx::Result<Vec<ListRow<Self::Time>>> {
         let page = sqlx::query_as(

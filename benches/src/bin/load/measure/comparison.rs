@@ -1,35 +1,36 @@
-//! Two sides of the same work, and how far apart they may be.
+//! The measured side and the baseline of the same work, and the permitted difference.
 
 use super::series::{Figure, Series};
 
-/// A kind of work, and what stands beside it.
+/// A kind of work, and its baseline.
 pub(crate) struct Comparison {
     pub(crate) work: String,
-    pub(crate) beside: String,
+    pub(crate) baseline: String,
     pub(crate) goals: Vec<Goal>,
     pub(crate) ours: Series,
     pub(crate) theirs: Series,
 }
 
-/// What a comparison is to reach.
+/// The goal of a comparison.
 #[derive(Clone, Copy)]
 pub(crate) enum Goal {
-    /// So much of the other side's requests a second.
+    /// At least this fraction of the baseline's requests per second.
     Rate(f64),
-    /// A latency, by how many of a thousand do not exceed it, of so many times the other side's at most.
+    /// A latency of at most this multiple of the baseline's. The first number says how many of a thousand requests do
+    /// not exceed the latency.
     Times(usize, f64),
-    /// A latency of so many milliseconds at most.
+    /// A latency of at most this number of milliseconds. The first number is the same as in `Times`.
     Millis(usize, f64),
-    /// Whatever the requests a second are beside the other side's: it is told for information.
+    /// No goal: the fraction of the baseline's requests per second is reported for information.
     None,
 }
 
-/// A goal, and what was reached of it.
+/// A goal, and the result.
 pub(crate) struct Verdict {
-    /// Empty where there is none.
+    /// Empty if there is no goal.
     pub(crate) goal: String,
     pub(crate) reached: String,
-    /// How much of the goal was reached: from 1 on, all of it.
+    /// The fraction of the goal that was reached. From 1 on, the goal is reached.
     pub(crate) degree: Option<f64>,
 }
 
@@ -61,8 +62,8 @@ impl Comparison {
         }
     }
 
-    /// Our figure as a multiple of theirs, over all rounds, and the same as text with the lowest and the highest of a
-    /// round.
+    /// The figure as a multiple of the baseline's, over all rounds. The text also has the lowest and the highest ratio
+    /// of a round.
     fn ratio(&self, figure: Figure, name: &str, unit: &str) -> (f64, String) {
         let ratio = self.ours.figure(figure) / self.theirs.figure(figure);
         let rounds = self.ours.rounds(figure).zip(self.theirs.rounds(figure)).map(|(ours, theirs)| ours / theirs);
@@ -87,7 +88,7 @@ mod tests {
     fn comparison(goals: Vec<Goal>) -> Comparison {
         let ours = Series::of_millis((1..=100).map(|_| 6));
         let theirs = Series::of_millis((1..=200).map(|_| 2));
-        Comparison { work: "work".to_owned(), beside: "floor".to_owned(), goals, ours, theirs }
+        Comparison { work: "work".to_owned(), baseline: "floor".to_owned(), goals, ours, theirs }
     }
 
     fn only(goal: Goal) -> Verdict {
@@ -95,28 +96,28 @@ mod tests {
     }
 
     #[test]
-    fn half_of_the_floors_rate_is_half_of_a_goal_of_one() {
+    fn half_of_the_floors_rate_is_half_of_a_rate_goal_of_1() {
         let verdict = only(Goal::Rate(1.0));
         assert_eq!((verdict.goal.as_str(), verdict.reached.as_str()), ("≥ 1", "0.50 (0.50–0.50)"));
         assert_eq!(verdict.degree, Some(0.5));
     }
 
     #[test]
-    fn three_times_the_latency_is_half_of_a_goal_of_one_and_a_half() {
+    fn three_times_the_latency_is_half_of_a_latency_goal_of_1_5_times() {
         let verdict = only(Goal::Times(990, 1.5));
         assert_eq!((verdict.goal.as_str(), verdict.reached.as_str()), ("p99 ≤ 1.5×", "p99 3.00× (3.00–3.00)"));
         assert_eq!(verdict.degree, Some(0.5));
     }
 
     #[test]
-    fn a_latency_below_its_bound_is_more_than_the_goal() {
+    fn a_latency_of_half_its_bound_is_twice_the_goal() {
         let verdict = only(Goal::Millis(999, 12.0));
         assert_eq!((verdict.goal.as_str(), verdict.reached.as_str()), ("p99.9 ≤ 12 ms", "p99.9 6.00 ms (6.00–6.00)"));
         assert_eq!(verdict.degree, Some(2.0));
     }
 
     #[test]
-    fn what_is_told_for_information_reaches_no_goal() {
+    fn a_comparison_without_a_goal_has_no_degree() {
         let verdict = only(Goal::None);
         assert_eq!((verdict.goal.as_str(), verdict.reached.as_str()), ("", "0.50 (0.50–0.50)"));
         assert_eq!(verdict.degree, None);

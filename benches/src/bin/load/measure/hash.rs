@@ -1,4 +1,4 @@
-//! The floor of every request that hashes a password: bare Argon2id on all cores.
+//! The floor for every request that hashes a password: bare Argon2id on all cores.
 
 use std::hint::black_box;
 use std::thread::available_parallelism;
@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 
 use super::series::Round;
 
-/// Hashes for a while at the default cost, with nothing else to do.
+/// Hashes for this time at the default cost, without other work.
 pub(crate) async fn round(length: Duration) -> Outcome<Round> {
     let began = Instant::now();
     let mut cores = JoinSet::new();
@@ -25,7 +25,7 @@ pub(crate) async fn round(length: Duration) -> Outcome<Round> {
     Ok(Round { latencies, elapsed: began.elapsed() })
 }
 
-/// In the same memory each time, because memory that is fresh would cost more.
+/// Hashes until the deadline. Each hash uses the same memory, because newly allocated memory would cost more.
 fn hash_until(deadline: Instant) -> Outcome<Vec<Duration>> {
     let argon2 = argon2id(HashingCost::default())?;
     let mut memory = vec![Block::default(); argon2.params().block_count()];

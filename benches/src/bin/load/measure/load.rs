@@ -1,4 +1,4 @@
-//! Measuring sides in turn: a machine that drifts, drifts for all of them.
+//! Measures the sides in turn, so that a change in the machine's speed affects all of them.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -12,17 +12,17 @@ use super::series::{Round, Series};
 use crate::client::Connection;
 use crate::work::Work;
 
-/// How many requests are under way at a time, where it is not said otherwise.
+/// The default number of requests at a time.
 pub(crate) const CONNECTIONS: u64 = 16;
 
-/// How often each side is measured, and for how long.
+/// The number of rounds, and the length of each.
 #[derive(Clone, Copy)]
 pub(crate) struct Rounds {
     pub(crate) count: u32,
     pub(crate) length: Duration,
 }
 
-/// Who does the work.
+/// A side of a comparison: it does the work.
 pub(crate) enum Side {
     Http { address: SocketAddr, work: Arc<Work>, connections: u64 },
     Hash,
@@ -33,7 +33,7 @@ impl Side {
         Self::Http { address, work: Arc::new(work), connections: CONNECTIONS }
     }
 
-    /// The same with one request after the other.
+    /// The same, but with one request at a time.
     pub(crate) fn one_by_one(address: SocketAddr, work: Work) -> Self {
         Self::Http { address, work: Arc::new(work), connections: 1 }
     }
@@ -46,7 +46,7 @@ impl Side {
     }
 }
 
-/// Measures each side in each round, after a round that does not count.
+/// Measures each side in each round. Before the first round, each side has a short round that does not count.
 pub(crate) async fn alternate<const N: usize>(sides: &[Side; N], rounds: Rounds) -> Outcome<[Series; N]> {
     for side in sides {
         side.round(rounds.length / 3).await?;
@@ -60,7 +60,7 @@ pub(crate) async fn alternate<const N: usize>(sides: &[Side; N], rounds: Rounds)
     Ok(series)
 }
 
-/// Keeps every connection busy for a while.
+/// Keeps every connection busy for this time.
 async fn load(address: SocketAddr, work: &Arc<Work>, connections: u64, length: Duration) -> Outcome<Round> {
     let mut open = Vec::new();
     for _ in 0..connections {

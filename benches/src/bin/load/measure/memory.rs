@@ -1,4 +1,4 @@
-//! How much memory the server holds once many have used it.
+//! The memory of the server after many sessions have used it.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,21 +16,21 @@ use crate::client::Connection;
 use crate::data;
 use crate::installation::{Installation, Tenant};
 use crate::process::Process;
-use crate::work::Manner;
+use crate::work::Destination;
 
-/// How many users a session lists. Ten thousand sessions are shown a million users so.
+/// The number of users that a session lists. So ten thousand sessions are shown a million users.
 const LISTED: u64 = 100;
 
 pub(crate) struct Memory {
     pub(crate) sessions: u64,
     pub(crate) users: u64,
-    /// Afterwards, in MiB.
+    /// At the end, in MiB.
     pub(crate) resident: f64,
-    /// At the most, in MiB.
+    /// The peak, in MiB.
     pub(crate) peak: f64,
 }
 
-/// Gives so many users of the tenant a role and a session, and has a new server serve each of them.
+/// Gives this number of the tenant's users a role and a session, and lets a new server serve each session.
 pub(crate) async fn measure(installation: Installation, tenant: &Tenant, sessions: u64) -> Outcome<Memory> {
     let readers = tenant.numbers().start..tenant.numbers().start + sessions;
     let role = installation.role(tenant).await?;
@@ -53,10 +53,10 @@ pub(crate) async fn measure(installation: Installation, tenant: &Tenant, session
     Ok(Memory { sessions, users: sessions * LISTED, resident, peak })
 }
 
-/// Logs in each of the users, whose passwords are hashed at the least cost, and gives their access tokens.
+/// Logs in each of the users, whose passwords are hashed at the least cost. Returns their access tokens.
 async fn tokens(database: &Database, users: Range<u64>) -> Outcome<Vec<String>> {
     let mut settings = settings(CHEAP)?;
-    // For however long it takes to serve all of them.
+    // Longer than it takes to serve all of them.
     settings.access_token_lifetime = TimeDelta::days(1);
     let iam = Iam::builder(database.store().await?).settings(settings).build().await?;
     let users = Arc::new(Mutex::new(users));
@@ -84,7 +84,7 @@ async fn log_in(iam: Iam, users: Arc<Mutex<Range<u64>>>) -> Outcome<Vec<String>>
     }
 }
 
-/// In each session, a page of users and one of them.
+/// Reads a page of users and a single user in each session.
 async fn serve_all(
     mut connection: Connection,
     tokens: Arc<Mutex<impl Iterator<Item = String>>>,
@@ -98,9 +98,9 @@ async fn serve_all(
             return Ok(());
         };
         let (page, user) = (random.u64(1..=pages), data::id(random.u64(users.clone())));
-        let manner = Manner::server(token);
+        let destination = Destination::server(token);
         for path in [format!("/users?limit={LISTED}&page={page}"), format!("/users/{user}")] {
-            connection.ask(&manner.request("GET", &path, None)).await?.expect(200)?;
+            connection.ask(&destination.request("GET", &path, None)).await?.expect(200)?;
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Everything that is measured, in order.
+//! All measurements, in order.
 
 pub(crate) mod comparison;
 mod hash;
@@ -29,10 +29,10 @@ use crate::data;
 use crate::installation::{Installation, Tenant};
 use crate::report::progress;
 
-/// The number of the administrator of the tenant with many users; the administrators of the others have 0.
+/// The number of the administrator of the large tenant. The administrators of the other tenants have 0.
 const LARGE: u64 = 100_000_000;
 
-/// Which database everything is measured on.
+/// The kind of database for all measurements.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Kind {
     Sqlite,
@@ -48,7 +48,7 @@ impl Kind {
     }
 }
 
-/// How much there is of everything, and how often and how long it is measured.
+/// The amount of data, and the number and length of the measurements.
 #[derive(Clone, Copy)]
 pub(crate) struct Scale {
     /// The users of a small tenant, and of the large one.
@@ -62,18 +62,18 @@ pub(crate) struct Scale {
     pub(crate) rounds: Rounds,
 }
 
-/// What a run has measured.
+/// The results of a run.
 pub(crate) struct Results {
     pub(crate) comparisons: Vec<Comparison>,
     pub(crate) logins: Arc<Logins>,
     pub(crate) memory: Memory,
-    /// Between two processes, and so on PostgreSQL only.
+    /// Only on PostgreSQL, because it needs two processes on one database.
     pub(crate) revocations: Option<Revocations>,
-    /// On SQLite, where nothing else takes part in a start.
+    /// Only on SQLite, where no other process takes part in a start.
     pub(crate) startup: Option<Startup>,
 }
 
-/// Two installations, one with a small tenant alone, one with a small tenant beside a large one.
+/// Two installations: one with only a small tenant, and one with a small and a large tenant.
 struct Scene {
     alone: Installation,
     small: Tenant,
@@ -104,7 +104,7 @@ impl Scene {
     }
 }
 
-/// Those whose work contains this text.
+/// Measures only the requests whose work contains this text.
 pub(crate) async fn only(kind: Kind, scale: &Scale, text: &str) -> Outcome<Vec<Comparison>> {
     let scene = Scene::set(kind, scale).await?;
     Ok(Requests::new(&scene, kind, scale).await?.only(text).measure().await?.0)

@@ -1,4 +1,4 @@
-//! Requests at a fixed rate, whether or not those before them are answered.
+//! Requests at a fixed rate, independent of the answers to earlier requests.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::series::Round;
 use crate::client::Connection;
 use crate::work::Work;
 
-/// How many requests a second, for how long, and on how many connections.
+/// The requests per second, the length, and the number of connections.
 #[derive(Clone, Copy)]
 pub(crate) struct Pace {
     pub(crate) rate: f64,
@@ -22,8 +22,8 @@ pub(crate) struct Pace {
     pub(crate) connections: u64,
 }
 
-/// Sends requests at this pace. A latency begins when its request was due: one that has to wait for a connection, because
-/// those before it are late, has waited.
+/// Sends requests at this pace. A latency begins when its request is due. So it includes the time for which the request
+/// waits for a connection, because earlier requests are late.
 pub(crate) async fn round(address: SocketAddr, work: &Arc<Work>, pace: Pace) -> Outcome<Round> {
     let (sender, due) = unbounded_channel();
     let due = Arc::new(Mutex::new(due));
@@ -33,7 +33,7 @@ pub(crate) async fn round(address: SocketAddr, work: &Arc<Work>, pace: Pace) -> 
         tasks.spawn(drive(connection, Arc::clone(work), Arc::clone(&due), seed));
     }
     let began = Instant::now();
-    // A thread, because the runtime's timers are exact to the millisecond only.
+    // A thread, because the runtime's timers are only exact to the millisecond.
     let clock = thread::spawn(move || keep_time(&sender, began, pace));
     let mut latencies = Vec::new();
     while let Some(task) = tasks.join_next().await {
@@ -43,7 +43,7 @@ pub(crate) async fn round(address: SocketAddr, work: &Arc<Work>, pace: Pace) -> 
     Ok(Round { latencies, elapsed: began.elapsed() })
 }
 
-/// Says of each request when it is due, at that moment.
+/// Sends the due time of each request at that time.
 fn keep_time(sender: &UnboundedSender<Instant>, began: Instant, Pace { rate, length, .. }: Pace) {
     for number in 0_u32.. {
         let offset = Duration::from_secs_f64(f64::from(number) / rate);
@@ -63,7 +63,7 @@ async fn drive(
     let mut random = fastrand::Rng::with_seed(seed);
     let mut latencies = Vec::new();
     loop {
-        // The guard goes with the statement, so that the next connection can wait while this one works.
+        // The lock is released at the end of the statement, so that the next connection can wait while this one works.
         let Some(due) = due.lock().await.recv().await else {
             return Ok(latencies);
         };

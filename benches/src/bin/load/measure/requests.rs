@@ -1,4 +1,4 @@
-//! Requests, beside what they cost at the least or in a small tenant.
+//! Requests, compared with their least cost or with their cost in a small tenant.
 
 use std::fs::File;
 use std::net::SocketAddr;
@@ -17,11 +17,11 @@ use crate::data::RARE;
 use crate::installation::{Installation, Tenant};
 use crate::process::Process;
 use crate::report::{grouped, progress};
-use crate::work::{Manner, Work};
+use crate::work::{Destination, Work};
 
 const LIST: &str = "/users?limit=20";
 const ASSIGNMENTS: &str = "/role-assignments?limit=10";
-/// For how long a password waits at most before the server refuses it, in milliseconds.
+/// The longest time for which a password waits before the server refuses it, in milliseconds.
 const PASSWORD_WAIT: f64 = 2_000.0;
 const ENTRIES: &str = "/audit-logs?limit=20";
 
@@ -43,12 +43,12 @@ impl<'a> Requests<'a> {
         Ok(Self { scene, kind, organizations, entries, rounds, floor, only: "", done: Vec::new() })
     }
 
-    /// Only those whose work contains this text.
+    /// Measures only the requests whose work contains this text.
     pub(super) fn only(self, text: &'a str) -> Self {
         Self { only: text, ..self }
     }
 
-    /// Says what is being done, unless it is to be left out.
+    /// Prints the work and returns true, unless the work is left out.
     fn begins(&self, work: &str) -> Outcome<bool> {
         let is_wanted = work.contains(self.only);
         if is_wanted {
@@ -67,10 +67,10 @@ impl<'a> Requests<'a> {
         self.list_children().await?;
         self.check().await?;
         self.log_in().await?;
-        let logins = self.storm().await?;
-        self.siege().await?;
+        let logins = self.read_among_logins().await?;
+        self.log_in_under_attack().await?;
         self.with_everything_on().await?;
-        // The last, because it makes the tables grow.
+        // Last, because it makes the tables grow.
         self.create_users().await?;
         self.floor.stop().await?;
         Ok((self.done, logins))
@@ -81,54 +81,54 @@ impl<'a> Requests<'a> {
             Kind::Postgres => vec![Goal::Rate(0.85), Goal::Times(990, 1.3)],
             Kind::Sqlite => vec![Goal::Rate(0.8)],
         };
-        let sides = self.beside_floor(|manner| Work::get_user(manner, self.scene.small.numbers())).await?;
+        let sides = self.with_floor(|destination| Work::get_user(destination, self.scene.small.numbers())).await?;
         self.compare("`GET /users/{id}`", "one select", goals, sides).await
     }
 
     async fn get_me(&mut self) -> Outcome {
         let Scene { alone, small, .. } = self.scene;
-        let ours = Work::get(&self.manner(alone, small).await?, "/auth/me");
-        let theirs = Work::get_user(&Manner::default(), small.numbers());
+        let ours = Work::get(&self.destination(alone, small).await?, "/auth/me");
+        let theirs = Work::get_user(&Destination::default(), small.numbers());
         let sides = [Side::http(alone.server.address, ours), Side::http(self.floor.address, theirs)];
         self.compare("`GET /auth/me`", "one select of a user", vec![Goal::Rate(0.5)], sides).await
     }
 
     async fn list_assignments(&mut self) -> Outcome {
-        let sides = self.beside_floor(|manner| Work::get(manner, ASSIGNMENTS)).await?;
-        let beside = "page with names beside the kept total, one statement";
-        self.compare(&format!("`GET {ASSIGNMENTS}`"), beside, vec![Goal::Rate(0.6)], sides).await
+        let sides = self.with_floor(|destination| Work::get(destination, ASSIGNMENTS)).await?;
+        let baseline = "page with names and the stored total, one statement";
+        self.compare(&format!("`GET {ASSIGNMENTS}`"), baseline, vec![Goal::Rate(0.6)], sides).await
     }
 
     async fn list_children(&mut self) -> Outcome {
-        // Those that have others below them.
+        // The organizations with children.
         let parents = self.organizations / 10;
-        let sides = self.beside_floor(|manner| Work::get_children(manner, parents)).await?;
+        let sides = self.with_floor(|destination| Work::get_children(destination, parents)).await?;
         self.compare("`GET /organizations/{id}/children`, ten", "one select", vec![Goal::Rate(0.8)], sides).await
     }
 
     async fn list_users(&mut self) -> Outcome {
-        let sides = self.beside_floor(|manner| Work::get(manner, LIST)).await?;
+        let sides = self.with_floor(|destination| Work::get(destination, LIST)).await?;
         self.compare(&format!("`GET {LIST}`"), "count and page", vec![Goal::Rate(0.8)], sides).await?;
         let Scene { alone, small, crowded, large, beside_large } = self.scene;
-        let ours = Work::get(&self.manner(alone, small).await?, LIST);
-        let theirs = Work::get(&Manner::default(), "/users-by-one-statement?limit=20");
+        let ours = Work::get(&self.destination(alone, small).await?, LIST);
+        let theirs = Work::get(&Destination::default(), "/users-by-one-statement?limit=20");
         let sides = [Side::http(alone.server.address, ours), Side::http(self.floor.address, theirs)];
-        let beside = "page beside the kept total, one statement";
-        self.compare(&format!("`GET {LIST}`"), beside, vec![Goal::None], sides).await?;
+        let baseline = "page and the stored total, one statement";
+        self.compare(&format!("`GET {LIST}`"), baseline, vec![Goal::None], sides).await?;
         let few = format!("of {}, alone", grouped(self.scene.small.users));
-        let among = format!("`GET {LIST}` of {}", grouped(large.users));
-        let sides = self.beside_small(LIST, crowded, large, Side::http).await?;
-        self.compare(&among, &few, vec![Goal::Times(500, 2.0)], sides).await?;
-        let beside = format!("`GET {LIST}` of {}, beside {}", grouped(beside_large.users), grouped(large.users));
-        let sides = self.beside_small(LIST, crowded, beside_large, Side::http).await?;
-        self.compare(&beside, &few, vec![Goal::Times(500, 1.1)], sides).await
+        let work = format!("`GET {LIST}` of {}", grouped(large.users));
+        let sides = self.with_small(LIST, crowded, large, Side::http).await?;
+        self.compare(&work, &few, vec![Goal::Times(500, 2.0)], sides).await?;
+        let work = format!("`GET {LIST}` of {}, beside {}", grouped(beside_large.users), grouped(large.users));
+        let sides = self.with_small(LIST, crowded, beside_large, Side::http).await?;
+        self.compare(&work, &few, vec![Goal::Times(500, 1.1)], sides).await
     }
 
     async fn search(&mut self) -> Outcome {
         let Scene { crowded, large, .. } = self.scene;
         let search = format!("/users?search={RARE}");
         let work = format!("`GET /users?search=…`, one of {}", grouped(large.users));
-        let sides = self.beside_small(&search, crowded, large, Side::one_by_one).await?;
+        let sides = self.with_small(&search, crowded, large, Side::one_by_one).await?;
         let goals = vec![Goal::Times(500, 5.0), Goal::Millis(500, 20.0)];
         self.compare(&work, &format!("one of {}", grouped(self.scene.small.users)), goals, sides).await
     }
@@ -136,15 +136,16 @@ impl<'a> Requests<'a> {
     async fn list_entries(&mut self) -> Outcome {
         let Scene { crowded, large, .. } = self.scene;
         let [few, many] = self.entries.map(grouped);
-        let sides = self.beside_small(ENTRIES, crowded, large, Side::http).await?;
+        let sides = self.with_small(ENTRIES, crowded, large, Side::http).await?;
         self.compare(&format!("`GET {ENTRIES}` of {many}"), &format!("of {few}"), vec![Goal::None], sides).await
     }
 
     async fn check(&mut self) -> Outcome {
-        let sides = self.beside_floor(Work::check).await?;
+        let sides = self.with_floor(Work::check).await?;
         self.compare("`POST /authz/check`", "JSON echoed", vec![Goal::Rate(0.6)], sides).await?;
         let work = format!("`POST /authz/check` in one of {} organizations", grouped(self.organizations));
-        let sides = self.beside_floor(|manner| Work::check_in_organizations(manner, self.organizations)).await?;
+        let sides =
+            self.with_floor(|destination| Work::check_in_organizations(destination, self.organizations)).await?;
         self.compare(&work, "JSON echoed", vec![Goal::Rate(0.6)], sides).await
     }
 
@@ -153,27 +154,27 @@ impl<'a> Requests<'a> {
         self.compare("`POST /auth/login`", "bare hash", vec![Goal::Rate(0.9)], [login, Side::Hash]).await
     }
 
-    async fn storm(&mut self) -> Outcome<Arc<Logins>> {
+    async fn read_among_logins(&mut self) -> Outcome<Arc<Logins>> {
         let work = format!("`GET /users/{{id}}` at a fixed rate, among {} endless logins", storm::CLIENTS);
         if !self.begins(&work)? {
             return Ok(Arc::default());
         }
         let Scene { alone, small, .. } = self.scene;
-        let read = Work::get_user(&self.manner(alone, small).await?, small.numbers());
+        let read = Work::get_user(&self.destination(alone, small).await?, small.numbers());
         let login = Work::login(small.numbers());
         let reads = storm::measure(alone.server.address, read, login, self.rounds).await?;
         self.done.push(Comparison {
             work,
-            beside: "without logins".to_owned(),
+            baseline: "without logins".to_owned(),
             goals: vec![Goal::Times(990, 3.0)],
-            ours: reads.in_storm,
+            ours: reads.among_logins,
             theirs: reads.alone,
         });
         Ok(reads.logins)
     }
 
-    /// The attacker has one network, and everybody else another one.
-    async fn siege(&mut self) -> Outcome {
+    /// The attacker has one network, and all other clients have another one.
+    async fn log_in_under_attack(&mut self) -> Outcome {
         let work = format!("`POST /auth/login`, an attacker at {}× the capacity", siege::TIMES);
         if !self.begins(&work)? {
             return Ok(());
@@ -185,23 +186,23 @@ impl<'a> Requests<'a> {
         let half = numbers.start + small.users / 2;
         let login = Work::login_from("192.0.2.1", numbers.start..half);
         let attack = Work::login_from("198.51.100.1", half..numbers.end).or_refused();
-        let siege::Logins { besieged, alone } = siege::measure(other.address, login, attack, self.rounds).await?;
+        let siege::Logins { attacked, alone } = siege::measure(other.address, login, attack, self.rounds).await?;
         let goals = vec![Goal::Rate(0.4), Goal::Millis(990, PASSWORD_WAIT)];
-        let beside = "without the attacker".to_owned();
-        self.done.push(Comparison { work, beside, goals, ours: besieged, theirs: alone });
+        let baseline = "without the attacker".to_owned();
+        self.done.push(Comparison { work, baseline, goals, ours: attacked, theirs: alone });
         other.stop().await
     }
 
-    /// With rate limits and a log, which are otherwise off.
+    /// Measures with rate limits and a log, which are off in the other measurements.
     async fn with_everything_on(&mut self) -> Outcome {
         let Scene { alone, small, .. } = self.scene;
         let directory = tempfile::tempdir()?;
         let log = Stdio::from(File::create(directory.path().join("log"))?);
         let settings = [("IAM_LOG", "info"), ("IAM_RATE_LIMITS", "on"), ("IAM_RATE_LIMIT_USER", "1000000")];
         let other = Process::server_with(alone.database.url(), &settings, log).await?;
-        let manner = self.manner(alone, small).await?;
+        let destination = self.destination(alone, small).await?;
         let sides = [other.address, alone.server.address]
-            .map(|address| Side::http(address, Work::get_user(&manner, small.numbers())));
+            .map(|address| Side::http(address, Work::get_user(&destination, small.numbers())));
         self.compare("`GET /users/{id}`, rate limits and log on", "off", vec![Goal::None], sides).await?;
         other.stop().await
     }
@@ -210,27 +211,27 @@ impl<'a> Requests<'a> {
         let Scene { alone, small, .. } = self.scene;
         let router = Process::router(alone.database.url()).await?;
         let next = Arc::new(AtomicU64::new(small.numbers().end));
-        let ours = Work::create_users(&self.manner(alone, small).await?, &next);
-        let theirs = Work::create_users(&Manner::default(), &next);
+        let ours = Work::create_users(&self.destination(alone, small).await?, &next);
+        let theirs = Work::create_users(&Destination::default(), &next);
         let sides = [Side::http(router.address, ours), Side::http(self.floor.address, theirs)];
-        let beside = "least hash, inserts";
-        self.compare("`POST /users`, least hash", beside, vec![Goal::Rate(0.7)], sides).await?;
+        let baseline = "least hash, inserts";
+        self.compare("`POST /users`, least hash", baseline, vec![Goal::Rate(0.7)], sides).await?;
         router.stop().await
     }
 
-    async fn manner(&self, installation: &Installation, tenant: &Tenant) -> Outcome<Manner> {
-        Ok(Manner::server(installation.token(tenant).await?))
+    async fn destination(&self, installation: &Installation, tenant: &Tenant) -> Outcome<Destination> {
+        Ok(Destination::server(installation.token(tenant).await?))
     }
 
     /// The same work for the server and for the floor, on the same database.
-    async fn beside_floor(&self, work: impl Fn(&Manner) -> Work) -> Outcome<[Side; 2]> {
+    async fn with_floor(&self, work: impl Fn(&Destination) -> Work) -> Outcome<[Side; 2]> {
         let Scene { alone, small, .. } = self.scene;
-        let server = Side::http(alone.server.address, work(&self.manner(alone, small).await?));
-        Ok([server, Side::http(self.floor.address, work(&Manner::default()))])
+        let server = Side::http(alone.server.address, work(&self.destination(alone, small).await?));
+        Ok([server, Side::http(self.floor.address, work(&Destination::default()))])
     }
 
-    /// The same request in a tenant, and in the small one that is alone.
-    async fn beside_small(
+    /// The same request in a tenant, and in the small tenant that is alone in its database.
+    async fn with_small(
         &self,
         path: &str,
         installation: &Installation,
@@ -238,17 +239,17 @@ impl<'a> Requests<'a> {
         side: impl Fn(SocketAddr, Work) -> Side,
     ) -> Outcome<[Side; 2]> {
         let Scene { alone, small, .. } = self.scene;
-        let ours = Work::get(&self.manner(installation, tenant).await?, path);
-        let theirs = Work::get(&self.manner(alone, small).await?, path);
+        let ours = Work::get(&self.destination(installation, tenant).await?, path);
+        let theirs = Work::get(&self.destination(alone, small).await?, path);
         Ok([side(installation.server.address, ours), side(alone.server.address, theirs)])
     }
 
-    async fn compare(&mut self, work: &str, beside: &str, goals: Vec<Goal>, sides: [Side; 2]) -> Outcome {
+    async fn compare(&mut self, work: &str, baseline: &str, goals: Vec<Goal>, sides: [Side; 2]) -> Outcome {
         if !self.begins(work)? {
             return Ok(());
         }
         let [ours, theirs] = alternate(&sides, self.rounds).await?;
-        self.done.push(Comparison { work: work.to_owned(), beside: beside.to_owned(), goals, ours, theirs });
+        self.done.push(Comparison { work: work.to_owned(), baseline: baseline.to_owned(), goals, ours, theirs });
         Ok(())
     }
 }

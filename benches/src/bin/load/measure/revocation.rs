@@ -1,4 +1,4 @@
-//! How soon a process refuses a session that ended at another one.
+//! The time until a process refuses a session that ended at another process.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -13,23 +13,22 @@ use crate::client::{Connection, authorization, request};
 use crate::installation::{Installation, Tenant};
 use crate::process::Process;
 
-/// How many reads a session is allowed at the other process before it ends.
+/// The number of reads that the other process allows before the session ends.
 const READS: u64 = 3;
-/// A session that lives on for so long after its end is an error, and no figure.
+/// The time limit for a refusal. If the session still works after it, the run fails.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(crate) struct Revocations {
-    /// From the moment in which the logout's answer was there until the first refusal was. Nothing, where the refusal was
-    /// there first.
+    /// The time from the answer to the logout to the first refusal. Zero if the refusal came first.
     pub(crate) refusals: Series,
-    /// `SELECT 1` over a connection of its own.
+    /// `SELECT 1` on a separate connection.
     pub(crate) round_trips: Series,
-    /// In how many trials a read was allowed that was sent after the logout's answer.
+    /// The number of trials in which a read was allowed that was sent after the answer to the logout.
     pub(crate) late: u64,
     pub(crate) trials: u64,
 }
 
-/// Logs out of so many sessions at one process, each in the midst of reads at another one on the same PostgreSQL.
+/// Logs out of this number of sessions at one process, each during reads at another process on the same PostgreSQL.
 pub(crate) async fn measure(one: &Installation, tenant: &Tenant, trials: u64, rounds: u32) -> Outcome<Revocations> {
     let other = Process::server(one.database.url()).await?;
     let mut database = PgConnection::connect(one.database.url()).await?;
@@ -79,7 +78,7 @@ impl Trial {
 
 struct Refused {
     at: Instant,
-    /// When the last read was sent that was allowed.
+    /// The time at which the last allowed read was sent.
     last_allowed: Instant,
 }
 

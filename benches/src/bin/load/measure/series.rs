@@ -1,12 +1,12 @@
-//! What was measured: latencies, in rounds.
+//! Measured latencies, in rounds.
 
 use std::time::Duration;
 
-/// What one side did in one go.
+/// The measurements of one side in one round.
 #[derive(Clone, Default)]
 pub(crate) struct Round {
     pub(crate) latencies: Vec<Duration>,
-    /// How long it took in all; zero where a rate would mean nothing.
+    /// The length of the round; zero if a rate would mean nothing.
     pub(crate) elapsed: Duration,
 }
 
@@ -14,12 +14,12 @@ pub(crate) struct Round {
 #[derive(Clone, Default)]
 pub(crate) struct Series(Vec<Round>);
 
-/// A figure of a side.
+/// A figure that is computed for a side.
 #[derive(Clone, Copy)]
 pub(crate) enum Figure {
-    /// Requests a second.
+    /// The requests per second.
     Rate,
-    /// The latency in seconds that so many of a thousand requests do not exceed.
+    /// The latency in seconds that this number of a thousand requests does not exceed.
     Latency(usize),
 }
 
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn percentiles_are_latencies_that_were_seen_in_any_round() {
+    fn percentiles_are_measured_latencies_of_all_rounds() {
         let mut series = Series::of_millis((1..=1000).rev());
         series.push(Round { latencies: vec![Duration::from_secs(9); 1000], elapsed: Duration::from_secs(3) });
         assert_eq!(series.figure(Figure::Latency(250)), 0.5);
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_percentile_of_few_is_the_slowest_and_of_none_is_nothing() {
+    fn a_percentile_of_few_latencies_is_the_slowest_and_of_none_is_zero() {
         assert_eq!(Series::of_millis([3]).figure(Figure::Latency(500)), 0.003);
         assert_eq!(Series::of_millis([1, 2]).figure(Figure::Latency(999)), 0.002);
         assert_eq!(Series::of_millis([]).figure(Figure::Latency(500)), 0.0);

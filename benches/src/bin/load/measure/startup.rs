@@ -1,4 +1,4 @@
-//! How long the server takes from the start of its process until it is ready.
+//! The time from the start of the server's process until it is ready.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ pub(crate) struct Startup {
     pub(crate) filled_file: Vec<Duration>,
 }
 
-/// Starts on new files, and on one that is filled.
+/// Starts the server on new files, and on a file with data.
 pub(crate) async fn measure(filled: &TestFile, starts: u32) -> Outcome<Startup> {
     let mut new_file = Vec::new();
     let mut filled_file = Vec::new();

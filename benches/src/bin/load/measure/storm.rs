@@ -1,4 +1,4 @@
-//! What a storm of logins does to everybody else.
+//! The effect of endless logins on reads.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -19,46 +19,47 @@ use super::series::{Figure, Round, Series};
 use crate::client::Connection;
 use crate::work::Work;
 
-/// How many clients log in without a pause, but for that which they are told to make.
+/// The number of clients that log in without a pause, except for the pause that `Retry-After` asks for.
 pub(crate) const CLIENTS: u64 = 64;
 
-/// Reads at the same rate, in a storm and alone.
+/// Reads at the same rate, among logins and alone.
 pub(crate) struct Reads {
-    pub(crate) in_storm: Series,
+    pub(crate) among_logins: Series,
     pub(crate) alone: Series,
     pub(crate) logins: Arc<Logins>,
 }
 
-/// What became of the logins.
+/// The results of the logins.
 #[derive(Default)]
 pub(crate) struct Logins {
     pub(crate) succeeded: AtomicU64,
-    /// Answered with 503, because too many were waiting.
+    /// Refused with 503, because too many logins were waiting.
     pub(crate) shed: AtomicU64,
     is_over: AtomicBool,
 }
 
-/// Reads at the rate that keeps one core busy, and so leaves the others to the storm.
+/// Reads at the rate that keeps one core busy, and so leaves the other cores to the logins.
 pub(crate) async fn measure(address: SocketAddr, read: Work, login: Work, rounds: Rounds) -> Outcome<Reads> {
     let (read, login) = (Arc::new(read), Arc::new(login));
     let rate = rate_of_one_core(address, &read, rounds.length).await?;
     let pace = pace(rate, rounds.length);
-    let mut reads = Reads { in_storm: Series::new(), alone: Series::new(), logins: Arc::default() };
+    let mut reads = Reads { among_logins: Series::new(), alone: Series::new(), logins: Arc::default() };
     for _ in 0..rounds.count {
         reads.alone.push(paced::round(address, &read, pace).await?);
-        let round = in_storm(address, &read, &login, pace, &reads.logins).await?;
-        reads.in_storm.push(round);
+        let round = round_among_logins(address, &read, &login, pace, &reads.logins).await?;
+        reads.among_logins.push(round);
     }
     Ok(reads)
 }
 
-/// How many reads a second keep one core busy, with client, server and database together, when nothing else is asked.
+/// The number of reads per second that keep one core busy (client, server and database together), without other
+/// requests.
 async fn rate_of_one_core(address: SocketAddr, read: &Arc<Work>, length: Duration) -> Outcome<f64> {
     let side = Side::Http { address, work: Arc::clone(read), connections: CONNECTIONS };
     side.round(length / 3).await?;
     let mut most = Series::new();
     most.push(side.round(length).await?);
-    // A request costs more when fewer are under way, so that half of the most is not half of the work.
+    // A request costs more when fewer run at once, so half of the highest rate is not half of the work.
     let rate = most.figure(Figure::Rate) / 2.0;
     let (began, before) = (Instant::now(), cpu_time()?);
     paced::round(address, read, pace(rate, length)).await?;
@@ -70,7 +71,7 @@ fn pace(rate: f64, length: Duration) -> Pace {
     Pace { rate, length, connections: CONNECTIONS }
 }
 
-/// How many seconds all cores together have worked since the machine was started.
+/// The seconds for which all cores together have worked since the start of the machine.
 fn cpu_time() -> Outcome<f64> {
     let statistics = fs::read_to_string("/proc/stat")?;
     let ticks = statistics.lines().next().unwrap_or_default().split_ascii_whitespace().skip(1);
@@ -80,7 +81,7 @@ fn cpu_time() -> Outcome<f64> {
     Ok(worked as f64 / clock_ticks_per_second() as f64)
 }
 
-async fn in_storm(
+async fn round_among_logins(
     address: SocketAddr,
     read: &Arc<Work>,
     login: &Arc<Work>,
@@ -88,18 +89,18 @@ async fn in_storm(
     logins: &Arc<Logins>,
 ) -> Outcome<Round> {
     logins.is_over.store(false, Ordering::Relaxed);
-    let storm = raise(address, Arc::clone(login), Arc::clone(logins));
-    // By then every client has been answered, or waits.
+    let clients = start_logins(address, Arc::clone(login), Arc::clone(logins));
+    // After that time, every client has had an answer, or waits for one.
     sleep(pace.length / 3).await;
     let round = paced::round(address, read, pace).await;
     logins.is_over.store(true, Ordering::Relaxed);
-    // The clients still wait for their last answers, which must not keep this thread.
-    tokio::task::spawn_blocking(|| storm.join()).await?.map_err(|_| "the storm failed")??;
+    // The clients still wait for their last answers. That must not block this thread.
+    tokio::task::spawn_blocking(|| clients.join()).await?.map_err(|_| "the logins failed")??;
     round
 }
 
-/// On a thread of its own, so that reads do not wait in the client for logins to be counted.
-fn raise(address: SocketAddr, login: Arc<Work>, logins: Arc<Logins>) -> JoinHandle<Outcome> {
+/// Starts the logins on a separate thread, so that reads do not wait in the client for the count of the logins.
+fn start_logins(address: SocketAddr, login: Arc<Work>, logins: Arc<Logins>) -> JoinHandle<Outcome> {
     thread::spawn(move || {
         Builder::new_current_thread().enable_all().build()?.block_on(async {
             let mut clients = JoinSet::new();

@@ -1,11 +1,12 @@
-//! A bar for each goal, as long as what was reached of it.
+//! A chart with a bar for each goal. The length of a bar shows how much of its goal was reached.
 //!
-//! Written by hand: a library for plots gives every text and bar a colour of its own, and these follow the reader's choice
-//! between light and dark. The ground is drawn too, because the page around it may have made another choice.
+//! The SVG is written by hand, so that its colours follow the reader's choice between light and dark. A plotting
+//! library gives every text and bar a fixed colour. The background is drawn, too, because the page around the chart
+//! may use the other choice.
 
 use std::fmt::Write as _;
 
-/// What one bar shows.
+/// A bar of the chart.
 pub(super) struct Bar {
     pub(super) label: String,
     pub(super) text: String,
@@ -14,9 +15,9 @@ pub(super) struct Bar {
 }
 
 const LABELS: u32 = 400;
-/// How long a bar is that just reaches its goal.
+/// The length of a bar that exactly reaches its goal.
 const GOAL: u32 = 140;
-/// Where bars are cut off, in goals.
+/// The greatest degree that a bar shows. Longer bars are cut off.
 const MOST: f64 = 2.0;
 const TEXTS: u32 = 270;
 const TOP: u32 = 56;
@@ -49,7 +50,7 @@ pub(super) fn draw(title: &str, bars: &[Bar]) -> String {
         escaped(title)
     );
     let mut text = |x: u32, y: u32, attributes: &str, text: &str| {
-        // Writing to a text does not fail.
+        // Writing to a `String` does not fail.
         let _ = writeln!(svg, "<text x=\"{x}\" y=\"{y}\"{attributes}>{}</text>", escaped(text));
     };
     text(8, 22, " class=\"title\"", title);
@@ -86,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chart_is_xml_whatever_it_shows() {
+    fn a_chart_is_well_formed_xml_with_any_label() {
         let svg = draw("A & B", &[bar("<1 ms", 0.5), bar("\"quoted\" & more", f64::INFINITY)]);
         let document = roxmltree::Document::parse(&svg).unwrap();
         let texts = document.descendants().filter(|node| node.has_tag_name("text")).filter_map(|node| node.text());
@@ -95,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bar_is_as_long_as_what_was_reached_of_its_goal_and_is_cut_off() {
+    fn the_length_of_a_bar_is_its_degree_up_to_twice_the_goal() {
         let svg = draw("title", &[bar("half", 0.5), bar("just", 1.0), bar("far", 9.0), bar("nothing", 0.0)]);
         let document = roxmltree::Document::parse(&svg).unwrap();
         let bars = document.descendants().filter(|node| node.has_tag_name("rect")).skip(1);

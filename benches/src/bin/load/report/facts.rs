@@ -1,4 +1,4 @@
-//! What the figures depend on.
+//! The facts on which the figures depend.
 
 use std::fs;
 use std::process::Command;
@@ -12,7 +12,7 @@ pub(crate) async fn gather(database: &Database) -> Outcome<Vec<String>> {
     Ok(vec![
         format!("Release {}, commit {}", env!("CARGO_PKG_VERSION"), commit()),
         format!("{} cores, {}, {}", available_parallelism()?, processor(), scheduler()),
-        // That which is at hand has just built this, where the script is used.
+        // If the script runs this program, this compiler has just built it.
         output("rustc", &["--version"]),
         database.description().await?,
     ])
@@ -24,7 +24,7 @@ fn processor() -> String {
     model.map_or_else(|| "of an unknown model".to_owned(), |(_, name)| name.trim().to_owned())
 }
 
-/// Whether the kernel shares the cores by priority alone, or between sessions first.
+/// Whether the kernel shares the cores only by priority, or first between sessions.
 fn scheduler() -> String {
     let setting = fs::read_to_string("/proc/sys/kernel/sched_autogroup_enabled").unwrap_or_default();
     let setting = match setting.trim() {
@@ -34,14 +34,15 @@ fn scheduler() -> String {
     format!("sched_autogroup_enabled = {setting}")
 }
 
-/// The last commit, and whether anything but the documents, into which the figures go, has changed since.
+/// The last commit, and whether there are changes since then. Changes in the documents do not count, because the
+/// figures are written there.
 fn commit() -> String {
     let changed = output("git", &["status", "--short", "--", ".", ":!docs"]);
     let since = if changed.is_empty() { "" } else { " and changes since" };
     output("git", &["rev-parse", "--short", "HEAD"]) + since
 }
 
-/// What a program says.
+/// The output of a program.
 fn output(program: &str, arguments: &[&str]) -> String {
     let output = Command::new(program).args(arguments).output();
     let output = output.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());

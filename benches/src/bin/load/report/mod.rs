@@ -1,4 +1,4 @@
-//! What is told of a run.
+//! The report of a run.
 
 mod chart;
 mod document;
@@ -24,13 +24,13 @@ const MOST_MEMORY: f64 = 120.0;
 /// A line of the table.
 struct Line {
     work: String,
-    beside: String,
+    baseline: String,
     verdicts: Vec<Verdict>,
     ours: String,
     theirs: String,
 }
 
-/// Says what is being done: a run takes long.
+/// Prints the current step, because a run takes long.
 pub(crate) fn progress(what: &str) -> Outcome {
     Ok(writeln!(stderr(), "{what}")?)
 }
@@ -39,8 +39,8 @@ pub(crate) fn progress(what: &str) -> Outcome {
 pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut grouped = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
             grouped.push(',');
         }
         grouped.push(digit);
@@ -48,7 +48,7 @@ pub(crate) fn grouped(number: u64) -> String {
     grouped
 }
 
-/// Writes the table and the chart where the documentation has them, or prints the table.
+/// Writes the table and the chart into the documentation, or prints the table.
 pub(crate) fn publish(kind: Kind, facts: &[String], results: &Results, docs: Option<&Path>) -> Outcome {
     let (name, title) = match kind {
         Kind::Sqlite => ("sqlite", "SQLite"),
@@ -71,10 +71,10 @@ pub(crate) fn publish(kind: Kind, facts: &[String], results: &Results, docs: Opt
     let text = format!("{about}.\n\n![{title}]({chart})\n\n{table}\n{notes}");
     let written = document::replace(&fs::read_to_string(&page)?, &format!("load:{name}"), &text)?;
     fs::write(&page, written)?;
-    progress(&format!("wrote {} and {chart} beside it", page.display()))
+    progress(&format!("wrote {} and {chart} in the same directory", page.display()))
 }
 
-/// Prints a table of these alone.
+/// Prints a table of only these comparisons.
 pub(crate) fn print(comparisons: &[Comparison]) -> Outcome {
     let lines: Vec<Line> = comparisons.iter().map(line).collect();
     Ok(writeln!(stdout(), "{}", table::lines(&lines))?)
@@ -88,7 +88,7 @@ fn lines(results: &Results) -> Vec<Line> {
 fn line(comparison: &Comparison) -> Line {
     Line {
         work: comparison.work.clone(),
-        beside: comparison.beside.clone(),
+        baseline: comparison.baseline.clone(),
         verdicts: comparison.verdicts().collect(),
         ours: table::figures(&comparison.ours),
         theirs: table::figures(&comparison.theirs),
@@ -104,7 +104,7 @@ fn memory(memory: &Memory) -> Line {
     };
     Line {
         work: format!("memory after {} sessions were shown {} users", grouped(sessions), grouped(users)),
-        beside: String::new(),
+        baseline: String::new(),
         verdicts: vec![verdict],
         ours: format!("at most {peak:.1} MiB"),
         theirs: String::new(),
@@ -114,7 +114,7 @@ fn memory(memory: &Memory) -> Line {
 fn revocations(revocations: &Revocations) -> Line {
     line(&Comparison {
         work: format!("refusal at another process, {} logouts", grouped(revocations.trials)),
-        beside: "`SELECT 1`".to_owned(),
+        baseline: "`SELECT 1`".to_owned(),
         goals: vec![Goal::Times(990, 20.0), Goal::Millis(990, 1000.0)],
         ours: revocations.refusals.clone(),
         theirs: revocations.round_trips.clone(),
@@ -137,7 +137,7 @@ fn notes(results: &Results) -> String {
     let (succeeded, shed) =
         (results.logins.succeeded.load(Ordering::Relaxed), results.logins.shed.load(Ordering::Relaxed));
     let mut notes = format!(
-        "While reads were measured among endless logins, {} of these succeeded and {} were turned away with 503.",
+        "While reads were measured among endless logins, {} of these succeeded and {} were refused with 503.",
         grouped(succeeded),
         grouped(shed)
     );
@@ -161,12 +161,12 @@ mod tests {
     }
 
     #[test]
-    fn a_bar_is_drawn_of_every_goal_and_of_no_other_figure() {
+    fn every_goal_has_a_bar_and_no_other_figure_has_one() {
         let verdict =
             |goal: &str, degree| Verdict { goal: goal.to_owned(), reached: "0.50 (0.4–0.6)".to_owned(), degree };
         let line = |verdicts| Line {
             work: "`GET`".to_owned(),
-            beside: String::new(),
+            baseline: String::new(),
             verdicts,
             ours: String::new(),
             theirs: String::new(),

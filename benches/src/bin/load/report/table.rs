@@ -8,19 +8,20 @@ use crate::measure::series::{Figure, Series};
 use crate::measure::startup::Startup;
 
 pub(super) fn lines(lines: &[Line]) -> String {
-    let mut table = "| Work | Beside | Target | Reached (rounds) | Measured | Beside it |\n".to_owned();
+    let mut table =
+        "| Work | Baseline | Target | Reached (rounds) | Measured | Measured at the baseline |\n".to_owned();
     table.push_str("|---|---|---|---|---|---|\n");
-    for Line { work, beside, verdicts, ours, theirs } in lines {
+    for Line { work, baseline, verdicts, ours, theirs } in lines {
         let goals: Vec<&str> = verdicts.iter().map(|verdict| verdict.goal.as_str()).collect();
         let reached: Vec<&str> = verdicts.iter().map(|verdict| verdict.reached.as_str()).collect();
         let (goals, reached) = (goals.join("; "), reached.join("; "));
-        // Writing to a text does not fail.
-        let _ = writeln!(table, "| {work} | {beside} | {goals} | {reached} | {ours} | {theirs} |");
+        // Writing to a `String` does not fail.
+        let _ = writeln!(table, "| {work} | {baseline} | {goals} | {reached} | {ours} | {theirs} |");
     }
     table
 }
 
-/// The rate, where there is one, and the latencies that half of the requests, 99 % and 99.9 % do not exceed.
+/// The rate, if there is one, and the latencies that 50 %, 99 % and 99.9 % of the requests do not exceed.
 pub(super) fn figures(series: &Series) -> String {
     let latency = |per_mille| millis(series.figure(Figure::Latency(per_mille)));
     let latencies = format!("{} / {} / {} ms", latency(500), latency(990), latency(999));
@@ -51,12 +52,12 @@ mod tests {
     use crate::measure::comparison::Verdict;
 
     #[test]
-    fn a_line_has_its_goals_and_what_was_reached_in_the_same_order() {
+    fn a_line_has_its_goals_and_its_results_in_the_same_order() {
         let verdict =
             |goal: &str, reached: &str| Verdict { goal: goal.to_owned(), reached: reached.to_owned(), degree: None };
         let verdicts = vec![verdict("≥ 1", "0.5"), verdict("p99 ≤ 2×", "p99 3×")];
-        let [work, beside, ours, theirs] = ["work", "floor", "5/s", "10/s"].map(str::to_owned);
-        let table = lines(&[Line { work, beside, verdicts, ours, theirs }]);
+        let [work, baseline, ours, theirs] = ["work", "floor", "5/s", "10/s"].map(str::to_owned);
+        let table = lines(&[Line { work, baseline, verdicts, ours, theirs }]);
         let line = table.lines().nth(2).unwrap();
         assert_eq!(line, "| work | floor | ≥ 1; p99 ≤ 2× | 0.5; p99 3× | 5/s | 10/s |");
         let columns = |line: &str| line.matches('|').count();
@@ -64,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_are_rounded_to_what_can_be_told_apart() {
+    fn figures_are_rounded_by_their_size() {
         assert_eq!(figures(&Series::of_millis((1..=2000).map(|_| 3))), "2,000/s; 3.00 / 3.00 / 3.00 ms");
         assert_eq!(figures(&Series::of_millis([7, 1234])), "2/s; 7.00 / 1234 / 1234 ms");
     }
