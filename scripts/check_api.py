@@ -1,4 +1,4 @@
-"""What scripts/check-api adds to Schemathesis: an administrator, passwords, and what no schema can say."""
+"""Adds to Schemathesis, for scripts/check-api: an administrator, passwords, and a check that no schema can express."""
 
 import itertools
 import os
@@ -34,13 +34,13 @@ tenant = registered["tenant"]["id"]
 roles = ask("GET", "/roles", authorization=f"Bearer {registered['accessToken']}")["data"]
 member = next(role["id"] for role in roles if role["name"] == "MEMBER")
 
-# The rules for passwords are no pattern of the document, so they are kept by what is made for its format.
+# The document has no pattern for the rules for passwords, so the generator for this format follows them.
 schemathesis.openapi.format("password", st.text("aB3!", max_size=60).map(lambda text: PASSWORD + text))
 
 
 @schemathesis.auth()
 class Administrator:
-    """Another administrator whenever the last one was logged out, suspended or deleted on the way."""
+    """Creates another administrator when a request has logged out, suspended or deleted the last one."""
 
     def get(self, case, context):
         email = person()["email"]
@@ -66,25 +66,25 @@ def operation_id(case):
 def before_call(context, case, kwargs):
     if not is_positive(case):
         return
-    # In the coverage phase Schemathesis takes 0 for what a pattern with quotes allows.
+    # In the coverage phase Schemathesis believes that a pattern with quotes allows 0.
     if case.headers.get("If-Match") == "0":
         case.headers["If-Match"] = "*"
-    # A replay shows what was made once, though it may be gone: in a stateful run that looks like a thing that was lost.
+    # A replay shows a resource that may have been deleted since. In a stateful run it would look like a lost resource.
     if "Idempotency-Key" in case.headers and isinstance(case.meta.phase.data, StatefulPhaseData):
         case.headers["Idempotency-Key"] = str(next(numbers))
-    # Of ids from here and there none ever belong together: without this no assignment would be made.
+    # Randomly chosen ids never belong together: without this code, no assignment would ever be created.
     if operation_id(case).startswith("createRoleAssignment") and next(numbers) % 2:
         authorization = case.headers.get("Authorization")
         try:
             user = ask("POST", "/users", person(), authorization)["id"]
         except requests.HTTPError:
-            return  # The administrator is none any more, which the request itself will show.
+            return  # The administrator has lost its session or its role. The request itself will show that.
         assignment = {"userId": user, "roleId": member}
         is_single = operation_id(case) == "createRoleAssignment"
         case.body = assignment if is_single else {"assignments": [assignment]}
 
 
-# The fields whose values can be wrong though the document allows them.
+# The fields whose values can be wrong although the document allows them.
 KNOWN_TO_THE_SERVER = {
     "changePassword": {"currentPassword", "newPassword"},
     "createAuditLog": {"action"},
@@ -102,7 +102,7 @@ KNOWN_TO_THE_SERVER = {
 }
 
 
-# Texts that are trimmed, which the document does not say, and have no control characters.
+# Texts that are trimmed, which the document does not say, and that have no control characters.
 TEXTS = {"firstName", "lastName", "tenantName", "name", "description"}
 
 
@@ -112,7 +112,7 @@ def is_blank_or_has_control_characters(text):
 
 @schemathesis.check
 def nothing_else_is_refused(context, response, case):
-    """A 400 for what the document allows is due to a rule (`validation`) or to a field of the lists above."""
+    """A 400 for a request that the document allows comes from a rule (`validation`) or a field of the lists above."""
     if not is_positive(case) or response.status_code != 400:
         return
     problem = response.json()

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
-# Shared by the scripts beside it: sourced, not run.
+# Functions for the scripts in this directory: to be sourced, not run.
 
-# Messages go to stderr: stdout belongs to the command a script wraps.
+# Messages go to stderr: stdout belongs to the command that a script wraps.
 say() {
     printf '%s: %s\n' "${0##*/}" "$*" >&2
 }
@@ -15,31 +15,32 @@ can_apt_install() {
     [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null
 }
 
-# Installs Debian packages; fails where this machine or account does not allow that.
+# Installs Debian packages. Fails if this machine or account does not allow that.
 apt_install() {
     can_apt_install || return 1
     say "installing $*"
-    # The timeout waits for another apt to let go of its lock.
+    # Waits until another apt releases its lock.
     DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 update </dev/null >&2 &&
         DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 \
             install -y --no-install-recommends "$@" </dev/null >&2
 }
 
-# need PROGRAM PACKAGE: installs Debian's package where there is no such program.
+# need PROGRAM PACKAGE: installs the Debian package if the program is missing.
 need() {
     command -v "$1" >/dev/null || apt_install "$2" || fail "found no $1. Install it (Debian: apt-get install $2)."
 }
 
-# python_environment DIRECTORY PACKAGE...: a virtual environment with exactly these packages, made anew for others.
+# python_environment DIRECTORY PACKAGE...: creates a virtual environment with exactly these packages. Replaces an
+# environment with other packages.
 python_environment() {
     local directory=$1 stamp=$1/packages
     shift
     if [ "$(cat "$stamp" 2>/dev/null)" = "$*" ]; then
         return
     fi
-    # Debian ships Python without the module that puts pip into a virtual environment.
+    # Debian's Python lacks the module that installs pip into a virtual environment.
     if ! python3 -c 'import ensurepip, venv' 2>/dev/null; then
-        apt_install python3-venv || fail "python3 cannot make virtual environments. Install that" \
+        apt_install python3-venv || fail "python3 cannot create virtual environments. Install the module" \
             "(Debian: apt-get install python3-venv)."
     fi
     python3 -m venv --clear "$directory"
@@ -47,11 +48,11 @@ python_environment() {
     echo "$*" >"$stamp"
 }
 
-# The libraries that are published, each after those that it needs.
+# The published libraries, each after its dependencies.
 # shellcheck disable=SC2034 # for the scripts that source this
 libraries=(iam-core iam-store-postgres iam-store-sqlite iam-axum)
 
-# The oldest Rust that builds the crates.
+# Prints the oldest Rust that builds the crates.
 oldest_rust() {
     sed -n 's/^rust-version = "\(.*\)"$/\1/p' Cargo.toml
 }
@@ -60,7 +61,7 @@ is_oldest_rust() {
     [[ $(rustc --version) == "rustc $(oldest_rust)."* ]]
 }
 
-# Has cargo be that of the oldest Rust, by rustup where it is another.
+# Makes cargo that of the oldest Rust, by rustup if another version is active.
 use_oldest_rust() {
     is_oldest_rust && return
     local version
@@ -71,15 +72,16 @@ use_oldest_rust() {
     export RUSTUP_TOOLCHAIN=$version
 }
 
-# cargo_tool NAME VERSION: has `cargo NAME` be this version, and installs it into target/tools where it is not. A new release
-# of a tool must not turn an unchanged checkout red.
+# cargo_tool NAME VERSION: ensures that `cargo NAME` is this version, and installs it into target/tools otherwise. A
+# new release of a tool must not fail an unchanged checkout.
 cargo_tool() {
     PATH=$PWD/target/tools/bin:$PATH
     [ "$(cargo "$1" --version 2>/dev/null)" = "cargo-$1 $2" ] ||
         cargo install --locked --root target/tools --version "$2" "cargo-$1"
 }
 
-# Makes the directory $directory, which goes with the script, as does the server that start_server starts.
+# Creates the directory $directory. When the script ends, the directory is removed, and the server of start_server is
+# stopped.
 use_temporary_directory() {
     directory=$(mktemp -d)
     server=
@@ -101,7 +103,8 @@ remove_temporary_directory() {
     exit "$status"
 }
 
-# start_server COMMAND...: starts what logs "listening on http:…" to its error output, and sets $url to that address.
+# start_server COMMAND...: starts a server that logs "listening on http:…" to its error output, and sets $url to that
+# address.
 start_server() {
     local log=$directory/server.log _
     "$@" 2>"$log" &
@@ -116,9 +119,11 @@ start_server() {
     fail "the server did not start"
 }
 
-# Builds what is measured and becomes the program that does so: run_load PREFIX FSYNC [sqlite|postgres] [OPTION...]
+# Builds the server and the load program, and becomes the load program:
+# run_load PREFIX FSYNC [sqlite|postgres] [OPTION...]
 #
-# The prefix is that of its command; without a database it is SQLite. What is measured in earnest is a release build.
+# The prefix starts the name of the program's command. The default database is SQLite. Without --quick, the build is a
+# release build.
 run_load() {
     local prefix=$1 fsync=$2 database=sqlite with=() profile=release directory=release
     shift 2
