@@ -8,30 +8,30 @@ use crate::id::{AssignmentId, OrganizationId};
 use crate::organization::Position;
 use crate::role::Role;
 
-/// Where something happens: in the tenant as a whole, or in an organization.
+/// The resource scope of an action: the tenant as a whole, or an organization.
 #[derive(Clone, Copy, Debug)]
 pub enum Place<'a> {
-    /// In the tenant as a whole; only what is held tenant-wide counts.
+    /// The tenant as a whole. Only grants that are tenant-wide count.
     Tenant,
-    /// In an organization; what is held there, above it or tenant-wide counts.
+    /// An organization. Grants in it, above it and tenant-wide count.
     Organization(Position<'a>),
 }
 
-/// How far a permission reaches, for lists.
+/// The visible scope of a permission, for lists: the part of the organization tree in which it is held.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// Everywhere in the tenant.
+    /// The whole tenant.
     Tenant,
-    /// In these organizations, at least one, and everything below them.
+    /// These organizations, at least one, and everything below them.
     Organizations(Vec<OrganizationId>),
 }
 
-/// Until when something is granted.
+/// When a grant ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Until {
-    /// From this instant on it is not.
+    /// The grant does not count from this instant on.
     Moment(Timestamp),
-    /// It does not end by itself.
+    /// The grant does not end by itself.
     Forever,
 }
 
@@ -47,26 +47,27 @@ impl Until {
     }
 }
 
-/// What somebody may do, where, and until when.
+/// The rights of a user: permissions, with their resource scopes and ends.
 ///
-/// All that a decision needs of a user, in one piece of memory, and nothing computed for a question in advance.
+/// It contains everything about a user that a decision needs, in one piece of memory. Nothing is computed in advance
+/// for a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Authority(Kind);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Kind {
-    /// Trusted code.
+    /// The rights of trusted code.
     Everything,
-    /// A user's roles.
+    /// The roles of a user.
     Held(Box<[Held]>),
 }
 
-/// A role that is held in a place.
+/// A role that is held in a resource scope.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Held {
     organization: Option<OrganizationId>,
     until: Until,
-    /// Whether the organization and everything above it is ACTIVE.
+    /// Whether the organization and all its ancestors are ACTIVE. True for a role that is held tenant-wide.
     is_awake: bool,
     role: Arc<Role>,
     assignment: AssignmentId,
@@ -81,7 +82,7 @@ impl Held {
         match (self.organization, place) {
             (None, _) => true,
             (Some(_), Place::Tenant) => false,
-            // A deleted organization is no place of its own any more: only what is held tenant-wide counts there.
+            // In a deleted organization, only grants that are tenant-wide count.
             (Some(organization), Place::Organization(position)) => {
                 !position.is_inactive() && position.is_within(organization)
             }
@@ -90,12 +91,12 @@ impl Held {
 }
 
 impl Authority {
-    /// Everything, everywhere, for ever: for trusted code.
+    /// All permissions, in all resource scopes, without an end: for trusted code.
     pub(crate) const fn everything() -> Self {
         Self(Kind::Everything)
     }
 
-    /// What these assignments of one user amount to.
+    /// The rights that these assignments of one user give.
     pub fn of<'a>(grants: impl IntoIterator<Item = &'a Grant>) -> Self {
         let held = |grant: &Grant| Held {
             organization: grant.assignment.organization_id,
@@ -107,7 +108,7 @@ impl Authority {
         Self(Kind::Held(grants.into_iter().map(held).collect()))
     }
 
-    /// About how many bytes it takes, with its roles, whoever else shares them.
+    /// The approximate size in bytes. It includes the roles, even if other values share them.
     pub(crate) fn size(&self) -> usize {
         let held = self.held().unwrap_or_default();
         let mut roles: Vec<&Arc<Role>> = held.iter().map(|held| &held.role).collect();
@@ -116,20 +117,21 @@ impl Authority {
         size_of::<Self>() + size_of_val(held) + roles.into_iter().map(|role| role.size()).sum::<usize>()
     }
 
-    /// Whether the permission is held in a place at a moment.
+    /// Whether the permission is held in a resource scope at a moment.
     #[must_use]
     pub fn allows(&self, permission: &Permission, place: Place<'_>, now: Timestamp) -> bool {
         let allows = |held: &Held| held.covers(place) && held.is_live(now) && held.role.permissions.allows(permission);
         self.held().is_none_or(|held| held.iter().any(allows))
     }
 
-    /// Whether anything at all is held in a place: then its existence is no secret, also while what is held sleeps.
+    /// Whether any role is held in a resource scope at a moment. The holder may then know that the scope exists, even
+    /// while the role grants nothing because an organization is not ACTIVE.
     #[must_use]
     pub fn sees(&self, place: Place<'_>, now: Timestamp) -> bool {
         self.held().is_none_or(|held| held.iter().any(|held| held.covers(place) && held.until.is_after(now)))
     }
 
-    /// How far a permission reaches; `None` is nowhere.
+    /// Returns the visible scope of a permission; `None` if it is held nowhere.
     #[must_use]
     pub fn reach(&self, permission: &Permission, now: Timestamp) -> Option<Reach> {
         let Some(held) = self.held() else { return Some(Reach::Tenant) };
@@ -145,17 +147,19 @@ impl Authority {
         (!organizations.is_empty()).then_some(Reach::Organizations(organizations))
     }
 
-    /// Until when everything that a pattern covers is held in a place; `None` is not at all.
+    /// Returns the time until which everything that a pattern covers is held in a resource scope; `None` if it is not
+    /// held there.
     ///
-    /// It is the longest of the single roles: each covers the pattern alone, and which actions a wildcard will cover
-    /// tomorrow no sum of others knows.
+    /// It is the latest end of the single roles that cover the whole pattern. Roles that cover it only together do not
+    /// count: they cannot cover the future actions of a wildcard.
     pub(super) fn holds_until(&self, pattern: &PermissionPattern, place: Place<'_>, now: Timestamp) -> Option<Until> {
         let Some(held) = self.held() else { return Some(Until::Forever) };
         let covers = |held: &&Held| held.covers(place) && held.is_live(now) && held.role.permissions.covers(pattern);
         held.iter().filter(covers).map(|held| held.until).max()
     }
 
-    /// Whether the permission is held in a place, by which roles, or what is missing.
+    /// Decides whether the permission is held in a resource scope, and names the deciding grants or the reason of the
+    /// denial.
     #[must_use]
     pub fn explain(&self, permission: &Permission, place: Place<'_>, now: Timestamp) -> Decision {
         let Some(held) = self.held() else { return Decision::allowed(Vec::new()) };
@@ -179,7 +183,7 @@ impl Authority {
         })
     }
 
-    /// The roles that are held; `None` is trusted code.
+    /// The roles of the user; `None` for trusted code.
     fn held(&self) -> Option<&[Held]> {
         match &self.0 {
             Kind::Everything => None,
@@ -207,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_role_that_is_held_several_times_takes_its_place_once() {
+    fn a_role_of_several_assignments_counts_once_in_the_size() {
         let grant = Scene::new().grant("users:read", None, None);
         let size = |grants: &[Grant]| Authority::of(grants).size();
         let (none, one) = (size(&[]), size(std::slice::from_ref(&grant)));
@@ -226,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_role_that_sleeps_grants_nothing_and_shows_that_its_place_exists() {
+    fn a_role_in_a_suspended_organization_grants_nothing_but_reveals_it() {
         let scene = Scene::new();
         let authority = scene.holding("users:read", Some("asleep"), Some(at(10)));
         let place = scene.place("asleep");
@@ -236,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_said() {
+    fn a_denial_states_its_reason() {
         let scene = Scene::new();
         let denial = |authority: &Authority, place| authority.explain(&permission::USERS_READ, place, at(10)).denial;
         let tenant = Place::Tenant;
@@ -249,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wildcard_is_held_by_a_wildcard_only_and_for_the_longest_of_the_roles() {
+    fn only_a_wildcard_covers_a_wildcard_and_the_latest_end_counts() {
         let scene = Scene::new();
         let all: PermissionPattern = "users:*".parse().unwrap();
         let read: PermissionPattern = "users:read".parse().unwrap();

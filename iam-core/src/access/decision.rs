@@ -6,14 +6,14 @@ use crate::role::Role;
 use crate::user::UserStatus;
 use crate::validate::RoleName;
 
-/// Whether somebody may do something, and why.
+/// Whether a user may do something, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Decision {
-    /// The assignments that grant it, each by itself; without all of them the answer would be no. Trusted code needs
-    /// none.
+    /// The assignments that grant the permission. Each of them is enough by itself; without all of them the permission
+    /// would be denied. Trusted code needs none.
     pub grants: Vec<DecidingGrant>,
-    /// Why not; `None` is that it is allowed.
+    /// The reason of the denial; `None` if the permission is allowed.
     pub denial: Option<Denial>,
 }
 
@@ -26,15 +26,15 @@ impl Decision {
         Self { grants: Vec::new(), denial: Some(denial) }
     }
 
-    /// The same without what lies outside the place that was asked about.
-    pub(super) fn told_here(self) -> Self {
+    /// The same decision without facts from outside the resource scope of the question.
+    pub(super) fn without_outside_facts(self) -> Self {
         match self.denial {
             Some(Denial::HeldElsewhere | Denial::UserNotActive(_)) => Self::denied(Denial::NotHeld),
             _ => self,
         }
     }
 
-    /// Whether it is allowed.
+    /// Whether the permission is allowed.
     #[must_use]
     pub fn is_allowed(&self) -> bool {
         self.denial.is_none()
@@ -59,7 +59,7 @@ impl fmt::Display for Decision {
     }
 }
 
-/// An assignment that grants what was asked for.
+/// An assignment that grants the permission of the question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DecidingGrant {
@@ -69,9 +69,9 @@ pub struct DecidingGrant {
     pub role: RoleId,
     /// The role's name.
     pub role_name: RoleName,
-    /// Where the role is held; `None` is tenant-wide.
+    /// The organization in which the role is held; `None` for tenant-wide.
     pub organization: Option<OrganizationId>,
-    /// The same organization, where that stands above the one that was asked about.
+    /// The same organization, if it is above the organization of the question.
     pub inherited_from: Option<OrganizationId>,
 }
 
@@ -104,20 +104,20 @@ impl DecidingGrant {
     }
 }
 
-/// What is missing for a permission.
+/// The reason why a permission is denied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Denial {
-    /// A user who cannot log in may do nothing.
+    /// The user cannot log in, and may do nothing.
     #[error("The user is {0} and may do nothing.")]
     UserNotActive(UserStatus),
     /// A role with the permission was held here and has expired.
     #[error("The role assignment that granted this permission has expired.")]
     Expired,
-    /// A role with the permission is held here, in an organization that is suspended or stands below one.
+    /// A role with the permission is held here, in an organization that is suspended or below a suspended one.
     #[error("The role assignment that would grant this permission is in an organization that is not active.")]
     OrganizationNotActive,
-    /// The permission is held, in other places only.
+    /// The permission is held only in other resource scopes.
     #[error("This permission is held in other places only.")]
     HeldElsewhere,
     /// No role of the user has the permission.

@@ -1,12 +1,12 @@
-//! Who may do what, where, and why: permissions, what somebody holds, and the decisions that follow
-//! (`decisions.md` §4).
+//! Access control: permissions, the rights of users, and the decisions that follow from them (`decisions.md` §4).
 //!
-//! Three steps, each a small file:
+//! It consists of three parts, each in a small file:
 //!
-//! 1. An [`Authority`] is what a user's role assignments amount to. It answers whether a permission is held in a
+//! 1. An [`Authority`] is the sum of a user's role assignments. It answers whether a permission is held in a
 //!    [`Place`] at a moment, by plain loops over values.
-//! 2. `Rights` turns that answer into an error: 403 where the caller may know that there is something, 404 where not.
-//! 3. `Power` is the one choke point: whatever may raise anybody's rights needs the [`Covered`] that only it gives.
+//! 2. `Rights` turns that answer into an error: 403 if the caller may know that the resource exists, otherwise 404.
+//! 3. `Power` does the escalation check. Every change that may raise the rights of a user needs a [`Covered`], which
+//!    only `Power` returns.
 
 mod authority;
 mod decision;

@@ -6,10 +6,10 @@ use std::str::FromStr;
 
 use crate::validate::Invalid;
 
-/// How long a permission or a pattern can be.
+/// The maximum length of a permission or a pattern, in characters.
 const MAX_LENGTH: usize = 120;
 
-/// One thing that can be permitted: `<resource>:<action>`, both `[a-z][a-z0-9-]*`, at most 120 characters.
+/// A permission: `<resource>:<action>`, both `[a-z][a-z0-9-]*`, at most 120 characters in total.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Permission(Cow<'static, str>);
 
@@ -20,7 +20,7 @@ macro_rules! built_in {
             pub const $name: Permission = Permission(Cow::Borrowed($text));
         )+
 
-        /// Every built-in permission with what it allows; each tenant's catalogue starts with them.
+        /// The built-in permissions with their descriptions. The catalogue of each tenant starts with them.
         pub(crate) const BUILT_IN: &[(Permission, &str)] = &[$(($name, $description),)+];
     };
 }
@@ -67,14 +67,14 @@ impl Permission {
         &self.0
     }
 
-    /// What it is about: the part before the colon.
+    /// The resource: the part before the colon.
     #[must_use]
     pub fn resource(&self) -> &str {
         self.0.split_once(':').map_or("", |(resource, _)| resource)
     }
 }
 
-/// So that whatever asks for a permission takes one as well as its text.
+/// Lets a function accept a permission or its text.
 impl TryFrom<&str> for Permission {
     type Error = Invalid;
 
@@ -113,19 +113,21 @@ impl fmt::Debug for Permission {
     }
 }
 
-/// What a role holds: one permission, `<resource>:*` for every action there will ever be, or `*` for everything.
+/// A pattern of permissions, as a role contains it: one permission, `<resource>:*` for all present and future actions
+/// on a resource, or `*` for everything.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PermissionPattern(Box<str>);
 
 impl PermissionPattern {
-    /// `<resource>:*` of a permission's resource.
+    /// `<resource>:*` for the resource of a permission.
     pub(crate) fn whole_resource_of(permission: &Permission) -> Self {
         Self(format!("{}:*", permission.resource()).into())
     }
 
-    /// Whether the pattern covers everything that the other one does, today and whatever is registered later.
+    /// Whether this pattern covers everything that the other pattern covers, including permissions that are registered
+    /// later.
     ///
-    /// Holding every single action of a resource is less than `<resource>:*`, which covers tomorrow's actions too.
+    /// All present actions on a resource together are less than `<resource>:*`, which also covers future actions.
     #[must_use]
     pub fn covers(&self, other: &Self) -> bool {
         match self.kind() {
@@ -139,7 +141,7 @@ impl PermissionPattern {
         }
     }
 
-    /// What sort of pattern it is.
+    /// The kind of this pattern.
     pub(crate) fn kind(&self) -> PatternKind<'_> {
         match self.0.strip_suffix('*') {
             None => PatternKind::Exact(&self.0),
@@ -181,7 +183,7 @@ impl fmt::Display for PermissionPattern {
     }
 }
 
-/// The three sorts of patterns.
+/// The three kinds of patterns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PatternKind<'a> {
     /// `*`
@@ -208,7 +210,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn permissions_are_two_words() {
+    fn a_permission_is_a_resource_and_an_action() {
         assert!("orders:refund-2".parse::<Permission>().is_ok());
         assert!(format!("a:{}", "b".repeat(118)).parse::<Permission>().is_ok());
         assert!(format!("{}:*", "b".repeat(119)).parse::<PermissionPattern>().is_err());
@@ -221,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_cover_what_they_say_and_no_more() {
+    fn a_pattern_covers_only_what_it_names() {
         let pattern = |text: &str| text.parse::<PermissionPattern>().unwrap();
         let covers = |held: &str, wanted: &str| pattern(held).covers(&pattern(wanted));
         for (held, wanted) in [
@@ -258,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_are_permissions_or_wildcards() {
+    fn a_malformed_pattern_is_refused() {
         for bad in ["", "**", "*:read", ":*", "users:**"] {
             assert!(bad.parse::<PermissionPattern>().is_err(), "{bad}");
         }

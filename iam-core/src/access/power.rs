@@ -8,37 +8,37 @@ use crate::error::{Forbidden, Result, Unauthenticated};
 use crate::user::UserStatus;
 use crate::work::UnitOfWork;
 
-/// The caller's power to change anybody's rights, of this very moment.
+/// The grant authority of the caller: what it may grant to others at this moment.
 ///
-/// Taking it locks the tenant: changes of rights, of the organizations' tree and of users' states happen one after the
-/// other, and what is read under it stays true until the unit of work ends. The caller's own roles are read again, so
-/// that a role which was taken away a moment ago gives nothing.
+/// [`lock`](Self::lock) locks the tenant. So changes of rights, of the organization tree and of users' states are
+/// serialized, and everything that is read under the lock stays true until the unit of work ends. The caller's own
+/// roles are read again, so that a role that was revoked a moment ago has no effect.
 pub(crate) struct Power {
     authority: Authority,
     now: Timestamp,
 }
 
-/// Rights that somebody would get.
+/// Rights that a change would give to a user.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Gain<'a> {
-    /// Which.
+    /// The permissions.
     pub(crate) permissions: &'a PermissionSet,
-    /// Where, as things stand before the change.
+    /// The resource scope, in the organization tree before the change.
     pub(crate) place: Place<'a>,
-    /// For how long.
+    /// When the rights end.
     pub(crate) until: Until,
 }
 
-/// The proof that it was asked whether a change gives anybody more than its author holds. Changes that can raise rights
-/// carry one.
+/// The proof that a change passed the escalation check: it gives no user more rights than its author holds. Every
+/// change that can raise rights carries one.
 ///
-/// It comes from `Power::cover`, to which whoever makes a change says what is gained by it, or nothing where it only
-/// takes away. What needs no caller's rights at all says why at `Covered::no_gain`.
+/// `Power::cover` returns it. The code that makes a change passes the granted rights to it, or none if the change only
+/// takes rights away. A change that needs no check calls `Covered::no_gain` instead, and a comment there says why.
 #[derive(Clone, Copy, Debug)]
 pub struct Covered(());
 
 impl Power {
-    /// Locks the tenant and reads what the caller may do.
+    /// Locks the tenant and reads the caller's rights.
     pub(crate) async fn lock(work: &mut UnitOfWork<'_>) -> Result<Self> {
         work.locks().lock_tenant().await?;
         let authority = match work.caller().actor() {
@@ -55,15 +55,15 @@ impl Power {
         Ok(Self { authority, now: work.now() })
     }
 
-    /// What the caller may do.
+    /// The caller's rights.
     pub(crate) fn rights(&self) -> Rights<'_> {
         Rights::new(&self.authority, self.now)
     }
 
-    /// The choke point: lets a change pass that gives somebody these rights, when the caller holds each of them
-    /// itself, there, and for as long (`decisions.md` §4).
+    /// Does the escalation check for a change that gives these rights. The check passes if the caller holds each of
+    /// them itself, in the same resource scope and for at least as long (`decisions.md` §4).
     ///
-    /// Sets of permissions are compared, not ranks, and a wildcard is covered by a wildcard only.
+    /// It compares sets of permissions, not ranks of roles. Only a wildcard covers a wildcard.
     pub(crate) fn cover<'g>(&self, gains: impl IntoIterator<Item = Gain<'g>>) -> Result<Covered> {
         for Gain { permissions, place, until } in gains {
             for permission in permissions.iter() {
@@ -78,12 +78,12 @@ impl Power {
 }
 
 impl Covered {
-    /// For what can raise nobody's rights; whoever calls this says why that is so.
+    /// For a change that cannot raise the rights of any user. A comment at each call says why that is so.
     pub(crate) const fn no_gain() -> Self {
         Self(())
     }
 
-    /// Takes it for granted, for tests of stores.
+    /// Skips the check, for tests of stores.
     #[cfg(any(test, feature = "conformance"))]
     #[must_use]
     pub const fn assumed() -> Self {
@@ -91,13 +91,13 @@ impl Covered {
     }
 }
 
-/// What the caller of a refused change lacks.
+/// A permission that the caller of a refused change lacks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Shortfall {
-    /// What would be given.
+    /// The permission that the change would give.
     pub permission: PermissionPattern,
-    /// Until when the caller itself holds it there; `None` is not at all.
+    /// The time until which the caller itself holds it there; `None` if the caller does not hold it there.
     pub held_until: Option<Timestamp>,
 }
 
@@ -126,7 +126,7 @@ mod tests {
     use crate::access::testing::{Scene, at};
     use crate::error::Error;
 
-    /// What the choke point says when somebody who holds one thing gives another.
+    /// Does the escalation check for a caller with the rights `authority` that gives the permission `given`.
     fn gives(authority: Authority, given: &str, place: Place<'_>, until: Until) -> Result<(), Shortfall> {
         let power = Power { authority, now: at(0) };
         let permissions: PermissionSet = [given.parse().unwrap()].into_iter().collect();
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_gives_more_than_they_hold_in_permissions_place_and_time() {
+    fn a_caller_grants_no_more_than_it_holds() {
         let scene = Scene::new();
         let in_branch = || scene.holding("users:*", Some("branch"), Some(at(10)));
         let (branch, team, root) = (scene.place("branch"), scene.place("team"), scene.place("root"));
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_named_with_until_when_it_is_held() {
+    fn a_refusal_names_the_missing_permission_and_its_end() {
         let scene = Scene::new();
         let authority = scene.holding("users:read", None, Some(at(10)));
         let refused = gives(authority, "users:read", Place::Tenant, Until::Forever).unwrap_err();
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_gained_is_always_covered() {
+    fn a_change_without_granted_rights_passes_the_check() {
         let power = Power { authority: Authority::of([]), now: at(0) };
         assert!(power.cover([]).is_ok());
         let none = PermissionSet::default();

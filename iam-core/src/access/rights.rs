@@ -4,23 +4,23 @@ use crate::audit::ResourceType;
 use crate::clock::Timestamp;
 use crate::error::{Error, Forbidden, Result};
 
-/// What a caller may do at a moment, as answers that a service passes on.
+/// The rights of a caller at a moment, as results that a service returns.
 ///
-/// Whether a refusal says "you may not" (403) or "there is no such thing" (404) is decided here and nowhere else: the
-/// existence of something is told to those who hold anything at all in its place (`decisions.md` §5).
+/// Only this type decides whether a refusal is "forbidden" (403) or "not found" (404). A caller that holds any role in
+/// the resource scope of a resource may know that the resource exists (`decisions.md` §5).
 #[derive(Clone, Copy)]
 pub(crate) struct Rights<'a> {
     pub(super) authority: &'a Authority,
     pub(super) now: Timestamp,
 }
 
-/// How much of a user must lie within a caller's reach.
+/// How many of a user's roles must lie within the organizations in which the caller holds a permission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Extent {
-    /// One role: enough to see the user.
+    /// At least one role. This is enough to see the user.
     Part,
-    /// Every role: needed to change the user or to see its sessions. Otherwise whoever may add members to an organization could add the
-    /// tenant's administrator and then change, suspend or delete it as one of its members.
+    /// Every role. This is needed to change the user or to see its sessions. Otherwise a caller that may add members to
+    /// an organization could add the tenant's administrator, and then change, suspend or delete it as a member.
     Whole,
 }
 
@@ -29,12 +29,13 @@ impl<'a> Rights<'a> {
         Self { authority, now }
     }
 
-    /// The permission, tenant-wide.
+    /// Requires the permission tenant-wide.
     pub(crate) fn require(self, permission: &Permission) -> Result<()> {
         if self.authority.allows(permission, Place::Tenant, self.now) { Ok(()) } else { Err(missing(permission)) }
     }
 
-    /// The permission in a place; `hidden` is what there is none of, for those who hold nothing there.
+    /// Requires the permission in a resource scope. For a caller that holds nothing there, the error is that a resource
+    /// of the type `hidden` is not found.
     pub(crate) fn require_at(self, permission: &Permission, place: Place<'_>, hidden: ResourceType) -> Result<()> {
         if self.authority.allows(permission, place, self.now) {
             Ok(())
@@ -45,15 +46,15 @@ impl<'a> Rights<'a> {
         }
     }
 
-    /// How far the permission reaches, which must be somewhere.
+    /// Returns the visible scope of the permission. Fails if the caller holds the permission nowhere.
     pub(crate) fn reach(self, permission: &Permission) -> Result<Reach> {
         self.authority.reach(permission, self.now).ok_or_else(|| missing(permission))
     }
 
-    /// The permission over a user who holds these assignments.
+    /// Requires the permission for a user who has these assignments.
     ///
-    /// Tenant-wide it is over everybody. In organizations it is over their members: those who hold a role in one of
-    /// them, or below; see [`Extent`].
+    /// A permission that is held tenant-wide applies to all users. A permission that is held in organizations applies
+    /// to their members: the users who hold a role in one of them or below; see [`Extent`].
     pub(crate) fn require_over(self, permission: &Permission, grants: &[Grant], extent: Extent) -> Result<()> {
         let Reach::Organizations(covered) = self.reach(permission)? else { return Ok(()) };
         let mut live = grants.iter().filter(|grant| grant.assignment.is_live(self.now)).peekable();

@@ -12,10 +12,10 @@ use crate::id::{OrganizationId, UserId};
 use crate::organization::Ancestry;
 use crate::user::User;
 
-/// How many questions can be asked at once (`decisions.md` §4).
+/// The maximum number of questions in one call (`decisions.md` §4).
 pub const MAX_QUESTIONS: usize = 100;
 
-/// Answers who may do what; see [`Iam::access`](crate::Iam::access).
+/// Answers which user may do what; see [`Iam::access`](crate::Iam::access).
 ///
 /// ```
 #[doc = scene!()]
@@ -24,29 +24,29 @@ pub const MAX_QUESTIONS: usize = 100;
 /// let grace = iam.users().create(&ada, person("grace@example.com")).await?;
 /// let question = Question { permission: "users:read".parse()?, organization: None, user: Some(grace.id) };
 /// let decision = iam.access().check(&ada, question).await?;
-/// assert_eq!(decision.denial, Some(Denial::NotHeld)); // or by which grants
+/// assert_eq!(decision.denial, Some(Denial::NotHeld)); // an allowed decision names its grants
 ///
-/// iam.access().require(&ada, "users:read", None).await?; // or an error, which the API answers as 403
+/// iam.access().require(&ada, "users:read", None).await?; // fails if it is missing; the API then answers 403
 /// # Ok(())
 /// # }
 /// ```
 #[derive(Clone, Copy)]
 pub struct Access<'a>(pub(crate) &'a Inner);
 
-/// Whether somebody may do something somewhere.
+/// Asks whether a user may do something in a resource scope.
 #[derive(Clone, Debug)]
 pub struct Question {
-    /// What.
+    /// The permission.
     pub permission: Permission,
-    /// In which organization; `None` is tenant-wide.
+    /// The organization; `None` for tenant-wide.
     pub organization: Option<OrganizationId>,
-    /// Who; `None` is the caller.
+    /// The user; `None` for the caller.
     pub user: Option<UserId>,
 }
 
 impl Access<'_> {
-    /// Lets a caller pass who holds a permission in an organization, or tenant-wide where none is given: a built-in
-    /// one or the application's own.
+    /// Requires that the caller holds a permission in an organization, or tenant-wide if no organization is given. The
+    /// permission is a built-in one or one of the application's own.
     ///
     /// ```
     /// # use iam_core::{Caller, Iam, OrganizationId, Result};
@@ -60,9 +60,9 @@ impl Access<'_> {
     ///
     /// # Errors
     ///
-    /// [`Forbidden::Permission`](crate::Forbidden::Permission) naming what is missing; [`Error::NotFound`] for an
-    /// organization that there is not, or in which the caller holds nothing; [`Error::Validation`] for a text that is
-    /// no permission.
+    /// [`Forbidden::Permission`](crate::Forbidden::Permission) with the missing permission; [`Error::NotFound`] for an
+    /// organization that does not exist, or in which the caller holds nothing; [`Error::Validation`] for a text that is
+    /// not a permission.
     pub async fn require<P>(
         &self,
         caller: &Caller,
@@ -79,23 +79,26 @@ impl Access<'_> {
         require_in(rights, &permission, &lineage, organization)
     }
 
-    /// Whether somebody may do something, and why. About others it needs `role-assignments:read` in the same place;
-    /// whoever holds that in organizations only is not told what others hold elsewhere, or their state.
+    /// Decides whether a user may do something, and why.
+    ///
+    /// A question about another user needs `role-assignments:read` in the same resource scope. A caller that holds this
+    /// permission in organizations only is not told what the user holds elsewhere. It is told that the user is not
+    /// ACTIVE only if the user holds the permission of the question in that scope.
     ///
     /// # Errors
     ///
-    /// [`Error::Forbidden`]; [`Error::About`] with [`Error::NotFound`] for a user that there is not, or an
-    /// organization that there is not or in which the caller holds nothing.
+    /// [`Error::Forbidden`]; [`Error::About`] with [`Error::NotFound`] for a user who does not exist, or for an
+    /// organization that does not exist or in which the caller holds nothing.
     pub async fn check(&self, caller: &Caller, question: Question) -> Result<Decision> {
         let decisions = self.decide(caller, &[question], |_, field| field.to_owned()).await?;
         decisions.into_iter().next().ok_or_else(|| Error::internal("decision", "none was made"))
     }
 
-    /// The same for 1–100 questions, answered in order.
+    /// Answers 1–100 questions in the given order, each like [`check`](Self::check).
     ///
     /// # Errors
     ///
-    /// As [`check`](Self::check), naming the question (`checks[3].userId`).
+    /// As [`check`](Self::check). An error names its question (`checks[3].userId`).
     pub async fn check_all(&self, caller: &Caller, questions: &[Question]) -> Result<Vec<Decision>> {
         if !(1..=MAX_QUESTIONS).contains(&questions.len()) {
             return Err(Error::field("checks", format!("must have 1 to {MAX_QUESTIONS} items")));
@@ -124,7 +127,7 @@ impl Access<'_> {
         let snapshot = self.snapshot(caller, &others, ancestry).await?;
         let answer = |(number, question): (usize, &Question)| {
             let Question { permission, organization, .. } = question;
-            // What the caller holds itself was read when it was authenticated.
+            // The caller's own rights were read when the caller was authenticated.
             let Some(user) = other(question) else {
                 let missing = || Error::NotFound(ResourceType::ORGANIZATION).about(field(number, "organizationId"));
                 let place = snapshot.place(*organization).ok_or_else(missing)?;
@@ -135,12 +138,12 @@ impl Access<'_> {
                 decision.ok_or_else(|| Error::NotFound(ResourceType::USER).about(field(number, "userId")))?;
             let knows_all = rights.require(&permission::ROLE_ASSIGNMENTS_READ).is_ok();
             let is_held_here = snapshot.holds(user, permission, *organization, now);
-            Ok(if knows_all || is_held_here { decision } else { decision.told_here() })
+            Ok(if knows_all || is_held_here { decision } else { decision.without_outside_facts() })
         };
         questions.iter().enumerate().map(answer).collect()
     }
 
-    /// These users with what they hold, read in two queries however many they are.
+    /// Reads these users and their rights. It takes two queries for any number of users.
     async fn snapshot(&self, caller: &Caller, users: &[UserId], ancestry: Arc<Ancestry>) -> Result<Snapshot> {
         let mut snapshot = Snapshot::over(ancestry);
         if users.is_empty() {
@@ -159,8 +162,8 @@ impl Access<'_> {
     }
 }
 
-/// Whether the caller may ask a question: about itself wherever it holds anything, about others with
-/// `role-assignments:read`.
+/// Checks that the caller may ask a question. A question about the caller itself needs any role in the organization,
+/// and needs nothing if it is tenant-wide. A question about another user needs `role-assignments:read`.
 fn may_ask(rights: Rights<'_>, caller: &Caller, question: &Question, ancestry: &Ancestry) -> Result<()> {
     let is_about_itself = question.user.is_none_or(|user| Some(user) == caller.user());
     match (question.organization, is_about_itself) {

@@ -4,12 +4,12 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::permission::{PatternKind, Permission, PermissionPattern};
 
-/// A set of permission patterns, as a role holds it.
+/// A set of permission patterns, as a role contains it.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub struct PermissionSet {
-    /// Sorted, each once; `*` sorts before every letter.
+    /// Sorted and distinct. `*` sorts before every letter.
     patterns: Box<[PermissionPattern]>,
-    /// Most roles have none, and are then searched once.
+    /// Most sets have no wildcards. One search is then enough.
     has_wildcards: bool,
 }
 
@@ -29,7 +29,7 @@ impl PermissionSet {
         self.has(permission.as_str()) || self.has_wildcards && self.has_whole(permission.resource())
     }
 
-    /// Whether one of the patterns covers everything that this one does; see [`PermissionPattern::covers`].
+    /// Whether one of the patterns covers everything that `pattern` covers; see [`PermissionPattern::covers`].
     #[must_use]
     pub fn covers(&self, pattern: &PermissionPattern) -> bool {
         match pattern.kind() {
@@ -42,12 +42,12 @@ impl PermissionSet {
         }
     }
 
-    /// Whether it has this very pattern.
+    /// Whether the set contains exactly this pattern.
     fn has(&self, text: &str) -> bool {
         self.patterns.binary_search_by(|pattern| pattern.as_str().cmp(text)).is_ok()
     }
 
-    /// Whether it has `*` or `<resource>:*`.
+    /// Whether the set contains `*` or `<resource>:*`.
     fn has_whole(&self, resource: &str) -> bool {
         let wildcard = || resource.bytes().chain(*b":*");
         self.has_everything()
@@ -58,13 +58,13 @@ impl PermissionSet {
         self.patterns.first().is_some_and(|first| first.as_str() == "*")
     }
 
-    /// What of this set goes beyond another one: each of its patterns that the other does not cover.
+    /// Returns the patterns of this set that the other set does not cover.
     #[must_use]
     pub fn beyond(&self, other: &Self) -> Self {
         self.iter().filter(|pattern| !other.covers(pattern)).cloned().collect()
     }
 
-    /// Whether there is nothing in it.
+    /// Whether the set is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.patterns.is_empty()
@@ -117,7 +117,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_set_covers_what_one_of_its_patterns_covers(held in proptest::collection::vec(pattern(), 0..6), wanted in pattern()) {
+        fn a_set_covers_what_one_of_its_patterns_covers(
+            held in proptest::collection::vec(pattern(), 0..6),
+            wanted in pattern(),
+        ) {
             let set: PermissionSet = held.iter().cloned().collect();
             let expected = held.iter().any(|pattern| pattern.covers(&wanted));
             prop_assert_eq!(set.covers(&wanted), expected);
@@ -128,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn every_action_of_today_is_less_than_the_wildcard() {
+    fn all_present_actions_do_not_cover_the_wildcard() {
         let four: PermissionSet = ["users:create", "users:read", "users:update", "users:delete"]
             .map(|text| text.parse().unwrap())
             .into_iter()

@@ -7,8 +7,8 @@ use crate::id::{OrganizationId, UserId};
 use crate::organization::{Ancestry, Hierarchy, Position};
 use crate::user::UserStatus;
 
-/// Users with what they hold, and the organizations in which they hold it: what many questions are answered from
-/// without asking a store.
+/// Users with their rights, and the organizations in which they hold them. It answers many questions without a query to
+/// the store.
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot {
     users: HashMap<UserId, Subject>,
@@ -22,13 +22,13 @@ struct Subject {
 }
 
 impl Snapshot {
-    /// Nobody yet, and these organizations.
+    /// A snapshot of these organizations, without users.
     #[must_use]
     pub fn new(hierarchy: Hierarchy) -> Self {
         Self::over(Arc::new(hierarchy.into_ancestry()))
     }
 
-    /// The same, where others share them.
+    /// As [`new`](Self::new), with organizations that other values share.
     pub(super) fn over(ancestry: Arc<Ancestry>) -> Self {
         Self { users: HashMap::new(), ancestry }
     }
@@ -38,8 +38,8 @@ impl Snapshot {
         self.users.insert(user, Subject { status, authority });
     }
 
-    /// Whether a user may do something in an organization, or tenant-wide; nobody may who is not there, and nobody
-    /// anything in an organization that is not there.
+    /// Whether a user may do something in an organization, or tenant-wide. Returns `false` for a user or an
+    /// organization that is not in the snapshot.
     #[must_use]
     pub fn allows(
         &self,
@@ -53,7 +53,8 @@ impl Snapshot {
         })
     }
 
-    /// The same with the reason; `None` where the user or the organization is not there.
+    /// As [`allows`](Self::allows), with the reason. Returns `None` for a user or an organization that is not in the
+    /// snapshot.
     #[must_use]
     pub fn explain(
         &self,
@@ -69,7 +70,7 @@ impl Snapshot {
         })
     }
 
-    /// Whether a user holds a permission there, be the user ACTIVE or not.
+    /// Whether a user holds a permission there, also if the user is not ACTIVE.
     pub(super) fn holds(
         &self,
         user: UserId,
@@ -81,7 +82,8 @@ impl Snapshot {
         found.is_some_and(|(subject, place)| subject.authority.allows(permission, place, now))
     }
 
-    /// The organization, or the tenant where none is given; `None` where the organization is not there.
+    /// The resource scope of an organization, or the tenant if no organization is given. Returns `None` for an
+    /// organization that is not in the snapshot.
     pub(super) fn place(&self, organization: Option<OrganizationId>) -> Option<Place<'_>> {
         match organization {
             None => Some(Place::Tenant),

@@ -1,4 +1,5 @@
-//! A small hierarchy for tests: `root` above `branch` above `team`; `other` and the suspended `asleep` beside them.
+//! A small organization tree for tests: `root` is above `branch`, and `branch` above `team`. `other` and `asleep` are
+//! also roots; `asleep` is suspended.
 
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use crate::id::{OrganizationId, TenantId};
 use crate::organization::{Hierarchy, Organization, OrganizationStatus};
 use crate::role::{Role, RoleScope};
 
-/// A moment, so many seconds after the first.
+/// The moment this many seconds after the Unix epoch.
 pub(crate) fn at(seconds: i64) -> Timestamp {
     DateTime::UNIX_EPOCH + TimeDelta::seconds(seconds)
 }
@@ -55,7 +56,7 @@ impl Scene {
         self.hierarchy.node(id(name)).unwrap().place()
     }
 
-    /// Somebody who holds a role with one permission.
+    /// The rights of a user who holds a role with one permission.
     pub(crate) fn holding(
         &self,
         pattern: &str,

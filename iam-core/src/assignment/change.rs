@@ -12,20 +12,20 @@ use crate::validate::RoleName;
 pub enum AssignmentChange {
     /// Users get roles.
     Create(Vec<NewGrant>),
-    /// An assignment expires at another moment.
+    /// The expiry of an assignment changes.
     ChangeExpiry {
-        /// When it would have expired.
+        /// The expiry before the change.
         before: Option<Timestamp>,
-        /// As it becomes.
+        /// The assignment after the change.
         after: Assignment,
-        /// That whoever extends it holds as much for as long.
+        /// The proof that the author holds these rights for as long, if the assignment is extended.
         covered: Covered,
     },
-    /// Assignments end, for one reason.
+    /// Assignments end, all for the same reason.
     Revoke {
-        /// What ends.
+        /// The grants that end.
         grants: Vec<Grant>,
-        /// Why, where it was not asked for by itself.
+        /// The reason; `None` if the only reason is a request to revoke the assignment.
         reason: Option<RevokeReason>,
     },
 }
@@ -37,11 +37,11 @@ pub struct NewGrant {
     pub assignment: Assignment,
     /// The name of its role.
     pub role_name: RoleName,
-    /// That whoever makes it holds as much, there and for as long.
+    /// The proof that the author holds the same rights, there and for as long.
     pub covered: Covered,
 }
 
-/// Why an assignment ended with something else.
+/// The reason why an assignment ended, other than a request to revoke it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RevokeReason {
@@ -49,7 +49,7 @@ pub enum RevokeReason {
     UserDeleted,
     /// Its organization was deleted.
     OrganizationDeleted,
-    /// It granted nothing any more.
+    /// It had expired, and granted nothing.
     Expired,
 }
 

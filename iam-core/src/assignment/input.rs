@@ -5,25 +5,25 @@ use crate::error::{Error, Result};
 use crate::id::{OrganizationId, RoleId, UserId};
 use crate::validate::Fields;
 
-/// A role for a user, to be assigned; see [`Assignments::create`](super::Assignments::create).
+/// The input for a new assignment; see [`Assignments::create`](super::Assignments::create).
 #[derive(Clone, Copy, Debug)]
 pub struct NewAssignment {
-    /// Who gets it.
+    /// The user who gets the role.
     pub user: UserId,
-    /// Which role.
+    /// The role.
     pub role: RoleId,
-    /// Where; `None` is tenant-wide.
+    /// The organization; `None` for tenant-wide.
     pub organization: Option<OrganizationId>,
-    /// From this instant on it grants nothing; `None` is never. It must be in the future.
+    /// The instant from which on the assignment grants nothing; `None` for no expiry. It must be in the future.
     pub expires_at: Option<Timestamp>,
 }
 
-/// How the fields of an input are called in errors.
+/// How errors name the fields of an input.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Naming {
-    /// By their names: there is one input.
+    /// By the name of the field: there is one input.
     One,
-    /// With the number of their item: `assignments[3].roleId`.
+    /// With the number of the item: `assignments[3].roleId`.
     Bulk,
 }
 
@@ -35,7 +35,7 @@ impl Naming {
         }
     }
 
-    /// An error that is about a whole item, by the item's number; one about a field names that already.
+    /// Adds the number of the item to an error about the whole item. An error about a field already has it.
     pub(super) fn in_item(self, number: usize, error: Error) -> Error {
         match (self, &error) {
             (Self::Bulk, Error::Forbidden(_) | Error::Conflict(_)) => error.about(format!("assignments[{number}]")),
@@ -44,8 +44,8 @@ impl Naming {
     }
 }
 
-/// Refuses expiries that are not in the future or beyond the years that ISO 8601 writes with four digits, each by its
-/// name.
+/// Refuses expiries that are not in the future, or are beyond the years that ISO 8601 writes with four digits. The
+/// error names each such field.
 pub(super) fn check_expiries(
     expiries: impl IntoIterator<Item = (String, Option<Timestamp>)>,
     now: Timestamp,

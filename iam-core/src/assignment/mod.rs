@@ -1,4 +1,4 @@
-//! Role assignments: which user holds which role, where, until when (`interface.md` §2.2).
+//! Role assignments: which user holds which role, in which resource scope, until when (`interface.md` §2.2).
 
 mod change;
 mod input;
@@ -23,46 +23,46 @@ use crate::organization::OrganizationSummary;
 use crate::role::{Role, RoleSummary, TENANT_ADMIN};
 use crate::validate::Email;
 
-/// How many assignments can be made at once (`decisions.md` §4).
+/// The maximum number of assignments that one call makes (`decisions.md` §4).
 pub const MAX_BULK: usize = 500;
 
 /// A user holds a role, tenant-wide or in one organization.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Assignment {
-    /// Names the assignment.
+    /// The identifier of the assignment.
     pub id: AssignmentId,
     /// The tenant it belongs to.
     pub tenant_id: TenantId,
-    /// Who holds the role.
+    /// The user who holds the role.
     pub user_id: UserId,
     /// The role.
     pub role_id: RoleId,
-    /// Where; `None` is tenant-wide.
+    /// The organization; `None` for tenant-wide.
     pub organization_id: Option<OrganizationId>,
-    /// From this instant on it grants nothing; `None` is never.
+    /// The instant from which on the assignment grants nothing; `None` for no expiry.
     pub expires_at: Option<Timestamp>,
-    /// When it was made.
+    /// When the assignment was made.
     pub created_at: Timestamp,
-    /// Who made it; `None` is trusted code.
+    /// The user who made it; `None` for trusted code.
     pub created_by: Option<UserId>,
 }
 
 impl Assignment {
-    /// Whether it has not expired at this moment.
+    /// Whether the assignment has not expired at this moment.
     #[must_use]
     pub fn is_live(&self, now: Timestamp) -> bool {
         self.expires_at.is_none_or(|expiry| now < expiry)
     }
 
-    /// Who holds what where: there is one assignment of each.
+    /// The user, the role and the organization. At most one assignment has all three.
     #[must_use]
     pub fn context(&self) -> GrantContext {
         GrantContext { user: self.user_id, role: self.role_id, organization: self.organization_id }
     }
 }
 
-/// An assignment together with what it grants.
+/// An assignment together with its role and its organization.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grant {
     /// The assignment.
@@ -76,53 +76,53 @@ pub struct Grant {
 /// The organization of a [`Grant`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GrantOrganization {
-    /// Names the organization.
+    /// The identifier of the organization.
     pub id: OrganizationId,
-    /// For people.
+    /// The name of the organization.
     pub name: String,
-    /// Its own id and those of everything above it, upwards.
+    /// Its own id and the ids of its ancestors, upwards.
     pub lineage: Vec<OrganizationId>,
-    /// Whether it and everything above it is ACTIVE; otherwise the assignment grants nothing.
+    /// Whether the organization and all its ancestors are ACTIVE. Otherwise the assignment grants nothing.
     pub is_awake: bool,
 }
 
 impl Grant {
-    /// Whether it grants something at this moment.
+    /// Whether the grant has an effect at this moment.
     #[must_use]
     pub fn is_effective(&self, now: Timestamp) -> bool {
         self.assignment.is_live(now) && self.is_awake()
     }
 
-    /// Whether it is tenant-wide, or its organization and everything above that is ACTIVE.
+    /// Whether the grant is tenant-wide, or its organization and all ancestors of it are ACTIVE.
     pub(crate) fn is_awake(&self) -> bool {
         match (self.assignment.organization_id, &self.organization) {
             (None, _) => true,
             (Some(_), Some(organization)) => organization.is_awake,
-            // Nothing is known of its organization.
+            // The organization is unknown.
             (Some(_), None) => false,
         }
     }
 
-    /// About how many bytes it takes beside its role, which others share.
+    /// The approximate size in bytes, without the role, which other grants share.
     pub(crate) fn size(&self) -> usize {
         let place = self.organization.as_ref().map(|place| place.name.len() + size_of_val(&*place.lineage));
         size_of::<Self>() + place.unwrap_or_default()
     }
 
-    /// Whether it is in one of these organizations or below.
+    /// Whether the grant is in one of these organizations or below.
     #[must_use]
     pub fn is_within(&self, organizations: &[OrganizationId]) -> bool {
         let lineage = self.organization.as_ref().map(|organization| organization.lineage.as_slice());
         lineage.is_some_and(|lineage| lineage.iter().any(|id| organizations.contains(id)))
     }
 
-    /// Whether it makes its user an administrator of the tenant for good.
+    /// Whether the grant makes its user an administrator of the tenant, without expiry.
     #[must_use]
     pub fn is_lasting_administration(&self) -> bool {
         self.is_administration() && self.assignment.expires_at.is_none()
     }
 
-    /// Whether it makes its user an administrator of the tenant.
+    /// Whether the grant makes its user an administrator of the tenant.
     fn is_administration(&self) -> bool {
         self.role.system && self.role.name.as_str() == TENANT_ADMIN && self.assignment.organization_id.is_none()
     }
@@ -144,13 +144,13 @@ pub struct ListedAssignment {
 /// Which assignments a list shows; every part that is set must match.
 #[derive(Clone, Debug, Default)]
 pub struct AssignmentFilter {
-    /// Held by this user.
+    /// Only assignments of this user.
     pub user: Option<UserId>,
-    /// Of this role.
+    /// Only assignments of this role.
     pub role: Option<RoleId>,
-    /// In this very organization.
+    /// Only assignments in exactly this organization, not above or below it.
     pub organization: Option<OrganizationId>,
-    /// Whether those that have expired are shown too.
+    /// Whether expired assignments are shown too.
     pub include_expired: bool,
 }
 
@@ -165,19 +165,19 @@ impl AssignmentFilter {
     }
 }
 
-/// What somebody may do: tenant-wide, and beyond that in single organizations.
+/// The permissions of a user: tenant-wide, and in addition in single organizations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EffectivePermissions {
-    /// What is held tenant-wide.
+    /// The permissions that are held tenant-wide.
     pub tenant: PermissionSet,
-    /// What is held in each organization that one of the assignments is in, inherited from above included. It applies
-    /// below too.
+    /// The permissions in each organization of an assignment, including permissions that are inherited from above. They
+    /// also apply below the organization.
     pub organizations: BTreeMap<OrganizationId, PermissionSet>,
 }
 
 impl EffectivePermissions {
-    /// What the assignments of one user amount to at a moment.
+    /// The permissions that the assignments of one user give at a moment.
     #[must_use]
     pub fn at(now: Timestamp, grants: &[Grant]) -> Self {
         let effective: Vec<&Grant> = grants.iter().filter(|grant| grant.is_effective(now)).collect();

@@ -20,10 +20,10 @@ use crate::tenant::{QuotaKind, hold_quota};
 use crate::user::{User, UserStatus, require_sight};
 use crate::work::UnitOfWork;
 
-/// Gives roles to users, and takes them away; see [`Iam::assignments`](crate::Iam::assignments).
+/// Assigns roles to users, and revokes them; see [`Iam::assignments`](crate::Iam::assignments).
 ///
-/// A role is held tenant-wide, or in an organization and everything below it; for good, or up to a moment. Nobody can give what
-/// they do not hold themselves, there, and for as long.
+/// A role is held tenant-wide, or in an organization and everything below it. It is held without expiry, or until a
+/// moment. A caller can give only rights that it holds itself, there and for as long.
 ///
 /// ```
 #[doc = scene!()]
@@ -35,7 +35,7 @@ use crate::work::UnitOfWork;
 /// let assignment = iam.assignments().create(&ada, new).await?;
 /// assert_eq!(iam.assignments().of_user(&ada, grace.id).await?.len(), 1);
 ///
-/// iam.assignments().delete(&ada, assignment.id).await?; // from her next request on
+/// iam.assignments().delete(&ada, assignment.id).await?; // takes effect with her next request
 /// # Ok(())
 /// # }
 /// ```
@@ -44,24 +44,24 @@ pub struct Assignments<'a>(pub(crate) &'a Inner);
 
 impl Assignments<'_> {
     /// Gives a role to a user, tenant-wide or in an organization. Needs `role-assignments:create` there, and
-    /// everything that the role permits, there and for as long.
+    /// all permissions of the role, there and for as long.
     ///
     /// # Errors
     ///
     /// [`Error::Forbidden`], [`Forbidden::Escalation`](crate::Forbidden::Escalation), [`Error::Validation`] for an
     /// expiry that is not in the future; [`Error::About`] with [`Error::NotFound`] for a user, a role or an
-    /// organization that there is not, with [`Error::Rule`] for a role of another scope; [`Conflict::UserInactive`],
+    /// organization that does not exist, with [`Error::Rule`] for a role of another scope; [`Conflict::UserInactive`],
     /// [`Conflict::OrganizationInactive`], [`Conflict::RoleHeld`].
     pub async fn create(&self, caller: &Caller, new: NewAssignment) -> Result<Assignment> {
         let made = self.assign(caller, &[new], Naming::One).await?;
         made.into_iter().next().ok_or_else(|| Error::internal("role assignment", "none was made"))
     }
 
-    /// Gives 1–500 roles to users, all or none; every item is checked like a single one.
+    /// Gives 1–500 roles to users, all or none. Each item is checked like a single assignment.
     ///
     /// # Errors
     ///
-    /// As [`create`](Self::create), in [`Error::About`] naming the item (`assignments[3].roleId`).
+    /// As [`create`](Self::create), in an [`Error::About`] that names the item (`assignments[3].roleId`).
     pub async fn create_all(&self, caller: &Caller, new: &[NewAssignment]) -> Result<Vec<Assignment>> {
         self.assign(caller, new, Naming::Bulk).await
     }
@@ -88,12 +88,12 @@ impl Assignments<'_> {
         let mut grants = Vec::with_capacity(new.len());
         for (number, new) in new.iter().enumerate() {
             let (role, covered) = known
-                .judge(&power, new, |name| naming.field(number, name))
+                .check(&power, new, |name| naming.field(number, name))
                 .map_err(|error| naming.in_item(number, error))?;
             let assignment = self.assignment(caller, new, now);
             grants.push(NewGrant { assignment, role_name: role.name.clone(), covered });
         }
-        make_room(&mut work, &grants, naming).await?;
+        check_not_held(&mut work, &grants, naming).await?;
         hold_quota(self.0, &mut work, QuotaKind::Assignments, grants.len()).await?;
         let made: Vec<Assignment> = grants.iter().map(|grant| grant.assignment.clone()).collect();
         work.apply(AssignmentChange::Create(grants)).await?;
@@ -115,8 +115,8 @@ impl Assignments<'_> {
         }
     }
 
-    /// A page of the assignments that pass a filter, newest first. Needs `role-assignments:read`; held in
-    /// organizations, the list is limited to them and what is below.
+    /// A page of the assignments that pass a filter, newest first. Needs `role-assignments:read`. If this permission is
+    /// held in organizations, the list is limited to them and everything below.
     ///
     /// # Errors
     ///
@@ -131,12 +131,13 @@ impl Assignments<'_> {
         Ok(self.0.store.assignments(caller.tenant(), filter, &reach, page, self.0.now()).await?)
     }
 
-    /// The assignments of a user that have not expired, newest first. One's own always; another's with
-    /// `role-assignments:read`; held in organizations, only those in them and below.
+    /// The assignments of a user that have not expired, newest first. A caller can always read its own assignments.
+    /// Those of another user need `role-assignments:read`. If this permission is held in organizations, the result
+    /// contains only the assignments in them and below.
     ///
     /// # Errors
     ///
-    /// [`Error::Forbidden`], [`Error::NotFound`] for a user that there is not or that is out of reach.
+    /// [`Error::Forbidden`], [`Error::NotFound`] for a user who does not exist or is outside the visible scope.
     pub async fn of_user(&self, caller: &Caller, user: UserId) -> Result<Vec<Grant>> {
         let reach = require_sight(self.0, caller, user, &permission::ROLE_ASSIGNMENTS_READ, Extent::Part).await?;
         let now = self.0.now();
@@ -151,14 +152,15 @@ impl Assignments<'_> {
         Ok(grants)
     }
 
-    /// Changes when an assignment expires; `None` is never. Needs `role-assignments:update` where it is, and for a
-    /// later expiry everything that its role permits, there and until then. What changes nothing records nothing.
+    /// Changes when an assignment expires; `None` removes the expiry. Needs `role-assignments:update` in the resource
+    /// scope of the assignment. A later expiry also needs all permissions of the role, there and until then. A patch
+    /// that changes nothing records nothing.
     ///
     /// # Errors
     ///
     /// [`Error::Forbidden`], [`Forbidden::Escalation`](crate::Forbidden::Escalation), [`Error::NotFound`],
-    /// [`Error::Validation`] for an expiry that is not in the future, [`Error::Rule`] for one that has expired and whose
-    /// role is of another scope by now, [`Conflict::LastAdministrator`].
+    /// [`Error::Validation`] for an expiry that is not in the future, [`Error::Rule`] for an expired assignment whose
+    /// role has got another scope, [`Conflict::LastAdministrator`].
     pub async fn update(&self, caller: &Caller, id: AssignmentId, patch: AssignmentPatch) -> Result<Assignment> {
         self.0.rights(caller).reach(&permission::ROLE_ASSIGNMENTS_UPDATE)?;
         let mut work = self.0.begin(caller).await?;
@@ -179,7 +181,7 @@ impl Assignments<'_> {
         let until = after.expires_at.into();
         let is_longer = until > before.expires_at.into();
         if is_longer {
-            // While it had expired, its role may have got another scope.
+            // The role may have got another scope while the assignment was expired.
             grant.role.scope.check(before.organization_id.is_some())?;
         }
         let gain = is_longer.then_some(Gain { permissions: &grant.role.permissions, place, until });
@@ -189,7 +191,7 @@ impl Assignments<'_> {
         Ok(after)
     }
 
-    /// Takes a role away. Needs `role-assignments:delete` where it is held.
+    /// Revokes a role. Needs `role-assignments:delete` in the resource scope of the assignment.
     ///
     /// # Errors
     ///
@@ -207,14 +209,14 @@ impl Assignments<'_> {
     }
 }
 
-/// What to change of an assignment; what is `None` stays.
+/// A change of an assignment. A field that is `None` does not change.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AssignmentPatch {
-    /// When it expires; `Some(None)` is never.
+    /// The new expiry; `Some(None)` for no expiry.
     pub expires_at: Option<Option<Timestamp>>,
 }
 
-/// What new assignments refer to, as far as it is there.
+/// The users, roles and organizations to which new assignments refer, as far as they exist.
 struct Known {
     users: HashMap<UserId, User>,
     roles: HashMap<RoleId, Arc<Role>>,
@@ -233,8 +235,8 @@ impl Known {
         })
     }
 
-    /// Whether the caller may give this role to this user; `field` says how a field is called in errors.
-    fn judge(&self, power: &Power, new: &NewAssignment, field: impl Fn(&str) -> String) -> Result<(&Role, Covered)> {
+    /// Checks that the caller may give this role to this user. `field` returns the name of a field in errors.
+    fn check(&self, power: &Power, new: &NewAssignment, field: impl Fn(&str) -> String) -> Result<(&Role, Covered)> {
         let unknown = |resource, name| Error::NotFound(resource).about(field(name));
         let no_organization = || unknown(ResourceType::ORGANIZATION, "organizationId");
         let node = new.organization.map(|id| self.hierarchy.node(id).ok_or_else(no_organization)).transpose()?;
@@ -262,8 +264,9 @@ impl Known {
     }
 }
 
-/// Refuses what is held already; what is held no more, because it expired, makes room.
-async fn make_room(work: &mut UnitOfWork<'_>, grants: &[NewGrant], naming: Naming) -> Result<()> {
+/// Refuses a role that the user already holds there, or that the input contains twice. Then removes the expired
+/// assignments with which the new ones would conflict.
+async fn check_not_held(work: &mut UnitOfWork<'_>, grants: &[NewGrant], naming: Naming) -> Result<()> {
     let contexts: Vec<GrantContext> = grants.iter().map(|grant| grant.assignment.context()).collect();
     let now = work.now();
     let existing = work.locks().grants(GrantQuery::At(&contexts)).await?;
@@ -275,7 +278,7 @@ async fn make_room(work: &mut UnitOfWork<'_>, grants: &[NewGrant], naming: Namin
     revoke(work, expired, RevokeReason::Expired).await
 }
 
-/// An assignment with the organizations that it is in.
+/// An assignment with its organization and the ancestors of that.
 struct Located {
     grant: Grant,
     hierarchy: Hierarchy,
@@ -300,7 +303,7 @@ fn require(power: &Power, permission: &Permission, place: Place<'_>) -> Result<(
     power.rights().require_at(permission, place, ResourceType::ROLE_ASSIGNMENT)
 }
 
-/// The rights that these assignments give, for whoever gets all of them back.
+/// Does the escalation check for all rights that these assignments give.
 pub(crate) async fn cover_grants<'g>(
     work: &mut UnitOfWork<'_>,
     power: &Power,
@@ -317,7 +320,7 @@ pub(crate) async fn cover_grants<'g>(
     power.cover(gains)
 }
 
-/// Ends assignments for a reason; those that had expired are said to have done so.
+/// Ends assignments for a reason. For assignments that are already expired, the recorded reason is `EXPIRED`.
 pub(crate) async fn revoke(work: &mut UnitOfWork<'_>, grants: Vec<Grant>, reason: RevokeReason) -> Result<()> {
     let now = work.now();
     let (live, expired): (Vec<_>, Vec<_>) = grants.into_iter().partition(|grant| grant.assignment.is_live(now));
@@ -329,8 +332,8 @@ pub(crate) async fn revoke(work: &mut UnitOfWork<'_>, grants: Vec<Grant>, reason
     Ok(())
 }
 
-/// A tenant always keeps an ACTIVE user who holds `TENANT_ADMIN` tenant-wide without expiry (`decisions.md` §3); so
-/// these assignments of a user must not make the last one.
+/// Fails if the tenant would lose its last administrator with these assignments of a user. A tenant always keeps an
+/// ACTIVE user who holds `TENANT_ADMIN` tenant-wide without expiry (`decisions.md` §3).
 pub(crate) async fn keep_an_administrator(work: &mut UnitOfWork<'_>, user: UserId, losing: &[Grant]) -> Result<()> {
     let is_administrator = losing.iter().any(Grant::is_lasting_administration);
     if is_administrator && !work.locks().has_other_administrator(user).await? {
@@ -339,7 +342,7 @@ pub(crate) async fn keep_an_administrator(work: &mut UnitOfWork<'_>, user: UserI
     Ok(())
 }
 
-/// The organizations with these ids and everything above them.
+/// The organizations with these ids and all their ancestors.
 async fn load_lineages(work: &mut UnitOfWork<'_>, organizations: &[OrganizationId]) -> Result<Hierarchy> {
     if organizations.is_empty() {
         return Ok(Hierarchy::default());

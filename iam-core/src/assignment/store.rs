@@ -13,11 +13,11 @@ use crate::role::Role;
 /// Reads role assignments.
 #[async_trait]
 pub trait AssignmentStore {
-    /// Every assignment of these users, expired ones included, newest first, then by id.
+    /// All assignments of these users, including expired ones, newest first, then by id.
     async fn grants_of(&self, tenant: TenantId, users: &[UserId]) -> Result<Vec<Grant>, StoreError>;
 
-    /// A page of the assignments within reach that pass the filter at a moment, newest first, then by id, with the
-    /// exact count of all of them.
+    /// A page of the assignments within the visible scope that pass the filter at a moment, newest first, then by id,
+    /// with the exact number of all such assignments.
     async fn assignments(
         &self,
         tenant: TenantId,
@@ -27,74 +27,76 @@ pub trait AssignmentStore {
         now: Timestamp,
     ) -> Result<Page<ListedAssignment>, StoreError>;
 
-    /// Tenants that have assignments which have expired at a moment, at most `limit`.
+    /// Tenants that have assignments that are expired at a moment, at most `limit`.
     ///
-    /// For the sweeper alone, which then works in each of them by itself.
+    /// Only [`Iam::remove_expired_assignments`](crate::Iam::remove_expired_assignments) calls this. It then works on
+    /// each tenant separately.
     async fn tenants_with_expired_assignments(&self, now: Timestamp, limit: u32) -> Result<Vec<TenantId>, StoreError>;
 }
 
-/// Which assignments are meant.
+/// Selects assignments.
 #[derive(Clone, Copy, Debug)]
 pub enum GrantQuery<'a> {
-    /// This one.
+    /// The assignment with this id.
     One(AssignmentId),
-    /// Those of a user.
+    /// The assignments of a user.
     OfUser(UserId),
-    /// Those of a role.
+    /// The assignments of a role.
     OfRole(RoleId),
-    /// Those in an organization.
+    /// The assignments in exactly this organization.
     In(OrganizationId),
-    /// Those of exactly these contexts, as far as there are any.
+    /// The assignments of exactly these contexts. A context without an assignment is ignored.
     At(&'a [GrantContext]),
-    /// Those that have expired at a moment, earliest expiry first, at most so many.
+    /// The assignments that are expired at a moment, earliest expiry first.
     Expired {
         /// The moment.
         at: Timestamp,
-        /// How many at most.
+        /// The maximum number.
         limit: u32,
     },
 }
 
-/// Who holds what where.
+/// The user, the role and the organization of an assignment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct GrantContext {
-    /// Who.
+    /// The user.
     pub user: UserId,
-    /// Which role.
+    /// The role.
     pub role: RoleId,
-    /// Where; `None` is tenant-wide.
+    /// The organization; `None` for tenant-wide.
     pub organization: Option<OrganizationId>,
 }
 
-/// A role that is held in an organization by somebody.
+/// A role that at least one user holds in an organization.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeldRole {
     /// The role.
     pub role: Arc<Role>,
-    /// Where.
+    /// The organization.
     pub organization: OrganizationId,
-    /// The longest that anybody holds it there.
+    /// The latest time until which a user holds it there.
     pub until: Until,
 }
 
 /// Reads role assignments inside a unit of work.
 ///
-/// Assignments are made, changed and removed under
-/// [`lock_tenant`](crate::tenant::TenantTransaction::lock_tenant) only; under it, what is read here stays true.
+/// Assignments are made, changed and removed only under
+/// [`lock_tenant`](crate::tenant::TenantTransaction::lock_tenant). So the results of these methods stay true while the
+/// lock is held.
 #[async_trait]
 pub trait AssignmentTransaction {
-    /// The assignments that a query names, expired ones included. Newest first, then by id, but for
+    /// The assignments that a query selects, including expired ones. The order is newest first, then by id, except for
     /// [`GrantQuery::Expired`].
     async fn grants(&mut self, which: GrantQuery<'_>) -> Result<Vec<Grant>, StoreError>;
 
-    /// Which roles somebody holds in one of these organizations at a moment, each once for each organization.
+    /// The roles that users hold in these organizations at a moment, each role once for each organization.
     async fn roles_held_in(
         &mut self,
         organizations: &[OrganizationId],
         now: Timestamp,
     ) -> Result<Vec<HeldRole>, StoreError>;
 
-    /// The longest that anybody holds one of these roles at a moment; `None` is that nobody does.
+    /// The latest time until which a user holds one of these roles at a moment; `None` if no user holds one.
     async fn roles_held_until(&mut self, roles: &[RoleId], now: Timestamp) -> Result<Option<Until>, StoreError>;
 
     /// Whether an ACTIVE user other than this one holds `TENANT_ADMIN` tenant-wide without expiry.

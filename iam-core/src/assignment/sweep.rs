@@ -4,21 +4,22 @@ use crate::error::Result;
 use crate::iam::{Iam, Inner};
 use crate::id::TenantId;
 
-/// How many tenants are looked up at once.
+/// The number of tenants that one query returns.
 const TENANTS: u32 = 100;
-/// How many assignments one unit of work removes, so that none holds a tenant's lock for long.
+/// The number of assignments that one unit of work removes. It is bounded so that no unit of work holds the lock of a
+/// tenant for long.
 const BATCH: u32 = 500;
 
 impl Iam {
-    /// Removes assignments that have expired, in all tenants, and records why; tells how many.
+    /// Removes expired assignments in all tenants, and records the reason. Returns their number.
     ///
-    /// They have granted nothing since they expired. Several may sweep at once: each assignment is removed, and
-    /// recorded, once.
+    /// An assignment grants nothing from its expiry on, even before it is removed. Concurrent calls are allowed: each
+    /// assignment is removed and recorded once.
     ///
     /// # Errors
     ///
-    /// [`Error::Store`](crate::Error::Store) when the store fails; what was removed before stays so, and one tenant
-    /// that fails does not keep the others waiting.
+    /// [`Error::Store`](crate::Error::Store) when the store fails. Earlier removals stay in effect. A failure in one
+    /// tenant does not stop the removal in the other tenants.
     pub async fn remove_expired_assignments(&self) -> Result<u64> {
         let iam = &*self.0;
         let mut removed = 0;

@@ -32,7 +32,7 @@ impl AssignmentStore for MemoryStore {
         now: Timestamp,
     ) -> Result<Page<ListedAssignment>, StoreError> {
         let state = self.tenant_state(tenant);
-        let passes = |found: &&Assignment| filter.matches(found, now) && state.reaches(reach, found.organization_id);
+        let passes = |found: &&Assignment| filter.matches(found, now) && state.is_visible(reach, found.organization_id);
         let mut found: Vec<&Assignment> = state.assignments.values().filter(passes).collect();
         newest_first(&mut found, |assignment| (assignment.created_at, assignment.id));
         let Page { items, total, request } = page(&found, request);
@@ -83,7 +83,7 @@ impl AssignmentTransaction for MemoryTransaction {
             }
         }
         let held_role = |((organization, role), until)| {
-            // A role that is not there must not pass as one that grants nothing.
+            // A missing role must not count as a role that grants nothing.
             let found = state.roles.get(&role).ok_or_else(|| StoreError::corrupt("assignments.role", role))?;
             Ok(HeldRole { role: Arc::clone(found), organization, until })
         };
@@ -104,7 +104,7 @@ impl AssignmentTransaction for MemoryTransaction {
 }
 
 impl TenantState {
-    /// The assignments that pass with what they grant, newest first, then by id.
+    /// The grants of the assignments that pass, newest first, then by id.
     pub(super) fn grants(&self, passes: impl Fn(&Assignment) -> bool) -> Vec<Grant> {
         let found = self.assignments.values().filter(|found| passes(found));
         let mut grants: Vec<Grant> = found.filter_map(|assignment| self.grant(assignment)).collect();

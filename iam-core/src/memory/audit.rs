@@ -12,7 +12,7 @@ use crate::clock::Timestamp;
 use crate::error::StoreError;
 use crate::id::{AuditEntryId, TenantId};
 
-/// A tenant's audit log. What is sealed only grows, so that no unit of work needs a copy of it.
+/// The audit log of a tenant. Its sequenced part only grows, so a unit of work needs no copy of it.
 #[derive(Default)]
 pub(super) struct AuditLog {
     entries: BTreeMap<(Timestamp, AuditEntryId), AuditEntry>,
@@ -25,16 +25,16 @@ pub(super) struct AuditLog {
 impl AuditLog {
     pub(super) fn record(&mut self, entries: Vec<AuditEntry>) {
         for entry in entries {
-            let (place, digest) = ((entry.created_at, entry.id), entry.digest());
+            let (key, digest) = ((entry.created_at, entry.id), entry.digest());
             let AuditEntry { tenant_id, created_at, id: entry_id, .. } = entry;
-            self.unsealed.insert(place, Unsealed { tenant_id, created_at, entry_id, digest });
-            self.entries.insert(place, entry);
+            self.unsealed.insert(key, Unsealed { tenant_id, created_at, entry_id, digest });
+            self.entries.insert(key, entry);
         }
     }
 
     pub(super) fn change(&mut self, change: &AuditChange) {
         match change {
-            // Nothing is written but their entries.
+            // These write only their entries.
             AuditChange::Log(_) | AuditChange::Export(..) => {}
             AuditChange::SetRetention { tenant, after, .. } => self.head(*tenant).retention = *after,
             AuditChange::GiveUp { tenant, until, .. } => self.head(*tenant).removed = *until,
@@ -89,9 +89,9 @@ impl AuditLog {
     }
 
     fn stray(&self) -> Option<AuditEntryId> {
-        let is_sealed = |place| self.leaves.iter().any(|leaf| (leaf.created_at, leaf.entry_id) == place);
+        let is_sealed = |key| self.leaves.iter().any(|leaf| (leaf.created_at, leaf.entry_id) == key);
         let mut entries = self.entries.keys();
-        entries.find(|place| !self.unsealed.contains_key(place) && !is_sealed(**place)).map(|(_, id)| *id)
+        entries.find(|key| !self.unsealed.contains_key(key) && !is_sealed(**key)).map(|(_, id)| *id)
     }
 }
 
@@ -174,7 +174,7 @@ impl SealStore for MemoryStore {
     }
 
     async fn audited_tenants(&self) -> Result<Vec<TenantId>, StoreError> {
-        // A unit of work that recorded nothing has left an empty log.
+        // A unit of work that recorded nothing leaves an empty log.
         let is_begun = |log: &AuditLog| log.head.is_some() || !log.entries.is_empty();
         Ok(self.read(|state| state.audit.iter().filter(|(_, log)| is_begun(log)).map(|(tenant, _)| *tenant).collect()))
     }
@@ -194,10 +194,10 @@ impl SealStore for MemoryStore {
         limit: u32,
     ) -> Result<Vec<UnsealedEntry>, StoreError> {
         Ok(self.log(tenant, |log| {
-            let following = log.unsealed.iter().filter(|(place, _)| after.is_none_or(|after| after < **place));
-            let entry = |(place, unsealed): (_, &Unsealed)| UnsealedEntry {
+            let following = log.unsealed.iter().filter(|(key, _)| after.is_none_or(|after| after < **key));
+            let entry = |(key, unsealed): (_, &Unsealed)| UnsealedEntry {
                 unsealed: unsealed.clone(),
-                entry: log.entries.get(place).cloned(),
+                entry: log.entries.get(key).cloned(),
                 is_sealed: log.leaves.iter().any(|leaf| leaf.entry_id == unsealed.entry_id),
             };
             following.take(limit as usize).map(entry).collect()

@@ -19,7 +19,7 @@ impl IdempotencyTransaction for MemoryTransaction {
 impl MemoryTransaction {
     pub(super) fn write_idempotency(&mut self, change: &IdempotencyChange) {
         match change {
-            IdempotencyChange::Keep(record) => self.kept.push(record.clone()),
+            IdempotencyChange::Keep(record) => self.idempotency.push(record.clone()),
         }
     }
 }

@@ -17,14 +17,14 @@ impl MaintenanceStore for MemoryStore {
         }))
     }
 
-    // All at once: nobody waits for a lock here.
+    // Ignores the limit, which bounds how long a database holds its locks. This store does not need it.
     async fn remove_expired_sessions(&self, now: Timestamp, _limit: u32) -> Result<u64, StoreError> {
-        let kept = |state: &mut TenantState| {
+        let remove = |state: &mut TenantState| {
             let all = state.sessions.len();
             state.sessions.retain(|_, session| now < session.expires_at);
             all - state.sessions.len()
         };
-        Ok(self.tidy(kept).await)
+        Ok(self.remove_from_all_tenants(remove).await)
     }
 
     async fn remove_stale_login_attempts(
@@ -37,12 +37,12 @@ impl MaintenanceStore for MemoryStore {
             Some(until) => now < until,
             None => attempts.failed_at.iter().any(|at| *at >= failed_before),
         };
-        let kept = |state: &mut TenantState| {
+        let remove = |state: &mut TenantState| {
             let all = state.attempts.len();
             state.attempts.retain(|_, attempts| counts(attempts));
             all - state.attempts.len()
         };
-        Ok(self.tidy(kept).await)
+        Ok(self.remove_from_all_tenants(remove).await)
     }
 
     async fn remove_idempotency_records(&self, before: Timestamp, _limit: u32) -> Result<u64, StoreError> {
@@ -59,8 +59,8 @@ impl MaintenanceStore for MemoryStore {
 }
 
 impl MemoryStore {
-    /// Removes from every tenant, while nobody writes.
-    async fn tidy(&self, remove: impl Fn(&mut TenantState) -> usize) -> u64 {
+    /// Removes items from every tenant while no other task writes. Returns their number.
+    async fn remove_from_all_tenants(&self, remove: impl Fn(&mut TenantState) -> usize) -> u64 {
         let _writer = self.writer.lock().await;
         self.change(|state| state.tenants.values_mut().map(|tenant| remove(Arc::make_mut(tenant)) as u64).sum())
     }

@@ -1,8 +1,8 @@
 //! A [`Store`] in memory: for tests, for examples, and as the model that the other stores are compared with.
 //!
-//! It keeps the same promises as the databases, but for durability: a unit of work sees a copy of its tenant, works
-//! on it alone (writers queue), and swaps it in when it commits. Copying costs in proportion to the tenant, so this
-//! is not the store for a million users.
+//! It gives the same guarantees as the databases, except durability. A unit of work changes its own copy of its tenant,
+//! and replaces the tenant by the copy when it commits. Units of work are serialized. The cost of the copy is
+//! proportional to the size of the tenant, so this store does not suit a million users.
 
 mod assignment;
 mod audit;
@@ -45,7 +45,7 @@ use crate::validate::EmailKey;
 use audit::AuditLog;
 use transaction::MemoryTransaction;
 
-/// Keeps everything in memory; clones share it.
+/// A store in memory. Clones share its content.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -65,7 +65,7 @@ pub struct MemoryStore {
     writer: Arc<Mutex<()>>,
 }
 
-/// Everything that is committed.
+/// The committed state of all tenants.
 #[derive(Default)]
 struct State {
     tenants: BTreeMap<TenantId, Arc<TenantState>>,
@@ -74,7 +74,7 @@ struct State {
     idempotency: BTreeMap<(TenantId, [u8; 32]), IdempotencyRecord>,
 }
 
-/// What is kept of one tenant; of [`TenantId::NONE`], login attempts alone.
+/// The state of one tenant. For [`TenantId::NONE`], it contains login attempts only.
 #[derive(Clone, Default)]
 struct TenantState {
     tenant: Option<Tenant>,
@@ -103,7 +103,7 @@ impl MemoryStore {
         change(&mut self.state.write().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The committed state of a tenant; an empty one where nothing was committed.
+    /// The committed state of a tenant; an empty state if nothing was committed.
     fn tenant_state(&self, tenant: TenantId) -> Arc<TenantState> {
         self.read(|state| state.tenants.get(&tenant).cloned().unwrap_or_default())
     }
@@ -120,7 +120,7 @@ impl Store for MemoryStore {
             draft,
             audit: Vec::new(),
             entries: Vec::new(),
-            kept: Vec::new(),
+            idempotency: Vec::new(),
             cleared: Vec::new(),
             _writer: writer,
         }))
@@ -141,12 +141,12 @@ impl Store for MemoryStore {
     }
 }
 
-/// Refuses what violates a constraint.
+/// Returns a conflict if the constraint does not hold.
 fn hold(constraint: Constraint, holds: bool) -> Result<(), StoreError> {
     if holds { Ok(()) } else { Err(StoreError::Conflict(constraint)) }
 }
 
-/// The page that was asked for of everything that was found, in the order in which it stands.
+/// Returns the requested page of the items found, in the order of `found`.
 fn page<T: Clone>(found: &[&T], request: PageRequest) -> Page<T> {
     let offset = usize::try_from(request.offset()).unwrap_or(usize::MAX);
     let items = found.iter().skip(offset).take(request.limit() as usize).map(|item| T::clone(item)).collect();

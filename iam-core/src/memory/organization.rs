@@ -40,7 +40,7 @@ impl OrganizationStore for MemoryStore {
         request: PageRequest,
     ) -> Result<Page<Organization>, StoreError> {
         let state = self.tenant_state(tenant);
-        let passes = |found: &&Organization| filter.matches(found) && state.reaches(reach, Some(found.id));
+        let passes = |found: &&Organization| filter.matches(found) && state.is_visible(reach, Some(found.id));
         let mut found: Vec<&Organization> = state.organizations.values().filter(passes).collect();
         found.sort_by(|a, b| sort.compare(a, b));
         Ok(page(&found, request))
@@ -63,15 +63,15 @@ impl OrganizationTransaction for MemoryTransaction {
 }
 
 impl TenantState {
-    /// An organization and everything above it, upwards.
+    /// An organization and its ancestors, upwards.
     pub(super) fn upwards(&self, id: OrganizationId) -> impl Iterator<Item = &Organization> {
         let above = |found: &&Organization| self.organizations.get(&found.parent_id?);
-        // Never longer than all there is: no constraint forbids a cycle.
+        // Bounded by the number of organizations, because no constraint forbids a cycle.
         std::iter::successors(self.organizations.get(&id), above).take(self.organizations.len())
     }
 
-    /// Whether something in an organization, or tenant-wide, is within reach.
-    pub(super) fn reaches(&self, reach: &Reach, organization: Option<OrganizationId>) -> bool {
+    /// Whether a resource in an organization, or tenant-wide, is within the visible scope.
+    pub(super) fn is_visible(&self, reach: &Reach, organization: Option<OrganizationId>) -> bool {
         match reach {
             Reach::Tenant => true,
             Reach::Organizations(roots) => {

@@ -12,17 +12,17 @@ use crate::idempotency::IdempotencyRecord;
 use crate::store::Transaction;
 use crate::validate::EmailKey;
 
-/// A copy of a tenant that nobody else sees, and the right to write.
+/// A private copy of a tenant, with the lock that serializes writers.
 pub(super) struct MemoryTransaction {
     pub(super) store: MemoryStore,
     pub(super) tenant: TenantId,
     pub(super) draft: TenantState,
-    /// What is to be done with the audit log, which no draft is made of: it only grows.
+    /// The changes of the audit log. The log is not part of the draft, because it only grows.
     pub(super) audit: Vec<AuditChange>,
     pub(super) entries: Vec<AuditEntry>,
-    /// Answers to be kept, which no tenant's draft holds: some are of nobody's.
-    pub(super) kept: Vec<IdempotencyRecord>,
-    /// E-mails whose unnamed failures are forgotten.
+    /// New idempotency records. They are not part of the draft of a tenant, because some belong to no tenant.
+    pub(super) idempotency: Vec<IdempotencyRecord>,
+    /// E-mails whose failed attempts under [`TenantId::NONE`] are deleted.
     pub(super) cleared: Vec<EmailKey>,
     pub(super) _writer: OwnedMutexGuard<()>,
 }
@@ -55,7 +55,7 @@ impl Transaction for MemoryTransaction {
     }
 
     async fn commit(self: Box<Self>) -> Result<(), StoreError> {
-        let Self { store, tenant, draft, audit: changes, entries, kept, cleared, _writer } = *self;
+        let Self { store, tenant, draft, audit: changes, entries, idempotency, cleared, _writer } = *self;
         store.change(|state| {
             state.tenants.insert(tenant, Arc::new(draft));
             if let Some(unnamed) = state.tenants.get_mut(&TenantId::NONE).filter(|_| !cleared.is_empty()) {
@@ -64,7 +64,7 @@ impl Transaction for MemoryTransaction {
             let log = state.audit.entry(tenant).or_default();
             changes.iter().for_each(|change| log.change(change));
             log.record(entries);
-            state.idempotency.extend(kept.into_iter().map(|record| ((record.tenant_id, record.id), record)));
+            state.idempotency.extend(idempotency.into_iter().map(|record| ((record.tenant_id, record.id), record)));
         });
         Ok(())
     }

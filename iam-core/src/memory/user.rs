@@ -57,11 +57,11 @@ impl TenantState {
         self.users.values().filter(|user| ids.contains(&user.id)).cloned().collect()
     }
 
-    /// Whether the assignments of a user let it pass.
+    /// Whether the assignments of a user match the filter and lie within the visible scope.
     fn is_listed(&self, user: UserId, filter: &UserFilter, reach: &Reach, now: Timestamp) -> bool {
         let held = || self.assignments.values().filter(|found| found.user_id == user && found.is_live(now));
         let is_member = |id: OrganizationId| held().any(|found| found.organization_id == Some(id));
-        let is_within = || *reach == Reach::Tenant || held().any(|found| self.reaches(reach, found.organization_id));
+        let is_within = || *reach == Reach::Tenant || held().any(|found| self.is_visible(reach, found.organization_id));
         filter.organization.is_none_or(is_member) && is_within()
     }
 

@@ -5,21 +5,23 @@ use super::{Organization, OrganizationStatus};
 use crate::access::Place;
 use crate::id::OrganizationId;
 
-/// Where organizations stand, and nothing else of them: what a decision needs of a [`Hierarchy`](super::Hierarchy).
+/// The positions of organizations in the tree, without their other fields. This is the part of a
+/// [`Hierarchy`](super::Hierarchy) that a decision needs.
 ///
-/// It knows what it was given: for questions about an organization that must be the organization and everything
-/// above it.
+/// It knows only the organizations that it was made from. For questions about an organization, these must include the
+/// organization and all its ancestors.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ancestry {
     links: Box<[Link]>,
-    /// Where each of them is in `links`; empty where they are [few](FEW).
+    /// The index of each organization in `links`; empty for at most [`FEW`] organizations.
     index: HashMap<OrganizationId, usize>,
 }
 
-/// So many are looked through one by one, which takes less memory and time than an index of them.
+/// The largest number of organizations that are searched one by one. For so few, this takes less memory and time than
+/// an index.
 const FEW: usize = 16;
 
-/// An organization below another one.
+/// An organization with the index of its parent in `links`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Link {
     id: OrganizationId,
@@ -28,7 +30,7 @@ pub(super) struct Link {
 }
 
 impl Ancestry {
-    /// The position of the organization with this id, where it was given.
+    /// The position of the organization with this id, if it is known.
     pub(crate) fn position(&self, id: OrganizationId) -> Option<Position<'_>> {
         let at = match self.index.is_empty() {
             true => self.links.iter().position(|link| link.id == id)?,
@@ -37,7 +39,7 @@ impl Ancestry {
         self.at(at)
     }
 
-    /// All of them, in the order in which they were given.
+    /// All positions, in the order of the input.
     pub(crate) fn positions(&self) -> impl Iterator<Item = Position<'_>> {
         self.links.iter().enumerate().map(|(at, link)| Position { links: &self.links, link, at })
     }
@@ -46,27 +48,27 @@ impl Ancestry {
         Some(Position { links: &self.links, link: self.links.get(at)?, at })
     }
 
-    /// One organization with everything above it.
+    /// One organization with its ancestors.
     pub(crate) fn above(position: Position<'_>) -> Self {
         position.links().map(|link| entry(position.links, link)).collect()
     }
 
-    /// Several in one: what stands in more than one of them is as the first has it.
+    /// Merges several values into one. An organization that is in more than one of them is taken from the first.
     ///
-    /// Where each holds everything above what it holds, so does the whole.
+    /// If each part contains all ancestors of its organizations, the result does, too.
     pub(crate) fn merged<'a>(parts: impl IntoIterator<Item = &'a Self>) -> Self {
         let mut seen = HashSet::new();
         let entries = parts.into_iter().flat_map(|part| part.links.iter().map(|link| entry(&part.links, link)));
         entries.filter(|entry| seen.insert(entry.id)).collect()
     }
 
-    /// About how many bytes it takes.
+    /// The approximate size in bytes.
     pub(crate) fn size(&self) -> usize {
         size_of::<Self>() + size_of_val(&*self.links) + self.index.len() * size_of::<(OrganizationId, usize)>()
     }
 }
 
-/// An organization by the id of its parent.
+/// An organization with the id of its parent.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     id: OrganizationId,
@@ -102,7 +104,7 @@ impl FromIterator<Entry> for Ancestry {
     }
 }
 
-/// Where an organization stands among others.
+/// The position of an organization in the tree.
 #[derive(Clone, Copy, Debug)]
 pub struct Position<'a> {
     links: &'a [Link],
@@ -113,50 +115,50 @@ pub struct Position<'a> {
 impl<'a> Position<'a> {
     fn links(self) -> impl Iterator<Item = &'a Link> {
         let up = move |link: &&'a Link| link.parent.and_then(|parent| self.links.get(parent));
-        // Never longer than all there is, whatever a corrupt store says.
+        // Bounded by the number of organizations, in case a corrupt store contains a cycle.
         successors(Some(self.link), up).take(self.links.len())
     }
 
-    /// As which it was given, from zero on.
+    /// The number of the organization in the order of the input, from zero on.
     pub(super) fn number(self) -> usize {
         self.at
     }
 
-    /// Names the organization.
+    /// The identifier of the organization.
     #[must_use]
     pub fn id(self) -> OrganizationId {
         self.link.id
     }
 
-    /// The ids of the organization and of everything above it, upwards.
+    /// The ids of the organization and of its ancestors, upwards.
     pub fn lineage(self) -> impl Iterator<Item = OrganizationId> + use<'a> {
         self.links().map(|link| link.id)
     }
 
-    /// The place that it is.
+    /// The organization as a resource scope.
     #[must_use]
     pub fn place(self) -> Place<'a> {
         Place::Organization(self)
     }
 
-    /// Whether it is the organization with this id, or stands below that.
+    /// Whether it is the organization with this id, or is below that one.
     #[must_use]
     pub fn is_within(self, id: OrganizationId) -> bool {
         self.links().any(|link| link.id == id)
     }
 
-    /// How many organizations stand above it; a root has none.
+    /// The number of its ancestors; zero for a root.
     #[must_use]
     pub fn depth(self) -> u32 {
         u32::try_from(self.links().count().saturating_sub(1)).unwrap_or(u32::MAX)
     }
 
-    /// Whether it was deleted.
+    /// Whether the organization was deleted.
     pub(crate) fn is_inactive(self) -> bool {
         self.link.status.is_inactive()
     }
 
-    /// Whether it and everything above it is ACTIVE; otherwise assignments in it grant nothing.
+    /// Whether the organization and all its ancestors are ACTIVE. Otherwise assignments in it grant nothing.
     #[must_use]
     pub fn is_awake(self) -> bool {
         self.links().all(|link| link.status == OrganizationStatus::Active)
@@ -169,7 +171,7 @@ mod tests {
 
     use super::*;
 
-    /// A chain of so many, the root first.
+    /// A chain of this many organizations, the root first.
     fn chain(length: usize) -> Ancestry {
         let entry = |number: usize| Entry {
             id: id(number),
@@ -184,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn few_are_found_without_an_index_and_many_by_one() {
+    fn only_more_than_few_organizations_have_an_index() {
         for (length, has_index) in [(0, false), (1, false), (FEW, false), (FEW + 1, true)] {
             let ancestry = chain(length);
             assert_eq!(ancestry.index.is_empty(), !has_index, "{length}");
@@ -199,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn one_with_everything_above_it_leaves_out_what_is_below_and_beside() {
+    fn the_ancestry_of_an_organization_contains_only_its_ancestors() {
         let ancestry = chain(4);
         let lineage = Ancestry::above(ancestry.position(id(2)).unwrap());
         assert!(lineage.positions().map(Position::id).eq([id(2), id(1), id(0)]));

@@ -9,20 +9,20 @@ use crate::audit::{Record, ResourceType, action};
 pub enum OrganizationChange {
     /// A new organization.
     Create(Organization),
-    /// Fields of an organization change; with `parent_id` it moves, with everything below it.
+    /// Fields of an organization change. A new `parent_id` moves it, with everything below it.
     Update {
-        /// As it was.
+        /// The organization before the change.
         before: Organization,
-        /// As it becomes.
+        /// The organization after the change.
         after: Organization,
-        /// That whoever moves or reactivates it holds what others get by it.
+        /// The proof that the author holds the rights that a move or a reactivation gives to users.
         covered: Covered,
     },
-    /// An organization becomes INACTIVE and stays on record; its slug is free.
+    /// An organization becomes INACTIVE. Its record stays, and its slug becomes free.
     Delete {
-        /// As it was.
+        /// The organization before the change.
         before: Organization,
-        /// As it becomes.
+        /// The organization after the change.
         after: Organization,
     },
 }
@@ -43,7 +43,7 @@ impl OrganizationChange {
 
     pub(crate) fn touched(&self) -> Vec<Uuid> {
         match self {
-            // Nobody holds a role in it yet, and nothing stands below it.
+            // No user holds a role in it yet, and no organization is below it.
             Self::Create(_) => Vec::new(),
             Self::Update { after, .. } | Self::Delete { after, .. } => vec![after.id.into()],
         }

@@ -4,30 +4,30 @@ use super::Organization;
 use super::ancestry::{Ancestry, Position};
 use crate::id::OrganizationId;
 
-/// Organizations by who stands above whom.
+/// Organizations with their order in the tree.
 ///
-/// It knows what it was given: for questions about an organization that must be the organization and everything
-/// above it.
+/// It knows only the organizations that it was made from. For questions about an organization, these must include the
+/// organization and all its ancestors.
 #[derive(Clone, Debug, Default)]
 pub struct Hierarchy {
-    /// Apart from the organizations, so that going up touches little memory.
+    /// Separate from the organizations, so that a walk upwards reads little memory.
     ancestry: Ancestry,
     organizations: Vec<Organization>,
 }
 
 impl Hierarchy {
-    /// The organization with this id, where it was given.
+    /// The organization with this id, if the hierarchy contains it.
     #[must_use]
     pub fn node(&self, id: OrganizationId) -> Option<Node<'_>> {
         self.at(self.ancestry.position(id)?)
     }
 
-    /// Every organization, in the order in which it was given.
+    /// All organizations, in the order of the input.
     pub fn nodes(&self) -> impl Iterator<Item = Node<'_>> {
         self.ancestry.positions().filter_map(|position| self.at(position))
     }
 
-    /// Where its organizations stand.
+    /// The positions of the organizations.
     pub(crate) fn into_ancestry(self) -> Ancestry {
         self.ancestry
     }
@@ -54,7 +54,7 @@ pub struct Node<'a> {
 }
 
 impl<'a> Node<'a> {
-    /// The organization and everything above it, upwards.
+    /// The organization and its ancestors, upwards.
     pub fn upwards(self) -> impl Iterator<Item = Node<'a>> + use<'a> {
         self.lineage().filter_map(move |id| self.hierarchy.node(id))
     }

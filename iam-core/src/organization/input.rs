@@ -4,18 +4,19 @@ use crate::error::Result;
 use crate::id::OrganizationId;
 use crate::validate::{Fields, Name, Slug};
 
-/// An organization to be made, as somebody typed it; see [`Organizations::create`](super::Organizations::create).
+/// The unchecked input for a new organization; see [`Organizations::create`](super::Organizations::create).
 #[derive(Clone, Debug, Default)]
 pub struct NewOrganization {
-    /// 1–120 characters.
+    /// The name: 1–120 characters.
     pub name: String,
-    /// `[a-z0-9]+(-[a-z0-9]+)*`, at most 63 characters, unique in the tenant; made from the name where it is `None`.
+    /// The slug: `[a-z0-9]+(-[a-z0-9]+)*`, at most 63 characters, unique in the tenant. If it is `None`, it is made
+    /// from the name.
     pub slug: Option<String>,
-    /// The organization above; `None` makes a root.
+    /// The organization above; `None` for a root.
     pub parent: Option<OrganizationId>,
 }
 
-/// A [`NewOrganization`] whose every field was found good.
+/// A [`NewOrganization`] whose fields are all valid.
 pub(super) struct ValidOrganization {
     pub(super) name: Name,
     pub(super) slug: Option<Slug>,
@@ -34,20 +35,20 @@ impl NewOrganization {
     }
 }
 
-/// What to change of an organization; what is `None` stays.
+/// A change of an organization. A field that is `None` does not change.
 #[derive(Clone, Debug, Default)]
 pub struct OrganizationPatch {
-    /// 1–120 characters.
+    /// The name: 1–120 characters.
     pub name: Option<String>,
-    /// `[a-z0-9]+(-[a-z0-9]+)*`, at most 63 characters, unique in the tenant.
+    /// The slug: `[a-z0-9]+(-[a-z0-9]+)*`, at most 63 characters, unique in the tenant.
     pub slug: Option<String>,
-    /// Any of the three states; see [`Organizations::update`](super::Organizations::update).
+    /// The status, any of the three; see [`Organizations::update`](super::Organizations::update).
     pub status: Option<OrganizationStatus>,
-    /// Below which organization it moves, with everything below it; `Some(None)` makes it a root.
+    /// The new parent, to which the organization moves with everything below it; `Some(None)` makes it a root.
     pub parent: Option<Option<OrganizationId>>,
 }
 
-/// An [`OrganizationPatch`] whose every field was found good.
+/// An [`OrganizationPatch`] whose fields are all valid.
 pub(super) struct ValidPatch {
     name: Option<Name>,
     slug: Option<Slug>,
@@ -70,7 +71,7 @@ impl OrganizationPatch {
 }
 
 impl ValidPatch {
-    /// The organization as the patch would have it.
+    /// Returns the organization with the patch applied.
     pub(super) fn apply(self, before: &Organization, now: Timestamp) -> Organization {
         let mut after = before.clone();
         after.name = self.name.unwrap_or(after.name);

@@ -1,4 +1,4 @@
-//! Organizations: the places in a tenant where roles can apply, nested into a tree (`interface.md` §2.4, §4.3,
+//! Organizations: the parts of a tenant in which roles can apply. They form a tree (`interface.md` §2.4, §4.3,
 //! `decisions.md` §5).
 
 mod ancestry;
@@ -29,36 +29,36 @@ use crate::id::{OrganizationId, TenantId};
 use crate::page::SortOrder;
 use crate::validate::{Name, Slug, folded};
 
-/// A part of a tenant; organizations nest into a tree.
+/// A part of a tenant. Organizations form a tree.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Organization {
-    /// Names the organization.
+    /// The identifier of the organization.
     pub id: OrganizationId,
     /// The tenant it belongs to.
     pub tenant_id: TenantId,
-    /// For people.
+    /// The name, for people to read.
     pub name: Name,
-    /// For URLs; unique among the tenant's organizations that are not INACTIVE.
+    /// The slug, for URLs; unique among the tenant's organizations that are not INACTIVE.
     pub slug: Slug,
     /// Whether roles held in it count.
     pub status: OrganizationStatus,
-    /// The organization above; `None` is a root.
+    /// The organization above; `None` for a root.
     pub parent_id: Option<OrganizationId>,
-    /// When it was made.
+    /// When the organization was made.
     pub created_at: Timestamp,
-    /// When it was last changed.
+    /// When the organization was last changed.
     pub updated_at: Timestamp,
 }
 
 /// Whether roles held in an organization count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum OrganizationStatus {
-    /// They do.
+    /// Roles count, if all ancestors are ACTIVE, too.
     Active,
-    /// They do not, here and in everything below, for a while.
+    /// Roles held in the organization and in everything below it do not count for a while.
     Suspended,
-    /// The organization was deleted, and its record is kept.
+    /// The organization was deleted. Its record is kept.
     Inactive,
 }
 
@@ -73,7 +73,7 @@ impl OrganizationStatus {
 }
 
 impl Organization {
-    /// The fields that the audit log keeps.
+    /// The fields that the audit log records.
     fn audited(&self) -> Value {
         json!({
             "name": self.name.as_str(),
@@ -84,32 +84,32 @@ impl Organization {
     }
 }
 
-/// What stands for an organization inside something else.
+/// A short form of an organization, for use inside other values.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct OrganizationSummary {
-    /// Names the organization.
+    /// The identifier of the organization.
     pub id: OrganizationId,
-    /// For people.
+    /// The name, for people to read.
     pub name: String,
 }
 
 /// Which organizations a list shows; every part that is set must match.
 #[derive(Clone, Debug, Default)]
 pub struct OrganizationFilter {
-    /// Right below this organization, or below none.
+    /// Only organizations directly below this one, or only roots.
     pub parent: Option<ParentFilter>,
-    /// In this state; where none is given, in any but INACTIVE.
+    /// Only organizations with this status. By default, all that are not INACTIVE.
     pub status: Option<OrganizationStatus>,
-    /// With this text in the name or the slug, whatever the case: compared as [`folded`].
+    /// Only organizations with this text in the name or the slug, without regard to case: compared as [`folded`].
     pub search: Option<String>,
 }
 
-/// Below what an organization stands.
+/// Selects organizations by their parent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParentFilter {
-    /// Below nothing: it is a root.
+    /// The organization is a root.
     Root,
-    /// Right below this one.
+    /// The organization is directly below this one.
     Of(OrganizationId),
 }
 
@@ -132,12 +132,12 @@ impl OrganizationFilter {
     }
 }
 
-/// How a list of organizations is sorted; equal ones stand by identifier, ascending.
+/// How a list of organizations is sorted. Equal ones are sorted by identifier, ascending.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OrganizationSort {
-    /// By which field.
+    /// The field to sort by.
     pub by: OrganizationSortKey,
-    /// In which direction.
+    /// The direction.
     pub order: SortOrder,
 }
 
@@ -157,7 +157,7 @@ pub enum OrganizationSortKey {
 words! { OrganizationSortKey { Name = "name", CreatedAt = "createdAt", UpdatedAt = "updatedAt" } }
 
 impl OrganizationSort {
-    /// How two organizations stand to each other; for stores that sort in memory.
+    /// Compares two organizations; for stores that sort in memory.
     #[must_use]
     pub fn compare(self, a: &Organization, b: &Organization) -> Ordering {
         let ascending = match self.by {

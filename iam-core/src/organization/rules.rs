@@ -1,4 +1,4 @@
-//! What a change of the hierarchy means, as plain functions over hierarchies before and after it.
+//! The consequences of a change in the organization tree, as plain functions of the trees before and after it.
 
 use std::collections::HashMap;
 
@@ -6,21 +6,23 @@ use super::{Hierarchy, Organization};
 use crate::error::Rule;
 use crate::id::OrganizationId;
 
-/// Somewhere where roles are held that begin to count somewhere.
+/// Roles of one organization that begin to count in an organization.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Spread {
-    /// Where the roles are held.
+pub(super) struct Activation {
+    /// The organization in which the roles are held.
     pub(super) held_in: OrganizationId,
-    /// Where they begin to count, with everything below.
+    /// The organization in which they begin to count, with everything below it.
     pub(super) counts_in: OrganizationId,
 }
 
-/// Which roles begin to count where, when an organization changes its parent or its state.
+/// Returns the roles that begin to count when an organization changes its parent or its status.
 ///
-/// - What stands above the organization afterwards and did not before: roles held there begin to count in it. In a
-///   deleted organization nothing from above counts, so that when it is restored all that is above is new to it.
-/// - What is awake in it or below afterwards and was not before: roles held there begin to count there.
-pub(super) fn spreads(before: &Hierarchy, after: &Hierarchy, changed: OrganizationId) -> Vec<Spread> {
+/// - An organization is above the changed one after the change, and was not before. Roles held in it begin to count in
+///   the changed one. In a deleted organization, no roles from above count. So if it is restored, all its ancestors are
+///   new.
+/// - The changed organization or one below it is ACTIVE with all its ancestors after the change, and was not before.
+///   Roles held in it begin to count in it.
+pub(super) fn activations(before: &Hierarchy, after: &Hierarchy, changed: OrganizationId) -> Vec<Activation> {
     let (Some(was), Some(becomes)) = (before.node(changed), after.node(changed)) else { return Vec::new() };
     if becomes.organization.status.is_inactive() {
         return Vec::new();
@@ -29,13 +31,13 @@ pub(super) fn spreads(before: &Hierarchy, after: &Hierarchy, changed: Organizati
     let newly_above = becomes.upwards().skip(1).filter(|node| !was_above(node.organization.id));
     let from_above = newly_above
         .filter(|node| node.is_awake())
-        .map(|node| Spread { held_in: node.organization.id, counts_in: changed });
-    let waking = after.nodes().filter(|node| node.is_within(changed) && node.is_awake());
-    let waking = waking
+        .map(|node| Activation { held_in: node.organization.id, counts_in: changed });
+    let activated = after.nodes().filter(|node| node.is_within(changed) && node.is_awake());
+    let activated = activated
         .map(|node| node.organization.id)
         .filter(|id| before.node(*id).is_some_and(|node| !node.is_awake()))
-        .map(|id| Spread { held_in: id, counts_in: id });
-    from_above.chain(waking).collect()
+        .map(|id| Activation { held_in: id, counts_in: id });
+    from_above.chain(activated).collect()
 }
 
 /// The same hierarchy with one organization changed.
@@ -44,7 +46,7 @@ pub(super) fn with_changed(before: &Hierarchy, after: &Organization) -> Hierarch
     before.nodes().map(|node| change(node.organization)).collect()
 }
 
-/// How many levels stand below the root of a subtree.
+/// The number of levels below the root of a subtree.
 pub(super) fn height(root: OrganizationId, subtree: &[Organization]) -> u32 {
     let mut parents: HashMap<OrganizationId, Option<OrganizationId>> = HashMap::with_capacity(subtree.len());
     parents.extend(subtree.iter().map(|organization| (organization.id, organization.parent_id)));
@@ -55,7 +57,7 @@ pub(super) fn height(root: OrganizationId, subtree: &[Organization]) -> u32 {
     u32::try_from(subtree.iter().map(level).max().unwrap_or(0)).unwrap_or(u32::MAX)
 }
 
-/// Whether a subtree may stand at a depth (`interface.md` §4.3).
+/// Checks that a subtree of this height may be at this depth (`interface.md` §4.3).
 pub(super) fn check_depth(depth: u32, height: u32, max: u32) -> Result<(), Rule> {
     if depth.saturating_add(height) <= max { Ok(()) } else { Err(Rule::Depth(max)) }
 }
@@ -66,58 +68,58 @@ mod tests {
     use crate::access::testing::{Scene, id, organization};
     use crate::organization::OrganizationStatus::{self, Active, Inactive, Suspended};
 
-    /// What spreads when an organization of the scene changes, as `held in → counts in`.
-    fn spreading(before: &Hierarchy, name: &str, parent: Option<&str>, status: OrganizationStatus) -> Vec<String> {
+    /// The roles that begin to count when an organization of the test tree changes, as `held in → counts in`.
+    fn activated(before: &Hierarchy, name: &str, parent: Option<&str>, status: OrganizationStatus) -> Vec<String> {
         let after = with_changed(before, &organization(name, parent, status));
         let name_of = |id| before.node(id).unwrap().organization.name.to_string();
-        let mut spreads: Vec<String> = spreads(before, &after, id(name))
+        let mut activations: Vec<String> = activations(before, &after, id(name))
             .into_iter()
-            .map(|spread| format!("{} → {}", name_of(spread.held_in), name_of(spread.counts_in)))
+            .map(|activation| format!("{} → {}", name_of(activation.held_in), name_of(activation.counts_in)))
             .collect();
-        spreads.sort();
-        spreads
+        activations.sort();
+        activations
     }
 
     #[test]
-    fn roles_above_spread_into_what_moves_below_them() {
+    fn a_move_activates_the_roles_of_new_ancestors() {
         let before = Scene::new().hierarchy;
-        assert_eq!(spreading(&before, "other", Some("branch"), Active), ["branch → other", "root → other"]);
-        assert_eq!(spreading(&before, "team", Some("other"), Active), ["other → team"]);
+        assert_eq!(activated(&before, "other", Some("branch"), Active), ["branch → other", "root → other"]);
+        assert_eq!(activated(&before, "team", Some("other"), Active), ["other → team"]);
     }
 
     #[test]
-    fn roles_that_are_above_already_do_not_spread() {
+    fn a_move_below_an_old_ancestor_activates_no_roles() {
         let before = Scene::new().hierarchy;
-        assert!(spreading(&before, "team", Some("root"), Active).is_empty());
-        assert!(spreading(&before, "team", None, Active).is_empty());
+        assert!(activated(&before, "team", Some("root"), Active).is_empty());
+        assert!(activated(&before, "team", None, Active).is_empty());
     }
 
     #[test]
-    fn roles_that_sleep_do_not_spread_and_those_that_wake_do() {
+    fn only_roles_in_active_organizations_are_activated() {
         let before = Scene::new().hierarchy;
-        assert!(spreading(&before, "other", Some("asleep"), Active).is_empty());
-        assert_eq!(spreading(&before, "asleep", None, Active), ["asleep → asleep"]);
+        assert!(activated(&before, "other", Some("asleep"), Active).is_empty());
+        assert_eq!(activated(&before, "asleep", None, Active), ["asleep → asleep"]);
         let asleep = with_changed(&before, &organization("root", None, Suspended));
         let woken = ["branch → branch", "root → root", "team → team"];
-        assert_eq!(spreading(&asleep, "root", None, Active), woken);
-        assert_eq!(spreading(&asleep, "branch", None, Active), ["branch → branch", "team → team"]);
+        assert_eq!(activated(&asleep, "root", None, Active), woken);
+        assert_eq!(activated(&asleep, "branch", None, Active), ["branch → branch", "team → team"]);
         let moved = ["branch → branch", "other → branch", "team → team"];
-        assert_eq!(spreading(&asleep, "branch", Some("other"), Active), moved);
+        assert_eq!(activated(&asleep, "branch", Some("other"), Active), moved);
     }
 
     #[test]
-    fn roles_above_spread_into_what_is_restored_and_not_into_what_is_deleted() {
+    fn a_restored_organization_activates_the_roles_above_it() {
         let before = Scene::new().hierarchy;
         let deleted = with_changed(&before, &organization("team", Some("branch"), Inactive));
         let restored = ["branch → team", "root → team", "team → team"];
-        assert_eq!(spreading(&deleted, "team", Some("branch"), Active), restored);
-        assert_eq!(spreading(&deleted, "team", Some("branch"), Suspended), ["branch → team", "root → team"]);
-        assert!(spreading(&deleted, "team", Some("other"), Inactive).is_empty());
-        assert!(spreading(&before, "team", Some("branch"), Inactive).is_empty());
+        assert_eq!(activated(&deleted, "team", Some("branch"), Active), restored);
+        assert_eq!(activated(&deleted, "team", Some("branch"), Suspended), ["branch → team", "root → team"]);
+        assert!(activated(&deleted, "team", Some("other"), Inactive).is_empty());
+        assert!(activated(&before, "team", Some("branch"), Inactive).is_empty());
     }
 
     #[test]
-    fn the_height_is_that_of_the_deepest_below() {
+    fn the_height_of_a_subtree_is_its_deepest_level() {
         let scene: Vec<Organization> = Scene::new()
             .hierarchy
             .nodes()
@@ -130,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_subtree_may_reach_the_maximum_depth_and_no_further() {
+    fn a_subtree_must_not_exceed_the_maximum_depth() {
         assert_eq!(check_depth(3, 2, 5), Ok(()));
         assert_eq!(check_depth(3, 3, 5), Err(Rule::Depth(5)));
         assert_eq!(check_depth(u32::MAX, 1, 5), Err(Rule::Depth(5)));

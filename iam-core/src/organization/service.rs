@@ -3,7 +3,7 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 
 use super::input::ValidPatch;
-use super::rules::{check_depth, height, spreads, with_changed};
+use super::rules::{activations, check_depth, height, with_changed};
 use super::{
     Hierarchy, NewOrganization, Node, Organization, OrganizationChange, OrganizationFilter, OrganizationPatch,
     OrganizationSort, OrganizationStatus, OrganizationTree, Position,
@@ -23,8 +23,8 @@ use crate::work::UnitOfWork;
 
 /// Makes, reads, changes, moves and deletes organizations; see [`Iam::organizations`](crate::Iam::organizations).
 ///
-/// A permission that is held in an organization holds in everything below it too. To those who hold anything in an
-/// organization a missing permission is [`Error::Forbidden`]; for all others there is no such organization.
+/// A permission that is held in an organization also applies to everything below it. If the caller holds any role in an
+/// organization, a missing permission is [`Error::Forbidden`]; otherwise it is [`Error::NotFound`].
 ///
 /// ```
 #[doc = scene!()]
@@ -35,7 +35,7 @@ use crate::work::UnitOfWork;
 /// let south = iam.organizations().create(&ada, new("South", None)).await?.organization;
 /// let harbour = iam.organizations().create(&ada, new("Harbour", Some(north.id))).await?.organization;
 ///
-/// // With everything below it, and with whatever is held there.
+/// // It moves with everything below it, and with all roles that are held there.
 /// let patch = OrganizationPatch { parent: Some(Some(south.id)), ..OrganizationPatch::default() };
 /// iam.organizations().update(&ada, harbour.id, patch).await?;
 /// let above = iam.organizations().ancestors(&ada, harbour.id).await?;
@@ -46,13 +46,13 @@ use crate::work::UnitOfWork;
 #[derive(Clone, Copy)]
 pub struct Organizations<'a>(pub(crate) &'a Inner);
 
-/// An organization and where it stands.
+/// An organization with its depth in the tree.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct PlacedOrganization {
     /// The organization.
     pub organization: Organization,
-    /// How many organizations stand above it; a root has none.
+    /// The number of its ancestors; zero for a root.
     pub depth: u32,
 }
 
@@ -63,7 +63,7 @@ impl From<Node<'_>> for PlacedOrganization {
 }
 
 impl Organizations<'_> {
-    /// Makes an organization, ACTIVE. Needs `organizations:create` in the parent, or tenant-wide for a root.
+    /// Makes an ACTIVE organization. Needs `organizations:create` in the parent, or tenant-wide for a root.
     ///
     /// # Errors
     ///
@@ -114,7 +114,7 @@ impl Organizations<'_> {
         Ok(placed)
     }
 
-    /// A slug made from a name, with a suffix where that is taken.
+    /// Makes a slug from a name, with a suffix if the slug is taken.
     async fn free_slug(&self, work: &mut UnitOfWork<'_>, name: &Name) -> Result<Slug> {
         let mut slug = Slug::from_name(name.as_str(), "organization", None);
         while work.locks().is_organization_slug_taken(&slug).await? {
@@ -128,7 +128,7 @@ impl Organizations<'_> {
         check_depth(depth, height, max).map_err(|rule| Error::from(rule).about("parentId"))
     }
 
-    /// One organization. Needs `organizations:read` in it; for an INACTIVE one tenant-wide.
+    /// One organization. Needs `organizations:read` in it, or tenant-wide if it is INACTIVE.
     ///
     /// # Errors
     ///
@@ -137,8 +137,8 @@ impl Organizations<'_> {
         Ok(self.permitted(caller, id, &permission::ORGANIZATIONS_READ).await?.node(id).ok_or_else(not_found)?.into())
     }
 
-    /// A page of the organizations that pass a filter. Needs `organizations:read`; held in organizations, the list is
-    /// limited to them and what is below.
+    /// A page of the organizations that pass a filter. Needs `organizations:read`. If this permission is held in
+    /// organizations, the list is limited to them and everything below.
     ///
     /// # Errors
     ///
@@ -158,7 +158,7 @@ impl Organizations<'_> {
         let Page { items, total, request } = self.0.store.organizations(tenant, filter, &reach, sort, page).await?;
         let ids: Vec<OrganizationId> = items.iter().map(|organization| organization.id).collect();
         let hierarchy: Hierarchy = self.0.store.lineages(tenant, &ids).await?.into_iter().collect();
-        // As read the second time, so that parent and depth fit each other when one moves in between.
+        // Taken from the second query, so that parent and depth are consistent if an organization moves in between.
         let items = ids.into_iter().filter_map(|id| hierarchy.node(id)).map(PlacedOrganization::from).collect();
         Ok(Page { items, total, request })
     }
@@ -167,7 +167,7 @@ impl Organizations<'_> {
     ///
     /// # Errors
     ///
-    /// [`Error::NotFound`], also for an INACTIVE one; [`Error::Forbidden`].
+    /// [`Error::NotFound`], also for an INACTIVE organization; [`Error::Forbidden`].
     pub async fn tree(&self, caller: &Caller, id: OrganizationId) -> Result<OrganizationTree> {
         let hierarchy = self.permitted(caller, id, &permission::ORGANIZATIONS_READ).await?;
         let depth = hierarchy.node(id).ok_or_else(not_found)?.depth();
@@ -175,10 +175,11 @@ impl Organizations<'_> {
         let is_root = |organization: &Organization| organization.id == id;
         let root = below.iter().position(is_root).map(|position| below.remove(position));
         let root = root.filter(|root| !root.status.is_inactive()).ok_or_else(not_found)?;
-        Ok(OrganizationTree::grow(root, below, depth))
+        Ok(OrganizationTree::build(root, below, depth))
     }
 
-    /// The organizations right below one that are not INACTIVE, newest first. Needs `organizations:read` in it.
+    /// The organizations directly below an organization that are not INACTIVE, newest first. Needs `organizations:read`
+    /// in it.
     ///
     /// # Errors
     ///
@@ -190,7 +191,8 @@ impl Organizations<'_> {
         Ok(self.0.store.children(caller.tenant(), id).await?)
     }
 
-    /// The organizations above one that the caller may read, from the root down. Needs `organizations:read` in it.
+    /// The ancestors of an organization that the caller may read, from the root down. Needs `organizations:read` in the
+    /// organization.
     ///
     /// # Errors
     ///
@@ -207,10 +209,10 @@ impl Organizations<'_> {
         Ok(above)
     }
 
-    /// An organization and everything above it, when the caller has a permission in it.
+    /// Returns an organization and its ancestors, if the caller holds a permission in it.
     ///
-    /// Whoever changes something is asked again under the tenant's lock; asking here first keeps those who may not
-    /// from taking it.
+    /// A change checks the permission again under the tenant's lock. This first check keeps callers without the
+    /// permission from taking the lock.
     async fn permitted(&self, caller: &Caller, id: OrganizationId, permission: &Permission) -> Result<Hierarchy> {
         let hierarchy: Hierarchy = self.0.store.lineages(caller.tenant(), &[id]).await?.into_iter().collect();
         let node = hierarchy.node(id).ok_or_else(not_found)?;
@@ -218,12 +220,12 @@ impl Organizations<'_> {
         Ok(hierarchy)
     }
 
-    /// Changes, moves, suspends, deletes or restores an organization. Needs `organizations:update` in it; to move, in
-    /// the new parent too, or tenant-wide to become a root; to INACTIVE, `organizations:delete` too. A patch that
-    /// changes nothing records nothing.
+    /// Changes, moves, suspends, deletes or restores an organization. Needs `organizations:update` in it. A move also
+    /// needs it in the new parent, or tenant-wide if the organization becomes a root. The status INACTIVE also needs
+    /// `organizations:delete`. A patch that changes nothing records nothing.
     ///
-    /// Where roles begin to count by it, because the organization comes to stand below others or becomes ACTIVE
-    /// again, the caller must hold what they permit, there and for as long.
+    /// Roles may begin to count by the change, because the organization gets new ancestors or becomes ACTIVE again. The
+    /// caller must then hold the permissions of these roles, there and for as long.
     ///
     /// # Errors
     ///
@@ -255,8 +257,8 @@ impl Organizations<'_> {
         if !before.status.is_inactive() && after.status.is_inactive() {
             require(power.rights(), &permission::ORGANIZATIONS_DELETE, *node)?;
         }
-        let changes_place = (before.status, before.parent_id) != (after.status, after.parent_id);
-        let subtree = if changes_place { work.locks().subtree(id).await? } else { Vec::new() };
+        let changes_position = (before.status, before.parent_id) != (after.status, after.parent_id);
+        let subtree = if changes_position { work.locks().subtree(id).await? } else { Vec::new() };
         if after.status.is_inactive() && subtree.len() > 1 {
             return Err(Conflict::OrganizationHasChildren.into());
         }
@@ -269,7 +271,7 @@ impl Organizations<'_> {
         if before.status.is_inactive() && !after.status.is_inactive() {
             self.check_restored(&becomes, id, depth)?;
         }
-        let covered = cover_spreads(&mut work, &power, &hierarchy, &becomes, id).await?;
+        let covered = check_activations(&mut work, &power, &hierarchy, &becomes, id).await?;
         work.apply(OrganizationChange::Update { before: before.clone(), after: after.clone(), covered }).await?;
         if after.status.is_inactive() {
             revoke_in(&mut work, id).await?;
@@ -278,7 +280,7 @@ impl Organizations<'_> {
         Ok(PlacedOrganization { organization: after, depth })
     }
 
-    /// Whether a deleted organization can come back where it stood.
+    /// Checks that a deleted organization can be restored below its parent.
     fn check_restored(&self, becomes: &Hierarchy, id: OrganizationId, depth: u32) -> Result<()> {
         let parent = becomes.node(id).and_then(|node| node.upwards().nth(1));
         if parent.is_some_and(|parent| parent.organization.status.is_inactive()) {
@@ -287,8 +289,8 @@ impl Organizations<'_> {
         check_depth(depth, 0, self.0.settings.max_organization_depth).map_err(|_| Conflict::OrganizationTooDeep.into())
     }
 
-    /// Deletes an organization softly: it becomes INACTIVE, the roles held in it end, its slug is free, its record
-    /// stays. Needs `organizations:delete` in it. On an INACTIVE one it does nothing.
+    /// Deletes an organization softly: it becomes INACTIVE, the roles held in it end, its slug becomes free, and its
+    /// record stays. Needs `organizations:delete` in it. Does nothing if the organization is INACTIVE already.
     ///
     /// # Errors
     ///
@@ -316,25 +318,25 @@ impl Organizations<'_> {
     }
 }
 
-/// Organizations with everything above them.
+/// Reads organizations and all their ancestors.
 async fn load(work: &mut UnitOfWork<'_>, organizations: impl IntoIterator<Item = OrganizationId>) -> Result<Hierarchy> {
     let organizations: Vec<OrganizationId> = organizations.into_iter().collect();
     Ok(work.locks().lineages(&organizations).await?.into_iter().collect())
 }
 
-/// A hierarchy with more organizations, each once.
+/// Adds organizations to a hierarchy, each once.
 fn merged(hierarchy: &Hierarchy, more: Vec<Organization>) -> Hierarchy {
     let known = hierarchy.nodes().map(|node| node.organization.clone());
     let more = more.into_iter().filter(|organization| hierarchy.node(organization.id).is_none());
     known.chain(more).collect()
 }
 
-/// The permission in an organization.
+/// Requires the permission in an organization.
 fn require(rights: Rights<'_>, permission: &Permission, position: Position<'_>) -> Result<()> {
     rights.require_at(permission, position.place(), ResourceType::ORGANIZATION)
 }
 
-/// The organization below which another is to stand, when the caller may put it there.
+/// Returns the new parent of an organization, if the caller may make or move an organization below it.
 fn require_parent<'h>(
     hierarchy: &'h Hierarchy,
     rights: Rights<'_>,
@@ -353,7 +355,7 @@ fn about_parent(error: Error) -> Error {
     error.about_what_it_names("parentId")
 }
 
-/// Whether the caller may move an organization where a patch wants it.
+/// Checks that the caller may move an organization to the parent of a patch.
 fn check_parent(hierarchy: &Hierarchy, rights: Rights<'_>, node: Node<'_>, patch: &ValidPatch) -> Result<()> {
     match patch.parent {
         Some(parent) if parent != node.organization.parent_id => match parent {
@@ -370,33 +372,34 @@ fn check_parent(hierarchy: &Hierarchy, rights: Rights<'_>, node: Node<'_>, patch
     }
 }
 
-/// Asks for what others get when an organization moves or wakes up; see [`spreads`].
-async fn cover_spreads(
+/// Does the escalation check for the rights that a move or an activation of an organization gives; see
+/// [`activations`].
+async fn check_activations(
     work: &mut UnitOfWork<'_>,
     power: &Power,
     before: &Hierarchy,
     after: &Hierarchy,
     changed: OrganizationId,
 ) -> Result<Covered> {
-    let spreads = spreads(before, after, changed);
-    if spreads.is_empty() {
+    let activations = activations(before, after, changed);
+    if activations.is_empty() {
         return power.cover([]);
     }
-    let organizations: Vec<OrganizationId> = spreads.iter().map(|spread| spread.held_in).collect();
+    let organizations: Vec<OrganizationId> = activations.iter().map(|activation| activation.held_in).collect();
     let now = work.now();
     let held = work.locks().roles_held_in(&organizations, now).await?;
-    let mut places: HashMap<OrganizationId, Vec<Node<'_>>> = HashMap::new();
-    for spread in &spreads {
-        places.entry(spread.held_in).or_default().extend(before.node(spread.counts_in));
+    let mut nodes: HashMap<OrganizationId, Vec<Node<'_>>> = HashMap::new();
+    for activation in &activations {
+        nodes.entry(activation.held_in).or_default().extend(before.node(activation.counts_in));
     }
     let gains = held.iter().flat_map(|held| {
-        let places = places.get(&held.organization).into_iter().flatten();
-        places.map(|node| Gain { permissions: &held.role.permissions, place: node.place(), until: held.until })
+        let nodes = nodes.get(&held.organization).into_iter().flatten();
+        nodes.map(|node| Gain { permissions: &held.role.permissions, place: node.place(), until: held.until })
     });
     power.cover(gains)
 }
 
-/// Ends the roles that are held in an organization which is deleted.
+/// Ends the assignments in a deleted organization.
 async fn revoke_in(work: &mut UnitOfWork<'_>, id: OrganizationId) -> Result<()> {
     let grants = work.locks().grants(GrantQuery::In(id)).await?;
     revoke(work, grants, RevokeReason::OrganizationDeleted).await

@@ -10,21 +10,22 @@ use crate::validate::Slug;
 /// Reads organizations.
 #[async_trait]
 pub trait OrganizationStore {
-    /// The organizations with these ids, as far as there are any, and everything above them: each once, in no
-    /// particular order.
+    /// The organizations with these ids, as far as they exist, and all their ancestors: each once, in no particular
+    /// order.
     async fn lineages(
         &self,
         tenant: TenantId,
         organizations: &[OrganizationId],
     ) -> Result<Vec<Organization>, StoreError>;
 
-    /// An organization, whatever its status, and everything below it that is not INACTIVE: newest first, then by id.
+    /// An organization of any status, and everything below it that is not INACTIVE: newest first, then by id.
     async fn subtree(&self, tenant: TenantId, root: OrganizationId) -> Result<Vec<Organization>, StoreError>;
 
-    /// The organizations right below one that are not INACTIVE: newest first, then by id.
+    /// The organizations directly below `parent` that are not INACTIVE: newest first, then by id.
     async fn children(&self, tenant: TenantId, parent: OrganizationId) -> Result<Vec<Organization>, StoreError>;
 
-    /// A page of the organizations within reach that pass the filter, with the exact count of all of them.
+    /// A page of the organizations within the visible scope that pass the filter, with the exact number of all such
+    /// organizations.
     async fn organizations(
         &self,
         tenant: TenantId,
@@ -37,8 +38,8 @@ pub trait OrganizationStore {
 
 /// Reads organizations inside a unit of work.
 ///
-/// Organizations are changed under [`lock_tenant`](crate::tenant::TenantTransaction::lock_tenant) only; under it, what
-/// is read here stays true.
+/// Organizations are changed only under [`lock_tenant`](crate::tenant::TenantTransaction::lock_tenant). So the results
+/// of these methods stay true while the lock is held.
 #[async_trait]
 pub trait OrganizationTransaction {
     /// As [`OrganizationStore::lineages`].

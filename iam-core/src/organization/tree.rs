@@ -9,15 +9,15 @@ use crate::id::OrganizationId;
 pub struct OrganizationTree {
     /// The organization.
     pub organization: Organization,
-    /// How many organizations stand above it, to the root of the whole hierarchy.
+    /// The number of its ancestors, up to the root of the whole tree.
     pub depth: u32,
-    /// What stands right below it, newest first, then by id.
+    /// The organizations directly below it, newest first, then by id.
     pub children: Vec<OrganizationTree>,
 }
 
 impl OrganizationTree {
-    /// Puts a root and everything below it together, in time proportional to their number.
-    pub(super) fn grow(root: Organization, below: Vec<Organization>, depth: u32) -> Self {
+    /// Builds the tree of a root and everything below it, in time proportional to their number.
+    pub(super) fn build(root: Organization, below: Vec<Organization>, depth: u32) -> Self {
         let mut by_parent: HashMap<OrganizationId, Vec<Organization>> = HashMap::new();
         for organization in below {
             if let Some(parent) = organization.parent_id {
@@ -27,7 +27,8 @@ impl OrganizationTree {
         Self::attach(root, &mut by_parent, depth)
     }
 
-    /// As deep as the hierarchy may be, so that it does not exhaust the stack.
+    /// Attaches everything below `organization`. The recursion is as deep as the hierarchy. The depth of a hierarchy is
+    /// limited, so the recursion does not exhaust the stack.
     fn attach(
         organization: Organization,
         by_parent: &mut HashMap<OrganizationId, Vec<Organization>>,
