@@ -1,4 +1,4 @@
-//! Users of other systems, with the hashes that those have kept.
+//! The import of users with the password hashes of other systems.
 
 #![cfg(test)]
 
@@ -13,7 +13,8 @@ use iam_core::tenant::Tenant;
 use iam_core::user::{ImportedUser, User, UserStatus};
 use iam_core::{Caller, Conflict, Error, Iam, RequestContext};
 
-/// Of "Passw0rd!", by Python's hashlib and argon2-cffi, and of "U*U", by its bcrypt.
+/// Hashes with their passwords. Python's hashlib and argon2-cffi made the hashes of "Passw0rd!", and Python's bcrypt
+/// made the hash of "U*U".
 const FOREIGN: [(&str, &str); 4] = [
     ("$pbkdf2-sha256$i=10000,l=32$AAECAwQFBgcICQoLDA0ODw$Gt0SUk92S9Hllj+2Ruap8Zp7vtcbAoZrqx4OD9gt0/I", "Passw0rd!"),
     ("pbkdf2_sha256$10000$aBcD_12+/.salt$/15Hl7S8g1j67N4bdQjIolQQxRC6pM7wxuk4/ygBETw=", "Passw0rd!"),
@@ -45,7 +46,7 @@ impl Scene {
         self.iam.sessions().login(&RequestContext::default(), login).await.map(|login| login.user)
     }
 
-    /// How many stand in the audit log.
+    /// Returns the number of entries in the audit log.
     async fn entries(&self) -> usize {
         let log = self.iam.audit().list(&self.caller, AuditFilter::default(), None, 100).await.unwrap();
         log.entries.len()
@@ -75,7 +76,7 @@ fn fields(error: &Error) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn a_foreign_hash_is_verified_once_and_then_replaced() {
+async fn a_foreign_hash_is_replaced_at_the_first_login() {
     let scene = Scene::new().await;
     for (number, (hash, password)) in FOREIGN.into_iter().enumerate() {
         let user = scene.import(person(&format!("user{number}@example.com"), hash)).await.unwrap();
@@ -90,7 +91,7 @@ async fn a_foreign_hash_is_verified_once_and_then_replaced() {
 }
 
 #[tokio::test]
-async fn whoever_was_suspended_stays_so() {
+async fn a_suspended_user_is_imported_as_suspended() {
     let scene = Scene::new().await;
     let (hash, password) = FOREIGN[0];
     let user = scene.import(ImportedUser { status: UserStatus::Suspended, ..person("grace@example.com", hash) }).await;
@@ -99,20 +100,20 @@ async fn whoever_was_suspended_stays_so() {
 }
 
 #[tokio::test]
-async fn every_field_at_fault_is_named_and_no_hash_is_repeated() {
+async fn an_error_names_every_invalid_field_and_hides_the_hash() {
     let scene = Scene::new().await;
     let bad = ImportedUser { status: UserStatus::Inactive, first_name: String::new(), ..person("grace", "hunter2") };
     let error = scene.import(bad).await.unwrap_err();
     assert_eq!(fields(&error), ["status", "email", "passwordHash", "firstName"]);
     assert!(!format!("{error} {error:?}").contains("hunter2"));
-    let dear =
+    let expensive =
         scene.import(person("grace@example.com", "$2b$31$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW"));
-    assert_eq!(fields(&dear.await.unwrap_err()), ["passwordHash"]);
+    assert_eq!(fields(&expensive.await.unwrap_err()), ["passwordHash"]);
 }
 
-/// What a dry run takes, the import takes, and what it refuses, the import refuses too.
+/// The import accepts the users that a dry run accepts, and refuses the users that a dry run refuses.
 #[tokio::test]
-async fn a_dry_run_says_what_would_happen_and_does_nothing() {
+async fn a_dry_run_reports_the_results_of_an_import_and_changes_nothing() {
     let scene = Scene::new().await;
     let (hash, _) = FOREIGN[0];
     scene.import(person("taken@example.com", hash)).await.unwrap();
@@ -147,7 +148,7 @@ async fn a_dry_run_says_what_would_happen_and_does_nothing() {
 }
 
 #[tokio::test]
-async fn it_takes_the_permission_to_create_users() {
+async fn an_import_needs_the_permission_to_create_users() {
     let scene = Scene::new().await;
     let (hash, password) = FOREIGN[0];
     scene.import(person("grace@example.com", hash)).await.unwrap();

@@ -1,4 +1,4 @@
-//! Who is let in, what the others are told, and what of it each tenant's audit log keeps.
+//! Which logins succeed, what the answers to the others reveal, and what the audit log of each tenant records.
 
 #![cfg(test)]
 
@@ -16,10 +16,10 @@ const EMAIL: &str = "ada@example.com";
 const RIGHT: &str = "Passw0rd!";
 const OTHER: &str = "An0ther$one";
 const WRONG: &str = "Wr0ng$one";
-/// Of [`RIGHT`], by Python's argon2-cffi: weaker than what is made today.
+/// A hash of [`RIGHT`] by Python's argon2-cffi. It is weaker than the hashes that this service makes.
 const WEAK_HASH: &str = "$argon2i$v=19$m=4096,t=3,p=1$c2FsdHNhbHRzYWx0$7la2pMHemBM+Mwlg2XLmkpqRiQHE9As5dsmlmAdcSdo";
 
-/// An account of [`EMAIL`] in a tenant of its own.
+/// An account with the e-mail [`EMAIL`], in a tenant of its own.
 #[derive(Clone, Copy, Debug)]
 struct Account {
     password: &'static str,
@@ -37,15 +37,16 @@ const TENANT_SUSPENDED: Account = Account { tenant: TenantStatus::Suspended, ..A
 /// An account with another password.
 const ANOTHER: Account = Account { password: OTHER, ..ACTIVE };
 
-/// Where a login names its tenant.
+/// The tenant that a login names.
 #[derive(Clone, Copy)]
 enum To {
+    /// No tenant.
     Anywhere,
-    /// The tenant of this account.
+    /// The tenant of the account with this number.
     Tenant(usize),
 }
 
-/// A service with accounts of one e-mail.
+/// A service with accounts that have the same e-mail.
 struct Accounts {
     world: World,
     iam: Iam,
@@ -87,7 +88,7 @@ impl Accounts {
         self.iam.sessions().login(&context, login).await.map(|login| login.user)
     }
 
-    /// The answer to a login, in a word, with the numbers of the tenants that it tells.
+    /// Returns the answer to a login as a short text, with the numbers of the tenants that it names.
     async fn answer(&self, to: To, password: &str) -> String {
         let number = |id| self.tenants.iter().position(|tenant| tenant.id == id).unwrap();
         match self.log_in(to, password).await {
@@ -111,19 +112,19 @@ impl Accounts {
         }
     }
 
-    /// The reasons of the failures that each tenant's log keeps, the oldest first; with a star where the entry does not tell
-    /// of the request.
+    /// Returns the reasons of the failures in each tenant's log, oldest first. A star marks an entry that does not
+    /// show the context of the request.
     async fn recorded(&self) -> Vec<Vec<String>> {
         let mut recorded = Vec::new();
         for tenant in &self.tenants {
             let filter = AuditFilter { action: Some("LOGIN_FAILURE".to_owned()), ..AuditFilter::default() };
             let system = Caller::system(tenant.id, "test");
             let log = self.iam.audit().list(&system, filter, None, 100).await.unwrap();
-            // One of its own where it must not tell of the request.
+            // An entry that must not show the request has a correlation id of its own.
             assert!(log.entries.iter().all(|entry| entry.context.correlation_id.is_some()));
             let reason = |entry: &iam_core::audit::AuditEntry| {
-                let tells = entry.context.correlation_id.as_ref().is_some_and(|id| id.as_str() == "the-request");
-                format!("{}{}", entry.metadata["reason"].as_str().unwrap(), if tells { "" } else { "*" })
+                let is_shown = entry.context.correlation_id.as_ref().is_some_and(|id| id.as_str() == "the-request");
+                format!("{}{}", entry.metadata["reason"].as_str().unwrap(), if is_shown { "" } else { "*" })
             };
             recorded.push(log.entries.iter().rev().map(reason).collect());
         }
@@ -147,7 +148,7 @@ fn new_user(password: &str) -> NewUser {
 }
 
 #[tokio::test]
-async fn a_login_to_a_named_tenant() {
+async fn a_login_to_a_named_tenant_depends_on_password_and_status() {
     for (account, password, answer, reason) in [
         (ACTIVE, RIGHT, "in 0", None),
         (ACTIVE, WRONG, "wrong", Some("INVALID_PASSWORD")),
@@ -167,7 +168,7 @@ async fn a_login_to_a_named_tenant() {
 }
 
 #[tokio::test]
-async fn a_login_that_names_no_tenant() {
+async fn a_login_without_a_tenant_tries_the_accounts_of_the_email() {
     /// The accounts, one for each tenant; the password; the answer; the failures that each tenant recorded.
     type Case = (&'static [Account], &'static str, &'static str, &'static [&'static [&'static str]]);
 
@@ -175,13 +176,13 @@ async fn a_login_that_names_no_tenant() {
     let cases: &[Case] = &[
         (&[], RIGHT, "wrong", &[]),
         (&[ACTIVE], RIGHT, "in 0", &[&[]]),
-        // With one tenant no stranger can have made the account.
+        // With one tenant, a stranger cannot have created the account.
         (&[ACTIVE], WRONG, "wrong", &[&["INVALID_PASSWORD"]]),
         (&[ACTIVE, ANOTHER], RIGHT, "in 0", &[&[], &[]]),
         (&[ACTIVE, ANOTHER], OTHER, "in 1", &[&[], &[]]),
         (&[ACTIVE, ANOTHER], WRONG, "wrong", &[&["INVALID_PASSWORD*"], &["INVALID_PASSWORD*"]]),
         (&[ACTIVE, ACTIVE, ANOTHER], RIGHT, "several [0, 1]", &[&[], &[], &[]]),
-        // Verified accounts come first, and what is told of them is theirs.
+        // Verified accounts come first, and their entries show the request.
         (&[VERIFIED, ANOTHER], WRONG, "wrong", &[&["INVALID_PASSWORD"], &[]]),
         (&[VERIFIED, ANOTHER], OTHER, "wrong", &[&["INVALID_PASSWORD"], &[]]),
         (&[VERIFIED, ACTIVE], RIGHT, "in 0", &[&[], &[]]),
@@ -190,22 +191,22 @@ async fn a_login_that_names_no_tenant() {
         (&[SUSPENDED, ACTIVE], RIGHT, "in 1", &[&[], &[]]),
         (&[TENANT_SUSPENDED, ACTIVE], RIGHT, "in 1", &[&[], &[]]),
         (&[SUSPENDED, TENANT_SUSPENDED], RIGHT, "tenant suspended", &[&["USER_SUSPENDED"], &["TENANT_SUSPENDED"]]),
-        // Deleted users count only where no other has the e-mail.
+        // A deleted user counts only if no other user has the e-mail.
         (&[DELETED], RIGHT, "wrong", &[&["USER_INACTIVE"]]),
         (&[DELETED, ACTIVE], RIGHT, "in 1", &[&[], &[]]),
         (&[DELETED, ACTIVE], WRONG, "wrong", &[&[], &["INVALID_PASSWORD*"]]),
         (&[VERIFIED_AND_DELETED, ACTIVE], RIGHT, "in 1", &[&[], &[]]),
         (&[DELETED, DELETED], RIGHT, "wrong", &[&["USER_INACTIVE*"], &["USER_INACTIVE*"]]),
     ];
-    for (kept, password, answer, recorded) in cases {
-        let accounts = Accounts::new(kept).await;
-        assert_eq!(accounts.answer(To::Anywhere, password).await, *answer, "{kept:?}, {password}");
-        assert_eq!(accounts.recorded().await, *recorded, "{kept:?}, {password}");
+    for (existing, password, answer, recorded) in cases {
+        let accounts = Accounts::new(existing).await;
+        assert_eq!(accounts.answer(To::Anywhere, password).await, *answer, "{existing:?}, {password}");
+        assert_eq!(accounts.recorded().await, *recorded, "{existing:?}, {password}");
     }
 }
 
 #[tokio::test]
-async fn failures_are_told_whole_where_strangers_cannot_register() {
+async fn failures_are_recorded_in_full_when_registration_is_closed() {
     let world = World::new(Arc::new(MemoryStore::new()));
     let mut settings = world.iam().await.settings().clone();
     settings.registration = false;
@@ -223,32 +224,33 @@ async fn failures_are_told_whole_where_strangers_cannot_register() {
 }
 
 #[tokio::test]
-async fn a_locked_account_says_so_to_whom_it_may() {
-    for (kept, failed, to, answer, last) in [
+async fn an_account_reveals_its_lock_only_to_logins_that_may_know_it() {
+    for (existing, failed, to, answer, last) in [
         (&[ACTIVE, ANOTHER], To::Tenant(0), To::Tenant(0), "locked", Some("ACCOUNT_LOCKED")),
-        // The password is not looked at.
+        // The password is not checked.
         (&[SUSPENDED, ANOTHER], To::Tenant(0), To::Tenant(0), "locked", Some("ACCOUNT_LOCKED")),
         (&[ACTIVE, ANOTHER], To::Anywhere, To::Tenant(0), "locked", Some("ACCOUNT_LOCKED")),
         (&[ACTIVE, ANOTHER], To::Anywhere, To::Anywhere, "locked", Some("ACCOUNT_LOCKED*")),
-        // Only the one verified account tells a login that does not name it.
+        // To a login that names no tenant, only a single verified account reveals its lock.
         (&[VERIFIED, ANOTHER], To::Tenant(0), To::Anywhere, "locked", Some("ACCOUNT_LOCKED")),
         (&[ACTIVE, ANOTHER], To::Tenant(0), To::Anywhere, "wrong", Some("ACCOUNT_LOCKED*")),
         (&[VERIFIED, VERIFIED], To::Tenant(0), To::Anywhere, "in 1", None),
         (&[ACTIVE, ANOTHER], To::Tenant(1), To::Anywhere, "in 0", None),
         (&[ACTIVE, ANOTHER], To::Tenant(1), To::Tenant(0), "in 0", None),
     ] {
-        let accounts = Accounts::new(kept).await;
+        let accounts = Accounts::new(existing).await;
         accounts.fail(failed, 4).await;
         let before = accounts.recorded().await;
         accounts.fail(failed, 1).await;
         let failed_at = accounts.recorded().await[0].len();
-        assert_eq!(accounts.answer(to, RIGHT).await, answer, "{kept:?}");
+        assert_eq!(accounts.answer(to, RIGHT).await, answer, "{existing:?}");
         let reasons = accounts.recorded().await;
-        assert_eq!(reasons[0].get(failed_at).map(String::as_str), last, "{kept:?}: {before:?}, {reasons:?}");
+        assert_eq!(reasons[0].get(failed_at).map(String::as_str), last, "{existing:?}: {before:?}, {reasons:?}");
     }
 }
 
-/// Otherwise its owner could guess the password of the account beside its own, and never be locked.
+/// Otherwise the owner of one account could guess the password of another account with the same e-mail, and never be
+/// locked out.
 #[tokio::test]
 async fn a_right_password_in_one_tenant_counts_as_wrong_in_the_others() {
     let accounts = Accounts::new(&[ACTIVE, ANOTHER]).await;
@@ -270,7 +272,7 @@ async fn a_login_clears_the_failures_before_it() {
     }
 }
 
-/// Each verifies the weak hash, and all but one find another one under the lock.
+/// Each login verifies the weak hash. All but one of them find a replaced hash under the lock.
 #[tokio::test]
 async fn logins_that_race_to_replace_a_weak_hash_all_succeed() {
     let accounts = Accounts::new(&[]).await;
@@ -290,7 +292,7 @@ async fn logins_that_race_to_replace_a_weak_hash_all_succeed() {
     assert_eq!(<[String; 4]>::from(answers), ["in 0"; 4]);
     let replaced = accounts.hash(0).await;
     assert!(replaced.starts_with("$argon2id$"), "{replaced}");
-    // A wrong password replaces nothing, and neither does a right one whose hash is strong.
+    // A wrong password replaces no hash, and a right password does not replace a strong hash.
     assert_eq!(accounts.answer(To::Anywhere, WRONG).await, "wrong");
     assert_eq!(accounts.answer(To::Anywhere, RIGHT).await, "in 0");
     assert_eq!(accounts.hash(0).await, replaced);

@@ -1,4 +1,5 @@
-//! What the audit log gives away convinces implementations that are not ours, and knows nothing but the interface.
+//! Independent implementations accept the checkpoints and proofs of the audit log. The tests use only the public
+//! interface.
 
 #![cfg(test)]
 
@@ -12,8 +13,9 @@ use signed_note::{Note, StandardVerifier, VerifierList};
 use tlog_tiles::Checkpoint;
 use tlog_tiles::tlog::{Hash, RecordProof, TreeProof, check_record, check_tree, record_hash};
 
-/// A log of so many entries, the last few of which are not sealed, and its checkpoints on the way.
-async fn log(sizes: &[u64], waiting: usize) -> (Iam, Caller, Vec<Checkpoint>) {
+/// Creates a log that grows to each of these sizes, and returns its checkpoint at each size. Then `pending` entries
+/// follow, which are not sequenced.
+async fn log(sizes: &[u64], pending: usize) -> (Iam, Caller, Vec<Checkpoint>) {
     let iam = Iam::builder(Arc::new(MemoryStore::new())).build().await.unwrap();
     let caller = Caller::system(TenantId::from_uuid("019bb3f0-7b2e-7a44-9d41-5d1a5a4c1c11".parse().unwrap()), "test");
     let (mut checkpoints, mut size) = (Vec::new(), 0);
@@ -25,7 +27,7 @@ async fn log(sizes: &[u64], waiting: usize) -> (Iam, Caller, Vec<Checkpoint>) {
         while iam.seal_audit_logs().await.unwrap().entries > 0 {}
         checkpoints.push(checkpoint(&iam, &caller).await);
     }
-    for number in 0..waiting {
+    for number in 0..pending {
         log_event(&iam, &caller, size + number as u64).await;
     }
     (iam, caller, checkpoints)
@@ -37,7 +39,7 @@ async fn log_event(iam: &Iam, caller: &Caller, number: u64) {
     iam.audit().log(caller, NewEvent { action, resource_type, resource_id: None, metadata }).await.unwrap();
 }
 
-/// The present checkpoint, verified by the key that is published with it.
+/// Returns the current checkpoint, verified with the key that is published with it.
 async fn checkpoint(iam: &Iam, caller: &Caller) -> Checkpoint {
     let state = iam.audit().checkpoint(caller).await.unwrap();
     let verifier = StandardVerifier::new(&state.verifier_key).unwrap();
@@ -47,12 +49,12 @@ async fn checkpoint(iam: &Iam, caller: &Caller) -> Checkpoint {
     Checkpoint::from_bytes(note.text()).unwrap()
 }
 
-fn theirs(hashes: Vec<iam_core::audit::TreeHash>) -> Vec<Hash> {
+fn tlog_hashes(hashes: Vec<iam_core::audit::TreeHash>) -> Vec<Hash> {
     hashes.into_iter().map(|hash| Hash(hash.0)).collect()
 }
 
 #[tokio::test]
-async fn every_entry_is_proven_to_stand_under_every_later_checkpoint() {
+async fn every_entry_is_included_in_every_later_checkpoint() {
     let (iam, caller, checkpoints) = log(&[1, 2, 7, 255, 256, 300], 2).await;
     let mut entries = iam.audit().export(&caller, Default::default(), None, "test").await.unwrap();
     let mut proven = 0;
@@ -66,10 +68,10 @@ async fn every_entry_is_proven_to_stand_under_every_later_checkpoint() {
                 let Ok(proof) = iam.audit().prove_inclusion(&caller, entry.id, Some(checkpoint.size())).await else {
                     continue;
                 };
-                // From here on with what is shown of the entry, and SHA-256.
+                // The rest uses only the shown entry and SHA-256.
                 let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, proof.entry.statement().as_bytes());
                 let leaf = record_hash(&[&proof.index.to_be_bytes()[..], digest.as_ref()].concat());
-                let hashes: RecordProof = theirs(proof.hashes);
+                let hashes: RecordProof = tlog_hashes(proof.hashes);
                 check_record(&hashes, checkpoint.size(), *checkpoint.hash(), proof.index, leaf).unwrap();
                 proven += 1;
             }
@@ -79,19 +81,19 @@ async fn every_entry_is_proven_to_stand_under_every_later_checkpoint() {
 }
 
 #[tokio::test]
-async fn every_checkpoint_is_proven_to_continue_the_earlier_ones() {
+async fn every_checkpoint_is_consistent_with_all_earlier_ones() {
     let (iam, caller, checkpoints) = log(&[1, 2, 7, 255, 256, 300], 2).await;
     for new in &checkpoints {
         for old in checkpoints.iter().filter(|old| old.size() <= new.size()) {
             let proof = iam.audit().prove_consistency(&caller, old.size(), Some(new.size())).await.unwrap();
-            let hashes: TreeProof = theirs(proof.hashes);
+            let hashes: TreeProof = tlog_hashes(proof.hashes);
             check_tree(&hashes, new.size(), *new.hash(), old.size(), *old.hash()).unwrap();
         }
     }
 }
 
 #[tokio::test]
-async fn a_stranger_reads_the_entry_in_its_statement() {
+async fn a_statement_contains_the_entry_and_commits_to_its_details() {
     let (iam, caller, _) = log(&[1], 0).await;
     let entry = iam.audit().list(&caller, Default::default(), None, 1).await.unwrap().entries.remove(0);
     let statement: Value = serde_json::from_str(&entry.statement()).unwrap();

@@ -1,4 +1,4 @@
-//! Sessions that trusted code ends: all of a tenant or of a user, and those of a suspended tenant.
+//! Sessions that trusted code ends: all sessions of a tenant or of a user, and the sessions of a suspended tenant.
 
 #![cfg(test)]
 
@@ -43,7 +43,7 @@ async fn live(iam: &Iam, callers: &[&Caller]) -> Vec<bool> {
 }
 
 #[tokio::test]
-async fn trusted_code_ends_the_sessions_of_a_tenant_or_a_user_and_is_told_how_many() {
+async fn trusted_code_ends_and_counts_the_sessions_of_a_tenant_or_a_user() {
     let world = World::new(Arc::new(MemoryStore::new()));
     let iam = world.iam().await;
     let acme = tenant(&world, &iam, "acme").await;
@@ -65,7 +65,7 @@ async fn trusted_code_ends_the_sessions_of_a_tenant_or_a_user_and_is_told_how_ma
 }
 
 #[tokio::test]
-async fn a_user_cannot_end_them() {
+async fn a_user_cannot_end_all_sessions_of_a_tenant_or_a_user() {
     let world = World::new(Arc::new(MemoryStore::new()));
     let iam = world.iam().await;
     tenant(&world, &iam, "acme").await;
@@ -91,10 +91,10 @@ async fn a_suspended_tenant_has_no_sessions() {
     let suspended = iam.tenants().suspend(&acme).await.unwrap();
     assert_eq!((suspended.status, sessions().await), (TenantStatus::Suspended, vec![]));
     assert_eq!(suspended.updated_at, world.now());
-    let kept = async || world.store.tenant(acme.tenant()).await.unwrap().unwrap().status;
-    assert_eq!(kept().await, TenantStatus::Suspended);
+    let stored_status = async || world.store.tenant(acme.tenant()).await.unwrap().unwrap().status;
+    assert_eq!(stored_status().await, TenantStatus::Suspended);
 
-    // A login that was under way began one: neither suspending again nor reactivating leaves it.
+    // A concurrent login began a session. Suspending the tenant again ends it, and so does reactivating.
     let user = world.store.user(acme.tenant(), ada.user().unwrap()).await.unwrap().unwrap();
     for status in [TenantStatus::Suspended, TenantStatus::Active] {
         world.commit(acme.tenant(), SessionChange::Start(world.new_session(&user))).await;
@@ -103,10 +103,10 @@ async fn a_suspended_tenant_has_no_sessions() {
         } else {
             iam.tenants().reactivate(&acme).await
         };
-        assert_eq!((tenant.unwrap().status, kept().await, sessions().await), (status, status, vec![]));
+        assert_eq!((tenant.unwrap().status, stored_status().await, sessions().await), (status, status, vec![]));
     }
 
     let again = log_in(&iam, "ada@acme.example").await;
     iam.tenants().reactivate(&acme).await.unwrap();
-    assert_eq!(live(&iam, &[&again]).await, [true], "on an active tenant it does nothing");
+    assert_eq!(live(&iam, &[&again]).await, [true], "reactivating an active tenant does nothing");
 }

@@ -1,4 +1,4 @@
-//! What settings decide: when signing keys are replaced, and the least retention of the audit log.
+//! The effects of settings: when signing keys are replaced, and the minimum retention of the audit log.
 
 #![cfg(test)]
 
@@ -17,7 +17,7 @@ async fn iam(world: &World, change: impl FnOnce(&mut Settings)) -> Iam {
 }
 
 #[tokio::test]
-async fn a_signing_key_is_replaced_when_it_is_old_and_then_loses_its_private_half() {
+async fn an_old_signing_key_is_replaced_and_its_private_half_is_erased() {
     let world = World::new(Arc::new(MemoryStore::new()));
     let age = TimeDelta::days(90);
     let iam = iam(&world, |settings| settings.key_rotation = age).await;
@@ -35,8 +35,8 @@ async fn a_signing_key_is_replaced_when_it_is_old_and_then_loses_its_private_hal
 }
 
 #[tokio::test]
-async fn a_retention_has_at_least_the_days_that_are_set() {
-    for (least, days) in [
+async fn a_retention_below_the_minimum_is_refused() {
+    for (minimum, days) in [
         (TimeDelta::days(30), 30),
         (TimeDelta::days(30) + TimeDelta::seconds(1), 31),
         (TimeDelta::zero(), 1),
@@ -44,10 +44,10 @@ async fn a_retention_has_at_least_the_days_that_are_set() {
         (TimeDelta::days(100_000), 36_500),
     ] {
         let world = World::new(Arc::new(MemoryStore::new()));
-        let iam = iam(&world, |settings| settings.audit_min_retention = least).await;
+        let iam = iam(&world, |settings| settings.audit_min_retention = minimum).await;
         let caller = Caller::system(world.tenant("acme").await.id, "test");
         let refused = iam.audit().set_retention(&caller, Some(days - 1)).await;
-        assert!(matches!(refused, Err(Error::Validation(fields)) if fields[0].field == "retentionDays"), "{least}");
-        assert!(iam.audit().set_retention(&caller, Some(days)).await.is_ok(), "{least}");
+        assert!(matches!(refused, Err(Error::Validation(fields)) if fields[0].field == "retentionDays"), "{minimum}");
+        assert!(iam.audit().set_retention(&caller, Some(days)).await.is_ok(), "{minimum}");
     }
 }

@@ -1,4 +1,4 @@
-//! Addresses that are verified, and who may change them.
+//! Verified e-mails, and which callers may change an e-mail.
 
 #![cfg(test)]
 
@@ -14,7 +14,7 @@ use iam_core::{Caller, Conflict, Error, Forbidden, Iam, RequestContext};
 
 const PASSWORD: &str = "Passw0rd!";
 
-/// A tenant whose support may change users and nothing else.
+/// A service with one tenant, and a trusted caller in it.
 struct Office {
     world: World,
     iam: Iam,
@@ -52,7 +52,7 @@ impl Office {
         self.iam.authenticate(login.tokens.access.expose(), RequestContext::default()).await.unwrap()
     }
 
-    async fn kept(&self, user: &User) -> User {
+    async fn stored(&self, user: &User) -> User {
         self.world.store.user(user.tenant_id, user.id).await.unwrap().unwrap()
     }
 
@@ -74,20 +74,20 @@ async fn trusted_code_verifies_an_email_once() {
     let caller = office.log_in(&ada).await;
     let refused = office.iam.users().verify_email(&caller, "ada@example.com").await;
     assert!(matches!(refused, Err(Error::Forbidden(Forbidden::NotTrusted))), "{refused:?}");
-    assert_eq!((office.kept(&ada).await.email_verified_at, office.verifications().await), (None, 0));
+    assert_eq!((office.stored(&ada).await.email_verified_at, office.verifications().await), (None, 0));
 
     office.world.tick();
     let (verified, now) =
         (office.iam.users().verify_email(&office.system, "ADA@example.com").await.unwrap(), office.world.now());
     assert_eq!((verified.email_verified_at, verified.updated_at), (Some(now), now));
-    assert_eq!((office.kept(&ada).await.email_verified_at, office.verifications().await), (Some(now), 1));
+    assert_eq!((office.stored(&ada).await.email_verified_at, office.verifications().await), (Some(now), 1));
     office.world.tick();
     assert_eq!(office.iam.users().verify_email(&office.system, "ada@example.com").await.unwrap(), verified);
     assert_eq!(office.verifications().await, 1);
 }
 
 #[tokio::test]
-async fn only_the_email_of_a_user_who_is_not_deleted_is_verified() {
+async fn the_email_of_a_deleted_or_unknown_user_is_not_verified() {
     let office = Office::new().await;
     let (ada, grace) = (office.user("ada", &[]).await, office.user("grace", &[]).await);
     office.iam.users().delete(&office.system, ada.id).await.unwrap();
@@ -97,11 +97,11 @@ async fn only_the_email_of_a_user_who_is_not_deleted_is_verified() {
         let unknown = office.iam.users().verify_email(&office.system, unknown).await;
         assert!(matches!(unknown, Err(Error::NotFound(_))), "{unknown:?}");
     }
-    assert_eq!((office.kept(&grace).await.email_verified_at, office.verifications().await), (None, 0));
+    assert_eq!((office.stored(&grace).await.email_verified_at, office.verifications().await), (None, 0));
 }
 
 #[tokio::test]
-async fn another_address_is_unverified() {
+async fn a_changed_email_is_unverified() {
     let office = Office::new().await;
     let ada = office.user("ada", &[]).await;
     office.iam.users().verify_email(&office.system, "ada@example.com").await.unwrap();
@@ -111,17 +111,17 @@ async fn another_address_is_unverified() {
     assert_eq!((moved.email.as_str(), moved.email_verified_at), ("lovelace@example.com", None));
 }
 
-/// A new password is sent to the address: who may change it takes the account over.
+/// A new password is sent to the address, so a caller that may change it can take over the account.
 #[tokio::test]
-async fn the_address_of_a_user_with_more_rights_is_not_changed() {
+async fn a_caller_cannot_change_the_email_of_a_user_with_more_rights() {
     let office = Office::new().await;
     let (support, admin) = (office.user("support", &["users:update"]).await, office.user("admin", &["*"]).await);
     let member = office.user("member", &[]).await;
     let caller = office.log_in(&support).await;
     let refused = office.iam.users().update(&caller, admin.id, to_email("mallory@example.com")).await;
     assert!(matches!(refused, Err(Error::Forbidden(Forbidden::Escalation(_)))), "{refused:?}");
-    assert_eq!(office.kept(&admin).await.email, admin.email);
-    // What changes nothing is no take-over, and neither is another name.
+    assert_eq!(office.stored(&admin).await.email, admin.email);
+    // The same e-mail is no change, also together with another name.
     for patch in [
         to_email("admin@example.com"),
         UserPatch { first_name: Some("Augusta".to_owned()), ..to_email("admin@example.com") },
@@ -129,7 +129,7 @@ async fn the_address_of_a_user_with_more_rights_is_not_changed() {
         office.iam.users().update(&caller, admin.id, patch).await.unwrap();
     }
     office.iam.users().update(&caller, member.id, to_email("moved@example.com")).await.unwrap();
-    // One's own, whatever one holds.
+    // A user may change its own e-mail, with any rights.
     let caller = office.log_in(&admin).await;
     let moved = office.iam.users().update(&caller, admin.id, to_email("root@example.com")).await.unwrap();
     assert_eq!(moved.email.as_str(), "root@example.com");

@@ -3,15 +3,15 @@ use uuid::Uuid;
 use super::IdempotencyRecord;
 use crate::audit::Record;
 
-/// What is done with the answers to requests.
+/// A change of the stored answers to requests.
 #[derive(Clone, Debug)]
 pub enum IdempotencyChange {
-    /// Keeps an answer, in place of one that was there before.
+    /// Stores an answer. It replaces an older answer with the same id.
     Keep(IdempotencyRecord),
 }
 
 impl IdempotencyChange {
-    /// Nothing: what was made records itself.
+    /// Returns no records: the created resource has its own entry.
     pub(crate) fn records(&self) -> Vec<Record> {
         match self {
             Self::Keep(_) => Vec::new(),

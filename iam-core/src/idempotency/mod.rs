@@ -1,7 +1,8 @@
-//! Idempotency keys: what is asked for twice under one key is done once (`interface.md` §4.7, `decisions.md` §7).
+//! Idempotency keys: a request that is repeated under the same key is executed once (`interface.md` §4.7,
+//! `decisions.md` §7).
 //!
-//! Whoever creates something says under which key, and gives what it asked for along. The answer is kept for a day, by the
-//! unit of work that made the thing: either both are there or neither.
+//! A caller that creates a resource passes a key and the request. The answer is kept for a day. It is stored by the
+//! unit of work that creates the resource, so either both exist or neither.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -40,10 +41,10 @@ use crate::clock::Timestamp;
 use crate::id::TenantId;
 use crate::validate::Invalid;
 
-/// For how long an answer is kept.
+/// How long a stored answer is kept.
 pub(crate) const KEPT: TimeDelta = TimeDelta::hours(24);
 
-/// What a client calls a request of its own: 1–255 visible ASCII characters.
+/// The name that a client gives to a request: 1–255 visible ASCII characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IdempotencyKey(String);
 
@@ -59,9 +60,10 @@ impl FromStr for IdempotencyKey {
     }
 }
 
-/// A key and the request that was made under it; clones are the same request.
+/// A key and the request under this key. Clones are the same request.
 ///
-/// It belongs to one call of a service, whoever repeats that makes a new one: [`Caller::with_idempotency`] hands it over.
+/// A value belongs to one call of a service; a caller that repeats the call creates a new value.
+/// [`Caller::with_idempotency`] passes it to the service.
 ///
 /// [`Caller::with_idempotency`]: crate::Caller::with_idempotency
 #[derive(Clone)]
@@ -71,7 +73,7 @@ pub struct Idempotency {
     replayed: Arc<AtomicBool>,
 }
 
-/// The request may hold a password.
+/// Hides the request, which may contain a password.
 impl fmt::Debug for Idempotency {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Idempotency").field("key", &self.key).finish_non_exhaustive()
@@ -79,15 +81,15 @@ impl fmt::Debug for Idempotency {
 }
 
 impl Idempotency {
-    /// A request under a key. Of what it asks for, anything will do that another request does not have; only a digest of
-    /// it is kept.
+    /// Creates a request under a key. `request` can be any bytes that differ from those of other requests. Only a
+    /// digest of them is kept.
     #[must_use]
     pub fn new(key: IdempotencyKey, request: impl AsRef<[u8]>) -> Self {
         let request = digest(&SHA256, request.as_ref()).as_ref().to_vec();
         Self { key, request, replayed: Arc::default() }
     }
 
-    /// Whether the answer was that of an earlier request, and nothing was done now.
+    /// Whether the answer is that of an earlier request, so that the call changed nothing.
     #[must_use]
     pub fn was_replayed(&self) -> bool {
         self.replayed.load(Ordering::Relaxed)
@@ -98,18 +100,18 @@ impl Idempotency {
     }
 }
 
-/// The answer to a request, as a store keeps it.
+/// The stored answer to a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IdempotencyRecord {
-    /// The tenant of the caller; [`TenantId::NONE`] for somebody who has none yet.
+    /// The tenant of the caller; [`TenantId::NONE`] for a client that has no tenant yet.
     pub tenant_id: TenantId,
-    /// Stands for the key and the caller, and tells neither.
+    /// An HMAC over the key and the caller. It reveals neither.
     pub id: [u8; 32],
-    /// Stands for what was asked for.
+    /// An HMAC over the request.
     pub request: [u8; 32],
-    /// What was made, as JSON.
+    /// The created resource, as JSON.
     pub answer: String,
-    /// When it was made.
+    /// When the answer was created.
     pub created_at: Timestamp,
 }
 
@@ -129,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_is_not_shown() {
+    fn debug_output_hides_the_request() {
         let shown = format!("{:?}", Idempotency::new("key".parse().unwrap(), "Passw0rd!"));
         assert_eq!(shown, r#"Idempotency { key: IdempotencyKey("key"), .. }"#);
     }

@@ -4,14 +4,14 @@ use super::IdempotencyRecord;
 use crate::error::StoreError;
 use crate::id::TenantId;
 
-/// Reads what is kept of requests inside a unit of work.
+/// Reads stored answers inside a unit of work.
 #[async_trait]
 pub trait IdempotencyTransaction {
-    /// The answer with this id, locked until the unit of work ends, also where there is none yet: of two that race, the
-    /// second sees what the first wrote. One that would have to wait for longer than a few seconds may answer
-    /// [`Constraint::IdempotencyRecord`](crate::Constraint::IdempotencyRecord) instead.
+    /// Returns the answer with this id. Locks the id until the unit of work ends, even if it has no answer yet: of
+    /// two concurrent units of work, the second sees what the first wrote. A call that would wait longer than a few
+    /// seconds may fail with [`Constraint::IdempotencyRecord`](crate::Constraint::IdempotencyRecord) instead.
     ///
-    /// The tenant need not be that of the unit of work: who founds one has none yet.
+    /// The tenant can differ from the tenant of the unit of work: a client that registers has no tenant yet.
     async fn lock_idempotency_record(
         &mut self,
         tenant: TenantId,

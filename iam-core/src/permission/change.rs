@@ -14,10 +14,10 @@ pub enum PermissionChange {
     Create {
         /// The permission.
         permission: RegisteredPermission,
-        /// That whoever registers it holds it, where somebody's wildcard covers it already.
+        /// The escalation check: if a wildcard in a role already covers the permission, the caller holds it.
         covered: Covered,
     },
-    /// A permission that no role holds goes.
+    /// A permission that no role contains is removed.
     Delete(RegisteredPermission),
 }
 
@@ -26,7 +26,7 @@ impl PermissionChange {
         let of =
             |permission: &RegisteredPermission, action| Record::new(action, ResourceType::PERMISSION, permission.id);
         let record = match self {
-            // They come with the tenant, whose own entry says so (decisions.md §2).
+            // They are part of a new tenant, which has an entry of its own (decisions.md §2).
             Self::CreateBuiltIn(_) => return Vec::new(),
             Self::Create { permission, .. } => of(permission, action::CREATE).creating(&audited(permission)),
             Self::Delete(permission) => of(permission, action::DELETE).deleting(&audited(permission)),
@@ -36,7 +36,7 @@ impl PermissionChange {
 
     pub(crate) fn touched(&self) -> Vec<Uuid> {
         match self {
-            // Roles name what they permit, whatever the catalogue says.
+            // Roles contain the names of their permissions. No right depends on the catalogue.
             Self::CreateBuiltIn(_) | Self::Create { .. } | Self::Delete(_) => Vec::new(),
         }
     }

@@ -1,4 +1,5 @@
-//! The catalogue of permissions: the built-in ones, and those that the application registers (`decisions.md` §4).
+//! The catalogue of permissions (`decisions.md` §4): built-in permissions, and permissions that the application
+//! registers.
 
 mod change;
 mod service;
@@ -16,17 +17,17 @@ use crate::clock::Timestamp;
 use crate::id::{PermissionId, TenantId};
 use crate::validate::{Description, Invalid};
 
-/// A permission that roles of a tenant can hold.
+/// A permission that roles of a tenant can contain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RegisteredPermission {
-    /// Names the entry of the catalogue.
+    /// Identifies the entry of the catalogue.
     pub id: PermissionId,
     /// The tenant it belongs to.
     pub tenant_id: TenantId,
     /// The permission; unique in the tenant.
     pub name: Permission,
-    /// For people.
+    /// A text for human readers.
     pub description: Description,
     /// Whether it is built in and cannot be deleted.
     pub system: bool,
@@ -34,7 +35,7 @@ pub struct RegisteredPermission {
     pub created_at: Timestamp,
 }
 
-/// The catalogue that a new tenant starts with.
+/// Returns the built-in permissions of a new tenant.
 pub(crate) fn built_in_permissions(
     tenant_id: TenantId,
     created_at: Timestamp,

@@ -11,8 +11,8 @@ use crate::validate::{Description, Fields};
 
 /// Registers, reads and removes permissions; see [`Iam::permissions`](crate::Iam::permissions).
 ///
-/// The catalogue belongs to the tenant as a whole: changing it needs the permission tenant-wide, reading it needs it
-/// anywhere.
+/// The catalogue belongs to the tenant as a whole. To change it, a caller needs the permission tenant-wide. To read
+/// it, the permission in any organization is enough.
 ///
 /// ```
 #[doc = scene!()]
@@ -27,12 +27,12 @@ use crate::validate::{Description, Fields};
 #[derive(Clone, Copy)]
 pub struct Permissions<'a>(pub(crate) &'a Inner);
 
-/// A permission to be registered, as somebody typed it.
+/// The input for a new permission, as typed.
 #[derive(Clone, Debug, Default)]
 pub struct NewPermission {
     /// `<resource>:<action>`, both `[a-z][a-z0-9-]*`, at most 120 characters; unique in the tenant.
     pub name: String,
-    /// At most 500 characters; empty where it is `None`.
+    /// At most 500 characters; empty if it is `None`.
     pub description: Option<String>,
 }
 
@@ -51,8 +51,8 @@ impl NewPermission {
 impl Permissions<'_> {
     /// Registers a permission of the application. Needs `permissions:create`.
     ///
-    /// Where a role holds the wildcard of its resource, whoever has that role gets the new permission at once. So it
-    /// must be held by the caller too, for as long.
+    /// If a role contains the wildcard of its resource, the users who hold that role get the new permission at once.
+    /// So the caller must hold the new permission too, tenant-wide and for as long as these users.
     ///
     /// # Errors
     ///
@@ -70,13 +70,13 @@ impl Permissions<'_> {
         power.rights().require(&permission::PERMISSIONS_CREATE)?;
         hold_quota(self.0, &mut work, QuotaKind::Permissions, 1).await?;
         let now = work.now();
-        let getting = work.locks().roles_with(&PermissionPattern::whole_resource_of(&name)).await?;
-        let gained: PermissionSet = [PermissionPattern::from(&name)].into_iter().collect();
-        let gain = if getting.is_empty() {
+        let wildcard_roles = work.locks().roles_with(&PermissionPattern::whole_resource_of(&name)).await?;
+        let granted: PermissionSet = [PermissionPattern::from(&name)].into_iter().collect();
+        let gain = if wildcard_roles.is_empty() {
             None
         } else {
-            let until = work.locks().roles_held_until(&getting, now).await?.unwrap_or(Until::Moment(now));
-            Some(Gain { permissions: &gained, place: Place::Tenant, until })
+            let until = work.locks().roles_held_until(&wildcard_roles, now).await?.unwrap_or(Until::Moment(now));
+            Some(Gain { permissions: &granted, place: Place::Tenant, until })
         };
         let covered = power.cover(gain)?;
         let permission = RegisteredPermission {
@@ -93,7 +93,7 @@ impl Permissions<'_> {
         Ok(permission)
     }
 
-    /// A page of the catalogue, newest first. Needs `permissions:read`.
+    /// Returns a page of the catalogue, newest first. Needs `permissions:read`.
     ///
     /// # Errors
     ///
@@ -103,7 +103,7 @@ impl Permissions<'_> {
         Ok(self.0.store.permissions(caller.tenant(), page).await?)
     }
 
-    /// Removes a permission of the application that no role holds. Needs `permissions:delete`.
+    /// Removes a permission of the application that no role contains. Needs `permissions:delete`.
     ///
     /// # Errors
     ///

@@ -9,19 +9,19 @@ use crate::page::{Page, PageRequest};
 /// Reads the catalogue of permissions.
 #[async_trait]
 pub trait PermissionStore {
-    /// A page of the catalogue, newest first, then by id, with the exact count of all of it.
+    /// Returns a page of the catalogue, newest first, then by id, with the exact count of all entries.
     async fn permissions(&self, tenant: TenantId, page: PageRequest) -> Result<Page<RegisteredPermission>, StoreError>;
 }
 
 /// Reads the catalogue of permissions inside a unit of work.
 ///
-/// It is changed under [`lock_tenant`](crate::tenant::TenantTransaction::lock_tenant) only; under it, what is read
-/// here stays true.
+/// The catalogue changes only under [`lock_tenant`](crate::tenant::TenantTransaction::lock_tenant). While the unit of
+/// work holds this lock, the results of these reads stay valid.
 #[async_trait]
 pub trait PermissionTransaction {
-    /// One entry.
+    /// Returns one entry.
     async fn permission(&mut self, id: PermissionId) -> Result<Option<RegisteredPermission>, StoreError>;
 
-    /// The names of all of them, in no particular order.
+    /// Returns the names of all permissions in the catalogue, in no particular order.
     async fn permission_names(&mut self) -> Result<Vec<Permission>, StoreError>;
 }

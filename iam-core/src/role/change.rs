@@ -13,19 +13,19 @@ pub enum RoleChange {
     Create {
         /// The role.
         role: Role,
-        /// That whoever makes it holds what it permits.
+        /// The escalation check: the caller holds every permission of the role.
         covered: Covered,
     },
     /// Fields of a role change.
     Update {
-        /// As it was.
+        /// The role before the change.
         before: Role,
-        /// As it becomes.
+        /// The role after the change.
         after: Role,
-        /// That whoever changes it holds what it permits beyond before.
+        /// The escalation check: the caller holds every permission that is added.
         covered: Covered,
     },
-    /// A role that nobody holds goes.
+    /// A role that no user holds is deleted.
     Delete(Role),
 }
 
@@ -33,7 +33,7 @@ impl RoleChange {
     pub(crate) fn records(&self) -> Vec<Record> {
         let of = |role: &Role, action| Record::new(action, ResourceType::ROLE, role.id);
         let record = match self {
-            // They come with the tenant, whose own entry says so (decisions.md §2).
+            // They are part of a new tenant, which has an entry of its own (decisions.md §2).
             Self::CreateBuiltIn(_) => return Vec::new(),
             Self::Create { role, .. } => of(role, action::CREATE).creating(&role.audited()),
             Self::Update { before, after, .. } => {
@@ -46,7 +46,7 @@ impl RoleChange {
 
     pub(crate) fn touched(&self) -> Vec<Uuid> {
         match self {
-            // Nobody holds it yet.
+            // No user holds the role yet.
             Self::CreateBuiltIn(_) | Self::Create { .. } => Vec::new(),
             Self::Update { after, .. } => vec![after.id.into()],
             Self::Delete(role) => vec![role.id.into()],

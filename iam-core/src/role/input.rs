@@ -8,20 +8,20 @@ use crate::error::Result;
 use crate::id::{RoleId, TenantId};
 use crate::validate::{Description, Fields, RoleName};
 
-/// A role to be made, as somebody typed it; see [`Roles::create`](super::Roles::create).
+/// The input for a new role, as typed; see [`Roles::create`](super::Roles::create).
 #[derive(Clone, Debug, Default)]
 pub struct NewRole {
     /// Upper snake case, at most 120 characters, unique in the tenant.
     pub name: String,
-    /// At most 500 characters; empty where it is `None`.
+    /// At most 500 characters; empty if it is `None`.
     pub description: Option<String>,
     /// Where it can be assigned.
     pub scope: RoleScope,
-    /// What it permits, at most 1,000: permissions of the catalogue, `<resource>:*` of its resources, or `*`.
+    /// Its permissions, at most 1,000: permissions of the catalogue, `<resource>:*` of its resources, or `*`.
     pub permissions: Vec<String>,
 }
 
-/// A [`NewRole`] whose every field was found good, but for whether its permissions are registered.
+/// A [`NewRole`] with valid fields. Whether its permissions are registered is not checked yet.
 pub(super) struct ValidRole {
     name: RoleName,
     description: Description,
@@ -60,7 +60,7 @@ impl ValidRole {
     }
 }
 
-/// What to change of a role; what is `None` stays.
+/// Changes of a role. A field that is `None` stays unchanged.
 #[derive(Clone, Debug, Default)]
 pub struct RolePatch {
     /// Upper snake case, at most 120 characters, unique in the tenant.
@@ -69,11 +69,11 @@ pub struct RolePatch {
     pub description: Option<String>,
     /// Where it can be assigned.
     pub scope: Option<RoleScope>,
-    /// All that it permits from now on.
+    /// All its permissions after the change.
     pub permissions: Option<Vec<String>>,
 }
 
-/// A [`RolePatch`] whose every field was found good, but for whether its permissions are registered.
+/// A [`RolePatch`] with valid fields. Whether its permissions are registered is not checked yet.
 pub(super) struct ValidPatch {
     name: Option<RoleName>,
     description: Option<Description>,
@@ -96,7 +96,7 @@ impl RolePatch {
 }
 
 impl ValidPatch {
-    /// The role as the patch would have it.
+    /// Returns the role with the patch applied.
     pub(super) fn apply(self, before: &Role, now: Timestamp) -> Role {
         let mut after = before.clone();
         after.name = self.name.unwrap_or(after.name);
@@ -110,10 +110,10 @@ impl ValidPatch {
     }
 }
 
-/// How many permissions a role can hold.
+/// The maximum number of permissions of a role.
 const MAX_PERMISSIONS: usize = 1000;
 
-/// The permissions of a role in the order in which they were typed, so that errors can name each.
+/// The permissions of a role in the order of the input, so that errors can name each of them.
 pub(super) struct ValidPermissions(Vec<PermissionPattern>);
 
 impl ValidPermissions {
@@ -126,7 +126,8 @@ impl ValidPermissions {
         Self(texts.iter().enumerate().filter_map(parse).collect())
     }
 
-    /// Refuses what is not in the tenant's catalogue; a resource's wildcard wants one permission of the resource.
+    /// Refuses permissions that are not in the tenant's catalogue. For the wildcard of a resource, the catalogue must
+    /// have at least one permission of the resource.
     pub(super) fn check_registered(&self, catalogue: &[Permission]) -> Result<()> {
         let names: HashSet<&str> = catalogue.iter().map(Permission::as_str).collect();
         let resources: HashSet<&str> = catalogue.iter().map(Permission::resource).collect();

@@ -19,28 +19,28 @@ use crate::error::{Result, Rule};
 use crate::id::{RoleId, TenantId};
 use crate::validate::{Description, Invalid, RoleName};
 
-/// The name of the built-in role that may do everything in its tenant.
+/// The name of the built-in role that has all permissions in its tenant.
 pub const TENANT_ADMIN: &str = "TENANT_ADMIN";
 
 /// A named set of permissions of a tenant.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Role {
-    /// Names the role.
+    /// Identifies the role.
     pub id: RoleId,
     /// The tenant it belongs to.
     pub tenant_id: TenantId,
     /// Unique in the tenant.
     pub name: RoleName,
-    /// For people.
+    /// A text for human readers.
     pub description: Description,
     /// Where it can be assigned.
     pub scope: RoleScope,
-    /// What it permits.
+    /// Its permissions.
     pub permissions: PermissionSet,
     /// Whether it is built in and cannot be changed.
     pub system: bool,
-    /// When it was made.
+    /// When it was created.
     pub created_at: Timestamp,
     /// When it was last changed.
     pub updated_at: Timestamp,
@@ -61,7 +61,7 @@ pub enum RoleScope {
 words! { RoleScope { Tenant = "TENANT", Organization = "ORGANIZATION", Any = "ANY" } }
 
 impl RoleScope {
-    /// Whether a role of this scope can be assigned in an organization, or tenant-wide.
+    /// Checks whether a role of this scope can be assigned in an organization, or else tenant-wide.
     pub(crate) fn check(self, in_organization: bool) -> Result<(), Rule> {
         match (self, in_organization) {
             (Self::Organization, false) => Err(Rule::OrganizationRequired),
@@ -72,19 +72,19 @@ impl RoleScope {
 }
 
 impl Role {
-    /// About how many bytes it takes.
+    /// Returns the approximate size of the role in memory, in bytes.
     pub(crate) fn size(&self) -> usize {
         let patterns = self.permissions.iter().map(|pattern| size_of_val(pattern) + pattern.as_str().len());
         size_of::<Self>() + self.name.as_str().len() + self.description.as_str().len() + patterns.sum::<usize>()
     }
 
-    /// What stands for it inside something else.
+    /// Returns the identifier and the name of the role, for use in other values.
     #[must_use]
     pub fn summary(&self) -> RoleSummary {
         RoleSummary { id: self.id, name: self.name.clone() }
     }
 
-    /// The fields that the audit log keeps.
+    /// Returns the fields that the audit log records.
     fn audited(&self) -> Value {
         json!({
             "name": self.name.as_str(),
@@ -95,10 +95,10 @@ impl Role {
     }
 }
 
-/// What stands for a role inside something else.
+/// The identifier and the name of a role, for use in other values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RoleSummary {
-    /// Names the role.
+    /// Identifies the role.
     pub id: RoleId,
     /// Unique in the tenant.
     pub name: RoleName,
@@ -146,7 +146,7 @@ const BUILT_IN: [BuiltIn; 4] = [
     },
 ];
 
-/// The roles that a new tenant starts with.
+/// Returns the built-in roles of a new tenant.
 pub(crate) fn built_in_roles(
     tenant: TenantId,
     now: Timestamp,

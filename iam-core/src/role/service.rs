@@ -10,12 +10,13 @@ use crate::page::{Page, PageRequest};
 use crate::tenant::{QuotaKind, hold_quota};
 use crate::work::UnitOfWork;
 
-/// Makes, reads, changes and deletes roles; see [`Iam::roles`](crate::Iam::roles).
+/// Creates, reads, changes and deletes roles; see [`Iam::roles`](crate::Iam::roles).
 ///
-/// Roles belong to the tenant as a whole: changing them needs the permission tenant-wide. Reading them needs it
-/// anywhere, so that whoever administers an organization knows what it can assign there.
+/// Roles belong to the tenant as a whole. To change them, a caller needs the permission tenant-wide. To read them,
+/// the permission in any organization is enough, so that an administrator of an organization knows which roles can be
+/// assigned there.
 ///
-/// Nobody can put into a role what they do not hold themselves.
+/// A caller must hold every permission that it adds to a role.
 ///
 /// ```
 #[doc = scene!()]
@@ -35,11 +36,11 @@ use crate::work::UnitOfWork;
 pub struct Roles<'a>(pub(crate) &'a Inner);
 
 impl Roles<'_> {
-    /// Makes a role. Needs `roles:create`, and everything that the role permits, tenant-wide.
+    /// Creates a role. Needs `roles:create`, and every permission of the role, tenant-wide.
     ///
     /// # Errors
     ///
-    /// [`Error::Forbidden`], [`Error::Validation`] naming every invalid or unregistered permission,
+    /// [`Error::Forbidden`], [`Error::Validation`] which names every invalid or unregistered permission,
     /// [`Forbidden::Escalation`](crate::Forbidden::Escalation), [`Conflict::RoleNameTaken`].
     pub async fn create(&self, caller: &Caller, new: NewRole) -> Result<Role> {
         self.0.rights(caller).require(&permission::ROLES_CREATE)?;
@@ -54,7 +55,7 @@ impl Roles<'_> {
         new.permissions.check_registered(&work.locks().permission_names().await?)?;
         let now = work.now();
         let role = new.role(self.0.next_id(), caller.tenant(), now);
-        // Nobody holds it yet, so it grants for no time; whoever assigns it is asked again.
+        // No user holds the role yet, so it grants nothing for any time. Each assignment of it has its own check.
         let gain = Gain { permissions: &role.permissions, place: Place::Tenant, until: Until::Moment(now) };
         let covered = power.cover([gain])?;
         hold_quota(self.0, &mut work, QuotaKind::Roles, 1).await?;
@@ -64,7 +65,7 @@ impl Roles<'_> {
         Ok(role)
     }
 
-    /// One role. Needs `roles:read`.
+    /// Returns one role. Needs `roles:read`.
     ///
     /// # Errors
     ///
@@ -74,7 +75,7 @@ impl Roles<'_> {
         self.0.store.role(caller.tenant(), id).await?.ok_or_else(not_found)
     }
 
-    /// The role with this name, such as [`TENANT_ADMIN`](super::TENANT_ADMIN). Needs `roles:read`.
+    /// Returns the role with this name, such as [`TENANT_ADMIN`](super::TENANT_ADMIN). Needs `roles:read`.
     ///
     /// # Errors
     ///
@@ -84,7 +85,7 @@ impl Roles<'_> {
         Ok(self.0.store.role_by_name(caller.tenant(), name).await?)
     }
 
-    /// A page of the roles, newest first. Needs `roles:read`.
+    /// Returns a page of the roles, newest first. Needs `roles:read`.
     ///
     /// # Errors
     ///
@@ -94,8 +95,8 @@ impl Roles<'_> {
         Ok(self.0.store.roles(caller.tenant(), page).await?)
     }
 
-    /// Changes a role, for everybody who holds it. Needs `roles:update`, and tenant-wide whatever the role permits
-    /// beyond before, for as long as anybody holds it. A patch that changes nothing records nothing.
+    /// Changes a role, for every user who holds it. Needs `roles:update`, and every added permission, tenant-wide and
+    /// for as long as any user holds the role. A patch that changes nothing records nothing.
     ///
     /// # Errors
     ///
@@ -123,26 +124,26 @@ impl Roles<'_> {
         }
         if after.scope != before.scope {
             let grants = work.locks().grants(GrantQuery::OfRole(id)).await?;
-            let is_misplaced = |grant: &Grant| {
+            let violates_scope = |grant: &Grant| {
                 grant.assignment.is_live(now) && after.scope.check(grant.assignment.organization_id.is_some()).is_err()
             };
-            if grants.iter().any(is_misplaced) {
+            if grants.iter().any(violates_scope) {
                 return Err(Conflict::RoleScopeInUse.into());
             }
         }
-        let gained = after.permissions.beyond(&before.permissions);
-        let covered = if gained.is_empty() {
+        let added = after.permissions.beyond(&before.permissions);
+        let covered = if added.is_empty() {
             power.cover([])?
         } else {
             let until = work.locks().roles_held_until(&[id], now).await?.unwrap_or(Until::Moment(now));
-            power.cover([Gain { permissions: &gained, place: Place::Tenant, until }])?
+            power.cover([Gain { permissions: &added, place: Place::Tenant, until }])?
         };
         work.apply(RoleChange::Update { before, after: after.clone(), covered }).await?;
         work.commit().await?;
         Ok(after)
     }
 
-    /// Deletes a role that nobody holds. Needs `roles:delete`.
+    /// Deletes a role that no user holds. Needs `roles:delete`.
     ///
     /// # Errors
     ///

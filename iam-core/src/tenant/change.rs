@@ -10,16 +10,16 @@ pub enum TenantChange {
     Create(Tenant),
     /// Fields of a tenant change.
     Update {
-        /// As it was.
+        /// The tenant before the change.
         before: Tenant,
-        /// As it becomes.
+        /// The tenant after the change.
         after: Tenant,
     },
     /// The operator suspends or reactivates a tenant.
     ChangeStatus {
-        /// As it was.
+        /// The tenant before the change.
         before: Tenant,
-        /// As it becomes.
+        /// The tenant after the change.
         after: Tenant,
     },
 }
@@ -41,7 +41,7 @@ impl TenantChange {
 
     pub(crate) fn touched(&self) -> Vec<Uuid> {
         match self {
-            // Names decide nothing.
+            // No right depends on the name or the slug.
             Self::Create(_) | Self::Update { .. } => Vec::new(),
             Self::ChangeStatus { after, .. } => vec![after.id.into()],
         }

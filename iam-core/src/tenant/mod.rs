@@ -1,4 +1,4 @@
-//! Tenants: the customers whose data is kept apart (`decisions.md` §2).
+//! Tenants: customers, each with its own data that no other tenant can see (`decisions.md` §2).
 
 mod change;
 mod quota;
@@ -21,49 +21,49 @@ use crate::error::Result;
 use crate::id::TenantId;
 use crate::validate::{Fields, Name, Slug};
 
-/// A customer whose users, organizations, roles and audit log nobody else may see.
+/// A customer with its own users, organizations, roles and audit log. No other tenant may see them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Tenant {
-    /// Names the tenant.
+    /// Identifies the tenant.
     pub id: TenantId,
-    /// For people.
+    /// A name for human readers.
     pub name: Name,
-    /// For URLs and logins; no two tenants have the same.
+    /// A name for URLs and logins; unique among all tenants.
     pub slug: Slug,
-    /// Whether the tenant is served.
+    /// Whether the tenant is active or suspended.
     pub status: TenantStatus,
-    /// When it was made.
+    /// When it was created.
     pub created_at: Timestamp,
     /// When it was last changed.
     pub updated_at: Timestamp,
 }
 
-/// Whether a tenant is served.
+/// Whether the users of a tenant can log in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TenantStatus {
-    /// It is.
+    /// The users of the tenant can log in.
     Active,
-    /// The operator has suspended it: it has no sessions, and its users cannot log in.
+    /// The operator has suspended the tenant: it has no sessions, and its users cannot log in.
     Suspended,
 }
 
 words! { TenantStatus { Active = "ACTIVE", Suspended = "SUSPENDED" } }
 
-/// What stands for a tenant inside something else.
+/// The identifier and the names of a tenant, for use in other values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TenantSummary {
-    /// Names the tenant.
+    /// Identifies the tenant.
     pub id: TenantId,
-    /// For URLs and logins.
+    /// A name for URLs and logins.
     pub slug: Slug,
-    /// For people.
+    /// A name for human readers.
     pub name: Name,
 }
 
 impl Tenant {
-    /// What stands for it inside something else.
+    /// Returns the identifier and the names of the tenant, for use in other values.
     #[must_use]
     pub fn summary(&self) -> TenantSummary {
         TenantSummary { id: self.id, slug: self.slug.clone(), name: self.name.clone() }
@@ -74,7 +74,7 @@ impl Tenant {
     }
 }
 
-/// What to change of a tenant; what is `None` stays.
+/// Changes of a tenant. A field that is `None` stays unchanged.
 #[derive(Clone, Debug, Default)]
 pub struct TenantPatch {
     /// 1–120 characters.
@@ -83,7 +83,7 @@ pub struct TenantPatch {
     pub slug: Option<String>,
 }
 
-/// A [`TenantPatch`] whose every field was found good.
+/// A [`TenantPatch`] with valid fields.
 struct ValidPatch {
     name: Option<Name>,
     slug: Option<Slug>,
@@ -102,7 +102,7 @@ impl TenantPatch {
 }
 
 impl ValidPatch {
-    /// The tenant as the patch would have it.
+    /// Returns the tenant with the patch applied.
     fn apply(self, before: &Tenant, now: Timestamp) -> Tenant {
         let mut after = before.clone();
         after.name = self.name.unwrap_or(after.name);

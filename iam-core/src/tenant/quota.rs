@@ -5,19 +5,19 @@ use crate::error::{Conflict, Result};
 use crate::iam::Inner;
 use crate::work::UnitOfWork;
 
-/// How much a tenant may have at most, so that one tenant cannot fill the disk of all. What is deleted softly counts, since
-/// it is kept. Trusted code may exceed it.
+/// How much a tenant may have at most, so that one tenant cannot fill the disk that all tenants share. Soft-deleted
+/// users and organizations count, because their rows are kept. Trusted code may exceed the quota.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quota {
-    /// Users, whatever their status: 100,000.
+    /// Users in any status: 100,000.
     pub users: u64,
-    /// Organizations, whatever their status: 10,000.
+    /// Organizations in any status: 10,000.
     pub organizations: u64,
-    /// Roles, with the built-in ones: 1,000.
+    /// Roles, including the built-in ones: 1,000.
     pub roles: u64,
-    /// Role assignments, with expired ones that are not removed yet: 500,000.
+    /// Role assignments, including expired ones that are not removed yet: 500,000.
     pub assignments: u64,
-    /// Permissions, with the built-in ones: 1,000.
+    /// Permissions, including the built-in ones: 1,000.
     pub permissions: u64,
 }
 
@@ -30,17 +30,17 @@ impl Default for Quota {
 /// How much a tenant has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// Users, whatever their status.
+    /// Users in any status.
     pub users: u64,
-    /// Organizations, whatever their status.
+    /// Organizations in any status.
     pub organizations: u64,
-    /// Roles, with the built-in ones.
+    /// Roles, including the built-in ones.
     pub roles: u64,
-    /// Role assignments, with expired ones that are not removed yet.
+    /// Role assignments, including expired ones that are not removed yet.
     pub assignments: u64,
 }
 
-/// What has a [`Quota`].
+/// The kinds of rows that have a [`Quota`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum QuotaKind {
@@ -80,11 +80,12 @@ impl Quota {
     }
 }
 
-/// So close to the quota units of work take the tenant's lock, one after the other. Further away they need not: no more than
-/// this many run at the same moment.
+/// The distance to the quota from which units of work take the tenant's lock, so that they run one after the other.
+/// Further away they do not need the lock, because no more than this many units of work run at the same time.
 const MARGIN: u64 = 1_000;
 
-/// Refuses to make so many more than the quota of the caller's tenant lets there be. To be called before anything is written.
+/// Refuses to create `more` rows of a kind if the caller's tenant would then exceed its quota. Must be called before
+/// the first write.
 pub(crate) async fn hold_quota(iam: &Inner, work: &mut UnitOfWork<'_>, kind: QuotaKind, more: usize) -> Result<()> {
     if matches!(work.caller().actor(), Actor::System { .. }) {
         return Ok(());
@@ -101,7 +102,8 @@ pub(crate) async fn hold_quota(iam: &Inner, work: &mut UnitOfWork<'_>, kind: Quo
     }
 }
 
-/// How much the tenant has. Permissions are few and seldom made, so they are counted.
+/// Returns how many rows of a kind the tenant has. Permissions have no stored count: they are few and rarely created,
+/// so they are counted here.
 async fn used(work: &mut UnitOfWork<'_>, kind: QuotaKind) -> Result<u64> {
     Ok(match kind {
         QuotaKind::Users => work.locks().usage().await?.users,

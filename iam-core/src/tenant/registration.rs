@@ -21,12 +21,12 @@ use crate::user::{NewProfile, NewUser, User, UserChange};
 use crate::validate::{Fields, Name, Slug};
 use crate::work::UnitOfWork;
 
-/// A new tenant and its first user, as somebody typed it; see [`Tenants::register`].
+/// The input for a new tenant and its first user, as typed; see [`Tenants::register`].
 #[derive(Clone, Debug)]
 pub struct Registration {
     /// The first user, who becomes the tenant's administrator.
     pub user: NewUser,
-    /// 1–120 characters; made from the user's name where it is `None`.
+    /// 1–120 characters; made from the user's name if it is `None`.
     pub tenant_name: Option<String>,
 }
 
@@ -40,12 +40,12 @@ pub struct Registered {
     pub login: LoggedIn,
 }
 
-/// A tenant that trusted code makes; see [`Tenants::create`].
+/// The input for a tenant that trusted code creates; see [`Tenants::create`].
 #[derive(Clone, Debug)]
 pub struct NewTenant {
     /// 1–120 characters.
     pub name: String,
-    /// `[a-z0-9]+(-[a-z0-9]+)*`, at most 63 characters; made from the name where it is `None`.
+    /// `[a-z0-9]+(-[a-z0-9]+)*`, at most 63 characters; made from the name if it is `None`.
     pub slug: Option<String>,
     /// The first user.
     pub administrator: NewUser,
@@ -61,46 +61,46 @@ pub struct Founded {
     pub user: User,
 }
 
-/// What is asked for once.
+/// The kind of request that an idempotency key is used for.
 const REGISTRATION: &str = "REGISTRATION";
 
-/// How often another slug is tried when one made from the name is taken.
+/// How many slugs that are made from a name are tried, until one is free.
 const SLUG_ATTEMPTS: usize = 4;
 
 impl Tenants<'_> {
-    /// Makes a tenant with its built-in roles and a first user who holds [`TENANT_ADMIN`], and logs that user in.
+    /// Creates a tenant with its built-in roles and a first user who holds [`TENANT_ADMIN`], and logs that user in.
     ///
     /// # Errors
     ///
-    /// [`Forbidden::RegistrationClosed`], [`Error::Validation`] naming every invalid field.
+    /// [`Forbidden::RegistrationClosed`], [`Error::Validation`] which names every invalid field.
     pub async fn register(&self, context: &RequestContext, registration: Registration) -> Result<Registered> {
-        self.found(context, registration, None).await
+        self.register_with_key(context, registration, None).await
     }
 
-    /// As [`register`](Self::register), once: the same registration under the same key makes no second tenant within a day
-    /// but logs in to the first one.
+    /// Registers a tenant as [`register`](Self::register) does, at most once for an idempotency key. Within a day,
+    /// the same registration under the same key creates no second tenant, but logs in to the first one.
     ///
     /// # Errors
     ///
-    /// As of [`register`](Self::register), and for a repeat those of [`Sessions::login`].
+    /// The errors of [`register`](Self::register), and for a repeat those of [`Sessions::login`].
     pub async fn register_once(
         &self,
         context: &RequestContext,
         registration: Registration,
         idempotency: &Idempotency,
     ) -> Result<Registered> {
-        self.found(context, registration, Some(idempotency)).await
+        self.register_with_key(context, registration, Some(idempotency)).await
     }
 
-    /// Makes a tenant with its built-in roles and a first user who holds [`TENANT_ADMIN`], whether or not strangers may
-    /// register, and opens no session.
+    /// Creates a tenant with its built-in roles and a first user who holds [`TENANT_ADMIN`], even if registration is
+    /// closed. Begins no session.
     ///
-    /// For trusted code alone. No caller can be of a tenant that is not there yet, so this takes what
-    /// [`Caller::system`] takes beside the tenant: the reason stands in the metadata of every audit entry.
+    /// For trusted code only. A tenant that does not exist yet has no callers. So this takes only the reason, as
+    /// [`Caller::system`] takes it beside the tenant. The reason is part of the metadata of every audit entry.
     ///
     /// # Errors
     ///
-    /// [`Error::Validation`] naming every invalid field, [`Conflict::SlugTaken`] for a slug that was given,
+    /// [`Error::Validation`] which names every invalid field, [`Conflict::SlugTaken`] for a given slug,
     /// [`Error::Overloaded`].
     pub async fn create(&self, reason: impl Into<Cow<'static, str>> + Send, new: NewTenant) -> Result<Founded> {
         let (iam, reason) = (self.0, reason.into());
@@ -108,15 +108,15 @@ impl Tenants<'_> {
         let name = fields.check("name", new.name.parse::<Name>());
         let slug = fields.check_optional("slug", new.slug.as_deref());
         let profile = new.administrator.validate(fields)?;
-        // The profile is good, so nothing was rejected.
+        // The profile is valid, so no field was rejected.
         let name = name.ok_or_else(|| Error::internal("tenant name", "it is missing"))?;
         let password = iam.passwords.hash(Share::SYSTEM, &profile.password).await?;
-        let founding = Founding { iam, profile: &profile, password: &password };
+        let creation = Creation { iam, profile: &profile, password: &password };
         if let Some(slug) = slug {
-            return founding.found_by_trusted_code(reason, name, slug).await;
+            return creation.create_as_system(reason, name, slug).await;
         }
         for slug in free_slugs(iam, &name) {
-            match founding.found_by_trusted_code(reason.clone(), name.clone(), slug).await {
+            match creation.create_as_system(reason.clone(), name.clone(), slug).await {
                 Err(Error::Conflict(Conflict::SlugTaken)) => {}
                 result => return result,
             }
@@ -124,7 +124,7 @@ impl Tenants<'_> {
         Err(Conflict::SlugTaken.into())
     }
 
-    async fn found(
+    async fn register_with_key(
         &self,
         context: &RequestContext,
         registration: Registration,
@@ -138,9 +138,9 @@ impl Tenants<'_> {
         let name = fields.check_optional("tenantName", registration.tenant_name.as_deref());
         let profile = registration.user.validate(fields)?;
         let name = name.map_or_else(|| default_name(&profile), Ok)?;
-        let once = Once::for_nobody(&iam.idempotency, idempotency, REGISTRATION);
-        if once.is_asked() {
-            // A repeat needs no new hash, which takes the longest by far.
+        let once = Once::for_registration(&iam.idempotency, idempotency, REGISTRATION);
+        if once.has_key() {
+            // A repeat needs no new hash. Hashing takes by far the longest.
             let caller = Caller::anonymous(iam.next_id(), context.clone());
             let mut work = iam.begin(&caller).await?;
             if let Some(founded) = once.find(&mut work).await? {
@@ -150,9 +150,9 @@ impl Tenants<'_> {
         }
         let password = iam.passwords.hash(Share::of_client(context), &profile.password).await?;
         iam.refresh_keys().await?;
-        let founding = Founding { iam, profile: &profile, password: &password };
+        let creation = Creation { iam, profile: &profile, password: &password };
         for slug in free_slugs(iam, &name) {
-            match founding.found_by_a_stranger(context, &once, name.clone(), slug).await {
+            match creation.create_and_log_in(context, &once, name.clone(), slug).await {
                 Err(Error::Conflict(Conflict::SlugTaken)) => {}
                 result => return result,
             }
@@ -167,14 +167,14 @@ fn default_name(profile: &NewProfile) -> Result<Name> {
     short.parse().map_err(|cause| Error::internal("tenant name", cause))
 }
 
-/// Slugs made from a name, to be tried until one is free.
+/// Returns slugs that are made from a name, to try until one is free.
 fn free_slugs(iam: &Inner, name: &Name) -> impl Iterator<Item = Slug> {
     let slug = |suffix: Option<String>| Slug::from_name(name.as_str(), "tenant", suffix.as_deref());
     let suffixes = iter::repeat_with(|| Some(random_suffix(&*iam.random)));
     iter::once(None).chain(suffixes).take(SLUG_ATTEMPTS).map(slug)
 }
 
-/// Tokens are not kept, so a repeat logs in.
+/// Logs in to the tenant of an earlier registration. Tokens are not stored, so a repeat needs a login.
 async fn log_in_again(
     iam: &Inner,
     context: &RequestContext,
@@ -187,15 +187,15 @@ async fn log_in_again(
     Ok(Registered { tenant, login: LoggedIn { user, tokens } })
 }
 
-/// What every attempt to found a tenant needs.
-struct Founding<'a> {
+/// The values that every attempt to create a tenant needs.
+struct Creation<'a> {
     iam: &'a Inner,
     profile: &'a NewProfile,
     password: &'a PasswordHash,
 }
 
-impl Founding<'_> {
-    async fn found_by_a_stranger(
+impl Creation<'_> {
+    async fn create_and_log_in(
         &self,
         context: &RequestContext,
         once: &Once<'_>,
@@ -211,7 +211,7 @@ impl Founding<'_> {
             drop(work);
             return log_in_again(iam, context, self.profile, founded).await;
         }
-        let Founded { tenant, user } = self.found(&mut work, user_id, name, slug).await?;
+        let Founded { tenant, user } = self.create(&mut work, user_id, name, slug).await?;
         let login = open_session(iam, &mut work, user, session_id).await?;
         let founded = Founded { tenant, user: login.user.clone() };
         once.keep(&mut work, &founded).await?;
@@ -219,16 +219,16 @@ impl Founding<'_> {
         Ok(Registered { tenant: founded.tenant, login })
     }
 
-    async fn found_by_trusted_code(&self, reason: Cow<'static, str>, name: Name, slug: Slug) -> Result<Founded> {
+    async fn create_as_system(&self, reason: Cow<'static, str>, name: Name, slug: Slug) -> Result<Founded> {
         let caller = Caller::system(self.iam.next_id(), reason);
         let mut work = self.iam.begin(&caller).await?;
-        let founded = self.found(&mut work, self.iam.next_id(), name, slug).await?;
+        let founded = self.create(&mut work, self.iam.next_id(), name, slug).await?;
         work.commit().await?;
         Ok(founded)
     }
 
-    /// Makes the caller's tenant, all that every tenant has, and the first user as its administrator.
-    async fn found(&self, work: &mut UnitOfWork<'_>, user_id: UserId, name: Name, slug: Slug) -> Result<Founded> {
+    /// Creates the caller's tenant with the built-in roles and permissions, and the first user as its administrator.
+    async fn create(&self, work: &mut UnitOfWork<'_>, user_id: UserId, name: Name, slug: Slug) -> Result<Founded> {
         let (id, now) = (work.caller().tenant(), work.now());
         let tenant = Tenant { id, name, slug, status: TenantStatus::Active, created_at: now, updated_at: now };
         let user = self.profile.user(user_id, id, now);
@@ -259,7 +259,7 @@ impl Founding<'_> {
             created_at: now,
             created_by: work.caller().user(),
         };
-        // The tenant is new: there are no rights yet that anybody could hold less of.
+        // The tenant is new: no user holds rights in it yet, so there is nothing to compare the grant with.
         let covered = Covered::no_gain();
         work.apply(AssignmentChange::Create(vec![NewGrant { assignment, role_name: admin.name, covered }])).await
     }

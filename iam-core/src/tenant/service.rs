@@ -8,10 +8,10 @@ use crate::id::TenantId;
 use crate::session::{EndReason, end_all_sessions};
 use crate::validate::Slug;
 
-/// Makes and finds tenants, reads and changes the caller's own; see [`Iam::tenants`](crate::Iam::tenants).
+/// Creates and finds tenants, reads and changes the caller's own tenant; see [`Iam::tenants`](crate::Iam::tenants).
 ///
-/// A tenant is made by somebody who registers, or by trusted code. It is the world of its users, roles, organizations and of
-/// its audit log: nothing in it can be seen or named from another one.
+/// A client that registers creates a tenant, and trusted code can create one too. Each tenant has its own users,
+/// roles, organizations and audit log: no caller of another tenant can see or refer to any of them.
 ///
 /// ```
 #[doc = scene!()]
@@ -32,8 +32,8 @@ use crate::validate::Slug;
 pub struct Tenants<'a>(pub(crate) &'a Inner);
 
 impl Tenants<'_> {
-    /// The tenant with this identifier or slug, for trusted code that is about to act in it as
-    /// [`Caller::system`]. What a client sent needs a caller and [`get`](Self::get).
+    /// Returns the tenant with this identifier or slug. This is for trusted code that then acts in the tenant as
+    /// [`Caller::system`]. For an identifier that a client sent, use [`get`](Self::get), which needs a caller.
     ///
     /// # Errors
     ///
@@ -48,7 +48,7 @@ impl Tenants<'_> {
         }
     }
 
-    /// The caller's tenant. Needs `tenants:read`.
+    /// Returns the caller's tenant. Needs `tenants:read`.
     ///
     /// # Errors
     ///
@@ -63,8 +63,8 @@ impl Tenants<'_> {
     ///
     /// # Errors
     ///
-    /// [`Error::NotFound`] for any other tenant, [`Error::Forbidden`] without the permission,
-    /// [`Error::Validation`] naming the fields, [`Conflict::SlugTaken`](crate::Conflict::SlugTaken).
+    /// [`Error::NotFound`] for any other tenant, [`Error::Forbidden`] without the permission, [`Error::Validation`]
+    /// which names the fields, [`Conflict::SlugTaken`](crate::Conflict::SlugTaken).
     pub async fn update(&self, caller: &Caller, id: TenantId, patch: TenantPatch) -> Result<Tenant> {
         own(caller, id)?;
         self.0.rights(caller).require(&permission::TENANTS_UPDATE)?;
@@ -82,8 +82,8 @@ impl Tenants<'_> {
 }
 
 impl Tenants<'_> {
-    /// Suspends the caller's tenant: its sessions end, and its users cannot log in. On a suspended one it ends the sessions
-    /// that an interrupted call has left. For trusted code alone.
+    /// Suspends the caller's tenant: its sessions end, and its users cannot log in. If the tenant is suspended
+    /// already, this ends the sessions that an interrupted call has left. For trusted code only.
     ///
     /// # Errors
     ///
@@ -92,7 +92,8 @@ impl Tenants<'_> {
         self.change_status(caller, TenantStatus::Suspended).await
     }
 
-    /// Lets the users of the caller's tenant log in again. On an ACTIVE one it does nothing. For trusted code alone.
+    /// Lets the users of the caller's tenant log in again. Does nothing if the tenant is ACTIVE. For trusted code
+    /// only.
     ///
     /// # Errors
     ///
@@ -107,7 +108,8 @@ impl Tenants<'_> {
         }
         let is_suspended = |tenant: &Tenant| tenant.status == TenantStatus::Suspended;
         if self.0.store.tenant(caller.tenant()).await?.as_ref().is_some_and(is_suspended) {
-            // Also those that began while the tenant was being suspended: reactivating must not bring them back.
+            // Sessions may have begun while the tenant was being suspended. They must not become valid again when the
+            // tenant is reactivated.
             end_all_sessions(self.0, caller, EndReason::TenantSuspended).await?;
         }
         let mut work = self.0.begin(caller).await?;

@@ -13,39 +13,40 @@ pub enum UserChange {
     Create {
         /// The user.
         user: User,
-        /// Its password's hash.
+        /// The hash of its password.
         password: PasswordHash,
     },
     /// Fields of a user change.
     Update {
-        /// As it was.
+        /// The user before the change.
         before: User,
-        /// As it becomes.
+        /// The user after the change.
         after: User,
-        /// That whoever lets it log in again holds what it gets back.
+        /// The escalation check: if the user can log in again, the caller holds every permission that the user
+        /// regains. If the e-mail changes, the caller holds every permission of the user's roles.
         covered: Covered,
     },
-    /// A user is suspended or reactivated, and nothing else.
+    /// A user is suspended or reactivated, and no other field changes.
     ChangeStatus {
-        /// As it was.
+        /// The user before the change.
         before: User,
-        /// As it becomes.
+        /// The user after the change.
         after: User,
-        /// That whoever reactivates it holds what it gets back.
+        /// The escalation check: the caller holds every permission that a reactivated user regains.
         covered: Covered,
     },
-    /// It is proven that the user receives mail at its address.
+    /// The user's e-mail is verified: it is proven that the user receives mail at this address.
     VerifyEmail {
-        /// As it was.
+        /// The user before the change.
         before: User,
-        /// As it becomes.
+        /// The user after the change.
         after: User,
     },
-    /// A user becomes INACTIVE and stays on record.
+    /// A user becomes INACTIVE, and its record is kept.
     Delete {
-        /// As it was.
+        /// The user before the change.
         before: User,
-        /// As it becomes.
+        /// The user after the change.
         after: User,
     },
 }
@@ -69,9 +70,9 @@ impl UserChange {
 
     pub(crate) fn touched(&self) -> Vec<Uuid> {
         match self {
-            // It has no session yet.
+            // The user has no session yet.
             Self::Create { .. } => Vec::new(),
-            // No right depends on it.
+            // No right depends on the verification.
             Self::VerifyEmail { .. } => Vec::new(),
             Self::Update { after, .. } | Self::ChangeStatus { after, .. } | Self::Delete { after, .. } => {
                 vec![after.id.into()]
@@ -84,7 +85,7 @@ fn of(user: &User, action: &'static str) -> Record {
     Record::new(action, ResourceType::USER, user.id)
 }
 
-/// The password stands among the created fields; redaction replaces it.
+/// Adds a password to the fields of the created user, so that redaction shows `[REDACTED]` for it.
 fn with_password(mut fields: Value) -> Value {
     if let Some(fields) = fields.as_object_mut() {
         fields.insert("password".to_owned(), Value::Null);
@@ -92,7 +93,7 @@ fn with_password(mut fields: Value) -> Value {
     fields
 }
 
-/// A suspension or a reactivation has an entry of its own (`decisions.md` §3).
+/// Returns the separate record of a suspension or a reactivation (`decisions.md` §3).
 fn status_record(before: &User, after: &User) -> Option<Record> {
     let action = match (before.status, after.status) {
         (UserStatus::Active, UserStatus::Suspended) => action::USER_SUSPENDED,

@@ -19,32 +19,35 @@ pub struct ImportedUser {
     pub first_name: String,
     /// 1–100 characters.
     pub last_name: String,
-    /// The hash of the password, as the other system has kept it:
+    /// The hash of the password, as the other system stored it:
     ///
-    /// - Argon2 (`$argon2id$…`, `$argon2i$…`, `$argon2d$…`), at most 256 MiB, 16 passes, 16 lanes, and 1 GiB times passes;
+    /// - Argon2 (`$argon2id$…`, `$argon2i$…`, `$argon2d$…`), at most 256 MiB, 16 passes, 16 lanes, and 1 GiB times
+    ///   passes;
     /// - PBKDF2 with SHA-1, SHA-256 or SHA-512, in PHC string form (`$pbkdf2-sha256$i=600000$…`), passlib's
-    ///   (`$pbkdf2-sha256$29000$…`) or Django's (`pbkdf2_sha256$600000$…`), at most 2,000,000 rounds times blocks of output;
+    ///   (`$pbkdf2-sha256$29000$…`) or Django's (`pbkdf2_sha256$600000$…`), at most 2,000,000 rounds times blocks of
+    ///   output;
     /// - bcrypt (`$2a$…`, `$2b$…`, `$2y$…`), at most cost 14, with the feature `bcrypt`.
     pub password_hash: PasswordHash,
     /// ACTIVE or SUSPENDED.
     pub status: UserStatus,
 }
 
-/// Takes over users of another system, one after the other; made by [`Users::import`].
+/// Imports users of another system, one after the other; see [`Users::import`].
 pub struct Import<'a> {
     iam: &'a Inner,
     caller: &'a Caller,
     is_dry_run: bool,
-    /// The e-mails of a dry run.
+    /// The e-mails that a dry run has checked.
     seen: HashSet<EmailKey>,
 }
 
 impl<'a> Users<'a> {
-    /// Takes over users with the password hashes that another system has kept. Needs `users:create`.
+    /// Imports users with the password hashes that another system stored. Needs `users:create`.
     ///
-    /// A hash is verified as it is when its user logs in, and then replaced by one that is made here. Until then a guess
-    /// takes as long as the other system's hash does, by which a stranger can tell such an account from one that is not
-    /// there.
+    /// When its user logs in for the first time, a hash is verified unchanged, and then replaced by a hash that is
+    /// made here. A refused login takes as long as the slowest kind of hash that the process has verified. So the
+    /// time of the answer does not distinguish such an account from an account that does not exist, except at the
+    /// first login of a kind of hash after a start.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -76,7 +79,7 @@ impl<'a> Users<'a> {
     /// let mut import = iam.users().import(&caller)?.dry_run();
     /// for user in users {
     ///     if let Err(error) = import.add(user).await {
-    ///         println!("{error}"); // and goes on with the next
+    ///         println!("{error}"); // and continues with the next user
     ///     }
     /// }
     /// # Ok(())
@@ -93,19 +96,19 @@ impl<'a> Users<'a> {
 }
 
 impl Import<'_> {
-    /// Makes nobody, and only says what would be refused. It keeps the e-mails, to tell which of them come twice.
+    /// Creates no users, and only reports which users would be refused. Remembers the e-mails, to find duplicates.
     #[must_use]
     pub fn dry_run(mut self) -> Self {
         self.is_dry_run = true;
         self
     }
 
-    /// Makes a user with its audit entry, or nothing; a dry run gives `None`. After an error the next one can be added, unless
-    /// that was the store's.
+    /// Creates a user with its audit entry, or neither. A dry run returns `None`. After an error, the next user can
+    /// be added, unless the store has failed.
     ///
     /// # Errors
     ///
-    /// [`Error::Validation`](crate::Error::Validation) naming every invalid field, [`Conflict::EmailTaken`].
+    /// [`Error::Validation`](crate::Error::Validation) which names every invalid field, [`Conflict::EmailTaken`].
     pub async fn add(&mut self, user: ImportedUser) -> Result<Option<User>> {
         let ImportedUser { email, first_name, last_name, password_hash, status } = user;
         let mut fields = Fields::default();

@@ -6,7 +6,7 @@ use crate::id::{TenantId, UserId};
 use crate::secret::Password;
 use crate::validate::{Email, Fields, Invalid, PersonName};
 
-/// A user to be made, as somebody typed it; see [`Users::create`](super::Users::create).
+/// The input for a new user, as typed; see [`Users::create`](super::Users::create).
 #[derive(Clone, Debug)]
 pub struct NewUser {
     /// At most 254 characters, unique in the tenant.
@@ -19,7 +19,7 @@ pub struct NewUser {
     pub last_name: String,
 }
 
-/// A user to be made whose every field was found good, with its password or the hash of it.
+/// The valid fields of a new user, with its password or the hash of it.
 pub(crate) struct NewProfile<P = AcceptedPassword> {
     pub(crate) email: Email,
     pub(crate) password: P,
@@ -28,7 +28,7 @@ pub(crate) struct NewProfile<P = AcceptedPassword> {
 }
 
 impl NewUser {
-    /// Checks every field, adding to what is already known to be wrong.
+    /// Checks every field, and adds the errors to those that `fields` contains already.
     pub(crate) fn validate(self, fields: Fields) -> Result<NewProfile> {
         let password = ("password", accept_password(self.password));
         NewProfile::validate(&self.email, password, &self.first_name, &self.last_name, fields)
@@ -36,7 +36,7 @@ impl NewUser {
 }
 
 impl<P> NewProfile<P> {
-    /// Checks every field, adding to what is already known to be wrong.
+    /// Checks every field, and adds the errors to those that `fields` contains already.
     pub(super) fn validate(
         email: &str,
         (field, password): (&str, Result<P, Invalid>),
@@ -57,7 +57,7 @@ impl<P> NewProfile<P> {
         }
     }
 
-    /// The user, ACTIVE and never logged in.
+    /// Returns the user, ACTIVE and without a login.
     pub(crate) fn user(&self, id: UserId, tenant_id: TenantId, now: Timestamp) -> User {
         User {
             id,
@@ -74,7 +74,7 @@ impl<P> NewProfile<P> {
     }
 }
 
-/// What to change of a user; what is `None` stays.
+/// Changes of a user. A field that is `None` stays unchanged.
 #[derive(Clone, Debug, Default)]
 pub struct UserPatch {
     /// At most 254 characters, unique in the tenant.
@@ -83,11 +83,11 @@ pub struct UserPatch {
     pub first_name: Option<String>,
     /// 1–100 characters.
     pub last_name: Option<String>,
-    /// Any of the three states; see [`Users::update`](super::Users::update).
+    /// Any of the three statuses; see [`Users::update`](super::Users::update).
     pub status: Option<UserStatus>,
 }
 
-/// A [`UserPatch`] whose every field was found good.
+/// A [`UserPatch`] with valid fields.
 pub(super) struct ValidPatch {
     pub(super) email: Option<Email>,
     first_name: Option<PersonName>,
@@ -110,12 +110,12 @@ impl UserPatch {
 }
 
 impl ValidPatch {
-    /// Whether it may raise the rights of a person.
-    pub(super) fn changes_power(&self) -> bool {
+    /// Whether the patch sets the status or the e-mail, which may raise the rights of a user.
+    pub(super) fn may_raise_rights(&self) -> bool {
         self.status.is_some() || self.email.is_some()
     }
 
-    /// The user as the patch would have it.
+    /// Returns the user with the patch applied.
     pub(super) fn apply(self, before: &User, now: Timestamp) -> User {
         let mut after = before.clone();
         if let Some(email) = self.email.filter(|email| *email != before.email) {

@@ -29,14 +29,14 @@ use crate::validate::{Email, PersonName, folded};
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct User {
-    /// Names the user.
+    /// Identifies the user.
     pub id: UserId,
     /// The tenant it belongs to.
     pub tenant_id: TenantId,
-    /// Unique in the tenant whatever its case, also after the user is deleted.
+    /// Unique in the tenant without regard to case, also after the user is deleted.
     pub email: Email,
-    /// When it was proven that the user receives mail at this address; `None` where that is not proven
-    /// (`accounts.md`, "Verification").
+    /// When it was proven that the user receives mail at this address; `None` if it is not proven (`accounts.md`,
+    /// "Verification").
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub email_verified_at: Option<Timestamp>,
     /// Given name.
@@ -45,9 +45,9 @@ pub struct User {
     pub last_name: PersonName,
     /// Whether the user can log in.
     pub status: UserStatus,
-    /// When the user last logged in; `None` is never.
+    /// When the user last logged in; `None` means never.
     pub last_login_at: Option<Timestamp>,
-    /// When the user was made.
+    /// When the user was created.
     pub created_at: Timestamp,
     /// When one of the fields above `last_login_at` was last changed.
     pub updated_at: Timestamp,
@@ -56,18 +56,18 @@ pub struct User {
 /// Whether a user can log in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum UserStatus {
-    /// It can.
+    /// The user can log in.
     Active,
-    /// It cannot, for a while.
+    /// The user cannot log in until it is reactivated.
     Suspended,
-    /// It cannot: the user was deleted, and its record is kept.
+    /// The user cannot log in: it was deleted, and its record is kept.
     Inactive,
 }
 
 words! { UserStatus { Active = "ACTIVE", Suspended = "SUSPENDED", Inactive = "INACTIVE" } }
 
 impl User {
-    /// The fields that the audit log keeps.
+    /// Returns the fields that the audit log records.
     fn audited(&self) -> Value {
         let mut fields = json!({
             "email": self.email.as_str(),
@@ -82,19 +82,20 @@ impl User {
     }
 }
 
-/// Which users a list shows; every part that is set must match.
+/// Which users a list shows. Every field that is set must match.
 #[derive(Clone, Debug, Default)]
 pub struct UserFilter {
-    /// In this state.
+    /// Users with this status.
     pub status: Option<UserStatus>,
-    /// With this text in the e-mail, the first or the last name, whatever the case: compared as [`folded`].
+    /// Users with this text in the e-mail, the first name or the last name, in upper or lower case: compared as
+    /// [`folded`].
     pub search: Option<String>,
-    /// Holding an unexpired assignment in this very organization.
+    /// Users who hold an unexpired assignment in exactly this organization.
     pub organization: Option<OrganizationId>,
 }
 
 impl UserFilter {
-    /// Whether a user passes, leaving the organization aside; for stores that filter in memory.
+    /// Whether a user passes the filter, apart from the organization. For stores that filter in memory.
     #[must_use]
     pub fn matches(&self, user: &User) -> bool {
         let search = self.search.as_deref().map(folded);
@@ -104,20 +105,20 @@ impl UserFilter {
     }
 }
 
-/// How a list of users is sorted; equal users stand by identifier, ascending.
+/// How a list of users is sorted. Users that are equal in the field are sorted by identifier, ascending.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UserSort {
-    /// By which field.
+    /// The field to sort by.
     pub by: UserSortKey,
-    /// In which direction.
+    /// The direction.
     pub order: SortOrder,
 }
 
-/// The fields by which users can be sorted. Texts sort without regard to case, by Unicode code point:
-/// an e-mail by its key, a name as [`folded`].
+/// The fields by which users can be sorted. Texts are sorted without regard to case, by Unicode code point: an e-mail
+/// by its key, a name as [`folded`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum UserSortKey {
-    /// When the user was made.
+    /// When the user was created.
     #[default]
     CreatedAt,
     /// When the user was last changed.
@@ -128,9 +129,9 @@ pub enum UserSortKey {
     FirstName,
     /// The last name.
     LastName,
-    /// The last login; never is before every login.
+    /// The last login. In ascending order, users who have never logged in come first.
     LastLoginAt,
-    /// The state, alphabetically.
+    /// The status, alphabetically.
     Status,
 }
 
@@ -147,7 +148,7 @@ words! {
 }
 
 impl UserSort {
-    /// How two users stand to each other; for stores that sort in memory.
+    /// Compares two users. For stores that sort in memory.
     #[must_use]
     pub fn compare(self, a: &User, b: &User) -> Ordering {
         let names = |a: &PersonName, b: &PersonName| folded(a.as_str()).cmp(&folded(b.as_str()));

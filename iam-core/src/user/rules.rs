@@ -1,21 +1,21 @@
-//! What a change of status asks for and brings along (`interface.md` §3, `decisions.md` §3).
+//! The requirements and the consequences of a change of a user's status (`interface.md` §3, `decisions.md` §3).
 
 use super::UserStatus;
 use crate::access::{Permission, permission};
 use crate::session::EndReason;
 
-/// What a move from one status to another means.
+/// A change from one status to another, with its requirements and consequences.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct StatusMove {
-    /// What the caller needs beside `users:update`.
+    /// The permission that the caller needs beside `users:update`.
     pub(super) permission: Option<Permission>,
-    /// The user can use its roles again.
+    /// Whether the user can use its roles again.
     pub(super) regains_roles: bool,
-    /// The user stops being able to administer.
+    /// Whether the user stops being ACTIVE, so that it cannot administer the tenant any more.
     pub(super) leaves_active: bool,
-    /// Its sessions end, for this reason.
+    /// The reason for which the user's sessions end, if they end.
     pub(super) ends_sessions: Option<EndReason>,
-    /// Its role assignments end.
+    /// Whether the user's role assignments end.
     pub(super) revokes_roles: bool,
 }
 
@@ -46,7 +46,7 @@ mod tests {
     use UserStatus::{Active, Inactive, Suspended};
 
     #[test]
-    fn every_move_between_two_states() {
+    fn each_status_change_has_its_requirements_and_consequences() {
         let rows: Vec<String> = [Active, Suspended, Inactive]
             .into_iter()
             .flat_map(|before| [Active, Suspended, Inactive].map(|after| (before, after)))

@@ -14,10 +14,10 @@ use crate::tenant::{QuotaKind, hold_quota};
 use crate::validate::{Email, Fields};
 use crate::work::UnitOfWork;
 
-/// Makes, reads, changes and deletes users; see [`Iam::users`](crate::Iam::users).
+/// Creates, reads, changes and deletes users; see [`Iam::users`](crate::Iam::users).
 ///
-/// A user stays on record for good: whoever is deleted becomes INACTIVE, and its e-mail stays taken. Whoever is suspended or
-/// deleted has no session any more.
+/// The record of a user is kept forever: a deleted user becomes INACTIVE, and its e-mail stays taken. A suspended or
+/// deleted user has no sessions.
 ///
 /// ```
 #[doc = scene!()]
@@ -41,20 +41,21 @@ use crate::work::UnitOfWork;
 pub struct Users<'a>(pub(crate) &'a Inner);
 
 impl Users<'_> {
-    /// Makes a user, ACTIVE and without roles. Needs `users:create`.
+    /// Creates a user, ACTIVE and without roles. Needs `users:create`.
     ///
     /// # Errors
     ///
-    /// [`Error::Forbidden`], [`Error::Validation`] naming every invalid field, [`Conflict::EmailTaken`],
+    /// [`Error::Forbidden`], [`Error::Validation`] which names every invalid field, [`Conflict::EmailTaken`],
     /// [`Error::Overloaded`].
     pub async fn create(&self, caller: &Caller, new: NewUser) -> Result<User> {
         self.0.rights(caller).require(&permission::USERS_CREATE)?;
         let profile = new.validate(Fields::default())?;
         let once = self.0.once(caller, &ResourceType::USER);
-        // What needs no hash is refused before one is made, which takes the longest by far. The e-mail comes first: where it was
-        // taken by a repeat of this call, the key is known afterwards.
+        // Refusals that need no hash come before the hash, because hashing takes by far the longest. The e-mail is
+        // read before the idempotency key: if another run of this same call has taken the e-mail, its key is found
+        // afterwards.
         let taken = self.0.store.guarded_account(caller.tenant(), &profile.email.key()).await?.account;
-        if once.is_asked() {
+        if once.has_key() {
             let mut work = self.0.begin(caller).await?;
             if let Some(user) = once.find(&mut work).await? {
                 return Ok(user);
@@ -64,7 +65,7 @@ impl Users<'_> {
             return Err(Conflict::EmailTaken.into());
         }
         let password = self.0.passwords.hash(Share::of(caller), &profile.password).await?;
-        // It may have waited for long: the right may have been taken away meanwhile.
+        // The hash may have waited for a long time: the caller may have lost the permission meanwhile.
         self.0.rights(&self.0.renewed(caller).await?).require(&permission::USERS_CREATE)?;
         let mut work = self.0.begin(caller).await?;
         if let Some(user) = once.find(&mut work).await? {
@@ -78,7 +79,8 @@ impl Users<'_> {
         Ok(user)
     }
 
-    /// One user, whatever its status. Needs `users:read`; held in organizations, for their members only.
+    /// Returns one user, in any status. Needs `users:read`; a permission that is held in organizations is for their
+    /// members only.
     ///
     /// # Errors
     ///
@@ -88,8 +90,8 @@ impl Users<'_> {
         self.0.store.user(caller.tenant(), id).await?.ok_or_else(not_found)
     }
 
-    /// A page of the users that pass a filter. Needs `users:read`; held in organizations, the list is limited to
-    /// their members: those who hold a role in them or below.
+    /// Returns a page of the users that pass a filter. Needs `users:read`. If the permission is held in
+    /// organizations, the list is limited to their members: the users who hold a role in them or below.
     ///
     /// # Errors
     ///
@@ -103,7 +105,8 @@ impl Users<'_> {
     ) -> Result<Page<User>> {
         let reach = self.0.rights(caller).reach(&permission::USERS_READ)?;
         if let (Some(organization), Reach::Organizations(covered)) = (filter.organization, &reach) {
-            // Or it would tell which of the members that the caller sees are also members of others.
+            // Otherwise the list would reveal which visible members are also members of an organization that is
+            // outside the caller's visible scope.
             let lineage = self.0.lineages(caller.tenant(), [organization]).await?;
             if !lineage.positions().any(|above| covered.contains(&above.id())) {
                 return Ok(Page { items: Vec::new(), total: 0, request: page });
@@ -112,13 +115,14 @@ impl Users<'_> {
         Ok(self.0.store.users(caller.tenant(), filter, &reach, sort, page, self.0.now()).await?)
     }
 
-    /// Changes a user. Needs `users:update`; held in organizations, for members who hold no role elsewhere. A patch
-    /// that changes nothing records nothing.
+    /// Changes a user. Needs `users:update`; a permission that is held in organizations is for members who hold no
+    /// role elsewhere. A patch that changes nothing records nothing.
     ///
-    /// A status other than ACTIVE ends the user's sessions; INACTIVE also ends its role assignments and needs
-    /// `users:delete` too; leaving INACTIVE needs `users:create` too. Becoming ACTIVE gives the user back what it
-    /// holds, which the caller must hold too, there and for as long. The same is asked of a caller who changes the e-mail of
-    /// another user: it is where a new password is sent. The new address is unverified.
+    /// A status other than ACTIVE ends the user's sessions. INACTIVE also ends its role assignments, and needs
+    /// `users:delete` too. A change from INACTIVE to another status needs `users:create` too. A user who becomes ACTIVE
+    /// regains the permissions of its roles. The caller must hold these permissions too, in the same scopes and for
+    /// at least as long. A caller that changes the e-mail of another user must hold them as well, because a new
+    /// password is sent to that address. The new address is unverified.
     ///
     /// # Errors
     ///
@@ -129,9 +133,9 @@ impl Users<'_> {
         let patch = patch.validate()?;
         let mut work = self.0.begin(caller).await?;
         let Subject { user: before, grants, power } =
-            Subject::lock(&mut work, id, &permission::USERS_UPDATE, patch.changes_power()).await?;
+            Subject::lock(&mut work, id, &permission::USERS_UPDATE, patch.may_raise_rights()).await?;
         caller.check_version(|| before.version())?;
-        let is_readdressed = patch.email.as_ref().is_some_and(|email| *email != before.email);
+        let changes_email = patch.email.as_ref().is_some_and(|email| *email != before.email);
         let after = patch.apply(&before, work.now());
         if after == before {
             return Ok(before);
@@ -144,17 +148,18 @@ impl Users<'_> {
                 power.rights().require_over(needed, &grants, Extent::Whole)?;
             }
         }
-        // A new password is sent to the address, so it is worth what the account may do. One's own rights cover one's own.
-        let takes_over = is_readdressed && caller.user() != Some(id);
+        // A new password is sent to the address. So a caller that changes the address of another user could use that
+        // account. For its own account, the caller needs no check.
+        let takes_over = changes_email && caller.user() != Some(id);
         let covered = status_move.cover(&mut work, power.as_ref(), &grants, takes_over).await?;
         work.apply(UserChange::Update { before, after: after.clone(), covered }).await?;
-        follow(&mut work, id, &status_move, grants).await?;
+        apply_consequences(&mut work, id, &status_move, grants).await?;
         work.commit().await?;
         Ok(after)
     }
 
-    /// Suspends an ACTIVE user, which ends its sessions. Needs `users:update` as [`update`](Self::update) does. On a
-    /// SUSPENDED one it does nothing.
+    /// Suspends an ACTIVE user, which ends its sessions. Needs `users:update` as [`update`](Self::update) does. Does
+    /// nothing if the user is SUSPENDED.
     ///
     /// # Errors
     ///
@@ -163,8 +168,8 @@ impl Users<'_> {
         self.change_status(caller, id, UserStatus::Suspended).await
     }
 
-    /// Makes a SUSPENDED user ACTIVE again. Needs `users:update`, and what the user holds, as
-    /// [`update`](Self::update) does. On an ACTIVE one it does nothing.
+    /// Makes a SUSPENDED user ACTIVE again. Needs `users:update`, and the permissions of the user's roles, as
+    /// [`update`](Self::update) does. Does nothing if the user is ACTIVE.
     ///
     /// # Errors
     ///
@@ -189,17 +194,17 @@ impl Users<'_> {
         let covered = status_move.cover(&mut work, power.as_ref(), &grants, false).await?;
         let after = User { status, updated_at: work.now(), ..before.clone() };
         work.apply(UserChange::ChangeStatus { before, after: after.clone(), covered }).await?;
-        follow(&mut work, id, &status_move, grants).await?;
+        apply_consequences(&mut work, id, &status_move, grants).await?;
         work.commit().await?;
         Ok(after)
     }
 
-    /// Puts on record that the user with this e-mail receives mail there: it was proven by other means. Where it is on record
-    /// already, nothing is done. For trusted code alone.
+    /// Records that the e-mail of a user is verified: it was proven by other means that the user receives mail at
+    /// this address. Does nothing if the e-mail is verified already. For trusted code only.
     ///
     /// # Errors
     ///
-    /// [`Forbidden::NotTrusted`](crate::Forbidden::NotTrusted) for a user, [`Error::Validation`] naming `email`,
+    /// [`Forbidden::NotTrusted`](crate::Forbidden::NotTrusted) for a user, [`Error::Validation`] which names `email`,
     /// [`Error::NotFound`], [`Conflict::UserInactive`].
     pub async fn verify_email(&self, caller: &Caller, email: &str) -> Result<User> {
         if !matches!(caller.actor(), Actor::System { .. }) {
@@ -224,9 +229,9 @@ impl Users<'_> {
         Ok(after)
     }
 
-    /// Deletes a user softly: it becomes INACTIVE, its sessions and role assignments end, its record stays and its
-    /// e-mail stays taken. Needs `users:delete`; held in organizations, for members who hold no role elsewhere. On an
-    /// INACTIVE one it does nothing.
+    /// Soft-deletes a user: it becomes INACTIVE, its sessions and role assignments end, its record is kept, and its
+    /// e-mail stays taken. Needs `users:delete`; a permission that is held in organizations is for members who hold
+    /// no role elsewhere. Does nothing if the user is INACTIVE.
     ///
     /// # Errors
     ///
@@ -243,21 +248,21 @@ impl Users<'_> {
         let status_move = StatusMove::between(before.status, UserStatus::Inactive);
         let after = User { status: UserStatus::Inactive, updated_at: work.now(), ..before.clone() };
         work.apply(UserChange::Delete { before, after }).await?;
-        follow(&mut work, id, &status_move, grants).await?;
+        apply_consequences(&mut work, id, &status_move, grants).await?;
         work.commit().await
     }
 }
 
-/// A user that is to be changed, with its roles.
+/// A user to change, with its role assignments.
 struct Subject {
     user: User,
     grants: Vec<Grant>,
-    /// The caller's, where the user's state or address is to change.
+    /// The caller's grant authority, if the user's status or e-mail is to change.
     power: Option<Power>,
 }
 
 impl Subject {
-    /// Locks a user over whom the caller has a permission wholly; see [`Extent::Whole`].
+    /// Locks a user. The caller must hold the permission over all of the user's roles; see [`Extent::Whole`].
     async fn lock(work: &mut UnitOfWork<'_>, id: UserId, permission: &Permission, changes_state: bool) -> Result<Self> {
         let power = if changes_state { Some(Power::lock(work).await?) } else { None };
         let user = work.locks().lock_user(id).await?;
@@ -273,7 +278,8 @@ impl Subject {
 }
 
 impl StatusMove {
-    /// Asks for what the user gets back, or for what the caller could take over.
+    /// Makes the escalation check: the caller must hold the permissions that the user regains, or that the caller
+    /// could use by taking over the account.
     async fn cover(
         &self,
         work: &mut UnitOfWork<'_>,
@@ -282,7 +288,7 @@ impl StatusMove {
         takes_over: bool,
     ) -> Result<Covered> {
         match power {
-            // Also what it holds in organizations that are suspended: they may be reactivated.
+            // This includes roles in suspended organizations, because these may be reactivated.
             Some(power) if takes_over => {
                 let now = work.now();
                 cover_grants(work, power, grants.iter().filter(|grant| grant.assignment.is_live(now))).await
@@ -292,14 +298,14 @@ impl StatusMove {
                 cover_grants(work, power, grants.iter().filter(|grant| grant.is_effective(now))).await
             }
             Some(power) => power.cover([]),
-            // A user that keeps its state and its address can do neither more nor less than before.
+            // A user that keeps its status and its e-mail keeps the same rights.
             None => Ok(Covered::no_gain()),
         }
     }
 }
 
-/// Lets a caller look at what belongs to a user, and tells how far: its own always and all of it, another's with a
-/// permission over so much of the user.
+/// Checks that a caller may see what belongs to a user, and returns the visible scope. A caller may always see all of
+/// its own data. For another user, it needs a permission over this much of the user; see [`Extent`].
 pub(crate) async fn require_sight(
     iam: &Inner,
     caller: &Caller,
@@ -317,7 +323,8 @@ pub(crate) async fn require_sight(
     Ok(reach)
 }
 
-/// How far the caller's permission reaches, which must be as far as a user; tenant-wide it may be nobody.
+/// Returns the visible scope of a permission of the caller. If it is not tenant-wide, this much of the user must lie
+/// within it; see [`Extent`]. If it is tenant-wide, the user need not exist.
 async fn require_reach_over(
     iam: &Inner,
     caller: &Caller,
@@ -334,8 +341,13 @@ async fn require_reach_over(
     Ok(reach)
 }
 
-/// What a change of status brings along, in the same unit of work and under the tenant's lock.
-async fn follow(work: &mut UnitOfWork<'_>, user: UserId, status_move: &StatusMove, grants: Vec<Grant>) -> Result<()> {
+/// Applies the consequences of a change of status, in the same unit of work and under the tenant's lock.
+async fn apply_consequences(
+    work: &mut UnitOfWork<'_>,
+    user: UserId,
+    status_move: &StatusMove,
+    grants: Vec<Grant>,
+) -> Result<()> {
     if status_move.leaves_active {
         keep_an_administrator(work, user, &grants).await?;
     }

@@ -10,16 +10,17 @@ use crate::page::{Page, PageRequest};
 /// Reads users.
 #[async_trait]
 pub trait UserStore {
-    /// One user, whatever its status.
+    /// Returns one user, in any status.
     async fn user(&self, tenant: TenantId, id: UserId) -> Result<Option<User>, StoreError>;
 
-    /// The users with these ids, as far as there are any, in no particular order.
+    /// Returns the users with these ids, in no particular order. Ids without a user are left out.
     async fn users_by_id(&self, tenant: TenantId, ids: &[UserId]) -> Result<Vec<User>, StoreError>;
 
-    /// A page of the users within reach that pass the filter at a moment, with the exact count of all of them.
+    /// Returns a page of the users in the visible scope that pass the filter at a moment, with the exact count of all
+    /// of them.
     ///
-    /// Within reach of organizations is who holds an assignment in one of them, or below. Assignments that have
-    /// expired by then count neither for that nor for [`UserFilter::organization`].
+    /// If the visible scope is a set of organizations, it contains the users who hold an assignment in one of them or
+    /// below. Assignments that have expired at `now` count neither for this nor for [`UserFilter::organization`].
     async fn users(
         &self,
         tenant: TenantId,
@@ -34,11 +35,11 @@ pub trait UserStore {
 /// Reads users inside a unit of work.
 #[async_trait]
 pub trait UserTransaction {
-    /// One user, locked until the unit of work ends.
+    /// Returns one user and locks it until the unit of work ends.
     async fn lock_user(&mut self, id: UserId) -> Result<Option<User>, StoreError>;
 
-    /// As [`UserStore::users_by_id`]. Users change their state under
-    /// [`lock_tenant`](crate::tenant::TenantTransaction::lock_tenant) only; under it, the states that are read here
-    /// stay true.
+    /// Returns users as [`UserStore::users_by_id`] does. The status of a user changes only under
+    /// [`lock_tenant`](crate::tenant::TenantTransaction::lock_tenant). While the unit of work holds this lock, the
+    /// statuses that it reads here stay valid.
     async fn users_by_id(&mut self, ids: &[UserId]) -> Result<Vec<User>, StoreError>;
 }
