@@ -1,4 +1,4 @@
-//! What follows a commit.
+//! The effects of a unit of work after its commit: invalidation of the cache, and calls of hooks.
 
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,73 +8,74 @@ use uuid::Uuid;
 use crate::audit::AuditEntry;
 use crate::session::Snapshots;
 
-/// A function of the host; see [`Builder::after_commit`](crate::Builder::after_commit).
+/// A function of the host program; see [`Builder::after_commit`](crate::Builder::after_commit).
 pub(crate) type Hook = Box<dyn Fn(&[AuditEntry]) + Send + Sync>;
 
-/// Who has to know of what was committed.
+/// The receivers of committed changes: the cache and the hooks.
 #[derive(Default)]
 pub(crate) struct Followers {
     pub(crate) snapshots: Snapshots,
     pub(crate) hooks: Vec<Hook>,
 }
 
-/// Tells the followers what units of work have done: at once, or when the transaction of the host ends of which those are
-/// parts.
+/// Passes the effects of units of work to the followers: directly after each commit, or, for units of work inside a
+/// host transaction, when the host transaction ends.
 #[derive(Default)]
 pub(crate) struct Aftermath {
     followers: Arc<Followers>,
-    held_back: Option<Mutex<Recorded>>,
+    /// The effects that wait for the end of the host transaction. `None` without a host transaction.
+    deferred: Option<Mutex<Recorded>>,
 }
 
-/// What a unit of work has done.
+/// The effects of a unit of work.
 #[derive(Default)]
 struct Recorded {
-    /// Of what has changed.
+    /// The ids of the changed resources.
     ids: Vec<Uuid>,
-    /// For the hooks, where there are any.
+    /// The audit entries for the hooks. Empty if there are no hooks.
     entries: Vec<AuditEntry>,
 }
 
 impl Aftermath {
-    pub(crate) fn at_once(hooks: Vec<Hook>) -> Self {
+    pub(crate) fn immediate(hooks: Vec<Hook>) -> Self {
         let followers = Followers { snapshots: Snapshots::default(), hooks };
-        Self { followers: Arc::new(followers), held_back: None }
+        Self { followers: Arc::new(followers), deferred: None }
     }
 
-    /// For the same followers, when the transaction of the host has ended.
-    pub(crate) fn held_back(&self) -> Self {
-        Self { followers: Arc::clone(&self.followers), held_back: Some(Mutex::default()) }
+    /// Returns one for the same followers that waits for the end of a host transaction.
+    pub(crate) fn deferred(&self) -> Self {
+        Self { followers: Arc::clone(&self.followers), deferred: Some(Mutex::default()) }
     }
 
     pub(crate) fn snapshots(&self) -> &Snapshots {
         &self.followers.snapshots
     }
 
-    /// The transaction of the host is committed.
+    /// Passes the deferred effects on. To be called when the host transaction is committed.
     pub(crate) fn release(&self) {
-        if let Some(mut held_back) = self.locked() {
-            let Recorded { ids, entries } = mem::take(&mut *held_back);
-            drop(held_back);
-            self.followers.tell(&ids, &entries);
+        if let Some(mut deferred) = self.locked() {
+            let Recorded { ids, entries } = mem::take(&mut *deferred);
+            drop(deferred);
+            self.followers.notify(&ids, &entries);
         }
     }
 
     fn locked(&self) -> Option<MutexGuard<'_, Recorded>> {
-        Some(self.held_back.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner))
+        Some(self.deferred.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-/// A commit that fails, or that nobody waits for to the end, may have taken place.
+/// Invalidates the changed ids in any case: a commit that fails or is cancelled may still have taken effect.
 impl Drop for Aftermath {
     fn drop(&mut self) {
-        if let Some(Recorded { ids, .. }) = self.locked().map(|mut held_back| mem::take(&mut *held_back)) {
+        if let Some(Recorded { ids, .. }) = self.locked().map(|mut deferred| mem::take(&mut *deferred)) {
             self.followers.snapshots.touch(&ids);
         }
     }
 }
 
 impl Followers {
-    fn tell(&self, ids: &[Uuid], entries: &[AuditEntry]) {
+    fn notify(&self, ids: &[Uuid], entries: &[AuditEntry]) {
         self.snapshots.touch(ids);
         if !entries.is_empty() {
             self.hooks.iter().for_each(|hook| hook(entries));
@@ -82,15 +83,15 @@ impl Followers {
     }
 }
 
-/// What one unit of work has done so far. Dropped, whatever has become of it, what it has changed counts anew: a commit that
-/// fails, or that nobody waits for to the end, may have taken place.
+/// The effects of one unit of work so far. Dropping it invalidates the changed ids in any case: a commit that fails or
+/// is cancelled may still have taken effect.
 pub(crate) struct Doing<'a> {
     aftermath: &'a Aftermath,
     recorded: Recorded,
 }
 
 impl<'a> Doing<'a> {
-    pub(crate) fn nothing(aftermath: &'a Aftermath) -> Self {
+    pub(crate) fn new(aftermath: &'a Aftermath) -> Self {
         Self { aftermath, recorded: Recorded::default() }
     }
 
@@ -104,15 +105,15 @@ impl<'a> Doing<'a> {
         }
     }
 
-    /// All of it is committed.
-    pub(crate) fn done(mut self) {
+    /// Passes the effects on, or defers them to the end of the host transaction. To be called after the commit.
+    pub(crate) fn committed(mut self) {
         let recorded = mem::take(&mut self.recorded);
         match self.aftermath.locked() {
-            Some(mut held_back) => {
-                held_back.ids.extend(recorded.ids);
-                held_back.entries.extend(recorded.entries);
+            Some(mut deferred) => {
+                deferred.ids.extend(recorded.ids);
+                deferred.entries.extend(recorded.entries);
             }
-            None => self.aftermath.followers.tell(&recorded.ids, &recorded.entries),
+            None => self.aftermath.followers.notify(&recorded.ids, &recorded.entries),
         }
     }
 }
@@ -121,7 +122,7 @@ impl Drop for Doing<'_> {
     fn drop(&mut self) {
         let ids = mem::take(&mut self.recorded.ids);
         match self.aftermath.locked() {
-            Some(mut held_back) => held_back.ids.extend(ids),
+            Some(mut deferred) => deferred.ids.extend(ids),
             None => self.aftermath.followers.snapshots.touch(&ids),
         }
     }

@@ -1,4 +1,4 @@
-//! Who calls: the first argument of every service method.
+//! The caller: the first argument of every service method.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,12 +13,12 @@ use crate::idempotency::Idempotency;
 use crate::precondition::{Precondition, Version};
 use crate::validate::Invalid;
 
-/// Who calls, for which tenant, with which rights, in which request.
+/// The actor of a call, with its tenant, its rights and its request.
 ///
 /// A caller comes from [`Iam::authenticate`](crate::Iam::authenticate), or from [`Caller::system`] for trusted code.
-/// There is no other way to make one, and the tenant of everything a service does is the caller's.
+/// There is no other way to make one. Everything that a service does happens in the tenant of the caller.
 ///
-/// What it may do is what its user's roles were when it was authenticated; whatever changes anybody's rights reads them
+/// Its rights come from the roles that its user held when it was authenticated. Only a change of rights reads the roles
 /// again. So authenticate for each request, and do not keep a caller.
 #[derive(Clone, Debug)]
 pub struct Caller {
@@ -30,7 +30,7 @@ pub struct Caller {
     precondition: Option<Precondition>,
 }
 
-/// Who stands behind a [`Caller`].
+/// The actor of a [`Caller`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Actor {
@@ -41,20 +41,21 @@ pub enum Actor {
         /// The session whose token was presented.
         session: SessionId,
     },
-    /// Trusted code of the application itself, and why it acts.
+    /// Trusted code of the application itself.
     System {
-        /// Stands in the metadata of every audit entry of this caller.
+        /// Why the code acts. It is in the metadata of every audit entry of this caller.
         reason: Cow<'static, str>,
     },
-    /// Somebody who logs in or refreshes, and is not known before that succeeded.
+    /// A client that logs in or refreshes. Its user is not known until that succeeds.
     Anonymous,
 }
 
 impl Caller {
-    /// Trusted code that acts in a tenant with every permission, for instance a migration or a background task.
+    /// Returns a caller for trusted code that acts in a tenant with every permission, for instance a migration or a
+    /// background task.
     ///
-    /// The reason stands in the metadata of every audit entry, and an [idempotency key](Self::with_idempotency) counts for one
-    /// reason alone: say it in the same words each time. Never make one from what a client sent.
+    /// The reason is in the metadata of every audit entry. An [idempotency key](Self::with_idempotency) is valid for
+    /// one reason only, so use the same text each time. Never make a reason from data that a client sent.
     ///
     /// ```
     /// use iam_core::{Caller, TenantId};
@@ -69,7 +70,7 @@ impl Caller {
         Self::new(actor, tenant, Authority::everything(), RequestContext::default())
     }
 
-    /// A user whose session was just proven.
+    /// Returns a caller for a user whose session was just verified.
     pub(crate) fn user_session(
         tenant: TenantId,
         user: UserId,
@@ -80,12 +81,12 @@ impl Caller {
         Self::new(Actor::User { user, session }, tenant, authority, context)
     }
 
-    /// The first user of a tenant that is being made.
+    /// Returns a caller for the first user of a tenant that is being created.
     pub(crate) fn founder(tenant: TenantId, user: UserId, session: SessionId, context: RequestContext) -> Self {
         Self::user_session(tenant, user, session, Authority::of([]), context)
     }
 
-    /// Somebody unproven, who can do nothing but prove itself and be recorded.
+    /// Returns a caller without rights, for a client that has not proven who it is. Its attempts are recorded.
     pub(crate) fn anonymous(tenant: TenantId, context: RequestContext) -> Self {
         Self::new(Actor::Anonymous, tenant, Authority::of([]), context)
     }
@@ -94,21 +95,21 @@ impl Caller {
         Self { actor, tenant, authority: authority.into(), context, idempotency: None, precondition: None }
     }
 
-    /// The same caller with other rights, which were just read again.
+    /// Returns the same caller with other rights, which were just read again.
     pub(crate) fn with_authority(mut self, authority: Arc<Authority>) -> Self {
         self.authority = authority;
         self
     }
 
-    /// The same caller in another request context, for trusted code that acts on behalf of a request.
+    /// Returns the same caller in another request context, for trusted code that acts on behalf of a request.
     #[must_use]
     pub fn in_context(mut self, context: RequestContext) -> Self {
         self.context = context;
         self
     }
 
-    /// The same caller, for one call that makes something: what was made under the key before is given again, and not made
-    /// twice.
+    /// Returns the same caller for one call that creates a resource. If the call was made under the same key before, it
+    /// returns the earlier answer and creates nothing.
     #[must_use]
     pub fn with_idempotency(mut self, idempotency: Idempotency) -> Self {
         self.idempotency = Some(idempotency);
@@ -119,15 +120,16 @@ impl Caller {
         self.idempotency.as_ref()
     }
 
-    /// The same caller, for one call that changes or deletes something: only if that is still what the caller takes it for.
-    /// Else the call is [`Error::PreconditionFailed`](crate::Error::PreconditionFailed).
+    /// Returns the same caller for one call that changes or deletes a resource only if the resource has the expected
+    /// version. Otherwise the call fails with [`Error::PreconditionFailed`](crate::Error::PreconditionFailed).
     #[must_use]
     pub fn with_precondition(mut self, precondition: Precondition) -> Self {
         self.precondition = Some(precondition);
         self
     }
 
-    /// Asks whether what is to be changed, read under its lock, is what the caller takes it for.
+    /// Checks that the resource to change has the version that the caller expects. To be called under the lock of the
+    /// resource.
     pub(crate) fn check_version(&self, version: impl FnOnce() -> Version) -> Result<()> {
         match &self.precondition {
             Some(precondition) if !precondition.allows(version()) => Err(Error::PreconditionFailed),
@@ -135,7 +137,7 @@ impl Caller {
         }
     }
 
-    /// Who stands behind the call.
+    /// The actor of the call.
     #[must_use]
     pub fn actor(&self) -> &Actor {
         &self.actor
@@ -156,11 +158,11 @@ impl Caller {
         }
     }
 
-    /// The acting user and session, for what only a logged-in user can do.
+    /// Returns the acting user and session, for calls that only a logged-in user can make.
     ///
     /// # Errors
     ///
-    /// [`Forbidden::NotAUser`] for trusted code.
+    /// [`Forbidden::NotAUser`] for trusted code and anonymous callers.
     pub fn require_user(&self) -> Result<(UserId, SessionId)> {
         match self.actor {
             Actor::User { user, session } => Ok((user, session)),
@@ -168,31 +170,31 @@ impl Caller {
         }
     }
 
-    /// What the caller may do, as it was when it was authenticated.
+    /// The rights of the caller at the time when it was authenticated.
     #[must_use]
     pub fn authority(&self) -> &Authority {
         &self.authority
     }
 
-    /// The request in which the call happens.
+    /// The request that the call belongs to.
     #[must_use]
     pub fn context(&self) -> &RequestContext {
         &self.context
     }
 }
 
-/// What is known of the request in which a call happens; it stands in every audit entry.
+/// The request that a call belongs to, as far as it is known. Every audit entry contains it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RequestContext {
-    /// Links the answer, the log lines and the audit entries of one request.
+    /// Connects the answer, the log lines and the audit entries of one request.
     pub correlation_id: Option<CorrelationId>,
-    /// Where the request came from.
+    /// The address that the request came from.
     pub ip_address: Option<IpAddr>,
-    /// What the client says it is.
+    /// The program that the client claims to be.
     pub user_agent: Option<UserAgent>,
 }
 
-/// Links the answer, the log lines and the audit entries of one request: 1–128 visible ASCII characters.
+/// Connects the answer, the log lines and the audit entries of one request: 1–128 visible ASCII characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CorrelationId(Arc<str>);
 
@@ -222,14 +224,14 @@ impl fmt::Display for CorrelationId {
     }
 }
 
-/// What a client says it is, cut to 512 characters and stripped of control characters.
+/// The program that a client claims to be, without control characters, cut to 512 characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UserAgent(Arc<str>);
 
 impl UserAgent {
     const MAX: usize = 512;
 
-    /// Takes the text of a `User-Agent` header (RFC 9110 §10.1.5).
+    /// Makes one from the text of a `User-Agent` header (RFC 9110 §10.1.5).
     #[must_use]
     pub fn new(text: &str) -> Self {
         Self(text.chars().filter(|c| !c.is_control()).take(Self::MAX).collect::<String>().into())
@@ -264,10 +266,10 @@ mod tests {
     }
 
     #[test]
-    fn somebody_unproven_may_do_nothing() {
-        let nobody = Caller::anonymous(TenantId::NONE, RequestContext::default());
+    fn an_anonymous_caller_may_do_nothing() {
+        let anonymous = Caller::anonymous(TenantId::NONE, RequestContext::default());
         let now = FixedClock::at("2026-01-31T09:15:00Z").now();
-        assert!(!nobody.authority().allows(&permission::USERS_READ, Place::Tenant, now));
-        assert!(nobody.require_user().is_err());
+        assert!(!anonymous.authority().allows(&permission::USERS_READ, Place::Tenant, now));
+        assert!(anonymous.require_user().is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! Everything that can be written, noun by noun, and what each of it records.
+//! All changes that can be written, by noun, with the audit records of each.
 
 use uuid::Uuid;
 
@@ -15,26 +15,27 @@ use crate::user::UserChange;
 
 macro_rules! changes {
     ($($(#[$doc:meta])* $variant:ident($change:ident),)+) => {
-        /// Something to be written, by noun.
+        /// A change to write, by noun.
         ///
-        /// This is all that a [`Transaction`](crate::Transaction) can write. Each change says itself what the audit
-        /// log keeps of it, so a new kind of change does not compile before it answers that question. The changes are
-        /// exhaustive on purpose: a store that matches them does not compile either before it writes the new one.
+        /// A [`Transaction`](crate::Transaction) can write nothing else. Each change defines its own audit records, so
+        /// a new kind of change does not compile until it defines them. The enum is exhaustive on purpose: a store that
+        /// matches on it does not compile until it writes the new kind, too.
         #[derive(Clone, Debug)]
         pub enum Change {
             $($(#[$doc])* $variant($change),)+
         }
 
         impl Change {
-            /// What the audit log keeps of this change.
+            /// Returns the audit records of this change.
             pub(crate) fn records(&self) -> Vec<Record> {
                 match self {
                     $(Self::$variant(change) => change.records(),)+
                 }
             }
 
-            /// What was read of a session counts no more if it hangs on one of these: the session itself, its user, the
-            /// user's role assignments, the roles that it holds, the organizations where, and everything above them.
+            /// Returns the ids whose dependent cache entries this change invalidates. A cached session depends on the
+            /// session itself, its user, the user's role assignments, their roles, their organizations, and all
+            /// ancestors of these organizations.
             pub(crate) fn touched(&self) -> Vec<Uuid> {
                 match self {
                     $(Self::$variant(change) => change.touched(),)+
@@ -51,24 +52,24 @@ macro_rules! changes {
 }
 
 changes! {
-    /// Of tenants.
+    /// A change of tenants.
     Tenant(TenantChange),
-    /// Of users.
+    /// A change of users.
     User(UserChange),
-    /// Of passwords and login attempts.
+    /// A change of passwords and failed logins.
     Credential(CredentialChange),
-    /// Of sessions.
+    /// A change of sessions.
     Session(SessionChange),
-    /// Of the catalogue of permissions.
+    /// A change of the catalogue of permissions.
     Permission(PermissionChange),
-    /// Of roles.
+    /// A change of roles.
     Role(RoleChange),
-    /// Of role assignments.
+    /// A change of role assignments.
     Assignment(AssignmentChange),
-    /// Of organizations.
+    /// A change of organizations.
     Organization(OrganizationChange),
-    /// Of the audit log itself.
+    /// A change of the audit log itself.
     Audit(AuditChange),
-    /// Of the answers to requests.
+    /// A change of the stored answers to requests with an idempotency key.
     Idempotency(IdempotencyChange),
 }

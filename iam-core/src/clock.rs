@@ -7,12 +7,11 @@ use chrono::{DateTime, SecondsFormat, Utc};
 /// A moment in UTC, with millisecond precision (`decisions.md` §1).
 pub type Timestamp = DateTime<Utc>;
 
-/// Where the service reads the time.
+/// The source of the time.
 ///
-/// Rules never ask a clock: they take the moment as an argument, so that an expiry can be tested to the
-/// millisecond.
+/// Rules never read a clock. They take the moment as an argument, so that an expiry can be tested to the millisecond.
 pub trait Clock: Send + Sync + 'static {
-    /// The present moment. Callers cut it to milliseconds by [`cut`].
+    /// Returns the present moment. The services cut it to milliseconds with [`cut`].
     fn now(&self) -> Timestamp;
 }
 
@@ -27,30 +26,27 @@ impl Clock for SystemClock {
     }
 }
 
-/// The present moment, to measure how old what was heard from others is.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a feed tells its time by the same clock, whatever the port's clock says"
-)]
+/// Returns the present moment of the monotonic clock, to measure the age of cached data and of notifications.
+#[expect(clippy::disallowed_methods, reason = "change feeds use this clock, independently of the `Clock` port")]
 pub(crate) fn monotonic_now() -> Instant {
     Instant::now()
 }
 
 /// Cuts a moment to milliseconds.
 ///
-/// Stores keep different precisions (PostgreSQL microseconds) and no leap seconds; cutting at creation makes what was
-/// created equal to what is read back.
+/// Stores have different precisions (PostgreSQL: microseconds) and no leap seconds. Because moments are cut when they
+/// are created, a value that is read back equals the value that was created.
 #[must_use]
 pub fn cut(moment: Timestamp) -> Timestamp {
     DateTime::from_timestamp_millis(moment.timestamp_millis()).unwrap_or(moment)
 }
 
-/// A moment as JSON shows it: RFC 3339, UTC with a `Z`, to the millisecond.
+/// Returns the JSON form of a moment: RFC 3339, UTC with a `Z`, to the millisecond.
 pub(crate) fn shown(moment: Timestamp) -> String {
     moment.to_rfc3339_opts(SecondsFormat::Millis, true)
 }
 
-/// A clock for tests that moves only when told.
+/// A clock for tests that moves only on request.
 #[cfg(any(test, feature = "conformance"))]
 pub mod testing {
     use std::sync::{Arc, Mutex};
@@ -59,18 +55,18 @@ pub mod testing {
 
     use super::{Clock, Timestamp, cut};
 
-    /// Stands still until [`advance`](Self::advance)d; clones share the time.
+    /// A clock that stands still until [`advance`](Self::advance) is called. Clones share the time.
     #[derive(Clone, Debug)]
     pub struct FixedClock(Arc<Mutex<Timestamp>>);
 
     impl FixedClock {
-        /// A clock that shows `moment`, an RFC 3339 text.
+        /// Returns a clock that shows `moment`, an RFC 3339 text.
         ///
         /// # Panics
         ///
         /// When the text is not RFC 3339.
         #[must_use]
-        #[expect(clippy::expect_used, reason = "a test's own literal")]
+        #[expect(clippy::expect_used, reason = "the text is a literal in a test")]
         pub fn at(moment: &str) -> Self {
             Self::from(moment.parse::<Timestamp>().expect("an RFC 3339 timestamp"))
         }
@@ -100,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn moments_are_cut_to_milliseconds_and_leap_seconds_are_the_next_one() {
+    fn moments_are_cut_to_milliseconds_and_leap_seconds_roll_over() {
         for (text, expected) in [
             ("2026-01-31T09:15:00.123999Z", "2026-01-31T09:15:00.123Z"),
             ("1969-12-31T23:59:59.999999Z", "1969-12-31T23:59:59.999Z"),

@@ -1,6 +1,6 @@
-//! What can go wrong, in two rings: [`StoreError`] from a store, [`Error`] from a service.
+//! The errors, in two layers: [`StoreError`] from a store, [`Error`] from a service.
 //!
-//! Neither knows HTTP; `iam-axum` maps [`Error`] to problem documents in one place.
+//! Neither depends on HTTP; `iam-axum` maps [`Error`] to problem documents in one place.
 
 use std::fmt;
 use std::time::Duration;
@@ -12,50 +12,51 @@ use crate::tenant::{QuotaKind, TenantSummary};
 /// The result of a service call.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a service refused or failed.
+/// Why a service refused a call, or failed.
 ///
-/// The `Display` text is safe to show to whoever made the call; what only a log may hold is in
+/// The `Display` text is safe to show to the caller. Details that only a log may contain are in
 /// [`source`](std::error::Error::source).
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// One or more fields of the input are invalid; every one of them is named.
+    /// One or more fields of the input are invalid. All of them are named.
     #[error("{}", describe(.0))]
     Validation(Vec<FieldError>),
-    /// The caller is not who it claims to be, or did not say: no token, a bad one, or wrong credentials.
+    /// The caller has not proven who it is: it sent no token, an invalid token, or wrong credentials.
     #[error("{0}")]
     Unauthenticated(#[from] Unauthenticated),
-    /// The caller is known and may not do this.
+    /// The caller is known, but may not do this.
     #[error("{0}")]
     Forbidden(#[from] Forbidden),
-    /// Too many failed logins: even the right password is refused for a while.
+    /// Too many logins have failed. Until the lockout ends, even the right password is refused.
     #[error("The account is temporarily locked. Try again in {} seconds.", .retry_after.as_secs())]
     AccountLocked {
-        /// How long the lock still lasts, rounded up to whole seconds.
+        /// The remaining time of the lockout, rounded up to whole seconds.
         retry_after: Duration,
     },
-    /// There is no such thing, or the caller may not know that there is.
+    /// The resource does not exist, or the caller may not know that it exists.
     #[error("{} not found.", .0.title())]
     NotFound(ResourceType),
-    /// A rule of the domain forbids the input, whoever asks and whatever the state.
+    /// A rule of the domain forbids the input, for every caller and in every state.
     #[error("{0}")]
     Rule(#[from] Rule),
-    /// The present state forbids it.
+    /// The current state does not allow the change.
     #[error("{0}")]
     Conflict(#[from] Conflict),
-    /// What was to be changed is not what the caller takes it for: somebody else has changed it.
+    /// The resource no longer has the version that the caller expects: another caller has changed it.
     #[error("The resource has changed since it was read.")]
     PreconditionFailed,
-    /// Something else was asked for under the same idempotency key.
+    /// Another request was made under the same idempotency key.
     #[error("The Idempotency-Key was used for another request.")]
     IdempotencyKeyReused,
-    /// More passwords wait to be hashed than can be hashed in time, whoever asks.
+    /// The service cannot serve the call in time: too many passwords wait to be hashed, or too many units of work of
+    /// the tenant run.
     #[error("The service is busy. Try again in {} seconds.", .retry_after.as_secs())]
     Overloaded {
-        /// When those who wait now will have been served, in whole seconds.
+        /// The time after which the call can be tried again, in whole seconds: an estimate of how long the queue needs.
         retry_after: Duration,
     },
-    /// Any of the others, about one field of the input.
+    /// One of the other errors, caused by one field of the input.
     #[error("{error}")]
     About {
         /// The field's name as the caller wrote it, for instance `roleId` or `assignments[3].roleId`.
@@ -72,20 +73,20 @@ pub enum Error {
 }
 
 impl Error {
-    /// A validation error about one field.
+    /// Returns a validation error about one field.
     #[must_use]
     pub fn field(field: impl Into<String>, message: impl Into<String>) -> Self {
         Self::Validation(vec![FieldError::new(field, message)])
     }
 
-    /// The same error, about a field of the input.
+    /// Returns the same error, as an error about a field of the input.
     #[must_use]
     pub fn about(self, field: impl Into<String>) -> Self {
         Self::About { field: field.into(), error: Box::new(self) }
     }
 
-    /// The same error, about a field of the input where it is about what that field names. Whether the caller may do
-    /// the whole thing, and whether the store answers, is about no field.
+    /// Returns the same error, as an error about a field if the cause is the resource that the field names. A missing
+    /// permission for the whole call, or a failure of the store, is about no field.
     pub(crate) fn about_what_it_names(self, field: impl Into<String>) -> Self {
         if matches!(self, Self::NotFound(_) | Self::Conflict(_)) { self.about(field) } else { self }
     }
@@ -95,7 +96,7 @@ impl Error {
     }
 }
 
-/// A constraint that a store found violated becomes the conflict it stands for.
+/// Turns a violated constraint of a store into the conflict that it means.
 impl From<StoreError> for Error {
     fn from(error: StoreError) -> Self {
         match error {
@@ -115,12 +116,12 @@ impl From<StoreError> for Error {
 pub struct FieldError {
     /// The field's name as the caller wrote it, for instance `email` or `assignments[3].roleId`.
     pub field: String,
-    /// What would be right.
+    /// What is wrong, or what a valid value is, for instance `must be a UUID`.
     pub message: String,
 }
 
 impl FieldError {
-    /// Names a field and what is wrong with it.
+    /// Returns an error about a field.
     #[must_use]
     pub fn new(field: impl Into<String>, message: impl Into<String>) -> Self {
         Self { field: field.into(), message: message.into() }
@@ -129,24 +130,24 @@ impl FieldError {
 
 /// Why a caller is not authenticated.
 ///
-/// Every failure of identity at login is the one [`Credentials`](Self::Credentials), so that nobody learns which
-/// accounts exist.
+/// Every wrong identity at login is the same [`Credentials`](Self::Credentials), so that an attacker does not learn
+/// which accounts exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Unauthenticated {
     /// The request carries no bearer token.
     #[error("Authentication is required: send a bearer access token.")]
     NoToken,
-    /// The access token is malformed, forged, not yet valid, or of a session that has ended.
+    /// The access token is malformed, forged or not yet valid, or its session has ended.
     #[error("The access token is invalid.")]
     InvalidToken,
-    /// The access token was valid and no longer is.
+    /// The access token was valid, but has expired.
     #[error("The access token has expired.")]
     ExpiredToken,
-    /// E-mail, password or tenant is wrong.
+    /// The e-mail, the password or the tenant is wrong.
     #[error("Incorrect e-mail or password. If you have accounts in several tenants, name the `tenant` that you mean.")]
     Credentials,
-    /// The refresh token is malformed, forged, spent, expired, or of a session that has ended.
+    /// The refresh token is malformed, forged, spent or expired, or its session has ended.
     #[error("The refresh token is invalid or expired.")]
     RefreshToken,
 }
@@ -158,16 +159,16 @@ pub enum Forbidden {
     /// The caller lacks this permission.
     #[error("Missing permission: {0}.")]
     Permission(Permission),
-    /// Somebody would get rights that the caller itself does not hold, there and for as long.
-    #[error("Nobody can give a role with higher privileges than their own: {0}.")]
+    /// A user would get rights that the caller does not hold itself, in the same resource scope and for as long.
+    #[error("You cannot give a role with higher privileges than your own: {0}.")]
     Escalation(Shortfall),
-    /// Only a user can do this, for instance change its own password; trusted code without a user cannot.
+    /// Only a user can do this, for instance change its own password. Trusted code without a user cannot.
     #[error("Only a logged-in user can do this.")]
     NotAUser,
-    /// Only trusted code can do this, for instance set the password of a user; no permission is enough.
+    /// Only trusted code can do this, for instance set the password of a user. No permission allows it.
     #[error("Only trusted code can do this.")]
     NotTrusted,
-    /// Nobody tidies up what the audit log says of themselves.
+    /// A user cannot erase the entries about itself from the audit log.
     #[error("You cannot erase your own entries from the audit log.")]
     OwnEntries,
     /// The account is suspended.
@@ -176,12 +177,12 @@ pub enum Forbidden {
     /// The operator has suspended the tenant.
     #[error("The tenant is suspended.")]
     TenantSuspended,
-    /// This installation does not let strangers create tenants.
+    /// This installation does not allow strangers to create tenants.
     #[error("Registration is closed.")]
     RegistrationClosed,
 }
 
-/// A rule of the domain that an input breaks.
+/// A rule of the domain that the input breaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Rule {
@@ -191,19 +192,19 @@ pub enum Rule {
     /// A role of scope TENANT takes no organization.
     #[error("Tenant-scoped roles do not take an organizationId.")]
     OrganizationRefused,
-    /// An organization cannot stand below itself.
-    #[error("Circular reference: the parent is the organization itself or stands below it.")]
+    /// An organization cannot be below itself.
+    #[error("Circular reference: the parent is the organization itself or is below it.")]
     CircularParent,
-    /// The hierarchy would become deeper than it may.
+    /// The hierarchy would be deeper than allowed.
     #[error("Maximum hierarchy depth of {0} exceeded.")]
     Depth(u32),
 }
 
-/// What the present state forbids.
+/// Why the current state does not allow a change.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Conflict {
-    /// Another user of the tenant has this e-mail, whatever its case; a deleted user keeps it too.
+    /// Another user of the tenant has this e-mail, compared without case. A deleted user also keeps its e-mail.
     #[error("A user with this e-mail already exists.")]
     EmailTaken,
     /// Another tenant, or another organization of the tenant, has this slug.
@@ -212,60 +213,60 @@ pub enum Conflict {
     /// A deleted user can be neither suspended nor reactivated.
     #[error("The user is inactive.")]
     UserInactive,
-    /// The user already holds the role there.
+    /// The user already holds the role in this resource scope.
     #[error("The user already holds this role in this organization, or tenant-wide.")]
     RoleHeld,
     /// Another role of the tenant has this name.
     #[error("A role with this name already exists.")]
     RoleNameTaken,
-    /// Built-in roles stay as they are.
+    /// Built-in roles cannot change.
     #[error("Built-in roles can be neither changed nor deleted.")]
     SystemRole,
-    /// Somebody holds the role.
-    #[error("The role is assigned to somebody.")]
+    /// At least one user holds the role.
+    #[error("The role is assigned to at least one user.")]
     RoleInUse,
-    /// Somebody holds the role where its new scope does not let it be held.
-    #[error("The role is assigned where its new scope does not allow it.")]
+    /// At least one user holds the role in a resource scope that the new scope of the role does not allow.
+    #[error("The role has assignments that its new scope does not allow.")]
     RoleScopeInUse,
-    /// The tenant's catalogue has this permission already.
+    /// The tenant's catalogue already has this permission.
     #[error("A permission with this name already exists.")]
     PermissionNameTaken,
-    /// Built-in permissions stay.
+    /// Built-in permissions cannot be deleted.
     #[error("Built-in permissions cannot be deleted.")]
     SystemPermission,
-    /// A role holds the permission.
-    #[error("A role holds this permission.")]
+    /// At least one role has the permission.
+    #[error("A role has this permission.")]
     PermissionInUse,
-    /// The organization was deleted: nothing can be put into it or below it.
+    /// The organization was deleted, so nothing can be added to it or below it.
     #[error("The organization is inactive.")]
     OrganizationInactive,
-    /// Something that is not INACTIVE stands below the organization.
+    /// An organization that is not INACTIVE is below this organization.
     #[error("The organization has children.")]
     OrganizationHasChildren,
-    /// The place of a deleted organization is too deep by now.
-    #[error("The organization would stand deeper than the hierarchy may be.")]
+    /// A deleted organization cannot be restored, because its position has become too deep.
+    #[error("The organization would be deeper than the hierarchy allows.")]
     OrganizationTooDeep,
-    /// The tenant would be left without anyone who can administer it.
-    #[error("The last active administrator of a tenant cannot be deleted, suspended or lose that role.")]
+    /// The tenant would have no active administrator.
+    #[error("The last active administrator of a tenant cannot be deleted or suspended, and cannot lose this role.")]
     LastAdministrator,
-    /// The entry was recorded a moment ago and has no place in the sequence yet.
-    #[error("The entry is not sealed yet. Try again in a second.")]
+    /// The entry is still pending: it was recorded a moment ago and has no sequence number yet.
+    #[error("The entry has no sequence number yet. Try again in a second.")]
     NotSealed,
-    /// The same is being made under the same idempotency key, and that takes long.
+    /// An earlier request under the same idempotency key is still running, and takes long.
     #[error("A request with this Idempotency-Key is still being processed.")]
     StillRunning,
-    /// The tenant has as many of something as its quota lets it have.
+    /// The tenant has as many resources of this kind as its quota allows.
     #[error("The tenant has reached its quota of {1} {0}.")]
     QuotaExceeded(QuotaKind, u64),
-    /// The user is not INACTIVE, so the audit log keeps what it says of the user.
+    /// The user is not INACTIVE, so the audit log keeps its entries about the user.
     #[error("Only an inactive user can be erased from the audit log: delete the user first.")]
     UserNotInactive,
-    /// The credentials are right in several tenants: say which is meant.
-    #[error("The credentials match accounts of several tenants: name one of them as `tenant`.")]
+    /// The credentials are right in several tenants, so the login must name one of them.
+    #[error("The credentials match accounts in several tenants. Name one of these tenants in `tenant`.")]
     SeveralTenants(Vec<TenantSummary>),
 }
 
-/// The inner text of [`Error::Internal`]: for the log, never for the caller.
+/// The details of [`Error::Internal`], for the log and never for the caller.
 #[derive(Debug, thiserror::Error)]
 #[error("{context}: {cause}")]
 pub struct Internal {
@@ -273,17 +274,17 @@ pub struct Internal {
     cause: String,
 }
 
-/// Why a store could not do what it was asked.
+/// Why an operation of a store failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// A constraint was violated: somebody else was first.
+    /// A constraint was violated: another transaction was first.
     #[error("constraint violated: {0:?}")]
     Conflict(Constraint),
-    /// The row that was to be changed is not there.
+    /// The row to change does not exist.
     #[error("no such {0}")]
     Missing(&'static str),
-    /// A row holds what the service never writes.
+    /// A row contains data that the service never writes.
     #[error("corrupt {what}: {cause}")]
     Corrupt {
         /// The table or column.
@@ -291,7 +292,7 @@ pub enum StoreError {
         /// What is wrong with it.
         cause: String,
     },
-    /// The store does not answer; trying again later may help.
+    /// The store does not answer. A later attempt may succeed.
     #[error("the store is unavailable")]
     Unavailable(#[source] BoxError),
     /// Any other failure of the store.
@@ -300,7 +301,7 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// A row that cannot be read, for stores to call.
+    /// Returns an error for a row that cannot be read. For implementations of stores.
     #[must_use]
     pub fn corrupt(what: &'static str, cause: impl fmt::Display) -> Self {
         Self::Corrupt { what, cause: cause.to_string() }
@@ -310,27 +311,27 @@ impl StoreError {
 /// An error of a store's driver.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// The constraints that two callers can race for.
+/// The constraints that two concurrent calls can violate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Constraint {
-    /// One e-mail, one user, inside a tenant.
+    /// An e-mail belongs to only one user of a tenant.
     UserEmail,
-    /// One slug, one tenant.
+    /// A slug belongs to only one tenant.
     TenantSlug,
-    /// One name, one role, inside a tenant.
+    /// A name belongs to only one role of a tenant.
     RoleName,
-    /// One user holds one role in one context once.
+    /// A user holds a role in a resource scope only once.
     RoleAssignment,
-    /// One name, one permission, inside a tenant.
+    /// A name belongs to only one permission of a tenant.
     PermissionName,
-    /// One slug, one organization that is not INACTIVE, inside a tenant.
+    /// A slug belongs to only one organization of a tenant that is not INACTIVE.
     OrganizationSlug,
-    /// One generation, one signing key.
+    /// A generation belongs to only one signing key.
     SigningKeyGeneration,
-    /// One idempotency key, one request at a time.
+    /// Only one request at a time runs under an idempotency key.
     IdempotencyRecord,
-    /// A reference to something that is not there, or not of this tenant.
+    /// A referenced row exists, in the same tenant.
     Reference,
 }
 

@@ -1,4 +1,4 @@
-//! How a process learns what others have committed.
+//! The change feed: notifies a process of the commits of other replicas.
 
 use std::time::Instant;
 
@@ -7,24 +7,25 @@ use uuid::Uuid;
 
 use crate::error::StoreError;
 
-/// Tells what is committed, by whomever, that may change who may do what.
+/// Notifies a subscriber of all commits that may change the rights of a user, by any replica or program.
 ///
-/// What changes is named by its identifier: a user whose status or role assignments change, a session that ends, a role
-/// or an organization that is changed. Whatever of it was kept is then not to be believed any more. To tell too much
-/// costs a query; to keep one to itself is a hole.
+/// Each changed resource is named by its id: a tenant or user whose status changes, a user whose role assignments
+/// change, a session that ends, a role or an organization that changes, a signing key that is revoked. Cache entries
+/// that depend on the id are then stale. An unnecessary notification costs a query. A missing notification is a
+/// security hole: a revoked permission stays usable.
 #[async_trait]
 pub trait ChangeFeed: Send {
-    /// Waits for the next news. An error ends the feed, and whoever follows it asks for another; so does one that has
-    /// told nothing [complete](News::complete_at) for long.
+    /// Waits for the next notification. An error ends the feed, and the subscriber then opens another one. A feed must
+    /// also end with an error when it cannot say for a long time that it is [complete](News::complete_at).
     async fn next(&mut self) -> Result<News, StoreError>;
 }
 
-/// What a [`ChangeFeed`] has to tell.
+/// A notification of a [`ChangeFeed`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct News {
-    /// What has changed.
+    /// The ids of the changed resources.
     pub changed: Vec<Uuid>,
-    /// If it is known: whatever was committed before this moment has been told, by these news or earlier ones of the
-    /// same feed.
+    /// If known: this notification and the earlier ones of the same feed contain all changes that were committed before
+    /// this moment.
     pub complete_at: Option<Instant>,
 }

@@ -1,4 +1,4 @@
-//! The front door: [`Iam`], its [`Settings`] and its [builder](Iam::builder).
+//! The entry point: [`Iam`], its [`Settings`] and its [builder](Iam::builder).
 
 use std::fmt;
 use std::ops::Deref;
@@ -45,16 +45,17 @@ impl fmt::Debug for Iam {
     }
 }
 
-/// What every service works with.
+/// The state that all services share.
 pub(crate) struct Inner {
     pub(crate) store: Arc<dyn Store>,
     aftermath: Aftermath,
-    /// Not common: a unit of work inside a transaction of the host must not wait for those that wait for this transaction.
+    /// Not in `common`: a unit of work inside a host transaction must not wait for units of work that wait for this
+    /// transaction.
     in_flight: InFlight,
     common: Arc<Common>,
 }
 
-/// What does not depend on whether the host has begun a transaction.
+/// The state that is the same inside and outside of host transactions.
 pub(crate) struct Common {
     pub(crate) random: Arc<dyn Random>,
     pub(crate) passwords: PasswordHasher,
@@ -67,7 +68,7 @@ pub(crate) struct Common {
     keys: KeyRing,
     verified_tokens: VerifiedTokens,
     ended_sessions: EndedSessions,
-    /// Whether there was more than one tenant when the store was asked last.
+    /// Whether there was more than one tenant at the last query.
     has_several_tenants: AtomicBool,
 }
 
@@ -79,7 +80,7 @@ impl Deref for Inner {
     }
 }
 
-/// What can be set. The defaults are those of `decisions.md` §2.
+/// The settings. The defaults are those of `decisions.md` §2.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Settings {
@@ -89,30 +90,30 @@ pub struct Settings {
     pub audience: String,
     /// How long an access token is valid: 15 minutes.
     pub access_token_lifetime: TimeDelta,
-    /// A session that is not refreshed for this long is over: 7 days.
+    /// How long a session lasts without a refresh: 7 days.
     pub session_idle: TimeDelta,
-    /// A session is over this long after its login, whatever happens: 30 days.
+    /// How long a session lasts at most after its login, even if it is refreshed: 30 days.
     pub session_absolute: TimeDelta,
-    /// For this long the refresh token just spent is forgiven: 10 seconds.
+    /// How long a refresh token that was just spent is still accepted: 10 seconds.
     pub refresh_grace: TimeDelta,
     /// When failed logins lock an account.
     pub lockout: Lockout,
     /// Whether strangers may create tenants.
     pub registration: bool,
-    /// What a password hash costs.
+    /// The cost of a password hash.
     pub hashing_cost: HashingCost,
-    /// How long a password may wait to be hashed, as far as can be foreseen; whoever would wait for longer is refused at
-    /// once with [`Error::Overloaded`]: 2 seconds.
+    /// The maximum expected wait of a password in the hash queue: 2 seconds. A call whose expected wait is longer is
+    /// refused at once with [`Error::Overloaded`].
     pub password_wait: Duration,
-    /// How deep an organization may stand; roots stand at depth 0: 5.
+    /// The maximum depth of an organization: 5. Roots have depth 0.
     pub max_organization_depth: u32,
-    /// Encrypts private keys at rest.
+    /// Encrypts private keys in the store. Without it, they are stored unencrypted.
     pub master_key: Option<MasterKey>,
-    /// How much a tenant may have at most.
+    /// The maximum numbers of resources of a tenant.
     pub quota: Quota,
-    /// The oldest age that a signing key for access tokens reaches before [`Iam::rotate_keys_when_due`] replaces it: 90 days.
+    /// The age at which [`Iam::rotate_keys_when_due`] replaces a signing key for access tokens: 90 days.
     pub key_rotation: TimeDelta,
-    /// The shortest time, in whole days, for which a tenant can have its audit log kept: 30 days.
+    /// The shortest retention that a tenant can choose for its audit log, in whole days: 30 days.
     pub audit_min_retention: TimeDelta,
 }
 
@@ -139,19 +140,19 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The shortest retention of an audit log, in whole days.
+    /// Returns the shortest retention of an audit log, in whole days.
     pub(crate) fn least_retention_days(&self) -> u32 {
         let days = self.audit_min_retention.num_seconds().max(0).unsigned_abs().div_ceil(86_400);
         days.clamp(1, 36_500).try_into().unwrap_or(36_500)
     }
 
-    /// When a session that began then and is used now is over.
+    /// Returns when a session expires that began at `began` and is refreshed at `now`.
     pub(crate) fn session_expiry(&self, began: Timestamp, now: Timestamp) -> Timestamp {
         (now + self.session_idle).min(began + self.session_absolute)
     }
 }
 
-/// Puts an [`Iam`] together; see [`Iam::builder`].
+/// Builds an [`Iam`]; see [`Iam::builder`].
 pub struct Builder {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
@@ -162,42 +163,42 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// Uses other settings than the defaults.
+    /// Uses these settings instead of the defaults.
     #[must_use]
     pub fn settings(mut self, settings: Settings) -> Self {
         self.settings = settings;
         self
     }
 
-    /// Uses another clock than the system's.
+    /// Uses this clock instead of the system's.
     #[must_use]
     pub fn clock(mut self, clock: impl Clock) -> Self {
         self.clock = Arc::new(clock);
         self
     }
 
-    /// Uses another source of randomness than the system's.
+    /// Uses this source of randomness instead of the system's.
     #[must_use]
     pub fn random(mut self, random: impl Random) -> Self {
         self.random = Arc::new(random);
         self
     }
 
-    /// Tells somebody what happens in the store, and to passwords.
+    /// Reports the operations of the store, and the hashing of passwords, to an observer.
     #[must_use]
     pub fn observer(mut self, observer: Arc<dyn Observer>) -> Self {
         self.observer = Some(observer);
         self
     }
 
-    /// Calls a function with the audit entries of whatever is committed through this [`Iam`], for instance to send mail, to
-    /// drop what a cache holds, or to publish an event. There can be several; each is called in the order in which they were
-    /// added.
+    /// Adds a hook: a function that is called with the audit entries of each commit through this [`Iam`], for
+    /// instance to send mail, to invalidate a cache, or to publish an event. Several hooks are called in the order in
+    /// which they were added.
     ///
-    /// It is called after the commit and before whoever asked for the change is told, so it must not wait for anything: send
-    /// what takes time to a task of your own, as here. What others commit to the same database it is not called for, and what
-    /// is committed just before a crash may go unheard. Whoever must not miss anything reads the [audit log](Iam::audit)
-    /// from where it last was.
+    /// A hook is called after the commit and before the service returns to its caller, so it must not wait for
+    /// anything. Send slow work to a task of your own, as in the example. A hook is not called for commits of other
+    /// replicas, and possibly not for a commit just before a crash. A program that must not miss any entry reads the
+    /// [audit log](Iam::audit) from the last entry that it has read.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -213,7 +214,7 @@ impl Builder {
     /// let iam = Iam::builder(Arc::new(MemoryStore::new()))
     ///     .after_commit(move |entries| {
     ///         for entry in entries.iter().filter(|entry| entry.action == "CREATE" && entry.resource_type == ResourceType::USER) {
-    ///             // Nobody may listen any more.
+    ///             // The receiver may be closed.
     ///             let _ = sender.send(entry.resource_id.clone());
     ///         }
     ///     })
@@ -237,18 +238,18 @@ impl Builder {
         self
     }
 
-    /// Reads the signing keys from the store, making the first one where there is none.
+    /// Builds the [`Iam`]. Reads the signing keys from the store, and creates the first ones if there are none.
     ///
     /// # Errors
     ///
-    /// [`Error::Store`] when the store fails; [`Error::Validation`] when the access tokens' lifetime is not from a
-    /// second to a day; [`Error::Internal`] when a signing key cannot be opened under the
-    /// configured master key, or when Argon2 does not allow the hashing cost.
+    /// [`Error::Store`] when the store fails; [`Error::Validation`] when the lifetime of access tokens is not between
+    /// one second and one day; [`Error::Internal`] when a signing key cannot be decrypted with the configured master
+    /// key, or when Argon2 does not allow the hashing cost.
     pub async fn build(self) -> Result<Iam> {
         let Self { store, clock, random, observer, hooks, settings } = self;
         let store = observed(store, observer.as_ref());
         if settings.access_token_lifetime < TimeDelta::seconds(1) || settings.access_token_lifetime > RETIREMENT {
-            return Err(Error::field("access_token_lifetime", "must be from a second to a day"));
+            return Err(Error::field("access_token_lifetime", "must be between one second and one day"));
         }
         let ids = IdGenerator::new();
         let now = cut(clock.now());
@@ -256,7 +257,7 @@ impl Builder {
         let keys = KeyRing::open(&*store, settings.master_key.clone(), now, first, &*random).await?;
         let (first, master) = (ids.next(now, &*random), settings.master_key.as_ref());
         let log_keys = first_or_stored(KeyPurpose::Checkpoints, &*store, master, now, first, &*random).await?;
-        // The first, whoever has put others beside it: the logs are named after it.
+        // The first key, even if there are later ones: its id is in the names of the logs.
         let log_key = log_keys.first().ok_or_else(|| Error::internal("checkpoint key", "there is none"))?;
         let log_key = LogKey::new(log_key.pair(master)?, log_key.id);
         let idempotency = IdempotencySecret::new(log_key.derive("idempotency"));
@@ -276,12 +277,12 @@ impl Builder {
             ended_sessions: EndedSessions::default(),
             has_several_tenants: AtomicBool::new(false),
         });
-        let aftermath = Aftermath::at_once(hooks);
+        let aftermath = Aftermath::immediate(hooks);
         Ok(Iam(Arc::new(Inner { store, aftermath, in_flight: InFlight::default(), common })))
     }
 }
 
-/// A store that tells the observer, if there is one.
+/// Wraps the store so that it reports to the observer, if there is one.
 fn observed(store: Arc<dyn Store>, observer: Option<&Arc<dyn Observer>>) -> Arc<dyn Store> {
     match observer {
         Some(observer) => Arc::new(Observed::new(store, Arc::clone(observer))),
@@ -290,7 +291,7 @@ fn observed(store: Arc<dyn Store>, observer: Option<&Arc<dyn Observer>>) -> Arc<
 }
 
 impl Iam {
-    /// Starts to put an [`Iam`] together over a store.
+    /// Returns a builder for an [`Iam`] over a store.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -315,89 +316,89 @@ impl Iam {
         }
     }
 
-    /// Makes, reads and changes tenants.
+    /// The service for tenants: creates, reads and changes them.
     #[must_use]
     pub fn tenants(&self) -> Tenants<'_> {
         Tenants(&self.0)
     }
 
-    /// Makes, reads, changes and deletes users.
+    /// The service for users: creates, reads, changes and deletes them.
     #[must_use]
     pub fn users(&self) -> Users<'_> {
         Users(&self.0)
     }
 
-    /// Changes and resets passwords.
+    /// The service for passwords: changes and resets them.
     #[must_use]
     pub fn credentials(&self) -> Credentials<'_> {
         Credentials(&self.0)
     }
 
-    /// Begins, refreshes, lists and ends sessions.
+    /// The service for sessions: begins, refreshes, lists and ends them.
     #[must_use]
     pub fn sessions(&self) -> Sessions<'_> {
         Sessions(&self.0)
     }
 
-    /// Registers, reads and removes permissions.
+    /// The service for permissions: registers, reads and removes them.
     #[must_use]
     pub fn permissions(&self) -> Permissions<'_> {
         Permissions(&self.0)
     }
 
-    /// Makes, reads, changes and deletes roles.
+    /// The service for roles: creates, reads, changes and deletes them.
     #[must_use]
     pub fn roles(&self) -> Roles<'_> {
         Roles(&self.0)
     }
 
-    /// Makes, reads, changes, moves and deletes organizations.
+    /// The service for organizations: creates, reads, changes, moves and deletes them.
     #[must_use]
     pub fn organizations(&self) -> Organizations<'_> {
         Organizations(&self.0)
     }
 
-    /// Answers who may do what.
+    /// The service for access checks: answers whether a user has a permission.
     #[must_use]
     pub fn access(&self) -> Access<'_> {
         Access(&self.0)
     }
 
-    /// Gives roles to users, and takes them away.
+    /// The service for role assignments: gives roles to users and takes them away.
     #[must_use]
     pub fn assignments(&self) -> Assignments<'_> {
         Assignments(&self.0)
     }
 
-    /// Reads the audit log.
+    /// The service for the audit log.
     #[must_use]
     pub fn audit(&self) -> Audit<'_> {
         Audit(&self.0)
     }
 
-    /// How many passwords wait to be hashed in this process.
+    /// Returns the number of passwords that wait to be hashed in this process.
     #[must_use]
     pub fn passwords_waiting(&self) -> usize {
         self.0.passwords.waiting()
     }
 
-    /// The settings it was built with.
+    /// Returns the settings of this `Iam`.
     #[must_use]
     pub fn settings(&self) -> &Settings {
         &self.0.settings
     }
 
-    /// The present moment, by the clock it was built with.
+    /// Returns the present moment of its clock, cut to milliseconds.
     #[must_use]
     pub fn now(&self) -> Timestamp {
         self.0.now()
     }
 
-    /// The user behind an access token.
+    /// Returns the caller that an access token stands for.
     ///
-    /// The token's signature, issuer, audience and times must be right, and its session must not have ended: a
-    /// token stops working the moment its session does, or within a second of that where the session is ended through
-    /// another `Iam` and this one [follows](Self::follow_changes) what others change.
+    /// The token's signature, issuer, audience and times must be right, and its session must not have ended. A token is
+    /// refused as soon as its session ends. If another `Iam` ends the session and this one
+    /// [follows](Self::follow_changes) the changes of others, the token is refused within a second.
     ///
     /// # Errors
     ///
@@ -406,39 +407,40 @@ impl Iam {
         self.authenticate_verified(&self.verify(token).await?, context).await
     }
 
-    /// The first half of [`authenticate`](Self::authenticate), for who must decide before that asks the store for the
-    /// session, such as what limits rates. The store is asked for signing keys only, now and then.
+    /// Does the first half of [`authenticate`](Self::authenticate): it verifies the token. For code that must decide
+    /// before the store is queried for the session, such as a rate limit. Only the signing keys are read from the
+    /// store, and only from time to time.
     ///
     /// # Errors
     ///
-    /// Those of [`authenticate`](Self::authenticate), for everything but a session that this process does not know to have
-    /// ended.
+    /// The same as [`authenticate`](Self::authenticate). But a session that has ended is an error only if this process
+    /// already knows that it has ended.
     pub async fn verify(&self, token: &str) -> Result<VerifiedToken> {
         let iam = &*self.0;
         let now = iam.now();
-        let kept = iam.verified_tokens.get(token);
-        let kid = kept.as_ref().map_or_else(|| token::key_of(token), |kept| Ok(kept.key()))?;
+        let cached = iam.verified_tokens.get(token);
+        let kid = cached.as_ref().map_or_else(|| token::key_of(token), |cached| Ok(cached.key()))?;
         let key = iam
             .keys
             .verifying_key(&*iam.store, iam.snapshots(), kid, now)
             .await?
             .ok_or(Unauthenticated::InvalidToken)?;
-        let verified = match &kept {
-            Some(kept) => kept.clone(),
+        let verified = match &cached {
+            Some(cached) => cached.clone(),
             None => VerifiedToken::new(kid, token::verify(token, &key, &iam.settings.issuer, &iam.settings.audience)?),
         };
         verified.claims().check_times(now)?;
         if iam.ended_sessions.contains(verified.claims().sid, now) {
             return Err(Unauthenticated::InvalidToken.into());
         }
-        if kept.is_none() {
+        if cached.is_none() {
             iam.verified_tokens.keep(token, verified.clone());
         }
         Ok(verified)
     }
 
-    /// The second half of [`authenticate`](Self::authenticate), after the first; again, for whoever must know whether the token
-    /// and the session still stand.
+    /// Does the second half of [`authenticate`](Self::authenticate): it checks the session. Call it again to check
+    /// later that the token and the session are still valid.
     ///
     /// # Errors
     ///
@@ -463,16 +465,17 @@ impl Iam {
         Ok(Caller::user_session(claims.tenant_id, claims.sub, claims.sid, authority, context))
     }
 
-    /// Listens to what others commit, so that [`authenticate`](Self::authenticate) need not ask the store about sessions
-    /// that it knows. Keep it running, and call it again a moment after it failed: until then, and while nothing is heard,
-    /// the store is asked with every request.
+    /// Follows the commits of other replicas, so that [`authenticate`](Self::authenticate) can use cached sessions
+    /// instead of querying the store. Keep it running, and call it again a moment after it has failed. Until then,
+    /// and while no notifications arrive, every request queries the store.
     ///
-    /// What is committed through this `Iam` counts at once either way; what others commit, within a second. It ends where
-    /// the store fails, or at once where that [cannot tell](crate::Store::change_feed).
+    /// A commit through this `Iam` takes effect here at once in any case, and a commit of another replica within a
+    /// second. This function returns when the store fails, or at once when the store has no
+    /// [change feed](crate::Store::change_feed).
     ///
     /// # Errors
     ///
-    /// What the store says.
+    /// The errors of the store.
     pub async fn follow_changes(&self) -> Result<(), StoreError> {
         match self.0.store.change_feed().await? {
             Some(feed) => Err(self.0.snapshots().follow(feed).await),
@@ -480,13 +483,13 @@ impl Iam {
         }
     }
 
-    /// Whether what others commit is [heard of](Self::follow_changes) at this moment.
+    /// Whether this process [receives](Self::follow_changes) the changes of other replicas at this moment.
     #[must_use]
     pub fn hears_changes(&self) -> bool {
         self.0.snapshots().are_trusted(monotonic_now())
     }
 
-    /// The public keys with which access tokens can be verified (RFC 7517).
+    /// Returns the public keys that verify access tokens (RFC 7517).
     ///
     /// # Errors
     ///
@@ -495,19 +498,19 @@ impl Iam {
         self.0.keys.public_keys(&*self.0.store, self.0.snapshots(), self.0.now()).await
     }
 
-    /// Adds a signing key. It is published at once and signs a minute later; the older keys go on verifying what
-    /// they signed, so nobody is logged out.
+    /// Adds a signing key. It is published at once and begins to sign a minute later. The older keys still verify the
+    /// tokens that they signed, so no user is logged out.
     ///
     /// # Errors
     ///
-    /// [`Error::Store`] when the store fails, or when two rotate at the same moment.
+    /// [`Error::Store`] when the store fails, or when another replica rotates the keys at the same moment.
     pub async fn rotate_keys(&self) -> Result<SigningKey> {
         let iam = &*self.0;
         iam.keys.rotate(&*iam.store, iam.snapshots(), iam.now(), iam.next_id(), &*iam.random).await
     }
 
-    /// [Rotates](Self::rotate_keys) the signing keys when the newest is as old as [`Settings::key_rotation`] says; gives the
-    /// new key, if one was made. For a job that runs now and then.
+    /// [Rotates](Self::rotate_keys) the signing keys if the newest has reached the age [`Settings::key_rotation`].
+    /// Returns the new key, if one was created. For a periodic job.
     ///
     /// # Errors
     ///
@@ -517,8 +520,9 @@ impl Iam {
         iam.keys.rotate_when_due(&*iam.store, iam.snapshots(), age, iam.now(), iam.next_id(), &*iam.random).await
     }
 
-    /// Withdraws a key that has leaked: what it signed is refused, here at once and elsewhere within a second. Sessions
-    /// stay: they refresh under the key whose identifier is given, which signs from now on. Its private half is erased.
+    /// Revokes a key that has leaked, and erases its private half. Tokens that it signed are refused, here at once
+    /// and by other replicas within a second. Sessions stay: they are refreshed with the key whose identifier this
+    /// returns, which signs from this moment on.
     ///
     /// # Errors
     ///
@@ -528,31 +532,32 @@ impl Iam {
         iam.keys.revoke(&*iam.store, iam.snapshots(), key, iam.now(), iam.next_id(), &*iam.random).await
     }
 
-    /// Erases the private halves of signing keys whose successors have signed for ten minutes; tells how many. For a job that
-    /// runs now and then. What they signed is verified by their public halves.
+    /// Erases the private halves of signing keys whose successors have signed for ten minutes, and returns how many.
+    /// Their public halves still verify the tokens that they signed. For a periodic job.
     ///
     /// # Errors
     ///
-    /// [`Error::Store`] when the store fails; what was erased before stays so.
+    /// [`Error::Store`] when the store fails. Private halves that were erased before stay erased.
     pub async fn erase_replaced_keys(&self) -> Result<u64> {
         self.0.keys.erase_replaced(&*self.0.store, self.0.now()).await
     }
 
-    /// Encrypts under the [master key](Settings::master_key) every private key that is not, be it that it is kept as it
-    /// is or under the key that the master key [replaces](MasterKey::replacing). Gives how many it has changed. What was
-    /// read in the store before, or in a backup of it, is as good as ever: [rotate](Self::rotate_keys) where that counts.
+    /// Encrypts every private key under the [master key](Settings::master_key) that is stored unencrypted, or is
+    /// encrypted under the key that the master key [replaces](MasterKey::replacing). Returns how many keys it has
+    /// changed. An attacker that has read a key earlier, in the store or in a backup of it, can still use it. If that
+    /// matters, [rotate](Self::rotate_keys) the keys.
     ///
     /// # Errors
     ///
-    /// [`Error::Validation`] when there is no master key; [`Error::Store`] when the store fails. Keys that are changed by
-    /// then stay so.
+    /// [`Error::Validation`] when there is no master key; [`Error::Store`] when the store fails. Keys that were changed
+    /// before stay changed.
     pub async fn reencrypt_keys(&self) -> Result<u64> {
         let (store, Common { settings, random, .. }) = (&self.0.store, &**self.0);
         let Some(master) = &settings.master_key else {
             return Err(Error::field("master_key", "is missing"));
         };
         let mut changed = 0;
-        // Again until there is nothing left: somebody else may have added a key, or changed one, meanwhile.
+        // Repeated until no key is left: another replica may have added or changed a key meanwhile.
         loop {
             let mut is_done = true;
             for purpose in [KeyPurpose::AccessTokens, KeyPurpose::Checkpoints] {
@@ -569,21 +574,21 @@ impl Iam {
         }
     }
 
-    /// Lets the store prepare for what is to come, such as next month's entries of the audit log. Call it once a day
-    /// or more often.
+    /// Lets the store prepare for the near future, for instance for next month's entries of the audit log. Call it
+    /// once a day or more often.
     ///
     /// # Errors
     ///
-    /// What the store says.
+    /// The errors of the store.
     pub async fn prepare_store(&self) -> Result<(), StoreError> {
         self.0.store.prepare(self.0.now()).await
     }
 
-    /// Asks whether the store answers.
+    /// Checks that the store answers.
     ///
     /// # Errors
     ///
-    /// What the store says.
+    /// The errors of the store.
     pub async fn ping(&self) -> Result<(), StoreError> {
         self.0.store.ping().await
     }
@@ -592,18 +597,18 @@ impl Iam {
     ///
     /// # Errors
     ///
-    /// What the store says.
+    /// The errors of the store.
     pub async fn is_empty(&self) -> Result<bool, StoreError> {
         self.0.store.is_empty().await
     }
 
-    /// A word for people: which kind of store this is.
+    /// Returns the kind of the store, as a word for people.
     #[must_use]
     pub fn store_kind(&self) -> &'static str {
         self.0.store.kind()
     }
 
-    /// Gives back what the store holds, waiting for those who use it.
+    /// Closes the store: waits until its resources are unused, and releases them.
     pub async fn close(&self) {
         self.0.store.close().await;
     }
@@ -612,7 +617,7 @@ impl Iam {
     ///
     /// # Errors
     ///
-    /// What the store says.
+    /// The errors of the store.
     pub async fn is_migrated(&self) -> Result<bool, StoreError> {
         self.0.store.is_migrated().await
     }
@@ -623,14 +628,14 @@ impl Inner {
         self.aftermath.snapshots()
     }
 
-    /// The same over a transaction of the host.
+    /// Returns the same state over a host transaction.
     pub(crate) fn within(&self, store: Arc<dyn Store>) -> Self {
         let store = observed(store, self.observer.as_ref());
-        let aftermath = self.aftermath.held_back();
+        let aftermath = self.aftermath.deferred();
         Self { store, aftermath, in_flight: InFlight::default(), common: Arc::clone(&self.common) }
     }
 
-    /// The transaction of the host is committed.
+    /// Runs the deferred effects. To be called when the host transaction is committed.
     pub(crate) fn release(&self) {
         self.aftermath.release();
     }
@@ -643,7 +648,7 @@ impl Inner {
         self.ids.next(self.now(), &*self.random)
     }
 
-    /// Whether there is more than one tenant. The store is asked until there is.
+    /// Whether there is more than one tenant. The store is queried until there is.
     pub(crate) async fn has_several_tenants(&self) -> Result<bool, StoreError> {
         let known = &self.common.has_several_tenants;
         if !known.load(Ordering::Relaxed) && self.store.has_several_tenants().await? {
@@ -652,24 +657,24 @@ impl Inner {
         Ok(known.load(Ordering::Relaxed))
     }
 
-    /// A request context that tells nothing of any request, and has a correlation identifier of its own.
+    /// Returns a request context that belongs to no request, with a correlation identifier of its own.
     pub(crate) fn unrelated_context(&self) -> RequestContext {
         let correlation_id = self.next_id::<Uuid>().to_string().parse().ok();
         RequestContext { correlation_id, ..RequestContext::default() }
     }
 
-    /// What a caller may do at this moment.
+    /// Returns the rights of a caller at this moment.
     pub(crate) fn rights<'a>(&self, caller: &'a Caller) -> Rights<'a> {
         Rights::new(caller.authority(), self.now())
     }
 
     pub(crate) async fn begin<'a>(&'a self, caller: &'a Caller) -> Result<UnitOfWork<'a>> {
-        let turn = self.in_flight.enter(caller.tenant()).await?;
+        let permit = self.in_flight.acquire(caller.tenant()).await?;
         let work = UnitOfWork::begin(&*self.store, caller, &*self.clock, &self.ids, &*self.random, &self.aftermath);
-        Ok(work.await?.in_turn(turn))
+        Ok(work.await?.with_permit(permit))
     }
 
-    /// The same caller with the rights of this moment, for what goes on for long. Trusted code stays what it is.
+    /// Returns the same caller with its current rights, for calls that take long. Trusted code does not change.
     pub(crate) async fn renewed(&self, caller: &Caller) -> Result<Caller> {
         let Actor::User { user, session } = *caller.actor() else { return Ok(caller.clone()) };
         let now = self.now();
@@ -678,27 +683,27 @@ impl Inner {
         Ok(caller.clone().with_authority(Arc::clone(&snapshot.authority)))
     }
 
-    /// What stands of a session: what was kept of it, or else what the store says.
+    /// Returns the state of a session, from the cache or from the store.
     pub(crate) async fn session_snapshot(
         &self,
         tenant: TenantId,
         session: SessionId,
         now: Timestamp,
     ) -> Result<Option<Arc<Snapshot>>, StoreError> {
-        // One that seems to be over may have been refreshed since.
+        // A cached session that seems expired may have been refreshed since.
         let asked = monotonic_now();
-        let kept = self.snapshots().session(tenant, session, asked).filter(|kept| now < kept.expires_at);
-        if kept.is_some() {
-            return Ok(kept);
+        let cached = self.snapshots().session(tenant, session, asked).filter(|cached| now < cached.expires_at);
+        if cached.is_some() {
+            return Ok(cached);
         }
         let ticket = self.snapshots().ticket();
         let read = self.store.session_snapshot(tenant, session).await?;
         Ok(read.map(|read| self.snapshots().keep_session(tenant, session, read, ticket, asked)))
     }
 
-    /// Where organizations stand, as far as there are any: what was kept of it, or else what the store says.
+    /// Returns the positions of those of these organizations that exist, from the cache or from the store.
     ///
-    /// For decisions alone: as with rights, what others have changed may count here a second later.
+    /// For decisions only: as with rights, a change by another replica may take effect here up to a second later.
     pub(crate) async fn lineages(
         &self,
         tenant: TenantId,
@@ -728,18 +733,18 @@ impl Inner {
         })
     }
 
-    /// What a caller asks for is made once, if it says under which key.
+    /// Makes a call idempotent if the caller has an idempotency key: under one key, the resource is created only once.
     pub(crate) fn once<'a>(&self, caller: &'a Caller, what: &ResourceType) -> Once<'a> {
         Once::new(&self.idempotency, caller, what.as_str())
     }
 
-    /// Reads the signing keys again where they are stale. Whoever will sign calls this before it begins a unit of
-    /// work, inside which asking the store for more could exhaust its connections.
+    /// Reads the signing keys again if they are stale. To be called before a unit of work that signs: a query inside
+    /// the unit of work would need a second connection, and could exhaust the connection pool.
     pub(crate) async fn refresh_keys(&self) -> Result<()> {
         self.keys.refresh(&*self.store, self.snapshots(), self.now()).await
     }
 
-    /// A pair of tokens of a session.
+    /// Returns a new pair of tokens for a session.
     pub(crate) fn tokens_for(&self, session: &Session, secret: &NextSecret, now: Timestamp) -> Result<Tokens> {
         let lifetime = self.settings.access_token_lifetime;
         let claims = Claims {

@@ -1,7 +1,7 @@
-//! Identifiers: one type for each noun, all UUID version 7 (RFC 9562 §5.7), made by the service.
+//! Identifiers: one type for each noun. All are UUIDs of version 7 (RFC 9562 §5.7), made by the service.
 //!
-//! A version 7 UUID starts with its creation time in milliseconds, so that identifiers sort by age and new rows
-//! land at one end of an index.
+//! A version 7 UUID starts with its creation time in milliseconds. So identifiers sort by age, and new rows are added
+//! at one end of an index.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,7 +14,7 @@ use uuid::{Builder, Uuid};
 use crate::clock::Timestamp;
 use crate::random::Random;
 
-/// The text is not a UUID.
+/// The error for a text that is not a UUID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("must be a UUID")]
 pub struct InvalidId;
@@ -27,7 +27,7 @@ macro_rules! ids {
         pub struct $name(Uuid);
 
         impl $name {
-            /// Wraps a UUID, for instance one that a store has read back.
+            /// Wraps a UUID, for instance one that a store has read.
             #[must_use]
             pub const fn from_uuid(uuid: Uuid) -> Self {
                 Self(uuid)
@@ -68,7 +68,7 @@ macro_rules! ids {
             type Err = InvalidId;
 
             fn from_str(text: &str) -> Result<Self, InvalidId> {
-                // Of the forms of RFC 9562, the hyphenated one alone.
+                // Only the hyphenated form of RFC 9562 is accepted.
                 if text.len() != 36 {
                     return Err(InvalidId);
                 }
@@ -79,38 +79,40 @@ macro_rules! ids {
 }
 
 ids! {
-    /// Names a tenant: the customer whose data nobody else may see.
+    /// Identifies a tenant: a customer whose data no other tenant may see.
     TenantId;
-    /// Names a user of a tenant.
+    /// Identifies a user of a tenant.
     UserId;
-    /// Names a login session; the `sid` claim of an access token.
+    /// Identifies a login session; the `sid` claim of an access token.
     SessionId;
-    /// Names a role of a tenant.
+    /// Identifies a role of a tenant.
     RoleId;
-    /// Names a permission of a tenant's catalogue.
+    /// Identifies a permission of a tenant's catalogue.
     PermissionId;
-    /// Names a role assignment.
+    /// Identifies a role assignment.
     AssignmentId;
-    /// Names an organization of a tenant.
+    /// Identifies an organization of a tenant.
     OrganizationId;
-    /// Names an entry of the audit log.
+    /// Identifies an entry of the audit log.
     AuditEntryId;
-    /// Names a signing key; the `kid` of a token's header.
+    /// Identifies a signing key; the `kid` of a token's header.
     KeyId;
-    /// Names one access token; its `jti` claim.
+    /// Identifies an access token; its `jti` claim.
     TokenId;
 }
 
 impl TenantId {
-    /// The place of what belongs to no tenant: failed logins for an e-mail that nobody has.
+    /// The identifier for data that belongs to no tenant: for instance, failed logins that name no tenant are counted
+    /// under it, by their e-mail.
     ///
-    /// No tenant can have this identifier (it is not version 7), so nothing of a tenant is ever found under it.
+    /// No tenant can have this identifier, because it is not of version 7. So no data of a tenant is ever found under
+    /// it.
     pub const NONE: Self = Self(Uuid::nil());
 
-    /// The place of failed logins that name a tenant which does not exist.
+    /// Returns the identifier under which failed logins are counted that name a tenant that does not exist.
     ///
-    /// Each name has a place of its own (UUID version 8): counted together with [`NONE`](Self::NONE), failures
-    /// there would tell whether somebody has an e-mail.
+    /// Each name has an identifier of its own (UUID version 8). If these failures were counted under
+    /// [`NONE`](Self::NONE), the count would reveal whether an account has the e-mail.
     pub(crate) fn of_unknown(name: &str) -> Self {
         let hash = digest(&SHA256, &[b"unknown tenant", name.as_bytes()].concat());
         let mut bytes = [0; 16];
@@ -125,7 +127,8 @@ impl TenantId {
     }
 }
 
-/// Makes identifiers that sort in the order in which this process made them, even within one millisecond.
+/// Makes identifiers that sort in the order in which this process made them, even within one millisecond, and even if
+/// the clock goes back.
 pub(crate) struct IdGenerator {
     last: Mutex<Last>,
 }
@@ -136,7 +139,7 @@ struct Last {
     count: u32,
 }
 
-/// The identifier's counter has 26 bits: 4 + 8 beside the version, 6 + 8 beside the variant.
+/// The counter in an identifier has 26 bits: 4 + 8 next to the version, 6 + 8 next to the variant.
 const COUNTER_LIMIT: u32 = 1 << 26;
 
 impl IdGenerator {
@@ -174,7 +177,7 @@ mod tests {
     use crate::random::SystemRandom;
 
     #[test]
-    fn ids_are_version_7_and_sort_as_made_within_one_millisecond_and_when_the_clock_steps_back() {
+    fn ids_are_version_7_and_sort_in_the_order_of_creation() {
         let clock = FixedClock::at("2026-01-31T09:15:00.123Z");
         let ids = IdGenerator::new();
         let mut made: Vec<UserId> = (0..20_000).map(|_| ids.next(clock.now(), &SystemRandom)).collect();
@@ -189,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn nobodys_places_are_apart_from_tenants_and_from_each_other() {
+    fn ids_of_unknown_tenants_differ_from_real_tenants_and_each_other() {
         let tenant: TenantId = IdGenerator::new().next(FixedClock::at("2026-01-31T09:15:00Z").now(), &SystemRandom);
         assert!(!tenant.is_nobodys());
         let (a, b) = (TenantId::of_unknown("acme"), TenantId::of_unknown("other"));

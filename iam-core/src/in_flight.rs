@@ -1,7 +1,7 @@
-//! How many units of work of one tenant run at once.
+//! The limit of concurrent units of work of one tenant.
 //!
-//! Units of work of one tenant often wait for a lock of that tenant, and keep a connection meanwhile. Without a limit one
-//! tenant could hold all connections, so that every other tenant waits too.
+//! Units of work of one tenant often wait for a lock of that tenant, and occupy a connection meanwhile. Without a
+//! limit, one tenant could occupy all connections, so that every other tenant would wait, too.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,42 +13,44 @@ use tokio::time::timeout;
 use crate::error::{Error, Result};
 use crate::id::TenantId;
 
-/// So many units of work of one tenant run at once. One holds the lock, the next waits for it in the database, and those
-/// that need no lock go on beside them.
-const MOST: usize = 4;
-/// An error soon is better than a queue of requests whose clients have given up.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// A guess for the client: how long a queue takes is not known.
+/// The maximum number of concurrent units of work of one tenant. One holds the lock, the next waits for it in the
+/// database, and units of work that need no lock run at the same time.
+const MAX_CONCURRENT: usize = 4;
+/// The maximum wait for a permit. An early error is better than a queue of requests whose clients have given up.
+const MAX_WAIT: Duration = Duration::from_secs(5);
+/// An estimate for the client: the time that a queue needs is not known.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// The units of work that run or wait, by tenant.
+/// A semaphore for each tenant that has units of work that run or wait.
 #[derive(Default)]
 pub(crate) struct InFlight(Mutex<HashMap<TenantId, Arc<Semaphore>>>);
 
-/// Lets one unit of work run; dropping it lets the tenant's next one run.
-pub(crate) struct Turn<'a> {
-    of: &'a InFlight,
+/// The permit of one unit of work. Dropping it lets the next unit of work of the tenant run.
+pub(crate) struct Permit<'a> {
+    in_flight: &'a InFlight,
     tenant: TenantId,
-    permit: Option<OwnedSemaphorePermit>,
+    semaphore_permit: Option<OwnedSemaphorePermit>,
 }
 
 impl InFlight {
-    /// Waits until few enough units of work of the tenant run, in the order of asking.
+    /// Waits until the tenant has a free permit. The waiting units of work are served in the order of their calls.
     ///
     /// Fails with [`Error::Overloaded`] after five seconds.
-    pub(crate) async fn enter(&self, tenant: TenantId) -> Result<Turn<'_>> {
-        // Before the places, so that it is dropped after them and can tell whether they are still in use.
-        let mut turn = Turn { of: self, tenant, permit: None };
-        let places = Arc::clone(self.tenants().entry(tenant).or_insert_with(|| Arc::new(Semaphore::new(MOST))));
-        turn.permit = Some(match Arc::clone(&places).try_acquire_owned() {
-            Ok(permit) => permit,
-            // A timer is only needed where it has to wait.
-            Err(_) => timeout(PATIENCE, Arc::clone(&places).acquire_owned())
+    pub(crate) async fn acquire(&self, tenant: TenantId) -> Result<Permit<'_>> {
+        // Declared before the semaphore, so that it is dropped after it and can see whether the semaphore is still
+        // used.
+        let mut permit = Permit { in_flight: self, tenant, semaphore_permit: None };
+        let semaphore =
+            Arc::clone(self.tenants().entry(tenant).or_insert_with(|| Arc::new(Semaphore::new(MAX_CONCURRENT))));
+        permit.semaphore_permit = Some(match Arc::clone(&semaphore).try_acquire_owned() {
+            Ok(semaphore_permit) => semaphore_permit,
+            // A timer is only needed for a wait.
+            Err(_) => timeout(MAX_WAIT, Arc::clone(&semaphore).acquire_owned())
                 .await
                 .map_err(|_| Error::Overloaded { retry_after: RETRY_AFTER })?
                 .map_err(|closed| Error::internal("waiting for a unit of work", closed))?,
         });
-        Ok(turn)
+        Ok(permit)
     }
 
     fn tenants(&self) -> MutexGuard<'_, HashMap<TenantId, Arc<Semaphore>>> {
@@ -56,12 +58,12 @@ impl InFlight {
     }
 }
 
-impl Drop for Turn<'_> {
+impl Drop for Permit<'_> {
     fn drop(&mut self) {
-        self.permit = None;
-        let mut tenants = self.of.tenants();
-        // Only the map has the places then, and it is locked.
-        if tenants.get(&self.tenant).is_some_and(|places| Arc::strong_count(places) == 1) {
+        self.semaphore_permit = None;
+        let mut tenants = self.in_flight.tenants();
+        // A count of 1 means that only the map, which is locked here, has the semaphore.
+        if tenants.get(&self.tenant).is_some_and(|semaphore| Arc::strong_count(semaphore) == 1) {
             tenants.remove(&self.tenant);
         }
     }
@@ -78,36 +80,36 @@ mod tests {
         TenantId::from_uuid(uuid::Uuid::from_u128(number))
     }
 
-    async fn full(in_flight: &InFlight, tenant: TenantId) -> Vec<Turn<'_>> {
-        let mut turns = Vec::new();
-        for _ in 0..MOST {
-            turns.push(in_flight.enter(tenant).await.unwrap());
+    async fn all_permits(in_flight: &InFlight, tenant: TenantId) -> Vec<Permit<'_>> {
+        let mut permits = Vec::new();
+        for _ in 0..MAX_CONCURRENT {
+            permits.push(in_flight.acquire(tenant).await.unwrap());
         }
-        turns
+        permits
     }
 
     #[tokio::test]
-    async fn a_tenant_that_waits_keeps_no_other_waiting() {
+    async fn a_waiting_tenant_does_not_delay_another_tenant() {
         let in_flight = InFlight::default();
-        let mut turns = full(&in_flight, tenant(1)).await;
-        let mut next = pin!(in_flight.enter(tenant(1)));
+        let mut permits = all_permits(&in_flight, tenant(1)).await;
+        let mut next = pin!(in_flight.acquire(tenant(1)));
         let mut context = Context::from_waker(Waker::noop());
         assert!(next.as_mut().poll(&mut context).is_pending());
-        drop(in_flight.enter(tenant(2)).await.unwrap());
-        turns.pop();
+        drop(in_flight.acquire(tenant(2)).await.unwrap());
+        permits.pop();
         drop(next.await.unwrap());
         assert_eq!(in_flight.tenants().keys().copied().collect::<Vec<_>>(), [tenant(1)]);
-        drop(turns);
+        drop(permits);
         assert!(in_flight.tenants().is_empty());
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_unit_of_work_that_waits_for_too_long_is_refused_and_forgotten() {
+    async fn a_unit_of_work_that_waits_too_long_is_refused_and_removed() {
         let in_flight = InFlight::default();
-        let turns = full(&in_flight, tenant(1)).await;
-        let refused = in_flight.enter(tenant(1)).await;
+        let permits = all_permits(&in_flight, tenant(1)).await;
+        let refused = in_flight.acquire(tenant(1)).await;
         assert!(matches!(refused, Err(Error::Overloaded { retry_after: RETRY_AFTER })));
-        drop(turns);
+        drop(permits);
         assert!(in_flight.tenants().is_empty());
     }
 }

@@ -1,4 +1,4 @@
-//! Calls that are parts of a transaction of the host program.
+//! Calls inside a host transaction.
 
 use std::fmt;
 use std::ops::Deref;
@@ -18,37 +18,38 @@ use crate::store::Store;
 use crate::tenant::Tenants;
 use crate::user::Users;
 
-/// A transaction that the host program has begun in the database of a store, to which it may ask the same database for more
-/// than the store does. The stores on PostgreSQL and SQLite make one by `join`.
+/// A transaction that the host program has begun in the database of a store. The host program can also run its own
+/// statements in it. The `join` methods of the stores on PostgreSQL and SQLite return one.
 #[async_trait]
 pub trait HostTransaction: Send + Sync + 'static {
-    /// A store whose every statement is part of the transaction, and each of whose units of work can be undone apart.
+    /// Returns a store that runs every statement inside the transaction. Each of its units of work can be rolled back
+    /// on its own.
     fn store(&self) -> Arc<dyn Store>;
 
-    /// Makes everything durable, or nothing: also where the database takes a commit without saying that it rolls back.
+    /// Commits everything or nothing. If the database would answer the commit with a silent rollback, this is an error.
     async fn commit(self) -> Result<(), StoreError>;
 }
 
-/// The services of an [`Iam`] inside a transaction of the host program, which changes its own tables in it too.
+/// The services of an [`Iam`] inside a host transaction, in which the host program also changes its own tables.
 ///
-/// What a call changes is there for the next call, the audit entry included, and for everybody else once the
-/// transaction is [committed](Self::commit); then the [hooks](crate::Builder::after_commit) are called too. Dropping it
-/// rolls back, and nothing was there. A call that fails leaves what was done before it, and the transaction goes on.
+/// The next call sees the changes of a call, including the audit entries. Other transactions see them once the host
+/// transaction is [committed](Self::commit), and then the [hooks](crate::Builder::after_commit) are called. Dropping it
+/// rolls everything back. A call that fails changes nothing: the earlier changes stay, and the transaction goes on.
 ///
-/// Logins, sessions and passwords are not offered: what they count of failures must be on record whatever becomes of the
-/// host's own work.
+/// Logins, sessions and passwords are not available here: their failed attempts must be recorded even if the host
+/// transaction is rolled back.
 ///
-/// A change locks what it decides by, for others that change the same tenant, until the transaction ends: keep it short, and
-/// wait for nothing else in it.
+/// A change locks the rows that it depends on until the host transaction ends, and other changes in the same tenant
+/// wait for them. So keep the transaction short, and wait for nothing else in it.
 ///
-/// The crates of the stores have an example, and dereferencing gives what theirs can do.
+/// The crates of the stores have an example. `Joined` dereferences to the store's host transaction, with its methods.
 pub struct Joined<T> {
     inner: Inner,
     host: T,
 }
 
 impl Iam {
-    /// Takes part in a transaction of the host program.
+    /// Returns the services inside a host transaction.
     #[must_use]
     pub fn within<T: HostTransaction>(&self, host: T) -> Joined<T> {
         Joined { inner: self.0.within(host.store()), host }
@@ -92,7 +93,7 @@ impl<T: HostTransaction> Joined<T> {
         Assignments(&self.inner)
     }
 
-    /// As [`Iam::access`]. What a caller itself may do is what it was when the caller was authenticated.
+    /// As [`Iam::access`]. The rights of a caller itself are those that it had when it was authenticated.
     #[must_use]
     pub fn access(&self) -> Access<'_> {
         Access(&self.inner)
@@ -104,12 +105,12 @@ impl<T: HostTransaction> Joined<T> {
         Audit(&self.inner)
     }
 
-    /// Makes everything durable, what the host has changed and what IAM has, or nothing.
+    /// Commits everything, the changes of the host program and of IAM, or nothing.
     ///
     /// # Errors
     ///
-    /// [`Error::Store`](crate::Error::Store): nothing was written, or, when the connection was lost meanwhile, either all
-    /// or nothing.
+    /// [`Error::Store`](crate::Error::Store): nothing was written. If the connection was lost during the commit, either
+    /// everything or nothing was written.
     pub async fn commit(self) -> Result<()> {
         let Self { inner, host } = self;
         host.commit().await?;

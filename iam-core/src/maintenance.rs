@@ -1,4 +1,4 @@
-//! Looks after what no request looks after: counts, and removes what nobody needs any more.
+//! Maintenance that no request does: counts rows, and removes rows that are not needed any more.
 
 use async_trait::async_trait;
 
@@ -7,26 +7,27 @@ use crate::error::{Result, StoreError};
 use crate::iam::Iam;
 use crate::idempotency::KEPT;
 
-/// How much there is, in all tenants together.
+/// Counts over all tenants.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Sessions that have neither ended nor expired.
     pub active_sessions: u64,
-    /// Audit entries that wait to be sealed.
+    /// Pending audit entries.
     pub unsealed_entries: u64,
 }
 
-/// Counts and removes, in all tenants.
+/// Counts and removes rows, in all tenants.
 #[async_trait]
 pub trait MaintenanceStore {
-    /// How much there is at a moment.
+    /// Returns the counts at `now`.
     async fn totals(&self, now: Timestamp) -> Result<Totals, StoreError>;
 
-    /// Removes sessions that have expired at a moment, at most `limit`; tells how many.
+    /// Removes sessions that have expired at `now`, at most `limit`. Returns how many.
     async fn remove_expired_sessions(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError>;
 
-    /// Removes failed logins that count no more, at most those of `limit` e-mails; tells of how many: those whose lock is
-    /// over at a moment, and those without a lock whose last failure was before another one.
+    /// Removes failed logins that do not count any more: those whose lockout has ended at `now`, and those without a
+    /// lockout whose last failure was before `failed_before`. Removes those of at most `limit` e-mails, and returns of
+    /// how many.
     async fn remove_stale_login_attempts(
         &self,
         now: Timestamp,
@@ -34,22 +35,22 @@ pub trait MaintenanceStore {
         limit: u32,
     ) -> Result<u64, StoreError>;
 
-    /// Removes the answers to requests that were kept before a moment, at most `limit`; tells how many.
+    /// Removes the stored answers to requests that were made before `before`, at most `limit`. Returns how many.
     async fn remove_idempotency_records(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError>;
 
-    /// Takes a job for oneself, of all processes over the same store; nothing where somebody else has it. It ends with the
-    /// process at the latest.
+    /// Takes the turn for a job, which only one process over the same store can have. Returns `None` if another process
+    /// has it. The turn ends with the process at the latest.
     async fn take_turn(&self, job: &'static str) -> Result<Option<Box<dyn Turn>>, StoreError>;
 }
 
-/// A job that nobody else does meanwhile.
+/// The turn of a process for a job. No other process does the job until the turn ends.
 #[async_trait]
 pub trait Turn: Send {
-    /// Lets others do it.
+    /// Ends the turn, so that another process can do the job.
     async fn end(self: Box<Self>);
 }
 
-/// The turn of a store that one process alone uses.
+/// The turn of a store that only one process uses.
 #[derive(Clone, Copy, Debug)]
 pub struct OnlyTurn;
 
@@ -58,11 +59,11 @@ impl Turn for OnlyTurn {
     async fn end(self: Box<Self>) {}
 }
 
-/// How much is removed at once, so that nobody waits long for a lock.
+/// The maximum number of rows that are removed at once, so that no transaction waits long for a lock.
 const BATCH: u32 = 1_000;
 
 impl Iam {
-    /// How much there is in all tenants together, for metrics.
+    /// Returns counts over all tenants, for metrics.
     ///
     /// # Errors
     ///
@@ -71,12 +72,12 @@ impl Iam {
         Ok(self.0.store.totals(self.now()).await?)
     }
 
-    /// Removes sessions that have expired; tells how many. Nothing is recorded: they grant nothing since their expiry. For a
-    /// job that runs now and then.
+    /// Removes sessions that have expired, and returns how many. This is not recorded in the audit log, because these
+    /// sessions have granted nothing since their expiry. For a periodic job.
     ///
     /// # Errors
     ///
-    /// [`Error::Store`](crate::Error::Store); what was removed before stays so.
+    /// [`Error::Store`](crate::Error::Store). Rows that were removed before stay removed.
     pub async fn remove_expired_sessions(&self) -> Result<u64> {
         let mut removed = 0;
         loop {
@@ -88,11 +89,11 @@ impl Iam {
         }
     }
 
-    /// Removes failed logins that count no more; tells of how many e-mails. For a job that runs now and then.
+    /// Removes failed logins that do not count any more, and returns of how many e-mails. For a periodic job.
     ///
     /// # Errors
     ///
-    /// [`Error::Store`](crate::Error::Store); what was removed before stays so.
+    /// [`Error::Store`](crate::Error::Store). Rows that were removed before stay removed.
     pub async fn remove_stale_login_attempts(&self) -> Result<u64> {
         let mut removed = 0;
         loop {
@@ -106,11 +107,11 @@ impl Iam {
         }
     }
 
-    /// Removes the answers that were kept for a day; tells how many. For a job that runs now and then.
+    /// Removes stored answers to requests after a day, and returns how many. For a periodic job.
     ///
     /// # Errors
     ///
-    /// [`Error::Store`](crate::Error::Store); what was removed before stays so.
+    /// [`Error::Store`](crate::Error::Store). Rows that were removed before stay removed.
     pub async fn remove_idempotency_records(&self) -> Result<u64> {
         let mut removed = 0;
         loop {
@@ -122,7 +123,8 @@ impl Iam {
         }
     }
 
-    /// Takes a job for this process, of all over the same store, until the turn ends; nothing where another has it.
+    /// Takes the turn for a job, which only one process over the same store can have. Returns `None` if another process
+    /// has it.
     ///
     /// # Errors
     ///

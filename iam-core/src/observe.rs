@@ -1,4 +1,4 @@
-//! Tells an observer, for instance one that keeps metrics, what happens in a store, and to passwords.
+//! The [`Observer`] of the operations of a store and of password hashing, for instance for metrics.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -27,31 +27,32 @@ use crate::token::{KeyPurpose, KeyStore, PrivateKey, SigningKey};
 use crate::user::*;
 use crate::validate::{EmailKey, Slug};
 
-/// Is told what happens. It is called on the way of every request, and must not wait for anything.
+/// Receives reports. It is called during every request, so it must not wait for anything.
 pub trait Observer: Send + Sync + 'static {
-    /// The store was asked for something, by the name of the port's method, and took so long to do it or to fail. It is
-    /// told in the task that asked.
+    /// The store has finished an operation, or failed, after the time `took`. `operation` is the name of the port's
+    /// method. Called in the task that called the store.
     fn store_answered(&self, operation: &'static str, took: Duration, error: Option<&StoreError>);
 
-    /// A login failed, and that is on record.
+    /// A login failed, and the failure is committed.
     fn login_failed(&self, reason: LoginFailure);
 
-    /// A password was hashed, to be kept or to be verified: it waited for so long, and then it took so long. It is told in
-    /// the task that asked.
+    /// A password was hashed, to store or to verify it. It waited for the time `waited`, and the hash then took the
+    /// time `took`. Called in the task that needed the hash.
     fn password_hashed(&self, waited: Duration, took: Duration);
 
-    /// A password was not hashed, because too many wait already; see [`Error::Overloaded`](crate::Error::Overloaded).
+    /// A password was not hashed, because too many passwords already wait; see
+    /// [`Error::Overloaded`](crate::Error::Overloaded).
     fn password_refused(&self);
 }
 
-/// A store that tells an observer how long each of its answers took.
+/// A store that reports to an observer how long each of its operations took.
 pub struct Observed {
     store: Arc<dyn Store>,
     observer: Arc<dyn Observer>,
 }
 
 impl Observed {
-    /// Watches a store.
+    /// Wraps a store, and reports its operations to the observer.
     #[must_use]
     pub fn new(store: Arc<dyn Store>, observer: Arc<dyn Observer>) -> Self {
         Self { store, observer }
@@ -61,18 +62,18 @@ impl Observed {
 struct ObservedTransaction {
     transaction: Box<dyn Transaction>,
     observer: Arc<dyn Observer>,
-    /// Told when they are committed.
+    /// The failed logins to report after the commit.
     failures: Vec<LoginFailure>,
 }
 
-#[expect(clippy::disallowed_methods, reason = "it measures, and nothing is decided by what it says")]
+#[expect(clippy::disallowed_methods, reason = "it only measures, and no decision depends on it")]
 async fn timed<T>(
     observer: &dyn Observer,
     operation: &'static str,
-    asked: impl Future<Output = Result<T, StoreError>>,
+    call: impl Future<Output = Result<T, StoreError>>,
 ) -> Result<T, StoreError> {
     let started = Instant::now();
-    let answer = asked.await;
+    let answer = call.await;
     observer.store_answered(operation, started.elapsed(), answer.as_ref().err());
     answer
 }
@@ -131,7 +132,7 @@ impl Transaction for ObservedTransaction {
     }
 }
 
-/// Passes every method of these ports on, and tells how long it took.
+/// Implements every method of these ports: calls the inner store, and reports how long it took.
 macro_rules! observed {
     ($($port:ident { $(fn $method:ident($($name:ident: $type:ty),*) -> $answer:ty;)+ })+) => {$(
         #[async_trait]

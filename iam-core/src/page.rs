@@ -2,12 +2,12 @@
 
 use crate::validate::Fields;
 
-/// How many items a page holds when the caller does not say.
+/// The number of items of a page if the caller does not choose one.
 pub const DEFAULT_LIMIT: u32 = 20;
-/// How many items a page may hold at most.
+/// The maximum number of items of a page.
 pub const MAX_LIMIT: u32 = 100;
 
-/// Which page of a list is wanted.
+/// A request for a page of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageRequest {
     page: u64,
@@ -15,7 +15,7 @@ pub struct PageRequest {
 }
 
 impl PageRequest {
-    /// Page `page` (from 1) of `limit` items (1–100).
+    /// Requests page `page` (from 1) of `limit` items (1–100).
     ///
     /// # Errors
     ///
@@ -36,13 +36,13 @@ impl PageRequest {
         self.page
     }
 
-    /// How many items the page holds at most.
+    /// The maximum number of items of the page.
     #[must_use]
     pub fn limit(self) -> u32 {
         self.limit
     }
 
-    /// How many items come before the page.
+    /// The number of items before the page.
     #[must_use]
     pub fn offset(self) -> u64 {
         (self.page - 1).saturating_mul(u64::from(self.limit))
@@ -66,14 +66,14 @@ pub(crate) fn check_limit(fields: &mut Fields, limit: u32) {
 pub struct Page<T> {
     /// The items of this page; empty past the end.
     pub items: Vec<T>,
-    /// How many items the whole list has.
+    /// The number of items of the whole list.
     pub total: u64,
-    /// Which page this is.
+    /// The request for this page.
     pub request: PageRequest,
 }
 
 impl<T> Page<T> {
-    /// How many pages the whole list has.
+    /// Returns the number of pages of the whole list.
     #[must_use]
     pub fn total_pages(&self) -> u64 {
         self.total.div_ceil(u64::from(self.request.limit))
@@ -95,9 +95,9 @@ impl<T> Page<T> {
 /// The direction of a sort.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SortOrder {
-    /// Smallest, earliest or never first.
+    /// Smallest or earliest first. A missing moment (a user that never logged in) comes before all moments.
     Ascending,
-    /// Largest or latest first.
+    /// Largest or latest first. A missing moment comes after all moments.
     #[default]
     Descending,
 }
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn page_numbers_at_the_edges() {
+    fn page_counts_are_right_at_the_edges() {
         assert_eq!(page_of(0, 1, 20).total_pages(), 0);
         assert!(!page_of(0, 1, 20).has_next());
         assert_eq!(page_of(40, 2, 20).total_pages(), 2);

@@ -1,4 +1,5 @@
-//! Versions, and what a change may ask of them: so nobody overwrites what they have not seen (RFC 9110 §13.1).
+//! Versions of resources and preconditions of changes. They prevent a caller from overwriting a change that it has
+//! not seen (RFC 9110 §13.1).
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -12,8 +13,8 @@ use crate::tenant::Tenant;
 use crate::user::User;
 use crate::validate::Invalid;
 
-/// What something is at a moment: a digest of all of it. Its text is 32 hexadecimal digits. Another release, or the same on
-/// another kind of machine, may give another one to the same state.
+/// The version of a resource: a digest of its whole state. Its text form is 32 hexadecimal digits. Another release, or
+/// the same release on another kind of machine, may compute another version for the same state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Version(u128);
 
@@ -27,7 +28,7 @@ impl Version {
     }
 }
 
-/// Collects what is hashed, for a digest that nobody can find collisions of.
+/// Collects the bytes to hash with SHA-256, so that no attacker can find two states with the same version.
 struct Hashed(Vec<u8>);
 
 impl Hasher for Hashed {
@@ -59,7 +60,7 @@ impl FromStr for Version {
 macro_rules! versioned {
     ($($type:ty),+) => {$(
         impl $type {
-            /// What it is now: another one as soon as anything of it has changed.
+            /// Returns the version of this state. It changes whenever any part of the state changes.
             #[must_use]
             pub fn version(&self) -> Version {
                 Version::of(self)
@@ -70,12 +71,12 @@ macro_rules! versioned {
 
 versioned! { User, Role, PlacedOrganization, Tenant }
 
-/// What something must be for a change to be made; see [`Caller::with_precondition`](crate::Caller::with_precondition).
+/// The condition under which a change is made; see [`Caller::with_precondition`](crate::Caller::with_precondition).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Precondition {
-    /// It must be there, whatever it is.
+    /// The resource must exist, in any version.
     Exists,
-    /// It must be one of these.
+    /// The resource must have one of these versions.
     OneOf(Vec<Version>),
 }
 
@@ -93,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_version_is_read_back_and_nothing_else_is_one() {
+    fn a_version_is_parsed_back_and_other_text_is_refused() {
         let version = Version::of(&"something");
         assert_eq!(version.to_string().len(), 32);
         assert_eq!(version.to_string().parse::<Version>().unwrap(), version);

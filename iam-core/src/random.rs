@@ -1,13 +1,13 @@
 //! Randomness as an argument: the [`Random`] port.
 
-/// Where the service gets unpredictable bytes: identifiers, salts, refresh tokens, signing keys.
+/// The source of unpredictable bytes, for identifiers, salts, refresh tokens and signing keys.
 pub trait Random: Send + Sync + 'static {
-    /// Fills the buffer with bytes fit for cryptographic keys.
+    /// Fills the buffer with bytes that are good enough for cryptographic keys.
     fn fill(&self, buffer: &mut [u8]);
 }
 
 impl dyn Random + '_ {
-    /// An array of unpredictable bytes.
+    /// Returns an array of unpredictable bytes.
     #[must_use]
     pub fn bytes<const N: usize>(&self) -> [u8; N] {
         let mut buffer = [0; N];
@@ -16,7 +16,7 @@ impl dyn Random + '_ {
     }
 }
 
-/// A few random letters and digits, to tell apart what would have the same name.
+/// Returns six random letters and digits, to make a name unique.
 pub(crate) fn suffix(random: &dyn Random) -> String {
     let letters = b"abcdefghijkmnpqrstuvwxyz23456789";
     let bytes: [u8; 6] = random.bytes();
@@ -28,8 +28,8 @@ pub(crate) fn suffix(random: &dyn Random) -> String {
 pub struct SystemRandom;
 
 impl Random for SystemRandom {
-    #[expect(clippy::disallowed_methods, reason = "this is the one place that asks the system for randomness")]
-    #[expect(clippy::expect_used, reason = "without randomness no secret is safe: stopping is the right answer")]
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that uses the system's random generator")]
+    #[expect(clippy::expect_used, reason = "without randomness no secret is safe, so the program must stop")]
     fn fill(&self, buffer: &mut [u8]) {
         getrandom::fill(buffer).expect("the operating system's random number generator works");
     }

@@ -1,5 +1,5 @@
-/// The hidden beginning of the examples in the documentation of the services: `iam` over a store in memory, and `ada`, the
-/// administrator of a tenant. Whoever uses it ends the function that it begins.
+/// The hidden beginning of the examples in the documentation of the services: `iam` over a store in memory, and `ada`,
+/// the administrator of a tenant. It begins a function, which the example must end.
 macro_rules! scene {
     () => {
         r#"# use iam_core::{Caller, Iam, RequestContext, memory::MemoryStore, tenant::Registration, user::NewUser};

@@ -8,12 +8,12 @@ macro_rules! secrets {
     ($($(#[$doc:meta])* $name:ident;)+) => {$(
         $(#[$doc])*
         ///
-        /// `Debug` shows nothing of it, and its memory is wiped when it is dropped.
+        /// `Debug` does not show it, and its memory is overwritten with zeros when it is dropped.
         #[derive(Clone)]
         pub struct $name(Zeroizing<String>);
 
         impl $name {
-            /// The secret itself. Whoever calls this answers for where it goes.
+            /// Returns the secret itself. The calling code is responsible for every use of it.
             #[must_use]
             pub fn expose(&self) -> &str {
                 &self.0
@@ -41,11 +41,11 @@ macro_rules! secrets {
 }
 
 secrets! {
-    /// A password as somebody typed it.
+    /// A password in plain text, as a person typed it.
     Password;
     /// A signed access token (JWT, RFC 7519), sent as a bearer token (RFC 6750).
     AccessToken;
-    /// An opaque token that is exchanged, once, for a new pair of tokens.
+    /// An opaque token that can be exchanged once for a new pair of tokens.
     RefreshToken;
     /// A password hash in PHC string form.
     PasswordHash;

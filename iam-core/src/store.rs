@@ -1,9 +1,9 @@
 //! The ports that a store implements.
 //!
-//! Every noun says what it reads in its own module ([`UserStore`], [`SessionStore`], …); a [`Store`] is all of them
-//! and begins [`Transaction`]s, through which alone anything is written. The
-//! [`conformance`](crate::conformance) suite says what each method must do, and `docs/custom-store.md` in the repository
-//! in which order to write a store, and what goes wrong where.
+//! The module of each noun defines a port with its reads ([`UserStore`], [`SessionStore`], …). A [`Store`] implements
+//! all of them and begins [`Transaction`]s, which are the only way to write. The [`conformance`](crate::conformance)
+//! suite defines what each method must do. `docs/custom-store.md` in the repository describes in which order to write
+//! a store, and the typical mistakes.
 
 use async_trait::async_trait;
 
@@ -25,10 +25,10 @@ use crate::tenant::{Directory, TenantStore, TenantTransaction};
 use crate::token::KeyStore;
 use crate::user::{UserStore, UserTransaction};
 
-/// Keeps everything; cheap to share.
+/// A store of all data. Cheap to share.
 ///
-/// Reads see committed data only. No method can be called without a tenant, but for [`Directory`] (which finds it)
-/// and [`KeyStore`] (whose keys are the installation's).
+/// Reads see committed data only. Every method needs a tenant, with these exceptions: [`Directory`], which finds
+/// the tenant, [`KeyStore`], whose keys belong to the installation, and background work for all tenants.
 #[async_trait]
 pub trait Store:
     Directory
@@ -48,47 +48,49 @@ pub trait Store:
     + Sync
     + 'static
 {
-    /// Begins a unit of work in a tenant. Whatever it reads and writes is of that tenant.
+    /// Begins a unit of work in a tenant. All its reads and writes are in that tenant.
     async fn begin(&self, tenant: TenantId) -> Result<Box<dyn Transaction>, StoreError>;
 
-    /// Asks whether the store answers.
+    /// Checks that the store answers.
     async fn ping(&self) -> Result<(), StoreError>;
 
     /// Whether every migration that this program knows has run.
     async fn is_migrated(&self) -> Result<bool, StoreError>;
 
-    /// Prepares for what is to come, such as next month's entries of the audit log. It is asked now and then, and at the
-    /// start; a store with nothing to prepare has nothing to do.
+    /// Prepares for the near future, for instance for next month's entries of the audit log. It is called at the start
+    /// and periodically. A store without anything to prepare does nothing.
     async fn prepare(&self, _now: Timestamp) -> Result<(), StoreError> {
         Ok(())
     }
 
-    /// Tells from now on what is committed that may change who may do what, also by other processes. A store that cannot
-    /// tell gives none, and is asked anew for every request.
+    /// Opens a feed of all later commits that may change the rights of a user, by this and other processes. A store
+    /// without a feed returns `None`, and is then queried for every request.
     async fn change_feed(&self) -> Result<Option<Box<dyn ChangeFeed>>, StoreError> {
         Ok(None)
     }
 
-    /// Gives back what it holds, waiting for those who use it. Nothing may be asked of it afterwards.
+    /// Waits until its resources are unused, and releases them. No method may be called afterwards.
     async fn close(&self);
 
-    /// A word for people: which kind of store this is.
+    /// Returns the kind of store, as a word for people.
     fn kind(&self) -> &'static str;
 }
 
-/// How the schema of a database stands to the migrations that this program knows.
+/// The state of a database's schema, compared with the migrations that this program knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Schema {
-    /// All of them have run, and no others.
+    /// All known migrations have run, and no others.
     UpToDate,
-    /// Some of them have not run yet.
+    /// Some known migrations have not run yet.
     Behind,
-    /// Something has run that this program does not know: a newer one has been there, or a migration was edited.
+    /// A migration has run that this program does not know: a newer program has migrated the database, or a migration
+    /// was edited.
     Unknown,
 }
 
 impl Schema {
-    /// What it amounts to whether every migration that has run is known, and every known one has run.
+    /// Returns the state from two facts: whether every migration that has run is known, and whether every known
+    /// migration has run.
     #[must_use]
     pub fn of(are_known: bool, are_complete: bool) -> Self {
         match (are_known, are_complete) {
@@ -99,7 +101,7 @@ impl Schema {
     }
 }
 
-/// What a unit of work reads before it decides, locked until it ends.
+/// The reads of a unit of work before it decides. The rows are locked until it ends.
 pub trait Locks:
     TenantTransaction
     + UserTransaction
@@ -130,15 +132,15 @@ impl<T> Locks for T where
 {
 }
 
-/// A unit of work in one tenant. Dropping it leaves nothing behind.
+/// A transaction of a unit of work in one tenant. Dropping it rolls back.
 ///
-/// Nothing can be written without an [`AuditBatch`], and only [`UnitOfWork`](crate::UnitOfWork) makes those.
+/// Every write needs an [`AuditBatch`], and only [`UnitOfWork`](crate::UnitOfWork) makes these.
 #[async_trait]
 pub trait Transaction: Locks {
-    /// Writes a change and the audit entries that record it. A violated constraint is a [`StoreError::Conflict`]; after
-    /// any error only dropping is left.
+    /// Writes a change and the audit entries that record it. A violated constraint is a [`StoreError::Conflict`]. After
+    /// an error, the transaction can only be dropped.
     async fn write(&mut self, change: &Change, audit: AuditBatch) -> Result<(), StoreError>;
 
-    /// Makes everything durable, or nothing.
+    /// Commits: makes all writes durable, or none.
     async fn commit(self: Box<Self>) -> Result<(), StoreError>;
 }

@@ -1,4 +1,4 @@
-//! Validated texts, and the collector that reports every invalid field at once.
+//! Validated texts, and the collector that reports all invalid fields at once.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,34 +7,34 @@ use email_address::{EmailAddress, Options};
 
 use crate::error::{Error, FieldError, Result};
 
-/// Collects what is wrong with an input, field by field.
+/// Collects the errors of an input, by field.
 #[derive(Debug, Default)]
 pub(crate) struct Fields(Vec<FieldError>);
 
 impl Fields {
-    /// Notes that a field is invalid.
+    /// Adds an error about a field.
     pub(crate) fn reject(&mut self, field: &str, message: impl Into<String>) {
         self.0.push(FieldError::new(field, message));
     }
 
-    /// Notes that a field must not be empty, where it is.
+    /// Adds an error if the text of a field is empty.
     pub(crate) fn require(&mut self, field: &str, text: &str) {
         if text.is_empty() {
             self.reject(field, "must not be empty");
         }
     }
 
-    /// Whether nothing is wrong so far.
+    /// Whether there is no error so far.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Keeps a good value; notes a bad one and gives `None`.
+    /// Returns a valid value. For an invalid one, adds an error and returns `None`.
     pub(crate) fn check<T>(&mut self, field: &str, parsed: Result<T, Invalid>) -> Option<T> {
         parsed.map_err(|invalid| self.reject(field, invalid.0)).ok()
     }
 
-    /// The same for an optional field.
+    /// Does the same as [`check`](Self::check) for an optional field.
     pub(crate) fn check_optional<T: FromStr<Err = Invalid>>(&mut self, field: &str, text: Option<&str>) -> Option<T> {
         text.and_then(|text| self.check(field, text.parse()))
     }
@@ -48,7 +48,7 @@ impl Fields {
     }
 }
 
-/// What would have been a valid text.
+/// The error for an invalid text. It says which texts are valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Invalid(pub(crate) String);
@@ -127,14 +127,14 @@ texts! {
 }
 
 impl Email {
-    /// The address in lower case: what uniqueness, lookups and lockouts go by.
+    /// Returns the address in lower case. Uniqueness, lookups and lockouts use this form.
     #[must_use]
     pub fn key(&self) -> EmailKey {
         EmailKey(self.0.to_lowercase())
     }
 }
 
-/// An [`Email`] in lower case, by which accounts are found.
+/// An [`Email`] in lower case. Accounts are found by it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EmailKey(String);
 
@@ -146,9 +146,9 @@ impl EmailKey {
     }
 }
 
-/// A text as it is searched, and a name as it is sorted: in lower case, with σ for ς.
+/// Returns the form of a text that searches and sorts use: in lower case, with σ for ς.
 ///
-/// A Σ at the end of a text is a ς in lower case, and would not be found within a word.
+/// The lower case of a Σ at the end of a text is ς, which would not be found inside a word.
 #[must_use]
 pub fn folded(text: &str) -> String {
     text.to_lowercase().replace('ς', "σ")
@@ -209,7 +209,8 @@ fn parse_slug(text: &str) -> Result<String, Invalid> {
     if text.len() <= MAX_SLUG && text.split('-').all(part_is_valid) {
         Ok(text.to_owned())
     } else {
-        Err(Invalid::new(format!("must be lower-case letters and digits joined by single hyphens, at most {MAX_SLUG}")))
+        let message = "must be lower-case letters and digits joined by single hyphens, at most";
+        Err(Invalid::new(format!("{message} {MAX_SLUG} characters")))
     }
 }
 
@@ -218,8 +219,8 @@ fn is_slug_byte(byte: u8) -> bool {
 }
 
 impl Slug {
-    /// A slug made from a name, with a suffix where one is given; `fallback` stands where the name has no usable
-    /// letter.
+    /// Makes a slug from a name, with a suffix if one is given. A name without usable letters or digits is replaced by
+    /// `fallback`.
     pub(crate) fn from_name(name: &str, fallback: &str, suffix: Option<&str>) -> Self {
         let lower = name.to_lowercase();
         let words = lower.split(|c: char| !c.is_ascii() || !is_slug_byte(c as u8)).filter(|word| !word.is_empty());
@@ -261,15 +262,15 @@ mod tests {
     }
 
     #[test]
-    fn email_keeps_its_case_and_its_key_does_not() {
+    fn an_email_keeps_its_case_and_its_key_is_lower_case() {
         let email: Email = "Ada@Example.COM".parse().unwrap();
         assert_eq!((email.as_str(), email.key().as_str()), ("Ada@Example.COM", "ada@example.com"));
     }
 
     #[test]
-    fn what_begins_a_word_begins_it_whatever_the_case() {
-        for (word, beginning) in [("Ὀδυσσεύς", "ὈΔΥΣ"), ("ΣΊΣΥΦΟΣ", "σίς"), ("Ada", "AD")] {
-            assert!(folded(word).starts_with(&folded(beginning)), "{word} {beginning}");
+    fn a_folded_word_starts_with_its_folded_prefix_in_any_case() {
+        for (word, prefix) in [("Ὀδυσσεύς", "ὈΔΥΣ"), ("ΣΊΣΥΦΟΣ", "σίς"), ("Ada", "AD")] {
+            assert!(folded(word).starts_with(&folded(prefix)), "{word} {prefix}");
         }
     }
 

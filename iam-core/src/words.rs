@@ -1,4 +1,4 @@
-/// Lets serde write something as its text, and read it as [`FromStr`](std::str::FromStr) does.
+/// Implements serde by the text form: `as_str` to serialize, [`FromStr`](std::str::FromStr) to deserialize.
 macro_rules! serde_by_text {
     ($name:ty) => {
         impl ::serde::Serialize for $name {
@@ -16,11 +16,11 @@ macro_rules! serde_by_text {
     };
 }
 
-/// Gives an enum of plain words its text form, both ways: `as_str`, `Display`, `FromStr` and serde.
+/// Implements the text form of an enum without data, in both directions: `as_str`, `Display`, `FromStr` and serde.
 macro_rules! words {
     ($name:ident { $($variant:ident = $text:literal),+ $(,)? }) => {
         impl $name {
-            /// The word that stands for it in JSON and in stores.
+            /// Returns the text form, which JSON and stores use.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self {

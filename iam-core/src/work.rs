@@ -9,19 +9,19 @@ use crate::change::Change;
 use crate::clock::{Clock, Timestamp, cut};
 use crate::error::Result;
 use crate::id::IdGenerator;
-use crate::in_flight::Turn;
+use crate::in_flight::Permit;
 use crate::random::Random;
 use crate::store::{Locks, Store, Transaction};
 
-/// Changes that a caller makes in its tenant, with their audit entries.
+/// Changes of a caller in its tenant, with their audit entries.
 ///
 /// ```text
 /// begin → read under locks → decide (pure code) → apply changes → commit
 /// ```
 ///
-/// Every change that is [applied](Self::apply) is written with the entries that it says it records;
-/// [`commit`](Self::commit) makes both durable. Dropping it instead leaves nothing.
-#[must_use = "a unit of work that is dropped leaves nothing"]
+/// Every change that is [applied](Self::apply) is written with the audit entries that it defines.
+/// [`commit`](Self::commit) makes both durable. Dropping the unit of work instead rolls it back.
+#[must_use = "a unit of work that is dropped is rolled back"]
 pub struct UnitOfWork<'a> {
     transaction: Box<dyn Transaction>,
     caller: &'a Caller,
@@ -29,9 +29,9 @@ pub struct UnitOfWork<'a> {
     now: Option<Timestamp>,
     ids: &'a IdGenerator,
     random: &'a dyn Random,
-    doing: Doing<'a>,
-    /// Given up after the transaction, whose connection it stands for.
-    turn: Option<Turn<'a>>,
+    pending: Doing<'a>,
+    /// Dropped after the transaction: it is the permit to use the transaction's connection.
+    permit: Option<Permit<'a>>,
 }
 
 impl<'a> UnitOfWork<'a> {
@@ -44,56 +44,57 @@ impl<'a> UnitOfWork<'a> {
         aftermath: &'a Aftermath,
     ) -> Result<Self> {
         let transaction = store.begin(caller.tenant()).await?;
-        Ok(Self { transaction, caller, clock, now: None, ids, random, doing: Doing::nothing(aftermath), turn: None })
+        Ok(Self { transaction, caller, clock, now: None, ids, random, pending: Doing::new(aftermath), permit: None })
     }
 
-    /// Keeps the turn of its tenant until it ends.
-    pub(crate) fn in_turn(self, turn: Turn<'a>) -> Self {
-        Self { turn: Some(turn), ..self }
+    /// Holds a permit of its tenant until it ends.
+    pub(crate) fn with_permit(self, permit: Permit<'a>) -> Self {
+        Self { permit: Some(permit), ..self }
     }
 
-    /// The moment at which everything in this unit of work happens.
+    /// Returns the time of everything that happens in this unit of work.
     ///
-    /// It is fixed when it is first asked for. Whoever asks after taking its locks gets a moment after that of
-    /// whoever held them before.
+    /// The first call fixes it. A unit of work that reads the time after it has its locks gets a later time than the
+    /// previous holder of those locks.
     pub fn now(&mut self) -> Timestamp {
         *self.now.get_or_insert_with(|| cut(self.clock.now()))
     }
 
-    /// The present moment, which fixes nothing: for whoever decides before the locks are taken.
+    /// Returns the present moment without fixing the time of the unit of work. For decisions before it has its locks.
     pub(crate) fn clock_now(&self) -> Timestamp {
         cut(self.clock.now())
     }
 
-    /// Who makes the changes.
+    /// The caller that makes the changes.
     #[must_use]
     pub fn caller(&self) -> &'a Caller {
         self.caller
     }
 
-    /// Reads that lock what they read until the unit of work ends.
+    /// Returns the reads that lock the rows until the unit of work ends.
     pub fn locks(&mut self) -> &mut dyn Locks {
         self.transaction.as_mut()
     }
 
-    /// What the caller asks to have changed counts anew once this ends, also when it is so already: another process may
-    /// have made it so, and not be heard of yet.
-    pub(crate) fn touch(&mut self, asked_about: impl Into<Uuid>) {
-        self.doing.touch([asked_about.into()]);
+    /// Invalidates an id when the unit of work ends, even if it changes nothing because the requested state already
+    /// exists: another replica may have made that change, and the notification of it may not have arrived yet.
+    pub(crate) fn touch(&mut self, id: impl Into<Uuid>) {
+        self.pending.touch([id.into()]);
     }
 
     /// Writes a change and its audit entries.
     ///
     /// # Errors
     ///
-    /// What the store says, for instance a conflict on a constraint; then only dropping is left.
+    /// The errors of the store, for instance a violated constraint. After an error, the unit of work can only be
+    /// dropped.
     pub async fn apply(&mut self, change: impl Into<Change>) -> Result<()> {
         let change = change.into();
         let entries = self.record(&change);
         Ok(self.transaction.write(&change, AuditBatch(entries)).await?)
     }
 
-    /// As [`apply`](Self::apply), and tells what was recorded.
+    /// Does the same as [`apply`](Self::apply), and returns the audit entries.
     pub(crate) async fn apply_and_tell(&mut self, change: impl Into<Change>) -> Result<Vec<AuditEntry>> {
         let change = change.into();
         let entries = self.record(&change);
@@ -103,13 +104,13 @@ impl<'a> UnitOfWork<'a> {
 
     fn record(&mut self, change: &Change) -> Vec<AuditEntry> {
         let entries = self.entries_of(change);
-        self.doing.touch(change.touched());
-        self.doing.record(&entries);
+        self.pending.touch(change.touched());
+        self.pending.record(&entries);
         entries
     }
 
     fn entries_of(&mut self, change: &Change) -> Vec<AuditEntry> {
-        // What belongs to no tenant has no audit log to go to.
+        // There is no audit log for changes that belong to no tenant.
         if self.caller.tenant().is_nobodys() {
             return Vec::new();
         }
@@ -124,12 +125,12 @@ impl<'a> UnitOfWork<'a> {
     ///
     /// # Errors
     ///
-    /// What the store says; then nothing was written.
+    /// The errors of the store. Nothing was written then, unless the connection was lost during the commit.
     pub async fn commit(self) -> Result<()> {
-        let Self { transaction, doing, turn, .. } = self;
+        let Self { transaction, pending, permit, .. } = self;
         transaction.commit().await?;
-        drop(turn);
-        doing.done();
+        drop(permit);
+        pending.committed();
         Ok(())
     }
 }
