@@ -13,7 +13,7 @@ on_every_store![
     attempts_while_locked_do_not_extend_the_lock,
     attempts_while_locked_do_not_count,
     after_a_lock_five_more_failures_lock_again,
-    a_success_clears_the_count,
+    a_success_resets_the_failed_attempts,
     the_window_of_fifteen_minutes_slides,
     an_unknown_email_is_locked_too,
     an_unknown_email_of_a_named_tenant_is_locked_too,
@@ -103,7 +103,7 @@ async fn after_a_lock_five_more_failures_lock_again(app: TestApp) {
     is_locked(&app, "ada@example.com").await;
 }
 
-async fn a_success_clears_the_count(app: TestApp) {
+async fn a_success_resets_the_failed_attempts(app: TestApp) {
     app.register("ada@example.com").await;
     for _ in 0..2 {
         fail(&app, "ada@example.com", 4).await;

@@ -554,7 +554,7 @@ mod tests {
     async fn a_concealed_attempt_that_is_refused_meanwhile_tells_of_the_lock() {
         let (service, password) = (Service::new().await, Password::from(PASSWORD));
         let attempt = service.make(&password, WhenLocked::Conceal).await.into_refused();
-        assert!(attempt.tells_lock());
+        assert!(attempt.reveals_lock());
     }
 
     #[tokio::test]

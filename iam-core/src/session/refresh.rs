@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_newest_spent_token_is_forgiven() {
+    fn only_the_newest_spent_token_can_be_repeated() {
         let (mut chain, first) = Chain::start();
         let second = chain.present(&first).unwrap();
         let third = chain.present(&second.as_str().into()).unwrap();

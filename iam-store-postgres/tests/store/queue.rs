@@ -15,7 +15,7 @@ async fn migrated() -> (Arc<PostgresStore>, TestDatabase) {
 }
 
 #[tokio::test]
-async fn a_stuck_log_keeps_no_other_waiting() {
+async fn a_stuck_log_does_not_delay_other_logs() {
     let (store, _database) = migrated().await;
     let pool = store.pool();
     let queue_again = async |tenant: TenantId| {
@@ -25,11 +25,11 @@ async fn a_stuck_log_keeps_no_other_waiting() {
             WHERE tenant_id = $1";
         sqlx::query(insert).bind(tenant.as_uuid()).execute(&pool).await.unwrap();
     };
-    cases::a_stuck_log_keeps_no_other_waiting(store, queue_again).await;
+    cases::a_stuck_log_does_not_delay_other_logs(store, queue_again).await;
 }
 
 #[tokio::test]
-async fn malformed_rows_of_the_queue_keep_nothing_waiting() {
+async fn malformed_queue_rows_do_not_delay_other_entries() {
     for (created_at, salt, digest) in [
         ("1970-01-02", "sha256('')", "''"),
         ("1970-01-02", "'short'", "sha256('')"),
@@ -49,6 +49,6 @@ async fn malformed_rows_of_the_queue_keep_nothing_waiting() {
             );
             sqlx::query(sqlx::AssertSqlSafe(sql)).bind(tenant.as_uuid()).execute(&pool).await.unwrap();
         };
-        cases::malformed_rows_of_the_queue_keep_nothing_waiting(store, insert).await;
+        cases::malformed_queue_rows_do_not_delay_other_entries(store, insert).await;
     }
 }

@@ -58,13 +58,13 @@ macro_rules! cases {
 }
 
 cases! {
-    all_is_committed_together,
-    a_call_sees_what_the_one_before_has_made,
-    what_is_dropped_leaves_nothing,
-    a_call_that_fails_undoes_itself_alone,
-    a_call_that_is_given_up_leaves_no_half,
-    what_is_revoked_counts_with_the_commit,
-    permissions_are_asked_for,
+    the_rows_of_host_and_iam_commit_together,
+    a_call_sees_the_rows_of_earlier_calls,
+    a_dropped_host_transaction_leaves_nothing,
+    a_failed_call_rolls_back_only_itself,
+    a_cancelled_call_applies_all_of_its_changes_or_none,
+    a_suspension_takes_effect_with_the_commit,
+    permissions_are_checked_in_a_host_transaction,
 }
 
 /// SQLite itself rolls back a transaction in some cases, for instance if the disk is full.

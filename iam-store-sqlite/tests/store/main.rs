@@ -38,7 +38,7 @@ cases! {
     every_constraint_is_recognized,
     the_tenant_inside_a_change_is_ignored,
     nothing_is_committed_after_a_failure,
-    aborted_tasks_leave_nothing,
+    an_aborted_task_leaves_no_row_and_no_lock,
     odd_filters_find_nothing,
-    entries_are_found_to_the_millisecond,
+    time_filters_of_the_audit_log_are_exact_within_a_millisecond,
 }

@@ -17,7 +17,7 @@ async fn migrated() -> (Arc<SqliteStore>, SqlitePool, TestFile) {
 }
 
 #[tokio::test]
-async fn a_stuck_log_keeps_no_other_waiting() {
+async fn a_stuck_log_does_not_delay_other_logs() {
     let (store, other, _file) = migrated().await;
     let queue_again = async |tenant: TenantId| {
         let insert = "INSERT INTO audit_unsealed (tenant_id, created_at, id, digest)
@@ -26,11 +26,11 @@ async fn a_stuck_log_keeps_no_other_waiting() {
             WHERE tenant_id = ?1";
         sqlx::query(insert).bind(tenant.as_uuid()).execute(&other).await.unwrap();
     };
-    cases::a_stuck_log_keeps_no_other_waiting(store, queue_again).await;
+    cases::a_stuck_log_does_not_delay_other_logs(store, queue_again).await;
 }
 
 #[tokio::test]
-async fn malformed_rows_of_the_queue_keep_nothing_waiting() {
+async fn malformed_queue_rows_do_not_delay_other_entries() {
     for (created_at, id, digest) in [
         ("7", "zeroblob(16)", "zeroblob(31)"),
         ("7", "zeroblob(15)", "zeroblob(32)"),
@@ -45,6 +45,6 @@ async fn malformed_rows_of_the_queue_keep_nothing_waiting() {
             let sql = format!("INSERT INTO audit_unsealed VALUES (?1, {created_at}, {id}, {digest})");
             sqlx::query(sqlx::AssertSqlSafe(sql)).bind(tenant.as_uuid()).execute(&other).await.unwrap();
         };
-        cases::malformed_rows_of_the_queue_keep_nothing_waiting(store, insert).await;
+        cases::malformed_queue_rows_do_not_delay_other_entries(store, insert).await;
     }
 }
