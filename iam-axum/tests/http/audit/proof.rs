@@ -422,7 +422,7 @@ async fn the_proof_of_a_pending_entry_is_a_conflict(app: TestApp) {
     let entry = &app.audit(&ada, &[]).await[0];
     let path = format!("/audit-logs/{}/proof", text(entry, "id"));
     let refused = app.get(&path).by(&ada).send().await;
-    assert!(refused.detail("conflict").contains("not sealed yet"));
+    assert!(refused.detail("conflict").contains("no sequence number yet"));
     assert_eq!(refused.header("retry-after"), Some("1"));
     app.seal().await;
     assert!(is_included(&prove(&app, &ada, entry).await, current(&app, &ada).await));
