@@ -75,7 +75,7 @@ def expanded(tree):
 
 class Crate:
     def __init__(self, root):
-        self.src, self.root = root.parent, root
+        self.src = root.parent
         self.files, self.texts, self.defines, self.exports = {}, {}, {}, defaultdict(dict)
         self.globs = defaultdict(list)
         self.read((), root)
