@@ -87,19 +87,19 @@ async fn report(name: &str, database: &Database, plan: Plan) -> Outcome {
     drain(&world.iam).await?;
     world.fill(plan.entries).await?;
     let begun = Instant::now();
-    let sealed = drain(&world.iam).await?;
-    let sealing = sealed as f64 / begun.elapsed().as_secs_f64();
+    let sequenced = drain(&world.iam).await?;
+    let sequencing = sequenced as f64 / begun.elapsed().as_secs_f64();
     let lag = world.lag(plan).await?;
     drain(&world.iam).await?;
     let begun = Instant::now();
     let verified = world.iam.audit().verify(&world.caller, &[]).await?;
-    let verifying = verified.sealed as f64 / begun.elapsed().as_secs_f64();
+    let verifying = verified.sequenced as f64 / begun.elapsed().as_secs_f64();
     if !verified.findings.is_empty() {
         return Err(format!("the verification of the log has findings: {:?}", verified.findings).into());
     }
     println!("| Entries a second | |\n|---|---|");
-    println!("| sequenced, of a backlog of {sealed} | {sealing:.0} |");
-    println!("| verified, of {} | {verifying:.0} |\n", verified.sealed);
+    println!("| sequenced, of a backlog of {sequenced} | {sequencing:.0} |");
+    println!("| verified, of {} | {verifying:.0} |\n", verified.sequenced);
     println!("| {} entries a second arrive for {} s | |\n|---|---|", plan.rate, plan.stream.as_secs());
     println!("| arrived a second | {:.0} |", lag.arrived);
     println!("| pending, median of the samples | {} |", lag.median);
@@ -150,9 +150,9 @@ impl World {
         Ok(Self { iam, store, caller, token, users: Arc::new(ids) })
     }
 
-    /// Changes names with this plan's writers, as quickly as they can. With `sealing`, entries are sequenced meanwhile.
-    async fn updates_per_second(&self, iam: &Iam, by: By, plan: Plan, sealing: bool) -> Outcome<f64> {
-        let sealer = sealing.then(|| Sealer::start(self.iam.clone()));
+    /// Changes names with this plan's writers, as quickly as they can. With `sequencing`, entries are sequenced meanwhile.
+    async fn updates_per_second(&self, iam: &Iam, by: By, plan: Plan, sequencing: bool) -> Outcome<f64> {
+        let sequencer = sequencing.then(|| Sequencer::start(self.iam.clone()));
         let (count, begun) = (Arc::new(AtomicU64::new(0)), Instant::now());
         let mut writers = JoinSet::<iam_core::Result<()>>::new();
         for writer in 0..plan.writers {
@@ -179,8 +179,8 @@ impl World {
             done??;
         }
         let rate = count.load(Ordering::Relaxed) as f64 / begun.elapsed().as_secs_f64();
-        if let Some(sealer) = sealer {
-            sealer.stop().await?;
+        if let Some(sequencer) = sequencer {
+            sequencer.stop().await?;
         }
         Ok(rate)
     }
@@ -206,7 +206,7 @@ impl World {
     /// Lets entries arrive at a steady rate, and counts the pending entries.
     async fn lag(&self, plan: Plan) -> Outcome<Lag> {
         const TICK: Duration = Duration::from_millis(10);
-        let sealer = Sealer::start(self.iam.clone());
+        let sequencer = Sequencer::start(self.iam.clone());
         let begun = Instant::now();
         let mut ticks = interval(TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Burst);
@@ -216,7 +216,7 @@ impl World {
             async move {
                 while begun.elapsed() < plan.stream {
                     sleep(Duration::from_millis(100)).await;
-                    waiting.push(store.unsealed(&[], 1_000_000).await?.len());
+                    waiting.push(store.pending(&[], 1_000_000).await?.len());
                 }
                 iam_core::Result::<_>::Ok(waiting)
             }
@@ -242,25 +242,25 @@ impl World {
         let (arrived, waiting) = tokio::join!(writing, sampler);
         let mut waiting = waiting?;
         waiting.sort_unstable();
-        sealer.stop().await?;
+        sequencer.stop().await?;
         let median = waiting.get(waiting.len() / 2).copied().unwrap_or_default();
         Ok(Lag { arrived: arrived?, median, most: waiting.last().copied().unwrap_or_default() })
     }
 }
 
 /// Sequences entries in the background, as the server does.
-struct Sealer {
+struct Sequencer {
     stop: Arc<AtomicBool>,
     task: tokio::task::JoinHandle<iam_core::Result<()>>,
 }
 
-impl Sealer {
+impl Sequencer {
     fn start(iam: Iam) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
         let task = tokio::spawn(async move {
             while !stopped.load(Ordering::Relaxed) {
-                if !iam.seal_audit_logs().await?.more {
+                if !iam.sequence_audit_logs().await?.more {
                     sleep(Duration::from_millis(250)).await;
                 }
             }
@@ -277,13 +277,13 @@ impl Sealer {
 
 /// Sequences all pending entries. Returns their number.
 async fn drain(iam: &Iam) -> Outcome<usize> {
-    let mut sealed = 0;
+    let mut sequenced = 0;
     loop {
-        let round = iam.seal_audit_logs().await?.entries;
+        let round = iam.sequence_audit_logs().await?.entries;
         if round == 0 {
-            return Ok(sealed);
+            return Ok(sequenced);
         }
-        sealed += round;
+        sequenced += round;
     }
 }
 

@@ -73,7 +73,7 @@ impl AssignmentStore for Unaudited {
         &self,
         tenant: TenantId,
         filter: &AssignmentFilter,
-        reach: &Reach,
+        reach: &VisibleScope,
         page: PageRequest,
         now: Timestamp,
     ) -> Outcome<Page<ListedAssignment>> {
@@ -123,15 +123,15 @@ impl MaintenanceStore for Unaudited {
 }
 
 #[async_trait]
-impl SealStore for Unaudited {
-    async fn unsealed(&self, except: &[TenantId], limit: u32) -> Outcome<Vec<Unsealed>> {
-        self.0.unsealed(except, limit).await
+impl SequenceStore for Unaudited {
+    async fn pending(&self, except: &[TenantId], limit: u32) -> Outcome<Vec<Pending>> {
+        self.0.pending(except, limit).await
     }
     async fn log_heads(&self, tenants: &[TenantId]) -> Outcome<Vec<LogHead>> {
         self.0.log_heads(tenants).await
     }
-    async fn seal(&self, seals: &[Seal]) -> Outcome<bool> {
-        self.0.seal(seals).await
+    async fn sequence(&self, batches: &[SequencedBatch]) -> Outcome<bool> {
+        self.0.sequence(batches).await
     }
     async fn sequence_of(&self, tenant: TenantId, id: AuditEntryId) -> Outcome<Option<u64>> {
         self.0.sequence_of(tenant, id).await
@@ -142,16 +142,16 @@ impl SealStore for Unaudited {
     async fn audited_tenants(&self) -> Outcome<Vec<TenantId>> {
         self.0.audited_tenants().await
     }
-    async fn sealed_entries(&self, tenant: TenantId, from: u64, limit: u32) -> Outcome<Vec<SealedEntry>> {
-        self.0.sealed_entries(tenant, from, limit).await
+    async fn sequenced_entries(&self, tenant: TenantId, from: u64, limit: u32) -> Outcome<Vec<SequencedEntry>> {
+        self.0.sequenced_entries(tenant, from, limit).await
     }
-    async fn unsealed_entries(
+    async fn pending_entries(
         &self,
         tenant: TenantId,
         after: Option<(Timestamp, AuditEntryId)>,
         limit: u32,
-    ) -> Outcome<Vec<UnsealedEntry>> {
-        self.0.unsealed_entries(tenant, after, limit).await
+    ) -> Outcome<Vec<PendingEntry>> {
+        self.0.pending_entries(tenant, after, limit).await
     }
     async fn stray_entry(&self, tenant: TenantId) -> Outcome<Option<AuditEntryId>> {
         self.0.stray_entry(tenant).await
@@ -180,7 +180,7 @@ impl OrganizationStore for Unaudited {
         &self,
         tenant: TenantId,
         filter: &OrganizationFilter,
-        reach: &Reach,
+        reach: &VisibleScope,
         sort: OrganizationSort,
         page: PageRequest,
     ) -> Outcome<Page<Organization>> {
@@ -277,7 +277,7 @@ impl UserStore for Unaudited {
         &self,
         tenant: TenantId,
         filter: &UserFilter,
-        reach: &Reach,
+        reach: &VisibleScope,
         sort: UserSort,
         page: PageRequest,
         now: Timestamp,
@@ -307,8 +307,8 @@ impl AuditTransaction for UnauditedTransaction {
     async fn log_head(&mut self) -> Outcome<Option<LogHead>> {
         self.0.log_head().await
     }
-    async fn first_sealed_since(&mut self, from: u64, moment: Timestamp) -> Outcome<Option<u64>> {
-        self.0.first_sealed_since(from, moment).await
+    async fn first_sequenced_since(&mut self, from: u64, moment: Timestamp) -> Outcome<Option<u64>> {
+        self.0.first_sequenced_since(from, moment).await
     }
 }
 

@@ -50,9 +50,9 @@ async fn plan_postgres(url: &str, search: &str, kind: &str) -> Outcome<String> {
             ORDER BY created_at DESC, id DESC LIMIT 21)"
         )
     };
-    let (unsealed, sealed) = (part("audit_unsealed"), part("audit_entries"));
+    let (unsealed, sequenced) = (part("audit_unsealed"), part("audit_entries"));
     let select = format!(
-        "PREPARE page (uuid, {kind}, timestamptz) AS SELECT * FROM ({unsealed} UNION ALL {sealed}) entry
+        "PREPARE page (uuid, {kind}, timestamptz) AS SELECT * FROM ({unsealed} UNION ALL {sequenced}) entry
         ORDER BY created_at DESC, id DESC LIMIT 21"
     );
     connection.execute(AssertSqlSafe(select)).await?;

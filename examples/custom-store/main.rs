@@ -53,7 +53,7 @@ async fn log_in(file: &Path) -> Result<()> {
     let actions: Vec<&str> = log.entries.iter().rev().map(|entry| entry.action.as_ref()).collect();
     assert_eq!(actions, ["CREATE", "CREATE", "ROLE_ASSIGNED", "LOGIN", "CREATE", "LOGIN"]);
     // Sequences the entries. After that, a proof can show to a third party that an entry is in the log.
-    assert_eq!(iam.seal_audit_logs().await?.entries, 6);
+    assert_eq!(iam.sequence_audit_logs().await?.entries, 6);
     Ok(())
 }
 

@@ -16,10 +16,10 @@ pub(crate) async fn follow_changes(iam: Iam) {
 }
 
 /// Sequences the audit logs. Without it, a change of an audit log cannot be detected.
-pub(crate) async fn seal_audit_logs(iam: Iam) {
+pub(crate) async fn sequence_audit_logs(iam: Iam) {
     loop {
-        match iam.seal_audit_logs().await {
-            Ok(sealed) if sealed.more => continue,
+        match iam.sequence_audit_logs().await {
+            Ok(sequenced) if sequenced.more => continue,
             Ok(_) => {}
             Err(error) => tracing::warn!(%error, "audit logs cannot be sequenced"),
         }

@@ -28,7 +28,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let shop = Shop::open(Path::new("shop.db"), sender).await?;
     tokio::spawn(mail::deliver(mails));
     tokio::spawn(background::follow_changes(shop.iam.clone()));
-    tokio::spawn(background::seal_audit_logs(shop.iam.clone()));
+    tokio::spawn(background::sequence_audit_logs(shop.iam.clone()));
 
     let listener = TcpListener::bind("127.0.0.1:3000").await?;
     tracing::info!("listening on http://{}", listener.local_addr()?);

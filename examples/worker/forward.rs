@@ -31,10 +31,10 @@ async fn forward_batch(
 ) -> Result<bool> {
     // In the order of the sequence numbers, and not by time: an entry that is committed late can have an earlier time
     // than an entry that was forwarded before, but it gets a later sequence number.
-    let sealed = store.sealed_entries(tenant, billing.position(tenant).await?, BATCH).await?;
-    let Some(last) = sealed.last() else { return Ok(false) };
+    let sequenced = store.sequenced_entries(tenant, billing.position(tenant).await?, BATCH).await?;
+    let Some(last) = sequenced.last() else { return Ok(false) };
     // An entry that the retention has removed is missing, but its sequence number stays.
-    for entry in sealed.iter().filter_map(|sealed| sealed.entry.as_ref()) {
+    for entry in sequenced.iter().filter_map(|sequenced| sequenced.entry.as_ref()) {
         deliver(entry).await?;
     }
     billing.move_to(tenant, last.leaf.sequence + 1).await?;

@@ -77,7 +77,7 @@ impl Worker {
     async fn round(&self, deliver: &mut impl AsyncFnMut(&AuditEntry) -> Result<()>) -> Result<()> {
         job::close_overdue(&self.iam, &self.billing, self.today()).await?;
         // Several processes may sequence the entries. If a server runs on this database, it already does so.
-        while self.iam.seal_audit_logs().await?.more {}
+        while self.iam.sequence_audit_logs().await?.more {}
         forward::forward(&*self.store, &self.billing, deliver).await
     }
 

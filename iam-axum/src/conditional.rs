@@ -12,7 +12,7 @@ use utoipa::openapi::schema::{ObjectBuilder, Type};
 use utoipa::openapi::{HeaderBuilder, RefOr, Required, ResponseBuilder};
 use utoipa_axum::router::UtoipaMethodRouter;
 
-use crate::around::{After, Around, around};
+use crate::sync_middleware::{After, Around, around};
 use crate::{ApiState, Problem};
 
 /// A resource with its entity tag.

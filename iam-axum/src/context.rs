@@ -13,8 +13,8 @@ use iam_core::{Caller, CorrelationId, RequestContext, UserAgent};
 use tracing::Span;
 use uuid::Uuid;
 
-use crate::around::{After, Around};
 use crate::settings::api_path;
+use crate::sync_middleware::{After, Around};
 use crate::{Problem, Settings};
 
 const CORRELATION_ID: HeaderName = HeaderName::from_static("x-correlation-id");

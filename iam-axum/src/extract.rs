@@ -18,10 +18,10 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Deserializer};
 use tower_http::timeout::{DeadlineBody, TimeoutError};
 
-use crate::around::Around;
 use crate::conditional::Condition;
 use crate::context::{CallerSlot, context_of};
 use crate::guard::Demands;
+use crate::sync_middleware::Around;
 use crate::{Kind, Problem};
 
 /// The user of the request's bearer token (RFC 6750).

@@ -3,7 +3,6 @@
 
 mod accept;
 mod access;
-mod around;
 mod assignment;
 mod audit;
 mod conditional;
@@ -24,6 +23,7 @@ pub mod rate_limit;
 mod role;
 mod session;
 mod settings;
+mod sync_middleware;
 mod tenant;
 mod time;
 mod token;
@@ -49,11 +49,11 @@ use tower_http::timeout::TimeoutLayer;
 use utoipa_axum::router::UtoipaMethodRouter;
 use utoipa_axum::routes;
 
-use crate::around::{AroundLayer, around};
 use crate::conditional::{NotModified, conditional};
 use crate::context::Conventions;
 use crate::extract::BodyDeadline;
 use crate::idempotency::once;
+use crate::sync_middleware::{AroundLayer, around};
 
 pub use context::TraceId;
 pub use deprecation::Deprecation;

@@ -53,7 +53,7 @@ struct Collectors {
     passwords_refused: IntCounter,
     passwords_waiting: IntGauge,
     active_sessions: IntGauge,
-    unsealed_entries: IntGauge,
+    pending_entries: IntGauge,
     /// When the totals in the store were last counted.
     counted: tokio::sync::Mutex<Option<Instant>>,
 }
@@ -123,7 +123,7 @@ impl Metrics {
                 "active_sessions",
                 "Sessions that have neither ended nor expired; of the whole store, so the same in every replica",
             )?,
-            unsealed_entries: IntGauge::new(
+            pending_entries: IntGauge::new(
                 "audit_unsealed_entries",
                 "Pending audit entries, with no sequence number yet; of the whole store, so the same in every replica",
             )?,
@@ -139,7 +139,7 @@ impl Metrics {
         registry.register(Box::new(collectors.passwords_refused.clone()))?;
         registry.register(Box::new(collectors.passwords_waiting.clone()))?;
         registry.register(Box::new(collectors.active_sessions.clone()))?;
-        registry.register(Box::new(collectors.unsealed_entries.clone()))?;
+        registry.register(Box::new(collectors.pending_entries.clone()))?;
         // An alert on a rate needs the zero before the first failure.
         for reason in FAILURES {
             collectors.failed_logins.with_label_values(&[reason.as_str()]);
@@ -210,7 +210,7 @@ impl Collectors {
         match iam.totals().await {
             Ok(totals) => {
                 self.active_sessions.set(i64::try_from(totals.active_sessions).unwrap_or(i64::MAX));
-                self.unsealed_entries.set(i64::try_from(totals.unsealed_entries).unwrap_or(i64::MAX));
+                self.pending_entries.set(i64::try_from(totals.pending_entries).unwrap_or(i64::MAX));
             }
             // While the store is unavailable, the other metrics are even more important.
             Err(error) => tracing::warn!(error = %crate::problem::chain(&error), "the totals cannot be counted"),

@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use iam_core::organization::{
     NewOrganization, Organization, OrganizationFilter, OrganizationPatch, OrganizationSort, OrganizationSortKey,
-    OrganizationStatus, OrganizationTree, ParentFilter, PlacedOrganization,
+    OrganizationStatus, OrganizationTree, OrganizationWithDepth, ParentFilter,
 };
 use iam_core::{Iam, OrganizationId};
 use serde::{Deserialize, Serialize};
@@ -67,8 +67,8 @@ impl From<OrganizationStatusDto> for OrganizationStatus {
     }
 }
 
-impl From<PlacedOrganization> for OrganizationDto {
-    fn from(PlacedOrganization { organization, depth, .. }: PlacedOrganization) -> Self {
+impl From<OrganizationWithDepth> for OrganizationDto {
+    fn from(OrganizationWithDepth { organization, depth, .. }: OrganizationWithDepth) -> Self {
         Self {
             id: organization.id.as_uuid(),
             name: organization.name.into(),

@@ -251,7 +251,7 @@ impl From<Error> for Problem {
             }
             Error::PreconditionFailed => Self::new(Kind::PreconditionFailed),
             Error::IdempotencyKeyReused => Self::new(Kind::IdempotencyKeyReused),
-            Error::Conflict(Conflict::NotSealed | Conflict::StillRunning) => {
+            Error::Conflict(Conflict::NotSequenced | Conflict::StillRunning) => {
                 Self { retry_after: Some(1), ..Self::new(Kind::Conflict) }
             }
             Error::Conflict(_) => Self::new(Kind::Conflict),

@@ -247,7 +247,7 @@ impl UserAgent {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::access::{Place, permission};
+    use crate::access::{ResourceScope, permission};
     use crate::clock::Clock as _;
     use crate::clock::testing::FixedClock;
 
@@ -269,7 +269,7 @@ mod tests {
     fn an_anonymous_caller_may_do_nothing() {
         let anonymous = Caller::anonymous(TenantId::NONE, RequestContext::default());
         let now = FixedClock::at("2026-01-31T09:15:00Z").now();
-        assert!(!anonymous.authority().allows(&permission::USERS_READ, Place::Tenant, now));
+        assert!(!anonymous.authority().allows(&permission::USERS_READ, ResourceScope::Tenant, now));
         assert!(anonymous.require_user().is_err());
     }
 }

@@ -36,9 +36,9 @@ macro_rules! changes {
             /// Returns the ids whose dependent cache entries this change invalidates. A cached session depends on the
             /// session itself, its user, the user's role assignments, their roles, their organizations, and all
             /// ancestors of these organizations.
-            pub(crate) fn touched(&self) -> Vec<Uuid> {
+            pub(crate) fn invalidates(&self) -> Vec<Uuid> {
                 match self {
-                    $(Self::$variant(change) => change.touched(),)+
+                    $(Self::$variant(change) => change.invalidates(),)+
                 }
             }
         }

@@ -251,7 +251,7 @@ pub enum Conflict {
     LastAdministrator,
     /// The entry is still pending: it was recorded a moment ago and has no sequence number yet.
     #[error("The entry has no sequence number yet. Try again in a second.")]
-    NotSealed,
+    NotSequenced,
     /// An earlier request under the same idempotency key is still running, and takes long.
     #[error("A request with this Idempotency-Key is still being processed.")]
     StillRunning,

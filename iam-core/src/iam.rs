@@ -10,7 +10,7 @@ use chrono::TimeDelta;
 use uuid::Uuid;
 
 use crate::access::{Access, Rights};
-use crate::aftermath::{Aftermath, Hook};
+use crate::after_commit::{AfterCommit, Hook};
 use crate::assignment::Assignments;
 use crate::audit::{Audit, AuditEntry, LogKey, ResourceType};
 use crate::caller::{Actor, Caller, RequestContext};
@@ -25,7 +25,7 @@ use crate::organization::{Ancestry, Organizations};
 use crate::permission::Permissions;
 use crate::random::{Random, SystemRandom};
 use crate::role::Roles;
-use crate::session::{EndedSessions, NextSecret, Session, Sessions, Snapshot, Snapshots, Tokens};
+use crate::session::{EndedSessions, NextSecret, Session, SessionCache, Sessions, Snapshot, Tokens};
 use crate::store::Store;
 use crate::tenant::{Quota, Tenants};
 use crate::token::{
@@ -48,7 +48,7 @@ impl fmt::Debug for Iam {
 /// The state that all services share.
 pub(crate) struct Inner {
     pub(crate) store: Arc<dyn Store>,
-    aftermath: Aftermath,
+    after_commit: AfterCommit,
     /// Not in `common`: a unit of work inside a host transaction must not wait for units of work that wait for this
     /// transaction.
     in_flight: InFlight,
@@ -277,8 +277,8 @@ impl Builder {
             ended_sessions: EndedSessions::default(),
             has_several_tenants: AtomicBool::new(false),
         });
-        let aftermath = Aftermath::immediate(hooks);
-        Ok(Iam(Arc::new(Inner { store, aftermath, in_flight: InFlight::default(), common })))
+        let after_commit = AfterCommit::immediate(hooks);
+        Ok(Iam(Arc::new(Inner { store, after_commit, in_flight: InFlight::default(), common })))
     }
 }
 
@@ -562,8 +562,8 @@ impl Iam {
             let mut is_done = true;
             for purpose in [KeyPurpose::AccessTokens, KeyPurpose::Checkpoints] {
                 for key in store.signing_keys(purpose).await? {
-                    if let Some(sealed) = key.resealed(master, &**random)? {
-                        changed += u64::from(store.replace_private_key(key.id, &key.private, &sealed).await?);
+                    if let Some(encrypted) = key.reencrypted(master, &**random)? {
+                        changed += u64::from(store.replace_private_key(key.id, &key.private, &encrypted).await?);
                         is_done = false;
                     }
                 }
@@ -624,20 +624,20 @@ impl Iam {
 }
 
 impl Inner {
-    pub(crate) fn snapshots(&self) -> &Snapshots {
-        self.aftermath.snapshots()
+    pub(crate) fn snapshots(&self) -> &SessionCache {
+        self.after_commit.snapshots()
     }
 
     /// Returns the same state over a host transaction.
     pub(crate) fn within(&self, store: Arc<dyn Store>) -> Self {
         let store = observed(store, self.observer.as_ref());
-        let aftermath = self.aftermath.deferred();
-        Self { store, aftermath, in_flight: InFlight::default(), common: Arc::clone(&self.common) }
+        let after_commit = self.after_commit.deferred();
+        Self { store, after_commit, in_flight: InFlight::default(), common: Arc::clone(&self.common) }
     }
 
     /// Runs the deferred effects. To be called when the host transaction is committed.
     pub(crate) fn release(&self) {
-        self.aftermath.release();
+        self.after_commit.release();
     }
 
     pub(crate) fn now(&self) -> Timestamp {
@@ -670,7 +670,7 @@ impl Inner {
 
     pub(crate) async fn begin<'a>(&'a self, caller: &'a Caller) -> Result<UnitOfWork<'a>> {
         let permit = self.in_flight.acquire(caller.tenant()).await?;
-        let work = UnitOfWork::begin(&*self.store, caller, &*self.clock, &self.ids, &*self.random, &self.aftermath);
+        let work = UnitOfWork::begin(&*self.store, caller, &*self.clock, &self.ids, &*self.random, &self.after_commit);
         Ok(work.await?.with_permit(permit))
     }
 
@@ -696,9 +696,9 @@ impl Inner {
         if cached.is_some() {
             return Ok(cached);
         }
-        let ticket = self.snapshots().ticket();
+        let read_version = self.snapshots().read_version();
         let read = self.store.session_snapshot(tenant, session).await?;
-        Ok(read.map(|read| self.snapshots().keep_session(tenant, session, read, ticket, asked)))
+        Ok(read.map(|read| self.snapshots().keep_session(tenant, session, read, read_version, asked)))
     }
 
     /// Returns the positions of those of these organizations that exist, from the cache or from the store.
@@ -721,11 +721,11 @@ impl Inner {
             }
         }
         if !unknown.is_empty() {
-            let ticket = snapshots.ticket();
+            let read_version = snapshots.read_version();
             let read = self.store.lineages(tenant, &unknown).await?;
             let read: Ancestry = read.iter().collect();
             let found = unknown.into_iter().filter_map(|id| read.position(id));
-            lineages.extend(found.map(|position| snapshots.keep_lineage(tenant, position, ticket, asked)));
+            lineages.extend(found.map(|position| snapshots.keep_lineage(tenant, position, read_version, asked)));
         }
         Ok(match lineages.as_slice() {
             [one] => Arc::clone(one),

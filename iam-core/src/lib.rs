@@ -2,12 +2,12 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[macro_use]
-mod scene;
+mod doctest_setup;
 #[macro_use]
-mod words;
+mod text_enum;
 
 pub mod access;
-mod aftermath;
+mod after_commit;
 pub mod assignment;
 pub mod audit;
 mod caller;

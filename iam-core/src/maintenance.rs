@@ -13,7 +13,7 @@ pub struct Totals {
     /// Sessions that have neither ended nor expired.
     pub active_sessions: u64,
     /// Pending audit entries.
-    pub unsealed_entries: u64,
+    pub pending_entries: u64,
 }
 
 /// Counts and removes rows, in all tenants.

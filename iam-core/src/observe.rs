@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 
-use crate::access::{Permission, PermissionPattern, Reach, Until};
+use crate::access::{Permission, PermissionPattern, Until, VisibleScope};
 use crate::assignment::*;
 use crate::audit::*;
 use crate::change::Change;
@@ -166,7 +166,7 @@ observed! {
         fn user(tenant: TenantId, id: UserId) -> Option<User>;
         fn users_by_id(tenant: TenantId, ids: &[UserId]) -> Vec<User>;
         fn users(
-            tenant: TenantId, filter: &UserFilter, reach: &Reach, sort: UserSort, page: PageRequest, now: Timestamp
+            tenant: TenantId, filter: &UserFilter, visible_scope: &VisibleScope, sort: UserSort, page: PageRequest, now: Timestamp
         ) -> Page<User>;
     }
     CredentialStore {
@@ -191,13 +191,13 @@ observed! {
         fn subtree(tenant: TenantId, root: OrganizationId) -> Vec<Organization>;
         fn children(tenant: TenantId, parent: OrganizationId) -> Vec<Organization>;
         fn organizations(
-            tenant: TenantId, filter: &OrganizationFilter, reach: &Reach, sort: OrganizationSort, page: PageRequest
+            tenant: TenantId, filter: &OrganizationFilter, visible_scope: &VisibleScope, sort: OrganizationSort, page: PageRequest
         ) -> Page<Organization>;
     }
     AssignmentStore {
         fn grants_of(tenant: TenantId, users: &[UserId]) -> Vec<Grant>;
         fn assignments(
-            tenant: TenantId, filter: &AssignmentFilter, reach: &Reach, page: PageRequest, now: Timestamp
+            tenant: TenantId, filter: &AssignmentFilter, visible_scope: &VisibleScope, page: PageRequest, now: Timestamp
         ) -> Page<ListedAssignment>;
         fn tenants_with_expired_assignments(now: Timestamp, limit: u32) -> Vec<TenantId>;
     }
@@ -208,17 +208,17 @@ observed! {
         fn audit_entry(tenant: TenantId, id: AuditEntryId) -> Option<AuditEntry>;
         fn purge_audit_entries() -> u64;
     }
-    SealStore {
-        fn unsealed(except: &[TenantId], limit: u32) -> Vec<Unsealed>;
+    SequenceStore {
+        fn pending(except: &[TenantId], limit: u32) -> Vec<Pending>;
         fn log_heads(tenants: &[TenantId]) -> Vec<LogHead>;
-        fn seal(seals: &[Seal]) -> bool;
+        fn sequence(batches: &[SequencedBatch]) -> bool;
         fn sequence_of(tenant: TenantId, id: AuditEntryId) -> Option<u64>;
         fn tree_hashes(tenant: TenantId, spans: &[TreeSpan]) -> Vec<TreeHash>;
         fn audited_tenants() -> Vec<TenantId>;
-        fn sealed_entries(tenant: TenantId, from: u64, limit: u32) -> Vec<SealedEntry>;
-        fn unsealed_entries(
+        fn sequenced_entries(tenant: TenantId, from: u64, limit: u32) -> Vec<SequencedEntry>;
+        fn pending_entries(
             tenant: TenantId, after: Option<(Timestamp, AuditEntryId)>, limit: u32
-        ) -> Vec<UnsealedEntry>;
+        ) -> Vec<PendingEntry>;
         fn stray_entry(tenant: TenantId) -> Option<AuditEntryId>;
     }
     MaintenanceStore {
@@ -274,7 +274,7 @@ observed! { in a transaction:
     }
     AuditTransaction {
         fn log_head() -> Option<LogHead>;
-        fn first_sealed_since(from: u64, moment: Timestamp) -> Option<u64>;
+        fn first_sequenced_since(from: u64, moment: Timestamp) -> Option<u64>;
     }
     IdempotencyTransaction {
         fn lock_idempotency_record(tenant: TenantId, id: &[u8; 32]) -> Option<IdempotencyRecord>;

@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use aws_lc_rs::digest::{SHA256, digest};
 
-use crate::organization::PlacedOrganization;
+use crate::organization::OrganizationWithDepth;
 use crate::role::Role;
 use crate::tenant::Tenant;
 use crate::user::User;
@@ -69,7 +69,7 @@ macro_rules! versioned {
     )+};
 }
 
-versioned! { User, Role, PlacedOrganization, Tenant }
+versioned! { User, Role, OrganizationWithDepth, Tenant }
 
 /// The condition under which a change is made; see [`Caller::with_precondition`](crate::Caller::with_precondition).
 #[derive(Clone, Debug, PartialEq, Eq)]

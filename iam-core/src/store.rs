@@ -8,7 +8,7 @@
 use async_trait::async_trait;
 
 use crate::assignment::{AssignmentStore, AssignmentTransaction};
-use crate::audit::{AuditBatch, AuditStore, AuditTransaction, SealStore};
+use crate::audit::{AuditBatch, AuditStore, AuditTransaction, SequenceStore};
 use crate::change::Change;
 use crate::clock::Timestamp;
 use crate::credential::{CredentialStore, CredentialTransaction};
@@ -41,7 +41,7 @@ pub trait Store:
     + OrganizationStore
     + AssignmentStore
     + AuditStore
-    + SealStore
+    + SequenceStore
     + MaintenanceStore
     + KeyStore
     + Send

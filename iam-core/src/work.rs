@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use crate::aftermath::{Aftermath, Doing};
+use crate::after_commit::{AfterCommit, PendingEffects};
 use crate::audit::{AuditBatch, AuditEntry};
 use crate::caller::Caller;
 use crate::change::Change;
@@ -29,7 +29,7 @@ pub struct UnitOfWork<'a> {
     now: Option<Timestamp>,
     ids: &'a IdGenerator,
     random: &'a dyn Random,
-    pending: Doing<'a>,
+    pending: PendingEffects<'a>,
     /// Dropped after the transaction: it is the permit to use the transaction's connection.
     permit: Option<Permit<'a>>,
 }
@@ -41,10 +41,19 @@ impl<'a> UnitOfWork<'a> {
         clock: &'a dyn Clock,
         ids: &'a IdGenerator,
         random: &'a dyn Random,
-        aftermath: &'a Aftermath,
+        after_commit: &'a AfterCommit,
     ) -> Result<Self> {
         let transaction = store.begin(caller.tenant()).await?;
-        Ok(Self { transaction, caller, clock, now: None, ids, random, pending: Doing::new(aftermath), permit: None })
+        Ok(Self {
+            transaction,
+            caller,
+            clock,
+            now: None,
+            ids,
+            random,
+            pending: PendingEffects::new(after_commit),
+            permit: None,
+        })
     }
 
     /// Holds a permit of its tenant until it ends.
@@ -78,8 +87,8 @@ impl<'a> UnitOfWork<'a> {
 
     /// Invalidates an id when the unit of work ends, even if it changes nothing because the requested state already
     /// exists: another replica may have made that change, and the notification of it may not have arrived yet.
-    pub(crate) fn touch(&mut self, id: impl Into<Uuid>) {
-        self.pending.touch([id.into()]);
+    pub(crate) fn invalidate(&mut self, id: impl Into<Uuid>) {
+        self.pending.invalidate([id.into()]);
     }
 
     /// Writes a change and its audit entries.
@@ -104,7 +113,7 @@ impl<'a> UnitOfWork<'a> {
 
     fn record(&mut self, change: &Change) -> Vec<AuditEntry> {
         let entries = self.entries_of(change);
-        self.pending.touch(change.touched());
+        self.pending.invalidate(change.invalidates());
         self.pending.record(&entries);
         entries
     }

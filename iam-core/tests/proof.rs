@@ -24,7 +24,7 @@ async fn log(sizes: &[u64], pending: usize) -> (Iam, Caller, Vec<Checkpoint>) {
             log_event(&iam, &caller, number).await;
         }
         size = *next;
-        while iam.seal_audit_logs().await.unwrap().entries > 0 {}
+        while iam.sequence_audit_logs().await.unwrap().entries > 0 {}
         checkpoints.push(checkpoint(&iam, &caller).await);
     }
     for number in 0..pending {
@@ -112,6 +112,6 @@ async fn a_log_of_several_pages_is_verified_to_its_end() {
     let kept = iam.audit().checkpoint(&caller).await.unwrap().signed.note;
     let found = iam.audit().verify(&caller, &[kept]).await.unwrap();
     assert_eq!(found.findings, []);
-    assert_eq!((found.sealed, found.removed, found.unsealed), (4_001, 0, 2_001));
+    assert_eq!((found.sequenced, found.removed, found.pending), (4_001, 0, 2_001));
     assert_eq!(found.root.0, checkpoints[2].hash().0);
 }

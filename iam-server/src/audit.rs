@@ -112,9 +112,9 @@ impl Progress {
 }
 
 fn report(tenant: TenantId, verified: &Verification, kept: usize) -> Result<(), Failure> {
-    let Verification { sealed, removed, unsealed, root, findings, .. } = verified;
+    let Verification { sequenced, removed, pending, root, findings, .. } = verified;
     print(&format!(
-        "{tenant}: {sealed} entries sequenced, {removed} of them removed by retention, {unsealed} pending, \
+        "{tenant}: {sequenced} entries sequenced, {removed} of them removed by retention, {pending} pending, \
          {kept} kept checkpoints; root {root}"
     ))?;
     if findings.is_empty() {

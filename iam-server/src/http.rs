@@ -32,10 +32,10 @@ use tokio_rustls::TlsAcceptor;
 use tower::Service as _;
 
 use crate::Failure;
-use crate::clients::Clients;
-use crate::stream::{Streams, in_pieces};
+use crate::body_drain::read_whole;
+use crate::connection_limit::Clients;
+use crate::stalled_stream::{Streams, in_pieces};
 use crate::trace::note_parent;
-use crate::unread::read_whole;
 
 /// The most connections at a time. Further ones wait to be accepted.
 pub(crate) const CONNECTIONS: u32 = 10_000;
@@ -418,8 +418,8 @@ mod tests {
         for window in [0, 20_000, LONG as u32 - 1, 1] {
             let (mut sender, _stop) = connect_http2(window).await;
             let body = get_body(&mut sender, "/long").await.unwrap();
-            sleep(2 * crate::stream::STALL_LIMIT).await;
-            let rest = timeout(crate::stream::STALL_LIMIT, to_bytes(body, usize::MAX)).await.unwrap();
+            sleep(2 * crate::stalled_stream::STALL_LIMIT).await;
+            let rest = timeout(crate::stalled_stream::STALL_LIMIT, to_bytes(body, usize::MAX)).await.unwrap();
             assert!(rest.is_err(), "{window}");
             // Other streams go on.
             let body = get_body(&mut sender, "/short").await.unwrap();
@@ -435,7 +435,7 @@ mod tests {
         let body = get_body(&mut sender, "/long").await.unwrap();
         let slowly = body.into_data_stream().and_then(|data| async move {
             // Four times as fast as the limit requires.
-            sleep(crate::stream::STALL_LIMIT * data.len() as u32 / (64 * 1024)).await;
+            sleep(crate::stalled_stream::STALL_LIMIT * data.len() as u32 / (64 * 1024)).await;
             Ok(data.len())
         });
         assert_eq!(slowly.try_fold(0, async |sum, length| Ok(sum + length)).await.unwrap(), LONG);

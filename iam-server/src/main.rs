@@ -2,26 +2,26 @@
 
 mod audit;
 mod background;
-mod clients;
+mod body_drain;
 mod command;
 mod config;
+mod connection_limit;
 mod follow;
 mod http;
 mod import;
 mod log;
 mod otlp;
 mod person;
-mod seal;
+mod sequence;
 mod serve;
 mod session;
 mod settings;
+mod stalled_stream;
 mod store;
-mod stream;
 mod sweep;
 mod tenant;
 mod trace;
 mod trace_context;
-mod unread;
 mod user;
 
 use std::fmt;

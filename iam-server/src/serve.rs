@@ -13,11 +13,11 @@ use tokio::sync::watch;
 
 use crate::Failure;
 use crate::background::{keep_running, until_stopped};
-use crate::clients::Clients;
 use crate::command::build;
+use crate::connection_limit::Clients;
 use crate::follow::{self, follow};
 use crate::http;
-use crate::seal::seal;
+use crate::sequence::sequence;
 use crate::settings::{Database, LONGEST_REQUEST, Settings};
 use crate::store;
 use crate::sweep::{SweepMetrics, sweep};
@@ -50,8 +50,8 @@ pub(crate) async fn serve(settings: Settings) -> Result<(), Failure> {
     announce(&settings, address, &iam).await;
     let (followed, stopped) = (iam.clone(), stop.clone());
     keep_running("follow", move || follow(followed.clone(), changes_heard.clone(), stopped.clone()));
-    let (sealed, stopped) = (iam.clone(), stop.clone());
-    keep_running("seal", move || seal(sealed.clone(), stopped.clone()));
+    let (sequencer, stopped) = (iam.clone(), stop.clone());
+    keep_running("sequence", move || sequence(sequencer.clone(), stopped.clone()));
     let (swept, stopped, sweeps) = (iam.clone(), stop.clone(), Arc::new(sweeps));
     keep_running("sweep", move || sweep(swept.clone(), Arc::clone(&sweeps), stopped.clone()));
     let mut api = settings.http;

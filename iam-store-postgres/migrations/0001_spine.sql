@@ -208,7 +208,7 @@ CREATE TABLE iam.signing_keys (
     public_key  bytea       NOT NULL,
     private_key bytea       NOT NULL,
     -- Whether the private key is encrypted under the master key.
-    sealed      boolean     NOT NULL,
+    encrypted      boolean     NOT NULL,
     created_at  timestamptz NOT NULL,
     signs_from  timestamptz NOT NULL,
     CONSTRAINT signing_keys_pkey PRIMARY KEY (purpose, generation),

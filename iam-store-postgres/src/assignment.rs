@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use iam_core::access::{Reach, Until};
+use iam_core::access::{Until, VisibleScope};
 use iam_core::assignment::{
     Assignment, AssignmentChange, AssignmentFilter, AssignmentStore, AssignmentTransaction, Grant, GrantContext,
     GrantOrganization, GrantQuery, HeldRole, ListedAssignment, NewGrant,
@@ -152,13 +152,13 @@ macro_rules! select_grants {
                     FROM iam.organizations o
                     WHERE o.tenant_id = s.tenant_id
                         AND o.id = s.parent_id
-                        -- Even a cycle, which nobody can write, would come to an end.
+                        -- Even a cycle, which the service never writes, would end.
                         AND o.id <> ALL (s.lineage)
                     LIMIT 1
                 ) o
             ),
-            place AS (
-                -- The last step is the one that has seen everything above.
+            position AS (
+                -- The last step has read every ancestor.
                 SELECT DISTINCT ON (s.id)
                     s.id,
                     s.name,
@@ -184,7 +184,7 @@ macro_rules! select_grants {
                 to_json(o) AS "organization?: Json<GrantOrganizationRow>"
             FROM found a
             JOIN iam.roles r ON r.tenant_id = a.tenant_id AND r.id = a.role_id
-            LEFT JOIN place o ON o.id = a.organization_id
+            LEFT JOIN position o ON o.id = a.organization_id
             ORDER BY "# + $order
                 + $after,
             $($argument),+
@@ -213,11 +213,11 @@ impl AssignmentStore for PostgresStore {
         &self,
         tenant: TenantId,
         filter: &AssignmentFilter,
-        reach: &Reach,
+        visible_scope: &VisibleScope,
         page: PageRequest,
         now: Timestamp,
     ) -> Result<Page<ListedAssignment>, StoreError> {
-        let within = self.within(tenant, reach).await?;
+        let within = self.within(tenant, visible_scope).await?;
         let is_steady = within.is_none();
         let list = |page| list(tenant, filter, within.as_deref(), page, now);
         self.page::<ListedAssignment, ListedRow>(page, is_steady, list).await
@@ -415,7 +415,7 @@ impl AssignmentTransaction for PostgresTransaction {
             SELECT
                 a.organization_id AS "organization_id!",
                 a.role_id,
-                -- Where one of them never expires, this is NULL.
+                -- NULL if one of them never expires.
                 CASE WHEN count(*) = count(a.expires_at) THEN max(a.expires_at) END AS until
             FROM iam.role_assignments a
             WHERE a.tenant_id = $1
@@ -446,7 +446,7 @@ impl AssignmentTransaction for PostgresTransaction {
         let until = sqlx::query_scalar!(
             r#"
             SELECT
-                -- Where one of them never expires, this is NULL.
+                -- NULL if one of them never expires.
                 CASE WHEN count(*) = count(a.expires_at) THEN max(a.expires_at) END AS until
             FROM iam.role_assignments a
             WHERE a.tenant_id = $1

@@ -16,7 +16,7 @@ mod page;
 mod partition;
 mod permission;
 mod role;
-mod seal;
+mod sequence;
 mod session;
 mod source;
 mod tenant;

@@ -16,14 +16,14 @@ impl MaintenanceStore for PostgresStore {
             r#"
             SELECT
                 (SELECT count(*) FROM iam.sessions WHERE expires_at > $1) AS "active_sessions!",
-                (SELECT count(*) FROM iam.audit_unsealed) AS "unsealed_entries!"
+                (SELECT count(*) FROM iam.audit_unsealed) AS "pending_entries!"
             "#,
             in_range(now)
         );
         let totals = self.answer(totals.fetch_one(&self.source())).await?;
         Ok(Totals {
             active_sessions: totals.active_sessions.unsigned_abs(),
-            unsealed_entries: totals.unsealed_entries.unsigned_abs(),
+            pending_entries: totals.pending_entries.unsigned_abs(),
         })
     }
 

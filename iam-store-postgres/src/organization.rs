@@ -1,6 +1,6 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use iam_core::access::Reach;
+use iam_core::access::VisibleScope;
 use iam_core::organization::{
     Organization, OrganizationChange, OrganizationFilter, OrganizationSort, OrganizationSortKey, OrganizationStore,
     OrganizationTransaction, ParentFilter,
@@ -170,14 +170,14 @@ impl OrganizationStore for PostgresStore {
         &self,
         tenant: TenantId,
         filter: &OrganizationFilter,
-        reach: &Reach,
+        visible_scope: &VisibleScope,
         sort: OrganizationSort,
         page: PageRequest,
     ) -> Result<Page<Organization>, StoreError> {
         if !filter.search.as_deref().is_none_or(is_storable) {
             return Ok(Page { items: Vec::new(), total: 0, request: page });
         }
-        let within = self.within(tenant, reach).await?;
+        let within = self.within(tenant, visible_scope).await?;
         let is_steady = filter.search.is_none() && within.is_none();
         let list = |page| list(tenant, filter, within.as_deref(), sort, page);
         self.page::<Organization, OrganizationRow>(page, is_steady, list).await
@@ -203,20 +203,24 @@ impl PostgresStore {
     ///
     /// This is a separate statement: inside the statement of the list, the planner could not know how few these
     /// organizations are, and would read all users of the tenant.
-    pub(crate) async fn within(&self, tenant: TenantId, reach: &Reach) -> Result<Option<Vec<Uuid>>, StoreError> {
-        let Reach::Organizations(roots) = reach else { return Ok(None) };
+    pub(crate) async fn within(
+        &self,
+        tenant: TenantId,
+        visible_scope: &VisibleScope,
+    ) -> Result<Option<Vec<Uuid>>, StoreError> {
+        let VisibleScope::Organizations(roots) = visible_scope else { return Ok(None) };
         let organizations = sqlx::query_scalar!(
             r#"
-            WITH RECURSIVE reach AS (
+            WITH RECURSIVE visible_scope AS (
                 SELECT o.id
                 FROM iam.organizations o
                 WHERE o.tenant_id = $1 AND o.id = ANY($2)
                 UNION
                 SELECT o.id
-                FROM reach r
+                FROM visible_scope r
                 JOIN iam.organizations o ON o.tenant_id = $1 AND o.parent_id = r.id
             )
-            SELECT ARRAY(SELECT r.id FROM reach r) AS "ids!"
+            SELECT ARRAY(SELECT r.id FROM visible_scope r) AS "ids!"
             "#,
             tenant.as_uuid(),
             &uuids(roots)

@@ -1,6 +1,6 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use iam_core::access::Reach;
+use iam_core::access::VisibleScope;
 use iam_core::clock::Timestamp;
 use iam_core::page::{Page, PageRequest, SortOrder};
 use iam_core::secret::PasswordHash;
@@ -92,7 +92,7 @@ impl UserStore for PostgresStore {
         &self,
         tenant: TenantId,
         filter: &UserFilter,
-        reach: &Reach,
+        visible_scope: &VisibleScope,
         sort: UserSort,
         page: PageRequest,
         now: Timestamp,
@@ -102,7 +102,7 @@ impl UserStore for PostgresStore {
         if filter.search.as_ref().is_some_and(|search| search.contains(char::is_control)) {
             return Ok(Page { items: Vec::new(), total: 0, request: page });
         }
-        let within = self.within(tenant, reach).await?;
+        let within = self.within(tenant, visible_scope).await?;
         let is_steady = filter.search.is_none() && within.is_none();
         let list = |page| list(tenant, filter, within.as_deref(), sort, page, now);
         self.page::<User, UserRow>(page, is_steady, list).await

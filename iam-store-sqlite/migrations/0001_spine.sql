@@ -284,7 +284,7 @@ CREATE TABLE signing_keys (
     public_key  BLOB    NOT NULL,
     private_key BLOB    NOT NULL,
     -- Whether the private key is encrypted under the master key.
-    sealed      INTEGER NOT NULL,
+    encrypted      INTEGER NOT NULL,
     created_at  INTEGER NOT NULL,
     signs_from  INTEGER NOT NULL,
     CONSTRAINT signing_keys_pkey PRIMARY KEY (purpose, generation),
@@ -292,7 +292,7 @@ CREATE TABLE signing_keys (
     -- No key can be older than the first one, which names the logs.
     CONSTRAINT signing_keys_generation_check CHECK (generation >= 1),
     CONSTRAINT signing_keys_purpose_check CHECK (purpose IN ('ACCESS_TOKENS', 'CHECKPOINTS')),
-    CONSTRAINT signing_keys_sealed_check CHECK (sealed IN (0, 1))
+    CONSTRAINT signing_keys_encrypted_check CHECK (encrypted IN (0, 1))
 ) STRICT;
 
 -- Statistics for the planner. Without them, it expects that a tenant has ten rows. Then it would rather read the

@@ -2,7 +2,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use iam_core::access::{Reach, Until};
+use iam_core::access::{Until, VisibleScope};
 use iam_core::assignment::{
     Assignment, AssignmentChange, AssignmentFilter, AssignmentStore, AssignmentTransaction, Grant, GrantContext,
     GrantOrganization, GrantQuery, HeldRole, ListedAssignment, NewGrant,
@@ -22,7 +22,7 @@ use uuid::Uuid;
 use crate::SqliteStore;
 use crate::column::{millis, moment, moment_optional, parse};
 use crate::error::{expect_row, store_error};
-use crate::organization::push_reach;
+use crate::organization::push_visible_scope;
 use crate::page::push_page;
 use crate::role::RoleRow;
 use crate::transaction::SqliteTransaction;
@@ -217,11 +217,11 @@ impl AssignmentStore for SqliteStore {
         &self,
         tenant: TenantId,
         filter: &AssignmentFilter,
-        reach: &Reach,
+        visible_scope: &VisibleScope,
         page: PageRequest,
         now: Timestamp,
     ) -> Result<Page<ListedAssignment>, StoreError> {
-        let list = |page| list(tenant, filter, reach, page, now);
+        let list = |page| list(tenant, filter, visible_scope, page, now);
         self.page::<ListedAssignment, ListedRow>(page, list).await
     }
 
@@ -262,16 +262,16 @@ const LIST_JOINS: &str = "
 fn list(
     tenant: TenantId,
     filter: &AssignmentFilter,
-    reach: &Reach,
+    visible_scope: &VisibleScope,
     page: PageRequest,
     now: Timestamp,
 ) -> QueryBuilder<Sqlite> {
-    let is_everywhere = matches!(reach, Reach::Tenant);
+    let is_everywhere = matches!(visible_scope, VisibleScope::Tenant);
     let mut query = QueryBuilder::new("WITH found AS ");
     // Every filter has an index in the order of the list. A visible scope has none.
     query.push(if is_everywhere { "NOT MATERIALIZED" } else { "MATERIALIZED" });
     query.push(" (SELECT a.id, a.created_at AS key");
-    push_filter(&mut query, tenant, filter, reach, now);
+    push_filter(&mut query, tenant, filter, visible_scope, now);
     query.push(") SELECT ");
     if is_everywhere && filter.user.is_none() && filter.role.is_none() && filter.organization.is_none() {
         push_kept_count(&mut query, tenant, filter, now);
@@ -325,7 +325,7 @@ fn push_filter(
     query: &mut QueryBuilder<Sqlite>,
     tenant: TenantId,
     filter: &AssignmentFilter,
-    reach: &Reach,
+    visible_scope: &VisibleScope,
     now: Timestamp,
 ) {
     query.push(" FROM role_assignments a WHERE a.tenant_id = ").push_bind(tenant.as_uuid());
@@ -341,7 +341,7 @@ fn push_filter(
     if !filter.include_expired {
         push_live(query, now);
     }
-    push_reach(query, "a.organization_id", tenant, reach);
+    push_visible_scope(query, "a.organization_id", tenant, visible_scope);
 }
 
 /// Adds the condition that an assignment `a` has not expired.
@@ -577,7 +577,7 @@ mod tests {
     use crate::plan::{assert_list, plan};
 
     fn page(filter: &AssignmentFilter) -> QueryBuilder<Sqlite> {
-        list(TenantId::NONE, filter, &Reach::Tenant, PageRequest::default(), Timestamp::UNIX_EPOCH)
+        list(TenantId::NONE, filter, &VisibleScope::Tenant, PageRequest::default(), Timestamp::UNIX_EPOCH)
     }
 
     /// The assignments of one user, in one organization, or in a visible scope of organizations are sorted: they are
@@ -606,7 +606,7 @@ mod tests {
             assert_list(page(&filter), &format!("SEARCH a USING {index}"), is_sorted).await;
         }
 
-        let within = Reach::Organizations(Vec::new());
+        let within = VisibleScope::Organizations(Vec::new());
         let reached = list(TenantId::NONE, &plain(), &within, PageRequest::default(), Timestamp::UNIX_EPOCH);
         let index = "COVERING INDEX role_assignments_organization_idx (tenant_id=? AND organization_id=?)";
         assert_list(reached, &format!("SEARCH a USING {index}"), true).await;

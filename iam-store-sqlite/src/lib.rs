@@ -17,7 +17,7 @@ mod page;
 mod permission;
 mod plan;
 mod role;
-mod seal;
+mod sequence;
 mod session;
 mod source;
 mod tenant;

@@ -15,14 +15,14 @@ impl MaintenanceStore for SqliteStore {
             r#"
             SELECT
                 (SELECT count(*) FROM sessions WHERE expires_at > ?1) AS "active_sessions!: i64",
-                (SELECT count(*) FROM audit_unsealed) AS "unsealed_entries!: i64"
+                (SELECT count(*) FROM audit_unsealed) AS "pending_entries!: i64"
             "#,
             now
         );
         let totals = totals.fetch_one(&self.readers).await.map_err(store_error)?;
         Ok(Totals {
             active_sessions: counted("sessions", totals.active_sessions)?,
-            unsealed_entries: counted("audit_unsealed", totals.unsealed_entries)?,
+            pending_entries: counted("audit_unsealed", totals.pending_entries)?,
         })
     }
 

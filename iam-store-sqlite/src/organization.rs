@@ -1,5 +1,5 @@
 use async_trait::async_trait;
-use iam_core::access::Reach;
+use iam_core::access::VisibleScope;
 use iam_core::organization::{
     Organization, OrganizationChange, OrganizationFilter, OrganizationSort, OrganizationSortKey, OrganizationStore,
     OrganizationTransaction, ParentFilter,
@@ -154,11 +154,11 @@ impl OrganizationStore for SqliteStore {
         &self,
         tenant: TenantId,
         filter: &OrganizationFilter,
-        reach: &Reach,
+        visible_scope: &VisibleScope,
         sort: OrganizationSort,
         page: PageRequest,
     ) -> Result<Page<Organization>, StoreError> {
-        let list = |page| list(tenant, filter, reach, sort, page);
+        let list = |page| list(tenant, filter, visible_scope, sort, page);
         self.page::<Organization, OrganizationRow>(page, list).await
     }
 }
@@ -181,14 +181,14 @@ const LIST_COLUMNS: &str = "
 fn list(
     tenant: TenantId,
     filter: &OrganizationFilter,
-    reach: &Reach,
+    visible_scope: &VisibleScope,
     sort: OrganizationSort,
     page: PageRequest,
 ) -> QueryBuilder<Sqlite> {
     let direction = direction(sort.order);
     let mut query = QueryBuilder::new("WITH found AS MATERIALIZED (SELECT o.id, ");
     query.push(sort_column(sort.by)).push(" AS key");
-    push_filter(&mut query, tenant, filter, reach);
+    push_filter(&mut query, tenant, filter, visible_scope);
     query.push(") SELECT (SELECT count(*) FROM found) AS total,").push(LIST_COLUMNS);
     push_page(&mut query, direction, page);
     query.push(" CROSS JOIN organizations o ON o.id = p.id AND o.tenant_id = ").push_bind(tenant.as_uuid());
@@ -197,7 +197,12 @@ fn list(
 }
 
 /// Adds the FROM clause and the conditions for the organizations in the visible scope that match a filter.
-fn push_filter(query: &mut QueryBuilder<Sqlite>, tenant: TenantId, filter: &OrganizationFilter, reach: &Reach) {
+fn push_filter(
+    query: &mut QueryBuilder<Sqlite>,
+    tenant: TenantId,
+    filter: &OrganizationFilter,
+    visible_scope: &VisibleScope,
+) {
     query.push(" FROM organizations o WHERE o.tenant_id = ").push_bind(tenant.as_uuid());
     match filter.status {
         Some(status) => query.push(" AND o.status = ").push_bind(status.as_str()),
@@ -217,15 +222,20 @@ fn push_filter(query: &mut QueryBuilder<Sqlite>, tenant: TenantId, filter: &Orga
         }
         query.push(")");
     }
-    push_reach(query, "o.id", tenant, reach);
+    push_visible_scope(query, "o.id", tenant, visible_scope);
 }
 
 /// Adds the condition that a column names an organization in the visible scope.
-pub(crate) fn push_reach(query: &mut QueryBuilder<Sqlite>, column: &'static str, tenant: TenantId, reach: &Reach) {
-    let Reach::Organizations(roots) = reach else { return };
+pub(crate) fn push_visible_scope(
+    query: &mut QueryBuilder<Sqlite>,
+    column: &'static str,
+    tenant: TenantId,
+    visible_scope: &VisibleScope,
+) {
+    let VisibleScope::Organizations(roots) = visible_scope else { return };
     query.push(" AND ").push(column).push(
         " IN (
-            WITH RECURSIVE reach (id) AS (
+            WITH RECURSIVE visible_scope (id) AS (
                 SELECT unhex(value, '-')
                 FROM json_each(",
     );
@@ -233,10 +243,10 @@ pub(crate) fn push_reach(query: &mut QueryBuilder<Sqlite>, column: &'static str,
         ")
                 UNION
                 SELECT o.id
-                FROM reach r
+                FROM visible_scope r
                 CROSS JOIN organizations o ON o.parent_id = r.id AND o.tenant_id = ",
     );
-    query.push_bind(tenant.as_uuid()).push(") SELECT r.id FROM reach r)");
+    query.push_bind(tenant.as_uuid()).push(") SELECT r.id FROM visible_scope r)");
 }
 
 fn sort_column(by: OrganizationSortKey) -> &'static str {
@@ -356,14 +366,19 @@ mod tests {
     async fn every_filter_finds_its_organizations_by_an_index() {
         let (plain, root) = (OrganizationFilter::default, ParentFilter::Of(OrganizationId::from(uuid::Uuid::nil())));
         let below = |parent| OrganizationFilter { parent: Some(parent), ..plain() };
-        let within = Reach::Organizations(Vec::new());
-        for (filter, reach, index) in [
-            (plain(), &Reach::Tenant, "organizations_created_idx (tenant_id=?)"),
-            (below(ParentFilter::Root), &Reach::Tenant, "organizations_parent_idx (tenant_id=? AND parent_id=?)"),
-            (below(root), &Reach::Tenant, "organizations_parent_idx (tenant_id=? AND parent_id=?)"),
+        let within = VisibleScope::Organizations(Vec::new());
+        for (filter, visible_scope, index) in [
+            (plain(), &VisibleScope::Tenant, "organizations_created_idx (tenant_id=?)"),
+            (
+                below(ParentFilter::Root),
+                &VisibleScope::Tenant,
+                "organizations_parent_idx (tenant_id=? AND parent_id=?)",
+            ),
+            (below(root), &VisibleScope::Tenant, "organizations_parent_idx (tenant_id=? AND parent_id=?)"),
             (plain(), &within, "sqlite_autoindex_organizations_1 (tenant_id=? AND id=?)"),
         ] {
-            let query = list(TenantId::NONE, &filter, reach, OrganizationSort::default(), PageRequest::default());
+            let query =
+                list(TenantId::NONE, &filter, visible_scope, OrganizationSort::default(), PageRequest::default());
             assert_list(query, &format!("SEARCH o USING INDEX {index}"), true).await;
         }
     }

@@ -14,7 +14,7 @@ struct SigningKeyRow {
     id: Uuid,
     public_key: Vec<u8>,
     private_key: Vec<u8>,
-    sealed: bool,
+    encrypted: bool,
     created_at: i64,
     signs_from: i64,
     revoked_at: Option<i64>,
@@ -24,9 +24,9 @@ impl TryFrom<SigningKeyRow> for SigningKey {
     type Error = StoreError;
 
     fn try_from(row: SigningKeyRow) -> Result<Self, StoreError> {
-        let private = match (row.private_key, row.sealed) {
+        let private = match (row.private_key, row.encrypted) {
             (bytes, _) if bytes.is_empty() => PrivateKey::Erased,
-            (bytes, true) => PrivateKey::Sealed(bytes),
+            (bytes, true) => PrivateKey::Sequenced(bytes),
             (bytes, false) => PrivateKey::Plain(bytes),
         };
         Ok(Self {
@@ -46,7 +46,7 @@ impl TryFrom<SigningKeyRow> for SigningKey {
 fn columns(key: &PrivateKey) -> (&[u8], bool) {
     match key {
         PrivateKey::Plain(bytes) => (bytes, false),
-        PrivateKey::Sealed(bytes) => (bytes, true),
+        PrivateKey::Sequenced(bytes) => (bytes, true),
         PrivateKey::Erased => (&[], false),
     }
 }
@@ -63,7 +63,7 @@ impl KeyStore for SqliteStore {
                 id,
                 public_key,
                 private_key,
-                sealed,
+                encrypted,
                 created_at,
                 signs_from,
                 revoked_at
@@ -77,7 +77,7 @@ impl KeyStore for SqliteStore {
     }
 
     async fn insert_signing_key(&self, key: &SigningKey) -> Result<(), StoreError> {
-        let (private_key, sealed) = columns(&key.private);
+        let (private_key, encrypted) = columns(&key.private);
         sqlx::query!(
             r#"
             INSERT INTO signing_keys (
@@ -86,7 +86,7 @@ impl KeyStore for SqliteStore {
                 id,
                 public_key,
                 private_key,
-                sealed,
+                encrypted,
                 created_at,
                 signs_from,
                 revoked_at
@@ -98,7 +98,7 @@ impl KeyStore for SqliteStore {
             key.id.as_uuid(),
             key.public,
             private_key,
-            sealed,
+            encrypted,
             millis(key.created_at),
             millis(key.signs_from),
             key.revoked_at.map(millis)
@@ -115,15 +115,15 @@ impl KeyStore for SqliteStore {
         before: &PrivateKey,
         after: &PrivateKey,
     ) -> Result<bool, StoreError> {
-        let ((before, was_sealed), (after, is_sealed)) = (columns(before), columns(after));
+        let ((before, was_encrypted), (after, is_encrypted)) = (columns(before), columns(after));
         let id = id.as_uuid();
         let update = sqlx::query!(
-            "UPDATE signing_keys SET private_key = ?4, sealed = ?5 WHERE id = ?1 AND private_key = ?2 AND sealed = ?3",
+            "UPDATE signing_keys SET private_key = ?4, encrypted = ?5 WHERE id = ?1 AND private_key = ?2 AND encrypted = ?3",
             id,
             before,
-            was_sealed,
+            was_encrypted,
             after,
-            is_sealed
+            is_encrypted
         );
         Ok(update.execute(&self.writer).await.map_err(store_error)?.rows_affected() > 0)
     }
@@ -133,7 +133,7 @@ impl KeyStore for SqliteStore {
         let update = sqlx::query!(
             r#"
             UPDATE signing_keys
-            SET private_key = x'', sealed = 0, revoked_at = ?2
+            SET private_key = x'', encrypted = 0, revoked_at = ?2
             WHERE id = ?1 AND purpose = 'ACCESS_TOKENS' AND revoked_at IS NULL
             "#,
             id,

@@ -1,5 +1,5 @@
 use async_trait::async_trait;
-use iam_core::access::Reach;
+use iam_core::access::VisibleScope;
 use iam_core::clock::Timestamp;
 use iam_core::page::{Page, PageRequest};
 use iam_core::secret::PasswordHash;
@@ -13,7 +13,7 @@ use crate::SqliteStore;
 use crate::assignment::push_live;
 use crate::column::{millis, moment, moment_optional, parse};
 use crate::error::{expect_row, store_error};
-use crate::organization::push_reach;
+use crate::organization::push_visible_scope;
 use crate::page::{direction, push_page};
 use crate::transaction::SqliteTransaction;
 
@@ -100,12 +100,12 @@ impl UserStore for SqliteStore {
         &self,
         tenant: TenantId,
         filter: &UserFilter,
-        reach: &Reach,
+        visible_scope: &VisibleScope,
         sort: UserSort,
         page: PageRequest,
         now: Timestamp,
     ) -> Result<Page<User>, StoreError> {
-        let list = |page| list(tenant, filter, reach, sort, page, now);
+        let list = |page| list(tenant, filter, visible_scope, sort, page, now);
         self.page::<User, UserRow>(page, list).await
     }
 }
@@ -129,17 +129,17 @@ const LIST_COLUMNS: &str = "
 fn list(
     tenant: TenantId,
     filter: &UserFilter,
-    reach: &Reach,
+    visible_scope: &VisibleScope,
     sort: UserSort,
     page: PageRequest,
     now: Timestamp,
 ) -> QueryBuilder<Sqlite> {
-    let kept = kept_count(filter, reach);
+    let kept = kept_count(filter, visible_scope);
     let direction = direction(sort.order);
     let mut query = QueryBuilder::new("WITH found AS ");
     query.push(if kept.is_some() { "NOT MATERIALIZED" } else { "MATERIALIZED" });
     query.push(" (SELECT u.id, ").push(sort_column(sort.by)).push(" AS key");
-    push_filter(&mut query, tenant, filter, reach, now);
+    push_filter(&mut query, tenant, filter, visible_scope, now);
     query.push(") SELECT (");
     match kept {
         Some(users) => {
@@ -156,8 +156,11 @@ fn list(
 }
 
 /// Returns the expression for the stored count of exactly these users, if there is one.
-fn kept_count(filter: &UserFilter, reach: &Reach) -> Option<&'static str> {
-    if filter.search.is_some() || filter.organization.is_some() || matches!(reach, Reach::Organizations(_)) {
+fn kept_count(filter: &UserFilter, visible_scope: &VisibleScope) -> Option<&'static str> {
+    if filter.search.is_some()
+        || filter.organization.is_some()
+        || matches!(visible_scope, VisibleScope::Organizations(_))
+    {
         return None;
     }
     Some(match filter.status {
@@ -169,7 +172,13 @@ fn kept_count(filter: &UserFilter, reach: &Reach) -> Option<&'static str> {
 }
 
 /// Adds the FROM clause and the conditions for the users in the visible scope that match a filter.
-fn push_filter(query: &mut QueryBuilder<Sqlite>, tenant: TenantId, filter: &UserFilter, reach: &Reach, now: Timestamp) {
+fn push_filter(
+    query: &mut QueryBuilder<Sqlite>,
+    tenant: TenantId,
+    filter: &UserFilter,
+    visible_scope: &VisibleScope,
+    now: Timestamp,
+) {
     match &filter.search {
         None => query.push(" FROM users u WHERE u.tenant_id = "),
         Some(search) => {
@@ -205,9 +214,9 @@ fn push_filter(query: &mut QueryBuilder<Sqlite>, tenant: TenantId, filter: &User
         push_holds(query, tenant, now);
         query.push(" AND a.organization_id = ").push_bind(organization.as_uuid()).push(")");
     }
-    if matches!(reach, Reach::Organizations(_)) {
+    if matches!(visible_scope, VisibleScope::Organizations(_)) {
         push_holds(query, tenant, now);
-        push_reach(query, "a.organization_id", tenant, reach);
+        push_visible_scope(query, "a.organization_id", tenant, visible_scope);
         query.push(")");
     }
 }
@@ -372,7 +381,7 @@ mod tests {
     use crate::plan::{assert_list, plan};
 
     fn page(filter: &UserFilter, sort: UserSort) -> QueryBuilder<Sqlite> {
-        list(TenantId::NONE, filter, &Reach::Tenant, sort, PageRequest::default(), Timestamp::UNIX_EPOCH)
+        list(TenantId::NONE, filter, &VisibleScope::Tenant, sort, PageRequest::default(), Timestamp::UNIX_EPOCH)
     }
 
     /// Backwards, only rows with the same value are sorted.
@@ -414,7 +423,7 @@ mod tests {
         ];
         assert_eq!(members[..2], expected);
 
-        let within = Reach::Organizations(Vec::new());
+        let within = VisibleScope::Organizations(Vec::new());
         let (filter, sort, page) = (UserFilter::default(), UserSort::default(), PageRequest::default());
         let reached = plan(list(TenantId::NONE, &filter, &within, sort, page, Timestamp::UNIX_EPOCH)).await;
         assert_eq!(reached[..2], expected);

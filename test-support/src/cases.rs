@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use iam_core::access::{Covered, Reach};
+use iam_core::access::{Covered, VisibleScope};
 use iam_core::assignment::{Assignment, AssignmentChange, AssignmentFilter, NewGrant};
 use iam_core::audit::{AuditBatch, AuditFilter, Cursor, Tampering};
 use iam_core::clock::Timestamp;
@@ -227,10 +227,10 @@ pub async fn odd_filters_find_nothing(store: Arc<dyn Store>) {
     let branch = world.organization(&tenant, "branch").await;
     let role = world.role(&tenant, "BUYER", &["orders:read"]).await;
     world.give(&user, &role, Some(&branch)).await;
-    let in_branch = Reach::Organizations(vec![branch.id]);
+    let in_branch = VisibleScope::Organizations(vec![branch.id]);
     let (user_sort, organization_sort) = (UserSort::default(), OrganizationSort::default());
     for search in ["\0", "ada\0", "branch\0", "%", "_da", "_ranch", "\\", "'", "\u{10ffff}", &"a".repeat(100_000)] {
-        for scope in [&Reach::Tenant, &in_branch] {
+        for scope in [&VisibleScope::Tenant, &in_branch] {
             let filter = UserFilter { search: Some(search.to_owned()), ..UserFilter::default() };
             let found = world.store.users(tenant.id, &filter, scope, user_sort, page, world.now()).await;
             assert_eq!(found.expect("it reads").total, 0, "{search:?}");
@@ -241,13 +241,13 @@ pub async fn odd_filters_find_nothing(store: Arc<dyn Store>) {
     }
     let last = PageRequest::new(u64::MAX, 100).expect("a page");
     let filter = UserFilter::default();
-    let found = world.store.users(tenant.id, &filter, &Reach::Tenant, user_sort, last, world.now()).await;
+    let found = world.store.users(tenant.id, &filter, &VisibleScope::Tenant, user_sort, last, world.now()).await;
     assert_eq!(found.map(|page| (page.items, page.total)).expect("it reads"), (vec![], 1));
     let filter = OrganizationFilter::default();
     let found = world.store.organizations(tenant.id, &filter, &in_branch, organization_sort, last).await;
     assert_eq!(found.map(|page| (page.items, page.total)).expect("it reads"), (vec![], 1));
     let filter = OrganizationFilter { parent: Some(ParentFilter::Of(branch.id)), ..filter };
-    let found = world.store.organizations(tenant.id, &filter, &Reach::Tenant, organization_sort, last).await;
+    let found = world.store.organizations(tenant.id, &filter, &VisibleScope::Tenant, organization_sort, last).await;
     assert_eq!(found.expect("it reads").total, 0);
 
     // Times that a service can get from a clock or from a client.
@@ -257,7 +257,7 @@ pub async fn odd_filters_find_nothing(store: Arc<dyn Store>) {
         assert_eq!(found.map(|page| (page.items, page.total)).expect("it reads"), (vec![], count));
     }
     // More roots than a statement can have parameters. A store that binds each root as a parameter would fail.
-    let many = Reach::Organizations((0..40_000).map(|_| world.id()).chain([branch.id]).collect());
+    let many = VisibleScope::Organizations((0..40_000).map(|_| world.id()).chain([branch.id]).collect());
     let filter = UserFilter::default();
     let found = world.store.users(tenant.id, &filter, &many, user_sort, page, world.now()).await;
     assert_eq!(found.expect("it reads").total, 1);
@@ -306,23 +306,23 @@ pub async fn time_filters_of_the_audit_log_are_exact_within_a_millisecond(store:
 pub async fn a_stuck_log_does_not_delay_other_logs(store: Arc<dyn Store>, queue_again: impl AsyncFnOnce(TenantId)) {
     let world = World::new(store);
     let (stuck, other) = (world.tenant("stuck").await.id, world.tenant("other").await.id);
-    world.seal().await;
-    let sealed = world.sealed(stuck).await;
+    world.sequence().await;
+    let sequenced = world.sequenced(stuck).await;
     queue_again(stuck).await;
     // More entries than one round sequences.
     world.record(world.new_entries(stuck, 3_000)).await;
     world.clock.advance(TimeDelta::minutes(1));
     world.record(world.new_entries(other, 3)).await;
     let iam = world.iam().await;
-    let round = iam.seal_audit_logs().await.expect("the other log can be sequenced");
+    let round = iam.sequence_audit_logs().await.expect("the other log can be sequenced");
     assert_eq!((round.entries, round.more), (3, false));
-    assert_eq!(round.waiting_since, sealed.first().map(|entry| entry.leaf.created_at), "it reports the stuck log");
-    assert_eq!(world.unsealed(other).await, []);
+    assert_eq!(round.waiting_since, sequenced.first().map(|entry| entry.leaf.created_at), "it reports the stuck log");
+    assert_eq!(world.pending(other).await, []);
     world.assert_clean(other, &[]).await;
-    assert_eq!(world.sealed(stuck).await, sealed);
+    assert_eq!(world.sequenced(stuck).await, sequenced);
     let found = iam.audit().verify(&Caller::system(stuck, "test"), &[]).await.expect("the log can be read").findings;
     let entries: Vec<_> = found.iter().map(|finding| (finding.what, finding.entry)).collect();
-    let again: Vec<_> = sealed.iter().map(|entry| (Tampering::Inserted, Some(entry.leaf.entry_id))).collect();
+    let again: Vec<_> = sequenced.iter().map(|entry| (Tampering::Inserted, Some(entry.leaf.entry_id))).collect();
     assert_eq!(entries, again);
 }
 
@@ -334,16 +334,16 @@ pub async fn malformed_queue_rows_do_not_delay_other_entries(
 ) {
     let world = World::new(store);
     let (tenant, other) = (world.tenant("acme").await.id, world.tenant("other").await.id);
-    world.seal().await;
+    world.sequence().await;
     insert(tenant).await;
     for tenant in [tenant, other] {
         world.record(world.new_entries(tenant, 3)).await;
     }
-    world.seal().await;
+    world.sequence().await;
     world.assert_clean(other, &[]).await;
     let verification = world.iam().await.audit().verify(&Caller::system(tenant, "test"), &[]).await;
     let verification = verification.expect("the log can be read");
-    assert_eq!(verification.sealed, world.sealed(other).await.len() as u64);
+    assert_eq!(verification.sequenced, world.sequenced(other).await.len() as u64);
     let [found] = &verification.findings[..] else { panic!("{:?}", verification.findings) };
     assert!(found.sequence.is_none(), "{found:?}");
 }

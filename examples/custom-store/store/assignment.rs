@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use iam_core::access::{Reach, Until};
+use iam_core::access::{Until, VisibleScope};
 use iam_core::assignment::{
     Assignment, AssignmentChange, AssignmentFilter, AssignmentStore, AssignmentTransaction, Grant, GrantContext,
     GrantOrganization, GrantQuery, HeldRole, ListedAssignment,
@@ -41,7 +41,7 @@ impl AssignmentStore for RedbStore {
         &self,
         tenant: TenantId,
         filter: &AssignmentFilter,
-        scope: &Reach,
+        scope: &VisibleScope,
         request: PageRequest,
         now: Timestamp,
     ) -> Result<Page<ListedAssignment>, StoreError> {

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::RedbStore;
 use super::rows::{Draft, Keys, Row, View, everywhere};
-use super::seal::{HeadRow, QueuedRow};
+use super::sequence::{HeadRow, QueuedRow};
 use super::session::user_agent;
 
 /// An entry. Its row must keep every field to the last bit, because the leaf of the entry depends on its digest.

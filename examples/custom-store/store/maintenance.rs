@@ -8,7 +8,7 @@ use super::RedbStore;
 use super::credential::AttemptsRow;
 use super::idempotency::AnswerRow;
 use super::rows::{Draft, Row, everywhere};
-use super::seal::QueuedRow;
+use super::sequence::QueuedRow;
 use super::session::SessionRow;
 
 #[async_trait]
@@ -18,7 +18,7 @@ impl MaintenanceStore for RedbStore {
             let sessions = everywhere::<SessionRow>(rows)?;
             Ok(Totals {
                 active_sessions: sessions.iter().filter(|(_, SessionRow(session))| session.is_live(now)).count() as u64,
-                unsealed_entries: everywhere::<QueuedRow>(rows)?.len() as u64,
+                pending_entries: everywhere::<QueuedRow>(rows)?.len() as u64,
             })
         })
     }

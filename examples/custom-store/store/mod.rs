@@ -13,7 +13,7 @@ mod organization;
 mod permission;
 mod role;
 mod rows;
-mod seal;
+mod sequence;
 mod session;
 mod tenant;
 mod token;

@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
-use iam_core::access::Reach;
+use iam_core::access::VisibleScope;
 use iam_core::organization::{
     Organization, OrganizationChange, OrganizationFilter, OrganizationSort, OrganizationStatus, OrganizationStore,
     OrganizationTransaction,
@@ -40,10 +40,10 @@ impl Organizations {
     }
 
     /// Returns whether a resource of this organization (`None`: a tenant-wide one) is in the visible scope.
-    pub(super) fn is_visible(&self, scope: &Reach, organization: Option<OrganizationId>) -> bool {
+    pub(super) fn is_visible(&self, scope: &VisibleScope, organization: Option<OrganizationId>) -> bool {
         match scope {
-            Reach::Tenant => true,
-            Reach::Organizations(roots) => {
+            VisibleScope::Tenant => true,
+            VisibleScope::Organizations(roots) => {
                 organization.is_some_and(|id| self.upwards(id).any(|above| roots.contains(&above.id)))
             }
         }
@@ -89,7 +89,7 @@ impl OrganizationStore for RedbStore {
         &self,
         tenant: TenantId,
         filter: &OrganizationFilter,
-        scope: &Reach,
+        scope: &VisibleScope,
         sort: OrganizationSort,
         request: PageRequest,
     ) -> Result<Page<Organization>, StoreError> {

@@ -18,7 +18,7 @@ use super::credential::{AttemptsRow, PasswordRow};
 use super::feed::{Feed, changed_by};
 use super::idempotency::AnswerRow;
 use super::rows::{Draft, View, create};
-use super::seal::{HeadRow, LeafRow, NodeRow, QueuedRow};
+use super::sequence::{HeadRow, LeafRow, NodeRow, QueuedRow};
 use super::session::SessionRow;
 use super::token::KeyRow;
 

@@ -1,5 +1,5 @@
 use async_trait::async_trait;
-use iam_core::access::Reach;
+use iam_core::access::VisibleScope;
 use iam_core::assignment::Assignment;
 use iam_core::clock::Timestamp;
 use iam_core::page::{Page, PageRequest};
@@ -37,7 +37,7 @@ impl UserStore for RedbStore {
         &self,
         tenant: TenantId,
         filter: &UserFilter,
-        scope: &Reach,
+        scope: &VisibleScope,
         sort: UserSort,
         request: PageRequest,
         now: Timestamp,
@@ -70,7 +70,7 @@ impl View<'_> {
 
     /// The users that match the filter and are in the visible scope. A user is in a part of the organization tree if a
     /// live assignment of the user is there.
-    fn users(self, filter: &UserFilter, scope: &Reach, now: Timestamp) -> Result<Vec<User>, StoreError> {
+    fn users(self, filter: &UserFilter, scope: &VisibleScope, now: Timestamp) -> Result<Vec<User>, StoreError> {
         let organizations = self.organizations()?;
         let live = self.select(|found: &Assignment| found.is_live(now))?;
         self.select(|user: &User| {
@@ -79,7 +79,7 @@ impl View<'_> {
             let is_within = || held().any(|found| organizations.is_visible(scope, found.organization_id));
             filter.matches(user)
                 && filter.organization.is_none_or(is_member)
-                && (*scope == Reach::Tenant || is_within())
+                && (*scope == VisibleScope::Tenant || is_within())
         })
     }
 }

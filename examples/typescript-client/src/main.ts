@@ -58,7 +58,7 @@ const anywhere = await given(ada.POST("/authz/check", { body: question }));
 assert(!anywhere.allowed);
 console.log(`not allowed: ${anywhere.reason}`);
 
-// Everybody, page by page.
+// Every user, page by page.
 async function* users(iam: Iam) {
   for (let page = 1; ; page++) {
     const { data, pagination } = await given(iam.GET("/users", { params: { query: { page, limit: 1 } } }));

@@ -50,7 +50,7 @@ impl From<LogState> for CheckpointDto {
             root_hash: root.to_string(),
             checkpoint: state.signed.note,
             verifier_key: state.verifier_key,
-            unsealed: state.unsealed.into_iter().map(AuditEntryId::as_uuid).collect(),
+            unsealed: state.pending.into_iter().map(AuditEntryId::as_uuid).collect(),
         }
     }
 }

@@ -117,8 +117,8 @@ impl TestApp {
     }
 
     /// Sequences every pending entry of the audit logs, as the background task of a running server does.
-    pub(crate) async fn seal(&self) {
-        while self.iam.seal_audit_logs().await.unwrap().more {}
+    pub(crate) async fn sequence(&self) {
+        while self.iam.sequence_audit_logs().await.unwrap().more {}
     }
 
     pub(crate) fn pass(&self, time: TimeDelta) {

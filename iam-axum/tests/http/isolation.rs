@@ -21,7 +21,7 @@ async fn ids_of_another_tenant_are_not_found_on_any_path(app: TestApp) {
     let assignment = app.assign(&ada, user, "MEMBER", Some(organization), None).await;
     let permission = app.post("/permissions").by(&ada).json(&json!({ "name": "orders:refund" })).send().await.created();
     let permission = permission["id"].as_str().unwrap();
-    app.seal().await;
+    app.sequence().await;
     let before = (app.user(&ada, user).await, app.audit(&ada, &[]).await);
     let entry = before.1[0]["id"].as_str().unwrap();
     let requests = [

@@ -58,7 +58,7 @@ impl Scene {
             let path = format!("/users/{}", scene.other.user);
             app.delete(&path).by(&scene.administrator).send().await.no_content();
         }
-        app.seal().await;
+        app.sequence().await;
         scene
     }
 

@@ -120,7 +120,7 @@ Who may do what, where: what the service answers to whom.
   number        the status: 401 who are you, 403 you may not, 404 there is no such thing
 
 Targets
-  oneself       the very person who asks
+  oneself       the user of the request
   own branch    in the branch of the member and of the branch admin
   other branch  in a branch beside it
   tenant        in the tenant of all of these, but in no branch; a root, when it is an organization
@@ -296,7 +296,7 @@ impl<'a> World<'a> {
             "roles" => self.app.role(owner, &fresh("ROLE_OF_TABLE_"), &["users:read"]).await,
             "permissions" => self.permission(owner).await,
             "role-assignments" => self.assignment(target, row.ends_with("(extend)")).await,
-            "audit-logs" => self.sealed_entry(owner).await,
+            "audit-logs" => self.sequenced_entry(owner).await,
             "organizations" => {
                 let organization = self.organization(target).await;
                 if row.ends_with("(restore)") {
@@ -405,10 +405,10 @@ impl<'a> World<'a> {
         made.created()["id"].as_str().unwrap().to_owned()
     }
 
-    async fn sealed_entry(&self, owner: &Person) -> String {
+    async fn sequenced_entry(&self, owner: &Person) -> String {
         let event = json!({ "action": "INVOICE_SENT", "resourceType": "INVOICE" });
         let entry = self.app.post("/audit-logs").by(owner).json(&event).send().await.created();
-        self.app.seal().await;
+        self.app.sequence().await;
         entry["id"].as_str().unwrap().to_owned()
     }
 

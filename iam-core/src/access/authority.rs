@@ -10,7 +10,7 @@ use crate::role::Role;
 
 /// The resource scope of an action: the tenant as a whole, or an organization.
 #[derive(Clone, Copy, Debug)]
-pub enum Place<'a> {
+pub enum ResourceScope<'a> {
     /// The tenant as a whole. Only grants that are tenant-wide count.
     Tenant,
     /// An organization. Grants in it, above it and tenant-wide count.
@@ -19,7 +19,7 @@ pub enum Place<'a> {
 
 /// The visible scope of a permission, for lists: the part of the organization tree in which it is held.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reach {
+pub enum VisibleScope {
     /// The whole tenant.
     Tenant,
     /// These organizations, at least one, and everything below them.
@@ -78,12 +78,12 @@ impl Held {
         self.is_awake && self.until.is_after(now)
     }
 
-    fn covers(&self, place: Place<'_>) -> bool {
-        match (self.organization, place) {
+    fn covers(&self, scope: ResourceScope<'_>) -> bool {
+        match (self.organization, scope) {
             (None, _) => true,
-            (Some(_), Place::Tenant) => false,
+            (Some(_), ResourceScope::Tenant) => false,
             // In a deleted organization, only grants that are tenant-wide count.
-            (Some(organization), Place::Organization(position)) => {
+            (Some(organization), ResourceScope::Organization(position)) => {
                 !position.is_inactive() && position.is_within(organization)
             }
         }
@@ -119,32 +119,32 @@ impl Authority {
 
     /// Whether the permission is held in a resource scope at a moment.
     #[must_use]
-    pub fn allows(&self, permission: &Permission, place: Place<'_>, now: Timestamp) -> bool {
-        let allows = |held: &Held| held.covers(place) && held.is_live(now) && held.role.permissions.allows(permission);
+    pub fn allows(&self, permission: &Permission, scope: ResourceScope<'_>, now: Timestamp) -> bool {
+        let allows = |held: &Held| held.covers(scope) && held.is_live(now) && held.role.permissions.allows(permission);
         self.held().is_none_or(|held| held.iter().any(allows))
     }
 
     /// Whether any role is held in a resource scope at a moment. The holder may then know that the scope exists, even
     /// while the role grants nothing because an organization is not ACTIVE.
     #[must_use]
-    pub fn sees(&self, place: Place<'_>, now: Timestamp) -> bool {
-        self.held().is_none_or(|held| held.iter().any(|held| held.covers(place) && held.until.is_after(now)))
+    pub fn sees(&self, scope: ResourceScope<'_>, now: Timestamp) -> bool {
+        self.held().is_none_or(|held| held.iter().any(|held| held.covers(scope) && held.until.is_after(now)))
     }
 
     /// Returns the visible scope of a permission; `None` if it is held nowhere.
     #[must_use]
-    pub fn reach(&self, permission: &Permission, now: Timestamp) -> Option<Reach> {
-        let Some(held) = self.held() else { return Some(Reach::Tenant) };
+    pub fn visible_scope(&self, permission: &Permission, now: Timestamp) -> Option<VisibleScope> {
+        let Some(held) = self.held() else { return Some(VisibleScope::Tenant) };
         let mut organizations = Vec::new();
         for held in held.iter().filter(|held| held.is_live(now) && held.role.permissions.allows(permission)) {
             match held.organization {
-                None => return Some(Reach::Tenant),
+                None => return Some(VisibleScope::Tenant),
                 Some(organization) => organizations.push(organization),
             }
         }
         organizations.sort_unstable();
         organizations.dedup();
-        (!organizations.is_empty()).then_some(Reach::Organizations(organizations))
+        (!organizations.is_empty()).then_some(VisibleScope::Organizations(organizations))
     }
 
     /// Returns the time until which everything that a pattern covers is held in a resource scope; `None` if it is not
@@ -152,22 +152,27 @@ impl Authority {
     ///
     /// It is the latest end of the single roles that cover the whole pattern. Roles that cover it only together do not
     /// count: they cannot cover the future actions of a wildcard.
-    pub(super) fn holds_until(&self, pattern: &PermissionPattern, place: Place<'_>, now: Timestamp) -> Option<Until> {
+    pub(super) fn holds_until(
+        &self,
+        pattern: &PermissionPattern,
+        scope: ResourceScope<'_>,
+        now: Timestamp,
+    ) -> Option<Until> {
         let Some(held) = self.held() else { return Some(Until::Forever) };
-        let covers = |held: &&Held| held.covers(place) && held.is_live(now) && held.role.permissions.covers(pattern);
+        let covers = |held: &&Held| held.covers(scope) && held.is_live(now) && held.role.permissions.covers(pattern);
         held.iter().filter(covers).map(|held| held.until).max()
     }
 
     /// Decides whether the permission is held in a resource scope, and names the deciding grants or the reason of the
     /// denial.
     #[must_use]
-    pub fn explain(&self, permission: &Permission, place: Place<'_>, now: Timestamp) -> Decision {
+    pub fn explain(&self, permission: &Permission, scope: ResourceScope<'_>, now: Timestamp) -> Decision {
         let Some(held) = self.held() else { return Decision::allowed(Vec::new()) };
         let with_permission: Vec<&Held> = held.iter().filter(|held| held.role.permissions.allows(permission)).collect();
-        let here = || with_permission.iter().filter(|held| held.covers(place));
+        let here = || with_permission.iter().filter(|held| held.covers(scope));
         let deciding: Vec<DecidingGrant> = here()
             .filter(|held| held.is_live(now))
-            .map(|held| DecidingGrant::new(held.assignment, &held.role, held.organization, place))
+            .map(|held| DecidingGrant::new(held.assignment, &held.role, held.organization, scope))
             .collect();
         if !deciding.is_empty() {
             return Decision::allowed(deciding);
@@ -202,12 +207,12 @@ mod tests {
     fn a_role_counts_where_it_is_held_and_below() {
         let scene = Scene::new();
         let authority = scene.holding("users:read", Some("branch"), None);
-        let allows = |place| authority.allows(&permission::USERS_READ, place, at(0));
-        assert!(allows(scene.place("branch")) && allows(scene.place("team")));
-        assert!(!allows(scene.place("root")) && !allows(scene.place("other")) && !allows(Place::Tenant));
+        let allows = |scope| authority.allows(&permission::USERS_READ, scope, at(0));
+        assert!(allows(scene.scope("branch")) && allows(scene.scope("team")));
+        assert!(!allows(scene.scope("root")) && !allows(scene.scope("other")) && !allows(ResourceScope::Tenant));
         let everywhere = scene.holding("users:read", None, None);
-        assert!(everywhere.allows(&permission::USERS_READ, scene.place("team"), at(0)));
-        assert!(everywhere.allows(&permission::USERS_READ, Place::Tenant, at(0)));
+        assert!(everywhere.allows(&permission::USERS_READ, scene.scope("team"), at(0)));
+        assert!(everywhere.allows(&permission::USERS_READ, ResourceScope::Tenant, at(0)));
     }
 
     #[test]
@@ -223,33 +228,33 @@ mod tests {
     fn a_role_counts_until_the_instant_of_its_expiry() {
         let scene = Scene::new();
         let authority = scene.holding("users:read", None, Some(at(10)));
-        assert!(authority.allows(&permission::USERS_READ, Place::Tenant, at(9)));
-        assert!(!authority.allows(&permission::USERS_READ, Place::Tenant, at(10)));
-        assert_eq!(authority.reach(&permission::USERS_READ, at(10)), None);
-        assert!(!authority.sees(Place::Tenant, at(10)));
+        assert!(authority.allows(&permission::USERS_READ, ResourceScope::Tenant, at(9)));
+        assert!(!authority.allows(&permission::USERS_READ, ResourceScope::Tenant, at(10)));
+        assert_eq!(authority.visible_scope(&permission::USERS_READ, at(10)), None);
+        assert!(!authority.sees(ResourceScope::Tenant, at(10)));
     }
 
     #[test]
     fn a_role_in_a_suspended_organization_grants_nothing_but_reveals_it() {
         let scene = Scene::new();
         let authority = scene.holding("users:read", Some("asleep"), Some(at(10)));
-        let place = scene.place("asleep");
-        assert!(!authority.allows(&permission::USERS_READ, place, at(0)));
-        assert!(authority.sees(place, at(9)) && !authority.sees(place, at(10)));
-        assert!(!authority.sees(scene.place("other"), at(0)));
+        let scope = scene.scope("asleep");
+        assert!(!authority.allows(&permission::USERS_READ, scope, at(0)));
+        assert!(authority.sees(scope, at(9)) && !authority.sees(scope, at(10)));
+        assert!(!authority.sees(scene.scope("other"), at(0)));
     }
 
     #[test]
     fn a_denial_states_its_reason() {
         let scene = Scene::new();
-        let denial = |authority: &Authority, place| authority.explain(&permission::USERS_READ, place, at(10)).denial;
-        let tenant = Place::Tenant;
+        let denial = |authority: &Authority, scope| authority.explain(&permission::USERS_READ, scope, at(10)).denial;
+        let tenant = ResourceScope::Tenant;
         assert_eq!(denial(&scene.holding("users:read", None, Some(at(10))), tenant), Some(Denial::Expired));
         assert_eq!(denial(&scene.holding("users:read", Some("other"), None), tenant), Some(Denial::HeldElsewhere));
         assert_eq!(denial(&scene.holding("roles:read", None, None), tenant), Some(Denial::NotHeld));
         let asleep = scene.holding("users:read", Some("asleep"), None);
-        assert_eq!(denial(&asleep, scene.place("asleep")), Some(Denial::OrganizationNotActive));
-        assert_eq!(denial(&scene.holding("users:*", Some("root"), None), scene.place("team")), None);
+        assert_eq!(denial(&asleep, scene.scope("asleep")), Some(Denial::OrganizationNotActive));
+        assert_eq!(denial(&scene.holding("users:*", Some("root"), None), scene.scope("team")), None);
     }
 
     #[test]
@@ -258,7 +263,7 @@ mod tests {
         let all: PermissionPattern = "users:*".parse().unwrap();
         let read: PermissionPattern = "users:read".parse().unwrap();
         let authority = scene.holding_all(&[("users:read", None, None), ("users:*", None, Some(at(10)))]);
-        let until = |pattern| authority.holds_until(pattern, Place::Tenant, at(0));
+        let until = |pattern| authority.holds_until(pattern, ResourceScope::Tenant, at(0));
         assert_eq!(until(&all), Some(Until::Moment(at(10))));
         assert_eq!(until(&read), Some(Until::Forever));
         assert!(Until::Forever > Until::Moment(at(i64::from(u32::MAX))));

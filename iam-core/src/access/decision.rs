@@ -1,6 +1,6 @@
 use std::fmt;
 
-use super::Place;
+use super::ResourceScope;
 use crate::id::{AssignmentId, OrganizationId, RoleId};
 use crate::role::Role;
 use crate::user::UserStatus;
@@ -80,11 +80,11 @@ impl DecidingGrant {
         assignment: AssignmentId,
         role: &Role,
         organization: Option<OrganizationId>,
-        place: Place<'_>,
+        scope: ResourceScope<'_>,
     ) -> Self {
-        let asked = match place {
-            Place::Tenant => None,
-            Place::Organization(position) => Some(position.id()),
+        let asked = match scope {
+            ResourceScope::Tenant => None,
+            ResourceScope::Organization(position) => Some(position.id()),
         };
         Self {
             assignment,

@@ -1,4 +1,4 @@
-use super::{Authority, Permission, Place, Reach};
+use super::{Authority, Permission, ResourceScope, VisibleScope};
 use crate::assignment::Grant;
 use crate::audit::ResourceType;
 use crate::clock::Timestamp;
@@ -16,7 +16,7 @@ pub(crate) struct Rights<'a> {
 
 /// How many of a user's roles must lie within the organizations in which the caller holds a permission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Extent {
+pub(crate) enum Coverage {
     /// At least one role. This is enough to see the user.
     Part,
     /// Every role. This is needed to change the user or to see its sessions. Otherwise a caller that may add members to
@@ -31,15 +31,24 @@ impl<'a> Rights<'a> {
 
     /// Requires the permission tenant-wide.
     pub(crate) fn require(self, permission: &Permission) -> Result<()> {
-        if self.authority.allows(permission, Place::Tenant, self.now) { Ok(()) } else { Err(missing(permission)) }
+        if self.authority.allows(permission, ResourceScope::Tenant, self.now) {
+            Ok(())
+        } else {
+            Err(missing(permission))
+        }
     }
 
     /// Requires the permission in a resource scope. For a caller that holds nothing there, the error is that a resource
     /// of the type `hidden` is not found.
-    pub(crate) fn require_at(self, permission: &Permission, place: Place<'_>, hidden: ResourceType) -> Result<()> {
-        if self.authority.allows(permission, place, self.now) {
+    pub(crate) fn require_at(
+        self,
+        permission: &Permission,
+        scope: ResourceScope<'_>,
+        hidden: ResourceType,
+    ) -> Result<()> {
+        if self.authority.allows(permission, scope, self.now) {
             Ok(())
-        } else if self.authority.sees(place, self.now) {
+        } else if self.authority.sees(scope, self.now) {
             Err(missing(permission))
         } else {
             Err(Error::NotFound(hidden))
@@ -47,16 +56,16 @@ impl<'a> Rights<'a> {
     }
 
     /// Returns the visible scope of the permission. Fails if the caller holds the permission nowhere.
-    pub(crate) fn reach(self, permission: &Permission) -> Result<Reach> {
-        self.authority.reach(permission, self.now).ok_or_else(|| missing(permission))
+    pub(crate) fn visible_scope(self, permission: &Permission) -> Result<VisibleScope> {
+        self.authority.visible_scope(permission, self.now).ok_or_else(|| missing(permission))
     }
 
     /// Requires the permission for a user who has these assignments.
     ///
     /// A permission that is held tenant-wide applies to all users. A permission that is held in organizations applies
-    /// to their members: the users who hold a role in one of them or below; see [`Extent`].
-    pub(crate) fn require_over(self, permission: &Permission, grants: &[Grant], extent: Extent) -> Result<()> {
-        let Reach::Organizations(covered) = self.reach(permission)? else { return Ok(()) };
+    /// to their members: the users who hold a role in one of them or below; see [`Coverage`].
+    pub(crate) fn require_over(self, permission: &Permission, grants: &[Grant], coverage: Coverage) -> Result<()> {
+        let VisibleScope::Organizations(covered) = self.visible_scope(permission)? else { return Ok(()) };
         let mut live = grants.iter().filter(|grant| grant.assignment.is_live(self.now)).peekable();
         let is_within = |grant: &Grant| grant.is_within(&covered);
         let (mut is_member, mut is_whole) = (false, live.peek().is_some());
@@ -64,10 +73,10 @@ impl<'a> Rights<'a> {
             is_member |= is_within(grant);
             is_whole &= is_within(grant);
         }
-        match extent {
+        match coverage {
             _ if !is_member => Err(Error::NotFound(ResourceType::USER)),
-            Extent::Whole if !is_whole => Err(missing(permission)),
-            Extent::Part | Extent::Whole => Ok(()),
+            Coverage::Whole if !is_whole => Err(missing(permission)),
+            Coverage::Part | Coverage::Whole => Ok(()),
         }
     }
 }

@@ -18,7 +18,7 @@ pub const MAX_QUESTIONS: usize = 100;
 /// Answers which user may do what; see [`Iam::access`](crate::Iam::access).
 ///
 /// ```
-#[doc = scene!()]
+#[doc = doctest_setup!()]
 /// use iam_core::access::{Denial, Question};
 ///
 /// let grace = iam.users().create(&ada, person("grace@example.com")).await?;
@@ -130,8 +130,8 @@ impl Access<'_> {
             // The caller's own rights were read when the caller was authenticated.
             let Some(user) = other(question) else {
                 let missing = || Error::NotFound(ResourceType::ORGANIZATION).about(field(number, "organizationId"));
-                let place = snapshot.place(*organization).ok_or_else(missing)?;
-                return Ok(rights.authority.explain(permission, place, now));
+                let scope = snapshot.scope(*organization).ok_or_else(missing)?;
+                return Ok(rights.authority.explain(permission, scope, now));
             };
             let decision = snapshot.explain(user, permission, *organization, now);
             let decision =
@@ -172,7 +172,7 @@ fn may_ask(rights: Rights<'_>, caller: &Caller, question: &Question, ancestry: &
         (Some(organization), false) => require_in(rights, &permission::ROLE_ASSIGNMENTS_READ, ancestry, organization),
         (Some(organization), true) => {
             let position = ancestry.position(organization);
-            let sees = position.is_some_and(|position| rights.authority.sees(position.place(), rights.now));
+            let sees = position.is_some_and(|position| rights.authority.sees(position.scope(), rights.now));
             if sees { Ok(()) } else { Err(Error::NotFound(ResourceType::ORGANIZATION)) }
         }
     }
@@ -185,5 +185,5 @@ fn require_in(
     organization: OrganizationId,
 ) -> Result<()> {
     let position = ancestry.position(organization).ok_or(Error::NotFound(ResourceType::ORGANIZATION))?;
-    rights.require_at(permission, position.place(), ResourceType::ORGANIZATION)
+    rights.require_at(permission, position.scope(), ResourceType::ORGANIZATION)
 }

@@ -1,7 +1,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::{Authority, Decision, Denial, Permission, Place};
+use super::{Authority, Decision, Denial, Permission, ResourceScope};
 use crate::clock::Timestamp;
 use crate::id::{OrganizationId, UserId};
 use crate::organization::{Ancestry, Hierarchy, Position};
@@ -48,8 +48,8 @@ impl Snapshot {
         organization: Option<OrganizationId>,
         now: Timestamp,
     ) -> bool {
-        self.subject_and_place(user, organization).is_some_and(|(subject, place)| {
-            subject.status == UserStatus::Active && subject.authority.allows(permission, place, now)
+        self.subject_and_scope(user, organization).is_some_and(|(subject, scope)| {
+            subject.status == UserStatus::Active && subject.authority.allows(permission, scope, now)
         })
     }
 
@@ -63,9 +63,9 @@ impl Snapshot {
         organization: Option<OrganizationId>,
         now: Timestamp,
     ) -> Option<Decision> {
-        let (subject, place) = self.subject_and_place(user, organization)?;
+        let (subject, scope) = self.subject_and_scope(user, organization)?;
         Some(match subject.status {
-            UserStatus::Active => subject.authority.explain(permission, place, now),
+            UserStatus::Active => subject.authority.explain(permission, scope, now),
             status => Decision::denied(Denial::UserNotActive(status)),
         })
     }
@@ -78,20 +78,24 @@ impl Snapshot {
         organization: Option<OrganizationId>,
         now: Timestamp,
     ) -> bool {
-        let found = self.subject_and_place(user, organization);
-        found.is_some_and(|(subject, place)| subject.authority.allows(permission, place, now))
+        let found = self.subject_and_scope(user, organization);
+        found.is_some_and(|(subject, scope)| subject.authority.allows(permission, scope, now))
     }
 
     /// The resource scope of an organization, or the tenant if no organization is given. Returns `None` for an
     /// organization that is not in the snapshot.
-    pub(super) fn place(&self, organization: Option<OrganizationId>) -> Option<Place<'_>> {
+    pub(super) fn scope(&self, organization: Option<OrganizationId>) -> Option<ResourceScope<'_>> {
         match organization {
-            None => Some(Place::Tenant),
-            Some(id) => self.ancestry.position(id).map(Position::place),
+            None => Some(ResourceScope::Tenant),
+            Some(id) => self.ancestry.position(id).map(Position::scope),
         }
     }
 
-    fn subject_and_place(&self, user: UserId, organization: Option<OrganizationId>) -> Option<(&Subject, Place<'_>)> {
-        Some((self.users.get(&user)?, self.place(organization)?))
+    fn subject_and_scope(
+        &self,
+        user: UserId,
+        organization: Option<OrganizationId>,
+    ) -> Option<(&Subject, ResourceScope<'_>)> {
+        Some((self.users.get(&user)?, self.scope(organization)?))
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta};
 
-use super::{Authority, Place};
+use super::{Authority, ResourceScope};
 use crate::assignment::{Assignment, Grant, GrantOrganization};
 use crate::clock::Timestamp;
 use crate::id::{OrganizationId, TenantId};
@@ -52,8 +52,8 @@ impl Scene {
         Self { hierarchy: hierarchy.into_iter().collect() }
     }
 
-    pub(crate) fn place(&self, name: &str) -> Place<'_> {
-        self.hierarchy.node(id(name)).unwrap().place()
+    pub(crate) fn scope(&self, name: &str) -> ResourceScope<'_> {
+        self.hierarchy.node(id(name)).unwrap().scope()
     }
 
     /// The rights of a user who holds a role with one permission.
@@ -68,7 +68,7 @@ impl Scene {
 
     pub(crate) fn holding_all(&self, held: &[(&str, Option<&str>, Option<Timestamp>)]) -> Authority {
         let grants: Vec<Grant> =
-            held.iter().map(|(pattern, place, expiry)| self.grant(pattern, *place, *expiry)).collect();
+            held.iter().map(|(pattern, scope, expiry)| self.grant(pattern, *scope, *expiry)).collect();
         Authority::of(&grants)
     }
 

@@ -53,7 +53,7 @@ pub enum RevokeReason {
     Expired,
 }
 
-words! {
+text_enum! {
     RevokeReason {
         UserDeleted = "USER_DELETED",
         OrganizationDeleted = "ORGANIZATION_DELETED",
@@ -76,7 +76,7 @@ impl AssignmentChange {
         }
     }
 
-    pub(crate) fn touched(&self) -> Vec<Uuid> {
+    pub(crate) fn invalidates(&self) -> Vec<Uuid> {
         match self {
             Self::Create(grants) => grants.iter().map(|grant| grant.assignment.user_id.into()).collect(),
             Self::ChangeExpiry { after, .. } => vec![after.user_id.into()],

@@ -105,8 +105,8 @@ impl Grant {
 
     /// The approximate size in bytes, without the role, which other grants share.
     pub(crate) fn size(&self) -> usize {
-        let place = self.organization.as_ref().map(|place| place.name.len() + size_of_val(&*place.lineage));
-        size_of::<Self>() + place.unwrap_or_default()
+        let scope = self.organization.as_ref().map(|scope| scope.name.len() + size_of_val(&*scope.lineage));
+        size_of::<Self>() + scope.unwrap_or_default()
     }
 
     /// Whether the grant is in one of these organizations or below.
@@ -186,11 +186,11 @@ impl EffectivePermissions {
             held.flat_map(|grant| grant.role.permissions.iter().cloned()).collect()
         };
         let places = effective.iter().filter_map(|grant| grant.organization.as_ref());
-        let in_place = |place: &GrantOrganization| {
+        let in_place = |scope: &GrantOrganization| {
             let applies = |grant: &Grant| {
-                grant.assignment.organization_id.is_some_and(|organization| place.lineage.contains(&organization))
+                grant.assignment.organization_id.is_some_and(|organization| scope.lineage.contains(&organization))
             };
-            (place.id, union(&applies))
+            (scope.id, union(&applies))
         };
         Self {
             tenant: union(&|grant| grant.assignment.organization_id.is_none()),

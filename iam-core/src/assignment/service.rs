@@ -6,7 +6,9 @@ use super::{
     Assignment, AssignmentChange, AssignmentFilter, Grant, GrantContext, GrantQuery, ListedAssignment, MAX_BULK,
     NewAssignment, NewGrant, RevokeReason,
 };
-use crate::access::{Covered, Extent, Gain, Permission, Place, Power, Reach, permission};
+use crate::access::{
+    Coverage, Covered, GrantAuthority, GrantedRights, Permission, ResourceScope, VisibleScope, permission,
+};
 use crate::audit::ResourceType;
 use crate::caller::Caller;
 use crate::clock::{Timestamp, cut};
@@ -26,7 +28,7 @@ use crate::work::UnitOfWork;
 /// moment. A caller can give only rights that it holds itself, there and for as long.
 ///
 /// ```
-#[doc = scene!()]
+#[doc = doctest_setup!()]
 /// use iam_core::assignment::NewAssignment;
 ///
 /// let grace = iam.users().create(&ada, person("grace@example.com")).await?;
@@ -67,18 +69,18 @@ impl Assignments<'_> {
     }
 
     async fn assign(&self, caller: &Caller, new: &[NewAssignment], naming: Naming) -> Result<Vec<Assignment>> {
-        self.0.rights(caller).reach(&permission::ROLE_ASSIGNMENTS_CREATE)?;
+        self.0.rights(caller).visible_scope(&permission::ROLE_ASSIGNMENTS_CREATE)?;
         if !(1..=MAX_BULK).contains(&new.len()) {
             return Err(Error::field("assignments", format!("must have 1 to {MAX_BULK} items")));
         }
         let once = self.0.once(caller, &ResourceType::ROLE_ASSIGNMENT);
         let mut work = self.0.begin(caller).await?;
-        new.iter().for_each(|new| work.touch(new.user));
+        new.iter().for_each(|new| work.invalidate(new.user));
         if let Some(made) = once.find(&mut work).await? {
             return Ok(made);
         }
-        let power = Power::lock(&mut work).await?;
-        power.rights().reach(&permission::ROLE_ASSIGNMENTS_CREATE)?;
+        let grantor = GrantAuthority::lock(&mut work).await?;
+        grantor.rights().visible_scope(&permission::ROLE_ASSIGNMENTS_CREATE)?;
         let now = work.now();
         let new: Vec<NewAssignment> =
             new.iter().map(|new| NewAssignment { expires_at: new.expires_at.map(cut), ..*new }).collect();
@@ -88,7 +90,7 @@ impl Assignments<'_> {
         let mut grants = Vec::with_capacity(new.len());
         for (number, new) in new.iter().enumerate() {
             let (role, covered) = known
-                .check(&power, new, |name| naming.field(number, name))
+                .check(&grantor, new, |name| naming.field(number, name))
                 .map_err(|error| naming.in_item(number, error))?;
             let assignment = self.assignment(caller, new, now);
             grants.push(NewGrant { assignment, role_name: role.name.clone(), covered });
@@ -127,8 +129,8 @@ impl Assignments<'_> {
         filter: &AssignmentFilter,
         page: PageRequest,
     ) -> Result<Page<ListedAssignment>> {
-        let reach = self.0.rights(caller).reach(&permission::ROLE_ASSIGNMENTS_READ)?;
-        Ok(self.0.store.assignments(caller.tenant(), filter, &reach, page, self.0.now()).await?)
+        let visible_scope = self.0.rights(caller).visible_scope(&permission::ROLE_ASSIGNMENTS_READ)?;
+        Ok(self.0.store.assignments(caller.tenant(), filter, &visible_scope, page, self.0.now()).await?)
     }
 
     /// The assignments of a user that have not expired, newest first. A caller can always read its own assignments.
@@ -139,13 +141,14 @@ impl Assignments<'_> {
     ///
     /// [`Error::Forbidden`], [`Error::NotFound`] for a user who does not exist or is outside the visible scope.
     pub async fn of_user(&self, caller: &Caller, user: UserId) -> Result<Vec<Grant>> {
-        let reach = require_sight(self.0, caller, user, &permission::ROLE_ASSIGNMENTS_READ, Extent::Part).await?;
+        let visible_scope =
+            require_sight(self.0, caller, user, &permission::ROLE_ASSIGNMENTS_READ, Coverage::Part).await?;
         let now = self.0.now();
         let mut grants = self.0.store.grants_of(caller.tenant(), &[user]).await?;
         grants.retain(|grant| {
-            let is_within = match &reach {
-                Reach::Tenant => true,
-                Reach::Organizations(covered) => grant.is_within(covered),
+            let is_within = match &visible_scope {
+                VisibleScope::Tenant => true,
+                VisibleScope::Organizations(covered) => grant.is_within(covered),
             };
             grant.assignment.is_live(now) && is_within
         });
@@ -162,12 +165,12 @@ impl Assignments<'_> {
     /// [`Error::Validation`] for an expiry that is not in the future, [`Error::Rule`] for an expired assignment whose
     /// role has got another scope, [`Conflict::LastAdministrator`].
     pub async fn update(&self, caller: &Caller, id: AssignmentId, patch: AssignmentPatch) -> Result<Assignment> {
-        self.0.rights(caller).reach(&permission::ROLE_ASSIGNMENTS_UPDATE)?;
+        self.0.rights(caller).visible_scope(&permission::ROLE_ASSIGNMENTS_UPDATE)?;
         let mut work = self.0.begin(caller).await?;
-        let power = Power::lock(&mut work).await?;
+        let grantor = GrantAuthority::lock(&mut work).await?;
         let Located { grant, hierarchy } = locate(&mut work, id).await?;
-        let place = place_of(&hierarchy, &grant.assignment)?;
-        require(&power, &permission::ROLE_ASSIGNMENTS_UPDATE, place)?;
+        let scope = scope_of(&hierarchy, &grant.assignment)?;
+        require(&grantor, &permission::ROLE_ASSIGNMENTS_UPDATE, scope)?;
         let before = &grant.assignment;
         let after =
             Assignment { expires_at: patch.expires_at.map_or(before.expires_at, |to| to.map(cut)), ..before.clone() };
@@ -184,8 +187,8 @@ impl Assignments<'_> {
             // The role may have got another scope while the assignment was expired.
             grant.role.scope.check(before.organization_id.is_some())?;
         }
-        let gain = is_longer.then_some(Gain { permissions: &grant.role.permissions, place, until });
-        let covered = power.cover(gain)?;
+        let gain = is_longer.then_some(GrantedRights { permissions: &grant.role.permissions, scope, until });
+        let covered = grantor.cover(gain)?;
         work.apply(AssignmentChange::ChangeExpiry { before: before.expires_at, after: after.clone(), covered }).await?;
         work.commit().await?;
         Ok(after)
@@ -197,11 +200,11 @@ impl Assignments<'_> {
     ///
     /// [`Error::Forbidden`], [`Error::NotFound`], [`Conflict::LastAdministrator`].
     pub async fn delete(&self, caller: &Caller, id: AssignmentId) -> Result<()> {
-        self.0.rights(caller).reach(&permission::ROLE_ASSIGNMENTS_DELETE)?;
+        self.0.rights(caller).visible_scope(&permission::ROLE_ASSIGNMENTS_DELETE)?;
         let mut work = self.0.begin(caller).await?;
-        let power = Power::lock(&mut work).await?;
+        let grantor = GrantAuthority::lock(&mut work).await?;
         let Located { grant, hierarchy } = locate(&mut work, id).await?;
-        require(&power, &permission::ROLE_ASSIGNMENTS_DELETE, place_of(&hierarchy, &grant.assignment)?)?;
+        require(&grantor, &permission::ROLE_ASSIGNMENTS_DELETE, scope_of(&hierarchy, &grant.assignment)?)?;
         keep_an_administrator(&mut work, grant.assignment.user_id, std::slice::from_ref(&grant)).await?;
         let reason = (!grant.assignment.is_live(work.now())).then_some(RevokeReason::Expired);
         work.apply(AssignmentChange::Revoke { grants: vec![grant], reason }).await?;
@@ -236,18 +239,23 @@ impl Known {
     }
 
     /// Checks that the caller may give this role to this user. `field` returns the name of a field in errors.
-    fn check(&self, power: &Power, new: &NewAssignment, field: impl Fn(&str) -> String) -> Result<(&Role, Covered)> {
+    fn check(
+        &self,
+        grantor: &GrantAuthority,
+        new: &NewAssignment,
+        field: impl Fn(&str) -> String,
+    ) -> Result<(&Role, Covered)> {
         let unknown = |resource, name| Error::NotFound(resource).about(field(name));
         let no_organization = || unknown(ResourceType::ORGANIZATION, "organizationId");
         let node = new.organization.map(|id| self.hierarchy.node(id).ok_or_else(no_organization)).transpose()?;
-        let place = node.map_or(Place::Tenant, |node| node.place());
+        let scope = node.map_or(ResourceScope::Tenant, |node| node.scope());
         let needed = &permission::ROLE_ASSIGNMENTS_CREATE;
         if node.is_none() {
-            power.rights().require(needed)?;
+            grantor.rights().require(needed)?;
         } else {
-            power
+            grantor
                 .rights()
-                .require_at(needed, place, ResourceType::ORGANIZATION)
+                .require_at(needed, scope, ResourceType::ORGANIZATION)
                 .map_err(|error| error.about_what_it_names(field("organizationId")))?;
         }
         let role = self.roles.get(&new.role).ok_or_else(|| unknown(ResourceType::ROLE, "roleId"))?;
@@ -259,8 +267,8 @@ impl Known {
         if user.status == UserStatus::Inactive {
             return Err(Conflict::UserInactive.into());
         }
-        let gain = Gain { permissions: &role.permissions, place, until: new.expires_at.into() };
-        Ok((role, power.cover([gain])?))
+        let gain = GrantedRights { permissions: &role.permissions, scope, until: new.expires_at.into() };
+        Ok((role, grantor.cover([gain])?))
     }
 }
 
@@ -285,28 +293,28 @@ struct Located {
 }
 
 async fn locate(work: &mut UnitOfWork<'_>, id: AssignmentId) -> Result<Located> {
-    work.touch(id);
+    work.invalidate(id);
     let grant = work.locks().grants(GrantQuery::One(id)).await?.pop().ok_or_else(not_found)?;
     let organizations: Vec<_> = grant.assignment.organization_id.into_iter().collect();
     let hierarchy = load_lineages(work, &organizations).await?;
     Ok(Located { grant, hierarchy })
 }
 
-fn place_of<'h>(hierarchy: &'h Hierarchy, assignment: &Assignment) -> Result<Place<'h>> {
+fn scope_of<'h>(hierarchy: &'h Hierarchy, assignment: &Assignment) -> Result<ResourceScope<'h>> {
     match assignment.organization_id {
-        None => Ok(Place::Tenant),
-        Some(id) => Ok(hierarchy.node(id).ok_or_else(not_found)?.place()),
+        None => Ok(ResourceScope::Tenant),
+        Some(id) => Ok(hierarchy.node(id).ok_or_else(not_found)?.scope()),
     }
 }
 
-fn require(power: &Power, permission: &Permission, place: Place<'_>) -> Result<()> {
-    power.rights().require_at(permission, place, ResourceType::ROLE_ASSIGNMENT)
+fn require(grantor: &GrantAuthority, permission: &Permission, scope: ResourceScope<'_>) -> Result<()> {
+    grantor.rights().require_at(permission, scope, ResourceType::ROLE_ASSIGNMENT)
 }
 
 /// Does the escalation check for all rights that these assignments give.
 pub(crate) async fn cover_grants<'g>(
     work: &mut UnitOfWork<'_>,
-    power: &Power,
+    grantor: &GrantAuthority,
     grants: impl IntoIterator<Item = &'g Grant>,
 ) -> Result<Covered> {
     let grants: Vec<&Grant> = grants.into_iter().collect();
@@ -314,10 +322,14 @@ pub(crate) async fn cover_grants<'g>(
     let hierarchy = load_lineages(work, &organizations).await?;
     let mut gains = Vec::with_capacity(grants.len());
     for grant in grants {
-        let place = place_of(&hierarchy, &grant.assignment)?;
-        gains.push(Gain { permissions: &grant.role.permissions, place, until: grant.assignment.expires_at.into() });
+        let scope = scope_of(&hierarchy, &grant.assignment)?;
+        gains.push(GrantedRights {
+            permissions: &grant.role.permissions,
+            scope,
+            until: grant.assignment.expires_at.into(),
+        });
     }
-    power.cover(gains)
+    grantor.cover(gains)
 }
 
 /// Ends assignments for a reason. For assignments that are already expired, the recorded reason is `EXPIRED`.

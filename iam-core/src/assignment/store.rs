@@ -3,7 +3,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use super::{AssignmentFilter, Grant, ListedAssignment};
-use crate::access::{Reach, Until};
+use crate::access::{Until, VisibleScope};
 use crate::clock::Timestamp;
 use crate::error::StoreError;
 use crate::id::{AssignmentId, OrganizationId, RoleId, TenantId, UserId};
@@ -22,7 +22,7 @@ pub trait AssignmentStore {
         &self,
         tenant: TenantId,
         filter: &AssignmentFilter,
-        reach: &Reach,
+        visible_scope: &VisibleScope,
         page: PageRequest,
         now: Timestamp,
     ) -> Result<Page<ListedAssignment>, StoreError>;

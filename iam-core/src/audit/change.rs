@@ -154,7 +154,7 @@ impl AuditChange {
         }]
     }
 
-    pub(crate) fn touched(&self) -> Vec<Uuid> {
+    pub(crate) fn invalidates(&self) -> Vec<Uuid> {
         match self {
             Self::Log(_) | Self::Export(..) | Self::SetRetention { .. } | Self::GiveUp { .. } | Self::Erase { .. } => {
                 Vec::new()

@@ -9,11 +9,11 @@ use crate::id::AuditEntryId;
 #[non_exhaustive]
 pub struct Verification {
     /// How many entries are sequenced.
-    pub sealed: u64,
+    pub sequenced: u64,
     /// How many of these entries are missing. Without findings, retention has removed all of them.
     pub removed: u64,
     /// How many entries are pending.
-    pub unsealed: u64,
+    pub pending: u64,
     /// The root hash of the tree over the sequenced entries.
     pub root: TreeHash,
     /// The findings: those about single entries first, in the order of the sequence. Empty if the log is unchanged; at

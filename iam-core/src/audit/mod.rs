@@ -20,7 +20,7 @@ mod merkle;
 mod proof;
 mod record;
 mod retention;
-mod seal;
+mod sequence;
 mod service;
 mod store;
 mod verifier;
@@ -40,11 +40,11 @@ pub use finding::{Finding, Tampering, Verification};
 pub use merkle::{Frontier, STRIDE, TreeHash, TreeNode, TreeSpan};
 pub use proof::{ConsistencyProof, InclusionProof, LogState};
 pub(crate) use record::{Attribution, Record};
-pub use seal::Sealed;
+pub use sequence::Sequenced;
 pub use service::{Audit, AuditExport};
 pub use store::{
-    AuditStore, AuditTransaction, Leaf, LogHead, PendingRetention, Retention, Seal, SealStore, SealedEntry, Unsealed,
-    UnsealedEntry,
+    AuditStore, AuditTransaction, Leaf, LogHead, Pending, PendingEntry, PendingRetention, Retention, SequenceStore,
+    SequencedBatch, SequencedEntry,
 };
 
 #[cfg(test)]

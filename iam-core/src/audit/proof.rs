@@ -16,7 +16,7 @@ pub struct LogState {
     /// The public key that verifies the notes, in the format of signed notes: `<name>+<identifier>+<key>`.
     pub verifier_key: String,
     /// The pending entries, oldest first, at most a hundred.
-    pub unsealed: Vec<AuditEntryId>,
+    pub pending: Vec<AuditEntryId>,
 }
 
 /// A proof that the log contains an entry (RFC 6962 §2.1.1).
@@ -61,7 +61,7 @@ impl Audit<'_> {
     pub async fn checkpoint(&self, caller: &Caller) -> Result<LogState> {
         self.0.rights(caller).require(&permission::AUDIT_LOGS_READ)?;
         let tenant = caller.tenant();
-        let unsealed = self.0.store.unsealed_entries(tenant, None, UNSEALED_SHOWN).await?;
+        let pending = self.0.store.pending_entries(tenant, None, UNSEALED_SHOWN).await?;
         let head = self.head(tenant).await?;
         if !head.is_signed_by(&self.0.log_key) {
             return Err(Error::internal(
@@ -72,7 +72,7 @@ impl Audit<'_> {
         Ok(LogState {
             signed: self.0.log_key.sign(tenant, &head.frontier),
             verifier_key: self.0.log_key.verifier_key(tenant),
-            unsealed: unsealed.into_iter().map(|entry| entry.unsealed.entry_id).collect(),
+            pending: pending.into_iter().map(|entry| entry.pending.entry_id).collect(),
         })
     }
 
@@ -81,7 +81,7 @@ impl Audit<'_> {
     ///
     /// # Errors
     ///
-    /// [`Error::Forbidden`], [`Error::NotFound`], [`Conflict::NotSealed`], [`Error::Validation`] naming `treeSize`.
+    /// [`Error::Forbidden`], [`Error::NotFound`], [`Conflict::NotSequenced`], [`Error::Validation`] naming `treeSize`.
     pub async fn prove_inclusion(
         &self,
         caller: &Caller,
@@ -90,11 +90,11 @@ impl Audit<'_> {
     ) -> Result<InclusionProof> {
         let entry = self.get(caller, entry).await?;
         let tenant = caller.tenant();
-        let index = self.0.store.sequence_of(tenant, entry.id).await?.ok_or(Conflict::NotSealed)?;
-        let sealed = self.head(tenant).await?.frontier.size();
-        let size = size.unwrap_or(sealed);
-        if size <= index || size > sealed {
-            return Err(Error::field("treeSize", format!("must be from {} to {sealed}", index + 1)));
+        let index = self.0.store.sequence_of(tenant, entry.id).await?.ok_or(Conflict::NotSequenced)?;
+        let sequenced = self.head(tenant).await?.frontier.size();
+        let size = size.unwrap_or(sequenced);
+        if size <= index || size > sequenced {
+            return Err(Error::field("treeSize", format!("must be from {} to {sequenced}", index + 1)));
         }
         let [root] = self.hashes(tenant, &ProofPlan::root(size)).await?[..] else { return Err(incomplete()) };
         let hashes = self.hashes(tenant, &ProofPlan::inclusion(index, size)).await?;
@@ -110,10 +110,10 @@ impl Audit<'_> {
     pub async fn prove_consistency(&self, caller: &Caller, from: u64, to: Option<u64>) -> Result<ConsistencyProof> {
         self.0.rights(caller).require(&permission::AUDIT_LOGS_READ)?;
         let tenant = caller.tenant();
-        let sealed = self.head(tenant).await?.frontier.size();
-        let to = to.unwrap_or(sealed);
-        if to > sealed {
-            return Err(Error::field("to", format!("must be at most {sealed}, the number of sequenced entries")));
+        let sequenced = self.head(tenant).await?.frontier.size();
+        let to = to.unwrap_or(sequenced);
+        if to > sequenced {
+            return Err(Error::field("to", format!("must be at most {sequenced}, the number of sequenced entries")));
         }
         if from > to {
             return Err(Error::field("from", format!("must be at most {to}")));

@@ -122,8 +122,8 @@ impl Audit<'_> {
         let Some(days) = head.retention.days_at(work.now()) else { return Ok(0) };
         let days = days.max(self.0.settings.least_retention_days());
         let Some(before) = work.now().checked_sub_signed(TimeDelta::days(days.into())) else { return Ok(0) };
-        let (from, sealed) = (head.removed, head.frontier.size());
-        let until = work.locks().first_sealed_since(from, before).await?.unwrap_or(sealed);
+        let (from, sequenced) = (head.removed, head.frontier.size());
+        let until = work.locks().first_sequenced_since(from, before).await?.unwrap_or(sequenced);
         if until <= from {
             return Ok(0);
         }

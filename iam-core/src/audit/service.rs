@@ -16,7 +16,7 @@ use crate::validate::Fields;
 /// adds its own events.
 ///
 /// ```
-#[doc = scene!()]
+#[doc = doctest_setup!()]
 /// use iam_core::audit::{AuditFilter, NewEvent};
 ///
 /// let resource_id = Some("2026-0017".into());

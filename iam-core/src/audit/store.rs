@@ -31,9 +31,9 @@ pub trait AuditStore {
 
 /// Stores the trees over the entries, for the sequencer and for proofs.
 #[async_trait]
-pub trait SealStore {
+pub trait SequenceStore {
     /// Returns at most `limit` pending entries of all tenants but `except`, oldest first: by time, then by identifier.
-    async fn unsealed(&self, except: &[TenantId], limit: u32) -> Result<Vec<Unsealed>, StoreError>;
+    async fn pending(&self, except: &[TenantId], limit: u32) -> Result<Vec<Pending>, StoreError>;
 
     /// Returns the heads of these tenants' logs. A log has a head once an entry was sequenced or a retention was set.
     async fn log_heads(&self, tenants: &[TenantId]) -> Result<Vec<LogHead>, StoreError>;
@@ -41,7 +41,7 @@ pub trait SealStore {
     /// Writes the new leaves and their trees, all or nothing, if every log still has the size from which it is
     /// continued and every entry is still pending. Returns whether that was so: of several calls that sequence the
     /// same entries, or continue the same log, one succeeds.
-    async fn seal(&self, seals: &[Seal]) -> Result<bool, StoreError>;
+    async fn sequence(&self, batches: &[SequencedBatch]) -> Result<bool, StoreError>;
 
     /// Returns the sequence number of an entry; `None` while it is pending.
     async fn sequence_of(&self, tenant: TenantId, id: AuditEntryId) -> Result<Option<u64>, StoreError>;
@@ -53,15 +53,20 @@ pub trait SealStore {
     async fn audited_tenants(&self) -> Result<Vec<TenantId>, StoreError>;
 
     /// Returns at most `limit` sequenced entries in the order of the sequence, from `from` on.
-    async fn sealed_entries(&self, tenant: TenantId, from: u64, limit: u32) -> Result<Vec<SealedEntry>, StoreError>;
+    async fn sequenced_entries(
+        &self,
+        tenant: TenantId,
+        from: u64,
+        limit: u32,
+    ) -> Result<Vec<SequencedEntry>, StoreError>;
 
     /// Returns at most `limit` pending entries of a tenant, by time, then by identifier, from after `after` on.
-    async fn unsealed_entries(
+    async fn pending_entries(
         &self,
         tenant: TenantId,
         after: Option<(Timestamp, AuditEntryId)>,
         limit: u32,
-    ) -> Result<Vec<UnsealedEntry>, StoreError>;
+    ) -> Result<Vec<PendingEntry>, StoreError>;
 
     /// Returns the first entry, by time, that is neither sequenced nor pending. Such an entry was not inserted by the
     /// service.
@@ -75,12 +80,12 @@ pub trait AuditTransaction {
     async fn log_head(&mut self) -> Result<Option<LogHead>, StoreError>;
 
     /// Returns the first sequence number, from `from` on, whose entry was created at this moment or later.
-    async fn first_sealed_since(&mut self, from: u64, moment: Timestamp) -> Result<Option<u64>, StoreError>;
+    async fn first_sequenced_since(&mut self, from: u64, moment: Timestamp) -> Result<Option<u64>, StoreError>;
 }
 
 /// A pending entry. It was committed together with its change.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unsealed {
+pub struct Pending {
     /// The tenant.
     pub tenant_id: TenantId,
     /// When the entry was created.
@@ -155,7 +160,7 @@ impl Retention {
 
 /// Entries that continue a tenant's log.
 #[derive(Clone, Debug)]
-pub struct Seal {
+pub struct SequencedBatch {
     /// The tenant.
     pub tenant_id: TenantId,
     /// The size of the log before these entries.
@@ -185,7 +190,7 @@ pub struct Leaf {
 
 /// A leaf with the entry that it commits to.
 #[derive(Clone, Debug, PartialEq)]
-pub struct SealedEntry {
+pub struct SequencedEntry {
     /// The leaf.
     pub leaf: Leaf,
     /// The entry; `None` if it is missing.
@@ -194,12 +199,12 @@ pub struct SealedEntry {
 
 /// A pending entry: its row in the queue and the entry itself.
 #[derive(Clone, Debug, PartialEq)]
-pub struct UnsealedEntry {
+pub struct PendingEntry {
     /// The row in the queue.
-    pub unsealed: Unsealed,
+    pub pending: Pending,
     /// The entry; `None` if it is missing.
     pub entry: Option<AuditEntry>,
     /// Whether this entry already has a leaf. Then it was not queued by the service, and it prevents the log from
     /// being continued.
-    pub is_sealed: bool,
+    pub is_sequenced: bool,
 }

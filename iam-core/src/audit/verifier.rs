@@ -6,8 +6,8 @@ use std::ops::Range;
 
 use super::change::Excuse;
 use super::{
-    AuditEntry, Checkpoint, Finding, Frontier, LogHead, LogKey, SealedEntry, Tampering, TreeHash, TreeNode,
-    UnsealedEntry, Verification,
+    AuditEntry, Checkpoint, Finding, Frontier, LogHead, LogKey, PendingEntry, SequencedEntry, Tampering, TreeHash,
+    TreeNode, Verification,
 };
 use crate::id::{AuditEntryId, TenantId};
 
@@ -24,7 +24,7 @@ pub(super) struct Verifier<'a> {
     compared: usize,
     /// The size of the largest kept checkpoint that matches so far.
     held: u64,
-    pub(super) unsealed: u64,
+    pub(super) pending: u64,
     /// Runs of sequence numbers whose entries are missing, each with the identifier of its first entry.
     gone: Vec<(Range<u64>, AuditEntryId)>,
     /// Entries whose personal fields are erased, with their sequence numbers if they have one.
@@ -37,7 +37,7 @@ pub(super) struct Verifier<'a> {
     pub(super) is_broken_off: bool,
     /// The findings of the last pass over the queue. Each pass starts without findings, because entries that an
     /// earlier pass saw may be sequenced by then.
-    pub(super) unsealed_findings: Vec<Finding>,
+    pub(super) pending_findings: Vec<Finding>,
     findings: Vec<Finding>,
 }
 
@@ -50,7 +50,7 @@ impl<'a> Verifier<'a> {
             frontier: Frontier::default(),
             compared: 0,
             held: 0,
-            unsealed: 0,
+            pending: 0,
             gone: Vec::new(),
             erased_details: Vec::new(),
             erased_origins: Vec::new(),
@@ -58,7 +58,7 @@ impl<'a> Verifier<'a> {
             excused_details: BTreeSet::new(),
             excused_origins: BTreeSet::new(),
             is_broken_off: false,
-            unsealed_findings: Vec::new(),
+            pending_findings: Vec::new(),
             findings: Vec::new(),
         }
     }
@@ -77,10 +77,10 @@ impl<'a> Verifier<'a> {
     }
 
     /// Recomputes the leaves of a page. Returns the subtrees that they complete.
-    pub(super) fn read(&mut self, page: Vec<SealedEntry>, is_unreadable: bool) -> Vec<TreeNode> {
+    pub(super) fn read(&mut self, page: Vec<SequencedEntry>, is_unreadable: bool) -> Vec<TreeNode> {
         let mut nodes = Vec::new();
         let is_empty = page.is_empty();
-        for SealedEntry { leaf, entry } in page {
+        for SequencedEntry { leaf, entry } in page {
             let place = self.frontier.size();
             if leaf.sequence != place {
                 self.break_off(Tampering::Removed);
@@ -172,22 +172,22 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    pub(super) fn read_unsealed(&mut self, UnsealedEntry { unsealed, entry, is_sealed }: UnsealedEntry) {
-        self.unsealed += 1;
+    pub(super) fn read_pending(&mut self, PendingEntry { pending, entry, is_sequenced }: PendingEntry) {
+        self.pending += 1;
         match &entry {
-            _ if is_sealed => self.find_unsealed(Tampering::Inserted, Some(unsealed.entry_id)),
-            None => self.find_unsealed(Tampering::Removed, Some(unsealed.entry_id)),
-            Some(entry) if entry.digest() == unsealed.digest => self.note(entry, None),
-            Some(entry) => self.find_unsealed(Tampering::Changed, Some(entry.id)),
+            _ if is_sequenced => self.find_pending(Tampering::Inserted, Some(pending.entry_id)),
+            None => self.find_pending(Tampering::Removed, Some(pending.entry_id)),
+            Some(entry) if entry.digest() == pending.digest => self.note(entry, None),
+            Some(entry) => self.find_pending(Tampering::Changed, Some(entry.id)),
         }
     }
 
-    pub(super) fn find_unsealed(&mut self, what: Tampering, entry: Option<AuditEntryId>) {
-        self.unsealed_findings.push(Finding { what, sequence: None, entry });
+    pub(super) fn find_pending(&mut self, what: Tampering, entry: Option<AuditEntryId>) {
+        self.pending_findings.push(Finding { what, sequence: None, entry });
     }
 
     pub(super) fn is_all_excused(&self, head: &LogHead) -> bool {
-        self.unexcused(head).is_empty() && self.unsealed_findings.is_empty()
+        self.unexcused(head).is_empty() && self.pending_findings.is_empty()
     }
 
     /// Returns the result, after everything has been read.
@@ -195,7 +195,7 @@ impl<'a> Verifier<'a> {
         let (size, root) = (self.frontier.size(), self.frontier.root());
         let kept = self.kept.last().map_or(0, |kept| kept.size);
         let mut findings = std::mem::take(&mut self.findings);
-        findings.append(&mut self.unsealed_findings);
+        findings.append(&mut self.pending_findings);
         let mut find = |what, sequence, entry| findings.push(Finding { what, sequence, entry });
         if !is_signed || head.frontier != self.frontier {
             find(Tampering::Head, Some(0..size), None);
@@ -217,7 +217,7 @@ impl<'a> Verifier<'a> {
         findings.append(&mut unexcused);
         findings.truncate(FINDINGS);
         let removed = self.gone.iter().map(|(run, _)| run.end - run.start).sum();
-        Verification { sealed: size, removed, unsealed: self.unsealed, root, findings }
+        Verification { sequenced: size, removed, pending: self.pending, root, findings }
     }
 
     /// Returns the findings about missing data without an excuse: the first missing entry of each run that retention
@@ -250,7 +250,7 @@ mod tests {
 
     use super::*;
     use crate::audit::testing::{self, log_key};
-    use crate::audit::{AuditChange, ErasedDetails, Leaf, Unsealed};
+    use crate::audit::{AuditChange, ErasedDetails, Leaf, Pending};
     use crate::caller::Caller;
     use crate::random::SystemRandom;
 
@@ -298,8 +298,8 @@ mod tests {
     /// The data of a log in a store, for tests that tamper with it.
     #[derive(Clone)]
     struct Log {
-        sealed: Vec<SealedEntry>,
-        unsealed: Vec<UnsealedEntry>,
+        sequenced: Vec<SequencedEntry>,
+        pending: Vec<PendingEntry>,
         head: LogHead,
         kept: Vec<Checkpoint>,
         is_signed: bool,
@@ -309,19 +309,19 @@ mod tests {
     impl Log {
         /// A log of these entries, with a kept checkpoint over all but the last two.
         fn of(entries: impl IntoIterator<Item = AuditEntry>) -> Self {
-            let (mut frontiers, mut sealed) = (vec![Frontier::default()], Vec::new());
+            let (mut frontiers, mut sequenced) = (vec![Frontier::default()], Vec::new());
             for (sequence, entry) in (0..).zip(entries) {
                 let hash = TreeHash::of_leaf(sequence, entry.digest());
                 let mut frontier = frontiers.last().cloned().unwrap();
                 frontier.append(hash);
                 frontiers.push(frontier);
                 let leaf = Leaf { sequence, created_at: entry.created_at, entry_id: entry.id, hash };
-                sealed.push(SealedEntry { leaf, entry: Some(entry) });
+                sequenced.push(SequencedEntry { leaf, entry: Some(entry) });
             }
             let kept = frontiers.iter().rev().skip(2).take(1).map(checkpoint).collect();
-            let (frontier, leaves) = (frontiers.pop().unwrap(), sealed.len() as u64);
+            let (frontier, leaves) = (frontiers.pop().unwrap(), sequenced.len() as u64);
             let head = LogHead { frontier, leaves, ..LogHead::empty(tenant()) };
-            Self { sealed, unsealed: Vec::new(), head, kept, is_signed: true, stray: None }
+            Self { sequenced, pending: Vec::new(), head, kept, is_signed: true, stray: None }
         }
 
         fn long(size: u64) -> Self {
@@ -331,8 +331,8 @@ mod tests {
         /// Adds a pending entry.
         fn waiting(mut self, entry: AuditEntry) -> Self {
             let AuditEntry { tenant_id, created_at, id: entry_id, .. } = entry;
-            let unsealed = Unsealed { tenant_id, created_at, entry_id, digest: entry.digest() };
-            self.unsealed.push(UnsealedEntry { unsealed, entry: Some(entry), is_sealed: false });
+            let pending = Pending { tenant_id, created_at, entry_id, digest: entry.digest() };
+            self.pending.push(PendingEntry { pending, entry: Some(entry), is_sequenced: false });
             self
         }
 
@@ -344,18 +344,18 @@ mod tests {
         }
 
         fn put(&mut self, place: usize, entry: Option<AuditEntry>) {
-            self.sealed[place].entry = entry;
+            self.sequenced[place].entry = entry;
         }
 
         fn verify(&self) -> Verification {
             let key = log_key(7);
             let mut verifier = Verifier::new(tenant(), self.kept.clone(), &key);
-            for page in self.sealed.chunks(3) {
+            for page in self.sequenced.chunks(3) {
                 if !verifier.is_broken_off {
                     verifier.read(page.to_vec(), false);
                 }
             }
-            self.unsealed.iter().cloned().for_each(|entry| verifier.read_unsealed(entry));
+            self.pending.iter().cloned().for_each(|entry| verifier.read_pending(entry));
             verifier.finish(&self.head, self.is_signed, self.stray)
         }
 
@@ -374,7 +374,7 @@ mod tests {
             let log = Log::long(size).waiting(entry(50)).waiting(entry(51));
             let verification = log.verify();
             assert_eq!(verification.findings, [], "{size}");
-            assert_eq!((verification.sealed, verification.removed, verification.unsealed), (size, 0, 2));
+            assert_eq!((verification.sequenced, verification.removed, verification.pending), (size, 0, 2));
             assert_eq!(verification.root, log.head.frontier.root());
         }
     }
@@ -417,7 +417,7 @@ mod tests {
         let purged = log.tampered(|log| log.put(1, None));
         let found = [(Tampering::Removed, Some(1..2), Some(id(1))), (Tampering::GivenUp, Some(0..4), None)];
         assert_eq!(purged.findings(), found);
-        let cut_off = purged.tampered(|log| log.sealed.truncate(4));
+        let cut_off = purged.tampered(|log| log.sequenced.truncate(4));
         assert_eq!(cut_off.findings()[2..], found, "the record may be among the entries that were cut off");
     }
 
@@ -460,7 +460,7 @@ mod tests {
         origin.erase_origin();
         let log = Log::long(8).tampered(|log| log.put(3, Some(origin)));
         assert_eq!(log.waiting(erase(50, &[3])).findings(), found, "the record is about the other part");
-        let waiting = Log::long(8).waiting(entry(50)).tampered(|log| log.unsealed[0].entry = Some(erased(50)));
+        let waiting = Log::long(8).waiting(entry(50)).tampered(|log| log.pending[0].entry = Some(erased(50)));
         assert_eq!(waiting.findings(), [(Tampering::Erased, None, Some(id(50)))]);
         assert_eq!(waiting.waiting(erase(51, &[50])).findings(), []);
     }
@@ -476,8 +476,8 @@ mod tests {
         });
         let (key, log) = (log_key(7), log.waiting(erase(50, &[2, 3, 4, 5])));
         let mut verifier = Verifier::new(tenant(), Vec::new(), &key);
-        verifier.read(log.sealed, false);
-        log.unsealed.into_iter().for_each(|entry| verifier.read_unsealed(entry));
+        verifier.read(log.sequenced, false);
+        log.pending.into_iter().for_each(|entry| verifier.read_pending(entry));
         assert_eq!(verifier.not_seen_erased(), BTreeSet::from([id(2), id(4), id(5)]));
         for (entry, is_restored) in [(entry(5), true), (origin, true), (erased(5), false), (entry(6), false)] {
             assert_eq!(verifier.is_restored(&entry), is_restored, "{}", entry.id);
@@ -495,25 +495,25 @@ mod tests {
     #[test]
     fn a_changed_or_missing_pending_entry_is_found() {
         let log = Log::long(3).waiting(entry(50)).waiting(entry(51));
-        let gone = log.tampered(|log| log.unsealed[1].entry = None);
+        let gone = log.tampered(|log| log.pending[1].entry = None);
         assert_eq!(gone.findings(), [(Tampering::Removed, None, Some(id(51)))]);
         let changed = AuditEntry { action: "OTHER".into(), ..entry(50) };
-        let changed = log.tampered(|log| log.unsealed[0].entry = Some(changed));
+        let changed = log.tampered(|log| log.pending[0].entry = Some(changed));
         assert_eq!(changed.findings(), [(Tampering::Changed, None, Some(id(50)))]);
     }
 
     #[test]
     fn a_sequenced_entry_that_is_queued_again_is_found() {
-        let log = Log::long(8).waiting(entry(5)).tampered(|log| log.unsealed[0].is_sealed = true);
+        let log = Log::long(8).waiting(entry(5)).tampered(|log| log.pending[0].is_sequenced = true);
         assert_eq!(log.findings(), [(Tampering::Inserted, None, Some(id(5)))]);
-        let of_another_time = log.tampered(|log| log.unsealed[0].entry = None);
+        let of_another_time = log.tampered(|log| log.pending[0].entry = None);
         assert_eq!(of_another_time.findings(), log.findings());
     }
 
     #[test]
     fn verification_stops_at_a_missing_leaf() {
         for place in [0, 3, 5] {
-            let log = Log::long(8).tampered(|log| drop(log.sealed.remove(place as usize)));
+            let log = Log::long(8).tampered(|log| drop(log.sequenced.remove(place as usize)));
             let found = log.findings();
             assert_eq!(found[0], (Tampering::Removed, Some(place..place + 1), None));
             let expected = [(Tampering::Head, Some(0..place), None), (Tampering::Shorter, Some(place..6), None)];
@@ -533,8 +533,8 @@ mod tests {
         });
         assert_eq!(log.findings(), []);
         let removed = |place| (Tampering::Removed, Some(place..place + 1));
-        let cut_off = log.tampered(|log| log.sealed.truncate(4));
-        let gap = log.tampered(|log| drop(log.sealed.remove(4)));
+        let cut_off = log.tampered(|log| log.sequenced.truncate(4));
+        let gap = log.tampered(|log| drop(log.sequenced.remove(4)));
         for log in [cut_off, gap.clone(), gap.tampered(|log| log.stray = Some(id(4)))] {
             let log = log.tampered(|log| log.put(2, Some(entry(9))));
             let found: Vec<_> = log.findings().into_iter().map(|(what, places, _)| (what, places)).collect();
@@ -583,7 +583,7 @@ mod tests {
     fn subtrees_that_do_not_match_the_leaves_are_found() {
         let key = log_key(7);
         let mut verifier = Verifier::new(tenant(), Vec::new(), &key);
-        let nodes = verifier.read(Log::long(600).sealed, false);
+        let nodes = verifier.read(Log::long(600).sequenced, false);
         let kept: Vec<TreeHash> = nodes.iter().map(|node| node.hash).collect();
         assert_eq!(kept.len(), 2);
         verifier.compare(&nodes, &kept);

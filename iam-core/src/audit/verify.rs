@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::task::Poll;
 
 use super::verifier::Verifier;
-use super::{Audit, Checkpoint, CheckpointError, LogHead, SealedEntry, Tampering, TreeNode, TreeSpan, Verification};
+use super::{Audit, Checkpoint, CheckpointError, LogHead, SequencedEntry, Tampering, TreeNode, TreeSpan, Verification};
 use crate::access::permission;
 use crate::caller::Caller;
 use crate::error::{Error, Result, StoreError};
@@ -52,11 +52,11 @@ impl Audit<'_> {
         let mut kept = kept.map_err(|error| Error::field("checkpoint", error.to_string()))?;
         kept.sort_by_key(|checkpoint| checkpoint.size);
         let mut verifier = Verifier::new(tenant, kept, &self.0.log_key);
-        let mut head = self.verify_sealed(&mut verifier, &watch).await?;
+        let mut head = self.verify_sequenced(&mut verifier, &watch).await?;
         for _ in 0..ROUNDS {
-            self.verify_unsealed(&mut verifier).await?;
+            self.verify_pending(&mut verifier).await?;
             // Reads the entries that left the queue before it was read. Their excuses may explain missing data.
-            head = self.verify_sealed(&mut verifier, &watch).await?;
+            head = self.verify_sequenced(&mut verifier, &watch).await?;
             if verifier.is_all_excused(&head) {
                 break;
             }
@@ -67,19 +67,23 @@ impl Audit<'_> {
     }
 
     /// Reads the sequenced entries from the verifier's position to the end.
-    async fn verify_sealed(&self, verifier: &mut Verifier<'_>, watch: &(dyn Fn(u64, u64) + Sync)) -> Result<LogHead> {
+    async fn verify_sequenced(
+        &self,
+        verifier: &mut Verifier<'_>,
+        watch: &(dyn Fn(u64, u64) + Sync),
+    ) -> Result<LogHead> {
         let (store, tenant) = (&self.0.store, verifier.tenant);
         let head = self.head(tenant).await?;
         // A head that is missing or forged must not prevent the verification of the entries.
         let is_known = head.frontier.size() > 0 && head.is_signed_by(&self.0.log_key);
         let end = if is_known { head.frontier.size() } else { head.leaves };
-        let mut page = self.sealed_page(&head, verifier.frontier.size()).await?;
+        let mut page = self.sequenced_page(&head, verifier.frontier.size()).await?;
         while verifier.frontier.size() < end && !verifier.is_broken_off {
-            let SealedPage { mut entries, is_unreadable } = page;
+            let SequencedPage { mut entries, is_unreadable } = page;
             entries.truncate(usize::try_from(end - verifier.frontier.size()).unwrap_or(usize::MAX));
             let next = entries.last().map_or(u64::MAX, |entry| entry.leaf.sequence.saturating_add(1));
             // The store reads the next page while this one is recomputed.
-            let mut following = pin!(self.sealed_page(&head, next));
+            let mut following = pin!(self.sequenced_page(&head, next));
             let polled = poll_fn(|context| Poll::Ready(following.as_mut().poll(context))).await;
             let nodes = verifier.read(entries, is_unreadable);
             page = match polled {
@@ -95,49 +99,50 @@ impl Audit<'_> {
     }
 
     /// Returns the next entries, up to the first that the store cannot read.
-    async fn sealed_page(&self, head: &LogHead, from: u64) -> Result<SealedPage> {
+    async fn sequenced_page(&self, head: &LogHead, from: u64) -> Result<SequencedPage> {
         let page = self.readable_page(head.tenant_id, from).await?;
         // On PostgreSQL, a statement may see a leaf without its entry: the statement was planned before the partition
         // of the entry's month existed. This happens only once, so a second read is enough.
-        let is_missed = |sealed: &SealedEntry| sealed.entry.is_none() && sealed.leaf.sequence >= head.removed;
+        let is_missed =
+            |sequenced: &SequencedEntry| sequenced.entry.is_none() && sequenced.leaf.sequence >= head.removed;
         if page.entries.iter().any(is_missed) { self.readable_page(head.tenant_id, from).await } else { Ok(page) }
     }
 
-    async fn readable_page(&self, tenant: TenantId, from: u64) -> Result<SealedPage> {
+    async fn readable_page(&self, tenant: TenantId, from: u64) -> Result<SequencedPage> {
         let store = &self.0.store;
-        match store.sealed_entries(tenant, from, PAGE).await {
-            Ok(entries) => return Ok(SealedPage { entries, is_unreadable: false }),
+        match store.sequenced_entries(tenant, from, PAGE).await {
+            Ok(entries) => return Ok(SequencedPage { entries, is_unreadable: false }),
             Err(StoreError::Corrupt { .. }) => {}
             Err(error) => return Err(error.into()),
         }
         let mut entries = Vec::new();
         loop {
             let next = from.saturating_add(entries.len() as u64);
-            match store.sealed_entries(tenant, next, 1).await {
-                Ok(one) if one.is_empty() => return Ok(SealedPage { entries, is_unreadable: false }),
+            match store.sequenced_entries(tenant, next, 1).await {
+                Ok(one) if one.is_empty() => return Ok(SequencedPage { entries, is_unreadable: false }),
                 Ok(one) => entries.extend(one),
-                Err(StoreError::Corrupt { .. }) => return Ok(SealedPage { entries, is_unreadable: true }),
+                Err(StoreError::Corrupt { .. }) => return Ok(SequencedPage { entries, is_unreadable: true }),
                 Err(error) => return Err(error.into()),
             }
         }
     }
 
-    async fn verify_unsealed(&self, verifier: &mut Verifier<'_>) -> Result<()> {
+    async fn verify_pending(&self, verifier: &mut Verifier<'_>) -> Result<()> {
         let mut after = None;
-        verifier.unsealed = 0;
-        verifier.unsealed_findings.clear();
+        verifier.pending = 0;
+        verifier.pending_findings.clear();
         loop {
-            let page = match self.0.store.unsealed_entries(verifier.tenant, after, PAGE).await {
+            let page = match self.0.store.pending_entries(verifier.tenant, after, PAGE).await {
                 Ok(page) => page,
                 Err(StoreError::Corrupt { .. }) => {
-                    verifier.find_unsealed(Tampering::Changed, None);
+                    verifier.find_pending(Tampering::Changed, None);
                     return Ok(());
                 }
                 Err(error) => return Err(error.into()),
             };
-            after = page.last().map(|entry| (entry.unsealed.created_at, entry.unsealed.entry_id));
+            after = page.last().map(|entry| (entry.pending.created_at, entry.pending.entry_id));
             let is_last = page.len() < PAGE as usize;
-            page.into_iter().for_each(|entry| verifier.read_unsealed(entry));
+            page.into_iter().for_each(|entry| verifier.read_pending(entry));
             if is_last {
                 return Ok(());
             }
@@ -183,8 +188,8 @@ impl TreeNode {
 }
 
 /// Consecutive sequenced entries.
-struct SealedPage {
-    entries: Vec<SealedEntry>,
+struct SequencedPage {
+    entries: Vec<SequencedEntry>,
     /// Whether the store cannot read the entry after them. The service did not write such an entry.
     is_unreadable: bool,
 }

@@ -8,7 +8,7 @@ use chrono::TimeDelta;
 
 use super::World;
 use super::world::{assert_conflict, assert_missing, assert_pages, assigning, everything, named, sorted, within};
-use crate::access::{Covered, Reach, Until};
+use crate::access::{Covered, Until, VisibleScope};
 use crate::assignment::{
     Assignment, AssignmentChange, AssignmentFilter, Grant, GrantContext, GrantOrganization, GrantQuery,
     ListedAssignment, MAX_BULK,
@@ -407,7 +407,7 @@ pub async fn list_shows_email_role_and_organization(store: Arc<dyn Store>) {
         ListedAssignment { assignment: wide, email, role: role.summary(), organization: None },
     ];
     let filter = AssignmentFilter { include_expired: true, ..AssignmentFilter::default() };
-    assert_eq!(list(&world, &tenant, &filter, &Reach::Tenant).await, expected);
+    assert_eq!(list(&world, &tenant, &filter, &VisibleScope::Tenant).await, expected);
 }
 
 /// Each filter alone, and several together, select the assignments for which [`AssignmentFilter::matches`] is true.
@@ -437,7 +437,7 @@ pub async fn list_filters_by_every_field(store: Arc<dyn Store>) {
     for filter in filters {
         for include_expired in [false, true] {
             let filter = AssignmentFilter { include_expired, ..filter.clone() };
-            let found = list(&world, &scene.tenant, &filter, &Reach::Tenant).await;
+            let found = list(&world, &scene.tenant, &filter, &VisibleScope::Tenant).await;
             let expected = scene.newest_first(&|it| filter.matches(it, now));
             assert_eq!(listed_ids(&found), expected, "{filter:?}");
             seen.insert(expected.len());
@@ -455,13 +455,13 @@ pub async fn list_shows_expired_assignments_on_demand(store: Arc<dyn Store>) {
     let branch = world.organization(&tenant, "branch").await;
     let expiry = world.now() + TimeDelta::milliseconds(1);
     world.give_until(&user, &role, Some(&branch), Some(expiry)).await;
-    for reach in [Reach::Tenant, within(&[&branch])] {
+    for visible_scope in [VisibleScope::Tenant, within(&[&branch])] {
         for (millis, include_expired, count) in
             [(-1, false, 1), (0, false, 0), (1, false, 0), (-1, true, 1), (0, true, 1), (1, true, 1)]
         {
             let filter = AssignmentFilter { include_expired, ..AssignmentFilter::default() };
             let now = expiry + TimeDelta::milliseconds(millis);
-            let found = world.store.assignments(tenant.id, &filter, &reach, everything(), now).await.unwrap();
+            let found = world.store.assignments(tenant.id, &filter, &visible_scope, everything(), now).await.unwrap();
             assert_eq!((found.total, found.items.len()), (count, usize::try_from(count).unwrap()), "{millis}");
         }
     }
@@ -486,14 +486,14 @@ pub async fn list_pages_and_counts(store: Arc<dyn Store>) {
         world.give_until(&user, &other, Some(&leaf), Some(world.now())).await;
     }
     let filter = AssignmentFilter::default();
-    for (reach, count) in [(Reach::Tenant, 16), (within(&[&root]), 8), (within(&[&root, &leaf]), 8)] {
-        let mut all = list(&world, &tenant, &filter, &reach).await;
+    for (visible_scope, count) in [(VisibleScope::Tenant, 16), (within(&[&root]), 8), (within(&[&root, &leaf]), 8)] {
+        let mut all = list(&world, &tenant, &filter, &visible_scope).await;
         assert_eq!(all.len(), count);
         let pages = all.clone();
         all.sort_by_key(|it| (Reverse(it.assignment.created_at), it.assignment.id));
         assert_eq!(pages, all);
         assert_pages(&all, async |page| {
-            world.store.assignments(tenant.id, &filter, &reach, page, world.now()).await.unwrap()
+            world.store.assignments(tenant.id, &filter, &visible_scope, page, world.now()).await.unwrap()
         })
         .await;
     }
@@ -515,7 +515,7 @@ pub async fn counts_follow_every_change(store: Arc<dyn Store>) {
         for (count, include_expired) in counts.iter_mut().zip([false, true]) {
             let filter = AssignmentFilter { include_expired, ..AssignmentFilter::default() };
             let page = PageRequest::new(1, 1).unwrap();
-            let found = world.store.assignments(tenant.id, &filter, &Reach::Tenant, page, world.now()).await;
+            let found = world.store.assignments(tenant.id, &filter, &VisibleScope::Tenant, page, world.now()).await;
             *count = found.unwrap().total;
         }
         counts
@@ -557,7 +557,7 @@ pub async fn list_stays_within_the_visible_scope(store: Arc<dyn Store>) {
     ];
     world.set_status(&left, OrganizationStatus::Suspended).await;
     let plain = AssignmentFilter::default;
-    for (reach, filter, expected) in [
+    for (visible_scope, filter, expected) in [
         (within(&[&root]), plain(), vec![of_root, of_left, of_right, of_leaf]),
         (within(&[&left]), plain(), vec![of_left, of_leaf]),
         (within(&[&leaf]), plain(), vec![of_leaf]),
@@ -567,9 +567,13 @@ pub async fn list_stays_within_the_visible_scope(store: Arc<dyn Store>) {
         (within(&[&left]), AssignmentFilter { organization: Some(right.id), ..plain() }, vec![]),
         (within(&[&left]), AssignmentFilter { user: Some(user.id), ..plain() }, vec![of_left, of_leaf]),
         (within(&[&foreign]), plain(), vec![]),
-        (Reach::Organizations(vec![world.id()]), plain(), vec![]),
+        (VisibleScope::Organizations(vec![world.id()]), plain(), vec![]),
     ] {
-        assert_eq!(listed_ids(&list(&world, &tenant, &filter, &reach).await), expected, "{reach:?} {filter:?}");
+        assert_eq!(
+            listed_ids(&list(&world, &tenant, &filter, &visible_scope).await),
+            expected,
+            "{visible_scope:?} {filter:?}"
+        );
     }
 }
 
@@ -756,8 +760,8 @@ pub async fn rows_of_another_tenant_are_not_found(store: Arc<dyn Store>) {
         AssignmentFilter { user: Some(assignment.user_id), ..AssignmentFilter::default() },
     ];
     for filter in filters {
-        for reach in [Reach::Tenant, within(&[&scene.organizations[0]])] {
-            assert_eq!(list(&world, &other, &filter, &reach).await, []);
+        for visible_scope in [VisibleScope::Tenant, within(&[&scene.organizations[0]])] {
+            assert_eq!(list(&world, &other, &filter, &visible_scope).await, []);
         }
     }
     let grants = world.store.grants_of(scene.tenant.id, &users).await.unwrap();
@@ -856,8 +860,13 @@ fn listed_ids(listed: &[ListedAssignment]) -> Vec<AssignmentId> {
     listed.iter().map(|listed| listed.assignment.id).collect()
 }
 
-async fn list(world: &World, tenant: &Tenant, filter: &AssignmentFilter, reach: &Reach) -> Vec<ListedAssignment> {
-    let found = world.store.assignments(tenant.id, filter, reach, everything(), world.now()).await;
+async fn list(
+    world: &World,
+    tenant: &Tenant,
+    filter: &AssignmentFilter,
+    visible_scope: &VisibleScope,
+) -> Vec<ListedAssignment> {
+    let found = world.store.assignments(tenant.id, filter, visible_scope, everything(), world.now()).await;
     let Page { items, total, .. } = found.unwrap();
     assert_eq!(total, items.len() as u64);
     items

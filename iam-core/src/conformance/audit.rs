@@ -125,7 +125,7 @@ pub async fn an_entry_is_found_by_id(store: Arc<dyn Store>) {
         assert_eq!(world.store.audit_entry(tenant.id, entry.id).await.unwrap().as_ref(), Some(&entry));
         assert_eq!(world.store.audit_entry(other.id, entry.id).await.unwrap(), None);
         assert_eq!(world.store.audit_entry(tenant.id, world.id()).await.unwrap(), None);
-        world.seal().await;
+        world.sequence().await;
     }
 }
 
@@ -139,7 +139,7 @@ pub async fn entries_of_any_time_are_stored(store: Arc<dyn Store>) {
         entries.push(AuditEntry { created_at, ..world.new_entry(tenant.id) });
     }
     world.record(entries.clone()).await;
-    world.seal().await;
+    world.sequence().await;
     for entry in &entries {
         assert_eq!(world.store.audit_entry(tenant.id, entry.id).await.unwrap().as_ref(), Some(entry));
         let (from, until) = (Some(entry.created_at), Some(entry.created_at));
@@ -335,8 +335,8 @@ pub async fn events_are_read_back(store: Arc<dyn Store>) {
         assert_eq!(all(&world, tenant.id).await[0], expected);
         world.tick();
     }
-    world.seal().await;
-    world.assert_sealed(tenant.id).await;
+    world.sequence().await;
+    world.assert_sequenced(tenant.id).await;
 }
 
 async fn rename(world: &World, tenant: &Tenant) {

@@ -9,7 +9,7 @@ use super::log::{all, fields, request};
 use super::world::create;
 use crate::access::{Authority, Covered};
 use crate::audit::{
-    AuditEntry, Digest, ErasedDetails, ErasedOrigin, Finding, NewEvent, Salt, SealedEntry, Tampering, UnsealedEntry,
+    AuditEntry, Digest, ErasedDetails, ErasedOrigin, Finding, NewEvent, PendingEntry, Salt, SequencedEntry, Tampering,
 };
 use crate::caller::Caller;
 use crate::change::Change;
@@ -49,8 +49,8 @@ pub async fn an_erasure_leaves_no_personal_data(store: Arc<dyn Store>) {
     scene.assert_others_are_whole(&before, &after);
     assert_eq!(iam.audit().erase(system, ada.id).await.unwrap(), 0, "nothing is left to erase");
     world.assert_clean(tenant.id, &[]).await;
-    world.seal().await;
-    world.assert_sealed(tenant.id).await;
+    world.sequence().await;
+    world.assert_sequenced(tenant.id).await;
 }
 
 /// The person's name is also erased from entries that were recorded before the person was a user, and from the
@@ -106,7 +106,7 @@ pub async fn two_concurrent_erasures_share_an_entry(store: Arc<dyn Store>) {
             commit_by(&world, &by_grace, update(&ada, &after)).await;
         }
         if round % 2 == 0 {
-            world.seal().await;
+            world.sequence().await;
         }
         let digests = digests(&world, tenant.id).await;
         let erase = |user: &User| {
@@ -151,11 +151,11 @@ pub async fn each_part_of_an_entry_is_erased_separately(store: Arc<dyn Store>) {
     let world = World::new(store);
     let (tenant, other) = (world.tenant("acme").await.id, world.tenant("other").await.id);
     let user = world.id();
-    for is_sealed in [false, true] {
+    for is_sequenced in [false, true] {
         let (a, b) = (personal_entry(&world, tenant), personal_entry(&world, tenant));
         world.record(vec![a.clone(), b.clone()]).await;
-        if is_sealed {
-            world.seal().await;
+        if is_sequenced {
+            world.sequence().await;
         }
         let without_details = AuditEntry {
             metadata: fields(&json!({ "email": "[ERASED]", "total": 1e16 })),
@@ -187,14 +187,14 @@ pub async fn each_part_of_an_entry_is_erased_separately(store: Arc<dyn Store>) {
 pub async fn an_erasure_keeps_the_queue_and_the_leaves(store: Arc<dyn Store>) {
     let scene = Scene::new(store).await;
     let Scene { world, iam, tenant, ada, system, .. } = &scene;
-    let unsealed = world.unsealed(tenant.id).await;
-    let sealed = world.sealed(tenant.id).await;
-    assert!(unsealed.len() > 3 && sealed.len() > 3, "the log has entries of both kinds");
+    let pending = world.pending(tenant.id).await;
+    let sequenced = world.sequenced(tenant.id).await;
+    assert!(pending.len() > 3 && sequenced.len() > 3, "the log has entries of both kinds");
     iam.audit().erase(system, ada.id).await.unwrap();
-    let pending = |entries: &[UnsealedEntry]| entries.iter().map(|entry| entry.unsealed.clone()).collect::<Vec<_>>();
-    let leaves = |entries: &[SealedEntry]| entries.iter().map(|entry| entry.leaf.clone()).collect::<Vec<_>>();
-    assert_eq!(pending(&world.unsealed(tenant.id).await)[..unsealed.len()], pending(&unsealed));
-    assert_eq!(leaves(&world.sealed(tenant.id).await), leaves(&sealed));
+    let queued = |entries: &[PendingEntry]| entries.iter().map(|entry| entry.pending.clone()).collect::<Vec<_>>();
+    let leaves = |entries: &[SequencedEntry]| entries.iter().map(|entry| entry.leaf.clone()).collect::<Vec<_>>();
+    assert_eq!(queued(&world.pending(tenant.id).await)[..pending.len()], queued(&pending));
+    assert_eq!(leaves(&world.sequenced(tenant.id).await), leaves(&sequenced));
 }
 
 /// An erasure does not fail for entries that retention has removed in the meantime.
@@ -203,7 +203,7 @@ pub async fn an_erasure_skips_removed_entries(store: Arc<dyn Store>) {
     let (tenant, user) = (world.tenant("acme").await.id, world.id());
     let entry = personal_entry(&world, tenant);
     world.record(vec![entry.clone(), world.new_entry(tenant)]).await;
-    world.seal().await;
+    world.sequence().await;
     world.tick();
     world.commit(tenant, world.give_up(tenant, 0..2).await).await;
     assert_eq!(world.store.purge_audit_entries().await.unwrap(), 2);
@@ -222,16 +222,16 @@ pub async fn an_erasure_skips_removed_entries(store: Arc<dyn Store>) {
 pub async fn restored_personal_data_is_found(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await.id;
-    let (gone, sealed) = (personal_entry(&world, tenant), [(); 2].map(|()| personal_entry(&world, tenant)));
-    world.record([vec![gone.clone()], sealed.to_vec()].concat()).await;
-    world.seal().await;
-    let sequences: Vec<u64> = world.sealed(tenant).await.iter().map(|sealed| sealed.leaf.sequence).collect();
+    let (gone, sequenced) = (personal_entry(&world, tenant), [(); 2].map(|()| personal_entry(&world, tenant)));
+    world.record([vec![gone.clone()], sequenced.to_vec()].concat()).await;
+    world.sequence().await;
+    let sequences: Vec<u64> = world.sequenced(tenant).await.iter().map(|sequenced| sequenced.leaf.sequence).collect();
     let pending = personal_entry(&world, tenant);
     world.record(vec![pending.clone()]).await;
     world.commit(tenant, world.give_up(tenant, 0..2).await).await;
     assert_eq!(world.store.purge_audit_entries().await.unwrap(), 2);
-    let details = [&gone, &sealed[0], &pending].map(details_of).into();
-    let origins = [&gone, &sealed[1], &pending].map(origin_of).into();
+    let details = [&gone, &sequenced[0], &pending].map(details_of).into();
+    let origins = [&gone, &sequenced[1], &pending].map(origin_of).into();
     let erase = world.erase(tenant, world.id(), details, origins).await;
     // Only the record is written, as if all of it had been erased and then restored.
     let caller = Caller::system(tenant, "conformance");
@@ -242,8 +242,11 @@ pub async fn restored_personal_data_is_found(store: Arc<dyn Store>) {
         let sequence = number.map(|number| number..number + 1);
         Finding { what: Tampering::Restored, sequence, entry: Some(entry.id) }
     };
-    let expected =
-        [finding(Some(sequences[2]), &sealed[0]), finding(Some(sequences[3]), &sealed[1]), finding(None, &pending)];
+    let expected = [
+        finding(Some(sequences[2]), &sequenced[0]),
+        finding(Some(sequences[3]), &sequenced[1]),
+        finding(None, &pending),
+    ];
     assert_eq!(found, expected);
 }
 
@@ -276,7 +279,7 @@ impl Scene {
         let (iam, system) = (world.iam().await, Caller::system(tenant.id, "conformance"));
         let mut scene = Self { world, iam, tenant, ada, grace, system };
         scene.live().await;
-        scene.world.seal().await;
+        scene.world.sequence().await;
         scene.live_on().await;
         scene
     }

@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 
 use super::World;
 use crate::audit::{
-    AuditBatch, AuditChange, AuditEntry, AuditFilter, ErasedDetails, ErasedOrigin, LogHead, NewEvent, Salt, Salts,
-    SealedEntry, Unsealed, UnsealedEntry, Verification,
+    AuditBatch, AuditChange, AuditEntry, AuditFilter, ErasedDetails, ErasedOrigin, LogHead, NewEvent, Pending,
+    PendingEntry, Salt, Salts, SequencedEntry, Verification,
 };
 use crate::caller::{Caller, RequestContext, UserAgent};
 use crate::clock::Timestamp;
@@ -78,15 +78,15 @@ impl World {
     }
 
     /// Sequences entries until none is pending. No other task may sequence at the same time.
-    pub async fn seal(&self) {
+    pub async fn sequence(&self) {
         let iam = self.iam().await;
-        let mut pending = self.store.unsealed(&[], 100_000).await.unwrap().len();
+        let mut pending = self.store.pending(&[], 100_000).await.unwrap().len();
         while pending > 0 {
-            let sealed = iam.seal_audit_logs().await.unwrap();
-            assert!((1..=pending).contains(&sealed.entries) && sealed.broken.is_empty(), "{sealed:?}");
-            pending -= sealed.entries;
+            let sequenced = iam.sequence_audit_logs().await.unwrap();
+            assert!((1..=pending).contains(&sequenced.entries) && sequenced.broken.is_empty(), "{sequenced:?}");
+            pending -= sequenced.entries;
         }
-        assert_eq!(self.store.unsealed(&[], 1).await.unwrap(), []);
+        assert_eq!(self.store.pending(&[], 1).await.unwrap(), []);
     }
 
     /// The head of a log. The log must have a sequenced entry or a retention.
@@ -95,13 +95,13 @@ impl World {
     }
 
     /// The sequenced entries of a log.
-    pub async fn sealed(&self, tenant: TenantId) -> Vec<SealedEntry> {
-        self.store.sealed_entries(tenant, 0, 10_000).await.unwrap()
+    pub async fn sequenced(&self, tenant: TenantId) -> Vec<SequencedEntry> {
+        self.store.sequenced_entries(tenant, 0, 10_000).await.unwrap()
     }
 
     /// The pending entries of a log.
-    pub async fn unsealed(&self, tenant: TenantId) -> Vec<UnsealedEntry> {
-        self.store.unsealed_entries(tenant, None, 10_000).await.unwrap()
+    pub async fn pending(&self, tenant: TenantId) -> Vec<PendingEntry> {
+        self.store.pending_entries(tenant, None, 10_000).await.unwrap()
     }
 
     /// Fails if the verification of a log has findings.
@@ -114,17 +114,17 @@ impl World {
 
     /// Fails unless every entry of a log is sequenced once, in one sequence without gaps, and the verification has no
     /// findings.
-    pub(super) async fn assert_sealed(&self, tenant: TenantId) {
-        let sealed = self.sealed(tenant).await;
-        let sequences: Vec<u64> = sealed.iter().map(|entry| entry.leaf.sequence).collect();
-        assert!(sequences.iter().copied().eq(0..sealed.len() as u64), "{sequences:?}");
-        let ids: BTreeSet<AuditEntryId> = sealed.iter().map(|entry| entry.leaf.entry_id).collect();
-        assert_eq!(ids.len(), sealed.len(), "an entry is sequenced twice");
+    pub(super) async fn assert_sequenced(&self, tenant: TenantId) {
+        let sequenced = self.sequenced(tenant).await;
+        let sequences: Vec<u64> = sequenced.iter().map(|entry| entry.leaf.sequence).collect();
+        assert!(sequences.iter().copied().eq(0..sequenced.len() as u64), "{sequences:?}");
+        let ids: BTreeSet<AuditEntryId> = sequenced.iter().map(|entry| entry.leaf.entry_id).collect();
+        assert_eq!(ids.len(), sequenced.len(), "an entry is sequenced twice");
         let entries = all(self, tenant).await;
         assert!(entries.iter().all(|entry| ids.contains(&entry.id)), "an entry is not sequenced");
-        assert_eq!(self.unsealed(tenant).await, []);
+        assert_eq!(self.pending(tenant).await, []);
         let verification = self.assert_clean(tenant, &[]).await;
-        assert_eq!(verification.sealed, verification.removed + entries.len() as u64);
+        assert_eq!(verification.sequenced, verification.removed + entries.len() as u64);
     }
 }
 
@@ -134,9 +134,9 @@ pub(super) async fn all(world: &World, tenant: TenantId) -> Vec<AuditEntry> {
 }
 
 /// The row of an entry in the queue of pending entries.
-pub(super) fn pending(entry: &AuditEntry) -> Unsealed {
+pub(super) fn pending(entry: &AuditEntry) -> Pending {
     let AuditEntry { tenant_id, created_at, id: entry_id, .. } = *entry;
-    Unsealed { tenant_id, created_at, entry_id, digest: entry.digest() }
+    Pending { tenant_id, created_at, entry_id, digest: entry.digest() }
 }
 
 /// The key by which pending entries are ordered.

@@ -24,12 +24,12 @@ pub async fn totals_count_all_tenants(store: Arc<dyn Store>) {
             world.commit(tenant.id, SessionChange::Start(session)).await;
         }
     }
-    let pending = world.store.unsealed(&[], 1_000).await.unwrap().len() as u64;
+    let pending = world.store.pending(&[], 1_000).await.unwrap().len() as u64;
     assert!(pending >= 4);
-    assert_eq!(total(&world).await, Totals { active_sessions: 4, unsealed_entries: pending });
-    world.seal().await;
+    assert_eq!(total(&world).await, Totals { active_sessions: 4, pending_entries: pending });
+    world.sequence().await;
     world.clock.advance(TimeDelta::minutes(1));
-    assert_eq!(total(&world).await, Totals { active_sessions: 2, unsealed_entries: 0 });
+    assert_eq!(total(&world).await, Totals { active_sessions: 2, pending_entries: 0 });
 }
 
 /// Sessions are removed from the exact millisecond of their expiry on, at most as many as the limit. No others are

@@ -30,8 +30,8 @@ pub mod proof;
 pub mod race;
 pub mod retention;
 pub mod role;
-pub mod seal;
-pub mod sealers;
+pub mod sequence;
+pub mod sequencers;
 pub mod session;
 pub mod tenant;
 pub mod token;
@@ -114,15 +114,15 @@ macro_rules! conformance_cases {
             audit: entries_are_read_back, any_json_is_read_back, organizations_and_salts_are_read_back,
                 an_entry_is_found_by_id, entries_of_any_time_are_stored, entries_are_paged_newest_first_without_gaps,
                 every_filter_selects_matching_entries, combined_filters_select_matching_entries, events_are_read_back;
-            seal: committed_entries_are_pending_oldest_first, uncommitted_entries_are_not_pending, sealed_is_read_back,
-                seals_of_another_size_are_refused, seals_of_what_does_not_wait_are_refused,
+            sequence: committed_entries_are_pending_oldest_first, uncommitted_entries_are_not_pending, sequenced_entries_are_read_back,
+                seals_of_another_size_are_refused, seals_of_entries_that_are_not_pending_are_refused,
                 seals_of_several_logs_are_all_or_nothing, a_tampered_log_is_not_continued, sealing_keeps_the_retention,
-                places_are_known_once_sealed, sequenced_and_pending_entries_are_read_in_pages,
-                what_is_sealed_and_waits_again_is_told, no_entry_of_the_service_is_stray,
+                a_sequence_number_is_known_once_the_entry_is_sequenced, sequenced_and_pending_entries_are_read_in_pages,
+                a_pending_entry_that_has_a_leaf_is_reported, no_entry_of_the_service_is_stray,
                 audited_tenants_are_listed_in_order;
-            sealers: a_log_gets_one_sequence_during_writes, an_entry_is_sequenced_once_by_concurrent_tasks,
+            sequencers: a_log_gets_one_sequence_during_writes, an_entry_is_sequenced_once_by_concurrent_tasks,
                 sequencing_and_erasure_do_not_interfere, sequencing_and_retention_do_not_interfere;
-            proof: proofs_are_valid_by_rfc_9162, checkpoints_tell_what_is_sealed, an_untouched_log_has_no_findings;
+            proof: proofs_are_valid_by_rfc_9162, checkpoints_show_sequenced_and_pending_entries, an_untouched_log_has_no_findings;
             retention: retention_is_read_back, a_dropped_unit_of_work_marks_nothing_for_removal,
                 the_first_entry_since_a_moment_is_found, entries_that_are_marked_for_removal_are_purged,
                 a_later_removal_continues_the_earlier_one, retention_is_applied;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::World;
 use super::world::{assert_conflict, assert_missing, assert_pages, everything, sorted, update, within};
-use crate::access::Reach;
+use crate::access::VisibleScope;
 use crate::caller::Caller;
 use crate::error::Constraint;
 use crate::id::{OrganizationId, TenantId};
@@ -275,7 +275,7 @@ pub async fn list_filters_by_every_field(store: Arc<dyn Store>) {
         (OrganizationFilter { search: Some("z".into()), ..status(OrganizationStatus::Inactive) }, 1),
     ];
     for (filter, count) in filters {
-        let found = list(&world, &tenant, filter.clone(), &Reach::Tenant).await;
+        let found = list(&world, &tenant, filter.clone(), &VisibleScope::Tenant).await;
         let mut expected: Vec<Organization> =
             organizations.iter().filter(|organization| filter.matches(organization)).cloned().collect();
         expected.sort_by(|a, b| OrganizationSort::default().compare(a, b));
@@ -312,7 +312,7 @@ pub async fn search_ignores_case_and_has_no_wildcards(store: Arc<dyn Store>) {
     ];
     for (search, expected) in cases {
         let filter = OrganizationFilter { search: Some(search.to_owned()), ..OrganizationFilter::default() };
-        assert_eq!(list(&world, &tenant, filter, &Reach::Tenant).await.len(), expected, "{search}");
+        assert_eq!(list(&world, &tenant, filter, &VisibleScope::Tenant).await.len(), expected, "{search}");
     }
 }
 
@@ -328,10 +328,10 @@ pub async fn list_sorts_by_every_key(store: Arc<dyn Store>) {
             let sort = OrganizationSort { by, order };
             expected.sort_by(|a, b| sort.compare(a, b));
             let filter = OrganizationFilter::default();
-            let list = async |reach| {
-                world.store.organizations(tenant.id, &filter, &reach, sort, everything()).await.unwrap().items
+            let list = async |visible_scope| {
+                world.store.organizations(tenant.id, &filter, &visible_scope, sort, everything()).await.unwrap().items
             };
-            assert_eq!(list(Reach::Tenant).await, expected, "{sort:?}");
+            assert_eq!(list(VisibleScope::Tenant).await, expected, "{sort:?}");
             let mut visible = expected.clone();
             visible.retain(|it| it.id == root.id || it.parent_id.is_some());
             assert_eq!(list(within(&[&root])).await, visible, "{sort:?}");
@@ -356,15 +356,15 @@ pub async fn list_pages_and_counts(store: Arc<dyn Store>) {
     let sort = OrganizationSort::default();
     expected.sort_by(|a, b| sort.compare(a, b));
     let filter = OrganizationFilter::default();
-    let reach = within(&[&root]);
+    let visible_scope = within(&[&root]);
     assert_pages(&expected, async |page| {
-        world.store.organizations(tenant.id, &filter, &reach, sort, page).await.unwrap()
+        world.store.organizations(tenant.id, &filter, &visible_scope, sort, page).await.unwrap()
     })
     .await;
-    let all = list(&world, &tenant, OrganizationFilter::default(), &Reach::Tenant).await;
+    let all = list(&world, &tenant, OrganizationFilter::default(), &VisibleScope::Tenant).await;
     assert_eq!(all.len(), 17);
     assert_pages(&all, async |page| {
-        world.store.organizations(tenant.id, &filter, &Reach::Tenant, sort, page).await.unwrap()
+        world.store.organizations(tenant.id, &filter, &VisibleScope::Tenant, sort, page).await.unwrap()
     })
     .await;
 }
@@ -379,7 +379,7 @@ pub async fn list_stays_within_the_visible_scope(store: Arc<dyn Store>) {
     let deleted = world.below(&leaf, "deleted").await;
     let deleted = world.set_status(&deleted, OrganizationStatus::Inactive).await;
     let left = world.set_status(&left, OrganizationStatus::Suspended).await;
-    for (reach, expected) in [
+    for (visible_scope, expected) in [
         (within(&[&root]), vec![&root, &left, &right, &leaf, &sibling]),
         (within(&[&left]), vec![&left, &leaf, &sibling]),
         (within(&[&leaf]), vec![&leaf]),
@@ -387,12 +387,12 @@ pub async fn list_stays_within_the_visible_scope(store: Arc<dyn Store>) {
         (within(&[&right, &sibling]), vec![&right, &sibling]),
         (within(&[&elsewhere, &leaf]), vec![&elsewhere, &leaf]),
         (within(&[&foreign]), vec![]),
-        (Reach::Organizations(vec![world.id()]), vec![]),
+        (VisibleScope::Organizations(vec![world.id()]), vec![]),
     ] {
-        let found = list(&world, &tenant, OrganizationFilter::default(), &reach).await;
+        let found = list(&world, &tenant, OrganizationFilter::default(), &visible_scope).await;
         let mut expected: Vec<Organization> = expected.into_iter().cloned().collect();
         expected.sort_by(|a, b| OrganizationSort::default().compare(a, b));
-        assert_eq!(found, expected, "{reach:?}");
+        assert_eq!(found, expected, "{visible_scope:?}");
     }
     let parent = |parent| OrganizationFilter { parent: Some(parent), ..OrganizationFilter::default() };
     let found = list(&world, &tenant, parent(ParentFilter::Of(left.id)), &within(&[&leaf, &right])).await;
@@ -400,9 +400,9 @@ pub async fn list_stays_within_the_visible_scope(store: Arc<dyn Store>) {
     let found = list(&world, &tenant, parent(ParentFilter::Root), &within(&[&left])).await;
     assert_eq!(found, [], "the highest visible organization is not a root");
     let status = Some(OrganizationStatus::Inactive);
-    for (reach, expected) in [(within(&[&left]), vec![deleted]), (within(&[&sibling, &right]), vec![])] {
+    for (visible_scope, expected) in [(within(&[&left]), vec![deleted]), (within(&[&sibling, &right]), vec![])] {
         let filter = OrganizationFilter { status, ..OrganizationFilter::default() };
-        assert_eq!(list(&world, &tenant, filter, &reach).await, expected);
+        assert_eq!(list(&world, &tenant, filter, &visible_scope).await, expected);
     }
 }
 
@@ -416,8 +416,8 @@ pub async fn rows_of_another_tenant_are_not_found(store: Arc<dyn Store>) {
     assert_eq!(world.store.children(other.id, root.id).await.unwrap(), []);
     let children = OrganizationFilter { parent: Some(ParentFilter::Of(root.id)), ..OrganizationFilter::default() };
     for filter in [OrganizationFilter::default(), children] {
-        for reach in [Reach::Tenant, within(&[&root])] {
-            assert_eq!(list(&world, &other, filter.clone(), &reach).await, []);
+        for visible_scope in [VisibleScope::Tenant, within(&[&root])] {
+            assert_eq!(list(&world, &other, filter.clone(), &visible_scope).await, []);
         }
     }
     assert!(!is_taken(&world, other.id, "root").await);
@@ -539,10 +539,15 @@ async fn is_taken(world: &World, tenant: TenantId, slug: &str) -> bool {
     world.locked(tenant, async |locks| locks.is_organization_slug_taken(&slug).await.unwrap()).await
 }
 
-async fn list(world: &World, tenant: &Tenant, filter: OrganizationFilter, reach: &Reach) -> Vec<Organization> {
+async fn list(
+    world: &World,
+    tenant: &Tenant,
+    filter: OrganizationFilter,
+    visible_scope: &VisibleScope,
+) -> Vec<Organization> {
     let sort = OrganizationSort::default();
     let Page { items, total, .. } =
-        world.store.organizations(tenant.id, &filter, reach, sort, everything()).await.unwrap();
+        world.store.organizations(tenant.id, &filter, visible_scope, sort, everything()).await.unwrap();
     assert_eq!(total, items.len() as u64);
     items
 }

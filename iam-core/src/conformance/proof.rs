@@ -17,7 +17,7 @@ pub async fn proofs_are_valid_by_rfc_9162(store: Arc<dyn Store>) {
     for count in [254, 3, 300] {
         world.tick();
         world.record(world.new_entries(tenant.id, count)).await;
-        world.seal().await;
+        world.sequence().await;
     }
     let (iam, caller) = (world.iam().await, Caller::system(tenant.id, "conformance"));
     let mut entries = all(&world, tenant.id).await;
@@ -46,20 +46,20 @@ pub async fn proofs_are_valid_by_rfc_9162(store: Arc<dyn Store>) {
 }
 
 /// A checkpoint shows the sequenced entries and the pending ones. A pending entry has no proof yet.
-pub async fn checkpoints_tell_what_is_sealed(store: Arc<dyn Store>) {
+pub async fn checkpoints_show_sequenced_and_pending_entries(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
     let (iam, caller) = (world.iam().await, Caller::system(tenant.id, "conformance"));
     let entries = all(&world, tenant.id).await;
     let state = iam.audit().checkpoint(&caller).await.unwrap();
     assert_eq!((state.signed.checkpoint.size, state.signed.checkpoint.root), (0, tree::root(&[])));
-    assert_eq!(state.unsealed, [entries[0].id]);
+    assert_eq!(state.pending, [entries[0].id]);
     let refused = iam.audit().prove_inclusion(&caller, entries[0].id, None).await;
-    assert!(matches!(refused, Err(Error::Conflict(Conflict::NotSealed))), "{refused:?}");
-    world.seal().await;
+    assert!(matches!(refused, Err(Error::Conflict(Conflict::NotSequenced))), "{refused:?}");
+    world.sequence().await;
     let state = iam.audit().checkpoint(&caller).await.unwrap();
     let root = tree::leaf_hash(0, entries[0].digest());
-    assert_eq!((state.signed.checkpoint.size, state.signed.checkpoint.root, state.unsealed), (1, root, vec![]));
+    assert_eq!((state.signed.checkpoint.size, state.signed.checkpoint.root, state.pending), (1, root, vec![]));
     assert_eq!(state.signed.note, world.head(tenant.id).await.note, "the stored note is the same");
     let proof = iam.audit().prove_inclusion(&caller, entries[0].id, None).await.unwrap();
     assert_eq!((proof.index, proof.size, proof.root, proof.hashes), (0, 1, root, vec![]));
@@ -81,7 +81,7 @@ pub async fn an_untouched_log_has_no_findings(store: Arc<dyn Store>) {
             notes[number].push(iam.audit().checkpoint(&caller).await.unwrap().signed.note);
         }
         world.tick();
-        world.seal().await;
+        world.sequence().await;
     }
     for (tenant, notes) in tenants.iter().zip(notes) {
         world.record(world.new_entries(tenant.id, 7)).await;
@@ -92,9 +92,9 @@ pub async fn an_untouched_log_has_no_findings(store: Arc<dyn Store>) {
             }
         }
         let found = world.assert_clean(tenant.id, &notes).await;
-        assert_eq!((found.removed, found.unsealed), (0, 7));
+        assert_eq!((found.removed, found.pending), (0, 7));
         assert_eq!(found.root, world.head(tenant.id).await.frontier.root());
-        assert_eq!(found.sealed + 7, all(&world, tenant.id).await.len() as u64);
+        assert_eq!(found.sequenced + 7, all(&world, tenant.id).await.len() as u64);
     }
-    assert_eq!(world.assert_clean(world.id(), &[]).await.sealed, 0, "a tenant without entries has an empty log");
+    assert_eq!(world.assert_clean(world.id(), &[]).await.sequenced, 0, "a tenant without entries has an empty log");
 }

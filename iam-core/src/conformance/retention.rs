@@ -37,7 +37,7 @@ pub async fn retention_is_read_back(store: Arc<dyn Store>) {
 pub async fn a_dropped_unit_of_work_marks_nothing_for_removal(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
-    world.seal().await;
+    world.sequence().await;
     let (head, caller) = (world.head(tenant.id).await, Caller::system(tenant.id, "conformance"));
     let mut work = world.begin(&caller).await;
     work.apply(set_retention(tenant.id, None, Some(1))).await.unwrap();
@@ -56,7 +56,7 @@ pub async fn the_first_entry_since_a_moment_is_found(store: Arc<dyn Store>) {
     // The fourth entry was created before the second one, and committed after it.
     for seconds in [10, 20, 30, 15, 40] {
         record_at(&world, tenant, start + TimeDelta::seconds(seconds)).await;
-        world.seal().await;
+        world.sequence().await;
     }
     record_at(&world, tenant, start + TimeDelta::seconds(50)).await;
     for (from, seconds, expected) in [
@@ -73,10 +73,10 @@ pub async fn the_first_entry_since_a_moment_is_found(store: Arc<dyn Store>) {
         (1_000, 0, None),
     ] {
         let moment = start + TimeDelta::seconds(seconds);
-        let found = world.locked(tenant, async |locks| locks.first_sealed_since(from, moment).await.unwrap()).await;
+        let found = world.locked(tenant, async |locks| locks.first_sequenced_since(from, moment).await.unwrap()).await;
         assert_eq!(found, expected, "{from} {seconds}");
     }
-    let none = world.locked(world.id(), async |locks| locks.first_sealed_since(0, start).await.unwrap()).await;
+    let none = world.locked(world.id(), async |locks| locks.first_sequenced_since(0, start).await.unwrap()).await;
     assert_eq!(none, None, "in another tenant");
 }
 
@@ -90,10 +90,10 @@ pub async fn entries_that_are_marked_for_removal_are_purged(store: Arc<dyn Store
         let moment = world.now() + TimeDelta::days(days);
         ids.push(record_at(&world, tenant, moment).await);
         record_at(&world, other, moment).await;
-        world.seal().await;
+        world.sequence().await;
     }
     let pending = record_at(&world, tenant, world.now()).await;
-    let (sealed, others) = (world.sealed(tenant).await, all(&world, other).await);
+    let (sequenced, others) = (world.sequenced(tenant).await, all(&world, other).await);
     world.clock.advance(TimeDelta::days(200));
     world.commit(tenant, world.give_up(tenant, 0..4).await).await;
     assert_eq!(world.head(tenant).await.removed, 4);
@@ -103,19 +103,19 @@ pub async fn entries_that_are_marked_for_removal_are_purged(store: Arc<dyn Store
     let mut left: Vec<AuditEntryId> = all(&world, tenant).await.into_iter().skip(1).map(|entry| entry.id).collect();
     left.reverse();
     assert_eq!(left, [pending, ids[4], ids[3], ids[5]]);
-    let kept = world.sealed(tenant).await;
+    let kept = world.sequenced(tenant).await;
     let entries = kept.iter().map(|kept| kept.entry.clone());
-    let expected = sealed.iter().map(|kept| kept.entry.clone().filter(|_| kept.leaf.sequence >= 4));
+    let expected = sequenced.iter().map(|kept| kept.entry.clone().filter(|_| kept.leaf.sequence >= 4));
     assert!(entries.eq(expected), "{kept:?}");
-    assert!(kept.iter().map(|kept| &kept.leaf).eq(sealed.iter().map(|sealed| &sealed.leaf)), "leaves stay");
+    assert!(kept.iter().map(|kept| &kept.leaf).eq(sequenced.iter().map(|sequenced| &sequenced.leaf)), "leaves stay");
     assert_eq!(world.store.audit_entry(tenant, ids[0]).await.unwrap(), None);
     assert_eq!(world.store.sequence_of(tenant, ids[0]).await.unwrap(), Some(1));
     assert_eq!(world.store.stray_entry(tenant).await.unwrap(), None);
     assert_eq!(all(&world, other).await, others);
 
-    world.seal().await;
+    world.sequence().await;
     let verification = world.assert_clean(tenant, &[]).await;
-    assert_eq!((verification.sealed, verification.removed), (9, 4));
+    assert_eq!((verification.sequenced, verification.removed), (9, 4));
     assert_eq!(world.assert_clean(other, &[]).await.removed, 0);
 }
 
@@ -127,15 +127,15 @@ pub async fn a_later_removal_continues_the_earlier_one(store: Arc<dyn Store>) {
         if from == 0 {
             world.record(world.new_entries(tenant.id, 599)).await;
         }
-        world.seal().await;
+        world.sequence().await;
         world.tick();
         world.commit(tenant.id, world.give_up(tenant.id, from..until).await).await;
         assert_eq!(world.store.purge_audit_entries().await.unwrap(), until - from);
         assert_eq!(all(&world, tenant.id).await.len(), left + 1, "the remaining entries and the record");
         assert_eq!(world.assert_clean(tenant.id, &[]).await.removed, until);
     }
-    world.seal().await;
-    world.assert_sealed(tenant.id).await;
+    world.sequence().await;
+    world.assert_sequenced(tenant.id).await;
 }
 
 /// The service removes the entries that are older than the retention, tenant by tenant. Earlier checkpoints stay
@@ -148,7 +148,7 @@ pub async fn retention_is_applied(store: Arc<dyn Store>) {
         for tenant in [&tenant, &other] {
             world.record(world.new_entries(tenant.id, 4)).await;
         }
-        world.seal().await;
+        world.sequence().await;
         world.clock.advance(TimeDelta::days(20));
     }
     let kept = [iam.audit().checkpoint(&caller).await.unwrap().signed.note];
@@ -168,9 +168,9 @@ pub async fn retention_is_applied(store: Arc<dyn Store>) {
     assert_eq!(world.assert_clean(tenant.id, &kept).await.removed, 9);
     world.clock.advance(TimeDelta::days(100));
     assert_eq!(iam.apply_audit_retention().await.unwrap(), 4, "pending entries stay");
-    world.seal().await;
+    world.sequence().await;
     assert_eq!(iam.apply_audit_retention().await.unwrap(), 3, "old records of removals are removed, too");
-    world.seal().await;
+    world.sequence().await;
     assert_eq!(world.assert_clean(tenant.id, &kept).await.removed, 16);
     assert_eq!(all(&world, other.id).await.len(), 13);
 }

@@ -4,7 +4,7 @@
 use aws_lc_rs::digest::{SHA256, digest};
 
 use crate::audit::{Digest, Frontier};
-use crate::audit::{Leaf, STRIDE, Seal, TreeHash, TreeNode, Unsealed};
+use crate::audit::{Leaf, Pending, STRIDE, SequencedBatch, TreeHash, TreeNode};
 
 fn sha256(parts: &[&[u8]]) -> TreeHash {
     TreeHash(digest(&SHA256, &parts.concat()).as_ref().try_into().unwrap())
@@ -48,20 +48,27 @@ pub(super) fn nodes(leaves: &[TreeHash]) -> Vec<TreeNode> {
     complete.map(|(number, leaves)| TreeNode { level: STRIDE, position: number as u64, hash: root(leaves) }).collect()
 }
 
-/// The [`Seal`] that continues a log with these pending entries, after the leaves that the log already has.
-pub(super) fn seal(sealed: &[TreeHash], unsealed: &[Unsealed]) -> Seal {
-    let from = sealed.len() as u64;
-    let leaf = |(sequence, entry): (u64, &Unsealed)| Leaf {
+/// The [`SequencedBatch`] that continues a log with these pending entries, after the leaves that the log already has.
+pub(super) fn sequence(sequenced: &[TreeHash], pending: &[Pending]) -> SequencedBatch {
+    let from = sequenced.len() as u64;
+    let leaf = |(sequence, entry): (u64, &Pending)| Leaf {
         sequence,
         created_at: entry.created_at,
         entry_id: entry.entry_id,
         hash: leaf_hash(sequence, entry.digest),
     };
-    let leaves: Vec<Leaf> = (from..).zip(unsealed).map(leaf).collect();
-    let hashes: Vec<TreeHash> = sealed.iter().copied().chain(leaves.iter().map(|leaf| leaf.hash)).collect();
-    let nodes = nodes(&hashes).split_off(nodes(sealed).len());
+    let leaves: Vec<Leaf> = (from..).zip(pending).map(leaf).collect();
+    let hashes: Vec<TreeHash> = sequenced.iter().copied().chain(leaves.iter().map(|leaf| leaf.hash)).collect();
+    let nodes = nodes(&hashes).split_off(nodes(sequenced).len());
     let frontier = Frontier::new(hashes.len() as u64, peaks(&hashes)).unwrap();
-    Seal { tenant_id: unsealed[0].tenant_id, from, leaves, nodes, frontier, note: format!("a note of {from}\n") }
+    SequencedBatch {
+        tenant_id: pending[0].tenant_id,
+        from,
+        leaves,
+        nodes,
+        frontier,
+        note: format!("a note of {from}\n"),
+    }
 }
 
 /// RFC 9162 §2.1.3.2: whether a proof shows that a leaf is in a tree.

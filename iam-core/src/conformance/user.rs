@@ -7,7 +7,7 @@ use chrono::TimeDelta;
 
 use super::World;
 use super::world::{assert_pages, create, everything, named, within};
-use crate::access::{Covered, Reach};
+use crate::access::{Covered, VisibleScope};
 use crate::error::{Conflict, Error, StoreError};
 use crate::id::{TenantId, UserId};
 use crate::organization::OrganizationStatus;
@@ -95,8 +95,11 @@ pub async fn email_verification_is_read_back(store: Arc<dyn Store>) {
             Some(expected)
         );
         let (filter, sort) = (UserFilter::default(), UserSort::default());
-        let page =
-            world.store.users(tenant.id, &filter, &Reach::Tenant, sort, everything(), world.now()).await.unwrap();
+        let page = world
+            .store
+            .users(tenant.id, &filter, &VisibleScope::Tenant, sort, everything(), world.now())
+            .await
+            .unwrap();
         assert_eq!(page.items, std::slice::from_ref(expected));
         let guarded = world.store.guarded_account(tenant.id, &expected.email.key()).await.unwrap();
         assert_eq!(&guarded.account.unwrap().user, expected);
@@ -150,9 +153,9 @@ pub async fn rows_of_another_tenant_are_not_found(store: Arc<dyn Store>) {
     let branch = world.organization(&acme, "branch").await;
     world.give(&user, &world.role(&acme, "MEMBER", &[]).await, Some(&branch)).await;
     for filter in [UserFilter::default(), UserFilter { organization: Some(branch.id), ..UserFilter::default() }] {
-        for reach in [Reach::Tenant, within(&[&branch])] {
-            assert_eq!(list_within(&world, &other, filter.clone(), &reach).await, []);
-            assert_eq!(list_within(&world, &acme, filter.clone(), &reach).await, slice::from_ref(&user));
+        for visible_scope in [VisibleScope::Tenant, within(&[&branch])] {
+            assert_eq!(list_within(&world, &other, filter.clone(), &visible_scope).await, []);
+            assert_eq!(list_within(&world, &acme, filter.clone(), &visible_scope).await, slice::from_ref(&user));
         }
     }
     let caller = crate::Caller::system(other.id, "conformance");
@@ -201,8 +204,9 @@ pub async fn list_sorts_by_every_key(store: Arc<dyn Store>) {
             let sort = UserSort { by, order };
             let mut expected = users.clone();
             expected.sort_by(|a, b| sort.compare(a, b));
-            let (filter, reach) = (UserFilter::default(), Reach::Tenant);
-            let found = world.store.users(tenant.id, &filter, &reach, sort, everything(), world.now()).await.unwrap();
+            let (filter, visible_scope) = (UserFilter::default(), VisibleScope::Tenant);
+            let found =
+                world.store.users(tenant.id, &filter, &visible_scope, sort, everything(), world.now()).await.unwrap();
             assert_eq!(found.items, expected, "{sort:?}");
         }
     }
@@ -215,10 +219,10 @@ pub async fn list_pages_and_counts(store: Arc<dyn Store>) {
     let mut expected = mixed_users(&world, &tenant).await;
     expected.sort_by(|a, b| UserSort::default().compare(a, b));
     let filter = UserFilter::default();
-    let list = async |reach: &Reach, page| {
-        world.store.users(tenant.id, &filter, reach, UserSort::default(), page, world.now()).await.unwrap()
+    let list = async |visible_scope: &VisibleScope, page| {
+        world.store.users(tenant.id, &filter, visible_scope, UserSort::default(), page, world.now()).await.unwrap()
     };
-    assert_pages(&expected, async |page| list(&Reach::Tenant, page).await).await;
+    assert_pages(&expected, async |page| list(&VisibleScope::Tenant, page).await).await;
 
     let branch = world.organization(&tenant, "branch").await;
     let leaf = world.below(&branch, "leaf").await;
@@ -228,8 +232,8 @@ pub async fn list_pages_and_counts(store: Arc<dyn Store>) {
         world.give(user, &role, Some(&branch)).await;
         world.give(user, &role, Some(&leaf)).await;
     }
-    let reach = within(&[&branch, &leaf]);
-    assert_pages(&expected[1..], async |page| list(&reach, page).await).await;
+    let visible_scope = within(&[&branch, &leaf]);
+    assert_pages(&expected[1..], async |page| list(&visible_scope, page).await).await;
 }
 
 /// A filter by status selects the users with this status and no others.
@@ -525,7 +529,7 @@ pub async fn list_stays_within_the_visible_scope(store: Arc<dyn Store>) {
         organization: Some(organization.id),
         ..UserFilter::default()
     };
-    for (reach, filter, expected) in [
+    for (visible_scope, filter, expected) in [
         (within(&[&root]), plain(), vec![of_root, of_left, of_right, of_leaf, expiring]),
         (within(&[&left]), plain(), vec![of_left, of_leaf, expiring]),
         (within(&[&leaf]), plain(), vec![of_leaf, expiring]),
@@ -535,13 +539,17 @@ pub async fn list_stays_within_the_visible_scope(store: Arc<dyn Store>) {
         (within(&[&left]), exact(&right), vec![]),
         (within(&[&left]), UserFilter { search: Some("LEAF".into()), ..plain() }, vec![of_leaf]),
         (within(&[&left]), UserFilter { search: Some("wide".into()), ..plain() }, vec![]),
-        (Reach::Tenant, UserFilter { search: Some("wide".into()), ..plain() }, vec![tenant_wide]),
+        (VisibleScope::Tenant, UserFilter { search: Some("wide".into()), ..plain() }, vec![tenant_wide]),
         (within(&[&left]), UserFilter { status: Some(UserStatus::Inactive), ..plain() }, vec![]),
         (within(&[&foreign]), plain(), vec![]),
-        (Reach::Organizations(vec![world.id()]), plain(), vec![]),
+        (VisibleScope::Organizations(vec![world.id()]), plain(), vec![]),
     ] {
         let expected: Vec<User> = expected.into_iter().cloned().collect();
-        assert_eq!(list_within(&world, &tenant, filter.clone(), &reach).await, expected, "{reach:?} {filter:?}");
+        assert_eq!(
+            list_within(&world, &tenant, filter.clone(), &visible_scope).await,
+            expected,
+            "{visible_scope:?} {filter:?}"
+        );
     }
     assert_eq!(list(&world, &tenant, plain()).await.len(), 7);
     world.clock.advance(TimeDelta::milliseconds(1));
@@ -561,7 +569,8 @@ async fn counts(world: &World, tenant: TenantId) -> [u64; 4] {
     let mut counts = [0; 4];
     for (count, status) in counts.iter_mut().zip(states) {
         let (filter, page) = (UserFilter { status, ..UserFilter::default() }, PageRequest::new(1, 1).unwrap());
-        let found = world.store.users(tenant, &filter, &Reach::Tenant, UserSort::default(), page, world.now()).await;
+        let found =
+            world.store.users(tenant, &filter, &VisibleScope::Tenant, UserSort::default(), page, world.now()).await;
         *count = found.unwrap().total;
     }
     counts
@@ -580,11 +589,12 @@ async fn by_id(world: &World, tenant: TenantId, ids: &[UserId]) -> Vec<User> {
 }
 
 async fn list(world: &World, tenant: &Tenant, filter: UserFilter) -> Vec<User> {
-    list_within(world, tenant, filter, &Reach::Tenant).await
+    list_within(world, tenant, filter, &VisibleScope::Tenant).await
 }
 
-async fn list_within(world: &World, tenant: &Tenant, filter: UserFilter, reach: &Reach) -> Vec<User> {
-    let found = world.store.users(tenant.id, &filter, reach, UserSort::default(), everything(), world.now()).await;
+async fn list_within(world: &World, tenant: &Tenant, filter: UserFilter, visible_scope: &VisibleScope) -> Vec<User> {
+    let found =
+        world.store.users(tenant.id, &filter, visible_scope, UserSort::default(), everything(), world.now()).await;
     let Page { items, total, .. } = found.unwrap();
     assert_eq!(total, items.len() as u64);
     items

@@ -2,8 +2,8 @@ use std::sync::Arc;
 
 use chrono::TimeDelta;
 
-use crate::access::{Covered, Reach};
-use crate::aftermath::Aftermath;
+use crate::access::{Covered, VisibleScope};
+use crate::after_commit::AfterCommit;
 use crate::assignment::{Assignment, AssignmentChange, Grant, GrantQuery, NewGrant};
 use crate::caller::Caller;
 use crate::change::Change;
@@ -30,7 +30,7 @@ pub struct World {
     /// The clock of the units of work.
     pub clock: FixedClock,
     ids: IdGenerator,
-    aftermath: Aftermath,
+    after_commit: AfterCommit,
 }
 
 impl World {
@@ -38,7 +38,7 @@ impl World {
     #[must_use]
     pub fn new(store: Arc<dyn Store>) -> Self {
         let (clock, ids) = (FixedClock::at("2026-01-31T09:15:00.123Z"), IdGenerator::new());
-        Self { store, clock, ids, aftermath: Aftermath::default() }
+        Self { store, clock, ids, after_commit: AfterCommit::default() }
     }
 
     /// Returns the time of the clock.
@@ -59,7 +59,9 @@ impl World {
 
     /// Begins a unit of work.
     pub async fn begin<'a>(&'a self, caller: &'a Caller) -> UnitOfWork<'a> {
-        UnitOfWork::begin(&*self.store, caller, &self.clock, &self.ids, &SystemRandom, &self.aftermath).await.unwrap()
+        UnitOfWork::begin(&*self.store, caller, &self.clock, &self.ids, &SystemRandom, &self.after_commit)
+            .await
+            .unwrap()
     }
 
     /// Commits changes in a tenant, in one unit of work.
@@ -332,8 +334,8 @@ pub(super) fn update(before: &Organization, after: &Organization) -> Organizatio
 }
 
 /// The visible scope of these organizations, with everything below them.
-pub(super) fn within(organizations: &[&Organization]) -> Reach {
-    Reach::Organizations(organizations.iter().map(|organization| organization.id).collect())
+pub(super) fn within(organizations: &[&Organization]) -> VisibleScope {
+    VisibleScope::Organizations(organizations.iter().map(|organization| organization.id).collect())
 }
 
 /// The role with this name.

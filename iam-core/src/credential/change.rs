@@ -67,7 +67,7 @@ pub enum LoginFailure {
     TenantSuspended,
 }
 
-words! {
+text_enum! {
     LoginFailure {
         UnknownUser = "UNKNOWN_USER",
         InvalidPassword = "INVALID_PASSWORD",
@@ -94,7 +94,7 @@ impl CredentialChange {
         }
     }
 
-    pub(crate) fn touched(&self) -> Vec<Uuid> {
+    pub(crate) fn invalidates(&self) -> Vec<Uuid> {
         match self {
             // Sessions that end because of a new password are a separate change.
             Self::ChangePassword { .. }

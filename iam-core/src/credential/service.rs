@@ -14,7 +14,7 @@ use crate::validate::{Email, Fields};
 /// Changes and resets passwords; see [`Iam::credentials`](crate::Iam::credentials).
 ///
 /// ```
-#[doc = scene!()]
+#[doc = doctest_setup!()]
 /// iam.credentials().change_password(&ada, "Passw0rd!".into(), "An0ther pass!".into()).await?;
 ///
 /// // Only trusted code sets the password of another user, and passes it on to that user.
@@ -81,7 +81,7 @@ impl Credentials<'_> {
             });
         }
         work.apply(CredentialChange::ChangePassword { user: user_id, password }).await?;
-        work.touch(user_id);
+        work.invalidate(user_id);
         let mut others = work.locks().lock_sessions_of(user_id).await?;
         others.retain(|session| session.id != session_id);
         end_sessions(&mut work, others, EndReason::PasswordChange).await?;
@@ -123,7 +123,7 @@ impl Credentials<'_> {
         }
         work.apply(CredentialChange::ChangePassword { user: user_id, password }).await?;
         work.apply(CredentialChange::ClearFailures(key)).await?;
-        work.touch(user_id);
+        work.invalidate(user_id);
         let sessions = work.locks().lock_sessions_of(user_id).await?;
         end_sessions(&mut work, sessions, EndReason::PasswordChange).await?;
         work.commit().await?;

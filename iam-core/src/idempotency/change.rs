@@ -18,7 +18,7 @@ impl IdempotencyChange {
         }
     }
 
-    pub(crate) fn touched(&self) -> Vec<Uuid> {
+    pub(crate) fn invalidates(&self) -> Vec<Uuid> {
         match self {
             Self::Keep(_) => Vec::new(),
         }

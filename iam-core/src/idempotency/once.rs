@@ -110,7 +110,7 @@ mod tests {
     use super::*;
     use crate::assignment::Assignment;
     use crate::id::AuditEntryId;
-    use crate::organization::PlacedOrganization;
+    use crate::organization::OrganizationWithDepth;
     use crate::permission::RegisteredPermission;
     use crate::role::Role;
     use crate::tenant::Founded;
@@ -147,7 +147,7 @@ mod tests {
             "permissions": ["orders:*"], "system": false, "createdAt": moment, "updatedAt": moment,
         }));
         for parent in [json!(null), json!(id)] {
-            assert_round_trip::<PlacedOrganization>(json!({
+            assert_round_trip::<OrganizationWithDepth>(json!({
                 "organization": {
                     "id": other, "tenantId": id, "name": "North", "slug": "north", "status": "ACTIVE",
                     "parentId": parent, "createdAt": moment, "updatedAt": moment,

@@ -5,7 +5,7 @@ use async_trait::async_trait;
 
 use super::transaction::MemoryTransaction;
 use super::{MemoryStore, TenantState, hold, newest_first, page};
-use crate::access::{Reach, Until};
+use crate::access::{Until, VisibleScope};
 use crate::assignment::{
     Assignment, AssignmentChange, AssignmentFilter, AssignmentStore, AssignmentTransaction, Grant, GrantOrganization,
     GrantQuery, HeldRole, ListedAssignment,
@@ -27,12 +27,13 @@ impl AssignmentStore for MemoryStore {
         &self,
         tenant: TenantId,
         filter: &AssignmentFilter,
-        reach: &Reach,
+        visible_scope: &VisibleScope,
         request: PageRequest,
         now: Timestamp,
     ) -> Result<Page<ListedAssignment>, StoreError> {
         let state = self.tenant_state(tenant);
-        let passes = |found: &&Assignment| filter.matches(found, now) && state.is_visible(reach, found.organization_id);
+        let passes =
+            |found: &&Assignment| filter.matches(found, now) && state.is_visible(visible_scope, found.organization_id);
         let mut found: Vec<&Assignment> = state.assignments.values().filter(passes).collect();
         newest_first(&mut found, |assignment| (assignment.created_at, assignment.id));
         let Page { items, total, request } = page(&found, request);

@@ -5,8 +5,8 @@ use async_trait::async_trait;
 use super::transaction::MemoryTransaction;
 use super::{MemoryStore, State};
 use crate::audit::{
-    AuditChange, AuditEntry, AuditFilter, AuditStore, AuditTransaction, Cursor, Leaf, LogHead, Seal, SealStore,
-    SealedEntry, TreeHash, TreeSpan, Unsealed, UnsealedEntry,
+    AuditChange, AuditEntry, AuditFilter, AuditStore, AuditTransaction, Cursor, Leaf, LogHead, Pending, PendingEntry,
+    SequenceStore, SequencedBatch, SequencedEntry, TreeHash, TreeSpan,
 };
 use crate::clock::Timestamp;
 use crate::error::StoreError;
@@ -16,7 +16,7 @@ use crate::id::{AuditEntryId, TenantId};
 #[derive(Default)]
 pub(super) struct AuditLog {
     entries: BTreeMap<(Timestamp, AuditEntryId), AuditEntry>,
-    pub(super) unsealed: BTreeMap<(Timestamp, AuditEntryId), Unsealed>,
+    pub(super) pending: BTreeMap<(Timestamp, AuditEntryId), Pending>,
     leaves: Vec<Leaf>,
     nodes: BTreeMap<(u8, u64), TreeHash>,
     head: Option<LogHead>,
@@ -27,7 +27,7 @@ impl AuditLog {
         for entry in entries {
             let (key, digest) = ((entry.created_at, entry.id), entry.digest());
             let AuditEntry { tenant_id, created_at, id: entry_id, .. } = entry;
-            self.unsealed.insert(key, Unsealed { tenant_id, created_at, entry_id, digest });
+            self.pending.insert(key, Pending { tenant_id, created_at, entry_id, digest });
             self.entries.insert(key, entry);
         }
     }
@@ -62,20 +62,20 @@ impl AuditLog {
         self.head.get_or_insert_with(|| LogHead::empty(tenant))
     }
 
-    fn can_be_continued_by(&self, seal: &Seal) -> bool {
-        let is_unsealed = |leaf: &Leaf| self.unsealed.contains_key(&(leaf.created_at, leaf.entry_id));
-        self.leaves.len() as u64 == seal.from && seal.leaves.iter().all(is_unsealed)
+    fn can_be_continued_by(&self, batch: &SequencedBatch) -> bool {
+        let is_pending = |leaf: &Leaf| self.pending.contains_key(&(leaf.created_at, leaf.entry_id));
+        self.leaves.len() as u64 == batch.from && batch.leaves.iter().all(is_pending)
     }
 
-    fn seal(&mut self, seal: &Seal) {
-        for leaf in &seal.leaves {
-            self.unsealed.remove(&(leaf.created_at, leaf.entry_id));
+    fn sequence(&mut self, batch: &SequencedBatch) {
+        for leaf in &batch.leaves {
+            self.pending.remove(&(leaf.created_at, leaf.entry_id));
         }
-        self.leaves.extend(seal.leaves.iter().cloned());
-        self.nodes.extend(seal.nodes.iter().map(|node| ((node.level, node.position), node.hash)));
+        self.leaves.extend(batch.leaves.iter().cloned());
+        self.nodes.extend(batch.nodes.iter().map(|node| ((node.level, node.position), node.hash)));
         let leaves = self.leaves.len() as u64;
-        let head = self.head(seal.tenant_id);
-        *head = LogHead { frontier: seal.frontier.clone(), note: seal.note.clone(), leaves, ..head.clone() };
+        let head = self.head(batch.tenant_id);
+        *head = LogHead { frontier: batch.frontier.clone(), note: batch.note.clone(), leaves, ..head.clone() };
     }
 
     fn leaves_from(&self, from: u64) -> &[Leaf] {
@@ -89,9 +89,9 @@ impl AuditLog {
     }
 
     fn stray(&self) -> Option<AuditEntryId> {
-        let is_sealed = |key| self.leaves.iter().any(|leaf| (leaf.created_at, leaf.entry_id) == key);
+        let is_sequenced = |key| self.leaves.iter().any(|leaf| (leaf.created_at, leaf.entry_id) == key);
         let mut entries = self.entries.keys();
-        entries.find(|key| !self.unsealed.contains_key(key) && !is_sealed(**key)).map(|(_, id)| *id)
+        entries.find(|key| !self.pending.contains_key(key) && !is_sequenced(**key)).map(|(_, id)| *id)
     }
 }
 
@@ -127,16 +127,16 @@ impl AuditStore for MemoryStore {
 }
 
 #[async_trait]
-impl SealStore for MemoryStore {
-    async fn unsealed(&self, except: &[TenantId], limit: u32) -> Result<Vec<Unsealed>, StoreError> {
+impl SequenceStore for MemoryStore {
+    async fn pending(&self, except: &[TenantId], limit: u32) -> Result<Vec<Pending>, StoreError> {
         let of_others = |state: &State| {
             let logs = state.audit.iter().filter(|(tenant, _)| !except.contains(tenant));
-            logs.flat_map(|(_, log)| log.unsealed.values().cloned()).collect()
+            logs.flat_map(|(_, log)| log.pending.values().cloned()).collect()
         };
-        let mut unsealed: Vec<Unsealed> = self.read(of_others);
-        unsealed.sort_by_key(|unsealed| (unsealed.created_at, unsealed.entry_id));
-        unsealed.truncate(limit as usize);
-        Ok(unsealed)
+        let mut pending: Vec<Pending> = self.read(of_others);
+        pending.sort_by_key(|pending| (pending.created_at, pending.entry_id));
+        pending.truncate(limit as usize);
+        Ok(pending)
     }
 
     async fn log_heads(&self, tenants: &[TenantId]) -> Result<Vec<LogHead>, StoreError> {
@@ -144,15 +144,16 @@ impl SealStore for MemoryStore {
         Ok(self.read(|state| tenants.iter().filter_map(|tenant| head(state, tenant)).collect()))
     }
 
-    async fn seal(&self, seals: &[Seal]) -> Result<bool, StoreError> {
+    async fn sequence(&self, batches: &[SequencedBatch]) -> Result<bool, StoreError> {
         Ok(self.change(|state| {
-            let can_be_continued =
-                |seal: &Seal| state.audit.get(&seal.tenant_id).is_some_and(|log| log.can_be_continued_by(seal));
-            if !seals.iter().all(can_be_continued) {
+            let can_be_continued = |batch: &SequencedBatch| {
+                state.audit.get(&batch.tenant_id).is_some_and(|log| log.can_be_continued_by(batch))
+            };
+            if !batches.iter().all(can_be_continued) {
                 return false;
             }
-            for seal in seals {
-                state.audit.entry(seal.tenant_id).or_default().seal(seal);
+            for batch in batches {
+                state.audit.entry(batch.tenant_id).or_default().sequence(batch);
             }
             true
         }))
@@ -179,26 +180,31 @@ impl SealStore for MemoryStore {
         Ok(self.read(|state| state.audit.iter().filter(|(_, log)| is_begun(log)).map(|(tenant, _)| *tenant).collect()))
     }
 
-    async fn sealed_entries(&self, tenant: TenantId, from: u64, limit: u32) -> Result<Vec<SealedEntry>, StoreError> {
+    async fn sequenced_entries(
+        &self,
+        tenant: TenantId,
+        from: u64,
+        limit: u32,
+    ) -> Result<Vec<SequencedEntry>, StoreError> {
         Ok(self.log(tenant, |log| {
             let entry = |leaf: &Leaf| log.entries.get(&(leaf.created_at, leaf.entry_id)).cloned();
             let leaves = log.leaves_from(from).iter().take(limit as usize);
-            leaves.map(|leaf| SealedEntry { leaf: leaf.clone(), entry: entry(leaf) }).collect()
+            leaves.map(|leaf| SequencedEntry { leaf: leaf.clone(), entry: entry(leaf) }).collect()
         }))
     }
 
-    async fn unsealed_entries(
+    async fn pending_entries(
         &self,
         tenant: TenantId,
         after: Option<(Timestamp, AuditEntryId)>,
         limit: u32,
-    ) -> Result<Vec<UnsealedEntry>, StoreError> {
+    ) -> Result<Vec<PendingEntry>, StoreError> {
         Ok(self.log(tenant, |log| {
-            let following = log.unsealed.iter().filter(|(key, _)| after.is_none_or(|after| after < **key));
-            let entry = |(key, unsealed): (_, &Unsealed)| UnsealedEntry {
-                unsealed: unsealed.clone(),
+            let following = log.pending.iter().filter(|(key, _)| after.is_none_or(|after| after < **key));
+            let entry = |(key, pending): (_, &Pending)| PendingEntry {
+                pending: pending.clone(),
                 entry: log.entries.get(key).cloned(),
-                is_sealed: log.leaves.iter().any(|leaf| leaf.entry_id == unsealed.entry_id),
+                is_sequenced: log.leaves.iter().any(|leaf| leaf.entry_id == pending.entry_id),
             };
             following.take(limit as usize).map(entry).collect()
         }))
@@ -215,7 +221,7 @@ impl AuditTransaction for MemoryTransaction {
         Ok(self.store.log(self.tenant, |log| log.head.clone()))
     }
 
-    async fn first_sealed_since(&mut self, from: u64, moment: Timestamp) -> Result<Option<u64>, StoreError> {
+    async fn first_sequenced_since(&mut self, from: u64, moment: Timestamp) -> Result<Option<u64>, StoreError> {
         let is_young = |leaf: &&Leaf| leaf.created_at >= moment;
         Ok(self.store.log(self.tenant, |log| log.leaves_from(from).iter().find(is_young).map(|leaf| leaf.sequence)))
     }

@@ -13,7 +13,7 @@ impl MaintenanceStore for MemoryStore {
     async fn totals(&self, now: Timestamp) -> Result<Totals, StoreError> {
         Ok(self.read(|state| Totals {
             active_sessions: state.tenants.values().map(|tenant| tenant.active_sessions(now)).sum(),
-            unsealed_entries: state.audit.values().map(|log| log.unsealed.len() as u64).sum(),
+            pending_entries: state.audit.values().map(|log| log.pending.len() as u64).sum(),
         }))
     }
 

@@ -2,7 +2,7 @@ use async_trait::async_trait;
 
 use super::transaction::MemoryTransaction;
 use super::{MemoryStore, TenantState, hold, newest_first, page};
-use crate::access::Reach;
+use crate::access::VisibleScope;
 use crate::error::{Constraint, StoreError};
 use crate::id::{OrganizationId, TenantId};
 use crate::organization::{
@@ -35,12 +35,12 @@ impl OrganizationStore for MemoryStore {
         &self,
         tenant: TenantId,
         filter: &OrganizationFilter,
-        reach: &Reach,
+        visible_scope: &VisibleScope,
         sort: OrganizationSort,
         request: PageRequest,
     ) -> Result<Page<Organization>, StoreError> {
         let state = self.tenant_state(tenant);
-        let passes = |found: &&Organization| filter.matches(found) && state.is_visible(reach, Some(found.id));
+        let passes = |found: &&Organization| filter.matches(found) && state.is_visible(visible_scope, Some(found.id));
         let mut found: Vec<&Organization> = state.organizations.values().filter(passes).collect();
         found.sort_by(|a, b| sort.compare(a, b));
         Ok(page(&found, request))
@@ -71,10 +71,10 @@ impl TenantState {
     }
 
     /// Whether a resource in an organization, or tenant-wide, is within the visible scope.
-    pub(super) fn is_visible(&self, reach: &Reach, organization: Option<OrganizationId>) -> bool {
-        match reach {
-            Reach::Tenant => true,
-            Reach::Organizations(roots) => {
+    pub(super) fn is_visible(&self, visible_scope: &VisibleScope, organization: Option<OrganizationId>) -> bool {
+        match visible_scope {
+            VisibleScope::Tenant => true,
+            VisibleScope::Organizations(roots) => {
                 organization.is_some_and(|id| self.upwards(id).any(|above| roots.contains(&above.id)))
             }
         }

@@ -2,7 +2,7 @@ use async_trait::async_trait;
 
 use super::transaction::MemoryTransaction;
 use super::{MemoryStore, TenantState, hold, page};
-use crate::access::Reach;
+use crate::access::VisibleScope;
 use crate::clock::Timestamp;
 use crate::error::{Constraint, StoreError};
 use crate::id::{OrganizationId, TenantId, UserId};
@@ -24,13 +24,13 @@ impl UserStore for MemoryStore {
         &self,
         tenant: TenantId,
         filter: &UserFilter,
-        reach: &Reach,
+        visible_scope: &VisibleScope,
         sort: UserSort,
         request: PageRequest,
         now: Timestamp,
     ) -> Result<Page<User>, StoreError> {
         let state = self.tenant_state(tenant);
-        let passes = |user: &&User| filter.matches(user) && state.is_listed(user.id, filter, reach, now);
+        let passes = |user: &&User| filter.matches(user) && state.is_listed(user.id, filter, visible_scope, now);
         let mut found: Vec<&User> = state.users.values().filter(passes).collect();
         found.sort_by(|a, b| sort.compare(a, b));
         Ok(page(&found, request))
@@ -58,10 +58,13 @@ impl TenantState {
     }
 
     /// Whether the assignments of a user match the filter and lie within the visible scope.
-    fn is_listed(&self, user: UserId, filter: &UserFilter, reach: &Reach, now: Timestamp) -> bool {
+    fn is_listed(&self, user: UserId, filter: &UserFilter, visible_scope: &VisibleScope, now: Timestamp) -> bool {
         let held = || self.assignments.values().filter(|found| found.user_id == user && found.is_live(now));
         let is_member = |id: OrganizationId| held().any(|found| found.organization_id == Some(id));
-        let is_within = || *reach == Reach::Tenant || held().any(|found| self.is_visible(reach, found.organization_id));
+        let is_within = || {
+            *visible_scope == VisibleScope::Tenant
+                || held().any(|found| self.is_visible(visible_scope, found.organization_id))
+        };
         filter.organization.is_none_or(is_member) && is_within()
     }
 

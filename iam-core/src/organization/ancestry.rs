@@ -2,7 +2,7 @@ use std::collections::{HashMap, HashSet};
 use std::iter::successors;
 
 use super::{Organization, OrganizationStatus};
-use crate::access::Place;
+use crate::access::ResourceScope;
 use crate::id::OrganizationId;
 
 /// The positions of organizations in the tree, without their other fields. This is the part of a
@@ -137,8 +137,8 @@ impl<'a> Position<'a> {
 
     /// The organization as a resource scope.
     #[must_use]
-    pub fn place(self) -> Place<'a> {
-        Place::Organization(self)
+    pub fn scope(self) -> ResourceScope<'a> {
+        ResourceScope::Organization(self)
     }
 
     /// Whether it is the organization with this id, or is below that one.

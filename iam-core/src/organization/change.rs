@@ -41,7 +41,7 @@ impl OrganizationChange {
         }]
     }
 
-    pub(crate) fn touched(&self) -> Vec<Uuid> {
+    pub(crate) fn invalidates(&self) -> Vec<Uuid> {
         match self {
             // No user holds a role in it yet, and no organization is below it.
             Self::Create(_) => Vec::new(),

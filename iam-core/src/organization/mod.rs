@@ -20,7 +20,7 @@ pub use ancestry::Position;
 pub use change::OrganizationChange;
 pub use hierarchy::{Hierarchy, Node};
 pub use input::{NewOrganization, OrganizationPatch};
-pub use service::{Organizations, PlacedOrganization};
+pub use service::{OrganizationWithDepth, Organizations};
 pub use store::{OrganizationStore, OrganizationTransaction};
 pub use tree::OrganizationTree;
 
@@ -62,7 +62,7 @@ pub enum OrganizationStatus {
     Inactive,
 }
 
-words! { OrganizationStatus { Active = "ACTIVE", Suspended = "SUSPENDED", Inactive = "INACTIVE" } }
+text_enum! { OrganizationStatus { Active = "ACTIVE", Suspended = "SUSPENDED", Inactive = "INACTIVE" } }
 
 impl OrganizationStatus {
     /// Whether the organization was deleted.
@@ -154,7 +154,7 @@ pub enum OrganizationSortKey {
     UpdatedAt,
 }
 
-words! { OrganizationSortKey { Name = "name", CreatedAt = "createdAt", UpdatedAt = "updatedAt" } }
+text_enum! { OrganizationSortKey { Name = "name", CreatedAt = "createdAt", UpdatedAt = "updatedAt" } }
 
 impl OrganizationSort {
     /// Compares two organizations; for stores that sort in memory.

@@ -8,7 +8,7 @@ use super::{
     Hierarchy, NewOrganization, Node, Organization, OrganizationChange, OrganizationFilter, OrganizationPatch,
     OrganizationSort, OrganizationStatus, OrganizationTree, Position,
 };
-use crate::access::{Covered, Gain, Permission, Power, Reach, Rights, permission};
+use crate::access::{Covered, GrantAuthority, GrantedRights, Permission, Rights, VisibleScope, permission};
 use crate::assignment::{GrantQuery, RevokeReason, revoke};
 use crate::audit::ResourceType;
 use crate::caller::Caller;
@@ -27,7 +27,7 @@ use crate::work::UnitOfWork;
 /// organization, a missing permission is [`Error::Forbidden`]; otherwise it is [`Error::NotFound`].
 ///
 /// ```
-#[doc = scene!()]
+#[doc = doctest_setup!()]
 /// use iam_core::organization::{NewOrganization, OrganizationPatch};
 ///
 /// let new = |name: &str, parent| NewOrganization { name: name.into(), parent, ..NewOrganization::default() };
@@ -49,14 +49,14 @@ pub struct Organizations<'a>(pub(crate) &'a Inner);
 /// An organization with its depth in the tree.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct PlacedOrganization {
+pub struct OrganizationWithDepth {
     /// The organization.
     pub organization: Organization,
     /// The number of its ancestors; zero for a root.
     pub depth: u32,
 }
 
-impl From<Node<'_>> for PlacedOrganization {
+impl From<Node<'_>> for OrganizationWithDepth {
     fn from(node: Node<'_>) -> Self {
         Self { organization: node.organization.clone(), depth: node.depth() }
     }
@@ -69,7 +69,7 @@ impl Organizations<'_> {
     ///
     /// [`Error::Forbidden`], [`Error::Validation`], [`Error::About`] `parentId` with [`Error::NotFound`],
     /// [`Rule::Depth`] or [`Conflict::OrganizationInactive`]; [`Conflict::SlugTaken`].
-    pub async fn create(&self, caller: &Caller, new: NewOrganization) -> Result<PlacedOrganization> {
+    pub async fn create(&self, caller: &Caller, new: NewOrganization) -> Result<OrganizationWithDepth> {
         let needed = &permission::ORGANIZATIONS_CREATE;
         match new.parent {
             None => self.0.rights(caller).require(needed)?,
@@ -81,14 +81,14 @@ impl Organizations<'_> {
         if let Some(placed) = once.find(&mut work).await? {
             return Ok(placed);
         }
-        let power = Power::lock(&mut work).await?;
+        let grantor = GrantAuthority::lock(&mut work).await?;
         let hierarchy = load(&mut work, new.parent).await?;
         let depth = match new.parent {
             None => {
-                power.rights().require(needed)?;
+                grantor.rights().require(needed)?;
                 0
             }
-            Some(id) => require_parent(&hierarchy, power.rights(), needed, id)?.depth() + 1,
+            Some(id) => require_parent(&hierarchy, grantor.rights(), needed, id)?.depth() + 1,
         };
         self.check_depth(depth, 0)?;
         let slug = match new.slug {
@@ -108,7 +108,7 @@ impl Organizations<'_> {
         };
         hold_quota(self.0, &mut work, QuotaKind::Organizations, 1).await?;
         work.apply(OrganizationChange::Create(organization.clone())).await?;
-        let placed = PlacedOrganization { organization, depth };
+        let placed = OrganizationWithDepth { organization, depth };
         once.keep(&mut work, &placed).await?;
         work.commit().await?;
         Ok(placed)
@@ -133,7 +133,7 @@ impl Organizations<'_> {
     /// # Errors
     ///
     /// [`Error::NotFound`], [`Error::Forbidden`].
-    pub async fn get(&self, caller: &Caller, id: OrganizationId) -> Result<PlacedOrganization> {
+    pub async fn get(&self, caller: &Caller, id: OrganizationId) -> Result<OrganizationWithDepth> {
         Ok(self.permitted(caller, id, &permission::ORGANIZATIONS_READ).await?.node(id).ok_or_else(not_found)?.into())
     }
 
@@ -149,17 +149,18 @@ impl Organizations<'_> {
         filter: &OrganizationFilter,
         sort: OrganizationSort,
         page: PageRequest,
-    ) -> Result<Page<PlacedOrganization>> {
-        let reach = self.0.rights(caller).reach(&permission::ORGANIZATIONS_READ)?;
-        if filter.status == Some(OrganizationStatus::Inactive) && reach != Reach::Tenant {
+    ) -> Result<Page<OrganizationWithDepth>> {
+        let visible_scope = self.0.rights(caller).visible_scope(&permission::ORGANIZATIONS_READ)?;
+        if filter.status == Some(OrganizationStatus::Inactive) && visible_scope != VisibleScope::Tenant {
             return Ok(Page { items: Vec::new(), total: 0, request: page });
         }
         let tenant = caller.tenant();
-        let Page { items, total, request } = self.0.store.organizations(tenant, filter, &reach, sort, page).await?;
+        let Page { items, total, request } =
+            self.0.store.organizations(tenant, filter, &visible_scope, sort, page).await?;
         let ids: Vec<OrganizationId> = items.iter().map(|organization| organization.id).collect();
         let hierarchy: Hierarchy = self.0.store.lineages(tenant, &ids).await?.into_iter().collect();
         // Taken from the second query, so that parent and depth are consistent if an organization moves in between.
-        let items = ids.into_iter().filter_map(|id| hierarchy.node(id)).map(PlacedOrganization::from).collect();
+        let items = ids.into_iter().filter_map(|id| hierarchy.node(id)).map(OrganizationWithDepth::from).collect();
         Ok(Page { items, total, request })
     }
 
@@ -197,13 +198,13 @@ impl Organizations<'_> {
     /// # Errors
     ///
     /// [`Error::NotFound`], [`Error::Forbidden`].
-    pub async fn ancestors(&self, caller: &Caller, id: OrganizationId) -> Result<Vec<PlacedOrganization>> {
+    pub async fn ancestors(&self, caller: &Caller, id: OrganizationId) -> Result<Vec<OrganizationWithDepth>> {
         let hierarchy = self.permitted(caller, id, &permission::ORGANIZATIONS_READ).await?;
         let rights = self.0.rights(caller);
         let above = hierarchy.node(id).into_iter().flat_map(Node::upwards).skip(1);
-        let mut above: Vec<PlacedOrganization> = above
+        let mut above: Vec<OrganizationWithDepth> = above
             .filter(|node| require(rights, &permission::ORGANIZATIONS_READ, **node).is_ok())
-            .map(PlacedOrganization::from)
+            .map(OrganizationWithDepth::from)
             .collect();
         above.reverse();
         Ok(above)
@@ -238,24 +239,24 @@ impl Organizations<'_> {
         caller: &Caller,
         id: OrganizationId,
         patch: OrganizationPatch,
-    ) -> Result<PlacedOrganization> {
+    ) -> Result<OrganizationWithDepth> {
         self.permitted(caller, id, &permission::ORGANIZATIONS_UPDATE).await?;
         let patch = patch.validate()?;
         let mut work = self.0.begin(caller).await?;
-        let power = Power::lock(&mut work).await?;
+        let grantor = GrantAuthority::lock(&mut work).await?;
         let mut hierarchy = load(&mut work, [Some(id), patch.parent.flatten()].into_iter().flatten()).await?;
         let node = hierarchy.node(id).ok_or_else(not_found)?;
-        require(power.rights(), &permission::ORGANIZATIONS_UPDATE, *node)?;
-        work.touch(id);
-        caller.check_version(|| PlacedOrganization::from(node).version())?;
-        check_parent(&hierarchy, power.rights(), node, &patch)?;
+        require(grantor.rights(), &permission::ORGANIZATIONS_UPDATE, *node)?;
+        work.invalidate(id);
+        caller.check_version(|| OrganizationWithDepth::from(node).version())?;
+        check_parent(&hierarchy, grantor.rights(), node, &patch)?;
         let before = node.organization.clone();
         let after = patch.apply(&before, work.now());
         if after == before {
             return Ok(node.into());
         }
         if !before.status.is_inactive() && after.status.is_inactive() {
-            require(power.rights(), &permission::ORGANIZATIONS_DELETE, *node)?;
+            require(grantor.rights(), &permission::ORGANIZATIONS_DELETE, *node)?;
         }
         let changes_position = (before.status, before.parent_id) != (after.status, after.parent_id);
         let subtree = if changes_position { work.locks().subtree(id).await? } else { Vec::new() };
@@ -271,13 +272,13 @@ impl Organizations<'_> {
         if before.status.is_inactive() && !after.status.is_inactive() {
             self.check_restored(&becomes, id, depth)?;
         }
-        let covered = check_activations(&mut work, &power, &hierarchy, &becomes, id).await?;
+        let covered = check_activations(&mut work, &grantor, &hierarchy, &becomes, id).await?;
         work.apply(OrganizationChange::Update { before: before.clone(), after: after.clone(), covered }).await?;
         if after.status.is_inactive() {
             revoke_in(&mut work, id).await?;
         }
         work.commit().await?;
-        Ok(PlacedOrganization { organization: after, depth })
+        Ok(OrganizationWithDepth { organization: after, depth })
     }
 
     /// Checks that a deleted organization can be restored below its parent.
@@ -298,12 +299,12 @@ impl Organizations<'_> {
     pub async fn delete(&self, caller: &Caller, id: OrganizationId) -> Result<()> {
         self.permitted(caller, id, &permission::ORGANIZATIONS_DELETE).await?;
         let mut work = self.0.begin(caller).await?;
-        let power = Power::lock(&mut work).await?;
+        let grantor = GrantAuthority::lock(&mut work).await?;
         let hierarchy = load(&mut work, [id]).await?;
         let node = hierarchy.node(id).ok_or_else(not_found)?;
-        require(power.rights(), &permission::ORGANIZATIONS_DELETE, *node)?;
-        work.touch(id);
-        caller.check_version(|| PlacedOrganization::from(node).version())?;
+        require(grantor.rights(), &permission::ORGANIZATIONS_DELETE, *node)?;
+        work.invalidate(id);
+        caller.check_version(|| OrganizationWithDepth::from(node).version())?;
         let before = node.organization.clone();
         if before.status.is_inactive() {
             return Ok(());
@@ -333,7 +334,7 @@ fn merged(hierarchy: &Hierarchy, more: Vec<Organization>) -> Hierarchy {
 
 /// Requires the permission in an organization.
 fn require(rights: Rights<'_>, permission: &Permission, position: Position<'_>) -> Result<()> {
-    rights.require_at(permission, position.place(), ResourceType::ORGANIZATION)
+    rights.require_at(permission, position.scope(), ResourceType::ORGANIZATION)
 }
 
 /// Returns the new parent of an organization, if the caller may make or move an organization below it.
@@ -376,14 +377,14 @@ fn check_parent(hierarchy: &Hierarchy, rights: Rights<'_>, node: Node<'_>, patch
 /// [`activations`].
 async fn check_activations(
     work: &mut UnitOfWork<'_>,
-    power: &Power,
+    grantor: &GrantAuthority,
     before: &Hierarchy,
     after: &Hierarchy,
     changed: OrganizationId,
 ) -> Result<Covered> {
     let activations = activations(before, after, changed);
     if activations.is_empty() {
-        return power.cover([]);
+        return grantor.cover([]);
     }
     let organizations: Vec<OrganizationId> = activations.iter().map(|activation| activation.held_in).collect();
     let now = work.now();
@@ -394,9 +395,9 @@ async fn check_activations(
     }
     let gains = held.iter().flat_map(|held| {
         let nodes = nodes.get(&held.organization).into_iter().flatten();
-        nodes.map(|node| Gain { permissions: &held.role.permissions, place: node.place(), until: held.until })
+        nodes.map(|node| GrantedRights { permissions: &held.role.permissions, scope: node.scope(), until: held.until })
     });
-    power.cover(gains)
+    grantor.cover(gains)
 }
 
 /// Ends the assignments in a deleted organization.

@@ -1,7 +1,7 @@
 use async_trait::async_trait;
 
 use super::{Organization, OrganizationFilter, OrganizationSort};
-use crate::access::Reach;
+use crate::access::VisibleScope;
 use crate::error::StoreError;
 use crate::id::{OrganizationId, TenantId};
 use crate::page::{Page, PageRequest};
@@ -30,7 +30,7 @@ pub trait OrganizationStore {
         &self,
         tenant: TenantId,
         filter: &OrganizationFilter,
-        reach: &Reach,
+        visible_scope: &VisibleScope,
         sort: OrganizationSort,
         page: PageRequest,
     ) -> Result<Page<Organization>, StoreError>;

@@ -34,7 +34,7 @@ impl PermissionChange {
         vec![record]
     }
 
-    pub(crate) fn touched(&self) -> Vec<Uuid> {
+    pub(crate) fn invalidates(&self) -> Vec<Uuid> {
         match self {
             // Roles contain the names of their permissions. No right depends on the catalogue.
             Self::CreateBuiltIn(_) | Self::Create { .. } | Self::Delete(_) => Vec::new(),

@@ -1,5 +1,7 @@
 use super::{PermissionChange, RegisteredPermission};
-use crate::access::{Gain, Permission, PermissionPattern, PermissionSet, Place, Power, Until, permission};
+use crate::access::{
+    GrantAuthority, GrantedRights, Permission, PermissionPattern, PermissionSet, ResourceScope, Until, permission,
+};
 use crate::audit::ResourceType;
 use crate::caller::Caller;
 use crate::error::{Conflict, Error, Result};
@@ -15,7 +17,7 @@ use crate::validate::{Description, Fields};
 /// it, the permission in any organization is enough.
 ///
 /// ```
-#[doc = scene!()]
+#[doc = doctest_setup!()]
 /// use iam_core::permission::NewPermission;
 ///
 /// let refund = NewPermission { name: "orders:refund".into(), description: Some("Give money back".into()) };
@@ -66,8 +68,8 @@ impl Permissions<'_> {
         if let Some(permission) = once.find(&mut work).await? {
             return Ok(permission);
         }
-        let power = Power::lock(&mut work).await?;
-        power.rights().require(&permission::PERMISSIONS_CREATE)?;
+        let grantor = GrantAuthority::lock(&mut work).await?;
+        grantor.rights().require(&permission::PERMISSIONS_CREATE)?;
         hold_quota(self.0, &mut work, QuotaKind::Permissions, 1).await?;
         let now = work.now();
         let wildcard_roles = work.locks().roles_with(&PermissionPattern::whole_resource_of(&name)).await?;
@@ -76,9 +78,9 @@ impl Permissions<'_> {
             None
         } else {
             let until = work.locks().roles_held_until(&wildcard_roles, now).await?.unwrap_or(Until::Moment(now));
-            Some(Gain { permissions: &granted, place: Place::Tenant, until })
+            Some(GrantedRights { permissions: &granted, scope: ResourceScope::Tenant, until })
         };
-        let covered = power.cover(gain)?;
+        let covered = grantor.cover(gain)?;
         let permission = RegisteredPermission {
             id: self.0.next_id(),
             tenant_id: caller.tenant(),
@@ -99,7 +101,7 @@ impl Permissions<'_> {
     ///
     /// [`Error::Forbidden`].
     pub async fn list(&self, caller: &Caller, page: PageRequest) -> Result<Page<RegisteredPermission>> {
-        self.0.rights(caller).reach(&permission::PERMISSIONS_READ)?;
+        self.0.rights(caller).visible_scope(&permission::PERMISSIONS_READ)?;
         Ok(self.0.store.permissions(caller.tenant(), page).await?)
     }
 
@@ -111,8 +113,8 @@ impl Permissions<'_> {
     pub async fn delete(&self, caller: &Caller, id: PermissionId) -> Result<()> {
         self.0.rights(caller).require(&permission::PERMISSIONS_DELETE)?;
         let mut work = self.0.begin(caller).await?;
-        let power = Power::lock(&mut work).await?;
-        power.rights().require(&permission::PERMISSIONS_DELETE)?;
+        let grantor = GrantAuthority::lock(&mut work).await?;
+        grantor.rights().require(&permission::PERMISSIONS_DELETE)?;
         let found = work.locks().permission(id).await?;
         let found = found.ok_or(Error::NotFound(ResourceType::PERMISSION))?;
         if found.system {

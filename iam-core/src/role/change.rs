@@ -44,7 +44,7 @@ impl RoleChange {
         vec![record]
     }
 
-    pub(crate) fn touched(&self) -> Vec<Uuid> {
+    pub(crate) fn invalidates(&self) -> Vec<Uuid> {
         match self {
             // No user holds the role yet.
             Self::CreateBuiltIn(_) | Self::Create { .. } => Vec::new(),

@@ -58,7 +58,7 @@ pub enum RoleScope {
     Any,
 }
 
-words! { RoleScope { Tenant = "TENANT", Organization = "ORGANIZATION", Any = "ANY" } }
+text_enum! { RoleScope { Tenant = "TENANT", Organization = "ORGANIZATION", Any = "ANY" } }
 
 impl RoleScope {
     /// Checks whether a role of this scope can be assigned in an organization, or else tenant-wide.

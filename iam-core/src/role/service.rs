@@ -1,5 +1,5 @@
 use super::{NewRole, Role, RoleChange, RolePatch};
-use crate::access::{Gain, Place, Power, Until, permission};
+use crate::access::{GrantAuthority, GrantedRights, ResourceScope, Until, permission};
 use crate::assignment::{Grant, GrantQuery, RevokeReason, revoke};
 use crate::audit::ResourceType;
 use crate::caller::Caller;
@@ -19,7 +19,7 @@ use crate::work::UnitOfWork;
 /// A caller must hold every permission that it adds to a role.
 ///
 /// ```
-#[doc = scene!()]
+#[doc = doctest_setup!()]
 /// use iam_core::role::{NewRole, RolePatch, RoleScope};
 ///
 /// let permissions = vec!["users:read".into()];
@@ -50,14 +50,15 @@ impl Roles<'_> {
         if let Some(role) = once.find(&mut work).await? {
             return Ok(role);
         }
-        let power = Power::lock(&mut work).await?;
-        power.rights().require(&permission::ROLES_CREATE)?;
+        let grantor = GrantAuthority::lock(&mut work).await?;
+        grantor.rights().require(&permission::ROLES_CREATE)?;
         new.permissions.check_registered(&work.locks().permission_names().await?)?;
         let now = work.now();
         let role = new.role(self.0.next_id(), caller.tenant(), now);
         // No user holds the role yet, so it grants nothing for any time. Each assignment of it has its own check.
-        let gain = Gain { permissions: &role.permissions, place: Place::Tenant, until: Until::Moment(now) };
-        let covered = power.cover([gain])?;
+        let gain =
+            GrantedRights { permissions: &role.permissions, scope: ResourceScope::Tenant, until: Until::Moment(now) };
+        let covered = grantor.cover([gain])?;
         hold_quota(self.0, &mut work, QuotaKind::Roles, 1).await?;
         work.apply(RoleChange::Create { role: role.clone(), covered }).await?;
         once.keep(&mut work, &role).await?;
@@ -71,7 +72,7 @@ impl Roles<'_> {
     ///
     /// [`Error::Forbidden`], [`Error::NotFound`].
     pub async fn get(&self, caller: &Caller, id: RoleId) -> Result<Role> {
-        self.0.rights(caller).reach(&permission::ROLES_READ)?;
+        self.0.rights(caller).visible_scope(&permission::ROLES_READ)?;
         self.0.store.role(caller.tenant(), id).await?.ok_or_else(not_found)
     }
 
@@ -81,7 +82,7 @@ impl Roles<'_> {
     ///
     /// [`Error::Forbidden`].
     pub async fn by_name(&self, caller: &Caller, name: &str) -> Result<Option<Role>> {
-        self.0.rights(caller).reach(&permission::ROLES_READ)?;
+        self.0.rights(caller).visible_scope(&permission::ROLES_READ)?;
         Ok(self.0.store.role_by_name(caller.tenant(), name).await?)
     }
 
@@ -91,7 +92,7 @@ impl Roles<'_> {
     ///
     /// [`Error::Forbidden`].
     pub async fn list(&self, caller: &Caller, page: PageRequest) -> Result<Page<Role>> {
-        self.0.rights(caller).reach(&permission::ROLES_READ)?;
+        self.0.rights(caller).visible_scope(&permission::ROLES_READ)?;
         Ok(self.0.store.roles(caller.tenant(), page).await?)
     }
 
@@ -107,8 +108,8 @@ impl Roles<'_> {
         self.0.rights(caller).require(&permission::ROLES_UPDATE)?;
         let patch = patch.validate()?;
         let mut work = self.0.begin(caller).await?;
-        let power = Power::lock(&mut work).await?;
-        power.rights().require(&permission::ROLES_UPDATE)?;
+        let grantor = GrantAuthority::lock(&mut work).await?;
+        grantor.rights().require(&permission::ROLES_UPDATE)?;
         let before = role(&mut work, id).await?;
         caller.check_version(|| before.version())?;
         if let Some(permissions) = &patch.permissions {
@@ -133,10 +134,10 @@ impl Roles<'_> {
         }
         let added = after.permissions.beyond(&before.permissions);
         let covered = if added.is_empty() {
-            power.cover([])?
+            grantor.cover([])?
         } else {
             let until = work.locks().roles_held_until(&[id], now).await?.unwrap_or(Until::Moment(now));
-            power.cover([Gain { permissions: &added, place: Place::Tenant, until }])?
+            grantor.cover([GrantedRights { permissions: &added, scope: ResourceScope::Tenant, until }])?
         };
         work.apply(RoleChange::Update { before, after: after.clone(), covered }).await?;
         work.commit().await?;
@@ -151,8 +152,8 @@ impl Roles<'_> {
     pub async fn delete(&self, caller: &Caller, id: RoleId) -> Result<()> {
         self.0.rights(caller).require(&permission::ROLES_DELETE)?;
         let mut work = self.0.begin(caller).await?;
-        let power = Power::lock(&mut work).await?;
-        power.rights().require(&permission::ROLES_DELETE)?;
+        let grantor = GrantAuthority::lock(&mut work).await?;
+        grantor.rights().require(&permission::ROLES_DELETE)?;
         let role = role(&mut work, id).await?;
         caller.check_version(|| role.version())?;
         if role.system {
@@ -170,7 +171,7 @@ impl Roles<'_> {
 }
 
 async fn role(work: &mut UnitOfWork<'_>, id: RoleId) -> Result<Role> {
-    work.touch(id);
+    work.invalidate(id);
     work.locks().roles_by_id(&[id]).await?.pop().ok_or_else(not_found)
 }
 

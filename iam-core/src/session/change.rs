@@ -46,7 +46,7 @@ pub enum EndReason {
     TenantSuspended,
 }
 
-words! {
+text_enum! {
     EndReason {
         Logout = "LOGOUT",
         LogoutAll = "LOGOUT_ALL",
@@ -73,7 +73,7 @@ impl SessionChange {
         }
     }
 
-    pub(crate) fn touched(&self) -> Vec<Uuid> {
+    pub(crate) fn invalidates(&self) -> Vec<Uuid> {
         match self {
             Self::Start(_) => Vec::new(),
             // The session expires later. A cached session that seems to have expired is read again.

@@ -2,17 +2,18 @@
 //!
 //! A store holds only sessions that have not ended. A session that ends is removed, and stays in the audit log.
 
+mod cache;
 mod change;
 mod ended;
 mod login;
 mod refresh;
 mod service;
-mod snapshots;
 mod store;
 
 use std::net::IpAddr;
 use std::time::Duration;
 
+pub(crate) use cache::{ReadVersion, SessionCache, Snapshot};
 pub use change::{EndReason, SessionChange};
 pub(crate) use ended::EndedSessions;
 pub use login::Login;
@@ -21,7 +22,6 @@ pub(crate) use refresh::NextSecret;
 pub use refresh::{RefreshState, SpentToken};
 pub use service::Sessions;
 pub(crate) use service::{end_all_sessions, end_sessions};
-pub(crate) use snapshots::{Snapshot, Snapshots, Ticket};
 pub use store::{SessionDetails, SessionSnapshot, SessionStore, SessionTransaction};
 
 use crate::assignment::Grant;

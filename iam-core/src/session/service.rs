@@ -1,6 +1,6 @@
 use super::refresh::{Judgement, Presented};
 use super::{EndReason, Me, Session, SessionChange, SessionDetails, Tokens};
-use crate::access::{Extent, Reach, Rights, permission};
+use crate::access::{Coverage, Rights, VisibleScope, permission};
 use crate::assignment::GrantQuery;
 use crate::audit::ResourceType;
 use crate::caller::{Actor, Caller, RequestContext};
@@ -20,7 +20,7 @@ use crate::work::UnitOfWork;
 /// A refresh token that is presented again later ends the session, because it was probably stolen.
 ///
 /// ```
-#[doc = scene!()]
+#[doc = doctest_setup!()]
 /// use iam_core::session::Login;
 ///
 /// let context = RequestContext::default();
@@ -98,7 +98,7 @@ impl Sessions<'_> {
     pub async fn logout(&self, caller: &Caller) -> Result<()> {
         let (_, session) = caller.require_user()?;
         let mut work = self.0.begin(caller).await?;
-        work.touch(session);
+        work.invalidate(session);
         let sessions = work.locks().lock_session(session).await?.into_iter().collect();
         end_sessions(&mut work, sessions, EndReason::Logout).await?;
         work.commit().await
@@ -112,7 +112,7 @@ impl Sessions<'_> {
     pub async fn logout_all(&self, caller: &Caller) -> Result<()> {
         let (user, _) = caller.require_user()?;
         let mut work = self.0.begin(caller).await?;
-        work.touch(user);
+        work.invalidate(user);
         let sessions = work.locks().lock_sessions_of(user).await?;
         end_sessions(&mut work, sessions, EndReason::LogoutAll).await?;
         work.commit().await
@@ -125,9 +125,9 @@ impl Sessions<'_> {
     ///
     /// [`Error::Forbidden`], [`Error::NotFound`] for an unknown user.
     pub async fn logout_user(&self, caller: &Caller, user: UserId) -> Result<()> {
-        require_sight(self.0, caller, user, &permission::SESSIONS_DELETE, Extent::Whole).await?;
+        require_sight(self.0, caller, user, &permission::SESSIONS_DELETE, Coverage::Whole).await?;
         let mut work = self.0.begin(caller).await?;
-        work.touch(user);
+        work.invalidate(user);
         let sessions = work.locks().lock_sessions_of(user).await?;
         end_sessions(&mut work, sessions, EndReason::LogoutAll).await?;
         work.commit().await
@@ -162,7 +162,7 @@ impl Sessions<'_> {
         let account = self.0.store.guarded_account(caller.tenant(), &email.key()).await?.account;
         let user = account.ok_or(Error::NotFound(ResourceType::USER))?.user.id;
         let mut work = self.0.begin(caller).await?;
-        work.touch(user);
+        work.invalidate(user);
         let sessions = work.locks().lock_sessions_of(user).await?;
         let ended = end_sessions(&mut work, sessions, EndReason::Terminated).await?;
         work.commit().await?;
@@ -177,7 +177,7 @@ impl Sessions<'_> {
     ///
     /// [`Error::Forbidden`], [`Error::NotFound`] for an unknown user.
     pub async fn list(&self, caller: &Caller, user: UserId) -> Result<Vec<Session>> {
-        require_sight(self.0, caller, user, &permission::SESSIONS_READ, Extent::Whole).await?;
+        require_sight(self.0, caller, user, &permission::SESSIONS_READ, Coverage::Whole).await?;
         let now = self.0.now();
         let mut sessions = self.0.store.sessions_of(caller.tenant(), user).await?;
         sessions.retain(|session| session.is_live(now));
@@ -198,16 +198,19 @@ impl Sessions<'_> {
         let session = session.filter(|session| session.is_live(now));
         let is_own = session.as_ref().is_some_and(|session| Some(session.user_id) == caller.user());
         let rights = Rights::new(caller.authority(), now);
-        let reach = if is_own { Reach::Tenant } else { rights.reach(&permission::SESSIONS_DELETE)? };
-        work.touch(id);
+        let visible_scope =
+            if is_own { VisibleScope::Tenant } else { rights.visible_scope(&permission::SESSIONS_DELETE)? };
+        work.invalidate(id);
         let not_found = || Error::NotFound(ResourceType::SESSION);
         let session = session.ok_or_else(not_found)?;
-        if reach != Reach::Tenant {
+        if visible_scope != VisibleScope::Tenant {
             let grants = work.locks().grants(GrantQuery::OfUser(session.user_id)).await?;
-            rights.require_over(&permission::SESSIONS_DELETE, &grants, Extent::Whole).map_err(|error| match error {
-                Error::NotFound(_) => not_found(),
-                other => other,
-            })?;
+            rights.require_over(&permission::SESSIONS_DELETE, &grants, Coverage::Whole).map_err(
+                |error| match error {
+                    Error::NotFound(_) => not_found(),
+                    other => other,
+                },
+            )?;
         }
         end_sessions(&mut work, vec![session], EndReason::Terminated).await?;
         work.commit().await

@@ -39,7 +39,7 @@ impl TenantChange {
         vec![record]
     }
 
-    pub(crate) fn touched(&self) -> Vec<Uuid> {
+    pub(crate) fn invalidates(&self) -> Vec<Uuid> {
         match self {
             // No right depends on the name or the slug.
             Self::Create(_) | Self::Update { .. } => Vec::new(),

@@ -49,7 +49,7 @@ pub enum TenantStatus {
     Suspended,
 }
 
-words! { TenantStatus { Active = "ACTIVE", Suspended = "SUSPENDED" } }
+text_enum! { TenantStatus { Active = "ACTIVE", Suspended = "SUSPENDED" } }
 
 /// The identifier and the names of a tenant, for use in other values.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -14,7 +14,7 @@ use crate::validate::Slug;
 /// roles, organizations and audit log: no caller of another tenant can see or refer to any of them.
 ///
 /// ```
-#[doc = scene!()]
+#[doc = doctest_setup!()]
 /// use iam_core::tenant::{NewTenant, TenantPatch};
 ///
 /// let administrator = person("alan@example.com");
@@ -114,7 +114,7 @@ impl Tenants<'_> {
         }
         let mut work = self.0.begin(caller).await?;
         let before = work.locks().lock_tenant().await?.ok_or_else(not_found)?;
-        work.touch(before.id);
+        work.invalidate(before.id);
         if before.status == status {
             return Ok(before);
         }

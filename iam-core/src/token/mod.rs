@@ -1,8 +1,8 @@
 //! Access tokens: signed JWTs (RFC 7519, RFC 8037) and the keys behind them (`decisions.md` §2).
 
+mod encryption;
 mod keys;
 mod ring;
-mod seal;
 mod store;
 mod verified;
 
@@ -10,9 +10,9 @@ use chrono::TimeDelta;
 use jsonwebtoken::{Algorithm, Header, Validation, decode, decode_header, encode, errors::ErrorKind};
 use serde::{Deserialize, Serialize};
 
+pub use encryption::{MasterKey, MasterKeyError};
 pub use keys::{KeyPurpose, PrivateKey, PublicKey, SigningKey};
 pub(crate) use ring::{KeyRing, RETIREMENT, first_or_stored};
-pub use seal::{MasterKey, MasterKeyError};
 pub use store::KeyStore;
 pub use verified::VerifiedToken;
 pub(crate) use verified::VerifiedTokens;

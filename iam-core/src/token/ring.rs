@@ -12,7 +12,7 @@ use crate::clock::{Timestamp, monotonic_now};
 use crate::error::{Constraint, Error, Result, StoreError};
 use crate::id::KeyId;
 use crate::random::Random;
-use crate::session::{Snapshots, Ticket};
+use crate::session::{ReadVersion, SessionCache};
 use crate::store::Store;
 
 /// The cached keys of this process. They are read again when they are [`STALE`], when a token names an unknown key,
@@ -29,7 +29,7 @@ struct Keys {
     public: Vec<PublicKey>,
     read_at: Timestamp,
     /// The read version from before the store was queried.
-    as_of: Ticket,
+    as_of: ReadVersion,
     /// When the store was queried, by the monotonic clock.
     asked: Instant,
 }
@@ -65,7 +65,7 @@ impl KeyRing {
         random: &dyn Random,
     ) -> Result<Self> {
         let stored = first_or_stored(KeyPurpose::AccessTokens, store, master.as_ref(), now, id, random).await?;
-        let keys = Keys::from_stored(&stored, master.as_ref(), now, Ticket::default(), monotonic_now());
+        let keys = Keys::from_stored(&stored, master.as_ref(), now, ReadVersion::default(), monotonic_now());
         Ok(Self { keys: RwLock::new(Arc::new(keys)), reading: tokio::sync::Mutex::new(()), master })
     }
 
@@ -73,7 +73,7 @@ impl KeyRing {
     pub(crate) async fn rotate(
         &self,
         store: &dyn Store,
-        snapshots: &Snapshots,
+        snapshots: &SessionCache,
         now: Timestamp,
         id: KeyId,
         random: &dyn Random,
@@ -98,7 +98,7 @@ impl KeyRing {
     pub(crate) async fn rotate_when_due(
         &self,
         store: &dyn Store,
-        snapshots: &Snapshots,
+        snapshots: &SessionCache,
         age: TimeDelta,
         now: Timestamp,
         id: KeyId,
@@ -120,7 +120,7 @@ impl KeyRing {
     pub(crate) async fn revoke(
         &self,
         store: &dyn Store,
-        snapshots: &Snapshots,
+        snapshots: &SessionCache,
         revoked: KeyId,
         now: Timestamp,
         id: KeyId,
@@ -133,7 +133,7 @@ impl KeyRing {
         // Before the revocation, so that there is always a key that signs.
         self.make_signer_beside(revoked, &stored, store, now, id, random).await?;
         store.revoke_signing_key(revoked, now).await?;
-        snapshots.touch(&[revoked.into()]);
+        snapshots.invalidate(&[revoked.into()]);
         self.read(store, snapshots, now).await?;
         if self.current().signing.is_empty() {
             // The remaining key was revoked concurrently.
@@ -193,7 +193,7 @@ impl KeyRing {
     pub(crate) async fn verifying_key(
         &self,
         store: &dyn Store,
-        snapshots: &Snapshots,
+        snapshots: &SessionCache,
         id: KeyId,
         now: Timestamp,
     ) -> Result<Option<DecodingKey>> {
@@ -212,7 +212,7 @@ impl KeyRing {
     pub(crate) async fn accepts(
         &self,
         store: &dyn Store,
-        snapshots: &Snapshots,
+        snapshots: &SessionCache,
         id: KeyId,
         now: Timestamp,
     ) -> Result<bool> {
@@ -224,7 +224,7 @@ impl KeyRing {
     pub(crate) async fn public_keys(
         &self,
         store: &dyn Store,
-        snapshots: &Snapshots,
+        snapshots: &SessionCache,
         now: Timestamp,
     ) -> Result<Vec<PublicKey>> {
         self.refresh(store, snapshots, now).await?;
@@ -233,7 +233,7 @@ impl KeyRing {
 
     /// Reads the keys again if one of them may have been revoked, or if they are [`STALE`]. In the first case, all
     /// requests wait for the read. In the second case, one request waits, and the others use the cached keys.
-    pub(crate) async fn refresh(&self, store: &dyn Store, snapshots: &Snapshots, now: Timestamp) -> Result<()> {
+    pub(crate) async fn refresh(&self, store: &dyn Store, snapshots: &SessionCache, now: Timestamp) -> Result<()> {
         if self.current().may_be_revoked(snapshots) {
             let _reading = self.reading.lock().await;
             if self.current().may_be_revoked(snapshots) {
@@ -255,8 +255,8 @@ impl KeyRing {
         (now - self.current().read_at).abs() >= age
     }
 
-    async fn read(&self, store: &dyn Store, snapshots: &Snapshots, now: Timestamp) -> Result<()> {
-        let (as_of, asked) = (snapshots.ticket(), monotonic_now());
+    async fn read(&self, store: &dyn Store, snapshots: &SessionCache, now: Timestamp) -> Result<()> {
+        let (as_of, asked) = (snapshots.read_version(), monotonic_now());
         let stored = store.signing_keys(KeyPurpose::AccessTokens).await?;
         let keys = Keys::from_stored(&stored, self.master.as_ref(), now, as_of, asked);
         *self.keys.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(keys);
@@ -320,7 +320,7 @@ impl Keys {
         stored: &[SigningKey],
         master: Option<&MasterKey>,
         now: Timestamp,
-        as_of: Ticket,
+        as_of: ReadVersion,
         asked: Instant,
     ) -> Self {
         let live: Vec<&SigningKey> = live(stored, now).collect();
@@ -336,7 +336,7 @@ impl Keys {
     }
 
     /// Whether one of the keys may have been revoked since they were read.
-    fn may_be_revoked(&self, snapshots: &Snapshots) -> bool {
+    fn may_be_revoked(&self, snapshots: &SessionCache) -> bool {
         if self.public.iter().any(|key| snapshots.has_changed(key.id.into(), self.as_of)) {
             return true;
         }
@@ -384,7 +384,7 @@ mod tests {
     /// A key ring over its own store, with a clock that the test controls.
     struct Scene {
         store: MemoryStore,
-        snapshots: Snapshots,
+        snapshots: SessionCache,
         ring: KeyRing,
         now: Timestamp,
     }
@@ -398,7 +398,7 @@ mod tests {
         async fn new() -> Self {
             let (store, now) = (MemoryStore::new(), "2026-01-31T09:00:00Z".parse().unwrap());
             let ring = KeyRing::open(&store, None, now, new_id(), &SystemRandom).await.unwrap();
-            Self { store, snapshots: Snapshots::default(), ring, now }
+            Self { store, snapshots: SessionCache::default(), ring, now }
         }
 
         fn pass(&mut self, time: TimeDelta) {
@@ -511,7 +511,7 @@ mod tests {
         let stored = scene.store.signing_keys(KeyPurpose::AccessTokens).await.unwrap();
         let asked = monotonic_now();
         let (just_now, long_ago) = (asked, asked - MAX_AGE_WITHOUT_FEED);
-        let (alone, informed) = (Snapshots::default(), Snapshots::default());
+        let (alone, informed) = (SessionCache::default(), SessionCache::default());
         let news = News { changed: Vec::new(), complete_at: Some(asked) };
         let mut following = pin!(informed.follow(Box::new(OneNotification(Some(news)))));
         assert!(timeout(Duration::ZERO, following.as_mut()).await.is_err());
@@ -521,9 +521,9 @@ mod tests {
             (&informed, just_now, false),
             (&informed, long_ago, false),
         ] {
-            let keys = Keys::from_stored(&stored, None, scene.now, snapshots.ticket(), asked);
+            let keys = Keys::from_stored(&stored, None, scene.now, snapshots.read_version(), asked);
             assert_eq!(keys.may_be_revoked(snapshots), expected);
-            snapshots.touch(&[stored[0].id.into()]);
+            snapshots.invalidate(&[stored[0].id.into()]);
             assert!(keys.may_be_revoked(snapshots));
         }
     }
@@ -538,7 +538,7 @@ mod tests {
         assert!(open(None).await.is_ok());
         let [right, wrong] = [1, 2].map(|byte| STANDARD.encode([byte; 32]).parse::<MasterKey>().unwrap());
         let with_master = open(Some(right.clone())).await.unwrap();
-        let snapshots = Snapshots::default();
+        let snapshots = SessionCache::default();
         with_master.rotate(&scene.store, &snapshots, scene.now, new_id(), &SystemRandom).await.unwrap();
         assert!(open(Some(right)).await.is_ok());
         assert!(open(Some(wrong)).await.is_err() && open(None).await.is_err());

@@ -68,7 +68,7 @@ impl UserChange {
         }
     }
 
-    pub(crate) fn touched(&self) -> Vec<Uuid> {
+    pub(crate) fn invalidates(&self) -> Vec<Uuid> {
         match self {
             // The user has no session yet.
             Self::Create { .. } => Vec::new(),

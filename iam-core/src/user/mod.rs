@@ -64,7 +64,7 @@ pub enum UserStatus {
     Inactive,
 }
 
-words! { UserStatus { Active = "ACTIVE", Suspended = "SUSPENDED", Inactive = "INACTIVE" } }
+text_enum! { UserStatus { Active = "ACTIVE", Suspended = "SUSPENDED", Inactive = "INACTIVE" } }
 
 impl User {
     /// Returns the fields that the audit log records.
@@ -135,7 +135,7 @@ pub enum UserSortKey {
     Status,
 }
 
-words! {
+text_enum! {
     UserSortKey {
         CreatedAt = "createdAt",
         UpdatedAt = "updatedAt",

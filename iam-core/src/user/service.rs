@@ -1,6 +1,6 @@
 use super::rules::StatusMove;
 use super::{NewUser, User, UserChange, UserFilter, UserPatch, UserSort, UserStatus};
-use crate::access::{Covered, Extent, Permission, Power, Reach, Rights, permission};
+use crate::access::{Coverage, Covered, GrantAuthority, Permission, Rights, VisibleScope, permission};
 use crate::assignment::{Grant, GrantQuery, RevokeReason, cover_grants, keep_an_administrator, revoke};
 use crate::audit::ResourceType;
 use crate::caller::{Actor, Caller};
@@ -20,7 +20,7 @@ use crate::work::UnitOfWork;
 /// deleted user has no sessions.
 ///
 /// ```
-#[doc = scene!()]
+#[doc = doctest_setup!()]
 /// use iam_core::page::PageRequest;
 /// use iam_core::user::{UserFilter, UserPatch, UserSort, UserStatus};
 ///
@@ -86,7 +86,7 @@ impl Users<'_> {
     ///
     /// [`Error::Forbidden`], [`Error::NotFound`].
     pub async fn get(&self, caller: &Caller, id: UserId) -> Result<User> {
-        require_reach_over(self.0, caller, id, &permission::USERS_READ, Extent::Part).await?;
+        require_visible_scope_over(self.0, caller, id, &permission::USERS_READ, Coverage::Part).await?;
         self.0.store.user(caller.tenant(), id).await?.ok_or_else(not_found)
     }
 
@@ -103,8 +103,8 @@ impl Users<'_> {
         sort: UserSort,
         page: PageRequest,
     ) -> Result<Page<User>> {
-        let reach = self.0.rights(caller).reach(&permission::USERS_READ)?;
-        if let (Some(organization), Reach::Organizations(covered)) = (filter.organization, &reach) {
+        let visible_scope = self.0.rights(caller).visible_scope(&permission::USERS_READ)?;
+        if let (Some(organization), VisibleScope::Organizations(covered)) = (filter.organization, &visible_scope) {
             // Otherwise the list would reveal which visible members are also members of an organization that is
             // outside the caller's visible scope.
             let lineage = self.0.lineages(caller.tenant(), [organization]).await?;
@@ -112,7 +112,7 @@ impl Users<'_> {
                 return Ok(Page { items: Vec::new(), total: 0, request: page });
             }
         }
-        Ok(self.0.store.users(caller.tenant(), filter, &reach, sort, page, self.0.now()).await?)
+        Ok(self.0.store.users(caller.tenant(), filter, &visible_scope, sort, page, self.0.now()).await?)
     }
 
     /// Changes a user. Needs `users:update`; a permission that is held in organizations is for members who hold no
@@ -129,10 +129,10 @@ impl Users<'_> {
     /// [`Error::Forbidden`], [`Forbidden::Escalation`](crate::Forbidden::Escalation), [`Error::Validation`],
     /// [`Error::NotFound`], [`Conflict::EmailTaken`], [`Conflict::LastAdministrator`].
     pub async fn update(&self, caller: &Caller, id: UserId, patch: UserPatch) -> Result<User> {
-        self.0.rights(caller).reach(&permission::USERS_UPDATE)?;
+        self.0.rights(caller).visible_scope(&permission::USERS_UPDATE)?;
         let patch = patch.validate()?;
         let mut work = self.0.begin(caller).await?;
-        let Subject { user: before, grants, power } =
+        let Subject { user: before, grants, grantor } =
             Subject::lock(&mut work, id, &permission::USERS_UPDATE, patch.may_raise_rights()).await?;
         caller.check_version(|| before.version())?;
         let changes_email = patch.email.as_ref().is_some_and(|email| *email != before.email);
@@ -141,17 +141,17 @@ impl Users<'_> {
             return Ok(before);
         }
         let status_move = StatusMove::between(before.status, after.status);
-        if let (Some(needed), Some(power)) = (&status_move.permission, &power) {
+        if let (Some(needed), Some(grantor)) = (&status_move.permission, &grantor) {
             if before.status == UserStatus::Inactive {
-                power.rights().require(needed)?;
+                grantor.rights().require(needed)?;
             } else {
-                power.rights().require_over(needed, &grants, Extent::Whole)?;
+                grantor.rights().require_over(needed, &grants, Coverage::Whole)?;
             }
         }
         // A new password is sent to the address. So a caller that changes the address of another user could use that
         // account. For its own account, the caller needs no check.
         let takes_over = changes_email && caller.user() != Some(id);
-        let covered = status_move.cover(&mut work, power.as_ref(), &grants, takes_over).await?;
+        let covered = status_move.cover(&mut work, grantor.as_ref(), &grants, takes_over).await?;
         work.apply(UserChange::Update { before, after: after.clone(), covered }).await?;
         apply_consequences(&mut work, id, &status_move, grants).await?;
         work.commit().await?;
@@ -180,9 +180,9 @@ impl Users<'_> {
     }
 
     async fn change_status(&self, caller: &Caller, id: UserId, status: UserStatus) -> Result<User> {
-        self.0.rights(caller).reach(&permission::USERS_UPDATE)?;
+        self.0.rights(caller).visible_scope(&permission::USERS_UPDATE)?;
         let mut work = self.0.begin(caller).await?;
-        let Subject { user: before, grants, power } =
+        let Subject { user: before, grants, grantor } =
             Subject::lock(&mut work, id, &permission::USERS_UPDATE, true).await?;
         if before.status == UserStatus::Inactive {
             return Err(Conflict::UserInactive.into());
@@ -191,7 +191,7 @@ impl Users<'_> {
             return Ok(before);
         }
         let status_move = StatusMove::between(before.status, status);
-        let covered = status_move.cover(&mut work, power.as_ref(), &grants, false).await?;
+        let covered = status_move.cover(&mut work, grantor.as_ref(), &grants, false).await?;
         let after = User { status, updated_at: work.now(), ..before.clone() };
         work.apply(UserChange::ChangeStatus { before, after: after.clone(), covered }).await?;
         apply_consequences(&mut work, id, &status_move, grants).await?;
@@ -237,7 +237,7 @@ impl Users<'_> {
     ///
     /// [`Error::Forbidden`], [`Error::NotFound`], [`Conflict::LastAdministrator`].
     pub async fn delete(&self, caller: &Caller, id: UserId) -> Result<()> {
-        self.0.rights(caller).reach(&permission::USERS_DELETE)?;
+        self.0.rights(caller).visible_scope(&permission::USERS_DELETE)?;
         let mut work = self.0.begin(caller).await?;
         let Subject { user: before, grants, .. } =
             Subject::lock(&mut work, id, &permission::USERS_DELETE, true).await?;
@@ -258,22 +258,22 @@ struct Subject {
     user: User,
     grants: Vec<Grant>,
     /// The caller's grant authority, if the user's status or e-mail is to change.
-    power: Option<Power>,
+    grantor: Option<GrantAuthority>,
 }
 
 impl Subject {
-    /// Locks a user. The caller must hold the permission over all of the user's roles; see [`Extent::Whole`].
+    /// Locks a user. The caller must hold the permission over all of the user's roles; see [`Coverage::Whole`].
     async fn lock(work: &mut UnitOfWork<'_>, id: UserId, permission: &Permission, changes_state: bool) -> Result<Self> {
-        let power = if changes_state { Some(Power::lock(work).await?) } else { None };
+        let grantor = if changes_state { Some(GrantAuthority::lock(work).await?) } else { None };
         let user = work.locks().lock_user(id).await?;
         let own = Rights::new(work.caller().authority(), work.now());
-        let rights = power.as_ref().map_or(own, Power::rights);
-        let needs_grants = changes_state || rights.reach(permission)? != Reach::Tenant;
+        let rights = grantor.as_ref().map_or(own, GrantAuthority::rights);
+        let needs_grants = changes_state || rights.visible_scope(permission)? != VisibleScope::Tenant;
         let query = GrantQuery::OfUser(id);
         let grants = if needs_grants { work.locks().grants(query).await? } else { Vec::new() };
-        rights.require_over(permission, &grants, Extent::Whole)?;
-        work.touch(id);
-        Ok(Self { user: user.ok_or_else(not_found)?, grants, power })
+        rights.require_over(permission, &grants, Coverage::Whole)?;
+        work.invalidate(id);
+        Ok(Self { user: user.ok_or_else(not_found)?, grants, grantor })
     }
 }
 
@@ -283,21 +283,21 @@ impl StatusMove {
     async fn cover(
         &self,
         work: &mut UnitOfWork<'_>,
-        power: Option<&Power>,
+        grantor: Option<&GrantAuthority>,
         grants: &[Grant],
         takes_over: bool,
     ) -> Result<Covered> {
-        match power {
+        match grantor {
             // This includes roles in suspended organizations, because these may be reactivated.
-            Some(power) if takes_over => {
+            Some(grantor) if takes_over => {
                 let now = work.now();
-                cover_grants(work, power, grants.iter().filter(|grant| grant.assignment.is_live(now))).await
+                cover_grants(work, grantor, grants.iter().filter(|grant| grant.assignment.is_live(now))).await
             }
-            Some(power) if self.regains_roles => {
+            Some(grantor) if self.regains_roles => {
                 let now = work.now();
-                cover_grants(work, power, grants.iter().filter(|grant| grant.is_effective(now))).await
+                cover_grants(work, grantor, grants.iter().filter(|grant| grant.is_effective(now))).await
             }
-            Some(power) => power.cover([]),
+            Some(grantor) => grantor.cover([]),
             // A user that keeps its status and its e-mail keeps the same rights.
             None => Ok(Covered::no_gain()),
         }
@@ -305,40 +305,40 @@ impl StatusMove {
 }
 
 /// Checks that a caller may see what belongs to a user, and returns the visible scope. A caller may always see all of
-/// its own data. For another user, it needs a permission over this much of the user; see [`Extent`].
+/// its own data. For another user, it needs a permission over this much of the user; see [`Coverage`].
 pub(crate) async fn require_sight(
     iam: &Inner,
     caller: &Caller,
     user: UserId,
     otherwise: &Permission,
-    extent: Extent,
-) -> Result<Reach> {
+    coverage: Coverage,
+) -> Result<VisibleScope> {
     if caller.user() == Some(user) {
-        return Ok(Reach::Tenant);
+        return Ok(VisibleScope::Tenant);
     }
-    let reach = require_reach_over(iam, caller, user, otherwise, extent).await?;
-    if reach == Reach::Tenant {
+    let visible_scope = require_visible_scope_over(iam, caller, user, otherwise, coverage).await?;
+    if visible_scope == VisibleScope::Tenant {
         iam.store.user(caller.tenant(), user).await?.ok_or_else(not_found)?;
     }
-    Ok(reach)
+    Ok(visible_scope)
 }
 
 /// Returns the visible scope of a permission of the caller. If it is not tenant-wide, this much of the user must lie
-/// within it; see [`Extent`]. If it is tenant-wide, the user need not exist.
-async fn require_reach_over(
+/// within it; see [`Coverage`]. If it is tenant-wide, the user need not exist.
+async fn require_visible_scope_over(
     iam: &Inner,
     caller: &Caller,
     user: UserId,
     permission: &Permission,
-    extent: Extent,
-) -> Result<Reach> {
+    coverage: Coverage,
+) -> Result<VisibleScope> {
     let rights = iam.rights(caller);
-    let reach = rights.reach(permission)?;
-    if reach != Reach::Tenant {
+    let visible_scope = rights.visible_scope(permission)?;
+    if visible_scope != VisibleScope::Tenant {
         let grants = iam.store.grants_of(caller.tenant(), &[user]).await?;
-        rights.require_over(permission, &grants, extent)?;
+        rights.require_over(permission, &grants, coverage)?;
     }
-    Ok(reach)
+    Ok(visible_scope)
 }
 
 /// Applies the consequences of a change of status, in the same unit of work and under the tenant's lock.

@@ -1,7 +1,7 @@
 use async_trait::async_trait;
 
 use super::{User, UserFilter, UserSort};
-use crate::access::Reach;
+use crate::access::VisibleScope;
 use crate::clock::Timestamp;
 use crate::error::StoreError;
 use crate::id::{TenantId, UserId};
@@ -25,7 +25,7 @@ pub trait UserStore {
         &self,
         tenant: TenantId,
         filter: &UserFilter,
-        reach: &Reach,
+        visible_scope: &VisibleScope,
         sort: UserSort,
         page: PageRequest,
         now: Timestamp,

@@ -18,13 +18,13 @@ fn checkpoint(client: &Client) -> Value {
     client.get("/api/v1/audit-logs/checkpoint").expect(200)
 }
 
-pub(crate) fn wait_until_sealed(client: &Client) {
-    let is_sealed = || checkpoint(client)["unsealed"] == json!([]);
-    wait_for("all entries to be sequenced", TIMEOUT, || is_sealed().then_some(()));
+pub(crate) fn wait_until_sequenced(client: &Client) {
+    let is_sequenced = || checkpoint(client)["unsealed"] == json!([]);
+    wait_for("all entries to be sequenced", TIMEOUT, || is_sequenced().then_some(()));
 }
 
 /// Creates a tenant with some entries, waits until all of them are sequenced, and stops the server. Returns the tenant.
-fn sealed_log(store: &Store) -> String {
+fn sequenced_log(store: &Store) -> String {
     let server = store.serve();
     let session = server.client().register("admiral@navy.example");
     let client = server.client().with_token(&session.access);
@@ -32,7 +32,7 @@ fn sealed_log(store: &Store) -> String {
         let event = json!({ "action": "SAILED", "resourceType": "SHIP", "resourceId": number.to_string() });
         client.post("/api/v1/audit-logs", &event).expect(201);
     }
-    wait_until_sealed(&client);
+    wait_until_sequenced(&client);
     let tenant = text(&client.get("/api/v1/auth/me").expect(200)["tenant"]["id"]);
     server.stop();
     tenant
@@ -53,7 +53,7 @@ fn a_running_server_sequences_audit_entries() {
         let server = store.serve();
         let session = server.client().register("admiral@navy.example");
         let client = server.client().with_token(&session.access);
-        wait_until_sealed(&client);
+        wait_until_sequenced(&client);
         assert_eq!(checkpoint(&client)["treeSize"], 4, "the tenant, the user, its role, its login");
     }
 }
@@ -61,7 +61,7 @@ fn a_running_server_sequences_audit_entries() {
 #[test]
 fn verify_finds_nothing_in_an_unchanged_log() {
     for store in [Store::sqlite(), Store::postgres()] {
-        let tenant = sealed_log(&store);
+        let tenant = sequenced_log(&store);
         keep(&store);
         let files: Vec<_> = fs::read_dir(store.home().path().join("kept")).unwrap().collect();
         let name = files[0].as_ref().unwrap().file_name().into_string().unwrap();
@@ -77,7 +77,7 @@ fn verify_finds_nothing_in_an_unchanged_log() {
 fn verify_shows_its_progress_on_a_terminal_only() {
     const PROGRESS: &str = "log 1 of 1: 24 of 24 entries";
     let store = Store::sqlite();
-    sealed_log(&store);
+    sequenced_log(&store);
     let written = store.iam_server().args(["audit", "verify"]).run_on_terminal();
     assert!(written.contains(PROGRESS), "{written:?}");
     assert!(written.ends_with("\r\x1b[K"), "{written:?}");
@@ -88,7 +88,7 @@ fn verify_shows_its_progress_on_a_terminal_only() {
 #[test]
 fn verify_names_the_first_changed_entry() {
     for store in [Store::sqlite(), Store::postgres()] {
-        sealed_log(&store);
+        sequenced_log(&store);
         keep(&store);
         store.tamper("UPDATE audit_entries SET resource_id = '99' WHERE resource_id IN ('7', '9')");
         let verified = verify(&store);
@@ -105,7 +105,7 @@ fn verify_names_the_first_changed_entry() {
 #[test]
 fn the_server_does_not_continue_a_changed_log_and_reports_it() {
     for store in [Store::sqlite(), Store::postgres()] {
-        sealed_log(&store);
+        sequenced_log(&store);
         store.tamper("UPDATE audit_logs SET size = 16, peaks = substr(peaks, 1, 32)");
         let server = store.serve();
         server.client().log_in("admiral@navy.example");
@@ -113,19 +113,19 @@ fn the_server_does_not_continue_a_changed_log_and_reports_it() {
         assert!(line.contains("ERROR"), "{line}");
         // The logs of other tenants go on.
         let session = server.client().register("captain@navy.example");
-        wait_until_sealed(&server.client().with_token(&session.access));
+        wait_until_sequenced(&server.client().with_token(&session.access));
     }
 }
 
 #[test]
 fn a_kept_checkpoint_detects_an_older_copy() {
     let store = Store::sqlite();
-    sealed_log(&store);
+    sequenced_log(&store);
     let (database, copy) = (store.home().path().join("iam.db"), store.home().path().join("copy.db"));
     fs::copy(&database, &copy).unwrap();
     let server = store.serve();
     let session = server.client().log_in("admiral@navy.example");
-    wait_until_sealed(&server.client().with_token(&session.access));
+    wait_until_sequenced(&server.client().with_token(&session.access));
     server.stop();
     keep(&store);
     assert_eq!(verify(&store).code, Some(0));
@@ -161,7 +161,7 @@ async fn old_log(store: Arc<dyn iam_core::Store>) {
     let iam = Iam::builder(store).clock(YearAgo).build().await.unwrap();
     let caller = Caller::system(register(&iam, "admiral@navy.example").await, "test");
     iam.audit().set_retention(&caller, Some(30)).await.unwrap();
-    iam.seal_audit_logs().await.unwrap();
+    iam.sequence_audit_logs().await.unwrap();
     iam.close().await;
 }
 
@@ -178,7 +178,7 @@ fn retain_removes_old_entries_and_the_rest_still_verifies() {
         let entries = client.audit_entries("");
         let entries: Vec<_> = entries.iter().map(|entry| (&entry["resourceType"], &entry["action"])).collect();
         assert_eq!(entries, [(&json!("AUDIT_LOG"), &json!("DELETE")), (&json!("SESSION"), &json!("LOGIN"))]);
-        wait_until_sealed(&client);
+        wait_until_sequenced(&client);
         let verified = verify(&store);
         assert_eq!(verified.code, Some(0), "{verified:?}");
         assert!(verified.output.contains("7 entries sequenced, 5 of them removed by retention"), "{verified:?}");
@@ -192,7 +192,7 @@ async fn old_logs(store: Arc<dyn iam_core::Store>) {
     let iam = Iam::builder(store).clock(YearAgo).build().await.unwrap();
     register(&iam, "admiral@navy.example").await;
     register(&iam, "captain@navy.example").await;
-    iam.seal_audit_logs().await.unwrap();
+    iam.sequence_audit_logs().await.unwrap();
     iam.close().await;
 }
 
@@ -244,7 +244,7 @@ fn the_operator_can_apply_a_pending_retention_at_once() {
                 [&Value::Null, &json!("audit command")],
                 "set by the user, applied once by the command: {entries:?}"
             );
-            wait_until_sealed(client);
+            wait_until_sequenced(client);
         }
         server.stop();
         assert_eq!(store.iam_server().args(["audit", "verify"]).run().code, Some(0));

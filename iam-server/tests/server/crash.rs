@@ -222,8 +222,8 @@ fn assert_every_change_is_audited(store: &Store, kind: &str) {
     assert!((acknowledged..=acknowledged + round * WRITERS).contains(&events), "{events} of {acknowledged} events");
 
     let entries = client.audit_entries("").len();
-    let sealed = client.get("/api/v1/audit-logs/checkpoint").expect(200)["treeSize"].as_u64().unwrap();
-    assert_eq!(sealed, entries as u64, "every entry has one leaf");
+    let sequenced = client.get("/api/v1/audit-logs/checkpoint").expect(200)["treeSize"].as_u64().unwrap();
+    assert_eq!(sequenced, entries as u64, "every entry has one leaf");
     let verified = store.iam_server().args(["audit", "verify"]).run();
     assert_eq!(verified.code, Some(0), "{verified:?}");
     println!("{kind}: {} requests, {round} kills, {entries} entries", count.sent.load(Ordering::Relaxed));

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use iam_core::TenantId;
-use iam_core::access::Reach;
+use iam_core::access::VisibleScope;
 use iam_core::conformance::World;
 use iam_core::page::PageRequest;
 use iam_core::user::{UserFilter, UserSort, UserStore as _};
@@ -93,6 +93,7 @@ async fn a_wrong_total_hides_no_user() {
     let scene = Scene::new().await;
     scene.run("UPDATE iam.tenant_counts SET active_users = -7").await;
     let (filter, sort, page) = (UserFilter::default(), UserSort::default(), PageRequest::default());
-    let users = scene.store.users(scene.tenant, &filter, &Reach::Tenant, sort, page, scene.world.now()).await.unwrap();
+    let users =
+        scene.store.users(scene.tenant, &filter, &VisibleScope::Tenant, sort, page, scene.world.now()).await.unwrap();
     assert_eq!((users.items.len(), users.total), (2, 0));
 }

@@ -26,7 +26,7 @@ impl Scene {
         let tenant = world.tenant("acme").await;
         world.user(&tenant, "ada@example.com").await;
         world.user(&tenant, "grace@example.com").await;
-        world.seal().await;
+        world.sequence().await;
         Self { world, store, tenant: tenant.id, _database: database }
     }
 
@@ -154,12 +154,12 @@ async fn pending_entries_cannot_be_changed_or_deleted() {
         FROM iam.audit_unsealed";
     scene.assert_refused(moved, delete).await;
     // The leaf of an entry with another time does not count.
-    let sealed = scene.world.sealed(scene.tenant).await.remove(0).leaf;
+    let sequenced = scene.world.sequenced(scene.tenant).await.remove(0).leaf;
     pending.truncate(1);
-    pending[0].id = sealed.entry_id;
-    pending[0].created_at = sealed.created_at + chrono::TimeDelta::seconds(1);
+    pending[0].id = sequenced.entry_id;
+    pending[0].created_at = sequenced.created_at + chrono::TimeDelta::seconds(1);
     scene.world.record(pending).await;
-    let named = format!("DELETE FROM iam.audit_unsealed WHERE id = '{}'", sealed.entry_id);
+    let named = format!("DELETE FROM iam.audit_unsealed WHERE id = '{}'", sequenced.entry_id);
     scene.assert_refused(&named, delete).await;
 }
 

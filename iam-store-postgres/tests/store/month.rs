@@ -65,7 +65,7 @@ async fn a_month_is_made_on_demand() {
     let tenant = world.tenant("acme").await.id;
     let last = record(&world, tenant, "2031-05-31T23:59:59.999Z").await;
     let first = record(&world, tenant, "2031-06-01T00:00:00Z").await;
-    world.seal().await;
+    world.sequence().await;
     for (entry, month) in [(last, "2031_05"), (first, "2031_06")] {
         assert_eq!(store.audit_entry(tenant, entry.id).await.unwrap(), Some(entry.clone()));
         let partition: String =
@@ -106,14 +106,14 @@ async fn making_a_month_does_not_block_reads_and_writes() {
     let mut making = store.pool().begin().await.unwrap();
     making.execute("SELECT iam.make_audit_month('2031-01-01')").await.unwrap();
     let entry = record(&world, tenant, "2026-01-31T10:00:00Z").await;
-    world.seal().await;
+    world.sequence().await;
     assert_eq!(store.audit_entry(tenant, entry.id).await.unwrap(), Some(entry));
     making.commit().await.unwrap();
 }
 
 /// Sequences the pending entries, and marks a tenant's entries below a sequence number for removal.
 async fn give_up(world: &World, tenant: TenantId, until: u64) {
-    world.seal().await;
+    world.sequence().await;
     let from = world.head(tenant).await.removed;
     world.commit(tenant, world.give_up(tenant, from..until).await).await;
 }
@@ -144,7 +144,7 @@ async fn a_month_is_dropped_when_all_its_entries_are_marked_for_removal() {
     let left = store.audit_entries(other, &AuditFilter::default(), None, 100).await.unwrap();
     assert_eq!(left.iter().filter(|entry| entry.action == "SENT").count(), 2);
     assert_eq!(store.purge_audit_entries().await.unwrap(), 0);
-    world.seal().await;
+    world.sequence().await;
     for tenant in [tenant, other] {
         world.assert_clean(tenant, &[]).await;
     }
@@ -175,10 +175,10 @@ async fn the_present_month_is_never_dropped() {
     let now: DateTime<Utc> = sqlx::query_scalar("SELECT now()").fetch_one(&store.pool()).await.unwrap();
     let before = months(&store).await;
     record(&world, tenant, &now.format("%Y-%m-%dT%H:%M:%SZ").to_string()).await;
-    world.seal().await;
-    let sealed = world.head(tenant).await.leaves;
-    give_up(&world, tenant, sealed).await;
-    assert_eq!(store.purge_audit_entries().await.unwrap(), sealed);
+    world.sequence().await;
+    let sequenced = world.head(tenant).await.leaves;
+    give_up(&world, tenant, sequenced).await;
+    assert_eq!(store.purge_audit_entries().await.unwrap(), sequenced);
     let present = now.format("%Y_%m").to_string();
     let not_past = |months: Vec<String>| -> Vec<String> { months.into_iter().filter(|m| *m >= present).collect() };
     assert_eq!(not_past(months(&store).await), not_past(before));
@@ -191,7 +191,7 @@ async fn a_month_that_is_being_read_is_emptied_and_dropped_later() {
     let world = World::new(Arc::new(store.clone()));
     let tenant = world.tenant("acme").await.id;
     record(&world, tenant, "2025-01-01T00:00:00Z").await;
-    world.seal().await;
+    world.sequence().await;
     give_up(&world, tenant, 1).await;
     let given_up = store.audit_entries(tenant, &AuditFilter::default(), None, 100).await.unwrap().len();
     let mut reading = store.pool().begin().await.unwrap();
@@ -230,13 +230,13 @@ async fn a_month_that_another_replica_has_dropped_is_made_again() {
     let (store, database) = migrated().await;
     let world = World::new(Arc::new(store.clone()));
     let tenant = world.tenant("acme").await.id;
-    world.seal().await;
+    world.sequence().await;
     store.prepare(moment("2025-01-01T00:00:00Z")).await.unwrap();
     let other = PostgresStore::connect(database.url()).await.unwrap();
     other.purge_audit_entries().await.unwrap();
     assert!(!months(&store).await.contains(&"2025_01".to_owned()));
     record(&world, tenant, "2025-01-01T00:00:00Z").await;
-    world.seal().await;
+    world.sequence().await;
     assert!(months(&store).await.contains(&"2025_01".to_owned()));
     world.assert_clean(tenant, &[]).await;
 }

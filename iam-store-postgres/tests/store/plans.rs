@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use chrono::DateTime;
-use iam_core::access::Reach;
+use iam_core::access::VisibleScope;
 use iam_core::assignment::{AssignmentFilter, AssignmentStore as _};
 use iam_core::audit::{AuditFilter, AuditStore as _, Cursor};
 use iam_core::conformance::Case;
@@ -56,14 +56,14 @@ const LEFT_OUT: [&str; 13] = [
     "maintenance::totals_count_all_tenants",
     "maintenance::the_service_removes_sessions_and_attempts",
     "idempotency::old_answers_are_removed",
-    "seal::audited_tenants_are_listed_in_order",
-    "seal::seals_of_another_size_are_refused",
-    "seal::seals_of_what_does_not_wait_are_refused",
-    "seal::seals_of_several_logs_are_all_or_nothing",
+    "sequence::audited_tenants_are_listed_in_order",
+    "sequence::seals_of_another_size_are_refused",
+    "sequence::seals_of_entries_that_are_not_pending_are_refused",
+    "sequence::seals_of_several_logs_are_all_or_nothing",
     "audit::combined_filters_select_matching_entries",
     "race::",
     "overtaken::",
-    "sealers::",
+    "sequencers::",
 ];
 
 async fn filled() -> TestDatabase {
@@ -229,7 +229,7 @@ async fn a_list_reads_little_more_than_it_shows() {
             (UserSortKey::Status, page_alone + all_users),
         ] {
             store
-                .users(tenant, &UserFilter::default(), &Reach::Tenant, UserSort { by, order }, page, now)
+                .users(tenant, &UserFilter::default(), &VisibleScope::Tenant, UserSort { by, order }, page, now)
                 .await
                 .unwrap();
             let (rows, explained) = read();
@@ -244,7 +244,7 @@ async fn a_list_reads_little_more_than_it_shows() {
         (UserFilter { search: Some("nobody".into()), ..UserFilter::default() }, page_alone),
         (UserFilter { organization: Some(organization), ..UserFilter::default() }, page_alone + 500),
     ] {
-        store.users(tenant, &filter, &Reach::Tenant, UserSort::default(), page, now).await.unwrap();
+        store.users(tenant, &filter, &VisibleScope::Tenant, UserSort::default(), page, now).await.unwrap();
         let (rows, explained) = read();
         assert!(rows <= most, "{rows} rows by {filter:?}: {explained:#?}");
     }
@@ -266,14 +266,14 @@ async fn a_list_reads_little_more_than_it_shows() {
             page_alone + beside + role.1.unsigned_abs(),
         ),
     ] {
-        store.assignments(tenant, &filter, &Reach::Tenant, page, now).await.unwrap();
+        store.assignments(tenant, &filter, &VisibleScope::Tenant, page, now).await.unwrap();
         let (rows, explained) = read();
         assert!(rows <= most, "{rows} rows by {filter:?}: {explained:#?}");
     }
     let organizations = count("SELECT count(*) FROM iam.organizations WHERE tenant_id = $1").await;
     for by in [OrganizationSortKey::Name, OrganizationSortKey::CreatedAt, OrganizationSortKey::UpdatedAt] {
         let sort = OrganizationSort { by, order: SortOrder::Ascending };
-        store.organizations(tenant, &OrganizationFilter::default(), &Reach::Tenant, sort, page).await.unwrap();
+        store.organizations(tenant, &OrganizationFilter::default(), &VisibleScope::Tenant, sort, page).await.unwrap();
         let (rows, explained) = read();
         assert!(rows <= page_alone + 2 * organizations, "{rows} rows by {by:?}: {explained:#?}");
     }
@@ -336,7 +336,7 @@ async fn a_list_reads_only_the_members_in_the_visible_scope() {
     let database = filled().await;
     let store = explained::store(&database).await;
     let tenant: TenantId = "00000001-0000-7000-8000-000000000000".parse().unwrap();
-    let reach = Reach::Organizations(vec!["00000004-0000-7000-8000-000000001053".parse().unwrap()]);
+    let visible_scope = VisibleScope::Organizations(vec!["00000004-0000-7000-8000-000000001053".parse().unwrap()]);
     let (now, page) = (DateTime::from_timestamp_secs(1_800_000_000).unwrap(), PageRequest::default());
     let read = || {
         let explained = explained::take();
@@ -352,13 +352,14 @@ async fn a_list_reads_only_the_members_in_the_visible_scope() {
             UserFilter { status: Some(UserStatus::Active), ..UserFilter::default() },
             UserFilter { search: Some("example".into()), ..UserFilter::default() },
         ] {
-            let users = store.users(tenant, &filter, &reach, UserSort::default(), page, now).await.unwrap();
+            let users = store.users(tenant, &filter, &visible_scope, UserSort::default(), page, now).await.unwrap();
             assert!(users.total <= MEMBERS && users.total > 0);
             let (rows, explained) = read();
             // The members, and their rows once more for the page.
             assert!(rows <= 3 * MEMBERS, "{rows} rows by {filter:?}: {explained:#?}");
         }
-        let assignments = store.assignments(tenant, &AssignmentFilter::default(), &reach, page, now).await.unwrap();
+        let assignments =
+            store.assignments(tenant, &AssignmentFilter::default(), &visible_scope, page, now).await.unwrap();
         assert_eq!(assignments.total, MEMBERS);
         let (rows, explained) = read();
         // Each assignment, and once more for the page, with its user.

@@ -58,7 +58,7 @@ async fn the_server_role_can_do_all_work_of_a_server() {
     let registered = iam.tenants().register(&context, Registration { user, tenant_name: None }).await.unwrap();
     let (tenant, user) = (registered.tenant.id, registered.login.user.id);
     let system = Caller::system(tenant, "test");
-    world.seal().await;
+    world.sequence().await;
     let kept = iam.audit().checkpoint(&system).await.unwrap().signed.note;
 
     let patch = UserPatch { first_name: Some("Augusta".to_owned()), ..UserPatch::default() };
@@ -79,13 +79,13 @@ async fn the_server_role_can_do_all_work_of_a_server() {
     assert_eq!(iam.erase_replaced_keys().await.unwrap(), 0);
     iam.tenants().suspend(&system).await.unwrap();
     iam.tenants().reactivate(&system).await.unwrap();
-    world.seal().await;
+    world.sequence().await;
     iam.audit().set_retention(&system, Some(30)).await.unwrap();
     world.clock.advance(chrono::TimeDelta::days(31));
     iam.audit().hasten_retention(&system).await.unwrap();
     world.store.prepare(world.now()).await.unwrap();
     assert!(iam.apply_audit_retention().await.unwrap() > 0);
-    world.seal().await;
+    world.sequence().await;
     world.assert_clean(tenant, &[kept]).await;
 }
 
@@ -95,7 +95,7 @@ async fn the_server_role_cannot_change_recorded_data() {
     let store = store(&database).await;
     let world = World::new(Arc::new(store.clone()));
     world.tenant("acme").await;
-    world.seal().await;
+    world.sequence().await;
     for statement in [
         "UPDATE iam.audit_entries SET action = 'X'",
         "UPDATE iam.audit_entries SET ip_address = NULL",
@@ -145,7 +145,7 @@ async fn an_unrecorded_erasure_by_the_server_role_is_detected() {
     let store = store(&database).await;
     let world = World::new(Arc::new(store.clone()));
     let tenant = world.tenant("acme").await.id;
-    world.seal().await;
+    world.sequence().await;
     let erase = "SELECT iam.erase_audit_entries(
             tenant_id, '{}', '{}', '{}', '{}', '{}', '{}', ARRAY[created_at], ARRAY[id], ARRAY[sha256('')]
         )

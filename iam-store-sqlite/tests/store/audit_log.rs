@@ -30,7 +30,7 @@ impl Scene {
         world.record(world.new_entries(tenant, 300)).await;
         let erased = personal(&world, tenant, "ada@example.com");
         world.record(vec![erased.clone()]).await;
-        world.seal().await;
+        world.sequence().await;
         world.commit(tenant, erase(&world, tenant, &[erased]).await).await;
         let other = SqlitePool::connect(file.url()).await.unwrap();
         Self { world, tenant, other, _file: file }
@@ -142,14 +142,14 @@ async fn an_entry_cannot_be_deleted_before_retention_marks_it_for_removal() {
     let scene = Scene::new().await;
     let delete = "DELETE FROM audit_entries
         WHERE id IN (SELECT entry_id FROM audit_leaves WHERE sequence = 10)";
-    let unsealed = "DELETE FROM audit_entries WHERE id IN (SELECT id FROM audit_unsealed)";
-    scene.assert_refused(&[delete, unsealed, "DELETE FROM audit_entries"], "cannot be deleted").await;
+    let pending = "DELETE FROM audit_entries WHERE id IN (SELECT id FROM audit_unsealed)";
+    scene.assert_refused(&[delete, pending, "DELETE FROM audit_entries"], "cannot be deleted").await;
     scene.give_up(10).await;
-    scene.assert_refused(&[delete, unsealed, "DELETE FROM audit_entries"], "cannot be deleted").await;
+    scene.assert_refused(&[delete, pending, "DELETE FROM audit_entries"], "cannot be deleted").await;
     scene.give_up(11).await;
     let done = sqlx::query(delete).execute(&scene.other).await.unwrap();
     assert_eq!(done.rows_affected(), 1);
-    scene.assert_refused(&[unsealed, "DELETE FROM audit_entries"], "cannot be deleted").await;
+    scene.assert_refused(&[pending, "DELETE FROM audit_entries"], "cannot be deleted").await;
 }
 
 #[tokio::test]

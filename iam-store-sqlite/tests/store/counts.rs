@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use iam_core::access::Reach;
+use iam_core::access::VisibleScope;
 use iam_core::conformance::World;
 use iam_core::page::PageRequest;
 use iam_core::user::{UserFilter, UserSort, UserStore as _};
@@ -22,6 +22,6 @@ async fn a_wrong_total_hides_no_user() {
     let other = SqlitePool::connect(file.url()).await.unwrap();
     other.execute("UPDATE tenant_counts SET active_users = -7").await.unwrap();
     let (filter, sort, page) = (UserFilter::default(), UserSort::default(), PageRequest::default());
-    let users = store.users(tenant.id, &filter, &Reach::Tenant, sort, page, world.now()).await.unwrap();
+    let users = store.users(tenant.id, &filter, &VisibleScope::Tenant, sort, page, world.now()).await.unwrap();
     assert_eq!((users.items.len(), users.total), (1, 0));
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use chrono::TimeDelta;
 use fastrand::Rng;
-use iam_core::access::{Authority, DecidingGrant, Decision, Permission, Reach, Snapshot};
+use iam_core::access::{Authority, DecidingGrant, Decision, Permission, Snapshot, VisibleScope};
 use iam_core::assignment::{Assignment, Grant, GrantOrganization};
 use iam_core::clock::Timestamp;
 use iam_core::organization::{Hierarchy, Organization};
@@ -207,21 +207,23 @@ impl Asked<'_> {
 /// Checks that the visible scope of a permission has exactly the organizations in which the user holds the permission.
 fn check_visible_scope(tenant: &Tenant, grants: &[Grant], user: usize, permission: &str) {
     let held = grants.iter().filter(|grant| grant.assignment.user_id == id::<UserId>(user));
-    let visible = Authority::of(held).reach(&permission.parse().unwrap(), time(NOW));
+    let visible = Authority::of(held).visible_scope(&permission.parse().unwrap(), time(NOW));
     let mut asked = tenant.clone();
     // An `Authority` does not depend on the status of its user.
     asked.users[user].status = Status::Active;
     let is_tenant_wide = asked.may(user, permission, None, NOW);
     for spot in (0..tenant.organizations.len()).filter(|spot| !tenant.is_inactive(*spot)) {
         let is_within = match &visible {
-            Some(Reach::Tenant) => true,
-            Some(Reach::Organizations(roots)) => tenant.lineage(spot).iter().any(|above| roots.contains(&id(*above))),
+            Some(VisibleScope::Tenant) => true,
+            Some(VisibleScope::Organizations(roots)) => {
+                tenant.lineage(spot).iter().any(|above| roots.contains(&id(*above)))
+            }
             None => false,
         };
         let expected = asked.may(user, permission, Some(spot), NOW);
         assert_eq!(is_within, expected, "{user} {permission} {spot}\n{tenant}");
     }
-    assert_eq!(matches!(visible, Some(Reach::Tenant)), is_tenant_wide, "{user} {permission}\n{tenant}");
+    assert_eq!(matches!(visible, Some(VisibleScope::Tenant)), is_tenant_wide, "{user} {permission}\n{tenant}");
 }
 
 #[test]

@@ -63,7 +63,7 @@ pub(crate) mod leaf {
     pub(crate) const HASH: usize = 4;
 }
 
-pub(crate) mod unsealed {
+pub(crate) mod pending {
     pub(crate) const CREATED_AT: usize = 1;
     pub(crate) const ID: usize = 2;
     pub(crate) const DIGEST: usize = 3;
@@ -156,7 +156,7 @@ const HEADS: Table = Table {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Rows {
     pub(crate) entries: Vec<Row>,
-    pub(crate) unsealed: Vec<Row>,
+    pub(crate) pending: Vec<Row>,
     pub(crate) leaves: Vec<Row>,
     pub(crate) nodes: Vec<Row>,
     pub(crate) heads: Vec<Row>,
@@ -166,7 +166,7 @@ impl Rows {
     /// The rows as the database stores them. If the queue itself contains the pending entries, a queue row without its
     /// entry cannot exist, and is left out.
     fn tables(&self, queue_holds_entries: bool) -> [(&'static Table, Vec<Row>); 5] {
-        let queued = |row: &&Row| self.unsealed.iter().find(|queued| queued[..UNSEALED.key] == row[..UNSEALED.key]);
+        let queued = |row: &&Row| self.pending.iter().find(|queued| queued[..UNSEALED.key] == row[..UNSEALED.key]);
         let (entries, queue) = if queue_holds_entries {
             let has_leaf = |row: &Row| {
                 let key = [&row[TENANT], &row[entry::CREATED_AT], &row[entry::ID]];
@@ -174,12 +174,13 @@ impl Rows {
             };
             let pending: Vec<&Row> = self.entries.iter().filter(|row| queued(row).is_some()).collect();
             // A sequenced entry that is queued again is in both tables.
-            let sealed: Vec<&Row> = self.entries.iter().filter(|row| queued(row).is_none() || has_leaf(row)).collect();
-            let digest = |row: &&Row| queued(row).and_then(|queued| queued[unsealed::DIGEST].clone());
+            let sequenced: Vec<&Row> =
+                self.entries.iter().filter(|row| queued(row).is_none() || has_leaf(row)).collect();
+            let digest = |row: &&Row| queued(row).and_then(|queued| queued[pending::DIGEST].clone());
             let pending = pending.iter().map(|row| row.iter().cloned().chain([digest(row)]).collect());
-            (sealed.into_iter().cloned().collect(), (&QUEUE, pending.collect()))
+            (sequenced.into_iter().cloned().collect(), (&QUEUE, pending.collect()))
         } else {
-            (self.entries.clone(), (&UNSEALED, self.unsealed.clone()))
+            (self.entries.clone(), (&UNSEALED, self.pending.clone()))
         };
         let (leaves, nodes, heads) = (self.leaves.clone(), self.nodes.clone(), self.heads.clone());
         [(&ENTRIES, entries), queue, (&LEAVES, leaves), (&NODES, nodes), (&HEADS, heads)]
@@ -268,7 +269,7 @@ impl Database {
         }
         Rows {
             entries,
-            unsealed: self.read_table(&UNSEALED).await,
+            pending: self.read_table(&UNSEALED).await,
             leaves: self.read_table(&LEAVES).await,
             nodes: self.read_table(&NODES).await,
             heads: self.read_table(&HEADS).await,
@@ -340,7 +341,7 @@ impl Database {
         let columns = [("id", Kind::Id), ("public_key", Kind::Bytes), ("private_key", Kind::Bytes)];
         let columns: Vec<String> = columns.iter().map(|(name, kind)| self.readable(name, *kind)).collect();
         let (columns, table) = (columns.join(", "), self.qualified("signing_keys"));
-        let sql = format!("SELECT {columns} FROM {table} WHERE purpose = 'CHECKPOINTS' AND NOT sealed");
+        let sql = format!("SELECT {columns} FROM {table} WHERE purpose = 'CHECKPOINTS' AND NOT encrypted");
         let [row] = self.select(sql).await.try_into().unwrap();
         let [id, public, private] = row.try_into().unwrap();
         KeyRow { id: id.unwrap(), public: public.unwrap(), private: private.unwrap() }

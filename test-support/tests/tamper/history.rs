@@ -173,8 +173,8 @@ impl History {
         self.iam.audit().apply_retention(&self.system(tenant)).await.unwrap()
     }
 
-    pub(crate) async fn seal(&self) {
-        while self.iam.seal_audit_logs().await.unwrap().more {}
+    pub(crate) async fn sequence(&self) {
+        while self.iam.sequence_audit_logs().await.unwrap().more {}
     }
 
     /// Keeps the present checkpoint, as a client does.

@@ -13,11 +13,11 @@ use iam_core::audit::{AuditEntry, Salt, Salts};
 use iam_core::{RequestContext, UserAgent};
 use uuid::Uuid;
 
-use crate::ground::{Cell, KeyRow, Row, Rows, TENANT, entry, head, leaf, node, unsealed};
+use crate::ground::{Cell, KeyRow, Row, Rows, TENANT, entry, head, leaf, node, pending};
 
 /// A leaf, with its entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Sealed {
+pub(crate) struct Sequenced {
     pub(crate) leaf: Row,
     pub(crate) entry: Option<Row>,
 }
@@ -32,7 +32,7 @@ pub(crate) struct Pending {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Log {
     pub(crate) tenant: Uuid,
-    pub(crate) sealed: Vec<Sealed>,
+    pub(crate) sequenced: Vec<Sequenced>,
     pub(crate) pending: Vec<Pending>,
     pub(crate) strays: Vec<Row>,
     pub(crate) nodes: Vec<Row>,
@@ -52,23 +52,23 @@ impl Log {
         };
         let mut leaves = own_of(&rows.leaves);
         leaves.sort_by_key(|row| number(&row[leaf::SEQUENCE]));
-        let sealed = leaves
+        let sequenced = leaves
             .into_iter()
-            .map(|row| Sealed { entry: take(&row[leaf::CREATED_AT], &row[leaf::ENTRY_ID]), leaf: row });
-        let sealed = sealed.collect();
-        let pending = own_of(&rows.unsealed)
+            .map(|row| Sequenced { entry: take(&row[leaf::CREATED_AT], &row[leaf::ENTRY_ID]), leaf: row });
+        let sequenced = sequenced.collect();
+        let pending = own_of(&rows.pending)
             .into_iter()
-            .map(|row| Pending { entry: take(&row[unsealed::CREATED_AT], &row[unsealed::ID]), queued: Some(row) });
+            .map(|row| Pending { entry: take(&row[pending::CREATED_AT], &row[pending::ID]), queued: Some(row) });
         let pending = pending.collect();
         let (nodes, head) = (own_of(&rows.nodes), own_of(&rows.heads).pop());
-        Self { tenant, sealed, pending, strays: entries, nodes, head, key: key.clone() }
+        Self { tenant, sequenced, pending, strays: entries, nodes, head, key: key.clone() }
     }
 
     pub(crate) fn rows(&self) -> Rows {
         let mut rows = Rows::default();
-        rows.leaves.extend(self.sealed.iter().map(|sealed| sealed.leaf.clone()));
-        rows.unsealed.extend(self.pending.iter().filter_map(|pending| pending.queued.clone()));
-        rows.entries.extend(self.sealed.iter().filter_map(|sealed| sealed.entry.clone()));
+        rows.leaves.extend(self.sequenced.iter().map(|sequenced| sequenced.leaf.clone()));
+        rows.pending.extend(self.pending.iter().filter_map(|pending| pending.queued.clone()));
+        rows.entries.extend(self.sequenced.iter().filter_map(|sequenced| sequenced.entry.clone()));
         rows.entries.extend(self.pending.iter().filter_map(|pending| pending.entry.clone()));
         rows.entries.extend(self.strays.iter().cloned());
         rows.nodes.extend(self.nodes.iter().cloned());
@@ -77,13 +77,13 @@ impl Log {
     }
 
     pub(crate) fn size(&self) -> usize {
-        self.sealed.len()
+        self.sequenced.len()
     }
 
     /// Sets the sequence number of every leaf to its position.
     pub(crate) fn renumber(&mut self) {
-        for (position, sealed) in self.sealed.iter_mut().enumerate() {
-            sealed.leaf[leaf::SEQUENCE] = Some(position.to_string());
+        for (position, sequenced) in self.sequenced.iter_mut().enumerate() {
+            sequenced.leaf[leaf::SEQUENCE] = Some(position.to_string());
         }
     }
 
@@ -94,15 +94,15 @@ impl Log {
     /// Changes the rest of the log as if the entries had been sequenced in this order.
     pub(crate) fn forge(&mut self, skill: Skill) {
         self.renumber();
-        for (position, sealed) in self.sealed.iter_mut().enumerate() {
-            if let Some(entry) = &sealed.entry {
-                sealed.leaf[leaf::HASH] = Some(hex(&leaf_hash(position, &read_entry(entry).digest().0)));
-                sealed.leaf[leaf::CREATED_AT].clone_from(&entry[entry::CREATED_AT]);
-                sealed.leaf[leaf::ENTRY_ID].clone_from(&entry[entry::ID]);
+        for (position, sequenced) in self.sequenced.iter_mut().enumerate() {
+            if let Some(entry) = &sequenced.entry {
+                sequenced.leaf[leaf::HASH] = Some(hex(&leaf_hash(position, &read_entry(entry).digest().0)));
+                sequenced.leaf[leaf::CREATED_AT].clone_from(&entry[entry::CREATED_AT]);
+                sequenced.leaf[leaf::ENTRY_ID].clone_from(&entry[entry::ID]);
             }
         }
         let leaves: Vec<[u8; 32]> =
-            self.sealed.iter().map(|sealed| unhex(&sealed.leaf[leaf::HASH]).try_into().unwrap()).collect();
+            self.sequenced.iter().map(|sequenced| unhex(&sequenced.leaf[leaf::HASH]).try_into().unwrap()).collect();
         if skill >= Skill::Nodes {
             self.nodes =
                 leaves.chunks_exact(256).enumerate().map(|(position, leaves)| self.node(position, leaves)).collect();

@@ -66,7 +66,7 @@ impl Experiment {
                     _ => {}
                 }
             }
-            history.seal().await;
+            history.sequence().await;
             older.push(history.database.read().await);
             history.keep(0).await;
             history.keep(1).await;
@@ -75,7 +75,7 @@ impl Experiment {
         for tenant in 0..2 {
             let often = history.random.usize(0..9);
             history.happen_often(tenant, often).await;
-            history.seal().await;
+            history.sequence().await;
             let often = history.random.usize(1..9);
             history.happen_often(tenant, often).await;
             if history.random.bool() {
@@ -105,7 +105,7 @@ impl Experiment {
     async fn trial(&mut self, mut random: Rng) -> (&'static str, Option<String>) {
         let tenant = usize::from(random.u8(0..5) > 0);
         let (log, older) = &self.logs[tenant];
-        let purged = log.sealed.iter().take_while(|sealed| sealed.entry.is_none()).count();
+        let purged = log.sequenced.iter().take_while(|sequenced| sequenced.entry.is_none()).count();
         let covering = self.history.tenants[tenant].kept.iter().filter(|kept| kept.size as usize > purged + 5);
         let kept = random.choice(covering.collect::<Vec<_>>()).unwrap().clone();
         let kept_size = usize::try_from(kept.size).unwrap();
@@ -234,7 +234,7 @@ async fn verify_without_tampering(database: Database) {
             }
             6 => drop(history.apply_retention(tenant).await),
             7 => history.next_day().await,
-            _ => history.seal().await,
+            _ => history.sequence().await,
         }
         if history.random.bool() {
             history.keep(tenant).await;

@@ -6,8 +6,8 @@ use fastrand::Rng;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-use crate::ground::{Cell, ENTRIES, Kind, Row, TENANT, entry, head, leaf, node, unsealed};
-use crate::log::{Log, Pending, SKILLS, Sealed, Skill, hex, id, leaf_hash, number, read_entry, stranger, unhex};
+use crate::ground::{Cell, ENTRIES, Kind, Row, TENANT, entry, head, leaf, node, pending};
+use crate::log::{Log, Pending, SKILLS, Sequenced, Skill, hex, id, leaf_hash, number, read_entry, stranger, unhex};
 
 /// The finding that a verification must have.
 #[derive(Clone, Debug)]
@@ -108,7 +108,7 @@ impl Scene<'_> {
     }
 
     fn is_ordinary(&self, position: usize) -> bool {
-        self.log.sealed[position].entry.as_ref().is_some_and(|entry| !is_record(entry))
+        self.log.sequenced[position].entry.as_ref().is_some_and(|entry| !is_record(entry))
     }
 
     /// Chooses a position that the kept checkpoint covers, with an entry that is not a record.
@@ -126,11 +126,11 @@ impl Scene<'_> {
     }
 
     fn entry(&mut self, position: usize) -> &mut Row {
-        self.log.sealed[position].entry.as_mut().unwrap()
+        self.log.sequenced[position].entry.as_mut().unwrap()
     }
 
     fn id(&self, position: usize) -> Uuid {
-        id(&self.log.sealed[position].leaf[leaf::ENTRY_ID]).unwrap()
+        id(&self.log.sequenced[position].leaf[leaf::ENTRY_ID]).unwrap()
     }
 
     fn named(&self, position: usize) -> Expected {
@@ -318,7 +318,7 @@ fn edit_many(scene: &mut Scene) -> Expected {
 }
 
 fn edit_record(scene: &mut Scene) -> Expected {
-    let is_record_at = |position: &usize| scene.log.sealed[*position].entry.as_ref().is_some_and(is_record);
+    let is_record_at = |position: &usize| scene.log.sequenced[*position].entry.as_ref().is_some_and(is_record);
     let positions: Vec<usize> = (0..scene.log.size()).filter(is_record_at).collect();
     let Some(position) = scene.random.choice(&positions).copied() else { return edit(scene) };
     let column = scene.below(ENTRIES.columns.len());
@@ -330,7 +330,7 @@ fn edit_erased(scene: &mut Scene) -> Expected {
     let salts =
         |row: &Row| (row[entry::DETAILS_SALT].as_ref().unwrap().len(), row[entry::ORIGIN_SALT].as_ref().unwrap().len());
     let is_erased = |position: &usize| {
-        scene.is_ordinary(*position) && salts(scene.log.sealed[*position].entry.as_ref().unwrap()) != (32, 32)
+        scene.is_ordinary(*position) && salts(scene.log.sequenced[*position].entry.as_ref().unwrap()) != (32, 32)
     };
     let positions: Vec<usize> = (0..scene.kept).filter(is_erased).collect();
     let Some(position) = scene.random.choice(&positions).copied() else { return edit(scene) };
@@ -415,18 +415,18 @@ fn rewrite(scene: &mut Scene) -> Expected {
 
 fn edit_leaf(scene: &mut Scene) -> Expected {
     let position = scene.position();
-    let mut row = scene.log.sealed[position].leaf.clone();
+    let mut row = scene.log.sequenced[position].leaf.clone();
     match scene.random.u8(0..4) {
         0 => {
             row[TENANT] = Some(scene.uuid());
-            scene.log.sealed[position].leaf = row;
+            scene.log.sequenced[position].leaf = row;
             return Expected::Position(position);
         }
         1 => shift(&mut row[leaf::CREATED_AT], 1),
         2 => row[leaf::ENTRY_ID] = Some(scene.uuid()),
         _ => row[leaf::HASH] = Some(scene.flipped(&row[leaf::HASH])),
     }
-    scene.log.sealed[position].leaf = row;
+    scene.log.sequenced[position].leaf = row;
     Expected::Position(position)
 }
 
@@ -435,13 +435,13 @@ fn edit_bare_leaf(scene: &mut Scene) -> Expected {
         return edit_leaf(scene);
     }
     let position = scene.below(scene.purged.min(scene.kept));
-    scene.log.sealed[position].leaf[leaf::HASH] = Some(scene.bytes(32));
+    scene.log.sequenced[position].leaf[leaf::HASH] = Some(scene.bytes(32));
     Expected::Around(position)
 }
 
 fn delete(scene: &mut Scene) -> Expected {
     let position = scene.position();
-    scene.log.sealed[position].entry = None;
+    scene.log.sequenced[position].entry = None;
     scene.removed(position)
 }
 
@@ -452,7 +452,7 @@ fn delete_and_edit_many(scene: &mut Scene) -> Expected {
         .into_iter()
         .map(|position| {
             if scene.random.u8(0..10) == 0 {
-                scene.log.sealed[position].entry = None;
+                scene.log.sequenced[position].entry = None;
                 scene.removed(position)
             } else {
                 scene.edit_column(position, entry::ACTION)
@@ -464,23 +464,23 @@ fn delete_and_edit_many(scene: &mut Scene) -> Expected {
 
 fn delete_with_leaf(scene: &mut Scene) -> Expected {
     let position = scene.position();
-    let sealed = scene.log.sealed.remove(position);
+    let sequenced = scene.log.sequenced.remove(position);
     if scene.random.bool() {
-        scene.log.strays.extend(sealed.entry);
+        scene.log.strays.extend(sequenced.entry);
     }
     Expected::Position(position)
 }
 
 fn delete_and_renumber(scene: &mut Scene) -> Expected {
     let position = scene.position();
-    scene.log.sealed.remove(position);
+    scene.log.sequenced.remove(position);
     scene.log.renumber();
     Expected::Position(position)
 }
 
 fn delete_and_forge(scene: &mut Scene) -> Expected {
     let position = scene.position();
-    scene.log.sealed.remove(position);
+    scene.log.sequenced.remove(position);
     scene.forge();
     scene.forged(position)
 }
@@ -492,19 +492,19 @@ fn insert(scene: &mut Scene) -> Expected {
     Expected::Unsequenced(id)
 }
 
-fn sealed(row: Row, position: usize, hash: [u8; 32]) -> Sealed {
+fn sequenced(row: Row, position: usize, hash: [u8; 32]) -> Sequenced {
     let mut leaf = vec![row[TENANT].clone(), None, None, None, None];
     leaf[leaf::SEQUENCE] = Some(position.to_string());
     leaf[leaf::CREATED_AT].clone_from(&row[entry::CREATED_AT]);
     leaf[leaf::ENTRY_ID].clone_from(&row[entry::ID]);
     leaf[leaf::HASH] = Some(hex(&hash));
-    Sealed { leaf, entry: Some(row) }
+    Sequenced { leaf, entry: Some(row) }
 }
 
 fn insert_at_end(scene: &mut Scene) -> Expected {
     let (row, position) = (scene.invented(), scene.log.size());
     let hash = leaf_hash(position, &read_entry(&row).digest().0);
-    scene.log.sealed.push(sealed(row, position, hash));
+    scene.log.sequenced.push(sequenced(row, position, hash));
     Expected::Around(position)
 }
 
@@ -512,7 +512,7 @@ fn insert_and_renumber(scene: &mut Scene) -> Expected {
     let (row, position) = (scene.invented(), scene.position());
     let is_right = scene.random.bool();
     let hash = if is_right { leaf_hash(position, &read_entry(&row).digest().0) } else { [7; 32] };
-    scene.log.sealed.insert(position, sealed(row, position, hash));
+    scene.log.sequenced.insert(position, sequenced(row, position, hash));
     scene.log.renumber();
     // With the right hash, the inserted leaf is correct at its position, and only the moved leaves are wrong.
     if is_right { Expected::OneOf([position, position + 1]) } else { Expected::Position(position) }
@@ -520,7 +520,7 @@ fn insert_and_renumber(scene: &mut Scene) -> Expected {
 
 fn insert_and_forge(scene: &mut Scene) -> Expected {
     let (row, position) = (scene.invented(), scene.position());
-    scene.log.sealed.insert(position, sealed(row, position, [0; 32]));
+    scene.log.sequenced.insert(position, sequenced(row, position, [0; 32]));
     scene.forge();
     Expected::Around(position)
 }
@@ -540,17 +540,17 @@ fn swap_contents(scene: &mut Scene) -> Expected {
 
 fn swap_entries_of_leaves(scene: &mut Scene) -> Expected {
     let (first, second) = two(scene);
-    scene.log.sealed.swap(first, second);
-    let hash = scene.log.sealed[first].leaf[leaf::HASH].clone();
-    let other = std::mem::replace(&mut scene.log.sealed[second].leaf[leaf::HASH], hash);
-    scene.log.sealed[first].leaf[leaf::HASH] = other;
+    scene.log.sequenced.swap(first, second);
+    let hash = scene.log.sequenced[first].leaf[leaf::HASH].clone();
+    let other = std::mem::replace(&mut scene.log.sequenced[second].leaf[leaf::HASH], hash);
+    scene.log.sequenced[first].leaf[leaf::HASH] = other;
     scene.log.renumber();
     Expected::Position(first)
 }
 
 fn swap_leaves(scene: &mut Scene) -> Expected {
     let (first, second) = two(scene);
-    scene.log.sealed.swap(first, second);
+    scene.log.sequenced.swap(first, second);
     scene.log.renumber();
     Expected::Position(first)
 }
@@ -568,7 +568,7 @@ fn swap_times(scene: &mut Scene) -> Expected {
 
 fn reverse(scene: &mut Scene) -> Expected {
     let (first, second) = two(scene);
-    scene.log.sealed[first..=second].reverse();
+    scene.log.sequenced[first..=second].reverse();
     scene.log.renumber();
     Expected::Displaced(first)
 }
@@ -576,9 +576,9 @@ fn reverse(scene: &mut Scene) -> Expected {
 fn reorder_and_forge(scene: &mut Scene) -> Expected {
     let (first, second) = two(scene);
     match scene.random.u8(0..3) {
-        0 => scene.log.sealed.swap(first, second),
-        1 => scene.log.sealed[first..=second].reverse(),
-        _ => scene.log.sealed[first..=second].rotate_left(1),
+        0 => scene.log.sequenced.swap(first, second),
+        1 => scene.log.sequenced[first..=second].reverse(),
+        _ => scene.log.sequenced[first..=second].rotate_left(1),
     }
     scene.forge();
     Expected::Around(first)
@@ -586,9 +586,9 @@ fn reorder_and_forge(scene: &mut Scene) -> Expected {
 
 fn cut_off(scene: &mut Scene) -> Expected {
     let position = scene.position();
-    for sealed in scene.log.sealed.split_off(position) {
+    for sequenced in scene.log.sequenced.split_off(position) {
         if scene.random.bool() {
-            scene.log.strays.extend(sealed.entry);
+            scene.log.strays.extend(sequenced.entry);
         }
     }
     Expected::Position(position)
@@ -596,8 +596,8 @@ fn cut_off(scene: &mut Scene) -> Expected {
 
 fn cut_off_to_queue(scene: &mut Scene) -> Expected {
     let position = scene.position();
-    for sealed in scene.log.sealed.split_off(position) {
-        let Some(row) = sealed.entry else { continue };
+    for sequenced in scene.log.sequenced.split_off(position) {
+        let Some(row) = sequenced.entry else { continue };
         scene.log.pending.push(Pending { queued: Some(queued(&row)), entry: Some(row) });
     }
     if scene.random.bool() {
@@ -610,19 +610,19 @@ fn cut_off_to_queue(scene: &mut Scene) -> Expected {
 /// The queue row of an entry.
 fn queued(row: &Row) -> Row {
     let mut queued = vec![row[TENANT].clone(), row[entry::CREATED_AT].clone(), row[entry::ID].clone(), None];
-    queued[unsealed::DIGEST] = Some(hex(&read_entry(row).digest().0));
+    queued[pending::DIGEST] = Some(hex(&read_entry(row).digest().0));
     queued
 }
 
 fn cut_off_and_forge(scene: &mut Scene) -> Expected {
     let position = scene.position();
-    scene.log.sealed.truncate(position);
+    scene.log.sequenced.truncate(position);
     scene.forge();
     Expected::Shortened(position)
 }
 
 fn truncate_entries(scene: &mut Scene) -> Expected {
-    scene.log.sealed.iter_mut().for_each(|sealed| sealed.entry = None);
+    scene.log.sequenced.iter_mut().for_each(|sequenced| sequenced.entry = None);
     if scene.random.bool() {
         scene.log.pending.iter_mut().for_each(|pending| pending.entry = None);
     }
@@ -631,13 +631,13 @@ fn truncate_entries(scene: &mut Scene) -> Expected {
 }
 
 fn truncate_leaves(scene: &mut Scene) -> Expected {
-    let sealed = std::mem::take(&mut scene.log.sealed);
-    scene.log.strays.extend(sealed.into_iter().filter_map(|sealed| sealed.entry));
+    let sequenced = std::mem::take(&mut scene.log.sequenced);
+    scene.log.strays.extend(sequenced.into_iter().filter_map(|sequenced| sequenced.entry));
     Expected::Position(0)
 }
 
 fn truncate_everything(scene: &mut Scene) -> Expected {
-    scene.log.sealed.clear();
+    scene.log.sequenced.clear();
     scene.log.pending.clear();
     scene.log.nodes.clear();
     scene.log.head = None;
@@ -684,7 +684,7 @@ fn edit_node(scene: &mut Scene) -> Expected {
 fn remove_without_record(scene: &mut Scene) -> Expected {
     let until = scene.random.usize(scene.purged + 1..=scene.kept);
     scene.log.head_mut()[head::REMOVED] = Some(until.to_string());
-    scene.log.sealed[scene.purged..until].iter_mut().for_each(|sealed| sealed.entry = None);
+    scene.log.sequenced[scene.purged..until].iter_mut().for_each(|sequenced| sequenced.entry = None);
     // The record of an earlier removal may be among the removed entries.
     Expected::OneOf([0, scene.purged])
 }
@@ -697,9 +697,9 @@ fn mark_as_removed(scene: &mut Scene) -> Expected {
 
 /// Changes the log as the retention or an erasure does, with a record that would excuse all of it.
 fn excuse_with_unsigned_record(scene: &mut Scene) -> Expected {
-    let sealed = scene.log.sealed.iter().filter_map(|sealed| sealed.entry.as_ref());
+    let sequenced = scene.log.sequenced.iter().filter_map(|sequenced| sequenced.entry.as_ref());
     let pending = scene.log.pending.iter().filter_map(|pending| pending.entry.as_ref());
-    let records = sealed.chain(pending).filter(|row| is_record(row));
+    let records = sequenced.chain(pending).filter(|row| is_record(row));
     let records: Vec<Value> =
         records.map(|row| serde_json::from_str(row[entry::METADATA].as_deref().unwrap()).unwrap()).collect();
     let signature = scene.random.choice(&records).map_or(json!(""), |metadata| metadata["signature"].clone());
@@ -727,9 +727,9 @@ fn restore_erased(scene: &mut Scene) -> Expected {
     let mut erased = Vec::new();
     for position in (0..scene.kept).filter(|position| scene.is_ordinary(*position)) {
         for (before, part) in scene.older.iter().flat_map(|log| parts.map(|part| (log, part))) {
-            let before = before.sealed.get(position).and_then(|sealed| sealed.entry.as_ref());
+            let before = before.sequenced.get(position).and_then(|sequenced| sequenced.entry.as_ref());
             let before = before.filter(|before| !is_destroyed(before, part.0));
-            let now = scene.log.sealed[position].entry.as_ref().unwrap();
+            let now = scene.log.sequenced[position].entry.as_ref().unwrap();
             erased.extend(before.filter(|_| is_destroyed(now, part.0)).map(|before| (position, part, before.clone())));
         }
     }
@@ -761,7 +761,7 @@ fn restore_older_log_and_extend(scene: &mut Scene) -> Expected {
     while older.size() < target {
         let row = scene.invented();
         let position = older.size();
-        older.sealed.push(sealed(row, position, [0; 32]));
+        older.sequenced.push(sequenced(row, position, [0; 32]));
     }
     scene.log = older;
     scene.log.forge(Skill::Key);
@@ -794,10 +794,10 @@ fn edit_before(scene: &mut Scene) -> Expected {
     let positions = scene.positions(2);
     let expected = scene.edit_column(positions[0], entry::USER_ID);
     match scene.random.u8(0..3) {
-        0 => drop(scene.log.sealed.remove(positions[1])),
-        1 => drop(scene.log.sealed.split_off(positions[1])),
+        0 => drop(scene.log.sequenced.remove(positions[1])),
+        1 => drop(scene.log.sequenced.split_off(positions[1])),
         _ => {
-            scene.log.sealed.remove(positions[1]);
+            scene.log.sequenced.remove(positions[1]);
             scene.log.renumber();
         }
     }
@@ -812,7 +812,7 @@ fn pending(scene: &mut Scene) -> Option<usize> {
 }
 
 fn pending_id(scene: &Scene, at: usize) -> Uuid {
-    id(&scene.log.pending[at].queued.as_ref().unwrap()[unsealed::ID]).unwrap()
+    id(&scene.log.pending[at].queued.as_ref().unwrap()[pending::ID]).unwrap()
 }
 
 fn edit_pending(scene: &mut Scene) -> Expected {
@@ -820,7 +820,7 @@ fn edit_pending(scene: &mut Scene) -> Expected {
     let id = pending_id(scene, at);
     if scene.random.bool() {
         let digest = scene.bytes(32);
-        scene.log.pending[at].queued.as_mut().unwrap()[unsealed::DIGEST] = Some(digest);
+        scene.log.pending[at].queued.as_mut().unwrap()[pending::DIGEST] = Some(digest);
     } else {
         let (mut row, column) =
             (scene.log.pending[at].entry.clone().unwrap(), scene.random.usize(entry::ACTION..ENTRIES.columns.len()));

@@ -19,16 +19,16 @@ pub(crate) async fn serve(database_url: &str, listen: SocketAddr) -> Outcome {
     settings.rate_limiter = None;
     settings.metrics = Some(iam_axum::Metrics::new()?);
     let router = iam_axum::service(iam.clone(), settings);
-    let sealing = async {
+    let sequencing = async {
         loop {
-            while iam.seal_audit_logs().await?.more {}
+            while iam.sequence_audit_logs().await?.more {}
             sleep(SEALING).await;
         }
     };
     let listener = TcpListener::bind(listen).await?;
     tokio::select! {
         served = async { axum::serve(listener, router).await } => Ok(served?),
-        failed = sealing => failed,
+        failed = sequencing => failed,
         // As in the server. Without it, each request would read its session from the store.
         ended = iam.follow_changes() => Err(format!("the change feed ended: {ended:?}").into()),
     }

@@ -60,7 +60,7 @@ async fn shown(app: &TestApp, ada: &Person) -> String {
     let mut shown = json!(entries).to_string();
     shown += &app.get("/audit-logs/export").by(ada).send().await.text();
     shown += &app.get("/audit-logs/export").by(ada).header("accept", "text/csv").send().await.text();
-    app.seal().await;
+    app.sequence().await;
     for entry in entries {
         let path = format!("/audit-logs/{}", entry["id"].as_str().unwrap());
         shown += &app.get(&path).by(ada).send().await.text();
@@ -115,7 +115,7 @@ async fn erased_values_have_no_opening(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let grace = grace(&app, &ada).await;
     erase(&app, &ada, &grace.user).send().await.ok();
-    app.seal().await;
+    app.sequence().await;
     let openings = async |query: &[(&str, &str)]| {
         let entry = app.audit(&ada, query).await.pop().unwrap();
         [opening(&app, &ada, &entry, "details").await, opening(&app, &ada, &entry, "origin").await]

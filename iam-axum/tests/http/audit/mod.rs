@@ -335,7 +335,7 @@ async fn a_single_entry_is_the_same_as_in_the_list(app: TestApp) {
             let path = format!("/audit-logs/{}", entry["id"].as_str().unwrap());
             assert_eq!(app.get(&path).by(&ada).send().await.ok(), entry, "sequenced: {is_sequenced}");
         }
-        app.seal().await;
+        app.sequence().await;
     }
 }
 
@@ -381,7 +381,7 @@ async fn audit_logs_read_in_an_organization_gives_no_access(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let north = app.organization(&ada, "north").await;
     let bob = app.colleague_in(&ada, north, "bob@example.com", &["audit-logs:*"]).await;
-    app.seal().await;
+    app.sequence().await;
     let entry = app.audit(&ada, &[]).await[0]["id"].as_str().unwrap().to_owned();
     for path in ["", "/resource-types", "/actions", "/catalogue", "/export", "/checkpoint", "/retention"] {
         app.get(&format!("/audit-logs{path}")).by(&bob).send().await.lacks("audit-logs:read");

@@ -118,7 +118,7 @@ async fn administrator_with_entries(app: &TestApp) -> Person {
 
 async fn a_third_party_verifies_every_entry_under_a_signed_checkpoint(app: TestApp) {
     let ada = administrator_with_entries(&app).await;
-    app.seal().await;
+    app.sequence().await;
     let state = checkpoint(&app, &ada).await;
     assert_eq!(members(&state), ["checkpoint", "origin", "rootHash", "treeSize", "unsealed", "verifierKey"]);
     let (size, root) = opened(text(&state, "checkpoint"), text(&state, "verifierKey")).unwrap();
@@ -144,7 +144,7 @@ async fn a_third_party_verifies_that_the_log_only_grew(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let mut kept = Vec::new();
     for round in 0..12 {
-        app.seal().await;
+        app.sequence().await;
         kept.push(current(&app, &ada).await);
         for _ in 0..round {
             app.login(&ada).await;
@@ -226,7 +226,7 @@ async fn the_documented_steps_verify_the_same(app: TestApp) {
     let mut kept: Vec<(u64, Hash)> = Vec::new();
     for _ in 0..14 {
         app.login(&ada).await;
-        app.seal().await;
+        app.sequence().await;
         let newer = current(&app, &ada).await;
         for entry in app.audit(&ada, &[]).await {
             assert_eq!(root_by_the_steps(&prove(&app, &ada, &entry).await), Some(newer.1));
@@ -326,7 +326,7 @@ fn entry_of(proof: &Value) -> Value {
 
 async fn the_openings_restore_the_entry(app: TestApp) {
     let ada = administrator_with_entries(&app).await;
-    app.seal().await;
+    app.sequence().await;
     let entries = app.audit(&ada, &[]).await;
     for entry in &entries {
         let proof = prove(&app, &ada, entry).await;
@@ -338,7 +338,7 @@ async fn the_openings_restore_the_entry(app: TestApp) {
     let shown = json!(entries).to_string();
     assert!(["ada@", "bob@", "192.0.2.7", "2001:db8"].iter().all(|personal| shown.contains(personal)));
     let north = app.organization(&ada, "north").await;
-    app.seal().await;
+    app.sequence().await;
     let made = prove(&app, &ada, &app.history(&ada, &north.to_string()).await[0]).await;
     let statement: Value = serde_json::from_str(text(&made, "statement")).unwrap();
     assert_eq!(statement["organizationId"], json!(north));
@@ -353,7 +353,7 @@ async fn values_of_every_kind_are_proven(app: TestApp) {
     for metadata in [edge_case_metadata(), personal, json!({ "phone": 1.0, "phone_number": null, "x": "[PERSONAL]" })] {
         let body = json!({ "action": "SENT", "resourceType": "INVOICE", "resourceId": "ü", "metadata": metadata });
         let entry = app.post("/audit-logs").by(&ada).json(&body).send().await.created();
-        app.seal().await;
+        app.sequence().await;
         let proof = prove(&app, &ada, &entry).await;
         assert!(is_included(&proof, current(&app, &ada).await));
         assert_eq!(entry_of(&proof).to_string(), with(json!({}), &entry).to_string());
@@ -362,7 +362,7 @@ async fn values_of_every_kind_are_proven(app: TestApp) {
 
 async fn one_changed_byte_is_refused(app: TestApp) {
     let ada = administrator_with_entries(&app).await;
-    app.seal().await;
+    app.sequence().await;
     let state = checkpoint(&app, &ada).await;
     let (note, key) = (text(&state, "checkpoint"), text(&state, "verifierKey"));
     let genuine = opened(note, key).unwrap();
@@ -398,7 +398,7 @@ async fn an_empty_log_has_a_checkpoint(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let (size, root) = current(&app, &ada).await;
     assert_eq!((size, root), (0, Hash(sha256(&[]))));
-    app.seal().await;
+    app.sequence().await;
     let proof = consistency(&app, &ada, 0, 4).await;
     assert_eq!((&proof["hashes"], hash(text(&proof, "rootHash"))), (&json!([]), current(&app, &ada).await.1));
     assert_eq!(hash(text(&consistency(&app, &ada, 0, 0).await, "rootHash")), root);
@@ -406,7 +406,7 @@ async fn an_empty_log_has_a_checkpoint(app: TestApp) {
 
 async fn a_plain_text_checkpoint_is_only_the_note(app: TestApp) {
     let ada = app.register("ada@example.com").await;
-    app.seal().await;
+    app.sequence().await;
     let note = checkpoint(&app, &ada).await["checkpoint"].clone();
     let get = |accept: &str| app.get("/audit-logs/checkpoint").by(&ada).header("accept", accept);
     for accept in ["text/plain", "application/json;q=0.1, text/*"] {
@@ -424,7 +424,7 @@ async fn the_proof_of_a_pending_entry_is_a_conflict(app: TestApp) {
     let refused = app.get(&path).by(&ada).send().await;
     assert!(refused.detail("conflict").contains("no sequence number yet"));
     assert_eq!(refused.header("retry-after"), Some("1"));
-    app.seal().await;
+    app.sequence().await;
     assert!(is_included(&prove(&app, &ada, entry).await, current(&app, &ada).await));
     app.get(&format!("/audit-logs/{}/proof", ada.user)).by(&ada).send().await.problem("not-found");
     assert_eq!(app.get("/audit-logs/17/proof").by(&ada).send().await.invalid_fields(), ["id"]);
@@ -434,7 +434,7 @@ async fn the_checkpoint_names_pending_entries(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let ids = |entries: &[Value]| -> Vec<Value> { entries.iter().rev().map(|entry| entry["id"].clone()).collect() };
     assert_eq!(checkpoint(&app, &ada).await["unsealed"], json!(ids(&app.audit(&ada, &[]).await)));
-    app.seal().await;
+    app.sequence().await;
     assert_eq!(checkpoint(&app, &ada).await["unsealed"], json!([]));
     for _ in 0..101 {
         app.pass(chrono::TimeDelta::milliseconds(1));
@@ -447,10 +447,10 @@ async fn the_checkpoint_names_pending_entries(app: TestApp) {
 
 async fn entries_are_sequenced_in_the_order_of_their_creation(app: TestApp) {
     let ada = administrator_with_entries(&app).await;
-    app.seal().await;
+    app.sequence().await;
     app.pass(chrono::TimeDelta::milliseconds(1));
     let ada = app.login(&ada).await;
-    app.seal().await;
+    app.sequence().await;
     let entries = app.audit(&ada, &[]).await;
     for (leaf_index, entry) in entries.iter().rev().enumerate() {
         assert_eq!(number(&prove(&app, &ada, entry).await, "leafIndex"), leaf_index as u64, "{entry}");
@@ -462,7 +462,7 @@ async fn an_entry_is_proven_under_every_checkpoint_that_covers_it(app: TestApp) 
     let entries = app.audit(&ada, &[]).await;
     let mut kept = Vec::new();
     for _ in 0..9 {
-        app.seal().await;
+        app.sequence().await;
         kept.push(current(&app, &ada).await);
         app.login(&ada).await;
     }
@@ -478,7 +478,7 @@ async fn an_entry_is_proven_under_every_checkpoint_that_covers_it(app: TestApp) 
 
 async fn sizes_out_of_range_are_400_and_named(app: TestApp) {
     let ada = app.register("ada@example.com").await;
-    app.seal().await;
+    app.sequence().await;
     let newest = &app.audit(&ada, &[]).await[0];
     let path = format!("/audit-logs/{}/proof", text(newest, "id"));
     for size in ["0", "3", "5", "18446744073709551615", "18446744073709551616", "-1", "x", "", "4.0"] {
@@ -505,7 +505,7 @@ async fn sizes_out_of_range_are_400_and_named(app: TestApp) {
 
 async fn every_tenant_has_a_log_of_its_own(app: TestApp) {
     let [ada, eve] = [app.register("ada@example.com").await, app.register("eve@example.com").await];
-    app.seal().await;
+    app.sequence().await;
     let [hers, others] = [checkpoint(&app, &ada).await, checkpoint(&app, &eve).await];
     for member in ["origin", "rootHash", "verifierKey"] {
         assert_ne!(hers[member], others[member]);
@@ -521,7 +521,7 @@ async fn every_tenant_has_a_log_of_its_own(app: TestApp) {
 
 async fn a_restart_changes_nothing(app: TestApp) {
     let ada = administrator_with_entries(&app).await;
-    app.seal().await;
+    app.sequence().await;
     let before = checkpoint(&app, &ada).await;
     let entry = &app.audit(&ada, &[]).await[0];
     let proof = prove(&app, &ada, entry).await;
@@ -529,7 +529,7 @@ async fn a_restart_changes_nothing(app: TestApp) {
     assert_eq!(checkpoint(&app, &ada).await, before);
     assert_eq!(prove(&app, &ada, entry).await, proof);
     app.login(&ada).await;
-    app.seal().await;
+    app.sequence().await;
     let older = opened(text(&before, "checkpoint"), text(&before, "verifierKey")).unwrap();
     let newer = current(&app, &ada).await;
     assert!(only_grew(&consistency(&app, &ada, older.0, newer.0).await, older, newer));
@@ -545,7 +545,7 @@ pub(super) struct SavedLog {
 impl SavedLog {
     /// Sequences all pending entries, and saves the checkpoint and a proof of every entry.
     pub(super) async fn of(app: &TestApp, reader: &Person) -> Self {
-        app.seal().await;
+        app.sequence().await;
         let state = checkpoint(app, reader).await;
         let key = text(&state, "verifierKey").to_owned();
         let kept = opened(text(&state, "checkpoint"), &key).unwrap();
@@ -563,7 +563,7 @@ impl SavedLog {
     /// Checks that the current log continues the saved one, that every entry is proven, and that every saved entry is
     /// unchanged. Returns how many saved entries are still in the log.
     pub(super) async fn still_holds(&self, app: &TestApp, reader: &Person) -> usize {
-        app.seal().await;
+        app.sequence().await;
         let state = checkpoint(app, reader).await;
         let newer = opened(text(&state, "checkpoint"), &self.key).unwrap();
         let proof = consistency(app, reader, self.size(), newer.0).await;

@@ -57,7 +57,7 @@ async fn apply(app: &TestApp, by: &Person) -> u64 {
 async fn entries_are_kept_forever_by_default(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     assert_eq!(get(&app, &ada).await, lasting(Value::Null));
-    app.seal().await;
+    app.sequence().await;
     app.pass(TimeDelta::days(40_000));
     let ada = app.login(&ada).await;
     assert_eq!((apply(&app, &ada).await, app.audit(&ada, &[]).await.len()), (0, 5));
@@ -97,7 +97,7 @@ async fn the_operator_sets_the_minimum_retention(app: TestApp) {
     let strict = lenient.with_settings(|settings| settings.audit_min_retention = TimeDelta::hours(49)).await;
     assert_eq!(refused(&strict, 2).await, "must be from 3 to 36500, or null");
     // The minimum also applies to a retention that was set before.
-    strict.seal().await;
+    strict.sequence().await;
     strict.pass(TimeDelta::days(3));
     let ada = strict.login(&ada).await;
     assert_eq!(apply(&strict, &ada).await, 0);
@@ -107,7 +107,7 @@ async fn the_operator_sets_the_minimum_retention(app: TestApp) {
 /// Otherwise, an administrator could remove the record of its own misuse before an auditor has seen it.
 async fn a_shorter_retention_takes_effect_after_thirty_days(app: TestApp) {
     let ada = app.register("ada@example.com").await;
-    app.seal().await;
+    app.sequence().await;
     app.pass(TimeDelta::days(100));
     let ada = app.login(&ada).await;
     let from = crate::app::shown(app.iam.now() + TimeDelta::days(30));
@@ -131,7 +131,7 @@ async fn a_shorter_retention_takes_effect_after_thirty_days(app: TestApp) {
 
 async fn setting_a_retention_removes_nothing(app: TestApp) {
     let ada = app.register("ada@example.com").await;
-    app.seal().await;
+    app.sequence().await;
     app.pass(TimeDelta::days(3));
     let ada = app.login(&ada).await;
     let before = app.audit(&ada, &[]).await;
@@ -142,10 +142,10 @@ async fn setting_a_retention_removes_nothing(app: TestApp) {
 async fn applying_a_retention_removes_only_older_entries(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     set_now(&app, &ada, 30).await;
-    app.seal().await;
+    app.sequence().await;
     app.pass(TimeDelta::days(20));
     let ada = app.login(&ada).await;
-    app.seal().await;
+    app.sequence().await;
     assert_eq!(apply(&app, &ada).await, 0);
     app.pass(TimeDelta::days(20));
     let ada = app.login(&ada).await;
@@ -167,7 +167,7 @@ async fn an_entry_is_removed_one_millisecond_after_its_retention(app: TestApp) {
     let app = with_a_minimum_of_one_day(app).await;
     let ada = app.register("ada@example.com").await;
     set_now(&app, &ada, 1).await;
-    app.seal().await;
+    app.sequence().await;
     app.pass(TimeDelta::days(1));
     let ada = app.login(&ada).await;
     assert_eq!(apply(&app, &ada).await, 0);
@@ -182,7 +182,7 @@ async fn pending_entries_are_not_removed(app: TestApp) {
     app.pass(TimeDelta::days(3));
     let ada = app.login(&ada).await;
     assert_eq!((apply(&app, &ada).await, app.audit(&ada, &[]).await.len()), (0, 7));
-    app.seal().await;
+    app.sequence().await;
     assert_eq!(apply(&app, &ada).await, 6);
 }
 
@@ -193,7 +193,7 @@ async fn remaining_entries_are_still_proven(app: TestApp) {
     for _ in 0..10 {
         app.login(&ada).await;
     }
-    app.seal().await;
+    app.sequence().await;
     app.pass(TimeDelta::days(2));
     let ada = app.login(&ada).await;
     let saved = SavedLog::of(&app, &ada).await;
@@ -211,7 +211,7 @@ async fn every_tenant_has_its_own_retention(app: TestApp) {
     let [ada, eve] = [app.register("ada@example.com").await, app.register("eve@example.com").await];
     set_now(&app, &ada, 1).await;
     assert_eq!(get(&app, &eve).await, lasting(Value::Null));
-    app.seal().await;
+    app.sequence().await;
     app.pass(TimeDelta::days(2));
     let [ada, eve] = [app.login(&ada).await, app.login(&eve).await];
     let before = app.audit(&eve, &[]).await;

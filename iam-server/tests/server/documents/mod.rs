@@ -14,7 +14,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use url::Url;
 
-use crate::audit::wait_until_sealed;
+use crate::audit::wait_until_sequenced;
 use crate::client::{Client, PASSWORD};
 use crate::process::{Home, Launch, Server};
 use crate::store::Store;
@@ -137,7 +137,7 @@ fn administrator(server: &Server) -> (Client, String) {
 fn audit(document: &mut Document) {
     let store = Store::sqlite();
     let server = store.serve();
-    wait_until_sealed(&administrator(&server).0);
+    wait_until_sequenced(&administrator(&server).0);
     let block = document.take("iam-server audit checkpoint");
     let output = Shell::new(store.home().path()).run(&block.text.replace("/mnt/elsewhere/", "kept-"));
     assert!(output.contains("nothing was changed"), "{output}");
@@ -256,7 +256,7 @@ fn restored_from_a_file(document: &mut Document) {
     let shell = Shell::new(store.home().path());
 
     let server = store.serve();
-    wait_until_sealed(&administrator(&server).0);
+    wait_until_sequenced(&administrator(&server).0);
     shell.run(&back_up.text);
     server.stop();
     assert_lines(&intact.text, &shell.run(&restore.text));
@@ -264,7 +264,7 @@ fn restored_from_a_file(document: &mut Document) {
     let server = store.serve();
     server.client().log_in("ada@example.com");
     let token = server.client().log_in("ada@example.com").access;
-    wait_until_sealed(&server.client().with_token(&token));
+    wait_until_sequenced(&server.client().with_token(&token));
     shell.run("rm -r lost kept\niam-server audit checkpoint kept");
     server.stop();
     let output = shell.try_run(&restore.text);
@@ -343,7 +343,7 @@ fn restored_from_a_dump(document: &mut Document) {
     let installation = Installation::new();
     let shell = installation.shell();
     let server = installation.store.home().iam_server().env("IAM_DATABASE_URL", installation.url("server")).serve();
-    wait_until_sealed(&administrator(&server).0);
+    wait_until_sequenced(&administrator(&server).0);
     shell.run(&installation.adapted(&back_up.text));
     server.stop();
     let output = shell.run(&installation.adapted(&restore.text));

@@ -1,0 +1,600 @@
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+use iam_core::audit::{
+    AuditEntry, AuditTransaction, Digest, Frontier, Leaf, LogHead, Pending, PendingEntry, PendingRetention, Retention,
+    SequenceStore, SequencedBatch, SequencedEntry, TreeHash, TreeSpan,
+};
+use iam_core::clock::Timestamp;
+use iam_core::{AuditEntryId, StoreError, TenantId};
+use sqlx::{PgConnection, PgExecutor};
+use uuid::Uuid;
+
+use crate::PostgresStore;
+use crate::audit::{AuditEntryRow, Fields};
+use crate::column::{Moment, bigint, bytes_32, in_range};
+use crate::error::{has_no_partition, is_unique_violation, store_error};
+use crate::transaction::PostgresTransaction;
+
+struct PendingRow {
+    tenant_id: Uuid,
+    created_at: DateTime<Utc>,
+    id: Uuid,
+    digest: Vec<u8>,
+}
+
+impl TryFrom<PendingRow> for Pending {
+    type Error = StoreError;
+
+    fn try_from(row: PendingRow) -> Result<Self, StoreError> {
+        Ok(Self {
+            tenant_id: row.tenant_id.into(),
+            created_at: row.created_at,
+            entry_id: row.id.into(),
+            digest: Digest(bytes_32("audit_unsealed.digest", &row.digest)?),
+        })
+    }
+}
+
+struct HeadRow {
+    tenant_id: Uuid,
+    size: i64,
+    peaks: Vec<u8>,
+    note: String,
+    leaves: i64,
+    removed: i64,
+    retention_days: Option<i32>,
+    pending_retention_days: Option<i32>,
+    pending_retention_from: Option<DateTime<Utc>>,
+}
+
+impl From<HeadRow> for LogHead {
+    fn from(row: HeadRow) -> Self {
+        let peaks = row.peaks.chunks(32).map(|peak| peak.try_into().map(TreeHash)).collect::<Result<_, _>>();
+        let frontier = peaks.ok().and_then(|peaks| Frontier::new(row.size.unsigned_abs(), peaks));
+        Self {
+            tenant_id: row.tenant_id.into(),
+            // A malformed frontier is not an error here, because the logs of other tenants are read by the same call.
+            // The note shows that this log is not empty.
+            frontier: frontier.unwrap_or_default(),
+            note: row.note,
+            leaves: row.leaves.unsigned_abs(),
+            removed: row.removed.unsigned_abs(),
+            retention: Retention {
+                days: row.retention_days.map(i32::unsigned_abs),
+                pending: row
+                    .pending_retention_days
+                    .zip(row.pending_retention_from)
+                    .map(|(days, from)| PendingRetention { days: days.unsigned_abs(), from }),
+            },
+        }
+    }
+}
+
+/// The position of an entry, in the sequence or in the queue, and the entry itself, which may be missing.
+struct PlaceRow {
+    sequence: i64,
+    placed_at: Moment,
+    entry_id: Uuid,
+    /// The leaf's hash, or the entry's digest.
+    hash: Vec<u8>,
+    is_sequenced: bool,
+    tenant_id: Option<Uuid>,
+    id: Option<Uuid>,
+    action: Option<String>,
+    resource_type: Option<String>,
+    resource_id: Option<String>,
+    organization_id: Option<Uuid>,
+    user_id: Option<Uuid>,
+    old_value: Option<Fields>,
+    new_value: Option<Fields>,
+    metadata: Option<Fields>,
+    correlation_id: Option<String>,
+    ip_address: Option<String>,
+    user_agent: Option<String>,
+    created_at: Option<Moment>,
+    details_salt: Option<Vec<u8>>,
+    origin_salt: Option<Vec<u8>>,
+}
+
+impl PlaceRow {
+    fn leaf(&self) -> Result<Leaf, StoreError> {
+        Ok(Leaf {
+            sequence: self.sequence.unsigned_abs(),
+            created_at: self.placed_at.0,
+            entry_id: self.entry_id.into(),
+            hash: TreeHash(bytes_32("audit_leaves.hash", &self.hash)?),
+        })
+    }
+
+    fn pending(&self, tenant_id: TenantId) -> Result<Pending, StoreError> {
+        Ok(Pending {
+            tenant_id,
+            created_at: self.placed_at.0,
+            entry_id: self.entry_id.into(),
+            digest: Digest(bytes_32("audit_unsealed.digest", &self.hash)?),
+        })
+    }
+
+    fn entry(self) -> Result<Option<AuditEntry>, StoreError> {
+        self.entry_row().map(AuditEntry::try_from).transpose()
+    }
+
+    /// Returns `None` if a column that every entry has is NULL: then there is no entry.
+    fn entry_row(self) -> Option<AuditEntryRow> {
+        Some(AuditEntryRow {
+            tenant_id: self.tenant_id?,
+            id: self.id?,
+            action: self.action?,
+            resource_type: self.resource_type?,
+            resource_id: self.resource_id,
+            organization_id: self.organization_id,
+            user_id: self.user_id,
+            old_value: self.old_value,
+            new_value: self.new_value,
+            metadata: self.metadata?,
+            correlation_id: self.correlation_id,
+            ip_address: self.ip_address,
+            user_agent: self.user_agent,
+            created_at: self.created_at?,
+            details_salt: self.details_salt?,
+            origin_salt: self.origin_salt?,
+        })
+    }
+}
+
+/// Selects positions from a table `p`, with their entries from a table `e`.
+macro_rules! select_places {
+    ($from:literal, $($argument:expr),+) => {
+        sqlx::query_as!(
+            PlaceRow,
+            r#"
+            SELECT
+                p.sequence AS "sequence!",
+                p.created_at AS "placed_at!: Moment",
+                p.entry_id AS "entry_id!",
+                p.hash AS "hash!",
+                p.is_sequenced AS "is_sequenced!",
+                e.tenant_id AS "tenant_id?",
+                e.id AS "id?",
+                e.action AS "action?",
+                e.resource_type AS "resource_type?",
+                e.resource_id,
+                e.organization_id,
+                e.user_id,
+                e.old_value AS "old_value: Fields",
+                e.new_value AS "new_value: Fields",
+                e.metadata AS "metadata?: Fields",
+                e.correlation_id,
+                e.ip_address,
+                e.user_agent,
+                e.created_at AS "created_at?: Moment",
+                e.details_salt AS "details_salt?",
+                e.origin_salt AS "origin_salt?"
+            "# + $from,
+            $($argument),+
+        )
+    };
+}
+
+#[async_trait]
+impl SequenceStore for PostgresStore {
+    // Leaves out malformed rows: the service did not write them, and they must not delay other entries. Verification
+    // reports them.
+    async fn pending(&self, except: &[TenantId], limit: u32) -> Result<Vec<Pending>, StoreError> {
+        let except: Vec<Uuid> = except.iter().map(|tenant| tenant.as_uuid()).collect();
+        let rows = sqlx::query_as!(
+            PendingRow,
+            r#"
+            SELECT
+                tenant_id,
+                created_at,
+                id,
+                digest
+            FROM iam.audit_unsealed
+            WHERE tenant_id <> ALL ($1)
+                AND octet_length(digest) = 32
+                AND octet_length(details_salt) IN (16, 32)
+                AND octet_length(origin_salt) IN (16, 32)
+                AND created_at BETWEEN '1970-01-01' AND '9999-12-31'
+            ORDER BY created_at, id
+            LIMIT $2
+            "#,
+            &except,
+            i64::from(limit)
+        );
+        self.answer(rows.fetch_all(&self.source())).await?.into_iter().map(Pending::try_from).collect()
+    }
+
+    async fn log_heads(&self, tenants: &[TenantId]) -> Result<Vec<LogHead>, StoreError> {
+        self.answer(log_heads(&self.source(), tenants)).await
+    }
+
+    async fn sequence(&self, batches: &[SequencedBatch]) -> Result<bool, StoreError> {
+        let leaves = batches.iter().flat_map(|batch| &batch.leaves);
+        self.make_months_of(leaves.map(|leaf| leaf.created_at)).await?;
+        let mut transaction = self.begin_transaction().await?;
+        let sequenced = try_to_sequence(&mut transaction, batches).await;
+        match sequenced {
+            Ok(true) => return transaction.commit().await.map_err(store_error).map(|()| true),
+            Ok(false) => {}
+            Err(error) if is_unique_violation(&error) => {}
+            // Another replica has dropped the partition of a month that this replica believed to exist.
+            Err(error) if has_no_partition(&error) => self.months.forget(),
+            Err(error) => return Err(store_error(error)),
+        }
+        // At once, and not when the connection is used again: until then, the lock would keep all replicas from
+        // sequencing.
+        transaction.rollback().await.map_err(store_error).map(|()| false)
+    }
+
+    async fn sequence_of(&self, tenant: TenantId, id: AuditEntryId) -> Result<Option<u64>, StoreError> {
+        let sequence = sqlx::query_scalar!(
+            "SELECT sequence FROM iam.audit_leaves WHERE tenant_id = $1 AND entry_id = $2",
+            tenant.as_uuid(),
+            id.as_uuid()
+        );
+        Ok(self.answer(sequence.fetch_optional(&self.source())).await?.map(i64::unsigned_abs))
+    }
+
+    async fn tree_hashes(&self, tenant: TenantId, spans: &[TreeSpan]) -> Result<Vec<TreeHash>, StoreError> {
+        let levels: Vec<i16> = spans.iter().map(|span| span.level.into()).collect();
+        let starts: Vec<i64> = spans.iter().map(|span| bigint(span.positions.start)).collect();
+        let ends: Vec<i64> = spans.iter().map(|span| bigint(span.positions.end)).collect();
+        let hashes = sqlx::query_scalar!(
+            r#"
+            SELECT kept.hash AS "hash!"
+            FROM unnest($2::smallint[], $3::bigint[], $4::bigint[])
+                WITH ORDINALITY span (level, first, past, number)
+            CROSS JOIN LATERAL (
+                SELECT l.sequence AS position, l.hash
+                FROM iam.audit_leaves l
+                WHERE span.level = 0
+                    AND l.tenant_id = $1
+                    AND l.sequence >= span.first
+                    AND l.sequence < span.past
+                UNION ALL
+                SELECT n.position, n.hash
+                FROM iam.audit_nodes n
+                WHERE n.tenant_id = $1
+                    AND n.level = span.level
+                    AND n.position >= span.first
+                    AND n.position < span.past
+            ) kept
+            ORDER BY span.number, kept.position
+            "#,
+            tenant.as_uuid(),
+            &levels,
+            &starts,
+            &ends
+        );
+        let hashes = self.answer(hashes.fetch_all(&self.source())).await?;
+        hashes.iter().map(|hash| bytes_32("audit_nodes.hash", hash).map(TreeHash)).collect()
+    }
+
+    // Every tenant is created with an audit entry. The other tables also have tenants whose own row was removed.
+    async fn audited_tenants(&self) -> Result<Vec<TenantId>, StoreError> {
+        let tenants = sqlx::query_scalar!(
+            r#"
+            SELECT id AS "tenant_id!"
+            FROM iam.tenants
+            UNION
+            SELECT tenant_id
+            FROM iam.audit_logs
+            UNION
+            SELECT tenant_id
+            FROM iam.audit_unsealed
+            ORDER BY 1
+            "#
+        );
+        Ok(self.answer(tenants.fetch_all(&self.source())).await?.into_iter().map(TenantId::from).collect())
+    }
+
+    // With the inner limit, the planner looks up the entries one by one, each in its one partition. Otherwise it
+    // would hash all entries of the tenant.
+    async fn sequenced_entries(
+        &self,
+        tenant: TenantId,
+        from: u64,
+        limit: u32,
+    ) -> Result<Vec<SequencedEntry>, StoreError> {
+        let rows = select_places!(
+            r#"
+            FROM (
+                SELECT l.sequence, l.created_at, l.entry_id, l.hash, true AS is_sequenced
+                FROM iam.audit_leaves l
+                WHERE l.tenant_id = $1 AND l.sequence >= $2
+                ORDER BY l.sequence
+                LIMIT $3
+            ) p
+            LEFT JOIN LATERAL (
+                SELECT *
+                FROM iam.audit_entries e
+                WHERE e.tenant_id = $1 AND e.created_at = p.created_at AND e.id = p.entry_id
+                LIMIT 1
+            ) e ON true
+            ORDER BY p.sequence
+            "#,
+            tenant.as_uuid(),
+            bigint(from),
+            i64::from(limit)
+        );
+        let rows = self.answer(rows.fetch_all(&self.source())).await?;
+        rows.into_iter().map(|row| Ok(SequencedEntry { leaf: row.leaf()?, entry: row.entry()? })).collect()
+    }
+
+    async fn pending_entries(
+        &self,
+        tenant: TenantId,
+        after: Option<(Timestamp, AuditEntryId)>,
+        limit: u32,
+    ) -> Result<Vec<PendingEntry>, StoreError> {
+        let (created_at, id) = after.map(|(created_at, id)| (created_at, id.as_uuid())).unzip();
+        let rows = select_places!(
+            r#"
+            FROM iam.audit_unsealed e
+            CROSS JOIN LATERAL (
+                SELECT
+                    0::bigint AS sequence,
+                    e.created_at,
+                    e.id AS entry_id,
+                    e.digest AS hash,
+                    EXISTS (
+                        SELECT
+                        FROM iam.audit_leaves l
+                        WHERE l.tenant_id = e.tenant_id AND l.entry_id = e.id
+                    ) AS is_sequenced
+            ) p
+            WHERE e.tenant_id = $1
+                AND ($2::timestamptz IS NULL OR (e.created_at, e.id) > ($2, $3::uuid))
+            ORDER BY e.created_at, e.id
+            LIMIT $4
+            "#,
+            tenant.as_uuid(),
+            created_at,
+            id,
+            i64::from(limit)
+        );
+        let rows = self.answer(rows.fetch_all(&self.source())).await?;
+        let pending = |row: PlaceRow| {
+            let (pending, is_sequenced) = (row.pending(tenant)?, row.is_sequenced);
+            Ok(PendingEntry { pending, entry: row.entry()?, is_sequenced })
+        };
+        rows.into_iter().map(pending).collect()
+    }
+
+    async fn stray_entry(&self, tenant: TenantId) -> Result<Option<AuditEntryId>, StoreError> {
+        let stray = sqlx::query_scalar!(
+            r#"
+            SELECT e.id
+            FROM iam.audit_entries e
+            WHERE e.tenant_id = $1
+                AND NOT EXISTS (
+                    SELECT
+                    FROM iam.audit_leaves l
+                    WHERE l.tenant_id = $1 AND l.entry_id = e.id AND l.created_at = e.created_at
+                )
+            ORDER BY e.created_at, e.id
+            LIMIT 1
+            "#,
+            tenant.as_uuid()
+        );
+        // The statement reads all entries of the tenant.
+        let mut transaction = self.begin_unbounded().await?;
+        let stray = stray.fetch_optional(&mut *transaction).await.map_err(store_error)?;
+        transaction.rollback().await.map_err(store_error)?;
+        Ok(stray.map(AuditEntryId::from))
+    }
+}
+
+#[async_trait]
+impl AuditTransaction for PostgresTransaction {
+    async fn log_head(&mut self) -> Result<Option<LogHead>, StoreError> {
+        let tenant = self.tenant().into();
+        Ok(log_heads(self.connection(), &[tenant]).await.map_err(store_error)?.into_iter().next())
+    }
+
+    async fn first_sequenced_since(&mut self, from: u64, moment: Timestamp) -> Result<Option<u64>, StoreError> {
+        let sequence = sqlx::query_scalar!(
+            r#"
+            SELECT sequence
+            FROM iam.audit_leaves
+            WHERE tenant_id = $1 AND sequence >= $2 AND created_at >= $3
+            ORDER BY sequence
+            LIMIT 1
+            "#,
+            self.tenant(),
+            bigint(from),
+            in_range(moment)
+        );
+        Ok(sequence.fetch_optional(self.connection()).await.map_err(store_error)?.map(i64::unsigned_abs))
+    }
+}
+
+// The same statement counts the leaves. Otherwise a sequencing round between two statements could make the count
+// differ from the size. A log that has leaves but no row in `audit_logs` has lost that row.
+async fn log_heads(executor: impl PgExecutor<'_>, tenants: &[TenantId]) -> sqlx::Result<Vec<LogHead>> {
+    let tenants: Vec<Uuid> = tenants.iter().map(|tenant| tenant.as_uuid()).collect();
+    let rows = sqlx::query_as!(
+        HeadRow,
+        r#"
+        SELECT
+            t.id AS "tenant_id!",
+            coalesce(g.size, 0) AS "size!",
+            coalesce(g.peaks, '') AS "peaks!",
+            coalesce(g.note, '') AS "note!",
+            leaf.count AS "leaves!",
+            coalesce(g.removed, 0) AS "removed!",
+            g.retention_days AS "retention_days?",
+            g.pending_retention_days AS "pending_retention_days?",
+            g.pending_retention_from AS "pending_retention_from?"
+        FROM unnest($1::uuid[]) t (id)
+        -- The limit makes the planner use the key, even if it expects a large share of all logs.
+        LEFT JOIN LATERAL (SELECT * FROM iam.audit_logs WHERE tenant_id = t.id LIMIT 1) g ON true
+        CROSS JOIN LATERAL (
+            SELECT coalesce(max(l.sequence) + 1, 0) AS count
+            FROM iam.audit_leaves l
+            WHERE l.tenant_id = t.id
+        ) leaf
+        WHERE g.tenant_id IS NOT NULL OR leaf.count > 0
+        "#,
+        &tenants
+    );
+    Ok(rows.fetch_all(executor).await?.into_iter().map(LogHead::from).collect())
+}
+
+/// Writes the heads, leaves and nodes, and moves the entries. Unless it returns `true`, the transaction must be
+/// rolled back.
+async fn try_to_sequence(connection: &mut PgConnection, batches: &[SequencedBatch]) -> Result<bool, sqlx::Error> {
+    if !lock_sequencing(connection).await? || !continue_logs(connection, batches).await? {
+        return Ok(false);
+    }
+    let leaves = LeafColumns::of(batches);
+    insert_leaves(connection, &leaves).await?;
+    if !move_entries(connection, &leaves).await? {
+        return Ok(false);
+    }
+    insert_nodes(connection, batches).await?;
+    Ok(true)
+}
+
+/// Tries to take the sequencing lock, without waiting. Only one replica sequences at a time: two that continue
+/// several logs each might otherwise lock them in different orders.
+async fn lock_sequencing(connection: &mut PgConnection) -> Result<bool, sqlx::Error> {
+    let locked = sqlx::query_scalar!(
+        r#"SELECT pg_try_advisory_xact_lock(hashtextextended('iam.audit_leaves', 0)) AS "locked!""#
+    );
+    locked.fetch_one(connection).await
+}
+
+/// Advances the heads of the logs. Returns whether every log still had the size from which it is continued.
+async fn continue_logs(connection: &mut PgConnection, batches: &[SequencedBatch]) -> Result<bool, sqlx::Error> {
+    let tenants: Vec<Uuid> = batches.iter().map(|batch| batch.tenant_id.as_uuid()).collect();
+    let from: Vec<i64> = batches.iter().map(|batch| bigint(batch.from)).collect();
+    let sizes: Vec<i64> = batches.iter().map(|batch| bigint(batch.frontier.size())).collect();
+    let peaks: Vec<Vec<u8>> = batches.iter().map(|batch| bytes_of(batch.frontier.peaks())).collect();
+    let notes: Vec<String> = batches.iter().map(|batch| batch.note.clone()).collect();
+    let updated = sqlx::query!(
+        r#"
+        UPDATE iam.audit_logs g
+        SET
+            size = s.size,
+            peaks = s.peaks,
+            note = s.note
+        FROM unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::bytea[], $5::text[])
+            s (tenant_id, continued, size, peaks, note)
+        WHERE g.tenant_id = s.tenant_id AND g.size = s.continued
+        "#,
+        &tenants,
+        &from,
+        &sizes,
+        &peaks,
+        &notes
+    )
+    .execute(&mut *connection)
+    .await?
+    .rows_affected();
+    if updated == batches.len() as u64 {
+        return Ok(true);
+    }
+    let inserted = sqlx::query!(
+        r#"
+        INSERT INTO iam.audit_logs (tenant_id, size, peaks, note)
+        SELECT s.tenant_id, s.size, s.peaks, s.note
+        FROM unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::bytea[], $5::text[])
+            s (tenant_id, continued, size, peaks, note)
+        WHERE s.continued = 0
+        ON CONFLICT DO NOTHING
+        "#,
+        &tenants,
+        &from,
+        &sizes,
+        &peaks,
+        &notes
+    )
+    .execute(connection)
+    .await?
+    .rows_affected();
+    Ok(updated + inserted == batches.len() as u64)
+}
+
+async fn move_entries(connection: &mut PgConnection, leaves: &LeafColumns) -> Result<bool, sqlx::Error> {
+    let LeafColumns { tenant_id, created_at, entry_id, .. } = leaves;
+    let moved = sqlx::query_scalar!(
+        r#"SELECT iam.move_sealed_audit_entries($1, $2, $3) AS "moved!""#,
+        tenant_id,
+        created_at,
+        entry_id
+    );
+    Ok(moved.fetch_one(connection).await?.unsigned_abs() == entry_id.len() as u64)
+}
+
+async fn insert_leaves(connection: &mut PgConnection, leaves: &LeafColumns) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        r#"
+        INSERT INTO iam.audit_leaves (tenant_id, sequence, created_at, entry_id, hash)
+        SELECT *
+        FROM unnest($1::uuid[], $2::bigint[], $3::timestamptz[], $4::uuid[], $5::bytea[])
+        "#,
+        &leaves.tenant_id,
+        &leaves.sequence,
+        &leaves.created_at,
+        &leaves.entry_id,
+        &leaves.hash
+    )
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+async fn insert_nodes(connection: &mut PgConnection, batches: &[SequencedBatch]) -> Result<(), sqlx::Error> {
+    let nodes = || batches.iter().flat_map(|batch| batch.nodes.iter().map(|node| (batch.tenant_id, node)));
+    let tenants: Vec<Uuid> = nodes().map(|(tenant, _)| tenant.as_uuid()).collect();
+    if tenants.is_empty() {
+        return Ok(());
+    }
+    let levels: Vec<i16> = nodes().map(|(_, node)| node.level.into()).collect();
+    let positions: Vec<i64> = nodes().map(|(_, node)| bigint(node.position)).collect();
+    let hashes: Vec<Vec<u8>> = nodes().map(|(_, node)| node.hash.0.to_vec()).collect();
+    sqlx::query!(
+        r#"
+        INSERT INTO iam.audit_nodes (tenant_id, level, position, hash)
+        SELECT *
+        FROM unnest($1::uuid[], $2::smallint[], $3::bigint[], $4::bytea[])
+        "#,
+        &tenants,
+        &levels,
+        &positions,
+        &hashes
+    )
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+/// Leaves of several logs, turned from rows to columns.
+#[derive(Default)]
+struct LeafColumns {
+    tenant_id: Vec<Uuid>,
+    sequence: Vec<i64>,
+    created_at: Vec<DateTime<Utc>>,
+    entry_id: Vec<Uuid>,
+    hash: Vec<Vec<u8>>,
+}
+
+impl LeafColumns {
+    fn of(batches: &[SequencedBatch]) -> Self {
+        let mut columns = Self::default();
+        for (batch, leaf) in batches.iter().flat_map(|batch| batch.leaves.iter().map(move |leaf| (batch, leaf))) {
+            columns.tenant_id.push(batch.tenant_id.as_uuid());
+            columns.sequence.push(bigint(leaf.sequence));
+            columns.created_at.push(leaf.created_at);
+            columns.entry_id.push(leaf.entry_id.as_uuid());
+            columns.hash.push(leaf.hash.0.to_vec());
+        }
+        columns
+    }
+}
+
+fn bytes_of(hashes: &[TreeHash]) -> Vec<u8> {
+    hashes.iter().flat_map(|hash| hash.0).collect()
+}
