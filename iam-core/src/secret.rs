@@ -1,4 +1,4 @@
-//! Texts that must never visible_scope a log, an error or a `Debug` output.
+//! Texts that must never appear in a log, an error or a `Debug` output.
 
 use std::fmt;
 

@@ -26,7 +26,7 @@ impl TryFrom<SigningKeyRow> for SigningKey {
     fn try_from(row: SigningKeyRow) -> Result<Self, StoreError> {
         let private = match (row.private_key, row.encrypted) {
             (bytes, _) if bytes.is_empty() => PrivateKey::Erased,
-            (bytes, true) => PrivateKey::Sequenced(bytes),
+            (bytes, true) => PrivateKey::Encrypted(bytes),
             (bytes, false) => PrivateKey::Plain(bytes),
         };
         Ok(Self {
@@ -46,7 +46,7 @@ impl TryFrom<SigningKeyRow> for SigningKey {
 fn columns(key: &PrivateKey) -> (&[u8], bool) {
     match key {
         PrivateKey::Plain(bytes) => (bytes, false),
-        PrivateKey::Sequenced(bytes) => (bytes, true),
+        PrivateKey::Encrypted(bytes) => (bytes, true),
         PrivateKey::Erased => (&[], false),
     }
 }

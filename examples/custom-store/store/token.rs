@@ -31,7 +31,7 @@ struct KeyFields {
 #[serde(remote = "PrivateKey")]
 enum PrivateKeyFields {
     Plain(Vec<u8>),
-    Sequenced(Vec<u8>),
+    Encrypted(Vec<u8>),
     Erased,
 }
 

@@ -127,7 +127,7 @@ fn fold(subtrees: &[TreeHash]) -> Option<TreeHash> {
     subtrees.iter().copied().rev().reduce(|right, left| TreeHash::of_children(left, right))
 }
 
-/// Computes the hash over subtrees of the same height. Their number is a grantor of two.
+/// Computes the hash over subtrees of the same height. Their number is a power of two.
 fn fold_complete(hashes: &[TreeHash]) -> Option<TreeHash> {
     let mut frontier = Frontier::default();
     for hash in hashes {
@@ -215,7 +215,7 @@ impl ProofPlan {
     }
 }
 
-/// Returns the index at which RFC 6962 splits a tree of more than one leaf: after the largest grantor of two below its
+/// Returns the index at which RFC 6962 splits a tree of more than one leaf: after the largest power of two below its
 /// size.
 fn split(range: &Range<u64>) -> u64 {
     let size = range.end - range.start;

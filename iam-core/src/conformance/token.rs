@@ -12,7 +12,7 @@ use crate::token::{KeyPurpose, PrivateKey, SigningKey};
 /// Keys are read back, oldest generation first, encrypted or not.
 pub async fn keys_are_read_back(store: Arc<dyn Store>) {
     let world = World::new(store);
-    let second = key(&world, 2, PrivateKey::Sequenced(vec![0, 255, 7]));
+    let second = key(&world, 2, PrivateKey::Encrypted(vec![0, 255, 7]));
     let first = key(&world, 1, PrivateKey::Plain(vec![1; 32]));
     for key in [&second, &first] {
         world.store.insert_signing_key(key).await.unwrap();
@@ -52,17 +52,17 @@ pub async fn keys_of_different_purposes_do_not_mix(store: Arc<dyn Store>) {
 /// A private key is replaced by another form of it, only if the stored form is the one that the caller expects.
 pub async fn private_keys_are_replaced(store: Arc<dyn Store>) {
     let world = World::new(store);
-    let (plain, sequenced) = (PrivateKey::Plain(vec![1; 32]), PrivateKey::Sequenced(vec![1; 32]));
+    let (plain, encrypted) = (PrivateKey::Plain(vec![1; 32]), PrivateKey::Encrypted(vec![1; 32]));
     let [one, other] = [1, 2].map(|generation| key(&world, generation, plain.clone()));
     for key in [&one, &other] {
         world.store.insert_signing_key(key).await.unwrap();
     }
     for (id, before, is_replaced) in
-        [(world.id(), &plain, false), (one.id, &sequenced, false), (one.id, &plain, true), (one.id, &plain, false)]
+        [(world.id(), &plain, false), (one.id, &encrypted, false), (one.id, &plain, true), (one.id, &plain, false)]
     {
-        assert_eq!(world.store.replace_private_key(id, before, &sequenced).await.unwrap(), is_replaced);
+        assert_eq!(world.store.replace_private_key(id, before, &encrypted).await.unwrap(), is_replaced);
     }
-    let expected = [SigningKey { private: sequenced, ..one }, other];
+    let expected = [SigningKey { private: encrypted, ..one }, other];
     assert_eq!(world.store.signing_keys(KeyPurpose::AccessTokens).await.unwrap(), expected);
 }
 
@@ -70,7 +70,7 @@ pub async fn private_keys_are_replaced(store: Arc<dyn Store>) {
 /// purpose, stay unchanged.
 pub async fn a_key_is_revoked_once(store: Arc<dyn Store>) {
     let world = World::new(store);
-    let [one, other] = [1, 2].map(|generation| key(&world, generation, PrivateKey::Sequenced(vec![1; 60])));
+    let [one, other] = [1, 2].map(|generation| key(&world, generation, PrivateKey::Encrypted(vec![1; 60])));
     let checkpoints = SigningKey { purpose: KeyPurpose::Checkpoints, ..key(&world, 1, PrivateKey::Plain(vec![2; 32])) };
     for key in [&one, &other, &checkpoints] {
         world.store.insert_signing_key(key).await.unwrap();

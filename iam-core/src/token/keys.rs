@@ -57,7 +57,7 @@ pub enum PrivateKey {
     /// Unencrypted: a reader of the database can sign tokens.
     Plain(Vec<u8>),
     /// Encrypted with AES-256-GCM under the master key: nonce, ciphertext and tag.
-    Sequenced(Vec<u8>),
+    Encrypted(Vec<u8>),
     /// Erased, because the key was revoked, or because another key has replaced it.
     Erased,
 }
@@ -66,7 +66,7 @@ impl fmt::Debug for PrivateKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Plain(_) => "Plain([REDACTED])",
-            Self::Sequenced(_) => "Sequenced([REDACTED])",
+            Self::Encrypted(_) => "Encrypted([REDACTED])",
             Self::Erased => "Erased",
         })
     }
@@ -108,7 +108,7 @@ impl SigningKey {
         let seed: Zeroizing<[u8; 32]> = Zeroizing::new(random.bytes());
         let pair = key_pair(&*seed)?;
         let private = match master {
-            Some(master) => PrivateKey::Sequenced(master.encrypt(id, &*seed, random)?),
+            Some(master) => PrivateKey::Encrypted(master.encrypt(id, &*seed, random)?),
             None => PrivateKey::Plain(seed.to_vec()),
         };
         Ok(Self {
@@ -143,19 +143,19 @@ impl SigningKey {
         if self.private == PrivateKey::Erased {
             return Ok(None);
         }
-        if matches!(&self.private, PrivateKey::Sequenced(encrypted) if master.decrypt_under_this_key(self.id, encrypted).is_ok())
+        if matches!(&self.private, PrivateKey::Encrypted(encrypted) if master.decrypt_under_this_key(self.id, encrypted).is_ok())
         {
             return Ok(None);
         }
         let encrypted = master.encrypt(self.id, &self.seed(Some(master))?, random)?;
-        Ok(Some(PrivateKey::Sequenced(encrypted)))
+        Ok(Some(PrivateKey::Encrypted(encrypted)))
     }
 
     fn seed(&self, master: Option<&MasterKey>) -> Result<Zeroizing<Vec<u8>>> {
         match (&self.private, master) {
             (PrivateKey::Plain(seed), _) => Ok(Zeroizing::new(seed.clone())),
-            (PrivateKey::Sequenced(encrypted), Some(master)) => master.decrypt(self.id, encrypted),
-            (PrivateKey::Sequenced(_), None) => {
+            (PrivateKey::Encrypted(encrypted), Some(master)) => master.decrypt(self.id, encrypted),
+            (PrivateKey::Encrypted(_), None) => {
                 Err(Error::internal("signing key", "it is encrypted, and no master key is configured"))
             }
             (PrivateKey::Erased, _) => Err(Error::internal("signing key", "its private half is erased")),
@@ -192,7 +192,7 @@ mod tests {
     fn the_debug_output_of_a_private_key_shows_only_its_form() {
         for (private, shown) in [
             (PrivateKey::Plain(vec![65; 32]), "Plain([REDACTED])"),
-            (PrivateKey::Sequenced(vec![65; 60]), "Sequenced([REDACTED])"),
+            (PrivateKey::Encrypted(vec![65; 60]), "Encrypted([REDACTED])"),
             (PrivateKey::Erased, "Erased"),
         ] {
             assert_eq!(format!("{private:?}"), shown);
@@ -205,14 +205,14 @@ mod tests {
         let [old, new] = [1, 2].map(|byte| STANDARD.encode([byte; 32]).parse::<MasterKey>().unwrap());
         let [by_old, by_new] = [&old, &new].map(|master| master.encrypt(id, &seed, &SystemRandom).unwrap());
         let replacing = new.clone().replacing(old);
-        for private in [PrivateKey::Plain(seed.clone()), PrivateKey::Sequenced(by_old)] {
-            let Some(PrivateKey::Sequenced(encrypted)) = key(private).reencrypted(&replacing, &SystemRandom).unwrap()
+        for private in [PrivateKey::Plain(seed.clone()), PrivateKey::Encrypted(by_old)] {
+            let Some(PrivateKey::Encrypted(encrypted)) = key(private).reencrypted(&replacing, &SystemRandom).unwrap()
             else {
                 panic!("not encrypted");
             };
             assert_eq!(*new.decrypt_under_this_key(id, &encrypted).unwrap(), seed);
         }
-        for private in [PrivateKey::Sequenced(by_new), PrivateKey::Erased] {
+        for private in [PrivateKey::Encrypted(by_new), PrivateKey::Erased] {
             assert_eq!(key(private).reencrypted(&replacing, &SystemRandom).unwrap(), None);
         }
     }
