@@ -40,7 +40,7 @@ TO iam_server;
 
 -- A private key is encrypted again when the master key changes, and erased when the signing key is revoked or
 -- replaced. The public key stays.
-GRANT SELECT, INSERT, UPDATE (private_key, sealed, revoked_at) ON iam.signing_keys TO iam_server;
+GRANT SELECT, INSERT, UPDATE (private_key, encrypted, revoked_at) ON iam.signing_keys TO iam_server;
 
 -- Triggers write this table.
 GRANT SELECT ON iam.tenant_counts TO iam_server;

@@ -56,7 +56,7 @@ impl Store for Unaudited {
 #[async_trait]
 impl Transaction for UnauditedTransaction {
     async fn write(&mut self, change: &Change, _: AuditBatch) -> Outcome<()> {
-        self.0.write(change, AuditBatch::empty()).await
+        self.0.write(change, AuditBatch::of_entries(Vec::new())).await
     }
 
     async fn commit(self: Box<Self>) -> Outcome<()> {

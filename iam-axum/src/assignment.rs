@@ -311,7 +311,7 @@ pub(crate) async fn list(
     Query(query): Query<AssignmentQuery>,
 ) -> Result<Json<Collection<ListedAssignmentDto>>, Problem> {
     let mut params = Params::default();
-    let page = page.request_among(&mut params)?;
+    let page = page.request_among(&mut params);
     let include_expired = params.parse_with("includeExpired", query.include_expired.as_deref(), |text| {
         text.parse().map_err(|_| "must be true or false".to_owned())
     });

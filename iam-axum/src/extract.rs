@@ -13,7 +13,7 @@ use axum::http::{Extensions, HeaderMap, header};
 use futures_util::poll;
 use iam_core::idempotency::Idempotency;
 use iam_core::token::VerifiedToken;
-use iam_core::{Caller, Error, FieldError, Iam, Unauthenticated};
+use iam_core::{Caller, Error, FieldError, Iam, InvalidFields, Unauthenticated};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Deserializer};
 use tower_http::timeout::{DeadlineBody, TimeoutError};
@@ -226,15 +226,8 @@ impl Params {
     }
 
     /// Adds the errors of the fields that a service found invalid.
-    pub(crate) fn check<T>(&mut self, result: Result<T, Error>) -> Result<Option<T>, Problem> {
-        match result {
-            Ok(value) => Ok(Some(value)),
-            Err(Error::Validation(errors)) => {
-                self.0.extend(errors);
-                Ok(None)
-            }
-            Err(other) => Err(other.into()),
-        }
+    pub(crate) fn check<T>(&mut self, result: Result<T, InvalidFields>) -> Option<T> {
+        result.map_err(|InvalidFields(errors)| self.0.extend(errors)).ok()
     }
 
     /// Returns the value of a required parameter. A missing parameter is as invalid as an empty one.

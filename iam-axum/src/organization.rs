@@ -253,7 +253,7 @@ pub(crate) async fn list(
     Query(query): Query<OrganizationQuery>,
 ) -> Result<Json<Collection<OrganizationDto>>, Problem> {
     let mut params = Params::default();
-    let page = page.request_among(&mut params)?;
+    let page = page.request_among(&mut params);
     let parent = query.parent(&mut params);
     let status = params.parse("status", query.status.as_deref());
     let by = params.parse::<OrganizationSortKey>("sortBy", query.sort_by.as_deref()).unwrap_or_default();

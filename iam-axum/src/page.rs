@@ -91,30 +91,26 @@ impl PageQuery {
     /// Returns the requested page, for a list without other parameters.
     pub(crate) fn request(&self) -> Result<PageRequest, Problem> {
         let mut params = Params::default();
-        let page = self.request_among(&mut params)?;
+        let page = self.request_among(&mut params);
         params.finish()?;
         Ok(page)
     }
 
     /// Returns the requested page. `params` collects the errors, together with those of the other parameters.
-    pub(crate) fn request_among(&self, params: &mut Params) -> Result<PageRequest, Problem> {
+    pub(crate) fn request_among(&self, params: &mut Params) -> PageRequest {
         page_request(params, self.page.as_deref(), self.limit.as_deref())
     }
 }
 
 /// Returns the page that these texts request. `params` collects the errors, together with those of the other
 /// parameters.
-pub(crate) fn page_request(
-    params: &mut Params,
-    page: Option<&str>,
-    limit: Option<&str>,
-) -> Result<PageRequest, Problem> {
+pub(crate) fn page_request(params: &mut Params, page: Option<&str>, limit: Option<&str>) -> PageRequest {
     let (given_page, given_limit) = (number::<u64>(params, "page", page), number::<u32>(params, "limit", limit));
     if given_page.is_none() && page.is_some() || given_limit.is_none() && limit.is_some() {
-        return Ok(PageRequest::default());
+        return PageRequest::default();
     }
     let request = PageRequest::new(given_page.unwrap_or(1), given_limit.unwrap_or(DEFAULT_LIMIT));
-    Ok(params.check(request)?.unwrap_or_default())
+    params.check(request).unwrap_or_default()
 }
 
 /// Parses a whole number that is not negative.

@@ -243,7 +243,7 @@ pub(crate) async fn list(
     Query(query): Query<UserQuery>,
 ) -> Result<Json<Collection<UserListItem>>, Problem> {
     let mut params = Params::default();
-    let page = page.request_among(&mut params)?;
+    let page = page.request_among(&mut params);
     let filter = UserFilter {
         status: params.parse("status", query.status.as_deref()),
         search: query.search,

@@ -22,10 +22,8 @@ use crate::validate::Invalid;
 /// again. So authenticate for each request, and do not keep a caller.
 #[derive(Clone, Debug)]
 pub struct Caller {
-    actor: Actor,
-    tenant: TenantId,
+    author: Author,
     authority: Arc<Authority>,
-    context: RequestContext,
     idempotency: Option<Idempotency>,
     precondition: Option<Precondition>,
 }
@@ -92,7 +90,8 @@ impl Caller {
     }
 
     fn new(actor: Actor, tenant: TenantId, authority: impl Into<Arc<Authority>>, context: RequestContext) -> Self {
-        Self { actor, tenant, authority: authority.into(), context, idempotency: None, precondition: None }
+        let author = Author { actor, tenant, context };
+        Self { author, authority: authority.into(), idempotency: None, precondition: None }
     }
 
     /// Returns the same caller with other rights, which were just read again.
@@ -104,7 +103,7 @@ impl Caller {
     /// Returns the same caller in another request context, for trusted code that acts on behalf of a request.
     #[must_use]
     pub fn in_context(mut self, context: RequestContext) -> Self {
-        self.context = context;
+        self.author.context = context;
         self
     }
 
@@ -137,25 +136,27 @@ impl Caller {
         }
     }
 
+    /// The author of the changes that the call makes.
+    pub(crate) fn author(&self) -> &Author {
+        &self.author
+    }
+
     /// The actor of the call.
     #[must_use]
     pub fn actor(&self) -> &Actor {
-        &self.actor
+        &self.author.actor
     }
 
     /// The tenant in which everything happens.
     #[must_use]
     pub fn tenant(&self) -> TenantId {
-        self.tenant
+        self.author.tenant
     }
 
     /// The acting user, if a user acts.
     #[must_use]
     pub fn user(&self) -> Option<UserId> {
-        match self.actor {
-            Actor::User { user, .. } => Some(user),
-            Actor::System { .. } | Actor::Anonymous => None,
-        }
+        self.author.user()
     }
 
     /// Returns the acting user and session, for calls that only a logged-in user can make.
@@ -164,7 +165,7 @@ impl Caller {
     ///
     /// [`Forbidden::NotAUser`] for trusted code and anonymous callers.
     pub fn require_user(&self) -> Result<(UserId, SessionId)> {
-        match self.actor {
+        match self.author.actor {
             Actor::User { user, session } => Ok((user, session)),
             Actor::System { .. } | Actor::Anonymous => Err(Forbidden::NotAUser.into()),
         }
@@ -179,7 +180,29 @@ impl Caller {
     /// The request that the call belongs to.
     #[must_use]
     pub fn context(&self) -> &RequestContext {
-        &self.context
+        &self.author.context
+    }
+}
+
+/// The author of a change: who makes it, in which tenant, and in which request. Audit entries name it.
+#[derive(Clone, Debug)]
+pub struct Author {
+    /// Who makes the change.
+    pub actor: Actor,
+    /// The tenant in which the change is made.
+    pub tenant: TenantId,
+    /// The request that the change belongs to.
+    pub context: RequestContext,
+}
+
+impl Author {
+    /// The acting user, if a user acts.
+    #[must_use]
+    pub fn user(&self) -> Option<UserId> {
+        match self.actor {
+            Actor::User { user, .. } => Some(user),
+            Actor::System { .. } | Actor::Anonymous => None,
+        }
     }
 }
 

@@ -47,7 +47,6 @@ pub(crate) fn shown(moment: Timestamp) -> String {
 }
 
 /// A clock for tests that moves only on request.
-#[cfg(any(test, feature = "conformance"))]
 pub mod testing {
     use std::sync::{Arc, Mutex};
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 use crate::access::{Permission, Shortfall};
 use crate::audit::ResourceType;
 use crate::tenant::{QuotaKind, TenantSummary};
+use crate::validate::{InvalidFields, describe};
 
 /// The result of a service call.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -93,6 +94,12 @@ impl Error {
 
     pub(crate) fn internal(context: &'static str, cause: impl fmt::Display) -> Self {
         Self::Internal(Internal { context, cause: cause.to_string() })
+    }
+}
+
+impl From<InvalidFields> for Error {
+    fn from(InvalidFields(errors): InvalidFields) -> Self {
+        Self::Validation(errors)
     }
 }
 
@@ -333,11 +340,6 @@ pub enum Constraint {
     IdempotencyRecord,
     /// A referenced row exists, in the same tenant.
     Reference,
-}
-
-fn describe(errors: &[FieldError]) -> String {
-    let fields: Vec<&str> = errors.iter().map(|error| error.field.as_str()).collect();
-    format!("Invalid input: {}.", fields.join(", "))
 }
 
 fn describe_store(error: &StoreError) -> &'static str {

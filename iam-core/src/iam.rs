@@ -32,6 +32,7 @@ use crate::token::{
     self, Claims, KeyPurpose, KeyRing, MasterKey, PublicKey, RETIREMENT, SigningKey, VerifiedToken, VerifiedTokens,
     first_or_stored,
 };
+use crate::token::{pair, reencrypted};
 use crate::user::Users;
 use crate::work::UnitOfWork;
 
@@ -259,7 +260,7 @@ impl Builder {
         let log_keys = first_or_stored(KeyPurpose::Checkpoints, &*store, master, now, first, &*random).await?;
         // The first key, even if there are later ones: its id is in the names of the logs.
         let log_key = log_keys.first().ok_or_else(|| Error::internal("checkpoint key", "there is none"))?;
-        let log_key = LogKey::new(log_key.pair(master)?, log_key.id);
+        let log_key = LogKey::new(pair(&log_key, master)?, log_key.id);
         let idempotency = IdempotencySecret::new(log_key.derive("idempotency"));
         let passwords =
             PasswordHasher::new(settings.hashing_cost, settings.password_wait, observer.clone(), Arc::clone(&random))?;
@@ -562,7 +563,7 @@ impl Iam {
             let mut is_done = true;
             for purpose in [KeyPurpose::AccessTokens, KeyPurpose::Checkpoints] {
                 for key in store.signing_keys(purpose).await? {
-                    if let Some(encrypted) = key.reencrypted(master, &**random)? {
+                    if let Some(encrypted) = reencrypted(&key, master, &**random)? {
                         changed += u64::from(store.replace_private_key(key.id, &key.private, &encrypted).await?);
                         is_done = false;
                     }

@@ -7,7 +7,6 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Mutex;
 
-use aws_lc_rs::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};
 use uuid::{Builder, Uuid};
 
@@ -109,17 +108,6 @@ impl TenantId {
     /// it.
     pub const NONE: Self = Self(Uuid::nil());
 
-    /// Returns the identifier under which failed logins are counted that name a tenant that does not exist.
-    ///
-    /// Each name has an identifier of its own (UUID version 8). If these failures were counted under
-    /// [`NONE`](Self::NONE), the count would reveal whether an account has the e-mail.
-    pub(crate) fn of_unknown(name: &str) -> Self {
-        let hash = digest(&SHA256, &[b"unknown tenant", name.as_bytes()].concat());
-        let mut bytes = [0; 16];
-        bytes.iter_mut().zip(hash.as_ref()).for_each(|(to, from)| *to = *from);
-        Self(Builder::from_custom_bytes(bytes).into_uuid())
-    }
-
     /// Whether no tenant can have this identifier.
     #[must_use]
     pub fn is_nobodys(self) -> bool {
@@ -129,7 +117,7 @@ impl TenantId {
 
 /// Makes identifiers that sort in the order in which this process made them, even within one millisecond, and even if
 /// the clock goes back.
-pub(crate) struct IdGenerator {
+pub struct IdGenerator {
     last: Mutex<Last>,
 }
 
@@ -192,12 +180,9 @@ mod tests {
     }
 
     #[test]
-    fn ids_of_unknown_tenants_differ_from_real_tenants_and_each_other() {
+    fn only_a_uuid_of_version_7_can_be_a_tenant() {
         let tenant: TenantId = IdGenerator::new().next(FixedClock::at("2026-01-31T09:15:00Z").now(), &SystemRandom);
-        assert!(!tenant.is_nobodys());
-        let (a, b) = (TenantId::of_unknown("acme"), TenantId::of_unknown("other"));
-        assert!(TenantId::NONE.is_nobodys() && a.is_nobodys() && b.is_nobodys());
-        assert!(a != b && a != TenantId::NONE && a == TenantId::of_unknown("acme"));
+        assert!(!tenant.is_nobodys() && TenantId::NONE.is_nobodys());
     }
 
     #[test]

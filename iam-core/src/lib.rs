@@ -41,8 +41,8 @@ pub mod user;
 mod validate;
 mod work;
 
-pub use caller::{Actor, Caller, CorrelationId, RequestContext, UserAgent};
-pub use change::Change;
+pub use caller::{Actor, Author, Caller, CorrelationId, RequestContext, UserAgent};
+pub use change::{AuditBatch, Change};
 pub use error::{
     BoxError, Conflict, Constraint, Error, FieldError, Forbidden, Internal, Result, Rule, StoreError, Unauthenticated,
 };
@@ -54,5 +54,5 @@ pub use id::{
 };
 pub use joined::{HostTransaction, Joined};
 pub use store::{Locks, Schema, Store, Transaction};
-pub use validate::{Description, Email, EmailKey, Invalid, Name, PersonName, RoleName, Slug, folded};
+pub use validate::{Description, Email, EmailKey, Invalid, InvalidFields, Name, PersonName, RoleName, Slug, folded};
 pub use work::UnitOfWork;

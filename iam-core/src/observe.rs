@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use crate::access::{Permission, PermissionPattern, Until, VisibleScope};
 use crate::assignment::*;
 use crate::audit::*;
-use crate::change::Change;
+use crate::change::{AuditBatch, Change};
 use crate::clock::Timestamp;
 use crate::credential::*;
 use crate::error::StoreError;

@@ -1,6 +1,6 @@
 //! Pages of lists (`interface.md` §2.7, §8).
 
-use crate::validate::Fields;
+use crate::validate::{Fields, InvalidFields};
 
 /// The number of items of a page if the caller does not choose one.
 pub const DEFAULT_LIMIT: u32 = 20;
@@ -19,8 +19,8 @@ impl PageRequest {
     ///
     /// # Errors
     ///
-    /// [`Error::Validation`](crate::Error::Validation) naming `page` or `limit`.
-    pub fn new(page: u64, limit: u32) -> crate::Result<Self> {
+    /// [`InvalidFields`] that name `page` or `limit`.
+    pub fn new(page: u64, limit: u32) -> Result<Self, InvalidFields> {
         let mut fields = Fields::default();
         if page < 1 {
             fields.reject("page", "must be at least 1");
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn page_and_limit_out_of_bounds_are_both_named() {
-        let crate::Error::Validation(errors) = PageRequest::new(0, 101).unwrap_err() else { panic!() };
+        let InvalidFields(errors) = PageRequest::new(0, 101).unwrap_err();
         assert_eq!(errors.iter().map(|e| e.field.as_str()).collect::<Vec<_>>(), ["page", "limit"]);
     }
 }

@@ -5,8 +5,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::str::FromStr;
 
-use aws_lc_rs::digest::{SHA256, digest};
-
+use crate::audit::Digest;
 use crate::organization::OrganizationWithDepth;
 use crate::role::Role;
 use crate::tenant::Tenant;
@@ -23,7 +22,7 @@ impl Version {
         let mut hashed = Hashed(Vec::with_capacity(512));
         state.hash(&mut hashed);
         let mut bytes = [0; 16];
-        digest(&SHA256, &hashed.0).as_ref().iter().zip(&mut bytes).for_each(|(from, to)| *to = *from);
+        bytes.iter_mut().zip(Digest::of(&[&hashed.0]).0).for_each(|(to, from)| *to = from);
         Self(u128::from_be_bytes(bytes))
     }
 }

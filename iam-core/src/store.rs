@@ -8,8 +8,8 @@
 use async_trait::async_trait;
 
 use crate::assignment::{AssignmentStore, AssignmentTransaction};
-use crate::audit::{AuditBatch, AuditStore, AuditTransaction, SequenceStore};
-use crate::change::Change;
+use crate::audit::{AuditStore, AuditTransaction, SequenceStore};
+use crate::change::{AuditBatch, Change};
 use crate::clock::Timestamp;
 use crate::credential::{CredentialStore, CredentialTransaction};
 use crate::error::StoreError;
@@ -134,7 +134,7 @@ impl<T> Locks for T where
 
 /// A transaction of a unit of work in one tenant. Dropping it rolls back.
 ///
-/// Every write needs an [`AuditBatch`], and only [`UnitOfWork`](crate::UnitOfWork) makes these.
+/// Every write needs the [`AuditBatch`] of its change.
 #[async_trait]
 pub trait Transaction: Locks {
     /// Writes a change and the audit entries that record it. A violated constraint is a [`StoreError::Conflict`]. After

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use email_address::{EmailAddress, Options};
 
-use crate::error::{Error, FieldError, Result};
+use crate::error::FieldError;
 
 /// Collects the errors of an input, by field.
 #[derive(Debug, Default)]
@@ -39,13 +39,30 @@ impl Fields {
         text.and_then(|text| self.check(field, text.parse()))
     }
 
-    pub(crate) fn finish(self) -> Result<()> {
+    /// Succeeds if there is no error.
+    ///
+    /// # Errors
+    ///
+    /// All errors that were added.
+    pub(crate) fn finish(self) -> Result<(), InvalidFields> {
         if self.is_empty() { Ok(()) } else { Err(self.into_error()) }
     }
 
-    pub(crate) fn into_error(self) -> Error {
-        Error::Validation(self.0)
+    /// Returns the errors that were added.
+    pub(crate) fn into_error(self) -> InvalidFields {
+        InvalidFields(self.0)
     }
+}
+
+/// The error for an input with at least one invalid field. It names all of them.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", describe(.0))]
+pub struct InvalidFields(pub Vec<FieldError>);
+
+/// Returns the text of an error about these fields.
+pub(crate) fn describe(errors: &[FieldError]) -> String {
+    let fields: Vec<&str> = errors.iter().map(|error| error.field.as_str()).collect();
+    format!("Invalid input: {}.", fields.join(", "))
 }
 
 /// The error for an invalid text. It says which texts are valid.

@@ -3,9 +3,9 @@
 use uuid::Uuid;
 
 use crate::after_commit::{AfterCommit, PendingEffects};
-use crate::audit::{AuditBatch, AuditEntry};
+use crate::audit::AuditEntry;
 use crate::caller::Caller;
-use crate::change::Change;
+use crate::change::{AuditBatch, Change};
 use crate::clock::{Clock, Timestamp, cut};
 use crate::error::Result;
 use crate::id::IdGenerator;
@@ -99,35 +99,25 @@ impl<'a> UnitOfWork<'a> {
     /// dropped.
     pub async fn apply(&mut self, change: impl Into<Change>) -> Result<()> {
         let change = change.into();
-        let entries = self.record(&change);
-        Ok(self.transaction.write(&change, AuditBatch(entries)).await?)
+        let batch = self.record(&change);
+        Ok(self.transaction.write(&change, batch).await?)
     }
 
     /// Does the same as [`apply`](Self::apply), and returns the audit entries.
     pub(crate) async fn apply_and_tell(&mut self, change: impl Into<Change>) -> Result<Vec<AuditEntry>> {
         let change = change.into();
-        let entries = self.record(&change);
-        self.transaction.write(&change, AuditBatch(entries.clone())).await?;
+        let batch = self.record(&change);
+        let entries = batch.entries().to_vec();
+        self.transaction.write(&change, batch).await?;
         Ok(entries)
     }
 
-    fn record(&mut self, change: &Change) -> Vec<AuditEntry> {
-        let entries = self.entries_of(change);
-        self.pending.invalidate(change.invalidates());
-        self.pending.record(&entries);
-        entries
-    }
-
-    fn entries_of(&mut self, change: &Change) -> Vec<AuditEntry> {
-        // There is no audit log for changes that belong to no tenant.
-        if self.caller.tenant().is_nobodys() {
-            return Vec::new();
-        }
+    fn record(&mut self, change: &Change) -> AuditBatch {
         let now = self.now();
-        let records = change.records().into_iter();
-        records
-            .map(|record| record.into_entry(self.ids.next(now, self.random), self.caller, now, self.random))
-            .collect()
+        let batch = AuditBatch::of(change, self.caller.author(), now, self.ids, self.random);
+        self.pending.invalidate(change.invalidates());
+        self.pending.record(batch.entries());
+        batch
     }
 
     /// Makes the changes and their entries durable together.

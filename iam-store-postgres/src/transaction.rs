@@ -1,7 +1,8 @@
 use std::mem;
 
 use async_trait::async_trait;
-use iam_core::audit::{AuditBatch, AuditEntry};
+use iam_core::AuditBatch;
+use iam_core::audit::AuditEntry;
 use iam_core::{Change, StoreError, TenantId, Transaction};
 use sqlx::PgConnection;
 use uuid::Uuid;

@@ -1,7 +1,7 @@
 use std::mem;
 
 use async_trait::async_trait;
-use iam_core::audit::AuditBatch;
+use iam_core::AuditBatch;
 use iam_core::{Change, StoreError, TenantId, Transaction};
 use sqlx::SqliteConnection;
 use uuid::Uuid;

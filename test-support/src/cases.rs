@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::TimeDelta;
+use iam_core::AuditBatch;
 use iam_core::access::{Covered, VisibleScope};
 use iam_core::assignment::{Assignment, AssignmentChange, AssignmentFilter, NewGrant};
-use iam_core::audit::{AuditBatch, AuditFilter, Cursor, Tampering};
+use iam_core::audit::{AuditFilter, Cursor, Tampering};
 use iam_core::clock::Timestamp;
 use iam_core::conformance::World;
 use iam_core::organization::{
@@ -80,7 +81,7 @@ pub async fn every_constraint_is_recognized(store: Arc<dyn Store>) {
         // A transaction that creates a tenant begins under the identifier of the new tenant.
         let scope = if expected == Constraint::TenantSlug { world.id() } else { tenant.id };
         let mut transaction = world.store.begin(scope).await.expect("a transaction begins");
-        let refused = transaction.write(&change, AuditBatch::empty()).await;
+        let refused = transaction.write(&change, AuditBatch::of_entries(Vec::new())).await;
         assert_conflict(&refused, expected);
     }
     let key = signing_key(&world, 1);
@@ -207,7 +208,7 @@ pub async fn an_aborted_task_leaves_no_row_and_no_lock(store: Arc<dyn Store>) {
         let task = tokio::spawn(async move {
             let mut transaction = store.begin(tenant).await.expect("a transaction begins");
             transaction.lock_tenant().await.expect("the tenant is locked");
-            transaction.write(&change, AuditBatch::empty()).await.expect("the e-mail is free");
+            transaction.write(&change, AuditBatch::of_entries(Vec::new())).await.expect("the e-mail is free");
             std::future::pending::<()>().await;
         });
         // A different moment in each round: the task waits for the lock, reads, writes, or has written.

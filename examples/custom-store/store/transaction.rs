@@ -1,8 +1,8 @@
 use std::mem;
 
 use async_trait::async_trait;
+use iam_core::AuditBatch;
 use iam_core::assignment::Assignment;
-use iam_core::audit::AuditBatch;
 use iam_core::organization::Organization;
 use iam_core::permission::RegisteredPermission;
 use iam_core::role::Role;

@@ -179,7 +179,7 @@ pub(crate) async fn list(
 ) -> Result<Json<AuditLog>, Problem> {
     let mut params = Params::default();
     let (filter, cursor) = query.parse(&mut params);
-    let page = page_request(&mut params, None, limit.as_deref())?;
+    let page = page_request(&mut params, None, limit.as_deref());
     params.finish()?;
     let AuditPage { entries, next, .. } = iam.audit().list(&caller, filter, cursor, page.limit()).await?;
     let pagination = CursorPagination {

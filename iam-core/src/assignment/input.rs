@@ -58,5 +58,5 @@ pub(super) fn check_expiries(
             fields.reject(&field, "must be before the year 10000; leave it out for no expiry");
         }
     }
-    fields.finish()
+    Ok(fields.finish()?)
 }

@@ -8,7 +8,7 @@ use aws_lc_rs::signature::{ED25519, Ed25519KeyPair, KeyPair as _, ParsedPublicKe
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::{Digest, Frontier, TreeHash};
+use super::{Digest, Frontier, LogHead, TreeHash};
 use crate::id::{KeyId, TenantId};
 
 /// The state of a log: the number of its entries and the root hash of their tree.
@@ -114,6 +114,15 @@ impl LogKey {
             return Err(CheckpointError::Signature);
         }
         Ok(checkpoint)
+    }
+
+    /// Returns whether a log matches its own checkpoint. A checkpoint cannot be written without the key.
+    pub(super) fn has_signed(&self, log: &LogHead) -> bool {
+        let LogHead { tenant_id, frontier, note, .. } = log;
+        if frontier.size() == 0 {
+            return note.is_empty();
+        }
+        self.open(*tenant_id, note).is_ok_and(|said| said.size == frontier.size() && said.root == frontier.root())
     }
 
     /// Signs an excuse for missing data in a tenant's log.

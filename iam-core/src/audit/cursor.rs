@@ -1,12 +1,11 @@
 use std::fmt;
 use std::str::FromStr;
 
-use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use uuid::Uuid;
 
-use super::AuditEntry;
+use super::{AuditEntry, Digest};
 use crate::clock::Timestamp;
 use crate::id::AuditEntryId;
 use crate::validate::Invalid;
@@ -46,7 +45,7 @@ impl Cursor {
 }
 
 fn checksum(bytes: &[u8]) -> Vec<u8> {
-    digest(&SHA256, &[b"audit cursor", bytes].concat()).as_ref().iter().copied().take(CHECKSUM).collect()
+    Digest::of(&[b"audit cursor", bytes]).0.into_iter().take(CHECKSUM).collect()
 }
 
 impl fmt::Display for Cursor {

@@ -8,8 +8,8 @@
 
 use std::fmt;
 
-use aws_lc_rs::digest::{Context, SHA256};
 use serde_json::{Map, Value};
+use sha2::{Digest as _, Sha256};
 
 use super::record::is_folded;
 use super::{AuditEntry, ResourceType, canonical};
@@ -23,14 +23,12 @@ pub struct Digest(pub [u8; 32]);
 
 impl Digest {
     /// Computes SHA-256 over the parts, one after the other.
-    pub(super) fn of(parts: &[&[u8]]) -> Self {
-        let mut context = Context::new(&SHA256);
+    pub(crate) fn of(parts: &[&[u8]]) -> Self {
+        let mut hasher = Sha256::new();
         for part in parts {
-            context.update(part);
+            hasher.update(part);
         }
-        let mut bytes = [0; 32];
-        bytes.iter_mut().zip(context.finish().as_ref()).for_each(|(to, from)| *to = *from);
-        Self(bytes)
+        Self(hasher.finalize().into())
     }
 }
 

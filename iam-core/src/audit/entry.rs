@@ -37,30 +37,3 @@ pub struct AuditEntry {
     /// The salts that keep its personal fields from being guessed from its hash.
     pub salts: Salts,
 }
-
-/// The entries that record a change. A store writes them together with the change.
-///
-/// Only [`UnitOfWork`](crate::UnitOfWork) creates a batch, from the change.
-#[derive(Debug)]
-pub struct AuditBatch(pub(crate) Vec<AuditEntry>);
-
-impl AuditBatch {
-    /// Returns the entries, oldest first.
-    #[must_use]
-    pub fn entries(&self) -> &[AuditEntry] {
-        &self.0
-    }
-
-    /// Returns the entries by value, oldest first.
-    #[must_use]
-    pub fn into_entries(self) -> Vec<AuditEntry> {
-        self.0
-    }
-
-    /// Returns a batch without entries, for tests of a store and for benchmarks of the cost of entries.
-    #[cfg(feature = "conformance")]
-    #[must_use]
-    pub fn empty() -> Self {
-        Self(Vec::new())
-    }
-}

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use super::change::{AuditChange, ErasedDetails, ErasedOrigin};
+use super::change::{ErasedDetails, ErasedOrigin};
 use super::{Audit, AuditEntry, AuditFilter, Cursor, ResourceType, action};
 use crate::access::permission;
 use crate::caller::Caller;
@@ -81,7 +81,7 @@ impl Audit<'_> {
             }
             let details = details.into_iter().map(ErasedDetails::of).collect();
             let origins = origins.into_iter().map(ErasedOrigin::of).collect();
-            let change = AuditChange::erase(&self.0.log_key, caller.tenant(), person.user, details, origins);
+            let change = self.0.log_key.erase(caller.tenant(), person.user, details, origins);
             // The whole erasure may take minutes. The session, permission and status may have changed since its start.
             let caller = self.0.renewed(caller).await?;
             self.0.rights(&caller).require(&permission::AUDIT_LOGS_DELETE)?;

@@ -3,9 +3,8 @@ use serde_json::{Map, Value};
 use super::ResourceType;
 use super::catalogue::is_reserved;
 use super::record::{Record, SYSTEM};
-use crate::error::Result;
 use crate::id::OrganizationId;
-use crate::validate::{Fields, Invalid};
+use crate::validate::{Fields, Invalid, InvalidFields};
 
 /// An event that the application wants to record (`interface.md` §6 rule 4).
 #[derive(Clone, Debug, Default)]
@@ -38,7 +37,7 @@ const MAX_VALUES: usize = 500;
 const MAX_DEPTH: usize = 120;
 
 impl NewEvent {
-    pub(crate) fn validate(self) -> Result<Event> {
+    pub(crate) fn validate(self) -> Result<Event, InvalidFields> {
         let Self { action, resource_type, resource_id, metadata } = self;
         let mut fields = Fields::default();
         let words = [("action", &action), ("resourceType", &resource_type)];
@@ -112,14 +111,12 @@ impl Event {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Error;
 
     fn refused(action: &str, resource_type: &str) -> Vec<String> {
         let event = NewEvent { action: action.into(), resource_type: resource_type.into(), ..NewEvent::default() };
         match event.validate() {
             Ok(_) => Vec::new(),
-            Err(Error::Validation(errors)) => errors.into_iter().map(|error| error.field).collect(),
-            Err(error) => panic!("{error}"),
+            Err(InvalidFields(errors)) => errors.into_iter().map(|error| error.field).collect(),
         }
     }
 

@@ -49,7 +49,7 @@ pub struct ConsistencyProof {
     pub hashes: Vec<TreeHash>,
 }
 
-const UNSEALED_SHOWN: u32 = 100;
+const PENDING_SHOWN: u32 = 100;
 
 impl Audit<'_> {
     /// Returns a signed checkpoint over the sequenced entries, and the pending entries. Needs `audit-logs:read`
@@ -61,9 +61,9 @@ impl Audit<'_> {
     pub async fn checkpoint(&self, caller: &Caller) -> Result<LogState> {
         self.0.rights(caller).require(&permission::AUDIT_LOGS_READ)?;
         let tenant = caller.tenant();
-        let pending = self.0.store.pending_entries(tenant, None, UNSEALED_SHOWN).await?;
+        let pending = self.0.store.pending_entries(tenant, None, PENDING_SHOWN).await?;
         let head = self.head(tenant).await?;
-        if !head.is_signed_by(&self.0.log_key) {
+        if !self.0.log_key.has_signed(&head) {
             return Err(Error::internal(
                 "audit log",
                 format!("the log of tenant {tenant} does not match its own checkpoint"),

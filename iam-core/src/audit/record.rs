@@ -3,7 +3,7 @@ use std::borrow::Cow;
 use serde_json::{Map, Value, json};
 
 use super::{AuditEntry, ResourceType, Salt, Salts};
-use crate::caller::{Actor, Caller};
+use crate::caller::{Actor, Author};
 use crate::clock::Timestamp;
 use crate::id::{AuditEntryId, OrganizationId, UserId};
 use crate::random::Random;
@@ -118,30 +118,30 @@ impl Record {
     pub(crate) fn into_entry(
         self,
         id: AuditEntryId,
-        caller: &Caller,
+        author: &Author,
         created_at: Timestamp,
         random: &dyn Random,
     ) -> AuditEntry {
         let mut metadata = self.metadata;
-        if let Actor::System { reason } = caller.actor() {
+        if let Actor::System { reason } = &author.actor {
             metadata.insert(SYSTEM.to_owned(), Value::from(reason.as_ref()));
         }
         AuditEntry {
             id,
-            tenant_id: caller.tenant(),
+            tenant_id: author.tenant,
             action: self.action,
             resource_type: self.resource_type,
             resource_id: self.resource_id,
             organization_id: self.organization_id,
             user_id: match self.attribution {
-                Attribution::Caller => caller.user(),
+                Attribution::Caller => author.user(),
                 Attribution::User(user) => Some(user),
                 Attribution::NoUser => None,
             },
             old_value: self.old_value.map(redacted),
             new_value: self.new_value.map(redacted),
             metadata: redacted(metadata),
-            context: caller.context().clone(),
+            context: author.context.clone(),
             created_at,
             salts: Salts { details: Salt::draw(random), origin: Salt::draw(random) },
         }

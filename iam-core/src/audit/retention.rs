@@ -127,7 +127,7 @@ impl Audit<'_> {
         if until <= from {
             return Ok(0);
         }
-        work.apply(AuditChange::give_up(&self.0.log_key, tenant, from..until, before)).await?;
+        work.apply(self.0.log_key.give_up(tenant, from..until, before)).await?;
         work.commit().await?;
         Ok(until - from)
     }

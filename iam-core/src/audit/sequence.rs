@@ -54,7 +54,7 @@ impl Iam {
             let more = pending.len() == ROUND as usize;
             let oldest = pending.first().map(|entry| entry.created_at);
             let logs = iam.logs_of(pending).await?;
-            let is_whole = |head: &LogHead| head.leaves == head.frontier.size() && head.is_signed_by(&iam.log_key);
+            let is_whole = |head: &LogHead| head.leaves == head.frontier.size() && iam.log_key.has_signed(head);
             let changed: Vec<_> = logs.iter().map(|(head, _)| head).filter(|head| !is_whole(head)).collect();
             if !changed.is_empty() {
                 broken.extend(changed.into_iter().map(|head| head.tenant_id));
@@ -116,17 +116,6 @@ impl Inner {
         let mut heads: BTreeMap<TenantId, LogHead> = heads.into_iter().map(|head| (head.tenant_id, head)).collect();
         let mut head = |tenant| heads.remove(&tenant).unwrap_or_else(|| LogHead::empty(tenant));
         Ok(by_tenant.into_iter().map(|(tenant, entries)| (head(tenant), entries)).collect())
-    }
-}
-
-impl LogHead {
-    /// Returns whether the log matches its own checkpoint. A checkpoint cannot be written without the key.
-    pub(super) fn is_signed_by(&self, key: &LogKey) -> bool {
-        let Self { tenant_id, frontier, note, .. } = self;
-        if frontier.size() == 0 {
-            return note.is_empty();
-        }
-        key.open(*tenant_id, note).is_ok_and(|said| said.size == frontier.size() && said.root == frontier.root())
     }
 }
 

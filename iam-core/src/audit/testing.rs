@@ -3,11 +3,17 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::{AuditEntry, LogKey, ResourceType, Salt, Salts, action};
-use crate::caller::{RequestContext, UserAgent};
+use crate::caller::{Actor, Author, RequestContext, UserAgent};
+use crate::id::TenantId;
 
 /// The key of an installation. Each seed gives a different key with the same name.
 pub(super) fn log_key(seed: u8) -> LogKey {
     LogKey::new(Ed25519KeyPair::from_seed_unchecked(&[seed; 32]).unwrap(), Uuid::from_u128(9).into())
+}
+
+/// Trusted code in a tenant.
+pub(super) fn author(tenant: TenantId) -> Author {
+    Author { actor: Actor::System { reason: "test".into() }, tenant, context: RequestContext::default() }
 }
 
 /// An entry with these new values.

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use super::change::Excuse;
+use super::excuse::Excuse;
 use super::{
     AuditEntry, Checkpoint, Finding, Frontier, LogHead, LogKey, PendingEntry, SequencedEntry, Tampering, TreeHash,
     TreeNode, Verification,
@@ -249,9 +249,8 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
-    use crate::audit::testing::{self, log_key};
+    use crate::audit::testing::{self, author, log_key};
     use crate::audit::{AuditChange, ErasedDetails, Leaf, Pending};
-    use crate::caller::Caller;
     use crate::random::SystemRandom;
 
     fn tenant() -> TenantId {
@@ -275,18 +274,17 @@ mod tests {
     /// The entry that a change of the log itself records.
     fn record(number: u64, change: &AuditChange) -> AuditEntry {
         let record = change.records().remove(0);
-        let caller = Caller::system(tenant(), "test");
-        record.into_entry(id(number), &caller, entry(number).created_at, &SystemRandom)
+        record.into_entry(id(number), &author(tenant()), entry(number).created_at, &SystemRandom)
     }
 
     fn give_up(number: u64, until: u64) -> AuditEntry {
-        record(number, &AuditChange::give_up(&log_key(7), tenant(), 0..until, entry(number).created_at))
+        record(number, &log_key(7).give_up(tenant(), 0..until, entry(number).created_at))
     }
 
     fn erase(number: u64, entries: &[u64]) -> AuditEntry {
         let details = entries.iter().map(|number| ErasedDetails::of(entry(*number))).collect();
         let user = Uuid::from_u128(3).into();
-        record(number, &AuditChange::erase(&log_key(7), tenant(), user, details, Vec::new()))
+        record(number, &log_key(7).erase(tenant(), user, details, Vec::new()))
     }
 
     /// A record with changed metadata. Only a superuser of the database can put it into the queue.

@@ -63,7 +63,7 @@ impl Audit<'_> {
         }
         self.verify_erased(&mut verifier).await?;
         let stray = self.0.store.stray_entry(tenant).await?;
-        Ok(verifier.finish(&head, head.is_signed_by(&self.0.log_key), stray))
+        Ok(verifier.finish(&head, self.0.log_key.has_signed(&head), stray))
     }
 
     /// Reads the sequenced entries from the verifier's position to the end.
@@ -75,7 +75,7 @@ impl Audit<'_> {
         let (store, tenant) = (&self.0.store, verifier.tenant);
         let head = self.head(tenant).await?;
         // A head that is missing or forged must not prevent the verification of the entries.
-        let is_known = head.frontier.size() > 0 && head.is_signed_by(&self.0.log_key);
+        let is_known = head.frontier.size() > 0 && self.0.log_key.has_signed(&head);
         let end = if is_known { head.frontier.size() } else { head.leaves };
         let mut page = self.sequenced_page(&head, verifier.frontier.size()).await?;
         while verifier.frontier.size() < end && !verifier.is_broken_off {

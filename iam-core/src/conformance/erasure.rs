@@ -235,7 +235,7 @@ pub async fn restored_personal_data_is_found(store: Arc<dyn Store>) {
     let erase = world.erase(tenant, world.id(), details, origins).await;
     // Only the record is written, as if all of it had been erased and then restored.
     let caller = Caller::system(tenant, "conformance");
-    let record = erase.records().remove(0).into_entry(world.id(), &caller, world.now(), &SystemRandom);
+    let record = erase.records().remove(0).into_entry(world.id(), caller.author(), world.now(), &SystemRandom);
     world.record(vec![record]).await;
     let found = world.iam().await.audit().verify(&caller, &[]).await.unwrap().findings;
     let finding = |number: Option<u64>, entry: &AuditEntry| {

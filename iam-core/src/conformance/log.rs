@@ -7,9 +7,10 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::World;
+use crate::AuditBatch;
 use crate::audit::{
-    AuditBatch, AuditChange, AuditEntry, AuditFilter, ErasedDetails, ErasedOrigin, LogHead, NewEvent, Pending,
-    PendingEntry, Salt, Salts, SequencedEntry, Verification,
+    AuditChange, AuditEntry, AuditFilter, ErasedDetails, ErasedOrigin, LogHead, NewEvent, Pending, PendingEntry, Salt,
+    Salts, SequencedEntry, Verification,
 };
 use crate::caller::{Caller, RequestContext, UserAgent};
 use crate::clock::Timestamp;
@@ -57,13 +58,13 @@ impl World {
         let event = NewEvent { action: "SENT".to_owned(), resource_type: "INVOICE".to_owned(), ..NewEvent::default() };
         let change = AuditChange::Log(event.validate().unwrap());
         let mut transaction = self.store.begin(entries[0].tenant_id).await.unwrap();
-        transaction.write(&change.into(), AuditBatch(entries)).await.unwrap();
+        transaction.write(&change.into(), AuditBatch::of_entries(entries)).await.unwrap();
         transaction.commit().await.unwrap();
     }
 
     /// The change by which the service marks a range of sequence numbers for removal by retention.
     pub async fn give_up(&self, tenant: TenantId, sequences: Range<u64>) -> AuditChange {
-        AuditChange::give_up(&self.iam().await.0.log_key, tenant, sequences, self.now())
+        self.iam().await.0.log_key.give_up(tenant, sequences, self.now())
     }
 
     /// The change by which the service erases the personal data of a user.
@@ -74,7 +75,7 @@ impl World {
         details: Vec<ErasedDetails>,
         origins: Vec<ErasedOrigin>,
     ) -> AuditChange {
-        AuditChange::erase(&self.iam().await.0.log_key, tenant, user, details, origins)
+        self.iam().await.0.log_key.erase(tenant, user, details, origins)
     }
 
     /// Sequences entries until none is pending. No other task may sequence at the same time.

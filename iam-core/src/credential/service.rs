@@ -43,7 +43,7 @@ impl Credentials<'_> {
         fields.require("currentPassword", current.expose());
         let new = fields.check("newPassword", accept_password(new));
         let Some(new) = new.filter(|_| fields.is_empty()) else {
-            return Err(fields.into_error());
+            return Err(fields.into_error().into());
         };
         let user = iam.store.user(caller.tenant(), user_id).await?.ok_or_else(not_found)?;
         let guarded = iam.store.guarded_account(caller.tenant(), &user.email.key()).await?;
@@ -108,7 +108,7 @@ impl Credentials<'_> {
         let email = fields.check("email", email.parse::<Email>());
         let new = fields.check("newPassword", accept_password(new));
         let (Some(email), Some(new)) = (email, new) else {
-            return Err(fields.into_error());
+            return Err(fields.into_error().into());
         };
         let key = email.key();
         let user_id = iam.store.guarded_account(caller.tenant(), &key).await?.account.ok_or_else(not_found)?.user.id;

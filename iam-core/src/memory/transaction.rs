@@ -4,7 +4,8 @@ use async_trait::async_trait;
 use tokio::sync::OwnedMutexGuard;
 
 use super::{MemoryStore, TenantState};
-use crate::audit::{AuditBatch, AuditChange, AuditEntry};
+use crate::AuditBatch;
+use crate::audit::{AuditChange, AuditEntry};
 use crate::change::Change;
 use crate::error::StoreError;
 use crate::id::TenantId;

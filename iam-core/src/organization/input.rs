@@ -30,7 +30,7 @@ impl NewOrganization {
         let slug = fields.check_optional("slug", self.slug.as_deref());
         match name {
             Some(name) if fields.is_empty() => Ok(ValidOrganization { name, slug, parent: self.parent }),
-            _ => Err(fields.into_error()),
+            _ => Err(fields.into_error().into()),
         }
     }
 }

@@ -45,7 +45,7 @@ impl NewPermission {
         let description = fields.check_optional("description", self.description.as_deref());
         match name {
             Some(name) if fields.is_empty() => Ok((name, description.unwrap_or_default())),
-            _ => Err(fields.into_error()),
+            _ => Err(fields.into_error().into()),
         }
     }
 }

@@ -39,7 +39,7 @@ impl NewRole {
             Some(name) if fields.is_empty() => {
                 Ok(ValidRole { name, description: description.unwrap_or_default(), scope: self.scope, permissions })
             }
-            _ => Err(fields.into_error()),
+            _ => Err(fields.into_error().into()),
         }
     }
 }
@@ -140,7 +140,7 @@ impl ValidPermissions {
         for (number, _) in self.0.iter().enumerate().filter(|(_, pattern)| !is_registered(pattern)) {
             fields.reject(&field(number), "must be a registered permission");
         }
-        fields.finish()
+        Ok(fields.finish()?)
     }
 
     fn set(self) -> PermissionSet {

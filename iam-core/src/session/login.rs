@@ -1,5 +1,7 @@
 use super::{LoggedIn, RefreshState, Session, SessionChange, Sessions};
 use crate::caller::{Caller, RequestContext};
+use aws_lc_rs::digest::{SHA256, digest};
+
 use crate::credential::{
     Attempt, Claim, GuardedAccount, LoginCandidate, LoginCandidates, Proven, Refusal, Scope, Share, WhenLocked,
     in_time, rehash,
@@ -61,7 +63,7 @@ impl Sessions<'_> {
         let email = fields.check("email", login.email.parse::<Email>());
         fields.require("password", login.password.expose());
         let Some(email) = email.filter(|_| fields.is_empty()) else {
-            return Err(fields.into_error());
+            return Err(fields.into_error().into());
         };
         let share = Share::of_client(context);
         // Before any query to the store: under overload, most logins are refused here.
@@ -78,7 +80,7 @@ impl Sessions<'_> {
         let iam = self.0;
         let scope = match Tenants(iam).find(named).await? {
             Some(tenant) => Scope { tenant: tenant.id, status: tenant.status },
-            None => Scope::without_tenant(TenantId::of_unknown(named)),
+            None => Scope::without_tenant(unknown_tenant(named)),
         };
         let guarded = iam.store.guarded_account(scope.tenant, &claim.email.key()).await?;
         let attempt = Attempt::make(iam, scope, claim, guarded, WhenLocked::Refuse).await?;
@@ -115,7 +117,7 @@ impl Sessions<'_> {
             }
         }
         if tried.is_empty() {
-            let (scope, account) = (Scope::without_tenant(TenantId::of_unknown(NO_TENANT)), GuardedAccount::default());
+            let (scope, account) = (Scope::without_tenant(unknown_tenant(NO_TENANT)), GuardedAccount::default());
             let attempt = try_in(iam, scope, claim, account, when_locked, locked_for.is_some()).await?;
             tried.push(Tried { attempt, tenant: None, is_verified: false });
         }
@@ -317,4 +319,27 @@ pub(crate) async fn open_session(
     let tokens = iam.tokens_for(&session, &secret, now)?;
     work.apply(SessionChange::Start(session)).await?;
     Ok(LoggedIn { user: User { last_login_at: Some(now), ..user }, tokens })
+}
+
+/// Returns the identifier under which failed logins are counted that name a tenant that does not exist.
+///
+/// Each name has an identifier of its own (UUID version 8). If these failures were counted under
+/// [`TenantId::NONE`], the count would reveal whether an account has the e-mail.
+fn unknown_tenant(name: &str) -> TenantId {
+    let hash = digest(&SHA256, &[b"unknown tenant", name.as_bytes()].concat());
+    let mut bytes = [0; 16];
+    bytes.iter_mut().zip(hash.as_ref()).for_each(|(to, from)| *to = *from);
+    uuid::Builder::from_custom_bytes(bytes).into_uuid().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_of_unknown_tenants_differ_from_real_tenants_and_each_other() {
+        let (a, b) = (unknown_tenant("acme"), unknown_tenant("other"));
+        assert!(a.is_nobodys() && b.is_nobodys());
+        assert!(a != b && a != TenantId::NONE && a == unknown_tenant("acme"));
+    }
 }

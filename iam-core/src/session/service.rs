@@ -158,7 +158,7 @@ impl Sessions<'_> {
             return Err(Forbidden::NotTrusted.into());
         }
         let mut fields = Fields::default();
-        let Some(email) = fields.check("email", email.parse::<Email>()) else { return Err(fields.into_error()) };
+        let Some(email) = fields.check("email", email.parse::<Email>()) else { return Err(fields.into_error().into()) };
         let account = self.0.store.guarded_account(caller.tenant(), &email.key()).await?.account;
         let user = account.ok_or(Error::NotFound(ResourceType::USER))?.user.id;
         let mut work = self.0.begin(caller).await?;

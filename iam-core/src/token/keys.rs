@@ -88,78 +88,78 @@ impl PublicKey {
     pub fn x(&self) -> String {
         URL_SAFE_NO_PAD.encode(&self.bytes)
     }
-
-    pub(crate) fn decoding_key(&self) -> DecodingKey {
-        DecodingKey::from_ed_der(&self.bytes)
-    }
 }
 
 impl SigningKey {
-    /// Generates the successor of a key, which signs after `publication`, or the first key, which signs at once.
-    pub(crate) fn make(
-        purpose: KeyPurpose,
-        id: KeyId,
-        predecessor: Option<&Self>,
-        now: Timestamp,
-        publication: TimeDelta,
-        master: Option<&MasterKey>,
-        random: &dyn Random,
-    ) -> Result<Self> {
-        let seed: Zeroizing<[u8; 32]> = Zeroizing::new(random.bytes());
-        let pair = key_pair(&*seed)?;
-        let private = match master {
-            Some(master) => PrivateKey::Encrypted(master.encrypt(id, &*seed, random)?),
-            None => PrivateKey::Plain(seed.to_vec()),
-        };
-        Ok(Self {
-            purpose,
-            id,
-            generation: predecessor.map_or(1, |key| key.generation + 1),
-            public: pair.public_key().as_ref().to_vec(),
-            private,
-            created_at: now,
-            signs_from: predecessor.map_or(now, |_| now + publication),
-            revoked_at: None,
-        })
-    }
-
     pub(crate) fn public_key(&self) -> PublicKey {
         PublicKey { id: self.id, bytes: self.public.clone() }
     }
+}
 
-    pub(crate) fn encoding_key(&self, master: Option<&MasterKey>) -> Result<EncodingKey> {
-        let pkcs8 = self.pair(master)?.to_pkcs8().map_err(|cause| Error::internal("signing key", cause))?;
-        Ok(EncodingKey::from_ed_der(pkcs8.as_ref()))
+pub(crate) fn decoding_key(key: &PublicKey) -> DecodingKey {
+    DecodingKey::from_ed_der(&key.bytes)
+}
+
+/// Generates the successor of a key, which signs after `publication`, or the first key, which signs at once.
+pub(crate) fn generate_key(
+    purpose: KeyPurpose,
+    id: KeyId,
+    predecessor: Option<&SigningKey>,
+    now: Timestamp,
+    publication: TimeDelta,
+    master: Option<&MasterKey>,
+    random: &dyn Random,
+) -> Result<SigningKey> {
+    let seed: Zeroizing<[u8; 32]> = Zeroizing::new(random.bytes());
+    let pair = key_pair(&*seed)?;
+    let private = match master {
+        Some(master) => PrivateKey::Encrypted(master.encrypt(id, &*seed, random)?),
+        None => PrivateKey::Plain(seed.to_vec()),
+    };
+    Ok(SigningKey {
+        purpose,
+        id,
+        generation: predecessor.map_or(1, |key| key.generation + 1),
+        public: pair.public_key().as_ref().to_vec(),
+        private,
+        created_at: now,
+        signs_from: predecessor.map_or(now, |_| now + publication),
+        revoked_at: None,
+    })
+}
+
+pub(crate) fn encoding_key(key: &SigningKey, master: Option<&MasterKey>) -> Result<EncodingKey> {
+    let pkcs8 = pair(key, master)?.to_pkcs8().map_err(|cause| Error::internal("signing key", cause))?;
+    Ok(EncodingKey::from_ed_der(pkcs8.as_ref()))
+}
+
+/// Returns the key pair, and decrypts the private key with the master key if needed.
+pub(crate) fn pair(key: &SigningKey, master: Option<&MasterKey>) -> Result<Ed25519KeyPair> {
+    key_pair(&seed(key, master)?)
+}
+
+/// Encrypts the private key under the newest master key. Returns `None` if it is already encrypted under that key,
+/// or is erased.
+pub(crate) fn reencrypted(key: &SigningKey, master: &MasterKey, random: &dyn Random) -> Result<Option<PrivateKey>> {
+    if key.private == PrivateKey::Erased {
+        return Ok(None);
     }
-
-    /// Returns the key pair, and decrypts the private key with the master key if needed.
-    pub(crate) fn pair(&self, master: Option<&MasterKey>) -> Result<Ed25519KeyPair> {
-        key_pair(&self.seed(master)?)
+    if matches!(&key.private, PrivateKey::Encrypted(encrypted) if master.decrypt_under_this_key(key.id, encrypted).is_ok())
+    {
+        return Ok(None);
     }
+    let encrypted = master.encrypt(key.id, &seed(key, Some(master))?, random)?;
+    Ok(Some(PrivateKey::Encrypted(encrypted)))
+}
 
-    /// Encrypts the private key under the newest master key. Returns `None` if it is already encrypted under that key,
-    /// or is erased.
-    pub(crate) fn reencrypted(&self, master: &MasterKey, random: &dyn Random) -> Result<Option<PrivateKey>> {
-        if self.private == PrivateKey::Erased {
-            return Ok(None);
+fn seed(key: &SigningKey, master: Option<&MasterKey>) -> Result<Zeroizing<Vec<u8>>> {
+    match (&key.private, master) {
+        (PrivateKey::Plain(seed), _) => Ok(Zeroizing::new(seed.clone())),
+        (PrivateKey::Encrypted(encrypted), Some(master)) => master.decrypt(key.id, encrypted),
+        (PrivateKey::Encrypted(_), None) => {
+            Err(Error::internal("signing key", "it is encrypted, and no master key is configured"))
         }
-        if matches!(&self.private, PrivateKey::Encrypted(encrypted) if master.decrypt_under_this_key(self.id, encrypted).is_ok())
-        {
-            return Ok(None);
-        }
-        let encrypted = master.encrypt(self.id, &self.seed(Some(master))?, random)?;
-        Ok(Some(PrivateKey::Encrypted(encrypted)))
-    }
-
-    fn seed(&self, master: Option<&MasterKey>) -> Result<Zeroizing<Vec<u8>>> {
-        match (&self.private, master) {
-            (PrivateKey::Plain(seed), _) => Ok(Zeroizing::new(seed.clone())),
-            (PrivateKey::Encrypted(encrypted), Some(master)) => master.decrypt(self.id, encrypted),
-            (PrivateKey::Encrypted(_), None) => {
-                Err(Error::internal("signing key", "it is encrypted, and no master key is configured"))
-            }
-            (PrivateKey::Erased, _) => Err(Error::internal("signing key", "its private half is erased")),
-        }
+        (PrivateKey::Erased, _) => Err(Error::internal("signing key", "its private half is erased")),
     }
 }
 
@@ -206,14 +206,14 @@ mod tests {
         let [by_old, by_new] = [&old, &new].map(|master| master.encrypt(id, &seed, &SystemRandom).unwrap());
         let replacing = new.clone().replacing(old);
         for private in [PrivateKey::Plain(seed.clone()), PrivateKey::Encrypted(by_old)] {
-            let Some(PrivateKey::Encrypted(encrypted)) = key(private).reencrypted(&replacing, &SystemRandom).unwrap()
+            let Some(PrivateKey::Encrypted(encrypted)) = reencrypted(&key(private), &replacing, &SystemRandom).unwrap()
             else {
                 panic!("not encrypted");
             };
             assert_eq!(*new.decrypt_under_this_key(id, &encrypted).unwrap(), seed);
         }
         for private in [PrivateKey::Encrypted(by_new), PrivateKey::Erased] {
-            assert_eq!(key(private).reencrypted(&replacing, &SystemRandom).unwrap(), None);
+            assert_eq!(reencrypted(&key(private), &replacing, &SystemRandom).unwrap(), None);
         }
     }
 }

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 pub use encryption::{MasterKey, MasterKeyError};
 pub use keys::{KeyPurpose, PrivateKey, PublicKey, SigningKey};
+pub(crate) use keys::{pair, reencrypted};
 pub(crate) use ring::{KeyRing, RETIREMENT, first_or_stored};
 pub use store::KeyStore;
 pub use verified::VerifiedToken;

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use chrono::TimeDelta;
 use jsonwebtoken::{DecodingKey, EncodingKey};
 
+use super::keys::{decoding_key, encoding_key, generate_key, pair};
 use super::{KeyPurpose, MasterKey, PrivateKey, PublicKey, SigningKey};
 use crate::clock::{Timestamp, monotonic_now};
 use crate::error::{Constraint, Error, Result, StoreError};
@@ -79,15 +80,8 @@ impl KeyRing {
         random: &dyn Random,
     ) -> Result<SigningKey> {
         let stored = store.signing_keys(KeyPurpose::AccessTokens).await?;
-        let next = SigningKey::make(
-            KeyPurpose::AccessTokens,
-            id,
-            stored.last(),
-            now,
-            PUBLICATION,
-            self.master.as_ref(),
-            random,
-        )?;
+        let next =
+            generate_key(KeyPurpose::AccessTokens, id, stored.last(), now, PUBLICATION, self.master.as_ref(), random)?;
         store.insert_signing_key(&next).await?;
         self.read(store, snapshots, now).await?;
         Ok(next)
@@ -155,12 +149,11 @@ impl KeyRing {
         random: &dyn Random,
     ) -> Result<()> {
         let master = self.master.as_ref();
-        let can_sign = |key: &SigningKey| key.id != revoked && key.pair(master).is_ok();
+        let can_sign = |key: &SigningKey| key.id != revoked && pair(key, master).is_ok();
         if live(stored, now).any(can_sign) {
             return Ok(());
         }
-        let next =
-            SigningKey::make(KeyPurpose::AccessTokens, id, stored.last(), now, TimeDelta::zero(), master, random)?;
+        let next = generate_key(KeyPurpose::AccessTokens, id, stored.last(), now, TimeDelta::zero(), master, random)?;
         match store.insert_signing_key(&next).await {
             // A conflict means that a concurrent revocation has made one.
             Ok(()) | Err(StoreError::Conflict(Constraint::SigningKeyGeneration)) => Ok(()),
@@ -283,7 +276,7 @@ pub(crate) async fn first_or_stored(
 ) -> Result<Vec<SigningKey>> {
     let mut stored = store.signing_keys(purpose).await?;
     if stored.is_empty() {
-        let first = SigningKey::make(purpose, id, None, now, PUBLICATION, master, random)?;
+        let first = generate_key(purpose, id, None, now, PUBLICATION, master, random)?;
         match store.insert_signing_key(&first).await {
             // A conflict means that another replica that started at the same moment has made the first key.
             Ok(()) | Err(StoreError::Conflict(Constraint::SigningKeyGeneration)) => {}
@@ -297,7 +290,7 @@ pub(crate) async fn first_or_stored(
     }
     // At the start, a key that cannot be decrypted means a wrong master key.
     let private = stored.iter().filter(|key| key.private != PrivateKey::Erased);
-    match private.filter_map(|key| key.pair(master).err()).next() {
+    match private.filter_map(|key| pair(key, master).err()).next() {
         Some(error) => Err(error),
         None => Ok(stored),
     }
@@ -327,7 +320,7 @@ impl Keys {
         let public: Vec<PublicKey> = live.iter().map(|key| key.public_key()).collect();
         Self {
             signing: live.iter().filter_map(|key| Signer::decrypt(key, master)).collect(),
-            verifying: public.iter().map(|key| (key.id, key.decoding_key())).collect(),
+            verifying: public.iter().map(|key| (key.id, decoding_key(key))).collect(),
             public,
             read_at: now,
             as_of,
@@ -353,7 +346,7 @@ impl Signer {
         if key.private == PrivateKey::Erased {
             return None;
         }
-        match key.encoding_key(master) {
+        match encoding_key(key, master) {
             Ok(encoding) => Some(Self { id: key.id, from: key.signs_from, key: encoding }),
             Err(error) => {
                 let cause = std::error::Error::source(&error).map(ToString::to_string);

@@ -53,7 +53,7 @@ impl<P> NewProfile<P> {
                 fields.finish()?;
                 Ok(Self { email, password, first_name, last_name })
             }
-            _ => Err(fields.into_error()),
+            _ => Err(fields.into_error().into()),
         }
     }
 

@@ -211,7 +211,7 @@ impl Users<'_> {
             return Err(Forbidden::NotTrusted.into());
         }
         let mut fields = Fields::default();
-        let Some(email) = fields.check("email", email.parse::<Email>()) else { return Err(fields.into_error()) };
+        let Some(email) = fields.check("email", email.parse::<Email>()) else { return Err(fields.into_error().into()) };
         let found = self.0.store.guarded_account(caller.tenant(), &email.key()).await?.account.ok_or_else(not_found)?;
         let mut work = self.0.begin(caller).await?;
         let before = work.locks().lock_user(found.user.id).await?;

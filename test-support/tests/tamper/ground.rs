@@ -104,7 +104,7 @@ pub(crate) const ENTRIES: Table = Table {
     ],
 };
 
-const UNSEALED: Table = Table {
+const PENDING: Table = Table {
     name: "audit_unsealed",
     key: 3,
     columns: &[("tenant_id", Kind::Id), ("created_at", Kind::Moment), ("id", Kind::Id), ("digest", Kind::Bytes)],
@@ -166,7 +166,7 @@ impl Rows {
     /// The rows as the database stores them. If the queue itself contains the pending entries, a queue row without its
     /// entry cannot exist, and is left out.
     fn tables(&self, queue_holds_entries: bool) -> [(&'static Table, Vec<Row>); 5] {
-        let queued = |row: &&Row| self.pending.iter().find(|queued| queued[..UNSEALED.key] == row[..UNSEALED.key]);
+        let queued = |row: &&Row| self.pending.iter().find(|queued| queued[..PENDING.key] == row[..PENDING.key]);
         let (entries, queue) = if queue_holds_entries {
             let has_leaf = |row: &Row| {
                 let key = [&row[TENANT], &row[entry::CREATED_AT], &row[entry::ID]];
@@ -180,7 +180,7 @@ impl Rows {
             let pending = pending.iter().map(|row| row.iter().cloned().chain([digest(row)]).collect());
             (sequenced.into_iter().cloned().collect(), (&QUEUE, pending.collect()))
         } else {
-            (self.entries.clone(), (&UNSEALED, self.pending.clone()))
+            (self.entries.clone(), (&PENDING, self.pending.clone()))
         };
         let (leaves, nodes, heads) = (self.leaves.clone(), self.nodes.clone(), self.heads.clone());
         [(&ENTRIES, entries), queue, (&LEAVES, leaves), (&NODES, nodes), (&HEADS, heads)]
@@ -269,7 +269,7 @@ impl Database {
         }
         Rows {
             entries,
-            pending: self.read_table(&UNSEALED).await,
+            pending: self.read_table(&PENDING).await,
             leaves: self.read_table(&LEAVES).await,
             nodes: self.read_table(&NODES).await,
             heads: self.read_table(&HEADS).await,

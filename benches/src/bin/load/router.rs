@@ -10,7 +10,7 @@ use tokio::net::TcpListener;
 use tokio::time::sleep;
 
 /// How often the router checks for pending audit entries: as often as the server.
-const SEALING: Duration = Duration::from_millis(250);
+const SEQUENCING: Duration = Duration::from_millis(250);
 
 /// Serves until it is killed.
 pub(crate) async fn serve(database_url: &str, listen: SocketAddr) -> Outcome {
@@ -22,7 +22,7 @@ pub(crate) async fn serve(database_url: &str, listen: SocketAddr) -> Outcome {
     let sequencing = async {
         loop {
             while iam.sequence_audit_logs().await?.more {}
-            sleep(SEALING).await;
+            sleep(SEQUENCING).await;
         }
     };
     let listener = TcpListener::bind(listen).await?;

@@ -1,5 +1,8 @@
 //! All changes that can be written, by noun, with the audit records of each.
 
+mod batch;
+
+pub use batch::AuditBatch;
 use uuid::Uuid;
 
 use crate::assignment::AssignmentChange;
