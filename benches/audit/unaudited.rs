@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use iam_core::AuditBatch;
 use iam_core::access::*;
 use iam_core::assignment::*;
 use iam_core::audit::*;

@@ -25,7 +25,7 @@ use crate::organization::{Ancestry, Organizations};
 use crate::permission::Permissions;
 use crate::random::{Random, SystemRandom};
 use crate::role::Roles;
-use crate::session::{EndedSessions, NextSecret, Session, SessionCache, Sessions, Snapshot, Tokens};
+use crate::session::{EndedSessions, NextSecret, Session, SessionCache, Sessions, Snapshot, Tokens, refresh_token};
 use crate::store::Store;
 use crate::tenant::{Quota, Tenants};
 use crate::token::{
@@ -761,7 +761,7 @@ impl Inner {
         };
         Ok(Tokens {
             access: token::sign(&claims, &self.keys, now)?,
-            refresh: session.refresh.token(session.tenant_id, session.id, secret),
+            refresh: refresh_token(&session.refresh, session.tenant_id, session.id, secret),
             expires_in: lifetime.to_std().map_err(|cause| Error::internal("access token lifetime", cause))?,
         })
     }

@@ -9,7 +9,6 @@ use super::world::named;
 use crate::access::Covered;
 use crate::caller::Caller;
 use crate::organization::OrganizationStatus;
-use crate::random::SystemRandom;
 use crate::session::{EndReason, RefreshState, Session, SessionChange, SessionDetails, SpentToken};
 use crate::store::Store;
 use crate::tenant::{Tenant, TenantChange, TenantStatus};
@@ -125,7 +124,7 @@ pub async fn a_refreshed_session_is_read_back(store: Arc<dyn Store>) {
     world.commit(tenant.id, SessionChange::Start(before.clone())).await;
     world.tick();
     let spent = SpentToken { hash: before.refresh.current, nonce: [7; 32], at: world.now() };
-    let refresh = RefreshState { spent: Some(spent), ..RefreshState::start(&SystemRandom).0 };
+    let refresh = RefreshState { spent: Some(spent), ..world.new_session(&user).refresh };
     let after = Session {
         last_used_at: world.now(),
         expires_at: world.now() + TimeDelta::days(8),

@@ -14,7 +14,7 @@ use crate::id::{IdGenerator, OrganizationId, TenantId};
 use crate::organization::{Organization, OrganizationChange, OrganizationStatus};
 use crate::page::{Page, PageRequest};
 use crate::permission::{PermissionChange, RegisteredPermission};
-use crate::random::SystemRandom;
+use crate::random::{Random, SystemRandom};
 use crate::role::{Role, RoleChange, RoleScope, built_in_roles};
 use crate::secret::PasswordHash;
 use crate::session::{RefreshState, Session};
@@ -297,6 +297,7 @@ impl World {
     /// A session that is not in the store yet.
     #[must_use]
     pub fn new_session(&self, user: &User) -> Session {
+        let random: &dyn Random = &SystemRandom;
         Session {
             id: self.id(),
             tenant_id: user.tenant_id,
@@ -306,7 +307,7 @@ impl World {
             created_at: self.now(),
             last_used_at: self.now(),
             expires_at: self.now() + TimeDelta::days(7),
-            refresh: RefreshState::start(&SystemRandom).0,
+            refresh: RefreshState { tag_key: random.bytes(), current: random.bytes(), spent: None },
         }
     }
 }

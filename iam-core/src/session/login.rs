@@ -1,4 +1,5 @@
-use super::{LoggedIn, RefreshState, Session, SessionChange, Sessions};
+use super::refresh;
+use super::{LoggedIn, Session, SessionChange, Sessions};
 use crate::caller::{Caller, RequestContext};
 use aws_lc_rs::digest::{SHA256, digest};
 
@@ -304,7 +305,7 @@ pub(crate) async fn open_session(
 ) -> Result<LoggedIn> {
     let now = work.now();
     let context = work.caller().context();
-    let (refresh, secret) = RefreshState::start(&*iam.random);
+    let (refresh, secret) = refresh::start(&*iam.random);
     let session = Session {
         id,
         tenant_id: user.tenant_id,

@@ -18,7 +18,7 @@ pub use change::{EndReason, SessionChange};
 pub(crate) use ended::EndedSessions;
 pub use login::Login;
 pub(crate) use login::open_session;
-pub(crate) use refresh::NextSecret;
+pub(crate) use refresh::{NextSecret, refresh_token};
 pub use refresh::{RefreshState, SpentToken};
 pub use service::Sessions;
 pub(crate) use service::{end_all_sessions, end_sessions};

@@ -110,63 +110,66 @@ impl fmt::Debug for NextSecret {
     }
 }
 
-impl RefreshState {
-    /// Returns the state of a new session, and its first secret.
-    pub(crate) fn start(random: &dyn Random) -> (Self, NextSecret) {
-        let secret = Zeroizing::new(random.bytes());
-        let state = Self { tag_key: random.bytes(), current: sha256(&secret), spent: None };
-        (state, NextSecret(secret))
-    }
+/// Returns the state of a new session, and its first secret.
+pub(crate) fn start(random: &dyn Random) -> (RefreshState, NextSecret) {
+    let secret = Zeroizing::new(random.bytes());
+    let state = RefreshState { tag_key: random.bytes(), current: sha256(&secret), spent: None };
+    (state, NextSecret(secret))
+}
 
-    /// Whether a presented token is or was a token of this session.
-    pub(crate) fn is_genuine(&self, presented: &Presented) -> bool {
-        is_same(&self.tag(&presented.secret), &presented.tag)
-    }
+/// Whether a presented token is or was a token of this session.
+pub(crate) fn is_genuine(state: &RefreshState, presented: &Presented) -> bool {
+    is_same(&tag(state, &presented.secret), &presented.tag)
+}
 
-    /// Judges a genuine token. A spent token is repeated within `grace` of its exchange.
-    pub(crate) fn judge(
-        &self,
-        presented: &Presented,
-        now: Timestamp,
-        grace: TimeDelta,
-        random: &dyn Random,
-    ) -> Judgement {
-        let hash = sha256(&presented.secret);
-        if is_same(&hash, &self.current) {
-            let nonce = random.bytes();
-            let next = successor(&presented.secret, &nonce);
-            let spent = Some(SpentToken { hash, nonce, at: now });
-            let state = Self { tag_key: self.tag_key, current: sha256(&next), spent };
-            return Judgement::Exchange(state, NextSecret(next));
+/// Judges a genuine token. A spent token is repeated within `grace` of its exchange.
+pub(crate) fn judge(
+    state: &RefreshState,
+    presented: &Presented,
+    now: Timestamp,
+    grace: TimeDelta,
+    random: &dyn Random,
+) -> Judgement {
+    let hash = sha256(&presented.secret);
+    if is_same(&hash, &state.current) {
+        let nonce = random.bytes();
+        let next = successor(&presented.secret, &nonce);
+        let spent = Some(SpentToken { hash, nonce, at: now });
+        let next_state = RefreshState { tag_key: state.tag_key, current: sha256(&next), spent };
+        return Judgement::Exchange(next_state, NextSecret(next));
+    }
+    match &state.spent {
+        Some(spent) if is_same(&hash, &spent.hash) && now - spent.at <= grace => {
+            Judgement::Repeat(NextSecret(successor(&presented.secret, &spent.nonce)))
         }
-        match &self.spent {
-            Some(spent) if is_same(&hash, &spent.hash) && now - spent.at <= grace => {
-                Judgement::Repeat(NextSecret(successor(&presented.secret, &spent.nonce)))
-            }
-            _ => Judgement::Reused,
-        }
+        _ => Judgement::Reused,
     }
+}
 
-    /// Returns the token that carries a secret of this session.
-    pub(crate) fn token(&self, tenant: TenantId, session: SessionId, secret: &NextSecret) -> RefreshToken {
-        let NextSecret(secret) = secret;
-        let bytes = Zeroizing::new(
-            [
-                tenant.as_uuid().as_bytes().as_slice(),
-                session.as_uuid().as_bytes().as_slice(),
-                secret.as_slice(),
-                &self.tag(secret),
-            ]
-            .concat(),
-        );
-        RefreshToken::from(format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(&*bytes)))
-    }
+/// Returns the token that carries a secret of this session.
+pub(crate) fn refresh_token(
+    state: &RefreshState,
+    tenant: TenantId,
+    session: SessionId,
+    secret: &NextSecret,
+) -> RefreshToken {
+    let NextSecret(secret) = secret;
+    let bytes = Zeroizing::new(
+        [
+            tenant.as_uuid().as_bytes().as_slice(),
+            session.as_uuid().as_bytes().as_slice(),
+            secret.as_slice(),
+            &tag(state, secret),
+        ]
+        .concat(),
+    );
+    RefreshToken::from(format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(&*bytes)))
+}
 
-    fn tag(&self, secret: &Secret) -> [u8; TAG] {
-        let mut tag = [0; TAG];
-        tag.iter_mut().zip(mac(&self.tag_key, b"tag", secret)).for_each(|(to, from)| *to = from);
-        tag
-    }
+fn tag(state: &RefreshState, secret: &Secret) -> [u8; TAG] {
+    let mut bytes = [0; TAG];
+    bytes.iter_mut().zip(mac(&state.tag_key, b"tag", secret)).for_each(|(to, from)| *to = from);
+    bytes
 }
 
 fn successor(secret: &Secret, nonce: &[u8; 32]) -> Secret {
@@ -208,23 +211,23 @@ mod tests {
 
     impl Chain {
         fn start() -> (Self, RefreshToken) {
-            let (state, secret) = RefreshState::start(&SystemRandom);
+            let (state, secret) = start(&SystemRandom);
             let chain = Self { state, now: "2026-01-31T09:15:00Z".parse().unwrap() };
             let token = chain.token(&secret);
             (chain, token)
         }
 
         fn token(&self, secret: &NextSecret) -> RefreshToken {
-            self.state.token(TenantId::NONE, SessionId::from_uuid(Uuid::from_u128(7)), secret)
+            refresh_token(&self.state, TenantId::NONE, SessionId::from_uuid(Uuid::from_u128(7)), secret)
         }
 
         /// Presents a token. Returns its successor, or the reason for its refusal.
         fn present(&mut self, token: &RefreshToken) -> Result<String, &'static str> {
             let presented = Presented::parse(token).ok_or("unreadable")?;
-            if !self.state.is_genuine(&presented) {
+            if !is_genuine(&self.state, &presented) {
                 return Err("forged");
             }
-            match self.state.judge(&presented, self.now, GRACE, &SystemRandom) {
+            match judge(&self.state, &presented, self.now, GRACE, &SystemRandom) {
                 Judgement::Exchange(state, next) => {
                     self.state = state;
                     Ok(self.token(&next).expose().to_owned())

@@ -1,3 +1,4 @@
+use super::refresh;
 use super::refresh::{Judgement, Presented};
 use super::{EndReason, Me, Session, SessionChange, SessionDetails, Tokens};
 use crate::access::{Coverage, Rights, VisibleScope, permission};
@@ -56,7 +57,7 @@ impl Sessions<'_> {
         fields.finish()?;
         let presented = Presented::parse(token).ok_or(Unauthenticated::RefreshToken)?;
         let session = iam.store.session(presented.tenant, presented.session).await?;
-        if !session.is_some_and(|session| session.refresh.is_genuine(&presented)) {
+        if !session.is_some_and(|session| refresh::is_genuine(&session.refresh, &presented)) {
             // Refused without a lock: a client with invented tokens must not block other writers.
             return Err(Unauthenticated::RefreshToken.into());
         }
@@ -70,7 +71,7 @@ impl Sessions<'_> {
         let session = work.locks().lock_session(presented.session).await?;
         let now = work.now();
         let session = session.filter(|session| session.is_live(now)).ok_or(Unauthenticated::RefreshToken)?;
-        let judgement = session.refresh.judge(&presented, now, iam.settings.refresh_grace, &*iam.random);
+        let judgement = refresh::judge(&session.refresh, &presented, now, iam.settings.refresh_grace, &*iam.random);
         let (session, change, secret) = match judgement {
             Judgement::Exchange(refresh, secret) => {
                 let expires_at = iam.settings.session_expiry(session.created_at, now);
