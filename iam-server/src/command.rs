@@ -132,7 +132,7 @@ fn print_key(key: &SigningKey) -> Result<(), Failure> {
     let private = match (&key.private, key.revoked_at) {
         (_, Some(_)) => "revoked",
         (PrivateKey::Plain(_), None) => "plain",
-        (PrivateKey::Sequenced(_), None) => "encrypted",
+        (PrivateKey::Encrypted(_), None) => "encrypted",
         (PrivateKey::Erased, None) => "erased",
     };
     let (id, created, signs_from) = (key.id.to_string(), time(key.created_at), time(key.signs_from));
