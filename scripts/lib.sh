@@ -50,7 +50,14 @@ python_environment() {
 
 # The published libraries, each after its dependencies.
 # shellcheck disable=SC2034 # for the scripts that source this
-libraries=(iam-core iam-store-postgres iam-store-sqlite iam-axum)
+libraries=(
+    iam-model iam-audit-proof iam-store-memory iam-store-postgres iam-store-sqlite iam-core iam-conformance iam-axum
+)
+
+# Prints the directory of a crate.
+crate_directory() {
+    if [ -d "foundation/$1" ]; then echo "foundation/$1"; else echo "$1"; fi
+}
 
 # Prints the oldest Rust that builds the crates.
 oldest_rust() {

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use iam_core::access::{Authority, Permission, Snapshot};
+use iam_core::access::{Authority, Snapshot};
 use iam_core::assignment::{Assignment, Grant, GrantOrganization};
 use iam_core::clock::Timestamp;
 use iam_core::organization::{Hierarchy, Organization, OrganizationStatus};
+use iam_core::permission::Permission;
 use iam_core::role::{Role, RoleScope};
 use iam_core::user::UserStatus;
 use iam_core::{OrganizationId, TenantId, UserId};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use iam_core::Store;
+use iam_model::store::Store;
 use tempfile::TempDir;
 
 use crate::store::RedbStore;
@@ -13,4 +13,4 @@ async fn fixture() -> (Arc<dyn Store>, TempDir) {
     (Arc::new(store), directory)
 }
 
-iam_core::conformance_suite!(fixture);
+iam_conformance::conformance_suite!(fixture);

@@ -10,11 +10,13 @@ use std::error::Error;
 use std::path::Path;
 use std::sync::Arc;
 
-use iam_core::audit::AuditFilter;
+use iam_core::Iam;
 use iam_core::session::Login;
 use iam_core::tenant::Registration;
 use iam_core::user::NewUser;
-use iam_core::{Iam, RequestContext, Store as _};
+use iam_model::audit::AuditFilter;
+use iam_model::context::RequestContext;
+use iam_model::store::Store as _;
 
 use store::RedbStore;
 

@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use iam_core::assignment::NewAssignment;
 use iam_core::audit::AuditFilter;
-use iam_core::memory::MemoryStore;
 use iam_core::organization::NewOrganization;
 use iam_core::page::PageRequest;
 use iam_core::permission::NewPermission;
@@ -16,6 +15,7 @@ use iam_core::session::Login;
 use iam_core::tenant::{Registration, TenantPatch};
 use iam_core::user::{NewUser, UserFilter, UserPatch, UserSort};
 use iam_core::{Caller, Conflict, Error as IamError, Iam, RequestContext, Store};
+use iam_store_memory::MemoryStore;
 use iam_store_sqlite::SqliteStore;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;

@@ -1,4 +1,4 @@
-use iam_core::memory::MemoryStore;
+use iam_store_memory::MemoryStore;
 
 use super::*;
 

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+use crate::description::{AUTHORIZATION, Problems};
 use crate::extract::{Call, Params};
-use crate::openapi::{AUTHORIZATION, Problems};
 use crate::page::List;
 use crate::problem::Problem;
 

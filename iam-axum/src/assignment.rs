@@ -4,21 +4,21 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use iam_core::access::PermissionSet;
 use iam_core::assignment::{
     Assignment, AssignmentFilter, AssignmentPatch, EffectivePermissions, Grant, GrantOrganization, ListedAssignment,
     NewAssignment,
 };
 use iam_core::clock::Timestamp;
 use iam_core::organization::OrganizationSummary;
+use iam_core::permission::PermissionSet;
 use iam_core::role::RoleSummary;
 use iam_core::{AssignmentId, Iam, OrganizationId, UserId};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
+use crate::description::{Problems, ROLE_ASSIGNMENTS, USERS};
 use crate::extract::{Authenticated, Call, Params, PathId, Query, nullable};
-use crate::openapi::{Problems, ROLE_ASSIGNMENTS, USERS};
 use crate::page::{Collection, List, PageQuery};
 use crate::problem::Problem;
 use crate::time::{Time, moment};

@@ -5,15 +5,16 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use iam_core::precondition::{Precondition, Version};
+use iam_core::version::{Precondition, Version};
 use serde::Serialize;
 use utoipa::openapi::path::{Operation, Parameter, ParameterBuilder, ParameterIn};
 use utoipa::openapi::schema::{ObjectBuilder, Type};
 use utoipa::openapi::{HeaderBuilder, RefOr, Required, ResponseBuilder};
 use utoipa_axum::router::UtoipaMethodRouter;
 
+use crate::Problem;
+use crate::state::ApiState;
 use crate::sync_middleware::{After, Around, around};
-use crate::{ApiState, Problem};
 
 /// A resource with its entity tag.
 pub(crate) struct Tagged<T>(pub(crate) Version, pub(crate) T);

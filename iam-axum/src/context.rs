@@ -197,7 +197,7 @@ fn with_problem(response: Response, settings: &Settings, path: &str, id: &Correl
     }
     let (mut parts, _) = response.into_parts();
     let problem = parts.extensions.remove::<Problem>().unwrap_or_else(|| Problem::from_status(status));
-    let mut response = problem.respond(settings, Some((path, id.as_str())));
+    let mut response = problem.respond(&settings.problem_type_base, Some((path, id.as_str())));
     // Keeps the headers that other layers have set, except those that describe the old body.
     let said: Vec<HeaderName> = response.headers().keys().cloned().collect();
     for (name, value) in &parts.headers {

@@ -6,8 +6,8 @@ use iam_core::Iam;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
+use crate::description::{AUTHENTICATION, Problems};
 use crate::extract::Call;
-use crate::openapi::{AUTHENTICATION, Problems};
 use crate::problem::Problem;
 
 /// A change of the caller's own password.

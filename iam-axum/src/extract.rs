@@ -20,7 +20,7 @@ use tower_http::timeout::{DeadlineBody, TimeoutError};
 
 use crate::conditional::Condition;
 use crate::context::{CallerSlot, context_of};
-use crate::guard::Demands;
+use crate::demand::Demands;
 use crate::sync_middleware::Around;
 use crate::{Kind, Problem};
 
@@ -483,7 +483,8 @@ mod tests {
             (r#"{"name": "x"} trailing"#, "body"),
         ];
         for (body, field) in cases {
-            let response = parse::<Outer>(body.as_bytes()).unwrap_err().respond(&crate::Settings::default(), None);
+            let response =
+                parse::<Outer>(body.as_bytes()).unwrap_err().respond(crate::problem::DEFAULT_TYPE_BASE, None);
             let bytes = axum::body::to_bytes(response.into_body(), 9999).await.unwrap();
             let document: Value = serde_json::from_slice(&bytes).unwrap();
             assert_eq!(document["errors"][0]["field"], field, "{body}");

@@ -5,11 +5,12 @@ use std::task::{Context, Poll};
 use axum::extract::Request;
 use axum::response::{IntoResponse, Response};
 use futures_util::future::BoxFuture;
-use iam_core::access::Permission;
-use iam_core::{Caller, Iam, OrganizationId};
+use iam_core::permission::Permission;
+use iam_core::{Iam, OrganizationId};
 use tower::{Layer, Service};
 
 use crate::Problem;
+use crate::demand::{Demand, Demands};
 use crate::extract::{authenticate, path_parameter};
 
 /// Lets a request pass only if the user of its bearer token holds a permission: a built-in permission or one of the
@@ -66,35 +67,8 @@ impl RequirePermission {
         };
         let demand = Demand { permission: self.permission.clone(), organization };
         demand.check(&self.iam, &caller).await?;
-        parts.extensions.get_or_insert_default::<Demands>().0.push(demand);
+        parts.extensions.get_or_insert_default::<Demands>().push(demand);
         Ok(Request::from_parts(parts, body))
-    }
-}
-
-/// A permission that a guard has required of the sender of a request.
-#[derive(Clone, Debug)]
-pub(crate) struct Demand {
-    permission: Permission,
-    organization: Option<OrganizationId>,
-}
-
-/// The permissions that all guards before have required.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Demands(Vec<Demand>);
-
-impl Demand {
-    async fn check(&self, iam: &Iam, caller: &Caller) -> Result<(), Problem> {
-        Ok(iam.access().require(caller, self.permission.clone(), self.organization).await?)
-    }
-}
-
-impl Demands {
-    /// Checks the permissions of a caller who was authenticated again.
-    pub(crate) async fn check(&self, iam: &Iam, caller: &Caller) -> Result<(), Problem> {
-        for demand in &self.0 {
-            demand.check(iam, caller).await?;
-        }
-        Ok(())
     }
 }
 

@@ -13,7 +13,7 @@ use tokio::time::timeout;
 use utoipa::ToSchema;
 
 use crate::Settings;
-use crate::openapi::{HEALTH, Problems};
+use crate::description::{HEALTH, Problems};
 use crate::problem::Problem;
 use crate::time::Time;
 

@@ -13,8 +13,9 @@ use utoipa::openapi::schema::{ObjectBuilder, Type};
 use utoipa::openapi::{HeaderBuilder, RefOr, Required};
 use utoipa_axum::router::UtoipaMethodRouter;
 
+use crate::Problem;
 use crate::extract::whole_body;
-use crate::{ApiState, Problem};
+use crate::state::ApiState;
 
 const KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");

@@ -8,21 +8,26 @@ mod audit;
 mod conditional;
 mod context;
 mod credential;
+mod demand;
 mod deprecation;
+mod description;
 mod extract;
 mod guard;
 mod health;
 mod idempotency;
 mod metrics;
 mod openapi;
+mod operations;
 mod organization;
 mod page;
 mod permission;
 mod problem;
 pub mod rate_limit;
+mod rate_limiting;
 mod role;
 mod session;
 mod settings;
+mod state;
 mod sync_middleware;
 mod tenant;
 mod time;
@@ -30,14 +35,13 @@ mod token;
 mod user;
 
 use std::any::Any;
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::{DefaultBodyLimit, FromRef};
+use axum::extract::DefaultBodyLimit;
 use axum::http::{Extensions, HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version, header};
-use axum::middleware::{from_fn_with_state, map_response};
+use axum::middleware::from_fn_with_state;
 use axum::response::Response;
 use iam_core::Iam;
 use tower::util::option_layer;
@@ -46,13 +50,12 @@ use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{Predicate as _, SizeAbove};
 use tower_http::cors::{AllowOrigin, CorsLayer};
 use tower_http::timeout::TimeoutLayer;
-use utoipa_axum::router::UtoipaMethodRouter;
-use utoipa_axum::routes;
 
-use crate::conditional::{NotModified, conditional};
+use crate::conditional::NotModified;
 use crate::context::Conventions;
 use crate::extract::BodyDeadline;
-use crate::idempotency::once;
+use crate::operations::{HasTokens, operations, operations_at_the_root, routes};
+use crate::state::ApiState;
 use crate::sync_middleware::{AroundLayer, around};
 
 pub use context::TraceId;
@@ -67,38 +70,6 @@ pub use settings::{Part, Settings};
 /// The maximum size of a request body, in bytes (`decisions.md` §1).
 const MAX_BODY: usize = 256 * 1024;
 
-/// The state of every handler.
-#[derive(Clone)]
-struct ApiState {
-    iam: Iam,
-    settings: Arc<Settings>,
-    readiness: Arc<health::Readiness>,
-}
-
-impl ApiState {
-    fn new(iam: Iam, settings: Settings) -> Self {
-        Self { iam, settings: Arc::new(settings), readiness: Arc::default() }
-    }
-}
-
-impl FromRef<ApiState> for Iam {
-    fn from_ref(state: &ApiState) -> Self {
-        state.iam.clone()
-    }
-}
-
-impl FromRef<ApiState> for Arc<Settings> {
-    fn from_ref(state: &ApiState) -> Self {
-        Self::clone(&state.settings)
-    }
-}
-
-impl FromRef<ApiState> for Arc<health::Readiness> {
-    fn from_ref(state: &ApiState) -> Self {
-        Self::clone(&state.readiness)
-    }
-}
-
 /// Returns the API with unprefixed paths, which a host program mounts under a prefix of its own.
 ///
 /// The router contains the [`parts`](Settings::parts) of the API that the settings name. [`merge_openapi`] adds their
@@ -108,7 +79,8 @@ impl FromRef<ApiState> for Arc<health::Readiness> {
 /// use std::sync::Arc;
 ///
 /// use axum::Router;
-/// use iam_core::{Iam, memory::MemoryStore};
+/// use iam_core::Iam;
+/// use iam_store_memory::MemoryStore;
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> iam_core::Result<()> {
@@ -141,86 +113,6 @@ pub fn service(iam: Iam, settings: Settings) -> Router {
     with_layers(composed, state)
 }
 
-/// Every operation of these parts of the API, with its path without prefix.
-fn operations(parts: &BTreeSet<Part>) -> Vec<UtoipaMethodRouter<ApiState>> {
-    parts.iter().flat_map(|part| operations_of(*part)).collect()
-}
-
-fn operations_of(part: Part) -> Vec<UtoipaMethodRouter<ApiState>> {
-    match part {
-        Part::Registration => vec![with_tokens(once(routes!(session::register)))],
-        Part::Authentication => vec![
-            with_tokens(routes!(session::login)),
-            with_tokens(routes!(session::refresh)),
-            routes!(session::logout),
-            routes!(session::logout_all),
-            routes!(credential::change_password),
-            routes!(session::me),
-        ],
-        Part::Users => vec![
-            once(routes!(user::list, user::create)),
-            conditional(routes!(user::get)),
-            conditional(routes!(user::update, user::delete)),
-            routes!(user::suspend),
-            routes!(user::reactivate),
-        ],
-        Part::Sessions => vec![routes!(session::list), routes!(session::logout_user), routes!(session::terminate)],
-        Part::Permissions => vec![once(routes!(permission::list, permission::create)), routes!(permission::delete)],
-        Part::Roles => vec![
-            once(routes!(role::list, role::create)),
-            conditional(routes!(role::get)),
-            conditional(routes!(role::update, role::delete)),
-        ],
-        Part::Assignments => vec![
-            routes!(assignment::of_user),
-            once(routes!(assignment::list, assignment::create)),
-            routes!(assignment::update, assignment::delete),
-            once(routes!(assignment::create_all)),
-        ],
-        Part::Organizations => vec![
-            once(routes!(organization::list, organization::create)),
-            conditional(routes!(organization::get)),
-            conditional(routes!(organization::update, organization::delete)),
-            routes!(organization::tree),
-            routes!(organization::children),
-            routes!(organization::ancestors),
-        ],
-        Part::Authorization => vec![routes!(access::check), routes!(access::check_all)],
-        Part::Tenants => vec![conditional(routes!(tenant::get)), conditional(routes!(tenant::update))],
-        Part::AuditLogs => vec![
-            once(routes!(audit::list, audit::create)),
-            routes!(audit::resource_types),
-            routes!(audit::actions),
-            routes!(audit::catalogue),
-            routes!(audit::export::export),
-            routes!(audit::proof::checkpoint),
-            routes!(audit::proof::consistency),
-            routes!(audit::retention::get, audit::retention::set),
-            routes!(audit::retention::apply),
-            routes!(audit::erasure::create),
-            routes!(audit::get),
-            routes!(audit::proof::inclusion),
-        ],
-        Part::Health => vec![routes!(health::health), routes!(health::ready), routes!(health::live)],
-    }
-}
-
-/// The operations that are always at the root, without the prefix.
-fn operations_at_the_root() -> Vec<UtoipaMethodRouter<ApiState>> {
-    vec![routes!(token::jwks)]
-}
-
-/// Mounts the operations under each of these prefixes. A nested router would rewrite the path of every request.
-fn routes(operations: &[UtoipaMethodRouter<ApiState>], prefixes: &[&str]) -> Router<ApiState> {
-    let mut router = Router::new();
-    for (_, paths, methods) in operations {
-        for (prefix, path) in prefixes.iter().flat_map(|prefix| paths.paths.keys().map(move |path| (prefix, path))) {
-            router = router.route(&format!("{prefix}{path}"), methods.clone());
-        }
-    }
-    router
-}
-
 /// Adds the limits on request bodies and on the number of requests, the response for unknown paths, and the
 /// conventions.
 ///
@@ -234,7 +126,7 @@ fn with_layers(router: Router, state: ApiState) -> Router {
         CompressionLayer::new().gzip(true).compress_when(SizeAbove::new(1024).and(may_be_compressed)),
         // Outside of the rate limits: these may query the store to identify the user, and the store may not answer.
         TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, state.settings.request_timeout),
-        option_layer(limits.then(|| from_fn_with_state(state.clone(), rate_limit::limit))),
+        option_layer(limits.then(|| from_fn_with_state(state.clone(), rate_limiting::limit))),
         around(BodyDeadline(state.settings.request_timeout / 2)),
         around(NotModified),
         DefaultBodyLimit::max(MAX_BODY),
@@ -247,19 +139,6 @@ fn with_layers(router: Router, state: ApiState) -> Router {
 /// can choose, the length of the compressed response reveals the secret bit by bit (BREACH).
 fn may_be_compressed(_: StatusCode, _: Version, headers: &HeaderMap, extensions: &Extensions) -> bool {
     !headers.contains_key(header::ETAG) && extensions.get::<HasTokens>().is_none()
-}
-
-/// Marks a response that contains tokens.
-#[derive(Clone, Copy)]
-struct HasTokens;
-
-/// Marks the responses of these operations as responses that contain tokens.
-fn with_tokens((schemas, paths, router): UtoipaMethodRouter<ApiState>) -> UtoipaMethodRouter<ApiState> {
-    let mark = async |mut response: Response| {
-        response.extensions_mut().insert(HasTokens);
-        response
-    };
-    (schemas, paths, router.layer(map_response(mark)))
 }
 
 /// Lets web pages of these origins use the API. Tokens are sent in a header, so cookies are never allowed.

@@ -28,7 +28,8 @@ use crate::problem::{Kind, Problem};
 /// use std::sync::Arc;
 ///
 /// use iam_axum::{Metrics, Settings};
-/// use iam_core::{Iam, memory::MemoryStore};
+/// use iam_core::Iam;
+/// use iam_store_memory::MemoryStore;
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {

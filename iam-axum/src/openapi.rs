@@ -9,28 +9,17 @@ use axum::http::{HeaderValue, header};
 use axum::middleware::map_response;
 use axum::response::{IntoResponse as _, Response as AnyResponse};
 use axum::routing::get;
+use utoipa::OpenApi as _;
 use utoipa::openapi::path::Operation;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme};
-use utoipa::openapi::{
-    ContentBuilder, OpenApi, PathItem, Ref, RefOr, Response, ResponseBuilder, Server, ServerBuilder,
-};
-use utoipa::{IntoResponses, OpenApi as _};
+use utoipa::openapi::{OpenApi, PathItem, Server, ServerBuilder};
 use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
 use utoipa_swagger_ui::{Config, SwaggerUi};
 
+use crate::operations::{operations, operations_at_the_root};
 use crate::problem::{FieldErrorDocument, ProblemDocument};
-use crate::{ApiState, Kind, Problem, Settings, operations, operations_at_the_root};
-
-pub(crate) const AUTHENTICATION: &str = "Authentication";
-pub(crate) const USERS: &str = "Users";
-pub(crate) const ROLES: &str = "Roles";
-pub(crate) const ROLE_ASSIGNMENTS: &str = "Role assignments";
-pub(crate) const ORGANIZATIONS: &str = "Organizations";
-pub(crate) const AUTHORIZATION: &str = "Authorization";
-pub(crate) const SESSIONS: &str = "Sessions";
-pub(crate) const TENANTS: &str = "Tenants";
-pub(crate) const AUDIT_LOGS: &str = "Audit logs";
-pub(crate) const HEALTH: &str = "Health";
+use crate::state::ApiState;
+use crate::{Kind, Problem, Settings};
 
 const BEARER: &str = "bearer";
 
@@ -46,20 +35,6 @@ const BEARER: &str = "bearer";
     components(schemas(ProblemDocument, FieldErrorDocument))
 )]
 struct Document;
-
-/// The error responses that all operations share.
-pub(crate) struct Problems;
-
-impl IntoResponses for Problems {
-    fn responses() -> BTreeMap<String, RefOr<Response>> {
-        let problem = ContentBuilder::new().schema(Some(Ref::from_schema_name("Problem"))).build();
-        let response = ResponseBuilder::new()
-            .description("A problem document that says what went wrong")
-            .content("application/problem+json", problem)
-            .build();
-        BTreeMap::from([("default".to_owned(), response.into())])
-    }
-}
 
 /// Returns the OpenAPI 3.1 document of the API, mounted under the prefix of the [`Settings`].
 #[must_use]

@@ -13,8 +13,8 @@ use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 use crate::conditional::Tagged;
+use crate::description::{ORGANIZATIONS, Problems};
 use crate::extract::{Authenticated, Call, Params, PathId, Query, nullable};
-use crate::openapi::{ORGANIZATIONS, Problems};
 use crate::page::{Collection, List, PageQuery, SortOrderDto, sort_order};
 use crate::problem::Problem;
 use crate::time::Time;

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+use crate::description::{Problems, ROLES};
 use crate::extract::{Authenticated, Call, PathId, Query};
-use crate::openapi::{Problems, ROLES};
 use crate::page::{Collection, PageQuery};
 use crate::problem::Problem;
 use crate::time::Time;

@@ -10,10 +10,11 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
-use crate::Settings;
-
 /// An error as a client sees it.
 ///
+/// The base of the `type` of problems, if the settings name no other.
+pub(crate) const DEFAULT_TYPE_BASE: &str = "https://iam.invalid/problems";
+
 /// A layer around the routes fills in `instance`, `correlationId` and the base of `type`, because it knows the
 /// request.
 #[derive(Clone, Debug)]
@@ -175,9 +176,10 @@ impl Problem {
         Self { status, ..Self::new(kind) }
     }
 
-    /// Returns the response to a request with this path and this correlation id.
-    pub(crate) fn respond(&self, settings: &Settings, request: Option<(&str, &str)>) -> Response<Body> {
-        let document = self.document(settings, request);
+    /// Returns the response to a request with this path and this correlation id. The type of the problem begins with
+    /// `type_base`.
+    pub(crate) fn respond(&self, type_base: &str, request: Option<(&str, &str)>) -> Response<Body> {
+        let document = self.document(type_base, request);
         // A document of texts and numbers can always be written as JSON.
         let body = serde_json::to_vec(&document).unwrap_or_default();
         let mut response = Response::new(Body::from(body));
@@ -193,8 +195,8 @@ impl Problem {
         response
     }
 
-    fn document(&self, settings: &Settings, request: Option<(&str, &str)>) -> ProblemDocument {
-        let base = settings.problem_type_base.trim_end_matches('/');
+    fn document(&self, type_base: &str, request: Option<(&str, &str)>) -> ProblemDocument {
+        let base = type_base.trim_end_matches('/');
         let error =
             |error: &FieldError| FieldErrorDocument { field: error.field.clone(), message: error.message.clone() };
         let is_about_fields = self.kind == Kind::ValidationError || !self.errors.is_empty();
@@ -214,7 +216,7 @@ impl Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response<Body> {
-        let mut response = self.respond(&Settings::default(), None);
+        let mut response = self.respond(DEFAULT_TYPE_BASE, None);
         // For the layer that knows the request and fills in the rest.
         response.extensions_mut().insert(self);
         response

@@ -10,8 +10,8 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::conditional::Tagged;
+use crate::description::{Problems, ROLES};
 use crate::extract::{Authenticated, Call, PathId, Query};
-use crate::openapi::{Problems, ROLES};
 use crate::page::{Collection, PageQuery};
 use crate::problem::Problem;
 use crate::time::Time;

@@ -16,8 +16,8 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::assignment::{HeldPermissions, HeldRole};
+use crate::description::{AUTHENTICATION, Problems, SESSIONS};
 use crate::extract::{Authenticated, Body, Context, PathId};
-use crate::openapi::{AUTHENTICATION, Problems, SESSIONS};
 use crate::page::List;
 use crate::problem::Problem;
 use crate::tenant::TenantDto;

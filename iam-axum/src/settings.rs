@@ -6,6 +6,7 @@ use axum::http::HeaderValue;
 use ipnet::IpNet;
 
 use crate::metrics::Metrics;
+use crate::problem::DEFAULT_TYPE_BASE;
 use crate::rate_limit::{MemoryRateLimiter, RateLimiter, RateLimits};
 
 /// The settings of the HTTP API.
@@ -118,7 +119,7 @@ impl Default for Settings {
         Self {
             prefix: "/api/v1".to_owned(),
             parts: Part::ALL.into(),
-            problem_type_base: "https://iam.invalid/problems".to_owned(),
+            problem_type_base: DEFAULT_TYPE_BASE.to_owned(),
             service: "iam".to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             environment: "development".to_owned(),

@@ -8,8 +8,8 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::conditional::Tagged;
+use crate::description::{Problems, TENANTS};
 use crate::extract::{Authenticated, Call, PathId};
-use crate::openapi::{Problems, TENANTS};
 use crate::problem::Problem;
 use crate::time::Time;
 

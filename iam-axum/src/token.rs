@@ -8,7 +8,7 @@ use iam_core::token::PublicKey;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::openapi::{AUTHENTICATION, Problems};
+use crate::description::{AUTHENTICATION, Problems};
 use crate::problem::Problem;
 
 /// The public keys that verify access tokens.

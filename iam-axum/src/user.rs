@@ -10,8 +10,8 @@ use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 use crate::conditional::Tagged;
+use crate::description::{Problems, USERS};
 use crate::extract::{Authenticated, Call, Params, PathId, Query};
-use crate::openapi::{Problems, USERS};
 use crate::page::{Collection, PageQuery, SortOrderDto, sort_order};
 use crate::problem::Problem;
 use crate::time::Time;

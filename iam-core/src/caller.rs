@@ -1,22 +1,20 @@
 //! The caller: the first argument of every service method.
 
 use std::borrow::Cow;
-use std::fmt;
-use std::net::IpAddr;
-use std::str::FromStr;
 use std::sync::Arc;
 
-use crate::access::Authority;
-use crate::error::{Error, Forbidden, Result};
-use crate::id::{SessionId, TenantId, UserId};
+use iam_model::access::Authority;
+use iam_model::context::{Actor, Author, RequestContext};
+use iam_model::error::{Error, Forbidden, Result};
+use iam_model::id::{SessionId, TenantId, UserId};
+use iam_model::version::{Precondition, Version};
+
 use crate::idempotency::Idempotency;
-use crate::precondition::{Precondition, Version};
-use crate::validate::Invalid;
 
 /// The actor of a call, with its tenant, its rights and its request.
 ///
-/// A caller comes from [`Iam::authenticate`](crate::Iam::authenticate), or from [`Caller::system`] for trusted code.
-/// There is no other way to make one. Everything that a service does happens in the tenant of the caller.
+/// A caller comes from [`Iam::authenticate`](crate::iam::Iam::authenticate), or from [`Caller::system`] for trusted
+/// code. There is no other way to make one. Everything that a service does happens in the tenant of the caller.
 ///
 /// Its rights come from the roles that its user held when it was authenticated. Only a change of rights reads the roles
 /// again. So authenticate for each request, and do not keep a caller.
@@ -26,26 +24,6 @@ pub struct Caller {
     authority: Arc<Authority>,
     idempotency: Option<Idempotency>,
     precondition: Option<Precondition>,
-}
-
-/// The actor of a [`Caller`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Actor {
-    /// A user, in one of its sessions.
-    User {
-        /// The user.
-        user: UserId,
-        /// The session whose token was presented.
-        session: SessionId,
-    },
-    /// Trusted code of the application itself.
-    System {
-        /// Why the code acts. It is in the metadata of every audit entry of this caller.
-        reason: Cow<'static, str>,
-    },
-    /// A client that logs in or refreshes. Its user is not known until that succeeds.
-    Anonymous,
 }
 
 impl Caller {
@@ -120,7 +98,8 @@ impl Caller {
     }
 
     /// Returns the same caller for one call that changes or deletes a resource only if the resource has the expected
-    /// version. Otherwise the call fails with [`Error::PreconditionFailed`](crate::Error::PreconditionFailed).
+    /// version. Otherwise the call fails with
+    /// [`Error::PreconditionFailed`](iam_model::error::Error::PreconditionFailed).
     #[must_use]
     pub fn with_precondition(mut self, precondition: Precondition) -> Self {
         self.precondition = Some(precondition);
@@ -137,7 +116,8 @@ impl Caller {
     }
 
     /// The author of the changes that the call makes.
-    pub(crate) fn author(&self) -> &Author {
+    #[must_use]
+    pub fn author(&self) -> &Author {
         &self.author
     }
 
@@ -184,109 +164,13 @@ impl Caller {
     }
 }
 
-/// The author of a change: who makes it, in which tenant, and in which request. Audit entries name it.
-#[derive(Clone, Debug)]
-pub struct Author {
-    /// Who makes the change.
-    pub actor: Actor,
-    /// The tenant in which the change is made.
-    pub tenant: TenantId,
-    /// The request that the change belongs to.
-    pub context: RequestContext,
-}
-
-impl Author {
-    /// The acting user, if a user acts.
-    #[must_use]
-    pub fn user(&self) -> Option<UserId> {
-        match self.actor {
-            Actor::User { user, .. } => Some(user),
-            Actor::System { .. } | Actor::Anonymous => None,
-        }
-    }
-}
-
-/// The request that a call belongs to, as far as it is known. Every audit entry contains it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RequestContext {
-    /// Connects the answer, the log lines and the audit entries of one request.
-    pub correlation_id: Option<CorrelationId>,
-    /// The address that the request came from.
-    pub ip_address: Option<IpAddr>,
-    /// The program that the client claims to be.
-    pub user_agent: Option<UserAgent>,
-}
-
-/// Connects the answer, the log lines and the audit entries of one request: 1–128 visible ASCII characters.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CorrelationId(Arc<str>);
-
-impl CorrelationId {
-    /// The text.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl FromStr for CorrelationId {
-    type Err = Invalid;
-
-    fn from_str(text: &str) -> Result<Self, Invalid> {
-        if (1..=128).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic()) {
-            Ok(Self(text.into()))
-        } else {
-            Err(Invalid::new("must be 1 to 128 visible ASCII characters"))
-        }
-    }
-}
-
-impl fmt::Display for CorrelationId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-/// The program that a client claims to be, without control characters, cut to 512 characters.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UserAgent(Arc<str>);
-
-impl UserAgent {
-    const MAX: usize = 512;
-
-    /// Makes one from the text of a `User-Agent` header (RFC 9110 §10.1.5).
-    #[must_use]
-    pub fn new(text: &str) -> Self {
-        Self(text.chars().filter(|c| !c.is_control()).take(Self::MAX).collect::<String>().into())
-    }
-
-    /// The text.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::access::{ResourceScope, permission};
-    use crate::clock::Clock as _;
-    use crate::clock::testing::FixedClock;
-
-    #[test]
-    fn correlation_ids_are_visible_ascii() {
-        assert!("!~aZ09".parse::<CorrelationId>().is_ok());
-        assert!("x".repeat(128).parse::<CorrelationId>().is_ok());
-        for bad in ["", "a b", "ü", "a\n", &"x".repeat(129)] {
-            assert!(bad.parse::<CorrelationId>().is_err(), "{bad:?}");
-        }
-    }
-
-    #[test]
-    fn user_agents_are_bounded() {
-        assert_eq!(UserAgent::new(&"é\r".repeat(600)).as_str(), "é".repeat(512));
-    }
+    use iam_model::access::ResourceScope;
+    use iam_model::clock::Clock as _;
+    use iam_model::clock::testing::FixedClock;
+    use iam_model::permission;
 
     #[test]
     fn an_anonymous_caller_may_do_nothing() {

@@ -2,7 +2,8 @@
 /// the administrator of a tenant. It begins a function, which the example must end.
 macro_rules! doctest_setup {
     () => {
-        r#"# use iam_core::{Caller, Iam, RequestContext, memory::MemoryStore, tenant::Registration, user::NewUser};
+        r#"# use iam_core::{Caller, Iam, RequestContext, tenant::Registration, user::NewUser};
+# use iam_store_memory::MemoryStore;
 # fn person(email: &str) -> NewUser {
 #     let (first_name, last_name) = ("Some".into(), "Body".into());
 #     NewUser { email: email.into(), password: "Passw0rd!".into(), first_name, last_name }

@@ -2,33 +2,20 @@
 
 use std::fmt;
 use std::ops::Deref;
-use std::sync::Arc;
 
-use async_trait::async_trait;
+use iam_model::error::Result;
+use iam_model::store::HostTransaction;
 
 use crate::access::Access;
 use crate::assignment::Assignments;
 use crate::audit::Audit;
-use crate::error::{Result, StoreError};
-use crate::iam::{Iam, Inner};
+use crate::engine::Engine;
+use crate::iam::Iam;
 use crate::organization::Organizations;
 use crate::permission::Permissions;
 use crate::role::Roles;
-use crate::store::Store;
 use crate::tenant::Tenants;
 use crate::user::Users;
-
-/// A transaction that the host program has begun in the database of a store. The host program can also run its own
-/// statements in it. The `join` methods of the stores on PostgreSQL and SQLite return one.
-#[async_trait]
-pub trait HostTransaction: Send + Sync + 'static {
-    /// Returns a store that runs every statement inside the transaction. Each of its units of work can be rolled back
-    /// on its own.
-    fn store(&self) -> Arc<dyn Store>;
-
-    /// Commits everything or nothing. If the database would answer the commit with a silent rollback, this is an error.
-    async fn commit(self) -> Result<(), StoreError>;
-}
 
 /// The services of an [`Iam`] inside a host transaction, in which the host program also changes its own tables.
 ///
@@ -44,7 +31,7 @@ pub trait HostTransaction: Send + Sync + 'static {
 ///
 /// The crates of the stores have an example. `Joined` dereferences to the store's host transaction, with its methods.
 pub struct Joined<T> {
-    inner: Inner,
+    inner: Engine,
     host: T,
 }
 
@@ -109,8 +96,8 @@ impl<T: HostTransaction> Joined<T> {
     ///
     /// # Errors
     ///
-    /// [`Error::Store`](crate::Error::Store): nothing was written. If the connection was lost during the commit, either
-    /// everything or nothing was written.
+    /// [`Error::Store`](iam_model::error::Error::Store): nothing was written. If the connection was lost during the
+    /// commit, either everything or nothing was written.
     pub async fn commit(self) -> Result<()> {
         let Self { inner, host } = self;
         host.commit().await?;

@@ -3,56 +3,49 @@
 
 #[macro_use]
 mod doctest_setup;
-#[macro_use]
-mod text_enum;
-
 pub mod access;
-mod after_commit;
 pub mod assignment;
 pub mod audit;
+mod authentication;
+mod builder;
+mod cache;
 mod caller;
-mod change;
-pub mod clock;
-#[cfg(feature = "conformance")]
-pub mod conformance;
 pub mod credential;
-mod error;
-mod feed;
+mod engine;
+mod guard;
+mod hashing;
 mod iam;
-mod id;
 pub mod idempotency;
-mod in_flight;
 mod joined;
 pub mod maintenance;
-pub mod memory;
 pub mod observe;
 pub mod organization;
-pub mod page;
 pub mod permission;
-pub mod precondition;
-pub mod random;
 pub mod role;
-pub mod secret;
+mod services;
 pub mod session;
-mod store;
+mod settings;
+mod signing_keys;
 pub mod tenant;
 pub mod token;
 pub mod user;
-mod validate;
-mod work;
 
-pub use caller::{Actor, Author, Caller, CorrelationId, RequestContext, UserAgent};
-pub use change::{AuditBatch, Change};
-pub use error::{
-    BoxError, Conflict, Constraint, Error, FieldError, Forbidden, Internal, Result, Rule, StoreError, Unauthenticated,
-};
-pub use feed::{ChangeFeed, News};
-pub use iam::{Builder, Iam, Settings};
-pub use id::{
+pub use builder::Builder;
+pub use caller::Caller;
+pub use engine::UnitOfWork;
+pub use iam::Iam;
+pub use iam_model::change::{AuditBatch, Change};
+pub use iam_model::context::{Actor, Author, CorrelationId, RequestContext, UserAgent};
+pub use iam_model::error::{Conflict, Error, Forbidden, Internal, Result, Rule, Unauthenticated};
+pub use iam_model::id::{
     AssignmentId, AuditEntryId, InvalidId, KeyId, OrganizationId, PermissionId, RoleId, SessionId, TenantId, TokenId,
     UserId,
 };
-pub use joined::{HostTransaction, Joined};
-pub use store::{Locks, Schema, Store, Transaction};
-pub use validate::{Description, Email, EmailKey, Invalid, InvalidFields, Name, PersonName, RoleName, Slug, folded};
-pub use work::UnitOfWork;
+pub use iam_model::store::{ChangeFeed, HostTransaction, Locks, News, Schema, Store, Transaction};
+pub use iam_model::store_error::{BoxError, Constraint, StoreError};
+pub use iam_model::validate::{
+    Description, Email, EmailKey, FieldError, Invalid, InvalidFields, Name, PersonName, RoleName, Slug, folded,
+};
+pub use iam_model::{clock, page, random, secret, store, version};
+pub use joined::Joined;
+pub use settings::Settings;

@@ -4,28 +4,25 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-
-use crate::access::{Permission, PermissionPattern, Until, VisibleScope};
-use crate::assignment::*;
-use crate::audit::*;
-use crate::change::{AuditBatch, Change};
-use crate::clock::Timestamp;
-use crate::credential::*;
-use crate::error::StoreError;
-use crate::feed::ChangeFeed;
-use crate::id::*;
-use crate::idempotency::{IdempotencyRecord, IdempotencyTransaction};
-use crate::maintenance::{MaintenanceStore, Totals, Turn};
-use crate::organization::*;
-use crate::page::{Page, PageRequest};
-use crate::permission::*;
-use crate::role::*;
-use crate::session::*;
-use crate::store::{Store, Transaction};
-use crate::tenant::*;
-use crate::token::{KeyPurpose, KeyStore, PrivateKey, SigningKey};
-use crate::user::*;
-use crate::validate::{EmailKey, Slug};
+use iam_model::access::{Until, VisibleScope};
+use iam_model::assignment::*;
+use iam_model::audit::*;
+use iam_model::change::{AuditBatch, Change, CredentialChange, LoginFailure};
+use iam_model::clock::Timestamp;
+use iam_model::credential::*;
+use iam_model::id::*;
+use iam_model::idempotency::IdempotencyRecord;
+use iam_model::organization::*;
+use iam_model::page::{Page, PageRequest};
+use iam_model::permission::{Permission, PermissionPattern, RegisteredPermission};
+use iam_model::role::*;
+use iam_model::session::Session;
+use iam_model::signing_key::{KeyPurpose, PrivateKey, SigningKey};
+use iam_model::store::*;
+use iam_model::store_error::StoreError;
+use iam_model::tenant::*;
+use iam_model::user::*;
+use iam_model::validate::{EmailKey, Slug};
 
 /// Receives reports. It is called during every request, so it must not wait for anything.
 pub trait Observer: Send + Sync + 'static {
@@ -41,7 +38,7 @@ pub trait Observer: Send + Sync + 'static {
     fn password_hashed(&self, waited: Duration, took: Duration);
 
     /// A password was not hashed, because too many passwords already wait; see
-    /// [`Error::Overloaded`](crate::Error::Overloaded).
+    /// [`Error::Overloaded`](iam_model::error::Error::Overloaded).
     fn password_refused(&self);
 }
 

@@ -4,14 +4,14 @@
 
 use std::sync::Arc;
 
-use iam_core::access::permission;
+use iam_conformance::World;
 use iam_core::audit::AuditFilter;
-use iam_core::conformance::World;
-use iam_core::memory::MemoryStore;
+use iam_core::permission;
 use iam_core::session::Login;
 use iam_core::tenant::Tenant;
 use iam_core::user::{ImportedUser, User, UserStatus};
 use iam_core::{Caller, Conflict, Error, Iam, RequestContext};
+use iam_store_memory::MemoryStore;
 
 /// Hashes with their passwords. Python's hashlib and argon2-cffi made the hashes of "Passw0rd!", and Python's bcrypt
 /// made the hash of "U*U".

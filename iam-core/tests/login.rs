@@ -4,13 +4,13 @@
 
 use std::sync::Arc;
 
+use iam_conformance::World;
 use iam_core::audit::AuditFilter;
-use iam_core::conformance::World;
-use iam_core::memory::MemoryStore;
 use iam_core::session::Login;
 use iam_core::tenant::{Tenant, TenantStatus};
 use iam_core::user::{ImportedUser, NewUser, User, UserStatus};
 use iam_core::{Caller, Conflict, Error, Forbidden, Iam, RequestContext, Unauthenticated};
+use iam_store_memory::MemoryStore;
 
 const EMAIL: &str = "ada@example.com";
 const RIGHT: &str = "Passw0rd!";

@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use iam_core::audit::NewEvent;
-use iam_core::memory::MemoryStore;
 use iam_core::{Caller, Iam, TenantId};
+use iam_store_memory::MemoryStore;
 use serde_json::{Value, json};
 use signed_note::{Note, StandardVerifier, VerifierList};
 use tlog_tiles::Checkpoint;

@@ -4,12 +4,12 @@
 
 use std::sync::Arc;
 
-use iam_core::conformance::World;
-use iam_core::memory::MemoryStore;
+use iam_conformance::World;
 use iam_core::session::{Login, SessionChange};
 use iam_core::tenant::TenantStatus;
 use iam_core::user::NewUser;
 use iam_core::{Caller, Error, Forbidden, Iam, RequestContext};
+use iam_store_memory::MemoryStore;
 
 const PASSWORD: &str = "Passw0rd!";
 

@@ -5,9 +5,9 @@
 use std::sync::Arc;
 
 use chrono::TimeDelta;
-use iam_core::conformance::World;
-use iam_core::memory::MemoryStore;
+use iam_conformance::World;
 use iam_core::{Caller, Error, Iam, Settings};
+use iam_store_memory::MemoryStore;
 
 async fn iam(world: &World, change: impl FnOnce(&mut Settings)) -> Iam {
     let mut settings = world.iam().await.settings().clone();

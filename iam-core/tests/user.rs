@@ -4,13 +4,13 @@
 
 use std::sync::Arc;
 
+use iam_conformance::World;
 use iam_core::audit::AuditFilter;
-use iam_core::conformance::World;
-use iam_core::memory::MemoryStore;
 use iam_core::session::Login;
 use iam_core::tenant::Tenant;
 use iam_core::user::{NewUser, User, UserPatch};
 use iam_core::{Caller, Conflict, Error, Forbidden, Iam, RequestContext};
+use iam_store_memory::MemoryStore;
 
 const PASSWORD: &str = "Passw0rd!";
 

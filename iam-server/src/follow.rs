@@ -8,8 +8,8 @@ use prometheus::{IntGauge, Registry};
 use tokio::sync::watch;
 use tokio::time::sleep;
 
-use crate::Failure;
 use crate::background::{every, until_stopped};
+use crate::failure::Failure;
 
 /// The pause between the end of a change feed and the request for another one.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -74,7 +74,7 @@ async fn watch_over(iam: &Iam, gauge: &IntGauge, is_lost: &mut bool) -> Infallib
 mod tests {
     use std::sync::Arc;
 
-    use iam_core::memory::MemoryStore;
+    use iam_store_memory::MemoryStore;
     use tokio::time::timeout;
 
     use super::*;

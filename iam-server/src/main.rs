@@ -1,28 +1,20 @@
 //! The reference server of the IAM service.
 
-mod audit;
 mod background;
-mod body_drain;
 mod command;
-mod config;
-mod connection_limit;
+mod failure;
 mod follow;
-mod http;
-mod import;
 mod log;
+mod net;
 mod otlp;
-mod person;
 mod sequence;
 mod serve;
-mod session;
+mod services;
 mod settings;
-mod stalled_stream;
 mod store;
 mod sweep;
-mod tenant;
 mod trace;
 mod trace_context;
-mod user;
 
 use std::fmt;
 use std::io::Write as _;
@@ -32,61 +24,28 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory as _, FromArgMatches as _};
 use mimalloc::MiMalloc;
 
-use crate::command::Command;
-use crate::settings::{Arguments, Settings};
+use crate::command::CommandLine;
+use crate::settings::Settings;
 
 /// A request allocates memory about a hundred times. mimalloc needs half the instructions of the system's allocator.
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 
-/// The reason why a command failed, in one line.
-#[derive(Debug)]
-pub(crate) struct Failure(String);
-
-impl Failure {
-    /// Creates a failure that names what the program was doing, the error, and every cause of the error.
-    pub(crate) fn new(doing: impl fmt::Display, error: &dyn std::error::Error) -> Self {
-        let causes = std::iter::successors(Some(error), |error| error.source());
-        let mut causes: Vec<String> = causes.map(ToString::to_string).collect();
-        // An error that wraps another one often has the same text.
-        causes.dedup();
-        Self(format!("{doing}: {}", causes.join(": ")).replace('\n', " "))
-    }
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
 #[tokio::main]
 async fn main() -> ExitCode {
-    let parsed = Arguments::command().try_get_matches();
-    let parsed = parsed.and_then(|matches| Ok((Arguments::from_arg_matches(&matches)?, matches)));
-    let (arguments, matches) = match parsed {
+    let parsed = CommandLine::command().try_get_matches();
+    let parsed = parsed.and_then(|matches| Ok((CommandLine::from_arg_matches(&matches)?, matches)));
+    let (command_line, matches) = match parsed {
         Ok(parsed) => parsed,
         Err(error) if is_help_or_version(error.kind()) => error.exit(),
         Err(error) => return refuse(&in_one_line(&error), 2),
     };
-    let settings = match Settings::resolve(&arguments) {
+    let settings = match Settings::resolve(&command_line.arguments) {
         Ok(settings) => settings,
         Err(error) => return refuse(&error, 2),
     };
     log::start(&settings.log, settings.log_format);
-    let result = match arguments.command.clone().unwrap_or_default() {
-        Command::Serve => serve::serve(settings).await,
-        Command::Migrate { check } => command::migrate(check, &settings).await,
-        Command::Openapi => command::openapi(&settings),
-        Command::Config => config::config(&arguments, &matches),
-        Command::Completions { shell } => command::completions(shell),
-        Command::Tenant { action } => tenant::tenant(action, &settings).await,
-        Command::User { action } => user::user(action, &settings).await,
-        Command::Session { action } => session::session(action, &settings).await,
-        Command::Keys { action } => command::keys(action, &settings).await,
-        Command::Audit { action } => audit::audit(action, &settings).await,
-    };
-    match result {
+    match command_line.run(settings, &matches).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => refuse(&failure, 1),
     }

@@ -14,7 +14,7 @@ use rustls::crypto::aws_lc_rs::default_provider;
 use ureq::Agent;
 use ureq::tls::TlsConfig;
 
-use crate::Failure;
+use crate::failure::Failure;
 use crate::settings::Settings;
 
 /// How long a collector may take to accept a batch.

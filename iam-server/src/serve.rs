@@ -11,13 +11,13 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
-use crate::Failure;
 use crate::background::{keep_running, until_stopped};
-use crate::command::build;
-use crate::connection_limit::Clients;
+use crate::failure::Failure;
 use crate::follow::{self, follow};
-use crate::http;
+use crate::net;
+use crate::net::connection_limit::Clients;
 use crate::sequence::sequence;
+use crate::services::build;
 use crate::settings::{Database, LONGEST_REQUEST, Settings};
 use crate::store;
 use crate::sweep::{SweepMetrics, sweep};
@@ -30,7 +30,7 @@ const STOP_TIMEOUT: Duration = LONGEST_REQUEST.saturating_add(Duration::from_sec
 /// Migrates the database and serves until a SIGTERM or SIGINT. Then finishes the requests in flight.
 pub(crate) async fn serve(settings: Settings) -> Result<(), Failure> {
     let tls = match &settings.tls {
-        Some((certificates, key)) => Some(http::tls(certificates, key)?),
+        Some((certificates, key)) => Some(net::tls(certificates, key)?),
         None => None,
     };
     let listener = listen(settings.listen).await?;
@@ -58,12 +58,12 @@ pub(crate) async fn serve(settings: Settings) -> Result<(), Failure> {
     let clients = Clients::new(settings.client_connections, api.trusted_proxies.clone());
     if let Some(listener) = metrics_listener {
         let (router, stopped) = (metrics.router(iam.clone()), until_stopped(stop.clone(), pending()));
-        tokio::spawn(http::serve(listener, router, None, clients.clone(), stopped));
+        tokio::spawn(net::serve(listener, router, None, clients.clone(), stopped));
         api.shows_metrics = false;
     }
     api.metrics = Some(metrics);
     let router = traces.layer(iam_axum::service(iam.clone(), api));
-    let serving = http::serve(listener, router, tls, clients, until_stopped(stop.clone(), pending()));
+    let serving = net::serve(listener, router, tls, clients, until_stopped(stop.clone(), pending()));
     run(serving, iam, stop).await;
     traces.finish().await;
     tracing::info!("stopped");
@@ -134,7 +134,7 @@ fn stop_signal() -> Result<watch::Receiver<bool>, Failure> {
 
 #[cfg(test)]
 mod tests {
-    use iam_core::memory::MemoryStore;
+    use iam_store_memory::MemoryStore;
     use tokio::time::timeout;
 
     use super::*;

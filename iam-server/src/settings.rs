@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use axum::http::{HeaderValue, Uri};
 use chrono::TimeDelta;
-use clap::{Args, CommandFactory as _, Parser};
+use clap::Args;
 use iam_axum::rate_limit::{MemoryRateLimiter, RateLimiter, RateLimits, RedisRateLimiter};
 use iam_core::token::MasterKey;
 use ipnet::IpNet;
@@ -20,26 +20,16 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error as _};
 use url::Url;
 
-use crate::command::Command;
-use crate::http::CONNECTIONS;
+/// The most connections at a time. Further ones wait to be accepted.
+pub(crate) const CONNECTIONS: u32 = 10_000;
 
 /// The longest time that a request may take; no setting can raise it. PostgreSQL cancels a statement after the same
 /// time, and a server that stops waits longer.
 pub(crate) const LONGEST_REQUEST: Duration = Duration::from_secs(30);
 
-/// Identity, access and audit for many tenants: one binary, an embedded SQLite file by default, PostgreSQL for
-/// several replicas.
-#[derive(Parser)]
-#[command(
-    version,
-    after_help = "Settings come from flags, then the environment, then the TOML file, then defaults.\n\
-    Two settings have no flag. IAM_MASTER_KEY encrypts the signing keys: 32 random bytes in base64.\n\
-    IAM_FORMER_MASTER_KEY is the previous master key, until `keys reencrypt` is done.\n\
-    To try the server, start it without arguments and open http://127.0.0.1:8080/docs."
-)]
+/// The flags that set the settings.
+#[derive(Args)]
 pub(crate) struct Arguments {
-    #[command(subcommand)]
-    pub(crate) command: Option<Command>,
     /// A TOML file with the settings below, named in snake case
     #[arg(long, env = "IAM_CONFIG", value_name = "FILE", global = true)]
     config: Option<PathBuf>,
@@ -48,6 +38,11 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
+    /// Returns a description of the flags.
+    pub(crate) fn flags() -> clap::Command {
+        Self::augment_args(clap::Command::new("iam-server"))
+    }
+
     /// Returns the settings of the flags and the environment, and those of the file.
     pub(crate) fn read(&self) -> Result<(Given, Given), SettingsError> {
         let mut given = self.given.clone();
@@ -527,7 +522,7 @@ fn share(text: &str) -> Result<f64, String> {
 /// Refuses unknown `IAM_…` variables, which may be misspelt settings. `IAM_TEST_…` belongs to the tests. Kubernetes
 /// sets variables such as `IAM_SERVICE_HOST` and `IAM_PORT_8080_TCP` in every pod when a service is named `iam`.
 fn refuse_unknown_variables(names: impl Iterator<Item = String>) -> Result<(), SettingsError> {
-    let command = Arguments::command();
+    let command = Arguments::flags();
     let flags = command.get_arguments().filter_map(|argument| argument.get_env()?.to_str());
     let known: Vec<&str> = flags.chain([MASTER_KEY, FORMER_MASTER_KEY]).collect();
     let is_foreign = |name: &str| {
@@ -571,7 +566,7 @@ mod tests {
     use clap::Arg;
 
     use super::*;
-    use crate::config::default_of;
+    use crate::command::config::default_of;
 
     fn from_toml(text: &str) -> Result<Settings, String> {
         Settings::check(parse_file(text)?).map_err(|error| error.to_string())
@@ -583,7 +578,7 @@ mod tests {
 
     #[test]
     fn the_command_line_is_consistent() {
-        Arguments::command().debug_assert();
+        Arguments::flags().debug_assert();
     }
 
     #[test]
@@ -597,7 +592,7 @@ mod tests {
 
     #[test]
     fn the_help_shows_the_defaults_in_use() {
-        let command = Arguments::command();
+        let command = Arguments::flags();
         let line = |argument| Some(format!("{} = '{}'", Arg::get_id(argument), default_of(argument)?));
         let documented: Vec<String> = command.get_arguments().filter_map(line).collect();
         let all = |settings: Settings| {

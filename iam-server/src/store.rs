@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use iam_core::memory::MemoryStore;
 use iam_core::{Schema, Store, StoreError};
+use iam_store_memory::MemoryStore;
 use iam_store_postgres::PostgresStore;
 use iam_store_sqlite::SqliteStore;
 
-use crate::Failure;
+use crate::failure::Failure;
 use crate::settings::Database;
 
 /// Opens the store and migrates it.

@@ -22,8 +22,9 @@ use opentelemetry::trace::{
 use opentelemetry::{Context, KeyValue};
 use opentelemetry_sdk::trace::{SdkTracer, SdkTracerProvider};
 
+use crate::failure::Failure;
 use crate::settings::Settings;
-use crate::{Failure, otlp, trace_context};
+use crate::{otlp, trace_context};
 
 /// How long the export of the last spans may take when the server stops.
 const FLUSH: Duration = Duration::from_secs(5);

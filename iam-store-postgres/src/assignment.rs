@@ -3,17 +3,18 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use iam_core::access::{Until, VisibleScope};
-use iam_core::assignment::{
-    Assignment, AssignmentChange, AssignmentFilter, AssignmentStore, AssignmentTransaction, Grant, GrantContext,
-    GrantOrganization, GrantQuery, HeldRole, ListedAssignment, NewGrant,
-};
-use iam_core::clock::Timestamp;
-use iam_core::organization::OrganizationSummary;
-use iam_core::page::{Page, PageRequest};
-use iam_core::role::{Role, RoleSummary, RoleTransaction as _, TENANT_ADMIN};
-use iam_core::user::UserStatus;
-use iam_core::{OrganizationId, RoleId, StoreError, TenantId, UserId};
+use iam_model::access::{Until, VisibleScope};
+use iam_model::assignment::{Assignment, AssignmentFilter, Grant, GrantContext, GrantOrganization, ListedAssignment};
+use iam_model::change::{AssignmentChange, NewGrant};
+use iam_model::clock::Timestamp;
+use iam_model::id::{OrganizationId, RoleId, TenantId, UserId};
+use iam_model::organization::OrganizationSummary;
+use iam_model::page::{Page, PageRequest};
+use iam_model::role::{Role, RoleSummary, TENANT_ADMIN};
+use iam_model::store::RoleTransaction as _;
+use iam_model::store::{AssignmentStore, AssignmentTransaction, GrantQuery, HeldRole};
+use iam_model::store_error::StoreError;
+use iam_model::user::UserStatus;
 use serde::{Deserialize, Deserializer};
 use sqlx::types::Json;
 use sqlx::{FromRow, Postgres, QueryBuilder};

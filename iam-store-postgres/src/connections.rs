@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, Instant};
 
-use iam_core::StoreError;
+use iam_model::store_error::StoreError;
 use sqlx::postgres::PgPool;
 use sqlx::{ConnectOptions as _, Connection as _, Executor as _};
 use tokio::sync::Mutex;

@@ -1,11 +1,12 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use iam_core::credential::{
-    Account, CredentialChange, CredentialStore, CredentialTransaction, GuardedAccount, LoginAttempts, LoginCandidate,
-    LoginCandidates,
-};
-use iam_core::secret::PasswordHash;
-use iam_core::{EmailKey, StoreError, TenantId, UserId};
+use iam_model::change::CredentialChange;
+use iam_model::credential::{Account, GuardedAccount, LoginAttempts, LoginCandidate, LoginCandidates};
+use iam_model::id::{TenantId, UserId};
+use iam_model::secret::PasswordHash;
+use iam_model::store::{CredentialStore, CredentialTransaction};
+use iam_model::store_error::StoreError;
+use iam_model::validate::EmailKey;
 use uuid::Uuid;
 
 use crate::PostgresStore;

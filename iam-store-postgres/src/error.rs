@@ -1,6 +1,6 @@
 //! Converts errors of the driver to errors of the service.
 
-use iam_core::{Constraint, StoreError};
+use iam_model::store_error::{Constraint, StoreError};
 use sqlx::error::{DatabaseError, ErrorKind};
 use sqlx::postgres::PgQueryResult;
 

@@ -3,7 +3,8 @@
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use iam_core::{ChangeFeed, News, StoreError};
+use iam_model::store::{ChangeFeed, News};
+use iam_model::store_error::StoreError;
 use sqlx::postgres::{PgConnection, PgListener, PgNotification, PgPool, PgPoolOptions};
 use sqlx::{ConnectOptions as _, Executor as _};
 use tokio::time::{sleep_until, timeout};

@@ -1,19 +1,16 @@
 //! Transactions of the host program.
 
-use std::fmt::{self, Debug, Formatter};
-use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
-use std::time::Duration;
 
 use async_trait::async_trait;
-use iam_core::{Store, StoreError};
-use sqlx::{Executor as _, PgConnection, Postgres, Row as _, Transaction};
-use tokio::runtime::Handle;
-use tokio::sync::{Mutex, OwnedMutexGuard};
-use tokio::time::timeout;
+use iam_model::store::Store;
+use iam_model::store_error::StoreError;
+use sqlx::{Executor as _, Postgres, Row as _, Transaction};
+use tokio::sync::Mutex;
 
-use crate::PostgresStore;
 use crate::error::store_error;
+use crate::host_connection::{Host, HostConnection, Shared, over};
+use crate::store::PostgresStore;
 
 /// A transaction of the host program in which the store takes part. [`PostgresStore::join`] makes it.
 #[derive(Debug)]
@@ -22,35 +19,15 @@ pub struct HostTransaction {
     store: PostgresStore,
 }
 
-/// The connection of a [`HostTransaction`], for the host program's own statements. While it is held, all calls of the
-/// services in the transaction wait.
-pub struct HostConnection(OwnedMutexGuard<Host>);
-
-/// A host transaction. Only one task at a time uses it. Clones share it.
-#[derive(Clone)]
-pub(crate) struct Shared(Arc<Mutex<Host>>);
-
-struct Host {
-    /// `None` when the transaction is committed.
-    transaction: Option<Transaction<'static, Postgres>>,
-    /// Whether the transaction must not be used or committed any more.
-    is_over: bool,
-}
-
-/// A savepoint in a host transaction. Dropping it rolls back to the savepoint.
-pub(crate) struct Part(Option<HostConnection>);
-
-const UNDO: &str = "ROLLBACK TO SAVEPOINT iam; RELEASE SAVEPOINT iam";
-/// If the rollback to a savepoint takes longer, the host transaction cannot be used any more.
-const UNDO_TIMEOUT: Duration = Duration::from_secs(5);
-
 impl PostgresStore {
     /// Takes part in a transaction that the host program has begun in this database, on a connection of any pool. So
-    /// its own tables and those of IAM change together or not at all. For [`Iam::within`](iam_core::Iam::within).
+    /// its own tables and those of IAM change together or not at all. For `Iam::within` of
+    /// `iam-core`.
     ///
     /// ```no_run
     /// use iam_core::user::NewUser;
-    /// use iam_core::{Caller, Iam};
+    /// use iam_core::Caller;
+    /// use iam_core::Iam;
     /// use iam_store_postgres::PostgresStore;
     /// use sqlx::PgPool;
     ///
@@ -107,7 +84,7 @@ impl HostTransaction {
 }
 
 #[async_trait]
-impl iam_core::HostTransaction for HostTransaction {
+impl iam_model::store::HostTransaction for HostTransaction {
     fn store(&self) -> Arc<dyn Store> {
         Arc::new(self.store.clone())
     }
@@ -122,95 +99,4 @@ impl iam_core::HostTransaction for HostTransaction {
             None => Err(store_error(over())),
         }
     }
-}
-
-impl Shared {
-    pub(crate) async fn take(&self) -> sqlx::Result<HostConnection> {
-        let host = Arc::clone(&self.0).lock_owned().await;
-        if host.is_over || host.transaction.is_none() { Err(over()) } else { Ok(HostConnection(host)) }
-    }
-
-    pub(crate) async fn begin(&self) -> sqlx::Result<Part> {
-        let mut guard = self.take().await?;
-        guard.execute("SAVEPOINT iam").await?;
-        Ok(Part(Some(guard)))
-    }
-}
-
-impl Part {
-    /// Releases the savepoint. The unit of work is complete, so it is not rolled back when this future is dropped.
-    pub(crate) async fn keep(mut self) -> sqlx::Result<()> {
-        let Some(mut guard) = self.0.take() else { return Ok(()) };
-        guard.execute("RELEASE SAVEPOINT iam").await.map(drop)
-    }
-
-    pub(crate) async fn undo(mut self) -> sqlx::Result<()> {
-        self.execute(UNDO).await?;
-        self.0 = None;
-        Ok(())
-    }
-}
-
-/// Half a unit of work must not be committed with the rest. So the host transaction is over, unless the rollback to
-/// the savepoint succeeds.
-impl Drop for Part {
-    fn drop(&mut self) {
-        let Some(mut guard) = self.0.take() else { return };
-        guard.0.is_over = true;
-        if let Ok(runtime) = Handle::try_current() {
-            runtime.spawn(async move {
-                if let Ok(Ok(_)) = timeout(UNDO_TIMEOUT, guard.execute(UNDO)).await {
-                    guard.0.is_over = false;
-                }
-            });
-        }
-    }
-}
-
-impl Deref for Part {
-    type Target = PgConnection;
-
-    #[expect(clippy::expect_used, reason = "only methods that consume the savepoint take its connection")]
-    fn deref(&self) -> &PgConnection {
-        self.0.as_ref().expect("the savepoint has not ended")
-    }
-}
-
-impl DerefMut for Part {
-    #[expect(clippy::expect_used, reason = "only methods that consume the savepoint take its connection")]
-    fn deref_mut(&mut self) -> &mut PgConnection {
-        self.0.as_mut().expect("the savepoint has not ended")
-    }
-}
-
-impl Debug for Shared {
-    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Shared").finish_non_exhaustive()
-    }
-}
-
-impl Deref for HostConnection {
-    type Target = PgConnection;
-
-    #[expect(clippy::expect_used, reason = "only the commit takes the transaction")]
-    fn deref(&self) -> &PgConnection {
-        self.0.transaction.as_ref().expect("the transaction is not committed")
-    }
-}
-
-impl DerefMut for HostConnection {
-    #[expect(clippy::expect_used, reason = "only the commit takes the transaction")]
-    fn deref_mut(&mut self) -> &mut PgConnection {
-        self.0.transaction.as_mut().expect("the transaction is not committed")
-    }
-}
-
-impl Debug for HostConnection {
-    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("HostConnection").finish_non_exhaustive()
-    }
-}
-
-fn over() -> sqlx::Error {
-    sqlx::Error::Protocol("the transaction of the host program is over".to_owned())
 }

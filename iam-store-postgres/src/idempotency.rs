@@ -1,7 +1,10 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use iam_core::idempotency::{IdempotencyChange, IdempotencyRecord, IdempotencyTransaction};
-use iam_core::{Constraint, StoreError, TenantId};
+use iam_model::change::IdempotencyChange;
+use iam_model::id::TenantId;
+use iam_model::idempotency::IdempotencyRecord;
+use iam_model::store::IdempotencyTransaction;
+use iam_model::store_error::{Constraint, StoreError};
 use uuid::Uuid;
 
 use crate::column::bytes_32;

@@ -1,7 +1,7 @@
 use async_trait::async_trait;
-use iam_core::StoreError;
-use iam_core::clock::Timestamp;
-use iam_core::maintenance::{MaintenanceStore, Totals, Turn};
+use iam_model::clock::Timestamp;
+use iam_model::store::{MaintenanceStore, Totals, Turn};
+use iam_model::store_error::StoreError;
 use sqlx::Executor as _;
 
 use crate::PostgresStore;

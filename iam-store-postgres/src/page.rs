@@ -13,8 +13,8 @@
 //!
 //! If the caller's visible scope is some organizations, another statement finds these first.
 
-use iam_core::StoreError;
-use iam_core::page::{Page, PageRequest, SortOrder};
+use iam_model::page::{Page, PageRequest, SortOrder};
+use iam_model::store_error::StoreError;
 use sqlx::postgres::PgRow;
 use sqlx::{FromRow, Postgres, QueryBuilder};
 

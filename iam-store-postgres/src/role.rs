@@ -1,9 +1,12 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use iam_core::access::PermissionPattern;
-use iam_core::page::{Page, PageRequest};
-use iam_core::role::{Role, RoleChange, RoleStore, RoleTransaction};
-use iam_core::{RoleId, StoreError, TenantId};
+use iam_model::change::RoleChange;
+use iam_model::id::{RoleId, TenantId};
+use iam_model::page::{Page, PageRequest};
+use iam_model::permission::PermissionPattern;
+use iam_model::role::Role;
+use iam_model::store::{RoleStore, RoleTransaction};
+use iam_model::store_error::StoreError;
 use serde::Deserialize;
 use uuid::Uuid;
 

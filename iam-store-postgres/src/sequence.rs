@@ -1,11 +1,13 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use iam_core::audit::{
-    AuditEntry, AuditTransaction, Digest, Frontier, Leaf, LogHead, Pending, PendingEntry, PendingRetention, Retention,
-    SequenceStore, SequencedBatch, SequencedEntry, TreeHash, TreeSpan,
+use iam_model::audit::{
+    AuditEntry, Digest, Frontier, Leaf, LogHead, Pending, PendingEntry, PendingRetention, Retention, SequencedBatch,
+    SequencedEntry, TreeHash, TreeSpan,
 };
-use iam_core::clock::Timestamp;
-use iam_core::{AuditEntryId, StoreError, TenantId};
+use iam_model::clock::Timestamp;
+use iam_model::id::{AuditEntryId, TenantId};
+use iam_model::store::{AuditTransaction, SequenceStore};
+use iam_model::store_error::StoreError;
 use sqlx::{PgConnection, PgExecutor};
 use uuid::Uuid;
 

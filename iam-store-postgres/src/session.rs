@@ -2,10 +2,12 @@ use std::cmp::Reverse;
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use iam_core::session::{
-    RefreshState, Session, SessionChange, SessionDetails, SessionSnapshot, SessionStore, SessionTransaction, SpentToken,
-};
-use iam_core::{SessionId, StoreError, TenantId, UserAgent, UserId};
+use iam_model::change::SessionChange;
+use iam_model::context::UserAgent;
+use iam_model::id::{SessionId, TenantId, UserId};
+use iam_model::session::{RefreshState, Session, SpentToken};
+use iam_model::store::{SessionDetails, SessionSnapshot, SessionStore, SessionTransaction};
+use iam_model::store_error::StoreError;
 use sqlx::types::Json;
 use uuid::Uuid;
 

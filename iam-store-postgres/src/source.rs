@@ -9,7 +9,7 @@ use sqlx::postgres::{PgQueryResult, PgRow, PgStatement, PgTypeInfo};
 use sqlx::{Describe, Either, Execute, Executor, PgConnection, Postgres, SqlStr};
 use tokio::sync::OwnedSemaphorePermit;
 
-use crate::host::{HostConnection, Part, Shared};
+use crate::host_connection::{HostConnection, Part, Shared};
 use crate::kept::{self, Kept, Lent};
 
 /// Executes statements like a pool.

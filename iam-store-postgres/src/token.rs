@@ -1,8 +1,10 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use iam_core::clock::Timestamp;
-use iam_core::token::{KeyPurpose, KeyStore, PrivateKey, SigningKey};
-use iam_core::{KeyId, StoreError};
+use iam_model::clock::Timestamp;
+use iam_model::id::KeyId;
+use iam_model::signing_key::{KeyPurpose, PrivateKey, SigningKey};
+use iam_model::store::KeyStore;
+use iam_model::store_error::StoreError;
 use uuid::Uuid;
 
 use crate::PostgresStore;

@@ -1,15 +1,18 @@
 use std::mem;
 
 use async_trait::async_trait;
-use iam_core::AuditBatch;
-use iam_core::audit::AuditEntry;
-use iam_core::{Change, StoreError, TenantId, Transaction};
+use iam_model::audit::AuditEntry;
+use iam_model::change::AuditBatch;
+use iam_model::change::Change;
+use iam_model::id::TenantId;
+use iam_model::store::Transaction;
+use iam_model::store_error::StoreError;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use crate::audit::WrittenEntry;
 use crate::error::store_error;
 use crate::source::Begun;
+use crate::written_entry::WrittenEntry;
 
 /// A transaction of the database in one tenant. Dropping it rolls back.
 ///

@@ -1,11 +1,15 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use iam_core::access::VisibleScope;
-use iam_core::clock::Timestamp;
-use iam_core::page::{Page, PageRequest, SortOrder};
-use iam_core::secret::PasswordHash;
-use iam_core::user::{User, UserChange, UserFilter, UserSort, UserSortKey, UserStatus, UserStore, UserTransaction};
-use iam_core::{StoreError, TenantId, UserId, folded};
+use iam_model::access::VisibleScope;
+use iam_model::change::UserChange;
+use iam_model::clock::Timestamp;
+use iam_model::id::{TenantId, UserId};
+use iam_model::page::{Page, PageRequest, SortOrder};
+use iam_model::secret::PasswordHash;
+use iam_model::store::{UserStore, UserTransaction};
+use iam_model::store_error::StoreError;
+use iam_model::user::{User, UserFilter, UserSort, UserSortKey, UserStatus};
+use iam_model::validate::folded;
 use sqlx::{FromRow, Postgres, QueryBuilder};
 use uuid::Uuid;
 

@@ -1,9 +1,11 @@
 use async_trait::async_trait;
-use iam_core::audit::{
-    AuditChange, AuditEntry, AuditFilter, AuditStore, Cursor, ErasedDetails, ErasedOrigin, Retention, Salt, Salts,
-};
-use iam_core::clock::{Timestamp, cut};
-use iam_core::{AuditEntryId, CorrelationId, OrganizationId, RequestContext, StoreError, TenantId, UserAgent, UserId};
+use iam_model::audit::{AuditEntry, AuditFilter, Cursor, Retention, Salt, Salts};
+use iam_model::change::{AuditChange, ErasedDetails, ErasedOrigin};
+use iam_model::clock::{Timestamp, cut};
+use iam_model::context::{CorrelationId, RequestContext, UserAgent};
+use iam_model::id::{AuditEntryId, OrganizationId, TenantId, UserId};
+use iam_model::store::AuditStore;
+use iam_model::store_error::StoreError;
 use serde_json::{Map, Value};
 use sqlx::types::Json;
 use sqlx::{FromRow, QueryBuilder, Sqlite, SqliteConnection};

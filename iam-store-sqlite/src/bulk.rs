@@ -1,6 +1,6 @@
 //! Statements that write many rows.
 
-use iam_core::StoreError;
+use iam_model::store_error::StoreError;
 use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
 
 use crate::error::store_error;

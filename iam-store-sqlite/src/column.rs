@@ -3,8 +3,8 @@
 use std::fmt::Display;
 use std::str::FromStr;
 
-use iam_core::StoreError;
-use iam_core::clock::Timestamp;
+use iam_model::clock::Timestamp;
+use iam_model::store_error::StoreError;
 
 /// Parses a text column.
 pub(crate) fn parse<T>(column: &'static str, text: &str) -> Result<T, StoreError>

@@ -3,7 +3,8 @@
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use iam_core::{ChangeFeed, News, StoreError};
+use iam_model::store::{ChangeFeed, News};
+use iam_model::store_error::StoreError;
 use tokio::time::sleep_until;
 
 use crate::error::store_error;
@@ -53,7 +54,7 @@ impl ChangeFeed for SqliteFeed {
 
 #[cfg(test)]
 mod tests {
-    use iam_core::Store as _;
+    use iam_model::store::Store as _;
     use test_support::sqlite::TestFile;
 
     use crate::SqliteStore;

@@ -1,6 +1,9 @@
 use async_trait::async_trait;
-use iam_core::idempotency::{IdempotencyChange, IdempotencyRecord, IdempotencyTransaction};
-use iam_core::{StoreError, TenantId};
+use iam_model::change::IdempotencyChange;
+use iam_model::id::TenantId;
+use iam_model::idempotency::IdempotencyRecord;
+use iam_model::store::IdempotencyTransaction;
+use iam_model::store_error::StoreError;
 use uuid::Uuid;
 
 use crate::column::{bytes_32, millis, moment};

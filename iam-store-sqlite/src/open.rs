@@ -5,7 +5,7 @@ use std::path::Path;
 use std::str::FromStr as _;
 use std::time::{Duration, Instant};
 
-use iam_core::StoreError;
+use iam_model::store_error::StoreError;
 use sqlx::Connection as _;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqliteSynchronous};
 use tokio::time::sleep;

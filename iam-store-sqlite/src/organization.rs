@@ -1,11 +1,12 @@
 use async_trait::async_trait;
-use iam_core::access::VisibleScope;
-use iam_core::organization::{
-    Organization, OrganizationChange, OrganizationFilter, OrganizationSort, OrganizationSortKey, OrganizationStore,
-    OrganizationTransaction, ParentFilter,
-};
-use iam_core::page::{Page, PageRequest};
-use iam_core::{OrganizationId, Slug, StoreError, TenantId, folded};
+use iam_model::access::VisibleScope;
+use iam_model::change::OrganizationChange;
+use iam_model::id::{OrganizationId, TenantId};
+use iam_model::organization::{Organization, OrganizationFilter, OrganizationSort, OrganizationSortKey, ParentFilter};
+use iam_model::page::{Page, PageRequest};
+use iam_model::store::{OrganizationStore, OrganizationTransaction};
+use iam_model::store_error::StoreError;
+use iam_model::validate::{Slug, folded};
 use sqlx::types::Json;
 use sqlx::{FromRow, QueryBuilder, Sqlite};
 use uuid::Uuid;

@@ -10,8 +10,8 @@
 //! The page `p` is cut from `found` before the rows themselves are read. So the rows before the page are skipped in
 //! an index. If `found` is materialized, it is computed once for the count and the page.
 
-use iam_core::StoreError;
-use iam_core::page::{Page, PageRequest, SortOrder};
+use iam_model::page::{Page, PageRequest, SortOrder};
+use iam_model::store_error::StoreError;
 use sqlx::sqlite::SqliteRow;
 use sqlx::{FromRow, QueryBuilder, Sqlite};
 

@@ -1,8 +1,11 @@
 use async_trait::async_trait;
-use iam_core::access::Permission;
-use iam_core::page::{Page, PageRequest};
-use iam_core::permission::{PermissionChange, PermissionStore, PermissionTransaction, RegisteredPermission};
-use iam_core::{PermissionId, StoreError, TenantId};
+use iam_model::change::PermissionChange;
+use iam_model::id::{PermissionId, TenantId};
+use iam_model::page::{Page, PageRequest};
+use iam_model::permission::Permission;
+use iam_model::permission::RegisteredPermission;
+use iam_model::store::{PermissionStore, PermissionTransaction};
+use iam_model::store_error::StoreError;
 use serde_json::json;
 use sqlx::types::Json;
 use uuid::Uuid;

@@ -1,10 +1,12 @@
 use async_trait::async_trait;
-use iam_core::audit::{
-    AuditEntry, AuditTransaction, Digest, Frontier, Leaf, LogHead, Pending, PendingEntry, PendingRetention, Retention,
-    SequenceStore, SequencedBatch, SequencedEntry, TreeHash, TreeNode, TreeSpan,
+use iam_model::audit::{
+    AuditEntry, Digest, Frontier, Leaf, LogHead, Pending, PendingEntry, PendingRetention, Retention, SequencedBatch,
+    SequencedEntry, TreeHash, TreeNode, TreeSpan,
 };
-use iam_core::clock::Timestamp;
-use iam_core::{AuditEntryId, StoreError, TenantId};
+use iam_model::clock::Timestamp;
+use iam_model::id::{AuditEntryId, TenantId};
+use iam_model::store::{AuditTransaction, SequenceStore};
+use iam_model::store_error::StoreError;
 use sqlx::sqlite::SqliteRow;
 use sqlx::types::Json;
 use sqlx::{FromRow, QueryBuilder, Row as _, Sqlite, SqliteConnection};

@@ -11,7 +11,7 @@ use sqlx::sqlite::{
 use sqlx::{Describe, Either, Execute, Executor, SqlStr, Sqlite};
 
 use crate::connections::{self, Connections, Lent};
-use crate::host::{HostConnection, Part, Shared};
+use crate::host_connection::{HostConnection, Part, Shared};
 
 /// Executes statements like a pool.
 #[derive(Clone, Debug)]

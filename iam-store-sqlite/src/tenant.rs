@@ -1,7 +1,11 @@
 use async_trait::async_trait;
-use iam_core::credential::LoginCandidates;
-use iam_core::tenant::{Directory, Tenant, TenantChange, TenantStore, TenantTransaction, Usage};
-use iam_core::{EmailKey, Slug, StoreError, TenantId};
+use iam_model::change::TenantChange;
+use iam_model::credential::LoginCandidates;
+use iam_model::id::TenantId;
+use iam_model::store::{Directory, TenantStore, TenantTransaction};
+use iam_model::store_error::StoreError;
+use iam_model::tenant::{Tenant, Usage};
+use iam_model::validate::{EmailKey, Slug};
 use uuid::Uuid;
 
 use crate::SqliteStore;

@@ -1,7 +1,9 @@
 use async_trait::async_trait;
-use iam_core::clock::Timestamp;
-use iam_core::token::{KeyPurpose, KeyStore, PrivateKey, SigningKey};
-use iam_core::{KeyId, StoreError};
+use iam_model::clock::Timestamp;
+use iam_model::id::KeyId;
+use iam_model::signing_key::{KeyPurpose, PrivateKey, SigningKey};
+use iam_model::store::KeyStore;
+use iam_model::store_error::StoreError;
 use uuid::Uuid;
 
 use crate::SqliteStore;

@@ -1,8 +1,11 @@
 use std::mem;
 
 use async_trait::async_trait;
-use iam_core::AuditBatch;
-use iam_core::{Change, StoreError, TenantId, Transaction};
+use iam_model::change::AuditBatch;
+use iam_model::change::Change;
+use iam_model::id::TenantId;
+use iam_model::store::Transaction;
+use iam_model::store_error::StoreError;
 use sqlx::SqliteConnection;
 use uuid::Uuid;
 

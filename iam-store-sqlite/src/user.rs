@@ -1,10 +1,14 @@
 use async_trait::async_trait;
-use iam_core::access::VisibleScope;
-use iam_core::clock::Timestamp;
-use iam_core::page::{Page, PageRequest};
-use iam_core::secret::PasswordHash;
-use iam_core::user::{User, UserChange, UserFilter, UserSort, UserSortKey, UserStatus, UserStore, UserTransaction};
-use iam_core::{StoreError, TenantId, UserId, folded};
+use iam_model::access::VisibleScope;
+use iam_model::change::UserChange;
+use iam_model::clock::Timestamp;
+use iam_model::id::{TenantId, UserId};
+use iam_model::page::{Page, PageRequest};
+use iam_model::secret::PasswordHash;
+use iam_model::store::{UserStore, UserTransaction};
+use iam_model::store_error::StoreError;
+use iam_model::user::{User, UserFilter, UserSort, UserSortKey, UserStatus};
+use iam_model::validate::folded;
 use sqlx::types::Json;
 use sqlx::{FromRow, QueryBuilder, Sqlite};
 use uuid::Uuid;
@@ -374,8 +378,8 @@ impl SqliteTransaction {
 
 #[cfg(test)]
 mod tests {
-    use iam_core::OrganizationId;
-    use iam_core::page::SortOrder;
+    use iam_model::id::OrganizationId;
+    use iam_model::page::SortOrder;
 
     use super::*;
     use crate::plan::{assert_list, plan};

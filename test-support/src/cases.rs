@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::TimeDelta;
+use iam_conformance::World;
 use iam_core::AuditBatch;
 use iam_core::access::{Covered, VisibleScope};
 use iam_core::assignment::{Assignment, AssignmentChange, AssignmentFilter, NewGrant};
 use iam_core::audit::{AuditFilter, Cursor, Tampering};
 use iam_core::clock::Timestamp;
-use iam_core::conformance::World;
 use iam_core::organization::{
     Organization, OrganizationChange, OrganizationFilter, OrganizationSort, OrganizationStatus, ParentFilter,
 };
@@ -191,7 +191,7 @@ pub async fn nothing_is_committed_after_a_failure(store: Arc<dyn Store>) {
     world.user(&tenant, "ada@example.com").await;
     let fresh = world.new_user(&tenant, "grace@example.com");
     let caller = iam_core::Caller::system(tenant.id, "test");
-    let mut work = world.begin(&caller).await;
+    let mut work = world.begin(caller.author()).await;
     work.apply(create(&fresh)).await.expect("the e-mail is free");
     work.apply(create(&world.new_user(&tenant, "ada@example.com"))).await.expect_err("the e-mail is taken");
     work.commit().await.expect_err("a change has failed before");

@@ -3,10 +3,10 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use iam_core::access::permission;
 use iam_core::audit::{AuditEntry, AuditFilter};
 use iam_core::credential::HashingCost;
 use iam_core::page::PageRequest;
+use iam_core::permission;
 use iam_core::secret::Password;
 use iam_core::session::Login;
 use iam_core::tenant::{NewTenant, Registration};

@@ -21,7 +21,7 @@ pub mod sqlite;
 use std::sync::Arc;
 
 use iam_core::Store;
-use iam_core::memory::MemoryStore;
+use iam_store_memory::MemoryStore;
 use iam_store_postgres::PostgresStore;
 use iam_store_sqlite::SqliteStore;
 

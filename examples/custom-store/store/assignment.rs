@@ -2,17 +2,17 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use iam_core::access::{Until, VisibleScope};
-use iam_core::assignment::{
-    Assignment, AssignmentChange, AssignmentFilter, AssignmentStore, AssignmentTransaction, Grant, GrantContext,
-    GrantOrganization, GrantQuery, HeldRole, ListedAssignment,
-};
-use iam_core::clock::Timestamp;
-use iam_core::organization::{Organization, OrganizationStatus, OrganizationSummary};
-use iam_core::page::{Page, PageRequest};
-use iam_core::role::Role;
-use iam_core::user::{User, UserStatus};
-use iam_core::{Constraint, OrganizationId, RoleId, StoreError, TenantId, UserId};
+use iam_model::access::{Until, VisibleScope};
+use iam_model::assignment::{Assignment, AssignmentFilter, Grant, GrantContext, GrantOrganization, ListedAssignment};
+use iam_model::change::AssignmentChange;
+use iam_model::clock::Timestamp;
+use iam_model::id::{OrganizationId, RoleId, TenantId, UserId};
+use iam_model::organization::{Organization, OrganizationStatus, OrganizationSummary};
+use iam_model::page::{Page, PageRequest};
+use iam_model::role::Role;
+use iam_model::store::{AssignmentStore, AssignmentTransaction, GrantQuery, HeldRole};
+use iam_model::store_error::{Constraint, StoreError};
+use iam_model::user::{User, UserStatus};
 
 use super::organization::Organizations;
 use super::rows::{Draft, Row, View, everywhere, key};

@@ -2,9 +2,13 @@ use std::borrow::Cow;
 use std::net::IpAddr;
 
 use async_trait::async_trait;
-use iam_core::audit::{AuditChange, AuditEntry, AuditFilter, AuditStore, Cursor, Digest, ResourceType, Salt, Salts};
-use iam_core::clock::Timestamp;
-use iam_core::{AuditEntryId, CorrelationId, OrganizationId, RequestContext, StoreError, TenantId, UserAgent, UserId};
+use iam_model::audit::{AuditEntry, AuditFilter, Cursor, Digest, ResourceType, Salt, Salts};
+use iam_model::change::AuditChange;
+use iam_model::clock::Timestamp;
+use iam_model::context::{CorrelationId, RequestContext, UserAgent};
+use iam_model::id::{AuditEntryId, OrganizationId, TenantId, UserId};
+use iam_model::store::AuditStore;
+use iam_model::store_error::StoreError;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -70,7 +74,7 @@ enum SaltFields {
 pub(super) struct DigestFields([u8; 32]);
 
 mod resource_type {
-    use iam_core::audit::ResourceType;
+    use iam_model::audit::ResourceType;
     use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
 
     pub(super) fn serialize<S: Serializer>(kind: &ResourceType, to: S) -> Result<S::Ok, S::Error> {
@@ -83,7 +87,7 @@ mod resource_type {
 }
 
 mod correlation_id {
-    use iam_core::CorrelationId;
+    use iam_model::context::CorrelationId;
     use serde::de::Error as _;
     use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
 

@@ -1,10 +1,12 @@
 use async_trait::async_trait;
-use iam_core::clock::Timestamp;
-use iam_core::credential::{
-    Account, CredentialChange, CredentialStore, CredentialTransaction, GuardedAccount, LoginAttempts,
-};
-use iam_core::secret::PasswordHash;
-use iam_core::{EmailKey, StoreError, TenantId, UserId};
+use iam_model::change::CredentialChange;
+use iam_model::clock::Timestamp;
+use iam_model::credential::{Account, GuardedAccount, LoginAttempts};
+use iam_model::id::{TenantId, UserId};
+use iam_model::secret::PasswordHash;
+use iam_model::store::{CredentialStore, CredentialTransaction};
+use iam_model::store_error::StoreError;
+use iam_model::validate::EmailKey;
 use serde::{Deserialize, Serialize};
 
 use super::RedbStore;

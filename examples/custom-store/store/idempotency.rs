@@ -1,7 +1,10 @@
 use async_trait::async_trait;
-use iam_core::clock::Timestamp;
-use iam_core::idempotency::{IdempotencyChange, IdempotencyRecord, IdempotencyTransaction};
-use iam_core::{StoreError, TenantId};
+use iam_model::change::IdempotencyChange;
+use iam_model::clock::Timestamp;
+use iam_model::id::TenantId;
+use iam_model::idempotency::IdempotencyRecord;
+use iam_model::store::IdempotencyTransaction;
+use iam_model::store_error::StoreError;
 use serde::{Deserialize, Serialize};
 
 use super::rows::{Draft, Row};

@@ -1,7 +1,7 @@
 use async_trait::async_trait;
-use iam_core::StoreError;
-use iam_core::clock::Timestamp;
-use iam_core::maintenance::{MaintenanceStore, OnlyTurn, Totals, Turn};
+use iam_model::clock::Timestamp;
+use iam_model::store::{MaintenanceStore, OnlyTurn, Totals, Turn};
+use iam_model::store_error::StoreError;
 use redb::WriteTransaction;
 
 use super::RedbStore;

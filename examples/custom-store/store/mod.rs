@@ -25,9 +25,11 @@ use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use async_trait::async_trait;
-use iam_core::clock::Timestamp;
-use iam_core::page::{Page, PageRequest};
-use iam_core::{ChangeFeed, Constraint, Store, StoreError, TenantId, Transaction};
+use iam_model::clock::Timestamp;
+use iam_model::id::TenantId;
+use iam_model::page::{Page, PageRequest};
+use iam_model::store::{ChangeFeed, Store, Transaction};
+use iam_model::store_error::{Constraint, StoreError};
 use redb::{Database, ReadableDatabase as _, WriteTransaction};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 use uuid::Uuid;

@@ -1,13 +1,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
-use iam_core::access::VisibleScope;
-use iam_core::organization::{
-    Organization, OrganizationChange, OrganizationFilter, OrganizationSort, OrganizationStatus, OrganizationStore,
-    OrganizationTransaction,
-};
-use iam_core::page::{Page, PageRequest};
-use iam_core::{Constraint, OrganizationId, Slug, StoreError, TenantId};
+use iam_model::access::VisibleScope;
+use iam_model::change::OrganizationChange;
+use iam_model::id::{OrganizationId, TenantId};
+use iam_model::organization::{Organization, OrganizationFilter, OrganizationSort, OrganizationStatus};
+use iam_model::page::{Page, PageRequest};
+use iam_model::store::{OrganizationStore, OrganizationTransaction};
+use iam_model::store_error::{Constraint, StoreError};
+use iam_model::validate::Slug;
 
 use super::rows::{Draft, Row, View, key};
 use super::transaction::RedbTransaction;

@@ -2,7 +2,8 @@
 
 use std::ops::{ControlFlow, Range};
 
-use iam_core::{StoreError, TenantId};
+use iam_model::id::TenantId;
+use iam_model::store_error::StoreError;
 use redb::{ReadTransaction, ReadableTable, TableDefinition, WriteTransaction};
 use serde::Serialize;
 use serde::de::DeserializeOwned;

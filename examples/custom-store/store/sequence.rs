@@ -1,12 +1,14 @@
 use std::collections::{BTreeSet, HashSet};
 
 use async_trait::async_trait;
-use iam_core::audit::{
-    AuditTransaction, Digest, Frontier, Leaf, LogHead, Pending, PendingEntry, PendingRetention, Retention,
-    SequenceStore, SequencedBatch, SequencedEntry, TreeHash, TreeNode, TreeSpan,
+use iam_model::audit::{
+    Digest, Frontier, Leaf, LogHead, Pending, PendingEntry, PendingRetention, Retention, SequencedBatch,
+    SequencedEntry, TreeHash, TreeNode, TreeSpan,
 };
-use iam_core::clock::Timestamp;
-use iam_core::{AuditEntryId, StoreError, TenantId};
+use iam_model::clock::Timestamp;
+use iam_model::id::{AuditEntryId, TenantId};
+use iam_model::store::{AuditTransaction, SequenceStore};
+use iam_model::store_error::StoreError;
 use serde::{Deserialize, Serialize};
 
 use super::RedbStore;

@@ -1,13 +1,15 @@
 use std::net::IpAddr;
 
 use async_trait::async_trait;
-use iam_core::clock::Timestamp;
-use iam_core::session::{
-    RefreshState, Session, SessionChange, SessionDetails, SessionSnapshot, SessionStore, SessionTransaction, SpentToken,
-};
-use iam_core::tenant::Tenant;
-use iam_core::user::User;
-use iam_core::{Constraint, SessionId, StoreError, TenantId, UserAgent, UserId};
+use iam_model::change::SessionChange;
+use iam_model::clock::Timestamp;
+use iam_model::context::UserAgent;
+use iam_model::id::{SessionId, TenantId, UserId};
+use iam_model::session::{RefreshState, Session, SpentToken};
+use iam_model::store::{SessionDetails, SessionSnapshot, SessionStore, SessionTransaction};
+use iam_model::store_error::{Constraint, StoreError};
+use iam_model::tenant::Tenant;
+use iam_model::user::User;
 use serde::{Deserialize, Serialize};
 
 use super::rows::{Draft, Keys, Row, View, key};
@@ -46,7 +48,7 @@ struct RefreshFields {
 
 /// The text of a `User-Agent` header.
 pub(super) mod user_agent {
-    use iam_core::UserAgent;
+    use iam_model::context::UserAgent;
     use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
 
     pub(in crate::store) fn serialize<S: Serializer>(agent: &Option<UserAgent>, to: S) -> Result<S::Ok, S::Error> {
@@ -59,8 +61,8 @@ pub(super) mod user_agent {
 }
 
 mod spent {
-    use iam_core::clock::Timestamp;
-    use iam_core::session::SpentToken;
+    use iam_model::clock::Timestamp;
+    use iam_model::session::SpentToken;
     use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
 
     type Fields = ([u8; 32], [u8; 32], Timestamp);

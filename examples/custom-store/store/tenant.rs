@@ -1,11 +1,15 @@
 use async_trait::async_trait;
-use iam_core::assignment::Assignment;
-use iam_core::credential::{LoginCandidate, LoginCandidates};
-use iam_core::organization::Organization;
-use iam_core::role::Role;
-use iam_core::tenant::{Directory, Tenant, TenantChange, TenantStore, TenantTransaction, Usage};
-use iam_core::user::User;
-use iam_core::{Constraint, EmailKey, Slug, StoreError, TenantId};
+use iam_model::assignment::Assignment;
+use iam_model::change::TenantChange;
+use iam_model::credential::{LoginCandidate, LoginCandidates};
+use iam_model::id::TenantId;
+use iam_model::organization::Organization;
+use iam_model::role::Role;
+use iam_model::store::{Directory, TenantStore, TenantTransaction};
+use iam_model::store_error::{Constraint, StoreError};
+use iam_model::tenant::{Tenant, Usage};
+use iam_model::user::User;
+use iam_model::validate::{EmailKey, Slug};
 
 use super::rows::{Draft, Row, View, everywhere};
 use super::transaction::RedbTransaction;

@@ -1,7 +1,9 @@
 use async_trait::async_trait;
-use iam_core::clock::Timestamp;
-use iam_core::token::{KeyPurpose, KeyStore, PrivateKey, SigningKey};
-use iam_core::{Constraint, KeyId, StoreError, TenantId};
+use iam_model::clock::Timestamp;
+use iam_model::id::{KeyId, TenantId};
+use iam_model::signing_key::{KeyPurpose, PrivateKey, SigningKey};
+use iam_model::store::KeyStore;
+use iam_model::store_error::{Constraint, StoreError};
 use serde::{Deserialize, Serialize};
 
 use super::rows::{Draft, Row, View, key};

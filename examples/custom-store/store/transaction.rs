@@ -1,14 +1,17 @@
 use std::mem;
 
 use async_trait::async_trait;
-use iam_core::AuditBatch;
-use iam_core::assignment::Assignment;
-use iam_core::organization::Organization;
-use iam_core::permission::RegisteredPermission;
-use iam_core::role::Role;
-use iam_core::tenant::Tenant;
-use iam_core::user::User;
-use iam_core::{Change, StoreError, TenantId, Transaction};
+use iam_model::assignment::Assignment;
+use iam_model::change::AuditBatch;
+use iam_model::change::Change;
+use iam_model::id::TenantId;
+use iam_model::organization::Organization;
+use iam_model::permission::RegisteredPermission;
+use iam_model::role::Role;
+use iam_model::store::Transaction;
+use iam_model::store_error::StoreError;
+use iam_model::tenant::Tenant;
+use iam_model::user::User;
 use redb::WriteTransaction;
 use uuid::Uuid;
 

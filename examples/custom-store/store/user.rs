@@ -1,10 +1,14 @@
 use async_trait::async_trait;
-use iam_core::access::VisibleScope;
-use iam_core::assignment::Assignment;
-use iam_core::clock::Timestamp;
-use iam_core::page::{Page, PageRequest};
-use iam_core::user::{User, UserChange, UserFilter, UserSort, UserStore, UserTransaction};
-use iam_core::{Constraint, EmailKey, OrganizationId, StoreError, TenantId, UserId};
+use iam_model::access::VisibleScope;
+use iam_model::assignment::Assignment;
+use iam_model::change::UserChange;
+use iam_model::clock::Timestamp;
+use iam_model::id::{OrganizationId, TenantId, UserId};
+use iam_model::page::{Page, PageRequest};
+use iam_model::store::{UserStore, UserTransaction};
+use iam_model::store_error::{Constraint, StoreError};
+use iam_model::user::{User, UserFilter, UserSort};
+use iam_model::validate::EmailKey;
 
 use super::credential::PasswordRow;
 use super::rows::{Draft, Row, View, key};

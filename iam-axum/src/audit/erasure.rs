@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+use crate::description::{AUDIT_LOGS, Problems};
 use crate::extract::{Call, Params};
-use crate::openapi::{AUDIT_LOGS, Problems};
 use crate::problem::Problem;
 
 /// The user whose personal fields to erase.

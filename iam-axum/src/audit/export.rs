@@ -15,8 +15,8 @@ use utoipa::ToSchema;
 
 use super::{AuditEntryDto, AuditQuery};
 use crate::accept::prefers;
+use crate::description::{AUDIT_LOGS, Problems};
 use crate::extract::{Authenticated, Params, Query};
-use crate::openapi::{AUDIT_LOGS, Problems};
 use crate::problem::{Problem, chain};
 
 /// An entry, with the cursor from which an export continues after it.
@@ -224,8 +224,8 @@ mod tests {
     use axum::routing::get;
     use futures_util::stream::iter;
     use iam_core::audit::{AuditFilter, NewEvent};
-    use iam_core::memory::MemoryStore;
     use iam_core::{Caller, TenantId};
+    use iam_store_memory::MemoryStore;
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     use tokio::net::{TcpListener, TcpStream};
 

@@ -11,20 +11,21 @@ use std::num::NonZeroU32;
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use iam_core::access::permission;
 use iam_core::audit::{AuditEntry, AuditFilter, AuditPage, Cursor, NewEvent, Recorded};
+use iam_core::permission;
 use iam_core::{AuditEntryId, Iam};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-use crate::ApiState;
+use crate::description::{AUDIT_LOGS, Problems};
 use crate::extract::{Authenticated, Call, Params, PathId, Query};
-use crate::openapi::{AUDIT_LOGS, Problems};
 use crate::page::{List, page_request};
 use crate::problem::Problem;
-use crate::rate_limit::{Limited, charge};
+use crate::rate_limit::Limited;
+use crate::rate_limiting::charge;
+use crate::state::ApiState;
 use crate::time::{DateOrMoment, Time, end_of, start_of};
 
 /// An entry of the audit log.

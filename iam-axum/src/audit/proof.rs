@@ -14,8 +14,8 @@ use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 use crate::accept::prefers;
+use crate::description::{AUDIT_LOGS, Problems};
 use crate::extract::{Authenticated, Params, PathId, Query};
-use crate::openapi::{AUDIT_LOGS, Problems};
 use crate::page::number;
 use crate::problem::Problem;
 

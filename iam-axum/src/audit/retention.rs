@@ -7,8 +7,8 @@ use iam_core::audit::{PendingRetention, Retention};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::description::{AUDIT_LOGS, Problems};
 use crate::extract::{Authenticated, Call, nullable};
-use crate::openapi::{AUDIT_LOGS, Problems};
 use crate::problem::Problem;
 use crate::time::Time;
 

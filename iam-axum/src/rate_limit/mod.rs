@@ -1,7 +1,6 @@
 //! Rate limits (`interface.md` §8, `decisions.md` §7). The feature `redis` adds a rate limiter that several processes
 //! share.
 
-mod layer;
 mod memory;
 #[cfg(feature = "redis")]
 mod redis;
@@ -14,7 +13,6 @@ use std::time::Duration;
 use async_trait::async_trait;
 use iam_core::{TenantId, UserId};
 
-pub(crate) use layer::{charge, limit};
 pub use memory::MemoryRateLimiter;
 #[cfg(feature = "redis")]
 pub use redis::{InvalidRedisUrl, RedisRateLimiter};

@@ -10,7 +10,7 @@ use chrono::{TimeZone as _, Utc};
 use iam_axum::{Deprecation, Settings, router, with_conventions};
 use iam_core::Iam;
 use iam_core::clock::Timestamp;
-use iam_core::memory::MemoryStore;
+use iam_store_memory::MemoryStore;
 use tower::ServiceExt as _;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;

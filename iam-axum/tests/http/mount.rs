@@ -10,7 +10,7 @@ use axum::response::Response;
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use iam_axum::{Authenticated, Call, Part, Problem, RequirePermission, Settings};
-use iam_core::access::Permission;
+use iam_core::permission::Permission;
 use iam_core::{Caller, CorrelationId, Iam, OrganizationId, RequestContext};
 use serde_json::{Value, json};
 use test_support::TestStore;

@@ -124,7 +124,7 @@ fn every_operation_of_the_contract_is_described() {
 fn every_operation_names_a_permission_or_session_or_public() {
     for operation in operations(&document()) {
         let required = operation.required_permission();
-        let is_permission = required.parse::<iam_core::access::Permission>().is_ok();
+        let is_permission = required.parse::<iam_core::permission::Permission>().is_ok();
         assert!(is_permission || ["public", "session"].contains(&required), "{operation}: {required}");
     }
 }

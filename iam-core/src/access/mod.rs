@@ -1,30 +1,19 @@
-//! Access control: permissions, the rights of users, and the decisions that follow from them (`decisions.md` §4).
+//! Access control: the questions that callers ask, and the escalation check (`decisions.md` §4).
 //!
-//! It consists of three parts, each in a small file:
-//!
-//! 1. An [`Authority`] is the sum of a user's role assignments. It answers whether a permission is held in a
-//!    [`ResourceScope`] at a moment, by plain loops over values.
-//! 2. `Rights` turns that answer into an error: 403 if the caller may know that the resource exists, otherwise 404.
-//! 3. `GrantAuthority` does the escalation check. Every change that may raise the rights of a user needs a [`Covered`], which
-//!    only `GrantAuthority` returns.
+//! The rules are in the model: an [`Authority`] answers whether a permission is held in a [`ResourceScope`] at a
+//! moment. `GrantAuthority` does the escalation check. Every change that may raise the rights of a user needs a
+//! [`Covered`], which only that check returns.
 
-mod authority;
-mod decision;
 mod grant_authority;
-pub mod permission;
-mod rights;
 mod service;
-mod set;
-mod snapshot;
-#[cfg(test)]
-pub(crate) mod testing;
+mod sight;
 
-pub use authority::{Authority, ResourceScope, Until, VisibleScope};
-pub use decision::{DecidingGrant, Decision, Denial};
-pub use grant_authority::{Covered, Shortfall};
-pub(crate) use grant_authority::{GrantAuthority, GrantedRights};
-pub use permission::{Permission, PermissionPattern};
-pub(crate) use rights::{Coverage, Rights};
-pub use service::{Access, MAX_QUESTIONS, Question};
-pub use set::PermissionSet;
-pub use snapshot::Snapshot;
+pub use crate::access::service::{Access, MAX_QUESTIONS, Question};
+pub use iam_model::access::{
+    Authority, Covered, DecidingGrant, Decision, Denial, ResourceScope, Snapshot, Until, VisibleScope,
+};
+pub use iam_model::error::Shortfall;
+pub use iam_model::permission::{Permission, PermissionPattern, PermissionSet};
+
+pub(crate) use crate::access::grant_authority::GrantAuthority;
+pub(crate) use crate::access::sight::{require_sight, require_visible_scope_over};

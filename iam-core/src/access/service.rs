@@ -2,20 +2,23 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-use super::{Authority, Decision, Permission, Rights, Snapshot, permission};
-use crate::assignment::Grant;
-use crate::audit::ResourceType;
+use iam_model::access::{Authority, Decision, Rights, Snapshot};
+use iam_model::assignment::Grant;
+use iam_model::audit::ResourceType;
+use iam_model::error::{Error, Result};
+use iam_model::id::{OrganizationId, UserId};
+use iam_model::organization::Ancestry;
+use iam_model::permission;
+use iam_model::permission::Permission;
+use iam_model::user::User;
+
 use crate::caller::Caller;
-use crate::error::{Error, Result};
-use crate::iam::Inner;
-use crate::id::{OrganizationId, UserId};
-use crate::organization::Ancestry;
-use crate::user::User;
+use crate::engine::Engine;
 
 /// The maximum number of questions in one call (`decisions.md` §4).
 pub const MAX_QUESTIONS: usize = 100;
 
-/// Answers which user may do what; see [`Iam::access`](crate::Iam::access).
+/// Answers which user may do what; see [`Iam::access`](crate::iam::Iam::access).
 ///
 /// ```
 #[doc = doctest_setup!()]
@@ -31,7 +34,7 @@ pub const MAX_QUESTIONS: usize = 100;
 /// # }
 /// ```
 #[derive(Clone, Copy)]
-pub struct Access<'a>(pub(crate) &'a Inner);
+pub struct Access<'a>(pub(crate) &'a Engine);
 
 /// Asks whether a user may do something in a resource scope.
 #[derive(Clone, Debug)]
@@ -60,9 +63,9 @@ impl Access<'_> {
     ///
     /// # Errors
     ///
-    /// [`Forbidden::Permission`](crate::Forbidden::Permission) with the missing permission; [`Error::NotFound`] for an
-    /// organization that does not exist, or in which the caller holds nothing; [`Error::Validation`] for a text that is
-    /// not a permission.
+    /// [`Forbidden::Permission`](iam_model::error::Forbidden::Permission) with the missing permission;
+    /// [`Error::NotFound`] for an organization that does not exist, or in which the caller holds nothing;
+    /// [`Error::Validation`] for a text that is not a permission.
     pub async fn require<P>(
         &self,
         caller: &Caller,
@@ -131,7 +134,7 @@ impl Access<'_> {
             let Some(user) = other(question) else {
                 let missing = || Error::NotFound(ResourceType::ORGANIZATION).about(field(number, "organizationId"));
                 let scope = snapshot.scope(*organization).ok_or_else(missing)?;
-                return Ok(rights.authority.explain(permission, scope, now));
+                return Ok(rights.explain(permission, scope));
             };
             let decision = snapshot.explain(user, permission, *organization, now);
             let decision =
@@ -172,7 +175,7 @@ fn may_ask(rights: Rights<'_>, caller: &Caller, question: &Question, ancestry: &
         (Some(organization), false) => require_in(rights, &permission::ROLE_ASSIGNMENTS_READ, ancestry, organization),
         (Some(organization), true) => {
             let position = ancestry.position(organization);
-            let sees = position.is_some_and(|position| rights.authority.sees(position.scope(), rights.now));
+            let sees = position.is_some_and(|position| rights.sees(position.scope()));
             if sees { Ok(()) } else { Err(Error::NotFound(ResourceType::ORGANIZATION)) }
         }
     }

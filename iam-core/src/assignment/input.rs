@@ -1,11 +1,10 @@
 use chrono::Datelike as _;
+use iam_model::clock::Timestamp;
+use iam_model::error::{Error, Result};
+use iam_model::id::{OrganizationId, RoleId, UserId};
+use iam_model::validate::Fields;
 
-use crate::clock::Timestamp;
-use crate::error::{Error, Result};
-use crate::id::{OrganizationId, RoleId, UserId};
-use crate::validate::Fields;
-
-/// The input for a new assignment; see [`Assignments::create`](super::Assignments::create).
+/// The input for a new assignment; see [`Assignments::create`](crate::assignment::Assignments::create).
 #[derive(Clone, Copy, Debug)]
 pub struct NewAssignment {
     /// The user who gets the role.

@@ -1,28 +1,33 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::input::{Naming, check_expiries};
-use super::{
-    Assignment, AssignmentChange, AssignmentFilter, Grant, GrantContext, GrantQuery, ListedAssignment, MAX_BULK,
-    NewAssignment, NewGrant, RevokeReason,
-};
-use crate::access::{
-    Coverage, Covered, GrantAuthority, GrantedRights, Permission, ResourceScope, VisibleScope, permission,
-};
-use crate::audit::ResourceType;
-use crate::caller::Caller;
-use crate::clock::{Timestamp, cut};
-use crate::error::{Conflict, Error, Result};
-use crate::iam::Inner;
-use crate::id::{AssignmentId, OrganizationId, RoleId, UserId};
-use crate::organization::Hierarchy;
-use crate::page::{Page, PageRequest};
-use crate::role::Role;
-use crate::tenant::{QuotaKind, hold_quota};
-use crate::user::{User, UserStatus, require_sight};
-use crate::work::UnitOfWork;
+use iam_model::access::{Coverage, Covered, GrantedRights, ResourceScope, VisibleScope};
+use iam_model::assignment::GrantContext;
+use iam_model::assignment::{Assignment, AssignmentFilter, Grant, ListedAssignment, MAX_BULK, RevokeReason};
+use iam_model::audit::ResourceType;
+use iam_model::change::{AssignmentChange, NewGrant};
+use iam_model::clock::{Timestamp, cut};
+use iam_model::error::{Conflict, Error, Result};
+use iam_model::id::{AssignmentId, OrganizationId, RoleId, UserId};
+use iam_model::organization::Hierarchy;
+use iam_model::page::{Page, PageRequest};
+use iam_model::permission;
+use iam_model::permission::Permission;
+use iam_model::role::Role;
+use iam_model::store::GrantQuery;
+use iam_model::tenant::QuotaKind;
+use iam_model::user::{User, UserStatus};
 
-/// Assigns roles to users, and revokes them; see [`Iam::assignments`](crate::Iam::assignments).
+use crate::access::GrantAuthority;
+use crate::access::require_sight;
+use crate::assignment::NewAssignment;
+use crate::assignment::input::{Naming, check_expiries};
+use crate::caller::Caller;
+use crate::engine::Engine;
+use crate::engine::UnitOfWork;
+use crate::engine::hold_quota;
+
+/// Assigns roles to users, and revokes them; see [`Iam::assignments`](crate::iam::Iam::assignments).
 ///
 /// A role is held tenant-wide, or in an organization and everything below it. It is held without expiry, or until a
 /// moment. A caller can give only rights that it holds itself, there and for as long.
@@ -42,7 +47,7 @@ use crate::work::UnitOfWork;
 /// # }
 /// ```
 #[derive(Clone, Copy)]
-pub struct Assignments<'a>(pub(crate) &'a Inner);
+pub struct Assignments<'a>(pub(crate) &'a Engine);
 
 impl Assignments<'_> {
     /// Gives a role to a user, tenant-wide or in an organization. Needs `role-assignments:create` there, and
@@ -50,8 +55,8 @@ impl Assignments<'_> {
     ///
     /// # Errors
     ///
-    /// [`Error::Forbidden`], [`Forbidden::Escalation`](crate::Forbidden::Escalation), [`Error::Validation`] for an
-    /// expiry that is not in the future; [`Error::About`] with [`Error::NotFound`] for a user, a role or an
+    /// [`Error::Forbidden`], [`Forbidden::Escalation`](iam_model::error::Forbidden::Escalation), [`Error::Validation`]
+    /// for an expiry that is not in the future; [`Error::About`] with [`Error::NotFound`] for a user, a role or an
     /// organization that does not exist, with [`Error::Rule`] for a role of another scope; [`Conflict::UserInactive`],
     /// [`Conflict::OrganizationInactive`], [`Conflict::RoleHeld`].
     pub async fn create(&self, caller: &Caller, new: NewAssignment) -> Result<Assignment> {
@@ -96,7 +101,7 @@ impl Assignments<'_> {
             grants.push(NewGrant { assignment, role_name: role.name.clone(), covered });
         }
         check_not_held(&mut work, &grants, naming).await?;
-        hold_quota(self.0, &mut work, QuotaKind::Assignments, grants.len()).await?;
+        hold_quota(&self.0.settings.quota, &mut work, QuotaKind::Assignments, grants.len()).await?;
         let made: Vec<Assignment> = grants.iter().map(|grant| grant.assignment.clone()).collect();
         work.apply(AssignmentChange::Create(grants)).await?;
         once.keep(&mut work, &made).await?;
@@ -161,7 +166,7 @@ impl Assignments<'_> {
     ///
     /// # Errors
     ///
-    /// [`Error::Forbidden`], [`Forbidden::Escalation`](crate::Forbidden::Escalation), [`Error::NotFound`],
+    /// [`Error::Forbidden`], [`Forbidden::Escalation`](iam_model::error::Forbidden::Escalation), [`Error::NotFound`],
     /// [`Error::Validation`] for an expiry that is not in the future, [`Error::Rule`] for an expired assignment whose
     /// role has got another scope, [`Conflict::LastAdministrator`].
     pub async fn update(&self, caller: &Caller, id: AssignmentId, patch: AssignmentPatch) -> Result<Assignment> {

@@ -1,11 +1,16 @@
-use super::{GrantQuery, RevokeReason, revoke};
+use iam_model::assignment::RevokeReason;
+use iam_model::error::Result;
+use iam_model::id::TenantId;
+use iam_model::store::GrantQuery;
+
+use crate::assignment::revoke;
 use crate::caller::Caller;
-use crate::error::Result;
-use crate::iam::{Iam, Inner};
-use crate::id::TenantId;
+use crate::engine::Engine;
+use crate::iam::Iam;
 
 /// The number of tenants that one query returns.
 const TENANTS: u32 = 100;
+
 /// The number of assignments that one unit of work removes. It is bounded so that no unit of work holds the lock of a
 /// tenant for long.
 const BATCH: u32 = 500;
@@ -18,8 +23,8 @@ impl Iam {
     ///
     /// # Errors
     ///
-    /// [`Error::Store`](crate::Error::Store) when the store fails. Earlier removals stay in effect. A failure in one
-    /// tenant does not stop the removal in the other tenants.
+    /// [`Error::Store`](iam_model::error::Error::Store) when the store fails. Earlier removals stay in effect. A
+    /// failure in one tenant does not stop the removal in the other tenants.
     pub async fn remove_expired_assignments(&self) -> Result<u64> {
         let iam = &*self.0;
         let mut removed = 0;
@@ -40,7 +45,7 @@ impl Iam {
     }
 }
 
-async fn sweep_tenant(iam: &Inner, tenant: TenantId) -> Result<u64> {
+async fn sweep_tenant(iam: &Engine, tenant: TenantId) -> Result<u64> {
     let caller = Caller::system(tenant, "removal of expired role assignments");
     let mut removed = 0;
     loop {

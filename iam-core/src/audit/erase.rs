@@ -2,19 +2,21 @@
 
 use std::collections::BTreeSet;
 
+use iam_model::audit::{AuditEntry, AuditFilter, Cursor, ERASED, ResourceType, action};
+use iam_model::change::{ErasedDetails, ErasedOrigin};
+use iam_model::clock::Timestamp;
+use iam_model::error::{Conflict, Error, Forbidden, Result};
+use iam_model::id::UserId;
+use iam_model::permission;
+use iam_model::user::{User, UserStatus};
 use serde_json::{Map, Value};
 
-use super::change::{ErasedDetails, ErasedOrigin};
-use super::{Audit, AuditEntry, AuditFilter, Cursor, ResourceType, action};
-use crate::access::permission;
+use crate::audit::Audit;
 use crate::caller::Caller;
-use crate::clock::Timestamp;
-use crate::error::{Conflict, Error, Forbidden, Result};
-use crate::id::UserId;
-use crate::user::{User, UserStatus};
 
 /// How many entries are read at once.
 const PAGE: u32 = 500;
+
 /// The maximum number of entries that one unit of work erases: the record of the erasure names all of them.
 const BATCH: usize = 200;
 
@@ -241,7 +243,7 @@ impl Person {
 
 /// Returns the text in a field of an entry, if it exists and was not erased.
 fn known<'a>(fields: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
-    fields.get(name).and_then(Value::as_str).filter(|text| *text != super::digest::ERASED)
+    fields.get(name).and_then(Value::as_str).filter(|text| *text != ERASED)
 }
 
 /// Returns every text in a value: an application may keep a list or an object in a personal field.
@@ -268,8 +270,8 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
-    use crate::audit::testing;
-    use crate::user::UserStatus;
+    use iam_model::audit::testing;
+    use iam_model::user::UserStatus;
 
     fn user(email: &str, first: &str, last: &str) -> User {
         let at = "2026-01-31T09:15:00.123Z".parse().unwrap();
@@ -496,7 +498,7 @@ mod tests {
         let mut erased = by(Some(7));
         erased.erase_origin();
         assert!(!ada().has_origin_of(&erased));
-        let unknown = AuditEntry { context: crate::caller::RequestContext::default(), ..by(Some(7)) };
+        let unknown = AuditEntry { context: iam_model::context::RequestContext::default(), ..by(Some(7)) };
         assert!(!ada().has_origin_of(&unknown), "it never had personal values");
     }
 }

@@ -1,10 +1,11 @@
-use super::merkle::ProofPlan;
-use super::{Audit, AuditEntry, LogHead, SignedCheckpoint, TreeHash};
-use crate::access::permission;
-use crate::audit::ResourceType;
+use iam_audit_proof::SignedCheckpoint;
+use iam_model::audit::{AuditEntry, LogHead, ProofPlan, ResourceType, TreeHash};
+use iam_model::error::{Conflict, Error, Result};
+use iam_model::id::{AuditEntryId, TenantId};
+use iam_model::permission;
+
+use crate::audit::Audit;
 use crate::caller::Caller;
-use crate::error::{Conflict, Error, Result};
-use crate::id::{AuditEntryId, TenantId};
 
 /// The current state of a tenant's log.
 #[derive(Clone, Debug)]
@@ -63,7 +64,7 @@ impl Audit<'_> {
         let tenant = caller.tenant();
         let pending = self.0.store.pending_entries(tenant, None, PENDING_SHOWN).await?;
         let head = self.head(tenant).await?;
-        if !self.0.log_key.has_signed(&head) {
+        if !self.0.log_key.verifier().has_signed(&head) {
             return Err(Error::internal(
                 "audit log",
                 format!("the log of tenant {tenant} does not match its own checkpoint"),
@@ -71,7 +72,7 @@ impl Audit<'_> {
         }
         Ok(LogState {
             signed: self.0.log_key.sign(tenant, &head.frontier),
-            verifier_key: self.0.log_key.verifier_key(tenant),
+            verifier_key: self.0.log_key.verifier().for_tenant(tenant),
             pending: pending.into_iter().map(|entry| entry.pending.entry_id).collect(),
         })
     }

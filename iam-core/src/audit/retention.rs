@@ -1,37 +1,17 @@
 use chrono::TimeDelta;
+use iam_model::audit::{LogHead, Retention};
+use iam_model::change::AuditChange;
+use iam_model::clock::Timestamp;
+use iam_model::context::Actor;
+use iam_model::error::{Error, Forbidden, Result};
+use iam_model::permission;
 
-use super::change::AuditChange;
-use super::{Audit, LogHead, PendingRetention, Retention};
-use crate::access::permission;
-use crate::caller::{Actor, Caller};
-use crate::clock::Timestamp;
-use crate::error::{Error, Forbidden, Result};
+use crate::audit::Audit;
+use crate::caller::Caller;
 use crate::iam::Iam;
 
 /// The longest retention that can be set: a hundred years.
 const MAX_DAYS: u32 = 36_500;
-
-/// The delay before a shorter retention takes effect: long enough for an auditor to see it in the log.
-const DELAY: TimeDelta = TimeDelta::days(30);
-
-impl Retention {
-    /// Returns the retention after a request for `days`. A shorter retention takes effect later, any other at once.
-    /// The request replaces a pending retention, unless it asks for the same number of days.
-    fn requested(self, days: Option<u32>, now: Timestamp) -> Self {
-        match (days, self.days) {
-            (Some(days), current) if current.is_none_or(|current| days < current) => {
-                let same = self.pending.filter(|pending| pending.days == days);
-                Self { pending: same.or(Some(PendingRetention { days, from: now + DELAY })), ..self }
-            }
-            _ => Self { days, pending: None },
-        }
-    }
-
-    /// Returns the retention with the pending one in effect.
-    fn hastened(self) -> Self {
-        Self { days: self.pending.map_or(self.days, |pending| Some(pending.days)), pending: None }
-    }
-}
 
 impl Audit<'_> {
     /// Returns for how long the tenant keeps its entries. Needs `audit-logs:read` tenant-wide.
@@ -50,7 +30,7 @@ impl Audit<'_> {
     ///
     /// An administrator cannot shorten the retention of entries about itself at once: a retention that is shorter
     /// than the current one takes effect after 30 days.
-    /// [`Settings::audit_min_retention`](crate::Settings::audit_min_retention) is the minimum.
+    /// [`Settings::audit_min_retention`](crate::settings::Settings::audit_min_retention) is the minimum.
     ///
     /// # Errors
     ///
@@ -150,52 +130,5 @@ impl Iam {
         // Once for all tenants. This also removes the entries that an interrupted earlier run left.
         self.0.store.purge_audit_entries().await?;
         Ok(removed)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::clock::Clock as _;
-    use crate::clock::testing::FixedClock;
-
-    #[test]
-    fn a_shorter_retention_takes_effect_after_30_days_a_longer_one_at_once() {
-        let now = FixedClock::at("2026-01-31T09:15:00Z").now();
-        let later = now + TimeDelta::days(1);
-        let lasting = |days| Retention { days, pending: None };
-        let with = |days, pending, since: Timestamp| Retention {
-            days,
-            pending: Some(PendingRetention { days: pending, from: since + TimeDelta::days(30) }),
-        };
-        let rows = [
-            (lasting(None), None, lasting(None)),
-            (lasting(None), Some(90), with(None, 90, later)),
-            (lasting(Some(90)), Some(90), lasting(Some(90))),
-            (lasting(Some(90)), Some(91), lasting(Some(91))),
-            (lasting(Some(90)), None, lasting(None)),
-            (lasting(Some(90)), Some(89), with(Some(90), 89, later)),
-            // The same request again does not postpone the pending retention, a different one starts a new delay, and
-            // a request for the current retention cancels it.
-            (with(Some(90), 60, now), Some(60), with(Some(90), 60, now)),
-            (with(Some(90), 60, now), Some(61), with(Some(90), 61, later)),
-            (with(Some(90), 60, now), Some(90), lasting(Some(90))),
-            (with(Some(90), 60, now), None, lasting(None)),
-        ];
-        for (before, days, after) in rows {
-            assert_eq!(before.requested(days, later), after, "{before:?} {days:?}");
-        }
-    }
-
-    #[test]
-    fn a_pending_retention_takes_effect_at_its_start_time() {
-        let now = FixedClock::at("2026-01-31T09:15:00Z").now();
-        let retention = Retention { days: Some(90), pending: Some(PendingRetention { days: 60, from: now }) };
-        assert_eq!(retention.days_at(now - TimeDelta::milliseconds(1)), Some(90));
-        assert_eq!(retention.days_at(now), Some(60));
-        assert_eq!(retention.settled(now), Retention { days: Some(60), pending: None });
-        assert_eq!(retention.hastened(), Retention { days: Some(60), pending: None });
-        let lasting = Retention { days: None, pending: None };
-        assert_eq!((lasting.hastened(), lasting.settled(now)), (lasting, lasting));
     }
 }

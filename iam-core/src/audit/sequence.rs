@@ -8,12 +8,15 @@
 use std::collections::BTreeMap;
 
 use chrono::TimeDelta;
+use iam_audit_proof::LogKey;
+use iam_model::audit::{Leaf, LogHead, Pending, SequencedBatch, TreeHash};
+use iam_model::clock::Timestamp;
+use iam_model::error::Result;
+use iam_model::id::TenantId;
+use iam_model::store_error::StoreError;
 
-use super::{Leaf, LogHead, LogKey, Pending, SequencedBatch, TreeHash};
-use crate::clock::Timestamp;
-use crate::error::{Result, StoreError};
-use crate::iam::{Iam, Inner};
-use crate::id::TenantId;
+use crate::engine::Engine;
+use crate::iam::Iam;
 
 /// The maximum number of entries in one round, so that no round holds a lock of the store for long.
 const ROUND: u32 = 2_000;
@@ -44,7 +47,7 @@ impl Iam {
     ///
     /// # Errors
     ///
-    /// [`Error::Store`](crate::Error::Store) when the store fails; no entry was sequenced then.
+    /// [`Error::Store`](iam_model::error::Error::Store) when the store fails; no entry was sequenced then.
     pub async fn sequence_audit_logs(&self) -> Result<Sequenced> {
         let iam = &*self.0;
         let (mut broken, mut stuck, mut stuck_since) = (Vec::new(), Vec::new(), None);
@@ -54,7 +57,8 @@ impl Iam {
             let more = pending.len() == ROUND as usize;
             let oldest = pending.first().map(|entry| entry.created_at);
             let logs = iam.logs_of(pending).await?;
-            let is_whole = |head: &LogHead| head.leaves == head.frontier.size() && iam.log_key.has_signed(head);
+            let is_whole =
+                |head: &LogHead| head.leaves == head.frontier.size() && iam.log_key.verifier().has_signed(head);
             let changed: Vec<_> = logs.iter().map(|(head, _)| head).filter(|head| !is_whole(head)).collect();
             if !changed.is_empty() {
                 broken.extend(changed.into_iter().map(|head| head.tenant_id));
@@ -83,7 +87,7 @@ impl Iam {
     }
 }
 
-impl Inner {
+impl Engine {
     async fn sequence_all(&self, batches: &[SequencedBatch]) -> Result<bool, StoreError> {
         if batches.is_empty() { Ok(true) } else { self.store.sequence(batches).await }
     }

@@ -1,16 +1,18 @@
-use super::change::AuditChange;
-use super::{
+use iam_model::audit::{
     ACTIONS, AuditEntry, AuditFilter, AuditPage, CATALOGUE, Cursor, Export, NewEvent, RESOURCE_TYPES, Recorded,
     ResourceType,
 };
-use crate::access::permission;
-use crate::caller::Caller;
-use crate::error::{Error, Result};
-use crate::iam::{Iam, Inner};
-use crate::page::check_limit;
-use crate::validate::Fields;
+use iam_model::change::AuditChange;
+use iam_model::error::{Error, Result};
+use iam_model::page::check_limit;
+use iam_model::permission;
+use iam_model::validate::Fields;
 
-/// Reads the audit log, adds entries to it, and proves its content; see [`Iam::audit`](crate::Iam::audit).
+use crate::caller::Caller;
+use crate::engine::Engine;
+use crate::iam::Iam;
+
+/// Reads the audit log, adds entries to it, and proves its content; see [`Iam::audit`](crate::iam::Iam::audit).
 ///
 /// The log contains every change that is made through a service, with the values before and after. An application
 /// adds its own events.
@@ -31,13 +33,14 @@ use crate::validate::Fields;
 /// # }
 /// ```
 #[derive(Clone, Copy)]
-pub struct Audit<'a>(pub(crate) &'a Inner);
+pub struct Audit<'a>(pub(crate) &'a Engine);
 
 impl Audit<'_> {
     /// Records an event of the application (`interface.md` §6 rule 4). Needs `audit-logs:create` tenant-wide.
     ///
     /// ```
-    /// use iam_core::{Caller, Iam, TenantId, audit::NewEvent};
+    /// use iam_core::{Caller, Iam, TenantId};
+    /// use iam_core::audit::NewEvent;
     ///
     /// async fn invoice_sent(iam: &Iam, tenant: TenantId, number: &str) -> iam_core::Result<()> {
     ///     let event = NewEvent {
@@ -80,8 +83,8 @@ impl Audit<'_> {
     ///
     /// # Errors
     ///
-    /// [`Error::Forbidden`](crate::Error::Forbidden) without the permission,
-    /// [`Error::Validation`](crate::Error::Validation) naming `limit`.
+    /// [`Error::Forbidden`](iam_model::error::Error::Forbidden) without the permission,
+    /// [`Error::Validation`](iam_model::error::Error::Validation) naming `limit`.
     pub async fn list(
         &self,
         caller: &Caller,

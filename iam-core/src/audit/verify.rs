@@ -4,16 +4,20 @@ use std::future::poll_fn;
 use std::pin::pin;
 use std::task::Poll;
 
-use super::verifier::Verifier;
-use super::{Audit, Checkpoint, CheckpointError, LogHead, SequencedEntry, Tampering, TreeNode, TreeSpan, Verification};
-use crate::access::permission;
+use iam_audit_proof::{Checkpoint, CheckpointError, Tampering, Verification, Verifier};
+use iam_model::audit::{LogHead, SequencedEntry, TreeNode, TreeSpan};
+use iam_model::error::{Error, Result};
+use iam_model::id::TenantId;
+use iam_model::permission;
+use iam_model::store_error::StoreError;
+
+use crate::audit::Audit;
 use crate::caller::Caller;
-use crate::error::{Error, Result, StoreError};
 use crate::iam::Iam;
-use crate::id::TenantId;
 
 /// How many entries are read at once.
 const PAGE: u32 = 1_000;
+
 /// The maximum number of times that the end of the log is read. An entry that was read last may have been erased in the
 /// meantime while the record of the erasure was still in the queue.
 const ROUNDS: usize = 10;
@@ -47,11 +51,11 @@ impl Audit<'_> {
     ) -> Result<Verification> {
         self.0.rights(caller).require(&permission::AUDIT_LOGS_READ)?;
         let tenant = caller.tenant();
-        let open = |note: &String| self.0.log_key.open(tenant, note);
+        let open = |note: &String| self.0.log_key.verifier().open(tenant, note);
         let kept: Result<Vec<Checkpoint>, CheckpointError> = kept.iter().map(open).collect();
         let mut kept = kept.map_err(|error| Error::field("checkpoint", error.to_string()))?;
         kept.sort_by_key(|checkpoint| checkpoint.size);
-        let mut verifier = Verifier::new(tenant, kept, &self.0.log_key);
+        let mut verifier = Verifier::new(tenant, kept, self.0.log_key.verifier());
         let mut head = self.verify_sequenced(&mut verifier, &watch).await?;
         for _ in 0..ROUNDS {
             self.verify_pending(&mut verifier).await?;
@@ -63,7 +67,7 @@ impl Audit<'_> {
         }
         self.verify_erased(&mut verifier).await?;
         let stray = self.0.store.stray_entry(tenant).await?;
-        Ok(verifier.finish(&head, self.0.log_key.has_signed(&head), stray))
+        Ok(verifier.finish(&head, self.0.log_key.verifier().has_signed(&head), stray))
     }
 
     /// Reads the sequenced entries from the verifier's position to the end.
@@ -72,15 +76,15 @@ impl Audit<'_> {
         verifier: &mut Verifier<'_>,
         watch: &(dyn Fn(u64, u64) + Sync),
     ) -> Result<LogHead> {
-        let (store, tenant) = (&self.0.store, verifier.tenant);
+        let (store, tenant) = (&self.0.store, verifier.tenant());
         let head = self.head(tenant).await?;
         // A head that is missing or forged must not prevent the verification of the entries.
-        let is_known = head.frontier.size() > 0 && self.0.log_key.has_signed(&head);
+        let is_known = head.frontier.size() > 0 && self.0.log_key.verifier().has_signed(&head);
         let end = if is_known { head.frontier.size() } else { head.leaves };
-        let mut page = self.sequenced_page(&head, verifier.frontier.size()).await?;
-        while verifier.frontier.size() < end && !verifier.is_broken_off {
+        let mut page = self.sequenced_page(&head, verifier.size()).await?;
+        while verifier.size() < end && !verifier.is_broken_off() {
             let SequencedPage { mut entries, is_unreadable } = page;
-            entries.truncate(usize::try_from(end - verifier.frontier.size()).unwrap_or(usize::MAX));
+            entries.truncate(usize::try_from(end - verifier.size()).unwrap_or(usize::MAX));
             let next = entries.last().map_or(u64::MAX, |entry| entry.leaf.sequence.saturating_add(1));
             // The store reads the next page while this one is recomputed.
             let mut following = pin!(self.sequenced_page(&head, next));
@@ -93,7 +97,7 @@ impl Audit<'_> {
             let spans: Vec<TreeSpan> = nodes.iter().map(TreeNode::span).collect();
             let kept = store.tree_hashes(tenant, &spans).await?;
             verifier.compare(&nodes, &kept);
-            watch(verifier.frontier.size(), end);
+            watch(verifier.size(), end);
         }
         Ok(head)
     }
@@ -129,10 +133,9 @@ impl Audit<'_> {
 
     async fn verify_pending(&self, verifier: &mut Verifier<'_>) -> Result<()> {
         let mut after = None;
-        verifier.pending = 0;
-        verifier.pending_findings.clear();
+        verifier.begin_pending();
         loop {
-            let page = match self.0.store.pending_entries(verifier.tenant, after, PAGE).await {
+            let page = match self.0.store.pending_entries(verifier.tenant(), after, PAGE).await {
                 Ok(page) => page,
                 Err(StoreError::Corrupt { .. }) => {
                     verifier.find_pending(Tampering::Changed, None);
@@ -153,7 +156,7 @@ impl Audit<'_> {
     /// retention has removed them. The digest of an entry does not help: it is the same with and without the personal
     /// fields.
     async fn verify_erased(&self, verifier: &mut Verifier<'_>) -> Result<()> {
-        let (store, tenant) = (&self.0.store, verifier.tenant);
+        let (store, tenant) = (&self.0.store, verifier.tenant());
         for id in verifier.not_seen_erased() {
             let is_restored = match store.audit_entry(tenant, id).await {
                 Ok(entry) => entry.is_some_and(|entry| verifier.is_restored(&entry)),
@@ -178,12 +181,6 @@ impl Iam {
     /// [`Error::Store`].
     pub async fn audited_tenants(&self) -> Result<Vec<TenantId>> {
         Ok(self.0.store.audited_tenants().await?)
-    }
-}
-
-impl TreeNode {
-    fn span(&self) -> TreeSpan {
-        TreeSpan { level: self.level, positions: self.position..self.position + 1 }
     }
 }
 

@@ -1,17 +1,21 @@
-use super::guard::{Attempt, Claim, Refusal, Scope, WhenLocked, in_time};
-use super::policy::make_password;
-use super::{CredentialChange, Share, accept_password};
-use crate::audit::ResourceType;
-use crate::caller::{Actor, Caller};
-use crate::error::{Conflict, Error, Forbidden, Result};
-use crate::iam::Inner;
-use crate::secret::{Password, PasswordHash};
-use crate::session::{EndReason, end_sessions};
-use crate::tenant::TenantStatus;
-use crate::user::{User, UserStatus};
-use crate::validate::{Email, Fields};
+use iam_model::audit::ResourceType;
+use iam_model::change::CredentialChange;
+use iam_model::context::Actor;
+use iam_model::error::{Conflict, Error, Forbidden, Result};
+use iam_model::secret::{Password, PasswordHash};
+use iam_model::session::EndReason;
+use iam_model::tenant::TenantStatus;
+use iam_model::user::{User, UserStatus};
+use iam_model::validate::{Email, Fields};
 
-/// Changes and resets passwords; see [`Iam::credentials`](crate::Iam::credentials).
+use crate::caller::Caller;
+use crate::engine::Engine;
+use crate::guard::{Attempt, Claim, Refusal, Scope, WhenLocked, in_time};
+use crate::hashing::make_password;
+use crate::hashing::{Share, accept_password};
+use crate::session::end_sessions;
+
+/// Changes and resets passwords; see [`Iam::credentials`](crate::iam::Iam::credentials).
 ///
 /// ```
 #[doc = doctest_setup!()]
@@ -25,7 +29,7 @@ use crate::validate::{Email, Fields};
 /// # }
 /// ```
 #[derive(Clone, Copy)]
-pub struct Credentials<'a>(pub(crate) &'a Inner);
+pub struct Credentials<'a>(pub(crate) &'a Engine);
 
 impl Credentials<'_> {
     /// Changes the caller's own password and ends its other sessions.

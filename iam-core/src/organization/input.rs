@@ -1,10 +1,11 @@
-use super::{Organization, OrganizationStatus};
-use crate::clock::Timestamp;
-use crate::error::Result;
-use crate::id::OrganizationId;
-use crate::validate::{Fields, Name, Slug};
+use iam_model::clock::Timestamp;
+use iam_model::error::Result;
+use iam_model::id::OrganizationId;
+use iam_model::organization::{Organization, OrganizationStatus};
+use iam_model::validate::{Fields, Name, Slug};
 
-/// The unchecked input for a new organization; see [`Organizations::create`](super::Organizations::create).
+/// The unchecked input for a new organization; see
+/// [`Organizations::create`](crate::organization::Organizations::create).
 #[derive(Clone, Debug, Default)]
 pub struct NewOrganization {
     /// The name: 1–120 characters.
@@ -42,7 +43,7 @@ pub struct OrganizationPatch {
     pub name: Option<String>,
     /// The slug: `[a-z0-9]+(-[a-z0-9]+)*`, at most 63 characters, unique in the tenant.
     pub slug: Option<String>,
-    /// The status, any of the three; see [`Organizations::update`](super::Organizations::update).
+    /// The status, any of the three; see [`Organizations::update`](crate::organization::Organizations::update).
     pub status: Option<OrganizationStatus>,
     /// The new parent, to which the organization moves with everything below it; `Some(None)` makes it a root.
     pub parent: Option<Option<OrganizationId>>,

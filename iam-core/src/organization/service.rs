@@ -1,27 +1,33 @@
 use std::collections::HashMap;
 
-use serde::{Deserialize, Serialize};
-
-use super::input::ValidPatch;
-use super::rules::{activations, check_depth, height, with_changed};
-use super::{
-    Hierarchy, NewOrganization, Node, Organization, OrganizationChange, OrganizationFilter, OrganizationPatch,
-    OrganizationSort, OrganizationStatus, OrganizationTree, Position,
+use iam_model::access::{Covered, GrantedRights, Rights, VisibleScope};
+use iam_model::assignment::RevokeReason;
+use iam_model::audit::ResourceType;
+use iam_model::change::OrganizationChange;
+use iam_model::error::{Conflict, Error, Result, Rule};
+use iam_model::id::OrganizationId;
+use iam_model::organization::{
+    Hierarchy, Node, Organization, OrganizationFilter, OrganizationSort, OrganizationStatus, OrganizationTree,
+    OrganizationWithDepth, Position, activations, check_depth, height, with_changed,
 };
-use crate::access::{Covered, GrantAuthority, GrantedRights, Permission, Rights, VisibleScope, permission};
-use crate::assignment::{GrantQuery, RevokeReason, revoke};
-use crate::audit::ResourceType;
-use crate::caller::Caller;
-use crate::error::{Conflict, Error, Result, Rule};
-use crate::iam::Inner;
-use crate::id::OrganizationId;
-use crate::page::{Page, PageRequest};
-use crate::random::suffix;
-use crate::tenant::{QuotaKind, hold_quota};
-use crate::validate::{Name, Slug};
-use crate::work::UnitOfWork;
+use iam_model::page::{Page, PageRequest};
+use iam_model::permission;
+use iam_model::permission::Permission;
+use iam_model::random::suffix;
+use iam_model::store::GrantQuery;
+use iam_model::tenant::QuotaKind;
+use iam_model::validate::{Name, Slug};
 
-/// Makes, reads, changes, moves and deletes organizations; see [`Iam::organizations`](crate::Iam::organizations).
+use crate::access::GrantAuthority;
+use crate::assignment::revoke;
+use crate::caller::Caller;
+use crate::engine::Engine;
+use crate::engine::UnitOfWork;
+use crate::engine::hold_quota;
+use crate::organization::input::ValidPatch;
+use crate::organization::{NewOrganization, OrganizationPatch};
+
+/// Makes, reads, changes, moves and deletes organizations; see [`Iam::organizations`](crate::iam::Iam::organizations).
 ///
 /// A permission that is held in an organization also applies to everything below it. If the caller holds any role in an
 /// organization, a missing permission is [`Error::Forbidden`]; otherwise it is [`Error::NotFound`].
@@ -44,23 +50,7 @@ use crate::work::UnitOfWork;
 /// # }
 /// ```
 #[derive(Clone, Copy)]
-pub struct Organizations<'a>(pub(crate) &'a Inner);
-
-/// An organization with its depth in the tree.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct OrganizationWithDepth {
-    /// The organization.
-    pub organization: Organization,
-    /// The number of its ancestors; zero for a root.
-    pub depth: u32,
-}
-
-impl From<Node<'_>> for OrganizationWithDepth {
-    fn from(node: Node<'_>) -> Self {
-        Self { organization: node.organization.clone(), depth: node.depth() }
-    }
-}
+pub struct Organizations<'a>(pub(crate) &'a Engine);
 
 impl Organizations<'_> {
     /// Makes an ACTIVE organization. Needs `organizations:create` in the parent, or tenant-wide for a root.
@@ -106,7 +96,7 @@ impl Organizations<'_> {
             created_at: now,
             updated_at: now,
         };
-        hold_quota(self.0, &mut work, QuotaKind::Organizations, 1).await?;
+        hold_quota(&self.0.settings.quota, &mut work, QuotaKind::Organizations, 1).await?;
         work.apply(OrganizationChange::Create(organization.clone())).await?;
         let placed = OrganizationWithDepth { organization, depth };
         once.keep(&mut work, &placed).await?;
@@ -232,7 +222,7 @@ impl Organizations<'_> {
     ///
     /// [`Error::NotFound`], [`Error::Forbidden`], [`Error::Validation`], [`Conflict::SlugTaken`];
     /// [`Error::About`] `parentId` with [`Error::NotFound`], [`Rule::CircularParent`], [`Rule::Depth`] or
-    /// [`Conflict::OrganizationInactive`]; [`Forbidden::Escalation`](crate::Forbidden::Escalation);
+    /// [`Conflict::OrganizationInactive`]; [`Forbidden::Escalation`](iam_model::error::Forbidden::Escalation);
     /// [`Conflict::OrganizationHasChildren`], [`Conflict::OrganizationTooDeep`].
     pub async fn update(
         &self,

@@ -1,17 +1,20 @@
-use super::{PermissionChange, RegisteredPermission};
-use crate::access::{
-    GrantAuthority, GrantedRights, Permission, PermissionPattern, PermissionSet, ResourceScope, Until, permission,
-};
-use crate::audit::ResourceType;
-use crate::caller::Caller;
-use crate::error::{Conflict, Error, Result};
-use crate::iam::Inner;
-use crate::id::PermissionId;
-use crate::page::{Page, PageRequest};
-use crate::tenant::{QuotaKind, hold_quota};
-use crate::validate::{Description, Fields};
+use iam_model::access::{GrantedRights, ResourceScope, Until};
+use iam_model::audit::ResourceType;
+use iam_model::change::PermissionChange;
+use iam_model::error::{Conflict, Error, Result};
+use iam_model::id::PermissionId;
+use iam_model::page::{Page, PageRequest};
+use iam_model::permission;
+use iam_model::permission::{Permission, PermissionPattern, PermissionSet, RegisteredPermission};
+use iam_model::tenant::QuotaKind;
+use iam_model::validate::{Description, Fields};
 
-/// Registers, reads and removes permissions; see [`Iam::permissions`](crate::Iam::permissions).
+use crate::access::GrantAuthority;
+use crate::caller::Caller;
+use crate::engine::Engine;
+use crate::engine::hold_quota;
+
+/// Registers, reads and removes permissions; see [`Iam::permissions`](crate::iam::Iam::permissions).
 ///
 /// The catalogue belongs to the tenant as a whole. To change it, a caller needs the permission tenant-wide. To read
 /// it, the permission in any organization is enough.
@@ -27,7 +30,7 @@ use crate::validate::{Description, Fields};
 /// # }
 /// ```
 #[derive(Clone, Copy)]
-pub struct Permissions<'a>(pub(crate) &'a Inner);
+pub struct Permissions<'a>(pub(crate) &'a Engine);
 
 /// The input for a new permission, as typed.
 #[derive(Clone, Debug, Default)]
@@ -58,7 +61,7 @@ impl Permissions<'_> {
     ///
     /// # Errors
     ///
-    /// [`Error::Forbidden`], [`Error::Validation`], [`Forbidden::Escalation`](crate::Forbidden::Escalation),
+    /// [`Error::Forbidden`], [`Error::Validation`], [`Forbidden::Escalation`](iam_model::error::Forbidden::Escalation),
     /// [`Conflict::PermissionNameTaken`].
     pub async fn create(&self, caller: &Caller, new: NewPermission) -> Result<RegisteredPermission> {
         self.0.rights(caller).require(&permission::PERMISSIONS_CREATE)?;
@@ -70,7 +73,7 @@ impl Permissions<'_> {
         }
         let grantor = GrantAuthority::lock(&mut work).await?;
         grantor.rights().require(&permission::PERMISSIONS_CREATE)?;
-        hold_quota(self.0, &mut work, QuotaKind::Permissions, 1).await?;
+        hold_quota(&self.0.settings.quota, &mut work, QuotaKind::Permissions, 1).await?;
         let now = work.now();
         let wildcard_roles = work.locks().roles_with(&PermissionPattern::whole_resource_of(&name)).await?;
         let granted: PermissionSet = [PermissionPattern::from(&name)].into_iter().collect();

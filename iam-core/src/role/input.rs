@@ -1,14 +1,13 @@
 use std::collections::HashSet;
 
-use super::{Role, RoleScope};
-use crate::access::permission::PatternKind;
-use crate::access::{Permission, PermissionPattern, PermissionSet};
-use crate::clock::Timestamp;
-use crate::error::Result;
-use crate::id::{RoleId, TenantId};
-use crate::validate::{Description, Fields, RoleName};
+use iam_model::clock::Timestamp;
+use iam_model::error::Result;
+use iam_model::id::{RoleId, TenantId};
+use iam_model::permission::{PatternKind, Permission, PermissionPattern, PermissionSet};
+use iam_model::role::{Role, RoleScope};
+use iam_model::validate::{Description, Fields, RoleName};
 
-/// The input for a new role, as typed; see [`Roles::create`](super::Roles::create).
+/// The input for a new role, as typed; see [`Roles::create`](crate::role::Roles::create).
 #[derive(Clone, Debug, Default)]
 pub struct NewRole {
     /// Upper snake case, at most 120 characters, unique in the tenant.

@@ -1,16 +1,24 @@
-use super::{NewRole, Role, RoleChange, RolePatch};
-use crate::access::{GrantAuthority, GrantedRights, ResourceScope, Until, permission};
-use crate::assignment::{Grant, GrantQuery, RevokeReason, revoke};
-use crate::audit::ResourceType;
-use crate::caller::Caller;
-use crate::error::{Conflict, Error, Result};
-use crate::iam::Inner;
-use crate::id::RoleId;
-use crate::page::{Page, PageRequest};
-use crate::tenant::{QuotaKind, hold_quota};
-use crate::work::UnitOfWork;
+use iam_model::access::{GrantedRights, ResourceScope, Until};
+use iam_model::assignment::{Grant, RevokeReason};
+use iam_model::audit::ResourceType;
+use iam_model::change::RoleChange;
+use iam_model::error::{Conflict, Error, Result};
+use iam_model::id::RoleId;
+use iam_model::page::{Page, PageRequest};
+use iam_model::permission;
+use iam_model::role::Role;
+use iam_model::store::GrantQuery;
+use iam_model::tenant::QuotaKind;
 
-/// Creates, reads, changes and deletes roles; see [`Iam::roles`](crate::Iam::roles).
+use crate::access::GrantAuthority;
+use crate::assignment::revoke;
+use crate::caller::Caller;
+use crate::engine::Engine;
+use crate::engine::UnitOfWork;
+use crate::engine::hold_quota;
+use crate::role::{NewRole, RolePatch};
+
+/// Creates, reads, changes and deletes roles; see [`Iam::roles`](crate::iam::Iam::roles).
 ///
 /// Roles belong to the tenant as a whole. To change them, a caller needs the permission tenant-wide. To read them,
 /// the permission in any organization is enough, so that an administrator of an organization knows which roles can be
@@ -33,7 +41,7 @@ use crate::work::UnitOfWork;
 /// # }
 /// ```
 #[derive(Clone, Copy)]
-pub struct Roles<'a>(pub(crate) &'a Inner);
+pub struct Roles<'a>(pub(crate) &'a Engine);
 
 impl Roles<'_> {
     /// Creates a role. Needs `roles:create`, and every permission of the role, tenant-wide.
@@ -41,7 +49,7 @@ impl Roles<'_> {
     /// # Errors
     ///
     /// [`Error::Forbidden`], [`Error::Validation`] which names every invalid or unregistered permission,
-    /// [`Forbidden::Escalation`](crate::Forbidden::Escalation), [`Conflict::RoleNameTaken`].
+    /// [`Forbidden::Escalation`](iam_model::error::Forbidden::Escalation), [`Conflict::RoleNameTaken`].
     pub async fn create(&self, caller: &Caller, new: NewRole) -> Result<Role> {
         self.0.rights(caller).require(&permission::ROLES_CREATE)?;
         let new = new.validate()?;
@@ -59,7 +67,7 @@ impl Roles<'_> {
         let gain =
             GrantedRights { permissions: &role.permissions, scope: ResourceScope::Tenant, until: Until::Moment(now) };
         let covered = grantor.cover([gain])?;
-        hold_quota(self.0, &mut work, QuotaKind::Roles, 1).await?;
+        hold_quota(&self.0.settings.quota, &mut work, QuotaKind::Roles, 1).await?;
         work.apply(RoleChange::Create { role: role.clone(), covered }).await?;
         once.keep(&mut work, &role).await?;
         work.commit().await?;
@@ -76,7 +84,7 @@ impl Roles<'_> {
         self.0.store.role(caller.tenant(), id).await?.ok_or_else(not_found)
     }
 
-    /// Returns the role with this name, such as [`TENANT_ADMIN`](super::TENANT_ADMIN). Needs `roles:read`.
+    /// Returns the role with this name, such as [`TENANT_ADMIN`](iam_model::role::TENANT_ADMIN). Needs `roles:read`.
     ///
     /// # Errors
     ///
@@ -102,7 +110,7 @@ impl Roles<'_> {
     /// # Errors
     ///
     /// [`Error::Forbidden`], [`Error::Validation`], [`Error::NotFound`],
-    /// [`Forbidden::Escalation`](crate::Forbidden::Escalation), [`Conflict::SystemRole`],
+    /// [`Forbidden::Escalation`](iam_model::error::Forbidden::Escalation), [`Conflict::SystemRole`],
     /// [`Conflict::RoleNameTaken`], [`Conflict::RoleScopeInUse`].
     pub async fn update(&self, caller: &Caller, id: RoleId, patch: RolePatch) -> Result<Role> {
         self.0.rights(caller).require(&permission::ROLES_UPDATE)?;

@@ -1,20 +1,22 @@
-use super::refresh;
-use super::{LoggedIn, Session, SessionChange, Sessions};
-use crate::caller::{Caller, RequestContext};
 use aws_lc_rs::digest::{SHA256, digest};
+use iam_model::change::SessionChange;
+use iam_model::context::RequestContext;
+use iam_model::credential::{GuardedAccount, LoginCandidate, LoginCandidates};
+use iam_model::error::{Conflict, Error, Result};
+use iam_model::id::{SessionId, TenantId};
+use iam_model::secret::Password;
+use iam_model::session::Session;
+use iam_model::tenant::TenantSummary;
+use iam_model::user::{User, UserStatus};
+use iam_model::validate::{Email, Fields};
 
-use crate::credential::{
-    Attempt, Claim, GuardedAccount, LoginCandidate, LoginCandidates, Proven, Refusal, Scope, Share, WhenLocked,
-    in_time, rehash,
-};
-use crate::error::{Conflict, Error, Result};
-use crate::iam::Inner;
-use crate::id::{SessionId, TenantId};
-use crate::secret::Password;
-use crate::tenant::{TenantSummary, Tenants};
-use crate::user::{User, UserStatus};
-use crate::validate::{Email, Fields};
-use crate::work::UnitOfWork;
+use crate::caller::Caller;
+use crate::engine::Engine;
+use crate::engine::UnitOfWork;
+use crate::guard::{Attempt, Claim, Proven, Refusal, Scope, WhenLocked, in_time, rehash};
+use crate::hashing::Share;
+use crate::session::tokens::tokens_for;
+use crate::session::{LoggedIn, Sessions, refresh};
 
 /// The input of a login, as typed; see [`Sessions::login`].
 #[derive(Clone, Debug)]
@@ -52,13 +54,13 @@ impl Sessions<'_> {
     ///
     /// # Errors
     ///
-    /// [`Unauthenticated::Credentials`](crate::Unauthenticated::Credentials) for every failure of identity,
-    /// [`Error::AccountLocked`](crate::Error::AccountLocked) after five failures in fifteen minutes,
-    /// [`Forbidden::Suspended`](crate::Forbidden::Suspended),
-    /// [`Forbidden::TenantSuspended`](crate::Forbidden::TenantSuspended), [`Conflict::SeveralTenants`] when the
-    /// credentials are right in several tenants and none is named, [`Error::Validation`](crate::Error::Validation)
-    /// when the e-mail is invalid or the password is empty, [`Error::Overloaded`](crate::Error::Overloaded) for any
-    /// account.
+    /// [`Unauthenticated::Credentials`](iam_model::error::Unauthenticated::Credentials) for every failure of identity,
+    /// [`Error::AccountLocked`](iam_model::error::Error::AccountLocked) after five failures in fifteen minutes,
+    /// [`Forbidden::Suspended`](iam_model::error::Forbidden::Suspended),
+    /// [`Forbidden::TenantSuspended`](iam_model::error::Forbidden::TenantSuspended), [`Conflict::SeveralTenants`] when
+    /// the credentials are right in several tenants and none is named,
+    /// [`Error::Validation`](iam_model::error::Error::Validation) when the e-mail is invalid or the password is empty,
+    /// [`Error::Overloaded`](iam_model::error::Error::Overloaded) for any account.
     pub async fn login(&self, context: &RequestContext, login: Login) -> Result<LoggedIn> {
         let mut fields = Fields::default();
         let email = fields.check("email", login.email.parse::<Email>());
@@ -79,7 +81,7 @@ impl Sessions<'_> {
     /// Logs in to the named tenant.
     async fn login_to(&self, named: &str, context: &RequestContext, claim: Claim<'_>) -> Result<LoggedIn> {
         let iam = self.0;
-        let scope = match Tenants(iam).find(named).await? {
+        let scope = match iam.find_tenant(named).await? {
             Some(tenant) => Scope { tenant: tenant.id, status: tenant.status },
             None => Scope::without_tenant(unknown_tenant(named)),
         };
@@ -265,7 +267,7 @@ impl Sessions<'_> {
 
 /// Tries a password in a tenant, unless the e-mail is locked.
 async fn try_in<'a>(
-    iam: &Inner,
+    iam: &Engine,
     scope: Scope,
     claim: Claim<'a>,
     account: GuardedAccount,
@@ -296,9 +298,9 @@ fn is_verified(candidate: &LoginCandidate) -> bool {
     candidate.account.user.email_verified_at.is_some()
 }
 
-/// Begins a session of a user whose identity was just proven. To be called after [`Inner::refresh_keys`].
+/// Begins a session of a user whose identity was just proven. To be called after [`Engine::refresh_keys`].
 pub(crate) async fn open_session(
-    iam: &Inner,
+    iam: &Engine,
     work: &mut UnitOfWork<'_>,
     user: User,
     id: SessionId,
@@ -317,7 +319,7 @@ pub(crate) async fn open_session(
         expires_at: iam.settings.session_expiry(now, now),
         refresh,
     };
-    let tokens = iam.tokens_for(&session, &secret, now)?;
+    let tokens = tokens_for(iam, &session, &secret, now)?;
     work.apply(SessionChange::Start(session)).await?;
     Ok(LoggedIn { user: User { last_login_at: Some(now), ..user }, tokens })
 }

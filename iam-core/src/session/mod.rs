@@ -2,66 +2,26 @@
 //!
 //! A store holds only sessions that have not ended. A session that ends is removed, and stays in the audit log.
 
-mod cache;
-mod change;
-mod ended;
 mod login;
 mod refresh;
 mod service;
-mod store;
+mod tokens;
 
-use std::net::IpAddr;
+pub use crate::session::login::Login;
+pub use crate::session::service::Sessions;
+pub use iam_model::change::SessionChange;
+pub use iam_model::session::{EndReason, RefreshState, Session, SpentToken};
+pub use iam_model::store::{SessionDetails, SessionSnapshot, SessionStore, SessionTransaction};
+
+pub(crate) use crate::session::login::open_session;
+pub(crate) use crate::session::service::{end_all_sessions, end_sessions};
+
 use std::time::Duration;
 
-pub(crate) use cache::{ReadVersion, SessionCache, Snapshot};
-pub use change::{EndReason, SessionChange};
-pub(crate) use ended::EndedSessions;
-pub use login::Login;
-pub(crate) use login::open_session;
-pub(crate) use refresh::{NextSecret, refresh_token};
-pub use refresh::{RefreshState, SpentToken};
-pub use service::Sessions;
-pub(crate) use service::{end_all_sessions, end_sessions};
-pub use store::{SessionDetails, SessionSnapshot, SessionStore, SessionTransaction};
-
-use crate::assignment::Grant;
-use crate::caller::UserAgent;
-use crate::clock::Timestamp;
-use crate::id::{SessionId, TenantId, UserId};
-use crate::secret::{AccessToken, RefreshToken};
-use crate::tenant::Tenant;
-use crate::user::User;
-
-/// A login that has not ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Session {
-    /// Identifies the session; the `sid` claim of its access tokens.
-    pub id: SessionId,
-    /// The tenant of the session.
-    pub tenant_id: TenantId,
-    /// The user who logged in.
-    pub user_id: UserId,
-    /// The address from which the user logged in.
-    pub ip_address: Option<IpAddr>,
-    /// The user agent with which the user logged in.
-    pub user_agent: Option<UserAgent>,
-    /// When the user logged in.
-    pub created_at: Timestamp,
-    /// When the session was last refreshed, or when it began.
-    pub last_used_at: Timestamp,
-    /// When the session expires, unless it is refreshed before.
-    pub expires_at: Timestamp,
-    /// The state of its refresh tokens.
-    pub refresh: RefreshState,
-}
-
-impl Session {
-    /// Whether the session has not expired.
-    #[must_use]
-    pub fn is_live(&self, now: Timestamp) -> bool {
-        now < self.expires_at
-    }
-}
+use iam_model::assignment::Grant;
+use iam_model::secret::{AccessToken, RefreshToken};
+use iam_model::tenant::Tenant;
+use iam_model::user::User;
 
 /// A pair of tokens.
 #[derive(Clone, Debug)]

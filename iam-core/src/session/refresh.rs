@@ -17,52 +17,19 @@ use aws_lc_rs::hmac;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::TimeDelta;
+use iam_model::clock::Timestamp;
+use iam_model::id::{SessionId, TenantId};
+use iam_model::random::Random;
+use iam_model::secret::RefreshToken;
+use iam_model::session::{RefreshState, SpentToken};
 use subtle::ConstantTimeEq as _;
 use uuid::Uuid;
 use zeroize::Zeroizing;
 
-use crate::clock::Timestamp;
-use crate::id::{SessionId, TenantId};
-use crate::random::Random;
-use crate::secret::RefreshToken;
-
-/// The state of a session's refresh tokens. It contains no token.
-#[derive(Clone, PartialEq, Eq)]
-pub struct RefreshState {
-    /// Makes the tags of this session's tokens.
-    pub tag_key: [u8; 32],
-    /// SHA-256 of the valid secret.
-    pub current: [u8; 32],
-    /// The token that was exchanged last.
-    pub spent: Option<SpentToken>,
-}
-
-/// The refresh token that was exchanged last.
-#[derive(Clone, PartialEq, Eq)]
-pub struct SpentToken {
-    /// SHA-256 of its secret.
-    pub hash: [u8; 32],
-    /// Makes its successor, together with its secret.
-    pub nonce: [u8; 32],
-    /// When it was exchanged.
-    pub at: Timestamp,
-}
-
-impl fmt::Debug for RefreshState {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("RefreshState([REDACTED])")
-    }
-}
-
-impl fmt::Debug for SpentToken {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("SpentToken([REDACTED])")
-    }
-}
-
 type Secret = Zeroizing<[u8; 32]>;
 
 const PREFIX: &str = "iamr_";
+
 const TAG: usize = 16;
 
 /// A parsed refresh token.
@@ -200,7 +167,7 @@ fn is_same(a: &[u8], b: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::SystemRandom;
+    use iam_model::random::SystemRandom;
 
     const GRACE: TimeDelta = TimeDelta::seconds(10);
 

@@ -1,24 +1,29 @@
-use super::refresh;
-use super::refresh::{Judgement, Presented};
-use super::{EndReason, Me, Session, SessionChange, SessionDetails, Tokens};
-use crate::access::{Coverage, Rights, VisibleScope, permission};
-use crate::assignment::GrantQuery;
-use crate::audit::ResourceType;
-use crate::caller::{Actor, Caller, RequestContext};
-use crate::error::{Error, Forbidden, Result, Unauthenticated};
-use crate::iam::Inner;
-use crate::id::{SessionId, UserId};
-use crate::secret::RefreshToken;
-use crate::tenant::TenantStatus;
-use crate::user::require_sight;
-use crate::validate::{Email, Fields};
-use crate::work::UnitOfWork;
+use iam_model::access::{Coverage, Rights, VisibleScope};
+use iam_model::audit::ResourceType;
+use iam_model::change::SessionChange;
+use iam_model::context::{Actor, RequestContext};
+use iam_model::error::{Error, Forbidden, Result, Unauthenticated};
+use iam_model::id::{SessionId, UserId};
+use iam_model::permission;
+use iam_model::secret::RefreshToken;
+use iam_model::session::{EndReason, Session};
+use iam_model::store::{GrantQuery, SessionDetails};
+use iam_model::tenant::TenantStatus;
+use iam_model::validate::{Email, Fields};
 
-/// Begins, refreshes, lists and ends sessions; see [`Iam::sessions`](crate::Iam::sessions).
+use crate::access::require_sight;
+use crate::caller::Caller;
+use crate::engine::Engine;
+use crate::engine::UnitOfWork;
+use crate::session::refresh::{Judgement, Presented};
+use crate::session::tokens::tokens_for;
+use crate::session::{Me, Tokens, refresh};
+
+/// Begins, refreshes, lists and ends sessions; see [`Iam::sessions`](crate::iam::Iam::sessions).
 ///
 /// A login begins a session and returns two tokens: the access token for
-/// [`Iam::authenticate`](crate::Iam::authenticate), and the refresh token, which is exchanged once for the next pair.
-/// A refresh token that is presented again later ends the session, because it was probably stolen.
+/// [`Iam::authenticate`](crate::iam::Iam::authenticate), and the refresh token, which is exchanged once for the next
+/// pair. A refresh token that is presented again later ends the session, because it was probably stolen.
 ///
 /// ```
 #[doc = doctest_setup!()]
@@ -39,7 +44,7 @@ use crate::work::UnitOfWork;
 /// # }
 /// ```
 #[derive(Clone, Copy)]
-pub struct Sessions<'a>(pub(crate) &'a Inner);
+pub struct Sessions<'a>(pub(crate) &'a Engine);
 
 impl Sessions<'_> {
     /// Exchanges a refresh token for a new pair of tokens.
@@ -85,7 +90,7 @@ impl Sessions<'_> {
                 return Err(Unauthenticated::RefreshToken.into());
             }
         };
-        let tokens = iam.tokens_for(&session, &secret, now)?;
+        let tokens = tokens_for(iam, &session, &secret, now)?;
         work.apply(change).await?;
         work.commit().await?;
         Ok(tokens)
@@ -95,7 +100,7 @@ impl Sessions<'_> {
     ///
     /// # Errors
     ///
-    /// [`Forbidden::NotAUser`](crate::Forbidden::NotAUser) for trusted code.
+    /// [`Forbidden::NotAUser`](iam_model::error::Forbidden::NotAUser) for trusted code.
     pub async fn logout(&self, caller: &Caller) -> Result<()> {
         let (_, session) = caller.require_user()?;
         let mut work = self.0.begin(caller).await?;
@@ -109,7 +114,7 @@ impl Sessions<'_> {
     ///
     /// # Errors
     ///
-    /// [`Forbidden::NotAUser`](crate::Forbidden::NotAUser) for trusted code.
+    /// [`Forbidden::NotAUser`](iam_model::error::Forbidden::NotAUser) for trusted code.
     pub async fn logout_all(&self, caller: &Caller) -> Result<()> {
         let (user, _) = caller.require_user()?;
         let mut work = self.0.begin(caller).await?;
@@ -140,7 +145,7 @@ impl Sessions<'_> {
     ///
     /// # Errors
     ///
-    /// [`Forbidden::NotTrusted`](crate::Forbidden::NotTrusted) for a user.
+    /// [`Forbidden::NotTrusted`](iam_model::error::Forbidden::NotTrusted) for a user.
     pub async fn end_all(&self, caller: &Caller) -> Result<u64> {
         if !matches!(caller.actor(), Actor::System { .. }) {
             return Err(Forbidden::NotTrusted.into());
@@ -152,8 +157,8 @@ impl Sessions<'_> {
     ///
     /// # Errors
     ///
-    /// [`Forbidden::NotTrusted`](crate::Forbidden::NotTrusted) for a user, [`Error::Validation`] naming `email`,
-    /// [`Error::NotFound`].
+    /// [`Forbidden::NotTrusted`](iam_model::error::Forbidden::NotTrusted) for a user, [`Error::Validation`] naming
+    /// `email`, [`Error::NotFound`].
     pub async fn end_all_with_email(&self, caller: &Caller, email: &str) -> Result<u64> {
         if !matches!(caller.actor(), Actor::System { .. }) {
             return Err(Forbidden::NotTrusted.into());
@@ -221,7 +226,7 @@ impl Sessions<'_> {
     ///
     /// # Errors
     ///
-    /// [`Forbidden::NotAUser`](crate::Forbidden::NotAUser) for trusted code.
+    /// [`Forbidden::NotAUser`](iam_model::error::Forbidden::NotAUser) for trusted code.
     pub async fn me(&self, caller: &Caller) -> Result<Me> {
         let (_, id) = caller.require_user()?;
         let now = self.0.now();
@@ -239,7 +244,7 @@ impl Sessions<'_> {
 const ENDED_AT_ONCE: u32 = 500;
 
 /// Ends all sessions of the caller's tenant, and returns how many. The permission must be checked before.
-pub(crate) async fn end_all_sessions(iam: &Inner, caller: &Caller, reason: EndReason) -> Result<u64> {
+pub(crate) async fn end_all_sessions(iam: &Engine, caller: &Caller, reason: EndReason) -> Result<u64> {
     let mut ended = 0;
     loop {
         let mut work = iam.begin(caller).await?;

@@ -1,25 +1,30 @@
 use std::borrow::Cow;
 use std::iter;
 
+use iam_model::access::Covered;
+use iam_model::assignment::Assignment;
+use iam_model::change::{AssignmentChange, NewGrant, PermissionChange, RoleChange, TenantChange, UserChange};
+use iam_model::context::RequestContext;
+use iam_model::error::{Conflict, Error, Forbidden, Result};
+use iam_model::id::{SessionId, TenantId, UserId};
+use iam_model::permission::built_in_permissions;
+use iam_model::random::suffix as random_suffix;
+use iam_model::role::{Role, TENANT_ADMIN, built_in_roles};
+use iam_model::secret::PasswordHash;
+use iam_model::tenant::{Tenant, TenantStatus};
+use iam_model::user::User;
+use iam_model::validate::{Fields, Name, Slug};
 use serde::{Deserialize, Serialize};
 
-use super::{Tenant, TenantChange, TenantStatus, Tenants};
-use crate::access::Covered;
-use crate::assignment::{Assignment, AssignmentChange, NewGrant};
-use crate::caller::{Caller, RequestContext};
-use crate::credential::Share;
-use crate::error::{Conflict, Error, Forbidden, Result};
-use crate::iam::Inner;
-use crate::id::{SessionId, TenantId, UserId};
-use crate::idempotency::{Idempotency, Once};
-use crate::permission::{PermissionChange, built_in_permissions};
-use crate::random::suffix as random_suffix;
-use crate::role::{Role, RoleChange, TENANT_ADMIN, built_in_roles};
-use crate::secret::PasswordHash;
+use crate::caller::Caller;
+use crate::engine::Engine;
+use crate::engine::Once;
+use crate::engine::UnitOfWork;
+use crate::hashing::Share;
+use crate::idempotency::Idempotency;
 use crate::session::{LoggedIn, Login, Sessions, open_session};
-use crate::user::{NewProfile, NewUser, User, UserChange};
-use crate::validate::{Fields, Name, Slug};
-use crate::work::UnitOfWork;
+use crate::tenant::Tenants;
+use crate::user::{NewProfile, NewUser};
 
 /// The input for a new tenant and its first user, as typed; see [`Tenants::register`].
 #[derive(Clone, Debug)]
@@ -168,7 +173,7 @@ fn default_name(profile: &NewProfile) -> Result<Name> {
 }
 
 /// Returns slugs that are made from a name, to try until one is free.
-fn free_slugs(iam: &Inner, name: &Name) -> impl Iterator<Item = Slug> {
+fn free_slugs(iam: &Engine, name: &Name) -> impl Iterator<Item = Slug> {
     let slug = |suffix: Option<String>| Slug::from_name(name.as_str(), "tenant", suffix.as_deref());
     let suffixes = iter::repeat_with(|| Some(random_suffix(&*iam.random)));
     iter::once(None).chain(suffixes).take(SLUG_ATTEMPTS).map(slug)
@@ -176,7 +181,7 @@ fn free_slugs(iam: &Inner, name: &Name) -> impl Iterator<Item = Slug> {
 
 /// Logs in to the tenant of an earlier registration. Tokens are not stored, so a repeat needs a login.
 async fn log_in_again(
-    iam: &Inner,
+    iam: &Engine,
     context: &RequestContext,
     profile: &NewProfile,
     Founded { tenant, user }: Founded,
@@ -189,7 +194,7 @@ async fn log_in_again(
 
 /// The values that every attempt to create a tenant needs.
 struct Creation<'a> {
-    iam: &'a Inner,
+    iam: &'a Engine,
     profile: &'a NewProfile,
     password: &'a PasswordHash,
 }

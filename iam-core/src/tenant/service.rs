@@ -1,14 +1,19 @@
-use super::{Tenant, TenantChange, TenantPatch, TenantStatus};
-use crate::access::permission;
-use crate::audit::ResourceType;
-use crate::caller::{Actor, Caller};
-use crate::error::{Error, Forbidden, Result};
-use crate::iam::Inner;
-use crate::id::TenantId;
-use crate::session::{EndReason, end_all_sessions};
-use crate::validate::Slug;
+use iam_model::audit::ResourceType;
+use iam_model::change::TenantChange;
+use iam_model::context::Actor;
+use iam_model::error::{Error, Forbidden, Result};
+use iam_model::id::TenantId;
+use iam_model::permission;
+use iam_model::session::EndReason;
+use iam_model::tenant::{Tenant, TenantStatus};
 
-/// Creates and finds tenants, reads and changes the caller's own tenant; see [`Iam::tenants`](crate::Iam::tenants).
+use crate::caller::Caller;
+use crate::engine::Engine;
+use crate::session::end_all_sessions;
+use crate::tenant::input::TenantPatch;
+
+/// Creates and finds tenants, reads and changes the caller's own tenant; see
+/// [`Iam::tenants`](crate::iam::Iam::tenants).
 ///
 /// A client that registers creates a tenant, and trusted code can create one too. Each tenant has its own users,
 /// roles, organizations and audit log: no caller of another tenant can see or refer to any of them.
@@ -29,7 +34,7 @@ use crate::validate::Slug;
 /// # }
 /// ```
 #[derive(Clone, Copy)]
-pub struct Tenants<'a>(pub(crate) &'a Inner);
+pub struct Tenants<'a>(pub(crate) &'a Engine);
 
 impl Tenants<'_> {
     /// Returns the tenant with this identifier or slug. This is for trusted code that then acts in the tenant as
@@ -39,13 +44,7 @@ impl Tenants<'_> {
     ///
     /// [`Error::Store`] when the store fails.
     pub async fn find(&self, named: &str) -> Result<Option<Tenant>> {
-        if let Ok(id) = named.parse::<TenantId>() {
-            return Ok(self.0.store.tenant(id).await?);
-        }
-        match named.parse::<Slug>() {
-            Ok(slug) => Ok(self.0.store.tenant_by_slug(&slug).await?),
-            Err(_) => Ok(None),
-        }
+        self.0.find_tenant(named).await
     }
 
     /// Returns the caller's tenant. Needs `tenants:read`.
@@ -64,7 +63,7 @@ impl Tenants<'_> {
     /// # Errors
     ///
     /// [`Error::NotFound`] for any other tenant, [`Error::Forbidden`] without the permission, [`Error::Validation`]
-    /// which names the fields, [`Conflict::SlugTaken`](crate::Conflict::SlugTaken).
+    /// which names the fields, [`Conflict::SlugTaken`](iam_model::error::Conflict::SlugTaken).
     pub async fn update(&self, caller: &Caller, id: TenantId, patch: TenantPatch) -> Result<Tenant> {
         own(caller, id)?;
         self.0.rights(caller).require(&permission::TENANTS_UPDATE)?;

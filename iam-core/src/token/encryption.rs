@@ -4,11 +4,10 @@ use std::str::FromStr;
 use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use iam_model::error::{Error, Result};
+use iam_model::id::KeyId;
+use iam_model::random::Random;
 use zeroize::Zeroizing;
-
-use crate::error::{Error, Result};
-use crate::id::KeyId;
-use crate::random::Random;
 
 /// The key that encrypts private keys at rest: 32 bytes, written in base64.
 #[derive(Clone)]
@@ -41,7 +40,7 @@ impl fmt::Debug for MasterKey {
 
 impl MasterKey {
     /// Returns this key with `former` as its previous key. It also decrypts private keys under the previous key, until
-    /// [`Iam::reencrypt_keys`](crate::Iam::reencrypt_keys) has encrypted them again.
+    /// [`Iam::reencrypt_keys`](crate::iam::Iam::reencrypt_keys) has encrypted them again.
     #[must_use]
     pub fn replacing(self, former: Self) -> Self {
         Self { former: Some(Box::new(former)), ..self }
@@ -91,7 +90,7 @@ fn bound_to(id: KeyId) -> Aad<[u8; 16]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::SystemRandom;
+    use iam_model::random::SystemRandom;
     use uuid::Uuid;
 
     fn master(byte: u8) -> MasterKey {

@@ -3,25 +3,25 @@
 mod encryption;
 mod keys;
 mod ring;
-mod store;
 mod verified;
 
+pub use crate::token::encryption::{MasterKey, MasterKeyError};
+pub use crate::token::verified::VerifiedToken;
+pub use iam_model::signing_key::{KeyPurpose, PrivateKey, PublicKey, SigningKey};
+pub use iam_model::store::KeyStore;
+
+pub(crate) use crate::token::keys::{pair, reencrypted};
+pub(crate) use crate::token::ring::{KeyRing, RETIREMENT, first_or_stored};
+pub(crate) use crate::token::verified::VerifiedTokens;
+
 use chrono::TimeDelta;
-use jsonwebtoken::{Algorithm, Header, Validation, decode, decode_header, encode, errors::ErrorKind};
+use iam_model::clock::Timestamp;
+use iam_model::error::{Error, Result, Unauthenticated};
+use iam_model::id::{KeyId, SessionId, TenantId, TokenId, UserId};
+use iam_model::secret::AccessToken;
+use jsonwebtoken::errors::ErrorKind;
+use jsonwebtoken::{Algorithm, Header, Validation, decode, decode_header, encode};
 use serde::{Deserialize, Serialize};
-
-pub use encryption::{MasterKey, MasterKeyError};
-pub use keys::{KeyPurpose, PrivateKey, PublicKey, SigningKey};
-pub(crate) use keys::{pair, reencrypted};
-pub(crate) use ring::{KeyRing, RETIREMENT, first_or_stored};
-pub use store::KeyStore;
-pub use verified::VerifiedToken;
-pub(crate) use verified::VerifiedTokens;
-
-use crate::clock::Timestamp;
-use crate::error::{Error, Result, Unauthenticated};
-use crate::id::{KeyId, SessionId, TenantId, TokenId, UserId};
-use crate::secret::AccessToken;
 
 /// The claims of an access token.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

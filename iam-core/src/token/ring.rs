@@ -5,16 +5,18 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use chrono::TimeDelta;
+use iam_model::clock::{Timestamp, monotonic_now};
+use iam_model::error::{Error, Result};
+use iam_model::id::KeyId;
+use iam_model::random::Random;
+use iam_model::signing_key::{KeyPurpose, PrivateKey, PublicKey, SigningKey};
+use iam_model::store::Store;
+use iam_model::store_error::{Constraint, StoreError};
 use jsonwebtoken::{DecodingKey, EncodingKey};
 
-use super::keys::{decoding_key, encoding_key, generate_key, pair};
-use super::{KeyPurpose, MasterKey, PrivateKey, PublicKey, SigningKey};
-use crate::clock::{Timestamp, monotonic_now};
-use crate::error::{Constraint, Error, Result, StoreError};
-use crate::id::KeyId;
-use crate::random::Random;
-use crate::session::{ReadVersion, SessionCache};
-use crate::store::Store;
+use crate::cache::{ReadVersion, SessionCache};
+use crate::token::MasterKey;
+use crate::token::keys::{decoding_key, encoding_key, generate_key, pair};
 
 /// The cached keys of this process. They are read again when they are [`STALE`], when a token names an unknown key,
 /// and when one of them may have been revoked.
@@ -43,16 +45,21 @@ struct Signer {
 
 /// Cached keys older than this are read again, so that a new key is known well before it signs.
 const STALE: TimeDelta = TimeDelta::seconds(20);
+
 /// While this process does not receive the changes of other replicas, keys older than this are read again. So a key
 /// that another replica has revoked is refused within a second.
 const MAX_AGE_WITHOUT_FEED: Duration = Duration::from_millis(900);
+
 /// The minimum time between two queries for unknown keys, however many tokens name unknown keys.
 const UNKNOWN_KEY: TimeDelta = TimeDelta::seconds(1);
+
 /// How long a new key is published before it signs.
 const PUBLICATION: TimeDelta = TimeDelta::seconds(60);
+
 /// How long a key keeps its private half after its successor begins to sign. A replica that cannot decrypt the
 /// successor yet still signs with it.
 const HANDOVER: TimeDelta = TimeDelta::minutes(10);
+
 /// How long a key is still published after its successor begins to sign. No access token may live longer.
 pub(crate) const RETIREMENT: TimeDelta = TimeDelta::hours(24);
 
@@ -369,10 +376,11 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
-    use crate::feed::{ChangeFeed, News};
-    use crate::memory::MemoryStore;
-    use crate::random::SystemRandom;
-    use crate::token::KeyStore as _;
+    use iam_model::random::SystemRandom;
+    use iam_model::store::ChangeFeed;
+    use iam_model::store::KeyStore as _;
+    use iam_model::store::News;
+    use iam_store_memory::MemoryStore;
 
     /// A key ring over its own store, with a clock that the test controls.
     struct Scene {

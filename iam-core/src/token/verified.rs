@@ -1,10 +1,10 @@
 use std::sync::Arc;
 
 use aws_lc_rs::digest::{SHA256, digest};
+use iam_model::id::{KeyId, UserId};
 use quick_cache::sync::Cache;
 
-use super::Claims;
-use crate::id::{KeyId, UserId};
+use crate::token::Claims;
 
 /// The maximum number of cached tokens. One takes about 400 bytes.
 const CAPACITY: usize = 10_000;
@@ -74,13 +74,14 @@ mod tests {
     use chrono::TimeDelta;
     use uuid::Uuid;
 
-    use crate::caller::RequestContext;
-    use crate::clock::testing::FixedClock;
-    use crate::error::{Error, Unauthenticated};
     use crate::iam::Iam;
-    use crate::memory::MemoryStore;
     use crate::tenant::Registration;
     use crate::user::NewUser;
+    use iam_model::clock::testing::FixedClock;
+    use iam_model::context::RequestContext;
+    use iam_model::error::Error;
+    use iam_model::error::Unauthenticated;
+    use iam_store_memory::MemoryStore;
 
     use super::*;
 

@@ -1,14 +1,18 @@
 use std::collections::HashSet;
 
-use super::{NewProfile, User, UserChange, UserStatus, Users};
-use crate::access::permission;
+use iam_model::change::UserChange;
+use iam_model::error::{Conflict, Result};
+use iam_model::permission;
+use iam_model::secret::PasswordHash;
+use iam_model::tenant::QuotaKind;
+use iam_model::user::{User, UserStatus};
+use iam_model::validate::{EmailKey, Fields};
+
 use crate::caller::Caller;
-use crate::credential::accept_hash;
-use crate::error::{Conflict, Result};
-use crate::iam::Inner;
-use crate::secret::PasswordHash;
-use crate::tenant::{QuotaKind, hold_quota};
-use crate::validate::{EmailKey, Fields};
+use crate::engine::Engine;
+use crate::engine::hold_quota;
+use crate::hashing::accept_hash;
+use crate::user::{NewProfile, Users};
 
 /// A user of another system; see [`Users::import`].
 #[derive(Clone, Debug)]
@@ -34,7 +38,7 @@ pub struct ImportedUser {
 
 /// Imports users of another system, one after the other; see [`Users::import`].
 pub struct Import<'a> {
-    iam: &'a Inner,
+    iam: &'a Engine,
     caller: &'a Caller,
     is_dry_run: bool,
     /// The e-mails that a dry run has checked.
@@ -51,7 +55,7 @@ impl<'a> Users<'a> {
     ///
     /// ```
     /// # use std::sync::Arc;
-    /// # use iam_core::memory::MemoryStore;
+    /// # use iam_store_memory::MemoryStore;
     /// # use iam_core::tenant::Registration;
     /// # use iam_core::user::NewUser;
     /// # use iam_core::{Iam, RequestContext};
@@ -88,7 +92,7 @@ impl<'a> Users<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::Forbidden`](crate::Error::Forbidden).
+    /// [`Error::Forbidden`](iam_model::error::Error::Forbidden).
     pub fn import(&self, caller: &'a Caller) -> Result<Import<'a>> {
         self.0.rights(caller).require(&permission::USERS_CREATE)?;
         Ok(Import { iam: self.0, caller, is_dry_run: false, seen: HashSet::new() })
@@ -108,7 +112,8 @@ impl Import<'_> {
     ///
     /// # Errors
     ///
-    /// [`Error::Validation`](crate::Error::Validation) which names every invalid field, [`Conflict::EmailTaken`].
+    /// [`Error::Validation`](iam_model::error::Error::Validation) which names every invalid field,
+    /// [`Conflict::EmailTaken`].
     pub async fn add(&mut self, user: ImportedUser) -> Result<Option<User>> {
         let ImportedUser { email, first_name, last_name, password_hash, status } = user;
         let mut fields = Fields::default();
@@ -124,7 +129,7 @@ impl Import<'_> {
             return if is_taken { Err(Conflict::EmailTaken.into()) } else { Ok(None) };
         }
         let mut work = self.iam.begin(self.caller).await?;
-        hold_quota(self.iam, &mut work, QuotaKind::Users, 1).await?;
+        hold_quota(&self.iam.settings.quota, &mut work, QuotaKind::Users, 1).await?;
         let user = User { status, ..profile.user(self.iam.next_id(), self.caller.tenant(), work.now()) };
         work.apply(UserChange::Create { user: user.clone(), password: profile.password }).await?;
         work.commit().await?;

@@ -1,12 +1,13 @@
-use super::{User, UserStatus};
-use crate::clock::Timestamp;
-use crate::credential::{AcceptedPassword, accept_password};
-use crate::error::Result;
-use crate::id::{TenantId, UserId};
-use crate::secret::Password;
-use crate::validate::{Email, Fields, Invalid, PersonName};
+use iam_model::clock::Timestamp;
+use iam_model::error::Result;
+use iam_model::id::{TenantId, UserId};
+use iam_model::secret::Password;
+use iam_model::user::{User, UserStatus};
+use iam_model::validate::{Email, Fields, Invalid, PersonName};
 
-/// The input for a new user, as typed; see [`Users::create`](super::Users::create).
+use crate::hashing::{AcceptedPassword, accept_password};
+
+/// The input for a new user, as typed; see [`Users::create`](crate::user::Users::create).
 #[derive(Clone, Debug)]
 pub struct NewUser {
     /// At most 254 characters, unique in the tenant.
@@ -83,7 +84,7 @@ pub struct UserPatch {
     pub first_name: Option<String>,
     /// 1–100 characters.
     pub last_name: Option<String>,
-    /// Any of the three statuses; see [`Users::update`](super::Users::update).
+    /// Any of the three statuses; see [`Users::update`](crate::user::Users::update).
     pub status: Option<UserStatus>,
 }
 

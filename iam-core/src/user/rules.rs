@@ -1,8 +1,9 @@
 //! The requirements and the consequences of a change of a user's status (`interface.md` §3, `decisions.md` §3).
 
-use super::UserStatus;
-use crate::access::{Permission, permission};
-use crate::session::EndReason;
+use iam_model::permission;
+use iam_model::permission::Permission;
+use iam_model::session::EndReason;
+use iam_model::user::UserStatus;
 
 /// A change from one status to another, with its requirements and consequences.
 #[derive(Debug, PartialEq, Eq)]
@@ -43,7 +44,9 @@ impl StatusMove {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use UserStatus::{Active, Inactive, Suspended};
+    use UserStatus::Active;
+    use UserStatus::Inactive;
+    use UserStatus::Suspended;
 
     #[test]
     fn each_status_change_has_its_requirements_and_consequences() {

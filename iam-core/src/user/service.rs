@@ -1,20 +1,30 @@
-use super::rules::StatusMove;
-use super::{NewUser, User, UserChange, UserFilter, UserPatch, UserSort, UserStatus};
-use crate::access::{Coverage, Covered, GrantAuthority, Permission, Rights, VisibleScope, permission};
-use crate::assignment::{Grant, GrantQuery, RevokeReason, cover_grants, keep_an_administrator, revoke};
-use crate::audit::ResourceType;
-use crate::caller::{Actor, Caller};
-use crate::credential::Share;
-use crate::error::{Conflict, Error, Forbidden, Result};
-use crate::iam::Inner;
-use crate::id::UserId;
-use crate::page::{Page, PageRequest};
-use crate::session::end_sessions;
-use crate::tenant::{QuotaKind, hold_quota};
-use crate::validate::{Email, Fields};
-use crate::work::UnitOfWork;
+use iam_model::access::{Coverage, Covered, Rights, VisibleScope};
+use iam_model::assignment::{Grant, RevokeReason};
+use iam_model::audit::ResourceType;
+use iam_model::change::UserChange;
+use iam_model::context::Actor;
+use iam_model::error::{Conflict, Error, Forbidden, Result};
+use iam_model::id::UserId;
+use iam_model::page::{Page, PageRequest};
+use iam_model::permission;
+use iam_model::permission::Permission;
+use iam_model::store::GrantQuery;
+use iam_model::tenant::QuotaKind;
+use iam_model::user::{User, UserFilter, UserSort, UserStatus};
+use iam_model::validate::{Email, Fields};
 
-/// Creates, reads, changes and deletes users; see [`Iam::users`](crate::Iam::users).
+use crate::access::{GrantAuthority, require_visible_scope_over};
+use crate::assignment::{cover_grants, keep_an_administrator, revoke};
+use crate::caller::Caller;
+use crate::engine::Engine;
+use crate::engine::UnitOfWork;
+use crate::engine::hold_quota;
+use crate::hashing::Share;
+use crate::session::end_sessions;
+use crate::user::rules::StatusMove;
+use crate::user::{NewUser, UserPatch};
+
+/// Creates, reads, changes and deletes users; see [`Iam::users`](crate::iam::Iam::users).
 ///
 /// The record of a user is kept forever: a deleted user becomes INACTIVE, and its e-mail stays taken. A suspended or
 /// deleted user has no sessions.
@@ -38,7 +48,7 @@ use crate::work::UnitOfWork;
 /// # }
 /// ```
 #[derive(Clone, Copy)]
-pub struct Users<'a>(pub(crate) &'a Inner);
+pub struct Users<'a>(pub(crate) &'a Engine);
 
 impl Users<'_> {
     /// Creates a user, ACTIVE and without roles. Needs `users:create`.
@@ -71,7 +81,7 @@ impl Users<'_> {
         if let Some(user) = once.find(&mut work).await? {
             return Ok(user);
         }
-        hold_quota(self.0, &mut work, QuotaKind::Users, 1).await?;
+        hold_quota(&self.0.settings.quota, &mut work, QuotaKind::Users, 1).await?;
         let user = profile.user(self.0.next_id(), caller.tenant(), work.now());
         work.apply(UserChange::Create { user: user.clone(), password }).await?;
         once.keep(&mut work, &user).await?;
@@ -126,7 +136,7 @@ impl Users<'_> {
     ///
     /// # Errors
     ///
-    /// [`Error::Forbidden`], [`Forbidden::Escalation`](crate::Forbidden::Escalation), [`Error::Validation`],
+    /// [`Error::Forbidden`], [`Forbidden::Escalation`](iam_model::error::Forbidden::Escalation), [`Error::Validation`],
     /// [`Error::NotFound`], [`Conflict::EmailTaken`], [`Conflict::LastAdministrator`].
     pub async fn update(&self, caller: &Caller, id: UserId, patch: UserPatch) -> Result<User> {
         self.0.rights(caller).visible_scope(&permission::USERS_UPDATE)?;
@@ -173,7 +183,7 @@ impl Users<'_> {
     ///
     /// # Errors
     ///
-    /// [`Error::Forbidden`], [`Forbidden::Escalation`](crate::Forbidden::Escalation), [`Error::NotFound`],
+    /// [`Error::Forbidden`], [`Forbidden::Escalation`](iam_model::error::Forbidden::Escalation), [`Error::NotFound`],
     /// [`Conflict::UserInactive`].
     pub async fn reactivate(&self, caller: &Caller, id: UserId) -> Result<User> {
         self.change_status(caller, id, UserStatus::Active).await
@@ -204,8 +214,8 @@ impl Users<'_> {
     ///
     /// # Errors
     ///
-    /// [`Forbidden::NotTrusted`](crate::Forbidden::NotTrusted) for a user, [`Error::Validation`] which names `email`,
-    /// [`Error::NotFound`], [`Conflict::UserInactive`].
+    /// [`Forbidden::NotTrusted`](iam_model::error::Forbidden::NotTrusted) for a user, [`Error::Validation`] which names
+    /// `email`, [`Error::NotFound`], [`Conflict::UserInactive`].
     pub async fn verify_email(&self, caller: &Caller, email: &str) -> Result<User> {
         if !matches!(caller.actor(), Actor::System { .. }) {
             return Err(Forbidden::NotTrusted.into());
@@ -302,43 +312,6 @@ impl StatusMove {
             None => Ok(Covered::no_gain()),
         }
     }
-}
-
-/// Checks that a caller may see what belongs to a user, and returns the visible scope. A caller may always see all of
-/// its own data. For another user, it needs a permission over this much of the user; see [`Coverage`].
-pub(crate) async fn require_sight(
-    iam: &Inner,
-    caller: &Caller,
-    user: UserId,
-    otherwise: &Permission,
-    coverage: Coverage,
-) -> Result<VisibleScope> {
-    if caller.user() == Some(user) {
-        return Ok(VisibleScope::Tenant);
-    }
-    let visible_scope = require_visible_scope_over(iam, caller, user, otherwise, coverage).await?;
-    if visible_scope == VisibleScope::Tenant {
-        iam.store.user(caller.tenant(), user).await?.ok_or_else(not_found)?;
-    }
-    Ok(visible_scope)
-}
-
-/// Returns the visible scope of a permission of the caller. If it is not tenant-wide, this much of the user must lie
-/// within it; see [`Coverage`]. If it is tenant-wide, the user need not exist.
-async fn require_visible_scope_over(
-    iam: &Inner,
-    caller: &Caller,
-    user: UserId,
-    permission: &Permission,
-    coverage: Coverage,
-) -> Result<VisibleScope> {
-    let rights = iam.rights(caller);
-    let visible_scope = rights.visible_scope(permission)?;
-    if visible_scope != VisibleScope::Tenant {
-        let grants = iam.store.grants_of(caller.tenant(), &[user]).await?;
-        rights.require_over(permission, &grants, coverage)?;
-    }
-    Ok(visible_scope)
 }
 
 /// Applies the consequences of a change of status, in the same unit of work and under the tenant's lock.

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use iam_core::conformance::World;
-use iam_core::conformance::feed::told;
+use iam_conformance::World;
+use iam_conformance::feed::told;
 use iam_core::session::SessionChange;
 use iam_core::{ChangeFeed, Store as _, StoreError};
 use iam_store_postgres::PostgresStore;

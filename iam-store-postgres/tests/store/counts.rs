@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use iam_conformance::World;
 use iam_core::TenantId;
 use iam_core::access::VisibleScope;
-use iam_core::conformance::World;
 use iam_core::page::PageRequest;
 use iam_core::user::{UserFilter, UserSort, UserStore as _};
 use iam_store_postgres::PostgresStore;

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use iam_conformance::World;
 use iam_core::Caller;
 use iam_core::audit::NewEvent;
-use iam_core::conformance::World;
 use iam_store_postgres::PostgresStore;
 use sqlx::{AssertSqlSafe, Executor as _};
 use test_support::postgres::TestDatabase;

@@ -31,7 +31,7 @@ async fn fixture() -> (Arc<dyn Store>, TestDatabase) {
     (Arc::new(store), database)
 }
 
-iam_core::conformance_suite!(fixture);
+iam_conformance::conformance_suite!(fixture);
 
 macro_rules! cases {
     ($($case:ident),+ $(,)?) => {

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
+use iam_conformance::World;
 use iam_core::audit::{AuditEntry, AuditFilter, AuditStore as _};
-use iam_core::conformance::World;
 use iam_core::{Store as _, TenantId};
 use iam_store_postgres::PostgresStore;
 use sqlx::Executor as _;

@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use chrono::DateTime;
+use iam_conformance::Case;
 use iam_core::access::VisibleScope;
 use iam_core::assignment::{AssignmentFilter, AssignmentStore as _};
 use iam_core::audit::{AuditFilter, AuditStore as _, Cursor};
-use iam_core::conformance::Case;
 use iam_core::organization::{OrganizationFilter, OrganizationSort, OrganizationSortKey, OrganizationStore as _};
 use iam_core::page::{PageRequest, SortOrder};
 use iam_core::session::SessionStore as _;
@@ -85,7 +85,7 @@ fn every_query_finds_its_rows_by_an_index() {
     let _alone = explained::ALONE.blocking_lock();
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let template = runtime.block_on(filled());
-    let cases: Vec<(&str, Case)> = iam_core::conformance_cases!();
+    let cases: Vec<(&str, Case)> = iam_conformance::conformance_cases!();
     let next = AtomicUsize::new(0);
     thread::scope(|scope| {
         for _ in 0..4 {

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use iam_conformance::World;
 use iam_core::Store as _;
 use iam_core::audit::Tampering;
-use iam_core::conformance::World;
 use iam_core::tenant::Registration;
 use iam_core::user::{NewUser, UserPatch};
 use iam_core::{Caller, RequestContext, UserAgent};

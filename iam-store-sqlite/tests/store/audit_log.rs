@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use iam_conformance::World;
 use iam_core::TenantId;
 use iam_core::audit::{AuditChange, AuditEntry, Digest, ErasedDetails, ErasedOrigin, Salt};
-use iam_core::conformance::World;
 use iam_store_sqlite::SqliteStore;
 use sqlx::sqlite::SqlitePool;
 use test_support::sqlite::TestFile;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use iam_core::conformance::World;
+use iam_conformance::World;
 use iam_core::tenant::Directory as _;
 use iam_core::{Store, StoreError, TenantId};
 use iam_store_sqlite::SqliteStore;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use iam_conformance::World;
 use iam_core::audit::{AuditFilter, NewEvent};
-use iam_core::conformance::World;
 use iam_core::{Caller, Store, StoreError};
 use iam_store_sqlite::{HostTransaction, SqliteStore};
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePool};

@@ -22,7 +22,7 @@ async fn fixture() -> (Arc<dyn Store>, TestStore) {
     (test.store(), test)
 }
 
-iam_core::conformance_suite!(fixture);
+iam_conformance::conformance_suite!(fixture);
 
 macro_rules! cases {
     ($($case:ident),+ $(,)?) => {

@@ -7,10 +7,11 @@ use std::sync::Arc;
 
 use chrono::TimeDelta;
 use fastrand::Rng;
-use iam_core::access::{Authority, DecidingGrant, Decision, Permission, Snapshot, VisibleScope};
+use iam_core::access::{Authority, DecidingGrant, Decision, Snapshot, VisibleScope};
 use iam_core::assignment::{Assignment, Grant, GrantOrganization};
 use iam_core::clock::Timestamp;
 use iam_core::organization::{Hierarchy, Organization};
+use iam_core::permission::Permission;
 use iam_core::role::{Role, RoleScope};
 use iam_core::{AssignmentId, OrganizationId, RoleId, TenantId, UserId};
 use uuid::Uuid;

@@ -233,11 +233,15 @@ fn releasing(document: &mut Document) {
     let workspace = &manifest["workspace"];
     assert_eq!(workspace["package"]["version"].as_str(), Some(VERSION));
     assert_eq!(workspace["package"]["repository"].as_str(), Some("https://example.com"));
+    let path = |dependency: &toml::Value| dependency["path"].as_str().unwrap().to_owned();
     for (name, dependency) in workspace["dependencies"].as_table().unwrap() {
         let is_ours = name.starts_with("iam-");
         let version = dependency.get("version").or(Some(dependency)).and_then(|version| version.as_str());
         assert_eq!(version == Some(VERSION), is_ours, "{name} has the version {version:?}");
-        assert!(!is_ours || read(&format!("{name}/Cargo.toml")).contains("\nrepository.workspace = true\n"), "{name}");
+        assert!(
+            !is_ours || read(&format!("{}/Cargo.toml", path(dependency))).contains("\nrepository.workspace = true\n"),
+            "{name}"
+        );
     }
     assert!(read("deploy/kubernetes.yaml").contains(&format!("/iam-server:{VERSION}")));
 }

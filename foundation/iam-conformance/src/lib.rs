@@ -1,0 +1,186 @@
+//! The rules for every store, as tests that the author of a store runs.
+//!
+//! ```text
+//! // tests/conformance.rs of the store's crate, with `iam-conformance` among the dev-dependencies. The
+//! // function returns an empty store, and a value that must live as long as the store.
+//! async fn fixture() -> (Arc<dyn Store>, TempDir) { … }
+//!
+//! iam_conformance::conformance_suite!(fixture);
+//! ```
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::missing_panics_doc,
+    reason = "these are tests: they fail by panicking"
+)]
+
+pub mod assignment;
+pub mod audit;
+pub mod credential;
+pub mod erasure;
+pub mod feed;
+pub mod idempotency;
+mod log;
+pub mod maintenance;
+pub mod organization;
+pub mod overtaken;
+pub mod permission;
+pub mod proof;
+pub mod race;
+pub mod retention;
+pub mod role;
+pub mod sequence;
+pub mod sequencers;
+pub mod session;
+pub mod tenant;
+pub mod token;
+mod tree;
+pub mod user;
+pub mod work;
+mod world;
+
+pub use crate::world::World;
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use iam_model::store::Store;
+
+/// A case. It takes a store without tenants and users.
+pub type Case = fn(Arc<dyn Store>) -> Pin<Box<dyn Future<Output = ()>>>;
+
+/// Runs every case against a store, each as a separate test.
+///
+/// Takes the name of an `async fn() -> (Arc<dyn Store>, T)` that returns an empty store and a value that must live as
+/// long as the store. Every case gets its own store.
+#[macro_export]
+macro_rules! conformance_suite {
+    ($fixture:ident) => {
+        $crate::conformance_cases! { @all tests $fixture }
+    };
+}
+
+/// Returns every case with its name, as a `Vec<(&'static str, Case)>`, for tests that run the cases in their own way.
+#[macro_export]
+macro_rules! conformance_cases {
+    () => {
+        $crate::conformance_cases! { @all list }
+    };
+    (@all $($how:ident)+) => {
+        $crate::conformance_cases! { @$($how)+;
+            tenant: a_created_row_is_read_back, slugs_are_unique_across_tenants, nothing_is_created_in_a_missing_tenant,
+                update_is_read_back, login_candidates_are_read_in_order, several_tenants_are_two_or_more,
+                usage_is_counted, trusted_code_creates_tenants, a_tenant_is_found_by_identifier_or_slug;
+            user: a_created_row_is_read_back, users_are_found_by_their_ids, email_is_unique_in_any_letter_case,
+                email_is_free_in_another_tenant, email_verification_is_read_back, update_keeps_the_last_login,
+                an_update_of_a_missing_user_is_refused, rows_of_another_tenant_are_not_found,
+                a_unit_of_work_reads_its_own_changes, list_sorts_by_every_key, list_pages_and_counts,
+                list_filters_by_status, search_ignores_case_and_has_no_wildcards, search_finds_any_part_of_a_field,
+                search_finds_only_current_values, counts_follow_every_change, counts_are_right_after_concurrent_writes,
+                list_filters_by_unexpired_membership, list_stays_within_the_visible_scope;
+            credential: account_is_found_by_email, failed_attempts_are_read_back_and_cleared,
+                a_success_also_clears_failures_without_a_tenant, password_is_replaced,
+                a_password_reset_ends_every_session, only_trusted_code_resets_a_password;
+            session: started_sessions_are_read_back, snapshot_shows_status_and_grants,
+                snapshot_shows_whether_organizations_are_awake, a_refreshed_session_is_read_back,
+                ended_sessions_are_gone, sessions_of_a_tenant_are_locked_in_batches;
+            permission: a_created_row_is_read_back, built_in_rows_are_read_back, list_pages_and_counts,
+                name_is_unique_in_a_tenant, a_deleted_row_is_gone, rows_of_another_tenant_are_not_found;
+            role: a_created_row_is_read_back, built_in_rows_are_read_back, list_pages_and_counts,
+                name_is_unique_in_a_tenant, update_replaces_permissions, a_change_to_a_missing_row_is_refused,
+                a_deleted_row_is_gone, an_assigned_role_is_not_deleted, roles_are_found_by_their_exact_pattern,
+                rows_of_another_tenant_are_not_found, a_unit_of_work_reads_its_own_changes;
+            organization: a_created_row_is_read_back, lineages_hold_every_ancestor_once, deep_lineages_are_complete,
+                a_subtree_leaves_out_deleted_organizations, children_are_directly_below_their_parent,
+                update_is_read_back, a_move_takes_the_subtree_along, a_change_to_a_missing_row_is_refused,
+                a_parent_must_be_in_the_same_tenant, slug_is_unique_in_a_tenant,
+                the_slug_of_a_deleted_organization_is_free, list_filters_by_every_field,
+                search_ignores_case_and_has_no_wildcards, list_sorts_by_every_key, list_pages_and_counts,
+                list_stays_within_the_visible_scope, rows_of_another_tenant_are_not_found,
+                a_unit_of_work_reads_its_own_changes;
+            assignment: grants_show_role_and_organization, a_lineage_goes_up_to_the_root,
+                awake_means_active_with_all_ancestors, a_user_holds_a_role_once_in_a_context,
+                one_change_creates_many_assignments, one_refused_assignment_refuses_all_of_a_change,
+                an_expiry_is_set_moved_and_removed, revoked_assignments_are_gone,
+                every_grant_query_finds_its_assignments, grants_are_found_by_their_whole_context,
+                assignments_expire_to_the_millisecond, tenants_with_expired_assignments_are_listed_once,
+                list_shows_email_role_and_organization, list_filters_by_every_field,
+                list_shows_expired_assignments_on_demand, list_pages_and_counts, counts_follow_every_change,
+                list_stays_within_the_visible_scope, roles_are_held_in_organizations_until_their_latest_end,
+                roles_are_held_until_their_latest_end, another_administrator_is_active_and_permanent,
+                references_to_another_tenant_are_refused, rows_of_another_tenant_are_not_found,
+                a_unit_of_work_reads_its_own_changes;
+            audit: entries_are_read_back, any_json_is_read_back, organizations_and_salts_are_read_back,
+                an_entry_is_found_by_id, entries_of_any_time_are_stored, entries_are_paged_newest_first_without_gaps,
+                every_filter_selects_matching_entries, combined_filters_select_matching_entries, events_are_read_back;
+            sequence: committed_entries_are_pending_oldest_first, uncommitted_entries_are_not_pending, sequenced_entries_are_read_back,
+                seals_of_another_size_are_refused, seals_of_entries_that_are_not_pending_are_refused,
+                seals_of_several_logs_are_all_or_nothing, a_tampered_log_is_not_continued, sealing_keeps_the_retention,
+                a_sequence_number_is_known_once_the_entry_is_sequenced, sequenced_and_pending_entries_are_read_in_pages,
+                a_pending_entry_that_has_a_leaf_is_reported, no_entry_of_the_service_is_stray,
+                audited_tenants_are_listed_in_order;
+            sequencers: a_log_gets_one_sequence_during_writes, an_entry_is_sequenced_once_by_concurrent_tasks,
+                sequencing_and_erasure_do_not_interfere, sequencing_and_retention_do_not_interfere;
+            proof: proofs_are_valid_by_rfc_9162, checkpoints_show_sequenced_and_pending_entries, an_untouched_log_has_no_findings;
+            retention: retention_is_read_back, a_dropped_unit_of_work_marks_nothing_for_removal,
+                the_first_entry_since_a_moment_is_found, entries_that_are_marked_for_removal_are_purged,
+                a_later_removal_continues_the_earlier_one, retention_is_applied;
+            erasure: an_erasure_leaves_no_personal_data, a_persons_name_in_tenant_names_is_erased,
+                only_inactive_users_are_erased, two_concurrent_erasures_share_an_entry, erasing_again_changes_nothing,
+                each_part_of_an_entry_is_erased_separately, an_erasure_keeps_the_queue_and_the_leaves,
+                an_erasure_skips_removed_entries, restored_personal_data_is_found, an_unknown_user_is_not_erased;
+            maintenance: totals_count_all_tenants, expired_sessions_are_removed, stale_login_attempts_are_removed,
+                the_service_removes_sessions_and_attempts, a_turn_can_be_taken_again;
+            idempotency: an_answer_is_read_back, a_later_answer_replaces_an_expired_one,
+                a_dropped_unit_of_work_stores_no_answer, old_answers_are_removed, concurrent_repeats_create_one_user,
+                a_key_belongs_to_one_request, failures_are_not_kept, a_key_is_locked_until_the_unit_of_work_ends,
+                a_request_with_a_key_reads_the_time_after_its_locks;
+            feed: changed_users_are_reported, ended_sessions_are_reported, changed_roles_are_reported,
+                changed_organizations_are_reported, suspended_tenants_are_reported, revoked_keys_are_reported,
+                many_changes_at_once_are_all_reported, every_subscriber_receives_changes_of_every_tenant,
+                changes_without_effect_on_rights_are_not_reported, uncommitted_changes_are_not_reported,
+                a_reported_change_can_be_read, no_change_is_missed_during_writes;
+            token: keys_are_read_back, a_generation_has_one_key, private_keys_are_replaced,
+                keys_of_different_purposes_do_not_mix, a_key_is_revoked_once;
+            work: a_dropped_unit_of_work_leaves_nothing, a_failed_unit_of_work_leaves_nothing,
+                changes_and_entries_commit_together, concurrent_writers_all_succeed,
+                the_tenants_lock_has_one_holder_at_a_time;
+            race: one_of_concurrent_requests_gets_the_email, concurrent_requests_stay_within_the_quota,
+                five_of_concurrent_guesses_are_checked, five_of_concurrent_guesses_with_an_unknown_email_are_checked,
+                logins_of_an_attacker_count_as_guesses_at_the_victim,
+                a_right_guess_after_five_failures_looks_like_a_wrong_one,
+                logins_during_a_password_reset_leave_no_session, concurrent_refreshes_get_the_same_successor,
+                one_of_the_last_two_administrators_stays, concurrent_starts_use_one_signing_key,
+                one_of_concurrent_equal_assignments_succeeds, one_of_concurrent_requests_gets_the_name,
+                concurrent_moves_leave_a_tree, an_assignment_comes_before_a_concurrent_move_or_fails,
+                an_assignment_comes_before_the_loss_of_the_role_or_fails,
+                an_assignment_comes_before_a_change_of_the_role_or_fails, a_concurrent_deletion_leaves_no_assignment,
+                concurrent_revocations_leave_a_signing_key, concurrent_sweepers_remove_each_assignment_once,
+                concurrent_ends_of_sessions_do_not_deadlock;
+            overtaken: a_caller_that_loses_its_role_cannot_assign, a_suspended_caller_cannot_assign,
+                an_organization_outside_the_branch_is_not_found, an_assignment_is_checked_against_the_current_role,
+                a_role_change_is_checked_against_current_assignments, a_move_is_checked_against_current_assignments,
+                a_reactivation_is_checked_against_current_assignments,
+                an_extension_is_checked_against_the_callers_current_expiry, a_deleted_row_is_not_assigned,
+                a_deletion_sees_current_assignments, a_deleted_organization_gets_no_child,
+                a_move_is_checked_against_the_current_tree, the_current_last_administrator_is_not_deleted;
+        }
+    };
+    (@list; $($noun:ident: $($case:ident),+;)+) => {
+        ::std::vec![$($((
+            ::std::concat!(::std::stringify!($noun), "::", ::std::stringify!($case)),
+            (|store| ::std::boxed::Box::pin($crate::$noun::$case(store))) as $crate::Case,
+        )),+),+]
+    };
+    (@tests $fixture:ident; $($noun:ident: $($case:ident),+;)+) => {
+        $(mod $noun {
+            $(#[tokio::test(flavor = "multi_thread")]
+            async fn $case() {
+                let (store, _guard) = super::$fixture().await;
+                $crate::$noun::$case(store).await;
+            })+
+        })+
+    };
+}

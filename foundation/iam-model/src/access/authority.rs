@@ -1,0 +1,227 @@
+use std::sync::Arc;
+
+use crate::access::{DecidingGrant, Decision, Denial, ResourceScope, Until, VisibleScope};
+use crate::assignment::Grant;
+use crate::clock::Timestamp;
+use crate::id::{AssignmentId, OrganizationId};
+use crate::permission::{Permission, PermissionPattern};
+use crate::role::Role;
+
+/// The rights of a user: permissions, with their resource scopes and ends.
+///
+/// It contains everything about a user that a decision needs, in one piece of memory. Nothing is computed in advance
+/// for a question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Authority(Kind);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Kind {
+    /// The rights of trusted code.
+    Everything,
+    /// The roles of a user.
+    Held(Box<[Held]>),
+}
+
+/// A role that is held in a resource scope.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Held {
+    organization: Option<OrganizationId>,
+    until: Until,
+    /// Whether the organization and all its ancestors are ACTIVE. True for a role that is held tenant-wide.
+    is_awake: bool,
+    role: Arc<Role>,
+    assignment: AssignmentId,
+}
+
+impl Held {
+    fn is_live(&self, now: Timestamp) -> bool {
+        self.is_awake && self.until.is_after(now)
+    }
+
+    fn covers(&self, scope: ResourceScope<'_>) -> bool {
+        match (self.organization, scope) {
+            (None, _) => true,
+            (Some(_), ResourceScope::Tenant) => false,
+            // In a deleted organization, only grants that are tenant-wide count.
+            (Some(organization), ResourceScope::Organization(position)) => {
+                !position.is_inactive() && position.is_within(organization)
+            }
+        }
+    }
+}
+
+impl Authority {
+    /// All permissions, in all resource scopes, without an end: for trusted code.
+    pub const fn everything() -> Self {
+        Self(Kind::Everything)
+    }
+
+    /// The rights that these assignments of one user give.
+    pub fn of<'a>(grants: impl IntoIterator<Item = &'a Grant>) -> Self {
+        let held = |grant: &Grant| Held {
+            organization: grant.assignment.organization_id,
+            until: grant.assignment.expires_at.into(),
+            is_awake: grant.is_awake(),
+            role: Arc::clone(&grant.role),
+            assignment: grant.assignment.id,
+        };
+        Self(Kind::Held(grants.into_iter().map(held).collect()))
+    }
+
+    /// The approximate size in bytes. It includes the roles, even if other values share them.
+    pub fn size(&self) -> usize {
+        let held = self.held().unwrap_or_default();
+        let mut roles: Vec<&Arc<Role>> = held.iter().map(|held| &held.role).collect();
+        roles.sort_unstable_by_key(|role| Arc::as_ptr(role));
+        roles.dedup_by(|one, other| Arc::ptr_eq(one, other));
+        size_of::<Self>() + size_of_val(held) + roles.into_iter().map(|role| role.size()).sum::<usize>()
+    }
+
+    /// Whether the permission is held in a resource scope at a moment.
+    #[must_use]
+    pub fn allows(&self, permission: &Permission, scope: ResourceScope<'_>, now: Timestamp) -> bool {
+        let allows = |held: &Held| held.covers(scope) && held.is_live(now) && held.role.permissions.allows(permission);
+        self.held().is_none_or(|held| held.iter().any(allows))
+    }
+
+    /// Whether any role is held in a resource scope at a moment. The holder may then know that the scope exists, even
+    /// while the role grants nothing because an organization is not ACTIVE.
+    #[must_use]
+    pub fn sees(&self, scope: ResourceScope<'_>, now: Timestamp) -> bool {
+        self.held().is_none_or(|held| held.iter().any(|held| held.covers(scope) && held.until.is_after(now)))
+    }
+
+    /// Returns the visible scope of a permission; `None` if it is held nowhere.
+    #[must_use]
+    pub fn visible_scope(&self, permission: &Permission, now: Timestamp) -> Option<VisibleScope> {
+        let Some(held) = self.held() else { return Some(VisibleScope::Tenant) };
+        let mut organizations = Vec::new();
+        for held in held.iter().filter(|held| held.is_live(now) && held.role.permissions.allows(permission)) {
+            match held.organization {
+                None => return Some(VisibleScope::Tenant),
+                Some(organization) => organizations.push(organization),
+            }
+        }
+        organizations.sort_unstable();
+        organizations.dedup();
+        (!organizations.is_empty()).then_some(VisibleScope::Organizations(organizations))
+    }
+
+    /// Returns the time until which everything that a pattern covers is held in a resource scope; `None` if it is not
+    /// held there.
+    ///
+    /// It is the latest end of the single roles that cover the whole pattern. Roles that cover it only together do not
+    /// count: they cannot cover the future actions of a wildcard.
+    pub fn holds_until(&self, pattern: &PermissionPattern, scope: ResourceScope<'_>, now: Timestamp) -> Option<Until> {
+        let Some(held) = self.held() else { return Some(Until::Forever) };
+        let covers = |held: &&Held| held.covers(scope) && held.is_live(now) && held.role.permissions.covers(pattern);
+        held.iter().filter(covers).map(|held| held.until).max()
+    }
+
+    /// Decides whether the permission is held in a resource scope, and names the deciding grants or the reason of the
+    /// denial.
+    #[must_use]
+    pub fn explain(&self, permission: &Permission, scope: ResourceScope<'_>, now: Timestamp) -> Decision {
+        let Some(held) = self.held() else { return Decision::allowed(Vec::new()) };
+        let with_permission: Vec<&Held> = held.iter().filter(|held| held.role.permissions.allows(permission)).collect();
+        let here = || with_permission.iter().filter(|held| held.covers(scope));
+        let deciding: Vec<DecidingGrant> = here()
+            .filter(|held| held.is_live(now))
+            .map(|held| DecidingGrant::new(held.assignment, &held.role, held.organization, scope))
+            .collect();
+        if !deciding.is_empty() {
+            return Decision::allowed(deciding);
+        }
+        Decision::denied(if here().any(|held| !held.until.is_after(now)) {
+            Denial::Expired
+        } else if here().any(|held| !held.is_awake) {
+            Denial::OrganizationNotActive
+        } else if with_permission.iter().any(|held| held.until.is_after(now)) {
+            Denial::HeldElsewhere
+        } else {
+            Denial::NotHeld
+        })
+    }
+
+    /// The roles of the user; `None` for trusted code.
+    fn held(&self) -> Option<&[Held]> {
+        match &self.0 {
+            Kind::Everything => None,
+            Kind::Held(held) => Some(held),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::access::testing::Scene;
+    use crate::access::testing::at;
+    use crate::permission;
+
+    #[test]
+    fn a_role_counts_where_it_is_held_and_below() {
+        let scene = Scene::new();
+        let authority = scene.holding("users:read", Some("branch"), None);
+        let allows = |scope| authority.allows(&permission::USERS_READ, scope, at(0));
+        assert!(allows(scene.scope("branch")) && allows(scene.scope("team")));
+        assert!(!allows(scene.scope("root")) && !allows(scene.scope("other")) && !allows(ResourceScope::Tenant));
+        let everywhere = scene.holding("users:read", None, None);
+        assert!(everywhere.allows(&permission::USERS_READ, scene.scope("team"), at(0)));
+        assert!(everywhere.allows(&permission::USERS_READ, ResourceScope::Tenant, at(0)));
+    }
+
+    #[test]
+    fn a_role_of_several_assignments_counts_once_in_the_size() {
+        let grant = Scene::new().grant("users:read", None, None);
+        let size = |grants: &[Grant]| Authority::of(grants).size();
+        let (none, one) = (size(&[]), size(std::slice::from_ref(&grant)));
+        assert_eq!(one, none + size_of::<Held>() + grant.role.size());
+        assert_eq!(size(&vec![grant; 3]), one + 2 * size_of::<Held>());
+    }
+
+    #[test]
+    fn a_role_counts_until_the_instant_of_its_expiry() {
+        let scene = Scene::new();
+        let authority = scene.holding("users:read", None, Some(at(10)));
+        assert!(authority.allows(&permission::USERS_READ, ResourceScope::Tenant, at(9)));
+        assert!(!authority.allows(&permission::USERS_READ, ResourceScope::Tenant, at(10)));
+        assert_eq!(authority.visible_scope(&permission::USERS_READ, at(10)), None);
+        assert!(!authority.sees(ResourceScope::Tenant, at(10)));
+    }
+
+    #[test]
+    fn a_role_in_a_suspended_organization_grants_nothing_but_reveals_it() {
+        let scene = Scene::new();
+        let authority = scene.holding("users:read", Some("asleep"), Some(at(10)));
+        let scope = scene.scope("asleep");
+        assert!(!authority.allows(&permission::USERS_READ, scope, at(0)));
+        assert!(authority.sees(scope, at(9)) && !authority.sees(scope, at(10)));
+        assert!(!authority.sees(scene.scope("other"), at(0)));
+    }
+
+    #[test]
+    fn a_denial_states_its_reason() {
+        let scene = Scene::new();
+        let denial = |authority: &Authority, scope| authority.explain(&permission::USERS_READ, scope, at(10)).denial;
+        let tenant = ResourceScope::Tenant;
+        assert_eq!(denial(&scene.holding("users:read", None, Some(at(10))), tenant), Some(Denial::Expired));
+        assert_eq!(denial(&scene.holding("users:read", Some("other"), None), tenant), Some(Denial::HeldElsewhere));
+        assert_eq!(denial(&scene.holding("roles:read", None, None), tenant), Some(Denial::NotHeld));
+        let asleep = scene.holding("users:read", Some("asleep"), None);
+        assert_eq!(denial(&asleep, scene.scope("asleep")), Some(Denial::OrganizationNotActive));
+        assert_eq!(denial(&scene.holding("users:*", Some("root"), None), scene.scope("team")), None);
+    }
+
+    #[test]
+    fn only_a_wildcard_covers_a_wildcard_and_the_latest_end_counts() {
+        let scene = Scene::new();
+        let all: PermissionPattern = "users:*".parse().unwrap();
+        let read: PermissionPattern = "users:read".parse().unwrap();
+        let authority = scene.holding_all(&[("users:read", None, None), ("users:*", None, Some(at(10)))]);
+        let until = |pattern| authority.holds_until(pattern, ResourceScope::Tenant, at(0));
+        assert_eq!(until(&all), Some(Until::Moment(at(10))));
+        assert_eq!(until(&read), Some(Until::Forever));
+        assert!(Until::Forever > Until::Moment(at(i64::from(u32::MAX))));
+    }
+}

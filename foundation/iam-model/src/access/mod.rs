@@ -1,0 +1,24 @@
+//! Access control: the rights of users, and the decisions that follow from them (`decisions.md` §4).
+//!
+//! It consists of three parts, each in a small file:
+//!
+//! 1. An [`Authority`] is the sum of a user's role assignments. It answers whether a permission is held in a
+//!    [`ResourceScope`] at a moment, by plain loops over values.
+//! 2. [`Rights`] turns that answer into an error: 403 if the caller may know that the resource exists, otherwise 404.
+//! 3. [`Covered`] proves the escalation check: a change gives no user more rights than its author holds.
+
+mod authority;
+mod decision;
+mod escalation;
+mod rights;
+mod scope;
+mod snapshot;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
+
+pub use authority::Authority;
+pub use decision::{DecidingGrant, Decision, Denial};
+pub use escalation::{Covered, GrantedRights};
+pub use rights::{Coverage, Rights};
+pub use scope::{ResourceScope, Until, VisibleScope};
+pub use snapshot::Snapshot;

@@ -1,0 +1,50 @@
+use crate::clock::Timestamp;
+use crate::id::OrganizationId;
+use crate::organization::Position;
+
+/// The resource scope of an action: the tenant as a whole, or an organization.
+#[derive(Clone, Copy, Debug)]
+pub enum ResourceScope<'a> {
+    /// The tenant as a whole. Only grants that are tenant-wide count.
+    Tenant,
+    /// An organization. Grants in it, above it and tenant-wide count.
+    Organization(Position<'a>),
+}
+
+impl<'a> Position<'a> {
+    /// The organization as a resource scope.
+    #[must_use]
+    pub fn scope(self) -> ResourceScope<'a> {
+        ResourceScope::Organization(self)
+    }
+}
+
+/// The visible scope of a permission, for lists: the part of the organization tree in which it is held.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum VisibleScope {
+    /// The whole tenant.
+    Tenant,
+    /// These organizations, at least one, and everything below them.
+    Organizations(Vec<OrganizationId>),
+}
+
+/// When a grant ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Until {
+    /// The grant does not count from this instant on.
+    Moment(Timestamp),
+    /// The grant does not end by itself.
+    Forever,
+}
+
+impl From<Option<Timestamp>> for Until {
+    fn from(expires_at: Option<Timestamp>) -> Self {
+        expires_at.map_or(Self::Forever, Self::Moment)
+    }
+}
+
+impl Until {
+    pub(super) fn is_after(self, now: Timestamp) -> bool {
+        self > Self::Moment(now)
+    }
+}

@@ -1,0 +1,32 @@
+//! Audit entries: what happened, to what, by whom, with the values before and after (`interface.md` §2.6, §6).
+//!
+//! Each tenant's entries become the leaves of a Merkle tree. The crate `iam-audit-proof` signs and verifies it.
+
+mod canonical;
+mod catalogue;
+mod cursor;
+mod digest;
+mod entry;
+mod event;
+mod export;
+mod field_name;
+mod filter;
+mod log;
+mod record;
+mod salt;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
+mod tree;
+
+pub use canonical::canonical_json;
+pub use catalogue::{ACTIONS, CATALOGUE, RESOURCE_TYPES, Recorded, ResourceType, action};
+pub use cursor::Cursor;
+pub use digest::{ERASED, Opening, Openings};
+pub use entry::AuditEntry;
+pub use event::{Event, NewEvent};
+pub use export::Export;
+pub use filter::{AuditFilter, AuditPage};
+pub use log::{Leaf, LogHead, Pending, PendingEntry, PendingRetention, Retention, SequencedBatch, SequencedEntry};
+pub(crate) use record::{Attribution, Record};
+pub use salt::{Digest, Salt, Salts};
+pub use tree::{Frontier, ProofPlan, STRIDE, TreeHash, TreeNode, TreeSpan};

@@ -1,0 +1,90 @@
+//! All changes that can be written, by noun, with the audit records of each.
+
+mod assignment;
+mod audit;
+mod batch;
+mod credential;
+mod idempotency;
+mod organization;
+mod permission;
+mod role;
+mod session;
+mod tenant;
+mod user;
+
+pub use assignment::{AssignmentChange, NewGrant};
+pub use audit::{AuditChange, ERASED_DETAILS, ERASED_ORIGINS, ErasedDetails, ErasedOrigin, GIVEN_UP_UNTIL, SIGNATURE};
+pub use batch::AuditBatch;
+pub use credential::{CredentialChange, LoginFailure};
+pub use idempotency::IdempotencyChange;
+pub use organization::OrganizationChange;
+pub use permission::PermissionChange;
+pub use role::RoleChange;
+pub use session::SessionChange;
+pub use tenant::TenantChange;
+pub use user::UserChange;
+
+use uuid::Uuid;
+
+use crate::audit::Record;
+
+macro_rules! changes {
+    ($($(#[$doc:meta])* $variant:ident($change:ident),)+) => {
+        /// A change to write, by noun.
+        ///
+        /// A [`Transaction`](crate::store::Transaction) can write nothing else. Each change defines its own audit
+        /// records, so a new kind of change does not compile until it defines them. The enum is exhaustive on purpose:
+        /// a store that matches on it does not compile until it writes the new kind, too.
+        #[derive(Clone, Debug)]
+        pub enum Change {
+            $($(#[$doc])* $variant($change),)+
+        }
+
+        impl Change {
+            /// Returns the audit records of this change.
+            pub(crate) fn records(&self) -> Vec<Record> {
+                match self {
+                    $(Self::$variant(change) => change.records(),)+
+                }
+            }
+
+            /// Returns the ids whose dependent cache entries this change invalidates. A cached session depends on the
+            /// session itself, its user, the user's role assignments, their roles, their organizations, and all
+            /// ancestors of these organizations.
+            pub fn invalidates(&self) -> Vec<Uuid> {
+                match self {
+                    $(Self::$variant(change) => change.invalidates(),)+
+                }
+            }
+        }
+
+        $(impl From<$change> for Change {
+            fn from(change: $change) -> Self {
+                Self::$variant(change)
+            }
+        })+
+    };
+}
+
+changes! {
+    /// A change of tenants.
+    Tenant(TenantChange),
+    /// A change of users.
+    User(UserChange),
+    /// A change of passwords and failed logins.
+    Credential(CredentialChange),
+    /// A change of sessions.
+    Session(SessionChange),
+    /// A change of the catalogue of permissions.
+    Permission(PermissionChange),
+    /// A change of roles.
+    Role(RoleChange),
+    /// A change of role assignments.
+    Assignment(AssignmentChange),
+    /// A change of organizations.
+    Organization(OrganizationChange),
+    /// A change of the audit log itself.
+    Audit(AuditChange),
+    /// A change of the stored answers to requests with an idempotency key.
+    Idempotency(IdempotencyChange),
+}

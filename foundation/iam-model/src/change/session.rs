@@ -1,0 +1,72 @@
+use serde_json::json;
+use uuid::Uuid;
+
+use crate::audit::{Attribution, Record, ResourceType, action};
+use crate::session::{EndReason, Session};
+
+/// A change of sessions.
+#[derive(Clone, Debug)]
+pub enum SessionChange {
+    /// A login succeeded: the session begins, and sets the user's last login.
+    Start(Session),
+    /// A refresh token was exchanged: the session gets a new one and expires later.
+    Refresh(Session),
+    /// The refresh token that was exchanged last was presented again and got the same successor.
+    RepeatRefresh(Session),
+    /// Expired sessions are removed.
+    Forget(Vec<Session>),
+    /// Sessions end for one reason.
+    End {
+        /// The sessions that end.
+        sessions: Vec<Session>,
+        /// Why they end.
+        reason: EndReason,
+    },
+}
+
+impl SessionChange {
+    pub(crate) fn records(&self) -> Vec<Record> {
+        match self {
+            Self::Start(session) => vec![of(session, action::LOGIN).by(session).with("method", "password")],
+            Self::Refresh(session) => vec![of(session, action::TOKEN_REFRESH).by(session)],
+            Self::RepeatRefresh(session) => {
+                vec![of(session, action::TOKEN_REFRESH).by(session).with("repeated", true)]
+            }
+            // No entry: the expiry of these sessions was known since their last refresh.
+            Self::Forget(_) => Vec::new(),
+            Self::End { sessions, reason } => sessions.iter().map(|session| ended(session, *reason)).collect(),
+        }
+    }
+
+    pub(crate) fn invalidates(&self) -> Vec<Uuid> {
+        match self {
+            Self::Start(_) => Vec::new(),
+            // The session expires later. A cached session that seems to have expired is read again.
+            Self::Refresh(_) | Self::RepeatRefresh(_) => Vec::new(),
+            Self::Forget(sessions) | Self::End { sessions, .. } => {
+                sessions.iter().map(|session| session.id.into()).collect()
+            }
+        }
+    }
+}
+
+fn of(session: &Session, action: &'static str) -> Record {
+    Record::new(action, ResourceType::SESSION, session.id)
+}
+
+impl Record {
+    /// Attributes the record to the session's user, because the caller is still anonymous.
+    fn by(self, session: &Session) -> Self {
+        self.attributed(Attribution::User(session.user_id))
+    }
+}
+
+fn ended(session: &Session, reason: EndReason) -> Record {
+    let record = of(session, action::LOGOUT).with("targetUserId", json!(session.user_id));
+    match reason {
+        EndReason::Logout => record,
+        // The caller is anonymous. Only the token identifies the user.
+        EndReason::TokenReuse => record.by(session).with("reason", reason.as_str()),
+        _ => record.with("reason", reason.as_str()),
+    }
+}

@@ -1,0 +1,49 @@
+use uuid::Uuid;
+
+use crate::audit::{Record, ResourceType, action};
+use crate::tenant::Tenant;
+
+/// A change of a tenant.
+#[derive(Clone, Debug)]
+pub enum TenantChange {
+    /// A new tenant.
+    Create(Tenant),
+    /// Fields of a tenant change.
+    Update {
+        /// The tenant before the change.
+        before: Tenant,
+        /// The tenant after the change.
+        after: Tenant,
+    },
+    /// The operator suspends or reactivates a tenant.
+    ChangeStatus {
+        /// The tenant before the change.
+        before: Tenant,
+        /// The tenant after the change.
+        after: Tenant,
+    },
+}
+
+impl TenantChange {
+    pub(crate) fn records(&self) -> Vec<Record> {
+        let record = match self {
+            Self::Create(tenant) => {
+                Record::new(action::CREATE, ResourceType::TENANT, tenant.id).creating(&tenant.audited())
+            }
+            Self::Update { before, after } | Self::ChangeStatus { before, after } => {
+                Record::new(action::UPDATE, ResourceType::TENANT, after.id)
+                    .changing(&before.audited(), &after.audited())
+                    .listing_changed_fields()
+            }
+        };
+        vec![record]
+    }
+
+    pub(crate) fn invalidates(&self) -> Vec<Uuid> {
+        match self {
+            // No right depends on the name or the slug.
+            Self::Create(_) | Self::Update { .. } => Vec::new(),
+            Self::ChangeStatus { after, .. } => vec![after.id.into()],
+        }
+    }
+}

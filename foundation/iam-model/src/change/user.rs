@@ -1,0 +1,105 @@
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::access::Covered;
+use crate::audit::{Record, ResourceType, action};
+use crate::secret::PasswordHash;
+use crate::user::{User, UserStatus};
+
+/// A change of users.
+#[derive(Clone, Debug)]
+pub enum UserChange {
+    /// A new user with its password.
+    Create {
+        /// The user.
+        user: User,
+        /// The hash of its password.
+        password: PasswordHash,
+    },
+    /// Fields of a user change.
+    Update {
+        /// The user before the change.
+        before: User,
+        /// The user after the change.
+        after: User,
+        /// The escalation check: if the user can log in again, the caller holds every permission that the user
+        /// regains. If the e-mail changes, the caller holds every permission of the user's roles.
+        covered: Covered,
+    },
+    /// A user is suspended or reactivated, and no other field changes.
+    ChangeStatus {
+        /// The user before the change.
+        before: User,
+        /// The user after the change.
+        after: User,
+        /// The escalation check: the caller holds every permission that a reactivated user regains.
+        covered: Covered,
+    },
+    /// The user's e-mail is verified: it is proven that the user receives mail at this address.
+    VerifyEmail {
+        /// The user before the change.
+        before: User,
+        /// The user after the change.
+        after: User,
+    },
+    /// A user becomes INACTIVE, and its record is kept.
+    Delete {
+        /// The user before the change.
+        before: User,
+        /// The user after the change.
+        after: User,
+    },
+}
+
+impl UserChange {
+    pub(crate) fn records(&self) -> Vec<Record> {
+        match self {
+            Self::Create { user, .. } => vec![of(user, action::CREATE).creating(&with_password(user.audited()))],
+            Self::Update { before, after, .. } => {
+                let update =
+                    of(after, action::UPDATE).changing(&before.audited(), &after.audited()).listing_changed_fields();
+                [update].into_iter().chain(status_record(before, after)).collect()
+            }
+            Self::ChangeStatus { before, after, .. } => status_record(before, after).into_iter().collect(),
+            Self::VerifyEmail { before, after } => {
+                vec![of(after, action::EMAIL_VERIFIED).changing(&before.audited(), &after.audited())]
+            }
+            Self::Delete { before, after } => vec![of(after, action::DELETE).deleting(&before.audited())],
+        }
+    }
+
+    pub(crate) fn invalidates(&self) -> Vec<Uuid> {
+        match self {
+            // The user has no session yet.
+            Self::Create { .. } => Vec::new(),
+            // No right depends on the verification.
+            Self::VerifyEmail { .. } => Vec::new(),
+            Self::Update { after, .. } | Self::ChangeStatus { after, .. } | Self::Delete { after, .. } => {
+                vec![after.id.into()]
+            }
+        }
+    }
+}
+
+fn of(user: &User, action: &'static str) -> Record {
+    Record::new(action, ResourceType::USER, user.id)
+}
+
+/// Adds a password to the fields of the created user, so that redaction shows `[REDACTED]` for it.
+fn with_password(mut fields: Value) -> Value {
+    if let Some(fields) = fields.as_object_mut() {
+        fields.insert("password".to_owned(), Value::Null);
+    }
+    fields
+}
+
+/// Returns the separate record of a suspension or a reactivation (`decisions.md` §3).
+fn status_record(before: &User, after: &User) -> Option<Record> {
+    let action = match (before.status, after.status) {
+        (UserStatus::Active, UserStatus::Suspended) => action::USER_SUSPENDED,
+        (UserStatus::Suspended, UserStatus::Active) => action::USER_REACTIVATED,
+        _ => return None,
+    };
+    let status = |user: &User| json!({ "status": user.status.as_str() });
+    Some(of(after, action).changing(&status(before), &status(after)))
+}

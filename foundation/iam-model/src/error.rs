@@ -1,0 +1,303 @@
+//! The errors, in two layers: [`StoreError`] from a store, [`Error`] from a service.
+//!
+//! Neither depends on HTTP; `iam-axum` maps [`Error`] to problem documents in one place.
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::audit::ResourceType;
+use crate::clock::{Timestamp, shown};
+use crate::permission::{Permission, PermissionPattern};
+use crate::store_error::{Constraint, StoreError};
+use crate::tenant::{QuotaKind, TenantSummary};
+use crate::validate::{FieldError, InvalidFields, describe};
+
+/// A permission that the caller of a refused change lacks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Shortfall {
+    /// The permission that the change would give.
+    pub permission: PermissionPattern,
+    /// The time until which the caller itself holds it there; `None` if the caller does not hold it there.
+    pub held_until: Option<Timestamp>,
+}
+
+impl Shortfall {
+    /// Returns the shortfall of a permission that the caller holds until a moment, or not at all.
+    #[must_use]
+    pub fn new(permission: PermissionPattern, held_until: Option<Timestamp>) -> Self {
+        Self { permission, held_until }
+    }
+}
+
+impl fmt::Display for Shortfall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.held_until {
+            Some(moment) => write!(f, "you hold {} there until {} only", self.permission, shown(moment)),
+            None => write!(f, "you do not hold {} there", self.permission),
+        }
+    }
+}
+
+/// The result of a service call.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a service refused a call, or failed.
+///
+/// The `Display` text is safe to show to the caller. Details that only a log may contain are in
+/// [`source`](std::error::Error::source).
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// One or more fields of the input are invalid. All of them are named.
+    #[error("{}", describe(.0))]
+    Validation(Vec<FieldError>),
+    /// The caller has not proven who it is: it sent no token, an invalid token, or wrong credentials.
+    #[error("{0}")]
+    Unauthenticated(#[from] Unauthenticated),
+    /// The caller is known, but may not do this.
+    #[error("{0}")]
+    Forbidden(#[from] Forbidden),
+    /// Too many logins have failed. Until the lockout ends, even the right password is refused.
+    #[error("The account is temporarily locked. Try again in {} seconds.", .retry_after.as_secs())]
+    AccountLocked {
+        /// The remaining time of the lockout, rounded up to whole seconds.
+        retry_after: Duration,
+    },
+    /// The resource does not exist, or the caller may not know that it exists.
+    #[error("{} not found.", .0.title())]
+    NotFound(ResourceType),
+    /// A rule of the domain forbids the input, for every caller and in every state.
+    #[error("{0}")]
+    Rule(#[from] Rule),
+    /// The current state does not allow the change.
+    #[error("{0}")]
+    Conflict(#[from] Conflict),
+    /// The resource no longer has the version that the caller expects: another caller has changed it.
+    #[error("The resource has changed since it was read.")]
+    PreconditionFailed,
+    /// Another request was made under the same idempotency key.
+    #[error("The Idempotency-Key was used for another request.")]
+    IdempotencyKeyReused,
+    /// The service cannot serve the call in time: too many passwords wait to be hashed, or too many units of work of
+    /// the tenant run.
+    #[error("The service is busy. Try again in {} seconds.", .retry_after.as_secs())]
+    Overloaded {
+        /// The time after which the call can be tried again, in whole seconds: an estimate of how long the queue needs.
+        retry_after: Duration,
+    },
+    /// One of the other errors, caused by one field of the input.
+    #[error("{error}")]
+    About {
+        /// The field's name as the caller wrote it, for instance `roleId` or `assignments[3].roleId`.
+        field: String,
+        /// What is wrong with it.
+        error: Box<Error>,
+    },
+    /// The store failed.
+    #[error("{}", describe_store(.0))]
+    Store(#[source] StoreError),
+    /// A defect or a broken environment; the text is for the log only.
+    #[error("An internal error occurred.")]
+    Internal(#[source] Internal),
+}
+
+impl Error {
+    /// Returns a validation error about one field.
+    #[must_use]
+    pub fn field(field: impl Into<String>, message: impl Into<String>) -> Self {
+        Self::Validation(vec![FieldError::new(field, message)])
+    }
+
+    /// Returns the same error, as an error about a field of the input.
+    #[must_use]
+    pub fn about(self, field: impl Into<String>) -> Self {
+        Self::About { field: field.into(), error: Box::new(self) }
+    }
+
+    /// Returns the same error, as an error about a field if the cause is the resource that the field names. A missing
+    /// permission for the whole call, or a failure of the store, is about no field.
+    pub fn about_what_it_names(self, field: impl Into<String>) -> Self {
+        if matches!(self, Self::NotFound(_) | Self::Conflict(_)) { self.about(field) } else { self }
+    }
+
+    /// Returns an internal error. Its text is for the log only.
+    #[must_use]
+    pub fn internal(context: &'static str, cause: impl fmt::Display) -> Self {
+        Self::Internal(Internal { context, cause: cause.to_string() })
+    }
+}
+
+impl From<InvalidFields> for Error {
+    fn from(InvalidFields(errors): InvalidFields) -> Self {
+        Self::Validation(errors)
+    }
+}
+
+/// Turns a violated constraint of a store into the conflict that it means.
+impl From<StoreError> for Error {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Conflict(Constraint::UserEmail) => Conflict::EmailTaken.into(),
+            StoreError::Conflict(Constraint::TenantSlug | Constraint::OrganizationSlug) => Conflict::SlugTaken.into(),
+            StoreError::Conflict(Constraint::RoleName) => Conflict::RoleNameTaken.into(),
+            StoreError::Conflict(Constraint::PermissionName) => Conflict::PermissionNameTaken.into(),
+            StoreError::Conflict(Constraint::RoleAssignment) => Conflict::RoleHeld.into(),
+            StoreError::Conflict(Constraint::IdempotencyRecord) => Conflict::StillRunning.into(),
+            other => Self::Store(other),
+        }
+    }
+}
+
+/// Why a caller is not authenticated.
+///
+/// Every wrong identity at login is the same [`Credentials`](Self::Credentials), so that an attacker does not learn
+/// which accounts exist.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Unauthenticated {
+    /// The request carries no bearer token.
+    #[error("Authentication is required: send a bearer access token.")]
+    NoToken,
+    /// The access token is malformed, forged or not yet valid, or its session has ended.
+    #[error("The access token is invalid.")]
+    InvalidToken,
+    /// The access token was valid, but has expired.
+    #[error("The access token has expired.")]
+    ExpiredToken,
+    /// The e-mail, the password or the tenant is wrong.
+    #[error("Incorrect e-mail or password. If you have accounts in several tenants, name the `tenant` that you mean.")]
+    Credentials,
+    /// The refresh token is malformed, forged, spent or expired, or its session has ended.
+    #[error("The refresh token is invalid or expired.")]
+    RefreshToken,
+}
+
+/// Why a known caller may not do something.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Forbidden {
+    /// The caller lacks this permission.
+    #[error("Missing permission: {0}.")]
+    Permission(Permission),
+    /// A user would get rights that the caller does not hold itself, in the same resource scope and for as long.
+    #[error("You cannot give a role with higher privileges than your own: {0}.")]
+    Escalation(Shortfall),
+    /// Only a user can do this, for instance change its own password. Trusted code without a user cannot.
+    #[error("Only a logged-in user can do this.")]
+    NotAUser,
+    /// Only trusted code can do this, for instance set the password of a user. No permission allows it.
+    #[error("Only trusted code can do this.")]
+    NotTrusted,
+    /// A user cannot erase the entries about itself from the audit log.
+    #[error("You cannot erase your own entries from the audit log.")]
+    OwnEntries,
+    /// The account is suspended.
+    #[error("The account is suspended.")]
+    Suspended,
+    /// The operator has suspended the tenant.
+    #[error("The tenant is suspended.")]
+    TenantSuspended,
+    /// This installation does not allow strangers to create tenants.
+    #[error("Registration is closed.")]
+    RegistrationClosed,
+}
+
+/// A rule of the domain that the input breaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Rule {
+    /// A role of scope ORGANIZATION needs an organization.
+    #[error("Organization-scoped roles require an organizationId.")]
+    OrganizationRequired,
+    /// A role of scope TENANT takes no organization.
+    #[error("Tenant-scoped roles do not take an organizationId.")]
+    OrganizationRefused,
+    /// An organization cannot be below itself.
+    #[error("Circular reference: the parent is the organization itself or is below it.")]
+    CircularParent,
+    /// The hierarchy would be deeper than allowed.
+    #[error("Maximum hierarchy depth of {0} exceeded.")]
+    Depth(u32),
+}
+
+/// Why the current state does not allow a change.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Conflict {
+    /// Another user of the tenant has this e-mail, compared without case. A deleted user also keeps its e-mail.
+    #[error("A user with this e-mail already exists.")]
+    EmailTaken,
+    /// Another tenant, or another organization of the tenant, has this slug.
+    #[error("This slug is already taken.")]
+    SlugTaken,
+    /// A deleted user can be neither suspended nor reactivated.
+    #[error("The user is inactive.")]
+    UserInactive,
+    /// The user already holds the role in this resource scope.
+    #[error("The user already holds this role in this organization, or tenant-wide.")]
+    RoleHeld,
+    /// Another role of the tenant has this name.
+    #[error("A role with this name already exists.")]
+    RoleNameTaken,
+    /// Built-in roles cannot change.
+    #[error("Built-in roles can be neither changed nor deleted.")]
+    SystemRole,
+    /// At least one user holds the role.
+    #[error("The role is assigned to at least one user.")]
+    RoleInUse,
+    /// At least one user holds the role in a resource scope that the new scope of the role does not allow.
+    #[error("The role has assignments that its new scope does not allow.")]
+    RoleScopeInUse,
+    /// The tenant's catalogue already has this permission.
+    #[error("A permission with this name already exists.")]
+    PermissionNameTaken,
+    /// Built-in permissions cannot be deleted.
+    #[error("Built-in permissions cannot be deleted.")]
+    SystemPermission,
+    /// At least one role has the permission.
+    #[error("A role has this permission.")]
+    PermissionInUse,
+    /// The organization was deleted, so nothing can be added to it or below it.
+    #[error("The organization is inactive.")]
+    OrganizationInactive,
+    /// An organization that is not INACTIVE is below this organization.
+    #[error("The organization has children.")]
+    OrganizationHasChildren,
+    /// A deleted organization cannot be restored, because its position has become too deep.
+    #[error("The organization would be deeper than the hierarchy allows.")]
+    OrganizationTooDeep,
+    /// The tenant would have no active administrator.
+    #[error("The last active administrator of a tenant cannot be deleted or suspended, and cannot lose this role.")]
+    LastAdministrator,
+    /// The entry is still pending: it was recorded a moment ago and has no sequence number yet.
+    #[error("The entry has no sequence number yet. Try again in a second.")]
+    NotSequenced,
+    /// An earlier request under the same idempotency key is still running, and takes long.
+    #[error("A request with this Idempotency-Key is still being processed.")]
+    StillRunning,
+    /// The tenant has as many resources of this kind as its quota allows.
+    #[error("The tenant has reached its quota of {1} {0}.")]
+    QuotaExceeded(QuotaKind, u64),
+    /// The user is not INACTIVE, so the audit log keeps its entries about the user.
+    #[error("Only an inactive user can be erased from the audit log: delete the user first.")]
+    UserNotInactive,
+    /// The credentials are right in several tenants, so the login must name one of them.
+    #[error("The credentials match accounts in several tenants. Name one of these tenants in `tenant`.")]
+    SeveralTenants(Vec<TenantSummary>),
+}
+
+/// The details of [`Error::Internal`], for the log and never for the caller.
+#[derive(Debug, thiserror::Error)]
+#[error("{context}: {cause}")]
+pub struct Internal {
+    context: &'static str,
+    cause: String,
+}
+
+fn describe_store(error: &StoreError) -> &'static str {
+    match error {
+        StoreError::Unavailable(_) => "The service is temporarily unavailable.",
+        _ => "An internal error occurred.",
+    }
+}

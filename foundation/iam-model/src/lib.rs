@@ -1,0 +1,30 @@
+#![doc = include_str!("../README.md")]
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+#[macro_use]
+mod text_enum;
+
+pub mod access;
+pub mod assignment;
+pub mod audit;
+pub mod change;
+pub mod clock;
+pub mod context;
+pub mod credential;
+pub mod error;
+pub mod id;
+pub mod idempotency;
+pub mod organization;
+pub mod page;
+pub mod permission;
+pub mod random;
+pub mod role;
+pub mod secret;
+pub mod session;
+pub mod signing_key;
+pub mod store;
+pub mod store_error;
+pub mod tenant;
+pub mod user;
+pub mod validate;
+pub mod version;

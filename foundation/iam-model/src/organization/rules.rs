@@ -1,0 +1,149 @@
+//! The consequences of a change in the organization tree, as plain functions of the trees before and after it.
+
+use std::collections::HashMap;
+
+use crate::error::Rule;
+use crate::id::OrganizationId;
+use crate::organization::{Hierarchy, Organization};
+
+/// Roles of one organization that begin to count in an organization.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Activation {
+    /// The organization in which the roles are held.
+    pub held_in: OrganizationId,
+    /// The organization in which they begin to count, with everything below it.
+    pub counts_in: OrganizationId,
+}
+
+/// Returns the roles that begin to count when an organization changes its parent or its status.
+///
+/// - An organization is above the changed one after the change, and was not before. Roles held in it begin to count in
+///   the changed one. In a deleted organization, no roles from above count. So if it is restored, all its ancestors are
+///   new.
+/// - The changed organization or one below it is ACTIVE with all its ancestors after the change, and was not before.
+///   Roles held in it begin to count in it.
+pub fn activations(before: &Hierarchy, after: &Hierarchy, changed: OrganizationId) -> Vec<Activation> {
+    let (Some(was), Some(becomes)) = (before.node(changed), after.node(changed)) else { return Vec::new() };
+    if becomes.organization.status.is_inactive() {
+        return Vec::new();
+    }
+    let was_above = |id| !was.organization.status.is_inactive() && was.is_within(id);
+    let newly_above = becomes.upwards().skip(1).filter(|node| !was_above(node.organization.id));
+    let from_above = newly_above
+        .filter(|node| node.is_awake())
+        .map(|node| Activation { held_in: node.organization.id, counts_in: changed });
+    let activated = after.nodes().filter(|node| node.is_within(changed) && node.is_awake());
+    let activated = activated
+        .map(|node| node.organization.id)
+        .filter(|id| before.node(*id).is_some_and(|node| !node.is_awake()))
+        .map(|id| Activation { held_in: id, counts_in: id });
+    from_above.chain(activated).collect()
+}
+
+/// The same hierarchy with one organization changed.
+pub fn with_changed(before: &Hierarchy, after: &Organization) -> Hierarchy {
+    let change = |found: &Organization| if found.id == after.id { after.clone() } else { found.clone() };
+    before.nodes().map(|node| change(node.organization)).collect()
+}
+
+/// The number of levels below the root of a subtree.
+pub fn height(root: OrganizationId, subtree: &[Organization]) -> u32 {
+    let mut parents: HashMap<OrganizationId, Option<OrganizationId>> = HashMap::with_capacity(subtree.len());
+    parents.extend(subtree.iter().map(|organization| (organization.id, organization.parent_id)));
+    let level = |organization: &Organization| {
+        let up = |id: &OrganizationId| if *id == root { None } else { parents.get(id).copied().flatten() };
+        std::iter::successors(Some(organization.id), up).take(subtree.len()).count().saturating_sub(1)
+    };
+    u32::try_from(subtree.iter().map(level).max().unwrap_or(0)).unwrap_or(u32::MAX)
+}
+
+/// Checks that a subtree of this height may be at this depth (`interface.md` §4.3).
+///
+/// # Errors
+///
+/// [`Rule::Depth`].
+pub fn check_depth(depth: u32, height: u32, max: u32) -> Result<(), Rule> {
+    if depth.saturating_add(height) <= max { Ok(()) } else { Err(Rule::Depth(max)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::access::testing::Scene;
+    use crate::access::testing::id;
+    use crate::access::testing::organization;
+    use crate::organization::OrganizationStatus;
+    use crate::organization::OrganizationStatus::Active;
+    use crate::organization::OrganizationStatus::Inactive;
+    use crate::organization::OrganizationStatus::Suspended;
+
+    /// The roles that begin to count when an organization of the test tree changes, as `held in → counts in`.
+    fn activated(before: &Hierarchy, name: &str, parent: Option<&str>, status: OrganizationStatus) -> Vec<String> {
+        let after = with_changed(before, &organization(name, parent, status));
+        let name_of = |id| before.node(id).unwrap().organization.name.to_string();
+        let mut activations: Vec<String> = activations(before, &after, id(name))
+            .into_iter()
+            .map(|activation| format!("{} → {}", name_of(activation.held_in), name_of(activation.counts_in)))
+            .collect();
+        activations.sort();
+        activations
+    }
+
+    #[test]
+    fn a_move_activates_the_roles_of_new_ancestors() {
+        let before = Scene::new().hierarchy;
+        assert_eq!(activated(&before, "other", Some("branch"), Active), ["branch → other", "root → other"]);
+        assert_eq!(activated(&before, "team", Some("other"), Active), ["other → team"]);
+    }
+
+    #[test]
+    fn a_move_below_an_old_ancestor_activates_no_roles() {
+        let before = Scene::new().hierarchy;
+        assert!(activated(&before, "team", Some("root"), Active).is_empty());
+        assert!(activated(&before, "team", None, Active).is_empty());
+    }
+
+    #[test]
+    fn only_roles_in_active_organizations_are_activated() {
+        let before = Scene::new().hierarchy;
+        assert!(activated(&before, "other", Some("asleep"), Active).is_empty());
+        assert_eq!(activated(&before, "asleep", None, Active), ["asleep → asleep"]);
+        let asleep = with_changed(&before, &organization("root", None, Suspended));
+        let woken = ["branch → branch", "root → root", "team → team"];
+        assert_eq!(activated(&asleep, "root", None, Active), woken);
+        assert_eq!(activated(&asleep, "branch", None, Active), ["branch → branch", "team → team"]);
+        let moved = ["branch → branch", "other → branch", "team → team"];
+        assert_eq!(activated(&asleep, "branch", Some("other"), Active), moved);
+    }
+
+    #[test]
+    fn a_restored_organization_activates_the_roles_above_it() {
+        let before = Scene::new().hierarchy;
+        let deleted = with_changed(&before, &organization("team", Some("branch"), Inactive));
+        let restored = ["branch → team", "root → team", "team → team"];
+        assert_eq!(activated(&deleted, "team", Some("branch"), Active), restored);
+        assert_eq!(activated(&deleted, "team", Some("branch"), Suspended), ["branch → team", "root → team"]);
+        assert!(activated(&deleted, "team", Some("other"), Inactive).is_empty());
+        assert!(activated(&before, "team", Some("branch"), Inactive).is_empty());
+    }
+
+    #[test]
+    fn the_height_of_a_subtree_is_its_deepest_level() {
+        let scene: Vec<Organization> = Scene::new()
+            .hierarchy
+            .nodes()
+            .map(|node| node.organization.clone())
+            .filter(|it| it.id != id("other") && it.id != id("asleep"))
+            .collect();
+        assert_eq!(height(id("root"), &scene), 2);
+        assert_eq!(height(id("team"), &scene[..1]), 0);
+        assert_eq!(height(id("root"), &[]), 0);
+    }
+
+    #[test]
+    fn a_subtree_must_not_exceed_the_maximum_depth() {
+        assert_eq!(check_depth(3, 2, 5), Ok(()));
+        assert_eq!(check_depth(3, 3, 5), Err(Rule::Depth(5)));
+        assert_eq!(check_depth(u32::MAX, 1, 5), Err(Rule::Depth(5)));
+    }
+}

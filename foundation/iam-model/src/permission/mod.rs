@@ -1,0 +1,50 @@
+//! The catalogue of permissions (`decisions.md` §4): built-in permissions, and permissions that the application
+//! registers.
+
+mod name;
+mod set;
+
+pub use name::*;
+pub use set::PermissionSet;
+
+use serde::{Deserialize, Serialize};
+
+use crate::clock::Timestamp;
+use crate::id::{PermissionId, TenantId};
+
+use crate::validate::{Description, Invalid};
+
+/// A permission that roles of a tenant can contain.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RegisteredPermission {
+    /// Identifies the entry of the catalogue.
+    pub id: PermissionId,
+    /// The tenant it belongs to.
+    pub tenant_id: TenantId,
+    /// The permission; unique in the tenant.
+    pub name: Permission,
+    /// A text for human readers.
+    pub description: Description,
+    /// Whether it is built in and cannot be deleted.
+    pub system: bool,
+    /// When it was registered.
+    pub created_at: Timestamp,
+}
+
+/// Returns the built-in permissions of a new tenant.
+///
+/// # Errors
+///
+/// [`Invalid`] if a built-in text were invalid.
+pub fn built_in_permissions(
+    tenant_id: TenantId,
+    created_at: Timestamp,
+    mut next_id: impl FnMut() -> PermissionId,
+) -> Result<Vec<RegisteredPermission>, Invalid> {
+    let register = |(name, description): &(Permission, &str)| {
+        let (name, description) = (name.clone(), description.parse()?);
+        Ok(RegisteredPermission { id: next_id(), tenant_id, name, description, system: true, created_at })
+    };
+    BUILT_IN.iter().map(register).collect()
+}

@@ -1,0 +1,269 @@
+//! Permissions `<resource>:<action>` and the patterns that cover them (`decisions.md` §4).
+
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+
+use crate::validate::Invalid;
+
+/// The maximum length of a permission or a pattern, in characters.
+const MAX_LENGTH: usize = 120;
+
+/// A permission: `<resource>:<action>`, both `[a-z][a-z0-9-]*`, at most 120 characters in total.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Permission(Cow<'static, str>);
+
+macro_rules! built_in {
+    ($($name:ident = $text:literal, $description:literal;)+) => {
+        $(
+            #[doc = concat!("`", $text, "`: ", $description)]
+            pub const $name: Permission = Permission(Cow::Borrowed($text));
+        )+
+
+        /// The built-in permissions with their descriptions. The catalogue of each tenant starts with them.
+        pub const BUILT_IN: &[(Permission, &str)] = &[$(($name, $description),)+];
+    };
+}
+
+built_in! {
+    USERS_CREATE = "users:create", "Make users, and restore deleted ones.";
+    USERS_READ = "users:read", "See users.";
+    USERS_UPDATE = "users:update", "Change, suspend and reactivate users.";
+    USERS_DELETE = "users:delete", "Delete users.";
+    ROLE_ASSIGNMENTS_CREATE = "role-assignments:create", "Give roles to users.";
+    ROLE_ASSIGNMENTS_READ = "role-assignments:read", "See who holds which role, and ask what others may do.";
+    ROLE_ASSIGNMENTS_UPDATE = "role-assignments:update", "Change when role assignments expire.";
+    ROLE_ASSIGNMENTS_DELETE = "role-assignments:delete", "Take roles from users.";
+    ROLES_CREATE = "roles:create", "Make roles.";
+    ROLES_READ = "roles:read", "See roles and what they permit.";
+    ROLES_UPDATE = "roles:update", "Change roles and what they permit.";
+    ROLES_DELETE = "roles:delete", "Delete roles.";
+    PERMISSIONS_CREATE = "permissions:create", "Register permissions.";
+    PERMISSIONS_READ = "permissions:read", "See the catalogue of permissions.";
+    PERMISSIONS_UPDATE = "permissions:update", "Reserved.";
+    PERMISSIONS_DELETE = "permissions:delete", "Remove permissions from the catalogue.";
+    ORGANIZATIONS_CREATE = "organizations:create", "Make organizations.";
+    ORGANIZATIONS_READ = "organizations:read", "See organizations.";
+    ORGANIZATIONS_UPDATE = "organizations:update", "Change, move and suspend organizations.";
+    ORGANIZATIONS_DELETE = "organizations:delete", "Delete organizations.";
+    AUDIT_LOGS_CREATE = "audit-logs:create", "Record events of the application.";
+    AUDIT_LOGS_READ = "audit-logs:read", "Read the audit log.";
+    AUDIT_LOGS_UPDATE = "audit-logs:update", "Set how long audit entries are kept.";
+    AUDIT_LOGS_DELETE = "audit-logs:delete", "Remove old audit entries, erase a person's fields.";
+    TENANTS_CREATE = "tenants:create", "Reserved: tenants are made by registering.";
+    TENANTS_READ = "tenants:read", "See the tenant.";
+    TENANTS_UPDATE = "tenants:update", "Change the tenant.";
+    TENANTS_DELETE = "tenants:delete", "Reserved.";
+    SESSIONS_CREATE = "sessions:create", "Reserved: sessions are made by logging in.";
+    SESSIONS_READ = "sessions:read", "See the sessions of users.";
+    SESSIONS_UPDATE = "sessions:update", "Reserved.";
+    SESSIONS_DELETE = "sessions:delete", "End the sessions of users.";
+}
+
+impl Permission {
+    /// The text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The resource: the part before the colon.
+    #[must_use]
+    pub fn resource(&self) -> &str {
+        self.0.split_once(':').map_or("", |(resource, _)| resource)
+    }
+}
+
+/// Lets a function accept a permission or its text.
+impl TryFrom<&str> for Permission {
+    type Error = Invalid;
+
+    fn try_from(text: &str) -> Result<Self, Invalid> {
+        text.parse()
+    }
+}
+
+impl FromStr for Permission {
+    type Err = Invalid;
+
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        match text.split_once(':') {
+            Some((resource, action)) if text.len() <= MAX_LENGTH && is_word(resource) && is_word(action) => {
+                Ok(Self(Cow::Owned(text.to_owned())))
+            }
+            _ => Err(Invalid::new(format!(
+                "must be <resource>:<action> in lower-case letters, digits and hyphens, at most {MAX_LENGTH} characters"
+            ))),
+        }
+    }
+}
+
+serde_by_text! { Permission }
+
+serde_by_text! { PermissionPattern }
+
+impl fmt::Display for Permission {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for Permission {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self.as_str(), f)
+    }
+}
+
+/// A pattern of permissions, as a role contains it: one permission, `<resource>:*` for all present and future actions
+/// on a resource, or `*` for everything.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PermissionPattern(Box<str>);
+
+impl PermissionPattern {
+    /// `<resource>:*` for the resource of a permission.
+    pub fn whole_resource_of(permission: &Permission) -> Self {
+        Self(format!("{}:*", permission.resource()).into())
+    }
+
+    /// Whether this pattern covers everything that the other pattern covers, including permissions that are registered
+    /// later.
+    ///
+    /// All present actions on a resource together are less than `<resource>:*`, which also covers future actions.
+    #[must_use]
+    pub fn covers(&self, other: &Self) -> bool {
+        match self.kind() {
+            PatternKind::Everything => true,
+            PatternKind::Resource(resource) => match other.kind() {
+                PatternKind::Everything => false,
+                PatternKind::Resource(other) => resource == other,
+                PatternKind::Exact(permission) => permission.split_once(':').is_some_and(|(of, _)| of == resource),
+            },
+            PatternKind::Exact(_) => self == other,
+        }
+    }
+
+    /// The kind of this pattern.
+    pub fn kind(&self) -> PatternKind<'_> {
+        match self.0.strip_suffix('*') {
+            None => PatternKind::Exact(&self.0),
+            Some("") => PatternKind::Everything,
+            Some(resource) => PatternKind::Resource(resource.trim_end_matches(':')),
+        }
+    }
+
+    /// The text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for PermissionPattern {
+    type Err = Invalid;
+
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        let is_short = text.len() <= MAX_LENGTH;
+        let is_wildcard = text == "*" || is_short && text.strip_suffix(":*").is_some_and(is_word);
+        if is_wildcard || text.parse::<Permission>().is_ok() {
+            Ok(Self(text.into()))
+        } else {
+            Err(Invalid::new("must be <resource>:<action>, <resource>:* or *"))
+        }
+    }
+}
+
+impl From<&Permission> for PermissionPattern {
+    fn from(permission: &Permission) -> Self {
+        Self(permission.as_str().into())
+    }
+}
+
+impl fmt::Display for PermissionPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The three kinds of patterns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PatternKind<'a> {
+    /// `*`
+    Everything,
+    /// Every action on this resource.
+    Resource(&'a str),
+    /// This permission alone.
+    Exact(&'a str),
+}
+
+impl fmt::Debug for PermissionPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self.as_str(), f)
+    }
+}
+
+fn is_word(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_lowercase())
+        && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_permission_is_a_resource_and_an_action() {
+        assert!("orders:refund-2".parse::<Permission>().is_ok());
+        assert!(format!("a:{}", "b".repeat(118)).parse::<Permission>().is_ok());
+        assert!(format!("{}:*", "b".repeat(119)).parse::<PermissionPattern>().is_err());
+        let long = format!("a:{}", "b".repeat(119));
+        for bad in
+            ["", "users", "users:", ":read", "users:*", "*", "Users:read", "users:read:all", "1users:read", &long]
+        {
+            assert!(bad.parse::<Permission>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_covers_only_what_it_names() {
+        let pattern = |text: &str| text.parse::<PermissionPattern>().unwrap();
+        let covers = |held: &str, wanted: &str| pattern(held).covers(&pattern(wanted));
+        for (held, wanted) in [
+            ("*", "*"),
+            ("*", "users:*"),
+            ("*", "users:read"),
+            ("users:*", "users:*"),
+            ("users:*", "users:read"),
+            ("users:read", "users:read"),
+        ] {
+            assert!(covers(held, wanted), "{held} {wanted}");
+        }
+        for (held, wanted) in [
+            ("users:*", "*"),
+            ("users:read", "*"),
+            ("users:read", "users:*"),
+            ("users:read", "users:update"),
+            ("users:*", "user:read"),
+            ("user:*", "users:read"),
+            ("users:*", "users-x:read"),
+            ("users:*", "users-x:*"),
+        ] {
+            assert!(!covers(held, wanted), "{held} {wanted}");
+        }
+    }
+
+    #[test]
+    fn built_in_permissions_are_well_formed_and_distinct() {
+        let mut names: Vec<&str> = BUILT_IN.iter().map(|(permission, _)| permission.as_str()).collect();
+        assert!(names.iter().all(|name| name.parse::<Permission>().is_ok()));
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), 8 * 4);
+    }
+
+    #[test]
+    fn a_malformed_pattern_is_refused() {
+        for bad in ["", "**", "*:read", ":*", "users:**"] {
+            assert!(bad.parse::<PermissionPattern>().is_err(), "{bad}");
+        }
+    }
+}

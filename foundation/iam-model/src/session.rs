@@ -1,0 +1,110 @@
+//! Sessions: one for each login, kept alive by refresh tokens (`decisions.md` §2).
+//!
+//! A store holds only sessions that have not ended. A session that ends is removed, and stays in the audit log.
+
+use std::fmt;
+use std::net::IpAddr;
+
+use crate::clock::Timestamp;
+use crate::context::UserAgent;
+use crate::id::{SessionId, TenantId, UserId};
+
+/// A login that has not ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Session {
+    /// Identifies the session; the `sid` claim of its access tokens.
+    pub id: SessionId,
+    /// The tenant of the session.
+    pub tenant_id: TenantId,
+    /// The user who logged in.
+    pub user_id: UserId,
+    /// The address from which the user logged in.
+    pub ip_address: Option<IpAddr>,
+    /// The user agent with which the user logged in.
+    pub user_agent: Option<UserAgent>,
+    /// When the user logged in.
+    pub created_at: Timestamp,
+    /// When the session was last refreshed, or when it began.
+    pub last_used_at: Timestamp,
+    /// When the session expires, unless it is refreshed before.
+    pub expires_at: Timestamp,
+    /// The state of its refresh tokens.
+    pub refresh: RefreshState,
+}
+
+impl Session {
+    /// Whether the session has not expired.
+    #[must_use]
+    pub fn is_live(&self, now: Timestamp) -> bool {
+        now < self.expires_at
+    }
+}
+
+/// Why sessions end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EndReason {
+    /// The user logged out.
+    Logout,
+    /// The user logged out everywhere.
+    LogoutAll,
+    /// The user's password was changed, but not in this session.
+    PasswordChange,
+    /// The user was suspended.
+    UserSuspended,
+    /// The user was deleted.
+    UserDeleted,
+    /// A spent refresh token was used again.
+    TokenReuse,
+    /// An administrator or the operator ended the session.
+    Terminated,
+    /// The operator suspended the tenant.
+    TenantSuspended,
+}
+
+text_enum! {
+    EndReason {
+        Logout = "LOGOUT",
+        LogoutAll = "LOGOUT_ALL",
+        PasswordChange = "PASSWORD_CHANGE",
+        UserSuspended = "USER_SUSPENDED",
+        UserDeleted = "USER_DELETED",
+        TokenReuse = "TOKEN_REUSE",
+        Terminated = "TERMINATED",
+        TenantSuspended = "TENANT_SUSPENDED",
+    }
+}
+
+/// The state of a session's refresh tokens. It contains no token.
+#[derive(Clone, PartialEq, Eq)]
+pub struct RefreshState {
+    /// Makes the tags of this session's tokens.
+    pub tag_key: [u8; 32],
+    /// SHA-256 of the valid secret.
+    pub current: [u8; 32],
+    /// The token that was exchanged last.
+    pub spent: Option<SpentToken>,
+}
+
+/// The refresh token that was exchanged last.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SpentToken {
+    /// SHA-256 of its secret.
+    pub hash: [u8; 32],
+    /// Makes its successor, together with its secret.
+    pub nonce: [u8; 32],
+    /// When it was exchanged.
+    pub at: Timestamp,
+}
+
+impl fmt::Debug for RefreshState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("RefreshState([REDACTED])")
+    }
+}
+
+impl fmt::Debug for SpentToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SpentToken([REDACTED])")
+    }
+}

@@ -1,0 +1,92 @@
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use crate::access::{Until, VisibleScope};
+use crate::assignment::{AssignmentFilter, Grant, GrantContext, ListedAssignment};
+use crate::clock::Timestamp;
+use crate::id::{AssignmentId, OrganizationId, RoleId, TenantId, UserId};
+use crate::page::{Page, PageRequest};
+use crate::role::Role;
+use crate::store_error::StoreError;
+
+/// Reads role assignments.
+#[async_trait]
+pub trait AssignmentStore {
+    /// All assignments of these users, including expired ones, newest first, then by id.
+    async fn grants_of(&self, tenant: TenantId, users: &[UserId]) -> Result<Vec<Grant>, StoreError>;
+
+    /// A page of the assignments within the visible scope that pass the filter at a moment, newest first, then by id,
+    /// with the exact number of all such assignments.
+    async fn assignments(
+        &self,
+        tenant: TenantId,
+        filter: &AssignmentFilter,
+        visible_scope: &VisibleScope,
+        page: PageRequest,
+        now: Timestamp,
+    ) -> Result<Page<ListedAssignment>, StoreError>;
+
+    /// Tenants that have assignments that are expired at a moment, at most `limit`.
+    ///
+    /// Only `Iam::remove_expired_assignments` calls this. It then works on each tenant separately.
+    async fn tenants_with_expired_assignments(&self, now: Timestamp, limit: u32) -> Result<Vec<TenantId>, StoreError>;
+}
+
+/// Selects assignments.
+#[derive(Clone, Copy, Debug)]
+pub enum GrantQuery<'a> {
+    /// The assignment with this id.
+    One(AssignmentId),
+    /// The assignments of a user.
+    OfUser(UserId),
+    /// The assignments of a role.
+    OfRole(RoleId),
+    /// The assignments in exactly this organization.
+    In(OrganizationId),
+    /// The assignments of exactly these contexts. A context without an assignment is ignored.
+    At(&'a [GrantContext]),
+    /// The assignments that are expired at a moment, earliest expiry first.
+    Expired {
+        /// The moment.
+        at: Timestamp,
+        /// The maximum number.
+        limit: u32,
+    },
+}
+
+/// A role that at least one user holds in an organization.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeldRole {
+    /// The role.
+    pub role: Arc<Role>,
+    /// The organization.
+    pub organization: OrganizationId,
+    /// The latest time until which a user holds it there.
+    pub until: Until,
+}
+
+/// Reads role assignments inside a unit of work.
+///
+/// Assignments are made, changed and removed only under
+/// [`lock_tenant`](crate::store::TenantTransaction::lock_tenant). So the results of these methods stay true while the
+/// lock is held.
+#[async_trait]
+pub trait AssignmentTransaction {
+    /// The assignments that a query selects, including expired ones. The order is newest first, then by id, except for
+    /// [`GrantQuery::Expired`].
+    async fn grants(&mut self, which: GrantQuery<'_>) -> Result<Vec<Grant>, StoreError>;
+
+    /// The roles that users hold in these organizations at a moment, each role once for each organization.
+    async fn roles_held_in(
+        &mut self,
+        organizations: &[OrganizationId],
+        now: Timestamp,
+    ) -> Result<Vec<HeldRole>, StoreError>;
+
+    /// The latest time until which a user holds one of these roles at a moment; `None` if no user holds one.
+    async fn roles_held_until(&mut self, roles: &[RoleId], now: Timestamp) -> Result<Option<Until>, StoreError>;
+
+    /// Whether an ACTIVE user other than this one holds `TENANT_ADMIN` tenant-wide without expiry.
+    async fn has_other_administrator(&mut self, than: UserId) -> Result<bool, StoreError>;
+}

@@ -1,0 +1,163 @@
+//! The ports that a store implements.
+//!
+//! The module of each noun defines a port with its reads ([`UserStore`], [`SessionStore`], …). A [`Store`] implements
+//! all of them and begins [`Transaction`]s, which are the only way to write. The suite `iam-conformance` defines what
+//! each method must do. `docs/custom-store.md` in the repository describes in which order to write a store, and the
+//! typical mistakes.
+
+mod assignment;
+mod audit;
+mod credential;
+mod feed;
+mod host;
+mod idempotency;
+mod maintenance;
+mod organization;
+mod permission;
+mod role;
+mod session;
+mod signing_key;
+mod tenant;
+mod user;
+
+pub use assignment::{AssignmentStore, AssignmentTransaction, GrantQuery, HeldRole};
+pub use audit::{AuditStore, AuditTransaction, SequenceStore};
+pub use credential::{CredentialStore, CredentialTransaction};
+pub use feed::{ChangeFeed, News};
+pub use host::HostTransaction;
+pub use idempotency::IdempotencyTransaction;
+pub use maintenance::{MaintenanceStore, OnlyTurn, Totals, Turn};
+pub use organization::{OrganizationStore, OrganizationTransaction};
+pub use permission::{PermissionStore, PermissionTransaction};
+pub use role::{RoleStore, RoleTransaction};
+pub use session::{SessionDetails, SessionSnapshot, SessionStore, SessionTransaction};
+pub use signing_key::KeyStore;
+pub use tenant::{Directory, TenantStore, TenantTransaction};
+pub use user::{UserStore, UserTransaction};
+
+use async_trait::async_trait;
+
+use crate::change::{AuditBatch, Change};
+use crate::clock::Timestamp;
+use crate::id::TenantId;
+use crate::store_error::StoreError;
+
+/// A store of all data. Cheap to share.
+///
+/// Reads see committed data only. Every method needs a tenant, with these exceptions: [`Directory`], which finds
+/// the tenant, [`KeyStore`], whose keys belong to the installation, and background work for all tenants.
+#[async_trait]
+pub trait Store:
+    Directory
+    + TenantStore
+    + UserStore
+    + CredentialStore
+    + SessionStore
+    + PermissionStore
+    + RoleStore
+    + OrganizationStore
+    + AssignmentStore
+    + AuditStore
+    + SequenceStore
+    + MaintenanceStore
+    + KeyStore
+    + Send
+    + Sync
+    + 'static
+{
+    /// Begins a unit of work in a tenant. All its reads and writes are in that tenant.
+    async fn begin(&self, tenant: TenantId) -> Result<Box<dyn Transaction>, StoreError>;
+
+    /// Checks that the store answers.
+    async fn ping(&self) -> Result<(), StoreError>;
+
+    /// Whether every migration that this program knows has run.
+    async fn is_migrated(&self) -> Result<bool, StoreError>;
+
+    /// Prepares for the near future, for instance for next month's entries of the audit log. It is called at the start
+    /// and periodically. A store without anything to prepare does nothing.
+    async fn prepare(&self, _now: Timestamp) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    /// Opens a feed of all later commits that may change the rights of a user, by this and other processes. A store
+    /// without a feed returns `None`, and is then queried for every request.
+    async fn change_feed(&self) -> Result<Option<Box<dyn ChangeFeed>>, StoreError> {
+        Ok(None)
+    }
+
+    /// Waits until its resources are unused, and releases them. No method may be called afterwards.
+    async fn close(&self);
+
+    /// Returns the kind of store, as a word for people.
+    fn kind(&self) -> &'static str;
+}
+
+/// The state of a database's schema, compared with the migrations that this program knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Schema {
+    /// All known migrations have run, and no others.
+    UpToDate,
+    /// Some known migrations have not run yet.
+    Behind,
+    /// A migration has run that this program does not know: a newer program has migrated the database, or a migration
+    /// was edited.
+    Unknown,
+}
+
+impl Schema {
+    /// Returns the state from two facts: whether every migration that has run is known, and whether every known
+    /// migration has run.
+    #[must_use]
+    pub fn of(are_known: bool, are_complete: bool) -> Self {
+        match (are_known, are_complete) {
+            (true, true) => Self::UpToDate,
+            (true, false) => Self::Behind,
+            (false, _) => Self::Unknown,
+        }
+    }
+}
+
+/// The reads of a unit of work before it decides. The rows are locked until it ends.
+pub trait Locks:
+    TenantTransaction
+    + UserTransaction
+    + CredentialTransaction
+    + SessionTransaction
+    + PermissionTransaction
+    + RoleTransaction
+    + OrganizationTransaction
+    + AssignmentTransaction
+    + AuditTransaction
+    + IdempotencyTransaction
+    + Send
+{
+}
+
+impl<T> Locks for T where
+    T: TenantTransaction
+        + UserTransaction
+        + CredentialTransaction
+        + SessionTransaction
+        + PermissionTransaction
+        + RoleTransaction
+        + OrganizationTransaction
+        + AssignmentTransaction
+        + AuditTransaction
+        + IdempotencyTransaction
+        + Send
+{
+}
+
+/// A transaction of a unit of work in one tenant. Dropping it rolls back.
+///
+/// Every write needs the [`AuditBatch`] of its change.
+#[async_trait]
+pub trait Transaction: Locks {
+    /// Writes a change and the audit entries that record it. A violated constraint is a [`StoreError::Conflict`]. After
+    /// an error, the transaction can only be dropped.
+    async fn write(&mut self, change: &Change, audit: AuditBatch) -> Result<(), StoreError>;
+
+    /// Commits: makes all writes durable, or none.
+    async fn commit(self: Box<Self>) -> Result<(), StoreError>;
+}

@@ -1,0 +1,53 @@
+use async_trait::async_trait;
+
+use crate::access::VisibleScope;
+use crate::id::{OrganizationId, TenantId};
+use crate::organization::{Organization, OrganizationFilter, OrganizationSort};
+use crate::page::{Page, PageRequest};
+use crate::store_error::StoreError;
+use crate::validate::Slug;
+
+/// Reads organizations.
+#[async_trait]
+pub trait OrganizationStore {
+    /// The organizations with these ids, as far as they exist, and all their ancestors: each once, in no particular
+    /// order.
+    async fn lineages(
+        &self,
+        tenant: TenantId,
+        organizations: &[OrganizationId],
+    ) -> Result<Vec<Organization>, StoreError>;
+
+    /// An organization of any status, and everything below it that is not INACTIVE: newest first, then by id.
+    async fn subtree(&self, tenant: TenantId, root: OrganizationId) -> Result<Vec<Organization>, StoreError>;
+
+    /// The organizations directly below `parent` that are not INACTIVE: newest first, then by id.
+    async fn children(&self, tenant: TenantId, parent: OrganizationId) -> Result<Vec<Organization>, StoreError>;
+
+    /// A page of the organizations within the visible scope that pass the filter, with the exact number of all such
+    /// organizations.
+    async fn organizations(
+        &self,
+        tenant: TenantId,
+        filter: &OrganizationFilter,
+        visible_scope: &VisibleScope,
+        sort: OrganizationSort,
+        page: PageRequest,
+    ) -> Result<Page<Organization>, StoreError>;
+}
+
+/// Reads organizations inside a unit of work.
+///
+/// Organizations are changed only under [`lock_tenant`](crate::store::TenantTransaction::lock_tenant). So the results
+/// of these methods stay true while the lock is held.
+#[async_trait]
+pub trait OrganizationTransaction {
+    /// As [`OrganizationStore::lineages`].
+    async fn lineages(&mut self, organizations: &[OrganizationId]) -> Result<Vec<Organization>, StoreError>;
+
+    /// As [`OrganizationStore::subtree`].
+    async fn subtree(&mut self, root: OrganizationId) -> Result<Vec<Organization>, StoreError>;
+
+    /// Whether an organization that is not INACTIVE has this slug.
+    async fn is_organization_slug_taken(&mut self, slug: &Slug) -> Result<bool, StoreError>;
+}

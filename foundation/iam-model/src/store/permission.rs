@@ -1,0 +1,26 @@
+use async_trait::async_trait;
+
+use crate::id::{PermissionId, TenantId};
+use crate::page::{Page, PageRequest};
+use crate::permission::{Permission, RegisteredPermission};
+use crate::store_error::StoreError;
+
+/// Reads the catalogue of permissions.
+#[async_trait]
+pub trait PermissionStore {
+    /// Returns a page of the catalogue, newest first, then by id, with the exact count of all entries.
+    async fn permissions(&self, tenant: TenantId, page: PageRequest) -> Result<Page<RegisteredPermission>, StoreError>;
+}
+
+/// Reads the catalogue of permissions inside a unit of work.
+///
+/// The catalogue changes only under [`lock_tenant`](crate::store::TenantTransaction::lock_tenant). While the unit of
+/// work holds this lock, the results of these reads stay valid.
+#[async_trait]
+pub trait PermissionTransaction {
+    /// Returns one entry.
+    async fn permission(&mut self, id: PermissionId) -> Result<Option<RegisteredPermission>, StoreError>;
+
+    /// Returns the names of all permissions in the catalogue, in no particular order.
+    async fn permission_names(&mut self) -> Result<Vec<Permission>, StoreError>;
+}

@@ -1,0 +1,33 @@
+use async_trait::async_trait;
+
+use crate::id::{RoleId, TenantId};
+use crate::page::{Page, PageRequest};
+use crate::permission::PermissionPattern;
+use crate::role::Role;
+use crate::store_error::StoreError;
+
+/// Reads roles.
+#[async_trait]
+pub trait RoleStore {
+    /// Returns one role.
+    async fn role(&self, tenant: TenantId, id: RoleId) -> Result<Option<Role>, StoreError>;
+
+    /// Returns the role with this name.
+    async fn role_by_name(&self, tenant: TenantId, name: &str) -> Result<Option<Role>, StoreError>;
+
+    /// Returns a page of the roles, newest first, then by id, with the exact count of all roles.
+    async fn roles(&self, tenant: TenantId, page: PageRequest) -> Result<Page<Role>, StoreError>;
+}
+
+/// Reads roles inside a unit of work.
+///
+/// Roles change only under [`lock_tenant`](crate::store::TenantTransaction::lock_tenant). While the unit of work
+/// holds this lock, the results of these reads stay valid.
+#[async_trait]
+pub trait RoleTransaction {
+    /// Returns the roles with these ids, in no particular order. Ids without a role are left out.
+    async fn roles_by_id(&mut self, ids: &[RoleId]) -> Result<Vec<Role>, StoreError>;
+
+    /// Returns the ids of the roles that contain exactly this pattern, in no particular order.
+    async fn roles_with(&mut self, pattern: &PermissionPattern) -> Result<Vec<RoleId>, StoreError>;
+}

@@ -1,0 +1,72 @@
+use async_trait::async_trait;
+
+use crate::assignment::Grant;
+use crate::clock::Timestamp;
+use crate::id::{SessionId, TenantId, UserId};
+use crate::session::Session;
+use crate::store_error::StoreError;
+use crate::tenant::{Tenant, TenantStatus};
+use crate::user::{User, UserStatus};
+
+/// The state that decides whether an access token is still valid, and which rights it gives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionSnapshot {
+    /// The user of the session.
+    pub user_id: UserId,
+    /// The user's status.
+    pub user_status: UserStatus,
+    /// The tenant's status.
+    pub tenant_status: TenantStatus,
+    /// When the session expires.
+    pub expires_at: Timestamp,
+    /// All role assignments of the user, including expired ones.
+    pub grants: Vec<Grant>,
+}
+
+/// A session with its user and its tenant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionDetails {
+    /// The session.
+    pub session: Session,
+    /// Its user.
+    pub user: User,
+    /// Its tenant.
+    pub tenant: Tenant,
+}
+
+/// Reads sessions.
+#[async_trait]
+pub trait SessionStore {
+    /// Returns the state of a session that an authenticated request needs. `None` when the session has ended.
+    ///
+    /// The read must see every committed change: a session that is not found counts as ended forever.
+    async fn session_snapshot(
+        &self,
+        tenant: TenantId,
+        session: SessionId,
+    ) -> Result<Option<SessionSnapshot>, StoreError>;
+
+    /// Returns a session that has not ended.
+    async fn session(&self, tenant: TenantId, id: SessionId) -> Result<Option<Session>, StoreError>;
+
+    /// Returns a session that has not ended, with its user and its tenant.
+    async fn session_details(&self, tenant: TenantId, id: SessionId) -> Result<Option<SessionDetails>, StoreError>;
+
+    /// Returns the sessions of a user that have not ended, including expired ones, newest first, then by identifier.
+    async fn sessions_of(&self, tenant: TenantId, user: UserId) -> Result<Vec<Session>, StoreError>;
+}
+
+/// Reads sessions inside a unit of work.
+#[async_trait]
+pub trait SessionTransaction {
+    /// Returns a session that has not ended, and locks it until the unit of work ends.
+    async fn lock_session(&mut self, id: SessionId) -> Result<Option<Session>, StoreError>;
+
+    /// Returns the sessions of a user as [`SessionStore::sessions_of`] does, and locks them until the unit of work
+    /// ends.
+    async fn lock_sessions_of(&mut self, user: UserId) -> Result<Vec<Session>, StoreError>;
+
+    /// Returns at most `limit` sessions of the tenant that have not ended, including expired ones, in the order of
+    /// their identifiers. Locks them until the unit of work ends.
+    async fn lock_sessions(&mut self, limit: u32) -> Result<Vec<Session>, StoreError>;
+}

@@ -1,0 +1,45 @@
+use async_trait::async_trait;
+
+use crate::access::VisibleScope;
+use crate::clock::Timestamp;
+use crate::id::{TenantId, UserId};
+use crate::page::{Page, PageRequest};
+use crate::store_error::StoreError;
+use crate::user::{User, UserFilter, UserSort};
+
+/// Reads users.
+#[async_trait]
+pub trait UserStore {
+    /// Returns one user, in any status.
+    async fn user(&self, tenant: TenantId, id: UserId) -> Result<Option<User>, StoreError>;
+
+    /// Returns the users with these ids, in no particular order. Ids without a user are left out.
+    async fn users_by_id(&self, tenant: TenantId, ids: &[UserId]) -> Result<Vec<User>, StoreError>;
+
+    /// Returns a page of the users in the visible scope that pass the filter at a moment, with the exact count of all
+    /// of them.
+    ///
+    /// If the visible scope is a set of organizations, it contains the users who hold an assignment in one of them or
+    /// below. Assignments that have expired at `now` count neither for this nor for [`UserFilter::organization`].
+    async fn users(
+        &self,
+        tenant: TenantId,
+        filter: &UserFilter,
+        visible_scope: &VisibleScope,
+        sort: UserSort,
+        page: PageRequest,
+        now: Timestamp,
+    ) -> Result<Page<User>, StoreError>;
+}
+
+/// Reads users inside a unit of work.
+#[async_trait]
+pub trait UserTransaction {
+    /// Returns one user and locks it until the unit of work ends.
+    async fn lock_user(&mut self, id: UserId) -> Result<Option<User>, StoreError>;
+
+    /// Returns users as [`UserStore::users_by_id`] does. The status of a user changes only under
+    /// [`lock_tenant`](crate::store::TenantTransaction::lock_tenant). While the unit of work holds this lock, the
+    /// statuses that it reads here stay valid.
+    async fn users_by_id(&mut self, ids: &[UserId]) -> Result<Vec<User>, StoreError>;
+}

@@ -1,0 +1,64 @@
+//! The errors of a store.
+
+use std::fmt;
+
+/// Why an operation of a store failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// A constraint was violated: another transaction was first.
+    #[error("constraint violated: {0:?}")]
+    Conflict(Constraint),
+    /// The row to change does not exist.
+    #[error("no such {0}")]
+    Missing(&'static str),
+    /// A row contains data that the service never writes.
+    #[error("corrupt {what}: {cause}")]
+    Corrupt {
+        /// The table or column.
+        what: &'static str,
+        /// What is wrong with it.
+        cause: String,
+    },
+    /// The store does not answer. A later attempt may succeed.
+    #[error("the store is unavailable")]
+    Unavailable(#[source] BoxError),
+    /// Any other failure of the store.
+    #[error("the store failed")]
+    Failed(#[source] BoxError),
+}
+
+impl StoreError {
+    /// Returns an error for a row that cannot be read. For implementations of stores.
+    #[must_use]
+    pub fn corrupt(what: &'static str, cause: impl fmt::Display) -> Self {
+        Self::Corrupt { what, cause: cause.to_string() }
+    }
+}
+
+/// An error of a store's driver.
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// The constraints that two concurrent calls can violate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Constraint {
+    /// An e-mail belongs to only one user of a tenant.
+    UserEmail,
+    /// A slug belongs to only one tenant.
+    TenantSlug,
+    /// A name belongs to only one role of a tenant.
+    RoleName,
+    /// A user holds a role in a resource scope only once.
+    RoleAssignment,
+    /// A name belongs to only one permission of a tenant.
+    PermissionName,
+    /// A slug belongs to only one organization of a tenant that is not INACTIVE.
+    OrganizationSlug,
+    /// A generation belongs to only one signing key.
+    SigningKeyGeneration,
+    /// Only one request at a time runs under an idempotency key.
+    IdempotencyRecord,
+    /// A referenced row exists, in the same tenant.
+    Reference,
+}

@@ -1,0 +1,155 @@
+//! Users: the people of a tenant (`interface.md` §2.1, §3, §4.1).
+
+use std::cmp::Ordering;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::clock::{Timestamp, shown};
+use crate::id::{OrganizationId, TenantId, UserId};
+use crate::page::SortOrder;
+use crate::validate::{Email, PersonName, folded};
+
+/// A person who can log in to a tenant.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct User {
+    /// Identifies the user.
+    pub id: UserId,
+    /// The tenant it belongs to.
+    pub tenant_id: TenantId,
+    /// Unique in the tenant without regard to case, also after the user is deleted.
+    pub email: Email,
+    /// When it was proven that the user receives mail at this address; `None` if it is not proven (`accounts.md`,
+    /// "Verification").
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub email_verified_at: Option<Timestamp>,
+    /// Given name.
+    pub first_name: PersonName,
+    /// Family name.
+    pub last_name: PersonName,
+    /// Whether the user can log in.
+    pub status: UserStatus,
+    /// When the user last logged in; `None` means never.
+    pub last_login_at: Option<Timestamp>,
+    /// When the user was created.
+    pub created_at: Timestamp,
+    /// When one of the fields above `last_login_at` was last changed.
+    pub updated_at: Timestamp,
+}
+
+/// Whether a user can log in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum UserStatus {
+    /// The user can log in.
+    Active,
+    /// The user cannot log in until it is reactivated.
+    Suspended,
+    /// The user cannot log in: it was deleted, and its record is kept.
+    Inactive,
+}
+
+text_enum! { UserStatus { Active = "ACTIVE", Suspended = "SUSPENDED", Inactive = "INACTIVE" } }
+
+impl User {
+    /// Returns the fields that the audit log records.
+    pub(crate) fn audited(&self) -> Value {
+        let mut fields = json!({
+            "email": self.email.as_str(),
+            "firstName": self.first_name.as_str(),
+            "lastName": self.last_name.as_str(),
+            "status": self.status.as_str(),
+        });
+        if let (Some(fields), Some(verified_at)) = (fields.as_object_mut(), self.email_verified_at) {
+            fields.insert("emailVerifiedAt".to_owned(), shown(verified_at).into());
+        }
+        fields
+    }
+}
+
+/// Which users a list shows. Every field that is set must match.
+#[derive(Clone, Debug, Default)]
+pub struct UserFilter {
+    /// Users with this status.
+    pub status: Option<UserStatus>,
+    /// Users with this text in the e-mail, the first name or the last name, in upper or lower case: compared as
+    /// [`folded`].
+    pub search: Option<String>,
+    /// Users who hold an unexpired assignment in exactly this organization.
+    pub organization: Option<OrganizationId>,
+}
+
+impl UserFilter {
+    /// Whether a user passes the filter, apart from the organization. For stores that filter in memory.
+    #[must_use]
+    pub fn matches(&self, user: &User) -> bool {
+        let search = self.search.as_deref().map(folded);
+        let found = |text: &str| search.as_ref().is_none_or(|search| folded(text).contains(search));
+        self.status.is_none_or(|status| status == user.status)
+            && (found(user.email.as_str()) || found(user.first_name.as_str()) || found(user.last_name.as_str()))
+    }
+}
+
+/// How a list of users is sorted. Users that are equal in the field are sorted by identifier, ascending.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct UserSort {
+    /// The field to sort by.
+    pub by: UserSortKey,
+    /// The direction.
+    pub order: SortOrder,
+}
+
+/// The fields by which users can be sorted. Texts are sorted without regard to case, by Unicode code point: an e-mail
+/// by its key, a name as [`folded`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum UserSortKey {
+    /// When the user was created.
+    #[default]
+    CreatedAt,
+    /// When the user was last changed.
+    UpdatedAt,
+    /// The e-mail.
+    Email,
+    /// The first name.
+    FirstName,
+    /// The last name.
+    LastName,
+    /// The last login. In ascending order, users who have never logged in come first.
+    LastLoginAt,
+    /// The status, alphabetically.
+    Status,
+}
+
+text_enum! {
+    UserSortKey {
+        CreatedAt = "createdAt",
+        UpdatedAt = "updatedAt",
+        Email = "email",
+        FirstName = "firstName",
+        LastName = "lastName",
+        LastLoginAt = "lastLoginAt",
+        Status = "status",
+    }
+}
+
+impl UserSort {
+    /// Compares two users. For stores that sort in memory.
+    #[must_use]
+    pub fn compare(self, a: &User, b: &User) -> Ordering {
+        let names = |a: &PersonName, b: &PersonName| folded(a.as_str()).cmp(&folded(b.as_str()));
+        let ascending = match self.by {
+            UserSortKey::CreatedAt => a.created_at.cmp(&b.created_at),
+            UserSortKey::UpdatedAt => a.updated_at.cmp(&b.updated_at),
+            UserSortKey::Email => a.email.key().cmp(&b.email.key()),
+            UserSortKey::FirstName => names(&a.first_name, &b.first_name),
+            UserSortKey::LastName => names(&a.last_name, &b.last_name),
+            UserSortKey::LastLoginAt => a.last_login_at.cmp(&b.last_login_at),
+            UserSortKey::Status => a.status.as_str().cmp(b.status.as_str()),
+        };
+        let directed = match self.order {
+            SortOrder::Ascending => ascending,
+            SortOrder::Descending => ascending.reverse(),
+        };
+        directed.then(a.id.cmp(&b.id))
+    }
+}

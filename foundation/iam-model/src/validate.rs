@@ -1,0 +1,357 @@
+//! Validated texts, and the collector that reports all invalid fields at once.
+
+use std::fmt;
+use std::str::FromStr;
+
+use email_address::{EmailAddress, Options};
+
+/// A field of the input and what is wrong with it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FieldError {
+    /// The field's name as the caller wrote it, for instance `email` or `assignments[3].roleId`.
+    pub field: String,
+    /// What is wrong, or what a valid value is, for instance `must be a UUID`.
+    pub message: String,
+}
+
+impl FieldError {
+    /// Returns an error about a field.
+    #[must_use]
+    pub fn new(field: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { field: field.into(), message: message.into() }
+    }
+}
+
+/// Collects the errors of an input, by field.
+#[derive(Debug, Default)]
+pub struct Fields(Vec<FieldError>);
+
+impl Fields {
+    /// Adds an error about a field.
+    pub fn reject(&mut self, field: &str, message: impl Into<String>) {
+        self.0.push(FieldError::new(field, message));
+    }
+
+    /// Adds an error if the text of a field is empty.
+    pub fn require(&mut self, field: &str, text: &str) {
+        if text.is_empty() {
+            self.reject(field, "must not be empty");
+        }
+    }
+
+    /// Whether there is no error so far.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Returns a valid value. For an invalid one, adds an error and returns `None`.
+    pub fn check<T>(&mut self, field: &str, parsed: Result<T, Invalid>) -> Option<T> {
+        parsed.map_err(|invalid| self.reject(field, invalid.0)).ok()
+    }
+
+    /// Does the same as [`check`](Self::check) for an optional field.
+    pub fn check_optional<T: FromStr<Err = Invalid>>(&mut self, field: &str, text: Option<&str>) -> Option<T> {
+        text.and_then(|text| self.check(field, text.parse()))
+    }
+
+    /// Succeeds if there is no error.
+    ///
+    /// # Errors
+    ///
+    /// All errors that were added.
+    pub fn finish(self) -> Result<(), InvalidFields> {
+        if self.is_empty() { Ok(()) } else { Err(self.into_error()) }
+    }
+
+    /// Returns the errors that were added.
+    pub fn into_error(self) -> InvalidFields {
+        InvalidFields(self.0)
+    }
+}
+
+/// The error for an input with at least one invalid field. It names all of them.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", describe(.0))]
+pub struct InvalidFields(pub Vec<FieldError>);
+
+/// Returns the text of an error about these fields.
+pub fn describe(errors: &[FieldError]) -> String {
+    let fields: Vec<&str> = errors.iter().map(|error| error.field.as_str()).collect();
+    format!("Invalid input: {}.", fields.join(", "))
+}
+
+/// The error for an invalid text. It says which texts are valid.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Invalid(pub String);
+
+impl Invalid {
+    /// Returns an error with a message that says which texts are valid.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self(message.into())
+    }
+
+    /// Returns the error for a text that is not one of these words.
+    #[must_use]
+    pub fn one_of(words: &[&str]) -> Self {
+        Self(format!("must be one of {}", words.join(", ")))
+    }
+}
+
+macro_rules! texts {
+    ($($(#[$doc:meta])* $name:ident = $parse:expr;)+) => {$(
+        $(#[$doc])*
+        #[derive(Clone, PartialEq, Eq, Hash)]
+        pub struct $name(String);
+
+        impl $name {
+            /// The text.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = Invalid;
+
+            fn from_str(text: &str) -> Result<Self, Invalid> {
+                let parse: fn(&str) -> Result<String, Invalid> = $parse;
+                parse(text).map(Self)
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Debug::fmt(&self.0, f)
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(text: $name) -> Self {
+                text.0
+            }
+        }
+
+        serde_by_text! { $name }
+    )+};
+}
+
+texts! {
+    /// An e-mail address of at most 254 characters, in the case in which it was typed.
+    ///
+    /// Two addresses are the same account when their [`key`](Email::key)s are equal.
+    Email = parse_email;
+    /// A first or last name: 1–100 characters after trimming, without control characters.
+    PersonName = |text| bounded(text, 100);
+    /// Any other name: 1–120 characters after trimming, without control characters.
+    Name = |text| bounded(text, 120);
+    /// A name for URLs: `[a-z0-9]+(-[a-z0-9]+)*`, at most 63 characters.
+    Slug = parse_slug;
+    /// A role's name: upper snake case, `[A-Z][A-Z0-9]*(_[A-Z0-9]+)*`, at most 120 characters.
+    RoleName = parse_role_name;
+    /// A text for people: at most 500 characters after trimming, without control characters; it may be empty.
+    #[derive(Default)]
+    Description = parse_description;
+}
+
+impl Email {
+    /// Returns the address in lower case. Uniqueness, lookups and lockouts use this form.
+    #[must_use]
+    pub fn key(&self) -> EmailKey {
+        EmailKey(self.0.to_lowercase())
+    }
+}
+
+/// An [`Email`] in lower case. Accounts are found by it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EmailKey(String);
+
+impl EmailKey {
+    /// The text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Returns the form of a text that searches and sorts use: in lower case, with σ for ς.
+///
+/// The lower case of a Σ at the end of a text is ς, which would not be found inside a word.
+#[must_use]
+pub fn folded(text: &str) -> String {
+    text.to_lowercase().replace('ς', "σ")
+}
+
+const MAX_EMAIL: usize = 254;
+
+const MAX_SLUG: usize = 63;
+
+fn parse_email(text: &str) -> Result<String, Invalid> {
+    if text.chars().count() > MAX_EMAIL {
+        return Err(Invalid::new(format!("must be at most {MAX_EMAIL} characters")));
+    }
+    let options = Options::default().with_required_tld().without_display_text().without_domain_literal();
+    match EmailAddress::parse_with_options(text, options) {
+        Ok(_) if !text.chars().any(char::is_control) => Ok(text.to_owned()),
+        _ => Err(Invalid::new("must be a valid e-mail address")),
+    }
+}
+
+const MAX_ROLE_NAME: usize = 120;
+
+fn parse_role_name(text: &str) -> Result<String, Invalid> {
+    let word =
+        |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit());
+    let starts_with_letter = text.starts_with(|first: char| first.is_ascii_uppercase());
+    if text.len() <= MAX_ROLE_NAME && starts_with_letter && text.split('_').all(word) {
+        Ok(text.to_owned())
+    } else {
+        Err(Invalid::new(format!("must be upper snake case, such as SHIFT_LEADER, at most {MAX_ROLE_NAME} characters")))
+    }
+}
+
+const MAX_DESCRIPTION: usize = 500;
+
+fn parse_description(text: &str) -> Result<String, Invalid> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Ok(String::new());
+    }
+    bounded(text, MAX_DESCRIPTION).map_err(|_| {
+        Invalid::new(format!("must be at most {MAX_DESCRIPTION} characters, none of them a control character"))
+    })
+}
+
+fn bounded(text: &str, max: usize) -> Result<String, Invalid> {
+    let text = text.trim();
+    if text.is_empty() || text.chars().count() > max {
+        return Err(Invalid::new(format!("must be 1 to {max} characters")));
+    }
+    if text.chars().any(char::is_control) {
+        return Err(Invalid::new("must not contain control characters"));
+    }
+    Ok(text.to_owned())
+}
+
+fn parse_slug(text: &str) -> Result<String, Invalid> {
+    let part_is_valid = |part: &str| !part.is_empty() && part.bytes().all(is_slug_byte);
+    if text.len() <= MAX_SLUG && text.split('-').all(part_is_valid) {
+        Ok(text.to_owned())
+    } else {
+        let message = "must be lower-case letters and digits joined by single hyphens, at most";
+        Err(Invalid::new(format!("{message} {MAX_SLUG} characters")))
+    }
+}
+
+fn is_slug_byte(byte: u8) -> bool {
+    byte.is_ascii_lowercase() || byte.is_ascii_digit()
+}
+
+impl Slug {
+    /// Makes a slug from a name, with a suffix if one is given. A name without usable letters or digits is replaced by
+    /// `fallback`.
+    pub fn from_name(name: &str, fallback: &str, suffix: Option<&str>) -> Self {
+        let lower = name.to_lowercase();
+        let words = lower.split(|c: char| !c.is_ascii() || !is_slug_byte(c as u8)).filter(|word| !word.is_empty());
+        let mut slug = words.collect::<Vec<_>>().join("-");
+        if slug.is_empty() {
+            fallback.clone_into(&mut slug);
+        }
+        slug.truncate(MAX_SLUG - suffix.map_or(0, |suffix| suffix.len() + 1));
+        let slug = slug.trim_end_matches('-');
+        Self(suffix.map_or_else(|| slug.to_owned(), |suffix| format!("{slug}-{suffix}")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn email_addresses() {
+        for good in ["ada@example.com", "Ada.Lovelace+iam@mail.example.co", "ünïcode@exämple.de"] {
+            assert!(good.parse::<Email>().is_ok(), "{good}");
+        }
+        for bad in [
+            "",
+            "ada",
+            "ada@",
+            "@example.com",
+            "ada@localhost",
+            "a b@example.com",
+            "Ada <ada@example.com>",
+            "ada@[127.0.0.1]",
+            "ada@example.com\n",
+        ] {
+            assert!(bad.parse::<Email>().is_err(), "{bad}");
+        }
+        let long = format!("{}@example.com", "a".repeat(250));
+        assert!(long.parse::<Email>().is_err());
+    }
+
+    #[test]
+    fn an_email_keeps_its_case_and_its_key_is_lower_case() {
+        let email: Email = "Ada@Example.COM".parse().unwrap();
+        assert_eq!((email.as_str(), email.key().as_str()), ("Ada@Example.COM", "ada@example.com"));
+    }
+
+    #[test]
+    fn a_folded_word_starts_with_its_folded_prefix_in_any_case() {
+        for (word, prefix) in [("Ὀδυσσεύς", "ὈΔΥΣ"), ("ΣΊΣΥΦΟΣ", "σίς"), ("Ada", "AD")] {
+            assert!(folded(word).starts_with(&folded(prefix)), "{word} {prefix}");
+        }
+    }
+
+    #[test]
+    fn names_are_trimmed_and_bounded_in_characters_not_bytes() {
+        assert_eq!("  Ada ".parse::<PersonName>().unwrap().as_str(), "Ada");
+        assert!("ü".repeat(100).parse::<PersonName>().is_ok());
+        assert!("ü".repeat(101).parse::<PersonName>().is_err());
+        assert!("   ".parse::<PersonName>().is_err());
+        assert!("A\u{7}da".parse::<PersonName>().is_err());
+    }
+
+    #[test]
+    fn slugs() {
+        for good in ["a", "a-b", "acme-42"] {
+            assert!(good.parse::<Slug>().is_ok(), "{good}");
+        }
+        for bad in ["", "-a", "a-", "a--b", "A", "ü", "a_b", &"a".repeat(64)] {
+            assert!(bad.parse::<Slug>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn role_names_are_upper_snake_case() {
+        for good in ["A", "MEMBER", "TIER_2_SUPPORT", &"A".repeat(120)] {
+            assert!(good.parse::<RoleName>().is_ok(), "{good}");
+        }
+        for bad in ["", "member", "_A", "A_", "A__B", "2ND", "A-B", "A B", "Ä", &"A".repeat(121)] {
+            assert!(bad.parse::<RoleName>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn descriptions_may_be_empty_and_are_bounded() {
+        assert_eq!("  ".parse::<Description>().unwrap().as_str(), "");
+        assert!("ü".repeat(500).parse::<Description>().is_ok());
+        assert!("ü".repeat(501).parse::<Description>().is_err());
+        assert!("two\nlines".parse::<Description>().is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn a_slug_made_from_any_name_is_valid(name in ".{0,200}", suffix in proptest::option::of("[a-z0-9]{6}")) {
+            let slug = Slug::from_name(&name, "tenant", suffix.as_deref());
+            prop_assert!(slug.as_str().parse::<Slug>().is_ok(), "{slug}");
+        }
+    }
+}

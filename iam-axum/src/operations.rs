@@ -1,0 +1,110 @@
+//! The operations of the API, by the parts that a host program can leave out.
+
+use std::collections::BTreeSet;
+
+use axum::Router;
+use axum::middleware::map_response;
+use axum::response::Response;
+use utoipa_axum::router::UtoipaMethodRouter;
+use utoipa_axum::routes;
+
+use crate::conditional::conditional;
+use crate::idempotency::once;
+use crate::settings::Part;
+use crate::state::ApiState;
+use crate::{
+    access, assignment, audit, credential, health, organization, permission, role, session, tenant, token, user,
+};
+
+/// Every operation of these parts of the API, with its path without prefix.
+pub(crate) fn operations(parts: &BTreeSet<Part>) -> Vec<UtoipaMethodRouter<ApiState>> {
+    parts.iter().flat_map(|part| operations_of(*part)).collect()
+}
+
+fn operations_of(part: Part) -> Vec<UtoipaMethodRouter<ApiState>> {
+    match part {
+        Part::Registration => vec![with_tokens(once(routes!(session::register)))],
+        Part::Authentication => vec![
+            with_tokens(routes!(session::login)),
+            with_tokens(routes!(session::refresh)),
+            routes!(session::logout),
+            routes!(session::logout_all),
+            routes!(credential::change_password),
+            routes!(session::me),
+        ],
+        Part::Users => vec![
+            once(routes!(user::list, user::create)),
+            conditional(routes!(user::get)),
+            conditional(routes!(user::update, user::delete)),
+            routes!(user::suspend),
+            routes!(user::reactivate),
+        ],
+        Part::Sessions => vec![routes!(session::list), routes!(session::logout_user), routes!(session::terminate)],
+        Part::Permissions => vec![once(routes!(permission::list, permission::create)), routes!(permission::delete)],
+        Part::Roles => vec![
+            once(routes!(role::list, role::create)),
+            conditional(routes!(role::get)),
+            conditional(routes!(role::update, role::delete)),
+        ],
+        Part::Assignments => vec![
+            routes!(assignment::of_user),
+            once(routes!(assignment::list, assignment::create)),
+            routes!(assignment::update, assignment::delete),
+            once(routes!(assignment::create_all)),
+        ],
+        Part::Organizations => vec![
+            once(routes!(organization::list, organization::create)),
+            conditional(routes!(organization::get)),
+            conditional(routes!(organization::update, organization::delete)),
+            routes!(organization::tree),
+            routes!(organization::children),
+            routes!(organization::ancestors),
+        ],
+        Part::Authorization => vec![routes!(access::check), routes!(access::check_all)],
+        Part::Tenants => vec![conditional(routes!(tenant::get)), conditional(routes!(tenant::update))],
+        Part::AuditLogs => vec![
+            once(routes!(audit::list, audit::create)),
+            routes!(audit::resource_types),
+            routes!(audit::actions),
+            routes!(audit::catalogue),
+            routes!(audit::export::export),
+            routes!(audit::proof::checkpoint),
+            routes!(audit::proof::consistency),
+            routes!(audit::retention::get, audit::retention::set),
+            routes!(audit::retention::apply),
+            routes!(audit::erasure::create),
+            routes!(audit::get),
+            routes!(audit::proof::inclusion),
+        ],
+        Part::Health => vec![routes!(health::health), routes!(health::ready), routes!(health::live)],
+    }
+}
+
+/// The operations that are always at the root, without the prefix.
+pub(crate) fn operations_at_the_root() -> Vec<UtoipaMethodRouter<ApiState>> {
+    vec![routes!(token::jwks)]
+}
+
+/// Mounts the operations under each of these prefixes. A nested router would rewrite the path of every request.
+pub(crate) fn routes(operations: &[UtoipaMethodRouter<ApiState>], prefixes: &[&str]) -> Router<ApiState> {
+    let mut router = Router::new();
+    for (_, paths, methods) in operations {
+        for (prefix, path) in prefixes.iter().flat_map(|prefix| paths.paths.keys().map(move |path| (prefix, path))) {
+            router = router.route(&format!("{prefix}{path}"), methods.clone());
+        }
+    }
+    router
+}
+
+/// Marks a response that contains tokens.
+#[derive(Clone, Copy)]
+pub(crate) struct HasTokens;
+
+/// Marks the responses of these operations as responses that contain tokens.
+fn with_tokens((schemas, paths, router): UtoipaMethodRouter<ApiState>) -> UtoipaMethodRouter<ApiState> {
+    let mark = async |mut response: Response| {
+        response.extensions_mut().insert(HasTokens);
+        response
+    };
+    (schemas, paths, router.layer(map_response(mark)))
+}

@@ -1,0 +1,90 @@
+//! Counts requests against the rate limits.
+
+use std::num::NonZeroU32;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use axum::extract::{Request, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+
+use crate::context::context_of;
+use crate::extract::{has_token, verify};
+use crate::rate_limit::{Client, Limited, Taken};
+use crate::settings::api_path;
+use crate::state::ApiState;
+use crate::{Problem, Settings};
+
+const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
+const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
+const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
+
+/// The operations by which an anonymous client gets tokens.
+const AUTHENTICATION: [&str; 3] = ["/auth/register", "/auth/login", "/auth/refresh"];
+/// The paths without a rate limit, each with all paths below it.
+const UNLIMITED: [&str; 4] = ["/health", "/metrics", "/docs", "/openapi.json"];
+
+/// Answers a request unless it exceeds the rate limit, and adds the headers that say how many more requests are
+/// allowed.
+pub(crate) async fn limit(State(state): State<ApiState>, request: Request, next: Next) -> Response {
+    let Some(limiter) = &state.settings.rate_limiter else { return next.run(request).await };
+    let (mut parts, body) = request.into_parts();
+    let who = group_of(&mut parts, &state).await;
+    let request = Request::from_parts(parts, body);
+    let Some(who) = who else { return next.run(request).await };
+    let taken = limiter.take(who).await;
+    let mut response = match taken.retry_after {
+        None => next.run(request).await,
+        Some(after) => too_many(after).into_response(),
+    };
+    add_headers(response.headers_mut(), &taken);
+    response
+}
+
+/// Refuses an operation that costs more than the limit leaves.
+pub(crate) async fn charge(settings: &Settings, who: Limited, cost: NonZeroU32) -> Result<(), Problem> {
+    let Some(limiter) = &settings.rate_limiter else { return Ok(()) };
+    limiter.charge(who, cost).await.retry_after.map_or(Ok(()), |after| Err(too_many(after)))
+}
+
+fn too_many(retry_after: Duration) -> Problem {
+    Problem::rate_limited(whole_seconds(retry_after).max(1))
+}
+
+/// Returns the group that a request is counted in; `None` for a request without a rate limit.
+async fn group_of(parts: &mut Parts, state: &ApiState) -> Option<Limited> {
+    let path = api_path(parts.uri.path(), &state.settings).to_owned();
+    let is_below = |root: &&str| path.strip_prefix(*root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    if UNLIMITED.iter().any(is_below) {
+        return None;
+    }
+    let client = context_of(parts).ip_address.map(Client::from);
+    if AUTHENTICATION.contains(&path.as_str()) {
+        return client.map(Limited::Authentication);
+    }
+    if has_token(&parts.headers) {
+        // The signature alone identifies the user, so that a request over the limit costs no query. A token whose
+        // session has ended is counted for the user only once in each process: after that, the process knows that the
+        // session has ended.
+        match verify(parts, &state.iam).await {
+            Ok(token) => return Some(Limited::User(token.user())),
+            // A client with an invalid token is anonymous.
+            Err(problem) if problem.is_of_the_client() => {}
+            // The store is unavailable, and so are the keys. The user cannot be identified; the operation reports it.
+            Err(_) => return None,
+        }
+    }
+    client.map(Limited::Anonymous)
+}
+
+fn add_headers(headers: &mut HeaderMap, taken: &Taken) {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    headers.insert(LIMIT, taken.limit.into());
+    headers.insert(REMAINING, taken.remaining.into());
+    headers.insert(RESET, HeaderValue::from(whole_seconds(now + taken.reset_after)));
+}
+
+fn whole_seconds(duration: Duration) -> u64 {
+    duration.as_secs() + u64::from(duration.subsec_nanos() > 0)
+}

@@ -1,0 +1,110 @@
+//! Authentication: from an access token to its caller.
+
+use std::sync::Arc;
+
+use iam_model::clock::monotonic_now;
+use iam_model::context::RequestContext;
+use iam_model::error::{Error, Result, Unauthenticated};
+use iam_model::store_error::StoreError;
+
+use crate::caller::Caller;
+use crate::iam::Iam;
+use crate::token;
+use crate::token::VerifiedToken;
+
+impl Iam {
+    /// Returns the caller that an access token stands for.
+    ///
+    /// The token's signature, issuer, audience and times must be right, and its session must not have ended. A token is
+    /// refused as soon as its session ends. If another `Iam` ends the session and this one
+    /// [follows](Self::follow_changes) the changes of others, the token is refused within a second.
+    ///
+    /// # Errors
+    ///
+    /// [`Unauthenticated::InvalidToken`], [`Unauthenticated::ExpiredToken`]; [`Error::Store`] when the store fails.
+    pub async fn authenticate(&self, token: &str, context: RequestContext) -> Result<Caller> {
+        self.authenticate_verified(&self.verify(token).await?, context).await
+    }
+
+    /// Does the first half of [`authenticate`](Self::authenticate): it verifies the token. For code that must decide
+    /// before the store is queried for the session, such as a rate limit. Only the signing keys are read from the
+    /// store, and only from time to time.
+    ///
+    /// # Errors
+    ///
+    /// The same as [`authenticate`](Self::authenticate). But a session that has ended is an error only if this process
+    /// already knows that it has ended.
+    pub async fn verify(&self, token: &str) -> Result<VerifiedToken> {
+        let iam = &*self.0;
+        let now = iam.now();
+        let cached = iam.verified_tokens.get(token);
+        let kid = cached.as_ref().map_or_else(|| token::key_of(token), |cached| Ok(cached.key()))?;
+        let key = iam
+            .keys
+            .verifying_key(&*iam.store, iam.snapshots(), kid, now)
+            .await?
+            .ok_or(Unauthenticated::InvalidToken)?;
+        let verified = match &cached {
+            Some(cached) => cached.clone(),
+            None => VerifiedToken::new(kid, token::verify(token, &key, &iam.settings.issuer, &iam.settings.audience)?),
+        };
+        verified.claims().check_times(now)?;
+        if iam.ended_sessions.contains(verified.claims().sid, now) {
+            return Err(Error::Unauthenticated(Unauthenticated::InvalidToken));
+        }
+        if cached.is_none() {
+            iam.verified_tokens.keep(token, verified.clone());
+        }
+        Ok(verified)
+    }
+
+    /// Does the second half of [`authenticate`](Self::authenticate): it checks the session. Call it again to check
+    /// later that the token and the session are still valid.
+    ///
+    /// # Errors
+    ///
+    /// [`Unauthenticated::InvalidToken`] when the session has ended or the key was revoked,
+    /// [`Unauthenticated::ExpiredToken`]; [`Error::Store`] when the store fails.
+    pub async fn authenticate_verified(&self, token: &VerifiedToken, context: RequestContext) -> Result<Caller> {
+        let (iam, claims) = (&*self.0, token.claims());
+        let now = iam.now();
+        // Time may have passed since the first half.
+        claims.check_times(now)?;
+        if !iam.keys.accepts(&*iam.store, iam.snapshots(), token.key(), now).await? {
+            return Err(Unauthenticated::InvalidToken.into());
+        }
+        let Some(snapshot) = iam.session_snapshot(claims.tenant_id, claims.sid, now).await? else {
+            iam.ended_sessions.remember(claims.sid, claims.exp, now);
+            return Err(Unauthenticated::InvalidToken.into());
+        };
+        if !snapshot.admits(claims.sub, now) {
+            return Err(Unauthenticated::InvalidToken.into());
+        }
+        let authority = Arc::clone(&snapshot.authority);
+        Ok(Caller::user_session(claims.tenant_id, claims.sub, claims.sid, authority, context))
+    }
+
+    /// Follows the commits of other replicas, so that [`authenticate`](Self::authenticate) can use cached sessions
+    /// instead of querying the store. Keep it running, and call it again a moment after it has failed. Until then,
+    /// and while no notifications arrive, every request queries the store.
+    ///
+    /// A commit through this `Iam` takes effect here at once in any case, and a commit of another replica within a
+    /// second. This function returns when the store fails, or at once when the store has no
+    /// [change feed](iam_model::store::Store::change_feed).
+    ///
+    /// # Errors
+    ///
+    /// The errors of the store.
+    pub async fn follow_changes(&self) -> Result<(), StoreError> {
+        match self.0.store.change_feed().await? {
+            Some(feed) => Err(self.0.snapshots().follow(feed).await),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether this process [receives](Self::follow_changes) the changes of other replicas at this moment.
+    #[must_use]
+    pub fn hears_changes(&self) -> bool {
+        self.0.snapshots().are_trusted(monotonic_now())
+    }
+}

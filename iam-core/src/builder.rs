@@ -1,0 +1,177 @@
+use std::sync::Arc;
+
+use chrono::TimeDelta;
+use iam_audit_proof::LogKey;
+use iam_model::audit::AuditEntry;
+use iam_model::clock::{Clock, SystemClock, cut};
+use iam_model::error::{Error, Result};
+use iam_model::id::IdGenerator;
+use iam_model::random::{Random, SystemRandom};
+use iam_model::signing_key::KeyPurpose;
+use iam_model::store::Store;
+
+use crate::engine::{AfterCommit, Engine, Hook, IdempotencySecret, InFlight, observed};
+use crate::hashing::PasswordHasher;
+use crate::iam::Iam;
+use crate::observe::Observer;
+use crate::settings::Settings;
+use crate::token::{KeyRing, RETIREMENT, first_or_stored, pair};
+
+/// Builds an [`Iam`]; see [`Iam::builder`].
+pub struct Builder {
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    random: Arc<dyn Random>,
+    observer: Option<Arc<dyn Observer>>,
+    hooks: Vec<Hook>,
+    settings: Settings,
+}
+
+impl Builder {
+    /// Uses these settings instead of the defaults.
+    #[must_use]
+    pub fn settings(mut self, settings: Settings) -> Self {
+        self.settings = settings;
+        self
+    }
+
+    /// Uses this clock instead of the system's.
+    #[must_use]
+    pub fn clock(mut self, clock: impl Clock) -> Self {
+        self.clock = Arc::new(clock);
+        self
+    }
+
+    /// Uses this source of randomness instead of the system's.
+    #[must_use]
+    pub fn random(mut self, random: impl Random) -> Self {
+        self.random = Arc::new(random);
+        self
+    }
+
+    /// Reports the operations of the store, and the hashing of passwords, to an observer.
+    #[must_use]
+    pub fn observer(mut self, observer: Arc<dyn Observer>) -> Self {
+        self.observer = Some(observer);
+        self
+    }
+
+    /// Adds a hook: a function that is called with the audit entries of each commit through this [`Iam`], for
+    /// instance to send mail, to invalidate a cache, or to publish an event. Several hooks are called in the order in
+    /// which they were added.
+    ///
+    /// A hook is called after the commit and before the service returns to its caller, so it must not wait for
+    /// anything. Send slow work to a task of your own, as in the example. A hook is not called for commits of other
+    /// replicas, and possibly not for a commit just before a crash. A program that must not miss any entry reads the
+    /// [audit log](Iam::audit) from the last entry that it has read.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use iam_core::audit::ResourceType;
+    /// use iam_store_memory::MemoryStore;
+    /// use iam_core::tenant::Registration;
+    /// use iam_core::{Iam, RequestContext};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> iam_core::Result<()> {
+    /// let (sender, mut mails) = tokio::sync::mpsc::unbounded_channel();
+    /// let iam = Iam::builder(Arc::new(MemoryStore::new()))
+    ///     .after_commit(move |entries| {
+    ///         for entry in entries.iter().filter(|entry| entry.action == "CREATE" && entry.resource_type == ResourceType::USER) {
+    ///             // The receiver may be closed.
+    ///             let _ = sender.send(entry.resource_id.clone());
+    ///         }
+    ///     })
+    ///     .build()
+    ///     .await?;
+    ///
+    /// # let user = iam_core::user::NewUser {
+    /// #     email: "ada@example.com".into(),
+    /// #     password: "Passw0rd!".into(),
+    /// #     first_name: "Ada".into(),
+    /// #     last_name: "Lovelace".into(),
+    /// # };
+    /// let registered = iam.tenants().register(&RequestContext::default(), Registration { user, tenant_name: None }).await?;
+    /// assert_eq!(mails.recv().await, Some(Some(registered.login.user.id.to_string())));
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn after_commit(mut self, hook: impl Fn(&[AuditEntry]) + Send + Sync + 'static) -> Self {
+        self.hooks.push(Box::new(hook));
+        self
+    }
+
+    /// Builds the [`Iam`]. Reads the signing keys from the store, and creates the first ones if there are none.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Store`] when the store fails; [`Error::Validation`] when the lifetime of access tokens is not between
+    /// one second and one day; [`Error::Internal`] when a signing key cannot be decrypted with the configured master
+    /// key, or when Argon2 does not allow the hashing cost.
+    pub async fn build(self) -> Result<Iam> {
+        let Self { store, clock, random, observer, hooks, settings } = self;
+        let store = observed(store, observer.as_ref());
+        if settings.access_token_lifetime < TimeDelta::seconds(1) || settings.access_token_lifetime > RETIREMENT {
+            return Err(Error::field("access_token_lifetime", "must be between one second and one day"));
+        }
+        let ids = IdGenerator::new();
+        let now = cut(clock.now());
+        let first = ids.next(now, &*random);
+        let keys = KeyRing::open(&*store, settings.master_key.clone(), now, first, &*random).await?;
+        let (first, master) = (ids.next(now, &*random), settings.master_key.as_ref());
+        let log_keys = first_or_stored(KeyPurpose::Checkpoints, &*store, master, now, first, &*random).await?;
+        // The first key, even if there are later ones: its id is in the names of the logs.
+        let log_key = log_keys.first().ok_or_else(|| Error::internal("checkpoint key", "there is none"))?;
+        let log_key = LogKey::new(pair(log_key, master)?, log_key.id);
+        let idempotency = IdempotencySecret::new(log_key.derive("idempotency"));
+        let passwords =
+            PasswordHasher::new(settings.hashing_cost, settings.password_wait, observer.clone(), Arc::clone(&random))?;
+        Ok(Iam(Arc::new(Engine {
+            store,
+            after_commit: AfterCommit::immediate(hooks),
+            in_flight: InFlight::default(),
+            random,
+            passwords: Arc::new(passwords),
+            settings: Arc::new(settings),
+            log_key: Arc::new(log_key),
+            idempotency: Arc::new(idempotency),
+            observer,
+            clock,
+            ids: Arc::new(ids),
+            keys: Arc::new(keys),
+            verified_tokens: Arc::default(),
+            ended_sessions: Arc::default(),
+            has_several_tenants: Arc::default(),
+        })))
+    }
+}
+
+impl Iam {
+    /// Returns a builder for an [`Iam`] over a store.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use iam_core::Iam;
+    /// use iam_store_memory::MemoryStore;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> iam_core::Result<()> {
+    /// let iam = Iam::builder(Arc::new(MemoryStore::new())).build().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn builder(store: Arc<dyn Store>) -> Builder {
+        Builder {
+            store,
+            clock: Arc::new(SystemClock),
+            random: Arc::new(SystemRandom),
+            observer: None,
+            hooks: Vec::new(),
+            settings: Settings::default(),
+        }
+    }
+}

@@ -1,0 +1,293 @@
+//! The cache of sessions and of positions of organizations. It avoids a query for each request.
+
+mod ended;
+#[cfg(test)]
+mod model;
+#[cfg(test)]
+mod tests;
+mod versions;
+
+pub(crate) use crate::cache::ended::EndedSessions;
+pub(crate) use crate::cache::versions::ReadVersion;
+
+use std::hash::Hash;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+
+use iam_model::access::Authority;
+use iam_model::assignment::Grant;
+use iam_model::clock::Timestamp;
+use iam_model::id::{OrganizationId, SessionId, TenantId, UserId};
+use iam_model::organization::{Ancestry, Position};
+use iam_model::store::{ChangeFeed, News, SessionSnapshot};
+use iam_model::store_error::StoreError;
+use iam_model::tenant::TenantStatus;
+use iam_model::user::UserStatus;
+use quick_cache::sync::{Cache, DefaultLifecycle};
+use quick_cache::{DefaultHashBuilder, OptionsBuilder, Weighter};
+use uuid::Uuid;
+
+use crate::cache::versions::Versions;
+
+/// How long the cache may be used after the change feed was complete. So a commit of another replica takes effect here
+/// within a second, even when no notification of it arrives.
+const LEASE: Duration = Duration::from_millis(900);
+
+/// The maximum age of a cache entry, even if no change of it is notified. It limits the effect of a change without a
+/// notification.
+const MAX_AGE: Duration = Duration::from_secs(60);
+
+/// The approximate capacity of each cache in bytes: some ten thousand sessions of users with a few roles, or as many
+/// organizations with their ancestors.
+const CAPACITY: u64 = 16 << 20;
+
+/// The approximate number of entries that this is.
+const ITEMS: usize = 1 << 14;
+
+/// The number of shards, which are locked separately. It does not depend on the number of cores, because an entry that
+/// is larger than a shard is never cached, and users with hundreds of roles are the most expensive to query.
+const SHARDS: usize = 8;
+
+/// The cache of sessions and of positions of organizations. It returns an entry only while the entry is known to be
+/// current.
+///
+/// This process [invalidates](Self::invalidate) what it changes itself. A change feed notifies it of the changes of
+/// other replicas. While no feed is [followed](Self::follow), or its notifications are late, the cache returns nothing.
+pub(crate) struct SessionCache {
+    sessions: Entries<SessionId, Snapshot>,
+    /// Each organization with its ancestors.
+    lineages: Entries<OrganizationId, Ancestry>,
+    versions: Versions,
+    lease: RwLock<Option<Lease>>,
+}
+
+/// The time in which this process receives all changes of other replicas.
+#[derive(Clone, Copy)]
+struct Lease {
+    /// Entries that were read before the feed began are not used: a change of them may have been missed.
+    since: ReadVersion,
+    until: Instant,
+}
+
+/// The cached form of a [`SessionSnapshot`].
+pub(crate) struct Snapshot {
+    pub(crate) user_id: UserId,
+    pub(crate) user_status: UserStatus,
+    pub(crate) tenant_status: TenantStatus,
+    pub(crate) expires_at: Timestamp,
+    pub(crate) authority: Arc<Authority>,
+    /// All role assignments of the user, including expired ones.
+    pub(crate) grants: Box<[Grant]>,
+}
+
+/// The cache entries of one kind, by tenant and id.
+type Entries<K, T> = Cache<(TenantId, K), Arc<Entry<T>>, BySize>;
+
+/// A cache entry.
+struct Entry<T> {
+    value: Arc<T>,
+    /// A change of one of these may change the value.
+    depends_on: Box<[Uuid]>,
+    as_of: ReadVersion,
+    /// When the store was queried.
+    asked: Instant,
+    size: usize,
+}
+
+impl Default for SessionCache {
+    fn default() -> Self {
+        Self { sessions: entries(), lineages: entries(), versions: Versions::default(), lease: RwLock::default() }
+    }
+}
+
+fn entries<K: Eq + Hash, T>() -> Entries<K, T> {
+    let mut options = OptionsBuilder::new();
+    options.shards(SHARDS).estimated_items_capacity(ITEMS).weight_capacity(CAPACITY);
+    #[expect(clippy::expect_used, reason = "both capacities are set")]
+    let options = options.build().expect("complete options");
+    Cache::with_options(options, BySize, DefaultHashBuilder::default(), DefaultLifecycle::default())
+}
+
+impl SessionCache {
+    /// Returns a session from the cache, if the entry is current at `at`.
+    pub(crate) fn session(&self, tenant: TenantId, session: SessionId, at: Instant) -> Option<Arc<Snapshot>> {
+        self.get(&self.sessions, (tenant, session), at)
+    }
+
+    /// Returns an organization with its ancestors from the cache, if the entry is current at `at`.
+    pub(crate) fn lineage(&self, tenant: TenantId, id: OrganizationId, at: Instant) -> Option<Arc<Ancestry>> {
+        self.get(&self.lineages, (tenant, id), at)
+    }
+
+    fn get<K: Eq + Hash, T>(&self, cache: &Entries<K, T>, key: (TenantId, K), at: Instant) -> Option<Arc<T>> {
+        let lease = self.lease().filter(|lease| at < lease.until)?;
+        let entry = cache.get(&key)?;
+        let is_young = at.duration_since(entry.asked) < MAX_AGE;
+        let is_in_lease = entry.as_of >= lease.since;
+        let is_current = is_young && is_in_lease && self.versions.are_unchanged_since(entry.as_of, &entry.depends_on);
+        is_current.then(|| Arc::clone(&entry.value))
+    }
+
+    /// Returns the present read version. To be called before the query whose result is then cached.
+    pub(crate) fn read_version(&self) -> ReadVersion {
+        self.versions.read_version()
+    }
+
+    /// Caches a session that was read after the read version `as_of` was taken.
+    pub(crate) fn keep_session(
+        &self,
+        tenant: TenantId,
+        session: SessionId,
+        read: SessionSnapshot,
+        as_of: ReadVersion,
+        asked: Instant,
+    ) -> Arc<Snapshot> {
+        let snapshot = Snapshot::from(read);
+        let held = snapshot.grants.iter().flat_map(identifiers);
+        let own = [tenant.as_uuid(), session.as_uuid(), snapshot.user_id.as_uuid()];
+        let mut depends_on: Vec<Uuid> = own.into_iter().chain(held).collect();
+        depends_on.sort_unstable();
+        depends_on.dedup();
+        let size = snapshot.size();
+        self.keep(&self.sessions, (tenant, session), Entry::new(snapshot, depends_on, as_of, asked, size))
+    }
+
+    /// Caches the position of an organization that was read after the read version `as_of` was taken.
+    pub(crate) fn keep_lineage(
+        &self,
+        tenant: TenantId,
+        position: Position<'_>,
+        as_of: ReadVersion,
+        asked: Instant,
+    ) -> Arc<Ancestry> {
+        let lineage = Ancestry::above(position);
+        let depends_on = position.lineage().map(OrganizationId::as_uuid).collect();
+        let size = lineage.size();
+        let entry = Entry::new(lineage, depends_on, as_of, asked, size);
+        self.keep(&self.lineages, (tenant, position.id()), entry)
+    }
+
+    fn keep<K: Eq + Hash, T>(&self, cache: &Entries<K, T>, key: (TenantId, K), entry: Entry<T>) -> Arc<T> {
+        let value = Arc::clone(&entry.value);
+        // Before the first notification, and without notifications, an entry would never be used.
+        if self.lease().is_some() {
+            cache.insert(key, Arc::new(entry));
+        }
+        value
+    }
+
+    /// Invalidates the entries that depend on changed ids. To be called after the commit, and before any client is
+    /// told of the commit.
+    pub(crate) fn invalidate(&self, changed: &[Uuid]) {
+        self.versions.invalidate(changed);
+    }
+
+    /// Whether `id` has changed after the read version `since`, as far as this process knows.
+    pub(crate) fn has_changed(&self, id: Uuid, since: ReadVersion) -> bool {
+        !self.versions.are_unchanged_since(since, &[id])
+    }
+
+    /// Whether this process has received all changes of other replicas since the read version `since`.
+    pub(crate) fn has_received_all(&self, since: ReadVersion, at: Instant) -> bool {
+        self.lease().is_some_and(|lease| at < lease.until && since >= lease.since)
+    }
+
+    /// Whether this process receives the changes of other replicas at this moment.
+    pub(crate) fn are_trusted(&self, at: Instant) -> bool {
+        self.lease().is_some_and(|lease| at < lease.until)
+    }
+
+    /// Follows a feed until it ends, and returns the error that ended it.
+    pub(crate) async fn follow(&self, mut feed: Box<dyn ChangeFeed>) -> StoreError {
+        let following = self.start_following();
+        loop {
+            match feed.next().await {
+                Ok(news) => following.receive(&news),
+                Err(error) => return error,
+            }
+        }
+    }
+
+    /// Starts to follow a feed that is already connected. Entries that were read before this are not used: a change
+    /// that was committed between such a read and the beginning of the feed is never notified.
+    fn start_following(&self) -> Following<'_> {
+        Following { snapshots: self, since: self.versions.advance() }
+    }
+
+    fn lease(&self) -> Option<Lease> {
+        *self.lease.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn set_lease(&self, lease: Option<Lease>) {
+        *self.lease.write().unwrap_or_else(PoisonError::into_inner) = lease;
+    }
+}
+
+/// A feed that is being followed. Dropping it ends the lease.
+struct Following<'a> {
+    snapshots: &'a SessionCache,
+    since: ReadVersion,
+}
+
+impl Following<'_> {
+    fn receive(&self, news: &News) {
+        // Before the lease is extended: a lease means that all changes are invalidated.
+        self.snapshots.invalidate(&news.changed);
+        if let Some(complete_at) = news.complete_at {
+            self.snapshots.set_lease(Some(Lease { since: self.since, until: complete_at + LEASE }));
+        }
+    }
+}
+
+impl Drop for Following<'_> {
+    fn drop(&mut self) {
+        self.snapshots.set_lease(None);
+    }
+}
+
+impl Snapshot {
+    /// Whether the session belongs to `user`, and its tokens are accepted at `now`.
+    pub(crate) fn admits(&self, user: UserId, now: Timestamp) -> bool {
+        self.user_id == user
+            && self.user_status == UserStatus::Active
+            && self.tenant_status == TenantStatus::Active
+            && now < self.expires_at
+    }
+
+    /// Returns the approximate size in bytes.
+    fn size(&self) -> usize {
+        size_of::<Self>() + self.authority.size() + self.grants.iter().map(Grant::size).sum::<usize>()
+    }
+}
+
+impl From<SessionSnapshot> for Snapshot {
+    fn from(read: SessionSnapshot) -> Self {
+        let SessionSnapshot { user_id, user_status, tenant_status, expires_at, grants } = read;
+        let authority = Arc::new(Authority::of(&grants));
+        Self { user_id, user_status, tenant_status, expires_at, authority, grants: grants.into() }
+    }
+}
+
+impl<T> Entry<T> {
+    fn new(value: T, depends_on: Vec<Uuid>, as_of: ReadVersion, asked: Instant, size: usize) -> Self {
+        let size = size_of::<Self>() + size_of_val(&*depends_on) + size;
+        Self { value: Arc::new(value), depends_on: depends_on.into(), as_of, asked, size }
+    }
+}
+
+/// Returns what a grant depends on besides its user: its assignment, its role, its organization and the ancestors of
+/// that.
+fn identifiers(grant: &Grant) -> impl Iterator<Item = Uuid> {
+    let lineage = grant.organization.iter().flat_map(|organization| &organization.lineage);
+    let organizations = grant.assignment.organization_id.iter().chain(lineage);
+    [grant.assignment.id.as_uuid(), grant.role.id.as_uuid()].into_iter().chain(organizations.map(|id| id.as_uuid()))
+}
+
+#[derive(Clone)]
+struct BySize;
+
+impl<K, T> Weighter<K, Arc<Entry<T>>> for BySize {
+    fn weight(&self, _: &K, entry: &Arc<Entry<T>>) -> u64 {
+        entry.size as u64
+    }
+}

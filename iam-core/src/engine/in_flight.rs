@@ -1,0 +1,117 @@
+//! The limit of concurrent units of work of one tenant.
+//!
+//! Units of work of one tenant often wait for a lock of that tenant, and occupy a connection meanwhile. Without a
+//! limit, one tenant could occupy all connections, so that every other tenant would wait, too.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use iam_model::error::{Error, Result};
+use iam_model::id::TenantId;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::timeout;
+
+/// The maximum number of concurrent units of work of one tenant. One holds the lock, the next waits for it in the
+/// database, and units of work that need no lock run at the same time.
+const MAX_CONCURRENT: usize = 4;
+
+/// The maximum wait for a permit. An early error is better than a queue of requests whose clients have given up.
+const MAX_WAIT: Duration = Duration::from_secs(5);
+
+/// An estimate for the client: the time that a queue needs is not known.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
+
+/// A semaphore for each tenant that has units of work that run or wait.
+#[derive(Default)]
+pub(crate) struct InFlight(Mutex<HashMap<TenantId, Arc<Semaphore>>>);
+
+/// The permit of one unit of work. Dropping it lets the next unit of work of the tenant run.
+pub(crate) struct Permit<'a> {
+    in_flight: &'a InFlight,
+    tenant: TenantId,
+    semaphore_permit: Option<OwnedSemaphorePermit>,
+}
+
+impl InFlight {
+    /// Waits until the tenant has a free permit. The waiting units of work are served in the order of their calls.
+    ///
+    /// Fails with [`Error::Overloaded`] after five seconds.
+    pub(crate) async fn acquire(&self, tenant: TenantId) -> Result<Permit<'_>> {
+        // Declared before the semaphore, so that it is dropped after it and can see whether the semaphore is still
+        // used.
+        let mut permit = Permit { in_flight: self, tenant, semaphore_permit: None };
+        let semaphore =
+            Arc::clone(self.tenants().entry(tenant).or_insert_with(|| Arc::new(Semaphore::new(MAX_CONCURRENT))));
+        permit.semaphore_permit = Some(match Arc::clone(&semaphore).try_acquire_owned() {
+            Ok(semaphore_permit) => semaphore_permit,
+            // A timer is only needed for a wait.
+            Err(_) => timeout(MAX_WAIT, Arc::clone(&semaphore).acquire_owned())
+                .await
+                .map_err(|_| Error::Overloaded { retry_after: RETRY_AFTER })?
+                .map_err(|closed| Error::internal("waiting for a unit of work", closed))?,
+        });
+        Ok(permit)
+    }
+
+    fn tenants(&self) -> MutexGuard<'_, HashMap<TenantId, Arc<Semaphore>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Permit<'_> {
+    fn drop(&mut self) {
+        self.semaphore_permit = None;
+        let mut tenants = self.in_flight.tenants();
+        // A count of 1 means that only the map, which is locked here, has the semaphore.
+        if tenants.get(&self.tenant).is_some_and(|semaphore| Arc::strong_count(semaphore) == 1) {
+            tenants.remove(&self.tenant);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+    use std::task::Context;
+    use std::task::Waker;
+
+    use super::*;
+
+    fn tenant(number: u128) -> TenantId {
+        TenantId::from_uuid(uuid::Uuid::from_u128(number))
+    }
+
+    async fn all_permits(in_flight: &InFlight, tenant: TenantId) -> Vec<Permit<'_>> {
+        let mut permits = Vec::new();
+        for _ in 0..MAX_CONCURRENT {
+            permits.push(in_flight.acquire(tenant).await.unwrap());
+        }
+        permits
+    }
+
+    #[tokio::test]
+    async fn a_waiting_tenant_does_not_delay_another_tenant() {
+        let in_flight = InFlight::default();
+        let mut permits = all_permits(&in_flight, tenant(1)).await;
+        let mut next = pin!(in_flight.acquire(tenant(1)));
+        let mut context = Context::from_waker(Waker::noop());
+        assert!(next.as_mut().poll(&mut context).is_pending());
+        drop(in_flight.acquire(tenant(2)).await.unwrap());
+        permits.pop();
+        drop(next.await.unwrap());
+        assert_eq!(in_flight.tenants().keys().copied().collect::<Vec<_>>(), [tenant(1)]);
+        drop(permits);
+        assert!(in_flight.tenants().is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_unit_of_work_that_waits_too_long_is_refused_and_removed() {
+        let in_flight = InFlight::default();
+        let permits = all_permits(&in_flight, tenant(1)).await;
+        let refused = in_flight.acquire(tenant(1)).await;
+        assert!(matches!(refused, Err(Error::Overloaded { retry_after: RETRY_AFTER })));
+        drop(permits);
+        assert!(in_flight.tenants().is_empty());
+    }
+}

@@ -1,0 +1,219 @@
+//! The engine: what all services share, and the unit of work in which they write.
+
+mod after_commit;
+mod in_flight;
+mod once;
+mod quota;
+mod work;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use iam_audit_proof::LogKey;
+use iam_model::access::Rights;
+use iam_model::audit::ResourceType;
+use iam_model::clock::{Clock, Timestamp, cut, monotonic_now};
+use iam_model::context::{Actor, RequestContext};
+use iam_model::error::{Result, Unauthenticated};
+use iam_model::id::{IdGenerator, OrganizationId, SessionId, TenantId};
+use iam_model::organization::Ancestry;
+use iam_model::random::Random;
+use iam_model::store::Store;
+use iam_model::store_error::StoreError;
+use iam_model::tenant::Tenant;
+use iam_model::validate::Slug;
+use uuid::Uuid;
+
+pub use crate::engine::work::UnitOfWork;
+
+pub(crate) use crate::engine::after_commit::{AfterCommit, Hook};
+pub(crate) use crate::engine::in_flight::InFlight;
+pub(crate) use crate::engine::once::{IdempotencySecret, Once};
+pub(crate) use crate::engine::quota::hold_quota;
+
+use crate::cache::{EndedSessions, SessionCache, Snapshot};
+use crate::caller::Caller;
+use crate::hashing::PasswordHasher;
+use crate::observe::{Observed, Observer};
+use crate::settings::Settings;
+use crate::token::{KeyRing, VerifiedTokens};
+
+/// The state that all services share. The parts behind an [`Arc`] are the same inside and outside of host
+/// transactions.
+pub(crate) struct Engine {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) after_commit: AfterCommit,
+    pub(crate) in_flight: InFlight,
+    pub(crate) random: Arc<dyn Random>,
+    pub(crate) passwords: Arc<PasswordHasher>,
+    pub(crate) settings: Arc<Settings>,
+    pub(crate) log_key: Arc<LogKey>,
+    pub(crate) idempotency: Arc<IdempotencySecret>,
+    pub(crate) observer: Option<Arc<dyn Observer>>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) ids: Arc<IdGenerator>,
+    pub(crate) keys: Arc<KeyRing>,
+    pub(crate) verified_tokens: Arc<VerifiedTokens>,
+    pub(crate) ended_sessions: Arc<EndedSessions>,
+    /// Whether there was more than one tenant at the last query.
+    pub(crate) has_several_tenants: Arc<AtomicBool>,
+}
+
+impl Engine {
+    pub(crate) fn snapshots(&self) -> &SessionCache {
+        self.after_commit.snapshots()
+    }
+
+    /// Returns the same state over a host transaction.
+    pub(crate) fn within(&self, store: Arc<dyn Store>) -> Self {
+        let store = observed(store, self.observer.as_ref());
+        let after_commit = self.after_commit.deferred();
+        Self {
+            store,
+            after_commit,
+            // Its own: a unit of work inside a host transaction must not wait for units of work that wait for this
+            // transaction.
+            in_flight: InFlight::default(),
+            random: Arc::clone(&self.random),
+            passwords: Arc::clone(&self.passwords),
+            settings: Arc::clone(&self.settings),
+            log_key: Arc::clone(&self.log_key),
+            idempotency: Arc::clone(&self.idempotency),
+            observer: self.observer.clone(),
+            clock: Arc::clone(&self.clock),
+            ids: Arc::clone(&self.ids),
+            keys: Arc::clone(&self.keys),
+            verified_tokens: Arc::clone(&self.verified_tokens),
+            ended_sessions: Arc::clone(&self.ended_sessions),
+            has_several_tenants: Arc::clone(&self.has_several_tenants),
+        }
+    }
+
+    /// Runs the deferred effects. To be called when the host transaction is committed.
+    pub(crate) fn release(&self) {
+        self.after_commit.release();
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        cut(self.clock.now())
+    }
+
+    pub(crate) fn next_id<T: From<Uuid>>(&self) -> T {
+        self.ids.next(self.now(), &*self.random)
+    }
+
+    /// Whether there is more than one tenant. The store is queried until there is.
+    pub(crate) async fn has_several_tenants(&self) -> Result<bool, StoreError> {
+        let known = &self.has_several_tenants;
+        if !known.load(Ordering::Relaxed) && self.store.has_several_tenants().await? {
+            known.store(true, Ordering::Relaxed);
+        }
+        Ok(known.load(Ordering::Relaxed))
+    }
+
+    /// Returns the tenant with this identifier or slug.
+    pub(crate) async fn find_tenant(&self, named: &str) -> Result<Option<Tenant>> {
+        if let Ok(id) = named.parse::<TenantId>() {
+            return Ok(self.store.tenant(id).await?);
+        }
+        match named.parse::<Slug>() {
+            Ok(slug) => Ok(self.store.tenant_by_slug(&slug).await?),
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// Returns a request context that belongs to no request, with a correlation identifier of its own.
+    pub(crate) fn unrelated_context(&self) -> RequestContext {
+        let correlation_id = self.next_id::<Uuid>().to_string().parse().ok();
+        RequestContext { correlation_id, ..RequestContext::default() }
+    }
+
+    /// Returns the rights of a caller at this moment.
+    pub(crate) fn rights<'a>(&self, caller: &'a Caller) -> Rights<'a> {
+        Rights::new(caller.authority(), self.now())
+    }
+
+    pub(crate) async fn begin<'a>(&'a self, caller: &'a Caller) -> Result<UnitOfWork<'a>> {
+        let permit = self.in_flight.acquire(caller.tenant()).await?;
+        let work = UnitOfWork::begin(&*self.store, caller, &*self.clock, &self.ids, &*self.random, &self.after_commit);
+        Ok(work.await?.with_permit(permit))
+    }
+
+    /// Returns the same caller with its current rights, for calls that take long. Trusted code does not change.
+    pub(crate) async fn renewed(&self, caller: &Caller) -> Result<Caller> {
+        let Actor::User { user, session } = *caller.actor() else { return Ok(caller.clone()) };
+        let now = self.now();
+        let snapshot = self.session_snapshot(caller.tenant(), session, now).await?;
+        let snapshot = snapshot.filter(|snapshot| snapshot.admits(user, now)).ok_or(Unauthenticated::InvalidToken)?;
+        Ok(caller.clone().with_authority(Arc::clone(&snapshot.authority)))
+    }
+
+    /// Returns the state of a session, from the cache or from the store.
+    pub(crate) async fn session_snapshot(
+        &self,
+        tenant: TenantId,
+        session: SessionId,
+        now: Timestamp,
+    ) -> Result<Option<Arc<Snapshot>>, StoreError> {
+        // A cached session that seems expired may have been refreshed since.
+        let asked = monotonic_now();
+        let cached = self.snapshots().session(tenant, session, asked).filter(|cached| now < cached.expires_at);
+        if cached.is_some() {
+            return Ok(cached);
+        }
+        let read_version = self.snapshots().read_version();
+        let read = self.store.session_snapshot(tenant, session).await?;
+        Ok(read.map(|read| self.snapshots().keep_session(tenant, session, read, read_version, asked)))
+    }
+
+    /// Returns the positions of those of these organizations that exist, from the cache or from the store.
+    ///
+    /// For decisions only: as with rights, a change by another replica may take effect here up to a second later.
+    pub(crate) async fn lineages(
+        &self,
+        tenant: TenantId,
+        organizations: impl IntoIterator<Item = OrganizationId>,
+    ) -> Result<Arc<Ancestry>, StoreError> {
+        let (snapshots, asked) = (self.snapshots(), monotonic_now());
+        let mut ids: Vec<OrganizationId> = organizations.into_iter().collect();
+        ids.sort_unstable();
+        ids.dedup();
+        let (mut lineages, mut unknown) = (Vec::with_capacity(ids.len()), Vec::new());
+        for id in ids {
+            match snapshots.lineage(tenant, id, asked) {
+                Some(lineage) => lineages.push(lineage),
+                None => unknown.push(id),
+            }
+        }
+        if !unknown.is_empty() {
+            let read_version = snapshots.read_version();
+            let read = self.store.lineages(tenant, &unknown).await?;
+            let read: Ancestry = read.iter().collect();
+            let found = unknown.into_iter().filter_map(|id| read.position(id));
+            lineages.extend(found.map(|position| snapshots.keep_lineage(tenant, position, read_version, asked)));
+        }
+        Ok(match lineages.as_slice() {
+            [one] => Arc::clone(one),
+            several => Arc::new(Ancestry::merged(several.iter().map(|lineage| &**lineage))),
+        })
+    }
+
+    /// Makes a call idempotent if the caller has an idempotency key: under one key, the resource is created only once.
+    pub(crate) fn once<'a>(&self, caller: &'a Caller, what: &ResourceType) -> Once<'a> {
+        Once::new(&self.idempotency, caller, what.as_str())
+    }
+
+    /// Reads the signing keys again if they are stale. To be called before a unit of work that signs: a query inside
+    /// the unit of work would need a second connection, and could exhaust the connection pool.
+    pub(crate) async fn refresh_keys(&self) -> Result<()> {
+        self.keys.refresh(&*self.store, self.snapshots(), self.now()).await
+    }
+}
+
+/// Wraps the store so that it reports to the observer, if there is one.
+pub(crate) fn observed(store: Arc<dyn Store>, observer: Option<&Arc<dyn Observer>>) -> Arc<dyn Store> {
+    match observer {
+        Some(observer) => Arc::new(Observed::new(store, Arc::clone(observer))),
+        None => store,
+    }
+}

@@ -1,0 +1,585 @@
+//! The check of a claimed password: the password is verified, and then judged under the lock of the failed logins with
+//! its e-mail. Every proof of identity by password goes through this module.
+//!
+//! Verifying takes long and holds no lock. Its outcome takes effect only under the lock: of concurrent guesses, those
+//! after the fifth failure are refused even when they are right.
+
+use std::time::Duration;
+
+use iam_model::change::{CredentialChange, LoginFailure};
+use iam_model::context::RequestContext;
+use iam_model::credential::{Account, GuardedAccount, Lockout, LoginAttempts};
+use iam_model::error::{Error, Forbidden, Result, Unauthenticated};
+use iam_model::id::TenantId;
+use iam_model::secret::Password;
+use iam_model::tenant::TenantStatus;
+use iam_model::user::UserStatus;
+use iam_model::validate::Email;
+
+use crate::caller::Caller;
+use crate::engine::Engine;
+use crate::engine::UnitOfWork;
+use crate::hashing::Share;
+use crate::hashing::Verified;
+
+/// The e-mail and the password that a client claims to be its own.
+#[derive(Clone, Copy)]
+pub(crate) struct Claim<'a> {
+    pub(crate) email: &'a Email,
+    pub(crate) password: &'a Password,
+    /// The queue share of the password hash.
+    pub(crate) share: Share,
+}
+
+/// The tenant in which a claim is tried, or an identifier that belongs to no tenant.
+#[derive(Clone, Copy)]
+pub(crate) struct Scope {
+    pub(crate) tenant: TenantId,
+    pub(crate) status: TenantStatus,
+}
+
+impl Scope {
+    /// A scope for an identifier that belongs to no tenant. The failures of logins that match no tenant or no account
+    /// are counted there.
+    pub(crate) fn without_tenant(tenant: TenantId) -> Self {
+        Self { tenant, status: TenantStatus::Active }
+    }
+}
+
+/// The answer to a claim to a locked account.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WhenLocked {
+    /// The answer says that the account is locked. No hash is made.
+    Refuse,
+    /// The answer is the same as for a wrong password, and takes the same time.
+    Conceal,
+}
+
+/// A password that was tried for an e-mail in a tenant, with the outcome of verifying it.
+pub(crate) struct Attempt<'a> {
+    scope: Scope,
+    claim: Claim<'a>,
+    account: Option<Account>,
+    outcome: Outcome,
+    when_locked: WhenLocked,
+    is_recorded: bool,
+    left: Duration,
+}
+
+enum Outcome {
+    /// The account was locked, so the password was not checked.
+    Locked,
+    Wrong,
+    Right {
+        /// Whether the stored hash is weaker than new hashes.
+        is_weak: bool,
+    },
+}
+
+/// An account whose password was proven.
+pub(crate) struct Proven {
+    pub(crate) account: Account,
+    /// Whether its hash is weaker than new hashes; see [`rehash`].
+    pub(crate) is_weak: bool,
+}
+
+/// Why an attempt is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// The e-mail or the password is wrong, or the answer must look as if it were.
+    Wrong,
+    Suspended,
+    TenantSuspended,
+    Locked(Duration),
+}
+
+impl From<Refusal> for Error {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Wrong => Unauthenticated::Credentials.into(),
+            Refusal::Suspended => Forbidden::Suspended.into(),
+            Refusal::TenantSuspended => Forbidden::TenantSuspended.into(),
+            Refusal::Locked(retry_after) => Self::AccountLocked { retry_after },
+        }
+    }
+}
+
+/// Delays a refusal by `left`, so that every refusal takes as long as the slowest kind of hash.
+///
+/// To be called after the failure was counted. Otherwise, an attacker could make more guesses during the wait.
+pub(crate) async fn in_time<T>(answer: Result<T>, left: Duration) -> Result<T> {
+    if answer.is_err() {
+        tokio::time::sleep(left).await;
+    }
+    answer
+}
+
+/// Replaces a weak hash of a password that was just proven.
+///
+/// To be called after everything else, so that its time does not reveal a right password that is refused. If it fails,
+/// the next login tries again.
+pub(crate) async fn rehash(iam: &Engine, caller: &Caller, claim: Claim<'_>, proven: Account) {
+    let replace = async {
+        let password = iam.passwords.hash_any(claim.share, claim.password).await?;
+        let mut work = iam.begin(caller).await?;
+        let user = proven.user.id;
+        let current = work.locks().lock_guarded_account(&claim.email.key(), Some(user)).await?.account;
+        // The password may have changed meanwhile.
+        if current.is_some_and(|current| current.password == proven.password) {
+            work.apply(CredentialChange::Rehash { user, password }).await?;
+            work.commit().await?;
+        }
+        Ok::<(), Error>(())
+    };
+    match replace.await {
+        Ok(()) | Err(Error::Overloaded { .. }) => {}
+        Err(error) => tracing::warn!(%error, "a weak password hash was not replaced"),
+    }
+}
+
+impl<'a> Attempt<'a> {
+    /// Verifies a password. Without an account, the same work is done and its result is ignored.
+    pub(crate) async fn make(
+        iam: &Engine,
+        scope: Scope,
+        claim: Claim<'a>,
+        GuardedAccount { account, attempts, .. }: GuardedAccount,
+        when_locked: WhenLocked,
+    ) -> Result<Self> {
+        let is_locked = attempts.locked_for(iam.now()).is_some();
+        let (outcome, left) = if is_locked && when_locked == WhenLocked::Refuse {
+            (Outcome::Locked, Duration::ZERO)
+        } else {
+            // Where every password is refused, the answer must not come sooner for the right one.
+            let can_prove = |account: &&Account| !is_locked && account.user.status != UserStatus::Inactive;
+            let hash = account.as_ref().filter(can_prove).map(|account| &account.password);
+            let (verified, left) = iam.passwords.verify(claim.share, claim.password, hash).await?;
+            let outcome = match verified {
+                _ if is_locked => Outcome::Locked,
+                Verified::No => Outcome::Wrong,
+                Verified::Yes => Outcome::Right { is_weak: false },
+                Verified::YesButWeak => Outcome::Right { is_weak: true },
+            };
+            (outcome, left)
+        };
+        Ok(Self { scope, claim, account, outcome, when_locked, is_recorded: true, left })
+    }
+
+    /// Returns an attempt with a locked e-mail. The password is not checked.
+    pub(crate) fn refused(scope: Scope, claim: Claim<'a>, guarded: GuardedAccount) -> Self {
+        Self { outcome: Outcome::Locked, account: guarded.account, ..Self::wrong(scope, claim) }
+    }
+
+    /// Returns an attempt that is known to fail.
+    pub(crate) fn wrong(scope: Scope, claim: Claim<'a>) -> Self {
+        let (outcome, when_locked) = (Outcome::Wrong, WhenLocked::Refuse);
+        Self { scope, claim, account: None, outcome, when_locked, is_recorded: true, left: Duration::ZERO }
+    }
+
+    /// Returns the same attempt, or a wrong one if the account was locked meanwhile.
+    ///
+    /// To be called before code that treats right and wrong attempts differently: of concurrent guesses, those after
+    /// the fifth failure must all look the same.
+    pub(crate) async fn confirmed(self, iam: &Engine) -> Result<Self> {
+        let caller = Caller::anonymous(self.scope.tenant, RequestContext::default());
+        let mut work = iam.begin(&caller).await?;
+        let user = self.account.as_ref().map(|account| account.user.id);
+        let guarded = work.locks().lock_guarded_account(&self.claim.email.key(), user).await?;
+        let is_locked = guarded.attempts.locked_for(work.now()).is_some();
+        Ok(if is_locked { Self { outcome: Outcome::Wrong, ..self } } else { self })
+    }
+
+    /// Returns the same attempt, which leaves no audit entry if it fails. The failure still counts.
+    pub(crate) fn unrecorded(self) -> Self {
+        Self { is_recorded: false, ..self }
+    }
+
+    /// Returns the same attempt, refused because its e-mail was locked meanwhile.
+    pub(crate) fn into_refused(self) -> Self {
+        Self { outcome: Outcome::Locked, when_locked: WhenLocked::Refuse, ..self }
+    }
+
+    /// Returns how long a refusal must still wait, so that its time reveals nothing; see [`in_time`].
+    pub(crate) fn left(&self) -> Duration {
+        self.left
+    }
+
+    /// Returns the claim of the client.
+    pub(crate) fn claim(&self) -> Claim<'a> {
+        self.claim
+    }
+
+    /// Returns the tenant in which the claim is tried.
+    pub(crate) fn tenant(&self) -> TenantId {
+        self.scope.tenant
+    }
+
+    /// Whether the account was already locked, so that the password was not checked.
+    fn was_locked(&self) -> bool {
+        matches!(self.outcome, Outcome::Locked)
+    }
+
+    /// Whether the answer says that the account is locked.
+    pub(crate) fn reveals_lock(&self) -> bool {
+        self.was_locked() && self.when_locked == WhenLocked::Refuse
+    }
+
+    /// Whether the password is right and the user is not deleted.
+    pub(crate) fn is_right(&self) -> bool {
+        self.status_if_right().is_some_and(|status| status != UserStatus::Inactive)
+    }
+
+    /// Whether the password is right and the user may log in.
+    pub(crate) fn may_log_in(&self) -> bool {
+        self.status_if_right() == Some(UserStatus::Active) && self.scope.status == TenantStatus::Active
+    }
+
+    fn status_if_right(&self) -> Option<UserStatus> {
+        let account = self.account.as_ref().filter(|_| matches!(self.outcome, Outcome::Right { .. }));
+        account.map(|account| account.user.status)
+    }
+
+    /// Judges the attempt under the lock, and counts or clears failures.
+    ///
+    /// The caller must commit the returned unit of work, also after a refusal.
+    pub(crate) async fn settle<'w>(
+        mut self,
+        iam: &'w Engine,
+        caller: &'w Caller,
+    ) -> Result<(Result<Proven, Refusal>, UnitOfWork<'w>)> {
+        let key = self.claim.email.key();
+        loop {
+            let mut work = iam.begin(caller).await?;
+            let user = self.account.as_ref().map(|account| account.user.id);
+            let guarded = work.locks().lock_guarded_account(&key, user).await?;
+            if !self.is_outdated(guarded.account.as_ref()) {
+                return Ok((self.settle_under_lock(&mut work, guarded, iam.settings.lockout).await?, work));
+            }
+            drop(work);
+            let guarded = iam.store.guarded_account(self.scope.tenant, &key).await?;
+            let again = Self::make(iam, self.scope, self.claim, guarded, self.when_locked).await?;
+            self = Self { is_recorded: self.is_recorded, ..again };
+        }
+    }
+
+    /// Whether the password was right, but the stored hash has changed since. Either another login has replaced the
+    /// hash by a stronger one, or the password was changed. The password must then be verified again, without the
+    /// lock.
+    fn is_outdated(&self, current: Option<&Account>) -> bool {
+        let (Some(verified), Some(current)) = (&self.account, current) else { return false };
+        let is_outdated = current.password != verified.password && current.user.email.key() == self.claim.email.key();
+        matches!(self.outcome, Outcome::Right { .. }) && is_outdated
+    }
+
+    async fn settle_under_lock(
+        self,
+        work: &mut UnitOfWork<'_>,
+        GuardedAccount { account, attempts, has_unnamed_failures }: GuardedAccount,
+        lockout: Lockout,
+    ) -> Result<Result<Proven, Refusal>> {
+        let (key, now) = (self.claim.email.key(), work.now());
+        // The lock may have ended meanwhile. The attempt is still refused, because its password was not checked.
+        let ended = self.was_locked().then_some(Duration::from_secs(1));
+        if let Some(retry_after) = attempts.locked_for(now).or(ended) {
+            self.refuse(work, LoginFailure::AccountLocked, &attempts).await?;
+            return Ok(Err(match self.when_locked {
+                WhenLocked::Refuse => Refusal::Locked(retry_after),
+                WhenLocked::Conceal => Refusal::Wrong,
+            }));
+        }
+        match self.judge(account) {
+            Ok(account) => {
+                if has_unnamed_failures || attempts != LoginAttempts::default() {
+                    work.apply(CredentialChange::ClearFailures(key)).await?;
+                }
+                Ok(Ok(Proven { account, is_weak: matches!(self.outcome, Outcome::Right { is_weak: true }) }))
+            }
+            Err(reason @ (LoginFailure::UserSuspended | LoginFailure::TenantSuspended)) => {
+                let is_user = reason == LoginFailure::UserSuspended;
+                self.refuse(work, reason, &attempts).await?;
+                Ok(Err(if is_user { Refusal::Suspended } else { Refusal::TenantSuspended }))
+            }
+            Err(reason) => {
+                if self.is_recorded && self.scope.tenant.is_nobodys() {
+                    tracing::info!(%reason, "a failed login belongs to no tenant");
+                }
+                let (email, attempts) = (self.claim.email.clone(), attempts.failing(now, lockout));
+                let is_recorded = self.is_recorded;
+                work.apply(CredentialChange::CountFailure { email, reason, attempts, is_recorded }).await?;
+                Ok(Err(Refusal::Wrong))
+            }
+        }
+    }
+
+    /// Judges the outcome against the current account.
+    fn judge(&self, current: Option<Account>) -> Result<Account, LoginFailure> {
+        let (Some(verified), Some(current)) = (&self.account, current) else {
+            return Err(LoginFailure::UnknownUser);
+        };
+        // The account must still have the verified hash and e-mail. A changed hash was verified again before this; a
+        // changed e-mail was not.
+        let is_same = current.password == verified.password && current.user.email.key() == self.claim.email.key();
+        match (current.user.status, &self.outcome) {
+            (UserStatus::Inactive, _) => Err(LoginFailure::UserInactive),
+            (_, Outcome::Right { .. }) if is_same && self.scope.status != TenantStatus::Active => {
+                Err(LoginFailure::TenantSuspended)
+            }
+            (UserStatus::Suspended, Outcome::Right { .. }) if is_same => Err(LoginFailure::UserSuspended),
+            (UserStatus::Active, Outcome::Right { .. }) if is_same => Ok(current),
+            _ => Err(LoginFailure::InvalidPassword),
+        }
+    }
+
+    /// Records a refusal that does not count as a failed attempt.
+    async fn refuse(&self, work: &mut UnitOfWork<'_>, reason: LoginFailure, attempts: &LoginAttempts) -> Result<()> {
+        if !self.is_recorded {
+            return Ok(());
+        }
+        let (email, attempt_count) = (self.claim.email.clone(), attempts.count());
+        work.apply(CredentialChange::Refuse { email, reason, attempt_count }).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::hashing::HashingCost;
+    use crate::iam::Iam;
+    use crate::settings::Settings;
+    use crate::tenant::Registration;
+    use crate::user::NewUser;
+    use iam_model::audit::AuditFilter;
+    use iam_model::clock::Timestamp;
+    use iam_model::clock::testing::FixedClock;
+    use iam_model::id::UserId;
+    use iam_model::secret::PasswordHash;
+    use iam_model::user::User;
+    use iam_store_memory::MemoryStore;
+
+    const HASH: &str = "the hash that was verified";
+    const RIGHT: Outcome = Outcome::Right { is_weak: false };
+
+    fn account(email: &str, hash: &str, status: UserStatus) -> Account {
+        let now = Timestamp::default();
+        let user = User {
+            id: UserId::from(Uuid::from_u128(7)),
+            tenant_id: TenantId::from(Uuid::from_u128(1)),
+            email: email.parse().unwrap(),
+            email_verified_at: None,
+            first_name: "Ada".parse().unwrap(),
+            last_name: "Lovelace".parse().unwrap(),
+            status,
+            last_login_at: None,
+            created_at: now,
+            updated_at: now,
+        };
+        Account { user, password: PasswordHash::from(hash.to_owned()) }
+    }
+
+    /// Calls `test` with an attempt for the account of `ada@example.com`, whose hash was [`HASH`].
+    fn with_attempt<T>(
+        (status, outcome): (UserStatus, Outcome),
+        tenant: TenantStatus,
+        when_locked: WhenLocked,
+        test: impl FnOnce(&Attempt<'_>) -> T,
+    ) -> T {
+        let (email, password) = ("ada@example.com".parse().unwrap(), Password::from("Passw0rd!"));
+        let claim = Claim { email: &email, password: &password, share: Share::SYSTEM };
+        let scope = Scope { tenant: TenantId::from(Uuid::from_u128(1)), status: tenant };
+        let account = Some(account("ada@example.com", HASH, status));
+        let left = Duration::from_millis(3);
+        test(&Attempt { scope, claim, account, outcome, when_locked, is_recorded: true, left })
+    }
+
+    #[test]
+    fn only_the_right_password_of_an_active_user_in_an_active_tenant_logs_in() {
+        use LoginFailure as Failure;
+        use TenantStatus as Tenant;
+        use UserStatus as User;
+
+        for (user, outcome, tenant, expected) in [
+            (User::Active, RIGHT, Tenant::Active, Ok(())),
+            (User::Active, Outcome::Right { is_weak: true }, Tenant::Active, Ok(())),
+            (User::Active, RIGHT, Tenant::Suspended, Err(Failure::TenantSuspended)),
+            (User::Active, Outcome::Wrong, Tenant::Active, Err(Failure::InvalidPassword)),
+            (User::Active, Outcome::Wrong, Tenant::Suspended, Err(Failure::InvalidPassword)),
+            (User::Suspended, RIGHT, Tenant::Active, Err(Failure::UserSuspended)),
+            (User::Suspended, RIGHT, Tenant::Suspended, Err(Failure::TenantSuspended)),
+            (User::Suspended, Outcome::Wrong, Tenant::Active, Err(Failure::InvalidPassword)),
+            (User::Inactive, RIGHT, Tenant::Active, Err(Failure::UserInactive)),
+            (User::Inactive, Outcome::Wrong, Tenant::Suspended, Err(Failure::UserInactive)),
+        ] {
+            let is_right = matches!(outcome, Outcome::Right { .. });
+            with_attempt((user, outcome), tenant, WhenLocked::Refuse, |attempt| {
+                let case = format!("{user:?}, right: {is_right}, {tenant:?}");
+                let judge = |current| attempt.judge(current).map(drop);
+                assert_eq!(judge(attempt.account.clone()), expected, "{case}");
+                assert_eq!(judge(None), Err(Failure::UnknownUser), "{case}");
+                assert_eq!(attempt.is_right(), is_right && user != User::Inactive, "{case}");
+                assert_eq!(attempt.may_log_in(), expected.is_ok(), "{case}");
+                // When the hash or the e-mail has changed since, a right password counts as wrong.
+                let stale = if user == User::Inactive { Failure::UserInactive } else { Failure::InvalidPassword };
+                assert_eq!(judge(Some(account("ada@example.com", "another hash", user))), Err(stale), "{case}");
+                assert_eq!(judge(Some(account("grace@example.com", HASH, user))), Err(stale), "{case}");
+            });
+        }
+    }
+
+    #[test]
+    fn only_a_right_password_with_a_changed_hash_is_verified_again() {
+        for (outcome, email, hash, expected) in [
+            (RIGHT, "ada@example.com", "another hash", true),
+            (RIGHT, "ADA@example.com", "another hash", true),
+            (RIGHT, "ada@example.com", HASH, false),
+            (RIGHT, "grace@example.com", "another hash", false),
+            (Outcome::Wrong, "ada@example.com", "another hash", false),
+            (Outcome::Locked, "ada@example.com", "another hash", false),
+        ] {
+            with_attempt((UserStatus::Active, outcome), TenantStatus::Active, WhenLocked::Refuse, |attempt| {
+                let current = account(email, hash, UserStatus::Active);
+                assert_eq!(attempt.is_outdated(Some(&current)), expected, "{email}, {hash}");
+                assert!(!attempt.is_outdated(None));
+            });
+        }
+    }
+
+    #[test]
+    fn only_a_locked_account_without_concealment_reveals_its_lock() {
+        for (outcome, when_locked, expected) in [
+            (Outcome::Locked, WhenLocked::Refuse, true),
+            (Outcome::Locked, WhenLocked::Conceal, false),
+            (Outcome::Wrong, WhenLocked::Refuse, false),
+            (RIGHT, WhenLocked::Refuse, false),
+            (RIGHT, WhenLocked::Conceal, false),
+        ] {
+            with_attempt((UserStatus::Active, outcome), TenantStatus::Active, when_locked, |attempt| {
+                assert_eq!(attempt.reveals_lock(), expected);
+                assert_eq!(attempt.left(), Duration::from_millis(3));
+            });
+        }
+    }
+
+    /// A service with one account of `ada@example.com`, whose attempts a test makes and settles step by step.
+    struct Service {
+        iam: Iam,
+        clock: FixedClock,
+        tenant: TenantId,
+        email: Email,
+    }
+
+    const PASSWORD: &str = "Passw0rd!";
+
+    impl Service {
+        async fn new() -> Self {
+            let clock = FixedClock::at("2026-01-31T09:15:00Z");
+            let hashing_cost = HashingCost { memory_kib: 64, passes: 1, lanes: 1 };
+            let settings = Settings { hashing_cost, ..Settings::default() };
+            let iam = Iam::builder(Arc::new(MemoryStore::new())).clock(clock.clone()).settings(settings);
+            let iam = iam.build().await.unwrap();
+            let user = NewUser {
+                email: "ada@example.com".to_owned(),
+                password: PASSWORD.into(),
+                first_name: "Ada".to_owned(),
+                last_name: "Lovelace".to_owned(),
+            };
+            let registration = Registration { user, tenant_name: None };
+            let registered = iam.tenants().register(&RequestContext::default(), registration).await.unwrap();
+            Self { iam, clock, tenant: registered.tenant.id, email: "ada@example.com".parse().unwrap() }
+        }
+
+        fn scope(&self) -> Scope {
+            Scope { tenant: self.tenant, status: TenantStatus::Active }
+        }
+
+        fn claim<'a>(&'a self, password: &'a Password) -> Claim<'a> {
+            Claim { email: &self.email, password, share: Share::SYSTEM }
+        }
+
+        async fn guarded(&self) -> GuardedAccount {
+            self.iam.0.store.guarded_account(self.tenant, &self.email.key()).await.unwrap()
+        }
+
+        async fn make<'a>(&'a self, password: &'a Password, when_locked: WhenLocked) -> Attempt<'a> {
+            let claim = self.claim(password);
+            Attempt::make(&self.iam.0, self.scope(), claim, self.guarded().await, when_locked).await.unwrap()
+        }
+
+        async fn settle(&self, attempt: Attempt<'_>) -> Result<(), Refusal> {
+            let caller = Caller::anonymous(self.tenant, RequestContext::default());
+            let (settled, work) = attempt.settle(&self.iam.0, &caller).await.unwrap();
+            work.commit().await.unwrap();
+            settled.map(drop)
+        }
+
+        /// Fails until the account is locked.
+        async fn lock(&self) {
+            let wrong = Password::from("Wr0ng$one");
+            for _ in 0..5 {
+                let failed = self.settle(self.make(&wrong, WhenLocked::Refuse).await).await;
+                assert_eq!(failed, Err(Refusal::Wrong));
+            }
+        }
+
+        async fn reasons(&self) -> Vec<String> {
+            let filter = AuditFilter { action: Some("LOGIN_FAILURE".to_owned()), ..AuditFilter::default() };
+            let log = self.iam.audit().list(&Caller::system(self.tenant, "test"), filter, None, 100).await.unwrap();
+            log.entries.iter().rev().map(|entry| entry.metadata["reason"].as_str().unwrap().to_owned()).collect()
+        }
+    }
+
+    #[tokio::test]
+    async fn a_lock_that_ends_before_the_attempt_is_settled_still_refuses() {
+        type Make = for<'a> fn(&Service, Claim<'a>, GuardedAccount) -> Attempt<'a>;
+
+        let password = Password::from(PASSWORD);
+        let at_once = Refusal::Locked(Duration::from_secs(1));
+        for (when_locked, refusal) in [(WhenLocked::Refuse, at_once), (WhenLocked::Conceal, Refusal::Wrong)] {
+            let service = Service::new().await;
+            service.lock().await;
+            let attempt = service.make(&password, when_locked).await;
+            service.clock.advance(Lockout::default().duration);
+            assert_eq!(service.settle(attempt).await, Err(refusal));
+            assert_eq!(service.reasons().await.last().unwrap(), "ACCOUNT_LOCKED");
+            assert_eq!(service.guarded().await.attempts.count(), 5);
+        }
+        let refused: Make = |service, claim, guarded| Attempt::refused(service.scope(), claim, guarded);
+        let refused_meanwhile: Make = |service, claim, _| Attempt::wrong(service.scope(), claim).into_refused();
+        for make in [refused, refused_meanwhile] {
+            let service = Service::new().await;
+            let attempt = make(&service, service.claim(&password), service.guarded().await);
+            assert_eq!(service.settle(attempt).await, Err(at_once));
+            assert_eq!(service.reasons().await, ["ACCOUNT_LOCKED"]);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_concealed_attempt_that_is_refused_meanwhile_tells_of_the_lock() {
+        let (service, password) = (Service::new().await, Password::from(PASSWORD));
+        let attempt = service.make(&password, WhenLocked::Conceal).await.into_refused();
+        assert!(attempt.reveals_lock());
+    }
+
+    #[tokio::test]
+    async fn a_right_password_is_confirmed_unless_its_account_was_locked_meanwhile() {
+        let (service, password) = (Service::new().await, Password::from(PASSWORD));
+        let attempt = service.make(&password, WhenLocked::Conceal).await.confirmed(&service.iam.0).await.unwrap();
+        assert!(attempt.is_right());
+        service.lock().await;
+        assert!(!attempt.confirmed(&service.iam.0).await.unwrap().is_right());
+    }
+
+    #[tokio::test]
+    async fn an_unrecorded_attempt_stays_so_when_it_is_verified_again() {
+        let (service, password) = (Service::new().await, Password::from(PASSWORD));
+        let attempt = service.make(&password, WhenLocked::Conceal).await.unrecorded();
+        let trusted = Caller::system(service.tenant, "test");
+        service.iam.credentials().reset_password(&trusted, "ada@example.com", "An0ther$one".into()).await.unwrap();
+        assert_eq!(service.settle(attempt).await, Err(Refusal::Wrong));
+        assert_eq!(service.reasons().await, Vec::<String>::new());
+        assert_eq!(service.guarded().await.attempts.count(), 1);
+    }
+}

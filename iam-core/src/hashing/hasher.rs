@@ -1,0 +1,299 @@
+//! Password hashing outside the async threads. New hashes are Argon2id (RFC 9106).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use argon2::password_hash::phc::{Output, ParamsString, PasswordHash as Phc, Salt};
+use argon2::{Algorithm, Argon2, Block, Params, Version};
+use iam_model::error::{Error, Result};
+use iam_model::random::Random;
+use iam_model::secret::{Password, PasswordHash};
+
+use crate::hashing::Share;
+use crate::hashing::policy::AcceptedPassword;
+use crate::hashing::stored::{Function, StoredHash};
+use crate::hashing::timing::Timing;
+use crate::hashing::workers::{HashFn, HashResult, Workers};
+use crate::observe::Observer;
+
+/// The cost of one password hash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HashingCost {
+    /// Memory in KiB.
+    pub memory_kib: u32,
+    /// Passes over the memory.
+    pub passes: u32,
+    /// Lanes: how many threads could compute one hash in parallel.
+    pub lanes: u32,
+}
+
+impl Default for HashingCost {
+    /// OWASP's first choice for Argon2id: 19 MiB, two passes, one lane.
+    fn default() -> Self {
+        Self { memory_kib: 19 * 1024, passes: 2, lanes: 1 }
+    }
+}
+
+/// Hashes and verifies passwords. As many hashes run at a time as the machine has cores.
+pub(crate) struct PasswordHasher {
+    argon2: Argon2<'static>,
+    workers: Workers,
+    timing: Timing,
+    observer: Option<Arc<dyn Observer>>,
+    random: Arc<dyn Random>,
+}
+
+/// The result of verifying a password.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verified {
+    /// The password is wrong.
+    No,
+    /// The password is right.
+    Yes,
+    /// The password is right, and the hash is weaker than new hashes: a new hash of the same password replaces it.
+    YesButWeak,
+}
+
+impl PasswordHasher {
+    /// Creates a hasher for hashes of this cost. It refuses a password that would wait for longer than `max_wait`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Internal`] when Argon2 does not allow the cost.
+    pub(crate) fn new(
+        cost: HashingCost,
+        max_wait: Duration,
+        observer: Option<Arc<dyn Observer>>,
+        random: Arc<dyn Random>,
+    ) -> Result<Self> {
+        let params = Params::new(cost.memory_kib, cost.passes, cost.lanes, None)
+            .map_err(|cause| Error::internal("password hashing cost", cause))?;
+        let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
+        Ok(Self { argon2, workers: Workers::new(max_wait), timing: Timing::default(), observer, random })
+    }
+
+    /// Refuses a password that would wait for too long. To be called before any other work for that password.
+    pub(crate) fn admit(&self, share: Share) -> Result<()> {
+        self.workers.admit(share).inspect_err(|error| self.observe_refusal(error))
+    }
+
+    /// Returns the number of passwords that wait to be hashed.
+    pub(crate) fn waiting(&self) -> usize {
+        self.workers.waiting()
+    }
+
+    /// Hashes a new password, in PHC string format.
+    pub(crate) async fn hash(&self, share: Share, password: &AcceptedPassword) -> Result<PasswordHash> {
+        self.hash_any(share, password.password()).await
+    }
+
+    /// Hashes a password that is known to be right, even if it breaks the current policy.
+    pub(crate) async fn hash_any(&self, share: Share, password: &Password) -> Result<PasswordHash> {
+        let salt = Salt::new(&self.random.bytes::<16>());
+        let salt = salt.map_err(|cause| Error::internal("password hash", cause))?;
+        let (hash, _) = self.output_of(share, self.function(), password, salt.as_ref().into()).await?;
+        let params = ParamsString::try_from(self.argon2.params());
+        let params = params.map_err(|cause| Error::internal("password hash", cause))?;
+        let (algorithm, version) = (Algorithm::Argon2id.ident(), Some(Version::V0x13.into()));
+        let hash = Phc { algorithm, version, params, salt: Some(salt), hash: Some(hash) };
+        Ok(PasswordHash::from(hash.to_string()))
+    }
+
+    /// Verifies a password against a hash. Also returns how long a refusal must still wait.
+    ///
+    /// Without a hash, the same work is done and its result is ignored, so that the time does not reveal whether an
+    /// account exists. The returned wait hides which kind of hash an account has; see [`Timing`].
+    pub(crate) async fn verify(
+        &self,
+        share: Share,
+        password: &Password,
+        hash: Option<&PasswordHash>,
+    ) -> Result<(Verified, Duration)> {
+        let stored = hash.map(StoredHash::parse).transpose();
+        let stored = stored.map_err(|cause| Error::internal("stored password hash", cause))?;
+        let (function, salt, expected) = match stored {
+            Some(StoredHash { function, salt, expected }) => (function, salt, Some(expected)),
+            None => (self.function(), self.random.bytes::<16>().into(), None),
+        };
+        let is_to_be_replaced = function.is_weaker_than(&self.argon2) && function.reads_all_of(password);
+        let (output, took) = self.output_of(share, function, password, salt).await?;
+        // The comparison takes constant time.
+        let is_right = expected.is_some_and(|expected| output == expected);
+        let verified = match is_right {
+            false => Verified::No,
+            true if is_to_be_replaced => Verified::YesButWeak,
+            true => Verified::Yes,
+        };
+        Ok((verified, self.timing.left(took)))
+    }
+
+    /// Returns the function for new hashes.
+    fn function(&self) -> Function {
+        Function::Argon2(Algorithm::Argon2id, self.argon2.clone())
+    }
+
+    async fn output_of(
+        &self,
+        share: Share,
+        function: Function,
+        password: &Password,
+        salt: Box<[u8]>,
+    ) -> Result<(Output, Duration)> {
+        let (password, usual, cost) = (password.clone(), self.argon2.params().block_count(), function.cost());
+        let hash: HashFn = Box::new(move |memory| {
+            let needed = function.blocks();
+            if memory.len() < needed {
+                let missing = memory.try_reserve_exact(needed - memory.len());
+                missing.map_err(|cause| Error::internal("memory for a password hash", cause))?;
+                memory.resize(needed, Block::default());
+            }
+            let output = function.output(&password, &salt, memory);
+            // An imported hash needed more memory than usual: release it.
+            if memory.len() > usual {
+                *memory = Vec::new();
+            }
+            output
+        });
+        let HashResult { output, waited, took } =
+            self.workers.make(share, hash).await.inspect_err(|error| self.observe_refusal(error))?;
+        if let Some(observer) = &self.observer {
+            observer.password_hashed(waited, took);
+        }
+        self.timing.note(cost, took);
+        Ok((output?, took))
+    }
+
+    fn observe_refusal(&self, error: &Error) {
+        if let (Error::Overloaded { .. }, Some(observer)) = (error, &self.observer) {
+            observer.password_refused();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZero;
+    use std::sync::mpsc;
+
+    use argon2::PasswordHasher as _;
+    use argon2::PasswordVerifier as _;
+
+    use super::*;
+    use crate::hashing::stored::Cost;
+    use iam_model::random::SystemRandom;
+
+    fn hasher(memory_kib: u32) -> PasswordHasher {
+        let cost = HashingCost { memory_kib, passes: 1, lanes: 1 };
+        PasswordHasher::new(cost, Duration::from_secs(30), None, Arc::new(SystemRandom)).unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_password_verifies_against_its_own_hash_only() {
+        let hasher = hasher(64);
+        let hash = hasher.hash_any(Share::SYSTEM, &"Passw0rd!".into()).await.unwrap();
+        assert!(hash.expose().starts_with("$argon2id$v=19$m=64,t=1,p=1$"));
+        assert_eq!(hasher.verify(Share::SYSTEM, &"Passw0rd!".into(), Some(&hash)).await.unwrap().0, Verified::Yes);
+        assert_eq!(hasher.verify(Share::SYSTEM, &"Passw0rd?".into(), Some(&hash)).await.unwrap().0, Verified::No);
+        assert_eq!(hasher.verify(Share::SYSTEM, &"Passw0rd!".into(), None).await.unwrap().0, Verified::No);
+    }
+
+    /// The `argon2` crate makes and accepts the same hashes, also in reused memory.
+    #[tokio::test]
+    async fn hashes_are_compatible_with_the_argon2_crate() {
+        let (hasher, argon2) = (hasher(64), Argon2::default());
+        for password in ["Passw0rd!", "Correct-Horse-7!"] {
+            let hash = hasher.hash_any(Share::SYSTEM, &password.into()).await.unwrap();
+            argon2.verify_password(password.as_bytes(), hash.expose()).unwrap();
+            let theirs = argon2.hash_password_with_salt(password.as_bytes(), &[7; 16]).unwrap().to_string();
+            let (verified, _) = hasher.verify(Share::SYSTEM, &password.into(), Some(&theirs.into())).await.unwrap();
+            assert_eq!(verified, Verified::Yes);
+        }
+        // Other variants of Argon2 are imported.
+        for (algorithm, version) in [(Algorithm::Argon2i, Version::V0x10), (Algorithm::Argon2d, Version::V0x13)] {
+            let params = Params::new(128, 2, 2, Some(20)).unwrap();
+            let theirs = Argon2::new(algorithm, version, params).hash_password_with_salt(b"Passw0rd!", &[7; 16]);
+            let (verified, _) = hasher
+                .verify(Share::SYSTEM, &"Passw0rd!".into(), Some(&theirs.unwrap().to_string().into()))
+                .await
+                .unwrap();
+            assert_eq!(verified, Verified::YesButWeak);
+        }
+    }
+
+    #[tokio::test]
+    async fn the_memory_for_an_expensive_hash_is_released() {
+        let (mut usual, expensive) = (hasher(64), hasher(1024));
+        usual.workers = Workers::with_threads(NonZero::<usize>::MIN, Duration::ZERO, Duration::MAX);
+        let hash = expensive.hash_any(Share::SYSTEM, &"Passw0rd!".into()).await.unwrap();
+        for (password, memory) in [(None, 64), (Some(&hash), 0), (None, 64)] {
+            usual.verify(Share::SYSTEM, &"Passw0rd!".into(), password).await.unwrap();
+            let (tell, told) = mpsc::channel();
+            let look = move |blocks: &mut Vec<Block>| {
+                tell.send(blocks.capacity()).unwrap();
+                Ok(Output::new(&[7; 32]).unwrap())
+            };
+            usual.workers.make(Share::SYSTEM, Box::new(look)).await.unwrap();
+            assert_eq!(told.recv().unwrap(), memory);
+        }
+    }
+
+    #[tokio::test]
+    async fn an_invalid_stored_hash_is_an_error() {
+        for text in
+            ["", "hunter2", "$argon2id$v=19$m=64,t=1,p=1", "$argon2id$v=19$m=64,t=1,p=1$c2FsdHNhbHRzYWx0", "$2b$10$x"]
+        {
+            let verified = hasher(64).verify(Share::SYSTEM, &"x".into(), Some(&text.into())).await;
+            assert!(matches!(verified, Err(Error::Internal(_))), "{text}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_hash_of_a_lower_cost_is_weak() {
+        let hash = hasher(64).hash_any(Share::SYSTEM, &"Passw0rd!".into()).await.unwrap();
+        assert_eq!(
+            hasher(128).verify(Share::SYSTEM, &"Passw0rd!".into(), Some(&hash)).await.unwrap().0,
+            Verified::YesButWeak
+        );
+    }
+
+    /// bcrypt reads only 72 bytes. The bytes after them may be wrong, so a new hash could be that of another password.
+    #[cfg(feature = "bcrypt")]
+    #[tokio::test]
+    async fn a_password_longer_than_bcrypt_reads_is_not_rehashed() {
+        let read = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+        let hash = PasswordHash::from("$2a$05$abcdefghijklmnopqrstuu5s2v8.iXieOjg/.AySBTTZIIVFJeBui");
+        for (password, expected) in [
+            (read.to_owned(), Verified::YesButWeak),
+            (format!("{read}!"), Verified::Yes),
+            (format!("{read} and more"), Verified::Yes),
+        ] {
+            let (verified, _) = hasher(64).verify(Share::SYSTEM, &password.as_str().into(), Some(&hash)).await.unwrap();
+            assert_eq!(verified, expected, "{password}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_refusal_waits_for_the_slowest_known_kind_of_hash() {
+        let hasher = hasher(64);
+        let known = hasher.hash_any(Share::SYSTEM, &"Passw0rd!".into()).await.unwrap();
+        let hour = Duration::from_secs(3600);
+        hasher.timing.note(Cost::Pbkdf2 { rounds: NonZero::<u32>::MAX, length: 32 }, hour);
+        let imported = "$pbkdf2$1200$AAECAwQFBgcICQoLDA0ODw$V1Uj4sMq5YkJt/j67oKaOBYma3A".into();
+        for (password, hash) in [
+            ("Passw0rd?", None),
+            ("Passw0rd?", Some(&known)),
+            ("Passw0rd?", Some(&imported)),
+            // A right password may be refused for another reason.
+            ("Passw0rd!", Some(&known)),
+        ] {
+            let (_, left) = hasher.verify(Share::SYSTEM, &password.into(), hash).await.unwrap();
+            assert!(left > hour / 2 && left < hour, "{password}: {left:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_stored_hash_above_the_maximum_cost_is_an_error() {
+        let greedy = PasswordHash::from("$argon2id$v=19$m=4194304,t=1,p=1$c2FsdHNhbHRzYWx0$MTIzNDU2Nzg5MDEyMzQ1Ng");
+        assert!(matches!(hasher(64).verify(Share::SYSTEM, &"x".into(), Some(&greedy)).await, Err(Error::Internal(_))));
+    }
+}

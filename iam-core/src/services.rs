@@ -1,0 +1,145 @@
+//! The services of an [`Iam`], and what it answers about itself.
+
+use iam_model::clock::Timestamp;
+use iam_model::store_error::StoreError;
+
+use crate::access::Access;
+use crate::assignment::Assignments;
+use crate::audit::Audit;
+use crate::credential::Credentials;
+use crate::iam::Iam;
+use crate::organization::Organizations;
+use crate::permission::Permissions;
+use crate::role::Roles;
+use crate::session::Sessions;
+use crate::settings::Settings;
+use crate::tenant::Tenants;
+use crate::user::Users;
+
+impl Iam {
+    /// The service for tenants: creates, reads and changes them.
+    #[must_use]
+    pub fn tenants(&self) -> Tenants<'_> {
+        Tenants(&self.0)
+    }
+
+    /// The service for users: creates, reads, changes and deletes them.
+    #[must_use]
+    pub fn users(&self) -> Users<'_> {
+        Users(&self.0)
+    }
+
+    /// The service for passwords: changes and resets them.
+    #[must_use]
+    pub fn credentials(&self) -> Credentials<'_> {
+        Credentials(&self.0)
+    }
+
+    /// The service for sessions: begins, refreshes, lists and ends them.
+    #[must_use]
+    pub fn sessions(&self) -> Sessions<'_> {
+        Sessions(&self.0)
+    }
+
+    /// The service for permissions: registers, reads and removes them.
+    #[must_use]
+    pub fn permissions(&self) -> Permissions<'_> {
+        Permissions(&self.0)
+    }
+
+    /// The service for roles: creates, reads, changes and deletes them.
+    #[must_use]
+    pub fn roles(&self) -> Roles<'_> {
+        Roles(&self.0)
+    }
+
+    /// The service for organizations: creates, reads, changes, moves and deletes them.
+    #[must_use]
+    pub fn organizations(&self) -> Organizations<'_> {
+        Organizations(&self.0)
+    }
+
+    /// The service for access checks: answers whether a user has a permission.
+    #[must_use]
+    pub fn access(&self) -> Access<'_> {
+        Access(&self.0)
+    }
+
+    /// The service for role assignments: gives roles to users and takes them away.
+    #[must_use]
+    pub fn assignments(&self) -> Assignments<'_> {
+        Assignments(&self.0)
+    }
+
+    /// The service for the audit log.
+    #[must_use]
+    pub fn audit(&self) -> Audit<'_> {
+        Audit(&self.0)
+    }
+
+    /// Returns the number of passwords that wait to be hashed in this process.
+    #[must_use]
+    pub fn passwords_waiting(&self) -> usize {
+        self.0.passwords.waiting()
+    }
+
+    /// Returns the settings of this `Iam`.
+    #[must_use]
+    pub fn settings(&self) -> &Settings {
+        &self.0.settings
+    }
+
+    /// Returns the present moment of its clock, cut to milliseconds.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.0.now()
+    }
+
+    /// Lets the store prepare for the near future, for instance for next month's entries of the audit log. Call it
+    /// once a day or more often.
+    ///
+    /// # Errors
+    ///
+    /// The errors of the store.
+    pub async fn prepare_store(&self) -> Result<(), StoreError> {
+        self.0.store.prepare(self.0.now()).await
+    }
+
+    /// Checks that the store answers.
+    ///
+    /// # Errors
+    ///
+    /// The errors of the store.
+    pub async fn ping(&self) -> Result<(), StoreError> {
+        self.0.store.ping().await
+    }
+
+    /// Whether there is no tenant yet.
+    ///
+    /// # Errors
+    ///
+    /// The errors of the store.
+    pub async fn is_empty(&self) -> Result<bool, StoreError> {
+        self.0.store.is_empty().await
+    }
+
+    /// Returns the kind of the store, as a word for people.
+    #[must_use]
+    pub fn store_kind(&self) -> &'static str {
+        self.0.store.kind()
+    }
+
+    /// Closes the store: waits until its resources are unused, and releases them.
+    pub async fn close(&self) {
+        self.0.store.close().await;
+    }
+
+    /// Whether every migration that this program knows has run.
+    ///
+    /// # Errors
+    ///
+    /// The errors of the store.
+    pub async fn is_migrated(&self) -> Result<bool, StoreError> {
+        self.0.store.is_migrated().await
+    }
+}

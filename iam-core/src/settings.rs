@@ -1,0 +1,82 @@
+use std::time::Duration;
+
+use chrono::TimeDelta;
+use iam_model::clock::Timestamp;
+use iam_model::credential::Lockout;
+use iam_model::tenant::Quota;
+
+use crate::hashing::HashingCost;
+use crate::token::MasterKey;
+
+/// The settings. The defaults are those of `decisions.md` §2.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Settings {
+    /// The `iss` claim of access tokens.
+    pub issuer: String,
+    /// The `aud` claim of access tokens.
+    pub audience: String,
+    /// How long an access token is valid: 15 minutes.
+    pub access_token_lifetime: TimeDelta,
+    /// How long a session lasts without a refresh: 7 days.
+    pub session_idle: TimeDelta,
+    /// How long a session lasts at most after its login, even if it is refreshed: 30 days.
+    pub session_absolute: TimeDelta,
+    /// How long a refresh token that was just spent is still accepted: 10 seconds.
+    pub refresh_grace: TimeDelta,
+    /// When failed logins lock an account.
+    pub lockout: Lockout,
+    /// Whether strangers may create tenants.
+    pub registration: bool,
+    /// The cost of a password hash.
+    pub hashing_cost: HashingCost,
+    /// The maximum expected wait of a password in the hash queue: 2 seconds. A call whose expected wait is longer is
+    /// refused at once with [`Error::Overloaded`](crate::Error::Overloaded).
+    pub password_wait: Duration,
+    /// The maximum depth of an organization: 5. Roots have depth 0.
+    pub max_organization_depth: u32,
+    /// Encrypts private keys in the store. Without it, they are stored unencrypted.
+    pub master_key: Option<MasterKey>,
+    /// The maximum numbers of resources of a tenant.
+    pub quota: Quota,
+    /// The age at which [`rotate_keys_when_due`](crate::Iam::rotate_keys_when_due) replaces a signing key for access
+    /// tokens: 90 days.
+    pub key_rotation: TimeDelta,
+    /// The shortest retention that a tenant can choose for its audit log, in whole days: 30 days.
+    pub audit_min_retention: TimeDelta,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            issuer: "iam".to_owned(),
+            audience: "iam".to_owned(),
+            access_token_lifetime: TimeDelta::minutes(15),
+            session_idle: TimeDelta::days(7),
+            session_absolute: TimeDelta::days(30),
+            refresh_grace: TimeDelta::seconds(10),
+            lockout: Lockout::default(),
+            registration: true,
+            hashing_cost: HashingCost::default(),
+            password_wait: Duration::from_secs(2),
+            max_organization_depth: 5,
+            master_key: None,
+            quota: Quota::default(),
+            key_rotation: TimeDelta::days(90),
+            audit_min_retention: TimeDelta::days(30),
+        }
+    }
+}
+
+impl Settings {
+    /// Returns the shortest retention of an audit log, in whole days.
+    pub(crate) fn least_retention_days(&self) -> u32 {
+        let days = self.audit_min_retention.num_seconds().max(0).unsigned_abs().div_ceil(86_400);
+        days.clamp(1, 36_500).try_into().unwrap_or(36_500)
+    }
+
+    /// Returns when a session expires that began at `began` and is refreshed at `now`.
+    pub(crate) fn session_expiry(&self, began: Timestamp, now: Timestamp) -> Timestamp {
+        (now + self.session_idle).min(began + self.session_absolute)
+    }
+}

@@ -1,0 +1,133 @@
+//! The command line: its commands, and what each of them does.
+
+mod audit;
+pub(crate) mod config;
+mod import;
+mod keys;
+mod output;
+mod person;
+mod session;
+mod tenant;
+mod user;
+
+use clap::{ArgMatches, CommandFactory as _, Parser, Subcommand};
+use clap_complete::Shell;
+use iam_core::Schema;
+
+use crate::command::audit::Audit;
+use crate::command::keys::Keys;
+use crate::command::output::print;
+use crate::command::session::Session;
+use crate::command::tenant::Tenant;
+use crate::command::user::User;
+use crate::failure::Failure;
+use crate::settings::{Arguments, Settings};
+use crate::{serve, store};
+
+/// Identity, access and audit for many tenants: one binary, an embedded SQLite file by default, PostgreSQL for
+/// several replicas.
+#[derive(Parser)]
+#[command(
+    version,
+    after_help = "Settings come from flags, then the environment, then the TOML file, then defaults.\n\
+    Two settings have no flag. IAM_MASTER_KEY encrypts the signing keys: 32 random bytes in base64.\n\
+    IAM_FORMER_MASTER_KEY is the previous master key, until `keys reencrypt` is done.\n\
+    To try the server, start it without arguments and open http://127.0.0.1:8080/docs."
+)]
+pub(crate) struct CommandLine {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    pub(crate) arguments: Arguments,
+}
+
+#[derive(Clone, Default, Subcommand)]
+enum Command {
+    /// Migrate the database, then serve (the default command)
+    #[default]
+    Serve,
+    /// Migrate the database and stop
+    Migrate {
+        /// Change nothing; fail unless the schema is up to date
+        #[arg(long)]
+        check: bool,
+    },
+    /// Print the OpenAPI document and stop
+    Openapi,
+    /// Print every setting, its value and where the value comes from; secrets are masked
+    Config,
+    /// Print the script that completes the command line in a shell
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Manage tenants
+    Tenant {
+        #[command(subcommand)]
+        action: Tenant,
+    },
+    /// Manage users
+    User {
+        #[command(subcommand)]
+        action: User,
+    },
+    /// Manage sessions
+    Session {
+        #[command(subcommand)]
+        action: Session,
+    },
+    /// Manage the keys that sign access tokens and checkpoints
+    Keys {
+        #[command(subcommand)]
+        action: Keys,
+    },
+    /// Verify and maintain the audit logs
+    Audit {
+        #[command(subcommand)]
+        action: Audit,
+    },
+}
+
+impl CommandLine {
+    /// Runs the command with the settings of this command line.
+    pub(crate) async fn run(self, settings: Settings, matches: &ArgMatches) -> Result<(), Failure> {
+        match self.command.unwrap_or_default() {
+            Command::Serve => serve::serve(settings).await,
+            Command::Migrate { check } => migrate(check, &settings).await,
+            Command::Openapi => openapi(&settings),
+            Command::Config => config::config(&self.arguments, matches),
+            Command::Completions { shell } => completions(shell),
+            Command::Tenant { action } => tenant::tenant(action, &settings).await,
+            Command::User { action } => user::user(action, &settings).await,
+            Command::Session { action } => session::session(action, &settings).await,
+            Command::Keys { action } => keys::keys(action, &settings).await,
+            Command::Audit { action } => audit::audit(action, &settings).await,
+        }
+    }
+}
+
+async fn migrate(check: bool, settings: &Settings) -> Result<(), Failure> {
+    if check {
+        return match store::schema(&settings.database).await? {
+            Schema::UpToDate => print("The schema is up to date."),
+            Schema::Behind => Err(Failure("migrations are missing: run `iam-server migrate`".to_owned())),
+            Schema::Unknown => Err(Failure("the database has a migration that this program does not know".to_owned())),
+        };
+    }
+    let store = store::open(&settings.database).await?;
+    tracing::info!(store = store.kind(), "the database is migrated");
+    Ok(())
+}
+
+fn openapi(settings: &Settings) -> Result<(), Failure> {
+    let document = iam_axum::openapi(&settings.http).to_pretty_json();
+    let document = document.map_err(|error| Failure::new("writing the OpenAPI document", &error))?;
+    print(&document)
+}
+
+fn completions(shell: Shell) -> Result<(), Failure> {
+    // Not directly to the standard output: the generator panics if the output is closed.
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut CommandLine::command(), "iam-server", &mut script);
+    print(String::from_utf8_lossy(&script).trim_end())
+}

@@ -1,0 +1,174 @@
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use iam_model::access::{Until, VisibleScope};
+use iam_model::assignment::{Assignment, AssignmentFilter, Grant, GrantOrganization, ListedAssignment};
+use iam_model::change::AssignmentChange;
+use iam_model::clock::Timestamp;
+use iam_model::id::{OrganizationId, RoleId, TenantId, UserId};
+use iam_model::organization::{Organization, OrganizationStatus, OrganizationSummary};
+use iam_model::page::{Page, PageRequest};
+use iam_model::store::{AssignmentStore, AssignmentTransaction, GrantQuery, HeldRole};
+use iam_model::store_error::{Constraint, StoreError};
+use iam_model::user::UserStatus;
+
+use crate::state::{MemoryStore, MemoryTransaction, TenantState, hold, newest_first, page};
+
+#[async_trait]
+impl AssignmentStore for MemoryStore {
+    async fn grants_of(&self, tenant: TenantId, users: &[UserId]) -> Result<Vec<Grant>, StoreError> {
+        Ok(self.tenant_state(tenant).grants(|assignment| users.contains(&assignment.user_id)))
+    }
+
+    async fn assignments(
+        &self,
+        tenant: TenantId,
+        filter: &AssignmentFilter,
+        visible_scope: &VisibleScope,
+        request: PageRequest,
+        now: Timestamp,
+    ) -> Result<Page<ListedAssignment>, StoreError> {
+        let state = self.tenant_state(tenant);
+        let passes =
+            |found: &&Assignment| filter.matches(found, now) && state.is_visible(visible_scope, found.organization_id);
+        let mut found: Vec<&Assignment> = state.assignments.values().filter(passes).collect();
+        newest_first(&mut found, |assignment| (assignment.created_at, assignment.id));
+        let Page { items, total, request } = page(&found, request);
+        let items = items.into_iter().filter_map(|assignment| state.listed(assignment)).collect();
+        Ok(Page { items, total, request })
+    }
+
+    async fn tenants_with_expired_assignments(&self, now: Timestamp, limit: u32) -> Result<Vec<TenantId>, StoreError> {
+        let has_expired = |state: &TenantState| state.assignments.values().any(|found| !found.is_live(now));
+        Ok(self.read(|state| {
+            let tenants = state.tenants.iter().filter(|(_, state)| has_expired(state)).map(|(id, _)| *id);
+            tenants.take(limit as usize).collect()
+        }))
+    }
+}
+
+#[async_trait]
+impl AssignmentTransaction for MemoryTransaction {
+    async fn grants(&mut self, which: GrantQuery<'_>) -> Result<Vec<Grant>, StoreError> {
+        let state = &self.draft;
+        Ok(match which {
+            GrantQuery::One(id) => state.grants(|found| found.id == id),
+            GrantQuery::OfUser(user) => state.grants(|found| found.user_id == user),
+            GrantQuery::OfRole(role) => state.grants(|found| found.role_id == role),
+            GrantQuery::In(organization) => state.grants(|found| found.organization_id == Some(organization)),
+            GrantQuery::At(contexts) => state.grants(|found| contexts.contains(&found.context())),
+            GrantQuery::Expired { at, limit } => {
+                let mut expired = state.grants(|found| !found.is_live(at));
+                expired.sort_by_key(|grant| grant.assignment.expires_at);
+                expired.truncate(limit as usize);
+                expired
+            }
+        })
+    }
+
+    async fn roles_held_in(
+        &mut self,
+        organizations: &[OrganizationId],
+        now: Timestamp,
+    ) -> Result<Vec<HeldRole>, StoreError> {
+        let state = &self.draft;
+        let mut held: BTreeMap<(OrganizationId, RoleId), Until> = BTreeMap::new();
+        for found in state.assignments.values().filter(|found| found.is_live(now)) {
+            if let Some(organization) = found.organization_id.filter(|id| organizations.contains(id)) {
+                let until = Until::from(found.expires_at);
+                let longest = held.entry((organization, found.role_id)).or_insert(until);
+                *longest = until.max(*longest);
+            }
+        }
+        let held_role = |((organization, role), until)| {
+            // A missing role must not count as a role that grants nothing.
+            let found = state.roles.get(&role).ok_or_else(|| StoreError::corrupt("assignments.role", role))?;
+            Ok(HeldRole { role: Arc::clone(found), organization, until })
+        };
+        held.into_iter().map(held_role).collect()
+    }
+
+    async fn roles_held_until(&mut self, roles: &[RoleId], now: Timestamp) -> Result<Option<Until>, StoreError> {
+        let held = self.draft.assignments.values().filter(|found| roles.contains(&found.role_id) && found.is_live(now));
+        Ok(held.map(|found| Until::from(found.expires_at)).max())
+    }
+
+    async fn has_other_administrator(&mut self, than: UserId) -> Result<bool, StoreError> {
+        let others = self.draft.users.values().filter(|user| user.id != than && user.status == UserStatus::Active);
+        let others: BTreeSet<UserId> = others.map(|user| user.id).collect();
+        let grants = self.draft.grants(|found| others.contains(&found.user_id));
+        Ok(grants.iter().any(Grant::is_lasting_administration))
+    }
+}
+
+impl TenantState {
+    /// The grants of the assignments that pass, newest first, then by id.
+    pub(super) fn grants(&self, passes: impl Fn(&Assignment) -> bool) -> Vec<Grant> {
+        let found = self.assignments.values().filter(|found| passes(found));
+        let mut grants: Vec<Grant> = found.filter_map(|assignment| self.grant(assignment)).collect();
+        newest_first(&mut grants, |grant| (grant.assignment.created_at, grant.assignment.id));
+        grants
+    }
+
+    fn grant(&self, assignment: &Assignment) -> Option<Grant> {
+        let organization = assignment.organization_id.and_then(|id| self.organizations.get(&id));
+        Some(Grant {
+            assignment: assignment.clone(),
+            role: Arc::clone(self.roles.get(&assignment.role_id)?),
+            organization: organization.map(|found| self.grant_organization(found)),
+        })
+    }
+
+    fn grant_organization(&self, organization: &Organization) -> GrantOrganization {
+        GrantOrganization {
+            id: organization.id,
+            name: organization.name.as_str().to_owned(),
+            lineage: self.upwards(organization.id).map(|above| above.id).collect(),
+            is_awake: self.upwards(organization.id).all(|above| above.status == OrganizationStatus::Active),
+        }
+    }
+
+    fn listed(&self, assignment: Assignment) -> Option<ListedAssignment> {
+        let organization = assignment.organization_id.and_then(|id| self.organizations.get(&id));
+        Some(ListedAssignment {
+            email: self.users.get(&assignment.user_id)?.email.clone(),
+            role: self.roles.get(&assignment.role_id)?.summary(),
+            organization: organization
+                .map(|found| OrganizationSummary { id: found.id, name: found.name.as_str().to_owned() }),
+            assignment,
+        })
+    }
+
+    pub(super) fn write_assignment(&mut self, change: &AssignmentChange) -> Result<(), StoreError> {
+        match change {
+            AssignmentChange::Create(grants) => {
+                grants.iter().try_for_each(|grant| self.insert_assignment(&grant.assignment))
+            }
+            AssignmentChange::ChangeExpiry { after, .. } => {
+                let stored = self.assignments.get_mut(&after.id).ok_or(StoreError::Missing("role assignment"))?;
+                stored.expires_at = after.expires_at;
+                Ok(())
+            }
+            AssignmentChange::Revoke { grants, .. } => {
+                let ended: BTreeSet<_> = grants.iter().map(|grant| grant.assignment.id).collect();
+                self.assignments.retain(|id, _| !ended.contains(id));
+                Ok(())
+            }
+        }
+    }
+
+    fn insert_assignment(&mut self, assignment: &Assignment) -> Result<(), StoreError> {
+        hold(Constraint::Reference, self.has_what_it_refers_to(assignment))?;
+        let is_same = |other: &Assignment| other.context() == assignment.context();
+        hold(Constraint::RoleAssignment, !self.assignments.values().any(is_same))?;
+        self.assignments.insert(assignment.id, assignment.clone());
+        Ok(())
+    }
+
+    fn has_what_it_refers_to(&self, assignment: &Assignment) -> bool {
+        self.users.contains_key(&assignment.user_id)
+            && self.roles.contains_key(&assignment.role_id)
+            && assignment.organization_id.is_none_or(|id| self.organizations.contains_key(&id))
+    }
+}

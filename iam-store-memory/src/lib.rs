@@ -1,0 +1,63 @@
+//! A [`Store`] in memory: for tests, for examples, and as the model that the other stores are compared with.
+//!
+//! It gives the same guarantees as the databases, except durability. A unit of work changes its own copy of its tenant,
+//! and replaces the tenant by the copy when it commits. Units of work are serialized. The cost of the copy is
+//! proportional to the size of the tenant, so this store does not suit a million users.
+
+mod assignment;
+mod audit;
+mod credential;
+mod idempotency;
+mod log;
+mod maintenance;
+mod organization;
+mod permission;
+mod role;
+mod session;
+mod state;
+mod tenant;
+mod token;
+mod transaction;
+mod user;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use iam_model::id::TenantId;
+use iam_model::store::{Store, Transaction};
+use iam_model::store_error::StoreError;
+
+pub use state::MemoryStore;
+use state::{MemoryTransaction, TenantState};
+
+#[async_trait]
+impl Store for MemoryStore {
+    async fn begin(&self, tenant: TenantId) -> Result<Box<dyn Transaction>, StoreError> {
+        let writer = Arc::clone(&self.writer).lock_owned().await;
+        let draft = TenantState::clone(&self.tenant_state(tenant));
+        Ok(Box::new(MemoryTransaction {
+            store: self.clone(),
+            tenant,
+            draft,
+            audit: Vec::new(),
+            entries: Vec::new(),
+            idempotency: Vec::new(),
+            cleared: Vec::new(),
+            _writer: writer,
+        }))
+    }
+
+    async fn ping(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    async fn is_migrated(&self) -> Result<bool, StoreError> {
+        Ok(true)
+    }
+
+    async fn close(&self) {}
+
+    fn kind(&self) -> &'static str {
+        "memory"
+    }
+}

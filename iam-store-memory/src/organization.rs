@@ -1,0 +1,118 @@
+use async_trait::async_trait;
+use iam_model::access::VisibleScope;
+use iam_model::change::OrganizationChange;
+use iam_model::id::{OrganizationId, TenantId};
+use iam_model::organization::{Organization, OrganizationFilter, OrganizationSort, OrganizationStatus};
+use iam_model::page::{Page, PageRequest};
+use iam_model::store::{OrganizationStore, OrganizationTransaction};
+use iam_model::store_error::{Constraint, StoreError};
+use iam_model::validate::Slug;
+
+use crate::state::{MemoryStore, MemoryTransaction, TenantState, hold, newest_first, page};
+
+#[async_trait]
+impl OrganizationStore for MemoryStore {
+    async fn lineages(
+        &self,
+        tenant: TenantId,
+        organizations: &[OrganizationId],
+    ) -> Result<Vec<Organization>, StoreError> {
+        Ok(self.tenant_state(tenant).lineages(organizations))
+    }
+
+    async fn subtree(&self, tenant: TenantId, root: OrganizationId) -> Result<Vec<Organization>, StoreError> {
+        Ok(self.tenant_state(tenant).subtree(root))
+    }
+
+    async fn children(&self, tenant: TenantId, parent: OrganizationId) -> Result<Vec<Organization>, StoreError> {
+        let state = self.tenant_state(tenant);
+        Ok(state.sorted(|found| found.parent_id == Some(parent) && is_kept(found)))
+    }
+
+    async fn organizations(
+        &self,
+        tenant: TenantId,
+        filter: &OrganizationFilter,
+        visible_scope: &VisibleScope,
+        sort: OrganizationSort,
+        request: PageRequest,
+    ) -> Result<Page<Organization>, StoreError> {
+        let state = self.tenant_state(tenant);
+        let passes = |found: &&Organization| filter.matches(found) && state.is_visible(visible_scope, Some(found.id));
+        let mut found: Vec<&Organization> = state.organizations.values().filter(passes).collect();
+        found.sort_by(|a, b| sort.compare(a, b));
+        Ok(page(&found, request))
+    }
+}
+
+#[async_trait]
+impl OrganizationTransaction for MemoryTransaction {
+    async fn lineages(&mut self, organizations: &[OrganizationId]) -> Result<Vec<Organization>, StoreError> {
+        Ok(self.draft.lineages(organizations))
+    }
+
+    async fn subtree(&mut self, root: OrganizationId) -> Result<Vec<Organization>, StoreError> {
+        Ok(self.draft.subtree(root))
+    }
+
+    async fn is_organization_slug_taken(&mut self, slug: &Slug) -> Result<bool, StoreError> {
+        Ok(self.draft.organizations.values().any(|found| found.slug == *slug && is_kept(found)))
+    }
+}
+
+impl TenantState {
+    /// An organization and its ancestors, upwards.
+    pub(super) fn upwards(&self, id: OrganizationId) -> impl Iterator<Item = &Organization> {
+        let above = |found: &&Organization| self.organizations.get(&found.parent_id?);
+        // Bounded by the number of organizations, because no constraint forbids a cycle.
+        std::iter::successors(self.organizations.get(&id), above).take(self.organizations.len())
+    }
+
+    /// Whether a resource in an organization, or tenant-wide, is within the visible scope.
+    pub(super) fn is_visible(&self, visible_scope: &VisibleScope, organization: Option<OrganizationId>) -> bool {
+        match visible_scope {
+            VisibleScope::Tenant => true,
+            VisibleScope::Organizations(roots) => {
+                organization.is_some_and(|id| self.upwards(id).any(|above| roots.contains(&above.id)))
+            }
+        }
+    }
+
+    fn lineages(&self, organizations: &[OrganizationId]) -> Vec<Organization> {
+        let is_above =
+            |found: &Organization| organizations.iter().any(|id| self.upwards(*id).any(|above| above.id == found.id));
+        self.sorted(is_above)
+    }
+
+    fn subtree(&self, root: OrganizationId) -> Vec<Organization> {
+        let is_below = |found: &Organization| self.upwards(found.id).any(|above| above.id == root);
+        self.sorted(|found| is_below(found) && (is_kept(found) || found.id == root))
+    }
+
+    fn sorted(&self, passes: impl Fn(&Organization) -> bool) -> Vec<Organization> {
+        let mut found: Vec<Organization> = self.organizations.values().filter(|found| passes(found)).cloned().collect();
+        newest_first(&mut found, |organization| (organization.created_at, organization.id));
+        found
+    }
+
+    pub(super) fn write_organization(&mut self, change: &OrganizationChange) -> Result<(), StoreError> {
+        let (OrganizationChange::Create(after)
+        | OrganizationChange::Update { after, .. }
+        | OrganizationChange::Delete { after, .. }) = change;
+        let is_new = matches!(change, OrganizationChange::Create(_));
+        if !is_new && !self.organizations.contains_key(&after.id) {
+            return Err(StoreError::Missing("organization"));
+        }
+        let has_parent = after.parent_id.is_none_or(|parent| self.organizations.contains_key(&parent));
+        hold(Constraint::Reference, self.tenant.is_some() && has_parent)?;
+        let has_slug =
+            |other: &Organization| other.id != after.id && other.slug == after.slug && is_kept(other) && is_kept(after);
+        hold(Constraint::OrganizationSlug, !self.organizations.values().any(has_slug))?;
+        self.organizations.insert(after.id, after.clone());
+        Ok(())
+    }
+}
+
+fn is_kept(organization: &Organization) -> bool {
+    organization.status != OrganizationStatus::Inactive
+}

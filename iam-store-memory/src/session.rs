@@ -1,0 +1,92 @@
+use async_trait::async_trait;
+use iam_model::change::SessionChange;
+use iam_model::id::{SessionId, TenantId, UserId};
+use iam_model::session::Session;
+use iam_model::store::{SessionDetails, SessionSnapshot, SessionStore, SessionTransaction};
+use iam_model::store_error::{Constraint, StoreError};
+
+use crate::state::{MemoryStore, MemoryTransaction, TenantState, newest_first};
+
+#[async_trait]
+impl SessionStore for MemoryStore {
+    async fn session_snapshot(
+        &self,
+        tenant: TenantId,
+        session: SessionId,
+    ) -> Result<Option<SessionSnapshot>, StoreError> {
+        let state = self.tenant_state(tenant);
+        let snapshot = |session: &Session| {
+            Some(SessionSnapshot {
+                user_id: session.user_id,
+                user_status: state.users.get(&session.user_id)?.status,
+                tenant_status: state.tenant.as_ref()?.status,
+                expires_at: session.expires_at,
+                grants: state.grants(|assignment| assignment.user_id == session.user_id),
+            })
+        };
+        Ok(state.sessions.get(&session).and_then(snapshot))
+    }
+
+    async fn session(&self, tenant: TenantId, id: SessionId) -> Result<Option<Session>, StoreError> {
+        Ok(self.tenant_state(tenant).sessions.get(&id).cloned())
+    }
+
+    async fn session_details(&self, tenant: TenantId, id: SessionId) -> Result<Option<SessionDetails>, StoreError> {
+        let state = self.tenant_state(tenant);
+        let details = |session: &Session| {
+            Some(SessionDetails {
+                user: state.users.get(&session.user_id)?.clone(),
+                tenant: state.tenant.clone()?,
+                session: session.clone(),
+            })
+        };
+        Ok(state.sessions.get(&id).and_then(details))
+    }
+
+    async fn sessions_of(&self, tenant: TenantId, user: UserId) -> Result<Vec<Session>, StoreError> {
+        Ok(self.tenant_state(tenant).sessions_of(user))
+    }
+}
+
+#[async_trait]
+impl SessionTransaction for MemoryTransaction {
+    async fn lock_session(&mut self, id: SessionId) -> Result<Option<Session>, StoreError> {
+        Ok(self.draft.sessions.get(&id).cloned())
+    }
+
+    async fn lock_sessions_of(&mut self, user: UserId) -> Result<Vec<Session>, StoreError> {
+        Ok(self.draft.sessions_of(user))
+    }
+
+    async fn lock_sessions(&mut self, limit: u32) -> Result<Vec<Session>, StoreError> {
+        Ok(self.draft.sessions.values().take(limit as usize).cloned().collect())
+    }
+}
+
+impl TenantState {
+    fn sessions_of(&self, user: UserId) -> Vec<Session> {
+        let mut sessions: Vec<Session> =
+            self.sessions.values().filter(|session| session.user_id == user).cloned().collect();
+        newest_first(&mut sessions, |session| (session.created_at, session.id));
+        sessions
+    }
+
+    pub(super) fn write_session(&mut self, change: &SessionChange) -> Result<(), StoreError> {
+        match change {
+            SessionChange::Start(session) => {
+                let user = self.users.get_mut(&session.user_id).ok_or(StoreError::Conflict(Constraint::Reference))?;
+                user.last_login_at = Some(session.created_at);
+                self.sessions.insert(session.id, session.clone());
+            }
+            SessionChange::Refresh(session) => {
+                let stored = self.sessions.get_mut(&session.id).ok_or(StoreError::Missing("session"))?;
+                *stored = session.clone();
+            }
+            SessionChange::RepeatRefresh(_) => {}
+            SessionChange::End { sessions, .. } | SessionChange::Forget(sessions) => {
+                self.sessions.retain(|id, _| sessions.iter().all(|ended| ended.id != *id));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,52 @@
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use iam_model::change::{AuditBatch, Change};
+use iam_model::id::TenantId;
+use iam_model::store::Transaction;
+use iam_model::store_error::StoreError;
+
+use crate::state::MemoryTransaction;
+
+#[async_trait]
+impl Transaction for MemoryTransaction {
+    async fn write(&mut self, change: &Change, audit: AuditBatch) -> Result<(), StoreError> {
+        self.entries.extend(audit.into_entries());
+        match change {
+            Change::Tenant(change) => self.write_tenant(change),
+            Change::User(change) => self.draft.write_user(change),
+            Change::Credential(change) => {
+                self.write_credential(change);
+                Ok(())
+            }
+            Change::Session(change) => self.draft.write_session(change),
+            Change::Permission(change) => self.draft.write_permission(change),
+            Change::Role(change) => self.draft.write_role(change),
+            Change::Assignment(change) => self.draft.write_assignment(change),
+            Change::Organization(change) => self.draft.write_organization(change),
+            Change::Audit(change) => {
+                self.audit.push(change.clone());
+                Ok(())
+            }
+            Change::Idempotency(change) => {
+                self.write_idempotency(change);
+                Ok(())
+            }
+        }
+    }
+
+    async fn commit(self: Box<Self>) -> Result<(), StoreError> {
+        let Self { store, tenant, draft, audit: changes, entries, idempotency, cleared, _writer } = *self;
+        store.change(|state| {
+            state.tenants.insert(tenant, Arc::new(draft));
+            if let Some(unnamed) = state.tenants.get_mut(&TenantId::NONE).filter(|_| !cleared.is_empty()) {
+                Arc::make_mut(unnamed).attempts.retain(|email, _| !cleared.contains(email));
+            }
+            let log = state.audit.entry(tenant).or_default();
+            changes.iter().for_each(|change| log.change(change));
+            log.record(entries);
+            state.idempotency.extend(idempotency.into_iter().map(|record| ((record.tenant_id, record.id), record)));
+        });
+        Ok(())
+    }
+}

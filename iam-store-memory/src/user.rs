@@ -1,0 +1,100 @@
+use async_trait::async_trait;
+use iam_model::access::VisibleScope;
+use iam_model::change::UserChange;
+use iam_model::clock::Timestamp;
+use iam_model::id::{OrganizationId, TenantId, UserId};
+use iam_model::page::{Page, PageRequest};
+use iam_model::store::{UserStore, UserTransaction};
+use iam_model::store_error::{Constraint, StoreError};
+use iam_model::user::{User, UserFilter, UserSort};
+use iam_model::validate::EmailKey;
+
+use crate::state::{MemoryStore, MemoryTransaction, TenantState, hold, page};
+
+#[async_trait]
+impl UserStore for MemoryStore {
+    async fn user(&self, tenant: TenantId, id: UserId) -> Result<Option<User>, StoreError> {
+        Ok(self.tenant_state(tenant).users.get(&id).cloned())
+    }
+
+    async fn users_by_id(&self, tenant: TenantId, ids: &[UserId]) -> Result<Vec<User>, StoreError> {
+        Ok(self.tenant_state(tenant).users_by_id(ids))
+    }
+
+    async fn users(
+        &self,
+        tenant: TenantId,
+        filter: &UserFilter,
+        visible_scope: &VisibleScope,
+        sort: UserSort,
+        request: PageRequest,
+        now: Timestamp,
+    ) -> Result<Page<User>, StoreError> {
+        let state = self.tenant_state(tenant);
+        let passes = |user: &&User| filter.matches(user) && state.is_listed(user.id, filter, visible_scope, now);
+        let mut found: Vec<&User> = state.users.values().filter(passes).collect();
+        found.sort_by(|a, b| sort.compare(a, b));
+        Ok(page(&found, request))
+    }
+}
+
+#[async_trait]
+impl UserTransaction for MemoryTransaction {
+    async fn lock_user(&mut self, id: UserId) -> Result<Option<User>, StoreError> {
+        Ok(self.draft.users.get(&id).cloned())
+    }
+
+    async fn users_by_id(&mut self, ids: &[UserId]) -> Result<Vec<User>, StoreError> {
+        Ok(self.draft.users_by_id(ids))
+    }
+}
+
+impl TenantState {
+    pub(super) fn user_with_email(&self, email: &EmailKey) -> Option<&User> {
+        self.users.values().find(|user| user.email.key() == *email)
+    }
+
+    fn users_by_id(&self, ids: &[UserId]) -> Vec<User> {
+        self.users.values().filter(|user| ids.contains(&user.id)).cloned().collect()
+    }
+
+    /// Whether the assignments of a user match the filter and lie within the visible scope.
+    fn is_listed(&self, user: UserId, filter: &UserFilter, visible_scope: &VisibleScope, now: Timestamp) -> bool {
+        let held = || self.assignments.values().filter(|found| found.user_id == user && found.is_live(now));
+        let is_member = |id: OrganizationId| held().any(|found| found.organization_id == Some(id));
+        let is_within = || {
+            *visible_scope == VisibleScope::Tenant
+                || held().any(|found| self.is_visible(visible_scope, found.organization_id))
+        };
+        filter.organization.is_none_or(is_member) && is_within()
+    }
+
+    pub(super) fn write_user(&mut self, change: &UserChange) -> Result<(), StoreError> {
+        match change {
+            UserChange::Create { user, password } => {
+                hold(Constraint::Reference, self.tenant.is_some())?;
+                self.hold_email_unique(user)?;
+                self.users.insert(user.id, user.clone());
+                self.passwords.insert(user.id, password.clone());
+            }
+            UserChange::Update { after, .. }
+            | UserChange::ChangeStatus { after, .. }
+            | UserChange::VerifyEmail { after, .. }
+            | UserChange::Delete { after, .. } => {
+                self.hold_email_unique(after)?;
+                let last_login_at = self.user_mut(after.id)?.last_login_at;
+                self.users.insert(after.id, User { last_login_at, ..after.clone() });
+            }
+        }
+        Ok(())
+    }
+
+    fn user_mut(&mut self, id: UserId) -> Result<&mut User, StoreError> {
+        self.users.get_mut(&id).ok_or(StoreError::Missing("user"))
+    }
+
+    fn hold_email_unique(&self, user: &User) -> Result<(), StoreError> {
+        let holder = self.user_with_email(&user.email.key());
+        hold(Constraint::UserEmail, holder.is_none_or(|holder| holder.id == user.id))
+    }
+}

@@ -1,0 +1,89 @@
+//! The migrations of the schema `iam`.
+
+use iam_model::store::Schema;
+use iam_model::store_error::StoreError;
+use sqlx::migrate::{MigrateError, Migration, Migrator};
+use sqlx::{Executor as _, FromRow};
+
+use crate::error::store_error;
+use crate::store::PostgresStore;
+
+static MIGRATOR: Migrator = sqlx::migrate!();
+
+impl PostgresStore {
+    /// Brings the schema `iam` up to date, and [prepares](iam_model::store::Store::prepare) for the next months. A role
+    /// that may not change the schema can call this too, if the schema is already up to date.
+    ///
+    /// Replicas may call this at the same time: with an advisory lock of the database, they migrate one after the
+    /// other.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Unavailable`] when the database does not answer; [`StoreError::Failed`] when a migration fails,
+    /// or when the database has one that this program does not know.
+    pub async fn migrate(&self) -> Result<(), StoreError> {
+        let applied = self.applied().await?;
+        if !are_known(&applied) || !are_complete(&applied) {
+            self.run_migrations().await?;
+        }
+        let now = sqlx::query_scalar!(r#"SELECT now() AS "now!""#);
+        self.make_months(self.answer(now.fetch_one(&self.source())).await?).await
+    }
+
+    /// Compares the schema `iam` with the migrations that this program knows. Changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Unavailable`] when the database does not answer.
+    pub async fn schema(&self) -> Result<Schema, StoreError> {
+        let applied = self.applied().await?;
+        Ok(Schema::of(are_known(&applied), are_complete(&applied)))
+    }
+
+    async fn run_migrations(&self) -> Result<(), StoreError> {
+        let mut connection = self.answer(self.pool().acquire()).await?;
+        // When a migration fails, the session keeps the lock. Closing the connection releases it.
+        connection.close_on_drop();
+        // A migration has no time limit, and waits until other replicas have finished theirs.
+        (&mut *connection).execute("SET statement_timeout = 0; SET lock_timeout = 0").await.map_err(store_error)?;
+        // Not `run`: the compiler does not see that the future of `run` is `Send` when it borrows a connection.
+        MIGRATOR.run_direct(None, &mut *connection, false).await.map_err(|error| match error {
+            MigrateError::Execute(cause) => store_error(cause),
+            error => StoreError::Failed(error.into()),
+        })
+    }
+
+    // These queries are not checked when the crate is compiled, because the table belongs to the migrator and is in
+    // no migration.
+    pub(crate) async fn applied(&self) -> Result<Vec<Applied>, StoreError> {
+        let exists = sqlx::query_scalar::<_, bool>("SELECT to_regclass('iam._migrations') IS NOT NULL");
+        if !self.answer(exists.fetch_one(&self.source())).await? {
+            return Ok(Vec::new());
+        }
+        let applied = sqlx::query_as("SELECT version, checksum FROM iam._migrations WHERE success");
+        self.answer(applied.fetch_all(&self.source())).await
+    }
+}
+
+/// A migration that has run.
+#[derive(FromRow)]
+pub(crate) struct Applied {
+    version: i64,
+    checksum: Vec<u8>,
+}
+
+impl Applied {
+    fn is(&self, known: &Migration) -> bool {
+        self.version == known.version && *self.checksum == *known.checksum
+    }
+}
+
+/// Whether this program knows every migration that has run.
+pub(crate) fn are_known(applied: &[Applied]) -> bool {
+    applied.iter().all(|applied| MIGRATOR.iter().any(|known| applied.is(known)))
+}
+
+/// Whether every migration that this program knows has run.
+pub(crate) fn are_complete(applied: &[Applied]) -> bool {
+    MIGRATOR.iter().all(|known| applied.iter().any(|applied| applied.is(known)))
+}

@@ -1,0 +1,141 @@
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use iam_model::store_error::StoreError;
+use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
+use sqlx::{Connection as _, Executor as _};
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
+use uuid::Uuid;
+
+use crate::connections::{Connections, three_quarters};
+use crate::error::store_error;
+use crate::host_connection::Shared;
+use crate::kept::{PING_TIMEOUT, TRUSTED_IDLE};
+use crate::months::KnownMonths;
+use crate::source::{Begun, Source};
+
+/// A store in PostgreSQL. Clones share one connection pool.
+#[derive(Clone, Debug)]
+pub struct PostgresStore {
+    pub(crate) connections: Arc<Connections>,
+    /// Permits for units of work. Each unit of work holds a connection until the disk has stored its commit. While
+    /// the disk is slow, the permits leave the other connections to reads.
+    pub(crate) permits: Arc<Semaphore>,
+    pub(crate) months: Arc<KnownMonths>,
+    /// The host transaction in which every statement is executed, if there is one.
+    pub(crate) host: Option<Shared>,
+}
+
+const MAX_CONNECTIONS: u32 = 16;
+/// An early error is better than a queue of requests whose clients have given up.
+const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
+/// No statement comes near this limit. After it, the client has given up.
+const STATEMENT_TIMEOUT: &str = "30s";
+/// Locks are held for milliseconds. A longer wait means that the holder of the lock hangs.
+const LOCK_TIMEOUT: &str = "10s";
+/// A unit of work sends its statements one right after another. A process that stops halfway is lost, and its locks
+/// would stay.
+const IDLE_IN_TRANSACTION_TIMEOUT: &str = "5s";
+
+impl PostgresStore {
+    /// Connects to the database that a `postgres://` URL names, with at most 16 connections. Units of work use at
+    /// most three quarters of them. Each [feed](iam_model::store::Store::change_feed) has two more connections.
+    ///
+    /// Between two statements, up to three quarters of the connections stay outside the pool, because a pool pings
+    /// each connection that is returned: a second round trip for every statement.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Unavailable`] when the server does not answer within five seconds, [`StoreError::Failed`] when
+    /// the URL is invalid or the server refuses the connection.
+    pub async fn connect(url: &str) -> Result<Self, StoreError> {
+        let options: PgConnectOptions = url.parse().map_err(store_error)?;
+        // The server cuts the name after 63 bytes, and it must be unique. So the unique part comes first.
+        let name = format!("{} {}", Uuid::now_v7(), options.get_application_name().unwrap_or("iam"));
+        let options = options.application_name(&name).options([
+            ("statement_timeout", STATEMENT_TIMEOUT),
+            ("lock_timeout", LOCK_TIMEOUT),
+            ("idle_in_transaction_session_timeout", IDLE_IN_TRANSACTION_TIMEOUT),
+            // When a machine is lost, its connections stay open until the server notices: by default after two hours.
+            ("tcp_keepalives_idle", "30"),
+            ("tcp_keepalives_interval", "10"),
+            ("tcp_keepalives_count", "3"),
+        ]);
+        let pool = PgPoolOptions::new()
+            .max_connections(MAX_CONNECTIONS)
+            .acquire_timeout(ACQUIRE_TIMEOUT)
+            // A ping before every use is one more round trip for every query. Under load, a connection is never idle
+            // for long, and a broken one is closed when it is returned. So only a connection that was idle is pinged.
+            .test_before_acquire(false)
+            .before_acquire(|connection, meta| {
+                Box::pin(async move {
+                    if meta.idle_for > TRUSTED_IDLE {
+                        let answer = timeout(PING_TIMEOUT, connection.ping()).await;
+                        answer.map_err(|_| sqlx::Error::Io(io::ErrorKind::TimedOut.into()))??;
+                    }
+                    Ok(true)
+                })
+            })
+            .connect_with(options)
+            .await
+            .map_err(store_error)?;
+        Ok(Self::over(Connections::new(pool, true)))
+    }
+
+    /// Uses a pool of the host program, with the limits of that pool. Units of work use at most three quarters of its
+    /// connections. Each [feed](iam_model::store::Store::change_feed) opens two more connections, with the connect
+    /// options of the pool. Every connection returns to the pool after each use, and the pool pings it.
+    #[must_use]
+    pub fn from_pool(pool: PgPool) -> Self {
+        Self::over(Connections::new(pool, false))
+    }
+
+    pub(crate) fn over(connections: Connections) -> Self {
+        let permits = Arc::new(Semaphore::new(three_quarters(&connections.pool()) as usize));
+        Self { connections: Arc::new(connections), permits, months: Arc::default(), host: None }
+    }
+
+    /// Returns the pool, for a host program that has its own tables beside the schema `iam`. Do not store the pool:
+    /// one that [`connect`](Self::connect) has made is replaced when the database becomes unreachable. Each call also
+    /// returns the idle connections of the store to the pool.
+    #[must_use]
+    pub fn pool(&self) -> PgPool {
+        self.connections.pool()
+    }
+
+    pub(crate) fn source(&self) -> Source {
+        match &self.host {
+            Some(host) => Source::Host(host.clone()),
+            None => Source::Store(self.connections.kept()),
+        }
+    }
+
+    /// Waits for the database's answer to a query. Returns an error as soon as the database is found unreachable.
+    pub(crate) fn answer<'a, T: 'a>(
+        &'a self,
+        query: impl Future<Output = sqlx::Result<T>> + Send + 'a,
+    ) -> impl Future<Output = Result<T, StoreError>> + Send + 'a {
+        // In a box, because the future has some kilobytes, which would be copied several times before it is polled.
+        let query = Box::pin(query);
+        async move {
+            match self.host {
+                // The host program looks after its own connection.
+                Some(_) => query.await.map_err(store_error),
+                None => self.connections.answer(query).await,
+            }
+        }
+    }
+
+    pub(crate) async fn begin_transaction(&self) -> Result<Begun, StoreError> {
+        self.answer(self.source().begin(None)).await
+    }
+
+    /// Begins a transaction without a statement timeout, for statements whose time grows with the data.
+    pub(crate) async fn begin_unbounded(&self) -> Result<Begun, StoreError> {
+        let mut transaction = self.begin_transaction().await?;
+        (&mut *transaction).execute("SET LOCAL statement_timeout = 0").await.map_err(store_error)?;
+        Ok(transaction)
+    }
+}

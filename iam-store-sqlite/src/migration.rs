@@ -1,0 +1,85 @@
+//! The migrations of the file.
+
+use iam_model::store::Schema;
+use iam_model::store_error::StoreError;
+use sqlx::migrate::{MigrateError, Migration, Migrator};
+use sqlx::sqlite::SqliteConnection;
+use sqlx::{Connection as _, FromRow};
+
+use crate::connections::BEGIN;
+use crate::error::store_error;
+use crate::open;
+use crate::store::SqliteStore;
+
+static MIGRATOR: Migrator = sqlx::migrate!();
+
+impl SqliteStore {
+    /// Brings the tables up to date: runs all missing migrations or none.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Unavailable`] when another process keeps the file locked; [`StoreError::Failed`] when a migration
+    /// fails, or when the file has a migration that this program does not know.
+    pub async fn migrate(&self) -> Result<(), StoreError> {
+        // The driver has no lock that prevents two processes from migrating at the same time. This transaction does.
+        let mut writer = self.writer.take().await.map_err(store_error)?;
+        let mut transaction = writer.begin_with(BEGIN).await.map_err(store_error)?;
+        // Not `run`: the compiler does not see that the future of `run` is `Send` when it borrows a connection.
+        MIGRATOR.run_direct(None, &mut *transaction, false).await.map_err(|error| match error {
+            MigrateError::Execute(cause) => store_error(cause),
+            error => StoreError::Failed(error.into()),
+        })?;
+        // The search index removes replaced text at once, and not only when its parts are merged. This statement is not
+        // in a migration, because an older SQLite must understand the migrations when queries are checked.
+        sqlx::query("INSERT INTO user_search (user_search, rank) VALUES ('secure-delete', 1)")
+            .execute(&mut *transaction)
+            .await
+            .map_err(store_error)?;
+        transaction.commit().await.map_err(store_error)
+    }
+
+    /// Compares the schema of the file that a `sqlite://PATH` URL names with the migrations that this program knows.
+    /// Creates no file and changes nothing in an existing one.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Failed`] when there is no such file, or it is not a database; [`StoreError::Unavailable`] when
+    /// another process keeps it locked.
+    pub async fn schema(url: &str) -> Result<Schema, StoreError> {
+        let mut connection = open::existing(open::options(url)?).await?;
+        let applied = applied(&mut connection).await?;
+        // The connection that closes last removes the `-wal` and `-shm` files.
+        connection.close().await.map_err(store_error)?;
+        let are_known = applied.iter().all(|applied| MIGRATOR.iter().any(|known| applied.is(known)));
+        Ok(Schema::of(are_known, are_complete(&applied)))
+    }
+}
+
+/// A migration that has run.
+#[derive(FromRow)]
+pub(crate) struct Applied {
+    version: i64,
+    checksum: Vec<u8>,
+}
+
+impl Applied {
+    fn is(&self, known: &Migration) -> bool {
+        self.version == known.version && *self.checksum == *known.checksum
+    }
+}
+
+// These queries are not checked when the crate is compiled, because the table belongs to the migrator and is in
+// no migration.
+pub(crate) async fn applied(connection: &mut SqliteConnection) -> Result<Vec<Applied>, StoreError> {
+    let exists = "SELECT count(*) = 1 FROM sqlite_schema WHERE name = '_iam_migrations'";
+    if !sqlx::query_scalar::<_, bool>(exists).fetch_one(&mut *connection).await.map_err(store_error)? {
+        return Ok(Vec::new());
+    }
+    let applied = sqlx::query_as("SELECT version, checksum FROM _iam_migrations WHERE success");
+    applied.fetch_all(connection).await.map_err(store_error)
+}
+
+/// Whether every migration that this program knows has run.
+pub(crate) fn are_complete(applied: &[Applied]) -> bool {
+    MIGRATOR.iter().all(|known| applied.iter().any(|applied| applied.is(known)))
+}
