@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use iam_model::clock::monotonic_now;
 use iam_model::context::RequestContext;
-use iam_model::error::{Error, Result, Unauthenticated};
+use iam_model::error::{Result, Unauthenticated};
 use iam_model::store_error::StoreError;
 
 use crate::caller::Caller;
@@ -21,7 +21,8 @@ impl Iam {
     ///
     /// # Errors
     ///
-    /// [`Unauthenticated::InvalidToken`], [`Unauthenticated::ExpiredToken`]; [`Error::Store`] when the store fails.
+    /// [`Unauthenticated::InvalidToken`], [`Unauthenticated::ExpiredToken`]; [`Error::Store`](crate::Error::Store) when the
+    /// store fails.
     pub async fn authenticate(&self, token: &str, context: RequestContext) -> Result<Caller> {
         self.authenticate_verified(&self.verify(token).await?, context).await
     }
@@ -50,7 +51,7 @@ impl Iam {
         };
         verified.claims().check_times(now)?;
         if iam.ended_sessions.contains(verified.claims().sid, now) {
-            return Err(Error::Unauthenticated(Unauthenticated::InvalidToken));
+            return Err(Unauthenticated::InvalidToken.into());
         }
         if cached.is_none() {
             iam.verified_tokens.keep(token, verified.clone());
@@ -64,7 +65,7 @@ impl Iam {
     /// # Errors
     ///
     /// [`Unauthenticated::InvalidToken`] when the session has ended or the key was revoked,
-    /// [`Unauthenticated::ExpiredToken`]; [`Error::Store`] when the store fails.
+    /// [`Unauthenticated::ExpiredToken`]; [`Error::Store`](crate::Error::Store) when the store fails.
     pub async fn authenticate_verified(&self, token: &VerifiedToken, context: RequestContext) -> Result<Caller> {
         let (iam, claims) = (&*self.0, token.claims());
         let now = iam.now();

@@ -17,10 +17,8 @@ use iam_model::user::UserStatus;
 use iam_model::validate::Email;
 
 use crate::caller::Caller;
-use crate::engine::Engine;
-use crate::engine::UnitOfWork;
-use crate::hashing::Share;
-use crate::hashing::Verified;
+use crate::engine::{Engine, UnitOfWork};
+use crate::hashing::{Share, Verified};
 
 /// The e-mail and the password that a client claims to be its own.
 #[derive(Clone, Copy)]

@@ -6,11 +6,10 @@ use std::sync::Arc;
 
 use iam_conformance::World;
 use iam_core::audit::AuditFilter;
-use iam_core::permission;
 use iam_core::session::Login;
 use iam_core::tenant::Tenant;
 use iam_core::user::{ImportedUser, User, UserStatus};
-use iam_core::{Caller, Conflict, Error, Iam, RequestContext};
+use iam_core::{Caller, Conflict, Error, Iam, RequestContext, permission};
 use iam_store_memory::MemoryStore;
 
 /// Hashes with their passwords. Python's hashlib and argon2-cffi made the hashes of "Passw0rd!", and Python's bcrypt

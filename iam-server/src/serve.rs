@@ -14,14 +14,13 @@ use tokio::sync::watch;
 use crate::background::{keep_running, until_stopped};
 use crate::failure::Failure;
 use crate::follow::{self, follow};
-use crate::net;
 use crate::net::connection_limit::Clients;
 use crate::sequence::sequence;
 use crate::services::build;
 use crate::settings::{Database, LONGEST_REQUEST, Settings};
-use crate::store;
 use crate::sweep::{SweepMetrics, sweep};
 use crate::trace::Traces;
+use crate::{net, store};
 
 /// How long a server that stops waits for requests in flight: the longest time of a request, and two seconds to write
 /// its answer.

@@ -1,8 +1,7 @@
 use std::mem;
 
 use async_trait::async_trait;
-use iam_model::change::AuditBatch;
-use iam_model::change::Change;
+use iam_model::change::{AuditBatch, Change};
 use iam_model::id::TenantId;
 use iam_model::store::Transaction;
 use iam_model::store_error::StoreError;

@@ -3,13 +3,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use iam_model::change::AssignmentChange;
-use iam_model::change::Change;
-use iam_model::change::OrganizationChange;
-use iam_model::change::RoleChange;
-use iam_model::change::SessionChange;
-use iam_model::change::TenantChange;
-use iam_model::change::UserChange;
+use iam_model::change::{
+    AssignmentChange, Change, OrganizationChange, RoleChange, SessionChange, TenantChange, UserChange,
+};
 use iam_model::store::{ChangeFeed, News};
 use iam_model::store_error::StoreError;
 use tokio::sync::Mutex;

@@ -2,8 +2,7 @@ use async_trait::async_trait;
 use iam_model::change::PermissionChange;
 use iam_model::id::{PermissionId, TenantId};
 use iam_model::page::{Page, PageRequest};
-use iam_model::permission::Permission;
-use iam_model::permission::RegisteredPermission;
+use iam_model::permission::{Permission, RegisteredPermission};
 use iam_model::store::{PermissionStore, PermissionTransaction};
 use iam_model::store_error::{Constraint, StoreError};
 

@@ -2,8 +2,7 @@ use std::mem;
 
 use async_trait::async_trait;
 use iam_model::assignment::Assignment;
-use iam_model::change::AuditBatch;
-use iam_model::change::Change;
+use iam_model::change::{AuditBatch, Change};
 use iam_model::id::TenantId;
 use iam_model::organization::Organization;
 use iam_model::permission::RegisteredPermission;

@@ -233,9 +233,7 @@ fn parse(note: &str) -> Option<(Checkpoint, &str, &str)> {
 
 #[cfg(test)]
 mod tests {
-    use signed_note::Note;
-    use signed_note::StandardVerifier;
-    use signed_note::VerifierList;
+    use signed_note::{Note, StandardVerifier, VerifierList};
     use uuid::Uuid;
 
     use super::*;

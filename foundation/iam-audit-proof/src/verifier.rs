@@ -280,11 +280,9 @@ mod tests {
 
     use super::*;
     use crate::testing::{self, log_key};
-    use iam_model::audit::Leaf;
-    use iam_model::audit::Pending;
     use iam_model::audit::testing::entry as sample;
-    use iam_model::change::AuditChange;
-    use iam_model::change::ErasedDetails;
+    use iam_model::audit::{Leaf, Pending};
+    use iam_model::change::{AuditChange, ErasedDetails};
 
     fn tenant() -> TenantId {
         Uuid::from_u128(2).into()

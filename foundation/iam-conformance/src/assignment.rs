@@ -7,8 +7,9 @@ use std::sync::Arc;
 use chrono::TimeDelta;
 use iam_core::Caller;
 use iam_model::access::{Covered, Until, VisibleScope};
-use iam_model::assignment::GrantContext;
-use iam_model::assignment::{Assignment, AssignmentFilter, Grant, GrantOrganization, ListedAssignment, MAX_BULK};
+use iam_model::assignment::{
+    Assignment, AssignmentFilter, Grant, GrantContext, GrantOrganization, ListedAssignment, MAX_BULK,
+};
 use iam_model::change::{AssignmentChange, RoleChange, UserChange};
 use iam_model::clock::Timestamp;
 use iam_model::id::{AssignmentId, OrganizationId, RoleId, TenantId, UserId};

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use iam_audit_proof::{Finding, Tampering};
-use iam_core::Caller;
-use iam_core::Iam;
+use iam_core::{Caller, Iam};
 use iam_model::access::Covered;
 use iam_model::audit::{AuditEntry, Digest, NewEvent, PendingEntry, Salt, SequencedEntry};
 use iam_model::change::{

@@ -5,11 +5,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use aws_lc_rs::signature::Ed25519KeyPair;
-use iam_audit_proof::LogKey;
-use iam_audit_proof::Verification;
-use iam_core::Caller;
+use iam_audit_proof::{LogKey, Verification};
 use iam_core::credential::HashingCost;
-use iam_core::{Iam, Settings};
+use iam_core::{Caller, Iam, Settings};
 use iam_model::audit::{
     AuditEntry, AuditFilter, LogHead, NewEvent, Pending, PendingEntry, Salt, Salts, SequencedEntry,
 };

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use chrono::TimeDelta;
-use iam_core::Caller;
 use iam_core::assignment::{AssignmentPatch, NewAssignment};
 use iam_core::credential::HashingCost;
 use iam_core::organization::{NewOrganization, OrganizationPatch};
@@ -13,7 +12,7 @@ use iam_core::role::{NewRole, RolePatch};
 use iam_core::session::{LoggedIn, Login};
 use iam_core::tenant::{Registered, Registration};
 use iam_core::user::{NewUser, UserPatch};
-use iam_core::{Iam, Settings};
+use iam_core::{Caller, Iam, Settings};
 use iam_model::assignment::Assignment;
 use iam_model::audit::{AuditEntry, AuditFilter};
 use iam_model::clock::Timestamp;

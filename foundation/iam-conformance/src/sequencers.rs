@@ -5,8 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use iam_core::Caller;
-use iam_core::Iam;
+use iam_core::{Caller, Iam};
 use iam_model::audit::AuditEntry;
 use iam_model::id::TenantId;
 use iam_model::store::Store;

@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use chrono::TimeDelta;
-use iam_core::Caller;
-use iam_core::Iam;
 use iam_core::tenant::{Founded, NewTenant, Registration};
+use iam_core::{Caller, Iam};
 use iam_model::audit::{AuditEntry, AuditFilter};
 use iam_model::change::{Change, CredentialChange, LoginFailure, OrganizationChange, RoleChange, TenantChange};
 use iam_model::context::RequestContext;

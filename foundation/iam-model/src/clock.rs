@@ -48,14 +48,11 @@ pub fn shown(moment: Timestamp) -> String {
 
 /// A clock for tests that moves only on request.
 pub mod testing {
-    use std::sync::Arc;
-    use std::sync::Mutex;
+    use std::sync::{Arc, Mutex};
 
     use chrono::TimeDelta;
 
-    use crate::clock::Clock;
-    use crate::clock::Timestamp;
-    use crate::clock::cut;
+    use crate::clock::{Clock, Timestamp, cut};
 
     /// A clock that stands still until [`advance`](Self::advance) is called. Clones share the time.
     #[derive(Clone, Debug)]

@@ -2,8 +2,9 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use iam_model::access::{Coverage, Covered, GrantedRights, ResourceScope, VisibleScope};
-use iam_model::assignment::GrantContext;
-use iam_model::assignment::{Assignment, AssignmentFilter, Grant, ListedAssignment, MAX_BULK, RevokeReason};
+use iam_model::assignment::{
+    Assignment, AssignmentFilter, Grant, GrantContext, ListedAssignment, MAX_BULK, RevokeReason,
+};
 use iam_model::audit::ResourceType;
 use iam_model::change::{AssignmentChange, NewGrant};
 use iam_model::clock::{Timestamp, cut};
@@ -18,14 +19,11 @@ use iam_model::store::GrantQuery;
 use iam_model::tenant::QuotaKind;
 use iam_model::user::{User, UserStatus};
 
-use crate::access::GrantAuthority;
-use crate::access::require_sight;
+use crate::access::{GrantAuthority, require_sight};
 use crate::assignment::NewAssignment;
 use crate::assignment::input::{Naming, check_expiries};
 use crate::caller::Caller;
-use crate::engine::Engine;
-use crate::engine::UnitOfWork;
-use crate::engine::hold_quota;
+use crate::engine::{Engine, UnitOfWork, hold_quota};
 
 /// Assigns roles to users, and revokes them; see [`Iam::assignments`](crate::iam::Iam::assignments).
 ///

@@ -11,8 +11,7 @@ use iam_model::validate::{Email, Fields};
 use crate::caller::Caller;
 use crate::engine::Engine;
 use crate::guard::{Attempt, Claim, Refusal, Scope, WhenLocked, in_time};
-use crate::hashing::make_password;
-use crate::hashing::{Share, accept_password};
+use crate::hashing::{Share, accept_password, make_password};
 use crate::session::end_sessions;
 
 /// Changes and resets passwords; see [`Iam::credentials`](crate::iam::Iam::credentials).

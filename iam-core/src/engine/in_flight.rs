@@ -73,8 +73,7 @@ impl Drop for Permit<'_> {
 #[cfg(test)]
 mod tests {
     use std::pin::pin;
-    use std::task::Context;
-    use std::task::Waker;
+    use std::task::{Context, Waker};
 
     use super::*;
 

@@ -108,8 +108,7 @@ impl<'a> Once<'a> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::Value;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
     use crate::tenant::Founded;

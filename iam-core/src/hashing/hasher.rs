@@ -175,8 +175,7 @@ mod tests {
     use std::num::NonZero;
     use std::sync::mpsc;
 
-    use argon2::PasswordHasher as _;
-    use argon2::PasswordVerifier as _;
+    use argon2::{PasswordHasher as _, PasswordVerifier as _};
 
     use super::*;
     use crate::hashing::stored::Cost;

@@ -667,9 +667,7 @@ mod tests {
     #[cfg(all(feature = "idle-hashing", target_os = "linux"))]
     #[tokio::test]
     async fn hashing_threads_use_idle_time_and_the_fallback_thread_has_low_priority() {
-        use thread_priority::NormalThreadSchedulePolicy;
-        use thread_priority::ThreadSchedulePolicy;
-        use thread_priority::unix;
+        use thread_priority::{NormalThreadSchedulePolicy, ThreadSchedulePolicy, unix};
 
         let ours = || (rustix::process::getpriority_process(None).unwrap(), unix::thread_schedule_policy().unwrap());
         let workers = Workers::with_threads(NonZero::<usize>::MIN, PATIENCE, Duration::from_millis(1));

@@ -21,9 +21,7 @@ use iam_model::validate::{Name, Slug};
 use crate::access::GrantAuthority;
 use crate::assignment::revoke;
 use crate::caller::Caller;
-use crate::engine::Engine;
-use crate::engine::UnitOfWork;
-use crate::engine::hold_quota;
+use crate::engine::{Engine, UnitOfWork, hold_quota};
 use crate::organization::input::ValidPatch;
 use crate::organization::{NewOrganization, OrganizationPatch};
 

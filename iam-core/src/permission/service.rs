@@ -11,8 +11,7 @@ use iam_model::validate::{Description, Fields};
 
 use crate::access::GrantAuthority;
 use crate::caller::Caller;
-use crate::engine::Engine;
-use crate::engine::hold_quota;
+use crate::engine::{Engine, hold_quota};
 
 /// Registers, reads and removes permissions; see [`Iam::permissions`](crate::iam::Iam::permissions).
 ///

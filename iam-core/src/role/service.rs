@@ -13,9 +13,7 @@ use iam_model::tenant::QuotaKind;
 use crate::access::GrantAuthority;
 use crate::assignment::revoke;
 use crate::caller::Caller;
-use crate::engine::Engine;
-use crate::engine::UnitOfWork;
-use crate::engine::hold_quota;
+use crate::engine::{Engine, UnitOfWork, hold_quota};
 use crate::role::{NewRole, RolePatch};
 
 /// Creates, reads, changes and deletes roles; see [`Iam::roles`](crate::iam::Iam::roles).

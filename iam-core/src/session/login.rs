@@ -11,8 +11,7 @@ use iam_model::user::{User, UserStatus};
 use iam_model::validate::{Email, Fields};
 
 use crate::caller::Caller;
-use crate::engine::Engine;
-use crate::engine::UnitOfWork;
+use crate::engine::{Engine, UnitOfWork};
 use crate::guard::{Attempt, Claim, Proven, Refusal, Scope, WhenLocked, in_time, rehash};
 use crate::hashing::Share;
 use crate::session::tokens::tokens_for;

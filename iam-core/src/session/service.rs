@@ -13,8 +13,7 @@ use iam_model::validate::{Email, Fields};
 
 use crate::access::require_sight;
 use crate::caller::Caller;
-use crate::engine::Engine;
-use crate::engine::UnitOfWork;
+use crate::engine::{Engine, UnitOfWork};
 use crate::session::refresh::{Judgement, Presented};
 use crate::session::tokens::tokens_for;
 use crate::session::{Me, Tokens, refresh};

@@ -17,9 +17,7 @@ use iam_model::validate::{Fields, Name, Slug};
 use serde::{Deserialize, Serialize};
 
 use crate::caller::Caller;
-use crate::engine::Engine;
-use crate::engine::Once;
-use crate::engine::UnitOfWork;
+use crate::engine::{Engine, Once, UnitOfWork};
 use crate::hashing::Share;
 use crate::idempotency::Idempotency;
 use crate::session::{LoggedIn, Login, Sessions, open_session};

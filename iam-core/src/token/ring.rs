@@ -377,9 +377,7 @@ mod tests {
 
     use super::*;
     use iam_model::random::SystemRandom;
-    use iam_model::store::ChangeFeed;
-    use iam_model::store::KeyStore as _;
-    use iam_model::store::News;
+    use iam_model::store::{ChangeFeed, KeyStore as _, News};
     use iam_store_memory::MemoryStore;
 
     /// A key ring over its own store, with a clock that the test controls.

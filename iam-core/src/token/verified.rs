@@ -79,8 +79,7 @@ mod tests {
     use crate::user::NewUser;
     use iam_model::clock::testing::FixedClock;
     use iam_model::context::RequestContext;
-    use iam_model::error::Error;
-    use iam_model::error::Unauthenticated;
+    use iam_model::error::{Error, Unauthenticated};
     use iam_store_memory::MemoryStore;
 
     use super::*;

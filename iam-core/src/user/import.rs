@@ -9,8 +9,7 @@ use iam_model::user::{User, UserStatus};
 use iam_model::validate::{EmailKey, Fields};
 
 use crate::caller::Caller;
-use crate::engine::Engine;
-use crate::engine::hold_quota;
+use crate::engine::{Engine, hold_quota};
 use crate::hashing::accept_hash;
 use crate::user::{NewProfile, Users};
 

@@ -44,9 +44,7 @@ impl StatusMove {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use UserStatus::Active;
-    use UserStatus::Inactive;
-    use UserStatus::Suspended;
+    use UserStatus::{Active, Inactive, Suspended};
 
     #[test]
     fn each_status_change_has_its_requirements_and_consequences() {

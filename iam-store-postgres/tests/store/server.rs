@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use iam_conformance::World;
-use iam_core::Store as _;
 use iam_core::audit::Tampering;
 use iam_core::tenant::Registration;
 use iam_core::user::{NewUser, UserPatch};
-use iam_core::{Caller, RequestContext, UserAgent};
+use iam_core::{Caller, RequestContext, Store as _, UserAgent};
 use iam_store_postgres::PostgresStore;
 use sqlx::postgres::{PgPool, PgPoolOptions};
 use sqlx::{AssertSqlSafe, Executor as _};

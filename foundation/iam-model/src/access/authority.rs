@@ -155,8 +155,7 @@ impl Authority {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::access::testing::Scene;
-    use crate::access::testing::at;
+    use crate::access::testing::{Scene, at};
     use crate::permission;
 
     #[test]

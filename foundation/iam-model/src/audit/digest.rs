@@ -10,9 +10,8 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
-use crate::audit::canonical;
 use crate::audit::field_name::is_folded;
-use crate::audit::{AuditEntry, Digest, ResourceType, Salt};
+use crate::audit::{AuditEntry, Digest, ResourceType, Salt, canonical};
 use crate::clock::shown;
 use crate::context::{CorrelationId, UserAgent};
 

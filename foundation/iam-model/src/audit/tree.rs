@@ -341,11 +341,7 @@ mod tests {
 
     #[test]
     fn an_independent_implementation_accepts_the_proofs() {
-        use tlog_tiles::tlog::Hash;
-        use tlog_tiles::tlog::RecordProof;
-        use tlog_tiles::tlog::TreeProof;
-        use tlog_tiles::tlog::check_record;
-        use tlog_tiles::tlog::check_tree;
+        use tlog_tiles::tlog::{Hash, RecordProof, TreeProof, check_record, check_tree};
         let theirs = |hash: TreeHash| Hash(hash.0);
         let sizes = (1..EXHAUSTIVE).chain([255, 256, 257, 511, 513, 1_000, 66_000]);
         for size in sizes {

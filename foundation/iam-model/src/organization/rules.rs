@@ -69,13 +69,9 @@ pub fn check_depth(depth: u32, height: u32, max: u32) -> Result<(), Rule> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::access::testing::Scene;
-    use crate::access::testing::id;
-    use crate::access::testing::organization;
+    use crate::access::testing::{Scene, id, organization};
     use crate::organization::OrganizationStatus;
-    use crate::organization::OrganizationStatus::Active;
-    use crate::organization::OrganizationStatus::Inactive;
-    use crate::organization::OrganizationStatus::Suspended;
+    use crate::organization::OrganizationStatus::{Active, Inactive, Suspended};
 
     /// The roles that begin to count when an organization of the test tree changes, as `held in → counts in`.
     fn activated(before: &Hierarchy, name: &str, parent: Option<&str>, status: OrganizationStatus) -> Vec<String> {
