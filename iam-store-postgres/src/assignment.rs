@@ -14,6 +14,8 @@ use iam_model::role::{Role, RoleSummary, TENANT_ADMIN};
 use iam_model::store::{AssignmentStore, AssignmentTransaction, GrantQuery, HeldRole, RoleTransaction as _};
 use iam_model::store_error::StoreError;
 use iam_model::user::UserStatus;
+use iam_store_sql::column::parse;
+use iam_store_sql::error::expect_row;
 use serde::{Deserialize, Deserializer};
 use sqlx::types::Json;
 use sqlx::{FromRow, Postgres, QueryBuilder};
@@ -21,8 +23,8 @@ use uuid::Uuid;
 
 use crate::PostgresStore;
 use crate::audit::execute_audited;
-use crate::column::{in_range, parse};
-use crate::error::{expect_row, store_error};
+use crate::column::in_range;
+use crate::error::store_error;
 use crate::organization::push_within;
 use crate::page::push_page;
 use crate::role::RoleRow;
@@ -574,7 +576,7 @@ impl PostgresTransaction {
             assignment.id.as_uuid(),
             assignment.expires_at
         )?;
-        expect_row(&updated, "role assignment")
+        expect_row(updated.rows_affected(), "role assignment")
     }
 
     async fn delete_assignments(&mut self, grants: &[Grant]) -> Result<(), StoreError> {

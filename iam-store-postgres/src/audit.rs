@@ -2,26 +2,27 @@ use std::mem;
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use iam_model::audit::{AuditEntry, AuditFilter, Cursor, Retention, Salt, Salts};
+use iam_model::audit::{AuditEntry, AuditFilter, Cursor, Retention};
 use iam_model::change::{AuditChange, ErasedDetails, ErasedOrigin};
 use iam_model::clock::cut;
-use iam_model::context::{CorrelationId, RequestContext, UserAgent};
+use iam_model::context::CorrelationId;
 use iam_model::id::{AuditEntryId, OrganizationId, TenantId, UserId};
 use iam_model::store::AuditStore;
 use iam_model::store_error::StoreError;
+use iam_store_sql::column::integer;
+use iam_store_sql::error::expect_row;
 use serde_json::{Map, Value};
-use sqlx::types::Json;
-use sqlx::{FromRow, Postgres, QueryBuilder};
+use sqlx::{Postgres, QueryBuilder};
 use uuid::Uuid;
 
 use crate::PostgresStore;
-use crate::column::{Moment, bigint, in_range, is_storable, parse_optional};
-use crate::error::{expect_row, store_error};
+use crate::column::{Moment, in_range, is_storable};
+use crate::error::store_error;
 use crate::months::end_of_month;
 use crate::transaction::PostgresTransaction;
 use crate::written_entry::WrittenEntry;
 
-pub(crate) type Fields = Json<Map<String, Value>>;
+pub(crate) type AuditEntryRow = iam_store_sql::audit::AuditEntryRow<Moment>;
 
 /// Executes a statement of a change. If the change has exactly one audit entry, the same statement writes the entry,
 /// which saves a round trip.
@@ -97,61 +98,6 @@ macro_rules! insert_entries {
     };
 }
 pub(crate) use insert_entries;
-
-#[derive(FromRow)]
-pub(crate) struct AuditEntryRow {
-    pub(crate) tenant_id: Uuid,
-    pub(crate) id: Uuid,
-    pub(crate) action: String,
-    pub(crate) resource_type: String,
-    pub(crate) resource_id: Option<String>,
-    pub(crate) organization_id: Option<Uuid>,
-    pub(crate) user_id: Option<Uuid>,
-    pub(crate) old_value: Option<Fields>,
-    pub(crate) new_value: Option<Fields>,
-    pub(crate) metadata: Fields,
-    pub(crate) correlation_id: Option<String>,
-    pub(crate) ip_address: Option<String>,
-    pub(crate) user_agent: Option<String>,
-    pub(crate) created_at: Moment,
-    pub(crate) details_salt: Vec<u8>,
-    pub(crate) origin_salt: Vec<u8>,
-}
-
-impl TryFrom<AuditEntryRow> for AuditEntry {
-    type Error = StoreError;
-
-    fn try_from(row: AuditEntryRow) -> Result<Self, StoreError> {
-        let context = RequestContext {
-            correlation_id: parse_optional("audit_entries.correlation_id", row.correlation_id.as_deref())?,
-            ip_address: parse_optional("audit_entries.ip_address", row.ip_address.as_deref())?,
-            user_agent: row.user_agent.as_deref().map(UserAgent::new),
-        };
-        let salts = Salts {
-            details: salt("audit_entries.details_salt", &row.details_salt)?,
-            origin: salt("audit_entries.origin_salt", &row.origin_salt)?,
-        };
-        Ok(Self {
-            id: row.id.into(),
-            tenant_id: row.tenant_id.into(),
-            action: row.action.into(),
-            resource_type: row.resource_type.into(),
-            resource_id: row.resource_id,
-            organization_id: row.organization_id.map(OrganizationId::from),
-            user_id: row.user_id.map(UserId::from),
-            old_value: row.old_value.map(|Json(fields)| fields),
-            new_value: row.new_value.map(|Json(fields)| fields),
-            metadata: row.metadata.0,
-            context,
-            created_at: row.created_at.0,
-            salts,
-        })
-    }
-}
-
-fn salt(column: &'static str, bytes: &[u8]) -> Result<Salt, StoreError> {
-    Salt::from_bytes(bytes).ok_or_else(|| StoreError::corrupt(column, format!("{} bytes", bytes.len())))
-}
 
 /// The maximum number of leaves whose entries one statement deletes, so that no statement holds its locks for long.
 const PURGED: i32 = 2_000;
@@ -316,11 +262,11 @@ impl PostgresTransaction {
 
     async fn give_up(&mut self, until: u64) -> Result<(), StoreError> {
         let updated =
-            sqlx::query!("UPDATE iam.audit_logs SET removed = $2 WHERE tenant_id = $1", self.tenant(), bigint(until))
+            sqlx::query!("UPDATE iam.audit_logs SET removed = $2 WHERE tenant_id = $1", self.tenant(), integer(until))
                 .execute(self.connection())
                 .await
                 .map_err(store_error)?;
-        expect_row(&updated, "audit log")
+        expect_row(updated.rows_affected(), "audit log")
     }
 
     async fn erase(&mut self, details: &[ErasedDetails], origins: &[ErasedOrigin]) -> Result<(), StoreError> {

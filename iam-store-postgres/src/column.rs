@@ -1,41 +1,11 @@
 //! Converts columns to values and back.
 
-use std::fmt::Display;
-use std::str::FromStr;
-
 use chrono::{DateTime, Utc};
 use iam_model::store_error::StoreError;
+use iam_store_sql::column::StoredMoment;
 use sqlx::error::BoxDynError;
 use sqlx::postgres::{PgTypeInfo, PgValueRef};
 use sqlx::{Decode, Postgres, Type};
-
-/// Parses a text column.
-pub(crate) fn parse<T>(column: &'static str, text: &str) -> Result<T, StoreError>
-where
-    T: FromStr,
-    T::Err: Display,
-{
-    text.parse().map_err(|cause| StoreError::corrupt(column, cause))
-}
-
-/// Parses a text column that may be NULL.
-pub(crate) fn parse_optional<T>(column: &'static str, text: Option<&str>) -> Result<Option<T>, StoreError>
-where
-    T: FromStr,
-    T::Err: Display,
-{
-    text.map(|text| parse(column, text)).transpose()
-}
-
-/// Converts a column of 32 bytes: a key or a hash.
-pub(crate) fn bytes_32(column: &'static str, bytes: &[u8]) -> Result<[u8; 32], StoreError> {
-    bytes.try_into().map_err(|cause| StoreError::corrupt(column, cause))
-}
-
-/// Converts a number to a `bigint`. A number that is too large becomes the largest one, which no row has.
-pub(crate) fn bigint(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
-}
 
 /// Whether PostgreSQL can store a text. It refuses every statement with a NUL character inside. No stored text has
 /// one, so a search for one is answered without a query.
@@ -67,5 +37,11 @@ impl<'r> Decode<'r, Postgres> for Moment {
         let micros =
             <i64 as Decode<Postgres>>::decode(value)?.checked_add(START).and_then(DateTime::from_timestamp_micros);
         micros.map(Self).ok_or_else(|| "it is not a valid moment".into())
+    }
+}
+
+impl StoredMoment for Moment {
+    fn moment(self, _column: &'static str) -> Result<DateTime<Utc>, StoreError> {
+        Ok(self.0)
     }
 }

@@ -7,11 +7,12 @@ use iam_model::secret::PasswordHash;
 use iam_model::store::{CredentialStore, CredentialTransaction};
 use iam_model::store_error::StoreError;
 use iam_model::validate::EmailKey;
+use iam_store_sql::error::expect_row;
 use uuid::Uuid;
 
 use crate::PostgresStore;
 use crate::audit::execute_audited;
-use crate::error::{expect_row, store_error};
+use crate::error::store_error;
 use crate::tenant::TenantRow;
 use crate::transaction::PostgresTransaction;
 use crate::user::UserRow;
@@ -313,7 +314,7 @@ impl PostgresTransaction {
             user.as_uuid(),
             password.expose()
         )?;
-        expect_row(&updated, "user")
+        expect_row(updated.rows_affected(), "user")
     }
 
     async fn put_login_attempts(&mut self, email: &EmailKey, attempts: &LoginAttempts) -> Result<(), StoreError> {

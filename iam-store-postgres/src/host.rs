@@ -3,19 +3,25 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
 use iam_model::store::Store;
 use iam_model::store_error::StoreError;
-use sqlx::{Executor as _, Postgres, Row as _, Transaction};
-use tokio::sync::Mutex;
+use iam_store_sql::host::SharedTransaction;
+use sqlx::{Executor as _, PgConnection, Postgres, Row as _, Transaction};
+use std::future::ready;
 
 use crate::error::store_error;
-use crate::host_connection::{Host, HostConnection, Shared, over};
 use crate::store::PostgresStore;
+
+/// The connection of a [`HostTransaction`], for the host program's own statements. While it is held, all calls of the
+/// services in the transaction wait.
+pub type HostConnection = iam_store_sql::host::HostConnection<Postgres>;
 
 /// A transaction of the host program in which the store takes part. [`PostgresStore::join`] makes it.
 #[derive(Debug)]
 pub struct HostTransaction {
-    shared: Shared,
+    shared: SharedTransaction<Postgres>,
     store: PostgresStore,
 }
 
@@ -64,8 +70,7 @@ impl PostgresStore {
         if isolation != "read committed" || is_read_only != "off" {
             return Err(StoreError::Failed("the transaction must be READ COMMITTED and READ WRITE".into()));
         }
-        let host = Host { transaction: Some(transaction), is_over: false };
-        let shared = Shared(Arc::new(Mutex::new(host)));
+        let shared = SharedTransaction::new(transaction, is_lost);
         let store = Self { host: Some(shared.clone()), ..self.clone() };
         Ok(HostTransaction { shared, store })
     }
@@ -90,13 +95,15 @@ impl iam_model::store::HostTransaction for HostTransaction {
     }
 
     async fn commit(self) -> Result<(), StoreError> {
-        let mut guard = self.shared.take().await.map_err(store_error)?;
+        let mut connection = self.shared.take().await.map_err(store_error)?;
         // After a failed statement, PostgreSQL answers a COMMIT with a silent rollback, but this statement with an
         // error.
-        guard.execute("SELECT 1").await.map_err(store_error)?;
-        match guard.0.transaction.take() {
-            Some(transaction) => transaction.commit().await.map_err(store_error),
-            None => Err(store_error(over())),
-        }
+        connection.execute("SELECT 1").await.map_err(store_error)?;
+        SharedTransaction::commit(connection).await.map_err(store_error)
     }
+}
+
+/// PostgreSQL does not end a transaction by itself: after an error, it refuses all statements until the rollback.
+fn is_lost(_connection: &mut PgConnection) -> BoxFuture<'_, sqlx::Result<bool>> {
+    ready(Ok(false)).boxed()
 }

@@ -1,37 +1,15 @@
 use async_trait::async_trait;
-use chrono::{DateTime, Utc};
 use iam_model::change::IdempotencyChange;
+use iam_model::clock::Timestamp;
 use iam_model::id::TenantId;
 use iam_model::idempotency::IdempotencyRecord;
 use iam_model::store::IdempotencyTransaction;
 use iam_model::store_error::{Constraint, StoreError};
-use uuid::Uuid;
 
-use crate::column::bytes_32;
 use crate::error::{is_lock_timeout, store_error};
 use crate::transaction::PostgresTransaction;
 
-struct RecordRow {
-    tenant_id: Uuid,
-    id: Vec<u8>,
-    request: Vec<u8>,
-    answer: String,
-    created_at: DateTime<Utc>,
-}
-
-impl TryFrom<RecordRow> for IdempotencyRecord {
-    type Error = StoreError;
-
-    fn try_from(row: RecordRow) -> Result<Self, StoreError> {
-        Ok(Self {
-            tenant_id: row.tenant_id.into(),
-            id: bytes_32("idempotency_records.id", &row.id)?,
-            request: bytes_32("idempotency_records.request", &row.request)?,
-            answer: row.answer,
-            created_at: row.created_at,
-        })
-    }
-}
+pub(crate) type RecordRow = iam_store_sql::idempotency::RecordRow<Timestamp>;
 
 #[async_trait]
 impl IdempotencyTransaction for PostgresTransaction {

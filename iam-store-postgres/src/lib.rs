@@ -8,7 +8,6 @@ mod credential;
 mod error;
 mod feed;
 mod host;
-mod host_connection;
 mod idempotency;
 mod kept;
 mod maintenance;
@@ -43,8 +42,7 @@ use migration::are_complete;
 use source::Source;
 use transaction::PostgresTransaction;
 
-pub use host::HostTransaction;
-pub use host_connection::HostConnection;
+pub use host::{HostConnection, HostTransaction};
 pub use store::PostgresStore;
 
 #[async_trait]

@@ -1,51 +1,26 @@
 use async_trait::async_trait;
-use chrono::{DateTime, Utc};
 use iam_model::access::VisibleScope;
 use iam_model::change::OrganizationChange;
+use iam_model::clock::Timestamp;
 use iam_model::id::{OrganizationId, TenantId};
 use iam_model::organization::{Organization, OrganizationFilter, OrganizationSort, OrganizationSortKey, ParentFilter};
 use iam_model::page::{Page, PageRequest};
 use iam_model::store::{OrganizationStore, OrganizationTransaction};
 use iam_model::store_error::StoreError;
 use iam_model::validate::{Slug, folded};
-use sqlx::{FromRow, Postgres, QueryBuilder};
+use iam_store_sql::error::expect_row;
+use iam_store_sql::page::direction;
+use sqlx::{Postgres, QueryBuilder};
 use uuid::Uuid;
 
 use crate::PostgresStore;
 use crate::audit::execute_audited;
-use crate::column::{is_storable, parse};
-use crate::error::{expect_row, store_error};
-use crate::page::{direction, push_page};
+use crate::column::is_storable;
+use crate::error::store_error;
+use crate::page::push_page;
 use crate::transaction::PostgresTransaction;
 
-#[derive(FromRow)]
-struct OrganizationRow {
-    tenant_id: Uuid,
-    id: Uuid,
-    name: String,
-    slug: String,
-    status: String,
-    parent_id: Option<Uuid>,
-    created_at: DateTime<Utc>,
-    updated_at: DateTime<Utc>,
-}
-
-impl TryFrom<OrganizationRow> for Organization {
-    type Error = StoreError;
-
-    fn try_from(row: OrganizationRow) -> Result<Self, StoreError> {
-        Ok(Self {
-            id: row.id.into(),
-            tenant_id: row.tenant_id.into(),
-            name: parse("organizations.name", &row.name)?,
-            slug: parse("organizations.slug", &row.slug)?,
-            status: parse("organizations.status", &row.status)?,
-            parent_id: row.parent_id.map(OrganizationId::from),
-            created_at: row.created_at,
-            updated_at: row.updated_at,
-        })
-    }
-}
+pub(crate) type OrganizationRow = iam_store_sql::organization::OrganizationRow<Timestamp>;
 
 /// Selects organizations. The literals are: text before the columns, and text after them, from FROM on.
 macro_rules! select_organizations {
@@ -386,6 +361,6 @@ impl PostgresTransaction {
             organization.parent_id.map(OrganizationId::as_uuid),
             organization.updated_at
         )?;
-        expect_row(&updated, "organization")
+        expect_row(updated.rows_affected(), "organization")
     }
 }

@@ -1,42 +1,22 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use iam_model::change::PermissionChange;
+use iam_model::clock::Timestamp;
 use iam_model::id::{PermissionId, TenantId};
 use iam_model::page::{Page, PageRequest};
 use iam_model::permission::{Permission, RegisteredPermission};
 use iam_model::store::{PermissionStore, PermissionTransaction};
 use iam_model::store_error::StoreError;
+use iam_store_sql::column::parse;
+use iam_store_sql::error::expect_row;
+use iam_store_sql::page::{offset, page_of};
 use uuid::Uuid;
 
 use crate::PostgresStore;
-use crate::column::parse;
-use crate::error::{expect_row, store_error};
-use crate::page::{offset, page_of};
+use crate::error::store_error;
 use crate::transaction::PostgresTransaction;
 
-struct PermissionRow {
-    tenant_id: Uuid,
-    id: Uuid,
-    name: String,
-    description: String,
-    system: bool,
-    created_at: DateTime<Utc>,
-}
-
-impl TryFrom<PermissionRow> for RegisteredPermission {
-    type Error = StoreError;
-
-    fn try_from(row: PermissionRow) -> Result<Self, StoreError> {
-        Ok(Self {
-            id: row.id.into(),
-            tenant_id: row.tenant_id.into(),
-            name: parse("permissions.name", &row.name)?,
-            description: parse("permissions.description", &row.description)?,
-            system: row.system,
-            created_at: row.created_at,
-        })
-    }
-}
+pub(crate) type PermissionRow = iam_store_sql::permission::PermissionRow<Timestamp>;
 
 /// Selects entries of the catalogue; the literal says which.
 macro_rules! select_permissions {
@@ -137,6 +117,6 @@ impl PostgresTransaction {
                 .execute(self.connection())
                 .await
                 .map_err(store_error)?;
-        expect_row(&deleted, "permission")
+        expect_row(deleted.rows_affected(), "permission")
     }
 }

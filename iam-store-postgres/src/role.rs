@@ -1,54 +1,25 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use iam_model::change::RoleChange;
+use iam_model::clock::Timestamp;
 use iam_model::id::{RoleId, TenantId};
 use iam_model::page::{Page, PageRequest};
 use iam_model::permission::PermissionPattern;
 use iam_model::role::Role;
 use iam_model::store::{RoleStore, RoleTransaction};
 use iam_model::store_error::StoreError;
-use serde::Deserialize;
+use iam_store_sql::error::expect_row;
+use iam_store_sql::page::{offset, page_of};
 use uuid::Uuid;
 
 use crate::PostgresStore;
-use crate::column::{is_storable, parse};
-use crate::error::{expect_row, store_error};
-use crate::page::{offset, page_of};
+use crate::column::is_storable;
+use crate::error::store_error;
 use crate::transaction::PostgresTransaction;
 
+pub(crate) type RoleRow = iam_store_sql::role::RoleRow<Timestamp, Vec<String>>;
+
 /// A role with its permissions. Inside a grant it comes as JSON.
-#[derive(Deserialize)]
-pub(crate) struct RoleRow {
-    tenant_id: Uuid,
-    pub(crate) id: Uuid,
-    name: String,
-    description: String,
-    scope: String,
-    permissions: Vec<String>,
-    system: bool,
-    created_at: DateTime<Utc>,
-    updated_at: DateTime<Utc>,
-}
-
-impl TryFrom<RoleRow> for Role {
-    type Error = StoreError;
-
-    fn try_from(row: RoleRow) -> Result<Self, StoreError> {
-        let permission = |text: &String| parse("role_permissions.permission", text);
-        Ok(Self {
-            id: row.id.into(),
-            tenant_id: row.tenant_id.into(),
-            name: parse("roles.name", &row.name)?,
-            description: parse("roles.description", &row.description)?,
-            scope: parse("roles.scope", &row.scope)?,
-            permissions: row.permissions.iter().map(permission).collect::<Result<_, _>>()?,
-            system: row.system,
-            created_at: row.created_at,
-            updated_at: row.updated_at,
-        })
-    }
-}
-
 /// Selects roles; the literal says which.
 macro_rules! select_roles {
     ($which:literal, $($argument:expr),+) => {
@@ -212,7 +183,7 @@ impl PostgresTransaction {
         .execute(self.connection())
         .await
         .map_err(store_error)?;
-        expect_row(&updated, "role")?;
+        expect_row(updated.rows_affected(), "role")?;
         self.delete_role_permissions(role.id).await?;
         self.insert_role_permissions(std::slice::from_ref(role)).await
     }
@@ -224,7 +195,7 @@ impl PostgresTransaction {
                 .execute(self.connection())
                 .await
                 .map_err(store_error)?;
-        expect_row(&deleted, "role")
+        expect_row(deleted.rows_affected(), "role")
     }
 
     async fn delete_role_permissions(&mut self, id: RoleId) -> Result<(), StoreError> {

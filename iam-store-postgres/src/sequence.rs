@@ -8,14 +8,16 @@ use iam_model::clock::Timestamp;
 use iam_model::id::{AuditEntryId, TenantId};
 use iam_model::store::{AuditTransaction, SequenceStore};
 use iam_model::store_error::StoreError;
+use iam_store_sql::column::{bytes_32, integer};
 use sqlx::{PgConnection, PgExecutor};
 use uuid::Uuid;
 
 use crate::PostgresStore;
-use crate::audit::{AuditEntryRow, Fields};
-use crate::column::{Moment, bigint, bytes_32, in_range};
+use crate::audit::AuditEntryRow;
+use crate::column::{Moment, in_range};
 use crate::error::{has_no_partition, is_unique_violation, store_error};
 use crate::transaction::PostgresTransaction;
+use iam_store_sql::audit::Fields;
 
 struct PendingRow {
     tenant_id: Uuid,
@@ -240,8 +242,8 @@ impl SequenceStore for PostgresStore {
 
     async fn tree_hashes(&self, tenant: TenantId, spans: &[TreeSpan]) -> Result<Vec<TreeHash>, StoreError> {
         let levels: Vec<i16> = spans.iter().map(|span| span.level.into()).collect();
-        let starts: Vec<i64> = spans.iter().map(|span| bigint(span.positions.start)).collect();
-        let ends: Vec<i64> = spans.iter().map(|span| bigint(span.positions.end)).collect();
+        let starts: Vec<i64> = spans.iter().map(|span| integer(span.positions.start)).collect();
+        let ends: Vec<i64> = spans.iter().map(|span| integer(span.positions.end)).collect();
         let hashes = sqlx::query_scalar!(
             r#"
             SELECT kept.hash AS "hash!"
@@ -317,7 +319,7 @@ impl SequenceStore for PostgresStore {
             ORDER BY p.sequence
             "#,
             tenant.as_uuid(),
-            bigint(from),
+            integer(from),
             i64::from(limit)
         );
         let rows = self.answer(rows.fetch_all(&self.source())).await?;
@@ -405,7 +407,7 @@ impl AuditTransaction for PostgresTransaction {
             LIMIT 1
             "#,
             self.tenant(),
-            bigint(from),
+            integer(from),
             in_range(moment)
         );
         Ok(sequence.fetch_optional(self.connection()).await.map_err(store_error)?.map(i64::unsigned_abs))
@@ -471,8 +473,8 @@ async fn lock_sequencing(connection: &mut PgConnection) -> Result<bool, sqlx::Er
 /// Advances the heads of the logs. Returns whether every log still had the size from which it is continued.
 async fn continue_logs(connection: &mut PgConnection, batches: &[SequencedBatch]) -> Result<bool, sqlx::Error> {
     let tenants: Vec<Uuid> = batches.iter().map(|batch| batch.tenant_id.as_uuid()).collect();
-    let from: Vec<i64> = batches.iter().map(|batch| bigint(batch.from)).collect();
-    let sizes: Vec<i64> = batches.iter().map(|batch| bigint(batch.frontier.size())).collect();
+    let from: Vec<i64> = batches.iter().map(|batch| integer(batch.from)).collect();
+    let sizes: Vec<i64> = batches.iter().map(|batch| integer(batch.frontier.size())).collect();
     let peaks: Vec<Vec<u8>> = batches.iter().map(|batch| bytes_of(batch.frontier.peaks())).collect();
     let notes: Vec<String> = batches.iter().map(|batch| batch.note.clone()).collect();
     let updated = sqlx::query!(
@@ -555,7 +557,7 @@ async fn insert_nodes(connection: &mut PgConnection, batches: &[SequencedBatch])
         return Ok(());
     }
     let levels: Vec<i16> = nodes().map(|(_, node)| node.level.into()).collect();
-    let positions: Vec<i64> = nodes().map(|(_, node)| bigint(node.position)).collect();
+    let positions: Vec<i64> = nodes().map(|(_, node)| integer(node.position)).collect();
     let hashes: Vec<Vec<u8>> = nodes().map(|(_, node)| node.hash.0.to_vec()).collect();
     sqlx::query!(
         r#"
@@ -588,7 +590,7 @@ impl LeafColumns {
         let mut columns = Self::default();
         for (batch, leaf) in batches.iter().flat_map(|batch| batch.leaves.iter().map(move |leaf| (batch, leaf))) {
             columns.tenant_id.push(batch.tenant_id.as_uuid());
-            columns.sequence.push(bigint(leaf.sequence));
+            columns.sequence.push(integer(leaf.sequence));
             columns.created_at.push(leaf.created_at);
             columns.entry_id.push(leaf.entry_id.as_uuid());
             columns.hash.push(leaf.hash.0.to_vec());

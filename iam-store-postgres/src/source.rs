@@ -9,8 +9,8 @@ use sqlx::postgres::{PgQueryResult, PgRow, PgStatement, PgTypeInfo};
 use sqlx::{Describe, Either, Execute, Executor, PgConnection, Postgres, SqlStr};
 use tokio::sync::OwnedSemaphorePermit;
 
-use crate::host_connection::{HostConnection, Part, Shared};
 use crate::kept::{self, Kept, Lent};
+use iam_store_sql::host::{HostConnection, Savepoint, SharedTransaction};
 
 /// Executes statements like a pool.
 #[derive(Clone, Debug)]
@@ -18,7 +18,7 @@ pub(crate) enum Source {
     /// Each statement on an idle connection, or on one from the pool.
     Store(Kept),
     /// All statements in one host transaction.
-    Host(Shared),
+    Host(SharedTransaction<Postgres>),
 }
 
 impl Source {
@@ -42,7 +42,7 @@ impl Source {
 /// A connection that is in use.
 enum Taken {
     Store(Lent, Kept),
-    Host(HostConnection),
+    Host(HostConnection<Postgres>),
 }
 
 impl Taken {
@@ -123,21 +123,21 @@ impl<'s> Executor<'s> for &'s Source {
 /// A transaction, or a savepoint in a host transaction. Dropping it rolls back.
 pub(crate) enum Begun {
     Store(kept::Begun),
-    Host(Part),
+    Host(Savepoint<Postgres>),
 }
 
 impl Begun {
     pub(crate) async fn commit(self) -> sqlx::Result<()> {
         match self {
             Self::Store(begun) => begun.commit().await,
-            Self::Host(part) => part.keep().await,
+            Self::Host(savepoint) => savepoint.release().await,
         }
     }
 
     pub(crate) async fn rollback(self) -> sqlx::Result<()> {
         match self {
             Self::Store(begun) => begun.rollback().await,
-            Self::Host(part) => part.undo().await,
+            Self::Host(savepoint) => savepoint.rollback().await,
         }
     }
 }
@@ -148,7 +148,7 @@ impl Deref for Begun {
     fn deref(&self) -> &PgConnection {
         match self {
             Self::Store(begun) => begun,
-            Self::Host(part) => part,
+            Self::Host(savepoint) => savepoint,
         }
     }
 }
@@ -157,7 +157,7 @@ impl DerefMut for Begun {
     fn deref_mut(&mut self) -> &mut PgConnection {
         match self {
             Self::Store(begun) => begun,
-            Self::Host(part) => part,
+            Self::Host(savepoint) => savepoint,
         }
     }
 }

@@ -4,17 +4,17 @@ use std::time::Duration;
 
 use iam_model::store_error::StoreError;
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
-use sqlx::{Connection as _, Executor as _};
+use sqlx::{Connection as _, Executor as _, Postgres};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use uuid::Uuid;
 
 use crate::connections::{Connections, three_quarters};
 use crate::error::store_error;
-use crate::host_connection::Shared;
 use crate::kept::{PING_TIMEOUT, TRUSTED_IDLE};
 use crate::months::KnownMonths;
 use crate::source::{Begun, Source};
+use iam_store_sql::host::SharedTransaction;
 
 /// A store in PostgreSQL. Clones share one connection pool.
 #[derive(Clone, Debug)]
@@ -25,7 +25,7 @@ pub struct PostgresStore {
     pub(crate) permits: Arc<Semaphore>,
     pub(crate) months: Arc<KnownMonths>,
     /// The host transaction in which every statement is executed, if there is one.
-    pub(crate) host: Option<Shared>,
+    pub(crate) host: Option<SharedTransaction<Postgres>>,
 }
 
 const MAX_CONNECTIONS: u32 = 16;

@@ -1,42 +1,19 @@
 use async_trait::async_trait;
-use chrono::{DateTime, Utc};
 use iam_model::change::TenantChange;
+use iam_model::clock::Timestamp;
 use iam_model::credential::LoginCandidates;
 use iam_model::id::TenantId;
 use iam_model::store::{Directory, TenantStore, TenantTransaction};
 use iam_model::store_error::StoreError;
 use iam_model::tenant::{Tenant, Usage};
 use iam_model::validate::{EmailKey, Slug};
-use uuid::Uuid;
+use iam_store_sql::error::expect_row;
 
 use crate::PostgresStore;
-use crate::column::parse;
-use crate::error::{expect_row, store_error};
+use crate::error::store_error;
 use crate::transaction::PostgresTransaction;
 
-pub(crate) struct TenantRow {
-    pub(crate) id: Uuid,
-    pub(crate) name: String,
-    pub(crate) slug: String,
-    pub(crate) status: String,
-    pub(crate) created_at: DateTime<Utc>,
-    pub(crate) updated_at: DateTime<Utc>,
-}
-
-impl TryFrom<TenantRow> for Tenant {
-    type Error = StoreError;
-
-    fn try_from(row: TenantRow) -> Result<Self, StoreError> {
-        Ok(Self {
-            id: row.id.into(),
-            name: parse("tenants.name", &row.name)?,
-            slug: parse("tenants.slug", &row.slug)?,
-            status: parse("tenants.status", &row.status)?,
-            created_at: row.created_at,
-            updated_at: row.updated_at,
-        })
-    }
-}
+pub(crate) type TenantRow = iam_store_sql::tenant::TenantRow<Timestamp>;
 
 /// Selects tenants; the literal says which.
 macro_rules! select_tenants {
@@ -170,6 +147,6 @@ impl PostgresTransaction {
         .execute(self.connection())
         .await
         .map_err(store_error)?;
-        expect_row(&updated, "tenant")
+        expect_row(updated.rows_affected(), "tenant")
     }
 }

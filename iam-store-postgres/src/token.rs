@@ -1,48 +1,13 @@
 use async_trait::async_trait;
-use chrono::{DateTime, Utc};
 use iam_model::clock::Timestamp;
 use iam_model::id::KeyId;
 use iam_model::signing_key::{KeyPurpose, PrivateKey, SigningKey};
 use iam_model::store::KeyStore;
 use iam_model::store_error::StoreError;
-use uuid::Uuid;
 
 use crate::PostgresStore;
-use crate::column::parse;
 
-struct SigningKeyRow {
-    purpose: String,
-    generation: i64,
-    id: Uuid,
-    public_key: Vec<u8>,
-    private_key: Vec<u8>,
-    encrypted: bool,
-    created_at: DateTime<Utc>,
-    signs_from: DateTime<Utc>,
-    revoked_at: Option<DateTime<Utc>>,
-}
-
-impl TryFrom<SigningKeyRow> for SigningKey {
-    type Error = StoreError;
-
-    fn try_from(row: SigningKeyRow) -> Result<Self, StoreError> {
-        let private = match (row.private_key, row.encrypted) {
-            (bytes, _) if bytes.is_empty() => PrivateKey::Erased,
-            (bytes, true) => PrivateKey::Encrypted(bytes),
-            (bytes, false) => PrivateKey::Plain(bytes),
-        };
-        Ok(Self {
-            purpose: parse("signing_keys.purpose", &row.purpose)?,
-            id: row.id.into(),
-            generation: row.generation,
-            public: row.public_key,
-            private,
-            created_at: row.created_at,
-            signs_from: row.signs_from,
-            revoked_at: row.revoked_at,
-        })
-    }
-}
+pub(crate) type SigningKeyRow = iam_store_sql::token::SigningKeyRow<Timestamp>;
 
 /// Returns the bytes, and whether they are encrypted.
 fn columns(key: &PrivateKey) -> (&[u8], bool) {

@@ -1,5 +1,4 @@
 use async_trait::async_trait;
-use chrono::{DateTime, Utc};
 use iam_model::access::VisibleScope;
 use iam_model::change::UserChange;
 use iam_model::clock::Timestamp;
@@ -10,50 +9,20 @@ use iam_model::store::{UserStore, UserTransaction};
 use iam_model::store_error::StoreError;
 use iam_model::user::{User, UserFilter, UserSort, UserSortKey, UserStatus};
 use iam_model::validate::folded;
-use sqlx::{FromRow, Postgres, QueryBuilder};
+use iam_store_sql::error::expect_row;
+use iam_store_sql::page::direction;
+use sqlx::{Postgres, QueryBuilder};
 use uuid::Uuid;
 
 use crate::PostgresStore;
 use crate::assignment::push_live;
 use crate::audit::execute_audited;
-use crate::column::parse;
-use crate::error::{expect_row, store_error};
+use crate::error::store_error;
 use crate::organization::push_within;
-use crate::page::{self, push_page};
+use crate::page::push_page;
 use crate::transaction::PostgresTransaction;
 
-#[derive(FromRow)]
-pub(crate) struct UserRow {
-    pub(crate) tenant_id: Uuid,
-    pub(crate) id: Uuid,
-    pub(crate) email: String,
-    pub(crate) email_verified_at: Option<DateTime<Utc>>,
-    pub(crate) first_name: String,
-    pub(crate) last_name: String,
-    pub(crate) status: String,
-    pub(crate) last_login_at: Option<DateTime<Utc>>,
-    pub(crate) created_at: DateTime<Utc>,
-    pub(crate) updated_at: DateTime<Utc>,
-}
-
-impl TryFrom<UserRow> for User {
-    type Error = StoreError;
-
-    fn try_from(row: UserRow) -> Result<Self, StoreError> {
-        Ok(Self {
-            id: row.id.into(),
-            tenant_id: row.tenant_id.into(),
-            email: parse("users.email", &row.email)?,
-            email_verified_at: row.email_verified_at,
-            first_name: parse("users.first_name", &row.first_name)?,
-            last_name: parse("users.last_name", &row.last_name)?,
-            status: parse("users.status", &row.status)?,
-            last_login_at: row.last_login_at,
-            created_at: row.created_at,
-            updated_at: row.updated_at,
-        })
-    }
-}
+pub(crate) type UserRow = iam_store_sql::user::UserRow<Timestamp>;
 
 /// Selects users; the literal says which.
 macro_rules! select_users {
@@ -138,7 +107,7 @@ fn list(
     now: Timestamp,
 ) -> QueryBuilder<Postgres> {
     let kept = kept_count(filter, within);
-    let direction = direction(sort);
+    let direction = list_direction(sort);
     let mut query = QueryBuilder::new("WITH found AS ");
     query.push(if kept.is_some() { "NOT MATERIALIZED" } else { "MATERIALIZED" });
     query.push(" (SELECT u.id, ").push(sort_column(sort.by)).push(" AS key");
@@ -248,11 +217,11 @@ fn sort_column(by: UserSortKey) -> &'static str {
 
 /// Sorts users that never logged in before all logins, which is not PostgreSQL's default. For a column without NULL,
 /// the statement must not say where NULL sorts: an index in the default order could not be used.
-fn direction(sort: UserSort) -> &'static str {
+fn list_direction(sort: UserSort) -> &'static str {
     match (sort.order, sort.by) {
         (SortOrder::Ascending, UserSortKey::LastLoginAt) => " ASC NULLS FIRST",
         (SortOrder::Descending, UserSortKey::LastLoginAt) => " DESC NULLS LAST",
-        (order, _) => page::direction(order),
+        (order, _) => direction(order),
     }
 }
 
@@ -356,7 +325,7 @@ impl PostgresTransaction {
             user.updated_at,
             user.email_verified_at
         )?;
-        expect_row(&updated, "user")
+        expect_row(updated.rows_affected(), "user")
     }
 }
 

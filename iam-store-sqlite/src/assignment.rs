@@ -13,6 +13,8 @@ use iam_model::role::{Role, RoleSummary, TENANT_ADMIN};
 use iam_model::store::{AssignmentStore, AssignmentTransaction, GrantQuery, HeldRole, RoleTransaction as _};
 use iam_model::store_error::StoreError;
 use iam_model::user::UserStatus;
+use iam_store_sql::column::{moment, moment_optional, parse};
+use iam_store_sql::error::expect_row;
 use serde::Deserialize;
 use serde_json::json;
 use sqlx::types::Json;
@@ -20,8 +22,8 @@ use sqlx::{FromRow, QueryBuilder, Sqlite};
 use uuid::Uuid;
 
 use crate::SqliteStore;
-use crate::column::{millis, moment, moment_optional, parse};
-use crate::error::{expect_row, store_error};
+use crate::column::millis;
+use crate::error::store_error;
 use crate::organization::push_visible_scope;
 use crate::page::push_page;
 use crate::role::RoleRow;
@@ -551,7 +553,7 @@ impl SqliteTransaction {
         .execute(self.connection())
         .await
         .map_err(store_error)?;
-        expect_row(&updated, "role assignment")
+        expect_row(updated.rows_affected(), "role assignment")
     }
 
     async fn delete_assignments(&mut self, grants: &[Grant]) -> Result<(), StoreError> {

@@ -1,79 +1,25 @@
 use async_trait::async_trait;
-use iam_model::audit::{AuditEntry, AuditFilter, Cursor, Retention, Salt, Salts};
+use iam_model::audit::{AuditEntry, AuditFilter, Cursor, Retention};
 use iam_model::change::{AuditChange, ErasedDetails, ErasedOrigin};
 use iam_model::clock::{Timestamp, cut};
-use iam_model::context::{CorrelationId, RequestContext, UserAgent};
+use iam_model::context::{CorrelationId, RequestContext};
 use iam_model::id::{AuditEntryId, OrganizationId, TenantId, UserId};
 use iam_model::store::AuditStore;
 use iam_model::store_error::StoreError;
-use serde_json::{Map, Value};
+use iam_store_sql::column::integer;
+use iam_store_sql::error::expect_row;
 use sqlx::types::Json;
-use sqlx::{FromRow, QueryBuilder, Sqlite, SqliteConnection};
+use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
 use uuid::Uuid;
 
 use crate::SqliteStore;
 use crate::bulk::{CHUNK, execute};
-use crate::column::{count, millis, moment, parse_optional};
-use crate::error::{expect_row, store_error};
+use crate::column::millis;
+use crate::error::store_error;
 use crate::page::push_limit;
 use crate::transaction::SqliteTransaction;
 
-type Fields = Json<Map<String, Value>>;
-
-#[derive(FromRow)]
-pub(crate) struct AuditEntryRow {
-    tenant_id: Uuid,
-    id: Uuid,
-    action: String,
-    resource_type: String,
-    resource_id: Option<String>,
-    organization_id: Option<Uuid>,
-    user_id: Option<Uuid>,
-    old_value: Option<Fields>,
-    new_value: Option<Fields>,
-    metadata: Fields,
-    correlation_id: Option<String>,
-    ip_address: Option<String>,
-    user_agent: Option<String>,
-    created_at: i64,
-    details_salt: Vec<u8>,
-    origin_salt: Vec<u8>,
-}
-
-impl TryFrom<AuditEntryRow> for AuditEntry {
-    type Error = StoreError;
-
-    fn try_from(row: AuditEntryRow) -> Result<Self, StoreError> {
-        let context = RequestContext {
-            correlation_id: parse_optional("audit_entries.correlation_id", row.correlation_id.as_deref())?,
-            ip_address: parse_optional("audit_entries.ip_address", row.ip_address.as_deref())?,
-            user_agent: row.user_agent.as_deref().map(UserAgent::new),
-        };
-        let salts = Salts {
-            details: salt("audit_entries.details_salt", &row.details_salt)?,
-            origin: salt("audit_entries.origin_salt", &row.origin_salt)?,
-        };
-        Ok(Self {
-            id: row.id.into(),
-            tenant_id: row.tenant_id.into(),
-            action: row.action.into(),
-            resource_type: row.resource_type.into(),
-            resource_id: row.resource_id,
-            organization_id: row.organization_id.map(OrganizationId::from),
-            user_id: row.user_id.map(UserId::from),
-            old_value: row.old_value.map(|Json(fields)| fields),
-            new_value: row.new_value.map(|Json(fields)| fields),
-            metadata: row.metadata.0,
-            context,
-            created_at: moment("audit_entries.created_at", row.created_at)?,
-            salts,
-        })
-    }
-}
-
-fn salt(column: &'static str, bytes: &[u8]) -> Result<Salt, StoreError> {
-    Salt::from_bytes(bytes).ok_or_else(|| StoreError::corrupt(column, "is neither a salt nor a commitment"))
-}
+pub(crate) type AuditEntryRow = iam_store_sql::audit::AuditEntryRow<i64>;
 
 /// The columns of an entry. Statements that read entries are built at run time, because the conditions of the list
 /// vary from call to call, and in the other statements an entry may be missing. Only text of the source files is
@@ -273,10 +219,10 @@ impl SqliteTransaction {
     }
 
     async fn update_removed(&mut self, until: u64) -> Result<(), StoreError> {
-        let until = count(until);
+        let until = integer(until);
         let updated = sqlx::query!("UPDATE audit_logs SET removed = ?2 WHERE tenant_id = ?1", self.tenant(), until);
         let updated = updated.execute(self.connection()).await.map_err(store_error)?;
-        expect_row(&updated, "audit log")
+        expect_row(updated.rows_affected(), "audit log")
     }
 
     async fn erase(&mut self, details: &[ErasedDetails], origins: &[ErasedOrigin]) -> Result<(), StoreError> {

@@ -6,12 +6,14 @@ use iam_model::secret::PasswordHash;
 use iam_model::store::{CredentialStore, CredentialTransaction};
 use iam_model::store_error::StoreError;
 use iam_model::validate::EmailKey;
+use iam_store_sql::column::{moment, moment_optional};
+use iam_store_sql::error::expect_row;
 use sqlx::types::Json;
 use uuid::Uuid;
 
 use crate::SqliteStore;
-use crate::column::{millis, moment, moment_optional};
-use crate::error::{expect_row, store_error};
+use crate::column::millis;
+use crate::error::store_error;
 use crate::tenant::TenantRow;
 use crate::transaction::SqliteTransaction;
 use crate::user::UserRow;
@@ -281,7 +283,7 @@ impl SqliteTransaction {
         .execute(self.connection())
         .await
         .map_err(store_error)?;
-        expect_row(&updated, "user")
+        expect_row(updated.rows_affected(), "user")
     }
 
     async fn put_login_attempts(&mut self, email: &EmailKey, attempts: &LoginAttempts) -> Result<(), StoreError> {

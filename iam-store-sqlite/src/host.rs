@@ -3,20 +3,24 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use futures_util::future::BoxFuture;
 use iam_model::store::Store;
 use iam_model::store_error::StoreError;
-use sqlx::{Executor as _, Sqlite, Transaction};
-use tokio::sync::Mutex;
+use iam_store_sql::host::SharedTransaction;
+use sqlx::{Executor as _, Sqlite, SqliteConnection, Transaction};
 
 use crate::error::store_error;
-use crate::host_connection::{Host, HostConnection, Shared, over};
 use crate::source::Source;
 use crate::store::SqliteStore;
+
+/// The connection of a [`HostTransaction`], for the host program's own statements. While it is held, all calls of the
+/// services in the transaction wait.
+pub type HostConnection = iam_store_sql::host::HostConnection<Sqlite>;
 
 /// A transaction of the host program in which the store takes part. [`SqliteStore::join`] makes it.
 #[derive(Debug)]
 pub struct HostTransaction {
-    shared: Shared,
+    shared: SharedTransaction<Sqlite>,
     store: SqliteStore,
 }
 
@@ -73,8 +77,7 @@ impl SqliteStore {
             return Err(StoreError::Failed("the transaction is in another file than the store".into()));
         }
         transaction.execute("PRAGMA secure_delete = ON").await.map_err(store_error)?;
-        let host = Host { transaction: Some(transaction), is_over: false };
-        let shared = Shared(Arc::new(Mutex::new(host)));
+        let shared = SharedTransaction::new(transaction, is_lost);
         let source = Source::Host(shared.clone());
         let store = Self { writer: source.clone(), readers: source, follower: self.follower.clone() };
         Ok(HostTransaction { shared, store })
@@ -100,10 +103,20 @@ impl iam_model::store::HostTransaction for HostTransaction {
     }
 
     async fn commit(self) -> Result<(), StoreError> {
-        let mut guard = self.shared.take().await.map_err(store_error)?;
-        match guard.0.transaction.take() {
-            Some(transaction) => transaction.commit().await.map_err(store_error),
-            None => Err(store_error(over())),
-        }
+        let connection = self.shared.take().await.map_err(store_error)?;
+        SharedTransaction::commit(connection).await.map_err(store_error)
     }
+}
+
+/// In some cases SQLite itself rolls back the whole transaction, for instance if the disk is full. A SAVEPOINT after
+/// that would begin a new transaction, and its RELEASE would commit it. A BEGIN inside a transaction fails. So if it
+/// succeeds, the transaction of the host program is lost.
+fn is_lost(connection: &mut SqliteConnection) -> BoxFuture<'_, sqlx::Result<bool>> {
+    Box::pin(async move {
+        if connection.execute("BEGIN").await.is_err() {
+            return Ok(false);
+        }
+        connection.execute("ROLLBACK").await?;
+        Ok(true)
+    })
 }

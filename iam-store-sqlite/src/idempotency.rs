@@ -6,31 +6,11 @@ use iam_model::store::IdempotencyTransaction;
 use iam_model::store_error::StoreError;
 use uuid::Uuid;
 
-use crate::column::{bytes_32, millis, moment};
+use crate::column::millis;
 use crate::error::store_error;
 use crate::transaction::SqliteTransaction;
 
-struct RecordRow {
-    tenant_id: Uuid,
-    id: Vec<u8>,
-    request: Vec<u8>,
-    answer: String,
-    created_at: i64,
-}
-
-impl TryFrom<RecordRow> for IdempotencyRecord {
-    type Error = StoreError;
-
-    fn try_from(row: RecordRow) -> Result<Self, StoreError> {
-        Ok(Self {
-            tenant_id: row.tenant_id.into(),
-            id: bytes_32("idempotency_records.id", &row.id)?,
-            request: bytes_32("idempotency_records.request", &row.request)?,
-            answer: row.answer,
-            created_at: moment("idempotency_records.created_at", row.created_at)?,
-        })
-    }
-}
+pub(crate) type RecordRow = iam_store_sql::idempotency::RecordRow<i64>;
 
 #[async_trait]
 impl IdempotencyTransaction for SqliteTransaction {

@@ -9,7 +9,6 @@ mod credential;
 mod error;
 mod feed;
 mod host;
-mod host_connection;
 mod idempotency;
 mod maintenance;
 mod migration;
@@ -38,8 +37,7 @@ use feed::SqliteFeed;
 use migration::{applied, are_complete};
 use transaction::SqliteTransaction;
 
-pub use host::HostTransaction;
-pub use host_connection::HostConnection;
+pub use host::{HostConnection, HostTransaction};
 pub use store::SqliteStore;
 
 #[async_trait]

@@ -2,9 +2,10 @@ use async_trait::async_trait;
 use iam_model::clock::Timestamp;
 use iam_model::store::{MaintenanceStore, OnlyTurn, Totals, Turn};
 use iam_model::store_error::StoreError;
+use iam_store_sql::column::counted;
 
 use crate::SqliteStore;
-use crate::column::{counted, millis};
+use crate::column::millis;
 use crate::error::store_error;
 
 #[async_trait]

@@ -7,44 +7,18 @@ use iam_model::page::{Page, PageRequest};
 use iam_model::store::{OrganizationStore, OrganizationTransaction};
 use iam_model::store_error::StoreError;
 use iam_model::validate::{Slug, folded};
+use iam_store_sql::error::expect_row;
+use iam_store_sql::page::direction;
 use sqlx::types::Json;
-use sqlx::{FromRow, QueryBuilder, Sqlite};
-use uuid::Uuid;
+use sqlx::{QueryBuilder, Sqlite};
 
 use crate::SqliteStore;
-use crate::column::{millis, moment, parse};
-use crate::error::{expect_row, store_error};
-use crate::page::{direction, push_page};
+use crate::column::millis;
+use crate::error::store_error;
+use crate::page::push_page;
 use crate::transaction::SqliteTransaction;
 
-#[derive(FromRow)]
-struct OrganizationRow {
-    tenant_id: Uuid,
-    id: Uuid,
-    name: String,
-    slug: String,
-    status: String,
-    parent_id: Option<Uuid>,
-    created_at: i64,
-    updated_at: i64,
-}
-
-impl TryFrom<OrganizationRow> for Organization {
-    type Error = StoreError;
-
-    fn try_from(row: OrganizationRow) -> Result<Self, StoreError> {
-        Ok(Self {
-            id: row.id.into(),
-            tenant_id: row.tenant_id.into(),
-            name: parse("organizations.name", &row.name)?,
-            slug: parse("organizations.slug", &row.slug)?,
-            status: parse("organizations.status", &row.status)?,
-            parent_id: row.parent_id.map(OrganizationId::from),
-            created_at: moment("organizations.created_at", row.created_at)?,
-            updated_at: moment("organizations.updated_at", row.updated_at)?,
-        })
-    }
-}
+pub(crate) type OrganizationRow = iam_store_sql::organization::OrganizationRow<i64>;
 
 /// Selects organizations. The literals are: text before the columns, and text after them, from FROM on.
 macro_rules! select_organizations {
@@ -353,7 +327,7 @@ impl SqliteTransaction {
         .execute(self.connection())
         .await
         .map_err(store_error)?;
-        expect_row(&updated, "organization")
+        expect_row(updated.rows_affected(), "organization")
     }
 }
 

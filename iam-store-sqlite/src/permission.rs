@@ -5,39 +5,18 @@ use iam_model::page::{Page, PageRequest};
 use iam_model::permission::{Permission, RegisteredPermission};
 use iam_model::store::{PermissionStore, PermissionTransaction};
 use iam_model::store_error::StoreError;
+use iam_store_sql::column::parse;
+use iam_store_sql::error::expect_row;
+use iam_store_sql::page::{offset, page_of};
 use serde_json::json;
 use sqlx::types::Json;
-use uuid::Uuid;
 
 use crate::SqliteStore;
-use crate::column::{millis, moment, parse};
-use crate::error::{expect_row, store_error};
-use crate::page::{offset, page_of};
+use crate::column::millis;
+use crate::error::store_error;
 use crate::transaction::SqliteTransaction;
 
-struct PermissionRow {
-    tenant_id: Uuid,
-    id: Uuid,
-    name: String,
-    description: String,
-    system: bool,
-    created_at: i64,
-}
-
-impl TryFrom<PermissionRow> for RegisteredPermission {
-    type Error = StoreError;
-
-    fn try_from(row: PermissionRow) -> Result<Self, StoreError> {
-        Ok(Self {
-            id: row.id.into(),
-            tenant_id: row.tenant_id.into(),
-            name: parse("permissions.name", &row.name)?,
-            description: parse("permissions.description", &row.description)?,
-            system: row.system,
-            created_at: moment("permissions.created_at", row.created_at)?,
-        })
-    }
-}
+pub(crate) type PermissionRow = iam_store_sql::permission::PermissionRow<i64>;
 
 /// Selects entries of the catalogue; the literal says which.
 macro_rules! select_permissions {
@@ -138,6 +117,6 @@ impl SqliteTransaction {
                 .execute(self.connection())
                 .await
                 .map_err(store_error)?;
-        expect_row(&deleted, "permission")
+        expect_row(deleted.rows_affected(), "permission")
     }
 }

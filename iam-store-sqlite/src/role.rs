@@ -6,49 +6,18 @@ use iam_model::permission::PermissionPattern;
 use iam_model::role::Role;
 use iam_model::store::{RoleStore, RoleTransaction};
 use iam_model::store_error::StoreError;
-use serde::Deserialize;
+use iam_store_sql::error::expect_row;
+use iam_store_sql::page::{offset, page_of};
 use sqlx::types::Json;
-use uuid::Uuid;
 
 use crate::SqliteStore;
-use crate::column::{millis, moment, parse};
-use crate::error::{expect_row, store_error};
-use crate::page::{offset, page_of};
+use crate::column::millis;
+use crate::error::store_error;
 use crate::transaction::SqliteTransaction;
 
+pub(crate) type RoleRow = iam_store_sql::role::RoleRow<i64, Json<Vec<String>>>;
+
 /// A role with its permissions. Inside a grant it comes as JSON.
-#[derive(Deserialize)]
-pub(crate) struct RoleRow {
-    tenant_id: Uuid,
-    pub(crate) id: Uuid,
-    name: String,
-    description: String,
-    scope: String,
-    permissions: Json<Vec<String>>,
-    system: bool,
-    created_at: i64,
-    updated_at: i64,
-}
-
-impl TryFrom<RoleRow> for Role {
-    type Error = StoreError;
-
-    fn try_from(row: RoleRow) -> Result<Self, StoreError> {
-        let permission = |text: &String| parse("role_permissions.permission", text);
-        Ok(Self {
-            id: row.id.into(),
-            tenant_id: row.tenant_id.into(),
-            name: parse("roles.name", &row.name)?,
-            description: parse("roles.description", &row.description)?,
-            scope: parse("roles.scope", &row.scope)?,
-            permissions: row.permissions.0.iter().map(permission).collect::<Result<_, _>>()?,
-            system: row.system,
-            created_at: moment("roles.created_at", row.created_at)?,
-            updated_at: moment("roles.updated_at", row.updated_at)?,
-        })
-    }
-}
-
 /// Selects roles; the literal says which.
 macro_rules! select_roles {
     ($which:literal, $($argument:expr),+) => {
@@ -180,7 +149,7 @@ impl SqliteTransaction {
         .execute(self.connection())
         .await
         .map_err(store_error)?;
-        expect_row(&updated, "role")?;
+        expect_row(updated.rows_affected(), "role")?;
         self.delete_role_permissions(role.id).await?;
         self.insert_role_permissions(role).await
     }
@@ -191,7 +160,7 @@ impl SqliteTransaction {
             .execute(self.connection())
             .await
             .map_err(store_error)?;
-        expect_row(&deleted, "role")
+        expect_row(deleted.rows_affected(), "role")
     }
 
     async fn insert_role_permissions(&mut self, role: &Role) -> Result<(), StoreError> {

@@ -7,6 +7,7 @@ use iam_model::clock::Timestamp;
 use iam_model::id::{AuditEntryId, TenantId};
 use iam_model::store::{AuditTransaction, SequenceStore};
 use iam_model::store_error::StoreError;
+use iam_store_sql::column::{bytes_32, counted, integer, moment, moment_optional};
 use sqlx::sqlite::SqliteRow;
 use sqlx::types::Json;
 use sqlx::{FromRow, QueryBuilder, Row as _, Sqlite, SqliteConnection};
@@ -15,7 +16,7 @@ use uuid::Uuid;
 use crate::SqliteStore;
 use crate::audit::{AuditEntryRow, ENTRY_COLUMNS, insert_log};
 use crate::bulk::{CHUNK, execute};
-use crate::column::{bytes_32, count, counted, millis, moment, moment_optional};
+use crate::column::millis;
 use crate::error::store_error;
 use crate::transaction::SqliteTransaction;
 
@@ -333,7 +334,7 @@ fn sequenced_since(tenant: TenantId, from: u64, limit: u32) -> QueryBuilder<Sqli
             ON e.tenant_id = l.tenant_id AND e.created_at = l.created_at AND e.id = l.entry_id
         WHERE l.tenant_id = ",
     );
-    query.push_bind(tenant.as_uuid()).push(" AND l.sequence >= ").push_bind(count(from));
+    query.push_bind(tenant.as_uuid()).push(" AND l.sequence >= ").push_bind(integer(from));
     query.push(" ORDER BY l.sequence LIMIT ").push_bind(limit);
     query
 }
@@ -395,8 +396,8 @@ async fn update_head(batch: &SequencedBatch, connection: &mut SqliteConnection) 
     let updated = sqlx::query!(
         "UPDATE audit_logs SET size = ?3, peaks = ?4, note = ?5 WHERE tenant_id = ?1 AND size = ?2",
         tenant,
-        count(batch.from),
-        count(batch.frontier.size()),
+        integer(batch.from),
+        integer(batch.frontier.size()),
         peaks,
         batch.note
     );
@@ -416,7 +417,7 @@ fn insert_leaves(tenant: Uuid, leaves: &[Leaf]) -> QueryBuilder<Sqlite> {
     let mut query = QueryBuilder::new("INSERT INTO audit_leaves (tenant_id, sequence, created_at, entry_id, hash) ");
     query.push_values(leaves, |mut row, leaf| {
         row.push_bind(tenant)
-            .push_bind(count(leaf.sequence))
+            .push_bind(integer(leaf.sequence))
             .push_bind(millis(leaf.created_at))
             .push_bind(leaf.entry_id.as_uuid())
             .push_bind(leaf.hash.0.to_vec());
@@ -427,7 +428,7 @@ fn insert_leaves(tenant: Uuid, leaves: &[Leaf]) -> QueryBuilder<Sqlite> {
 fn insert_nodes(tenant: Uuid, nodes: &[TreeNode]) -> QueryBuilder<Sqlite> {
     let mut query = QueryBuilder::new("INSERT INTO audit_nodes (tenant_id, level, position, hash) ");
     query.push_values(nodes, |mut row, node| {
-        row.push_bind(tenant).push_bind(node.level).push_bind(count(node.position)).push_bind(node.hash.0.to_vec());
+        row.push_bind(tenant).push_bind(node.level).push_bind(integer(node.position)).push_bind(node.hash.0.to_vec());
     });
     query
 }
@@ -449,7 +450,7 @@ impl AuditTransaction for SqliteTransaction {
             LIMIT 1
             "#,
             self.tenant(),
-            count(from),
+            integer(from),
             millis(moment)
         );
         let first = first.fetch_optional(self.connection()).await.map_err(store_error)?;

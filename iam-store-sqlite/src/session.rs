@@ -2,72 +2,24 @@ use async_trait::async_trait;
 use iam_model::change::SessionChange;
 use iam_model::context::UserAgent;
 use iam_model::id::{SessionId, TenantId, UserId};
-use iam_model::session::{RefreshState, Session, SpentToken};
+use iam_model::session::Session;
 use iam_model::store::{SessionDetails, SessionSnapshot, SessionStore, SessionTransaction};
 use iam_model::store_error::StoreError;
+use iam_store_sql::column::{moment, parse};
+use iam_store_sql::error::expect_row;
 use sqlx::types::Json;
 use uuid::Uuid;
 
 use crate::SqliteStore;
 use crate::assignment::{AssignmentRow, GrantRows, PlaceRow, select_grants};
-use crate::column::{bytes_32, millis, moment, parse, parse_optional};
-use crate::error::{expect_row, store_error};
+use crate::column::millis;
+use crate::error::store_error;
 use crate::role::RoleRow;
 use crate::tenant::TenantRow;
 use crate::transaction::SqliteTransaction;
 use crate::user::UserRow;
 
-struct SessionRow {
-    tenant_id: Uuid,
-    id: Uuid,
-    user_id: Uuid,
-    ip_address: Option<String>,
-    user_agent: Option<String>,
-    created_at: i64,
-    last_used_at: i64,
-    expires_at: i64,
-    refresh_tag_key: Vec<u8>,
-    refresh_current: Vec<u8>,
-    spent_hash: Option<Vec<u8>>,
-    spent_nonce: Option<Vec<u8>>,
-    spent_at: Option<i64>,
-}
-
-impl SessionRow {
-    fn refresh(&self) -> Result<RefreshState, StoreError> {
-        let spent = match (&self.spent_hash, &self.spent_nonce, self.spent_at) {
-            (Some(hash), Some(nonce), Some(at)) => Some(SpentToken {
-                hash: bytes_32("sessions.spent_hash", hash)?,
-                nonce: bytes_32("sessions.spent_nonce", nonce)?,
-                at: moment("sessions.spent_at", at)?,
-            }),
-            _ => None,
-        };
-        Ok(RefreshState {
-            tag_key: bytes_32("sessions.refresh_tag_key", &self.refresh_tag_key)?,
-            current: bytes_32("sessions.refresh_current", &self.refresh_current)?,
-            spent,
-        })
-    }
-}
-
-impl TryFrom<SessionRow> for Session {
-    type Error = StoreError;
-
-    fn try_from(row: SessionRow) -> Result<Self, StoreError> {
-        Ok(Self {
-            id: row.id.into(),
-            tenant_id: row.tenant_id.into(),
-            user_id: row.user_id.into(),
-            ip_address: parse_optional("sessions.ip_address", row.ip_address.as_deref())?,
-            user_agent: row.user_agent.as_deref().map(UserAgent::new),
-            created_at: moment("sessions.created_at", row.created_at)?,
-            last_used_at: moment("sessions.last_used_at", row.last_used_at)?,
-            expires_at: moment("sessions.expires_at", row.expires_at)?,
-            refresh: row.refresh()?,
-        })
-    }
-}
+pub(crate) type SessionRow = iam_store_sql::session::SessionRow<i64>;
 
 /// Selects sessions; the literal says which.
 macro_rules! select_sessions {
@@ -345,7 +297,7 @@ impl SqliteTransaction {
         .execute(self.connection())
         .await
         .map_err(store_error)?;
-        expect_row(&updated, "session")
+        expect_row(updated.rows_affected(), "session")
     }
 
     async fn delete_sessions(&mut self, sessions: &[Session]) -> Result<(), StoreError> {

@@ -11,7 +11,7 @@ use sqlx::sqlite::{
 use sqlx::{Describe, Either, Execute, Executor, SqlStr, Sqlite};
 
 use crate::connections::{self, Connections, Lent};
-use crate::host_connection::{HostConnection, Part, Shared};
+use iam_store_sql::host::{HostConnection, Savepoint, SharedTransaction};
 
 /// Executes statements like a pool.
 #[derive(Clone, Debug)]
@@ -19,7 +19,7 @@ pub(crate) enum Source {
     /// Each statement on one of the connections.
     Store(Connections),
     /// All statements in one host transaction.
-    Host(Shared),
+    Host(SharedTransaction<Sqlite>),
 }
 
 impl Source {
@@ -57,7 +57,7 @@ impl Source {
 /// A connection that is in use.
 pub(crate) enum Taken {
     Store(Lent),
-    Host(HostConnection),
+    Host(HostConnection<Sqlite>),
 }
 
 impl Taken {
@@ -142,14 +142,14 @@ impl<'s> Executor<'s> for &'s Source {
 /// A transaction that writes, or a savepoint in a host transaction. Dropping it rolls back.
 pub(crate) enum Begun {
     Store(connections::Begun),
-    Host(Part),
+    Host(Savepoint<Sqlite>),
 }
 
 impl Begun {
     pub(crate) async fn commit(self) -> sqlx::Result<()> {
         match self {
             Self::Store(begun) => begun.commit().await,
-            Self::Host(part) => part.keep().await,
+            Self::Host(savepoint) => savepoint.release().await,
         }
     }
 }
@@ -160,7 +160,7 @@ impl Deref for Begun {
     fn deref(&self) -> &SqliteConnection {
         match self {
             Self::Store(begun) => begun,
-            Self::Host(part) => part,
+            Self::Host(savepoint) => savepoint,
         }
     }
 }
@@ -169,7 +169,7 @@ impl DerefMut for Begun {
     fn deref_mut(&mut self) -> &mut SqliteConnection {
         match self {
             Self::Store(begun) => begun,
-            Self::Host(part) => part,
+            Self::Host(savepoint) => savepoint,
         }
     }
 }

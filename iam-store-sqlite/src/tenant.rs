@@ -6,36 +6,14 @@ use iam_model::store::{Directory, TenantStore, TenantTransaction};
 use iam_model::store_error::StoreError;
 use iam_model::tenant::{Tenant, Usage};
 use iam_model::validate::{EmailKey, Slug};
-use uuid::Uuid;
+use iam_store_sql::error::expect_row;
 
 use crate::SqliteStore;
-use crate::column::{millis, moment, parse};
-use crate::error::{expect_row, store_error};
+use crate::column::millis;
+use crate::error::store_error;
 use crate::transaction::SqliteTransaction;
 
-pub(crate) struct TenantRow {
-    pub(crate) id: Uuid,
-    pub(crate) name: String,
-    pub(crate) slug: String,
-    pub(crate) status: String,
-    pub(crate) created_at: i64,
-    pub(crate) updated_at: i64,
-}
-
-impl TryFrom<TenantRow> for Tenant {
-    type Error = StoreError;
-
-    fn try_from(row: TenantRow) -> Result<Self, StoreError> {
-        Ok(Self {
-            id: row.id.into(),
-            name: parse("tenants.name", &row.name)?,
-            slug: parse("tenants.slug", &row.slug)?,
-            status: parse("tenants.status", &row.status)?,
-            created_at: moment("tenants.created_at", row.created_at)?,
-            updated_at: moment("tenants.updated_at", row.updated_at)?,
-        })
-    }
-}
+pub(crate) type TenantRow = iam_store_sql::tenant::TenantRow<i64>;
 
 /// Selects tenants; the literal says which.
 macro_rules! select_tenants {
@@ -169,6 +147,6 @@ impl SqliteTransaction {
         .execute(self.connection())
         .await
         .map_err(store_error)?;
-        expect_row(&updated, "tenant")
+        expect_row(updated.rows_affected(), "tenant")
     }
 }

@@ -4,45 +4,12 @@ use iam_model::id::KeyId;
 use iam_model::signing_key::{KeyPurpose, PrivateKey, SigningKey};
 use iam_model::store::KeyStore;
 use iam_model::store_error::StoreError;
-use uuid::Uuid;
 
 use crate::SqliteStore;
-use crate::column::{millis, moment, moment_optional, parse};
+use crate::column::millis;
 use crate::error::store_error;
 
-struct SigningKeyRow {
-    purpose: String,
-    generation: i64,
-    id: Uuid,
-    public_key: Vec<u8>,
-    private_key: Vec<u8>,
-    encrypted: bool,
-    created_at: i64,
-    signs_from: i64,
-    revoked_at: Option<i64>,
-}
-
-impl TryFrom<SigningKeyRow> for SigningKey {
-    type Error = StoreError;
-
-    fn try_from(row: SigningKeyRow) -> Result<Self, StoreError> {
-        let private = match (row.private_key, row.encrypted) {
-            (bytes, _) if bytes.is_empty() => PrivateKey::Erased,
-            (bytes, true) => PrivateKey::Encrypted(bytes),
-            (bytes, false) => PrivateKey::Plain(bytes),
-        };
-        Ok(Self {
-            purpose: parse("signing_keys.purpose", &row.purpose)?,
-            id: row.id.into(),
-            generation: row.generation,
-            public: row.public_key,
-            private,
-            created_at: moment("signing_keys.created_at", row.created_at)?,
-            signs_from: moment("signing_keys.signs_from", row.signs_from)?,
-            revoked_at: moment_optional("signing_keys.revoked_at", row.revoked_at)?,
-        })
-    }
-}
+pub(crate) type SigningKeyRow = iam_store_sql::token::SigningKeyRow<i64>;
 
 /// Returns the bytes, and whether they are encrypted.
 fn columns(key: &PrivateKey) -> (&[u8], bool) {

@@ -9,50 +9,20 @@ use iam_model::store::{UserStore, UserTransaction};
 use iam_model::store_error::StoreError;
 use iam_model::user::{User, UserFilter, UserSort, UserSortKey, UserStatus};
 use iam_model::validate::folded;
+use iam_store_sql::error::expect_row;
+use iam_store_sql::page::direction;
 use sqlx::types::Json;
-use sqlx::{FromRow, QueryBuilder, Sqlite};
-use uuid::Uuid;
+use sqlx::{QueryBuilder, Sqlite};
 
 use crate::SqliteStore;
 use crate::assignment::push_live;
-use crate::column::{millis, moment, moment_optional, parse};
-use crate::error::{expect_row, store_error};
+use crate::column::millis;
+use crate::error::store_error;
 use crate::organization::push_visible_scope;
-use crate::page::{direction, push_page};
+use crate::page::push_page;
 use crate::transaction::SqliteTransaction;
 
-#[derive(FromRow)]
-pub(crate) struct UserRow {
-    pub(crate) tenant_id: Uuid,
-    pub(crate) id: Uuid,
-    pub(crate) email: String,
-    pub(crate) email_verified_at: Option<i64>,
-    pub(crate) first_name: String,
-    pub(crate) last_name: String,
-    pub(crate) status: String,
-    pub(crate) last_login_at: Option<i64>,
-    pub(crate) created_at: i64,
-    pub(crate) updated_at: i64,
-}
-
-impl TryFrom<UserRow> for User {
-    type Error = StoreError;
-
-    fn try_from(row: UserRow) -> Result<Self, StoreError> {
-        Ok(Self {
-            id: row.id.into(),
-            tenant_id: row.tenant_id.into(),
-            email: parse("users.email", &row.email)?,
-            email_verified_at: moment_optional("users.email_verified_at", row.email_verified_at)?,
-            first_name: parse("users.first_name", &row.first_name)?,
-            last_name: parse("users.last_name", &row.last_name)?,
-            status: parse("users.status", &row.status)?,
-            last_login_at: moment_optional("users.last_login_at", row.last_login_at)?,
-            created_at: moment("users.created_at", row.created_at)?,
-            updated_at: moment("users.updated_at", row.updated_at)?,
-        })
-    }
-}
+pub(crate) type UserRow = iam_store_sql::user::UserRow<i64>;
 
 /// Selects users; the literal says which.
 macro_rules! select_users {
@@ -372,7 +342,7 @@ impl SqliteTransaction {
         .execute(self.connection())
         .await
         .map_err(store_error)?;
-        expect_row(&updated, "user")
+        expect_row(updated.rows_affected(), "user")
     }
 }
 
@@ -380,6 +350,7 @@ impl SqliteTransaction {
 mod tests {
     use iam_model::id::OrganizationId;
     use iam_model::page::SortOrder;
+    use uuid::Uuid;
 
     use super::*;
     use crate::plan::{assert_list, plan};

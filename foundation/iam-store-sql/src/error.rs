@@ -1,0 +1,59 @@
+//! Converts errors of the driver to errors of the service.
+
+use iam_model::store_error::{Constraint, StoreError};
+use sqlx::error::{DatabaseError, ErrorKind};
+
+/// How one engine names what went wrong.
+pub struct ErrorCodes {
+    /// Returns the violated unique constraint.
+    pub constraint: fn(&dyn DatabaseError) -> Option<Constraint>,
+    /// Whether trying again later may help, by the code of the error.
+    pub is_transient: fn(&str) -> bool,
+}
+
+impl ErrorCodes {
+    /// Converts an error of the driver.
+    #[must_use]
+    pub fn store_error(&self, error: sqlx::Error) -> StoreError {
+        if let sqlx::Error::Database(cause) = &error
+            && let Some(constraint) = self.violated(cause.as_ref())
+        {
+            return StoreError::Conflict(constraint);
+        }
+        match error {
+            sqlx::Error::ColumnDecode { index, source } => StoreError::corrupt("column", format!("{index}: {source}")),
+            error if self.is_unavailable(&error) => StoreError::Unavailable(error.into()),
+            error => StoreError::Failed(error.into()),
+        }
+    }
+
+    /// Whether the database cannot answer now.
+    #[must_use]
+    pub fn is_unavailable(&self, error: &sqlx::Error) -> bool {
+        match error {
+            sqlx::Error::Io(_)
+            | sqlx::Error::Tls(_)
+            | sqlx::Error::PoolTimedOut
+            | sqlx::Error::PoolClosed
+            | sqlx::Error::WorkerCrashed => true,
+            sqlx::Error::Database(cause) => cause.code().is_some_and(|code| (self.is_transient)(&code)),
+            _ => false,
+        }
+    }
+
+    fn violated(&self, error: &dyn DatabaseError) -> Option<Constraint> {
+        match error.kind() {
+            ErrorKind::ForeignKeyViolation => Some(Constraint::Reference),
+            _ => (self.constraint)(error),
+        }
+    }
+}
+
+/// Fails when a statement found no row to change.
+///
+/// # Errors
+///
+/// [`StoreError::Missing`] when no row was changed.
+pub fn expect_row(rows_affected: u64, what: &'static str) -> Result<(), StoreError> {
+    if rows_affected == 0 { Err(StoreError::Missing(what)) } else { Ok(()) }
+}

@@ -1,0 +1,201 @@
+//! Transactions of the host program, and savepoints in them.
+
+use std::fmt::{self, Debug, Formatter};
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use sqlx::{Database, Executor, Transaction};
+use tokio::runtime::Handle;
+use tokio::sync::{Mutex, OwnedMutexGuard};
+use tokio::time::timeout;
+
+/// The connection of a transaction of the host program, for the host program's own statements. While it is held, all
+/// calls of the services in the transaction wait.
+pub struct HostConnection<DB: Database>(OwnedMutexGuard<State<DB>>);
+
+/// A transaction of the host program. Only one task at a time uses it. Clones share it.
+pub struct SharedTransaction<DB: Database> {
+    state: Arc<Mutex<State<DB>>>,
+    is_lost: IsLost<DB>,
+}
+
+/// Whether the engine has ended the transaction by itself. Then, the next statements would not be in a transaction.
+pub type IsLost<DB> = for<'c> fn(&'c mut <DB as Database>::Connection) -> BoxFuture<'c, sqlx::Result<bool>>;
+
+struct State<DB: Database> {
+    /// `None` when the transaction is committed.
+    transaction: Option<Transaction<'static, DB>>,
+    /// Whether the transaction must not be used or committed any more.
+    is_over: bool,
+}
+
+/// A savepoint in a transaction of the host program. Dropping it rolls back to the savepoint.
+pub struct Savepoint<DB: Engine>(Option<HostConnection<DB>>);
+
+const UNDO: &str = "ROLLBACK TO SAVEPOINT iam; RELEASE SAVEPOINT iam";
+/// If the rollback to a savepoint takes longer, the transaction cannot be used any more.
+const UNDO_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// A database whose connections execute statements: every database of sqlx.
+pub trait Engine: Database {
+    /// Executes statements without parameters.
+    fn execute<'c>(
+        connection: &'c mut Self::Connection,
+        statements: &'static str,
+    ) -> BoxFuture<'c, sqlx::Result<Self::QueryResult>>;
+}
+
+impl<DB: Database> Engine for DB
+where
+    for<'c> &'c mut DB::Connection: Executor<'c, Database = DB>,
+{
+    fn execute<'c>(
+        connection: &'c mut Self::Connection,
+        statements: &'static str,
+    ) -> BoxFuture<'c, sqlx::Result<Self::QueryResult>> {
+        Executor::execute(connection, statements)
+    }
+}
+
+impl<DB: Engine> SharedTransaction<DB> {
+    /// Shares a transaction.
+    pub fn new(transaction: Transaction<'static, DB>, is_lost: IsLost<DB>) -> Self {
+        let state = State { transaction: Some(transaction), is_over: false };
+        Self { state: Arc::new(Mutex::new(state)), is_lost }
+    }
+
+    /// Returns the connection when no other task uses it.
+    ///
+    /// # Errors
+    ///
+    /// When the transaction is over.
+    pub async fn take(&self) -> sqlx::Result<HostConnection<DB>> {
+        let mut state = Arc::clone(&self.state).lock_owned().await;
+        let is_over = state.is_over;
+        let Some(transaction) = state.transaction.as_mut().filter(|_| !is_over) else { return Err(over()) };
+        if (self.is_lost)(transaction).await? {
+            state.is_over = true;
+            return Err(over());
+        }
+        Ok(HostConnection(state))
+    }
+
+    /// Sets a savepoint.
+    ///
+    /// # Errors
+    ///
+    /// When the transaction is over, or the database refuses.
+    pub async fn begin(&self) -> sqlx::Result<Savepoint<DB>> {
+        let mut connection = self.take().await?;
+        DB::execute(&mut connection, "SAVEPOINT iam").await?;
+        Ok(Savepoint(Some(connection)))
+    }
+
+    /// Commits the transaction of a connection. Not a method of the connection, because the host program must not call
+    /// it: the store's transaction has more to do than the database.
+    ///
+    /// # Errors
+    ///
+    /// When the transaction is over, or the database refuses.
+    pub async fn commit(mut connection: HostConnection<DB>) -> sqlx::Result<()> {
+        match connection.0.transaction.take() {
+            Some(transaction) => transaction.commit().await,
+            None => Err(over()),
+        }
+    }
+}
+
+impl<DB: Engine> Savepoint<DB> {
+    /// Releases the savepoint. The unit of work is complete, so it is not rolled back when this future is dropped.
+    ///
+    /// # Errors
+    ///
+    /// When the database refuses.
+    pub async fn release(mut self) -> sqlx::Result<()> {
+        let Some(mut connection) = self.0.take() else { return Ok(()) };
+        DB::execute(&mut connection, "RELEASE SAVEPOINT iam").await.map(drop)
+    }
+
+    /// Rolls back to the savepoint.
+    ///
+    /// # Errors
+    ///
+    /// When the database refuses.
+    pub async fn rollback(mut self) -> sqlx::Result<()> {
+        DB::execute(&mut self, UNDO).await?;
+        self.0 = None;
+        Ok(())
+    }
+}
+
+/// Half a unit of work must not be committed with the rest. So the transaction is over, unless the rollback to the
+/// savepoint succeeds.
+impl<DB: Engine> Drop for Savepoint<DB> {
+    fn drop(&mut self) {
+        let Some(mut connection) = self.0.take() else { return };
+        connection.0.is_over = true;
+        if let Ok(runtime) = Handle::try_current() {
+            runtime.spawn(async move {
+                if let Ok(Ok(_)) = timeout(UNDO_TIMEOUT, DB::execute(&mut connection, UNDO)).await {
+                    connection.0.is_over = false;
+                }
+            });
+        }
+    }
+}
+
+impl<DB: Engine> Deref for Savepoint<DB> {
+    type Target = DB::Connection;
+
+    #[expect(clippy::expect_used, reason = "only methods that consume the savepoint take its connection")]
+    fn deref(&self) -> &DB::Connection {
+        self.0.as_ref().expect("the savepoint has not ended")
+    }
+}
+
+impl<DB: Engine> DerefMut for Savepoint<DB> {
+    #[expect(clippy::expect_used, reason = "only methods that consume the savepoint take its connection")]
+    fn deref_mut(&mut self) -> &mut DB::Connection {
+        self.0.as_mut().expect("the savepoint has not ended")
+    }
+}
+
+impl<DB: Database> Deref for HostConnection<DB> {
+    type Target = DB::Connection;
+
+    #[expect(clippy::expect_used, reason = "only the commit takes the transaction")]
+    fn deref(&self) -> &DB::Connection {
+        self.0.transaction.as_ref().expect("the transaction is not committed")
+    }
+}
+
+impl<DB: Database> DerefMut for HostConnection<DB> {
+    #[expect(clippy::expect_used, reason = "only the commit takes the transaction")]
+    fn deref_mut(&mut self) -> &mut DB::Connection {
+        self.0.transaction.as_mut().expect("the transaction is not committed")
+    }
+}
+
+impl<DB: Database> Clone for SharedTransaction<DB> {
+    fn clone(&self) -> Self {
+        Self { state: Arc::clone(&self.state), is_lost: self.is_lost }
+    }
+}
+
+impl<DB: Database> Debug for SharedTransaction<DB> {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("SharedTransaction").finish_non_exhaustive()
+    }
+}
+
+impl<DB: Database> Debug for HostConnection<DB> {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("HostConnection").finish_non_exhaustive()
+    }
+}
+
+fn over() -> sqlx::Error {
+    sqlx::Error::Protocol("the transaction of the host program is over".to_owned())
+}
