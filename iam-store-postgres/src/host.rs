@@ -3,13 +3,10 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use futures_util::FutureExt as _;
-use futures_util::future::BoxFuture;
 use iam_model::store::Store;
 use iam_model::store_error::StoreError;
 use iam_store_sql::host::SharedTransaction;
-use sqlx::{Executor as _, PgConnection, Postgres, Row as _, Transaction};
-use std::future::ready;
+use sqlx::{Executor as _, Postgres, Row as _, Transaction};
 
 use crate::error::store_error;
 use crate::store::PostgresStore;
@@ -70,7 +67,8 @@ impl PostgresStore {
         if isolation != "read committed" || is_read_only != "off" {
             return Err(StoreError::Failed("the transaction must be READ COMMITTED and READ WRITE".into()));
         }
-        let shared = SharedTransaction::new(transaction, is_lost);
+        // After an error, PostgreSQL refuses all statements until the rollback.
+        let shared = SharedTransaction::new(transaction, false);
         let store = Self { host: Some(shared.clone()), ..self.clone() };
         Ok(HostTransaction { shared, store })
     }
@@ -101,9 +99,4 @@ impl iam_model::store::HostTransaction for HostTransaction {
         connection.execute("SELECT 1").await.map_err(store_error)?;
         SharedTransaction::commit(connection).await.map_err(store_error)
     }
-}
-
-/// PostgreSQL does not end a transaction by itself: after an error, it refuses all statements until the rollback.
-fn is_lost(_connection: &mut PgConnection) -> BoxFuture<'_, sqlx::Result<bool>> {
-    ready(Ok(false)).boxed()
 }

@@ -8,6 +8,7 @@ use iam_model::clock::Timestamp;
 use iam_model::id::{AuditEntryId, TenantId};
 use iam_model::store::{AuditTransaction, SequenceStore};
 use iam_model::store_error::StoreError;
+use iam_store_sql::audit::Fields;
 use iam_store_sql::column::{bytes_32, integer};
 use sqlx::{PgConnection, PgExecutor};
 use uuid::Uuid;
@@ -17,7 +18,6 @@ use crate::audit::AuditEntryRow;
 use crate::column::{Moment, in_range};
 use crate::error::{has_no_partition, is_unique_violation, store_error};
 use crate::transaction::PostgresTransaction;
-use iam_store_sql::audit::Fields;
 
 struct PendingRow {
     tenant_id: Uuid,

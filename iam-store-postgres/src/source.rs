@@ -5,12 +5,12 @@ use std::ops::{Deref, DerefMut};
 use futures_util::future::BoxFuture;
 use futures_util::stream::{self, BoxStream};
 use futures_util::{FutureExt as _, StreamExt as _, TryFutureExt as _, TryStreamExt as _};
+use iam_store_sql::host::{HostConnection, Savepoint, SharedTransaction};
 use sqlx::postgres::{PgQueryResult, PgRow, PgStatement, PgTypeInfo};
 use sqlx::{Describe, Either, Execute, Executor, PgConnection, Postgres, SqlStr};
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::kept::{self, Kept, Lent};
-use iam_store_sql::host::{HostConnection, Savepoint, SharedTransaction};
 
 /// Executes statements like a pool.
 #[derive(Clone, Debug)]

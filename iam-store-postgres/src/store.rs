@@ -3,6 +3,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use iam_model::store_error::StoreError;
+use iam_store_sql::host::SharedTransaction;
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use sqlx::{Connection as _, Executor as _, Postgres};
 use tokio::sync::Semaphore;
@@ -14,7 +15,6 @@ use crate::error::store_error;
 use crate::kept::{PING_TIMEOUT, TRUSTED_IDLE};
 use crate::months::KnownMonths;
 use crate::source::{Begun, Source};
-use iam_store_sql::host::SharedTransaction;
 
 /// A store in PostgreSQL. Clones share one connection pool.
 #[derive(Clone, Debug)]

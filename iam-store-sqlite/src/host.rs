@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use futures_util::future::BoxFuture;
 use iam_model::store::Store;
 use iam_model::store_error::StoreError;
 use iam_store_sql::host::SharedTransaction;
-use sqlx::{Executor as _, Sqlite, SqliteConnection, Transaction};
+use sqlx::{Executor as _, Sqlite, Transaction};
 
 use crate::error::store_error;
 use crate::source::Source;
@@ -77,7 +76,8 @@ impl SqliteStore {
             return Err(StoreError::Failed("the transaction is in another file than the store".into()));
         }
         transaction.execute("PRAGMA secure_delete = ON").await.map_err(store_error)?;
-        let shared = SharedTransaction::new(transaction, is_lost);
+        // SQLite itself rolls back the whole transaction in some cases, for instance if the disk is full.
+        let shared = SharedTransaction::new(transaction, true);
         let source = Source::Host(shared.clone());
         let store = Self { writer: source.clone(), readers: source, follower: self.follower.clone() };
         Ok(HostTransaction { shared, store })
@@ -106,17 +106,4 @@ impl iam_model::store::HostTransaction for HostTransaction {
         let connection = self.shared.take().await.map_err(store_error)?;
         SharedTransaction::commit(connection).await.map_err(store_error)
     }
-}
-
-/// In some cases SQLite itself rolls back the whole transaction, for instance if the disk is full. A SAVEPOINT after
-/// that would begin a new transaction, and its RELEASE would commit it. A BEGIN inside a transaction fails. So if it
-/// succeeds, the transaction of the host program is lost.
-fn is_lost(connection: &mut SqliteConnection) -> BoxFuture<'_, sqlx::Result<bool>> {
-    Box::pin(async move {
-        if connection.execute("BEGIN").await.is_err() {
-            return Ok(false);
-        }
-        connection.execute("ROLLBACK").await?;
-        Ok(true)
-    })
 }

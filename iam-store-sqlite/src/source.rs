@@ -5,13 +5,13 @@ use std::ops::{Deref, DerefMut};
 use futures_util::future::BoxFuture;
 use futures_util::stream::{self, BoxStream};
 use futures_util::{FutureExt as _, StreamExt as _, TryFutureExt as _, TryStreamExt as _};
+use iam_store_sql::host::{HostConnection, Savepoint, SharedTransaction};
 use sqlx::sqlite::{
     SqliteConnectOptions, SqliteConnection, SqliteQueryResult, SqliteRow, SqliteStatement, SqliteTypeInfo,
 };
 use sqlx::{Describe, Either, Execute, Executor, SqlStr, Sqlite};
 
 use crate::connections::{self, Connections, Lent};
-use iam_store_sql::host::{HostConnection, Savepoint, SharedTransaction};
 
 /// Executes statements like a pool.
 #[derive(Clone, Debug)]

@@ -18,11 +18,8 @@ pub struct HostConnection<DB: Database>(OwnedMutexGuard<State<DB>>);
 /// A transaction of the host program. Only one task at a time uses it. Clones share it.
 pub struct SharedTransaction<DB: Database> {
     state: Arc<Mutex<State<DB>>>,
-    is_lost: IsLost<DB>,
+    may_end_by_itself: bool,
 }
-
-/// Whether the engine has ended the transaction by itself. Then, the next statements would not be in a transaction.
-pub type IsLost<DB> = for<'c> fn(&'c mut <DB as Database>::Connection) -> BoxFuture<'c, sqlx::Result<bool>>;
 
 struct State<DB: Database> {
     /// `None` when the transaction is committed.
@@ -60,10 +57,11 @@ where
 }
 
 impl<DB: Engine> SharedTransaction<DB> {
-    /// Shares a transaction.
-    pub fn new(transaction: Transaction<'static, DB>, is_lost: IsLost<DB>) -> Self {
+    /// Shares a transaction. `may_end_by_itself`: whether the engine rolls back whole transactions without a statement
+    /// that says so.
+    pub fn new(transaction: Transaction<'static, DB>, may_end_by_itself: bool) -> Self {
         let state = State { transaction: Some(transaction), is_over: false };
-        Self { state: Arc::new(Mutex::new(state)), is_lost }
+        Self { state: Arc::new(Mutex::new(state)), may_end_by_itself }
     }
 
     /// Returns the connection when no other task uses it.
@@ -72,14 +70,8 @@ impl<DB: Engine> SharedTransaction<DB> {
     ///
     /// When the transaction is over.
     pub async fn take(&self) -> sqlx::Result<HostConnection<DB>> {
-        let mut state = Arc::clone(&self.state).lock_owned().await;
-        let is_over = state.is_over;
-        let Some(transaction) = state.transaction.as_mut().filter(|_| !is_over) else { return Err(over()) };
-        if (self.is_lost)(transaction).await? {
-            state.is_over = true;
-            return Err(over());
-        }
-        Ok(HostConnection(state))
+        let state = Arc::clone(&self.state).lock_owned().await;
+        if state.is_over || state.transaction.is_none() { Err(over()) } else { Ok(HostConnection(state)) }
     }
 
     /// Sets a savepoint.
@@ -89,6 +81,13 @@ impl<DB: Engine> SharedTransaction<DB> {
     /// When the transaction is over, or the database refuses.
     pub async fn begin(&self) -> sqlx::Result<Savepoint<DB>> {
         let mut connection = self.take().await?;
+        // If the engine has ended the transaction, a SAVEPOINT would begin a new one, and its RELEASE would commit it. A
+        // BEGIN inside a transaction fails. So if it succeeds, the transaction of the host program is over.
+        if self.may_end_by_itself && DB::execute(&mut connection, "BEGIN").await.is_ok() {
+            connection.0.is_over = true;
+            DB::execute(&mut connection, "ROLLBACK").await?;
+            return Err(over());
+        }
         DB::execute(&mut connection, "SAVEPOINT iam").await?;
         Ok(Savepoint(Some(connection)))
     }
@@ -180,7 +179,7 @@ impl<DB: Database> DerefMut for HostConnection<DB> {
 
 impl<DB: Database> Clone for SharedTransaction<DB> {
     fn clone(&self) -> Self {
-        Self { state: Arc::clone(&self.state), is_lost: self.is_lost }
+        Self { state: Arc::clone(&self.state), may_end_by_itself: self.may_end_by_itself }
     }
 }
 
