@@ -30,9 +30,12 @@ pub(crate) fn is_unique_violation(error: &sqlx::Error) -> bool {
     error.as_database_error().is_some_and(DatabaseError::is_unique_violation)
 }
 
-/// Whether another transaction has held a lock for too long.
-pub(crate) fn is_lock_timeout(error: &sqlx::Error) -> bool {
-    error.as_database_error().and_then(DatabaseError::code).is_some_and(|code| code == "55P03")
+/// Converts an error of the statement that locks an idempotency record. The lock is held as long as another request
+/// with the same key is in progress.
+pub(crate) fn record_lock_error(error: sqlx::Error) -> StoreError {
+    let code = error.as_database_error().and_then(DatabaseError::code);
+    let is_lock_timeout = code.is_some_and(|code| code == "55P03");
+    if is_lock_timeout { StoreError::Conflict(Constraint::IdempotencyRecord) } else { store_error(error) }
 }
 
 /// Whether a statement wrote a row for which there is no partition.

@@ -1,102 +1,63 @@
 use async_trait::async_trait;
-use iam_model::clock::Timestamp;
-use iam_model::store::{MaintenanceStore, Totals, Turn};
+use iam_model::store::Turn;
 use iam_model::store_error::StoreError;
+use iam_store_sql::maintenance_ports;
 use sqlx::Executor as _;
 
 use crate::PostgresStore;
-use crate::column::in_range;
 use crate::error::store_error;
 use crate::source::Begun;
 
-#[async_trait]
-impl MaintenanceStore for PostgresStore {
-    async fn totals(&self, now: Timestamp) -> Result<Totals, StoreError> {
-        let totals = sqlx::query!(
-            r#"
-            SELECT
-                (SELECT count(*) FROM iam.sessions WHERE expires_at > $1) AS "active_sessions!",
-                (SELECT count(*) FROM iam.audit_unsealed) AS "pending_entries!"
-            "#,
-            in_range(now)
-        );
-        let totals = self.answer(totals.fetch_one(&self.source())).await?;
-        Ok(Totals {
-            active_sessions: totals.active_sessions.unsigned_abs(),
-            pending_entries: totals.pending_entries.unsigned_abs(),
-        })
-    }
-
+maintenance_ports! {
+    PostgresStore,
+    totals: r#"
+        SELECT
+            (SELECT count(*) FROM iam.sessions WHERE expires_at > $1) AS "active_sessions!",
+            (SELECT count(*) FROM iam.audit_unsealed) AS "pending_entries!"
+    "#,
     // There is no index for this, because every refresh of a session would have to write it. The whole table is read,
     // once a minute.
-    async fn remove_expired_sessions(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError> {
-        let deleted = sqlx::query!(
-            r#"
-            DELETE FROM iam.sessions
-            WHERE (tenant_id, id) IN (
-                SELECT tenant_id, id
-                FROM iam.sessions
-                WHERE expires_at <= $1
-                LIMIT $2
-                FOR UPDATE SKIP LOCKED
-            )
-            "#,
-            in_range(now),
-            i64::from(limit)
-        );
-        Ok(self.answer(deleted.execute(&self.source())).await?.rows_affected())
-    }
-
+    expired_sessions: r#"
+        DELETE FROM iam.sessions
+        WHERE (tenant_id, id) IN (
+            SELECT tenant_id, id
+            FROM iam.sessions
+            WHERE expires_at <= $1
+            LIMIT $2
+            FOR UPDATE SKIP LOCKED
+        )
+    "#,
     // Skips locked rows: a login attempt holds the row's lock until its failure is counted.
-    async fn remove_stale_login_attempts(
-        &self,
-        now: Timestamp,
-        failed_before: Timestamp,
-        limit: u32,
-    ) -> Result<u64, StoreError> {
-        let deleted = sqlx::query!(
-            r#"
-            DELETE FROM iam.login_attempts
-            WHERE (tenant_id, email_key) IN (
-                SELECT tenant_id, email_key
-                FROM iam.login_attempts
-                WHERE CASE
-                    WHEN locked_until IS NULL THEN $2 > ALL (failed_at)
-                    ELSE locked_until <= $1
-                END
-                LIMIT $3
-                FOR UPDATE SKIP LOCKED
-            )
-            "#,
-            in_range(now),
-            in_range(failed_before),
-            i64::from(limit)
-        );
-        Ok(self.answer(deleted.execute(&self.source())).await?.rows_affected())
-    }
+    stale_login_attempts: r#"
+        DELETE FROM iam.login_attempts
+        WHERE (tenant_id, email_key) IN (
+            SELECT tenant_id, email_key
+            FROM iam.login_attempts
+            WHERE CASE
+                WHEN locked_until IS NULL THEN $2 > ALL (failed_at)
+                ELSE locked_until <= $1
+            END
+            LIMIT $3
+            FOR UPDATE SKIP LOCKED
+        )
+    "#,
+    idempotency_records: r#"
+        DELETE FROM iam.idempotency_records
+        WHERE (tenant_id, id) IN (
+            SELECT tenant_id, id
+            FROM iam.idempotency_records
+            WHERE created_at < $1
+            ORDER BY created_at
+            LIMIT $2
+            FOR UPDATE SKIP LOCKED
+        )
+    "#,
+}
 
-    async fn remove_idempotency_records(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {
-        let deleted = sqlx::query!(
-            r#"
-            DELETE FROM iam.idempotency_records
-            WHERE (tenant_id, id) IN (
-                SELECT tenant_id, id
-                FROM iam.idempotency_records
-                WHERE created_at < $1
-                ORDER BY created_at
-                LIMIT $2
-                FOR UPDATE SKIP LOCKED
-            )
-            "#,
-            in_range(before),
-            i64::from(limit)
-        );
-        Ok(self.answer(deleted.execute(&self.source())).await?.rows_affected())
-    }
-
+impl PostgresStore {
     // The lock ends with its transaction, and so with the connection: at once when the process ends, and by the
     // keepalives of TCP when its whole machine is lost.
-    async fn take_turn(&self, job: &'static str) -> Result<Option<Box<dyn Turn>>, StoreError> {
+    pub(crate) async fn turn(&self, job: &'static str) -> Result<Option<Box<dyn Turn>>, StoreError> {
         let mut transaction = self.begin_transaction().await?;
         // The transaction is idle during the whole turn.
         let idle = "SET LOCAL idle_in_transaction_session_timeout = 0";

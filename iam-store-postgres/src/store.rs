@@ -2,14 +2,17 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use iam_model::clock::Timestamp;
 use iam_model::store_error::StoreError;
 use iam_store_sql::host::SharedTransaction;
+use iam_store_sql::store::SqlStore;
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use sqlx::{Connection as _, Executor as _, Postgres};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use uuid::Uuid;
 
+use crate::column::in_range;
 use crate::connections::{Connections, three_quarters};
 use crate::error::store_error;
 use crate::kept::{PING_TIMEOUT, TRUSTED_IDLE};
@@ -112,6 +115,14 @@ impl PostgresStore {
         }
     }
 
+    pub(crate) fn reads(&self) -> Source {
+        self.source()
+    }
+
+    pub(crate) fn writes(&self) -> Source {
+        self.source()
+    }
+
     /// Waits for the database's answer to a query. Returns an error as soon as the database is found unreachable.
     pub(crate) fn answer<'a, T: 'a>(
         &'a self,
@@ -137,5 +148,22 @@ impl PostgresStore {
         let mut transaction = self.begin_transaction().await?;
         (&mut *transaction).execute("SET LOCAL statement_timeout = 0").await.map_err(store_error)?;
         Ok(transaction)
+    }
+}
+
+impl SqlStore for PostgresStore {
+    type Moment = Timestamp;
+    type Moments = Vec<Timestamp>;
+
+    fn stored(moment: Timestamp) -> Timestamp {
+        in_range(moment)
+    }
+
+    fn stored_list(moments: &[Timestamp]) -> Vec<Timestamp> {
+        moments.to_vec()
+    }
+
+    fn store_error(error: sqlx::Error) -> StoreError {
+        store_error(error)
     }
 }

@@ -1,5 +1,10 @@
+use iam_model::clock::Timestamp;
 use iam_model::store_error::StoreError;
+use iam_store_sql::store::SqlStore;
+use sqlx::types::Json;
 
+use crate::column::millis;
+use crate::error::store_error;
 use crate::open;
 use crate::source::Source;
 
@@ -25,5 +30,34 @@ impl SqliteStore {
         let writer = open::writer(options.clone()).await?;
         let readers = open::readers(options.clone()).await?;
         Ok(Self { writer, readers, follower: open::follower(options) })
+    }
+
+    pub(crate) fn reads(&self) -> Source {
+        self.readers.clone()
+    }
+
+    pub(crate) fn writes(&self) -> Source {
+        self.writer.clone()
+    }
+
+    pub(crate) async fn answer<T>(&self, query: impl Future<Output = sqlx::Result<T>>) -> Result<T, StoreError> {
+        query.await.map_err(store_error)
+    }
+}
+
+impl SqlStore for SqliteStore {
+    type Moment = i64;
+    type Moments = Json<Vec<i64>>;
+
+    fn stored(moment: Timestamp) -> i64 {
+        millis(moment)
+    }
+
+    fn stored_list(moments: &[Timestamp]) -> Json<Vec<i64>> {
+        Json(moments.iter().copied().map(millis).collect())
+    }
+
+    fn store_error(error: sqlx::Error) -> StoreError {
+        store_error(error)
     }
 }

@@ -40,6 +40,17 @@ impl SqliteTransaction {
     }
 }
 
+/// Executes a statement of a change. The first parameter of the statement is the tenant.
+macro_rules! execute_audited {
+    ($transaction:expr, $statement:literal, $($argument:expr),+) => {
+        sqlx::query!($statement, $($argument),+)
+            .execute($transaction.connection())
+            .await
+            .map_err($crate::error::store_error)
+    };
+}
+pub(crate) use execute_audited;
+
 #[async_trait]
 impl Transaction for SqliteTransaction {
     async fn write(&mut self, change: &Change, audit: AuditBatch) -> Result<(), StoreError> {

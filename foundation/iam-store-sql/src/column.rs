@@ -30,6 +30,28 @@ impl StoredMoment for i64 {
     }
 }
 
+/// A list of moments as one engine stores it.
+pub trait StoredMoments {
+    /// Converts the value of a column to moments.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Corrupt`] when one of them is not a moment.
+    fn moments(self, column: &'static str) -> Result<Vec<Timestamp>, StoreError>;
+}
+
+impl<T: StoredMoment> StoredMoments for Vec<T> {
+    fn moments(self, column: &'static str) -> Result<Vec<Timestamp>, StoreError> {
+        self.into_iter().map(|stored| stored.moment(column)).collect()
+    }
+}
+
+impl<T: StoredMoment> StoredMoments for Json<Vec<T>> {
+    fn moments(self, column: &'static str) -> Result<Vec<Timestamp>, StoreError> {
+        self.0.moments(column)
+    }
+}
+
 /// Converts a column to a moment.
 ///
 /// # Errors

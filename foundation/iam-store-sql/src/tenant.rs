@@ -32,3 +32,140 @@ impl<T: StoredMoment> TryFrom<TenantRow<T>> for Tenant {
         })
     }
 }
+
+/// Selects tenants; the literal says which.
+#[macro_export]
+macro_rules! select_tenants {
+    ($row:ident, $which:literal, $($argument:expr),+) => {
+        sqlx::query_as!(
+            $row,
+            r#"
+            SELECT
+                t.id,
+                t.name,
+                t.slug,
+                t.status,
+                t.created_at,
+                t.updated_at
+            "# + $which,
+            $($argument),+
+        )
+    };
+}
+
+/// Implements the ports of tenants; see [`store`](crate::store).
+#[macro_export]
+macro_rules! tenant_ports {
+    (
+        $store:ident,
+        $transaction:ident,
+        by_id: $by_id:literal,
+        by_slug: $by_slug:literal,
+        lock: $lock:literal,
+        is_empty: $is_empty:literal,
+        has_several: $has_several:literal,
+        usage: $usage:literal,
+        insert: $insert:literal,
+        update: $update:literal $(,)?
+    ) => {
+        const _: () = {
+            use iam_model::change::TenantChange;
+            use iam_model::credential::LoginCandidates;
+            use iam_model::id::TenantId;
+            use iam_model::store::{Directory, TenantStore, TenantTransaction};
+            use iam_model::store_error::StoreError;
+            use iam_model::tenant::{Tenant, Usage};
+            use iam_model::validate::{EmailKey, Slug};
+            use $crate::error::expect_row;
+            use $crate::store::SqlStore;
+
+            type Row = $crate::tenant::TenantRow<<$store as SqlStore>::Moment>;
+
+            #[async_trait::async_trait]
+            impl Directory for $store {
+                async fn tenant_by_slug(&self, slug: &Slug) -> Result<Option<Tenant>, StoreError> {
+                    let row = $crate::select_tenants!(Row, $by_slug, slug.as_str());
+                    self.answer(row.fetch_optional(&self.reads())).await?.map(Tenant::try_from).transpose()
+                }
+
+                async fn login_candidates(&self, email: &EmailKey, limit: u32) -> Result<LoginCandidates, StoreError> {
+                    self.candidates(email, limit).await
+                }
+
+                async fn is_empty(&self) -> Result<bool, StoreError> {
+                    self.answer(sqlx::query_scalar!($is_empty).fetch_one(&self.reads())).await
+                }
+
+                async fn has_several_tenants(&self) -> Result<bool, StoreError> {
+                    self.answer(sqlx::query_scalar!($has_several).fetch_one(&self.reads())).await
+                }
+            }
+
+            #[async_trait::async_trait]
+            impl TenantStore for $store {
+                async fn tenant(&self, tenant: TenantId) -> Result<Option<Tenant>, StoreError> {
+                    let row = $crate::select_tenants!(Row, $by_id, tenant.as_uuid());
+                    self.answer(row.fetch_optional(&self.reads())).await?.map(Tenant::try_from).transpose()
+                }
+            }
+
+            #[async_trait::async_trait]
+            impl TenantTransaction for $transaction {
+                async fn lock_tenant(&mut self) -> Result<Option<Tenant>, StoreError> {
+                    let row = $crate::select_tenants!(Row, $lock, self.tenant());
+                    let row = row.fetch_optional(self.connection()).await.map_err($store::store_error)?;
+                    row.map(Tenant::try_from).transpose()
+                }
+
+                async fn usage(&mut self) -> Result<Usage, StoreError> {
+                    let row = sqlx::query!($usage, self.tenant());
+                    let row = row.fetch_optional(self.connection()).await.map_err($store::store_error)?;
+                    let Some(row) = row else { return Ok(Usage::default()) };
+                    Ok(Usage {
+                        users: row.users.unsigned_abs(),
+                        organizations: row.organizations.unsigned_abs(),
+                        roles: row.roles.unsigned_abs(),
+                        assignments: row.role_assignments.unsigned_abs(),
+                    })
+                }
+            }
+
+            impl $transaction {
+                pub(crate) async fn write_tenant(&mut self, change: &TenantChange) -> Result<(), StoreError> {
+                    match change {
+                        TenantChange::Create(tenant) => self.insert_tenant(tenant).await,
+                        TenantChange::Update { after, .. } | TenantChange::ChangeStatus { after, .. } => {
+                            self.update_tenant(after).await
+                        }
+                    }
+                }
+
+                async fn insert_tenant(&mut self, tenant: &Tenant) -> Result<(), StoreError> {
+                    let insert = sqlx::query!(
+                        $insert,
+                        self.tenant(),
+                        tenant.name.as_str(),
+                        tenant.slug.as_str(),
+                        tenant.status.as_str(),
+                        $store::stored(tenant.created_at),
+                        $store::stored(tenant.updated_at)
+                    );
+                    insert.execute(self.connection()).await.map(drop).map_err($store::store_error)
+                }
+
+                async fn update_tenant(&mut self, tenant: &Tenant) -> Result<(), StoreError> {
+                    let update = sqlx::query!(
+                        $update,
+                        self.tenant(),
+                        tenant.name.as_str(),
+                        tenant.slug.as_str(),
+                        tenant.status.as_str(),
+                        $store::stored(tenant.updated_at)
+                    );
+                    let updated = update.execute(self.connection()).await.map_err($store::store_error)?;
+                    expect_row(updated.rows_affected(), "tenant")
+                }
+            }
+        };
+    };
+}

@@ -42,3 +42,95 @@ impl<T: StoredMoment> TryFrom<SigningKeyRow<T>> for SigningKey {
         })
     }
 }
+
+/// Returns the bytes of a private key, and whether they are encrypted.
+#[must_use]
+pub fn private_columns(key: &PrivateKey) -> (&[u8], bool) {
+    match key {
+        PrivateKey::Plain(bytes) => (bytes, false),
+        PrivateKey::Encrypted(bytes) => (bytes, true),
+        PrivateKey::Erased => (&[], false),
+    }
+}
+
+/// Implements the port of signing keys; see [`store`](crate::store).
+#[macro_export]
+macro_rules! key_ports {
+    (
+        $store:ident,
+        by_purpose: $by_purpose:literal,
+        insert: $insert:literal,
+        replace: $replace:literal,
+        revoke: $revoke:literal $(,)?
+    ) => {
+        const _: () = {
+            use iam_model::clock::Timestamp;
+            use iam_model::id::KeyId;
+            use iam_model::signing_key::{KeyPurpose, PrivateKey, SigningKey};
+            use iam_model::store::KeyStore;
+            use iam_model::store_error::StoreError;
+            use $crate::store::SqlStore;
+            use $crate::token::private_columns;
+
+            type Row = $crate::token::SigningKeyRow<<$store as SqlStore>::Moment>;
+
+            #[async_trait::async_trait]
+            impl KeyStore for $store {
+                async fn signing_keys(&self, purpose: KeyPurpose) -> Result<Vec<SigningKey>, StoreError> {
+                    let rows = sqlx::query_as!(
+                        Row,
+                        r#"
+                        SELECT
+                            purpose,
+                            generation,
+                            id,
+                            public_key,
+                            private_key,
+                            encrypted,
+                            created_at,
+                            signs_from,
+                            revoked_at
+                        "# + $by_purpose,
+                        purpose.as_str()
+                    );
+                    self.answer(rows.fetch_all(&self.reads())).await?.into_iter().map(SigningKey::try_from).collect()
+                }
+
+                async fn insert_signing_key(&self, key: &SigningKey) -> Result<(), StoreError> {
+                    let (private_key, encrypted) = private_columns(&key.private);
+                    let insert = sqlx::query!(
+                        $insert,
+                        key.purpose.as_str(),
+                        key.generation,
+                        key.id.as_uuid(),
+                        key.public,
+                        private_key,
+                        encrypted,
+                        $store::stored(key.created_at),
+                        $store::stored(key.signs_from),
+                        key.revoked_at.map($store::stored)
+                    );
+                    self.answer(insert.execute(&self.writes())).await.map(drop)
+                }
+
+                async fn replace_private_key(
+                    &self,
+                    id: KeyId,
+                    before: &PrivateKey,
+                    after: &PrivateKey,
+                ) -> Result<bool, StoreError> {
+                    let ((before, was_encrypted), (after, is_encrypted)) =
+                        (private_columns(before), private_columns(after));
+                    let update =
+                        sqlx::query!($replace, id.as_uuid(), before, was_encrypted, after, is_encrypted);
+                    Ok(self.answer(update.execute(&self.writes())).await?.rows_affected() > 0)
+                }
+
+                async fn revoke_signing_key(&self, id: KeyId, at: Timestamp) -> Result<bool, StoreError> {
+                    let update = sqlx::query!($revoke, id.as_uuid(), $store::stored(at));
+                    Ok(self.answer(update.execute(&self.writes())).await?.rows_affected() > 0)
+                }
+            }
+        };
+    };
+}
