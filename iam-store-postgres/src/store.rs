@@ -3,20 +3,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use iam_model::clock::Timestamp;
+use iam_model::page::PageRequest;
 use iam_model::store_error::StoreError;
 use iam_store_sql::host::SharedTransaction;
 use iam_store_sql::store::SqlStore;
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
-use sqlx::{Connection as _, Executor as _, Postgres};
+use sqlx::{Connection as _, Executor as _, Postgres, QueryBuilder};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use uuid::Uuid;
 
-use crate::column::in_range;
+use crate::column::{in_range, is_storable};
 use crate::connections::{Connections, three_quarters};
 use crate::error::store_error;
 use crate::kept::{PING_TIMEOUT, TRUSTED_IDLE};
 use crate::months::KnownMonths;
+use crate::page::push_page;
 use crate::source::{Begun, Source};
 
 /// A store in PostgreSQL. Clones share one connection pool.
@@ -152,8 +154,19 @@ impl PostgresStore {
 }
 
 impl SqlStore for PostgresStore {
+    type Database = Postgres;
     type Moment = Timestamp;
     type Moments = Vec<Timestamp>;
+    type Texts = Vec<String>;
+    type Ids = Vec<Uuid>;
+
+    const SCHEMA: &'static str = "iam.";
+    const JOIN: &'static str = " JOIN ";
+    const POSITION: &'static str = "strpos";
+
+    fn push_page(query: &mut QueryBuilder<Postgres>, direction: &'static str, page: PageRequest) {
+        push_page(query, direction, page);
+    }
 
     fn stored(moment: Timestamp) -> Timestamp {
         in_range(moment)
@@ -161,6 +174,14 @@ impl SqlStore for PostgresStore {
 
     fn stored_list(moments: &[Timestamp]) -> Vec<Timestamp> {
         moments.to_vec()
+    }
+
+    fn ids(ids: impl IntoIterator<Item = Uuid>) -> Vec<Uuid> {
+        ids.into_iter().collect()
+    }
+
+    fn is_storable(text: &str) -> bool {
+        is_storable(text)
     }
 
     fn store_error(error: sqlx::Error) -> StoreError {

@@ -1,11 +1,15 @@
 use iam_model::clock::Timestamp;
+use iam_model::page::PageRequest;
 use iam_model::store_error::StoreError;
 use iam_store_sql::store::SqlStore;
 use sqlx::types::Json;
+use sqlx::{QueryBuilder, Sqlite};
+use uuid::Uuid;
 
 use crate::column::millis;
 use crate::error::store_error;
 use crate::open;
+use crate::page::push_page;
 use crate::source::Source;
 
 /// A store in one SQLite file. Clones share the connections.
@@ -46,8 +50,20 @@ impl SqliteStore {
 }
 
 impl SqlStore for SqliteStore {
+    type Database = Sqlite;
     type Moment = i64;
     type Moments = Json<Vec<i64>>;
+    type Texts = Json<Vec<String>>;
+    type Ids = Json<Vec<Uuid>>;
+
+    const SCHEMA: &'static str = "";
+    // SQLite never changes the order of a CROSS JOIN: the page comes first.
+    const JOIN: &'static str = " CROSS JOIN ";
+    const POSITION: &'static str = "instr";
+
+    fn push_page(query: &mut QueryBuilder<Sqlite>, direction: &'static str, page: PageRequest) {
+        push_page(query, direction, page);
+    }
 
     fn stored(moment: Timestamp) -> i64 {
         millis(moment)
@@ -55,6 +71,14 @@ impl SqlStore for SqliteStore {
 
     fn stored_list(moments: &[Timestamp]) -> Json<Vec<i64>> {
         Json(moments.iter().copied().map(millis).collect())
+    }
+
+    fn ids(ids: impl IntoIterator<Item = Uuid>) -> Json<Vec<Uuid>> {
+        Json(ids.into_iter().collect())
+    }
+
+    fn is_storable(_text: &str) -> bool {
+        true
     }
 
     fn store_error(error: sqlx::Error) -> StoreError {

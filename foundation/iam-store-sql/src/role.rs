@@ -40,3 +40,145 @@ impl<T: StoredMoment, P: StoredTexts> TryFrom<RoleRow<T, P>> for Role {
         })
     }
 }
+
+/// Selects roles. The literals are the list of a role's permissions, and from where and which.
+#[macro_export]
+macro_rules! select_roles {
+    ($row:ident, $permissions:literal, $which:literal, $($argument:expr),+) => {
+        sqlx::query_as!(
+            $row,
+            r#"
+            SELECT
+                r.tenant_id,
+                r.id,
+                r.name,
+                r.description,
+                r.scope,
+                "# + $permissions + r#",
+                r.system,
+                r.created_at,
+                r.updated_at
+            "# + $which,
+            $($argument),+
+        )
+    };
+}
+
+/// Implements the ports of roles; see [`store`](crate::store).
+///
+/// The transaction also has the methods `insert_roles` and `insert_role_permissions`, because each engine has its own
+/// way to insert many rows.
+#[macro_export]
+macro_rules! role_ports {
+    (
+        $store:ident,
+        $transaction:ident,
+        permissions: $permissions:literal,
+        by_id: $by_id:literal,
+        by_name: $by_name:literal,
+        by_ids: $by_ids:literal,
+        count: $count:literal,
+        page: $page:literal,
+        with_permission: $with_permission:literal,
+        update: $update:literal,
+        delete: $delete:literal,
+        delete_permissions: $delete_permissions:literal $(,)?
+    ) => {
+        const _: () = {
+            use iam_model::change::RoleChange;
+            use iam_model::id::{RoleId, TenantId};
+            use iam_model::page::{Page, PageRequest};
+            use iam_model::permission::PermissionPattern;
+            use iam_model::role::Role;
+            use iam_model::store::{RoleStore, RoleTransaction};
+            use iam_model::store_error::StoreError;
+            use std::slice;
+            use $crate::error::expect_row;
+            use $crate::page::{offset, page_of};
+            use $crate::select_roles;
+            use $crate::store::SqlStore;
+
+            type Row = $crate::role::RoleRow<<$store as SqlStore>::Moment, <$store as SqlStore>::Texts>;
+
+            #[async_trait::async_trait]
+            impl RoleStore for $store {
+                async fn role(&self, tenant: TenantId, id: RoleId) -> Result<Option<Role>, StoreError> {
+                    let row = select_roles!(Row, $permissions, $by_id, tenant.as_uuid(), id.as_uuid());
+                    self.answer(row.fetch_optional(&self.reads())).await?.map(Role::try_from).transpose()
+                }
+
+                async fn role_by_name(&self, tenant: TenantId, name: &str) -> Result<Option<Role>, StoreError> {
+                    if !Self::is_storable(name) {
+                        return Ok(None);
+                    }
+                    let row = select_roles!(Row, $permissions, $by_name, tenant.as_uuid(), name);
+                    self.answer(row.fetch_optional(&self.reads())).await?.map(Role::try_from).transpose()
+                }
+
+                async fn roles(&self, tenant: TenantId, page: PageRequest) -> Result<Page<Role>, StoreError> {
+                    let tenant = tenant.as_uuid();
+                    let total = sqlx::query_scalar!($count, tenant);
+                    let total = self.answer(total.fetch_one(&self.reads())).await?;
+                    let limit = i64::from(page.limit());
+                    let rows = select_roles!(Row, $permissions, $page, tenant, limit, offset(page));
+                    page_of(self.answer(rows.fetch_all(&self.reads())).await?, total, page)
+                }
+            }
+
+            #[async_trait::async_trait]
+            impl RoleTransaction for $transaction {
+                async fn roles_by_id(&mut self, ids: &[RoleId]) -> Result<Vec<Role>, StoreError> {
+                    let ids = $store::ids(ids.iter().map(|id| id.as_uuid()));
+                    let rows = select_roles!(Row, $permissions, $by_ids, self.tenant(), &ids);
+                    let rows = rows.fetch_all(self.connection()).await.map_err($store::store_error)?;
+                    rows.into_iter().map(Role::try_from).collect()
+                }
+
+                async fn roles_with(&mut self, pattern: &PermissionPattern) -> Result<Vec<RoleId>, StoreError> {
+                    let ids = sqlx::query_scalar!($with_permission, self.tenant(), pattern.as_str());
+                    let ids = ids.fetch_all(self.connection()).await.map_err($store::store_error)?;
+                    Ok(ids.into_iter().map(RoleId::from).collect())
+                }
+            }
+
+            impl $transaction {
+                pub(crate) async fn write_role(&mut self, change: &RoleChange) -> Result<(), StoreError> {
+                    match change {
+                        RoleChange::CreateBuiltIn(roles) => self.insert_roles(roles).await,
+                        RoleChange::Create { role, .. } => self.insert_roles(slice::from_ref(role)).await,
+                        RoleChange::Update { after, .. } => self.update_role(after).await,
+                        RoleChange::Delete(role) => self.delete_role(role.id).await,
+                    }
+                }
+
+                async fn update_role(&mut self, role: &Role) -> Result<(), StoreError> {
+                    let update = sqlx::query!(
+                        $update,
+                        self.tenant(),
+                        role.id.as_uuid(),
+                        role.name.as_str(),
+                        role.description.as_str(),
+                        role.scope.as_str(),
+                        $store::stored(role.updated_at)
+                    );
+                    let updated = update.execute(self.connection()).await.map_err($store::store_error)?;
+                    expect_row(updated.rows_affected(), "role")?;
+                    self.delete_role_permissions(role.id).await?;
+                    self.insert_role_permissions(slice::from_ref(role)).await
+                }
+
+                async fn delete_role(&mut self, id: RoleId) -> Result<(), StoreError> {
+                    self.delete_role_permissions(id).await?;
+                    let delete = sqlx::query!($delete, self.tenant(), id.as_uuid());
+                    let deleted = delete.execute(self.connection()).await.map_err($store::store_error)?;
+                    expect_row(deleted.rows_affected(), "role")
+                }
+
+                async fn delete_role_permissions(&mut self, id: RoleId) -> Result<(), StoreError> {
+                    let delete = sqlx::query!($delete_permissions, self.tenant(), id.as_uuid());
+                    delete.execute(self.connection()).await.map(drop).map_err($store::store_error)
+                }
+            }
+        };
+    };
+}

@@ -13,22 +13,48 @@
 //!   entry of the change with it.
 
 use iam_model::clock::Timestamp;
+use iam_model::page::PageRequest;
 use iam_model::store_error::StoreError;
+use sqlx::{Database, QueryBuilder};
+use uuid::Uuid;
 
-use crate::column::{StoredMoment, StoredMoments};
+use crate::column::{StoredMoment, StoredMoments, StoredTexts};
 
 /// The store of an engine.
 pub trait SqlStore {
+    /// The driver.
+    type Database: Database;
     /// How the engine stores a moment.
     type Moment: StoredMoment;
     /// How the engine stores a list of moments.
     type Moments: StoredMoments;
+
+    /// How the engine stores a list of texts.
+    type Texts: StoredTexts;
+    /// How a statement gets a list of identifiers.
+    type Ids;
+
+    /// What comes before the name of a table.
+    const SCHEMA: &'static str;
+    /// How a list joins the rows of its page.
+    const JOIN: &'static str;
+    /// The function that returns where a text contains another one, or 0.
+    const POSITION: &'static str;
+
+    /// Adds the page that is cut from `found`; see [`page`](crate::page).
+    fn push_page(query: &mut QueryBuilder<Self::Database>, direction: &'static str, page: PageRequest);
 
     /// Converts a moment to the value of a column.
     fn stored(moment: Timestamp) -> Self::Moment;
 
     /// Converts moments to the value of a column.
     fn stored_list(moments: &[Timestamp]) -> Self::Moments;
+
+    /// Converts identifiers to the value of a parameter.
+    fn ids(ids: impl IntoIterator<Item = Uuid>) -> Self::Ids;
+
+    /// Whether the engine can store a text. A search for another text finds nothing.
+    fn is_storable(text: &str) -> bool;
 
     /// Converts an error of the driver.
     fn store_error(error: sqlx::Error) -> StoreError;
