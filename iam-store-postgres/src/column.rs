@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 use iam_model::store_error::StoreError;
 use iam_store_sql::column::StoredMoment;
+use serde::{Deserialize, Deserializer};
 use sqlx::error::BoxDynError;
 use sqlx::postgres::{PgTypeInfo, PgValueRef};
 use sqlx::{Decode, Postgres, Type};
@@ -21,7 +22,7 @@ pub(crate) fn in_range(moment: DateTime<Utc>) -> DateTime<Utc> {
 
 /// A moment in a row that another program may have written. PostgreSQL also has infinite moments, at which sqlx
 /// panics.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Moment(pub(crate) DateTime<Utc>);
 
 impl Type<Postgres> for Moment {
@@ -37,6 +38,17 @@ impl<'r> Decode<'r, Postgres> for Moment {
         let micros =
             <i64 as Decode<Postgres>>::decode(value)?.checked_add(START).and_then(DateTime::from_timestamp_micros);
         micros.map(Self).ok_or_else(|| "it is not a valid moment".into())
+    }
+}
+
+/// In JSON, PostgreSQL writes a year after 9999 without the sign that ISO 8601 requires.
+impl<'de> Deserialize<'de> for Moment {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let mut text = String::deserialize(from)?;
+        if text.find('-').is_some_and(|year| year > "9999".len()) {
+            text.insert(0, '+');
+        }
+        text.parse().map(Self).map_err(serde::de::Error::custom)
     }
 }
 

@@ -1,62 +1,76 @@
-use std::collections::{BTreeSet, HashMap};
-use std::sync::Arc;
+use std::collections::HashMap;
 
-use async_trait::async_trait;
-use iam_model::access::{Until, VisibleScope};
-use iam_model::assignment::{Assignment, AssignmentFilter, Grant, GrantContext, GrantOrganization, ListedAssignment};
-use iam_model::change::{AssignmentChange, NewGrant};
+use iam_model::access::VisibleScope;
+use iam_model::assignment::{AssignmentFilter, Grant, GrantContext, GrantOrganization, ListedAssignment};
+use iam_model::change::NewGrant;
 use iam_model::clock::Timestamp;
-use iam_model::id::{AssignmentId, OrganizationId, RoleId, TenantId, UserId};
-use iam_model::organization::{OrganizationStatus, OrganizationSummary};
+use iam_model::id::{OrganizationId, RoleId, TenantId, UserId};
+use iam_model::organization::OrganizationStatus;
 use iam_model::page::{Page, PageRequest};
-use iam_model::role::{Role, RoleSummary, TENANT_ADMIN};
-use iam_model::store::{AssignmentStore, AssignmentTransaction, GrantQuery, HeldRole, RoleTransaction as _};
+use iam_model::role::Role;
+use iam_model::store::GrantQuery;
 use iam_model::store_error::StoreError;
-use iam_model::user::UserStatus;
-use iam_store_sql::column::{moment, moment_optional, parse};
-use iam_store_sql::error::expect_row;
+use iam_store_sql::assignment::{AssignmentRow, ListConditions, ListedRow, SharedRoles, list};
+use iam_store_sql::assignment_ports;
 use serde::Deserialize;
 use serde_json::json;
 use sqlx::types::Json;
-use sqlx::{FromRow, QueryBuilder, Sqlite};
+use sqlx::{QueryBuilder, Sqlite};
 use uuid::Uuid;
 
 use crate::SqliteStore;
 use crate::column::millis;
 use crate::error::store_error;
 use crate::organization::push_visible_scope;
-use crate::page::push_page;
 use crate::role::RoleRow;
-use crate::transaction::SqliteTransaction;
+use crate::transaction::{SqliteTransaction, execute_audited};
 
-/// An assignment. Inside a grant it comes as JSON.
-#[derive(Deserialize, FromRow)]
-pub(crate) struct AssignmentRow {
-    tenant_id: Uuid,
-    id: Uuid,
-    user_id: Uuid,
-    role_id: Uuid,
-    organization_id: Option<Uuid>,
-    expires_at: Option<i64>,
-    created_at: i64,
-    created_by: Option<Uuid>,
-}
-
-impl TryFrom<AssignmentRow> for Assignment {
-    type Error = StoreError;
-
-    fn try_from(row: AssignmentRow) -> Result<Self, StoreError> {
-        Ok(Self {
-            id: row.id.into(),
-            tenant_id: row.tenant_id.into(),
-            user_id: row.user_id.into(),
-            role_id: row.role_id.into(),
-            organization_id: row.organization_id.map(OrganizationId::from),
-            expires_at: moment_optional("role_assignments.expires_at", row.expires_at)?,
-            created_at: moment("role_assignments.created_at", row.created_at)?,
-            created_by: row.created_by.map(UserId::from),
-        })
-    }
+assignment_ports! {
+    SqliteStore,
+    SqliteTransaction,
+    tenants_with_expired: "SELECT DISTINCT tenant_id FROM role_assignments WHERE expires_at <= ?1 LIMIT ?2",
+    held_in: r#"
+        SELECT
+            a.role_id AS "role_id!",
+            a.organization_id AS "organization_id!",
+            CASE WHEN count(*) = count(a.expires_at) THEN max(a.expires_at) END AS "until: i64"
+        FROM role_assignments a
+        WHERE a.tenant_id = ?1
+            AND a.organization_id IN (SELECT unhex(value, '-') FROM json_each(?2))
+            AND (a.expires_at <= ?3) IS NOT TRUE
+        GROUP BY a.organization_id, a.role_id
+    "#,
+    held_until: r#"
+        SELECT
+            CASE WHEN count(*) = count(a.expires_at) THEN max(a.expires_at) END AS "until: i64"
+        FROM role_assignments a
+        WHERE a.tenant_id = ?1
+            AND a.role_id IN (SELECT unhex(value, '-') FROM json_each(?2))
+            AND (a.expires_at <= ?3) IS NOT TRUE
+        HAVING count(*) > 0
+    "#,
+    has_other_administrator: r#"
+        SELECT EXISTS (
+            SELECT 1
+            FROM role_assignments a
+            JOIN roles r ON r.tenant_id = a.tenant_id AND r.id = a.role_id
+            JOIN users u ON u.tenant_id = a.tenant_id AND u.id = a.user_id
+            WHERE a.tenant_id = ?1
+                AND a.user_id <> ?2
+                AND a.organization_id IS NULL
+                AND a.expires_at IS NULL
+                AND r.system
+                AND r.name = ?3
+                AND u.status = ?4
+        ) AS "exists!: bool"
+    "#,
+    update_expiry: ("UPDATE role_assignments SET expires_at = ?3 WHERE tenant_id = ?1 AND id = ?2"),
+    delete: (
+        r#"
+        DELETE FROM role_assignments
+        WHERE tenant_id = ?1 AND id IN (SELECT unhex(value, '-') FROM json_each(?2))
+        "#
+    ),
 }
 
 /// An organization of a grant, or an ancestor of one.
@@ -70,7 +84,7 @@ pub(crate) struct PlaceRow {
 
 /// The parts of grants: each role and each organization once, even if many grants have it.
 pub(crate) struct GrantRows {
-    pub(crate) assignments: Json<Vec<AssignmentRow>>,
+    pub(crate) assignments: Json<Vec<AssignmentRow<i64>>>,
     pub(crate) roles: Json<Vec<RoleRow>>,
     pub(crate) places: Json<Vec<PlaceRow>>,
 }
@@ -79,27 +93,17 @@ impl TryFrom<GrantRows> for Vec<Grant> {
     type Error = StoreError;
 
     fn try_from(rows: GrantRows) -> Result<Self, StoreError> {
-        let roles = rows.roles.0.into_iter().map(Role::try_from).collect::<Result<Vec<_>, _>>()?;
-        let roles = shared(roles);
+        let roles: SharedRoles = rows.roles.0.into_iter().map(Role::try_from).collect::<Result<_, _>>()?;
         let places: HashMap<Uuid, PlaceRow> = rows.places.0.into_iter().map(|place| (place.id, place)).collect();
-        let grant = |row: AssignmentRow| {
+        let grant = |row: AssignmentRow<i64>| {
             Ok(Grant {
-                role: known(&roles, row.role_id)?,
+                role: roles.get(row.role_id)?,
                 organization: row.organization_id.map(|id| place(&places, id)).transpose()?,
                 assignment: row.try_into()?,
             })
         };
         rows.assignments.0.into_iter().map(grant).collect()
     }
-}
-
-/// Returns roles by their identifiers. Grants of the same role share it.
-fn shared(roles: Vec<Role>) -> HashMap<Uuid, Arc<Role>> {
-    roles.into_iter().map(|role| (role.id.as_uuid(), Arc::new(role))).collect()
-}
-
-fn known(roles: &HashMap<Uuid, Arc<Role>>, id: Uuid) -> Result<Arc<Role>, StoreError> {
-    roles.get(&id).map(Arc::clone).ok_or_else(|| StoreError::corrupt("role_assignments.role_id", "names no role"))
 }
 
 fn place(places: &HashMap<Uuid, PlaceRow>, id: Uuid) -> Result<GrantOrganization, StoreError> {
@@ -204,18 +208,17 @@ macro_rules! select_grants {
 }
 pub(crate) use select_grants;
 
-#[async_trait]
-impl AssignmentStore for SqliteStore {
-    async fn grants_of(&self, tenant: TenantId, users: &[UserId]) -> Result<Vec<Grant>, StoreError> {
+impl SqliteStore {
+    pub(crate) async fn read_grants_of(&self, tenant: TenantId, users: &[UserId]) -> Result<Vec<Grant>, StoreError> {
         let rows = select_grants!(
             "WHERE a.tenant_id = ?1 AND a.user_id IN (SELECT unhex(value, '-') FROM json_each(?2))",
             tenant.as_uuid(),
             Json(users)
         );
-        rows.fetch_one(&self.readers).await.map_err(store_error)?.try_into()
+        self.answer(rows.fetch_one(&self.reads())).await?.try_into()
     }
 
-    async fn assignments(
+    pub(crate) async fn list_assignments(
         &self,
         tenant: TenantId,
         filter: &AssignmentFilter,
@@ -223,45 +226,13 @@ impl AssignmentStore for SqliteStore {
         page: PageRequest,
         now: Timestamp,
     ) -> Result<Page<ListedAssignment>, StoreError> {
-        let list = |page| list(tenant, filter, visible_scope, page, now);
-        self.page::<ListedAssignment, ListedRow>(page, list).await
-    }
-
-    async fn tenants_with_expired_assignments(&self, now: Timestamp, limit: u32) -> Result<Vec<TenantId>, StoreError> {
-        let tenants = sqlx::query_scalar!(
-            "SELECT DISTINCT tenant_id FROM role_assignments WHERE expires_at <= ?1 LIMIT ?2",
-            millis(now),
-            limit
-        );
-        let tenants = tenants.fetch_all(&self.readers).await.map_err(store_error)?;
-        Ok(tenants.into_iter().map(TenantId::from).collect())
+        let list = |page| assignments(tenant, filter, visible_scope, page, now);
+        self.page::<ListedAssignment, ListedRow<i64>>(page, list).await
     }
 }
 
-// The list is built at run time, because its conditions vary from call to call. Only text of this file is pushed. All
-// values from outside are bound.
-
-const LIST_COLUMNS: &str = "
-        a.tenant_id,
-        a.id,
-        a.user_id,
-        a.role_id,
-        a.organization_id,
-        a.expires_at,
-        a.created_at,
-        a.created_by,
-        u.email,
-        r.name AS role_name,
-        o.name AS organization_name";
-
-const LIST_JOINS: &str = "
-    CROSS JOIN users u ON u.tenant_id = a.tenant_id AND u.id = a.user_id
-    CROSS JOIN roles r ON r.tenant_id = a.tenant_id AND r.id = a.role_id
-    LEFT JOIN organizations o ON o.tenant_id = a.tenant_id AND o.id = a.organization_id
-    ORDER BY p.key DESC, p.id";
-
 /// Builds the statement for a page of the assignments in the visible scope that match a filter.
-fn list(
+fn assignments(
     tenant: TenantId,
     filter: &AssignmentFilter,
     visible_scope: &VisibleScope,
@@ -269,81 +240,20 @@ fn list(
     now: Timestamp,
 ) -> QueryBuilder<Sqlite> {
     let is_everywhere = matches!(visible_scope, VisibleScope::Tenant);
-    let mut query = QueryBuilder::new("WITH found AS ");
-    // Every filter has an index in the order of the list. A visible scope has none.
-    query.push(if is_everywhere { "NOT MATERIALIZED" } else { "MATERIALIZED" });
-    query.push(" (SELECT a.id, a.created_at AS key");
-    push_filter(&mut query, tenant, filter, visible_scope, now);
-    query.push(") SELECT ");
-    if is_everywhere && filter.user.is_none() && filter.role.is_none() && filter.organization.is_none() {
-        push_kept_count(&mut query, tenant, filter, now);
-    } else {
-        query.push("(SELECT count(*) FROM found)");
-    }
-    query.push(" AS total,").push(LIST_COLUMNS);
-    push_page(&mut query, " DESC", page);
-    query.push(" CROSS JOIN role_assignments a ON a.id = p.id AND a.tenant_id = ").push_bind(tenant.as_uuid());
-    query.push(LIST_JOINS);
-    query
+    let push_scope = |query: &mut _, column| push_visible_scope(query, column, tenant, visible_scope);
+    let push_scope = (!is_everywhere).then_some(push_scope);
+    list::<SqliteStore, _, _, _>(tenant, filter, page, now, ListConditions { push_scope, push_live, push_stored_count })
 }
 
-/// Adds the stored count, minus the assignments that have expired and were not swept yet. The plus sign keeps SQLite
-/// from using an index on tenant_id: the tenant has many more assignments that have not expired.
-fn push_kept_count(query: &mut QueryBuilder<Sqlite>, tenant: TenantId, filter: &AssignmentFilter, now: Timestamp) {
+/// The plus sign keeps SQLite from using an index on tenant_id: the tenant has many more assignments that have not
+/// expired.
+fn push_stored_count(query: &mut QueryBuilder<Sqlite>, tenant: TenantId, expired_at: Option<Timestamp>) {
     query.push("(SELECT c.role_assignments FROM tenant_counts c WHERE c.tenant_id = ");
     query.push_bind(tenant.as_uuid()).push(")");
-    if !filter.include_expired {
+    if let Some(now) = expired_at {
         query.push(" - (SELECT count(*) FROM role_assignments e WHERE +e.tenant_id = ").push_bind(tenant.as_uuid());
         query.push(" AND e.expires_at <= ").push_bind(millis(now)).push(")");
     }
-}
-
-#[derive(FromRow)]
-struct ListedRow {
-    #[sqlx(flatten)]
-    assignment: AssignmentRow,
-    email: String,
-    role_name: String,
-    organization_name: Option<String>,
-}
-
-impl TryFrom<ListedRow> for ListedAssignment {
-    type Error = StoreError;
-
-    fn try_from(row: ListedRow) -> Result<Self, StoreError> {
-        let assignment = Assignment::try_from(row.assignment)?;
-        let organization = assignment.organization_id.zip(row.organization_name);
-        Ok(Self {
-            email: parse("users.email", &row.email)?,
-            role: RoleSummary { id: assignment.role_id, name: parse("roles.name", &row.role_name)? },
-            organization: organization.map(|(id, name)| OrganizationSummary { id, name }),
-            assignment,
-        })
-    }
-}
-
-/// Adds the FROM clause and the conditions for the assignments in the visible scope that match a filter.
-fn push_filter(
-    query: &mut QueryBuilder<Sqlite>,
-    tenant: TenantId,
-    filter: &AssignmentFilter,
-    visible_scope: &VisibleScope,
-    now: Timestamp,
-) {
-    query.push(" FROM role_assignments a WHERE a.tenant_id = ").push_bind(tenant.as_uuid());
-    for (condition, id) in [
-        (" AND a.user_id = ", filter.user.map(UserId::as_uuid)),
-        (" AND a.role_id = ", filter.role.map(RoleId::as_uuid)),
-        (" AND a.organization_id = ", filter.organization.map(OrganizationId::as_uuid)),
-    ] {
-        if let Some(id) = id {
-            query.push(condition).push_bind(id);
-        }
-    }
-    if !filter.include_expired {
-        push_live(query, now);
-    }
-    push_visible_scope(query, "a.organization_id", tenant, visible_scope);
 }
 
 /// Adds the condition that an assignment `a` has not expired.
@@ -353,9 +263,12 @@ pub(crate) fn push_live(query: &mut QueryBuilder<Sqlite>, now: Timestamp) {
     query.push(" AND (a.expires_at <= ").push_bind(millis(now)).push(") IS NOT TRUE");
 }
 
-#[async_trait]
-impl AssignmentTransaction for SqliteTransaction {
-    async fn grants(&mut self, which: GrantQuery<'_>) -> Result<Vec<Grant>, StoreError> {
+fn contexts_as_json(contexts: &[GrantContext]) -> Json<Vec<(UserId, RoleId, Option<OrganizationId>)>> {
+    Json(contexts.iter().map(|context| (context.user, context.role, context.organization)).collect())
+}
+
+impl SqliteTransaction {
+    async fn read_grants(&mut self, which: GrantQuery<'_>) -> Result<Vec<Grant>, StoreError> {
         macro_rules! lock {
             ($which:literal, $argument:expr) => {
                 select_grants!($which, self.tenant(), $argument).fetch_one(self.connection()).await
@@ -398,104 +311,6 @@ impl AssignmentTransaction for SqliteTransaction {
             }
         };
         rows.map_err(store_error)?.try_into()
-    }
-
-    async fn roles_held_in(
-        &mut self,
-        organizations: &[OrganizationId],
-        now: Timestamp,
-    ) -> Result<Vec<HeldRole>, StoreError> {
-        let rows = sqlx::query!(
-            r#"
-            SELECT
-                a.role_id AS "role_id!",
-                a.organization_id AS "organization_id!",
-                CASE WHEN count(*) = count(a.expires_at) THEN max(a.expires_at) END AS "until: i64"
-            FROM role_assignments a
-            WHERE a.tenant_id = ?1
-                AND a.organization_id IN (SELECT unhex(value, '-') FROM json_each(?2))
-                AND (a.expires_at <= ?3) IS NOT TRUE
-            GROUP BY a.organization_id, a.role_id
-            "#,
-            self.tenant(),
-            Json(organizations),
-            millis(now)
-        );
-        let rows = rows.fetch_all(self.connection()).await.map_err(store_error)?;
-        let ids: BTreeSet<RoleId> = rows.iter().map(|row| row.role_id.into()).collect();
-        let ids: Vec<RoleId> = ids.into_iter().collect();
-        let roles = shared(self.roles_by_id(&ids).await?);
-        let held = rows.into_iter().map(|row| {
-            Ok(HeldRole {
-                role: known(&roles, row.role_id)?,
-                organization: row.organization_id.into(),
-                until: moment_optional("role_assignments.expires_at", row.until)?.into(),
-            })
-        });
-        held.collect()
-    }
-
-    async fn roles_held_until(&mut self, roles: &[RoleId], now: Timestamp) -> Result<Option<Until>, StoreError> {
-        let row = sqlx::query!(
-            r#"
-            SELECT
-                count(*) AS held,
-                CASE WHEN count(*) = count(a.expires_at) THEN max(a.expires_at) END AS "until: i64"
-            FROM role_assignments a
-            WHERE a.tenant_id = ?1
-                AND a.role_id IN (SELECT unhex(value, '-') FROM json_each(?2))
-                AND (a.expires_at <= ?3) IS NOT TRUE
-            "#,
-            self.tenant(),
-            Json(roles),
-            millis(now)
-        );
-        let row = row.fetch_one(self.connection()).await.map_err(store_error)?;
-        if row.held == 0 {
-            return Ok(None);
-        }
-        Ok(Some(moment_optional("role_assignments.expires_at", row.until)?.into()))
-    }
-
-    async fn has_other_administrator(&mut self, than: UserId) -> Result<bool, StoreError> {
-        sqlx::query_scalar!(
-            r#"
-            SELECT EXISTS (
-                SELECT 1
-                FROM role_assignments a
-                JOIN roles r ON r.tenant_id = a.tenant_id AND r.id = a.role_id
-                JOIN users u ON u.tenant_id = a.tenant_id AND u.id = a.user_id
-                WHERE a.tenant_id = ?1
-                    AND a.user_id <> ?2
-                    AND a.organization_id IS NULL
-                    AND a.expires_at IS NULL
-                    AND r.system
-                    AND r.name = ?3
-                    AND u.status = ?4
-            ) AS "exists!: bool"
-            "#,
-            self.tenant(),
-            than.as_uuid(),
-            TENANT_ADMIN,
-            UserStatus::Active.as_str()
-        )
-        .fetch_one(self.connection())
-        .await
-        .map_err(store_error)
-    }
-}
-
-fn contexts_as_json(contexts: &[GrantContext]) -> Json<Vec<(UserId, RoleId, Option<OrganizationId>)>> {
-    Json(contexts.iter().map(|context| (context.user, context.role, context.organization)).collect())
-}
-
-impl SqliteTransaction {
-    pub(crate) async fn write_assignment(&mut self, change: &AssignmentChange) -> Result<(), StoreError> {
-        match change {
-            AssignmentChange::Create(grants) => self.insert_assignments(grants).await,
-            AssignmentChange::ChangeExpiry { after, .. } => self.update_expiry(after).await,
-            AssignmentChange::Revoke { grants, .. } => self.delete_assignments(grants).await,
-        }
     }
 
     async fn insert_assignments(&mut self, grants: &[NewGrant]) -> Result<(), StoreError> {
@@ -542,35 +357,6 @@ impl SqliteTransaction {
         .map_err(store_error)?;
         Ok(())
     }
-
-    async fn update_expiry(&mut self, assignment: &Assignment) -> Result<(), StoreError> {
-        let updated = sqlx::query!(
-            "UPDATE role_assignments SET expires_at = ?3 WHERE tenant_id = ?1 AND id = ?2",
-            self.tenant(),
-            assignment.id.as_uuid(),
-            assignment.expires_at.map(millis)
-        )
-        .execute(self.connection())
-        .await
-        .map_err(store_error)?;
-        expect_row(updated.rows_affected(), "role assignment")
-    }
-
-    async fn delete_assignments(&mut self, grants: &[Grant]) -> Result<(), StoreError> {
-        let ids: Vec<AssignmentId> = grants.iter().map(|grant| grant.assignment.id).collect();
-        sqlx::query!(
-            r#"
-            DELETE FROM role_assignments
-            WHERE tenant_id = ?1 AND id IN (SELECT unhex(value, '-') FROM json_each(?2))
-            "#,
-            self.tenant(),
-            Json(ids)
-        )
-        .execute(self.connection())
-        .await
-        .map_err(store_error)?;
-        Ok(())
-    }
 }
 
 #[cfg(test)]
@@ -579,7 +365,7 @@ mod tests {
     use crate::plan::{assert_list, plan};
 
     fn page(filter: &AssignmentFilter) -> QueryBuilder<Sqlite> {
-        list(TenantId::NONE, filter, &VisibleScope::Tenant, PageRequest::default(), Timestamp::UNIX_EPOCH)
+        assignments(TenantId::NONE, filter, &VisibleScope::Tenant, PageRequest::default(), Timestamp::UNIX_EPOCH)
     }
 
     /// The assignments of one user, in one organization, or in a visible scope of organizations are sorted: they are
@@ -609,7 +395,7 @@ mod tests {
         }
 
         let within = VisibleScope::Organizations(Vec::new());
-        let reached = list(TenantId::NONE, &plain(), &within, PageRequest::default(), Timestamp::UNIX_EPOCH);
+        let reached = assignments(TenantId::NONE, &plain(), &within, PageRequest::default(), Timestamp::UNIX_EPOCH);
         let index = "COVERING INDEX role_assignments_organization_idx (tenant_id=? AND organization_id=?)";
         assert_list(reached, &format!("SEARCH a USING {index}"), true).await;
     }

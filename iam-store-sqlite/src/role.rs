@@ -39,43 +39,43 @@ role_ports! {
 impl SqliteTransaction {
     async fn insert_roles(&mut self, roles: &[Role]) -> Result<(), StoreError> {
         for role in roles {
-        sqlx::query!(
-            r#"
+            sqlx::query!(
+                r#"
             INSERT INTO roles (tenant_id, id, name, description, scope, system, created_at, updated_at)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
             "#,
-            self.tenant(),
-            role.id.as_uuid(),
-            role.name.as_str(),
-            role.description.as_str(),
-            role.scope.as_str(),
-            role.system,
-            millis(role.created_at),
-            millis(role.updated_at)
-        )
-        .execute(self.connection())
-        .await
-        .map_err(store_error)?;
+                self.tenant(),
+                role.id.as_uuid(),
+                role.name.as_str(),
+                role.description.as_str(),
+                role.scope.as_str(),
+                role.system,
+                millis(role.created_at),
+                millis(role.updated_at)
+            )
+            .execute(self.connection())
+            .await
+            .map_err(store_error)?;
         }
         self.insert_role_permissions(roles).await
     }
 
     async fn insert_role_permissions(&mut self, roles: &[Role]) -> Result<(), StoreError> {
         for role in roles {
-        let permissions: Vec<&str> = role.permissions.iter().map(PermissionPattern::as_str).collect();
-        sqlx::query!(
-            r#"
+            let permissions: Vec<&str> = role.permissions.iter().map(PermissionPattern::as_str).collect();
+            sqlx::query!(
+                r#"
             INSERT INTO role_permissions (tenant_id, role_id, permission)
             SELECT ?1, ?2, value
             FROM json_each(?3)
             "#,
-            self.tenant(),
-            role.id.as_uuid(),
-            Json(permissions)
-        )
-        .execute(self.connection())
-        .await
-        .map_err(store_error)?;
+                self.tenant(),
+                role.id.as_uuid(),
+                Json(permissions)
+            )
+            .execute(self.connection())
+            .await
+            .map_err(store_error)?;
         }
         Ok(())
     }

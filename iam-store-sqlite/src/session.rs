@@ -2,13 +2,14 @@ use iam_model::id::{SessionId, TenantId};
 use iam_model::session::Session;
 use iam_model::store::SessionSnapshot;
 use iam_model::store_error::StoreError;
+use iam_store_sql::assignment::AssignmentRow;
 use iam_store_sql::column::{moment, parse};
 use iam_store_sql::session_ports;
 use sqlx::types::Json;
 use uuid::Uuid;
 
 use crate::SqliteStore;
-use crate::assignment::{AssignmentRow, GrantRows, PlaceRow, select_grants};
+use crate::assignment::{GrantRows, PlaceRow, select_grants};
 use crate::error::store_error;
 use crate::role::RoleRow;
 use crate::transaction::{SqliteTransaction, execute_audited};
@@ -68,7 +69,7 @@ struct SnapshotRow {
     user_status: String,
     tenant_status: String,
     expires_at: i64,
-    assignments: Json<Vec<AssignmentRow>>,
+    assignments: Json<Vec<AssignmentRow<i64>>>,
     roles: Json<Vec<RoleRow>>,
     places: Json<Vec<PlaceRow>>,
 }

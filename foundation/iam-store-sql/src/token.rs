@@ -90,7 +90,8 @@ macro_rules! key_ports {
                             created_at,
                             signs_from,
                             revoked_at
-                        "# + $by_purpose,
+                        "#
+                            + $by_purpose,
                         purpose.as_str()
                     );
                     self.answer(rows.fetch_all(&self.reads())).await?.into_iter().map(SigningKey::try_from).collect()
@@ -121,8 +122,7 @@ macro_rules! key_ports {
                 ) -> Result<bool, StoreError> {
                     let ((before, was_encrypted), (after, is_encrypted)) =
                         (private_columns(before), private_columns(after));
-                    let update =
-                        sqlx::query!($replace, id.as_uuid(), before, was_encrypted, after, is_encrypted);
+                    let update = sqlx::query!($replace, id.as_uuid(), before, was_encrypted, after, is_encrypted);
                     Ok(self.answer(update.execute(&self.writes())).await?.rows_affected() > 0)
                 }
 
