@@ -11,12 +11,11 @@ use iam_model::page::{Page, PageRequest};
 use iam_model::role::Role;
 use iam_model::store::GrantQuery;
 use iam_model::store_error::StoreError;
-use iam_store_sql::assignment::{AssignmentRow, ListConditions, ListedRow, list};
+use iam_store_sql::assignment::{AssignmentRow, ListedRow, list};
 use iam_store_sql::assignment_ports;
 use iam_store_sql::store::SqlStore as _;
 use serde::Deserialize;
 use sqlx::types::Json;
-use sqlx::{Postgres, QueryBuilder};
 use uuid::Uuid;
 
 use crate::PostgresStore;
@@ -231,30 +230,10 @@ impl PostgresStore {
         let list = |page| {
             let within = within.as_deref();
             let push_scope = within.map(|_| |query: &mut _, column| push_within(query, column, within));
-            list::<Self, _, _, _>(
-                tenant,
-                filter,
-                page,
-                now,
-                ListConditions { push_scope, push_live, push_stored_count },
-            )
+            list::<Self>(tenant, filter, page, now, push_scope)
         };
         self.page::<ListedAssignment, ListedRow<Moment>>(page, is_steady, list).await
     }
-}
-
-fn push_stored_count(query: &mut QueryBuilder<Postgres>, tenant: TenantId, expired_at: Option<Timestamp>) {
-    query.push("(SELECT coalesce(sum(c.role_assignments), 0)::bigint FROM iam.tenant_counts c WHERE c.tenant_id = ");
-    query.push_bind(tenant.as_uuid()).push(")");
-    if let Some(now) = expired_at {
-        query.push(" - (SELECT count(*) FROM iam.role_assignments e WHERE e.tenant_id = ").push_bind(tenant.as_uuid());
-        query.push(" AND e.expires_at <= ").push_bind(in_range(now)).push(")");
-    }
-}
-
-/// Adds the condition that an assignment `a` has not expired.
-pub(crate) fn push_live(query: &mut QueryBuilder<Postgres>, now: Timestamp) {
-    query.push(" AND (a.expires_at IS NULL OR a.expires_at > ").push_bind(in_range(now)).push(")");
 }
 
 /// Contexts of grants, turned from rows to columns.

@@ -3,7 +3,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use iam_model::clock::Timestamp;
-use iam_model::page::PageRequest;
+use iam_model::id::TenantId;
+use iam_model::page::{PageRequest, SortOrder};
 use iam_model::store_error::StoreError;
 use iam_store_sql::host::SharedTransaction;
 use iam_store_sql::store::SqlStore;
@@ -163,6 +164,28 @@ impl SqlStore for PostgresStore {
     const SCHEMA: &'static str = "iam.";
     const JOIN: &'static str = " JOIN ";
     const POSITION: &'static str = "strpos";
+    const UNINDEXED: &'static str = "";
+
+    /// NULL before every other value is not PostgreSQL's default. For a column without NULL, the statement must not say
+    /// where NULL sorts: an index in the default order could not be used.
+    fn direction(order: SortOrder, is_nullable: bool) -> &'static str {
+        match (order, is_nullable) {
+            (SortOrder::Ascending, false) => " ASC",
+            (SortOrder::Descending, false) => " DESC",
+            (SortOrder::Ascending, true) => " ASC NULLS FIRST",
+            (SortOrder::Descending, true) => " DESC NULLS LAST",
+        }
+    }
+
+    /// The counts of a tenant are in several rows, so that transactions which change them do not wait for each other.
+    fn push_stored_count(query: &mut QueryBuilder<Postgres>, tenant: TenantId, count: &'static str) {
+        query.push("(SELECT coalesce(sum(").push(count).push("), 0)::bigint FROM iam.tenant_counts c");
+        query.push(" WHERE c.tenant_id = ").push_bind(tenant.as_uuid()).push(")");
+    }
+
+    fn push_live(query: &mut QueryBuilder<Postgres>, now: Timestamp) {
+        query.push(" AND (a.expires_at IS NULL OR a.expires_at > ").push_bind(in_range(now)).push(")");
+    }
 
     fn push_page(query: &mut QueryBuilder<Postgres>, direction: &'static str, page: PageRequest) {
         push_page(query, direction, page);

@@ -1,67 +1,72 @@
-use async_trait::async_trait;
 use iam_model::access::VisibleScope;
-use iam_model::change::UserChange;
 use iam_model::clock::Timestamp;
-use iam_model::id::{TenantId, UserId};
-use iam_model::page::{Page, PageRequest, SortOrder};
-use iam_model::secret::PasswordHash;
-use iam_model::store::{UserStore, UserTransaction};
+use iam_model::id::TenantId;
+use iam_model::page::{Page, PageRequest};
 use iam_model::store_error::StoreError;
-use iam_model::user::{User, UserFilter, UserSort, UserSortKey, UserStatus};
+use iam_model::user::{User, UserFilter, UserSort};
 use iam_model::validate::folded;
-use iam_store_sql::error::expect_row;
-use iam_store_sql::page::direction;
+use iam_store_sql::store::SqlStore as _;
+use iam_store_sql::user::{UserRow, list};
+use iam_store_sql::user_ports;
 use sqlx::{Postgres, QueryBuilder};
 use uuid::Uuid;
 
 use crate::PostgresStore;
-use crate::assignment::push_live;
 use crate::audit::execute_audited;
-use crate::error::store_error;
 use crate::organization::push_within;
-use crate::page::push_page;
 use crate::transaction::PostgresTransaction;
 
-pub(crate) type UserRow = iam_store_sql::user::UserRow<Timestamp>;
-
-/// Selects users; the literal says which.
-macro_rules! select_users {
-    ($which:literal, $($argument:expr),+) => {
-        sqlx::query_as!(
-            UserRow,
-            r#"
-            SELECT
-                u.tenant_id,
-                u.id,
-                u.email,
-                u.email_verified_at,
-                u.first_name,
-                u.last_name,
-                u.status,
-                u.last_login_at,
-                u.created_at,
-                u.updated_at
-            FROM iam.users u
-            "# + $which,
-            $($argument),+
+user_ports! {
+    PostgresStore,
+    PostgresTransaction,
+    by_id: "FROM iam.users u WHERE u.tenant_id = $1 AND u.id = $2",
+    by_ids: "FROM iam.users u WHERE u.tenant_id = $1 AND u.id = ANY($2)",
+    lock: "FROM iam.users u WHERE u.tenant_id = $1 AND u.id = $2 FOR UPDATE",
+    insert: (one:
+        "$15",
+        with r#"
+        made AS (
+            INSERT INTO iam.users (
+                tenant_id,
+                id,
+                email,
+                email_key,
+                email_verified_at,
+                first_name,
+                first_name_key,
+                last_name,
+                last_name_key,
+                status,
+                last_login_at,
+                created_at,
+                updated_at
+            )
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
         )
-    };
+        "#,
+        "INSERT INTO iam.credentials (tenant_id, user_id, password_hash) VALUES ($1, $2, $14)"
+    ),
+    update: (
+        "$12",
+        r#"
+        UPDATE iam.users
+        SET
+            email = $3,
+            email_key = $4,
+            email_verified_at = $5,
+            first_name = $6,
+            first_name_key = $7,
+            last_name = $8,
+            last_name_key = $9,
+            status = $10,
+            updated_at = $11
+        WHERE tenant_id = $1 AND id = $2
+        "#
+    ),
 }
 
-#[async_trait]
-impl UserStore for PostgresStore {
-    async fn user(&self, tenant: TenantId, id: UserId) -> Result<Option<User>, StoreError> {
-        let row = select_users!("WHERE u.tenant_id = $1 AND u.id = $2", tenant.as_uuid(), id.as_uuid());
-        self.answer(row.fetch_optional(&self.source())).await?.map(User::try_from).transpose()
-    }
-
-    async fn users_by_id(&self, tenant: TenantId, ids: &[UserId]) -> Result<Vec<User>, StoreError> {
-        let ids: Vec<Uuid> = ids.iter().map(|id| id.as_uuid()).collect();
-        let rows = select_users!("WHERE u.tenant_id = $1 AND u.id = ANY($2)", tenant.as_uuid(), &ids);
-        self.answer(rows.fetch_all(&self.source())).await?.into_iter().map(User::try_from).collect()
-    }
-
-    async fn users(
+impl PostgresStore {
+    pub(crate) async fn list_users(
         &self,
         tenant: TenantId,
         filter: &UserFilter,
@@ -77,67 +82,14 @@ impl UserStore for PostgresStore {
         }
         let within = self.within(tenant, visible_scope).await?;
         let is_steady = filter.search.is_none() && within.is_none();
-        let list = |page| list(tenant, filter, within.as_deref(), sort, page, now);
-        self.page::<User, UserRow>(page, is_steady, list).await
+        let list = |page| {
+            let within = within.as_deref();
+            list::<Self>(tenant, filter, sort, page, within.is_some(), |query| {
+                push_filter(query, tenant, filter, within, now);
+            })
+        };
+        self.page::<User, UserRow<Timestamp>>(page, is_steady, list).await
     }
-}
-
-// The list is built at run time, because its conditions and its order vary from call to call. Only text of this file
-// is pushed. All values from outside are bound.
-
-const LIST_COLUMNS: &str = "
-        u.tenant_id,
-        u.id,
-        u.email,
-        u.email_verified_at,
-        u.first_name,
-        u.last_name,
-        u.status,
-        u.last_login_at,
-        u.created_at,
-        u.updated_at";
-
-/// Builds the statement for a page of the users in the visible scope that match a filter.
-fn list(
-    tenant: TenantId,
-    filter: &UserFilter,
-    within: Option<&[Uuid]>,
-    sort: UserSort,
-    page: PageRequest,
-    now: Timestamp,
-) -> QueryBuilder<Postgres> {
-    let kept = kept_count(filter, within);
-    let direction = list_direction(sort);
-    let mut query = QueryBuilder::new("WITH found AS ");
-    query.push(if kept.is_some() { "NOT MATERIALIZED" } else { "MATERIALIZED" });
-    query.push(" (SELECT u.id, ").push(sort_column(sort.by)).push(" AS key");
-    push_filter(&mut query, tenant, filter, within, now);
-    query.push(") SELECT (");
-    match kept {
-        Some(users) => {
-            query.push("SELECT coalesce(sum(").push(users).push("), 0)::bigint FROM iam.tenant_counts c");
-            query.push(" WHERE c.tenant_id = ").push_bind(tenant.as_uuid())
-        }
-        None => query.push("SELECT count(*) FROM found"),
-    };
-    query.push(") AS total,").push(LIST_COLUMNS);
-    push_page(&mut query, direction, page);
-    query.push(" JOIN iam.users u ON u.id = p.id AND u.tenant_id = ").push_bind(tenant.as_uuid());
-    query.push(" ORDER BY p.key").push(direction).push(", p.id");
-    query
-}
-
-/// Returns the expression for the stored count of exactly these users, if there is one.
-fn kept_count(filter: &UserFilter, within: Option<&[Uuid]>) -> Option<&'static str> {
-    if filter.search.is_some() || filter.organization.is_some() || within.is_some() {
-        return None;
-    }
-    Some(match filter.status {
-        None => "c.active_users + c.suspended_users + c.inactive_users",
-        Some(UserStatus::Active) => "c.active_users",
-        Some(UserStatus::Suspended) => "c.suspended_users",
-        Some(UserStatus::Inactive) => "c.inactive_users",
-    })
 }
 
 /// Adds the FROM clause and the conditions for the users in the visible scope that match a filter.
@@ -200,133 +152,7 @@ fn push_holds(query: &mut QueryBuilder<Postgres>, now: Timestamp) {
             SELECT FROM iam.role_assignments a
             WHERE a.tenant_id = u.tenant_id AND a.user_id = u.id",
     );
-    push_live(query, now);
-}
-
-fn sort_column(by: UserSortKey) -> &'static str {
-    match by {
-        UserSortKey::CreatedAt => "u.created_at",
-        UserSortKey::UpdatedAt => "u.updated_at",
-        UserSortKey::Email => "u.email_key",
-        UserSortKey::FirstName => "u.first_name_key",
-        UserSortKey::LastName => "u.last_name_key",
-        UserSortKey::LastLoginAt => "u.last_login_at",
-        UserSortKey::Status => "u.status",
-    }
-}
-
-/// Sorts users that never logged in before all logins, which is not PostgreSQL's default. For a column without NULL,
-/// the statement must not say where NULL sorts: an index in the default order could not be used.
-fn list_direction(sort: UserSort) -> &'static str {
-    match (sort.order, sort.by) {
-        (SortOrder::Ascending, UserSortKey::LastLoginAt) => " ASC NULLS FIRST",
-        (SortOrder::Descending, UserSortKey::LastLoginAt) => " DESC NULLS LAST",
-        (order, _) => direction(order),
-    }
-}
-
-#[async_trait]
-impl UserTransaction for PostgresTransaction {
-    async fn lock_user(&mut self, id: UserId) -> Result<Option<User>, StoreError> {
-        let row = select_users!("WHERE u.tenant_id = $1 AND u.id = $2 FOR UPDATE", self.tenant(), id.as_uuid());
-        row.fetch_optional(self.connection()).await.map_err(store_error)?.map(User::try_from).transpose()
-    }
-
-    async fn users_by_id(&mut self, ids: &[UserId]) -> Result<Vec<User>, StoreError> {
-        let ids: Vec<Uuid> = ids.iter().map(|id| id.as_uuid()).collect();
-        let rows = select_users!("WHERE u.tenant_id = $1 AND u.id = ANY($2)", self.tenant(), &ids);
-        rows.fetch_all(self.connection()).await.map_err(store_error)?.into_iter().map(User::try_from).collect()
-    }
-}
-
-impl PostgresTransaction {
-    pub(crate) async fn write_user(&mut self, change: &UserChange) -> Result<(), StoreError> {
-        match change {
-            UserChange::Create { user, password } => self.insert_user(user, password).await,
-            UserChange::Update { after, .. }
-            | UserChange::ChangeStatus { after, .. }
-            | UserChange::VerifyEmail { after, .. }
-            | UserChange::Delete { after, .. } => self.update_user(after).await,
-        }
-    }
-
-    async fn insert_user(&mut self, user: &User, password: &PasswordHash) -> Result<(), StoreError> {
-        let email_key = user.email.key();
-        execute_audited!(
-            self,
-            "$15",
-            with r#"
-            made AS (
-                INSERT INTO iam.users (
-                    tenant_id,
-                    id,
-                    email,
-                    email_key,
-                    first_name,
-                    first_name_key,
-                    last_name,
-                    last_name_key,
-                    status,
-                    last_login_at,
-                    created_at,
-                    updated_at,
-                    email_verified_at
-                )
-                VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $14)
-            )
-            "#,
-            "INSERT INTO iam.credentials (tenant_id, user_id, password_hash) VALUES ($1, $2, $13)",
-            self.tenant(),
-            user.id.as_uuid(),
-            user.email.as_str(),
-            email_key.as_str(),
-            user.first_name.as_str(),
-            folded(user.first_name.as_str()),
-            user.last_name.as_str(),
-            folded(user.last_name.as_str()),
-            user.status.as_str(),
-            user.last_login_at,
-            user.created_at,
-            user.updated_at,
-            password.expose(),
-            user.email_verified_at
-        )?;
-        Ok(())
-    }
-
-    async fn update_user(&mut self, user: &User) -> Result<(), StoreError> {
-        let email_key = user.email.key();
-        let updated = execute_audited!(
-            self,
-            "$12",
-            r#"
-            UPDATE iam.users
-            SET
-                email = $3,
-                email_key = $4,
-                first_name = $5,
-                first_name_key = $6,
-                last_name = $7,
-                last_name_key = $8,
-                status = $9,
-                updated_at = $10,
-                email_verified_at = $11
-            WHERE tenant_id = $1 AND id = $2
-            "#,
-            self.tenant(),
-            user.id.as_uuid(),
-            user.email.as_str(),
-            email_key.as_str(),
-            user.first_name.as_str(),
-            folded(user.first_name.as_str()),
-            user.last_name.as_str(),
-            folded(user.last_name.as_str()),
-            user.status.as_str(),
-            user.updated_at,
-            user.email_verified_at
-        )?;
-        expect_row(updated.rows_affected(), "user")
-    }
+    PostgresStore::push_live(query, now);
 }
 
 #[cfg(test)]

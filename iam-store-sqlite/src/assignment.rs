@@ -10,7 +10,7 @@ use iam_model::page::{Page, PageRequest};
 use iam_model::role::Role;
 use iam_model::store::GrantQuery;
 use iam_model::store_error::StoreError;
-use iam_store_sql::assignment::{AssignmentRow, ListConditions, ListedRow, SharedRoles, list};
+use iam_store_sql::assignment::{AssignmentRow, ListedRow, SharedRoles, list};
 use iam_store_sql::assignment_ports;
 use serde::Deserialize;
 use serde_json::json;
@@ -242,25 +242,7 @@ fn assignments(
     let is_everywhere = matches!(visible_scope, VisibleScope::Tenant);
     let push_scope = |query: &mut _, column| push_visible_scope(query, column, tenant, visible_scope);
     let push_scope = (!is_everywhere).then_some(push_scope);
-    list::<SqliteStore, _, _, _>(tenant, filter, page, now, ListConditions { push_scope, push_live, push_stored_count })
-}
-
-/// The plus sign keeps SQLite from using an index on tenant_id: the tenant has many more assignments that have not
-/// expired.
-fn push_stored_count(query: &mut QueryBuilder<Sqlite>, tenant: TenantId, expired_at: Option<Timestamp>) {
-    query.push("(SELECT c.role_assignments FROM tenant_counts c WHERE c.tenant_id = ");
-    query.push_bind(tenant.as_uuid()).push(")");
-    if let Some(now) = expired_at {
-        query.push(" - (SELECT count(*) FROM role_assignments e WHERE +e.tenant_id = ").push_bind(tenant.as_uuid());
-        query.push(" AND e.expires_at <= ").push_bind(millis(now)).push(")");
-    }
-}
-
-/// Adds the condition that an assignment `a` has not expired.
-///
-/// Not `expires_at IS NULL OR …`, here and below: SQLite would search for the two halves one after the other.
-pub(crate) fn push_live(query: &mut QueryBuilder<Sqlite>, now: Timestamp) {
-    query.push(" AND (a.expires_at <= ").push_bind(millis(now)).push(") IS NOT TRUE");
+    list::<SqliteStore>(tenant, filter, page, now, push_scope)
 }
 
 fn contexts_as_json(contexts: &[GrantContext]) -> Json<Vec<(UserId, RoleId, Option<OrganizationId>)>> {

@@ -1,10 +1,6 @@
-use iam_model::id::UserId;
-use iam_model::secret::PasswordHash;
-use iam_model::store_error::StoreError;
 use iam_store_sql::credential_ports;
 
 use crate::SqliteStore;
-use crate::error::store_error;
 use crate::transaction::{SqliteTransaction, execute_audited};
 
 credential_ports! {
@@ -61,16 +57,4 @@ credential_ports! {
         "#
     ),
     delete_attempts: "DELETE FROM login_attempts WHERE tenant_id IN (?1, zeroblob(16)) AND email_key = ?2",
-}
-
-impl SqliteTransaction {
-    pub(crate) async fn insert_credential(&mut self, user: UserId, password: &PasswordHash) -> Result<(), StoreError> {
-        let insert = sqlx::query!(
-            "INSERT INTO credentials (tenant_id, user_id, password_hash) VALUES (?1, ?2, ?3)",
-            self.tenant(),
-            user.as_uuid(),
-            password.expose()
-        );
-        insert.execute(self.connection()).await.map(drop).map_err(store_error)
-    }
 }

@@ -1,5 +1,6 @@
 use iam_model::clock::Timestamp;
-use iam_model::page::PageRequest;
+use iam_model::id::TenantId;
+use iam_model::page::{PageRequest, SortOrder};
 use iam_model::store_error::StoreError;
 use iam_store_sql::store::SqlStore;
 use sqlx::types::Json;
@@ -60,6 +61,24 @@ impl SqlStore for SqliteStore {
     // SQLite never changes the order of a CROSS JOIN: the page comes first.
     const JOIN: &'static str = " CROSS JOIN ";
     const POSITION: &'static str = "instr";
+    const UNINDEXED: &'static str = "+";
+
+    fn direction(order: SortOrder, _is_nullable: bool) -> &'static str {
+        match order {
+            SortOrder::Ascending => " ASC",
+            SortOrder::Descending => " DESC",
+        }
+    }
+
+    fn push_stored_count(query: &mut QueryBuilder<Sqlite>, tenant: TenantId, count: &'static str) {
+        query.push("(SELECT ").push(count).push(" FROM tenant_counts c WHERE c.tenant_id = ");
+        query.push_bind(tenant.as_uuid()).push(")");
+    }
+
+    // Not `expires_at IS NULL OR …`: SQLite would search for the two halves one after the other.
+    fn push_live(query: &mut QueryBuilder<Sqlite>, now: Timestamp) {
+        query.push(" AND (a.expires_at <= ").push_bind(millis(now)).push(") IS NOT TRUE");
+    }
 
     fn push_page(query: &mut QueryBuilder<Sqlite>, direction: &'static str, page: PageRequest) {
         push_page(query, direction, page);

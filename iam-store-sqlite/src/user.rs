@@ -1,76 +1,77 @@
-use async_trait::async_trait;
 use iam_model::access::VisibleScope;
-use iam_model::change::UserChange;
 use iam_model::clock::Timestamp;
-use iam_model::id::{TenantId, UserId};
+use iam_model::id::TenantId;
 use iam_model::page::{Page, PageRequest};
-use iam_model::secret::PasswordHash;
-use iam_model::store::{UserStore, UserTransaction};
 use iam_model::store_error::StoreError;
-use iam_model::user::{User, UserFilter, UserSort, UserSortKey, UserStatus};
+use iam_model::user::{User, UserFilter, UserSort};
 use iam_model::validate::folded;
-use iam_store_sql::error::expect_row;
-use iam_store_sql::page::direction;
-use sqlx::types::Json;
+use iam_store_sql::store::SqlStore as _;
+use iam_store_sql::user::{UserRow, list};
+use iam_store_sql::user_ports;
 use sqlx::{QueryBuilder, Sqlite};
 
 use crate::SqliteStore;
-use crate::assignment::push_live;
-use crate::column::millis;
-use crate::error::store_error;
 use crate::organization::push_visible_scope;
-use crate::page::push_page;
-use crate::transaction::SqliteTransaction;
+use crate::transaction::{SqliteTransaction, execute_audited};
 
-pub(crate) type UserRow = iam_store_sql::user::UserRow<i64>;
-
-/// Selects users; the literal says which.
-macro_rules! select_users {
-    ($which:literal, $($argument:expr),+) => {
-        sqlx::query_as!(
-            UserRow,
-            r#"
-            SELECT
-                u.tenant_id,
-                u.id,
-                u.email,
-                u.email_verified_at,
-                u.first_name,
-                u.last_name,
-                u.status,
-                u.last_login_at,
-                u.created_at,
-                u.updated_at
-            FROM users u
-            "# + $which,
-            $($argument),+
+user_ports! {
+    SqliteStore,
+    SqliteTransaction,
+    by_id: "FROM users u WHERE u.tenant_id = ?1 AND u.id = ?2",
+    by_ids: "FROM users u WHERE u.tenant_id = ?1 AND u.id IN (SELECT unhex(value, '-') FROM json_each(?2))",
+    lock: "FROM users u WHERE u.tenant_id = ?1 AND u.id = ?2",
+    insert: (
+        r#"
+        INSERT INTO users (
+            number,
+            tenant_id,
+            id,
+            email,
+            email_key,
+            email_verified_at,
+            first_name,
+            first_name_key,
+            last_name,
+            last_name_key,
+            status,
+            last_login_at,
+            created_at,
+            updated_at
         )
-    };
+        VALUES (
+            (
+                SELECT coalesce(
+                    (SELECT max(u.number) + 1 FROM users u WHERE u.number BETWEEN t.first_user AND t.last_user),
+                    t.first_user
+                )
+                FROM tenants t
+                WHERE t.id = ?1
+            ),
+            ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13
+        )
+        "#,
+        "INSERT INTO credentials (tenant_id, user_id, password_hash) VALUES (?1, ?2, ?3)"
+    ),
+    update: (
+        r#"
+        UPDATE users
+        SET
+            email = ?3,
+            email_key = ?4,
+            email_verified_at = ?5,
+            first_name = ?6,
+            first_name_key = ?7,
+            last_name = ?8,
+            last_name_key = ?9,
+            status = ?10,
+            updated_at = ?11
+        WHERE tenant_id = ?1 AND id = ?2
+        "#
+    ),
 }
 
-macro_rules! select_users_by_id {
-    ($tenant:expr, $ids:expr) => {
-        select_users!(
-            "WHERE u.tenant_id = ?1 AND u.id IN (SELECT unhex(value, '-') FROM json_each(?2))",
-            $tenant,
-            Json($ids)
-        )
-    };
-}
-
-#[async_trait]
-impl UserStore for SqliteStore {
-    async fn user(&self, tenant: TenantId, id: UserId) -> Result<Option<User>, StoreError> {
-        let row = select_users!("WHERE u.tenant_id = ?1 AND u.id = ?2", tenant.as_uuid(), id.as_uuid());
-        row.fetch_optional(&self.readers).await.map_err(store_error)?.map(User::try_from).transpose()
-    }
-
-    async fn users_by_id(&self, tenant: TenantId, ids: &[UserId]) -> Result<Vec<User>, StoreError> {
-        let rows = select_users_by_id!(tenant.as_uuid(), ids);
-        rows.fetch_all(&self.readers).await.map_err(store_error)?.into_iter().map(User::try_from).collect()
-    }
-
-    async fn users(
+impl SqliteStore {
+    pub(crate) async fn list_users(
         &self,
         tenant: TenantId,
         filter: &UserFilter,
@@ -79,28 +80,13 @@ impl UserStore for SqliteStore {
         page: PageRequest,
         now: Timestamp,
     ) -> Result<Page<User>, StoreError> {
-        let list = |page| list(tenant, filter, visible_scope, sort, page, now);
-        self.page::<User, UserRow>(page, list).await
+        let list = |page| users(tenant, filter, visible_scope, sort, page, now);
+        self.page::<User, UserRow<i64>>(page, list).await
     }
 }
 
-// The list is built at run time, because its conditions and its order vary from call to call. Only text of this file
-// is pushed. All values from outside are bound.
-
-const LIST_COLUMNS: &str = "
-        u.tenant_id,
-        u.id,
-        u.email,
-        u.email_verified_at,
-        u.first_name,
-        u.last_name,
-        u.status,
-        u.last_login_at,
-        u.created_at,
-        u.updated_at";
-
 /// Builds the statement for a page of the users in the visible scope that match a filter.
-fn list(
+fn users(
     tenant: TenantId,
     filter: &UserFilter,
     visible_scope: &VisibleScope,
@@ -108,40 +94,9 @@ fn list(
     page: PageRequest,
     now: Timestamp,
 ) -> QueryBuilder<Sqlite> {
-    let kept = kept_count(filter, visible_scope);
-    let direction = direction(sort.order);
-    let mut query = QueryBuilder::new("WITH found AS ");
-    query.push(if kept.is_some() { "NOT MATERIALIZED" } else { "MATERIALIZED" });
-    query.push(" (SELECT u.id, ").push(sort_column(sort.by)).push(" AS key");
-    push_filter(&mut query, tenant, filter, visible_scope, now);
-    query.push(") SELECT (");
-    match kept {
-        Some(users) => {
-            query.push("SELECT ").push(users).push(" FROM tenant_counts c WHERE c.tenant_id = ");
-            query.push_bind(tenant.as_uuid())
-        }
-        None => query.push("SELECT count(*) FROM found"),
-    };
-    query.push(") AS total,").push(LIST_COLUMNS);
-    push_page(&mut query, direction, page);
-    query.push(" CROSS JOIN users u ON u.id = p.id AND u.tenant_id = ").push_bind(tenant.as_uuid());
-    query.push(" ORDER BY p.key").push(direction).push(", p.id");
-    query
-}
-
-/// Returns the expression for the stored count of exactly these users, if there is one.
-fn kept_count(filter: &UserFilter, visible_scope: &VisibleScope) -> Option<&'static str> {
-    if filter.search.is_some()
-        || filter.organization.is_some()
-        || matches!(visible_scope, VisibleScope::Organizations(_))
-    {
-        return None;
-    }
-    Some(match filter.status {
-        None => "c.active_users + c.suspended_users + c.inactive_users",
-        Some(UserStatus::Active) => "c.active_users",
-        Some(UserStatus::Suspended) => "c.suspended_users",
-        Some(UserStatus::Inactive) => "c.inactive_users",
+    let is_restricted = matches!(visible_scope, VisibleScope::Organizations(_));
+    list::<SqliteStore>(tenant, filter, sort, page, is_restricted, |query| {
+        push_filter(query, tenant, filter, visible_scope, now);
     })
 }
 
@@ -219,131 +174,7 @@ fn push_holds(query: &mut QueryBuilder<Sqlite>, tenant: TenantId, now: Timestamp
     query
         .push(" AND u.id IN (SELECT a.user_id FROM role_assignments a WHERE a.tenant_id = ")
         .push_bind(tenant.as_uuid());
-    push_live(query, now);
-}
-
-fn sort_column(by: UserSortKey) -> &'static str {
-    match by {
-        UserSortKey::CreatedAt => "u.created_at",
-        UserSortKey::UpdatedAt => "u.updated_at",
-        UserSortKey::Email => "u.email_key",
-        UserSortKey::FirstName => "u.first_name_key",
-        UserSortKey::LastName => "u.last_name_key",
-        UserSortKey::LastLoginAt => "u.last_login_at",
-        UserSortKey::Status => "u.status",
-    }
-}
-
-#[async_trait]
-impl UserTransaction for SqliteTransaction {
-    async fn lock_user(&mut self, id: UserId) -> Result<Option<User>, StoreError> {
-        let row = select_users!("WHERE u.tenant_id = ?1 AND u.id = ?2", self.tenant(), id.as_uuid());
-        row.fetch_optional(self.connection()).await.map_err(store_error)?.map(User::try_from).transpose()
-    }
-
-    async fn users_by_id(&mut self, ids: &[UserId]) -> Result<Vec<User>, StoreError> {
-        let rows = select_users_by_id!(self.tenant(), ids);
-        rows.fetch_all(self.connection()).await.map_err(store_error)?.into_iter().map(User::try_from).collect()
-    }
-}
-
-impl SqliteTransaction {
-    pub(crate) async fn write_user(&mut self, change: &UserChange) -> Result<(), StoreError> {
-        match change {
-            UserChange::Create { user, password } => self.insert_user(user, password).await,
-            UserChange::Update { after, .. }
-            | UserChange::ChangeStatus { after, .. }
-            | UserChange::VerifyEmail { after, .. }
-            | UserChange::Delete { after, .. } => self.update_user(after).await,
-        }
-    }
-
-    async fn insert_user(&mut self, user: &User, password: &PasswordHash) -> Result<(), StoreError> {
-        let email_key = user.email.key();
-        sqlx::query!(
-            r#"
-            INSERT INTO users (
-                number,
-                tenant_id,
-                id,
-                email,
-                email_key,
-                first_name,
-                first_name_key,
-                last_name,
-                last_name_key,
-                status,
-                last_login_at,
-                created_at,
-                updated_at,
-                email_verified_at
-            )
-            VALUES (
-                (
-                    SELECT coalesce(
-                        (SELECT max(u.number) + 1 FROM users u WHERE u.number BETWEEN t.first_user AND t.last_user),
-                        t.first_user
-                    )
-                    FROM tenants t
-                    WHERE t.id = ?1
-                ),
-                ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13
-            )
-            "#,
-            self.tenant(),
-            user.id.as_uuid(),
-            user.email.as_str(),
-            email_key.as_str(),
-            user.first_name.as_str(),
-            folded(user.first_name.as_str()),
-            user.last_name.as_str(),
-            folded(user.last_name.as_str()),
-            user.status.as_str(),
-            user.last_login_at.map(millis),
-            millis(user.created_at),
-            millis(user.updated_at),
-            user.email_verified_at.map(millis)
-        )
-        .execute(self.connection())
-        .await
-        .map_err(store_error)?;
-        self.insert_credential(user.id, password).await
-    }
-
-    async fn update_user(&mut self, user: &User) -> Result<(), StoreError> {
-        let email_key = user.email.key();
-        let updated = sqlx::query!(
-            r#"
-            UPDATE users
-            SET
-                email = ?3,
-                email_key = ?4,
-                first_name = ?5,
-                first_name_key = ?6,
-                last_name = ?7,
-                last_name_key = ?8,
-                status = ?9,
-                updated_at = ?10,
-                email_verified_at = ?11
-            WHERE tenant_id = ?1 AND id = ?2
-            "#,
-            self.tenant(),
-            user.id.as_uuid(),
-            user.email.as_str(),
-            email_key.as_str(),
-            user.first_name.as_str(),
-            folded(user.first_name.as_str()),
-            user.last_name.as_str(),
-            folded(user.last_name.as_str()),
-            user.status.as_str(),
-            millis(user.updated_at),
-            user.email_verified_at.map(millis)
-        )
-        .execute(self.connection())
-        .await
-        .map_err(store_error)?;
-        expect_row(updated.rows_affected(), "user")
-    }
+    SqliteStore::push_live(query, now);
 }
 
 #[cfg(test)]
@@ -352,11 +183,13 @@ mod tests {
     use iam_model::page::SortOrder;
     use uuid::Uuid;
 
+    use iam_model::user::{UserSortKey, UserStatus};
+
     use super::*;
     use crate::plan::{assert_list, plan};
 
     fn page(filter: &UserFilter, sort: UserSort) -> QueryBuilder<Sqlite> {
-        list(TenantId::NONE, filter, &VisibleScope::Tenant, sort, PageRequest::default(), Timestamp::UNIX_EPOCH)
+        users(TenantId::NONE, filter, &VisibleScope::Tenant, sort, PageRequest::default(), Timestamp::UNIX_EPOCH)
     }
 
     /// Backwards, only rows with the same value are sorted.
@@ -400,7 +233,7 @@ mod tests {
 
         let within = VisibleScope::Organizations(Vec::new());
         let (filter, sort, page) = (UserFilter::default(), UserSort::default(), PageRequest::default());
-        let reached = plan(list(TenantId::NONE, &filter, &within, sort, page, Timestamp::UNIX_EPOCH)).await;
+        let reached = plan(users(TenantId::NONE, &filter, &within, sort, page, Timestamp::UNIX_EPOCH)).await;
         assert_eq!(reached[..2], expected);
     }
 

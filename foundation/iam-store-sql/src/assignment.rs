@@ -111,34 +111,21 @@ const LIST_COLUMNS: &str = "
         r.name AS role_name,
         o.name AS organization_name";
 
-/// How an engine writes the conditions of a list.
-pub struct ListConditions<F, L, C> {
-    /// Adds the condition that a column names an organization in the caller's visible scope. `None` if the visible scope
-    /// is the whole tenant.
-    pub push_scope: Option<F>,
-    /// Adds the condition that an assignment `a` has not expired at a moment.
-    pub push_live: L,
-    /// Adds the stored count of the tenant's assignments, minus the assignments that have expired at a moment and were
-    /// not removed yet.
-    pub push_stored_count: C,
-}
-
-/// Builds the statement for a page of the assignments that match a filter at a moment.
-pub fn list<S, F, L, C>(
+/// Builds the statement for a page of the assignments that match a filter at a moment. `push_scope` adds the condition
+/// that a column names an organization in the caller's visible scope; `None` if that is the whole tenant.
+pub fn list<S>(
     tenant: TenantId,
     filter: &AssignmentFilter,
     page: PageRequest,
     now: Timestamp,
-    conditions: ListConditions<F, L, C>,
+    push_scope: Option<impl FnOnce(&mut QueryBuilder<S::Database>, &'static str)>,
 ) -> QueryBuilder<S::Database>
 where
     S: SqlStore,
-    F: FnOnce(&mut QueryBuilder<S::Database>, &'static str),
-    L: FnOnce(&mut QueryBuilder<S::Database>, Timestamp),
-    C: FnOnce(&mut QueryBuilder<S::Database>, TenantId, Option<Timestamp>),
+    S::Moment: for<'q> Encode<'q, S::Database> + Type<S::Database>,
     Uuid: for<'q> Encode<'q, S::Database> + Type<S::Database>,
 {
-    let is_everywhere = conditions.push_scope.is_none();
+    let is_everywhere = push_scope.is_none();
     let mut query = QueryBuilder::new("WITH found AS ");
     // Every filter has an index in the order of the list. A visible scope has none.
     query.push(if is_everywhere { "NOT MATERIALIZED" } else { "MATERIALIZED" });
@@ -154,15 +141,20 @@ where
         }
     }
     if !filter.include_expired {
-        (conditions.push_live)(&mut query, now);
+        S::push_live(&mut query, now);
     }
-    if let Some(push_scope) = conditions.push_scope {
+    if let Some(push_scope) = push_scope {
         push_scope(&mut query, "a.organization_id");
     }
     query.push(") SELECT ");
     if is_everywhere && filter.user.is_none() && filter.role.is_none() && filter.organization.is_none() {
-        let expired_at = (!filter.include_expired).then_some(now);
-        (conditions.push_stored_count)(&mut query, tenant, expired_at);
+        S::push_stored_count(&mut query, tenant, "c.role_assignments");
+        if !filter.include_expired {
+            // The tenant has many more assignments that have not expired.
+            query.push(" - (SELECT count(*) FROM ").push(S::SCHEMA).push("role_assignments e WHERE ");
+            query.push(S::UNINDEXED).push("e.tenant_id = ").push_bind(tenant.as_uuid());
+            query.push(" AND e.expires_at <= ").push_bind(S::stored(now)).push(")");
+        }
     } else {
         query.push("(SELECT count(*) FROM found)");
     }

@@ -9,7 +9,6 @@ use sqlx::{Encode, FromRow, QueryBuilder, Type};
 use uuid::Uuid;
 
 use crate::column::{StoredMoment, moment, parse};
-use crate::page::direction;
 use crate::store::SqlStore;
 
 /// An organization as the stores read it: the columns of its table.
@@ -71,7 +70,7 @@ where
     Uuid: for<'q> Encode<'q, S::Database> + Type<S::Database>,
     String: for<'q> Encode<'q, S::Database> + Type<S::Database>,
 {
-    let direction = direction(sort.order);
+    let direction = S::direction(sort.order, false);
     let mut query = QueryBuilder::new("WITH found AS MATERIALIZED (SELECT o.id, ");
     query.push(sort_column(sort.by)).push(" AS key FROM ").push(S::SCHEMA).push("organizations o WHERE o.tenant_id = ");
     query.push_bind(tenant.as_uuid());

@@ -10,7 +10,7 @@
 //! The page `p` is cut from `found` before the rows themselves are read. So the rows before the page are skipped in
 //! an index.
 
-use iam_model::page::{Page, PageRequest, SortOrder};
+use iam_model::page::{Page, PageRequest};
 use iam_model::store_error::StoreError;
 use sqlx::FromRow;
 
@@ -29,15 +29,6 @@ pub struct Counted<T> {
 #[must_use]
 pub fn offset(page: PageRequest) -> i64 {
     i64::try_from(page.offset()).unwrap_or(i64::MAX)
-}
-
-/// Returns the sort direction.
-#[must_use]
-pub fn direction(order: SortOrder) -> &'static str {
-    match order {
-        SortOrder::Ascending => " ASC",
-        SortOrder::Descending => " DESC",
-    }
 }
 
 /// Makes a page of these rows. A stored total may be wrong, and even negative, if rows were changed without the

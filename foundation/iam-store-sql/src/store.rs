@@ -13,7 +13,8 @@
 //!   entry of the change with it.
 
 use iam_model::clock::Timestamp;
-use iam_model::page::PageRequest;
+use iam_model::id::TenantId;
+use iam_model::page::{PageRequest, SortOrder};
 use iam_model::store_error::StoreError;
 use sqlx::{Database, QueryBuilder};
 use uuid::Uuid;
@@ -40,6 +41,18 @@ pub trait SqlStore {
     const JOIN: &'static str;
     /// The function that returns where a text contains another one, or 0.
     const POSITION: &'static str;
+
+    /// Keeps the planner from using an index on the column after it.
+    const UNINDEXED: &'static str;
+
+    /// Returns the sort direction. NULL sorts before every other value.
+    fn direction(order: SortOrder, is_nullable: bool) -> &'static str;
+
+    /// Adds a stored count of a tenant: an expression over columns of `tenant_counts c`.
+    fn push_stored_count(query: &mut QueryBuilder<Self::Database>, tenant: TenantId, count: &'static str);
+
+    /// Adds the condition that an assignment `a` has not expired at a moment.
+    fn push_live(query: &mut QueryBuilder<Self::Database>, now: Timestamp);
 
     /// Adds the page that is cut from `found`; see [`page`](crate::page).
     fn push_page(query: &mut QueryBuilder<Self::Database>, direction: &'static str, page: PageRequest);

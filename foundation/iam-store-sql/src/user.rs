@@ -1,11 +1,14 @@
 //! Users.
 
+use iam_model::id::TenantId;
+use iam_model::page::PageRequest;
 use iam_model::store_error::StoreError;
-use iam_model::user::User;
-use sqlx::FromRow;
+use iam_model::user::{User, UserFilter, UserSort, UserSortKey, UserStatus};
+use sqlx::{Encode, FromRow, QueryBuilder, Type};
 use uuid::Uuid;
 
 use crate::column::{StoredMoment, moment, moment_optional, parse};
+use crate::store::SqlStore;
 
 /// A user as the stores read it: the columns of its table.
 #[expect(missing_docs, reason = "the migrations document the columns")]
@@ -97,5 +100,246 @@ macro_rules! user_and_tenant {
             };
             Some((user, tenant))
         })()
+    };
+}
+
+// The list is built at run time, because its conditions and its order vary from call to call. Only text of this file and
+// of the stores is pushed. All values from outside are bound.
+
+const LIST_COLUMNS: &str = "
+        u.tenant_id,
+        u.id,
+        u.email,
+        u.email_verified_at,
+        u.first_name,
+        u.last_name,
+        u.status,
+        u.last_login_at,
+        u.created_at,
+        u.updated_at";
+
+/// Builds the statement for a page of users. `push_filter` adds the FROM clause and the conditions; `is_restricted` is
+/// whether these restrict the list to a visible scope.
+pub fn list<S>(
+    tenant: TenantId,
+    filter: &UserFilter,
+    sort: UserSort,
+    page: PageRequest,
+    is_restricted: bool,
+    push_filter: impl FnOnce(&mut QueryBuilder<S::Database>),
+) -> QueryBuilder<S::Database>
+where
+    S: SqlStore,
+    Uuid: for<'q> Encode<'q, S::Database> + Type<S::Database>,
+{
+    let stored_count = stored_count(filter, is_restricted);
+    let direction = S::direction(sort.order, sort.by == UserSortKey::LastLoginAt);
+    let mut query = QueryBuilder::new("WITH found AS ");
+    query.push(if stored_count.is_some() { "NOT MATERIALIZED" } else { "MATERIALIZED" });
+    query.push(" (SELECT u.id, ").push(sort_column(sort.by)).push(" AS key");
+    push_filter(&mut query);
+    query.push(") SELECT ");
+    match stored_count {
+        Some(users) => S::push_stored_count(&mut query, tenant, users),
+        None => drop(query.push("(SELECT count(*) FROM found)")),
+    }
+    query.push(" AS total,").push(LIST_COLUMNS);
+    S::push_page(&mut query, direction, page);
+    query.push(S::JOIN).push(S::SCHEMA).push("users u ON u.id = p.id AND u.tenant_id = ");
+    query.push_bind(tenant.as_uuid()).push(" ORDER BY p.key").push(direction).push(", p.id");
+    query
+}
+
+/// Returns the expression for the stored count of exactly these users, if there is one.
+fn stored_count(filter: &UserFilter, is_restricted: bool) -> Option<&'static str> {
+    if filter.search.is_some() || filter.organization.is_some() || is_restricted {
+        return None;
+    }
+    Some(match filter.status {
+        None => "c.active_users + c.suspended_users + c.inactive_users",
+        Some(UserStatus::Active) => "c.active_users",
+        Some(UserStatus::Suspended) => "c.suspended_users",
+        Some(UserStatus::Inactive) => "c.inactive_users",
+    })
+}
+
+fn sort_column(by: UserSortKey) -> &'static str {
+    match by {
+        UserSortKey::CreatedAt => "u.created_at",
+        UserSortKey::UpdatedAt => "u.updated_at",
+        UserSortKey::Email => "u.email_key",
+        UserSortKey::FirstName => "u.first_name_key",
+        UserSortKey::LastName => "u.last_name_key",
+        UserSortKey::LastLoginAt => "u.last_login_at",
+        UserSortKey::Status => "u.status",
+    }
+}
+
+/// Selects users; the literal says from where and which.
+#[macro_export]
+macro_rules! select_users {
+    ($row:ident, $which:literal, $($argument:expr),+) => {
+        sqlx::query_as!(
+            $row,
+            r#"
+            SELECT
+                u.tenant_id,
+                u.id,
+                u.email,
+                u.email_verified_at,
+                u.first_name,
+                u.last_name,
+                u.status,
+                u.last_login_at,
+                u.created_at,
+                u.updated_at
+            "# + $which,
+            $($argument),+
+        )
+    };
+}
+
+/// Implements the ports of users; see [`store`](crate::store).
+///
+/// The store also has a method `list_users`, because each engine has its own way to search and to restrict a list to
+/// the caller's visible scope. `insert` is one statement that also writes the password, or two statements.
+#[macro_export]
+macro_rules! user_ports {
+    (
+        $store:ident,
+        $transaction:ident,
+        by_id: $by_id:literal,
+        by_ids: $by_ids:literal,
+        lock: $lock:literal,
+        insert: $insert:tt,
+        update: ($($update:tt)+) $(,)?
+    ) => {
+        const _: () = {
+            use iam_model::access::VisibleScope;
+            use iam_model::change::UserChange;
+            use iam_model::clock::Timestamp;
+            use iam_model::id::{TenantId, UserId};
+            use iam_model::page::{Page, PageRequest};
+            use iam_model::secret::PasswordHash;
+            use iam_model::store::{UserStore, UserTransaction};
+            use iam_model::store_error::StoreError;
+            use iam_model::user::{User, UserFilter, UserSort};
+            use iam_model::validate::folded;
+            use $crate::error::expect_row;
+            use $crate::select_users;
+            use $crate::store::SqlStore;
+
+            type Row = $crate::user::UserRow<<$store as SqlStore>::Moment>;
+
+            #[async_trait::async_trait]
+            impl UserStore for $store {
+                async fn user(&self, tenant: TenantId, id: UserId) -> Result<Option<User>, StoreError> {
+                    let row = select_users!(Row, $by_id, tenant.as_uuid(), id.as_uuid());
+                    self.answer(row.fetch_optional(&self.reads())).await?.map(User::try_from).transpose()
+                }
+
+                async fn users_by_id(&self, tenant: TenantId, ids: &[UserId]) -> Result<Vec<User>, StoreError> {
+                    let ids = $store::ids(ids.iter().map(|id| id.as_uuid()));
+                    let rows = select_users!(Row, $by_ids, tenant.as_uuid(), &ids);
+                    self.answer(rows.fetch_all(&self.reads())).await?.into_iter().map(User::try_from).collect()
+                }
+
+                async fn users(
+                    &self,
+                    tenant: TenantId,
+                    filter: &UserFilter,
+                    visible_scope: &VisibleScope,
+                    sort: UserSort,
+                    page: PageRequest,
+                    now: Timestamp,
+                ) -> Result<Page<User>, StoreError> {
+                    self.list_users(tenant, filter, visible_scope, sort, page, now).await
+                }
+            }
+
+            #[async_trait::async_trait]
+            impl UserTransaction for $transaction {
+                async fn lock_user(&mut self, id: UserId) -> Result<Option<User>, StoreError> {
+                    let row = select_users!(Row, $lock, self.tenant(), id.as_uuid());
+                    let row = row.fetch_optional(self.connection()).await.map_err($store::store_error)?;
+                    row.map(User::try_from).transpose()
+                }
+
+                async fn users_by_id(&mut self, ids: &[UserId]) -> Result<Vec<User>, StoreError> {
+                    let ids = $store::ids(ids.iter().map(|id| id.as_uuid()));
+                    let rows = select_users!(Row, $by_ids, self.tenant(), &ids);
+                    let rows = rows.fetch_all(self.connection()).await.map_err($store::store_error)?;
+                    rows.into_iter().map(User::try_from).collect()
+                }
+            }
+
+            impl $transaction {
+                pub(crate) async fn write_user(&mut self, change: &UserChange) -> Result<(), StoreError> {
+                    match change {
+                        UserChange::Create { user, password } => self.insert_user(user, password).await,
+                        UserChange::Update { after, .. }
+                        | UserChange::ChangeStatus { after, .. }
+                        | UserChange::VerifyEmail { after, .. }
+                        | UserChange::Delete { after, .. } => self.update_user(after).await,
+                    }
+                }
+
+                async fn insert_user(&mut self, user: &User, password: &PasswordHash) -> Result<(), StoreError> {
+                    let email_key = user.email.key();
+                    $crate::insert_user!(
+                        $insert,
+                        self,
+                        password,
+                        self.tenant(),
+                        user.id.as_uuid(),
+                        user.email.as_str(),
+                        email_key.as_str(),
+                        user.email_verified_at.map($store::stored),
+                        user.first_name.as_str(),
+                        folded(user.first_name.as_str()),
+                        user.last_name.as_str(),
+                        folded(user.last_name.as_str()),
+                        user.status.as_str(),
+                        user.last_login_at.map($store::stored),
+                        $store::stored(user.created_at),
+                        $store::stored(user.updated_at)
+                    );
+                    Ok(())
+                }
+
+                async fn update_user(&mut self, user: &User) -> Result<(), StoreError> {
+                    let email_key = user.email.key();
+                    let updated = execute_audited!(
+                        self,
+                        $($update)+,
+                        self.tenant(),
+                        user.id.as_uuid(),
+                        user.email.as_str(),
+                        email_key.as_str(),
+                        user.email_verified_at.map($store::stored),
+                        user.first_name.as_str(),
+                        folded(user.first_name.as_str()),
+                        user.last_name.as_str(),
+                        folded(user.last_name.as_str()),
+                        user.status.as_str(),
+                        $store::stored(user.updated_at)
+                    )?;
+                    expect_row(updated.rows_affected(), "user")
+                }
+            }
+        };
+    };
+}
+
+/// Inserts a user and its password, by one statement or by two.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! insert_user {
+    ((one: $($insert:tt)+), $transaction:expr, $password:ident, $($value:expr),+) => {
+        execute_audited!($transaction, $($insert)+, $($value,)+ $password.expose())?;
+    };
+    (($insert:literal, $insert_password:literal), $transaction:expr, $password:ident, $tenant:expr, $id:expr, $($value:expr),+) => {
+        execute_audited!($transaction, $insert, $tenant, $id, $($value),+)?;
+        execute_audited!($transaction, $insert_password, $tenant, $id, $password.expose())?;
     };
 }
