@@ -1,77 +1,85 @@
-use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use iam_model::audit::{
-    AuditEntry, Digest, Frontier, Leaf, LogHead, Pending, PendingEntry, PendingRetention, Retention, SequencedBatch,
-    SequencedEntry, TreeHash, TreeSpan,
+    AuditEntry, Digest, Leaf, Pending, PendingEntry, SequencedBatch, SequencedEntry, TreeHash, TreeSpan,
 };
 use iam_model::clock::Timestamp;
 use iam_model::id::{AuditEntryId, TenantId};
-use iam_model::store::{AuditTransaction, SequenceStore};
 use iam_model::store_error::StoreError;
 use iam_store_sql::audit::Fields;
 use iam_store_sql::column::{bytes_32, integer};
-use sqlx::{PgConnection, PgExecutor};
+use iam_store_sql::sequence_ports;
+use sqlx::PgConnection;
 use uuid::Uuid;
 
 use crate::PostgresStore;
 use crate::audit::AuditEntryRow;
-use crate::column::{Moment, in_range};
+use crate::column::Moment;
 use crate::error::{has_no_partition, is_unique_violation, store_error};
 use crate::transaction::PostgresTransaction;
 
-struct PendingRow {
-    tenant_id: Uuid,
-    created_at: DateTime<Utc>,
-    id: Uuid,
-    digest: Vec<u8>,
-}
-
-impl TryFrom<PendingRow> for Pending {
-    type Error = StoreError;
-
-    fn try_from(row: PendingRow) -> Result<Self, StoreError> {
-        Ok(Self {
-            tenant_id: row.tenant_id.into(),
-            created_at: row.created_at,
-            entry_id: row.id.into(),
-            digest: Digest(bytes_32("audit_unsealed.digest", &row.digest)?),
-        })
-    }
-}
-
-struct HeadRow {
-    tenant_id: Uuid,
-    size: i64,
-    peaks: Vec<u8>,
-    note: String,
-    leaves: i64,
-    removed: i64,
-    retention_days: Option<i32>,
-    pending_retention_days: Option<i32>,
-    pending_retention_from: Option<DateTime<Utc>>,
-}
-
-impl From<HeadRow> for LogHead {
-    fn from(row: HeadRow) -> Self {
-        let peaks = row.peaks.chunks(32).map(|peak| peak.try_into().map(TreeHash)).collect::<Result<_, _>>();
-        let frontier = peaks.ok().and_then(|peaks| Frontier::new(row.size.unsigned_abs(), peaks));
-        Self {
-            tenant_id: row.tenant_id.into(),
-            // A malformed frontier is not an error here, because the logs of other tenants are read by the same call.
-            // The note shows that this log is not empty.
-            frontier: frontier.unwrap_or_default(),
-            note: row.note,
-            leaves: row.leaves.unsigned_abs(),
-            removed: row.removed.unsigned_abs(),
-            retention: Retention {
-                days: row.retention_days.map(i32::unsigned_abs),
-                pending: row
-                    .pending_retention_days
-                    .zip(row.pending_retention_from)
-                    .map(|(days, from)| PendingRetention { days: days.unsigned_abs(), from }),
-            },
-        }
-    }
+sequence_ports! {
+    PostgresStore,
+    PostgresTransaction,
+    // Leaves out malformed rows: the service did not write them, and they must not delay other entries. Verification
+    // reports them.
+    pending: r#"
+        SELECT
+            tenant_id AS queued_tenant_id,
+            created_at AS queued_at,
+            id AS queued_id,
+            digest
+        FROM iam.audit_unsealed
+        WHERE tenant_id <> ALL ($1)
+            AND octet_length(digest) = 32
+            AND octet_length(details_salt) IN (16, 32)
+            AND octet_length(origin_salt) IN (16, 32)
+            AND created_at BETWEEN '1970-01-01' AND '9999-12-31'
+        ORDER BY created_at, id
+        LIMIT $2
+    "#,
+    // The same statement counts the leaves. Otherwise a sequencing round between two statements could make the count
+    // differ from the size. A log that has leaves but no row in `audit_logs` has lost that row.
+    log_heads: r#"
+        SELECT
+            t.id AS "tenant_id!",
+            coalesce(g.size, 0) AS "size!",
+            coalesce(g.peaks, '') AS "peaks!",
+            coalesce(g.note, '') AS "note!",
+            leaf.count AS "leaves!",
+            coalesce(g.removed, 0) AS "removed!",
+            g.retention_days::bigint AS "retention_days?",
+            g.pending_retention_days::bigint AS "pending_retention_days?",
+            g.pending_retention_from AS "pending_retention_from?"
+        FROM unnest($1::uuid[]) t (id)
+        -- The limit makes the planner use the key, even if it expects a large share of all logs.
+        LEFT JOIN LATERAL (SELECT * FROM iam.audit_logs WHERE tenant_id = t.id LIMIT 1) g ON true
+        CROSS JOIN LATERAL (
+            SELECT coalesce(max(l.sequence) + 1, 0) AS count
+            FROM iam.audit_leaves l
+            WHERE l.tenant_id = t.id
+        ) leaf
+        WHERE g.tenant_id IS NOT NULL OR leaf.count > 0
+    "#,
+    sequence_of: "SELECT sequence FROM iam.audit_leaves WHERE tenant_id = $1 AND entry_id = $2",
+    // Every tenant is created with an audit entry. The other tables also have tenants whose own row was removed.
+    audited_tenants: r#"
+        SELECT id AS "tenant_id!"
+        FROM iam.tenants
+        UNION
+        SELECT tenant_id
+        FROM iam.audit_logs
+        UNION
+        SELECT tenant_id
+        FROM iam.audit_unsealed
+        ORDER BY 1
+    "#,
+    first_since: r#"
+        SELECT sequence
+        FROM iam.audit_leaves
+        WHERE tenant_id = $1 AND sequence >= $2 AND created_at >= $3
+        ORDER BY sequence
+        LIMIT 1
+    "#,
 }
 
 /// The position of an entry, in the sequence or in the queue, and the entry itself, which may be missing.
@@ -180,40 +188,8 @@ macro_rules! select_places {
     };
 }
 
-#[async_trait]
-impl SequenceStore for PostgresStore {
-    // Leaves out malformed rows: the service did not write them, and they must not delay other entries. Verification
-    // reports them.
-    async fn pending(&self, except: &[TenantId], limit: u32) -> Result<Vec<Pending>, StoreError> {
-        let except: Vec<Uuid> = except.iter().map(|tenant| tenant.as_uuid()).collect();
-        let rows = sqlx::query_as!(
-            PendingRow,
-            r#"
-            SELECT
-                tenant_id,
-                created_at,
-                id,
-                digest
-            FROM iam.audit_unsealed
-            WHERE tenant_id <> ALL ($1)
-                AND octet_length(digest) = 32
-                AND octet_length(details_salt) IN (16, 32)
-                AND octet_length(origin_salt) IN (16, 32)
-                AND created_at BETWEEN '1970-01-01' AND '9999-12-31'
-            ORDER BY created_at, id
-            LIMIT $2
-            "#,
-            &except,
-            i64::from(limit)
-        );
-        self.answer(rows.fetch_all(&self.source())).await?.into_iter().map(Pending::try_from).collect()
-    }
-
-    async fn log_heads(&self, tenants: &[TenantId]) -> Result<Vec<LogHead>, StoreError> {
-        self.answer(log_heads(&self.source(), tenants)).await
-    }
-
-    async fn sequence(&self, batches: &[SequencedBatch]) -> Result<bool, StoreError> {
+impl PostgresStore {
+    pub(crate) async fn write_batches(&self, batches: &[SequencedBatch]) -> Result<bool, StoreError> {
         let leaves = batches.iter().flat_map(|batch| &batch.leaves);
         self.make_months_of(leaves.map(|leaf| leaf.created_at)).await?;
         let mut transaction = self.begin_transaction().await?;
@@ -231,16 +207,7 @@ impl SequenceStore for PostgresStore {
         transaction.rollback().await.map_err(store_error).map(|()| false)
     }
 
-    async fn sequence_of(&self, tenant: TenantId, id: AuditEntryId) -> Result<Option<u64>, StoreError> {
-        let sequence = sqlx::query_scalar!(
-            "SELECT sequence FROM iam.audit_leaves WHERE tenant_id = $1 AND entry_id = $2",
-            tenant.as_uuid(),
-            id.as_uuid()
-        );
-        Ok(self.answer(sequence.fetch_optional(&self.source())).await?.map(i64::unsigned_abs))
-    }
-
-    async fn tree_hashes(&self, tenant: TenantId, spans: &[TreeSpan]) -> Result<Vec<TreeHash>, StoreError> {
+    pub(crate) async fn hashes_of(&self, tenant: TenantId, spans: &[TreeSpan]) -> Result<Vec<TreeHash>, StoreError> {
         let levels: Vec<i16> = spans.iter().map(|span| span.level.into()).collect();
         let starts: Vec<i64> = spans.iter().map(|span| integer(span.positions.start)).collect();
         let ends: Vec<i64> = spans.iter().map(|span| integer(span.positions.end)).collect();
@@ -271,31 +238,13 @@ impl SequenceStore for PostgresStore {
             &starts,
             &ends
         );
-        let hashes = self.answer(hashes.fetch_all(&self.source())).await?;
+        let hashes = self.answer(hashes.fetch_all(&self.reads())).await?;
         hashes.iter().map(|hash| bytes_32("audit_nodes.hash", hash).map(TreeHash)).collect()
-    }
-
-    // Every tenant is created with an audit entry. The other tables also have tenants whose own row was removed.
-    async fn audited_tenants(&self) -> Result<Vec<TenantId>, StoreError> {
-        let tenants = sqlx::query_scalar!(
-            r#"
-            SELECT id AS "tenant_id!"
-            FROM iam.tenants
-            UNION
-            SELECT tenant_id
-            FROM iam.audit_logs
-            UNION
-            SELECT tenant_id
-            FROM iam.audit_unsealed
-            ORDER BY 1
-            "#
-        );
-        Ok(self.answer(tenants.fetch_all(&self.source())).await?.into_iter().map(TenantId::from).collect())
     }
 
     // With the inner limit, the planner looks up the entries one by one, each in its one partition. Otherwise it
     // would hash all entries of the tenant.
-    async fn sequenced_entries(
+    pub(crate) async fn sequenced_since(
         &self,
         tenant: TenantId,
         from: u64,
@@ -322,11 +271,11 @@ impl SequenceStore for PostgresStore {
             integer(from),
             i64::from(limit)
         );
-        let rows = self.answer(rows.fetch_all(&self.source())).await?;
+        let rows = self.answer(rows.fetch_all(&self.reads())).await?;
         rows.into_iter().map(|row| Ok(SequencedEntry { leaf: row.leaf()?, entry: row.entry()? })).collect()
     }
 
-    async fn pending_entries(
+    pub(crate) async fn pending_after(
         &self,
         tenant: TenantId,
         after: Option<(Timestamp, AuditEntryId)>,
@@ -358,7 +307,7 @@ impl SequenceStore for PostgresStore {
             id,
             i64::from(limit)
         );
-        let rows = self.answer(rows.fetch_all(&self.source())).await?;
+        let rows = self.answer(rows.fetch_all(&self.reads())).await?;
         let pending = |row: PlaceRow| {
             let (pending, is_sequenced) = (row.pending(tenant)?, row.is_sequenced);
             Ok(PendingEntry { pending, entry: row.entry()?, is_sequenced })
@@ -366,7 +315,7 @@ impl SequenceStore for PostgresStore {
         rows.into_iter().map(pending).collect()
     }
 
-    async fn stray_entry(&self, tenant: TenantId) -> Result<Option<AuditEntryId>, StoreError> {
+    pub(crate) async fn find_stray(&self, tenant: TenantId) -> Result<Option<AuditEntryId>, StoreError> {
         let stray = sqlx::query_scalar!(
             r#"
             SELECT e.id
@@ -388,62 +337,6 @@ impl SequenceStore for PostgresStore {
         transaction.rollback().await.map_err(store_error)?;
         Ok(stray.map(AuditEntryId::from))
     }
-}
-
-#[async_trait]
-impl AuditTransaction for PostgresTransaction {
-    async fn log_head(&mut self) -> Result<Option<LogHead>, StoreError> {
-        let tenant = self.tenant().into();
-        Ok(log_heads(self.connection(), &[tenant]).await.map_err(store_error)?.into_iter().next())
-    }
-
-    async fn first_sequenced_since(&mut self, from: u64, moment: Timestamp) -> Result<Option<u64>, StoreError> {
-        let sequence = sqlx::query_scalar!(
-            r#"
-            SELECT sequence
-            FROM iam.audit_leaves
-            WHERE tenant_id = $1 AND sequence >= $2 AND created_at >= $3
-            ORDER BY sequence
-            LIMIT 1
-            "#,
-            self.tenant(),
-            integer(from),
-            in_range(moment)
-        );
-        Ok(sequence.fetch_optional(self.connection()).await.map_err(store_error)?.map(i64::unsigned_abs))
-    }
-}
-
-// The same statement counts the leaves. Otherwise a sequencing round between two statements could make the count
-// differ from the size. A log that has leaves but no row in `audit_logs` has lost that row.
-async fn log_heads(executor: impl PgExecutor<'_>, tenants: &[TenantId]) -> sqlx::Result<Vec<LogHead>> {
-    let tenants: Vec<Uuid> = tenants.iter().map(|tenant| tenant.as_uuid()).collect();
-    let rows = sqlx::query_as!(
-        HeadRow,
-        r#"
-        SELECT
-            t.id AS "tenant_id!",
-            coalesce(g.size, 0) AS "size!",
-            coalesce(g.peaks, '') AS "peaks!",
-            coalesce(g.note, '') AS "note!",
-            leaf.count AS "leaves!",
-            coalesce(g.removed, 0) AS "removed!",
-            g.retention_days AS "retention_days?",
-            g.pending_retention_days AS "pending_retention_days?",
-            g.pending_retention_from AS "pending_retention_from?"
-        FROM unnest($1::uuid[]) t (id)
-        -- The limit makes the planner use the key, even if it expects a large share of all logs.
-        LEFT JOIN LATERAL (SELECT * FROM iam.audit_logs WHERE tenant_id = t.id LIMIT 1) g ON true
-        CROSS JOIN LATERAL (
-            SELECT coalesce(max(l.sequence) + 1, 0) AS count
-            FROM iam.audit_leaves l
-            WHERE l.tenant_id = t.id
-        ) leaf
-        WHERE g.tenant_id IS NOT NULL OR leaf.count > 0
-        "#,
-        &tenants
-    );
-    Ok(rows.fetch_all(executor).await?.into_iter().map(LogHead::from).collect())
 }
 
 /// Writes the heads, leaves and nodes, and moves the entries. Unless it returns `true`, the transaction must be

@@ -1,13 +1,10 @@
-use async_trait::async_trait;
-use iam_model::audit::{
-    AuditEntry, Digest, Frontier, Leaf, LogHead, Pending, PendingEntry, PendingRetention, Retention, SequencedBatch,
-    SequencedEntry, TreeHash, TreeNode, TreeSpan,
-};
+use iam_model::audit::{AuditEntry, Leaf, PendingEntry, SequencedBatch, SequencedEntry, TreeHash, TreeNode, TreeSpan};
 use iam_model::clock::Timestamp;
 use iam_model::id::{AuditEntryId, TenantId};
-use iam_model::store::{AuditTransaction, SequenceStore};
 use iam_model::store_error::StoreError;
-use iam_store_sql::column::{bytes_32, counted, integer, moment, moment_optional};
+use iam_store_sql::column::{bytes_32, counted, integer, moment};
+use iam_store_sql::sequence::PendingRow;
+use iam_store_sql::sequence_ports;
 use sqlx::sqlite::SqliteRow;
 use sqlx::types::Json;
 use sqlx::{FromRow, QueryBuilder, Row as _, Sqlite, SqliteConnection};
@@ -20,32 +17,73 @@ use crate::column::millis;
 use crate::error::store_error;
 use crate::transaction::SqliteTransaction;
 
-#[derive(FromRow)]
-struct PendingRow {
-    queued_tenant_id: Uuid,
-    queued_at: i64,
-    queued_id: Uuid,
-    digest: Vec<u8>,
-}
-
-impl TryFrom<PendingRow> for Pending {
-    type Error = StoreError;
-
-    fn try_from(row: PendingRow) -> Result<Self, StoreError> {
-        Ok(Self {
-            tenant_id: row.queued_tenant_id.into(),
-            created_at: moment("audit_unsealed.created_at", row.queued_at)?,
-            entry_id: row.queued_id.into(),
-            digest: Digest(bytes_32("audit_unsealed.digest", &row.digest)?),
-        })
-    }
+sequence_ports! {
+    SqliteStore,
+    SqliteTransaction,
+    // Leaves out malformed rows: the service did not write them, and they must not delay other entries. Verification
+    // reports them.
+    pending: r#"
+        SELECT
+            u.tenant_id AS queued_tenant_id,
+            u.created_at AS queued_at,
+            u.id AS queued_id,
+            u.digest
+        FROM audit_unsealed u
+        WHERE u.tenant_id NOT IN (SELECT unhex(value, '-') FROM json_each(?1))
+            AND length(u.tenant_id) = 16
+            AND length(u.id) = 16
+            AND length(u.digest) = 32
+            -- The years 1970 to 9999.
+            AND u.created_at BETWEEN 0 AND 253402300799999
+        ORDER BY u.created_at, u.id
+        LIMIT ?2
+    "#,
+    // The last leaf gives the number of leaves. It is read by the same statement, because the log may grow between two
+    // statements. A log that has leaves but no row in `audit_logs` has lost that row.
+    log_heads: r#"
+        SELECT
+            unhex(t.value, '-') AS "tenant_id!: Uuid",
+            coalesce(g.size, 0) AS "size!: i64",
+            coalesce(g.peaks, x'') AS "peaks!: Vec<u8>",
+            coalesce(g.note, '') AS "note!: String",
+            (
+                SELECT coalesce(max(l.sequence) + 1, 0)
+                FROM audit_leaves l
+                WHERE l.tenant_id = unhex(t.value, '-')
+            ) AS "leaves!: i64",
+            coalesce(g.removed, 0) AS "removed!: i64",
+            g.retention_days AS "retention_days?",
+            g.pending_retention_days AS "pending_retention_days?",
+            g.pending_retention_from AS "pending_retention_from?"
+        FROM json_each(?1) t
+        LEFT JOIN audit_logs g ON g.tenant_id = unhex(t.value, '-')
+        WHERE g.tenant_id IS NOT NULL
+            OR EXISTS (SELECT 1 FROM audit_leaves l WHERE l.tenant_id = unhex(t.value, '-'))
+    "#,
+    sequence_of: r#"SELECT sequence AS "sequence!" FROM audit_leaves WHERE tenant_id = ?1 AND entry_id = ?2"#,
+    // The last part only adds tenants whose log was removed, but not its entries.
+    audited_tenants: r#"
+        SELECT g.tenant_id AS "tenant_id!: Uuid" FROM audit_logs g
+        UNION
+        SELECT u.tenant_id FROM audit_unsealed u
+        UNION
+        SELECT t.id FROM tenants t WHERE EXISTS (SELECT 1 FROM audit_entries e WHERE e.tenant_id = t.id)
+        ORDER BY 1
+    "#,
+    first_since: r#"
+        SELECT sequence AS "sequence!"
+        FROM audit_leaves
+        WHERE tenant_id = ?1 AND sequence >= ?2 AND created_at >= ?3
+        ORDER BY sequence
+        LIMIT 1
+    "#,
 }
 
 /// A row of the queue, and whether its entry already has a leaf.
 #[derive(FromRow)]
 struct QueuedRow {
     #[sqlx(flatten)]
-    pending: PendingRow,
+    pending: PendingRow<i64>,
     is_sequenced: bool,
 }
 
@@ -90,118 +128,8 @@ impl<T> Beside<T> {
     }
 }
 
-struct LogRow {
-    tenant_id: Uuid,
-    size: i64,
-    peaks: Vec<u8>,
-    note: String,
-    leaves: i64,
-    removed: i64,
-    retention_days: Option<i64>,
-    pending_retention_days: Option<i64>,
-    pending_retention_from: Option<i64>,
-}
-
-impl TryFrom<LogRow> for LogHead {
-    type Error = StoreError;
-
-    fn try_from(row: LogRow) -> Result<Self, StoreError> {
-        let days = |days: Option<i64>| {
-            let days = days.map(u32::try_from).transpose();
-            days.map_err(|cause| StoreError::corrupt("audit_logs.retention_days", cause))
-        };
-        let from = moment_optional("audit_logs.pending_retention_from", row.pending_retention_from)?;
-        let pending = days(row.pending_retention_days)?.zip(from);
-        Ok(Self {
-            tenant_id: row.tenant_id.into(),
-            frontier: frontier(counted("audit_logs.size", row.size)?, &row.peaks),
-            note: row.note,
-            leaves: counted("audit_leaves.sequence", row.leaves)?,
-            removed: counted("audit_logs.removed", row.removed)?,
-            retention: Retention {
-                days: days(row.retention_days)?,
-                pending: pending.map(|(days, from)| PendingRetention { days, from }),
-            },
-        })
-    }
-}
-
-/// Returns the right edge of a tree. Returns that of an empty tree if no tree of this size has these peaks: another
-/// program has changed them. This is not an error here, because the other logs must continue. The note shows that this
-/// log is not empty.
-fn frontier(size: u64, peaks: &[u8]) -> Frontier {
-    let peaks: Option<_> = peaks.chunks(32).map(|peak| Some(TreeHash(peak.try_into().ok()?))).collect();
-    peaks.and_then(|peaks| Frontier::new(size, peaks)).unwrap_or_default()
-}
-
-/// Selects the heads of the logs of some tenants.
-///
-/// The last leaf gives the number of leaves. It is read by the same statement, because the log may grow between two
-/// statements. A log that has leaves but no row in `audit_logs` has lost that row.
-macro_rules! select_logs {
-    ($tenants:expr) => {
-        sqlx::query_as!(
-            LogRow,
-            r#"
-            SELECT
-                unhex(t.value, '-') AS "tenant_id!: Uuid",
-                coalesce(g.size, 0) AS "size!: i64",
-                coalesce(g.peaks, x'') AS "peaks!: Vec<u8>",
-                coalesce(g.note, '') AS "note!: String",
-                (
-                    SELECT coalesce(max(l.sequence) + 1, 0)
-                    FROM audit_leaves l
-                    WHERE l.tenant_id = unhex(t.value, '-')
-                ) AS "leaves!: i64",
-                coalesce(g.removed, 0) AS "removed!: i64",
-                g.retention_days AS "retention_days?",
-                g.pending_retention_days AS "pending_retention_days?",
-                g.pending_retention_from AS "pending_retention_from?"
-            FROM json_each(?1) t
-            LEFT JOIN audit_logs g ON g.tenant_id = unhex(t.value, '-')
-            WHERE g.tenant_id IS NOT NULL
-                OR EXISTS (SELECT 1 FROM audit_leaves l WHERE l.tenant_id = unhex(t.value, '-'))
-            "#,
-            Json($tenants)
-        )
-    };
-}
-
-#[async_trait]
-impl SequenceStore for SqliteStore {
-    // Leaves out malformed rows: the service did not write them, and they must not delay other entries. Verification
-    // reports them.
-    async fn pending(&self, except: &[TenantId], limit: u32) -> Result<Vec<Pending>, StoreError> {
-        let rows = sqlx::query_as!(
-            PendingRow,
-            r#"
-            SELECT
-                u.tenant_id AS queued_tenant_id,
-                u.created_at AS queued_at,
-                u.id AS queued_id,
-                u.digest
-            FROM audit_unsealed u
-            WHERE u.tenant_id NOT IN (SELECT unhex(value, '-') FROM json_each(?1))
-                AND length(u.tenant_id) = 16
-                AND length(u.id) = 16
-                AND length(u.digest) = 32
-                -- The years 1970 to 9999.
-                AND u.created_at BETWEEN 0 AND 253402300799999
-            ORDER BY u.created_at, u.id
-            LIMIT ?2
-            "#,
-            Json(except),
-            limit
-        );
-        rows.fetch_all(&self.readers).await.map_err(store_error)?.into_iter().map(Pending::try_from).collect()
-    }
-
-    async fn log_heads(&self, tenants: &[TenantId]) -> Result<Vec<LogHead>, StoreError> {
-        let rows = select_logs!(tenants);
-        rows.fetch_all(&self.readers).await.map_err(store_error)?.into_iter().map(LogHead::try_from).collect()
-    }
-
-    async fn sequence(&self, batches: &[SequencedBatch]) -> Result<bool, StoreError> {
+impl SqliteStore {
+    pub(crate) async fn write_batches(&self, batches: &[SequencedBatch]) -> Result<bool, StoreError> {
         // From here on, other writers wait. For a round of the sequencer, the following statements take some
         // milliseconds.
         let mut transaction = self.writer.begin().await.map_err(store_error)?;
@@ -214,17 +142,7 @@ impl SequenceStore for SqliteStore {
         Ok(true)
     }
 
-    async fn sequence_of(&self, tenant: TenantId, id: AuditEntryId) -> Result<Option<u64>, StoreError> {
-        let sequence = sqlx::query_scalar!(
-            r#"SELECT sequence AS "sequence!" FROM audit_leaves WHERE tenant_id = ?1 AND entry_id = ?2"#,
-            tenant.as_uuid(),
-            id.as_uuid()
-        );
-        let sequence = sequence.fetch_optional(&self.readers).await.map_err(store_error)?;
-        sequence.map(|sequence| counted("audit_leaves.sequence", sequence)).transpose()
-    }
-
-    async fn tree_hashes(&self, tenant: TenantId, spans: &[TreeSpan]) -> Result<Vec<TreeHash>, StoreError> {
+    pub(crate) async fn hashes_of(&self, tenant: TenantId, spans: &[TreeSpan]) -> Result<Vec<TreeHash>, StoreError> {
         let spans = spans.iter().map(|span| (span.level, span.positions.start, span.positions.end));
         let hashes = sqlx::query_scalar!(
             r#"
@@ -249,47 +167,30 @@ impl SequenceStore for SqliteStore {
             tenant.as_uuid(),
             Json(spans.collect::<Vec<_>>())
         );
-        let hashes = hashes.fetch_all(&self.readers).await.map_err(store_error)?;
+        let hashes = self.answer(hashes.fetch_all(&self.reads())).await?;
         hashes.iter().map(|hash| Ok(TreeHash(bytes_32("audit_nodes.hash", hash)?))).collect()
     }
 
-    async fn audited_tenants(&self) -> Result<Vec<TenantId>, StoreError> {
-        // The last part only adds tenants whose log was removed, but not its entries.
-        let tenants = sqlx::query_scalar!(
-            r#"
-            SELECT g.tenant_id AS "tenant_id!: Uuid" FROM audit_logs g
-            UNION
-            SELECT u.tenant_id FROM audit_unsealed u
-            UNION
-            SELECT t.id FROM tenants t WHERE EXISTS (SELECT 1 FROM audit_entries e WHERE e.tenant_id = t.id)
-            ORDER BY 1
-            "#
-        );
-        let tenants = tenants.fetch_all(&self.readers).await.map_err(store_error)?;
-        Ok(tenants.into_iter().map(TenantId::from).collect())
-    }
-
-    async fn sequenced_entries(
+    pub(crate) async fn sequenced_since(
         &self,
         tenant: TenantId,
         from: u64,
         limit: u32,
     ) -> Result<Vec<SequencedEntry>, StoreError> {
         let mut query = sequenced_since(tenant, from, limit);
-        let rows: Vec<Beside<LeafRow>> = query.build_query_as().fetch_all(&self.readers).await.map_err(store_error)?;
+        let rows: Vec<Beside<LeafRow>> = self.answer(query.build_query_as().fetch_all(&self.reads())).await?;
         let sequenced = |row: Beside<LeafRow>| row.into_parts().map(|(leaf, entry)| SequencedEntry { leaf, entry });
         rows.into_iter().map(sequenced).collect()
     }
 
-    async fn pending_entries(
+    pub(crate) async fn pending_after(
         &self,
         tenant: TenantId,
         after: Option<(Timestamp, AuditEntryId)>,
         limit: u32,
     ) -> Result<Vec<PendingEntry>, StoreError> {
         let mut query = pending_after(tenant, after, limit);
-        let rows: Vec<Beside<QueuedRow>> =
-            query.build_query_as().fetch_all(&self.readers).await.map_err(store_error)?;
+        let rows: Vec<Beside<QueuedRow>> = self.answer(query.build_query_as().fetch_all(&self.reads())).await?;
         let pending = |Beside { row: QueuedRow { pending, is_sequenced }, entry }: Beside<QueuedRow>| {
             let (pending, entry) = Beside { row: pending, entry }.into_parts()?;
             Ok(PendingEntry { pending, entry, is_sequenced })
@@ -297,7 +198,7 @@ impl SequenceStore for SqliteStore {
         rows.into_iter().map(pending).collect()
     }
 
-    async fn stray_entry(&self, tenant: TenantId) -> Result<Option<AuditEntryId>, StoreError> {
+    pub(crate) async fn find_stray(&self, tenant: TenantId) -> Result<Option<AuditEntryId>, StoreError> {
         // The time is compared, too: another entry may have the identifier of a sequenced entry.
         let stray = sqlx::query_scalar!(
             r#"
@@ -319,7 +220,7 @@ impl SequenceStore for SqliteStore {
             "#,
             tenant.as_uuid()
         );
-        Ok(stray.fetch_optional(&self.readers).await.map_err(store_error)?.map(AuditEntryId::from))
+        Ok(self.answer(stray.fetch_optional(&self.reads())).await?.map(AuditEntryId::from))
     }
 }
 
@@ -431,31 +332,6 @@ fn insert_nodes(tenant: Uuid, nodes: &[TreeNode]) -> QueryBuilder<Sqlite> {
         row.push_bind(tenant).push_bind(node.level).push_bind(integer(node.position)).push_bind(node.hash.0.to_vec());
     });
     query
-}
-
-#[async_trait]
-impl AuditTransaction for SqliteTransaction {
-    async fn log_head(&mut self) -> Result<Option<LogHead>, StoreError> {
-        let row = select_logs!([self.tenant()]);
-        row.fetch_optional(self.connection()).await.map_err(store_error)?.map(LogHead::try_from).transpose()
-    }
-
-    async fn first_sequenced_since(&mut self, from: u64, moment: Timestamp) -> Result<Option<u64>, StoreError> {
-        let first = sqlx::query_scalar!(
-            r#"
-            SELECT sequence AS "sequence!"
-            FROM audit_leaves
-            WHERE tenant_id = ?1 AND sequence >= ?2 AND created_at >= ?3
-            ORDER BY sequence
-            LIMIT 1
-            "#,
-            self.tenant(),
-            integer(from),
-            millis(moment)
-        );
-        let first = first.fetch_optional(self.connection()).await.map_err(store_error)?;
-        first.map(|first| counted("audit_leaves.sequence", first)).transpose()
-    }
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ pub mod organization;
 pub mod page;
 pub mod permission;
 pub mod role;
+pub mod sequence;
 pub mod session;
 pub mod store;
 pub mod tenant;
