@@ -5,11 +5,12 @@ use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::future::BoxFuture;
-use sqlx::{Database, Executor, Transaction};
+use sqlx::{Database, Transaction};
 use tokio::runtime::Handle;
 use tokio::sync::{Mutex, OwnedMutexGuard};
 use tokio::time::timeout;
+
+use crate::engine::Engine;
 
 /// The connection of a transaction of the host program, for the host program's own statements. While it is held, all
 /// calls of the services in the transaction wait.
@@ -34,27 +35,6 @@ pub struct Savepoint<DB: Engine>(Option<HostConnection<DB>>);
 const UNDO: &str = "ROLLBACK TO SAVEPOINT iam; RELEASE SAVEPOINT iam";
 /// If the rollback to a savepoint takes longer, the transaction cannot be used any more.
 const UNDO_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// A database whose connections execute statements: every database of sqlx.
-pub trait Engine: Database {
-    /// Executes statements without parameters.
-    fn execute<'c>(
-        connection: &'c mut Self::Connection,
-        statements: &'static str,
-    ) -> BoxFuture<'c, sqlx::Result<Self::QueryResult>>;
-}
-
-impl<DB: Database> Engine for DB
-where
-    for<'c> &'c mut DB::Connection: Executor<'c, Database = DB>,
-{
-    fn execute<'c>(
-        connection: &'c mut Self::Connection,
-        statements: &'static str,
-    ) -> BoxFuture<'c, sqlx::Result<Self::QueryResult>> {
-        Executor::execute(connection, statements)
-    }
-}
 
 impl<DB: Engine> SharedTransaction<DB> {
     /// Shares a transaction. `may_end_by_itself`: whether the engine rolls back whole transactions without a statement

@@ -1,0 +1,25 @@
+//! The databases of the stores.
+
+use futures_util::future::BoxFuture;
+use sqlx::{Database, Executor};
+
+/// A database whose connections execute statements: every database of sqlx.
+pub trait Engine: Database {
+    /// Executes statements without parameters.
+    fn execute<'c>(
+        connection: &'c mut Self::Connection,
+        statements: &'static str,
+    ) -> BoxFuture<'c, sqlx::Result<Self::QueryResult>>;
+}
+
+impl<DB: Database> Engine for DB
+where
+    for<'c> &'c mut DB::Connection: Executor<'c, Database = DB>,
+{
+    fn execute<'c>(
+        connection: &'c mut Self::Connection,
+        statements: &'static str,
+    ) -> BoxFuture<'c, sqlx::Result<Self::QueryResult>> {
+        Executor::execute(connection, statements)
+    }
+}

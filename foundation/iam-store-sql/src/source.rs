@@ -1,0 +1,223 @@
+//! Where statements are executed: each on a connection of a pool, or all of them in one host transaction.
+
+use std::fmt::{self, Debug, Formatter};
+use std::ops::{Deref, DerefMut};
+
+use futures_util::future::BoxFuture;
+use futures_util::stream::{self, BoxStream};
+use futures_util::{FutureExt as _, StreamExt as _, TryFutureExt as _, TryStreamExt as _};
+use sqlx::{Database, Describe, Either, Execute, Executor, SqlStr};
+
+use crate::engine::Engine;
+use crate::host::{HostConnection, Savepoint, SharedTransaction};
+use crate::pool::{Pool, PooledConnection};
+
+/// Executes statements like a pool of the driver.
+pub enum Source<DB: Engine> {
+    /// Each statement on a connection of the pool.
+    Pool(Pool<DB>),
+    /// All statements in one host transaction.
+    Host(SharedTransaction<DB>),
+}
+
+impl<DB: Engine> Source<DB> {
+    /// Returns a connection that works, as far as can be known.
+    ///
+    /// # Errors
+    ///
+    /// When no connection is free in time, the database refuses, the pool is closed, or the host transaction is over.
+    pub async fn acquire(&self) -> sqlx::Result<Acquired<DB>> {
+        Ok(match self {
+            Self::Pool(pool) => Acquired::Pool(pool.acquire().await?),
+            Self::Host(shared) => Acquired::Host(shared.take().await?),
+        })
+    }
+
+    /// Begins a transaction. In a host transaction, sets a savepoint instead.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`acquire`](Self::acquire).
+    pub async fn begin(&self) -> sqlx::Result<Transaction<DB>> {
+        Ok(match self {
+            Self::Pool(pool) => Transaction::Pool(pool.begin().await?),
+            Self::Host(shared) => Transaction::Host(shared.begin().await?),
+        })
+    }
+
+    /// Begins the transaction of a unit of work. At the same time, units of work use at most three quarters of the
+    /// connections.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`acquire`](Self::acquire).
+    pub async fn begin_unit_of_work(&self) -> sqlx::Result<Transaction<DB>> {
+        match self {
+            Self::Pool(pool) => pool.begin_unit_of_work().await.map(Transaction::Pool),
+            Self::Host(_) => self.begin().await,
+        }
+    }
+}
+
+impl<DB: Engine> Clone for Source<DB> {
+    fn clone(&self) -> Self {
+        match self {
+            Self::Pool(pool) => Self::Pool(pool.clone()),
+            Self::Host(shared) => Self::Host(shared.clone()),
+        }
+    }
+}
+
+impl<DB: Engine> Debug for Source<DB> {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Pool(pool) => pool.fmt(formatter),
+            Self::Host(shared) => shared.fmt(formatter),
+        }
+    }
+}
+
+/// A connection in use. [`keep`](Self::keep) returns it after a use without an error. Dropping it means that its last
+/// statement was cancelled or has failed.
+pub enum Acquired<DB: Engine> {
+    /// A connection of the pool.
+    Pool(PooledConnection<DB>),
+    /// The connection of the host transaction.
+    Host(HostConnection<DB>),
+}
+
+impl<DB: Engine> Acquired<DB> {
+    /// Returns the connection after a use without an error.
+    pub fn keep(self) {
+        if let Self::Pool(connection) = self {
+            connection.keep();
+        }
+    }
+}
+
+impl<DB: Engine> Deref for Acquired<DB> {
+    type Target = DB::Connection;
+
+    fn deref(&self) -> &DB::Connection {
+        match self {
+            Self::Pool(connection) => connection,
+            Self::Host(connection) => connection,
+        }
+    }
+}
+
+impl<DB: Engine> DerefMut for Acquired<DB> {
+    fn deref_mut(&mut self) -> &mut DB::Connection {
+        match self {
+            Self::Pool(connection) => connection,
+            Self::Host(connection) => connection,
+        }
+    }
+}
+
+impl<'s, DB: Database> Executor<'s> for &'s Source<DB>
+where
+    for<'c> &'c mut DB::Connection: Executor<'c, Database = DB>,
+{
+    type Database = DB;
+
+    fn fetch_many<'e, 'q: 'e, E>(self, query: E) -> BoxStream<'e, sqlx::Result<Either<DB::QueryResult, DB::Row>>>
+    where
+        's: 'e,
+        E: 'q + Execute<'q, DB>,
+    {
+        let answer = async move {
+            let mut connection = self.acquire().await?;
+            let answer: Vec<_> = connection.fetch_many(query).try_collect().await?;
+            connection.keep();
+            Ok(stream::iter(answer).map(Ok))
+        };
+        answer.try_flatten_stream().boxed()
+    }
+
+    fn fetch_optional<'e, 'q: 'e, E>(self, query: E) -> BoxFuture<'e, sqlx::Result<Option<DB::Row>>>
+    where
+        's: 'e,
+        E: 'q + Execute<'q, DB>,
+    {
+        let answer = async move {
+            let mut connection = self.acquire().await?;
+            let row = connection.fetch_optional(query).await?;
+            connection.keep();
+            Ok(row)
+        };
+        answer.boxed()
+    }
+
+    fn prepare_with<'e>(
+        self,
+        sql: SqlStr,
+        parameters: &'e [DB::TypeInfo],
+    ) -> BoxFuture<'e, sqlx::Result<DB::Statement>>
+    where
+        's: 'e,
+    {
+        async move { self.acquire().await?.prepare_with(sql, parameters).await }.boxed()
+    }
+
+    fn describe<'e>(self, sql: SqlStr) -> BoxFuture<'e, sqlx::Result<Describe<DB>>>
+    where
+        's: 'e,
+    {
+        async move { self.acquire().await?.describe(sql).await }.boxed()
+    }
+}
+
+/// A transaction, or a savepoint in a host transaction. Dropping it rolls back.
+pub enum Transaction<DB: Engine> {
+    /// A transaction on a connection of the pool.
+    Pool(PooledConnection<DB>),
+    /// A savepoint.
+    Host(Savepoint<DB>),
+}
+
+impl<DB: Engine> Transaction<DB> {
+    /// Commits.
+    ///
+    /// # Errors
+    ///
+    /// When the database refuses.
+    pub async fn commit(self) -> sqlx::Result<()> {
+        match self {
+            Self::Pool(connection) => connection.end("COMMIT").await,
+            Self::Host(savepoint) => savepoint.release().await,
+        }
+    }
+
+    /// Rolls back.
+    ///
+    /// # Errors
+    ///
+    /// When the database refuses.
+    pub async fn rollback(self) -> sqlx::Result<()> {
+        match self {
+            Self::Pool(connection) => connection.end("ROLLBACK").await,
+            Self::Host(savepoint) => savepoint.rollback().await,
+        }
+    }
+}
+
+impl<DB: Engine> Deref for Transaction<DB> {
+    type Target = DB::Connection;
+
+    fn deref(&self) -> &DB::Connection {
+        match self {
+            Self::Pool(connection) => connection,
+            Self::Host(savepoint) => savepoint,
+        }
+    }
+}
+
+impl<DB: Engine> DerefMut for Transaction<DB> {
+    fn deref_mut(&mut self) -> &mut DB::Connection {
+        match self {
+            Self::Pool(connection) => connection,
+            Self::Host(savepoint) => savepoint,
+        }
+    }
+}
