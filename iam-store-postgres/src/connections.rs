@@ -1,18 +1,17 @@
 //! Connections to a database that may become unreachable.
 
-use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, Instant};
+use std::{io, mem};
 
 use iam_model::store_error::StoreError;
-use sqlx::postgres::PgPool;
-use sqlx::{ConnectOptions as _, Connection as _, Executor as _};
+use iam_store_sql::pool::{PING_TIMEOUT, Pool};
+use sqlx::{ConnectOptions as _, Connection as _, Executor as _, Postgres};
 use tokio::sync::Mutex;
 use tokio::time::{sleep, timeout};
 
 use crate::error::{means_outage, store_error};
-use crate::kept::{Kept, PING_TIMEOUT};
 
 /// A query that has waited this long causes a check whether the database is reachable. It is also the minimum time
 /// between two checks.
@@ -35,15 +34,13 @@ const TERMINATE_LOST: &str = "
 
 /// A connection pool, and whether its database is reachable.
 ///
-/// The pool alone tries to connect until its timeout, so that all requests would wait that long while the database is
+/// The pool tries to connect until its timeout, so that all requests would wait that long while the database is
 /// unreachable. And when a network drops all packets without an error, the connections of the pool are lost, but the
 /// kernel closes them only a quarter of an hour later. So one of the waiting tasks connects outside the pool. When
 /// that fails, the pool is replaced by a new one, and all requests fail at once until a task can connect again.
 #[derive(Debug)]
 pub(crate) struct Connections {
     state: RwLock<State>,
-    /// Whether the store has made the pool, and may replace it. A pool of the host program may not be replaced.
-    is_own: bool,
     /// When the last check ended. A running check holds the lock.
     last_check: Arc<Mutex<Option<Instant>>>,
     made: Instant,
@@ -53,31 +50,25 @@ pub(crate) struct Connections {
 
 #[derive(Clone, Debug)]
 struct State {
-    kept: Kept,
+    /// Replaced after an outage, unless it is of the host program.
+    pool: Pool<Postgres>,
     is_unreachable: bool,
     /// How often the database became unreachable.
     outages: u64,
 }
 
 impl Connections {
-    pub(crate) fn new(pool: PgPool, is_own: bool) -> Self {
-        let most = if is_own { three_quarters(&pool) } else { 0 };
+    pub(crate) fn new(pool: Pool<Postgres>) -> Self {
         Self {
-            state: RwLock::new(State { kept: Kept::new(pool, most), is_unreachable: false, outages: 0 }),
-            is_own,
+            state: RwLock::new(State { pool, is_unreachable: false, outages: 0 }),
             last_check: Arc::default(),
             made: Instant::now(),
             answered: AtomicU64::default(),
         }
     }
 
-    /// Returns the idle connections to the pool, and then the pool.
-    pub(crate) fn pool(&self) -> PgPool {
-        self.read().kept.release().clone()
-    }
-
-    pub(crate) fn kept(&self) -> Kept {
-        self.read().kept.clone()
+    pub(crate) fn pool(&self) -> Pool<Postgres> {
+        self.read().pool.clone()
     }
 
     /// Waits for the database's answer to a query. Returns an error as soon as the database is found unreachable.
@@ -145,22 +136,21 @@ impl Connections {
 
     /// Connects to the database to find out whether it is reachable, for a query that has waited since `since`.
     async fn probe(&self, since: Instant) {
-        let State { kept, is_unreachable, .. } = self.read().clone();
-        let pool = kept.pool();
+        let State { pool, is_unreachable, .. } = self.read().clone();
         let began = Instant::now();
-        let connected = timeout(CONNECT_TIMEOUT, self.connect(pool, is_unreachable)).await;
+        let connected = timeout(CONNECT_TIMEOUT, connect(&pool, is_unreachable)).await;
         let is_refused = matches!(&connected, Ok(Err(error)) if !means_outage(error));
         if is_unreachable {
             // The store's own pool is new and has no connection yet. While the server refuses connections, no query
             // can be answered.
-            if matches!(connected, Ok(Ok(()))) || (is_refused && !self.is_own) {
+            if matches!(connected, Ok(Ok(()))) || (is_refused && !pool.is_own()) {
                 self.write().is_unreachable = false;
                 tracing::info!("the database is reachable again");
             }
             return;
         }
         let is_reachable = match connected {
-            Ok(Ok(())) => since.elapsed() < SILENCE || self.has_answered_since(since) || has_connections(pool).await,
+            Ok(Ok(())) => since.elapsed() < SILENCE || self.has_answered_since(since) || has_connections(&pool).await,
             // A new connection may take long, or be refused, while the server answers on other connections.
             _ => is_refused || self.has_answered_since(began),
         };
@@ -169,46 +159,39 @@ impl Connections {
         }
     }
 
-    /// Connects outside the pool. After an outage, also terminates the lost connections of the store's former pool.
-    async fn connect(&self, pool: &PgPool, is_unreachable: bool) -> sqlx::Result<()> {
-        let mut connection = pool.connect_options().connect().await?;
-        if is_unreachable && self.is_own {
-            connection.execute(TERMINATE_LOST).await?;
-        }
-        connection.close().await
-    }
-
     fn note_outage(&self) {
         let mut state = self.write();
         // A pool that was closed on purpose returns its own error.
-        let pool = state.kept.pool().clone();
-        if pool.is_closed() {
+        if state.pool.is_closed() {
             return;
         }
         state.is_unreachable = true;
         state.outages += 1;
-        if self.is_own {
-            let fresh = pool.options().clone().connect_lazy_with((*pool.connect_options()).clone());
-            let most = three_quarters(&fresh);
-            state.kept = Kept::new(fresh, most);
-            // The call alone rejects the tasks that wait for a connection. It is not awaited, because connections in
-            // use may never return.
-            drop(pool.close());
+        if let Some(renewed) = state.pool.renewed() {
+            // Not closed: that would wait for connections in use, which may never be returned.
+            mem::replace(&mut state.pool, renewed).abandon();
         }
         tracing::warn!("the database is unreachable");
     }
 }
 
-/// Returns three quarters of a pool's connections: how many may be idle outside the pool, and how many units of work
-/// may use at a time.
-pub(crate) fn three_quarters(pool: &PgPool) -> u32 {
-    let most = pool.options().get_max_connections();
-    most - most / 4
+/// Connects outside the pool. After an outage, also terminates the lost connections of the store's former pool.
+async fn connect(pool: &Pool<Postgres>, is_unreachable: bool) -> sqlx::Result<()> {
+    let mut connection = pool.connect_options().connect().await?;
+    if is_unreachable && pool.is_own() {
+        connection.execute(TERMINATE_LOST).await?;
+    }
+    connection.close().await
 }
 
 /// Whether the pool can still provide a working connection.
-async fn has_connections(pool: &PgPool) -> bool {
-    let acquired = timeout(PING_TIMEOUT, async { pool.acquire().await?.ping().await });
+async fn has_connections(pool: &Pool<Postgres>) -> bool {
+    let acquired = timeout(PING_TIMEOUT, async {
+        let mut connection = pool.acquire().await?;
+        connection.ping().await?;
+        connection.keep();
+        Ok::<_, sqlx::Error>(())
+    });
     matches!(acquired.await, Ok(Ok(())))
 }
 

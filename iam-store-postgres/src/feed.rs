@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use iam_model::store::{ChangeFeed, News};
 use iam_model::store_error::StoreError;
+use iam_store_sql::pool::Pool;
 use sqlx::postgres::{PgConnection, PgListener, PgNotification, PgPool, PgPoolOptions};
-use sqlx::{ConnectOptions as _, Executor as _};
+use sqlx::{ConnectOptions as _, Executor as _, Postgres};
 use tokio::time::{sleep_until, timeout};
 use uuid::Uuid;
 
@@ -30,7 +31,7 @@ const PATIENCE: Duration = Duration::from_secs(3);
 pub(crate) struct PostgresFeed {
     /// The pool of the store. It is closed when the store is closed, and replaced when the database becomes
     /// unreachable.
-    store: PgPool,
+    store: Pool<Postgres>,
     /// A pool for the listening connection alone, because a `PgListener` needs a pool.
     listening: PgPool,
     listener: PgListener,
@@ -47,14 +48,14 @@ pub(crate) struct PostgresFeed {
 
 impl PostgresFeed {
     /// Starts to listen to the database of the store.
-    pub(crate) async fn open(store: PgPool) -> Result<Self, StoreError> {
+    pub(crate) async fn open(store: Pool<Postgres>) -> Result<Self, StoreError> {
         let options = store.connect_options();
         let listening = PgPoolOptions::new()
             .max_connections(1)
             .acquire_timeout(PATIENCE)
             .idle_timeout(None)
             .max_lifetime(None)
-            .connect_lazy_with((*options).clone());
+            .connect_lazy_with(options.clone());
         let heartbeats = format!("iam_heartbeats_{}", Uuid::now_v7().simple());
         let connecting = async {
             let mut listener = PgListener::connect_with(&listening).await?;

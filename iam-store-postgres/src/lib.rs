@@ -9,7 +9,6 @@ mod error;
 mod feed;
 mod host;
 mod idempotency;
-mod kept;
 mod maintenance;
 mod migration;
 mod months;
@@ -20,7 +19,6 @@ mod permission;
 mod role;
 mod sequence;
 mod session;
-mod source;
 mod store;
 mod tenant;
 mod token;
@@ -28,18 +26,14 @@ mod transaction;
 mod user;
 mod written_entry;
 
-use std::sync::Arc;
-
 use async_trait::async_trait;
 use iam_model::clock::Timestamp;
 use iam_model::id::TenantId;
 use iam_model::store::{ChangeFeed, Store, Transaction};
 use iam_model::store_error::StoreError;
-use tokio::time::timeout;
 
 use feed::PostgresFeed;
 use migration::are_complete;
-use source::Source;
 use transaction::PostgresTransaction;
 
 pub use host::{HostConnection, HostTransaction};
@@ -48,15 +42,8 @@ pub use store::PostgresStore;
 #[async_trait]
 impl Store for PostgresStore {
     async fn begin(&self, tenant: TenantId) -> Result<Box<dyn Transaction>, StoreError> {
-        let begin = async {
-            let source = self.source();
-            let Source::Store(kept) = &source else { return source.begin(None).await };
-            let patience = kept.pool().options().get_acquire_timeout();
-            let permit = timeout(patience, Arc::clone(&self.permits).acquire_owned());
-            let permit = permit.await.map_err(|_| sqlx::Error::PoolTimedOut)?.map_err(|_| sqlx::Error::PoolClosed)?;
-            source.begin(Some(permit)).await
-        };
-        Ok(Box::new(PostgresTransaction::new(tenant, self.answer(begin).await?)))
+        let transaction = self.answer(self.source().begin_unit_of_work()).await?;
+        Ok(Box::new(PostgresTransaction::new(tenant, transaction)))
     }
 
     async fn ping(&self) -> Result<(), StoreError> {
@@ -76,11 +63,11 @@ impl Store for PostgresStore {
         if !self.is_migrated().await? {
             return Err(StoreError::Failed("migrations are missing".into()));
         }
-        Ok(Some(Box::new(PostgresFeed::open(self.pool()).await?)))
+        Ok(Some(Box::new(PostgresFeed::open(self.connections.pool()).await?)))
     }
 
     async fn close(&self) {
-        self.pool().close().await;
+        self.source().close().await;
     }
 
     fn kind(&self) -> &'static str {

@@ -2,11 +2,11 @@ use async_trait::async_trait;
 use iam_model::store::Turn;
 use iam_model::store_error::StoreError;
 use iam_store_sql::maintenance_ports;
-use sqlx::Executor as _;
+use iam_store_sql::source::Transaction;
+use sqlx::{Executor as _, Postgres};
 
 use crate::PostgresStore;
 use crate::error::store_error;
-use crate::source::Begun;
 
 maintenance_ports! {
     PostgresStore,
@@ -74,7 +74,7 @@ impl PostgresStore {
     }
 }
 
-struct PostgresTurn(Begun);
+struct PostgresTurn(Transaction<Postgres>);
 
 #[async_trait]
 impl Turn for PostgresTurn {

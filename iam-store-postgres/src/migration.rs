@@ -41,13 +41,13 @@ impl PostgresStore {
     }
 
     async fn run_migrations(&self) -> Result<(), StoreError> {
-        let mut connection = self.answer(self.pool().acquire()).await?;
+        let pool = self.connections.pool();
         // When a migration fails, the session keeps the lock. Closing the connection releases it.
-        connection.close_on_drop();
+        let mut connection = self.answer(pool.acquire()).await?.detach();
         // A migration has no time limit, and waits until other replicas have finished theirs.
-        (&mut *connection).execute("SET statement_timeout = 0; SET lock_timeout = 0").await.map_err(store_error)?;
+        connection.execute("SET statement_timeout = 0; SET lock_timeout = 0").await.map_err(store_error)?;
         // Not `run`: the compiler does not see that the future of `run` is `Send` when it borrows a connection.
-        MIGRATOR.run_direct(None, &mut *connection, false).await.map_err(|error| match error {
+        MIGRATOR.run_direct(None, &mut connection, false).await.map_err(|error| match error {
             MigrateError::Execute(cause) => store_error(cause),
             error => StoreError::Failed(error.into()),
         })

@@ -1,4 +1,3 @@
-use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,36 +6,40 @@ use iam_model::id::TenantId;
 use iam_model::page::{PageRequest, SortOrder};
 use iam_model::store_error::StoreError;
 use iam_store_sql::host::SharedTransaction;
+use iam_store_sql::pool::{Pool, PoolSettings};
+use iam_store_sql::source::{Source, Transaction};
 use iam_store_sql::store::SqlStore;
-use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
-use sqlx::{Connection as _, Executor as _, Postgres, QueryBuilder};
-use tokio::sync::Semaphore;
-use tokio::time::timeout;
+use sqlx::postgres::{PgConnectOptions, PgPool};
+use sqlx::{Executor as _, Postgres, QueryBuilder};
 use uuid::Uuid;
 
 use crate::column::{in_range, is_storable};
-use crate::connections::{Connections, three_quarters};
+use crate::connections::Connections;
 use crate::error::store_error;
-use crate::kept::{PING_TIMEOUT, TRUSTED_IDLE};
 use crate::months::KnownMonths;
 use crate::page::push_page;
-use crate::source::{Begun, Source};
 
 /// A store in PostgreSQL. Clones share one connection pool.
 #[derive(Clone, Debug)]
 pub struct PostgresStore {
     pub(crate) connections: Arc<Connections>,
-    /// Permits for units of work. Each unit of work holds a connection until the disk has stored its commit. While
-    /// the disk is slow, the permits leave the other connections to reads.
-    pub(crate) permits: Arc<Semaphore>,
     pub(crate) months: Arc<KnownMonths>,
     /// The host transaction in which every statement is executed, if there is one.
     pub(crate) host: Option<SharedTransaction<Postgres>>,
 }
 
-const MAX_CONNECTIONS: u32 = 16;
-/// An early error is better than a queue of requests whose clients have given up.
-const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
+/// Always READ COMMITTED, also when the database has another default. A lock or a constraint guards every rule for
+/// which two transactions can race. After waiting for a lock, a statement must see what the other transaction wrote.
+const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
+
+const SETTINGS: PoolSettings = PoolSettings {
+    max_connections: 16,
+    // An early error is better than a queue of requests whose clients have given up.
+    acquire_timeout: Duration::from_secs(5),
+    begin: BEGIN,
+    is_remote: true,
+};
+
 /// No statement comes near this limit. After it, the client has given up.
 const STATEMENT_TIMEOUT: &str = "30s";
 /// Locks are held for milliseconds. A longer wait means that the holder of the lock hangs.
@@ -48,9 +51,6 @@ const IDLE_IN_TRANSACTION_TIMEOUT: &str = "5s";
 impl PostgresStore {
     /// Connects to the database that a `postgres://` URL names, with at most 16 connections. Units of work use at
     /// most three quarters of them. Each [feed](iam_model::store::Store::change_feed) has two more connections.
-    ///
-    /// Between two statements, up to three quarters of the connections stay outside the pool, because a pool pings
-    /// each connection that is returned: a second round trip for every statement.
     ///
     /// # Errors
     ///
@@ -69,60 +69,37 @@ impl PostgresStore {
             ("tcp_keepalives_interval", "10"),
             ("tcp_keepalives_count", "3"),
         ]);
-        let pool = PgPoolOptions::new()
-            .max_connections(MAX_CONNECTIONS)
-            .acquire_timeout(ACQUIRE_TIMEOUT)
-            // A ping before every use is one more round trip for every query. Under load, a connection is never idle
-            // for long, and a broken one is closed when it is returned. So only a connection that was idle is pinged.
-            .test_before_acquire(false)
-            .before_acquire(|connection, meta| {
-                Box::pin(async move {
-                    if meta.idle_for > TRUSTED_IDLE {
-                        let answer = timeout(PING_TIMEOUT, connection.ping()).await;
-                        answer.map_err(|_| sqlx::Error::Io(io::ErrorKind::TimedOut.into()))??;
-                    }
-                    Ok(true)
-                })
-            })
-            .connect_with(options)
-            .await
-            .map_err(store_error)?;
-        Ok(Self::over(Connections::new(pool, true)))
+        let pool = Pool::<Postgres>::new(options, SETTINGS);
+        pool.acquire().await.map_err(store_error)?.keep();
+        Ok(Self::over(pool))
     }
 
     /// Uses a pool of the host program, with the limits of that pool. Units of work use at most three quarters of its
     /// connections. Each [feed](iam_model::store::Store::change_feed) opens two more connections, with the connect
-    /// options of the pool. Every connection returns to the pool after each use, and the pool pings it.
+    /// options of the pool. Every connection returns to the pool after each use, so that the host program can use it,
+    /// and the pool pings it: another round trip for every statement and every transaction, which a store with
+    /// connections of its own does not need.
     #[must_use]
     pub fn from_pool(pool: PgPool) -> Self {
-        Self::over(Connections::new(pool, false))
+        Self::over(Pool::of_host(pool, BEGIN))
     }
 
-    pub(crate) fn over(connections: Connections) -> Self {
-        let permits = Arc::new(Semaphore::new(three_quarters(&connections.pool()) as usize));
-        Self { connections: Arc::new(connections), permits, months: Arc::default(), host: None }
+    fn over(pool: Pool<Postgres>) -> Self {
+        Self { connections: Arc::new(Connections::new(pool)), months: Arc::default(), host: None }
     }
 
-    /// Returns the pool, for a host program that has its own tables beside the schema `iam`. Do not store the pool:
-    /// one that [`connect`](Self::connect) has made is replaced when the database becomes unreachable. Each call also
-    /// returns the idle connections of the store to the pool.
-    #[must_use]
-    pub fn pool(&self) -> PgPool {
-        self.connections.pool()
-    }
-
-    pub(crate) fn source(&self) -> Source {
+    pub(crate) fn source(&self) -> Source<Postgres> {
         match &self.host {
             Some(host) => Source::Host(host.clone()),
-            None => Source::Store(self.connections.kept()),
+            None => Source::Pool(self.connections.pool()),
         }
     }
 
-    pub(crate) fn reads(&self) -> Source {
+    pub(crate) fn reads(&self) -> Source<Postgres> {
         self.source()
     }
 
-    pub(crate) fn writes(&self) -> Source {
+    pub(crate) fn writes(&self) -> Source<Postgres> {
         self.source()
     }
 
@@ -142,12 +119,12 @@ impl PostgresStore {
         }
     }
 
-    pub(crate) async fn begin_transaction(&self) -> Result<Begun, StoreError> {
-        self.answer(self.source().begin(None)).await
+    pub(crate) async fn begin_transaction(&self) -> Result<Transaction<Postgres>, StoreError> {
+        self.answer(self.source().begin()).await
     }
 
     /// Begins a transaction without a statement timeout, for statements whose time grows with the data.
-    pub(crate) async fn begin_unbounded(&self) -> Result<Begun, StoreError> {
+    pub(crate) async fn begin_unbounded(&self) -> Result<Transaction<Postgres>, StoreError> {
         let mut transaction = self.begin_transaction().await?;
         (&mut *transaction).execute("SET LOCAL statement_timeout = 0").await.map_err(store_error)?;
         Ok(transaction)

@@ -6,11 +6,11 @@ use iam_model::change::{AuditBatch, Change};
 use iam_model::id::TenantId;
 use iam_model::store::Transaction;
 use iam_model::store_error::StoreError;
-use sqlx::PgConnection;
+use iam_store_sql::source;
+use sqlx::{PgConnection, Postgres};
 use uuid::Uuid;
 
 use crate::error::store_error;
-use crate::source::Begun;
 use crate::written_entry::WrittenEntry;
 
 /// A transaction of the database in one tenant. Dropping it rolls back.
@@ -20,14 +20,14 @@ pub(crate) struct PostgresTransaction {
     tenant: TenantId,
     /// The audit entries of the change that is being written, until a statement writes them.
     pub(crate) entries: Vec<WrittenEntry>,
-    inner: Begun,
+    inner: source::Transaction<Postgres>,
     /// Whether a write has failed. PostgreSQL would then answer a COMMIT with a silent rollback, so it must not be
     /// tried.
     broken: bool,
 }
 
 impl PostgresTransaction {
-    pub(crate) fn new(tenant: TenantId, inner: Begun) -> Self {
+    pub(crate) fn new(tenant: TenantId, inner: source::Transaction<Postgres>) -> Self {
         Self { tenant, entries: Vec::new(), inner, broken: false }
     }
 

@@ -5,17 +5,18 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use iam_model::store::{ChangeFeed, News};
 use iam_model::store_error::StoreError;
+use iam_store_sql::source::Source;
+use sqlx::Sqlite;
 use tokio::time::sleep_until;
 
 use crate::error::store_error;
-use crate::source::Source;
 
 /// The time between two reads.
 const INTERVAL: Duration = Duration::from_millis(250);
 
 /// Reads the new rows of the table `changes` again and again: a file sends no notifications.
 pub(crate) struct SqliteFeed {
-    follower: Source,
+    follower: Source<Sqlite>,
     /// The last row that was read.
     last: i64,
     /// When the next read is due.
@@ -24,7 +25,7 @@ pub(crate) struct SqliteFeed {
 
 impl SqliteFeed {
     /// Opens a feed of the changes that are committed after this call.
-    pub(crate) async fn open(follower: Source) -> Result<Self, StoreError> {
+    pub(crate) async fn open(follower: Source<Sqlite>) -> Result<Self, StoreError> {
         let last = sqlx::query_scalar!(r#"SELECT id AS "id!" FROM changes ORDER BY id DESC LIMIT 1"#);
         let last = last.fetch_one(&follower).await.map_err(store_error)?;
         Ok(Self { follower, last, due: Instant::now() })
@@ -69,7 +70,7 @@ mod tests {
         let mut feed = store.change_feed().await.unwrap().unwrap();
         let mut busy = Vec::new();
         for _ in 0..READERS {
-            busy.push(store.readers.take().await.unwrap());
+            busy.push(store.readers.acquire().await.unwrap());
         }
         assert!(feed.next().await.unwrap().complete_at.is_some());
     }

@@ -6,10 +6,10 @@ use async_trait::async_trait;
 use iam_model::store::Store;
 use iam_model::store_error::StoreError;
 use iam_store_sql::host::SharedTransaction;
+use iam_store_sql::source::Source;
 use sqlx::{Executor as _, Sqlite, Transaction};
 
 use crate::error::store_error;
-use crate::source::Source;
 use crate::store::SqliteStore;
 
 /// The connection of a [`HostTransaction`], for the host program's own statements. While it is held, all calls of the

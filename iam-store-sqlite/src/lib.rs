@@ -4,7 +4,6 @@ mod assignment;
 mod audit;
 mod bulk;
 mod column;
-mod connections;
 mod credential;
 mod error;
 mod feed;
@@ -20,7 +19,6 @@ mod plan;
 mod role;
 mod sequence;
 mod session;
-mod source;
 mod store;
 mod tenant;
 mod token;
@@ -43,8 +41,8 @@ pub use store::SqliteStore;
 #[async_trait]
 impl Store for SqliteStore {
     async fn begin(&self, tenant: TenantId) -> Result<Box<dyn Transaction>, StoreError> {
-        let begun = self.writer.begin().await.map_err(store_error)?;
-        Ok(Box::new(SqliteTransaction::new(tenant, begun, self.writer.clone())))
+        let transaction = self.writer.begin_unit_of_work().await.map_err(store_error)?;
+        Ok(Box::new(SqliteTransaction::new(tenant, transaction, self.writer.clone())))
     }
 
     async fn ping(&self) -> Result<(), StoreError> {
@@ -54,7 +52,7 @@ impl Store for SqliteStore {
     }
 
     async fn is_migrated(&self) -> Result<bool, StoreError> {
-        let mut connection = self.readers.take().await.map_err(store_error)?;
+        let mut connection = self.readers.acquire().await.map_err(store_error)?;
         let applied = applied(&mut connection).await?;
         connection.keep();
         Ok(are_complete(&applied))

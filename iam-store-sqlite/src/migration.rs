@@ -6,9 +6,8 @@ use sqlx::migrate::{MigrateError, Migration, Migrator};
 use sqlx::sqlite::SqliteConnection;
 use sqlx::{Connection as _, FromRow};
 
-use crate::connections::BEGIN;
 use crate::error::store_error;
-use crate::open;
+use crate::open::{self, BEGIN};
 use crate::store::SqliteStore;
 
 static MIGRATOR: Migrator = sqlx::migrate!();
@@ -22,7 +21,7 @@ impl SqliteStore {
     /// fails, or when the file has a migration that this program does not know.
     pub async fn migrate(&self) -> Result<(), StoreError> {
         // The driver has no lock that prevents two processes from migrating at the same time. This transaction does.
-        let mut writer = self.writer.take().await.map_err(store_error)?;
+        let mut writer = self.writer.acquire().await.map_err(store_error)?;
         let mut transaction = writer.begin_with(BEGIN).await.map_err(store_error)?;
         // Not `run`: the compiler does not see that the future of `run` is `Send` when it borrows a connection.
         MIGRATOR.run_direct(None, &mut *transaction, false).await.map_err(|error| match error {

@@ -6,15 +6,21 @@ use std::str::FromStr as _;
 use std::time::{Duration, Instant};
 
 use iam_model::store_error::StoreError;
-use sqlx::Connection as _;
+use iam_store_sql::pool::{Pool, PoolSettings};
+use iam_store_sql::source::Source;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqliteSynchronous};
+use sqlx::{Connection as _, Sqlite};
 use tokio::time::sleep;
 
-use crate::connections::Connections;
 use crate::error::store_error;
-use crate::source::Source;
 
 pub(crate) const READERS: u32 = 4;
+/// How long to wait for a connection that other tasks use. An error is better than a queue of requests whose clients
+/// have given up.
+const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(10);
+/// Takes the write lock at once. A transaction that reads first and takes the lock later fails if another transaction
+/// wrote in between, even with a long busy timeout.
+pub(crate) const BEGIN: &str = "BEGIN IMMEDIATE";
 /// How long to wait for another process that holds the lock.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 const RETRY_AFTER: Duration = Duration::from_millis(10);
@@ -72,7 +78,7 @@ fn restrict_to_owner(file: &Path) -> Result<(), StoreError> {
 }
 
 /// Opens the only connection that writes. Writers get it in the order in which they ask.
-pub(crate) async fn writer(options: SqliteConnectOptions) -> Result<Source, StoreError> {
+pub(crate) async fn writer(options: SqliteConnectOptions) -> Result<Source<Sqlite>, StoreError> {
     let options = options
         .journal_mode(SqliteJournalMode::Wal)
         // NORMAL would sync the log only now and then: a power cut could undo acknowledged changes.
@@ -102,14 +108,14 @@ pub(crate) async fn existing(options: SqliteConnectOptions) -> Result<SqliteConn
 }
 
 /// Opens the connections that read. Each statement sees what was committed before it began.
-pub(crate) async fn readers(options: SqliteConnectOptions) -> Result<Source, StoreError> {
+pub(crate) async fn readers(options: SqliteConnectOptions) -> Result<Source<Sqlite>, StoreError> {
     opened(options.read_only(true), READERS).await
 }
 
 /// Returns the connection of a change feed. It is opened when a feed needs it. It is not one of the readers: requests
 /// that wait for those must not delay the feed.
-pub(crate) fn follower(options: SqliteConnectOptions) -> Source {
-    Source::Store(Connections::new(options.read_only(true), 1))
+pub(crate) fn follower(options: SqliteConnectOptions) -> Source<Sqlite> {
+    pool(options.read_only(true), 1)
 }
 
 /// Writes the write-ahead log back into the file and truncates the log: it contains pages from before an erasure.
@@ -127,10 +133,15 @@ pub(crate) async fn cut_log(options: &SqliteConnectOptions) {
 }
 
 /// Returns connections, and opens one of them, so that a file that cannot be opened is an error at once.
-async fn opened(options: SqliteConnectOptions, most: u32) -> Result<Source, StoreError> {
-    let connections = Connections::new(options, most);
-    connections.take().await.map_err(store_error)?.keep();
-    Ok(Source::Store(connections))
+async fn opened(options: SqliteConnectOptions, most: u32) -> Result<Source<Sqlite>, StoreError> {
+    let source = pool(options, most);
+    source.acquire().await.map_err(store_error)?.keep();
+    Ok(source)
+}
+
+fn pool(options: SqliteConnectOptions, max_connections: u32) -> Source<Sqlite> {
+    let (acquire_timeout, begin) = (ACQUIRE_TIMEOUT, BEGIN);
+    Source::Pool(Pool::new(options, PoolSettings { max_connections, acquire_timeout, begin, is_remote: false }))
 }
 
 #[cfg(test)]
@@ -139,7 +150,7 @@ mod tests {
 
     use super::*;
 
-    async fn pragma(source: &Source, name: &'static str) -> String {
+    async fn pragma(source: &Source<Sqlite>, name: &'static str) -> String {
         let sql = sqlx::AssertSqlSafe(format!("SELECT CAST({name} AS TEXT) FROM pragma_{name}"));
         sqlx::query_scalar(sql).fetch_one(source).await.unwrap()
     }

@@ -2,6 +2,7 @@ use iam_model::clock::Timestamp;
 use iam_model::id::TenantId;
 use iam_model::page::{PageRequest, SortOrder};
 use iam_model::store_error::StoreError;
+use iam_store_sql::source::Source;
 use iam_store_sql::store::SqlStore;
 use sqlx::types::Json;
 use sqlx::{QueryBuilder, Sqlite};
@@ -11,14 +12,13 @@ use crate::column::millis;
 use crate::error::store_error;
 use crate::open;
 use crate::page::push_page;
-use crate::source::Source;
 
 /// A store in one SQLite file. Clones share the connections.
 #[derive(Clone, Debug)]
 pub struct SqliteStore {
-    pub(crate) writer: Source,
-    pub(crate) readers: Source,
-    pub(crate) follower: Source,
+    pub(crate) writer: Source<Sqlite>,
+    pub(crate) readers: Source<Sqlite>,
+    pub(crate) follower: Source<Sqlite>,
 }
 
 impl SqliteStore {
@@ -37,11 +37,11 @@ impl SqliteStore {
         Ok(Self { writer, readers, follower: open::follower(options) })
     }
 
-    pub(crate) fn reads(&self) -> Source {
+    pub(crate) fn reads(&self) -> Source<Sqlite> {
         self.readers.clone()
     }
 
-    pub(crate) fn writes(&self) -> Source {
+    pub(crate) fn writes(&self) -> Source<Sqlite> {
         self.writer.clone()
     }
 

@@ -5,12 +5,12 @@ use iam_model::change::{AuditBatch, Change};
 use iam_model::id::TenantId;
 use iam_model::store::Transaction;
 use iam_model::store_error::StoreError;
-use sqlx::SqliteConnection;
+use iam_store_sql::source::{self, Source};
+use sqlx::{Sqlite, SqliteConnection};
 use uuid::Uuid;
 
 use crate::error::store_error;
 use crate::open::cut_log;
-use crate::source::{Begun, Source};
 
 /// A transaction of the database in one tenant. Dropping it rolls back.
 ///
@@ -18,16 +18,16 @@ use crate::source::{Begun, Source};
 /// while this one is open, so all rows that it reads are locked.
 pub(crate) struct SqliteTransaction {
     tenant: TenantId,
-    inner: Begun,
+    inner: source::Transaction<Sqlite>,
     /// Whether a write has failed. A COMMIT would then commit the writes before it, so it must not be tried.
     broken: bool,
     /// Whether personal fields are erased. Then they must not stay in the write-ahead log either.
     pub(crate) erases: bool,
-    writer: Source,
+    writer: Source<Sqlite>,
 }
 
 impl SqliteTransaction {
-    pub(crate) fn new(tenant: TenantId, inner: Begun, writer: Source) -> Self {
+    pub(crate) fn new(tenant: TenantId, inner: source::Transaction<Sqlite>, writer: Source<Sqlite>) -> Self {
         Self { tenant, inner, broken: false, erases: false, writer }
     }
 
@@ -79,10 +79,10 @@ impl Transaction for SqliteTransaction {
         }
         self.inner.commit().await.map_err(store_error)?;
         // Not in a host transaction: before the host program commits, the log contains nothing that could be truncated.
-        if let Some(options) = self.writer.options()
+        if let Source::Pool(pool) = &self.writer
             && self.erases
         {
-            cut_log(options).await;
+            cut_log(&pool.connect_options()).await;
         }
         Ok(())
     }

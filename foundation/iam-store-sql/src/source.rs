@@ -57,6 +57,13 @@ impl<DB: Engine> Source<DB> {
             Self::Host(_) => self.begin().await,
         }
     }
+
+    /// Waits until no connection of the pool is in use, and closes all of them. Leaves a host transaction as it is.
+    pub async fn close(&self) {
+        if let Self::Pool(pool) = self {
+            pool.close().await;
+        }
+    }
 }
 
 impl<DB: Engine> Clone for Source<DB> {
@@ -149,11 +156,7 @@ where
         answer.boxed()
     }
 
-    fn prepare_with<'e>(
-        self,
-        sql: SqlStr,
-        parameters: &'e [DB::TypeInfo],
-    ) -> BoxFuture<'e, sqlx::Result<DB::Statement>>
+    fn prepare_with<'e>(self, sql: SqlStr, parameters: &'e [DB::TypeInfo]) -> BoxFuture<'e, sqlx::Result<DB::Statement>>
     where
         's: 'e,
     {
