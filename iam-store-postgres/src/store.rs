@@ -188,3 +188,23 @@ impl SqlStore for PostgresStore {
         store_error(error)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use test_support::postgres::TestDatabase;
+
+    use super::*;
+
+    /// A statement or a lock wait that takes too long fails. Migrations run without these limits, and do not change
+    /// them for other statements.
+    #[tokio::test]
+    async fn statements_and_lock_waits_have_a_time_limit() {
+        let database = TestDatabase::create().await;
+        let store = PostgresStore::connect(database.url()).await.unwrap();
+        let show = sqlx::query_scalar::<_, String>("SHOW statement_timeout");
+        assert_eq!(show.fetch_one(&store.source()).await.unwrap(), "30s");
+        store.migrate().await.unwrap();
+        let show = sqlx::query_scalar::<_, String>("SHOW lock_timeout");
+        assert_eq!(show.fetch_one(&store.source()).await.unwrap(), "10s");
+    }
+}

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use iam_core::{Schema, Store as _};
 use iam_store_postgres::PostgresStore;
-use sqlx::postgres::{PgConnectOptions, PgConnection};
+use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Executor as _};
 use tokio::time::{sleep, timeout};
 use uuid::Uuid;
@@ -54,7 +54,8 @@ impl TestDatabase {
             // Another version of the migrations may have left it.
             let store = PostgresStore::connect(spare.url()).await.expect("the database answers");
             if store.schema().await.expect("the database answers") == Schema::UpToDate {
-                store.pool().execute(EMPTY).await.expect("the rows can be deleted");
+                let database = spare.server.clone().database(&spare.name);
+                execute(&database, EMPTY.to_owned()).await.expect("the rows can be deleted");
                 store.migrate().await.expect("the migrations run");
                 store.close().await;
                 spare.is_reused = true;
@@ -98,6 +99,12 @@ impl TestDatabase {
     fn named(server: PgConnectOptions, name: String) -> Self {
         let url = server.clone().database(&name).to_url_lossy().into();
         Self { server, name, url, is_reused: false }
+    }
+
+    /// A pool of another program, whose role is a superuser. It connects when it is first used.
+    #[must_use]
+    pub fn pool(&self) -> PgPool {
+        PgPool::connect_lazy_with(self.server.clone().database(&self.name))
     }
 
     /// The URL of the database, for a superuser.

@@ -12,13 +12,13 @@ use std::io::ErrorKind;
 use std::mem;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use sqlx::pool::PoolConnection;
 use sqlx::{ConnectOptions as _, Connection as _, Database};
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::engine::Engine;
 
@@ -33,7 +33,9 @@ const RECOVERY_TIMEOUT: Duration = Duration::from_secs(5);
 const MAX_IDLE: Duration = Duration::from_secs(10 * 60);
 /// A remote connection that is older is closed after its use: it may lead to a server that others no longer use.
 const MAX_AGE: Duration = Duration::from_secs(30 * 60);
-/// The time between two attempts to connect to a server that is starting.
+/// The codes of PostgreSQL for too many connections, and for a server that is starting or stopping.
+const STARTING: [&str; 2] = ["53300", "57P03"];
+/// The time between two attempts to connect to such a server.
 const RETRY_AFTER: Duration = Duration::from_millis(100);
 
 /// How to connect to a database.
@@ -154,8 +156,7 @@ impl<DB: Engine> Pool<DB> {
 
     async fn connection(&self, work_permit: Option<OwnedSemaphorePermit>) -> sqlx::Result<PooledConnection<DB>> {
         let permit = permit(&self.0.permits).await?;
-        let (connection, opened) = self.0.connection().await?;
-        let held = Held { connection, opened, permit, work_permit };
+        let held = Held { connection: self.0.connection().await?, permit, work_permit };
         Ok(PooledConnection { held: Some(held), pool: self.clone(), in_transaction: false })
     }
 
@@ -211,22 +212,21 @@ impl<DB: Engine> Shared<DB> {
         self.idle().pop()
     }
 
-    /// Returns a connection, and when it was opened.
-    async fn connection(&self) -> sqlx::Result<(Connection<DB>, Instant)> {
+    async fn connection(&self) -> sqlx::Result<Connection<DB>> {
         let options = match &self.origin {
             Origin::Own(options) => options,
-            Origin::Host(pool) => return Ok((Connection::Host(pool.acquire().await?), Instant::now())),
+            Origin::Host(pool) => return pool.acquire().await.map(Connection::Host),
         };
         while let Some(Idle { mut connection, opened, used }) = self.pop() {
             let is_trusted = !self.settings.is_remote || used.elapsed() <= TRUSTED_IDLE;
             if is_trusted || matches!(timeout(PING_TIMEOUT, connection.ping()).await, Ok(Ok(()))) {
-                return Ok((Connection::Own(connection), opened));
+                return Ok(Connection::Own(connection, opened));
             }
         }
         loop {
             match options.connect().await {
                 Err(error) if is_starting(&error) => sleep(RETRY_AFTER).await,
-                connected => return Ok((Connection::Own(connected?), Instant::now())),
+                connected => return Ok(Connection::Own(connected?, Instant::now())),
             }
         }
     }
@@ -234,9 +234,9 @@ impl<DB: Engine> Shared<DB> {
     /// Takes a connection back that has just answered.
     fn put(&self, held: Held<DB>) {
         // The permits are released last: the task that gets one looks for an idle connection.
-        let Held { connection, opened, permit: _permit, work_permit: _work_permit } = held;
+        let Held { connection, permit: _permit, work_permit: _work_permit } = held;
         // A pool of the host program takes its connection back when this is dropped.
-        let Connection::Own(connection) = connection else { return };
+        let Connection::Own(connection, opened) = connection else { return };
         let is_remote = self.settings.is_remote;
         let mut idle = self.idle();
         if self.permits.is_closed() || (is_remote && opened.elapsed() > MAX_AGE) {
@@ -268,7 +268,7 @@ fn close_in_background<DB: Engine>(connection: DB::Connection) {
 fn is_starting(error: &sqlx::Error) -> bool {
     match error {
         sqlx::Error::Io(error) => error.kind() == ErrorKind::ConnectionRefused,
-        sqlx::Error::Database(error) => error.is_transient_in_connect_phase(),
+        sqlx::Error::Database(error) => error.code().is_some_and(|code| STARTING.contains(&&*code)),
         _ => false,
     }
 }
@@ -286,13 +286,13 @@ pub struct PooledConnection<DB: Engine> {
 
 struct Held<DB: Engine> {
     connection: Connection<DB>,
-    opened: Instant,
     permit: OwnedSemaphorePermit,
     work_permit: Option<OwnedSemaphorePermit>,
 }
 
 enum Connection<DB: Engine> {
-    Own(DB::Connection),
+    /// A connection, and when it was opened.
+    Own(DB::Connection, Instant),
     Host(PoolConnection<DB>),
 }
 
@@ -333,7 +333,7 @@ impl<DB: Engine> Deref for PooledConnection<DB> {
     #[expect(clippy::expect_used, reason = "only methods that consume this take the connection")]
     fn deref(&self) -> &DB::Connection {
         match &self.held.as_ref().expect("the connection is not returned").connection {
-            Connection::Own(connection) => connection,
+            Connection::Own(connection, _) => connection,
             Connection::Host(connection) => connection,
         }
     }
@@ -374,14 +374,14 @@ impl<DB: Engine> Drop for PooledConnection<DB> {
 impl<DB: Engine> Connection<DB> {
     fn as_mut(&mut self) -> &mut DB::Connection {
         match self {
-            Self::Own(connection) => connection,
+            Self::Own(connection, _) => connection,
             Self::Host(connection) => connection,
         }
     }
 
     fn detach(self) -> DB::Connection {
         match self {
-            Self::Own(connection) => connection,
+            Self::Own(connection, _) => connection,
             Self::Host(connection) => connection.detach(),
         }
     }

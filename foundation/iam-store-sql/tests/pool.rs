@@ -10,7 +10,7 @@ use iam_store_sql::source::{Acquired, Source, Transaction};
 use sqlx::Sqlite;
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions};
 use tempfile::TempDir;
-use tokio::time::{sleep, timeout};
+use tokio::time::{advance, pause, resume, sleep, timeout};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -186,6 +186,45 @@ async fn a_detached_connection_does_not_return() {
         sqlx::query("CREATE TEMP TABLE mine (c)").execute(&mut detached).await.unwrap();
         sqlx::query("SELECT c FROM mine").fetch_all(&on(&pool)).await.unwrap_err();
         sqlx::query("SELECT c FROM mine").fetch_all(&mut detached).await.unwrap();
+    }
+}
+
+/// Returns which of two connections are left after `pass` and two more uses of the pool: the one that was used first, and
+/// the one that was used last.
+async fn kept_after(pass: Duration, is_remote: bool) -> [bool; 2] {
+    const MARK: &str = "CREATE TEMP TABLE mine (c)";
+    const IS_MARKED: &str = "SELECT count(*) > 0 FROM sqlite_temp_schema";
+    let directory = TempDir::new().unwrap();
+    let settings = PoolSettings { max_connections: 2, acquire_timeout: PATIENCE, begin: BEGIN, is_remote };
+    let pool = Pool::<Sqlite>::new(options(&directory), settings);
+    let mut both = [pool.acquire().await.unwrap(), pool.acquire().await.unwrap()];
+    for connection in &mut both {
+        sqlx::query(MARK).execute(&mut **connection).await.unwrap();
+    }
+    both.into_iter().for_each(PooledConnection::keep);
+    pause();
+    advance(pass).await;
+    resume();
+    for _ in 0..2 {
+        pool.acquire().await.unwrap().keep();
+    }
+    let mut last = pool.acquire().await.unwrap();
+    let mut first = pool.acquire().await.unwrap();
+    let mut kept = [false; 2];
+    for (connection, kept) in [&mut first, &mut last].into_iter().zip(&mut kept) {
+        *kept = sqlx::query_scalar(IS_MARKED).fetch_one(&mut **connection).await.unwrap();
+    }
+    kept
+}
+
+/// Only the connections to a server: it may be replaced by another one, and idle connections occupy it.
+#[tokio::test]
+async fn connections_to_a_server_are_closed_when_they_are_old_or_unused() {
+    let minute = Duration::from_secs(60);
+    for (pass, kept_by_server) in [(9 * minute, [true, true]), (11 * minute, [false, true]), (31 * minute, [false; 2])]
+    {
+        assert_eq!(kept_after(pass, true).await, kept_by_server, "{pass:?}");
+        assert_eq!(kept_after(pass, false).await, [true, true], "{pass:?}");
     }
 }
 

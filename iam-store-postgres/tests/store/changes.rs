@@ -52,7 +52,7 @@ async fn expect_end(feed: &mut dyn ChangeFeed) -> Option<Instant> {
 }
 
 /// Waits until the database has this many connections in addition to `asks`.
-async fn expect_connections(asks: &mut PgConnection, expected: i64) {
+pub(crate) async fn expect_connections(asks: &mut PgConnection, expected: i64) {
     let count = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()";
     let counting = async {
         while sqlx::query_scalar::<_, i64>(count).fetch_one(&mut *asks).await.unwrap() != expected {
@@ -105,7 +105,7 @@ async fn a_truncated_table_ends_the_feed() {
     let store = migrated(database.url()).await;
     for table in ["sessions", "role_assignments", "role_permissions", "users CASCADE", "tenants CASCADE"] {
         let mut feed = follow(&store).await;
-        store.pool().execute(AssertSqlSafe(format!("TRUNCATE iam.{table}"))).await.unwrap();
+        database.pool().execute(AssertSqlSafe(format!("TRUNCATE iam.{table}"))).await.unwrap();
         expect_end(&mut *feed).await;
     }
 }
@@ -118,7 +118,7 @@ async fn unknown_payloads_on_the_channel_are_ignored() {
     let id = Uuid::now_v7();
     for payload in ["", "hello", "everything and more", &"x".repeat(7_999), &id.to_string()] {
         let notify = sqlx::query("SELECT pg_notify('iam_changes', $1)").bind(payload);
-        notify.execute(&store.pool()).await.unwrap();
+        notify.execute(&database.pool()).await.unwrap();
     }
     assert_eq!(told(&mut *feed).await, BTreeSet::from([id]));
 }
@@ -133,7 +133,7 @@ async fn a_feed_ends_when_either_of_its_connections_is_lost() {
         let terminate = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
             WHERE datname = current_database() AND query LIKE $1";
         let terminate = sqlx::query_scalar::<_, i64>(terminate).bind(statement);
-        assert_eq!(terminate.fetch_one(&store.pool()).await.unwrap(), 1, "{statement}");
+        assert_eq!(terminate.fetch_one(&database.pool()).await.unwrap(), 1, "{statement}");
         expect_end(&mut *feed).await;
     }
 }
@@ -158,13 +158,13 @@ async fn a_feed_ends_when_the_network_becomes_silent() {
 #[tokio::test]
 async fn a_feed_whose_heartbeats_do_not_come_back_is_never_complete_and_ends() {
     let database = TestDatabase::create().await;
-    let owner = migrated(database.url()).await;
+    migrated(database.url()).await;
     let nothing = "CREATE FUNCTION public.pg_notify(text, text) RETURNS void LANGUAGE sql AS ''";
-    owner.pool().execute(nothing).await.unwrap();
+    database.pool().execute(nothing).await.unwrap();
     let prefer_it = "DO $$ BEGIN
         EXECUTE format('ALTER DATABASE %I SET search_path = public, pg_catalog', current_database());
     END $$";
-    owner.pool().execute(prefer_it).await.unwrap();
+    database.pool().execute(prefer_it).await.unwrap();
     let store = PostgresStore::connect(database.url()).await.unwrap();
     let mut feed = store.change_feed().await.unwrap().unwrap();
     assert_eq!(expect_end(&mut *feed).await, None);
@@ -184,11 +184,11 @@ async fn a_feed_goes_on_while_the_pool_is_exhausted() {
 #[tokio::test]
 async fn a_feed_outlives_the_idle_session_timeout() {
     let database = TestDatabase::create().await;
-    let owner = migrated(database.url()).await;
+    migrated(database.url()).await;
     let end_idle_sessions = "DO $$ BEGIN
         EXECUTE format('ALTER DATABASE %I SET idle_session_timeout = 1000', current_database());
     END $$";
-    owner.pool().execute(end_idle_sessions).await.unwrap();
+    database.pool().execute(end_idle_sessions).await.unwrap();
     let store = PostgresStore::connect(database.url()).await.unwrap();
     let mut feed = follow(&store).await;
     let began = Instant::now();

@@ -16,7 +16,7 @@ struct Scene {
     world: World,
     store: PostgresStore,
     tenant: TenantId,
-    _database: TestDatabase,
+    database: TestDatabase,
 }
 
 impl Scene {
@@ -30,11 +30,11 @@ impl Scene {
         world.user(&tenant, "ada@example.com").await;
         let grace = world.user(&tenant, "grace@example.com").await;
         world.give(&grace, &role, None).await;
-        Self { world, store, tenant: tenant.id, _database: database }
+        Self { world, store, tenant: tenant.id, database }
     }
 
     async fn run(&self, statements: &'static str) {
-        self.store.pool().execute(statements).await.unwrap();
+        self.database.pool().execute(statements).await.unwrap();
     }
 
     /// Returns how many users are active, suspended and inactive, and how many role assignments there are.
@@ -49,7 +49,7 @@ impl Scene {
             WHERE tenant_id = $1",
         )
         .bind(self.tenant.as_uuid())
-        .fetch_one(&self.store.pool())
+        .fetch_one(&self.database.pool())
         .await
         .unwrap();
         [active, suspended, inactive, assignments]

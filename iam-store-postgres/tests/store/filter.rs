@@ -6,7 +6,7 @@ use iam_core::TenantId;
 use iam_core::audit::{AuditFilter, AuditStore as _, Cursor};
 use iam_store_postgres::PostgresStore;
 use sqlx::Executor as _;
-use sqlx::postgres::PgPoolOptions;
+use sqlx::postgres::{PgPool, PgPoolOptions};
 use test_support::postgres::TestDatabase;
 
 /// Three months of entries of two tenants, with some thousands of entries for each month. The entries of the tenants
@@ -40,6 +40,7 @@ const FILL: &str = "
 
 struct Scene {
     store: PostgresStore,
+    pool: PgPool,
     tenant: TenantId,
     _database: TestDatabase,
 }
@@ -49,11 +50,11 @@ impl Scene {
         let database = TestDatabase::create().await;
         // With one connection, its counters can be flushed before they are read.
         let pool = PgPoolOptions::new().max_connections(1).connect(database.url()).await.unwrap();
-        let store = PostgresStore::from_pool(pool);
+        let store = PostgresStore::from_pool(pool.clone());
         store.migrate().await.unwrap();
-        store.pool().execute(FILL).await.unwrap();
+        pool.execute(FILL).await.unwrap();
         let tenant = "00000000-0000-7000-8000-000000000001".parse().unwrap();
-        Self { store, tenant, _database: database }
+        Self { store, pool, tenant, _database: database }
     }
 
     /// Reads the second page of a list, which needs a cursor. Returns its length and what was read for it.
@@ -66,7 +67,7 @@ impl Scene {
     }
 
     async fn read(&self) -> Read {
-        self.store.pool().execute("SELECT pg_stat_force_next_flush()").await.unwrap();
+        self.pool.execute("SELECT pg_stat_force_next_flush()").await.unwrap();
         let indexes: Vec<(String, String, i64, i64)> = sqlx::query_as(
             "SELECT
                 right(s.relname, 7),
@@ -79,13 +80,13 @@ impl Scene {
             LEFT JOIN pg_class p ON p.oid = h.inhparent
             WHERE s.relname LIKE 'audit\\_entries\\_%'",
         )
-        .fetch_all(&self.store.pool())
+        .fetch_all(&self.pool)
         .await
         .unwrap();
         let tables: Vec<(String, i64)> = sqlx::query_as(
             "SELECT right(relname, 7), seq_scan FROM pg_stat_user_tables WHERE relname LIKE 'audit\\_entries\\_%'",
         )
-        .fetch_all(&self.store.pool())
+        .fetch_all(&self.pool)
         .await
         .unwrap();
         let indexes = indexes.into_iter().map(|(month, index, scans, rows)| ((month, index), (scans, rows)));

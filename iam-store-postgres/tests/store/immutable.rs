@@ -12,9 +12,8 @@ use test_support::postgres::TestDatabase;
 /// A database with three sequenced entries of a tenant.
 struct Scene {
     world: World,
-    store: PostgresStore,
     tenant: iam_core::TenantId,
-    _database: TestDatabase,
+    database: TestDatabase,
 }
 
 impl Scene {
@@ -22,16 +21,16 @@ impl Scene {
         let database = TestDatabase::create().await;
         let store = PostgresStore::connect(database.url()).await.unwrap();
         store.migrate().await.unwrap();
-        let world = World::new(Arc::new(store.clone()));
+        let world = World::new(Arc::new(store));
         let tenant = world.tenant("acme").await;
         world.user(&tenant, "ada@example.com").await;
         world.user(&tenant, "grace@example.com").await;
         world.sequence().await;
-        Self { world, store, tenant: tenant.id, _database: database }
+        Self { world, tenant: tenant.id, database }
     }
 
     async fn run(&self, statement: &str) -> Result<u64, sqlx::Error> {
-        Ok(self.store.pool().execute(AssertSqlSafe(statement.to_owned())).await?.rows_affected())
+        Ok(self.database.pool().execute(AssertSqlSafe(statement.to_owned())).await?.rows_affected())
     }
 
     async fn assert_refused(&self, statement: &str, expected: &str) {

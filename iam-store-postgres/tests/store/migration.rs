@@ -15,7 +15,7 @@ async fn a_store_is_migrated_once_all_migrations_have_run() {
     assert!(store.is_migrated().await.unwrap());
     store.migrate().await.unwrap();
 
-    sqlx::query("UPDATE iam._migrations SET checksum = ''").execute(&store.pool()).await.unwrap();
+    sqlx::query("UPDATE iam._migrations SET checksum = ''").execute(&database.pool()).await.unwrap();
     assert!(!store.is_migrated().await.unwrap());
     assert!(store.migrate().await.is_err());
 }
@@ -26,12 +26,12 @@ async fn schema_reports_missing_and_unknown_migrations_and_changes_nothing() {
     let store = PostgresStore::connect(database.url()).await.unwrap();
     assert_eq!(store.schema().await.unwrap(), Schema::Behind);
     let schemas = sqlx::query_scalar::<_, i64>("SELECT count(*) FROM pg_namespace WHERE nspname = 'iam'");
-    assert_eq!(schemas.fetch_one(&store.pool()).await.unwrap(), 0);
+    assert_eq!(schemas.fetch_one(&database.pool()).await.unwrap(), 0);
     store.migrate().await.unwrap();
     assert_eq!(store.schema().await.unwrap(), Schema::UpToDate);
     let newer = "INSERT INTO iam._migrations SELECT 9999, description, installed_on, success, checksum, execution_time \
                  FROM iam._migrations WHERE version = 1";
-    sqlx::query(newer).execute(&store.pool()).await.unwrap();
+    sqlx::query(newer).execute(&database.pool()).await.unwrap();
     assert_eq!(store.schema().await.unwrap(), Schema::Unknown);
 }
 
@@ -53,10 +53,10 @@ async fn a_failed_migration_releases_its_lock() {
     let database = TestDatabase::create().await;
     let store = PostgresStore::connect(database.url()).await.unwrap();
     for statement in ["CREATE SCHEMA iam", "CREATE TABLE iam.tenants ()"] {
-        sqlx::query(statement).execute(&store.pool()).await.unwrap();
+        sqlx::query(statement).execute(&database.pool()).await.unwrap();
     }
     store.migrate().await.unwrap_err();
-    sqlx::query("DROP TABLE iam.tenants").execute(&store.pool()).await.unwrap();
+    sqlx::query("DROP TABLE iam.tenants").execute(&database.pool()).await.unwrap();
     let other = PostgresStore::connect(database.url()).await.unwrap();
     tokio::time::timeout(Duration::from_secs(5), other.migrate()).await.expect("no session holds the lock").unwrap();
 }

@@ -19,13 +19,13 @@ async fn migrated() -> (PostgresStore, TestDatabase) {
 }
 
 /// Returns the months that have a partition, such as `2026_01`.
-async fn months(store: &PostgresStore) -> Vec<String> {
+async fn months(database: &TestDatabase) -> Vec<String> {
     let months = "SELECT right(c.relname, 7)
         FROM pg_inherits i
         JOIN pg_class c ON c.oid = i.inhrelid
         WHERE i.inhparent = 'iam.audit_entries'::regclass
         ORDER BY c.relname";
-    sqlx::query_scalar(months).fetch_all(&store.pool()).await.unwrap()
+    sqlx::query_scalar(months).fetch_all(&database.pool()).await.unwrap()
 }
 
 fn moment(text: &str) -> DateTime<Utc> {
@@ -40,17 +40,17 @@ async fn record(world: &World, tenant: TenantId, created_at: &str) -> AuditEntry
 
 #[tokio::test]
 async fn this_month_and_the_next_three_are_made_ahead() {
-    let (store, _database) = migrated().await;
+    let (store, database) = migrated().await;
     let present = "SELECT to_char(now() AT TIME ZONE 'UTC' + n * interval '1 month', 'YYYY_MM')
         FROM generate_series(0, 3) n";
-    let mut expected: Vec<String> = sqlx::query_scalar(present).fetch_all(&store.pool()).await.unwrap();
-    assert_eq!(months(&store).await, expected);
+    let mut expected: Vec<String> = sqlx::query_scalar(present).fetch_all(&database.pool()).await.unwrap();
+    assert_eq!(months(&database).await, expected);
     store.prepare(moment("2041-11-30T23:59:59.999Z")).await.unwrap();
     expected.extend(["2041_11", "2041_12", "2042_01", "2042_02"].map(str::to_owned));
-    assert_eq!(months(&store).await, expected);
+    assert_eq!(months(&database).await, expected);
     store.prepare(moment("2041-12-01T00:00:00Z")).await.unwrap();
     expected.push("2042_03".to_owned());
-    assert_eq!(months(&store).await, expected);
+    assert_eq!(months(&database).await, expected);
 }
 
 #[tokio::test]
@@ -71,7 +71,7 @@ async fn a_month_is_made_on_demand() {
         let partition: String =
             sqlx::query_scalar("SELECT tableoid::regclass::text FROM iam.audit_entries WHERE id = $1")
                 .bind(entry.id.as_uuid())
-                .fetch_one(&store.pool())
+                .fetch_one(&database.pool())
                 .await
                 .unwrap();
         assert_eq!(partition, format!("iam.audit_entries_{month}"));
@@ -80,7 +80,7 @@ async fn a_month_is_made_on_demand() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn concurrent_replicas_make_a_month_once() {
-    let (store, database) = migrated().await;
+    let (_, database) = migrated().await;
     let mut replicas = tokio::task::JoinSet::new();
     for _ in 0..8 {
         // A replica does not know which months the others make.
@@ -93,17 +93,17 @@ async fn concurrent_replicas_make_a_month_once() {
         });
     }
     replicas.join_all().await;
-    let made: Vec<String> = months(&store).await.into_iter().filter(|month| month.starts_with("2031")).collect();
+    let made: Vec<String> = months(&database).await.into_iter().filter(|month| month.starts_with("2031")).collect();
     assert_eq!(made, (1..=8).map(|month| format!("2031_{month:02}")).collect::<Vec<_>>());
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn making_a_month_does_not_block_reads_and_writes() {
-    let (store, _database) = migrated().await;
+    let (store, database) = migrated().await;
     let world = World::new(Arc::new(store.clone()));
     let tenant = world.tenant("acme").await.id;
     store.prepare(moment("2026-01-31T10:00:00Z")).await.unwrap();
-    let mut making = store.pool().begin().await.unwrap();
+    let mut making = database.pool().begin().await.unwrap();
     making.execute("SELECT iam.make_audit_month('2031-01-01')").await.unwrap();
     let entry = record(&world, tenant, "2026-01-31T10:00:00Z").await;
     world.sequence().await;
@@ -120,7 +120,7 @@ async fn give_up(world: &World, tenant: TenantId, until: u64) {
 
 #[tokio::test]
 async fn a_month_is_dropped_when_all_its_entries_are_marked_for_removal() {
-    let (store, _database) = migrated().await;
+    let (store, database) = migrated().await;
     let world = World::new(Arc::new(store.clone()));
     let (tenant, other) = (world.tenant("acme").await.id, world.tenant("other").await.id);
     for (tenant, month) in [(tenant, "2025-01"), (other, "2025-01"), (tenant, "2025-02"), (other, "2025-03")] {
@@ -129,7 +129,7 @@ async fn a_month_is_dropped_when_all_its_entries_are_marked_for_removal() {
         }
     }
     let is_of = async |year: &str| -> Vec<String> {
-        months(&store).await.into_iter().filter(|month| month.starts_with(year)).collect()
+        months(&database).await.into_iter().filter(|month| month.starts_with(year)).collect()
     };
     // The other tenant keeps its entries in January.
     give_up(&world, tenant, 5).await;
@@ -169,11 +169,11 @@ async fn a_month_with_a_pending_entry_is_kept() {
 /// it.
 #[tokio::test]
 async fn the_present_month_is_never_dropped() {
-    let (store, _database) = migrated().await;
+    let (store, database) = migrated().await;
     let world = World::new(Arc::new(store.clone()));
     let tenant = world.tenant("acme").await.id;
-    let now: DateTime<Utc> = sqlx::query_scalar("SELECT now()").fetch_one(&store.pool()).await.unwrap();
-    let before = months(&store).await;
+    let now: DateTime<Utc> = sqlx::query_scalar("SELECT now()").fetch_one(&database.pool()).await.unwrap();
+    let before = months(&database).await;
     record(&world, tenant, &now.format("%Y-%m-%dT%H:%M:%SZ").to_string()).await;
     world.sequence().await;
     let sequenced = world.head(tenant).await.leaves;
@@ -181,33 +181,33 @@ async fn the_present_month_is_never_dropped() {
     assert_eq!(store.purge_audit_entries().await.unwrap(), sequenced);
     let present = now.format("%Y_%m").to_string();
     let not_past = |months: Vec<String>| -> Vec<String> { months.into_iter().filter(|m| *m >= present).collect() };
-    assert_eq!(not_past(months(&store).await), not_past(before));
+    assert_eq!(not_past(months(&database).await), not_past(before));
 }
 
 /// It is better to keep an empty month for some time than to make other transactions wait.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_month_that_is_being_read_is_emptied_and_dropped_later() {
-    let (store, _database) = migrated().await;
+    let (store, database) = migrated().await;
     let world = World::new(Arc::new(store.clone()));
     let tenant = world.tenant("acme").await.id;
     record(&world, tenant, "2025-01-01T00:00:00Z").await;
     world.sequence().await;
     give_up(&world, tenant, 1).await;
     let given_up = store.audit_entries(tenant, &AuditFilter::default(), None, 100).await.unwrap().len();
-    let mut reading = store.pool().begin().await.unwrap();
+    let mut reading = database.pool().begin().await.unwrap();
     reading.execute("SELECT FROM iam.audit_entries").await.unwrap();
     assert_eq!(store.purge_audit_entries().await.unwrap(), 1);
-    assert!(months(&store).await.contains(&"2025_01".to_owned()));
+    assert!(months(&database).await.contains(&"2025_01".to_owned()));
     reading.commit().await.unwrap();
     let left = store.audit_entries(tenant, &AuditFilter::default(), None, 100).await.unwrap().len();
     assert_eq!((left, store.purge_audit_entries().await.unwrap()), (given_up - 1, 0));
-    assert!(!months(&store).await.contains(&"2025_01".to_owned()));
+    assert!(!months(&database).await.contains(&"2025_01".to_owned()));
 }
 
 #[tokio::test]
 async fn a_month_that_another_replica_is_dropping_is_skipped() {
-    let (store, _database) = migrated().await;
-    let pool = store.pool();
+    let (_, database) = migrated().await;
+    let pool = database.pool();
     pool.execute("SELECT iam.make_audit_month('2020-01-01')").await.unwrap();
     let mut other = pool.begin().await.unwrap();
     other.execute("DROP TABLE iam.audit_entries_2020_01").await.unwrap();
@@ -234,9 +234,9 @@ async fn a_month_that_another_replica_has_dropped_is_made_again() {
     store.prepare(moment("2025-01-01T00:00:00Z")).await.unwrap();
     let other = PostgresStore::connect(database.url()).await.unwrap();
     other.purge_audit_entries().await.unwrap();
-    assert!(!months(&store).await.contains(&"2025_01".to_owned()));
+    assert!(!months(&database).await.contains(&"2025_01".to_owned()));
     record(&world, tenant, "2025-01-01T00:00:00Z").await;
     world.sequence().await;
-    assert!(months(&store).await.contains(&"2025_01".to_owned()));
+    assert!(months(&database).await.contains(&"2025_01".to_owned()));
     world.assert_clean(tenant, &[]).await;
 }

@@ -70,9 +70,11 @@ async fn filled() -> TestDatabase {
     let database = TestDatabase::create().await;
     let store = PostgresStore::connect(database.url()).await.unwrap();
     store.migrate().await.unwrap();
-    store.pool().execute(include_str!("plans.sql")).await.unwrap();
+    let pool = database.pool();
+    pool.execute(include_str!("plans.sql")).await.unwrap();
     // The planner needs statistics. Index-only scans need the visibility map.
-    store.pool().execute("VACUUM ANALYZE").await.unwrap();
+    pool.execute("VACUUM ANALYZE").await.unwrap();
+    pool.close().await;
     store.close().await;
     database
 }
@@ -204,8 +206,7 @@ async fn a_list_reads_little_more_than_it_shows() {
     let tenant: TenantId = "00000001-0000-7000-8000-000000000000".parse().unwrap();
     let (now, page) = (DateTime::from_timestamp_secs(1_800_000_000).unwrap(), PageRequest::default());
     let count = async |sql: &'static str| -> u64 {
-        let count: i64 = sqlx::query_scalar(sql).bind(tenant.as_uuid()).fetch_one(&store.pool()).await.unwrap();
-        explained::take();
+        let count: i64 = sqlx::query_scalar(sql).bind(tenant.as_uuid()).fetch_one(&database.pool()).await.unwrap();
         count.unsigned_abs()
     };
     let read = || {
@@ -252,10 +253,9 @@ async fn a_list_reads_little_more_than_it_shows() {
         "SELECT role_id, count(*) FROM iam.role_assignments WHERE tenant_id = $1 GROUP BY role_id LIMIT 1",
     )
     .bind(tenant.as_uuid())
-    .fetch_one(&store.pool())
+    .fetch_one(&database.pool())
     .await
     .unwrap();
-    explained::take();
     // For each assignment its user, its role and its organization.
     let beside = 3 * LIMIT;
     for (filter, most) in [
@@ -298,8 +298,7 @@ async fn a_walk_through_the_tree_reads_only_organizations_on_its_way() {
     let _alone = explained::ALONE.lock().await;
     let database = filled().await;
     let store = explained::store(&database).await;
-    store.pool().execute(OTHERS).await.unwrap();
-    explained::take();
+    database.pool().execute(OTHERS).await.unwrap();
     let tenant: TenantId = "00000001-0000-7000-8000-000000000000".parse().unwrap();
     let leaf = "00000004-0000-7000-8000-000000001053".parse().unwrap();
     let users: Vec<UserId> =

@@ -2,17 +2,19 @@
 
 use std::time::Duration;
 
+use iam_core::maintenance::{MaintenanceStore as _, Turn};
 use iam_core::tenant::{Directory as _, TenantStore as _};
 use iam_core::{EmailKey, Store as _, StoreError, TenantId};
 use iam_store_postgres::PostgresStore;
-use sqlx::pool::PoolConnection;
-use sqlx::postgres::{PgConnectOptions, PgPool};
-use sqlx::{ConnectOptions as _, Postgres};
+use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
+use sqlx::{ConnectOptions as _, Connection as _};
 use test_support::postgres::TestDatabase;
 use test_support::proxy::{Fault, Proxy};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use uuid::Uuid;
+
+use crate::changes::expect_connections;
 
 /// How many connections a store has.
 const CONNECTIONS: usize = 16;
@@ -20,10 +22,16 @@ const CONNECTIONS: usize = 16;
 const PERMITS: usize = 12;
 
 /// Keeps every connection busy.
-pub(crate) async fn occupy(store: &PostgresStore) -> Vec<PoolConnection<Postgres>> {
+pub(crate) async fn occupy(store: &PostgresStore) -> Vec<Box<dyn Turn>> {
+    occupy_some(store, CONNECTIONS).await
+}
+
+/// Keeps so many connections busy. Each turn has a transaction of its own, and is no unit of work.
+async fn occupy_some(store: &PostgresStore, count: usize) -> Vec<Box<dyn Turn>> {
     let mut busy = Vec::new();
-    for _ in 0..CONNECTIONS {
-        busy.push(store.pool().acquire().await.unwrap());
+    for _ in 0..count {
+        let job = Uuid::now_v7().to_string().leak();
+        busy.push(store.take_turn(job).await.unwrap().unwrap());
     }
     busy
 }
@@ -75,19 +83,47 @@ async fn a_closed_store_is_unavailable() {
     assert!(matches!(closed, Err(StoreError::Unavailable(_))), "{closed:?}");
 }
 
-/// Closing a pool waits for all its connections, so the store must return its idle ones.
 #[tokio::test]
 async fn closing_a_store_closes_its_idle_connections() {
     let database = TestDatabase::create().await;
+    let mut asks = PgConnection::connect(database.url()).await.unwrap();
     let store = PostgresStore::connect(database.url()).await.unwrap();
     store.ping().await.unwrap();
+    expect_connections(&mut asks, 1).await;
     timeout(PATIENCE, store.close()).await.unwrap();
-    let pool = PostgresStore::connect(database.url()).await.unwrap();
-    pool.ping().await.unwrap();
-    timeout(PATIENCE, pool.pool().close()).await.unwrap();
+    expect_connections(&mut asks, 0).await;
 }
 
-/// Without a runtime, no task can return connections to the pool.
+/// A pool of the host program is closed with its store, and closing it waits for all its connections.
+#[tokio::test]
+async fn closing_a_store_closes_the_pool_of_the_host_program() {
+    let database = TestDatabase::create().await;
+    let pool = PgPool::connect(database.url()).await.unwrap();
+    let store = PostgresStore::from_pool(pool.clone());
+    store.ping().await.unwrap();
+    let dropped = store.begin(TenantId::NONE).await.unwrap();
+    drop(dropped);
+    timeout(PATIENCE, store.close()).await.unwrap();
+    assert!(pool.is_closed());
+}
+
+/// The host program can use every connection that no statement of the store uses.
+#[tokio::test]
+async fn a_store_on_a_pool_of_the_host_program_keeps_no_connection() {
+    let database = TestDatabase::create().await;
+    let options = PgPoolOptions::new().max_connections(1).acquire_timeout(PATIENCE);
+    let pool = options.connect(database.url()).await.unwrap();
+    let store = PostgresStore::from_pool(pool.clone());
+    store.migrate().await.unwrap();
+    for _ in 0..3 {
+        store.ping().await.unwrap();
+        drop(store.begin(TenantId::NONE).await.unwrap());
+        store.begin(TenantId::NONE).await.unwrap().commit().await.unwrap();
+        pool.acquire().await.unwrap();
+    }
+}
+
+/// Without a runtime, no task can roll back.
 #[test]
 fn a_store_may_outlive_its_runtime() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
@@ -100,22 +136,18 @@ fn a_store_may_outlive_its_runtime() {
     });
     let unended = runtime.block_on(store.begin(TenantId::NONE)).unwrap();
     drop(unended);
-    assert!(!store.pool().is_closed());
     runtime.block_on(store.ping()).unwrap();
     drop(store);
     runtime.block_on(async { drop(database) });
 }
 
-/// A waiting query gets the next free connection, even if the store would otherwise keep it outside the pool.
+/// A waiting query gets the next connection that is returned.
 #[tokio::test]
 async fn a_waiting_query_gets_a_connection_that_another_query_returns() {
     let database = TestDatabase::create().await;
     let store = PostgresStore::connect(database.url()).await.unwrap();
     store.migrate().await.unwrap();
-    let mut elsewhere = Vec::new();
-    for _ in PERMITS..CONNECTIONS {
-        elsewhere.push(store.pool().acquire().await.unwrap());
-    }
+    let _busy = occupy_some(&store, CONNECTIONS - PERMITS).await;
     let other = PgPool::connect(database.url()).await.unwrap();
     let mut holding = other.begin().await.unwrap();
     sqlx::query("LOCK TABLE iam.tenants").execute(&mut *holding).await.unwrap();
@@ -242,19 +274,6 @@ async fn a_query_that_waits_too_long_for_a_lock_is_unavailable() {
     assert!(store.is_empty().await.unwrap());
 }
 
-/// A statement or a lock wait that takes too long fails. Migrations run without these limits, and do not change them
-/// for other statements.
-#[tokio::test]
-async fn statements_and_lock_waits_have_a_time_limit() {
-    let database = TestDatabase::create().await;
-    let store = PostgresStore::connect(database.url()).await.unwrap();
-    let show = sqlx::query_scalar::<_, String>("SHOW statement_timeout");
-    assert_eq!(show.fetch_one(&store.pool()).await.unwrap(), "30s");
-    store.migrate().await.unwrap();
-    let show = sqlx::query_scalar::<_, String>("SHOW lock_timeout");
-    assert_eq!(show.fetch_one(&store.pool()).await.unwrap(), "10s");
-}
-
 /// The time limit of each step of a test.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -330,14 +349,16 @@ async fn lost_connections_are_replaced_without_an_outage() {
 #[tokio::test]
 async fn the_application_name_is_unique_for_any_configured_name() {
     let database = TestDatabase::create().await;
-    let mut names = Vec::new();
-    for _ in 0..2 {
-        let options: PgConnectOptions = database.url().parse().unwrap();
-        let url = options.application_name(&"x".repeat(63)).to_url_lossy();
-        let store = PostgresStore::connect(url.as_str()).await.unwrap();
-        let name = sqlx::query_scalar::<_, String>("SHOW application_name");
-        names.push(name.fetch_one(&store.pool()).await.unwrap());
-    }
+    let options: PgConnectOptions = database.url().parse().unwrap();
+    let url = options.application_name(&"x".repeat(63)).to_url_lossy();
+    let one = PostgresStore::connect(url.as_str()).await.unwrap();
+    let other = PostgresStore::connect(url.as_str()).await.unwrap();
+    one.ping().await.unwrap();
+    other.ping().await.unwrap();
+    let names = "SELECT application_name FROM pg_stat_activity
+        WHERE datname = current_database() AND pid <> pg_backend_pid()";
+    let names: Vec<String> = sqlx::query_scalar(names).fetch_all(&database.pool()).await.unwrap();
+    assert_eq!(names.len(), 2, "{names:?}");
     assert_ne!(names[0], names[1]);
 }
 

@@ -16,8 +16,8 @@ async fn migrated() -> (Arc<PostgresStore>, TestDatabase) {
 
 #[tokio::test]
 async fn a_stuck_log_does_not_delay_other_logs() {
-    let (store, _database) = migrated().await;
-    let pool = store.pool();
+    let (store, database) = migrated().await;
+    let pool = database.pool();
     let queue_again = async |tenant: TenantId| {
         let insert = "INSERT INTO iam.audit_unsealed
             SELECT e.*, sha256('')
@@ -38,8 +38,8 @@ async fn malformed_queue_rows_do_not_delay_other_entries() {
         ("infinity", "sha256('')", "sha256('')"),
         ("10000-01-01", "sha256('')", "sha256('')"),
     ] {
-        let (store, _database) = migrated().await;
-        let pool = store.pool();
+        let (store, database) = migrated().await;
+        let pool = database.pool();
         let insert = async |tenant: TenantId| {
             let sql = format!(
                 "INSERT INTO iam.audit_unsealed (

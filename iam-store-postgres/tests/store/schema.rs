@@ -3,18 +3,17 @@
 use iam_store_postgres::PostgresStore;
 use test_support::postgres::TestDatabase;
 
-async fn migrated() -> (PostgresStore, TestDatabase) {
+async fn migrated() -> TestDatabase {
     let database = TestDatabase::create().await;
-    let store = PostgresStore::connect(database.url()).await.unwrap();
-    store.migrate().await.unwrap();
-    (store, database)
+    PostgresStore::connect(database.url()).await.unwrap().migrate().await.unwrap();
+    database
 }
 
 /// With a unique index without the tenant, one tenant could detect rows of another, and the table could not be
 /// sharded by tenant.
 #[tokio::test]
 async fn every_unique_index_starts_with_the_tenant() {
-    let (store, _database) = migrated().await;
+    let database = migrated().await;
     let others: Vec<String> = sqlx::query_scalar(
         "SELECT c.relname
         FROM pg_index i
@@ -23,7 +22,7 @@ async fn every_unique_index_starts_with_the_tenant() {
         WHERE c.relnamespace = 'iam'::regnamespace AND i.indisunique AND a.attname IS DISTINCT FROM 'tenant_id'
         ORDER BY c.relname",
     )
-    .fetch_all(&store.pool())
+    .fetch_all(&database.pool())
     .await
     .unwrap();
     let allowed = ["_migrations_pkey", "signing_keys_id_key", "signing_keys_pkey", "tenants_pkey", "tenants_slug_key"];
@@ -33,7 +32,7 @@ async fn every_unique_index_starts_with_the_tenant() {
 /// A foreign key without the tenant would allow a reference to a row of another tenant.
 #[tokio::test]
 async fn every_foreign_key_starts_with_the_tenant_on_both_sides() {
-    let (store, _database) = migrated().await;
+    let database = migrated().await;
     let others: Vec<String> = sqlx::query_scalar(
         "SELECT k.conname
         FROM pg_constraint k
@@ -46,7 +45,7 @@ async fn every_foreign_key_starts_with_the_tenant_on_both_sides() {
                 OR there.attname <> CASE WHEN k.confrelid = 'iam.tenants'::regclass THEN 'id' ELSE 'tenant_id' END
             )",
     )
-    .fetch_all(&store.pool())
+    .fetch_all(&database.pool())
     .await
     .unwrap();
     assert_eq!(others, Vec::<String>::new());
@@ -56,7 +55,7 @@ async fn every_foreign_key_starts_with_the_tenant_on_both_sides() {
 /// with a grant may call it.
 #[tokio::test]
 async fn every_function_has_its_own_search_path_and_must_be_granted() {
-    let (store, _database) = migrated().await;
+    let database = migrated().await;
     let others: Vec<String> = sqlx::query_scalar(
         "SELECT p.proname
         FROM pg_proc p
@@ -66,7 +65,7 @@ async fn every_function_has_its_own_search_path_and_must_be_granted() {
                 OR has_function_privilege('public', p.oid, 'EXECUTE')
             )",
     )
-    .fetch_all(&store.pool())
+    .fetch_all(&database.pool())
     .await
     .unwrap();
     assert_eq!(others, Vec::<String>::new());

@@ -25,9 +25,9 @@ END $$";
 pub(crate) async fn store(database: &TestDatabase) -> PostgresStore {
     let owner = PostgresStore::connect(database.url()).await.unwrap();
     owner.migrate().await.unwrap();
-    owner.pool().execute(MAKE_ROLE).await.unwrap();
+    database.pool().execute(MAKE_ROLE).await.unwrap();
     let grants = include_str!("../../grants.sql").replace("iam_server", ROLE);
-    owner.pool().execute(AssertSqlSafe(grants)).await.unwrap();
+    database.pool().execute(AssertSqlSafe(grants)).await.unwrap();
     owner.close().await;
     PostgresStore::from_pool(pool(database).await)
 }
@@ -91,8 +91,8 @@ async fn the_server_role_can_do_all_work_of_a_server() {
 #[tokio::test]
 async fn the_server_role_cannot_change_recorded_data() {
     let database = TestDatabase::create().await;
-    let store = store(&database).await;
-    let world = World::new(Arc::new(store.clone()));
+    let world = World::new(Arc::new(store(&database).await));
+    let role = pool(&database).await;
     world.tenant("acme").await;
     world.sequence().await;
     for statement in [
@@ -130,7 +130,7 @@ async fn the_server_role_cannot_change_recorded_data() {
         "DELETE FROM iam.users",
         "DELETE FROM iam._migrations",
     ] {
-        let refused = store.pool().execute(statement).await.unwrap_err();
+        let refused = role.execute(statement).await.unwrap_err();
         let code = refused.as_database_error().and_then(|error| error.code()).map(|code| code.into_owned());
         assert_eq!(code.as_deref(), Some("42501"), "{statement}: {refused}");
     }
@@ -141,15 +141,14 @@ async fn the_server_role_cannot_change_recorded_data() {
 #[tokio::test]
 async fn an_unrecorded_erasure_by_the_server_role_is_detected() {
     let database = TestDatabase::create().await;
-    let store = store(&database).await;
-    let world = World::new(Arc::new(store.clone()));
+    let world = World::new(Arc::new(store(&database).await));
     let tenant = world.tenant("acme").await.id;
     world.sequence().await;
     let erase = "SELECT iam.erase_audit_entries(
             tenant_id, '{}', '{}', '{}', '{}', '{}', '{}', ARRAY[created_at], ARRAY[id], ARRAY[sha256('')]
         )
         FROM iam.audit_entries";
-    store.pool().execute(erase).await.unwrap();
+    pool(&database).await.execute(erase).await.unwrap();
     let iam = world.iam().await;
     let found = iam.audit().verify(&Caller::system(tenant, "test"), &[]).await.unwrap().findings;
     assert!(matches!(found[..], [ref finding] if finding.what == Tampering::Changed), "{found:?}");

@@ -1,5 +1,6 @@
 //! Jobs that only one replica at a time may do.
 
+use iam_core::Store as _;
 use iam_core::maintenance::MaintenanceStore as _;
 use iam_store_postgres::PostgresStore;
 use test_support::postgres::TestDatabase;
@@ -17,6 +18,6 @@ async fn one_of_several_replicas_has_a_job_until_its_turn_ends() {
     let turn = other.take_turn("sweep").await.unwrap().unwrap();
     // For the database, a killed process looks like this.
     drop(turn);
-    other.pool().close().await;
+    other.close().await;
     one.take_turn("sweep").await.unwrap().unwrap().end().await;
 }
