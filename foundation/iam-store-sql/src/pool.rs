@@ -42,7 +42,7 @@ const RETRY_AFTER: Duration = Duration::from_millis(100);
 pub type ConnectOptions<DB> = <<DB as Database>::Connection as sqlx::Connection>::Options;
 
 /// How a pool uses its connections.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct PoolSettings {
     /// The maximum number of connections.
     pub max_connections: u32,
@@ -112,7 +112,7 @@ impl<DB: Engine> Pool<DB> {
     #[must_use]
     pub fn renewed(&self) -> Option<Self> {
         match &self.0.origin {
-            Origin::Own(options) => Some(Self::new(options.clone(), self.0.settings.clone())),
+            Origin::Own(options) => Some(Self::new(options.clone(), self.0.settings)),
             Origin::Host(_) => None,
         }
     }
@@ -223,12 +223,9 @@ impl<DB: Engine> Shared<DB> {
                 return Ok(Connection::Own(connection, opened));
             }
         }
-        loop {
-            match options.connect().await {
-                Err(error) if is_starting(&error) => sleep(RETRY_AFTER).await,
-                connected => return Ok(Connection::Own(connected?, Instant::now())),
-            }
-        }
+        // In a box, because the future is large and this is rare.
+        let connection = Box::pin(connect::<DB>(options)).await?;
+        Ok(Connection::Own(connection, Instant::now()))
     }
 
     /// Takes a connection back that has just answered.
@@ -255,6 +252,15 @@ impl<DB: Engine> Shared<DB> {
         self.work_permits.close();
         self.permits.close();
         mem::take(&mut *idle)
+    }
+}
+
+async fn connect<DB: Engine>(options: &ConnectOptions<DB>) -> sqlx::Result<DB::Connection> {
+    loop {
+        match options.connect().await {
+            Err(error) if is_starting(&error) => sleep(RETRY_AFTER).await,
+            connected => return connected,
+        }
     }
 }
 

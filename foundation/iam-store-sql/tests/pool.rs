@@ -33,8 +33,8 @@ async fn pools(max_connections: u32, begin: &'static str) -> Vec<(Pool<Sqlite>, 
     for kind in ["file", "server", "host program"] {
         let directory = TempDir::new().unwrap();
         let pool = match kind {
-            "file" => Pool::new(options(&directory), settings.clone()),
-            "server" => Pool::new(options(&directory), PoolSettings { is_remote: true, ..settings.clone() }),
+            "file" => Pool::new(options(&directory), settings),
+            "server" => Pool::new(options(&directory), PoolSettings { is_remote: true, ..settings }),
             _ => {
                 let host = SqlitePoolOptions::new().max_connections(max_connections).acquire_timeout(PATIENCE);
                 Pool::of_host(host.connect_lazy_with(options(&directory)), begin)
