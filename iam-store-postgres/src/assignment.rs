@@ -2,16 +2,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
-use iam_model::access::VisibleScope;
-use iam_model::assignment::{Assignment, AssignmentFilter, Grant, GrantContext, GrantOrganization, ListedAssignment};
+use iam_model::assignment::{Assignment, Grant, GrantContext, GrantOrganization};
 use iam_model::change::NewGrant;
-use iam_model::clock::Timestamp;
 use iam_model::id::{OrganizationId, TenantId, UserId};
-use iam_model::page::{Page, PageRequest};
 use iam_model::role::Role;
 use iam_model::store::GrantQuery;
 use iam_model::store_error::StoreError;
-use iam_store_sql::assignment::{AssignmentRow, ListedRow, list};
+use iam_store_sql::assignment::AssignmentRow;
 use iam_store_sql::assignment_ports;
 use iam_store_sql::store::SqlStore as _;
 use serde::Deserialize;
@@ -22,13 +19,13 @@ use crate::PostgresStore;
 use crate::audit::execute_audited;
 use crate::column::{Moment, in_range};
 use crate::error::store_error;
-use crate::organization::push_within;
 use crate::role::RoleRow;
 use crate::transaction::PostgresTransaction;
 
 assignment_ports! {
     PostgresStore,
     PostgresTransaction,
+    listed: Moment,
     tenants_with_expired: "SELECT DISTINCT tenant_id FROM iam.role_assignments WHERE expires_at <= $1 LIMIT $2",
     held_in: r#"
         SELECT
@@ -215,24 +212,6 @@ impl PostgresStore {
             &Self::ids(users.iter().map(|user| user.as_uuid()))
         );
         grants(self.answer(rows.fetch_all(&self.reads())).await?)
-    }
-
-    pub(crate) async fn list_assignments(
-        &self,
-        tenant: TenantId,
-        filter: &AssignmentFilter,
-        visible_scope: &VisibleScope,
-        page: PageRequest,
-        now: Timestamp,
-    ) -> Result<Page<ListedAssignment>, StoreError> {
-        let within = self.within(tenant, visible_scope).await?;
-        let is_steady = within.is_none();
-        let list = |page| {
-            let within = within.as_deref();
-            let push_scope = within.map(|_| |query: &mut _, column| push_within(query, column, within));
-            list::<Self>(tenant, filter, page, now, push_scope)
-        };
-        self.page::<ListedAssignment, ListedRow<Moment>>(page, is_steady, list).await
     }
 }
 

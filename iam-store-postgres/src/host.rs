@@ -1,9 +1,5 @@
 //! Transactions of the host program.
 
-use std::sync::Arc;
-
-use async_trait::async_trait;
-use iam_model::store::Store;
 use iam_model::store_error::StoreError;
 use iam_store_sql::host::SharedTransaction;
 use sqlx::{Executor as _, Postgres, Row as _, Transaction};
@@ -16,11 +12,7 @@ use crate::store::PostgresStore;
 pub type HostConnection = iam_store_sql::host::HostConnection<Postgres>;
 
 /// A transaction of the host program in which the store takes part. [`PostgresStore::join`] makes it.
-#[derive(Debug)]
-pub struct HostTransaction {
-    shared: SharedTransaction<Postgres>,
-    store: PostgresStore,
-}
+pub type HostTransaction = iam_store_sql::host::HostTransaction<PostgresStore>;
 
 impl PostgresStore {
     /// Takes part in a transaction that the host program has begun in this database, on a connection of any pool. So
@@ -70,33 +62,6 @@ impl PostgresStore {
         // After an error, PostgreSQL refuses all statements until the rollback.
         let shared = SharedTransaction::new(transaction, false);
         let store = Self { host: Some(shared.clone()), ..self.clone() };
-        Ok(HostTransaction { shared, store })
-    }
-}
-
-impl HostTransaction {
-    /// Returns the connection, in the transaction. Drop it before the next call of a service, which would wait for
-    /// it.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError::Failed`] when the transaction is over, because a unit of work in it could not be rolled back.
-    pub async fn connection(&self) -> Result<HostConnection, StoreError> {
-        self.shared.take().await.map_err(store_error)
-    }
-}
-
-#[async_trait]
-impl iam_model::store::HostTransaction for HostTransaction {
-    fn store(&self) -> Arc<dyn Store> {
-        Arc::new(self.store.clone())
-    }
-
-    async fn commit(self) -> Result<(), StoreError> {
-        let mut connection = self.shared.take().await.map_err(store_error)?;
-        // After a failed statement, PostgreSQL answers a COMMIT with a silent rollback, but this statement with an
-        // error.
-        connection.execute("SELECT 1").await.map_err(store_error)?;
-        SharedTransaction::commit(connection).await.map_err(store_error)
+        Ok(HostTransaction::new(shared, store))
     }
 }

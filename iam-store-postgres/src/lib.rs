@@ -13,7 +13,6 @@ mod maintenance;
 mod migration;
 mod months;
 mod organization;
-mod page;
 mod partition;
 mod permission;
 mod role;
@@ -31,9 +30,10 @@ use iam_model::clock::Timestamp;
 use iam_model::id::TenantId;
 use iam_model::store::{ChangeFeed, Store, Transaction};
 use iam_model::store_error::StoreError;
+use iam_store_sql::migration::is_complete;
 
 use feed::PostgresFeed;
-use migration::are_complete;
+use migration::MIGRATOR;
 use transaction::PostgresTransaction;
 
 pub use host::{HostConnection, HostTransaction};
@@ -51,7 +51,7 @@ impl Store for PostgresStore {
     }
 
     async fn is_migrated(&self) -> Result<bool, StoreError> {
-        Ok(are_complete(&self.applied().await?))
+        Ok(is_complete(&MIGRATOR, &self.applied().await?))
     }
 
     async fn prepare(&self, now: Timestamp) -> Result<(), StoreError> {

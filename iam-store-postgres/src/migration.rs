@@ -2,13 +2,14 @@
 
 use iam_model::store::Schema;
 use iam_model::store_error::StoreError;
-use sqlx::migrate::{MigrateError, Migration, Migrator};
-use sqlx::{Executor as _, FromRow};
+use iam_store_sql::migration::{Applied, migrate_error, schema};
+use sqlx::Executor as _;
+use sqlx::migrate::Migrator;
 
 use crate::error::store_error;
 use crate::store::PostgresStore;
 
-static MIGRATOR: Migrator = sqlx::migrate!();
+pub(crate) static MIGRATOR: Migrator = sqlx::migrate!();
 
 impl PostgresStore {
     /// Brings the schema `iam` up to date, and [prepares](iam_model::store::Store::prepare) for the next months. A role
@@ -23,7 +24,7 @@ impl PostgresStore {
     /// or when the database has one that this program does not know.
     pub async fn migrate(&self) -> Result<(), StoreError> {
         let applied = self.applied().await?;
-        if !are_known(&applied) || !are_complete(&applied) {
+        if schema(&MIGRATOR, &applied) != Schema::UpToDate {
             self.run_migrations().await?;
         }
         let now = sqlx::query_scalar!(r#"SELECT now() AS "now!""#);
@@ -36,8 +37,7 @@ impl PostgresStore {
     ///
     /// [`StoreError::Unavailable`] when the database does not answer.
     pub async fn schema(&self) -> Result<Schema, StoreError> {
-        let applied = self.applied().await?;
-        Ok(Schema::of(are_known(&applied), are_complete(&applied)))
+        Ok(schema(&MIGRATOR, &self.applied().await?))
     }
 
     async fn run_migrations(&self) -> Result<(), StoreError> {
@@ -47,10 +47,7 @@ impl PostgresStore {
         // A migration has no time limit, and waits until other replicas have finished theirs.
         connection.execute("SET statement_timeout = 0; SET lock_timeout = 0").await.map_err(store_error)?;
         // Not `run`: the compiler does not see that the future of `run` is `Send` when it borrows a connection.
-        MIGRATOR.run_direct(None, &mut connection, false).await.map_err(|error| match error {
-            MigrateError::Execute(cause) => store_error(cause),
-            error => StoreError::Failed(error.into()),
-        })
+        MIGRATOR.run_direct(None, &mut connection, false).await.map_err(|error| migrate_error(error, store_error))
     }
 
     // These queries are not checked when the crate is compiled, because the table belongs to the migrator and is in
@@ -63,27 +60,4 @@ impl PostgresStore {
         let applied = sqlx::query_as("SELECT version, checksum FROM iam._migrations WHERE success");
         self.answer(applied.fetch_all(&self.source())).await
     }
-}
-
-/// A migration that has run.
-#[derive(FromRow)]
-pub(crate) struct Applied {
-    version: i64,
-    checksum: Vec<u8>,
-}
-
-impl Applied {
-    fn is(&self, known: &Migration) -> bool {
-        self.version == known.version && *self.checksum == *known.checksum
-    }
-}
-
-/// Whether this program knows every migration that has run.
-pub(crate) fn are_known(applied: &[Applied]) -> bool {
-    applied.iter().all(|applied| MIGRATOR.iter().any(|known| applied.is(known)))
-}
-
-/// Whether every migration that this program knows has run.
-pub(crate) fn are_complete(applied: &[Applied]) -> bool {
-    MIGRATOR.iter().all(|known| applied.iter().any(|applied| applied.is(known)))
 }

@@ -1,13 +1,8 @@
 use iam_model::access::VisibleScope;
-use iam_model::clock::Timestamp;
 use iam_model::id::TenantId;
-use iam_model::organization::{Organization, OrganizationFilter, OrganizationSort};
-use iam_model::page::{Page, PageRequest};
 use iam_model::store_error::StoreError;
-use iam_store_sql::organization::{OrganizationRow, list};
 use iam_store_sql::organization_ports;
 use iam_store_sql::store::SqlStore as _;
-use sqlx::{Postgres, QueryBuilder};
 use uuid::Uuid;
 
 use crate::PostgresStore;
@@ -108,7 +103,7 @@ impl PostgresStore {
     ///
     /// This is a separate statement: inside the statement of the list, the planner could not know how few these
     /// organizations are, and would read all users of the tenant.
-    pub(crate) async fn within(
+    pub(crate) async fn scope(
         &self,
         tenant: TenantId,
         visible_scope: &VisibleScope,
@@ -131,29 +126,5 @@ impl PostgresStore {
             &Self::ids(roots.iter().map(|root| root.as_uuid()))
         );
         self.answer(organizations.fetch_one(&self.reads())).await.map(Some)
-    }
-
-    pub(crate) async fn list_organizations(
-        &self,
-        tenant: TenantId,
-        filter: &OrganizationFilter,
-        visible_scope: &VisibleScope,
-        sort: OrganizationSort,
-        page: PageRequest,
-    ) -> Result<Page<Organization>, StoreError> {
-        let within = self.within(tenant, visible_scope).await?;
-        let is_steady = filter.search.is_none() && within.is_none();
-        let list = |page| {
-            let push_scope = |query: &mut _, column| push_within(query, column, within.as_deref());
-            list::<Self>(tenant, filter, sort, page, push_scope)
-        };
-        self.page::<Organization, OrganizationRow<Timestamp>>(page, is_steady, list).await
-    }
-}
-
-/// Adds the condition that a column names one of the organizations to which a list is restricted.
-pub(crate) fn push_within(query: &mut QueryBuilder<Postgres>, column: &'static str, within: Option<&[Uuid]>) {
-    if let Some(organizations) = within {
-        query.push(" AND ").push(column).push(" = ANY(").push_bind(organizations).push(")");
     }
 }

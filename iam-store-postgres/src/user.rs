@@ -1,19 +1,11 @@
-use iam_model::access::VisibleScope;
-use iam_model::clock::Timestamp;
 use iam_model::id::TenantId;
-use iam_model::page::{Page, PageRequest};
-use iam_model::store_error::StoreError;
-use iam_model::user::{User, UserFilter, UserSort};
 use iam_model::validate::folded;
-use iam_store_sql::store::SqlStore as _;
-use iam_store_sql::user::{UserRow, list};
+use iam_store_sql::user::UserSearch;
 use iam_store_sql::user_ports;
 use sqlx::{Postgres, QueryBuilder};
-use uuid::Uuid;
 
 use crate::PostgresStore;
 use crate::audit::execute_audited;
-use crate::organization::push_within;
 use crate::transaction::PostgresTransaction;
 
 user_ports! {
@@ -65,62 +57,21 @@ user_ports! {
     ),
 }
 
-impl PostgresStore {
-    pub(crate) async fn list_users(
-        &self,
-        tenant: TenantId,
-        filter: &UserFilter,
-        visible_scope: &VisibleScope,
-        sort: UserSort,
-        page: PageRequest,
-        now: Timestamp,
-    ) -> Result<Page<User>, StoreError> {
-        // No name and no address has a control character. One such character separates the searched fields, and
-        // another one ends a text.
-        if filter.search.as_ref().is_some_and(|search| search.contains(char::is_control)) {
-            return Ok(Page { items: Vec::new(), total: 0, request: page });
-        }
-        let within = self.within(tenant, visible_scope).await?;
-        let is_steady = filter.search.is_none() && within.is_none();
-        let list = |page| {
-            let within = within.as_deref();
-            list::<Self>(tenant, filter, sort, page, within.is_some(), |query| {
-                push_filter(query, tenant, filter, within, now);
-            })
-        };
-        self.page::<User, UserRow<Timestamp>>(page, is_steady, list).await
+impl UserSearch for PostgresStore {
+    fn push_candidates(query: &mut QueryBuilder<Postgres>, tenant: TenantId, _search: Option<&str>) {
+        query.push(" FROM iam.users u WHERE u.tenant_id = ").push_bind(tenant.as_uuid());
     }
-}
 
-/// Adds the FROM clause and the conditions for the users in the visible scope that match a filter.
-fn push_filter(
-    query: &mut QueryBuilder<Postgres>,
-    tenant: TenantId,
-    filter: &UserFilter,
-    within: Option<&[Uuid]>,
-    now: Timestamp,
-) {
-    query.push(" FROM iam.users u WHERE u.tenant_id = ").push_bind(tenant.as_uuid());
-    if let Some(status) = filter.status {
-        // Not a parameter: the planner knows how many users have each status.
-        query.push(" AND u.status = '").push(status.as_str()).push("'");
-    }
-    if let Some(search) = &filter.search {
+    fn push_search(query: &mut QueryBuilder<Postgres>, search: &str) {
         let search = folded(search);
         let indexed: String = search.chars().take(INDEXED).collect();
         query.push(" AND ").push(SEARCHED).push(" LIKE ").push_bind(containing(&indexed));
         query.push(" AND strpos(").push(SEARCHED).push(", ").push_bind(search).push(") > 0");
     }
-    // Two conditions: a user may be a member of the organization by one assignment, and in the visible scope by
-    // another.
-    if let Some(organization) = filter.organization {
-        push_holds(query, now);
-        query.push(" AND a.organization_id = ").push_bind(organization.as_uuid()).push(")");
-    }
-    if within.is_some() {
-        push_holds(query, now);
-        push_within(query, "a.organization_id", within);
-        query.push(")");
+
+    fn push_holds(query: &mut QueryBuilder<Postgres>, _tenant: TenantId) {
+        query.push(" AND EXISTS (SELECT FROM iam.role_assignments a");
+        query.push(" WHERE a.tenant_id = u.tenant_id AND a.user_id = u.id");
     }
 }
 
@@ -142,17 +93,6 @@ fn containing(text: &str) -> String {
     }
     pattern.push('%');
     pattern
-}
-
-/// Adds the condition that the user has an assignment `a` that has not expired. The calling function adds the other
-/// conditions of `a`, and the closing parenthesis.
-fn push_holds(query: &mut QueryBuilder<Postgres>, now: Timestamp) {
-    query.push(
-        " AND EXISTS (
-            SELECT FROM iam.role_assignments a
-            WHERE a.tenant_id = u.tenant_id AND a.user_id = u.id",
-    );
-    PostgresStore::push_live(query, now);
 }
 
 #[cfg(test)]

@@ -1,33 +1,29 @@
 use std::collections::HashMap;
 
-use iam_model::access::VisibleScope;
-use iam_model::assignment::{AssignmentFilter, Grant, GrantContext, GrantOrganization, ListedAssignment};
+use iam_model::assignment::{Grant, GrantContext, GrantOrganization};
 use iam_model::change::NewGrant;
-use iam_model::clock::Timestamp;
 use iam_model::id::{OrganizationId, RoleId, TenantId, UserId};
 use iam_model::organization::OrganizationStatus;
-use iam_model::page::{Page, PageRequest};
 use iam_model::role::Role;
 use iam_model::store::GrantQuery;
 use iam_model::store_error::StoreError;
-use iam_store_sql::assignment::{AssignmentRow, ListedRow, SharedRoles, list};
+use iam_store_sql::assignment::{AssignmentRow, SharedRoles};
 use iam_store_sql::assignment_ports;
 use serde::Deserialize;
 use serde_json::json;
 use sqlx::types::Json;
-use sqlx::{QueryBuilder, Sqlite};
 use uuid::Uuid;
 
 use crate::SqliteStore;
 use crate::column::millis;
 use crate::error::store_error;
-use crate::organization::push_visible_scope;
 use crate::role::RoleRow;
 use crate::transaction::{SqliteTransaction, execute_audited};
 
 assignment_ports! {
     SqliteStore,
     SqliteTransaction,
+    listed: i64,
     tenants_with_expired: "SELECT DISTINCT tenant_id FROM role_assignments WHERE expires_at <= ?1 LIMIT ?2",
     held_in: r#"
         SELECT
@@ -217,32 +213,6 @@ impl SqliteStore {
         );
         self.answer(rows.fetch_one(&self.reads())).await?.try_into()
     }
-
-    pub(crate) async fn list_assignments(
-        &self,
-        tenant: TenantId,
-        filter: &AssignmentFilter,
-        visible_scope: &VisibleScope,
-        page: PageRequest,
-        now: Timestamp,
-    ) -> Result<Page<ListedAssignment>, StoreError> {
-        let list = |page| assignments(tenant, filter, visible_scope, page, now);
-        self.page::<ListedAssignment, ListedRow<i64>>(page, list).await
-    }
-}
-
-/// Builds the statement for a page of the assignments in the visible scope that match a filter.
-fn assignments(
-    tenant: TenantId,
-    filter: &AssignmentFilter,
-    visible_scope: &VisibleScope,
-    page: PageRequest,
-    now: Timestamp,
-) -> QueryBuilder<Sqlite> {
-    let is_everywhere = matches!(visible_scope, VisibleScope::Tenant);
-    let push_scope = |query: &mut _, column| push_visible_scope(query, column, tenant, visible_scope);
-    let push_scope = (!is_everywhere).then_some(push_scope);
-    list::<SqliteStore>(tenant, filter, page, now, push_scope)
 }
 
 fn contexts_as_json(contexts: &[GrantContext]) -> Json<Vec<(UserId, RoleId, Option<OrganizationId>)>> {
@@ -343,11 +313,24 @@ impl SqliteTransaction {
 
 #[cfg(test)]
 mod tests {
+    use iam_model::access::VisibleScope;
+    use iam_model::assignment::AssignmentFilter;
+    use iam_model::clock::Timestamp;
+    use iam_model::page::PageRequest;
+    use iam_store_sql::assignment::list;
+    use sqlx::{QueryBuilder, Sqlite};
+
     use super::*;
     use crate::plan::{assert_list, plan};
 
     fn page(filter: &AssignmentFilter) -> QueryBuilder<Sqlite> {
-        assignments(TenantId::NONE, filter, &VisibleScope::Tenant, PageRequest::default(), Timestamp::UNIX_EPOCH)
+        list::<SqliteStore>(
+            TenantId::NONE,
+            filter,
+            PageRequest::default(),
+            Timestamp::UNIX_EPOCH,
+            &VisibleScope::Tenant,
+        )
     }
 
     /// The assignments of one user, in one organization, or in a visible scope of organizations are sorted: they are
@@ -377,7 +360,8 @@ mod tests {
         }
 
         let within = VisibleScope::Organizations(Vec::new());
-        let reached = assignments(TenantId::NONE, &plain(), &within, PageRequest::default(), Timestamp::UNIX_EPOCH);
+        let reached =
+            list::<SqliteStore>(TenantId::NONE, &plain(), PageRequest::default(), Timestamp::UNIX_EPOCH, &within);
         let index = "COVERING INDEX role_assignments_organization_idx (tenant_id=? AND organization_id=?)";
         assert_list(reached, &format!("SEARCH a USING {index}"), true).await;
     }

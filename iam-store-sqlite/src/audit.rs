@@ -16,7 +16,7 @@ use crate::SqliteStore;
 use crate::bulk::{CHUNK, execute};
 use crate::column::millis;
 use crate::error::store_error;
-use crate::page::push_limit;
+use crate::store::push_limit;
 use crate::transaction::SqliteTransaction;
 
 pub(crate) type AuditEntryRow = iam_store_sql::audit::AuditEntryRow<i64>;

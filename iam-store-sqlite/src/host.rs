@@ -1,9 +1,5 @@
 //! Transactions of the host program.
 
-use std::sync::Arc;
-
-use async_trait::async_trait;
-use iam_model::store::Store;
 use iam_model::store_error::StoreError;
 use iam_store_sql::host::SharedTransaction;
 use iam_store_sql::source::Source;
@@ -17,11 +13,7 @@ use crate::store::SqliteStore;
 pub type HostConnection = iam_store_sql::host::HostConnection<Sqlite>;
 
 /// A transaction of the host program in which the store takes part. [`SqliteStore::join`] makes it.
-#[derive(Debug)]
-pub struct HostTransaction {
-    shared: SharedTransaction<Sqlite>,
-    store: SqliteStore,
-}
+pub type HostTransaction = iam_store_sql::host::HostTransaction<SqliteStore>;
 
 impl SqliteStore {
     /// Takes part in a transaction that the host program has begun in this file, on a connection of its own pool. So
@@ -80,30 +72,6 @@ impl SqliteStore {
         let shared = SharedTransaction::new(transaction, true);
         let source = Source::Host(shared.clone());
         let store = Self { writer: source.clone(), readers: source, follower: self.follower.clone() };
-        Ok(HostTransaction { shared, store })
-    }
-}
-
-impl HostTransaction {
-    /// Returns the connection, in the transaction. Drop it before the next call of a service, which would wait for
-    /// it.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError::Failed`] when the transaction is over, because a unit of work in it could not be rolled back.
-    pub async fn connection(&self) -> Result<HostConnection, StoreError> {
-        self.shared.take().await.map_err(store_error)
-    }
-}
-
-#[async_trait]
-impl iam_model::store::HostTransaction for HostTransaction {
-    fn store(&self) -> Arc<dyn Store> {
-        Arc::new(self.store.clone())
-    }
-
-    async fn commit(self) -> Result<(), StoreError> {
-        let connection = self.shared.take().await.map_err(store_error)?;
-        SharedTransaction::commit(connection).await.map_err(store_error)
+        Ok(HostTransaction::new(shared, store))
     }
 }

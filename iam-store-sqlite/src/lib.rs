@@ -13,7 +13,6 @@ mod maintenance;
 mod migration;
 mod open;
 mod organization;
-mod page;
 mod permission;
 mod plan;
 mod role;
@@ -29,10 +28,11 @@ use async_trait::async_trait;
 use iam_model::id::TenantId;
 use iam_model::store::{ChangeFeed, Store, Transaction};
 use iam_model::store_error::StoreError;
+use iam_store_sql::migration::is_complete;
 
 use error::store_error;
 use feed::SqliteFeed;
-use migration::{applied, are_complete};
+use migration::{MIGRATOR, applied};
 use transaction::SqliteTransaction;
 
 pub use host::{HostConnection, HostTransaction};
@@ -55,7 +55,7 @@ impl Store for SqliteStore {
         let mut connection = self.readers.acquire().await.map_err(store_error)?;
         let applied = applied(&mut connection).await?;
         connection.keep();
-        Ok(are_complete(&applied))
+        Ok(is_complete(&MIGRATOR, &applied))
     }
 
     async fn change_feed(&self) -> Result<Option<Box<dyn ChangeFeed>>, StoreError> {

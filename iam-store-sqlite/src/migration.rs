@@ -2,15 +2,16 @@
 
 use iam_model::store::Schema;
 use iam_model::store_error::StoreError;
-use sqlx::migrate::{MigrateError, Migration, Migrator};
+use iam_store_sql::migration::{Applied, migrate_error, schema};
+use sqlx::Connection as _;
+use sqlx::migrate::Migrator;
 use sqlx::sqlite::SqliteConnection;
-use sqlx::{Connection as _, FromRow};
 
 use crate::error::store_error;
 use crate::open::{self, BEGIN};
 use crate::store::SqliteStore;
 
-static MIGRATOR: Migrator = sqlx::migrate!();
+pub(crate) static MIGRATOR: Migrator = sqlx::migrate!();
 
 impl SqliteStore {
     /// Brings the tables up to date: runs all missing migrations or none.
@@ -24,10 +25,7 @@ impl SqliteStore {
         let mut writer = self.writer.acquire().await.map_err(store_error)?;
         let mut transaction = writer.begin_with(BEGIN).await.map_err(store_error)?;
         // Not `run`: the compiler does not see that the future of `run` is `Send` when it borrows a connection.
-        MIGRATOR.run_direct(None, &mut *transaction, false).await.map_err(|error| match error {
-            MigrateError::Execute(cause) => store_error(cause),
-            error => StoreError::Failed(error.into()),
-        })?;
+        MIGRATOR.run_direct(None, &mut *transaction, false).await.map_err(|error| migrate_error(error, store_error))?;
         // The search index removes replaced text at once, and not only when its parts are merged. This statement is not
         // in a migration, because an older SQLite must understand the migrations when queries are checked.
         sqlx::query("INSERT INTO user_search (user_search, rank) VALUES ('secure-delete', 1)")
@@ -49,21 +47,7 @@ impl SqliteStore {
         let applied = applied(&mut connection).await?;
         // The connection that closes last removes the `-wal` and `-shm` files.
         connection.close().await.map_err(store_error)?;
-        let are_known = applied.iter().all(|applied| MIGRATOR.iter().any(|known| applied.is(known)));
-        Ok(Schema::of(are_known, are_complete(&applied)))
-    }
-}
-
-/// A migration that has run.
-#[derive(FromRow)]
-pub(crate) struct Applied {
-    version: i64,
-    checksum: Vec<u8>,
-}
-
-impl Applied {
-    fn is(&self, known: &Migration) -> bool {
-        self.version == known.version && *self.checksum == *known.checksum
+        Ok(schema(&MIGRATOR, &applied))
     }
 }
 
@@ -76,9 +60,4 @@ pub(crate) async fn applied(connection: &mut SqliteConnection) -> Result<Vec<App
     }
     let applied = sqlx::query_as("SELECT version, checksum FROM _iam_migrations WHERE success");
     applied.fetch_all(connection).await.map_err(store_error)
-}
-
-/// Whether every migration that this program knows has run.
-pub(crate) fn are_complete(applied: &[Applied]) -> bool {
-    MIGRATOR.iter().all(|known| applied.iter().any(|applied| applied.is(known)))
 }

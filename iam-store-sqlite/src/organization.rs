@@ -1,12 +1,4 @@
-use iam_model::access::VisibleScope;
-use iam_model::id::TenantId;
-use iam_model::organization::{Organization, OrganizationFilter, OrganizationSort};
-use iam_model::page::{Page, PageRequest};
-use iam_model::store_error::StoreError;
-use iam_store_sql::organization::{OrganizationRow, list};
 use iam_store_sql::organization_ports;
-use sqlx::types::Json;
-use sqlx::{QueryBuilder, Sqlite};
 
 use crate::SqliteStore;
 use crate::transaction::{SqliteTransaction, execute_audited};
@@ -89,61 +81,13 @@ organization_ports! {
     ),
 }
 
-impl SqliteStore {
-    pub(crate) async fn list_organizations(
-        &self,
-        tenant: TenantId,
-        filter: &OrganizationFilter,
-        visible_scope: &VisibleScope,
-        sort: OrganizationSort,
-        page: PageRequest,
-    ) -> Result<Page<Organization>, StoreError> {
-        let list = |page| organizations(tenant, filter, visible_scope, sort, page);
-        self.page::<Organization, OrganizationRow<i64>>(page, list).await
-    }
-}
-
-/// Builds the statement for a page of the organizations in the visible scope that match a filter.
-fn organizations(
-    tenant: TenantId,
-    filter: &OrganizationFilter,
-    visible_scope: &VisibleScope,
-    sort: OrganizationSort,
-    page: PageRequest,
-) -> QueryBuilder<Sqlite> {
-    list::<SqliteStore>(tenant, filter, sort, page, |query, column| {
-        push_visible_scope(query, column, tenant, visible_scope);
-    })
-}
-
-/// Adds the condition that a column names an organization in the visible scope.
-pub(crate) fn push_visible_scope(
-    query: &mut QueryBuilder<Sqlite>,
-    column: &'static str,
-    tenant: TenantId,
-    visible_scope: &VisibleScope,
-) {
-    let VisibleScope::Organizations(roots) = visible_scope else { return };
-    query.push(" AND ").push(column).push(
-        " IN (
-            WITH RECURSIVE visible_scope (id) AS (
-                SELECT unhex(value, '-')
-                FROM json_each(",
-    );
-    query.push_bind(Json(roots.clone())).push(
-        ")
-                UNION
-                SELECT o.id
-                FROM visible_scope r
-                CROSS JOIN organizations o ON o.parent_id = r.id AND o.tenant_id = ",
-    );
-    query.push_bind(tenant.as_uuid()).push(") SELECT r.id FROM visible_scope r)");
-}
-
 #[cfg(test)]
 mod tests {
-    use iam_model::id::OrganizationId;
-    use iam_model::organization::ParentFilter;
+    use iam_model::access::VisibleScope;
+    use iam_model::id::{OrganizationId, TenantId};
+    use iam_model::organization::{OrganizationFilter, OrganizationSort, ParentFilter};
+    use iam_model::page::PageRequest;
+    use iam_store_sql::organization::list;
 
     use super::*;
     use crate::plan::assert_list;
@@ -164,13 +108,8 @@ mod tests {
             (below(root), &VisibleScope::Tenant, "organizations_parent_idx (tenant_id=? AND parent_id=?)"),
             (plain(), &within, "sqlite_autoindex_organizations_1 (tenant_id=? AND id=?)"),
         ] {
-            let query = organizations(
-                TenantId::NONE,
-                &filter,
-                visible_scope,
-                OrganizationSort::default(),
-                PageRequest::default(),
-            );
+            let (sort, page) = (OrganizationSort::default(), PageRequest::default());
+            let query = list::<SqliteStore>(TenantId::NONE, &filter, sort, page, visible_scope);
             assert_list(query, &format!("SEARCH o USING INDEX {index}"), true).await;
         }
     }

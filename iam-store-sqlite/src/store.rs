@@ -1,7 +1,10 @@
+use iam_model::access::VisibleScope;
 use iam_model::clock::Timestamp;
 use iam_model::id::TenantId;
 use iam_model::page::{PageRequest, SortOrder};
 use iam_model::store_error::StoreError;
+use iam_store_sql::list_pages;
+use iam_store_sql::page::offset;
 use iam_store_sql::source::Source;
 use iam_store_sql::store::SqlStore;
 use sqlx::types::Json;
@@ -11,7 +14,6 @@ use uuid::Uuid;
 use crate::column::millis;
 use crate::error::store_error;
 use crate::open;
-use crate::page::push_page;
 
 /// A store in one SQLite file. Clones share the connections.
 #[derive(Clone, Debug)]
@@ -45,23 +47,65 @@ impl SqliteStore {
         self.writer.clone()
     }
 
+    /// The statement of a list finds the organizations of the visible scope itself.
+    pub(crate) async fn scope(
+        &self,
+        _tenant: TenantId,
+        visible_scope: &VisibleScope,
+    ) -> Result<VisibleScope, StoreError> {
+        Ok(visible_scope.clone())
+    }
+
     pub(crate) async fn answer<T>(&self, query: impl Future<Output = sqlx::Result<T>>) -> Result<T, StoreError> {
         query.await.map_err(store_error)
     }
 }
 
+list_pages!(SqliteStore);
+
+/// Adds the limit, not as a parameter: the plan of SQLite depends on the value of a limit. So if the limit is a bare
+/// parameter, SQLite prepares the statement again for each execution (but not if it is a sum with a parameter).
+pub(crate) fn push_limit(query: &mut QueryBuilder<Sqlite>, limit: u32) {
+    query.push(" LIMIT ").push(limit);
+}
+
+// A list whose rows are `found` first is MATERIALIZED, so that they are computed once for the count and the page.
 impl SqlStore for SqliteStore {
     type Database = Sqlite;
     type Moment = i64;
     type Moments = Json<Vec<i64>>;
     type Texts = Json<Vec<String>>;
     type Ids = Json<Vec<Uuid>>;
+    type Scope = VisibleScope;
 
     const SCHEMA: &'static str = "";
     // SQLite never changes the order of a CROSS JOIN: the page comes first.
     const JOIN: &'static str = " CROSS JOIN ";
     const POSITION: &'static str = "instr";
     const UNINDEXED: &'static str = "+";
+    const PLANS_BY_VALUE: bool = false;
+
+    fn is_everywhere(scope: &VisibleScope) -> bool {
+        matches!(scope, VisibleScope::Tenant)
+    }
+
+    fn push_scope(query: &mut QueryBuilder<Sqlite>, column: &'static str, tenant: TenantId, scope: &VisibleScope) {
+        let VisibleScope::Organizations(roots) = scope else { return };
+        query.push(" AND ").push(column).push(
+            " IN (
+                WITH RECURSIVE visible_scope (id) AS (
+                    SELECT unhex(value, '-')
+                    FROM json_each(",
+        );
+        query.push_bind(Json(roots.clone())).push(
+            ")
+                    UNION
+                    SELECT o.id
+                    FROM visible_scope r
+                    CROSS JOIN organizations o ON o.parent_id = r.id AND o.tenant_id = ",
+        );
+        query.push_bind(tenant.as_uuid()).push(") SELECT r.id FROM visible_scope r)");
+    }
 
     fn direction(order: SortOrder, _is_nullable: bool) -> &'static str {
         match order {
@@ -81,7 +125,9 @@ impl SqlStore for SqliteStore {
     }
 
     fn push_page(query: &mut QueryBuilder<Sqlite>, direction: &'static str, page: PageRequest) {
-        push_page(query, direction, page);
+        query.push(" FROM (SELECT f.id, f.key FROM found f ORDER BY f.key").push(direction).push(", f.id");
+        push_limit(query, page.limit());
+        query.push(" OFFSET ").push_bind(offset(page)).push(") p");
     }
 
     fn stored(moment: Timestamp) -> i64 {
@@ -94,10 +140,6 @@ impl SqlStore for SqliteStore {
 
     fn ids(ids: impl IntoIterator<Item = Uuid>) -> Json<Vec<Uuid>> {
         Json(ids.into_iter().collect())
-    }
-
-    fn is_storable(_text: &str) -> bool {
-        true
     }
 
     fn store_error(error: sqlx::Error) -> StoreError {

@@ -1,17 +1,10 @@
-use iam_model::access::VisibleScope;
-use iam_model::clock::Timestamp;
 use iam_model::id::TenantId;
-use iam_model::page::{Page, PageRequest};
-use iam_model::store_error::StoreError;
-use iam_model::user::{User, UserFilter, UserSort};
 use iam_model::validate::folded;
-use iam_store_sql::store::SqlStore as _;
-use iam_store_sql::user::{UserRow, list};
+use iam_store_sql::user::UserSearch;
 use iam_store_sql::user_ports;
 use sqlx::{QueryBuilder, Sqlite};
 
 use crate::SqliteStore;
-use crate::organization::push_visible_scope;
 use crate::transaction::{SqliteTransaction, execute_audited};
 
 user_ports! {
@@ -70,83 +63,42 @@ user_ports! {
     ),
 }
 
-impl SqliteStore {
-    pub(crate) async fn list_users(
-        &self,
-        tenant: TenantId,
-        filter: &UserFilter,
-        visible_scope: &VisibleScope,
-        sort: UserSort,
-        page: PageRequest,
-        now: Timestamp,
-    ) -> Result<Page<User>, StoreError> {
-        let list = |page| users(tenant, filter, visible_scope, sort, page, now);
-        self.page::<User, UserRow<i64>>(page, list).await
-    }
-}
-
-/// Builds the statement for a page of the users in the visible scope that match a filter.
-fn users(
-    tenant: TenantId,
-    filter: &UserFilter,
-    visible_scope: &VisibleScope,
-    sort: UserSort,
-    page: PageRequest,
-    now: Timestamp,
-) -> QueryBuilder<Sqlite> {
-    let is_restricted = matches!(visible_scope, VisibleScope::Organizations(_));
-    list::<SqliteStore>(tenant, filter, sort, page, is_restricted, |query| {
-        push_filter(query, tenant, filter, visible_scope, now);
-    })
-}
-
-/// Adds the FROM clause and the conditions for the users in the visible scope that match a filter.
-fn push_filter(
-    query: &mut QueryBuilder<Sqlite>,
-    tenant: TenantId,
-    filter: &UserFilter,
-    visible_scope: &VisibleScope,
-    now: Timestamp,
-) {
-    match &filter.search {
-        None => query.push(" FROM users u WHERE u.tenant_id = "),
-        Some(search) => {
-            query.push(" FROM tenants t");
-            match candidates(search) {
-                Some(candidates) => {
-                    query.push(" CROSS JOIN user_search s ON s.rowid BETWEEN t.first_user AND t.last_user");
-                    query.push(" AND s.user_search MATCH ").push_bind(candidates);
-                    query.push(" CROSS JOIN users u ON u.number = s.rowid")
-                }
-                None => query.push(" CROSS JOIN users u ON u.number BETWEEN t.first_user AND t.last_user"),
-            };
-            // The plus sign keeps SQLite from using an index on tenant_id: the range of the tenant is read as a whole.
-            query.push(" WHERE t.id = ").push_bind(tenant.as_uuid()).push(" AND +u.tenant_id = ")
+impl UserSearch for SqliteStore {
+    fn push_candidates(query: &mut QueryBuilder<Sqlite>, tenant: TenantId, search: Option<&str>) {
+        match search {
+            None => query.push(" FROM users u WHERE u.tenant_id = "),
+            Some(search) => {
+                query.push(" FROM tenants t");
+                match candidates(search) {
+                    Some(candidates) => {
+                        query.push(" CROSS JOIN user_search s ON s.rowid BETWEEN t.first_user AND t.last_user");
+                        query.push(" AND s.user_search MATCH ").push_bind(candidates);
+                        query.push(" CROSS JOIN users u ON u.number = s.rowid")
+                    }
+                    None => query.push(" CROSS JOIN users u ON u.number BETWEEN t.first_user AND t.last_user"),
+                };
+                // The plus sign keeps SQLite from using an index on tenant_id: the range of the tenant is read as a
+                // whole.
+                query.push(" WHERE t.id = ").push_bind(tenant.as_uuid()).push(" AND +u.tenant_id = ")
+            }
         }
+        .push_bind(tenant.as_uuid());
     }
-    .push_bind(tenant.as_uuid());
-    if let Some(status) = filter.status {
-        query.push(" AND u.status = ").push_bind(status.as_str());
-    }
-    if let Some(search) = &filter.search {
-        // Not LIKE, in which some characters of the text would have a special meaning, and which limits the length
-        // of the text.
+
+    /// Not LIKE, in which some characters of the text would have a special meaning, and which limits the length of the
+    /// text.
+    fn push_search(query: &mut QueryBuilder<Sqlite>, search: &str) {
         query.push(" AND (FALSE");
         for column in ["replace(u.email_key, 'ς', 'σ')", "u.first_name_key", "u.last_name_key"] {
             query.push(" OR instr(").push(column).push(", ").push_bind(folded(search)).push(") > 0");
         }
         query.push(")");
     }
-    // Two conditions: a user may be a member of the organization by one assignment, and in the visible scope by
-    // another.
-    if let Some(organization) = filter.organization {
-        push_holds(query, tenant, now);
-        query.push(" AND a.organization_id = ").push_bind(organization.as_uuid()).push(")");
-    }
-    if matches!(visible_scope, VisibleScope::Organizations(_)) {
-        push_holds(query, tenant, now);
-        push_visible_scope(query, "a.organization_id", tenant, visible_scope);
-        query.push(")");
+
+    /// Not EXISTS, which would be evaluated for every user of the tenant, even if only few users have such an assignment.
+    fn push_holds(query: &mut QueryBuilder<Sqlite>, tenant: TenantId) {
+        query.push(" AND u.id IN (SELECT a.user_id FROM role_assignments a WHERE a.tenant_id = ");
+        query.push_bind(tenant.as_uuid());
     }
 }
 
@@ -166,30 +118,26 @@ fn candidates(search: &str) -> Option<String> {
     Some(characters.windows(3).take(MAX_GROUPS).map(quoted).collect::<Vec<_>>().join(" AND "))
 }
 
-/// Adds the condition that the user has an assignment `a` that has not expired. The calling function adds the other
-/// conditions of `a`, and the closing parenthesis.
-///
-/// Not EXISTS, which would be evaluated for every user of the tenant, even if only few users have such an assignment.
-fn push_holds(query: &mut QueryBuilder<Sqlite>, tenant: TenantId, now: Timestamp) {
-    query
-        .push(" AND u.id IN (SELECT a.user_id FROM role_assignments a WHERE a.tenant_id = ")
-        .push_bind(tenant.as_uuid());
-    SqliteStore::push_live(query, now);
-}
-
 #[cfg(test)]
 mod tests {
+    use iam_model::access::VisibleScope;
+    use iam_model::clock::Timestamp;
     use iam_model::id::OrganizationId;
-    use iam_model::page::SortOrder;
+    use iam_model::page::{PageRequest, SortOrder};
+    use iam_model::user::{UserFilter, UserSort, UserSortKey, UserStatus};
+    use iam_store_sql::user::list;
     use uuid::Uuid;
-
-    use iam_model::user::{UserSortKey, UserStatus};
 
     use super::*;
     use crate::plan::{assert_list, plan};
 
     fn page(filter: &UserFilter, sort: UserSort) -> QueryBuilder<Sqlite> {
-        users(TenantId::NONE, filter, &VisibleScope::Tenant, sort, PageRequest::default(), Timestamp::UNIX_EPOCH)
+        listed(filter, sort, &VisibleScope::Tenant)
+    }
+
+    fn listed(filter: &UserFilter, sort: UserSort, scope: &VisibleScope) -> QueryBuilder<Sqlite> {
+        let (page, now) = (PageRequest::default(), Timestamp::UNIX_EPOCH);
+        list::<SqliteStore>(TenantId::NONE, filter, sort, page, now, scope)
     }
 
     /// Backwards, only rows with the same value are sorted.
@@ -232,8 +180,7 @@ mod tests {
         assert_eq!(members[..2], expected);
 
         let within = VisibleScope::Organizations(Vec::new());
-        let (filter, sort, page) = (UserFilter::default(), UserSort::default(), PageRequest::default());
-        let reached = plan(users(TenantId::NONE, &filter, &within, sort, page, Timestamp::UNIX_EPOCH)).await;
+        let reached = plan(listed(&UserFilter::default(), UserSort::default(), &within)).await;
         assert_eq!(reached[..2], expected);
     }
 

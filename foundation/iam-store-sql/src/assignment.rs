@@ -111,21 +111,20 @@ const LIST_COLUMNS: &str = "
         r.name AS role_name,
         o.name AS organization_name";
 
-/// Builds the statement for a page of the assignments that match a filter at a moment. `push_scope` adds the condition
-/// that a column names an organization in the caller's visible scope; `None` if that is the whole tenant.
+/// Builds the statement for a page of the assignments that match a filter at a moment.
 pub fn list<S>(
     tenant: TenantId,
     filter: &AssignmentFilter,
     page: PageRequest,
     now: Timestamp,
-    push_scope: Option<impl FnOnce(&mut QueryBuilder<S::Database>, &'static str)>,
+    scope: &S::Scope,
 ) -> QueryBuilder<S::Database>
 where
     S: SqlStore,
     S::Moment: for<'q> Encode<'q, S::Database> + Type<S::Database>,
     Uuid: for<'q> Encode<'q, S::Database> + Type<S::Database>,
 {
-    let is_everywhere = push_scope.is_none();
+    let is_everywhere = S::is_everywhere(scope);
     let mut query = QueryBuilder::new("WITH found AS ");
     // Every filter has an index in the order of the list. A visible scope has none.
     query.push(if is_everywhere { "NOT MATERIALIZED" } else { "MATERIALIZED" });
@@ -143,9 +142,7 @@ where
     if !filter.include_expired {
         S::push_live(&mut query, now);
     }
-    if let Some(push_scope) = push_scope {
-        push_scope(&mut query, "a.organization_id");
-    }
+    S::push_scope(&mut query, "a.organization_id", tenant, scope);
     query.push(") SELECT ");
     if is_everywhere && filter.user.is_none() && filter.role.is_none() && filter.organization.is_none() {
         S::push_stored_count(&mut query, tenant, "c.role_assignments");
@@ -175,13 +172,14 @@ where
 
 /// Implements the ports of role assignments; see [`store`](crate::store).
 ///
-/// The store also has the methods `read_grants_of` and `list_assignments`, and the transaction the methods `read_grants`
-/// and `insert_assignments`, because each engine has its own way to read grants and to insert many rows.
+/// The store also has a method `read_grants_of`, and the transaction the methods `read_grants` and `insert_assignments`,
+/// because each engine has its own way to read grants and to insert many rows.
 #[macro_export]
 macro_rules! assignment_ports {
     (
         $store:ident,
         $transaction:ident,
+        listed: $moment:ty,
         tenants_with_expired: $tenants_with_expired:literal,
         held_in: $held_in:literal,
         held_until: $held_until:literal,
@@ -203,10 +201,12 @@ macro_rules! assignment_ports {
             use iam_model::store_error::StoreError;
             use iam_model::user::UserStatus;
             use std::collections::BTreeSet;
-            use $crate::assignment::SharedRoles;
+            use $crate::assignment::{SharedRoles, list};
             use $crate::column::moment_optional;
             use $crate::error::expect_row;
             use $crate::store::SqlStore;
+
+            type Row = $crate::assignment::ListedRow<$moment>;
 
             #[async_trait::async_trait]
             impl AssignmentStore for $store {
@@ -222,7 +222,9 @@ macro_rules! assignment_ports {
                     page: PageRequest,
                     now: Timestamp,
                 ) -> Result<Page<ListedAssignment>, StoreError> {
-                    self.list_assignments(tenant, filter, visible_scope, page, now).await
+                    let scope = self.scope(tenant, visible_scope).await?;
+                    let list = |page| list::<Self>(tenant, filter, page, now, &scope);
+                    self.page::<ListedAssignment, Row>(page, Self::is_everywhere(&scope), list).await
                 }
 
                 async fn tenants_with_expired_assignments(

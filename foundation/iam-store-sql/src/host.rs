@@ -5,12 +5,16 @@ use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_trait::async_trait;
+use iam_model::store::Store;
+use iam_model::store_error::StoreError;
 use sqlx::{Database, Transaction};
 use tokio::runtime::Handle;
 use tokio::sync::{Mutex, OwnedMutexGuard};
 use tokio::time::timeout;
 
 use crate::engine::Engine;
+use crate::store::SqlStore;
 
 /// The connection of a transaction of the host program, for the host program's own statements. While it is held, all
 /// calls of the services in the transaction wait.
@@ -20,6 +24,46 @@ pub struct HostConnection<DB: Database>(OwnedMutexGuard<State<DB>>);
 pub struct SharedTransaction<DB: Database> {
     state: Arc<Mutex<State<DB>>>,
     may_end_by_itself: bool,
+}
+
+/// A transaction of the host program in which a store takes part.
+#[derive(Debug)]
+pub struct HostTransaction<S: SqlStore<Database: Engine>> {
+    shared: SharedTransaction<S::Database>,
+    store: S,
+}
+
+impl<S: SqlStore<Database: Engine>> HostTransaction<S> {
+    /// Puts together a transaction and the store whose statements are executed in it.
+    pub fn new(shared: SharedTransaction<S::Database>, store: S) -> Self {
+        Self { shared, store }
+    }
+
+    /// Returns the connection, in the transaction. Drop it before the next call of a service, which would wait for it.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Failed`] when the transaction is over, because a unit of work in it could not be rolled back.
+    pub async fn connection(&self) -> Result<HostConnection<S::Database>, StoreError> {
+        self.shared.take().await.map_err(S::store_error)
+    }
+}
+
+#[async_trait]
+impl<S> iam_model::store::HostTransaction for HostTransaction<S>
+where
+    S: SqlStore<Database: Engine> + Store + Clone + 'static,
+{
+    fn store(&self) -> Arc<dyn Store> {
+        Arc::new(self.store.clone())
+    }
+
+    async fn commit(self) -> Result<(), StoreError> {
+        let mut connection = self.shared.take().await.map_err(S::store_error)?;
+        // After a failed statement, PostgreSQL answers a COMMIT with a silent rollback, but this statement with an error.
+        S::Database::execute(&mut connection, "SELECT 1").await.map_err(S::store_error)?;
+        SharedTransaction::commit(connection).await.map_err(S::store_error)
+    }
 }
 
 struct State<DB: Database> {

@@ -9,6 +9,7 @@ pub mod error;
 pub mod host;
 pub mod idempotency;
 pub mod maintenance;
+pub mod migration;
 pub mod organization;
 pub mod page;
 pub mod permission;

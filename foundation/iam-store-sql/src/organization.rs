@@ -56,14 +56,13 @@ const LIST_COLUMNS: &str = "
         o.updated_at";
 
 /// Builds the statement for a page of the organizations that match a filter. A tenant has some thousands of
-/// organizations, so the statement counts them. `push_scope` adds the condition that a column names an organization in
-/// the caller's visible scope.
+/// organizations, so the statement counts them.
 pub fn list<S>(
     tenant: TenantId,
     filter: &OrganizationFilter,
     sort: OrganizationSort,
     page: PageRequest,
-    push_scope: impl FnOnce(&mut QueryBuilder<S::Database>, &'static str),
+    scope: &S::Scope,
 ) -> QueryBuilder<S::Database>
 where
     S: SqlStore,
@@ -75,7 +74,7 @@ where
     query.push(sort_column(sort.by)).push(" AS key FROM ").push(S::SCHEMA).push("organizations o WHERE o.tenant_id = ");
     query.push_bind(tenant.as_uuid());
     push_filter::<S>(&mut query, filter);
-    push_scope(&mut query, "o.id");
+    S::push_scope(&mut query, "o.id", tenant, scope);
     query.push(") SELECT (SELECT count(*) FROM found) AS total,").push(LIST_COLUMNS);
     S::push_page(&mut query, direction, page);
     query.push(S::JOIN).push(S::SCHEMA).push("organizations o ON o.id = p.id AND o.tenant_id = ");
@@ -141,9 +140,6 @@ macro_rules! select_organizations {
 
 /// Implements the ports of organizations; see [`store`](crate::store). A pair of literals is the text before and after
 /// the columns.
-///
-/// The store also has a method `list_organizations`, because each engine has its own way to restrict a list to the
-/// caller's visible scope.
 #[macro_export]
 macro_rules! organization_ports {
     (
@@ -166,6 +162,7 @@ macro_rules! organization_ports {
             use iam_model::store_error::StoreError;
             use iam_model::validate::{Slug, folded};
             use $crate::error::expect_row;
+            use $crate::organization::list;
             use $crate::select_organizations;
             use $crate::store::SqlStore;
 
@@ -221,7 +218,10 @@ macro_rules! organization_ports {
                     if !filter.search.as_deref().is_none_or(Self::is_storable) {
                         return Ok(Page { items: Vec::new(), total: 0, request: page });
                     }
-                    self.list_organizations(tenant, filter, visible_scope, sort, page).await
+                    let scope = self.scope(tenant, visible_scope).await?;
+                    let is_steady = filter.search.is_none() && Self::is_everywhere(&scope);
+                    let list = |page| list::<Self>(tenant, filter, sort, page, &scope);
+                    self.page::<Organization, Row>(page, is_steady, list).await
                 }
             }
 

@@ -63,3 +63,39 @@ where
     };
     page_of(rows.into_iter().map(|counted| counted.row).collect(), total, request)
 }
+
+/// Implements the method `page` of a store, which reads a page with the statement that `list` makes. If `is_steady`, the
+/// first page has the same plan for all values.
+#[macro_export]
+macro_rules! list_pages {
+    ($store:ident) => {
+        impl $store {
+            pub(crate) async fn page<T, R>(
+                &self,
+                request: iam_model::page::PageRequest,
+                is_steady: bool,
+                list: impl Fn(
+                    iam_model::page::PageRequest,
+                ) -> sqlx::QueryBuilder<<Self as $crate::store::SqlStore>::Database>
+                + Sync,
+            ) -> Result<iam_model::page::Page<T>, iam_model::store_error::StoreError>
+            where
+                T: TryFrom<R, Error = iam_model::store_error::StoreError>,
+                R: for<'r> sqlx::FromRow<'r, <<Self as $crate::store::SqlStore>::Database as sqlx::Database>::Row>
+                    + Send
+                    + Unpin,
+            {
+                $crate::page::read_page(request, |request| {
+                    let mut list = list(request);
+                    let is_kept = !<Self as $crate::store::SqlStore>::PLANS_BY_VALUE;
+                    async move {
+                        let rows = list.build_query_as::<$crate::page::Counted<R>>();
+                        let rows = rows.persistent(is_kept || (is_steady && request.offset() == 0));
+                        self.answer(rows.fetch_all(&self.reads())).await
+                    }
+                })
+                .await
+            }
+        }
+    };
+}

@@ -8,6 +8,7 @@
 //!
 //! - `store.answer(query)` waits for the answer of the database and converts its error. `store.reads()` and
 //!   `store.writes()` are the executors of statements that read and write.
+//! - `store.scope(tenant, visible_scope)` prepares a visible scope for the statement of a list.
 //! - `transaction.connection()` is the connection, and `transaction.tenant()` the identifier of the tenant.
 //! - `execute_audited!(transaction, statement, arguments…)` executes a statement of a change, and may write the audit
 //!   entry of the change with it.
@@ -34,6 +35,8 @@ pub trait SqlStore {
     type Texts: StoredTexts;
     /// How a statement gets a list of identifiers.
     type Ids;
+    /// The caller's visible scope as a statement of a list uses it.
+    type Scope: Sync;
 
     /// What comes before the name of a table.
     const SCHEMA: &'static str;
@@ -44,6 +47,21 @@ pub trait SqlStore {
 
     /// Keeps the planner from using an index on the column after it.
     const UNINDEXED: &'static str;
+
+    /// Whether the planner must see the values of a list to find a good plan. Then only the first page of a list whose
+    /// plan is the same for all values is prepared once.
+    const PLANS_BY_VALUE: bool;
+
+    /// Whether the visible scope is the whole tenant.
+    fn is_everywhere(scope: &Self::Scope) -> bool;
+
+    /// Adds the condition that a column names an organization in the visible scope, unless that is the whole tenant.
+    fn push_scope(
+        query: &mut QueryBuilder<Self::Database>,
+        column: &'static str,
+        tenant: TenantId,
+        scope: &Self::Scope,
+    );
 
     /// Returns the sort direction. NULL sorts before every other value.
     fn direction(order: SortOrder, is_nullable: bool) -> &'static str;
@@ -67,7 +85,9 @@ pub trait SqlStore {
     fn ids(ids: impl IntoIterator<Item = Uuid>) -> Self::Ids;
 
     /// Whether the engine can store a text. A search for another text finds nothing.
-    fn is_storable(text: &str) -> bool;
+    fn is_storable(_text: &str) -> bool {
+        true
+    }
 
     /// Converts an error of the driver.
     fn store_error(error: sqlx::Error) -> StoreError;

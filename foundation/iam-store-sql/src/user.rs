@@ -1,5 +1,6 @@
 //! Users.
 
+use iam_model::clock::Timestamp;
 use iam_model::id::TenantId;
 use iam_model::page::PageRequest;
 use iam_model::store_error::StoreError;
@@ -118,26 +119,38 @@ const LIST_COLUMNS: &str = "
         u.created_at,
         u.updated_at";
 
-/// Builds the statement for a page of users. `push_filter` adds the FROM clause and the conditions; `is_restricted` is
-/// whether these restrict the list to a visible scope.
+/// How an engine searches users.
+pub trait UserSearch: SqlStore {
+    /// Adds the FROM clause of the users `u` that may match a search, and the condition that they are in the tenant.
+    fn push_candidates(query: &mut QueryBuilder<Self::Database>, tenant: TenantId, search: Option<&str>);
+
+    /// Adds the condition that the user matches a search.
+    fn push_search(query: &mut QueryBuilder<Self::Database>, search: &str);
+
+    /// Adds the condition that the user has an assignment `a`. The calling function adds the other conditions of `a`, and
+    /// the closing parenthesis.
+    fn push_holds(query: &mut QueryBuilder<Self::Database>, tenant: TenantId);
+}
+
+/// Builds the statement for a page of the users that match a filter at a moment.
 pub fn list<S>(
     tenant: TenantId,
     filter: &UserFilter,
     sort: UserSort,
     page: PageRequest,
-    is_restricted: bool,
-    push_filter: impl FnOnce(&mut QueryBuilder<S::Database>),
+    now: Timestamp,
+    scope: &S::Scope,
 ) -> QueryBuilder<S::Database>
 where
-    S: SqlStore,
+    S: UserSearch,
     Uuid: for<'q> Encode<'q, S::Database> + Type<S::Database>,
 {
-    let stored_count = stored_count(filter, is_restricted);
+    let stored_count = stored_count(filter, S::is_everywhere(scope));
     let direction = S::direction(sort.order, sort.by == UserSortKey::LastLoginAt);
     let mut query = QueryBuilder::new("WITH found AS ");
     query.push(if stored_count.is_some() { "NOT MATERIALIZED" } else { "MATERIALIZED" });
     query.push(" (SELECT u.id, ").push(sort_column(sort.by)).push(" AS key");
-    push_filter(&mut query);
+    push_filter::<S>(&mut query, tenant, filter, now, scope);
     query.push(") SELECT ");
     match stored_count {
         Some(users) => S::push_stored_count(&mut query, tenant, users),
@@ -150,9 +163,42 @@ where
     query
 }
 
+/// Adds the FROM clause and the conditions for the users in the visible scope that match a filter.
+fn push_filter<S>(
+    query: &mut QueryBuilder<S::Database>,
+    tenant: TenantId,
+    filter: &UserFilter,
+    now: Timestamp,
+    scope: &S::Scope,
+) where
+    S: UserSearch,
+    Uuid: for<'q> Encode<'q, S::Database> + Type<S::Database>,
+{
+    S::push_candidates(query, tenant, filter.search.as_deref());
+    if let Some(status) = filter.status {
+        // Not a parameter: the planner knows how many users have each status.
+        query.push(" AND u.status = '").push(status.as_str()).push("'");
+    }
+    if let Some(search) = &filter.search {
+        S::push_search(query, search);
+    }
+    // Two conditions: a user may be a member of the organization by one assignment, and in the visible scope by another.
+    if let Some(organization) = filter.organization {
+        S::push_holds(query, tenant);
+        S::push_live(query, now);
+        query.push(" AND a.organization_id = ").push_bind(organization.as_uuid()).push(")");
+    }
+    if !S::is_everywhere(scope) {
+        S::push_holds(query, tenant);
+        S::push_live(query, now);
+        S::push_scope(query, "a.organization_id", tenant, scope);
+        query.push(")");
+    }
+}
+
 /// Returns the expression for the stored count of exactly these users, if there is one.
-fn stored_count(filter: &UserFilter, is_restricted: bool) -> Option<&'static str> {
-    if filter.search.is_some() || filter.organization.is_some() || is_restricted {
+fn stored_count(filter: &UserFilter, is_everywhere: bool) -> Option<&'static str> {
+    if filter.search.is_some() || filter.organization.is_some() || !is_everywhere {
         return None;
     }
     Some(match filter.status {
@@ -201,8 +247,7 @@ macro_rules! select_users {
 
 /// Implements the ports of users; see [`store`](crate::store).
 ///
-/// The store also has a method `list_users`, because each engine has its own way to search and to restrict a list to
-/// the caller's visible scope. `insert` is one statement that also writes the password, or two statements.
+/// `insert` is one statement that also writes the password, or two statements.
 #[macro_export]
 macro_rules! user_ports {
     (
@@ -228,6 +273,7 @@ macro_rules! user_ports {
             use $crate::error::expect_row;
             use $crate::select_users;
             use $crate::store::SqlStore;
+            use $crate::user::list;
 
             type Row = $crate::user::UserRow<<$store as SqlStore>::Moment>;
 
@@ -253,7 +299,13 @@ macro_rules! user_ports {
                     page: PageRequest,
                     now: Timestamp,
                 ) -> Result<Page<User>, StoreError> {
-                    self.list_users(tenant, filter, visible_scope, sort, page, now).await
+                    if !filter.search.as_deref().is_none_or(Self::is_storable) {
+                        return Ok(Page { items: Vec::new(), total: 0, request: page });
+                    }
+                    let scope = self.scope(tenant, visible_scope).await?;
+                    let is_steady = filter.search.is_none() && Self::is_everywhere(&scope);
+                    let list = |page| list::<Self>(tenant, filter, sort, page, now, &scope);
+                    self.page::<User, Row>(page, is_steady, list).await
                 }
             }
 
