@@ -306,14 +306,7 @@ impl PostgresTransaction {
             "$9",
             r#"
             INSERT INTO iam.role_assignments (
-                tenant_id,
-                id,
-                user_id,
-                role_id,
-                organization_id,
-                expires_at,
-                created_at,
-                created_by
+                tenant_id, id, user_id, role_id, organization_id, expires_at, created_at, created_by
             )
             SELECT $1, *
             FROM unnest(

@@ -5,10 +5,10 @@ use chrono::{DateTime, Utc};
 use iam_model::audit::{AuditEntry, AuditFilter, Cursor, Retention};
 use iam_model::change::{AuditChange, ErasedDetails, ErasedOrigin};
 use iam_model::clock::cut;
-use iam_model::context::CorrelationId;
-use iam_model::id::{AuditEntryId, OrganizationId, TenantId, UserId};
+use iam_model::id::{AuditEntryId, TenantId};
 use iam_model::store::AuditStore;
 use iam_model::store_error::StoreError;
+use iam_store_sql::audit::{ENTRY_COLUMNS, push_filter};
 use iam_store_sql::column::integer;
 use iam_store_sql::error::expect_row;
 use serde_json::{Map, Value};
@@ -120,15 +120,19 @@ impl AuditStore for PostgresStore {
         const ORDER: &str = " ORDER BY created_at DESC, id DESC LIMIT ";
         let mut query = QueryBuilder::new("SELECT * FROM ((");
         for (table, next) in [("iam.audit_unsealed", ") UNION ALL ("), ("iam.audit_entries", ")) entry")] {
-            push_filtered(&mut query, table, tenant, filter);
+            push_select(&mut query, table, tenant.as_uuid());
+            push_filter::<Self>(&mut query, filter);
+            if let Some(until) = filter.until {
+                query.push(" AND e.created_at <= ").push_bind(in_range(cut(until)));
+            }
             if let Some(cursor) = after {
                 let created_at = in_range(cursor.created_at);
                 // The comparison of rows below excludes no partition. This condition does. It is not a parameter for
                 // the same reason as the limit.
                 if let Some(end) = end_of_month(created_at) {
-                    query.push(format_args!(" AND created_at < '{end} 00:00:00+00'"));
+                    query.push(format_args!(" AND e.created_at < '{end} 00:00:00+00'"));
                 }
-                query.push(" AND (created_at, id) < (").push_bind(created_at);
+                query.push(" AND (e.created_at, e.id) < (").push_bind(created_at);
                 query.push(", ").push_bind(cursor.id.as_uuid()).push(")");
             }
             query.push(ORDER).push(limit).push(next);
@@ -146,9 +150,9 @@ impl AuditStore for PostgresStore {
         let mut query = QueryBuilder::new("WITH leaf AS (SELECT created_at FROM iam.audit_leaves WHERE tenant_id = ");
         query.push_bind(tenant).push(" AND entry_id = ").push_bind(id).push(") ");
         push_select(&mut query, "iam.audit_entries", tenant);
-        query.push(" AND id = ").push_bind(id).push(" AND created_at = (SELECT created_at FROM leaf) UNION ALL ");
+        query.push(" AND e.id = ").push_bind(id).push(" AND e.created_at = (SELECT created_at FROM leaf) UNION ALL ");
         push_select(&mut query, "iam.audit_unsealed", tenant);
-        query.push(" AND id = ").push_bind(id).push(" AND NOT EXISTS (SELECT FROM leaf)");
+        query.push(" AND e.id = ").push_bind(id).push(" AND NOT EXISTS (SELECT FROM leaf)");
         let row: Option<AuditEntryRow> = self.answer(query.build_query_as().fetch_optional(&self.source())).await?;
         row.map(AuditEntry::try_from).transpose()
     }
@@ -165,65 +169,10 @@ impl AuditStore for PostgresStore {
     }
 }
 
-/// Selects a tenant's entries from a table.
-///
-/// These statements are built at run time, because their conditions vary from call to call, and there are two tables.
-/// Only text of this file is pushed. All values from outside are bound.
+/// Selects a tenant's entries from one of the two tables.
 fn push_select(query: &mut QueryBuilder<Postgres>, table: &'static str, tenant: Uuid) {
-    query.push(
-        "SELECT
-            tenant_id,
-            id,
-            action,
-            resource_type,
-            resource_id,
-            organization_id,
-            user_id,
-            old_value,
-            new_value,
-            metadata,
-            correlation_id,
-            ip_address,
-            user_agent,
-            created_at,
-            details_salt,
-            origin_salt
-        FROM ",
-    );
-    query.push(table).push(" WHERE tenant_id = ").push_bind(tenant);
-}
-
-/// Selects the entries of a table that match a filter.
-fn push_filtered(query: &mut QueryBuilder<Postgres>, table: &'static str, tenant: TenantId, filter: &AuditFilter) {
-    push_select(query, table, tenant.as_uuid());
-    let correlation_id = filter.correlation_id.as_ref().map(CorrelationId::as_str);
-    for (condition, text) in [
-        (" AND action = ", filter.action.as_deref()),
-        (" AND resource_type = ", filter.resource_type.as_deref()),
-        (" AND resource_id = ", filter.resource_id.as_deref()),
-        (" AND correlation_id = ", correlation_id),
-    ] {
-        if let Some(text) = text {
-            query.push(condition).push_bind(text.to_owned());
-        }
-    }
-    for (condition, id) in [
-        (" AND organization_id = ", filter.organization_id.map(OrganizationId::as_uuid)),
-        (" AND user_id = ", filter.user_id.map(UserId::as_uuid)),
-    ] {
-        if let Some(id) = id {
-            query.push(condition).push_bind(id);
-        }
-    }
-    if let Some(from) = filter.from {
-        // Entries have whole milliseconds. A filter that begins within a millisecond excludes the entry at its start.
-        let is_whole = cut(from) == from;
-        query.push(if is_whole { " AND created_at >= " } else { " AND created_at > " });
-        query.push_bind(in_range(cut(from)));
-    }
-    if let Some(until) = filter.until {
-        query.push(" AND created_at <= ").push_bind(in_range(cut(until)));
-    }
+    query.push("SELECT").push(ENTRY_COLUMNS).push(" FROM ").push(table);
+    query.push(" e WHERE e.tenant_id = ").push_bind(tenant);
 }
 
 impl PostgresTransaction {

@@ -68,15 +68,7 @@ organization_ports! {
         "$10",
         r#"
         INSERT INTO iam.organizations (
-            tenant_id,
-            id,
-            name,
-            name_key,
-            slug,
-            status,
-            parent_id,
-            created_at,
-            updated_at
+            tenant_id, id, name, name_key, slug, status, parent_id, created_at, updated_at
         )
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
         "#

@@ -38,19 +38,8 @@ session_ports! {
         "#,
         r#"
         INSERT INTO iam.sessions (
-            tenant_id,
-            id,
-            user_id,
-            ip_address,
-            user_agent,
-            created_at,
-            last_used_at,
-            expires_at,
-            refresh_tag_key,
-            refresh_current,
-            spent_hash,
-            spent_nonce,
-            spent_at
+            tenant_id, id, user_id, ip_address, user_agent, created_at, last_used_at, expires_at,
+            refresh_tag_key, refresh_current, spent_hash, spent_nonce, spent_at
         )
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
         "#

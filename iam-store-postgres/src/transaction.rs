@@ -6,7 +6,7 @@ use iam_model::change::{AuditBatch, Change};
 use iam_model::id::TenantId;
 use iam_model::store::Transaction;
 use iam_model::store_error::StoreError;
-use iam_store_sql::source;
+use iam_store_sql::{source, write_change};
 use sqlx::{PgConnection, Postgres};
 use uuid::Uuid;
 
@@ -61,18 +61,7 @@ impl Transaction for PostgresTransaction {
 impl PostgresTransaction {
     async fn write_audited(&mut self, change: &Change, entries: Vec<AuditEntry>) -> Result<(), StoreError> {
         self.entries = entries.into_iter().map(WrittenEntry::from).collect();
-        match change {
-            Change::Tenant(change) => self.write_tenant(change).await,
-            Change::User(change) => self.write_user(change).await,
-            Change::Credential(change) => self.write_credential(change).await,
-            Change::Session(change) => self.write_session(change).await,
-            Change::Permission(change) => self.write_permission(change).await,
-            Change::Role(change) => self.write_role(change).await,
-            Change::Assignment(change) => self.write_assignment(change).await,
-            Change::Organization(change) => self.write_organization(change).await,
-            Change::Audit(change) => self.write_audit(change).await,
-            Change::Idempotency(change) => self.write_idempotency(change).await,
-        }?;
+        write_change!(self, change)?;
         self.write_entries().await
     }
 }

@@ -281,14 +281,7 @@ impl SqliteTransaction {
         sqlx::query!(
             r#"
             INSERT INTO role_assignments (
-                tenant_id,
-                id,
-                user_id,
-                role_id,
-                organization_id,
-                expires_at,
-                created_at,
-                created_by
+                tenant_id, id, user_id, role_id, organization_id, expires_at, created_at, created_by
             )
             SELECT
                 ?1,

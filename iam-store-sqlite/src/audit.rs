@@ -1,11 +1,12 @@
 use async_trait::async_trait;
 use iam_model::audit::{AuditEntry, AuditFilter, Cursor, Retention};
 use iam_model::change::{AuditChange, ErasedDetails, ErasedOrigin};
-use iam_model::clock::{Timestamp, cut};
-use iam_model::context::{CorrelationId, RequestContext};
+use iam_model::clock::Timestamp;
+use iam_model::context::RequestContext;
 use iam_model::id::{AuditEntryId, OrganizationId, TenantId, UserId};
 use iam_model::store::AuditStore;
 use iam_model::store_error::StoreError;
+use iam_store_sql::audit::{ENTRY_COLUMNS, push_filter};
 use iam_store_sql::column::integer;
 use iam_store_sql::error::expect_row;
 use sqlx::types::Json;
@@ -21,27 +22,6 @@ use crate::transaction::SqliteTransaction;
 
 pub(crate) type AuditEntryRow = iam_store_sql::audit::AuditEntryRow<i64>;
 
-/// The columns of an entry. Statements that read entries are built at run time, because the conditions of the list
-/// vary from call to call, and in the other statements an entry may be missing. Only text of the source files is
-/// pushed. All values from outside are bound.
-pub(crate) const ENTRY_COLUMNS: &str = "
-    e.tenant_id,
-    e.id,
-    e.action,
-    e.resource_type,
-    e.resource_id,
-    e.organization_id,
-    e.user_id,
-    e.old_value,
-    e.new_value,
-    e.metadata,
-    e.correlation_id,
-    e.ip_address,
-    e.user_agent,
-    e.created_at,
-    e.details_salt,
-    e.origin_salt";
-
 /// The maximum number of entries that one transaction removes, so that other writers do not wait for long.
 const PURGED_AT_ONCE: i64 = 500;
 
@@ -55,20 +35,20 @@ impl AuditStore for SqliteStore {
         limit: u32,
     ) -> Result<Vec<AuditEntry>, StoreError> {
         let mut query = listed(tenant, filter, after, limit);
-        let rows: Vec<AuditEntryRow> = query.build_query_as().fetch_all(&self.readers).await.map_err(store_error)?;
+        let rows: Vec<AuditEntryRow> = self.answer(query.build_query_as().fetch_all(&self.reads())).await?;
         rows.into_iter().map(AuditEntry::try_from).collect()
     }
 
     async fn audit_entry(&self, tenant: TenantId, id: AuditEntryId) -> Result<Option<AuditEntry>, StoreError> {
         let mut query = by_id();
         let query = query.build_query_as::<AuditEntryRow>().bind(tenant.as_uuid()).bind(id.as_uuid());
-        query.fetch_optional(&self.readers).await.map_err(store_error)?.map(AuditEntry::try_from).transpose()
+        self.answer(query.fetch_optional(&self.reads())).await?.map(AuditEntry::try_from).transpose()
     }
 
     async fn purge_audit_entries(&self) -> Result<u64, StoreError> {
         let logs = sqlx::query!("SELECT tenant_id, purged, removed FROM audit_logs WHERE purged < removed");
         let mut gone = 0;
-        for log in logs.fetch_all(&self.readers).await.map_err(store_error)? {
+        for log in self.answer(logs.fetch_all(&self.reads())).await? {
             let mut from = log.purged;
             while from < log.removed {
                 let until = log.removed.min(from + PURGED_AT_ONCE);
@@ -132,7 +112,7 @@ fn by_id() -> QueryBuilder<Sqlite> {
 fn listed(tenant: TenantId, filter: &AuditFilter, after: Option<Cursor>, limit: u32) -> QueryBuilder<Sqlite> {
     let mut query = QueryBuilder::new("SELECT");
     query.push(ENTRY_COLUMNS).push(" FROM audit_entries e WHERE e.tenant_id = ").push_bind(tenant.as_uuid());
-    push_filter(&mut query, filter);
+    push_filter::<SqliteStore>(&mut query, filter);
     // With two upper bounds, SQLite would search by one of them, and read all rows between the two. So the statement
     // has only the lower one.
     match (after, filter.until) {
@@ -148,34 +128,6 @@ fn listed(tenant: TenantId, filter: &AuditFilter, after: Option<Cursor>, limit: 
     query.push(" ORDER BY e.created_at DESC, e.id DESC");
     push_limit(&mut query, limit);
     query
-}
-
-/// Adds all conditions of a filter except the upper bound of the time.
-fn push_filter(query: &mut QueryBuilder<Sqlite>, filter: &AuditFilter) {
-    for (condition, text) in [
-        (" AND e.action = ", filter.action.as_deref()),
-        (" AND e.resource_type = ", filter.resource_type.as_deref()),
-        (" AND e.resource_id = ", filter.resource_id.as_deref()),
-        (" AND e.correlation_id = ", filter.correlation_id.as_ref().map(CorrelationId::as_str)),
-    ] {
-        if let Some(text) = text {
-            query.push(condition).push_bind(text.to_owned());
-        }
-    }
-    for (condition, id) in [
-        (" AND e.user_id = ", filter.user_id.map(UserId::as_uuid)),
-        (" AND e.organization_id = ", filter.organization_id.map(OrganizationId::as_uuid)),
-    ] {
-        if let Some(id) = id {
-            query.push(condition).push_bind(id);
-        }
-    }
-    if let Some(from) = filter.from {
-        // Entries have whole milliseconds. A filter that begins within a millisecond excludes the entry at its start.
-        let is_whole = cut(from) == from;
-        query.push(if is_whole { " AND e.created_at >= " } else { " AND e.created_at > " });
-        query.push_bind(millis(from));
-    }
 }
 
 impl SqliteTransaction {

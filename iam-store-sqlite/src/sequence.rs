@@ -2,6 +2,7 @@ use iam_model::audit::{AuditEntry, Leaf, PendingEntry, SequencedBatch, Sequenced
 use iam_model::clock::Timestamp;
 use iam_model::id::{AuditEntryId, TenantId};
 use iam_model::store_error::StoreError;
+use iam_store_sql::audit::ENTRY_COLUMNS;
 use iam_store_sql::column::{bytes_32, counted, integer, moment};
 use iam_store_sql::sequence::PendingRow;
 use iam_store_sql::sequence_ports;
@@ -11,7 +12,7 @@ use sqlx::{FromRow, QueryBuilder, Row as _, Sqlite, SqliteConnection};
 use uuid::Uuid;
 
 use crate::SqliteStore;
-use crate::audit::{AuditEntryRow, ENTRY_COLUMNS, insert_log};
+use crate::audit::{AuditEntryRow, insert_log};
 use crate::bulk::{CHUNK, execute};
 use crate::column::millis;
 use crate::error::store_error;

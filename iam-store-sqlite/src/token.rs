@@ -7,14 +7,7 @@ key_ports! {
     by_purpose: "FROM signing_keys WHERE purpose = ?1 ORDER BY generation",
     insert: r#"
         INSERT INTO signing_keys (
-            purpose,
-            generation,
-            id,
-            public_key,
-            private_key,
-            encrypted,
-            created_at,
-            signs_from,
+            purpose, generation, id, public_key, private_key, encrypted, created_at, signs_from,
             revoked_at
         )
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)

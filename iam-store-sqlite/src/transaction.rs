@@ -6,6 +6,7 @@ use iam_model::id::TenantId;
 use iam_model::store::Transaction;
 use iam_model::store_error::StoreError;
 use iam_store_sql::source::{self, Source};
+use iam_store_sql::write_change;
 use sqlx::{Sqlite, SqliteConnection};
 use uuid::Uuid;
 
@@ -56,18 +57,7 @@ impl Transaction for SqliteTransaction {
     async fn write(&mut self, change: &Change, audit: AuditBatch) -> Result<(), StoreError> {
         // If this future is dropped halfway, a change may be without its entries. That must not be committed either.
         let was_broken = mem::replace(&mut self.broken, true);
-        match change {
-            Change::Tenant(change) => self.write_tenant(change).await,
-            Change::User(change) => self.write_user(change).await,
-            Change::Credential(change) => self.write_credential(change).await,
-            Change::Session(change) => self.write_session(change).await,
-            Change::Permission(change) => self.write_permission(change).await,
-            Change::Role(change) => self.write_role(change).await,
-            Change::Assignment(change) => self.write_assignment(change).await,
-            Change::Organization(change) => self.write_organization(change).await,
-            Change::Audit(change) => self.write_audit(change).await,
-            Change::Idempotency(change) => self.write_idempotency(change).await,
-        }?;
+        write_change!(self, change)?;
         self.insert_audit_entries(audit.entries()).await?;
         self.broken = was_broken;
         Ok(())

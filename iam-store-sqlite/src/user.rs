@@ -16,20 +16,8 @@ user_ports! {
     insert: (
         r#"
         INSERT INTO users (
-            number,
-            tenant_id,
-            id,
-            email,
-            email_key,
-            email_verified_at,
-            first_name,
-            first_name_key,
-            last_name,
-            last_name_key,
-            status,
-            last_login_at,
-            created_at,
-            updated_at
+            number, tenant_id, id, email, email_key, email_verified_at, first_name, first_name_key,
+            last_name, last_name_key, status, last_login_at, created_at, updated_at
         )
         VALUES (
             (

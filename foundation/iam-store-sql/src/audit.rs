@@ -1,15 +1,17 @@
 //! Audit entries.
 
-use iam_model::audit::{AuditEntry, Salt, Salts};
-use iam_model::context::{RequestContext, UserAgent};
+use iam_model::audit::{AuditEntry, AuditFilter, Salt, Salts};
+use iam_model::clock::cut;
+use iam_model::context::{CorrelationId, RequestContext, UserAgent};
 use iam_model::id::{OrganizationId, UserId};
 use iam_model::store_error::StoreError;
 use serde_json::{Map, Value};
-use sqlx::FromRow;
 use sqlx::types::Json;
+use sqlx::{Encode, FromRow, QueryBuilder, Type};
 use uuid::Uuid;
 
 use crate::column::{StoredMoment, moment, parse_optional};
+use crate::store::SqlStore;
 
 /// The JSON object of a column.
 pub type Fields = Json<Map<String, Value>>;
@@ -69,4 +71,59 @@ impl<T: StoredMoment> TryFrom<AuditEntryRow<T>> for AuditEntry {
 
 fn salt(column: &'static str, bytes: &[u8]) -> Result<Salt, StoreError> {
     Salt::from_bytes(bytes).ok_or_else(|| StoreError::corrupt(column, "is neither a salt nor a commitment"))
+}
+
+/// The columns of an entry. Statements that read entries are built at run time, because the conditions of the list vary
+/// from call to call, and in the other statements an entry may be missing. Only text of the source files is pushed. All
+/// values from outside are bound.
+pub const ENTRY_COLUMNS: &str = "
+    e.tenant_id,
+    e.id,
+    e.action,
+    e.resource_type,
+    e.resource_id,
+    e.organization_id,
+    e.user_id,
+    e.old_value,
+    e.new_value,
+    e.metadata,
+    e.correlation_id,
+    e.ip_address,
+    e.user_agent,
+    e.created_at,
+    e.details_salt,
+    e.origin_salt";
+
+/// Adds all conditions of a filter except the upper bound of the time.
+pub fn push_filter<S>(query: &mut QueryBuilder<S::Database>, filter: &AuditFilter)
+where
+    S: SqlStore,
+    S::Moment: for<'q> Encode<'q, S::Database> + Type<S::Database>,
+    Uuid: for<'q> Encode<'q, S::Database> + Type<S::Database>,
+    String: for<'q> Encode<'q, S::Database> + Type<S::Database>,
+{
+    for (condition, text) in [
+        (" AND e.action = ", filter.action.as_deref()),
+        (" AND e.resource_type = ", filter.resource_type.as_deref()),
+        (" AND e.resource_id = ", filter.resource_id.as_deref()),
+        (" AND e.correlation_id = ", filter.correlation_id.as_ref().map(CorrelationId::as_str)),
+    ] {
+        if let Some(text) = text {
+            query.push(condition).push_bind(text.to_owned());
+        }
+    }
+    for (condition, id) in [
+        (" AND e.organization_id = ", filter.organization_id.map(OrganizationId::as_uuid)),
+        (" AND e.user_id = ", filter.user_id.map(UserId::as_uuid)),
+    ] {
+        if let Some(id) = id {
+            query.push(condition).push_bind(id);
+        }
+    }
+    if let Some(from) = filter.from {
+        // Entries have whole milliseconds. A filter that begins within a millisecond excludes the entry at its start.
+        let is_whole = cut(from) == from;
+        query.push(if is_whole { " AND e.created_at >= " } else { " AND e.created_at > " });
+        query.push_bind(S::stored(cut(from)));
+    }
 }

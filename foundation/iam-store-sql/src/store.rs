@@ -92,3 +92,22 @@ pub trait SqlStore {
     /// Converts an error of the driver.
     fn store_error(error: sqlx::Error) -> StoreError;
 }
+
+/// Executes the statements of a change.
+#[macro_export]
+macro_rules! write_change {
+    ($transaction:expr, $change:expr) => {
+        match $change {
+            iam_model::change::Change::Tenant(change) => $transaction.write_tenant(change).await,
+            iam_model::change::Change::User(change) => $transaction.write_user(change).await,
+            iam_model::change::Change::Credential(change) => $transaction.write_credential(change).await,
+            iam_model::change::Change::Session(change) => $transaction.write_session(change).await,
+            iam_model::change::Change::Permission(change) => $transaction.write_permission(change).await,
+            iam_model::change::Change::Role(change) => $transaction.write_role(change).await,
+            iam_model::change::Change::Assignment(change) => $transaction.write_assignment(change).await,
+            iam_model::change::Change::Organization(change) => $transaction.write_organization(change).await,
+            iam_model::change::Change::Audit(change) => $transaction.write_audit(change).await,
+            iam_model::change::Change::Idempotency(change) => $transaction.write_idempotency(change).await,
+        }
+    };
+}
