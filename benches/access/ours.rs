@@ -9,6 +9,7 @@ use iam_core::organization::{Hierarchy, Organization, OrganizationStatus};
 use iam_core::permission::Permission;
 use iam_core::role::{Role, RoleScope};
 use iam_core::user::UserStatus;
+use iam_core::version::Version;
 use iam_core::{OrganizationId, TenantId, UserId};
 use uuid::Uuid;
 
@@ -62,6 +63,7 @@ impl Ours {
                     parent_id: parent.map(id_of).transpose()?,
                     created_at: now,
                     updated_at: now,
+                    version: Version::FIRST,
                 })
             })
             .collect::<Outcome<_>>()?;
@@ -78,6 +80,7 @@ impl Ours {
                 system: false,
                 created_at: now,
                 updated_at: now,
+                version: Version::FIRST,
             }));
         }
 

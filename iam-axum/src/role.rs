@@ -193,7 +193,7 @@ pub(crate) async fn get(
     PathId(id): PathId<RoleId>,
 ) -> Result<Tagged<RoleDto>, Problem> {
     let role = iam.roles().get(&caller, id).await?;
-    Ok(Tagged(role.version(), role.into()))
+    Ok(Tagged(role.version, role.into()))
 }
 
 /// Change a role
@@ -216,7 +216,7 @@ pub(crate) async fn update(
     Call(caller, body): Call<RolePatchDto>,
 ) -> Result<Tagged<RoleDto>, Problem> {
     let role = iam.roles().update(&caller, id, body.into()).await?;
-    Ok(Tagged(role.version(), role.into()))
+    Ok(Tagged(role.version, role.into()))
 }
 
 /// Delete a role

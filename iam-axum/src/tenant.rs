@@ -70,7 +70,7 @@ pub(crate) async fn get(
     PathId(id): PathId<TenantId>,
 ) -> Result<Tagged<TenantDto>, Problem> {
     let tenant = iam.tenants().get(&caller, id).await?;
-    Ok(Tagged(tenant.version(), tenant.into()))
+    Ok(Tagged(tenant.version, tenant.into()))
 }
 
 /// Change the tenant
@@ -93,5 +93,5 @@ pub(crate) async fn update(
     Call(caller, TenantPatchDto { name, slug }): Call<TenantPatchDto>,
 ) -> Result<Tagged<TenantDto>, Problem> {
     let tenant = iam.tenants().update(&caller, id, TenantPatch { name, slug }).await?;
-    Ok(Tagged(tenant.version(), tenant.into()))
+    Ok(Tagged(tenant.version, tenant.into()))
 }

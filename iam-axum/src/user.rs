@@ -290,7 +290,7 @@ pub(crate) async fn get(
     PathId(id): PathId<UserId>,
 ) -> Result<Tagged<UserDto>, Problem> {
     let user = iam.users().get(&caller, id).await?;
-    Ok(Tagged(user.version(), user.into()))
+    Ok(Tagged(user.version, user.into()))
 }
 
 /// Change a user
@@ -311,7 +311,7 @@ pub(crate) async fn update(
     Call(caller, body): Call<UserPatchDto>,
 ) -> Result<Tagged<UpdatedUser>, Problem> {
     let user = iam.users().update(&caller, id, body.into()).await?;
-    Ok(Tagged(user.version(), user.into()))
+    Ok(Tagged(user.version, user.into()))
 }
 
 /// Delete a user

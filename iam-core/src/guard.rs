@@ -356,6 +356,7 @@ mod tests {
     use iam_model::id::UserId;
     use iam_model::secret::PasswordHash;
     use iam_model::user::User;
+    use iam_model::version::Version;
     use iam_store_memory::MemoryStore;
 
     const HASH: &str = "the hash that was verified";
@@ -374,6 +375,7 @@ mod tests {
             last_login_at: None,
             created_at: now,
             updated_at: now,
+            version: Version::FIRST,
         };
         Account { user, password: PasswordHash::from(hash.to_owned()) }
     }

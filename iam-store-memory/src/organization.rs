@@ -99,16 +99,17 @@ impl TenantState {
         let (OrganizationChange::Create(after)
         | OrganizationChange::Update { after, .. }
         | OrganizationChange::Delete { after, .. }) = change;
-        let is_new = matches!(change, OrganizationChange::Create(_));
-        if !is_new && !self.organizations.contains_key(&after.id) {
-            return Err(StoreError::Missing("organization"));
-        }
+        let version = match (change, self.organizations.get(&after.id)) {
+            (OrganizationChange::Create(_), _) => after.version,
+            (_, Some(stored)) => stored.version.next(),
+            (_, None) => return Err(StoreError::Missing("organization")),
+        };
         let has_parent = after.parent_id.is_none_or(|parent| self.organizations.contains_key(&parent));
         hold(Constraint::Reference, self.tenant.is_some() && has_parent)?;
         let has_slug =
             |other: &Organization| other.id != after.id && other.slug == after.slug && is_kept(other) && is_kept(after);
         hold(Constraint::OrganizationSlug, !self.organizations.values().any(has_slug))?;
-        self.organizations.insert(after.id, after.clone());
+        self.organizations.insert(after.id, Organization { version, ..after.clone() });
         Ok(())
     }
 }

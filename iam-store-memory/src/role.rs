@@ -46,14 +46,14 @@ impl RoleTransaction for MemoryTransaction {
 impl TenantState {
     pub(super) fn write_role(&mut self, change: &RoleChange) -> Result<(), StoreError> {
         match change {
-            RoleChange::CreateBuiltIn(roles) => roles.iter().try_for_each(|role| self.put_role(role)),
-            RoleChange::Create { role, .. } => self.put_role(role),
+            RoleChange::CreateBuiltIn(roles) => roles.iter().try_for_each(|role| self.put_role(role.clone())),
+            RoleChange::Create { role, .. } => self.put_role(role.clone()),
             RoleChange::Update { after, .. } => {
-                self.require_role(after.id)?;
-                self.put_role(after)
+                let version = self.stored_role(after.id)?.version.next();
+                self.put_role(Role { version, ..after.clone() })
             }
             RoleChange::Delete(role) => {
-                self.require_role(role.id)?;
+                self.stored_role(role.id)?;
                 let is_held = self.assignments.values().any(|assignment| assignment.role_id == role.id);
                 hold(Constraint::Reference, !is_held)?;
                 self.roles.remove(&role.id);
@@ -62,15 +62,15 @@ impl TenantState {
         }
     }
 
-    fn require_role(&self, id: RoleId) -> Result<(), StoreError> {
-        if self.roles.contains_key(&id) { Ok(()) } else { Err(StoreError::Missing("role")) }
+    fn stored_role(&self, id: RoleId) -> Result<&Role, StoreError> {
+        self.roles.get(&id).map(Arc::as_ref).ok_or(StoreError::Missing("role"))
     }
 
-    fn put_role(&mut self, role: &Role) -> Result<(), StoreError> {
+    fn put_role(&mut self, role: Role) -> Result<(), StoreError> {
         hold(Constraint::Reference, self.tenant.is_some())?;
         let has_name = |other: &Arc<Role>| other.id != role.id && other.name == role.name;
         hold(Constraint::RoleName, !self.roles.values().any(has_name))?;
-        self.roles.insert(role.id, Arc::new(role.clone()));
+        self.roles.insert(role.id, Arc::new(role));
         Ok(())
     }
 }

@@ -76,6 +76,7 @@ impl TenantState {
             SessionChange::Start(session) => {
                 let user = self.users.get_mut(&session.user_id).ok_or(StoreError::Conflict(Constraint::Reference))?;
                 user.last_login_at = Some(session.created_at);
+                user.version = user.version.next();
                 self.sessions.insert(session.id, session.clone());
             }
             SessionChange::Refresh(session) => {

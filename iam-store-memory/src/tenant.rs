@@ -74,7 +74,8 @@ impl MemoryTransaction {
             others.filter(|other| other.id != tenant.id).any(|other| other.slug == tenant.slug)
         });
         hold(Constraint::TenantSlug, !other_has_slug)?;
-        self.draft.tenant = Some(tenant.clone());
+        let version = self.draft.tenant.as_ref().map_or(tenant.version, |stored| stored.version.next());
+        self.draft.tenant = Some(Tenant { version, ..tenant.clone() });
         Ok(())
     }
 }

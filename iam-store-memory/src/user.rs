@@ -82,8 +82,8 @@ impl TenantState {
             | UserChange::VerifyEmail { after, .. }
             | UserChange::Delete { after, .. } => {
                 self.hold_email_unique(after)?;
-                let last_login_at = self.user_mut(after.id)?.last_login_at;
-                self.users.insert(after.id, User { last_login_at, ..after.clone() });
+                let stored = self.user_mut(after.id)?;
+                *stored = User { last_login_at: stored.last_login_at, version: stored.version.next(), ..after.clone() };
             }
         }
         Ok(())

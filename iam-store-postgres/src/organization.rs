@@ -83,7 +83,8 @@ organization_ports! {
             slug = $5,
             status = $6,
             parent_id = $7,
-            updated_at = $8
+            updated_at = $8,
+            version = version + 1
         WHERE tenant_id = $1 AND id = $2
         "#
     ),

@@ -33,7 +33,7 @@ session_ports! {
         "$14",
         with r#"
         logged_in AS (
-            UPDATE iam.users SET last_login_at = $6 WHERE tenant_id = $1 AND id = $3
+            UPDATE iam.users SET last_login_at = $6, version = version + 1 WHERE tenant_id = $1 AND id = $3
         )
         "#,
         r#"

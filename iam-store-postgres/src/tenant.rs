@@ -26,5 +26,9 @@ tenant_ports! {
         INSERT INTO iam.tenants (id, name, slug, status, created_at, updated_at)
         VALUES ($1, $2, $3, $4, $5, $6)
     "#,
-    update: "UPDATE iam.tenants SET name = $2, slug = $3, status = $4, updated_at = $5 WHERE id = $1",
+    update: r#"
+        UPDATE iam.tenants
+        SET name = $2, slug = $3, status = $4, updated_at = $5, version = version + 1
+        WHERE id = $1
+    "#,
 }

@@ -40,7 +40,8 @@ user_ports! {
             last_name = $8,
             last_name_key = $9,
             status = $10,
-            updated_at = $11
+            updated_at = $11,
+            version = version + 1
         WHERE tenant_id = $1 AND id = $2
         "#
     ),

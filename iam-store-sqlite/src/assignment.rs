@@ -176,7 +176,8 @@ macro_rules! select_grants {
                             ),
                             'system', json(iif(r.system, 'true', 'false')),
                             'created_at', r.created_at,
-                            'updated_at', r.updated_at
+                            'updated_at', r.updated_at,
+                            'version', r.version
                         )
                     )
                     FROM roles r

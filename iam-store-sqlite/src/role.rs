@@ -29,7 +29,7 @@ role_ports! {
     with_permission: "SELECT role_id FROM role_permissions WHERE tenant_id = ?1 AND permission = ?2",
     update: r#"
         UPDATE roles
-        SET name = ?3, description = ?4, scope = ?5, updated_at = ?6
+        SET name = ?3, description = ?4, scope = ?5, updated_at = ?6, version = version + 1
         WHERE tenant_id = ?1 AND id = ?2
     "#,
     delete: "DELETE FROM roles WHERE tenant_id = ?1 AND id = ?2",

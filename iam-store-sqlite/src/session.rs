@@ -37,7 +37,7 @@ session_ports! {
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
         "#
     ),
-    last_login: "UPDATE users SET last_login_at = ?3 WHERE tenant_id = ?1 AND id = ?2",
+    last_login: "UPDATE users SET last_login_at = ?3, version = version + 1 WHERE tenant_id = ?1 AND id = ?2",
     update: (
         r#"
         UPDATE sessions

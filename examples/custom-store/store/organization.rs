@@ -129,17 +129,19 @@ impl Draft<'_> {
         let (OrganizationChange::Create(after)
         | OrganizationChange::Update { after, .. }
         | OrganizationChange::Delete { after, .. }) = change;
-        let is_new = matches!(change, OrganizationChange::Create(_));
-        if !is_new && !self.view().has::<Organization>(&key(after.id))? {
-            return Err(StoreError::Missing("organization"));
-        }
+        let stored: Option<Organization> = self.view().get(&key(after.id))?;
+        let version = match (change, stored) {
+            (OrganizationChange::Create(_), _) => after.version,
+            (_, Some(stored)) => stored.version.next(),
+            (_, None) => return Err(StoreError::Missing("organization")),
+        };
         self.hold_tenant()?;
         if let Some(parent) = after.parent_id {
             hold(Constraint::Reference, self.view().has::<Organization>(&key(parent))?)?;
         }
         let has_slug = |other: &Organization| other.id != after.id && other.slug == after.slug && is_kept(other);
         hold(Constraint::OrganizationSlug, !is_kept(after) || !self.view().any(has_slug)?)?;
-        self.put(after.clone())
+        self.put(Organization { version, ..after.clone() })
     }
 }
 

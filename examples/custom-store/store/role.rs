@@ -55,14 +55,14 @@ impl RoleTransaction for RedbTransaction {
 impl Draft<'_> {
     pub(super) fn write_role(self, change: &RoleChange) -> Result<(), StoreError> {
         match change {
-            RoleChange::CreateBuiltIn(roles) => roles.iter().try_for_each(|role| self.put_role(role)),
-            RoleChange::Create { role, .. } => self.put_role(role),
+            RoleChange::CreateBuiltIn(roles) => roles.iter().try_for_each(|role| self.put_role(role.clone())),
+            RoleChange::Create { role, .. } => self.put_role(role.clone()),
             RoleChange::Update { after, .. } => {
-                self.require_role(after.id)?;
-                self.put_role(after)
+                let version = self.stored_role(after.id)?.version.next();
+                self.put_role(Role { version, ..after.clone() })
             }
             RoleChange::Delete(role) => {
-                self.require_role(role.id)?;
+                self.stored_role(role.id)?;
                 let is_held = self.view().any(|assignment: &Assignment| assignment.role_id == role.id)?;
                 hold(Constraint::Reference, !is_held)?;
                 self.remove::<Role>(&key(role.id)).map(drop)
@@ -70,14 +70,14 @@ impl Draft<'_> {
         }
     }
 
-    fn require_role(self, id: RoleId) -> Result<(), StoreError> {
-        self.view().has::<Role>(&key(id))?.then_some(()).ok_or(StoreError::Missing("role"))
+    fn stored_role(self, id: RoleId) -> Result<Role, StoreError> {
+        self.view().get(&key(id))?.ok_or(StoreError::Missing("role"))
     }
 
-    fn put_role(self, role: &Role) -> Result<(), StoreError> {
+    fn put_role(self, role: Role) -> Result<(), StoreError> {
         self.hold_tenant()?;
         let is_taken = self.view().any(|other: &Role| other.id != role.id && other.name == role.name)?;
         hold(Constraint::RoleName, !is_taken)?;
-        self.put(role.clone())
+        self.put(role)
     }
 }

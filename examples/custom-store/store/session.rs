@@ -162,7 +162,7 @@ impl Draft<'_> {
             SessionChange::Start(session) => {
                 let user: Option<User> = self.view().get(&key(session.user_id))?;
                 let user = user.ok_or(StoreError::Conflict(Constraint::Reference))?;
-                self.put(User { last_login_at: Some(session.created_at), ..user })?;
+                self.put(User { last_login_at: Some(session.created_at), version: user.version.next(), ..user })?;
                 self.put(SessionRow(session.clone()))
             }
             SessionChange::Refresh(session) => {

@@ -92,7 +92,9 @@ impl Draft<'_> {
         | TenantChange::ChangeStatus { after: tenant, .. }) = change;
         let mut others = everywhere::<Tenant>(self.rows())?.into_iter().filter(|(id, _)| *id != self.tenant);
         hold(Constraint::TenantSlug, others.all(|(_, other)| other.slug != tenant.slug))?;
-        self.put(tenant.clone())
+        let stored: Option<Tenant> = self.view().get(&[])?;
+        let version = stored.map_or(tenant.version, |stored| stored.version.next());
+        self.put(Tenant { version, ..tenant.clone() })
     }
 
     /// Returns a conflict if the tenant does not exist.

@@ -103,8 +103,8 @@ impl Draft<'_> {
             | UserChange::Delete { after, .. } => {
                 self.hold_email(after)?;
                 let stored: User = self.view().get(&key(after.id))?.ok_or(StoreError::Missing("user"))?;
-                // A login may have set `last_login_at` after the service read the user. The change must not undo that.
-                self.put(User { last_login_at: stored.last_login_at, ..after.clone() })
+                // A login may have changed the row after the service read the user. The change must not undo that.
+                self.put(User { last_login_at: stored.last_login_at, version: stored.version.next(), ..after.clone() })
             }
         }
     }

@@ -71,10 +71,11 @@ macro_rules! conformance_cases {
     (@all $($how:ident)+) => {
         $crate::conformance_cases! { @$($how)+;
             tenant: a_created_row_is_read_back, slugs_are_unique_across_tenants, nothing_is_created_in_a_missing_tenant,
-                update_is_read_back, login_candidates_are_read_in_order, several_tenants_are_two_or_more,
+                update_is_read_back, every_change_raises_the_version, login_candidates_are_read_in_order, several_tenants_are_two_or_more,
                 usage_is_counted, trusted_code_creates_tenants, a_tenant_is_found_by_identifier_or_slug;
             user: a_created_row_is_read_back, users_are_found_by_their_ids, email_is_unique_in_any_letter_case,
                 email_is_free_in_another_tenant, email_verification_is_read_back, update_keeps_the_last_login,
+                every_change_raises_the_version,
                 an_update_of_a_missing_user_is_refused, rows_of_another_tenant_are_not_found,
                 a_unit_of_work_reads_its_own_changes, list_sorts_by_every_key, list_pages_and_counts,
                 list_filters_by_status, search_ignores_case_and_has_no_wildcards, search_finds_any_part_of_a_field,
@@ -89,12 +90,12 @@ macro_rules! conformance_cases {
             permission: a_created_row_is_read_back, built_in_rows_are_read_back, list_pages_and_counts,
                 name_is_unique_in_a_tenant, a_deleted_row_is_gone, rows_of_another_tenant_are_not_found;
             role: a_created_row_is_read_back, built_in_rows_are_read_back, list_pages_and_counts,
-                name_is_unique_in_a_tenant, update_replaces_permissions, a_change_to_a_missing_row_is_refused,
+                name_is_unique_in_a_tenant, update_replaces_permissions, every_change_raises_the_version, a_change_to_a_missing_row_is_refused,
                 a_deleted_row_is_gone, an_assigned_role_is_not_deleted, roles_are_found_by_their_exact_pattern,
                 rows_of_another_tenant_are_not_found, a_unit_of_work_reads_its_own_changes;
             organization: a_created_row_is_read_back, lineages_hold_every_ancestor_once, deep_lineages_are_complete,
                 a_subtree_leaves_out_deleted_organizations, children_are_directly_below_their_parent,
-                update_is_read_back, a_move_takes_the_subtree_along, a_change_to_a_missing_row_is_refused,
+                update_is_read_back, every_change_raises_the_version, a_move_takes_the_subtree_along, a_change_to_a_missing_row_is_refused,
                 a_parent_must_be_in_the_same_tenant, slug_is_unique_in_a_tenant,
                 the_slug_of_a_deleted_organization_is_free, list_filters_by_every_field,
                 search_ignores_case_and_has_no_wildcards, list_sorts_by_every_key, list_pages_and_counts,

@@ -16,6 +16,7 @@ use iam_model::page::{Page, SortOrder};
 use iam_model::store::Store;
 use iam_model::store_error::Constraint;
 use iam_model::tenant::Tenant;
+use iam_model::version::Version;
 
 use crate::world::{World, assert_conflict, assert_missing, assert_pages, everything, sorted, update, within};
 
@@ -142,10 +143,32 @@ pub async fn update_is_read_back(store: Arc<dyn Store>) {
         before = world.reorganize(&before, after).await;
         assert_eq!(one(&world, tenant.id, before.id).await, Some(before.clone()));
     }
-    let after = Organization { status: OrganizationStatus::Inactive, updated_at: world.now(), ..before.clone() };
+    let after = Organization { status: OrganizationStatus::Inactive, ..before.clone() }.changed(world.now());
     world.commit(tenant.id, OrganizationChange::Delete { before: before.clone(), after: after.clone() }).await;
     assert_eq!(one(&world, tenant.id, before.id).await, Some(after));
     assert_eq!(one(&world, tenant.id, bystander.id).await, Some(bystander));
+}
+
+/// Every change of an organization raises its version by one. A move raises the version of no organization below.
+pub async fn every_change_raises_the_version(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let tenant = world.tenant("acme").await;
+    let [root, left, right, leaf, ..] = family(&world, &tenant).await;
+    let moved = Organization { parent_id: Some(right.id), ..left.clone() };
+    let after = Organization { status: OrganizationStatus::Inactive, ..moved.clone() };
+    let changes = [update(&left, &moved), OrganizationChange::Delete { before: moved, after }];
+    let version = async |id| one(&world, tenant.id, id).await.unwrap().version;
+    let mut expected = Version::FIRST;
+    assert_eq!(version(left.id).await, expected);
+    for change in changes {
+        let shown = format!("{change:?}");
+        world.commit(tenant.id, change).await;
+        expected = expected.next();
+        assert_eq!(version(left.id).await, expected, "{shown}");
+    }
+    for other in [root, right, leaf] {
+        assert_eq!(version(other.id).await, Version::FIRST);
+    }
 }
 
 /// A move takes the whole subtree along. Organizations that are not above it after the move do not contain it.

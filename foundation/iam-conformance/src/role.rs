@@ -10,6 +10,7 @@ use iam_model::page::PageRequest;
 use iam_model::role::{Role, RoleScope};
 use iam_model::store::{GrantQuery, Store};
 use iam_model::store_error::Constraint;
+use iam_model::version::Version;
 
 use crate::world::{World, assert_conflict, assert_missing, assert_pages, named, sorted};
 
@@ -88,7 +89,7 @@ pub async fn name_is_unique_in_a_tenant(store: Arc<dyn Store>) {
     assert_conflict(&world.try_commit(tenant.id, [built_in.into()]).await, Constraint::RoleName);
     let renamed = Role { name: first.name.clone(), ..second.clone() };
     assert_conflict(&world.try_commit(tenant.id, [update(&second, &renamed).into()]).await, Constraint::RoleName);
-    let same_name = Role { description: "Buys".parse().unwrap(), ..first.clone() };
+    let same_name = Role { description: "Buys".parse().unwrap(), ..first.clone() }.changed(world.now());
     world.commit(tenant.id, update(&first, &same_name)).await;
     assert_eq!(world.store.role_by_name(tenant.id, "BUYER").await.unwrap(), Some(same_name));
 }
@@ -106,9 +107,9 @@ pub async fn update_replaces_permissions(store: Arc<dyn Store>) {
         name: "PURCHASER".parse().unwrap(),
         description: "Buys".parse().unwrap(),
         scope: RoleScope::Tenant,
-        updated_at: world.now(),
         ..world.new_role(&tenant, "BUYER", &["orders:read", "orders:delete", "users:read"])
-    };
+    }
+    .changed(world.now());
     (after.id, after.created_at) = (before.id, before.created_at);
     world.commit(tenant.id, update(&before, &after)).await;
     assert_eq!(world.store.role(tenant.id, before.id).await.unwrap(), Some(after.clone()));
@@ -116,10 +117,30 @@ pub async fn update_replaces_permissions(store: Arc<dyn Store>) {
     assert_eq!(world.store.role_by_name(tenant.id, "BUYER").await.unwrap(), None);
     assert_eq!(*world.store.grants_of(tenant.id, &[user.id]).await.unwrap()[0].role, after);
 
-    let bare = Role { permissions: [].into_iter().collect(), ..after.clone() };
+    let bare = Role { permissions: [].into_iter().collect(), ..after.clone() }.changed(world.now());
     world.commit(tenant.id, update(&after, &bare)).await;
     assert_eq!(world.store.role(tenant.id, before.id).await.unwrap(), Some(bare.clone()));
     assert_eq!(*world.store.grants_of(tenant.id, &[user.id]).await.unwrap()[0].role, bare);
+}
+
+/// Every change of a role raises its version by one, also a change of its permissions alone. The permissions of a new
+/// role do not raise it.
+pub async fn every_change_raises_the_version(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let tenant = world.tenant("acme").await;
+    let role = world.role(&tenant, "BUYER", &["orders:read"]).await;
+    let other = world.role(&tenant, "SELLER", &["orders:read", "users:*"]).await;
+    let renamed = Role { name: "PURCHASER".parse().unwrap(), ..role.clone() };
+    let wider = Role { permissions: ["*".parse().unwrap()].into_iter().collect(), ..renamed.clone() };
+    let version = async |id| world.store.role(tenant.id, id).await.unwrap().unwrap().version;
+    let mut expected = Version::FIRST;
+    assert_eq!(version(role.id).await, expected);
+    for (before, after) in [(&role, &renamed), (&renamed, &wider)] {
+        world.commit(tenant.id, update(before, after)).await;
+        expected = expected.next();
+        assert_eq!(version(role.id).await, expected);
+    }
+    assert_eq!(version(other.id).await, Version::FIRST);
 }
 
 /// A missing role can be neither changed nor deleted.

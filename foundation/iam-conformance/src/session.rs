@@ -68,7 +68,7 @@ pub async fn snapshot_shows_status_and_grants(store: Arc<dyn Store>) {
     world.commit(tenant.id, suspend).await;
     let full = world.store.session_snapshot(tenant.id, session.id).await.unwrap().unwrap();
     assert_eq!(full.user_status, UserStatus::Suspended);
-    let suspended = Tenant { status: TenantStatus::Suspended, ..tenant.clone() };
+    let suspended = Tenant { status: TenantStatus::Suspended, ..tenant.clone() }.changed(world.now());
     world.commit(tenant.id, TenantChange::ChangeStatus { before: tenant.clone(), after: suspended.clone() }).await;
     let asleep = world.store.session_snapshot(tenant.id, session.id).await.unwrap().unwrap();
     assert_eq!(asleep.tenant_status, TenantStatus::Suspended);

@@ -19,6 +19,7 @@ use iam_model::store_error::Constraint;
 use iam_model::tenant::{Tenant, Usage};
 use iam_model::user::{User, UserStatus};
 use iam_model::validate::Email;
+use iam_model::version::Version;
 
 use crate::race::{PASSWORD, login, new_user, settings};
 use crate::world::{World, assert_conflict, create, register};
@@ -72,15 +73,35 @@ pub async fn update_is_read_back(store: Arc<dyn Store>) {
     let world = World::new(store);
     let before = world.tenant("acme").await;
     world.tick();
-    let after = Tenant {
-        name: "Acme & Söhne".parse().unwrap(),
-        slug: "acme-2".parse().unwrap(),
-        updated_at: world.now(),
-        ..before.clone()
-    };
+    let after = Tenant { name: "Acme & Söhne".parse().unwrap(), slug: "acme-2".parse().unwrap(), ..before.clone() }
+        .changed(world.now());
     world.commit(before.id, TenantChange::Update { before: before.clone(), after: after.clone() }).await;
     assert_eq!(world.store.tenant(before.id).await.unwrap(), Some(after));
     assert_eq!(world.store.tenant_by_slug(&before.slug).await.unwrap(), None);
+}
+
+/// Every change of a tenant raises its version by one. The rows of the tenant do not raise it.
+pub async fn every_change_raises_the_version(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let (tenant, other) = (world.tenant("acme").await, world.tenant("other").await);
+    world.user(&tenant, "ada@example.com").await;
+    let (before, same_slug) = (tenant.clone(), Tenant { name: "Acme & Söhne".parse().unwrap(), ..tenant.clone() });
+    let after = Tenant { slug: "acme-2".parse().unwrap(), ..same_slug.clone() };
+    let changes = [
+        TenantChange::Update { before, after: same_slug.clone() },
+        TenantChange::Update { before: same_slug, after: after.clone() },
+        TenantChange::ChangeStatus { before: after.clone(), after },
+    ];
+    let version = async |id| world.store.tenant(id).await.unwrap().unwrap().version;
+    let mut expected = Version::FIRST;
+    assert_eq!(version(tenant.id).await, expected);
+    for change in changes {
+        let shown = format!("{change:?}");
+        world.commit(tenant.id, change).await;
+        expected = expected.next();
+        assert_eq!(version(tenant.id).await, expected, "{shown}");
+    }
+    assert_eq!(version(other.id).await, Version::FIRST);
 }
 
 /// The login candidates of an e-mail are the accounts with this e-mail in all tenants, each with the failed attempts

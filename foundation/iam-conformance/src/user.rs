@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use chrono::TimeDelta;
 use iam_model::access::{Covered, VisibleScope};
-use iam_model::change::{SessionChange, UserChange};
+use iam_model::change::{Change, SessionChange, UserChange};
 use iam_model::error::{Conflict, Error};
 use iam_model::id::{TenantId, UserId};
 use iam_model::organization::OrganizationStatus;
@@ -15,6 +15,7 @@ use iam_model::store::Store;
 use iam_model::store_error::StoreError;
 use iam_model::tenant::Tenant;
 use iam_model::user::{User, UserFilter, UserSort, UserSortKey, UserStatus};
+use iam_model::version::Version;
 
 use crate::world::{World, assert_pages, create, everything, named, within};
 
@@ -73,9 +74,11 @@ pub async fn email_verification_is_read_back(store: Arc<dyn Store>) {
     let tenant = world.tenant("acme").await;
     let before = world.user(&tenant, "ada@example.com").await;
     world.tick();
-    let verified = User { email_verified_at: Some(world.now()), updated_at: world.now(), ..before.clone() };
+    let verified = User { email_verified_at: Some(world.now()), ..before.clone() }.changed(world.now());
     world.commit(tenant.id, UserChange::VerifyEmail { before, after: verified.clone() }).await;
-    let elsewhere = User { email: "other@example.com".parse().unwrap(), email_verified_at: None, ..verified.clone() };
+    let elsewhere = User { email: "other@example.com".parse().unwrap(), email_verified_at: None, ..verified.clone() }
+        .changed(world.now());
+    let again = User { version: elsewhere.version.next(), ..verified.clone() };
     let update = |before: &User, after: &User| UserChange::Update {
         before: before.clone(),
         after: after.clone(),
@@ -84,7 +87,7 @@ pub async fn email_verification_is_read_back(store: Arc<dyn Store>) {
     for (change, expected) in [
         (None, &verified),
         (Some(update(&verified, &elsewhere)), &elsewhere),
-        (Some(update(&elsewhere, &verified)), &verified),
+        (Some(update(&elsewhere, &again)), &again),
     ] {
         if let Some(change) = change {
             world.commit(tenant.id, change).await;
@@ -131,8 +134,34 @@ pub async fn update_keeps_the_last_login(store: Arc<dyn Store>) {
         ..before.clone()
     };
     world.commit(tenant.id, update(&before, &after)).await;
-    let expected = User { last_login_at: Some(login), ..after };
+    let version = before.version.next().next();
+    let expected = User { last_login_at: Some(login), version, ..after };
     assert_eq!(world.store.user(tenant.id, before.id).await.unwrap(), Some(expected));
+}
+
+/// Every change of a user raises its version by one, also a change by a caller that has not seen the last login.
+pub async fn every_change_raises_the_version(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let tenant = world.tenant("acme").await;
+    let (user, other) = (world.user(&tenant, "ada@example.com").await, world.user(&tenant, "b@example.com").await);
+    let (before, after) = (user.clone(), user.clone().changed(world.now()));
+    let changes: [Change; 5] = [
+        SessionChange::Start(world.new_session(&user)).into(),
+        update(&before, &after).into(),
+        UserChange::ChangeStatus { before: before.clone(), after: after.clone(), covered: Covered::assumed() }.into(),
+        UserChange::VerifyEmail { before: before.clone(), after: after.clone() }.into(),
+        UserChange::Delete { before, after }.into(),
+    ];
+    let version = async |id| world.store.user(tenant.id, id).await.unwrap().unwrap().version;
+    let mut expected = Version::FIRST;
+    assert_eq!(version(user.id).await, expected);
+    for change in changes {
+        let shown = format!("{change:?}");
+        world.commit(tenant.id, change).await;
+        expected = expected.next();
+        assert_eq!(version(user.id).await, expected, "{shown}");
+    }
+    assert_eq!(version(other.id).await, Version::FIRST);
 }
 
 /// A missing user cannot be changed.
@@ -174,7 +203,7 @@ pub async fn a_unit_of_work_reads_its_own_changes(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
     let (before, fresh) = (world.user(&tenant, "ada@example.com").await, world.new_user(&tenant, "b@example.com"));
-    let after = User { status: UserStatus::Suspended, ..before.clone() };
+    let after = User { status: UserStatus::Suspended, ..before.clone() }.changed(world.now());
     let caller = iam_core::Caller::system(tenant.id, "conformance");
     let mut work = world.begin(caller.author()).await;
     work.apply(update(&before, &after)).await.unwrap();
@@ -623,13 +652,13 @@ async fn mixed_users(world: &World, tenant: &Tenant) -> Vec<User> {
         user.last_name = last.parse().unwrap();
         let user = world.add(user).await;
         let updated_at = world.now() + TimeDelta::seconds(20 - i64::try_from(number).unwrap());
-        let mut after = User { status, updated_at, ..user.clone() };
+        let mut after = User { status, ..user.clone() }.changed(updated_at);
         world.commit(tenant.id, update(&user, &after)).await;
         if let Some(seconds) = login {
             let at = world.now() + TimeDelta::seconds(seconds);
             let session = Session { created_at: at, ..world.new_session(&after) };
             world.commit(tenant.id, SessionChange::Start(session)).await;
-            after.last_login_at = Some(at);
+            after = User { last_login_at: Some(at), version: after.version.next(), ..after };
         }
         users.push(after);
     }

@@ -23,6 +23,7 @@ use iam_model::store::{GrantQuery, Locks, Store, Transaction};
 use iam_model::store_error::{Constraint, StoreError};
 use iam_model::tenant::{Tenant, TenantStatus};
 use iam_model::user::{User, UserStatus};
+use iam_model::version::Version;
 
 /// A store under test, a clock that stands still, and helpers that fill the store.
 pub struct World {
@@ -114,6 +115,7 @@ impl World {
             status: TenantStatus::Active,
             created_at: self.now(),
             updated_at: self.now(),
+            version: Version::FIRST,
         }
     }
 
@@ -138,6 +140,7 @@ impl World {
             last_login_at: None,
             created_at: self.now(),
             updated_at: self.now(),
+            version: Version::FIRST,
         }
     }
 
@@ -172,6 +175,7 @@ impl World {
             system: false,
             created_at: self.now(),
             updated_at: self.now(),
+            version: Version::FIRST,
         }
     }
 
@@ -214,6 +218,7 @@ impl World {
             parent_id: None,
             created_at: self.now(),
             updated_at: self.now(),
+            version: Version::FIRST,
         }
     }
 
@@ -250,13 +255,14 @@ impl World {
 
     /// Changes an organization in the store.
     pub async fn reorganize(&self, before: &Organization, after: Organization) -> Organization {
+        let after = Organization { version: before.version.next(), ..after };
         self.commit(before.tenant_id, update(before, &after)).await;
         after
     }
 
     /// Changes the status of an organization in the store. For INACTIVE, the change is a deletion.
     pub async fn set_status(&self, before: &Organization, status: OrganizationStatus) -> Organization {
-        let after = Organization { status, ..before.clone() };
+        let after = Organization { status, version: before.version.next(), ..before.clone() };
         let change = match status {
             OrganizationStatus::Inactive => OrganizationChange::Delete { before: before.clone(), after: after.clone() },
             OrganizationStatus::Active | OrganizationStatus::Suspended => update(before, &after),

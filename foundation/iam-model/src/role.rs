@@ -8,12 +8,13 @@ use crate::error::{Result, Rule};
 use crate::id::{RoleId, TenantId};
 use crate::permission::PermissionSet;
 use crate::validate::{Description, Invalid, RoleName};
+use crate::version::Version;
 
 /// The name of the built-in role that has all permissions in its tenant.
 pub const TENANT_ADMIN: &str = "TENANT_ADMIN";
 
 /// A named set of permissions of a tenant.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Role {
     /// Identifies the role.
@@ -34,6 +35,9 @@ pub struct Role {
     pub created_at: Timestamp,
     /// When it was last changed.
     pub updated_at: Timestamp,
+    /// The version of the role with its permissions.
+    #[serde(default)]
+    pub version: Version,
 }
 
 /// Where a role can be assigned.
@@ -66,6 +70,12 @@ impl RoleScope {
 }
 
 impl Role {
+    /// Returns the role after a change at this moment. The store raises the version by the same step.
+    #[must_use]
+    pub fn changed(self, now: Timestamp) -> Self {
+        Self { updated_at: now, version: self.version.next(), ..self }
+    }
+
     /// Returns the approximate size of the role in memory, in bytes.
     pub fn size(&self) -> usize {
         let patterns = self.permissions.iter().map(|pattern| size_of_val(pattern) + pattern.as_str().len());
@@ -161,6 +171,7 @@ pub fn built_in_roles(
             system: true,
             created_at: now,
             updated_at: now,
+            version: Version::FIRST,
         })
     };
     BUILT_IN.iter().map(make).collect()

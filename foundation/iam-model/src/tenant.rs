@@ -8,9 +8,10 @@ use serde_json::{Value, json};
 use crate::clock::Timestamp;
 use crate::id::TenantId;
 use crate::validate::{Name, Slug};
+use crate::version::Version;
 
 /// A customer with its own users, organizations, roles and audit log. No other tenant may see them.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Tenant {
     /// Identifies the tenant.
@@ -25,6 +26,9 @@ pub struct Tenant {
     pub created_at: Timestamp,
     /// When it was last changed.
     pub updated_at: Timestamp,
+    /// The version of the row.
+    #[serde(default)]
+    pub version: Version,
 }
 
 /// Whether the users of a tenant can log in.
@@ -51,6 +55,12 @@ pub struct TenantSummary {
 }
 
 impl Tenant {
+    /// Returns the tenant after a change at this moment. The store raises the version by the same step.
+    #[must_use]
+    pub fn changed(self, now: Timestamp) -> Self {
+        Self { updated_at: now, version: self.version.next(), ..self }
+    }
+
     /// Returns the identifier and the names of the tenant, for use in other values.
     #[must_use]
     pub fn summary(&self) -> TenantSummary {

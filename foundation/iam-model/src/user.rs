@@ -9,9 +9,10 @@ use crate::clock::{Timestamp, shown};
 use crate::id::{OrganizationId, TenantId, UserId};
 use crate::page::SortOrder;
 use crate::validate::{Email, PersonName, folded};
+use crate::version::Version;
 
 /// A person who can log in to a tenant.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct User {
     /// Identifies the user.
@@ -36,6 +37,9 @@ pub struct User {
     pub created_at: Timestamp,
     /// When one of the fields above `last_login_at` was last changed.
     pub updated_at: Timestamp,
+    /// The version of the row, which a login raises too.
+    #[serde(default)]
+    pub version: Version,
 }
 
 /// Whether a user can log in.
@@ -52,6 +56,12 @@ pub enum UserStatus {
 text_enum! { UserStatus { Active = "ACTIVE", Suspended = "SUSPENDED", Inactive = "INACTIVE" } }
 
 impl User {
+    /// Returns the user after a change at this moment. The store raises the version by the same step.
+    #[must_use]
+    pub fn changed(self, now: Timestamp) -> Self {
+        Self { updated_at: now, version: self.version.next(), ..self }
+    }
+
     /// Returns the fields that the audit log records.
     pub(crate) fn audited(&self) -> Value {
         let mut fields = json!({

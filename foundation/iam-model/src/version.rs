@@ -2,47 +2,68 @@
 //! not seen (RFC 9110 §13.1).
 
 use std::fmt;
-use std::hash::{Hash, Hasher};
 use std::str::FromStr;
 
-use crate::audit::Digest;
-use crate::organization::OrganizationWithDepth;
-use crate::role::Role;
-use crate::tenant::Tenant;
-use crate::user::User;
+use serde::{Deserialize, Serialize};
+
 use crate::validate::Invalid;
 
-/// The version of a resource: a digest of its whole state. Its text form is 32 hexadecimal digits. Another release, or
-/// the same release on another kind of machine, may compute another version for the same state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Version(u128);
+/// The version of a resource: the number of its row, which is the same in every release and on every replica. A new row
+/// has the number 1. Every change of the row adds 1, also a login, which changes the row of its user.
+///
+/// An organization also shows its depth, which changes when another organization above it moves. So the version of an
+/// [`OrganizationWithDepth`](crate::organization::OrganizationWithDepth) contains the depth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "i64", into = "i64")]
+pub struct Version {
+    number: i64,
+    depth: Option<u32>,
+}
 
 impl Version {
-    fn of(state: &impl Hash) -> Self {
-        let mut hashed = Hashed(Vec::with_capacity(512));
-        state.hash(&mut hashed);
-        let mut bytes = [0; 16];
-        bytes.iter_mut().zip(Digest::of(&[&hashed.0]).0).for_each(|(to, from)| *to = from);
-        Self(u128::from_be_bytes(bytes))
+    /// The version of a new row.
+    pub const FIRST: Self = Self { number: 1, depth: None };
+
+    /// Returns the version of the row after one more change.
+    #[must_use]
+    pub fn next(self) -> Self {
+        Self { number: self.number.saturating_add(1), ..self }
+    }
+
+    /// Returns the version of an organization at this depth.
+    #[must_use]
+    pub(crate) fn at_depth(self, depth: u32) -> Self {
+        Self { depth: Some(depth), ..self }
     }
 }
 
-/// Collects the bytes to hash with SHA-256, so that no attacker can find two states with the same version.
-struct Hashed(Vec<u8>);
-
-impl Hasher for Hashed {
-    fn write(&mut self, bytes: &[u8]) {
-        self.0.extend_from_slice(bytes);
+/// The version of a row that was stored before rows had versions.
+impl Default for Version {
+    fn default() -> Self {
+        Self::FIRST
     }
+}
 
-    fn finish(&self) -> u64 {
-        0
+/// The version of a row with this number.
+impl From<i64> for Version {
+    fn from(number: i64) -> Self {
+        Self { number, depth: None }
+    }
+}
+
+/// The number of the row.
+impl From<Version> for i64 {
+    fn from(version: Version) -> Self {
+        version.number
     }
 }
 
 impl fmt::Display for Version {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:032x}", self.0)
+        match self.depth {
+            None => write!(f, "{}", self.number),
+            Some(depth) => write!(f, "{}-{depth}", self.number),
+        }
     }
 }
 
@@ -50,32 +71,22 @@ impl FromStr for Version {
     type Err = Invalid;
 
     fn from_str(text: &str) -> Result<Self, Invalid> {
-        let is_version = text.len() == 32 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
-        let number = u128::from_str_radix(text, 16).ok().filter(|_| is_version);
-        number.map(Self).ok_or_else(|| Invalid::new("must be 32 hexadecimal digits"))
+        let parse = || match text.split_once('-') {
+            None => Some(Self::from(text.parse::<i64>().ok()?)),
+            Some((number, depth)) => Some(Self::from(number.parse::<i64>().ok()?).at_depth(depth.parse().ok()?)),
+        };
+        // No other text of the same numbers: entity tags are compared as texts.
+        parse().filter(|version| version.to_string() == text).ok_or_else(|| Invalid::new("must be a version"))
     }
 }
-
-macro_rules! versioned {
-    ($($type:ty),+) => {$(
-        impl $type {
-            /// Returns the version of this state. It changes whenever any part of the state changes.
-            #[must_use]
-            pub fn version(&self) -> Version {
-                Version::of(self)
-            }
-        }
-    )+};
-}
-
-versioned! { User, Role, OrganizationWithDepth, Tenant }
 
 /// The condition under which a change is made: the `If-Match` of RFC 9110, section 13.1.1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Precondition {
     /// The resource must exist, in any version.
     Exists,
-    /// The resource must have one of these versions.
+    /// The resource must have one of these versions. One without a depth is the version of a row: it allows an
+    /// organization at any depth.
     OneOf(Vec<Version>),
 }
 
@@ -83,9 +94,11 @@ impl Precondition {
     /// Whether the condition holds for a resource of this version.
     #[must_use]
     pub fn allows(&self, version: Version) -> bool {
+        let is_version =
+            |seen: &Version| seen.number == version.number && (seen.depth.is_none() || seen.depth == version.depth);
         match self {
             Self::Exists => true,
-            Self::OneOf(versions) => versions.contains(&version),
+            Self::OneOf(versions) => versions.iter().any(is_version),
         }
     }
 }
@@ -96,12 +109,31 @@ mod tests {
 
     #[test]
     fn a_version_is_parsed_back_and_other_text_is_refused() {
-        let version = Version::of(&"something");
-        assert_eq!(version.to_string().len(), 32);
-        assert_eq!(version.to_string().parse::<Version>().unwrap(), version);
-        assert_ne!(version, Version::of(&"something else"));
-        for other in ["", "0", &"0".repeat(33), &"G".repeat(32), &"A".repeat(32), &format!("+{}", "0".repeat(31))] {
+        for (text, version) in [
+            ("1", Version::FIRST),
+            ("2", Version::FIRST.next()),
+            ("7-0", Version::from(7).at_depth(0)),
+            ("9223372036854775807-12", Version::from(i64::MAX).next().at_depth(12)),
+        ] {
+            assert_eq!(version.to_string(), text);
+            assert_eq!(text.parse::<Version>().unwrap(), version);
+        }
+        for other in ["", "+1", "01", "1-", "-1-0", "1--1", "1-2-3", "1-02", " 1", "9223372036854775808", "0f", "x"] {
             assert!(other.parse::<Version>().is_err(), "{other}");
         }
+    }
+
+    #[test]
+    fn a_version_without_a_depth_allows_every_depth() {
+        let seen = |versions: &[&str]| Precondition::OneOf(versions.iter().map(|text| text.parse().unwrap()).collect());
+        let current = Version::from(7).at_depth(2);
+        for versions in [&["7-2"][..], &["7"], &["6", "7-2"]] {
+            assert!(seen(versions).allows(current), "{versions:?}");
+        }
+        for versions in [&["7-1"][..], &["6"], &["6-2", "8-2"], &[]] {
+            assert!(!seen(versions).allows(current), "{versions:?}");
+        }
+        assert!(Precondition::Exists.allows(current));
+        assert!(!seen(&["7-2"]).allows(Version::from(7)));
     }
 }

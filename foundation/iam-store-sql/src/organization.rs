@@ -23,6 +23,7 @@ pub struct OrganizationRow<T> {
     pub parent_id: Option<Uuid>,
     pub created_at: T,
     pub updated_at: T,
+    pub version: i64,
 }
 
 impl<T: StoredMoment> TryFrom<OrganizationRow<T>> for Organization {
@@ -38,6 +39,7 @@ impl<T: StoredMoment> TryFrom<OrganizationRow<T>> for Organization {
             parent_id: row.parent_id.map(OrganizationId::from),
             created_at: moment("organizations.created_at", row.created_at)?,
             updated_at: moment("organizations.updated_at", row.updated_at)?,
+            version: row.version.into(),
         })
     }
 }
@@ -53,7 +55,8 @@ const LIST_COLUMNS: &str = "
         o.status,
         o.parent_id,
         o.created_at,
-        o.updated_at";
+        o.updated_at,
+        o.version";
 
 /// Builds the statement for a page of the organizations that match a filter. A tenant has some thousands of
 /// organizations, so the statement counts them.
@@ -131,7 +134,8 @@ macro_rules! select_organizations {
                 o.status AS "status!",
                 o.parent_id,
                 o.created_at AS "created_at!",
-                o.updated_at AS "updated_at!"
+                o.updated_at AS "updated_at!",
+                o.version AS "version!"
             "# + $from,
             $($argument),+
         )

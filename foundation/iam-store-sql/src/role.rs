@@ -20,6 +20,7 @@ pub struct RoleRow<T, P> {
     pub system: bool,
     pub created_at: T,
     pub updated_at: T,
+    pub version: i64,
 }
 
 impl<T: StoredMoment, P: StoredTexts> TryFrom<RoleRow<T, P>> for Role {
@@ -37,6 +38,7 @@ impl<T: StoredMoment, P: StoredTexts> TryFrom<RoleRow<T, P>> for Role {
             system: row.system,
             created_at: moment("roles.created_at", row.created_at)?,
             updated_at: moment("roles.updated_at", row.updated_at)?,
+            version: row.version.into(),
         })
     }
 }
@@ -57,7 +59,8 @@ macro_rules! select_roles {
                 "# + $permissions + r#",
                 r.system,
                 r.created_at,
-                r.updated_at
+                r.updated_at,
+                r.version
             "# + $which,
             $($argument),+
         )

@@ -16,6 +16,7 @@ pub struct TenantRow<T> {
     pub status: String,
     pub created_at: T,
     pub updated_at: T,
+    pub version: i64,
 }
 
 impl<T: StoredMoment> TryFrom<TenantRow<T>> for Tenant {
@@ -29,6 +30,7 @@ impl<T: StoredMoment> TryFrom<TenantRow<T>> for Tenant {
             status: parse("tenants.status", &row.status)?,
             created_at: moment("tenants.created_at", row.created_at)?,
             updated_at: moment("tenants.updated_at", row.updated_at)?,
+            version: row.version.into(),
         })
     }
 }
@@ -46,7 +48,8 @@ macro_rules! select_tenants {
                 t.slug,
                 t.status,
                 t.created_at,
-                t.updated_at
+                t.updated_at,
+                t.version
             "# + $which,
             $($argument),+
         )

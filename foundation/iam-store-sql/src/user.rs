@@ -25,6 +25,7 @@ pub struct UserRow<T> {
     pub last_login_at: Option<T>,
     pub created_at: T,
     pub updated_at: T,
+    pub version: i64,
 }
 
 impl<T: StoredMoment> TryFrom<UserRow<T>> for User {
@@ -42,6 +43,7 @@ impl<T: StoredMoment> TryFrom<UserRow<T>> for User {
             last_login_at: moment_optional("users.last_login_at", row.last_login_at)?,
             created_at: moment("users.created_at", row.created_at)?,
             updated_at: moment("users.updated_at", row.updated_at)?,
+            version: row.version.into(),
         })
     }
 }
@@ -62,12 +64,14 @@ macro_rules! select_with_user {
                 u.last_login_at AS "user_last_login_at?",
                 u.created_at AS "user_created_at?",
                 u.updated_at AS "user_updated_at?",
+                u.version AS "user_version?",
                 t.id AS "tenant_id?",
                 t.name AS "tenant_name?",
                 t.slug AS "tenant_slug?",
                 t.status AS "tenant_status?",
                 t.created_at AS "tenant_created_at?",
-                t.updated_at AS "tenant_updated_at?"
+                t.updated_at AS "tenant_updated_at?",
+                t.version AS "tenant_version?"
             "# + $after,
             $($argument),+
         )
@@ -86,6 +90,7 @@ macro_rules! user_and_tenant {
                 status: $row.tenant_status?,
                 created_at: $row.tenant_created_at?,
                 updated_at: $row.tenant_updated_at?,
+                version: $row.tenant_version?,
             };
             let user = $crate::user::UserRow {
                 tenant_id: tenant.id,
@@ -98,6 +103,7 @@ macro_rules! user_and_tenant {
                 last_login_at: $row.user_last_login_at,
                 created_at: $row.user_created_at?,
                 updated_at: $row.user_updated_at?,
+                version: $row.user_version?,
             };
             Some((user, tenant))
         })()
@@ -117,7 +123,8 @@ const LIST_COLUMNS: &str = "
         u.status,
         u.last_login_at,
         u.created_at,
-        u.updated_at";
+        u.updated_at,
+        u.version";
 
 /// How an engine searches users.
 pub trait UserSearch: SqlStore {
@@ -238,7 +245,8 @@ macro_rules! select_users {
                 u.status,
                 u.last_login_at,
                 u.created_at,
-                u.updated_at
+                u.updated_at,
+                u.version
             "# + $which,
             $($argument),+
         )

@@ -272,6 +272,7 @@ mod tests {
     use super::*;
     use iam_model::audit::testing;
     use iam_model::user::UserStatus;
+    use iam_model::version::Version;
 
     fn user(email: &str, first: &str, last: &str) -> User {
         let at = "2026-01-31T09:15:00.123Z".parse().unwrap();
@@ -286,6 +287,7 @@ mod tests {
             last_login_at: None,
             created_at: at,
             updated_at: at,
+            version: Version::FIRST,
         }
     }
 

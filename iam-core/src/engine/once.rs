@@ -124,6 +124,9 @@ mod tests {
     fn assert_round_trip<T: Serialize + DeserializeOwned>(answer: Value) {
         let read: T = serde_json::from_value(answer.clone()).unwrap_or_else(|error| panic!("{answer}: {error}"));
         assert_eq!(serde_json::to_value(&read).unwrap(), answer);
+        let text = answer.to_string().replace(",\"version\":1", "");
+        let stored_before_versions: T = serde_json::from_str(&text).unwrap();
+        assert_eq!(serde_json::to_value(&stored_before_versions).unwrap(), answer);
     }
 
     #[test]
@@ -132,11 +135,13 @@ mod tests {
         let moment = "2026-11-22T09:39:04.121Z";
         let tenant = json!({
             "id": id, "name": "Acme", "slug": "acme", "status": "ACTIVE", "createdAt": moment, "updatedAt": moment,
+            "version": 1,
         });
         for last_login_at in [json!(null), json!(moment)] {
             let user = json!({
                 "id": other, "tenantId": id, "email": "ada@example.com", "firstName": "Ada", "lastName": "Lovelace",
                 "status": "ACTIVE", "lastLoginAt": last_login_at, "createdAt": moment, "updatedAt": moment,
+                "version": 1,
             });
             assert_round_trip::<User>(user.clone());
             assert_round_trip::<Founded>(json!({ "tenant": tenant, "user": user }));
@@ -147,13 +152,13 @@ mod tests {
         }));
         assert_round_trip::<Role>(json!({
             "id": other, "tenantId": id, "name": "CLERK", "description": "Sells", "scope": "ANY",
-            "permissions": ["orders:*"], "system": false, "createdAt": moment, "updatedAt": moment,
+            "permissions": ["orders:*"], "system": false, "createdAt": moment, "updatedAt": moment, "version": 1,
         }));
         for parent in [json!(null), json!(id)] {
             assert_round_trip::<OrganizationWithDepth>(json!({
                 "organization": {
                     "id": other, "tenantId": id, "name": "North", "slug": "north", "status": "ACTIVE",
-                    "parentId": parent, "createdAt": moment, "updatedAt": moment,
+                    "parentId": parent, "createdAt": moment, "updatedAt": moment, "version": 1,
                 },
                 "depth": 1,
             }));

@@ -79,9 +79,6 @@ impl ValidPatch {
         after.slug = self.slug.unwrap_or(after.slug);
         after.status = self.status.unwrap_or(after.status);
         after.parent_id = self.parent.unwrap_or(after.parent_id);
-        if after != *before {
-            after.updated_at = now;
-        }
-        after
+        if after == *before { after } else { after.changed(now) }
     }
 }

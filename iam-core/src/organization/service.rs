@@ -17,6 +17,7 @@ use iam_model::random::suffix;
 use iam_model::store::GrantQuery;
 use iam_model::tenant::QuotaKind;
 use iam_model::validate::{Name, Slug};
+use iam_model::version::Version;
 
 use crate::access::GrantAuthority;
 use crate::assignment::revoke;
@@ -93,6 +94,7 @@ impl Organizations<'_> {
             parent_id: new.parent,
             created_at: now,
             updated_at: now,
+            version: Version::FIRST,
         };
         hold_quota(&self.0.settings.quota, &mut work, QuotaKind::Organizations, 1).await?;
         work.apply(OrganizationChange::Create(organization.clone())).await?;
@@ -300,7 +302,7 @@ impl Organizations<'_> {
         if work.locks().subtree(id).await?.len() > 1 {
             return Err(Conflict::OrganizationHasChildren.into());
         }
-        let after = Organization { status: OrganizationStatus::Inactive, updated_at: work.now(), ..before.clone() };
+        let after = Organization { status: OrganizationStatus::Inactive, ..before.clone() }.changed(work.now());
         work.apply(OrganizationChange::Delete { before, after }).await?;
         revoke_in(&mut work, id).await?;
         work.commit().await

@@ -6,6 +6,7 @@ use iam_model::id::{RoleId, TenantId};
 use iam_model::permission::{PatternKind, Permission, PermissionPattern, PermissionSet};
 use iam_model::role::{Role, RoleScope};
 use iam_model::validate::{Description, Fields, RoleName};
+use iam_model::version::Version;
 
 /// The input for a new role, as typed; see [`Roles::create`](crate::role::Roles::create).
 #[derive(Clone, Debug, Default)]
@@ -55,6 +56,7 @@ impl ValidRole {
             system: false,
             created_at: now,
             updated_at: now,
+            version: Version::FIRST,
         }
     }
 }
@@ -102,10 +104,7 @@ impl ValidPatch {
         after.description = self.description.unwrap_or(after.description);
         after.scope = self.scope.unwrap_or(after.scope);
         after.permissions = self.permissions.map_or(after.permissions, ValidPermissions::set);
-        if after != *before {
-            after.updated_at = now;
-        }
-        after
+        if after == *before { after } else { after.changed(now) }
     }
 }
 

@@ -117,7 +117,7 @@ impl Roles<'_> {
         let grantor = GrantAuthority::lock(&mut work).await?;
         grantor.rights().require(&permission::ROLES_UPDATE)?;
         let before = role(&mut work, id).await?;
-        caller.check_version(|| before.version())?;
+        caller.check_version(|| before.version)?;
         if let Some(permissions) = &patch.permissions {
             permissions.check_registered(&work.locks().permission_names().await?)?;
         }
@@ -161,7 +161,7 @@ impl Roles<'_> {
         let grantor = GrantAuthority::lock(&mut work).await?;
         grantor.rights().require(&permission::ROLES_DELETE)?;
         let role = role(&mut work, id).await?;
-        caller.check_version(|| role.version())?;
+        caller.check_version(|| role.version)?;
         if role.system {
             return Err(Conflict::SystemRole.into());
         }

@@ -320,7 +320,8 @@ pub(crate) async fn open_session(
     };
     let tokens = tokens_for(iam, &session, &secret, now)?;
     work.apply(SessionChange::Start(session)).await?;
-    Ok(LoggedIn { user: User { last_login_at: Some(now), ..user }, tokens })
+    let user = User { last_login_at: Some(now), version: user.version.next(), ..user };
+    Ok(LoggedIn { user, tokens })
 }
 
 /// Returns the identifier under which failed logins are counted that name a tenant that does not exist.

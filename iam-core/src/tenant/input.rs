@@ -36,9 +36,6 @@ impl ValidPatch {
         let mut after = before.clone();
         after.name = self.name.unwrap_or(after.name);
         after.slug = self.slug.unwrap_or(after.slug);
-        if after != *before {
-            after.updated_at = now;
-        }
-        after
+        if after == *before { after } else { after.changed(now) }
     }
 }

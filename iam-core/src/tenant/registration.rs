@@ -14,6 +14,7 @@ use iam_model::secret::PasswordHash;
 use iam_model::tenant::{Tenant, TenantStatus};
 use iam_model::user::User;
 use iam_model::validate::{Fields, Name, Slug};
+use iam_model::version::Version;
 use serde::{Deserialize, Serialize};
 
 use crate::caller::Caller;
@@ -233,7 +234,15 @@ impl Creation<'_> {
     /// Creates the caller's tenant with the built-in roles and permissions, and the first user as its administrator.
     async fn create(&self, work: &mut UnitOfWork<'_>, user_id: UserId, name: Name, slug: Slug) -> Result<Founded> {
         let (id, now) = (work.caller().tenant(), work.now());
-        let tenant = Tenant { id, name, slug, status: TenantStatus::Active, created_at: now, updated_at: now };
+        let tenant = Tenant {
+            id,
+            name,
+            slug,
+            status: TenantStatus::Active,
+            created_at: now,
+            updated_at: now,
+            version: Version::FIRST,
+        };
         let user = self.profile.user(user_id, id, now);
         work.apply(TenantChange::Create(tenant.clone())).await?;
         work.apply(UserChange::Create { user: user.clone(), password: self.password.clone() }).await?;

@@ -70,7 +70,7 @@ impl Tenants<'_> {
         let patch = patch.validate()?;
         let mut work = self.0.begin(caller).await?;
         let before = work.locks().lock_tenant().await?.ok_or_else(not_found)?;
-        caller.check_version(|| before.version())?;
+        caller.check_version(|| before.version)?;
         let after = patch.apply(&before, work.now());
         if after != before {
             work.apply(TenantChange::Update { before, after: after.clone() }).await?;
@@ -117,7 +117,7 @@ impl Tenants<'_> {
         if before.status == status {
             return Ok(before);
         }
-        let after = Tenant { status, updated_at: work.now(), ..before.clone() };
+        let after = Tenant { status, ..before.clone() }.changed(work.now());
         work.apply(TenantChange::ChangeStatus { before, after: after.clone() }).await?;
         work.commit().await?;
         if is_suspended(&after) {

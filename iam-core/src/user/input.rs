@@ -4,6 +4,7 @@ use iam_model::id::{TenantId, UserId};
 use iam_model::secret::Password;
 use iam_model::user::{User, UserStatus};
 use iam_model::validate::{Email, Fields, Invalid, PersonName};
+use iam_model::version::Version;
 
 use crate::hashing::{AcceptedPassword, accept_password};
 
@@ -71,6 +72,7 @@ impl<P> NewProfile<P> {
             last_login_at: None,
             created_at: now,
             updated_at: now,
+            version: Version::FIRST,
         }
     }
 }
@@ -126,9 +128,6 @@ impl ValidPatch {
         after.first_name = self.first_name.unwrap_or(after.first_name);
         after.last_name = self.last_name.unwrap_or(after.last_name);
         after.status = self.status.unwrap_or(after.status);
-        if after != *before {
-            after.updated_at = now;
-        }
-        after
+        if after == *before { after } else { after.changed(now) }
     }
 }

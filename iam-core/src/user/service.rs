@@ -142,7 +142,7 @@ impl Users<'_> {
         let mut work = self.0.begin(caller).await?;
         let Subject { user: before, grants, grantor } =
             Subject::lock(&mut work, id, &permission::USERS_UPDATE, patch.may_raise_rights()).await?;
-        caller.check_version(|| before.version())?;
+        caller.check_version(|| before.version)?;
         let changes_email = patch.email.as_ref().is_some_and(|email| *email != before.email);
         let after = patch.apply(&before, work.now());
         if after == before {
@@ -200,7 +200,7 @@ impl Users<'_> {
         }
         let status_move = StatusMove::between(before.status, status);
         let covered = status_move.cover(&mut work, grantor.as_ref(), &grants, false).await?;
-        let after = User { status, updated_at: work.now(), ..before.clone() };
+        let after = User { status, ..before.clone() }.changed(work.now());
         work.apply(UserChange::ChangeStatus { before, after: after.clone(), covered }).await?;
         apply_consequences(&mut work, id, &status_move, grants).await?;
         work.commit().await?;
@@ -231,7 +231,7 @@ impl Users<'_> {
             return Ok(before);
         }
         let now = work.now();
-        let after = User { email_verified_at: Some(now), updated_at: now, ..before.clone() };
+        let after = User { email_verified_at: Some(now), ..before.clone() }.changed(now);
         work.apply(UserChange::VerifyEmail { before, after: after.clone() }).await?;
         work.commit().await?;
         Ok(after)
@@ -249,12 +249,12 @@ impl Users<'_> {
         let mut work = self.0.begin(caller).await?;
         let Subject { user: before, grants, .. } =
             Subject::lock(&mut work, id, &permission::USERS_DELETE, true).await?;
-        caller.check_version(|| before.version())?;
+        caller.check_version(|| before.version)?;
         if before.status == UserStatus::Inactive {
             return Ok(());
         }
         let status_move = StatusMove::between(before.status, UserStatus::Inactive);
-        let after = User { status: UserStatus::Inactive, updated_at: work.now(), ..before.clone() };
+        let after = User { status: UserStatus::Inactive, ..before.clone() }.changed(work.now());
         work.apply(UserChange::Delete { before, after }).await?;
         apply_consequences(&mut work, id, &status_move, grants).await?;
         work.commit().await

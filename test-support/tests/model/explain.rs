@@ -13,6 +13,7 @@ use iam_core::clock::Timestamp;
 use iam_core::organization::{Hierarchy, Organization};
 use iam_core::permission::Permission;
 use iam_core::role::{Role, RoleScope};
+use iam_core::version::Version;
 use iam_core::{AssignmentId, OrganizationId, RoleId, TenantId, UserId};
 use uuid::Uuid;
 
@@ -105,6 +106,7 @@ fn organization(tenant: &Tenant, number: usize) -> Organization {
         parent_id: kept.parent.map(id),
         created_at: time(NOW),
         updated_at: time(NOW),
+        version: Version::FIRST,
     }
 }
 
@@ -120,6 +122,7 @@ fn role(tenant: &Tenant, number: usize) -> Arc<Role> {
         system: false,
         created_at: time(NOW),
         updated_at: time(NOW),
+        version: Version::FIRST,
     })
 }
 

@@ -19,6 +19,7 @@ use crate::clock::Timestamp;
 use crate::id::{OrganizationId, TenantId};
 use crate::organization::{Hierarchy, Organization, OrganizationStatus};
 use crate::role::{Role, RoleScope};
+use crate::version::Version;
 
 /// The moment this many seconds after the Unix epoch.
 pub fn at(seconds: i64) -> Timestamp {
@@ -42,6 +43,7 @@ pub fn organization(name: &str, parent: Option<&str>, status: OrganizationStatus
         parent_id: parent.map(id),
         created_at: at(0),
         updated_at: at(0),
+        version: Version::FIRST,
     }
 }
 
@@ -89,6 +91,7 @@ impl Scene {
             system: false,
             created_at: at(0),
             updated_at: at(0),
+            version: Version::FIRST,
         };
         let assignment = Assignment {
             id: id("assignment"),

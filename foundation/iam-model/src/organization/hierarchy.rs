@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::OrganizationId;
 use crate::organization::{Ancestry, Organization, Position};
+use crate::version::Version;
 
 /// Organizations with their order in the tree.
 ///
@@ -70,12 +71,20 @@ impl<'a> Deref for Node<'a> {
 }
 
 /// An organization with its depth in the tree.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OrganizationWithDepth {
     /// The organization.
     pub organization: Organization,
     /// The number of its ancestors; zero for a root.
     pub depth: u32,
+}
+
+impl OrganizationWithDepth {
+    /// Returns the version of the organization at its depth.
+    #[must_use]
+    pub fn version(&self) -> Version {
+        self.organization.version.at_depth(self.depth)
+    }
 }
 
 impl From<Node<'_>> for OrganizationWithDepth {

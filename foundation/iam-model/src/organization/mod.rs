@@ -20,9 +20,10 @@ use crate::clock::Timestamp;
 use crate::id::{OrganizationId, TenantId};
 use crate::page::SortOrder;
 use crate::validate::{Name, Slug, folded};
+use crate::version::Version;
 
 /// A part of a tenant. Organizations form a tree.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Organization {
     /// The identifier of the organization.
@@ -41,6 +42,9 @@ pub struct Organization {
     pub created_at: Timestamp,
     /// When the organization was last changed.
     pub updated_at: Timestamp,
+    /// The version of the row. The move of an ancestor does not change it.
+    #[serde(default)]
+    pub version: Version,
 }
 
 /// Whether roles held in an organization count.
@@ -65,6 +69,12 @@ impl OrganizationStatus {
 }
 
 impl Organization {
+    /// Returns the organization after a change at this moment. The store raises the version by the same step.
+    #[must_use]
+    pub fn changed(self, now: Timestamp) -> Self {
+        Self { updated_at: now, version: self.version.next(), ..self }
+    }
+
     /// The fields that the audit log records.
     pub(crate) fn audited(&self) -> Value {
         json!({
