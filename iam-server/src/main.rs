@@ -20,8 +20,8 @@ use std::fmt;
 use std::io::Write as _;
 use std::process::ExitCode;
 
+use clap::Parser as _;
 use clap::error::ErrorKind;
-use clap::{CommandFactory as _, FromArgMatches as _};
 use mimalloc::MiMalloc;
 
 use crate::command::CommandLine;
@@ -33,10 +33,8 @@ static ALLOCATOR: MiMalloc = MiMalloc;
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let parsed = CommandLine::command().try_get_matches();
-    let parsed = parsed.and_then(|matches| Ok((CommandLine::from_arg_matches(&matches)?, matches)));
-    let (command_line, matches) = match parsed {
-        Ok(parsed) => parsed,
+    let command_line = match CommandLine::try_parse() {
+        Ok(command_line) => command_line,
         Err(error) if is_help_or_version(error.kind()) => error.exit(),
         Err(error) => return refuse(&in_one_line(&error), 2),
     };
@@ -45,7 +43,7 @@ async fn main() -> ExitCode {
         Err(error) => return refuse(&error, 2),
     };
     log::start(&settings.log, settings.log_format);
-    match command_line.run(settings, &matches).await {
+    match command_line.run(settings).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => refuse(&failure, 1),
     }

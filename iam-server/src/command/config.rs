@@ -2,54 +2,31 @@
 
 use std::borrow::Cow;
 
-use clap::parser::ValueSource;
-use clap::{Arg, ArgMatches};
 use url::Url;
 
 use crate::command::output::print;
 use crate::failure::Failure;
-use crate::settings::{Arguments, SettingsError};
+use crate::settings::{Arguments, SETTINGS, Setting, Text};
 
 /// The text that replaces a secret.
 const MASKED: &str = "***";
 
 /// Prints every setting as a line of a settings file, with the source of its value. Secrets are masked.
-pub(crate) fn config(arguments: &Arguments, matches: &ArgMatches) -> Result<(), Failure> {
-    let lines = lines(arguments, matches).map_err(|error| Failure::new("reading the settings", &error))?;
+pub(crate) fn config(arguments: &Arguments) -> Result<(), Failure> {
+    let given = arguments.read().map_err(|error| Failure::new("reading the settings", &error))?;
+    let lines: Vec<String> = SETTINGS.iter().map(|setting| line(setting, given.get(setting))).collect();
     print(&lines.join("\n"))
 }
 
-fn lines(arguments: &Arguments, matches: &ArgMatches) -> Result<Vec<String>, SettingsError> {
-    let (given, file) = arguments.read()?;
-    let command = Arguments::flags();
-    let line = |((name, given), (_, in_file)): ((&'static str, Option<String>), (_, Option<String>))| {
-        let argument = command.get_arguments().find(|argument| argument.get_id() == name);
-        let source = match argument.and_then(|_| matches.value_source(name)) {
-            Some(ValueSource::CommandLine) => format!("--{}", name.replace('_', "-")),
-            Some(ValueSource::EnvVariable) => format!("IAM_{}", name.to_uppercase()),
-            // A setting without a flag comes from the environment. Of the other settings, only the database URL has a
-            // second variable.
-            _ if given.is_some() && argument.is_none() => format!("IAM_{}", name.to_uppercase()),
-            _ if given.is_some() => "DATABASE_URL".to_owned(),
-            _ if in_file.is_some() => "file".to_owned(),
-            _ => "default".to_owned(),
-        };
-        let value = given.or(in_file).or_else(|| default_of(argument?));
-        let is_secret = argument.is_none_or(Arg::is_hide_env_values_set);
-        match value {
-            None => format!("# {name} is not set"),
-            Some(value) => format!("{name} = {} # {source}", quoted(&shown(name, &value, is_secret))),
+fn line(setting: &Setting, given: Option<&Text>) -> String {
+    let name = setting.name;
+    let given = given.map(|Text { text, source }| (text.as_str(), source.as_str()));
+    match given.or_else(|| Some((setting.default()?, "default"))) {
+        None => format!("# {name} is not set"),
+        Some((value, source)) => {
+            format!("{name} = {} # {source}", quoted(&shown(name, value, setting.is_secret)))
         }
-    };
-    Ok(given.texts().into_iter().zip(file.texts()).map(line).collect())
-}
-
-/// Returns the default in the help, if it is a value and not a remark. A test compares it with the default in use.
-pub(crate) fn default_of(argument: &Arg) -> Option<String> {
-    let help = argument.get_help()?.to_string();
-    let (_, default) = help.split_once("[default: ")?;
-    let default = default.trim_end_matches(']').trim_matches('`');
-    Some(default.to_owned()).filter(|default| default != "none" && !default.contains(' '))
+    }
 }
 
 fn shown<'a>(name: &str, value: &'a str, is_secret: bool) -> Cow<'a, str> {

@@ -1,7 +1,7 @@
 //! The command line: its commands, and what each of them does.
 
 mod audit;
-pub(crate) mod config;
+mod config;
 mod import;
 mod keys;
 mod output;
@@ -10,7 +10,7 @@ mod session;
 mod tenant;
 mod user;
 
-use clap::{ArgMatches, CommandFactory as _, Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 use clap_complete::Shell;
 use iam_core::Schema;
 
@@ -90,12 +90,12 @@ enum Command {
 
 impl CommandLine {
     /// Runs the command with the settings of this command line.
-    pub(crate) async fn run(self, settings: Settings, matches: &ArgMatches) -> Result<(), Failure> {
+    pub(crate) async fn run(self, settings: Settings) -> Result<(), Failure> {
         match self.command.unwrap_or_default() {
             Command::Serve => serve::serve(settings).await,
             Command::Migrate { check } => migrate(check, &settings).await,
             Command::Openapi => openapi(&settings),
-            Command::Config => config::config(&self.arguments, matches),
+            Command::Config => config::config(&self.arguments),
             Command::Completions { shell } => completions(shell),
             Command::Tenant { action } => tenant::tenant(action, &settings).await,
             Command::User { action } => user::user(action, &settings).await,

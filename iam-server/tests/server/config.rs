@@ -116,3 +116,19 @@ fn the_defaults_in_the_help_are_valid_values() {
         assert_line(&output, &format!("{name} = \"{default}\" # file"));
     }
 }
+
+#[test]
+fn the_documents_list_every_setting() {
+    let home = Home::new();
+    let output = config(home.iam_server());
+    let name = |line: &str| line.trim_start_matches("# ").split(' ').next().unwrap().to_owned();
+    let settings: Vec<String> = output.lines().map(name).collect();
+    let document = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/operating.md")).unwrap();
+    let (_, table) = document.split_once("| Flag, variable |").unwrap();
+    let rows = table.lines().skip(2).take_while(|line| line.starts_with('|'));
+    let documented = |row: &str| {
+        let (_, variable) = row.split_once("`IAM_").unwrap();
+        variable.split('`').next().unwrap().to_lowercase()
+    };
+    assert_eq!(rows.map(documented).collect::<Vec<_>>(), settings);
+}
