@@ -48,6 +48,12 @@ user_ports! {
 }
 
 impl UserSearch for PostgresStore {
+    /// No name and no address has a control character. One such character separates the searched fields, and another one
+    /// ends a text.
+    fn can_match(search: &str) -> bool {
+        !search.contains(char::is_control)
+    }
+
     fn push_candidates(query: &mut QueryBuilder<Postgres>, tenant: TenantId, _search: Option<&str>) {
         query.push(" FROM iam.users u WHERE u.tenant_id = ").push_bind(tenant.as_uuid());
     }

@@ -128,6 +128,11 @@ const LIST_COLUMNS: &str = "
 
 /// How an engine searches users.
 pub trait UserSearch: SqlStore {
+    /// Whether a user can match a search. If not, the engine is not asked.
+    fn can_match(_search: &str) -> bool {
+        true
+    }
+
     /// Adds the FROM clause of the users `u` that may match a search, and the condition that they are in the tenant.
     fn push_candidates(query: &mut QueryBuilder<Self::Database>, tenant: TenantId, search: Option<&str>);
 
@@ -281,7 +286,7 @@ macro_rules! user_ports {
             use $crate::error::expect_row;
             use $crate::select_users;
             use $crate::store::SqlStore;
-            use $crate::user::list;
+            use $crate::user::{UserSearch as _, list};
 
             type Row = $crate::user::UserRow<<$store as SqlStore>::Moment>;
 
@@ -307,7 +312,7 @@ macro_rules! user_ports {
                     page: PageRequest,
                     now: Timestamp,
                 ) -> Result<Page<User>, StoreError> {
-                    if !filter.search.as_deref().is_none_or(Self::is_storable) {
+                    if !filter.search.as_deref().is_none_or(Self::can_match) {
                         return Ok(Page { items: Vec::new(), total: 0, request: page });
                     }
                     let scope = self.scope(tenant, visible_scope).await?;
