@@ -12,6 +12,7 @@ mod process;
 mod report;
 mod router;
 mod soak;
+mod text;
 mod work;
 
 use std::net::SocketAddr;

@@ -27,7 +27,7 @@ use self::startup::Startup;
 use self::storm::Logins;
 use crate::data;
 use crate::installation::{Installation, Tenant};
-use crate::report::progress;
+use crate::text::progress;
 
 /// The number of the administrator of the large tenant. The administrators of the other tenants have 0.
 const LARGE: u64 = 100_000_000;

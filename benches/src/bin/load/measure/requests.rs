@@ -16,7 +16,7 @@ use super::{Kind, Scale, Scene};
 use crate::data::RARE;
 use crate::installation::{Installation, Tenant};
 use crate::process::Process;
-use crate::report::{grouped, progress};
+use crate::text::{grouped, progress};
 use crate::work::{Destination, Work};
 
 const LIST: &str = "/users?limit=20";

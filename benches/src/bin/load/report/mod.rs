@@ -6,7 +6,7 @@ pub(crate) mod facts;
 mod table;
 
 use std::fs;
-use std::io::{Write as _, stderr, stdout};
+use std::io::{Write as _, stdout};
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
@@ -17,6 +17,7 @@ use crate::measure::comparison::{Comparison, Goal, Verdict};
 use crate::measure::memory::Memory;
 use crate::measure::revocation::Revocations;
 use crate::measure::{Kind, Results};
+use crate::text::{grouped, progress};
 
 /// The goal for the server's memory, in MiB.
 const MOST_MEMORY: f64 = 120.0;
@@ -28,24 +29,6 @@ struct Line {
     verdicts: Vec<Verdict>,
     ours: String,
     theirs: String,
-}
-
-/// Prints the current step, because a run takes long.
-pub(crate) fn progress(what: &str) -> Outcome {
-    Ok(writeln!(stderr(), "{what}")?)
-}
-
-/// A number with commas between thousands.
-pub(crate) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut grouped = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped
 }
 
 /// Writes the table and the chart into the documentation, or prints the table.

@@ -3,9 +3,10 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use super::{Line, grouped};
+use super::Line;
 use crate::measure::series::{Figure, Series};
 use crate::measure::startup::Startup;
+use crate::text::grouped;
 
 pub(super) fn lines(lines: &[Line]) -> String {
     let mut table =
