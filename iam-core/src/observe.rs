@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use iam_model::access::{Until, VisibleScope};
+use iam_model::access::{HeldRole, Until, VisibleScope};
 use iam_model::assignment::*;
 use iam_model::audit::*;
 use iam_model::change::{AuditBatch, Change, CredentialChange, LoginFailure};

@@ -2,14 +2,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use iam_model::access::{Until, VisibleScope};
+use iam_model::access::{HeldRole, Until, VisibleScope};
 use iam_model::assignment::{Assignment, AssignmentFilter, Grant, GrantOrganization, ListedAssignment};
 use iam_model::change::AssignmentChange;
 use iam_model::clock::Timestamp;
 use iam_model::id::{OrganizationId, RoleId, TenantId, UserId};
 use iam_model::organization::{Organization, OrganizationStatus, OrganizationSummary};
 use iam_model::page::{Page, PageRequest};
-use iam_model::store::{AssignmentStore, AssignmentTransaction, GrantQuery, HeldRole};
+use iam_model::store::{AssignmentStore, AssignmentTransaction, GrantQuery};
 use iam_model::store_error::{Constraint, StoreError};
 use iam_model::user::UserStatus;
 
@@ -145,9 +145,9 @@ impl TenantState {
             AssignmentChange::Create(grants) => {
                 grants.iter().try_for_each(|grant| self.insert_assignment(&grant.assignment))
             }
-            AssignmentChange::ChangeExpiry { after, .. } => {
-                let stored = self.assignments.get_mut(&after.id).ok_or(StoreError::Missing("role assignment"))?;
-                stored.expires_at = after.expires_at;
+            AssignmentChange::ChangeExpiry { grant, expires_at } => {
+                let stored = self.assignments.get_mut(&grant.assignment.id);
+                stored.ok_or(StoreError::Missing("role assignment"))?.expires_at = *expires_at;
                 Ok(())
             }
             AssignmentChange::Revoke { grants, .. } => {

@@ -3,7 +3,6 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use iam_model::assignment::{Assignment, Grant, GrantContext, GrantOrganization};
-use iam_model::change::NewGrant;
 use iam_model::id::{OrganizationId, TenantId, UserId};
 use iam_model::role::Role;
 use iam_model::store::GrantQuery;
@@ -292,7 +291,7 @@ impl PostgresTransaction {
         grants(rows.map_err(store_error)?)
     }
 
-    async fn insert_assignments(&mut self, grants: &[NewGrant]) -> Result<(), StoreError> {
+    async fn insert_assignments(&mut self, grants: &[Grant]) -> Result<(), StoreError> {
         let assignments = || grants.iter().map(|grant| &grant.assignment);
         let ids: Vec<Uuid> = assignments().map(|assignment| assignment.id.as_uuid()).collect();
         let contexts: Vec<GrantContext> = assignments().map(Assignment::context).collect();

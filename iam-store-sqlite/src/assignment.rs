@@ -1,7 +1,6 @@
 use std::collections::HashMap;
 
 use iam_model::assignment::{Grant, GrantContext, GrantOrganization};
-use iam_model::change::NewGrant;
 use iam_model::id::{OrganizationId, RoleId, TenantId, UserId};
 use iam_model::organization::OrganizationStatus;
 use iam_model::role::Role;
@@ -266,8 +265,8 @@ impl SqliteTransaction {
         rows.map_err(store_error)?.try_into()
     }
 
-    async fn insert_assignments(&mut self, grants: &[NewGrant]) -> Result<(), StoreError> {
-        let row = |NewGrant { assignment, .. }: &NewGrant| {
+    async fn insert_assignments(&mut self, grants: &[Grant]) -> Result<(), StoreError> {
+        let row = |Grant { assignment, .. }: &Grant| {
             json!({
                 "id": assignment.id,
                 "user_id": assignment.user_id,

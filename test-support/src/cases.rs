@@ -6,8 +6,8 @@ use std::time::Duration;
 use chrono::TimeDelta;
 use iam_conformance::World;
 use iam_core::AuditBatch;
-use iam_core::access::{Covered, VisibleScope};
-use iam_core::assignment::{Assignment, AssignmentChange, AssignmentFilter, NewGrant};
+use iam_core::access::{Until, VisibleScope};
+use iam_core::assignment::{Assignment, AssignmentChange, AssignmentFilter, Grant};
 use iam_core::audit::{AuditFilter, Cursor, Tampering};
 use iam_core::clock::Timestamp;
 use iam_core::organization::{
@@ -103,28 +103,28 @@ fn create(user: &User) -> Change {
 }
 
 fn update_user(after: User) -> Change {
-    UserChange::Update { before: after.clone(), after, covered: Covered::assumed() }.into()
+    UserChange::Update { before: after.clone(), after, grants: None }.into()
 }
 
 fn register(permission: RegisteredPermission) -> Change {
-    PermissionChange::Create { permission, covered: Covered::assumed() }.into()
+    PermissionChange::Create { permission, wildcard_roles: None, held_until: Until::Forever }.into()
 }
 
 fn create_role(role: Role) -> Change {
-    RoleChange::Create { role, covered: Covered::assumed() }.into()
+    RoleChange::Create(role).into()
 }
 
 fn update_role(after: Role) -> Change {
-    RoleChange::Update { before: after.clone(), after, covered: Covered::assumed() }.into()
+    RoleChange::Update { before: after.clone(), after, held_until: Until::Forever }.into()
 }
 
 fn assign(assignments: Vec<Assignment>, role: &Role) -> Change {
-    let grant = |assignment| NewGrant { assignment, role_name: role.name.clone(), covered: Covered::assumed() };
+    let grant = |assignment| Grant { assignment, role: Arc::new(role.clone()), organization: None };
     AssignmentChange::Create(assignments.into_iter().map(grant).collect()).into()
 }
 
 fn reorganize(after: Organization) -> Change {
-    OrganizationChange::Update { before: after.clone(), after, covered: Covered::assumed() }.into()
+    OrganizationChange::Update { before: after.clone(), after, activated: None }.into()
 }
 
 fn organize(organization: Organization) -> Change {

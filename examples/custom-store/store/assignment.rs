@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use iam_model::access::{Until, VisibleScope};
+use iam_model::access::{HeldRole, Until, VisibleScope};
 use iam_model::assignment::{Assignment, AssignmentFilter, Grant, GrantContext, GrantOrganization, ListedAssignment};
 use iam_model::change::AssignmentChange;
 use iam_model::clock::Timestamp;
@@ -10,7 +10,7 @@ use iam_model::id::{OrganizationId, RoleId, TenantId, UserId};
 use iam_model::organization::{Organization, OrganizationStatus, OrganizationSummary};
 use iam_model::page::{Page, PageRequest};
 use iam_model::role::Role;
-use iam_model::store::{AssignmentStore, AssignmentTransaction, GrantQuery, HeldRole};
+use iam_model::store::{AssignmentStore, AssignmentTransaction, GrantQuery};
 use iam_model::store_error::{Constraint, StoreError};
 use iam_model::user::{User, UserStatus};
 
@@ -177,10 +177,10 @@ impl Draft<'_> {
                 let mut held: HashSet<GrantContext> = held.iter().map(Assignment::context).collect();
                 grants.iter().try_for_each(|grant| self.insert_assignment(&grant.assignment, &mut held))
             }
-            AssignmentChange::ChangeExpiry { after, .. } => {
-                let stored: Option<Assignment> = self.view().get(&key(after.id))?;
+            AssignmentChange::ChangeExpiry { grant, expires_at } => {
+                let stored: Option<Assignment> = self.view().get(&key(grant.assignment.id))?;
                 let stored = stored.ok_or(StoreError::Missing("role assignment"))?;
-                self.put(Assignment { expires_at: after.expires_at, ..stored })
+                self.put(Assignment { expires_at: *expires_at, ..stored })
             }
             AssignmentChange::Revoke { grants, .. } => {
                 grants.iter().try_for_each(|grant| self.remove::<Assignment>(&key(grant.assignment.id)).map(drop))

@@ -99,7 +99,7 @@ pub(super) fn changed_by(change: &Change) -> Vec<Uuid> {
         Change::Assignment(AssignmentChange::Create(grants)) => {
             grants.iter().map(|grant| grant.assignment.user_id.into()).collect()
         }
-        Change::Assignment(AssignmentChange::ChangeExpiry { after, .. }) => vec![after.user_id.into()],
+        Change::Assignment(AssignmentChange::ChangeExpiry { grant, .. }) => vec![grant.assignment.user_id.into()],
         Change::Assignment(AssignmentChange::Revoke { grants, .. }) => {
             grants.iter().map(|grant| grant.assignment.user_id.into()).collect()
         }
@@ -122,7 +122,7 @@ pub(super) fn changed_by(change: &Change) -> Vec<Uuid> {
         | Change::Organization(
             OrganizationChange::Create(_) | OrganizationChange::Update { .. } | OrganizationChange::Delete { .. },
         )
-        | Change::Role(RoleChange::CreateBuiltIn(_) | RoleChange::Create { .. })
+        | Change::Role(RoleChange::CreateBuiltIn(_) | RoleChange::Create(_))
         | Change::Session(SessionChange::Start(_) | SessionChange::Refresh(_) | SessionChange::RepeatRefresh(_))
         | Change::Tenant(TenantChange::Create(_) | TenantChange::Update { .. })
         | Change::Credential(_)

@@ -56,7 +56,7 @@ impl Draft<'_> {
     pub(super) fn write_role(self, change: &RoleChange) -> Result<(), StoreError> {
         match change {
             RoleChange::CreateBuiltIn(roles) => roles.iter().try_for_each(|role| self.put_role(role.clone())),
-            RoleChange::Create { role, .. } => self.put_role(role.clone()),
+            RoleChange::Create(role) => self.put_role(role.clone()),
             RoleChange::Update { after, .. } => {
                 let version = self.stored_role(after.id)?.version.next();
                 self.put_role(Role { version, ..after.clone() })

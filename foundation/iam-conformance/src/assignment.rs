@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use chrono::TimeDelta;
 use iam_core::Caller;
-use iam_model::access::{Covered, Until, VisibleScope};
+use iam_model::access::{Until, VisibleScope};
 use iam_model::assignment::{
     Assignment, AssignmentFilter, Grant, GrantContext, GrantOrganization, ListedAssignment, MAX_BULK,
 };
@@ -22,7 +22,7 @@ use iam_model::tenant::Tenant;
 use iam_model::user::{User, UserStatus};
 
 use crate::world::{
-    World, assert_conflict, assert_missing, assert_pages, assigning, everything, named, sorted, within,
+    World, assert_conflict, assert_missing, assert_pages, assigning, everything, expiring, named, sorted, within,
 };
 
 /// A grant is an assignment with its role, the role's permissions and its organization. Grants are read newest first,
@@ -35,7 +35,7 @@ pub async fn grants_show_role_and_organization(store: Arc<dyn Store>) {
     let (auditor, member) = (named(&roles, "AUDITOR"), named(&roles, "MEMBER"));
     let odd = "Größe \"x\" \\ 'y' {%_} 🦀";
     let bare = Role { description: odd.parse().unwrap(), ..world.new_role(&tenant, "NOTHING_YET", &[]) };
-    world.commit(tenant.id, RoleChange::Create { role: bare.clone(), covered: Covered::assumed() }).await;
+    world.commit(tenant.id, RoleChange::Create(bare.clone())).await;
     let root = world.organization(&tenant, "root").await;
     let branch = world.new_organization(tenant.id, "branch");
     let branch = Organization { name: odd.parse().unwrap(), parent_id: Some(root.id), ..branch };
@@ -207,24 +207,19 @@ pub async fn an_expiry_is_set_moved_and_removed(store: Arc<dyn Store>) {
     let branch = world.organization(&tenant, "branch").await;
     let mut before = world.give(&user, &role, Some(&branch)).await;
     let bystander = world.give(&user, &role, None).await;
-    let change = |before: &Assignment, after: &Assignment| AssignmentChange::ChangeExpiry {
-        before: before.expires_at,
-        after: after.clone(),
-        covered: Covered::assumed(),
-    };
     let moment = world.now() + TimeDelta::milliseconds(1);
     for expires_at in [Some(moment), Some(moment + TimeDelta::days(36_500)), None, Some(moment)] {
         world.tick();
         let after = Assignment { expires_at, ..before.clone() };
-        world.commit(tenant.id, change(&before, &after)).await;
+        world.commit(tenant.id, expiring(&before, &role, expires_at)).await;
         let found = world.store.grants_of(tenant.id, &[user.id]).await.unwrap();
         let found: Vec<Assignment> = found.into_iter().map(|grant| grant.assignment).collect();
         assert_eq!(found, [after.clone(), bystander.clone()]);
         before = after;
     }
     let nothing = world.new_assignment(&user, &role, None);
-    assert_missing(&world.try_commit(tenant.id, [change(&nothing, &nothing).into()]).await);
-    assert_missing(&world.try_commit(other.id, [change(&before, &before).into()]).await);
+    assert_missing(&world.try_commit(tenant.id, [expiring(&nothing, &role, None).into()]).await);
+    assert_missing(&world.try_commit(other.id, [expiring(&before, &role, before.expires_at).into()]).await);
 }
 
 /// Revoked assignments are gone, and no others are.
@@ -527,10 +522,8 @@ pub async fn counts_follow_every_change(store: Arc<dyn Store>) {
         world.give_until(&user, role, None, Some(until)).await;
     }
     assert_eq!(counts().await, [3, 3]);
-    let after = world.grants(tenant.id, GrantQuery::OfRole(roles[0].id)).await[0].assignment.clone();
-    let after = Assignment { expires_at: None, ..after };
-    let change = AssignmentChange::ChangeExpiry { before: Some(until), after, covered: Covered::assumed() };
-    world.commit(tenant.id, change).await;
+    let grant = world.grants(tenant.id, GrantQuery::OfRole(roles[0].id)).await.remove(0);
+    world.commit(tenant.id, AssignmentChange::ChangeExpiry { grant, expires_at: None }).await;
     world.clock.advance(TimeDelta::milliseconds(1));
     assert_eq!(counts().await, [1, 3]);
     let grants = world.grants(tenant.id, GrantQuery::Expired { at: world.now(), limit: 10 }).await;
@@ -703,7 +696,7 @@ pub async fn another_administrator_is_active_and_permanent(store: Arc<dyn Store>
     world.give(&second, admin, None).await;
     assert!(has_other(&world, &first).await);
     let after = User { status: UserStatus::Suspended, ..second.clone() };
-    let suspend = UserChange::ChangeStatus { before: second, after, covered: Covered::assumed() };
+    let suspend = UserChange::ChangeStatus { before: second, after, grants: None };
     world.commit(tenant.id, suspend).await;
     assert!(!has_other(&world, &first).await);
 }

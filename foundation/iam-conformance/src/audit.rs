@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use chrono::TimeDelta;
 use iam_core::Caller;
-use iam_model::access::Covered;
 use iam_model::audit::{AuditEntry, AuditFilter, Cursor, NewEvent, Salt, Salts};
 use iam_model::change::{TenantChange, UserChange};
 use iam_model::context::{RequestContext, UserAgent};
@@ -193,8 +192,7 @@ pub async fn every_filter_selects_matching_entries(store: Arc<dyn Store>) {
     let author = world.author(tenant.id, user.id, context);
     let mut work = world.begin(&author).await;
     let after = User { status: UserStatus::Suspended, ..user.clone() };
-    let covered = Covered::assumed();
-    work.apply(UserChange::ChangeStatus { before: user.clone(), after, covered }).await.unwrap();
+    work.apply(UserChange::ChangeStatus { before: user.clone(), after, grants: None }).await.unwrap();
     work.commit().await.unwrap();
     world.tick();
     rename(&world, &tenant).await;

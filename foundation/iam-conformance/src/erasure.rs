@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use iam_audit_proof::{Finding, Tampering};
 use iam_core::{Caller, Iam};
-use iam_model::access::Covered;
 use iam_model::audit::{AuditEntry, Digest, NewEvent, PendingEntry, Salt, SequencedEntry};
 use iam_model::change::{
     AuditBatch, Change, CredentialChange, ErasedDetails, ErasedOrigin, LoginFailure, TenantChange, UserChange,
@@ -351,7 +350,7 @@ fn person(world: &World, tenant: &Tenant, email: &str, first: &str, last: &str) 
 }
 
 fn update(before: &User, after: &User) -> Change {
-    UserChange::Update { before: before.clone(), after: after.clone(), covered: Covered::assumed() }.into()
+    UserChange::Update { before: before.clone(), after: after.clone(), grants: None }.into()
 }
 
 async fn commit_by(world: &World, author: &Author, change: Change) {

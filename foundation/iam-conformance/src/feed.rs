@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use chrono::TimeDelta;
 use iam_core::Caller;
-use iam_model::access::Covered;
+use iam_model::access::Until;
 use iam_model::assignment::Assignment;
 use iam_model::change::{AssignmentChange, Change, RoleChange, SessionChange, TenantChange, UserChange};
 use iam_model::organization::{Organization, OrganizationStatus};
@@ -20,7 +20,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use uuid::Uuid;
 
-use crate::world::{World, assigning, create, update};
+use crate::world::{World, assigning, create, expiring, update};
 
 /// The feed reports a user when its status changes, when it gets or loses a role, and when the expiry of an
 /// assignment changes.
@@ -37,9 +37,8 @@ pub async fn changed_users_are_reported(store: Arc<dyn Store>) {
     expect_reported(&mut *feed, set_status(&user, UserStatus::Suspended)).await;
     let assignment = world.new_assignment(&user, &role, None);
     expect_reported(&mut *feed, assigning([assignment.clone()], &role).into()).await;
-    let after = Assignment { expires_at: Some(world.now() + TimeDelta::days(1)), ..assignment };
-    let change = AssignmentChange::ChangeExpiry { before: None, after, covered: Covered::assumed() };
-    expect_reported(&mut *feed, change.into()).await;
+    let tomorrow = Some(world.now() + TimeDelta::days(1));
+    expect_reported(&mut *feed, expiring(&assignment, &role, tomorrow).into()).await;
     let grants = world.grants(tenant.id, GrantQuery::OfUser(user.id)).await;
     expect_reported(&mut *feed, AssignmentChange::Revoke { grants, reason: None }.into()).await;
     let after = User { status: UserStatus::Inactive, ..user.clone() };
@@ -111,7 +110,7 @@ pub async fn changed_roles_are_reported(store: Arc<dyn Store>) {
     let before = world.role(&tenant, "BUYER", &["orders:read"]).await;
     let after = Role { permissions: ["orders:create".parse().unwrap()].into_iter().collect(), ..before.clone() };
     let gone = RoleChange::Delete(after.clone());
-    for change in [RoleChange::Update { before: before.clone(), after, covered: Covered::assumed() }, gone] {
+    for change in [RoleChange::Update { before: before.clone(), after, held_until: Until::Forever }, gone] {
         // What the feed reports about the creation does not matter here.
         told(&mut *feed).await;
         world.commit(tenant.id, change).await;
@@ -179,7 +178,7 @@ pub async fn changes_without_effect_on_rights_are_not_reported(store: Arc<dyn St
     let expires_at = session.expires_at + TimeDelta::seconds(1);
     world.commit(tenant.id, SessionChange::Refresh(Session { last_used_at: world.now(), expires_at, ..session })).await;
     let renamed = User { first_name: "Augusta".parse().unwrap(), ..user.clone() };
-    let rename = UserChange::Update { before: user, after: renamed, covered: Covered::assumed() };
+    let rename = UserChange::Update { before: user, after: renamed, grants: None };
     world.commit(tenant.id, rename).await;
     world.permission(&tenant, "orders:read").await;
     let organization = world.organization(&tenant, "root").await;
@@ -295,5 +294,5 @@ async fn some_users(world: &World, tenant: &Tenant, number: usize) -> Vec<User> 
 
 fn set_status(before: &User, status: UserStatus) -> Change {
     let after = User { status, ..before.clone() };
-    UserChange::ChangeStatus { before: before.clone(), after, covered: Covered::assumed() }.into()
+    UserChange::ChangeStatus { before: before.clone(), after, grants: None }.into()
 }

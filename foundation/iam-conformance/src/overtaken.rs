@@ -9,7 +9,7 @@ use iam_core::Caller;
 use iam_core::assignment::{AssignmentPatch, NewAssignment};
 use iam_core::organization::{NewOrganization, OrganizationPatch};
 use iam_core::role::RolePatch;
-use iam_model::access::Covered;
+use iam_model::access::Until;
 use iam_model::assignment::Assignment;
 use iam_model::change::{AssignmentChange, Change, OrganizationChange, RoleChange, UserChange};
 use iam_model::error::{Conflict, Error, Forbidden, Result, Rule};
@@ -41,7 +41,7 @@ pub async fn a_suspended_caller_cannot_assign(store: Arc<dyn Store>) {
     let scene = Scene::new(store).await;
     let (admin, caller) = scene.member("admin@example.com", scene.built_in("TENANT_ADMIN"), None).await;
     let after = User { status: UserStatus::Suspended, ..admin.clone() };
-    let suspended = UserChange::ChangeStatus { before: admin.clone(), after, covered: Covered::assumed() };
+    let suspended = UserChange::ChangeStatus { before: admin.clone(), after, grants: None };
     let item = to(&admin, scene.built_in("MEMBER"), None);
     let refused = overtake(&scene, [suspended.into()], scene.assign(&caller, item)).await;
     assert!(matches!(refused, Err(Error::Unauthenticated(_))), "{refused:?}");
@@ -71,7 +71,7 @@ pub async fn an_assignment_is_checked_against_the_current_role(store: Arc<dyn St
     let (user, caller) = scene.member("giver@example.com", &giver, None).await;
     let permissions = ["*".parse().unwrap()].into_iter().collect();
     let after = Role { permissions, ..given.clone() };
-    let grown = RoleChange::Update { before: given.clone(), after, covered: Covered::assumed() };
+    let grown = RoleChange::Update { before: given.clone(), after, held_until: Until::Forever };
     let refused = overtake(&scene, [grown.into()], scene.assign(&caller, to(&user, &given, None))).await;
     assert_escalation(&refused);
 }
@@ -124,12 +124,11 @@ pub async fn an_extension_is_checked_against_the_callers_current_expiry(store: A
     let branch = scene.found("branch", None).await;
     let (admin, caller) =
         scene.member("admin@example.com", scene.built_in("ORGANIZATION_ADMIN"), Some(branch.id)).await;
-    let before = scene.world.grants(scene.tenant.id, GrantQuery::OfUser(admin.id)).await.remove(0).assignment;
+    let grant = scene.world.grants(scene.tenant.id, GrantQuery::OfUser(admin.id)).await.remove(0);
     let soon = Some(scene.iam.now() + TimeDelta::hours(1));
     let item = NewAssignment { expires_at: soon, ..to(&admin, scene.built_in("MEMBER"), Some(branch.id)) };
     let extended = scene.iam.assignments().create(&scene.system, item).await.unwrap();
-    let after = Assignment { expires_at: soon, ..before.clone() };
-    let shortened = AssignmentChange::ChangeExpiry { before: before.expires_at, after, covered: Covered::assumed() };
+    let shortened = AssignmentChange::ChangeExpiry { grant, expires_at: soon };
     let iam = scene.iam.clone();
     let extend =
         async move { iam.assignments().update(&caller, extended.id, AssignmentPatch { expires_at: Some(None) }).await };
@@ -234,7 +233,7 @@ pub async fn the_current_last_administrator_is_not_deleted(store: Arc<dyn Store>
     let scene = Scene::new(store).await;
     let (second, _) = scene.member("second@example.com", scene.built_in("TENANT_ADMIN"), None).await;
     let after = User { status: UserStatus::Suspended, ..second.clone() };
-    let suspended = UserChange::ChangeStatus { before: second, after, covered: Covered::assumed() };
+    let suspended = UserChange::ChangeStatus { before: second, after, grants: None };
     let (iam, system, first) = (scene.iam.clone(), scene.system.clone(), scene.founder.id);
     let delete = async move { iam.users().delete(&system, first).await };
     let refused = overtake(&scene, [suspended.into()], delete).await;

@@ -3,7 +3,7 @@
 use std::slice;
 use std::sync::Arc;
 
-use iam_model::access::Covered;
+use iam_model::access::Until;
 use iam_model::change::{AssignmentChange, RoleChange};
 use iam_model::id::{RoleId, TenantId};
 use iam_model::page::PageRequest;
@@ -245,11 +245,11 @@ pub async fn a_unit_of_work_reads_its_own_changes(store: Arc<dyn Store>) {
 }
 
 fn create(role: &Role) -> RoleChange {
-    RoleChange::Create { role: role.clone(), covered: Covered::assumed() }
+    RoleChange::Create(role.clone())
 }
 
 fn update(before: &Role, after: &Role) -> RoleChange {
-    RoleChange::Update { before: before.clone(), after: after.clone(), covered: Covered::assumed() }
+    RoleChange::Update { before: before.clone(), after: after.clone(), held_until: Until::Forever }
 }
 
 async fn by_id(world: &World, tenant: TenantId, ids: &[RoleId]) -> Vec<Role> {

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use chrono::TimeDelta;
 use iam_core::Caller;
-use iam_model::access::Covered;
 use iam_model::change::{SessionChange, TenantChange, UserChange};
 use iam_model::organization::OrganizationStatus;
 use iam_model::session::{EndReason, RefreshState, Session, SpentToken};
@@ -64,7 +63,7 @@ pub async fn snapshot_shows_status_and_grants(store: Arc<dyn Store>) {
     world.give(&user, named(&roles, "MEMBER"), Some(&branch)).await;
     world.give_until(&user, &bare_role, Some(&root), Some(world.now())).await;
     let after = User { status: UserStatus::Suspended, ..user.clone() };
-    let suspend = UserChange::ChangeStatus { before: user.clone(), after, covered: Covered::assumed() };
+    let suspend = UserChange::ChangeStatus { before: user.clone(), after, grants: None };
     world.commit(tenant.id, suspend).await;
     let full = world.store.session_snapshot(tenant.id, session.id).await.unwrap().unwrap();
     assert_eq!(full.user_status, UserStatus::Suspended);

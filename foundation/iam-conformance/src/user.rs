@@ -4,7 +4,7 @@ use std::slice;
 use std::sync::Arc;
 
 use chrono::TimeDelta;
-use iam_model::access::{Covered, VisibleScope};
+use iam_model::access::VisibleScope;
 use iam_model::change::{Change, SessionChange, UserChange};
 use iam_model::error::{Conflict, Error};
 use iam_model::id::{TenantId, UserId};
@@ -79,11 +79,8 @@ pub async fn email_verification_is_read_back(store: Arc<dyn Store>) {
     let elsewhere = User { email: "other@example.com".parse().unwrap(), email_verified_at: None, ..verified.clone() }
         .changed(world.now());
     let again = User { version: elsewhere.version.next(), ..verified.clone() };
-    let update = |before: &User, after: &User| UserChange::Update {
-        before: before.clone(),
-        after: after.clone(),
-        covered: Covered::assumed(),
-    };
+    let update =
+        |before: &User, after: &User| UserChange::Update { before: before.clone(), after: after.clone(), grants: None };
     for (change, expected) in [
         (None, &verified),
         (Some(update(&verified, &elsewhere)), &elsewhere),
@@ -148,7 +145,7 @@ pub async fn every_change_raises_the_version(store: Arc<dyn Store>) {
     let changes: [Change; 5] = [
         SessionChange::Start(world.new_session(&user)).into(),
         update(&before, &after).into(),
-        UserChange::ChangeStatus { before: before.clone(), after: after.clone(), covered: Covered::assumed() }.into(),
+        UserChange::ChangeStatus { before: before.clone(), after: after.clone(), grants: Some(Vec::new()) }.into(),
         UserChange::VerifyEmail { before: before.clone(), after: after.clone() }.into(),
         UserChange::Delete { before, after }.into(),
     ];
@@ -590,7 +587,7 @@ pub async fn list_stays_within_the_visible_scope(store: Arc<dyn Store>) {
 }
 
 fn update(before: &User, after: &User) -> UserChange {
-    UserChange::Update { before: before.clone(), after: after.clone(), covered: Covered::assumed() }
+    UserChange::Update { before: before.clone(), after: after.clone(), grants: None }
 }
 
 /// The number of users, and the number in each status, from the total of a page that does not hold all of them.

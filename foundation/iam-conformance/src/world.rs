@@ -1,11 +1,10 @@
 use std::sync::Arc;
 
 use chrono::TimeDelta;
-use iam_model::access::{Covered, VisibleScope};
+use iam_model::access::{Until, VisibleScope};
 use iam_model::assignment::{Assignment, Grant};
 use iam_model::change::{
-    AssignmentChange, AuditBatch, Change, NewGrant, OrganizationChange, PermissionChange, RoleChange, TenantChange,
-    UserChange,
+    AssignmentChange, AuditBatch, Change, OrganizationChange, PermissionChange, RoleChange, TenantChange, UserChange,
 };
 use iam_model::clock::testing::FixedClock;
 use iam_model::clock::{Clock as _, Timestamp};
@@ -182,7 +181,7 @@ impl World {
     /// Creates a role in the store.
     pub async fn role(&self, tenant: &Tenant, name: &str, permissions: &[&str]) -> Role {
         let role = self.new_role(tenant, name, permissions);
-        self.commit(tenant.id, RoleChange::Create { role: role.clone(), covered: Covered::assumed() }).await;
+        self.commit(tenant.id, RoleChange::Create(role.clone())).await;
         role
     }
 
@@ -373,19 +372,26 @@ pub(super) fn create(user: &User) -> Change {
 
 /// The change that registers a permission.
 pub(super) fn register(permission: &RegisteredPermission) -> PermissionChange {
-    PermissionChange::Create { permission: permission.clone(), covered: Covered::assumed() }
+    PermissionChange::Create { permission: permission.clone(), wildcard_roles: None, held_until: Until::Forever }
 }
 
 /// The change that creates assignments of a role.
 pub(super) fn assigning(assignments: impl IntoIterator<Item = Assignment>, role: &Role) -> AssignmentChange {
-    let role_name = &role.name;
-    let grant = |assignment| NewGrant { assignment, role_name: role_name.clone(), covered: Covered::assumed() };
-    AssignmentChange::Create(assignments.into_iter().map(grant).collect())
+    AssignmentChange::Create(assignments.into_iter().map(|assignment| granting(assignment, role)).collect())
+}
+
+/// The change of the expiry of an assignment of a role.
+pub(super) fn expiring(before: &Assignment, role: &Role, expires_at: Option<Timestamp>) -> AssignmentChange {
+    AssignmentChange::ChangeExpiry { grant: granting(before.clone(), role), expires_at }
+}
+
+fn granting(assignment: Assignment, role: &Role) -> Grant {
+    Grant { assignment, role: Arc::new(role.clone()), organization: None }
 }
 
 /// The change of an organization's fields.
 pub(super) fn update(before: &Organization, after: &Organization) -> OrganizationChange {
-    OrganizationChange::Update { before: before.clone(), after: after.clone(), covered: Covered::assumed() }
+    OrganizationChange::Update { before: before.clone(), after: after.clone(), activated: None }
 }
 
 /// The visible scope of these organizations, with everything below them.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock::Timestamp;
 use crate::id::{AssignmentId, OrganizationId, RoleId, TenantId, UserId};
-use crate::organization::OrganizationSummary;
+use crate::organization::{Node, OrganizationSummary};
 use crate::permission::PermissionSet;
 use crate::role::{Role, RoleSummary, TENANT_ADMIN};
 use crate::validate::Email;
@@ -84,6 +84,17 @@ pub struct GrantOrganization {
     pub lineage: Vec<OrganizationId>,
     /// Whether the organization and all its ancestors are ACTIVE. Otherwise the assignment grants nothing.
     pub is_awake: bool,
+}
+
+impl From<Node<'_>> for GrantOrganization {
+    fn from(node: Node<'_>) -> Self {
+        Self {
+            id: node.organization.id,
+            name: node.organization.name.to_string(),
+            lineage: node.lineage().collect(),
+            is_awake: node.is_awake(),
+        }
+    }
 }
 
 impl Grant {

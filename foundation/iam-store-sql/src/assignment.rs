@@ -188,16 +188,14 @@ macro_rules! assignment_ports {
         delete: ($($delete:tt)+) $(,)?
     ) => {
         const _: () = {
-            use iam_model::access::{Until, VisibleScope};
-            use iam_model::assignment::{Assignment, AssignmentFilter, Grant, ListedAssignment};
+            use iam_model::access::{HeldRole, Until, VisibleScope};
+            use iam_model::assignment::{AssignmentFilter, Grant, ListedAssignment};
             use iam_model::change::AssignmentChange;
             use iam_model::clock::Timestamp;
-            use iam_model::id::{OrganizationId, RoleId, TenantId, UserId};
+            use iam_model::id::{AssignmentId, OrganizationId, RoleId, TenantId, UserId};
             use iam_model::page::{Page, PageRequest};
             use iam_model::role::TENANT_ADMIN;
-            use iam_model::store::{
-                AssignmentStore, AssignmentTransaction, GrantQuery, HeldRole, RoleTransaction as _,
-            };
+            use iam_model::store::{AssignmentStore, AssignmentTransaction, GrantQuery, RoleTransaction as _};
             use iam_model::store_error::StoreError;
             use iam_model::user::UserStatus;
             use std::collections::BTreeSet;
@@ -293,18 +291,24 @@ macro_rules! assignment_ports {
                 pub(crate) async fn write_assignment(&mut self, change: &AssignmentChange) -> Result<(), StoreError> {
                     match change {
                         AssignmentChange::Create(grants) => self.insert_assignments(grants).await,
-                        AssignmentChange::ChangeExpiry { after, .. } => self.update_expiry(after).await,
+                        AssignmentChange::ChangeExpiry { grant, expires_at } => {
+                            self.update_expiry(grant.assignment.id, *expires_at).await
+                        }
                         AssignmentChange::Revoke { grants, .. } => self.delete_assignments(grants).await,
                     }
                 }
 
-                async fn update_expiry(&mut self, assignment: &Assignment) -> Result<(), StoreError> {
+                async fn update_expiry(
+                    &mut self,
+                    id: AssignmentId,
+                    expires_at: Option<Timestamp>,
+                ) -> Result<(), StoreError> {
                     let updated = execute_audited!(
                         self,
                         $($update_expiry)+,
                         self.tenant(),
-                        assignment.id.as_uuid(),
-                        assignment.expires_at.map($store::stored)
+                        id.as_uuid(),
+                        expires_at.map($store::stored)
                     )?;
                     expect_row(updated.rows_affected(), "role assignment")
                 }

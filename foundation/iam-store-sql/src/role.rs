@@ -148,7 +148,7 @@ macro_rules! role_ports {
                 pub(crate) async fn write_role(&mut self, change: &RoleChange) -> Result<(), StoreError> {
                     match change {
                         RoleChange::CreateBuiltIn(roles) => self.insert_roles(roles).await,
-                        RoleChange::Create { role, .. } => self.insert_roles(slice::from_ref(role)).await,
+                        RoleChange::Create(role) => self.insert_roles(slice::from_ref(role)).await,
                         RoleChange::Update { after, .. } => self.update_role(after).await,
                         RoleChange::Delete(role) => self.delete_role(role.id).await,
                     }

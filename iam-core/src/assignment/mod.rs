@@ -10,7 +10,7 @@ pub use iam_model::assignment::{
     Assignment, AssignmentFilter, EffectivePermissions, Grant, GrantContext, GrantOrganization, ListedAssignment,
     MAX_BULK, RevokeReason,
 };
-pub use iam_model::change::{AssignmentChange, NewGrant};
-pub use iam_model::store::{AssignmentStore, AssignmentTransaction, GrantQuery, HeldRole};
+pub use iam_model::change::AssignmentChange;
+pub use iam_model::store::{AssignmentStore, AssignmentTransaction, GrantQuery};
 
-pub(crate) use crate::assignment::service::{cover_grants, keep_an_administrator, revoke};
+pub(crate) use crate::assignment::service::{keep_an_administrator, revoke};

@@ -1,12 +1,12 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use iam_model::access::{Coverage, Covered, GrantedRights, ResourceScope, VisibleScope};
+use iam_model::access::{Coverage, GrantedRights, Rights, Until, VisibleScope};
 use iam_model::assignment::{
-    Assignment, AssignmentFilter, Grant, GrantContext, ListedAssignment, MAX_BULK, RevokeReason,
+    Assignment, AssignmentFilter, Grant, GrantContext, GrantOrganization, ListedAssignment, MAX_BULK, RevokeReason,
 };
 use iam_model::audit::ResourceType;
-use iam_model::change::{AssignmentChange, NewGrant};
+use iam_model::change::AssignmentChange;
 use iam_model::clock::{Timestamp, cut};
 use iam_model::error::{Conflict, Error, Result};
 use iam_model::id::{AssignmentId, OrganizationId, RoleId, UserId};
@@ -19,7 +19,7 @@ use iam_model::store::GrantQuery;
 use iam_model::tenant::QuotaKind;
 use iam_model::user::{User, UserStatus};
 
-use crate::access::{GrantAuthority, require_sight};
+use crate::access::require_sight;
 use crate::assignment::NewAssignment;
 use crate::assignment::input::{Naming, check_expiries};
 use crate::caller::Caller;
@@ -82,7 +82,7 @@ impl Assignments<'_> {
         if let Some(made) = once.find(&mut work).await? {
             return Ok(made);
         }
-        let grantor = GrantAuthority::lock(&mut work).await?;
+        let grantor = work.lock_grant_authority().await?;
         grantor.rights().visible_scope(&permission::ROLE_ASSIGNMENTS_CREATE)?;
         let now = work.now();
         let new: Vec<NewAssignment> =
@@ -92,11 +92,11 @@ impl Assignments<'_> {
         let known = Known::load(&mut work, &new).await?;
         let mut grants = Vec::with_capacity(new.len());
         for (number, new) in new.iter().enumerate() {
-            let (role, covered) = known
-                .check(&grantor, new, |name| naming.field(number, name))
-                .map_err(|error| naming.in_item(number, error))?;
             let assignment = self.assignment(caller, new, now);
-            grants.push(NewGrant { assignment, role_name: role.name.clone(), covered });
+            let grant = known
+                .grant(grantor.rights(), assignment, |name| naming.field(number, name))
+                .map_err(|error| naming.in_item(number, error))?;
+            grants.push(grant);
         }
         check_not_held(&mut work, &grants, naming).await?;
         hold_quota(&self.0.settings.quota, &mut work, QuotaKind::Assignments, grants.len()).await?;
@@ -170,10 +170,9 @@ impl Assignments<'_> {
     pub async fn update(&self, caller: &Caller, id: AssignmentId, patch: AssignmentPatch) -> Result<Assignment> {
         self.0.rights(caller).visible_scope(&permission::ROLE_ASSIGNMENTS_UPDATE)?;
         let mut work = self.0.begin(caller).await?;
-        let grantor = GrantAuthority::lock(&mut work).await?;
-        let Located { grant, hierarchy } = locate(&mut work, id).await?;
-        let scope = scope_of(&hierarchy, &grant.assignment)?;
-        require(&grantor, &permission::ROLE_ASSIGNMENTS_UPDATE, scope)?;
+        let grantor = work.lock_grant_authority().await?;
+        let grant = locate(&mut work, id).await?;
+        require(grantor.rights(), &permission::ROLE_ASSIGNMENTS_UPDATE, &grant)?;
         let before = &grant.assignment;
         let after =
             Assignment { expires_at: patch.expires_at.map_or(before.expires_at, |to| to.map(cut)), ..before.clone() };
@@ -184,15 +183,12 @@ impl Assignments<'_> {
         if after.expires_at.is_some() {
             keep_an_administrator(&mut work, before.user_id, std::slice::from_ref(&grant)).await?;
         }
-        let until = after.expires_at.into();
-        let is_longer = until > before.expires_at.into();
-        if is_longer {
+        if Until::from(after.expires_at) > before.expires_at.into() {
             // The role may have got another scope while the assignment was expired.
             grant.role.scope.check(before.organization_id.is_some())?;
         }
-        let gain = is_longer.then_some(GrantedRights { permissions: &grant.role.permissions, scope, until });
-        let covered = grantor.cover(gain)?;
-        work.apply(AssignmentChange::ChangeExpiry { before: before.expires_at, after: after.clone(), covered }).await?;
+        let expires_at = after.expires_at;
+        work.apply(AssignmentChange::ChangeExpiry { grant, expires_at }).await?;
         work.commit().await?;
         Ok(after)
     }
@@ -205,9 +201,9 @@ impl Assignments<'_> {
     pub async fn delete(&self, caller: &Caller, id: AssignmentId) -> Result<()> {
         self.0.rights(caller).visible_scope(&permission::ROLE_ASSIGNMENTS_DELETE)?;
         let mut work = self.0.begin(caller).await?;
-        let grantor = GrantAuthority::lock(&mut work).await?;
-        let Located { grant, hierarchy } = locate(&mut work, id).await?;
-        require(&grantor, &permission::ROLE_ASSIGNMENTS_DELETE, scope_of(&hierarchy, &grant.assignment)?)?;
+        let grantor = work.lock_grant_authority().await?;
+        let grant = locate(&mut work, id).await?;
+        require(grantor.rights(), &permission::ROLE_ASSIGNMENTS_DELETE, &grant)?;
         keep_an_administrator(&mut work, grant.assignment.user_id, std::slice::from_ref(&grant)).await?;
         let reason = (!grant.assignment.is_live(work.now())).then_some(RevokeReason::Expired);
         work.apply(AssignmentChange::Revoke { grants: vec![grant], reason }).await?;
@@ -241,28 +237,20 @@ impl Known {
         })
     }
 
-    /// Checks that the caller may give this role to this user. `field` returns the name of a field in errors.
-    fn check(
-        &self,
-        grantor: &GrantAuthority,
-        new: &NewAssignment,
-        field: impl Fn(&str) -> String,
-    ) -> Result<(&Role, Covered)> {
+    /// Returns the grant of a new assignment, if the caller may make it. `field` returns the name of a field in errors.
+    fn grant(&self, rights: Rights<'_>, new: Assignment, field: impl Fn(&str) -> String) -> Result<Grant> {
         let unknown = |resource, name| Error::NotFound(resource).about(field(name));
         let no_organization = || unknown(ResourceType::ORGANIZATION, "organizationId");
-        let node = new.organization.map(|id| self.hierarchy.node(id).ok_or_else(no_organization)).transpose()?;
-        let scope = node.map_or(ResourceScope::Tenant, |node| node.scope());
+        let node = new.organization_id.map(|id| self.hierarchy.node(id).ok_or_else(no_organization)).transpose()?;
         let needed = &permission::ROLE_ASSIGNMENTS_CREATE;
-        if node.is_none() {
-            grantor.rights().require(needed)?;
-        } else {
-            grantor
-                .rights()
-                .require_at(needed, scope, ResourceType::ORGANIZATION)
-                .map_err(|error| error.about_what_it_names(field("organizationId")))?;
+        match node {
+            None => rights.require(needed)?,
+            Some(node) => rights
+                .require_at(needed, node.scope(), ResourceType::ORGANIZATION)
+                .map_err(|error| error.about_what_it_names(field("organizationId")))?,
         }
-        let role = self.roles.get(&new.role).ok_or_else(|| unknown(ResourceType::ROLE, "roleId"))?;
-        let user = self.users.get(&new.user).ok_or_else(|| unknown(ResourceType::USER, "userId"))?;
+        let role = self.roles.get(&new.role_id).ok_or_else(|| unknown(ResourceType::ROLE, "roleId"))?;
+        let user = self.users.get(&new.user_id).ok_or_else(|| unknown(ResourceType::USER, "userId"))?;
         role.scope.check(node.is_some()).map_err(|rule| Error::from(rule).about(field("organizationId")))?;
         if node.is_some_and(|node| node.organization.status.is_inactive()) {
             return Err(Conflict::OrganizationInactive.into());
@@ -270,14 +258,17 @@ impl Known {
         if user.status == UserStatus::Inactive {
             return Err(Conflict::UserInactive.into());
         }
-        let gain = GrantedRights { permissions: &role.permissions, scope, until: new.expires_at.into() };
-        Ok((role, grantor.cover([gain])?))
+        let organization = node.map(GrantOrganization::from);
+        let grant = Grant { assignment: new, role: Arc::clone(role), organization };
+        // The unit of work checks all grants together. Here, the error names the item.
+        rights.check_escalation([GrantedRights::of(&grant)])?;
+        Ok(grant)
     }
 }
 
 /// Refuses a role that the user already holds there, or that the input contains twice. Then removes the expired
 /// assignments with which the new ones would conflict.
-async fn check_not_held(work: &mut UnitOfWork<'_>, grants: &[NewGrant], naming: Naming) -> Result<()> {
+async fn check_not_held(work: &mut UnitOfWork<'_>, grants: &[Grant], naming: Naming) -> Result<()> {
     let contexts: Vec<GrantContext> = grants.iter().map(|grant| grant.assignment.context()).collect();
     let now = work.now();
     let existing = work.locks().grants(GrantQuery::At(&contexts)).await?;
@@ -289,50 +280,14 @@ async fn check_not_held(work: &mut UnitOfWork<'_>, grants: &[NewGrant], naming: 
     revoke(work, expired, RevokeReason::Expired).await
 }
 
-/// An assignment with its organization and the ancestors of that.
-struct Located {
-    grant: Grant,
-    hierarchy: Hierarchy,
-}
-
-async fn locate(work: &mut UnitOfWork<'_>, id: AssignmentId) -> Result<Located> {
+async fn locate(work: &mut UnitOfWork<'_>, id: AssignmentId) -> Result<Grant> {
     work.invalidate(id);
-    let grant = work.locks().grants(GrantQuery::One(id)).await?.pop().ok_or_else(not_found)?;
-    let organizations: Vec<_> = grant.assignment.organization_id.into_iter().collect();
-    let hierarchy = load_lineages(work, &organizations).await?;
-    Ok(Located { grant, hierarchy })
+    work.locks().grants(GrantQuery::One(id)).await?.pop().ok_or_else(not_found)
 }
 
-fn scope_of<'h>(hierarchy: &'h Hierarchy, assignment: &Assignment) -> Result<ResourceScope<'h>> {
-    match assignment.organization_id {
-        None => Ok(ResourceScope::Tenant),
-        Some(id) => Ok(hierarchy.node(id).ok_or_else(not_found)?.scope()),
-    }
-}
-
-fn require(grantor: &GrantAuthority, permission: &Permission, scope: ResourceScope<'_>) -> Result<()> {
-    grantor.rights().require_at(permission, scope, ResourceType::ROLE_ASSIGNMENT)
-}
-
-/// Does the escalation check for all rights that these assignments give.
-pub(crate) async fn cover_grants<'g>(
-    work: &mut UnitOfWork<'_>,
-    grantor: &GrantAuthority,
-    grants: impl IntoIterator<Item = &'g Grant>,
-) -> Result<Covered> {
-    let grants: Vec<&Grant> = grants.into_iter().collect();
-    let organizations = distinct(grants.iter().filter_map(|grant| grant.assignment.organization_id));
-    let hierarchy = load_lineages(work, &organizations).await?;
-    let mut gains = Vec::with_capacity(grants.len());
-    for grant in grants {
-        let scope = scope_of(&hierarchy, &grant.assignment)?;
-        gains.push(GrantedRights {
-            permissions: &grant.role.permissions,
-            scope,
-            until: grant.assignment.expires_at.into(),
-        });
-    }
-    grantor.cover(gains)
+/// Requires the permission in the resource scope of a grant.
+fn require(rights: Rights<'_>, permission: &Permission, grant: &Grant) -> Result<()> {
+    rights.require_at(permission, grant.scope(), ResourceType::ROLE_ASSIGNMENT)
 }
 
 /// Ends assignments for a reason. For assignments that are already expired, the recorded reason is `EXPIRED`.

@@ -1,6 +1,7 @@
 //! The engine: what all services share, and the unit of work in which they write.
 
 mod after_commit;
+mod grant_authority;
 mod in_flight;
 mod once;
 mod quota;
@@ -27,6 +28,7 @@ use uuid::Uuid;
 pub use crate::engine::work::UnitOfWork;
 
 pub(crate) use crate::engine::after_commit::{AfterCommit, Hook};
+pub(crate) use crate::engine::grant_authority::GrantAuthority;
 pub(crate) use crate::engine::in_flight::InFlight;
 pub(crate) use crate::engine::once::{IdempotencySecret, Once};
 pub(crate) use crate::engine::quota::hold_quota;

@@ -1,16 +1,20 @@
 //! The unit of work: changes and their audit entries, committed together or not at all.
 
+use iam_model::access::Authority;
 use iam_model::audit::AuditEntry;
-use iam_model::change::{AuditBatch, Change};
+use iam_model::change::{AuditBatch, Change, TenantChange};
 use iam_model::clock::{Clock, Timestamp, cut};
-use iam_model::error::Result;
+use iam_model::context::Actor;
+use iam_model::error::{Error, Result, Unauthenticated};
 use iam_model::id::IdGenerator;
 use iam_model::random::Random;
-use iam_model::store::{Locks, Store, Transaction};
+use iam_model::store::{GrantQuery, Locks, Store, Transaction};
+use iam_model::user::UserStatus;
 use uuid::Uuid;
 
 use crate::caller::Caller;
 use crate::engine::after_commit::{AfterCommit, PendingEffects};
+use crate::engine::grant_authority::GrantAuthority;
 use crate::engine::in_flight::Permit;
 
 /// Changes of a caller in its tenant, with their audit entries.
@@ -19,8 +23,9 @@ use crate::engine::in_flight::Permit;
 /// begin → read under locks → decide (pure code) → apply changes → commit
 /// ```
 ///
-/// Every change that is [applied](Self::apply) is written with the audit entries that it defines.
-/// [`commit`](Self::commit) makes both durable. Dropping the unit of work instead rolls it back.
+/// Every change that is [applied](Self::apply) is written with the audit entries that it defines, and gives no user more
+/// rights than the caller holds. [`commit`](Self::commit) makes the changes and the entries durable. Dropping the unit of
+/// work instead rolls it back.
 #[must_use = "a unit of work that is dropped is rolled back"]
 pub struct UnitOfWork<'a> {
     transaction: Box<dyn Transaction>,
@@ -30,6 +35,8 @@ pub struct UnitOfWork<'a> {
     ids: &'a IdGenerator,
     random: &'a dyn Random,
     pending: PendingEffects<'a>,
+    /// `None` until the caller's rights are read under the tenant's lock.
+    grantor: Option<GrantAuthority>,
     /// Dropped after the transaction: it is the permit to use the transaction's connection.
     permit: Option<Permit<'a>>,
 }
@@ -52,6 +59,7 @@ impl<'a> UnitOfWork<'a> {
             ids,
             random,
             pending: PendingEffects::new(after_commit),
+            grantor: None,
             permit: None,
         })
     }
@@ -91,33 +99,82 @@ impl<'a> UnitOfWork<'a> {
         self.pending.invalidate([id.into()]);
     }
 
+    /// Locks the tenant and reads the caller's rights. A change that gives rights needs this.
+    ///
+    /// The lock serializes changes of rights, of the organization tree and of users' states. Everything that is read
+    /// under the lock stays true until the unit of work ends. The caller's own roles are read again, so that a role that
+    /// was revoked a moment ago has no effect.
+    pub(crate) async fn lock_grant_authority(&mut self) -> Result<GrantAuthority> {
+        self.locks().lock_tenant().await?;
+        let authority = match self.caller.actor() {
+            Actor::System { .. } => Authority::everything(),
+            Actor::Anonymous => Authority::of([]),
+            Actor::User { user, .. } => {
+                let users = self.locks().users_by_id(&[*user]).await?;
+                if users.first().is_none_or(|user| user.status != UserStatus::Active) {
+                    return Err(Unauthenticated::InvalidToken.into());
+                }
+                Authority::of(&self.locks().grants(GrantQuery::OfUser(*user)).await?)
+            }
+        };
+        let grantor = GrantAuthority::new(authority, self.now());
+        self.grantor = Some(grantor.clone());
+        Ok(grantor)
+    }
+
+    /// Does the escalation check for a change. [`apply`](Self::apply) does it for every change. A service calls this
+    /// only if it can refuse the change for another reason after the check.
+    pub(crate) fn check_granted_rights(&mut self, change: &Change) -> Result<()> {
+        let now = self.now();
+        let granted = change.granted_rights(self.caller.author(), now);
+        if granted.is_empty() {
+            return Ok(());
+        }
+        let not_locked =
+            || Error::internal("granted rights", "the caller's rights were not read under the tenant's lock");
+        self.grantor.as_ref().ok_or_else(not_locked)?.rights().check_escalation(granted)
+    }
+
     /// Writes a change and its audit entries.
     ///
     /// # Errors
     ///
-    /// The errors of the store, for instance a violated constraint. After an error, the unit of work can only be
-    /// dropped.
+    /// [`Forbidden::Escalation`](iam_model::error::Forbidden::Escalation) if the change gives rights that the caller
+    /// does not hold, and the errors of the store, for instance a violated constraint. After an error, the unit of work
+    /// can only be dropped.
     pub async fn apply(&mut self, change: impl Into<Change>) -> Result<()> {
         let change = change.into();
-        let batch = self.record(&change);
-        Ok(self.transaction.write(&change, batch).await?)
+        let batch = self.record(&change)?;
+        self.write(&change, batch).await
     }
 
     /// Does the same as [`apply`](Self::apply), and returns the audit entries.
     pub(crate) async fn apply_and_tell(&mut self, change: impl Into<Change>) -> Result<Vec<AuditEntry>> {
         let change = change.into();
-        let batch = self.record(&change);
+        let batch = self.record(&change)?;
         let entries = batch.entries().to_vec();
-        self.transaction.write(&change, batch).await?;
+        self.write(&change, batch).await?;
         Ok(entries)
     }
 
-    fn record(&mut self, change: &Change) -> AuditBatch {
+    /// Returns the audit entries of a change that the caller may make.
+    fn record(&mut self, change: &Change) -> Result<AuditBatch> {
+        self.check_granted_rights(change)?;
         let now = self.now();
         let batch = AuditBatch::of(change, self.caller.author(), now, self.ids, self.random);
         self.pending.invalidate(change.invalidates());
         self.pending.record(batch.entries());
-        batch
+        Ok(batch)
+    }
+
+    async fn write(&mut self, change: &Change, batch: AuditBatch) -> Result<()> {
+        self.transaction.write(change, batch).await?;
+        if matches!(change, Change::Tenant(TenantChange::Create(_))) {
+            // The tenant is new, and no other unit of work finds it yet. No user holds rights in it, so there is nothing
+            // with which the rights of its first user could be compared.
+            self.grantor = Some(GrantAuthority::new(Authority::everything(), self.now()));
+        }
+        Ok(())
     }
 
     /// Makes the changes and their entries durable together.
@@ -131,5 +188,100 @@ impl<'a> UnitOfWork<'a> {
         drop(permit);
         pending.committed();
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use iam_model::change::RoleChange;
+    use iam_model::context::RequestContext;
+    use iam_model::error::Forbidden;
+    use iam_model::id::SessionId;
+    use iam_model::role::{Role, RoleScope};
+    use iam_store_memory::MemoryStore;
+
+    use super::*;
+    use crate::hashing::HashingCost;
+    use crate::iam::Iam;
+    use crate::settings::Settings;
+    use crate::tenant::{Founded, NewTenant};
+    use crate::user::NewUser;
+
+    async fn service() -> (Iam, Founded) {
+        let hashing_cost = HashingCost { memory_kib: 64, passes: 1, lanes: 1 };
+        let settings = Settings { hashing_cost, ..Settings::default() };
+        let iam = Iam::builder(Arc::new(MemoryStore::new())).settings(settings).build().await.unwrap();
+        let administrator = NewUser {
+            email: "ada@example.com".into(),
+            password: "Passw0rd!".into(),
+            first_name: "Ada".into(),
+            last_name: "Lovelace".into(),
+        };
+        let new = NewTenant { name: "Acme".into(), slug: None, administrator };
+        let founded = iam.tenants().create("test", new).await.unwrap();
+        (iam, founded)
+    }
+
+    fn role(iam: &Iam, tenant: &Founded, permission: &str) -> Role {
+        let now = iam.0.now();
+        Role {
+            id: iam.0.next_id(),
+            tenant_id: tenant.tenant.id,
+            name: "TESTER".parse().unwrap(),
+            description: "".parse().unwrap(),
+            scope: RoleScope::Any,
+            permissions: [permission.parse().unwrap()].into_iter().collect(),
+            system: false,
+            created_at: now,
+            updated_at: now,
+            version: iam_model::version::Version::FIRST,
+        }
+    }
+
+    #[tokio::test]
+    async fn a_change_that_gives_rights_fails_without_the_locked_grant_authority() {
+        let (iam, founded) = service().await;
+        let caller = Caller::system(founded.tenant.id, "test");
+        let role = role(&iam, &founded, "users:read");
+        let mut work = iam.0.begin(&caller).await.unwrap();
+        let refused = work.apply(RoleChange::Create(role.clone())).await;
+        assert!(matches!(refused, Err(Error::Internal(_))), "{refused:?}");
+        let refused = work.apply_and_tell(RoleChange::Create(role.clone())).await;
+        assert!(matches!(refused, Err(Error::Internal(_))), "{refused:?}");
+        // The lock alone is not enough: the caller's rights must be read under it.
+        work.locks().lock_tenant().await.unwrap();
+        let refused = work.apply(RoleChange::Create(role.clone())).await;
+        assert!(matches!(refused, Err(Error::Internal(_))), "{refused:?}");
+        assert_eq!(work.locks().roles_by_id(&[role.id]).await.unwrap(), []);
+        work.lock_grant_authority().await.unwrap();
+        work.apply(RoleChange::Create(role.clone())).await.unwrap();
+        work.commit().await.unwrap();
+
+        let mut work = iam.0.begin(&caller).await.unwrap();
+        work.apply(RoleChange::Delete(role)).await.expect("it gives no rights");
+    }
+
+    #[tokio::test]
+    async fn a_change_gives_no_more_rights_than_the_caller_holds_under_the_lock() {
+        let (iam, founded) = service().await;
+        let role = role(&iam, &founded, "users:*");
+        let system = Caller::system(founded.tenant.id, "test");
+        let new = NewUser {
+            email: "grace@example.com".into(),
+            password: "Passw0rd!".into(),
+            first_name: "Grace".into(),
+            last_name: "Hopper".into(),
+        };
+        let user = iam.users().create(&system, new).await.unwrap().id;
+        // The rights of the caller are outdated: its user holds no role.
+        let (session, context): (SessionId, _) = (iam.0.next_id(), RequestContext::default());
+        let caller = Caller::user_session(founded.tenant.id, user, session, Authority::everything(), context);
+        let mut work = iam.0.begin(&caller).await.unwrap();
+        work.lock_grant_authority().await.unwrap();
+        let refused = work.apply(RoleChange::Create(role.clone())).await;
+        assert!(matches!(refused, Err(Error::Forbidden(Forbidden::Escalation(_)))), "{refused:?}");
+        assert_eq!(work.locks().roles_by_id(&[role.id]).await.unwrap(), []);
     }
 }

@@ -2,6 +2,7 @@
 //! `decisions.md` §5).
 
 mod input;
+mod rules;
 mod service;
 
 pub use crate::organization::input::{NewOrganization, OrganizationPatch};

@@ -1,14 +1,12 @@
-use std::collections::HashMap;
-
-use iam_model::access::{Covered, GrantedRights, Rights, VisibleScope};
+use iam_model::access::VisibleScope;
 use iam_model::assignment::RevokeReason;
 use iam_model::audit::ResourceType;
-use iam_model::change::OrganizationChange;
-use iam_model::error::{Conflict, Error, Result, Rule};
+use iam_model::change::{ActivatedRoles, OrganizationChange};
+use iam_model::error::Result;
 use iam_model::id::OrganizationId;
 use iam_model::organization::{
-    Hierarchy, Node, Organization, OrganizationFilter, OrganizationSort, OrganizationStatus, OrganizationTree,
-    OrganizationWithDepth, Position, activations, check_depth, height, with_changed,
+    AffectedTree, Hierarchy, Node, Organization, OrganizationFilter, OrganizationSort, OrganizationStatus,
+    OrganizationTree, OrganizationWithDepth,
 };
 use iam_model::page::{Page, PageRequest};
 use iam_model::permission;
@@ -19,11 +17,14 @@ use iam_model::tenant::QuotaKind;
 use iam_model::validate::{Name, Slug};
 use iam_model::version::Version;
 
-use crate::access::GrantAuthority;
 use crate::assignment::revoke;
 use crate::caller::Caller;
 use crate::engine::{Engine, UnitOfWork, hold_quota};
 use crate::organization::input::ValidPatch;
+use crate::organization::rules::{
+    Decision, Repositioned, Update, about_parent, check_childless, check_new_depth, not_found, permitted,
+    permitted_parent, require,
+};
 use crate::organization::{NewOrganization, OrganizationPatch};
 
 /// Makes, reads, changes, moves and deletes organizations; see [`Iam::organizations`](crate::iam::Iam::organizations).
@@ -70,16 +71,16 @@ impl Organizations<'_> {
         if let Some(placed) = once.find(&mut work).await? {
             return Ok(placed);
         }
-        let grantor = GrantAuthority::lock(&mut work).await?;
+        let grantor = work.lock_grant_authority().await?;
         let hierarchy = load(&mut work, new.parent).await?;
         let depth = match new.parent {
             None => {
                 grantor.rights().require(needed)?;
                 0
             }
-            Some(id) => require_parent(&hierarchy, grantor.rights(), needed, id)?.depth() + 1,
+            Some(id) => permitted_parent(&hierarchy, grantor.rights(), needed, id)?.depth() + 1,
         };
-        self.check_depth(depth, 0)?;
+        check_new_depth(depth, 0, self.0.settings.max_organization_depth)?;
         let slug = match new.slug {
             Some(slug) => slug,
             None => self.free_slug(&mut work, &new.name).await?,
@@ -111,11 +112,6 @@ impl Organizations<'_> {
             slug = Slug::from_name(name.as_str(), "organization", Some(&suffix(&*self.0.random)));
         }
         Ok(slug)
-    }
-
-    fn check_depth(&self, depth: u32, height: u32) -> Result<()> {
-        let max = self.0.settings.max_organization_depth;
-        check_depth(depth, height, max).map_err(|rule| Error::from(rule).about("parentId"))
     }
 
     /// One organization. Needs `organizations:read` in it, or tenant-wide if it is INACTIVE.
@@ -206,8 +202,7 @@ impl Organizations<'_> {
     /// permission from taking the lock.
     async fn permitted(&self, caller: &Caller, id: OrganizationId, permission: &Permission) -> Result<Hierarchy> {
         let hierarchy: Hierarchy = self.0.store.lineages(caller.tenant(), &[id]).await?.into_iter().collect();
-        let node = hierarchy.node(id).ok_or_else(not_found)?;
-        require(self.0.rights(caller), permission, *node)?;
+        permitted(&hierarchy, self.0.rights(caller), permission, id)?;
         Ok(hierarchy)
     }
 
@@ -233,51 +228,19 @@ impl Organizations<'_> {
         self.permitted(caller, id, &permission::ORGANIZATIONS_UPDATE).await?;
         let patch = patch.validate()?;
         let mut work = self.0.begin(caller).await?;
-        let grantor = GrantAuthority::lock(&mut work).await?;
-        let mut hierarchy = load(&mut work, [Some(id), patch.parent.flatten()].into_iter().flatten()).await?;
-        let node = hierarchy.node(id).ok_or_else(not_found)?;
-        require(grantor.rights(), &permission::ORGANIZATIONS_UPDATE, *node)?;
+        let grantor = work.lock_grant_authority().await?;
         work.invalidate(id);
-        caller.check_version(|| OrganizationWithDepth::from(node).version())?;
-        check_parent(&hierarchy, grantor.rights(), node, &patch)?;
-        let before = node.organization.clone();
-        let after = patch.apply(&before, work.now());
-        if after == before {
-            return Ok(node.into());
-        }
-        if !before.status.is_inactive() && after.status.is_inactive() {
-            require(grantor.rights(), &permission::ORGANIZATIONS_DELETE, *node)?;
-        }
-        let changes_position = (before.status, before.parent_id) != (after.status, after.parent_id);
-        let subtree = if changes_position { work.locks().subtree(id).await? } else { Vec::new() };
-        if after.status.is_inactive() && subtree.len() > 1 {
-            return Err(Conflict::OrganizationHasChildren.into());
-        }
-        hierarchy = merged(&hierarchy, subtree.clone());
-        let becomes = with_changed(&hierarchy, &after);
-        let depth = becomes.node(id).map_or(0, |node| node.depth());
-        if before.parent_id != after.parent_id {
-            self.check_depth(depth, height(id, &subtree))?;
-        }
-        if before.status.is_inactive() && !after.status.is_inactive() {
-            self.check_restored(&becomes, id, depth)?;
-        }
-        let covered = check_activations(&mut work, &grantor, &hierarchy, &becomes, id).await?;
-        work.apply(OrganizationChange::Update { before: before.clone(), after: after.clone(), covered }).await?;
-        if after.status.is_inactive() {
+        let update = load_update(&mut work, id, patch).await?;
+        let max_depth = self.0.settings.max_organization_depth;
+        let Decision { organization, change } =
+            update.decide(grantor.rights(), max_depth, |found| caller.check_version(|| found.version()))?;
+        let Some(change) = change else { return Ok(organization) };
+        work.apply(change).await?;
+        if organization.organization.status.is_inactive() {
             revoke_in(&mut work, id).await?;
         }
         work.commit().await?;
-        Ok(OrganizationWithDepth { organization: after, depth })
-    }
-
-    /// Checks that a deleted organization can be restored below its parent.
-    fn check_restored(&self, becomes: &Hierarchy, id: OrganizationId, depth: u32) -> Result<()> {
-        let parent = becomes.node(id).and_then(|node| node.upwards().nth(1));
-        if parent.is_some_and(|parent| parent.organization.status.is_inactive()) {
-            return Err(Conflict::OrganizationInactive.into());
-        }
-        check_depth(depth, 0, self.0.settings.max_organization_depth).map_err(|_| Conflict::OrganizationTooDeep.into())
+        Ok(organization)
     }
 
     /// Deletes an organization softly: it becomes INACTIVE, the roles held in it end, its slug becomes free, and its
@@ -289,19 +252,16 @@ impl Organizations<'_> {
     pub async fn delete(&self, caller: &Caller, id: OrganizationId) -> Result<()> {
         self.permitted(caller, id, &permission::ORGANIZATIONS_DELETE).await?;
         let mut work = self.0.begin(caller).await?;
-        let grantor = GrantAuthority::lock(&mut work).await?;
+        let grantor = work.lock_grant_authority().await?;
         let hierarchy = load(&mut work, [id]).await?;
-        let node = hierarchy.node(id).ok_or_else(not_found)?;
-        require(grantor.rights(), &permission::ORGANIZATIONS_DELETE, *node)?;
+        let node = permitted(&hierarchy, grantor.rights(), &permission::ORGANIZATIONS_DELETE, id)?;
         work.invalidate(id);
         caller.check_version(|| OrganizationWithDepth::from(node).version())?;
         let before = node.organization.clone();
         if before.status.is_inactive() {
             return Ok(());
         }
-        if work.locks().subtree(id).await?.len() > 1 {
-            return Err(Conflict::OrganizationHasChildren.into());
-        }
+        check_childless(&work.locks().subtree(id).await?)?;
         let after = Organization { status: OrganizationStatus::Inactive, ..before.clone() }.changed(work.now());
         work.apply(OrganizationChange::Delete { before, after }).await?;
         revoke_in(&mut work, id).await?;
@@ -315,87 +275,25 @@ async fn load(work: &mut UnitOfWork<'_>, organizations: impl IntoIterator<Item =
     Ok(work.locks().lineages(&organizations).await?.into_iter().collect())
 }
 
-/// Adds organizations to a hierarchy, each once.
-fn merged(hierarchy: &Hierarchy, more: Vec<Organization>) -> Hierarchy {
-    let known = hierarchy.nodes().map(|node| node.organization.clone());
-    let more = more.into_iter().filter(|organization| hierarchy.node(organization.id).is_none());
-    known.chain(more).collect()
-}
-
-/// Requires the permission in an organization.
-fn require(rights: Rights<'_>, permission: &Permission, position: Position<'_>) -> Result<()> {
-    rights.require_at(permission, position.scope(), ResourceType::ORGANIZATION)
-}
-
-/// Returns the new parent of an organization, if the caller may make or move an organization below it.
-fn require_parent<'h>(
-    hierarchy: &'h Hierarchy,
-    rights: Rights<'_>,
-    permission: &Permission,
-    id: OrganizationId,
-) -> Result<Node<'h>> {
-    let parent = hierarchy.node(id).ok_or_else(|| about_parent(not_found()))?;
-    require(rights, permission, *parent).map_err(about_parent)?;
-    if parent.organization.status.is_inactive() {
-        return Err(about_parent(Conflict::OrganizationInactive.into()));
-    }
-    Ok(parent)
-}
-
-fn about_parent(error: Error) -> Error {
-    error.about_what_it_names("parentId")
-}
-
-/// Checks that the caller may move an organization to the parent of a patch.
-fn check_parent(hierarchy: &Hierarchy, rights: Rights<'_>, node: Node<'_>, patch: &ValidPatch) -> Result<()> {
-    match patch.parent {
-        Some(parent) if parent != node.organization.parent_id => match parent {
-            None => rights.require(&permission::ORGANIZATIONS_UPDATE),
-            Some(id) => {
-                let parent = require_parent(hierarchy, rights, &permission::ORGANIZATIONS_UPDATE, id)?;
-                if parent.is_within(node.organization.id) {
-                    return Err(Error::from(Rule::CircularParent).about("parentId"));
-                }
-                Ok(())
-            }
-        },
-        _ => Ok(()),
-    }
-}
-
-/// Does the escalation check for the rights that a move or an activation of an organization gives; see
-/// [`activations`].
-async fn check_activations(
-    work: &mut UnitOfWork<'_>,
-    grantor: &GrantAuthority,
-    before: &Hierarchy,
-    after: &Hierarchy,
-    changed: OrganizationId,
-) -> Result<Covered> {
-    let activations = activations(before, after, changed);
-    if activations.is_empty() {
-        return grantor.cover([]);
-    }
-    let organizations: Vec<OrganizationId> = activations.iter().map(|activation| activation.held_in).collect();
+/// Reads what the decision about a patch needs. The subtree and the roles are read only if the parent or the status
+/// changes.
+async fn load_update(work: &mut UnitOfWork<'_>, id: OrganizationId, patch: ValidPatch) -> Result<Update> {
     let now = work.now();
-    let held = work.locks().roles_held_in(&organizations, now).await?;
-    let mut nodes: HashMap<OrganizationId, Vec<Node<'_>>> = HashMap::new();
-    for activation in &activations {
-        nodes.entry(activation.held_in).or_default().extend(before.node(activation.counts_in));
-    }
-    let gains = held.iter().flat_map(|held| {
-        let nodes = nodes.get(&held.organization).into_iter().flatten();
-        nodes.map(|node| GrantedRights { permissions: &held.role.permissions, scope: node.scope(), until: held.until })
-    });
-    grantor.cover(gains)
+    let hierarchy = load(work, [Some(id), patch.parent.flatten()].into_iter().flatten()).await?;
+    let update = Update::new(id, patch, hierarchy, now);
+    let Some((hierarchy, after)) = update.repositions() else { return Ok(update) };
+    let subtree = work.locks().subtree(id).await?;
+    let tree = AffectedTree::new(hierarchy, &subtree);
+    let activations = tree.activations(after).unwrap_or_default();
+    let organizations: Vec<OrganizationId> = activations.iter().map(|activation| activation.held_in).collect();
+    let held =
+        if organizations.is_empty() { Vec::new() } else { work.locks().roles_held_in(&organizations, now).await? };
+    let activated = ActivatedRoles::new(tree, organizations, held);
+    Ok(update.repositioned(Repositioned { subtree, activated }))
 }
 
 /// Ends the assignments in a deleted organization.
 async fn revoke_in(work: &mut UnitOfWork<'_>, id: OrganizationId) -> Result<()> {
     let grants = work.locks().grants(GrantQuery::In(id)).await?;
     revoke(work, grants, RevokeReason::OrganizationDeleted).await
-}
-
-fn not_found() -> Error {
-    Error::NotFound(ResourceType::ORGANIZATION)
 }

@@ -1,15 +1,14 @@
-use iam_model::access::{GrantedRights, ResourceScope, Until};
+use iam_model::access::Until;
 use iam_model::audit::ResourceType;
 use iam_model::change::PermissionChange;
 use iam_model::error::{Conflict, Error, Result};
 use iam_model::id::PermissionId;
 use iam_model::page::{Page, PageRequest};
 use iam_model::permission;
-use iam_model::permission::{Permission, PermissionPattern, PermissionSet, RegisteredPermission};
+use iam_model::permission::{Permission, PermissionPattern, RegisteredPermission};
 use iam_model::tenant::QuotaKind;
 use iam_model::validate::{Description, Fields};
 
-use crate::access::GrantAuthority;
 use crate::caller::Caller;
 use crate::engine::{Engine, hold_quota};
 
@@ -70,19 +69,16 @@ impl Permissions<'_> {
         if let Some(permission) = once.find(&mut work).await? {
             return Ok(permission);
         }
-        let grantor = GrantAuthority::lock(&mut work).await?;
+        let grantor = work.lock_grant_authority().await?;
         grantor.rights().require(&permission::PERMISSIONS_CREATE)?;
         hold_quota(&self.0.settings.quota, &mut work, QuotaKind::Permissions, 1).await?;
         let now = work.now();
         let wildcard_roles = work.locks().roles_with(&PermissionPattern::whole_resource_of(&name)).await?;
-        let granted: PermissionSet = [PermissionPattern::from(&name)].into_iter().collect();
-        let gain = if wildcard_roles.is_empty() {
-            None
+        let held_until = if wildcard_roles.is_empty() {
+            Until::Forever
         } else {
-            let until = work.locks().roles_held_until(&wildcard_roles, now).await?.unwrap_or(Until::Moment(now));
-            Some(GrantedRights { permissions: &granted, scope: ResourceScope::Tenant, until })
+            work.locks().roles_held_until(&wildcard_roles, now).await?.unwrap_or(Until::Moment(now))
         };
-        let covered = grantor.cover(gain)?;
         let permission = RegisteredPermission {
             id: self.0.next_id(),
             tenant_id: caller.tenant(),
@@ -91,7 +87,8 @@ impl Permissions<'_> {
             system: false,
             created_at: now,
         };
-        work.apply(PermissionChange::Create { permission: permission.clone(), covered }).await?;
+        let wildcard_roles = Some(wildcard_roles);
+        work.apply(PermissionChange::Create { permission: permission.clone(), wildcard_roles, held_until }).await?;
         once.keep(&mut work, &permission).await?;
         work.commit().await?;
         Ok(permission)
@@ -115,7 +112,7 @@ impl Permissions<'_> {
     pub async fn delete(&self, caller: &Caller, id: PermissionId) -> Result<()> {
         self.0.rights(caller).require(&permission::PERMISSIONS_DELETE)?;
         let mut work = self.0.begin(caller).await?;
-        let grantor = GrantAuthority::lock(&mut work).await?;
+        let grantor = work.lock_grant_authority().await?;
         grantor.rights().require(&permission::PERMISSIONS_DELETE)?;
         let found = work.locks().permission(id).await?;
         let found = found.ok_or(Error::NotFound(ResourceType::PERMISSION))?;

@@ -1,7 +1,7 @@
-use iam_model::access::{GrantedRights, ResourceScope, Until};
+use iam_model::access::Until;
 use iam_model::assignment::{Grant, RevokeReason};
 use iam_model::audit::ResourceType;
-use iam_model::change::RoleChange;
+use iam_model::change::{Change, RoleChange};
 use iam_model::error::{Conflict, Error, Result};
 use iam_model::id::RoleId;
 use iam_model::page::{Page, PageRequest};
@@ -10,7 +10,6 @@ use iam_model::role::Role;
 use iam_model::store::GrantQuery;
 use iam_model::tenant::QuotaKind;
 
-use crate::access::GrantAuthority;
 use crate::assignment::revoke;
 use crate::caller::Caller;
 use crate::engine::{Engine, UnitOfWork, hold_quota};
@@ -56,17 +55,15 @@ impl Roles<'_> {
         if let Some(role) = once.find(&mut work).await? {
             return Ok(role);
         }
-        let grantor = GrantAuthority::lock(&mut work).await?;
+        let grantor = work.lock_grant_authority().await?;
         grantor.rights().require(&permission::ROLES_CREATE)?;
         new.permissions.check_registered(&work.locks().permission_names().await?)?;
         let now = work.now();
         let role = new.role(self.0.next_id(), caller.tenant(), now);
-        // No user holds the role yet, so it grants nothing for any time. Each assignment of it has its own check.
-        let gain =
-            GrantedRights { permissions: &role.permissions, scope: ResourceScope::Tenant, until: Until::Moment(now) };
-        let covered = grantor.cover([gain])?;
+        let created = Change::from(RoleChange::Create(role.clone()));
+        work.check_granted_rights(&created)?;
         hold_quota(&self.0.settings.quota, &mut work, QuotaKind::Roles, 1).await?;
-        work.apply(RoleChange::Create { role: role.clone(), covered }).await?;
+        work.apply(created).await?;
         once.keep(&mut work, &role).await?;
         work.commit().await?;
         Ok(role)
@@ -114,7 +111,7 @@ impl Roles<'_> {
         self.0.rights(caller).require(&permission::ROLES_UPDATE)?;
         let patch = patch.validate()?;
         let mut work = self.0.begin(caller).await?;
-        let grantor = GrantAuthority::lock(&mut work).await?;
+        let grantor = work.lock_grant_authority().await?;
         grantor.rights().require(&permission::ROLES_UPDATE)?;
         let before = role(&mut work, id).await?;
         caller.check_version(|| before.version)?;
@@ -139,13 +136,12 @@ impl Roles<'_> {
             }
         }
         let added = after.permissions.beyond(&before.permissions);
-        let covered = if added.is_empty() {
-            grantor.cover([])?
+        let held_until = if added.is_empty() {
+            Until::Forever
         } else {
-            let until = work.locks().roles_held_until(&[id], now).await?.unwrap_or(Until::Moment(now));
-            grantor.cover([GrantedRights { permissions: &added, scope: ResourceScope::Tenant, until }])?
+            work.locks().roles_held_until(&[id], now).await?.unwrap_or(Until::Moment(now))
         };
-        work.apply(RoleChange::Update { before, after: after.clone(), covered }).await?;
+        work.apply(RoleChange::Update { before, after: after.clone(), held_until }).await?;
         work.commit().await?;
         Ok(after)
     }
@@ -158,7 +154,7 @@ impl Roles<'_> {
     pub async fn delete(&self, caller: &Caller, id: RoleId) -> Result<()> {
         self.0.rights(caller).require(&permission::ROLES_DELETE)?;
         let mut work = self.0.begin(caller).await?;
-        let grantor = GrantAuthority::lock(&mut work).await?;
+        let grantor = work.lock_grant_authority().await?;
         grantor.rights().require(&permission::ROLES_DELETE)?;
         let role = role(&mut work, id).await?;
         caller.check_version(|| role.version)?;

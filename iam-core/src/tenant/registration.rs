@@ -1,9 +1,9 @@
 use std::borrow::Cow;
 use std::iter;
+use std::sync::Arc;
 
-use iam_model::access::Covered;
-use iam_model::assignment::Assignment;
-use iam_model::change::{AssignmentChange, NewGrant, PermissionChange, RoleChange, TenantChange, UserChange};
+use iam_model::assignment::{Assignment, Grant};
+use iam_model::change::{AssignmentChange, PermissionChange, RoleChange, TenantChange, UserChange};
 use iam_model::context::RequestContext;
 use iam_model::error::{Conflict, Error, Forbidden, Result};
 use iam_model::id::{SessionId, TenantId, UserId};
@@ -256,7 +256,7 @@ impl Creation<'_> {
             .map_err(|cause| Error::internal("built-in roles", cause))?;
         let is_admin = |role: &&Role| role.name.as_str() == TENANT_ADMIN;
         let missing = || Error::internal("built-in roles", "TENANT_ADMIN is missing");
-        let admin = roles.iter().find(is_admin).ok_or_else(missing)?.summary();
+        let admin = Arc::new(roles.iter().find(is_admin).ok_or_else(missing)?.clone());
         work.apply(RoleChange::CreateBuiltIn(roles)).await?;
         let permissions = built_in_permissions(tenant, now, || self.iam.next_id())
             .map_err(|cause| Error::internal("built-in permissions", cause))?;
@@ -271,8 +271,6 @@ impl Creation<'_> {
             created_at: now,
             created_by: work.caller().user(),
         };
-        // The tenant is new: no user holds rights in it yet, so there is nothing to compare the grant with.
-        let covered = Covered::no_gain();
-        work.apply(AssignmentChange::Create(vec![NewGrant { assignment, role_name: admin.name, covered }])).await
+        work.apply(AssignmentChange::Create(vec![Grant { assignment, role: admin, organization: None }])).await
     }
 }

@@ -1,4 +1,4 @@
-use iam_model::access::{Coverage, Covered, Rights, VisibleScope};
+use iam_model::access::{Coverage, Rights, VisibleScope};
 use iam_model::assignment::{Grant, RevokeReason};
 use iam_model::audit::ResourceType;
 use iam_model::change::UserChange;
@@ -13,10 +13,10 @@ use iam_model::tenant::QuotaKind;
 use iam_model::user::{User, UserFilter, UserSort, UserStatus};
 use iam_model::validate::{Email, Fields};
 
-use crate::access::{GrantAuthority, require_visible_scope_over};
-use crate::assignment::{cover_grants, keep_an_administrator, revoke};
+use crate::access::require_visible_scope_over;
+use crate::assignment::{keep_an_administrator, revoke};
 use crate::caller::Caller;
-use crate::engine::{Engine, UnitOfWork, hold_quota};
+use crate::engine::{Engine, GrantAuthority, UnitOfWork, hold_quota};
 use crate::hashing::Share;
 use crate::session::end_sessions;
 use crate::user::rules::StatusMove;
@@ -143,7 +143,6 @@ impl Users<'_> {
         let Subject { user: before, grants, grantor } =
             Subject::lock(&mut work, id, &permission::USERS_UPDATE, patch.may_raise_rights()).await?;
         caller.check_version(|| before.version)?;
-        let changes_email = patch.email.as_ref().is_some_and(|email| *email != before.email);
         let after = patch.apply(&before, work.now());
         if after == before {
             return Ok(before);
@@ -156,11 +155,8 @@ impl Users<'_> {
                 grantor.rights().require_over(needed, &grants, Coverage::Whole)?;
             }
         }
-        // A new password is sent to the address. So a caller that changes the address of another user could use that
-        // account. For its own account, the caller needs no check.
-        let takes_over = changes_email && caller.user() != Some(id);
-        let covered = status_move.cover(&mut work, grantor.as_ref(), &grants, takes_over).await?;
-        work.apply(UserChange::Update { before, after: after.clone(), covered }).await?;
+        let read = grantor.is_some().then(|| grants.clone());
+        work.apply(UserChange::Update { before, after: after.clone(), grants: read }).await?;
         apply_consequences(&mut work, id, &status_move, grants).await?;
         work.commit().await?;
         Ok(after)
@@ -190,7 +186,7 @@ impl Users<'_> {
     async fn change_status(&self, caller: &Caller, id: UserId, status: UserStatus) -> Result<User> {
         self.0.rights(caller).visible_scope(&permission::USERS_UPDATE)?;
         let mut work = self.0.begin(caller).await?;
-        let Subject { user: before, grants, grantor } =
+        let Subject { user: before, grants, .. } =
             Subject::lock(&mut work, id, &permission::USERS_UPDATE, true).await?;
         if before.status == UserStatus::Inactive {
             return Err(Conflict::UserInactive.into());
@@ -199,9 +195,9 @@ impl Users<'_> {
             return Ok(before);
         }
         let status_move = StatusMove::between(before.status, status);
-        let covered = status_move.cover(&mut work, grantor.as_ref(), &grants, false).await?;
         let after = User { status, ..before.clone() }.changed(work.now());
-        work.apply(UserChange::ChangeStatus { before, after: after.clone(), covered }).await?;
+        let read = Some(grants.clone());
+        work.apply(UserChange::ChangeStatus { before, after: after.clone(), grants: read }).await?;
         apply_consequences(&mut work, id, &status_move, grants).await?;
         work.commit().await?;
         Ok(after)
@@ -272,7 +268,7 @@ struct Subject {
 impl Subject {
     /// Locks a user. The caller must hold the permission over all of the user's roles; see [`Coverage::Whole`].
     async fn lock(work: &mut UnitOfWork<'_>, id: UserId, permission: &Permission, changes_state: bool) -> Result<Self> {
-        let grantor = if changes_state { Some(GrantAuthority::lock(work).await?) } else { None };
+        let grantor = if changes_state { Some(work.lock_grant_authority().await?) } else { None };
         let user = work.locks().lock_user(id).await?;
         let own = Rights::new(work.caller().authority(), work.now());
         let rights = grantor.as_ref().map_or(own, GrantAuthority::rights);
@@ -282,33 +278,6 @@ impl Subject {
         rights.require_over(permission, &grants, Coverage::Whole)?;
         work.invalidate(id);
         Ok(Self { user: user.ok_or_else(not_found)?, grants, grantor })
-    }
-}
-
-impl StatusMove {
-    /// Makes the escalation check: the caller must hold the permissions that the user regains, or that the caller
-    /// could use by taking over the account.
-    async fn cover(
-        &self,
-        work: &mut UnitOfWork<'_>,
-        grantor: Option<&GrantAuthority>,
-        grants: &[Grant],
-        takes_over: bool,
-    ) -> Result<Covered> {
-        match grantor {
-            // This includes roles in suspended organizations, because these may be reactivated.
-            Some(grantor) if takes_over => {
-                let now = work.now();
-                cover_grants(work, grantor, grants.iter().filter(|grant| grant.assignment.is_live(now))).await
-            }
-            Some(grantor) if self.regains_roles => {
-                let now = work.now();
-                cover_grants(work, grantor, grants.iter().filter(|grant| grant.is_effective(now))).await
-            }
-            Some(grantor) => grantor.cover([]),
-            // A user that keeps its status and its e-mail keeps the same rights.
-            None => Ok(Covered::no_gain()),
-        }
     }
 }
 

@@ -39,14 +39,7 @@ impl Held {
     }
 
     fn covers(&self, scope: ResourceScope<'_>) -> bool {
-        match (self.organization, scope) {
-            (None, _) => true,
-            (Some(_), ResourceScope::Tenant) => false,
-            // In a deleted organization, only grants that are tenant-wide count.
-            (Some(organization), ResourceScope::Organization(position)) => {
-                !position.is_inactive() && position.is_within(organization)
-            }
-        }
+        self.organization.is_none_or(|organization| scope.is_within(organization))
     }
 }
 

@@ -85,16 +85,12 @@ impl DecidingGrant {
         organization: Option<OrganizationId>,
         scope: ResourceScope<'_>,
     ) -> Self {
-        let asked = match scope {
-            ResourceScope::Tenant => None,
-            ResourceScope::Organization(position) => Some(position.id()),
-        };
         Self {
             assignment,
             role: role.id,
             role_name: role.name.clone(),
             organization,
-            inherited_from: organization.filter(|_| organization != asked),
+            inherited_from: organization.filter(|_| organization != scope.organization()),
         }
     }
 

@@ -1,44 +1,76 @@
-use crate::access::{Authority, ResourceScope, Until};
-use crate::clock::Timestamp;
-use crate::error::{Error, Forbidden, Shortfall};
-use crate::permission::PermissionSet;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use crate::access::{ResourceScope, Rights, Until};
+use crate::assignment::Grant;
+use crate::error::{Forbidden, Result, Shortfall};
+use crate::id::OrganizationId;
+use crate::permission::{PermissionPattern, PermissionSet};
+use crate::role::Role;
 
 /// Rights that a change would give to a user.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct GrantedRights<'a> {
     /// The permissions.
-    pub permissions: &'a PermissionSet,
+    pub permissions: Cow<'a, PermissionSet>,
     /// The resource scope, in the organization tree before the change.
     pub scope: ResourceScope<'a>,
     /// When the rights end.
     pub until: Until,
 }
 
-/// The proof that a change passed the escalation check: it gives no user more rights than its author holds. Every
-/// change that can raise rights carries one.
-///
-/// The code that makes a change passes the granted rights to [`check`](Self::check), or none if the change only takes
-/// rights away. A change that needs no check calls [`no_gain`](Self::no_gain) instead, and a comment there says why.
-#[derive(Clone, Copy, Debug)]
-pub struct Covered(());
+/// A role that at least one user holds in an organization.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeldRole {
+    /// The role.
+    pub role: Arc<Role>,
+    /// The organization.
+    pub organization: OrganizationId,
+    /// The latest time until which a user holds it there.
+    pub until: Until,
+}
 
-impl Covered {
-    /// Does the escalation check for a change that gives these rights at a moment. The check passes if the author's
-    /// authority holds each of them itself, in the same resource scope and for at least as long (`decisions.md` §4).
+impl<'a> GrantedRights<'a> {
+    /// All permissions, tenant-wide and without an end: more than any change gives. It stands for rights that a change
+    /// does not know, so that a missing fact refuses the change to callers that do not hold everything.
+    #[must_use]
+    pub fn everything() -> Self {
+        let permissions = [PermissionPattern::everything()].into_iter().collect();
+        Self { permissions: Cow::Owned(permissions), scope: ResourceScope::Tenant, until: Until::Forever }
+    }
+
+    /// The rights that a grant gives to its user.
+    #[must_use]
+    pub fn of(grant: &'a Grant) -> Self {
+        if grant.role.id != grant.assignment.role_id {
+            return Self::everything();
+        }
+        Self {
+            permissions: Cow::Borrowed(&grant.role.permissions),
+            scope: grant.scope(),
+            until: grant.assignment.expires_at.into(),
+        }
+    }
+
+    /// Permissions that a change gives tenant-wide.
+    pub(crate) fn tenant_wide(permissions: Cow<'a, PermissionSet>, until: Until) -> Self {
+        Self { permissions, scope: ResourceScope::Tenant, until }
+    }
+}
+
+impl Rights<'_> {
+    /// Does the escalation check for a change that gives these rights. The check passes if the caller holds each of
+    /// them itself, in the same resource scope and for at least as long (`decisions.md` §4).
     ///
     /// It compares sets of permissions, not ranks of roles. Only a wildcard covers a wildcard.
     ///
     /// # Errors
     ///
-    /// [`Forbidden::Escalation`], which names the first permission that the author lacks.
-    pub fn check<'g>(
-        authority: &Authority,
-        gains: impl IntoIterator<Item = GrantedRights<'g>>,
-        now: Timestamp,
-    ) -> Result<Self, Error> {
-        for GrantedRights { permissions, scope, until } in gains {
+    /// [`Forbidden::Escalation`], which names the first permission that the caller lacks.
+    pub fn check_escalation<'g>(self, granted: impl IntoIterator<Item = GrantedRights<'g>>) -> Result<()> {
+        for GrantedRights { permissions, scope, until } in granted {
             for permission in permissions.iter() {
-                let held = authority.holds_until(permission, scope, now);
+                let held = self.authority.holds_until(permission, scope, self.now);
                 if held < Some(until) {
                     let held_until = match held {
                         Some(Until::Moment(moment)) => Some(moment),
@@ -48,33 +80,23 @@ impl Covered {
                 }
             }
         }
-        Ok(Self(()))
-    }
-
-    /// For a change that cannot raise the rights of any user. A comment at each call says why that is so.
-    #[must_use]
-    pub const fn no_gain() -> Self {
-        Self(())
-    }
-
-    /// Skips the check, for tests of stores.
-    #[cfg(any(test, feature = "testing"))]
-    #[must_use]
-    pub const fn assumed() -> Self {
-        Self(())
+        Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::access::testing::{Scene, at};
+    use crate::access::Authority;
+    use crate::access::testing::{Scene, at, id};
+    use crate::error::Error;
 
     /// Does the escalation check for a caller with the rights `authority` that gives the permission `given`.
     fn gives(authority: Authority, given: &str, scope: ResourceScope<'_>, until: Until) -> Result<(), Shortfall> {
         let permissions: PermissionSet = [given.parse().unwrap()].into_iter().collect();
-        match Covered::check(&authority, [GrantedRights { permissions: &permissions, scope, until }], at(0)) {
-            Ok(_) => Ok(()),
+        let granted = GrantedRights { permissions: Cow::Owned(permissions), scope, until };
+        match Rights::new(&authority, at(0)).check_escalation([granted]) {
+            Ok(()) => Ok(()),
             Err(Error::Forbidden(Forbidden::Escalation(shortfall))) => Err(shortfall),
             Err(other) => panic!("{other}"),
         }
@@ -113,10 +135,46 @@ mod tests {
 
     #[test]
     fn a_change_without_granted_rights_passes_the_check() {
-        let nobody = Authority::of([]);
-        assert!(Covered::check(&nobody, [], at(0)).is_ok());
-        let none = PermissionSet::default();
-        let nothing = GrantedRights { permissions: &none, scope: ResourceScope::Tenant, until: Until::Forever };
-        assert!(Covered::check(&nobody, [nothing], at(0)).is_ok());
+        let authority = Authority::of([]);
+        let rights = Rights::new(&authority, at(0));
+        assert!(rights.check_escalation([]).is_ok());
+        let nothing = GrantedRights::tenant_wide(Cow::Owned(PermissionSet::default()), Until::Forever);
+        assert!(rights.check_escalation([nothing]).is_ok());
+    }
+
+    #[test]
+    fn only_a_caller_that_holds_everything_grants_everything() {
+        let scene = Scene::new();
+        let grants = |authority: &Authority| {
+            Rights::new(authority, at(0)).check_escalation([GrantedRights::everything()]).is_ok()
+        };
+        assert!(grants(&Authority::everything()) && grants(&scene.holding("*", None, None)));
+        assert!(!grants(&scene.holding("*", None, Some(at(10)))) && !grants(&scene.holding("*", Some("root"), None)));
+    }
+
+    #[test]
+    fn a_grant_gives_the_permissions_of_its_role_where_it_is_held() {
+        let scene = Scene::new();
+        let covers = |organization: &str, grant: &Grant| {
+            let authority = scene.holding("users:*", Some(organization), None);
+            Rights::new(&authority, at(0)).check_escalation([GrantedRights::of(grant)]).is_ok()
+        };
+        let grant = scene.grant("users:read", Some("branch"), None);
+        assert!(covers("branch", &grant) && covers("root", &grant));
+        assert!(!covers("team", &grant) && !covers("other", &grant));
+        // The caller needs tenant-wide rights if the grant does not say where its organization is, and everything if
+        // it does not say which role it is.
+        for unknown in [
+            Grant { organization: None, ..grant.clone() },
+            Grant { organization: scene.grant("*", Some("root"), None).organization, ..grant.clone() },
+        ] {
+            assert!(!covers("root", &unknown));
+            let tenant_wide = scene.holding("users:read", None, None);
+            let rights = Rights::new(&tenant_wide, at(0));
+            assert!(rights.check_escalation([GrantedRights::of(&unknown)]).is_ok());
+            let mut other = unknown.clone();
+            other.assignment.role_id = id("other");
+            assert!(rights.check_escalation([GrantedRights::of(&other)]).is_err());
+        }
     }
 }

@@ -5,7 +5,8 @@
 //! 1. An [`Authority`] is the sum of a user's role assignments. It answers whether a permission is held in a
 //!    [`ResourceScope`] at a moment, by plain loops over values.
 //! 2. [`Rights`] turns that answer into an error: 403 if the caller may know that the resource exists, otherwise 404.
-//! 3. [`Covered`] proves the escalation check: a change gives no user more rights than its author holds.
+//! 3. [`GrantedRights`] are what a change would give to a user. The escalation check compares them with the rights of
+//!    the author: a change gives no user more rights than its author holds.
 
 mod authority;
 mod decision;
@@ -18,7 +19,7 @@ pub mod testing;
 
 pub use authority::Authority;
 pub use decision::{DecidingGrant, Decision, Denial};
-pub use escalation::{Covered, GrantedRights};
+pub use escalation::{GrantedRights, HeldRole};
 pub use rights::{Coverage, Rights};
 pub use scope::{ResourceScope, Until, VisibleScope};
 pub use snapshot::Snapshot;

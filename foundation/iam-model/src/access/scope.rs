@@ -1,3 +1,4 @@
+use crate::assignment::{Grant, GrantOrganization};
 use crate::clock::Timestamp;
 use crate::id::OrganizationId;
 use crate::organization::Position;
@@ -9,6 +10,29 @@ pub enum ResourceScope<'a> {
     Tenant,
     /// An organization. Grants in it, above it and tenant-wide count.
     Organization(Position<'a>),
+    /// The organization of a grant. The same grants count. No grant is held in a deleted organization.
+    OfGrant(&'a GrantOrganization),
+}
+
+impl ResourceScope<'_> {
+    /// The organization; `None` for the tenant as a whole.
+    pub(super) fn organization(self) -> Option<OrganizationId> {
+        match self {
+            Self::Tenant => None,
+            Self::Organization(position) => Some(position.id()),
+            Self::OfGrant(organization) => Some(organization.id),
+        }
+    }
+
+    /// Whether grants in this organization count in the resource scope.
+    pub(super) fn is_within(self, organization: OrganizationId) -> bool {
+        match self {
+            Self::Tenant => false,
+            // In a deleted organization, only grants that are tenant-wide count.
+            Self::Organization(position) => !position.is_inactive() && position.is_within(organization),
+            Self::OfGrant(scope) => scope.lineage.contains(&organization),
+        }
+    }
 }
 
 impl<'a> Position<'a> {
@@ -16,6 +40,18 @@ impl<'a> Position<'a> {
     #[must_use]
     pub fn scope(self) -> ResourceScope<'a> {
         ResourceScope::Organization(self)
+    }
+}
+
+impl Grant {
+    /// The resource scope of the grant. If its organization is not known, the scope is the tenant, so that a caller
+    /// needs a right that is tenant-wide.
+    #[must_use]
+    pub fn scope(&self) -> ResourceScope<'_> {
+        match (self.assignment.organization_id, &self.organization) {
+            (Some(id), Some(organization)) if organization.id == id => ResourceScope::OfGrant(organization),
+            _ => ResourceScope::Tenant,
+        }
     }
 }
 

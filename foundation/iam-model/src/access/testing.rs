@@ -14,7 +14,7 @@ use std::sync::Arc;
 use chrono::{DateTime, TimeDelta};
 
 use crate::access::{Authority, ResourceScope};
-use crate::assignment::{Assignment, Grant, GrantOrganization};
+use crate::assignment::{Assignment, Grant};
 use crate::clock::Timestamp;
 use crate::id::{OrganizationId, TenantId};
 use crate::organization::{Hierarchy, Organization, OrganizationStatus};
@@ -103,13 +103,7 @@ impl Scene {
             created_at: at(0),
             created_by: None,
         };
-        let node = organization_id.map(|id| self.hierarchy.node(id).unwrap());
-        let organization = node.map(|node| GrantOrganization {
-            id: node.organization.id,
-            name: node.organization.name.to_string(),
-            lineage: node.lineage().collect(),
-            is_awake: node.is_awake(),
-        });
+        let organization = organization_id.map(|id| self.hierarchy.node(id).unwrap().into());
         Grant { assignment, role: Arc::new(role), organization }
     }
 }

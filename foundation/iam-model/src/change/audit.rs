@@ -1,6 +1,7 @@
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
+use crate::access::GrantedRights;
 use crate::audit::{AuditEntry, Event, Export, PendingRetention, Record, ResourceType, Retention, Salt, action};
 use crate::clock::{Timestamp, shown};
 use crate::id::{AuditEntryId, TenantId, UserId};
@@ -137,6 +138,14 @@ impl AuditChange {
                 .with(ERASED_ORIGINS, json!(origins.iter().map(|erased| erased.id).collect::<Vec<_>>()))
                 .with(SIGNATURE, signature.as_str()),
         }]
+    }
+
+    pub(crate) fn granted_rights(&self) -> Vec<GrantedRights<'_>> {
+        match self {
+            Self::Log(_) | Self::Export(..) | Self::SetRetention { .. } | Self::GiveUp { .. } | Self::Erase { .. } => {
+                Vec::new()
+            }
+        }
     }
 
     pub(crate) fn invalidates(&self) -> Vec<Uuid> {

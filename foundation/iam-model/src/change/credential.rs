@@ -1,5 +1,6 @@
 use uuid::Uuid;
 
+use crate::access::GrantedRights;
 use crate::audit::{Record, ResourceType, action};
 use crate::credential::LoginAttempts;
 use crate::id::UserId;
@@ -91,6 +92,17 @@ impl CredentialChange {
             Self::Rehash { .. } => Vec::new(),
             // The LOGIN entry of the session or the PASSWORD_CHANGE entry of the reset implies it.
             Self::ClearFailures(_) => Vec::new(),
+        }
+    }
+
+    pub(crate) fn granted_rights(&self) -> Vec<GrantedRights<'_>> {
+        match self {
+            // Only the user itself and trusted code change a password.
+            Self::ChangePassword { .. }
+            | Self::Rehash { .. }
+            | Self::CountFailure { .. }
+            | Self::Refuse { .. }
+            | Self::ClearFailures(_) => Vec::new(),
         }
     }
 

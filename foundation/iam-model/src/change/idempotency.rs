@@ -1,5 +1,6 @@
 use uuid::Uuid;
 
+use crate::access::GrantedRights;
 use crate::audit::Record;
 use crate::idempotency::IdempotencyRecord;
 
@@ -13,6 +14,12 @@ pub enum IdempotencyChange {
 impl IdempotencyChange {
     /// Returns no records: the created resource has its own entry.
     pub(crate) fn records(&self) -> Vec<Record> {
+        match self {
+            Self::Keep(_) => Vec::new(),
+        }
+    }
+
+    pub(crate) fn granted_rights(&self) -> Vec<GrantedRights<'_>> {
         match self {
             Self::Keep(_) => Vec::new(),
         }

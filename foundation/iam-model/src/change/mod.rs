@@ -1,4 +1,4 @@
-//! All changes that can be written, by noun, with the audit records of each.
+//! All changes that can be written, by noun, with the audit records and the granted rights of each.
 
 mod assignment;
 mod audit;
@@ -12,12 +12,15 @@ mod session;
 mod tenant;
 mod user;
 
-pub use assignment::{AssignmentChange, NewGrant};
+#[cfg(test)]
+mod tests;
+
+pub use assignment::AssignmentChange;
 pub use audit::{AuditChange, ERASED_DETAILS, ERASED_ORIGINS, ErasedDetails, ErasedOrigin, GIVEN_UP_UNTIL, SIGNATURE};
 pub use batch::AuditBatch;
 pub use credential::{CredentialChange, LoginFailure};
 pub use idempotency::IdempotencyChange;
-pub use organization::OrganizationChange;
+pub use organization::{ActivatedRoles, OrganizationChange};
 pub use permission::PermissionChange;
 pub use role::RoleChange;
 pub use session::SessionChange;
@@ -26,15 +29,18 @@ pub use user::UserChange;
 
 use uuid::Uuid;
 
+use crate::access::GrantedRights;
 use crate::audit::Record;
+use crate::clock::Timestamp;
+use crate::context::Author;
 
 macro_rules! changes {
     ($($(#[$doc:meta])* $variant:ident($change:ident),)+) => {
         /// A change to write, by noun.
         ///
         /// A [`Transaction`](crate::store::Transaction) can write nothing else. Each change defines its own audit
-        /// records, so a new kind of change does not compile until it defines them. The enum is exhaustive on purpose:
-        /// a store that matches on it does not compile until it writes the new kind, too.
+        /// records and granted rights, so a new kind of change does not compile until it defines them. The enum is
+        /// exhaustive on purpose: a store that matches on it does not compile until it writes the new kind, too.
         #[derive(Clone, Debug)]
         pub enum Change {
             $($(#[$doc])* $variant($change),)+
@@ -87,4 +93,24 @@ changes! {
     Audit(AuditChange),
     /// A change of the stored answers to requests with an idempotency key.
     Idempotency(IdempotencyChange),
+}
+
+impl Change {
+    /// Returns the rights that this change of an author gives at a moment. If a fact was not read, the result is the
+    /// most that the change could give.
+    #[must_use]
+    pub fn granted_rights(&self, author: &Author, now: Timestamp) -> Vec<GrantedRights<'_>> {
+        match self {
+            Self::Tenant(change) => change.granted_rights(),
+            Self::User(change) => change.granted_rights(author, now),
+            Self::Credential(change) => change.granted_rights(),
+            Self::Session(change) => change.granted_rights(),
+            Self::Permission(change) => change.granted_rights(),
+            Self::Role(change) => change.granted_rights(now),
+            Self::Assignment(change) => change.granted_rights(),
+            Self::Organization(change) => change.granted_rights(),
+            Self::Audit(change) => change.granted_rights(),
+            Self::Idempotency(change) => change.granted_rights(),
+        }
+    }
 }

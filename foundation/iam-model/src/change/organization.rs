@@ -1,8 +1,12 @@
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+
 use uuid::Uuid;
 
-use crate::access::Covered;
+use crate::access::{GrantedRights, HeldRole, ResourceScope};
 use crate::audit::{Record, ResourceType, action};
-use crate::organization::Organization;
+use crate::id::OrganizationId;
+use crate::organization::{AffectedTree, Organization, Position};
 
 /// A change of organizations.
 #[derive(Clone, Debug)]
@@ -15,8 +19,9 @@ pub enum OrganizationChange {
         before: Organization,
         /// The organization after the change.
         after: Organization,
-        /// The proof that the author holds the rights that a move or a reactivation gives to users.
-        covered: Covered,
+        /// The roles that may begin to count, on which the granted rights depend if the parent or the status changes;
+        /// `None` if they were not read.
+        activated: Option<ActivatedRoles>,
     },
     /// An organization becomes INACTIVE. Its record stays, and its slug becomes free.
     Delete {
@@ -25,6 +30,55 @@ pub enum OrganizationChange {
         /// The organization after the change.
         after: Organization,
     },
+}
+
+/// The roles that begin to count by a change of an organization, with the tree, as read under the tenant's lock.
+#[derive(Clone, Debug)]
+pub struct ActivatedRoles {
+    tree: AffectedTree,
+    organizations: HashSet<OrganizationId>,
+    held: Vec<HeldRole>,
+}
+
+impl ActivatedRoles {
+    /// Returns the roles that users hold in the organizations of the [activations](AffectedTree::activations) of a
+    /// change. `held` contains the roles that users hold in `organizations`.
+    #[must_use]
+    pub fn new(
+        tree: AffectedTree,
+        organizations: impl IntoIterator<Item = OrganizationId>,
+        held: Vec<HeldRole>,
+    ) -> Self {
+        Self { tree, organizations: organizations.into_iter().collect(), held }
+    }
+
+    /// The part of the tree that the change affects.
+    #[must_use]
+    pub fn tree(&self) -> &AffectedTree {
+        &self.tree
+    }
+
+    /// Returns the rights that a change gives; `None` if the facts are those of another change.
+    fn granted_rights(&self, after: &Organization) -> Option<Vec<GrantedRights<'_>>> {
+        let mut counts_in: HashMap<OrganizationId, Vec<OrganizationId>> = HashMap::new();
+        for activation in self.tree.activations(after)? {
+            if !self.organizations.contains(&activation.held_in) {
+                return None;
+            }
+            counts_in.entry(activation.held_in).or_default().push(activation.counts_in);
+        }
+        let scope =
+            |id: &OrganizationId| self.tree.before().position(*id).map_or(ResourceScope::Tenant, Position::scope);
+        let granted = self.held.iter().flat_map(|held| {
+            let scopes = counts_in.get(&held.organization).into_iter().flatten().map(scope);
+            scopes.map(|scope| GrantedRights {
+                permissions: Cow::Borrowed(&held.role.permissions),
+                scope,
+                until: held.until,
+            })
+        });
+        Some(granted.collect())
+    }
 }
 
 impl OrganizationChange {
@@ -39,6 +93,22 @@ impl OrganizationChange {
             }
             Self::Delete { before, after } => of(after, action::DELETE).deleting(&before.audited()),
         }]
+    }
+
+    pub(crate) fn granted_rights(&self) -> Vec<GrantedRights<'_>> {
+        let (before, after, activated) = match self {
+            // No user holds a role in it yet, and no organization is below it.
+            Self::Create(_) => return Vec::new(),
+            Self::Update { before, after, activated } => (before, after, activated.as_ref()),
+            Self::Delete { before, after } => (before, after, None),
+        };
+        // In a deleted organization, no roles count.
+        let keeps_rights = (before.parent_id, before.status) == (after.parent_id, after.status);
+        if keeps_rights || after.status.is_inactive() {
+            return Vec::new();
+        }
+        let granted = activated.and_then(|activated| activated.granted_rights(after));
+        granted.unwrap_or_else(|| vec![GrantedRights::everything()])
     }
 
     pub(crate) fn invalidates(&self) -> Vec<Uuid> {

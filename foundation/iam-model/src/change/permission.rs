@@ -1,9 +1,12 @@
+use std::borrow::Cow;
+
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::access::Covered;
+use crate::access::{GrantedRights, Until};
 use crate::audit::{Record, ResourceType, action};
-use crate::permission::RegisteredPermission;
+use crate::id::RoleId;
+use crate::permission::{PermissionPattern, PermissionSet, RegisteredPermission};
 
 /// A change of the catalogue of permissions.
 #[derive(Clone, Debug)]
@@ -14,8 +17,12 @@ pub enum PermissionChange {
     Create {
         /// The permission.
         permission: RegisteredPermission,
-        /// The escalation check: if a wildcard in a role already covers the permission, the caller holds it.
-        covered: Covered,
+        /// The roles that contain the wildcard of the permission's resource, whose users get the permission at once;
+        /// `None` if they were not read.
+        wildcard_roles: Option<Vec<RoleId>>,
+        /// The latest time until which any user holds one of these roles. Without such roles, it has no effect and is
+        /// [`Until::Forever`].
+        held_until: Until,
     },
     /// A permission that no role contains is removed.
     Delete(RegisteredPermission),
@@ -32,6 +39,22 @@ impl PermissionChange {
             Self::Delete(permission) => of(permission, action::DELETE).deleting(&audited(permission)),
         };
         vec![record]
+    }
+
+    pub(crate) fn granted_rights(&self) -> Vec<GrantedRights<'_>> {
+        let granted = |permission: &RegisteredPermission, until| {
+            let permissions: PermissionSet = [PermissionPattern::from(&permission.name)].into_iter().collect();
+            GrantedRights::tenant_wide(Cow::Owned(permissions), until)
+        };
+        match self {
+            // The built-in roles may contain them.
+            Self::CreateBuiltIn(permissions) => {
+                permissions.iter().map(|permission| granted(permission, Until::Forever)).collect()
+            }
+            Self::Create { wildcard_roles: Some(roles), .. } if roles.is_empty() => Vec::new(),
+            Self::Create { permission, held_until, .. } => vec![granted(permission, *held_until)],
+            Self::Delete(_) => Vec::new(),
+        }
     }
 
     pub(crate) fn invalidates(&self) -> Vec<Uuid> {

@@ -1,6 +1,7 @@
 use serde_json::json;
 use uuid::Uuid;
 
+use crate::access::GrantedRights;
 use crate::audit::{Attribution, Record, ResourceType, action};
 use crate::session::{EndReason, Session};
 
@@ -35,6 +36,15 @@ impl SessionChange {
             // No entry: the expiry of these sessions was known since their last refresh.
             Self::Forget(_) => Vec::new(),
             Self::End { sessions, reason } => sessions.iter().map(|session| ended(session, *reason)).collect(),
+        }
+    }
+
+    pub(crate) fn granted_rights(&self) -> Vec<GrantedRights<'_>> {
+        match self {
+            // A session has the rights of its user, who proved its identity.
+            Self::Start(_) | Self::Refresh(_) | Self::RepeatRefresh(_) | Self::Forget(_) | Self::End { .. } => {
+                Vec::new()
+            }
         }
     }
 

@@ -1,5 +1,6 @@
 use uuid::Uuid;
 
+use crate::access::GrantedRights;
 use crate::audit::{Record, ResourceType, action};
 use crate::tenant::Tenant;
 
@@ -37,6 +38,13 @@ impl TenantChange {
             }
         };
         vec![record]
+    }
+
+    pub(crate) fn granted_rights(&self) -> Vec<GrantedRights<'_>> {
+        match self {
+            // A new tenant has no users. Only the operator changes the status.
+            Self::Create(_) | Self::Update { .. } | Self::ChangeStatus { .. } => Vec::new(),
+        }
     }
 
     pub(crate) fn invalidates(&self) -> Vec<Uuid> {

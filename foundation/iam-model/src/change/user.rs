@@ -1,8 +1,11 @@
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::access::Covered;
+use crate::access::GrantedRights;
+use crate::assignment::Grant;
 use crate::audit::{Record, ResourceType, action};
+use crate::clock::Timestamp;
+use crate::context::Author;
 use crate::secret::PasswordHash;
 use crate::user::{User, UserStatus};
 
@@ -22,9 +25,9 @@ pub enum UserChange {
         before: User,
         /// The user after the change.
         after: User,
-        /// The escalation check: if the user can log in again, the caller holds every permission that the user
-        /// regains. If the e-mail changes, the caller holds every permission of the user's roles.
-        covered: Covered,
+        /// The user's role assignments, on which the granted rights depend if the status or the e-mail changes; `None`
+        /// if they were not read.
+        grants: Option<Vec<Grant>>,
     },
     /// A user is suspended or reactivated, and no other field changes.
     ChangeStatus {
@@ -32,8 +35,8 @@ pub enum UserChange {
         before: User,
         /// The user after the change.
         after: User,
-        /// The escalation check: the caller holds every permission that a reactivated user regains.
-        covered: Covered,
+        /// The user's role assignments, on which the granted rights depend; `None` if they were not read.
+        grants: Option<Vec<Grant>>,
     },
     /// The user's e-mail is verified: it is proven that the user receives mail at this address.
     VerifyEmail {
@@ -66,6 +69,29 @@ impl UserChange {
             }
             Self::Delete { before, after } => vec![of(after, action::DELETE).deleting(&before.audited())],
         }
+    }
+
+    pub(crate) fn granted_rights(&self, author: &Author, now: Timestamp) -> Vec<GrantedRights<'_>> {
+        let (before, after, grants) = match self {
+            // The user has no roles yet.
+            Self::Create { .. } => return Vec::new(),
+            Self::Update { before, after, grants } | Self::ChangeStatus { before, after, grants } => {
+                (before, after, grants.as_deref())
+            }
+            Self::VerifyEmail { before, after } | Self::Delete { before, after } => (before, after, None),
+        };
+        // A new password is sent to the address. So an author that changes the address of another user could use that
+        // account.
+        let takes_over = before.email != after.email && author.user() != Some(after.id);
+        let is_activated = before.status != UserStatus::Active && after.status == UserStatus::Active;
+        if !takes_over && !is_activated {
+            return Vec::new();
+        }
+        let Some(grants) = grants else { return vec![GrantedRights::everything()] };
+        // An account that is taken over includes the roles in suspended organizations, because these may be
+        // reactivated.
+        let counts = |grant: &&Grant| if takes_over { grant.assignment.is_live(now) } else { grant.is_effective(now) };
+        grants.iter().filter(counts).map(GrantedRights::of).collect()
     }
 
     pub(crate) fn invalidates(&self) -> Vec<Uuid> {

@@ -61,6 +61,13 @@ impl Ancestry {
         entries.filter(|entry| seen.insert(entry.id)).collect()
     }
 
+    /// The same organizations after a change of one of them.
+    #[must_use]
+    pub fn with_changed(&self, changed: &Organization) -> Self {
+        let entries = self.links.iter().map(|link| entry(&self.links, link));
+        entries.map(|entry| if entry.id == changed.id { changed.into() } else { entry }).collect()
+    }
+
     /// The approximate size in bytes.
     pub fn size(&self) -> usize {
         size_of::<Self>() + size_of_val(&*self.links) + self.index.len() * size_of::<(OrganizationId, usize)>()

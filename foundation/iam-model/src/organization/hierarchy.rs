@@ -30,6 +30,11 @@ impl Hierarchy {
     }
 
     /// The positions of the organizations.
+    pub fn ancestry(&self) -> &Ancestry {
+        &self.ancestry
+    }
+
+    /// The positions of the organizations, by value.
     pub fn into_ancestry(self) -> Ancestry {
         self.ancestry
     }

@@ -8,7 +8,7 @@ mod tree;
 
 pub use ancestry::{Ancestry, Position};
 pub use hierarchy::{Hierarchy, Node, OrganizationWithDepth};
-pub use rules::{Activation, activations, check_depth, height, with_changed};
+pub use rules::{Activation, AffectedTree, check_depth, height};
 pub use tree::OrganizationTree;
 
 use std::cmp::Ordering;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::error::Rule;
 use crate::id::OrganizationId;
-use crate::organization::{Hierarchy, Organization};
+use crate::organization::{Ancestry, Hierarchy, Organization, Position};
 
 /// Roles of one organization that begin to count in an organization.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,35 +15,62 @@ pub struct Activation {
     pub counts_in: OrganizationId,
 }
 
-/// Returns the roles that begin to count when an organization changes its parent or its status.
-///
-/// - An organization is above the changed one after the change, and was not before. Roles held in it begin to count in
-///   the changed one. In a deleted organization, no roles from above count. So if it is restored, all its ancestors are
-///   new.
-/// - The changed organization or one below it is ACTIVE with all its ancestors after the change, and was not before.
-///   Roles held in it begin to count in it.
-pub fn activations(before: &Hierarchy, after: &Hierarchy, changed: OrganizationId) -> Vec<Activation> {
-    let (Some(was), Some(becomes)) = (before.node(changed), after.node(changed)) else { return Vec::new() };
-    if becomes.organization.status.is_inactive() {
-        return Vec::new();
-    }
-    let was_above = |id| !was.organization.status.is_inactive() && was.is_within(id);
-    let newly_above = becomes.upwards().skip(1).filter(|node| !was_above(node.organization.id));
-    let from_above = newly_above
-        .filter(|node| node.is_awake())
-        .map(|node| Activation { held_in: node.organization.id, counts_in: changed });
-    let activated = after.nodes().filter(|node| node.is_within(changed) && node.is_awake());
-    let activated = activated
-        .map(|node| node.organization.id)
-        .filter(|id| before.node(*id).is_some_and(|node| !node.is_awake()))
-        .map(|id| Activation { held_in: id, counts_in: id });
-    from_above.chain(activated).collect()
-}
+/// The part of the organization tree that a change of one organization affects, before the change.
+#[derive(Clone, Debug)]
+pub struct AffectedTree(Ancestry);
 
-/// The same hierarchy with one organization changed.
-pub fn with_changed(before: &Hierarchy, after: &Organization) -> Hierarchy {
-    let change = |found: &Organization| if found.id == after.id { after.clone() } else { found.clone() };
-    before.nodes().map(|node| change(node.organization)).collect()
+impl AffectedTree {
+    /// Returns the tree of a change. `above` contains the organization, its new parent and all ancestors of both.
+    /// `subtree` contains everything below the organization.
+    #[must_use]
+    pub fn new(above: &Hierarchy, subtree: &[Organization]) -> Self {
+        Self(Ancestry::merged([above.ancestry(), &subtree.iter().collect()]))
+    }
+
+    /// The tree before the change.
+    #[must_use]
+    pub fn before(&self) -> &Ancestry {
+        &self.0
+    }
+
+    /// The tree after the change.
+    #[must_use]
+    pub fn after(&self, changed: &Organization) -> Ancestry {
+        self.0.with_changed(changed)
+    }
+
+    /// Returns the roles that begin to count when an organization changes its parent or its status; `None` if the tree
+    /// does not contain the organization or its new parent.
+    ///
+    /// - An organization is above the changed one after the change, and was not before. Roles held in it begin to count
+    ///   in the changed one. In a deleted organization, no roles from above count. So if it is restored, all its
+    ///   ancestors are new.
+    /// - The changed organization or one below it is ACTIVE with all its ancestors after the change, and was not
+    ///   before. Roles held in it begin to count in it.
+    #[must_use]
+    pub fn activations(&self, changed: &Organization) -> Option<Vec<Activation>> {
+        let before = self.before();
+        let was = before.position(changed.id)?;
+        if let Some(parent) = changed.parent_id {
+            before.position(parent)?;
+        }
+        if changed.status.is_inactive() {
+            return Some(Vec::new());
+        }
+        let after = self.after(changed);
+        let becomes = after.position(changed.id)?;
+        let was_above = |id| !was.is_inactive() && was.is_within(id);
+        let newly_above = becomes.lineage().skip(1).filter(|id| !was_above(*id));
+        let from_above = newly_above
+            .filter(|id| after.position(*id).is_some_and(Position::is_awake))
+            .map(|id| Activation { held_in: id, counts_in: changed.id });
+        let activated = after.positions().filter(|position| position.is_within(changed.id) && position.is_awake());
+        let activated = activated
+            .map(Position::id)
+            .filter(|id| before.position(*id).is_some_and(|position| !position.is_awake()))
+            .map(|id| Activation { held_in: id, counts_in: id });
+        Some(from_above.chain(activated).collect())
+    }
 }
 
 /// The number of levels below the root of a subtree.
@@ -73,11 +100,23 @@ mod tests {
     use crate::organization::OrganizationStatus;
     use crate::organization::OrganizationStatus::{Active, Inactive, Suspended};
 
+    /// The whole test tree.
+    fn tree() -> AffectedTree {
+        AffectedTree::new(&Scene::new().hierarchy, &[])
+    }
+
+    /// The tree after a change.
+    fn changed(before: &AffectedTree, organization: &Organization) -> AffectedTree {
+        AffectedTree(before.after(organization))
+    }
+
     /// The roles that begin to count when an organization of the test tree changes, as `held in → counts in`.
-    fn activated(before: &Hierarchy, name: &str, parent: Option<&str>, status: OrganizationStatus) -> Vec<String> {
-        let after = with_changed(before, &organization(name, parent, status));
-        let name_of = |id| before.node(id).unwrap().organization.name.to_string();
-        let mut activations: Vec<String> = activations(before, &after, id(name))
+    fn activated(before: &AffectedTree, name: &str, parent: Option<&str>, status: OrganizationStatus) -> Vec<String> {
+        let scene = Scene::new();
+        let name_of = |id| scene.hierarchy.node(id).unwrap().organization.name.to_string();
+        let mut activations: Vec<String> = before
+            .activations(&organization(name, parent, status))
+            .unwrap()
             .into_iter()
             .map(|activation| format!("{} → {}", name_of(activation.held_in), name_of(activation.counts_in)))
             .collect();
@@ -87,24 +126,24 @@ mod tests {
 
     #[test]
     fn a_move_activates_the_roles_of_new_ancestors() {
-        let before = Scene::new().hierarchy;
+        let before = tree();
         assert_eq!(activated(&before, "other", Some("branch"), Active), ["branch → other", "root → other"]);
         assert_eq!(activated(&before, "team", Some("other"), Active), ["other → team"]);
     }
 
     #[test]
     fn a_move_below_an_old_ancestor_activates_no_roles() {
-        let before = Scene::new().hierarchy;
+        let before = tree();
         assert!(activated(&before, "team", Some("root"), Active).is_empty());
         assert!(activated(&before, "team", None, Active).is_empty());
     }
 
     #[test]
     fn only_roles_in_active_organizations_are_activated() {
-        let before = Scene::new().hierarchy;
+        let before = tree();
         assert!(activated(&before, "other", Some("asleep"), Active).is_empty());
         assert_eq!(activated(&before, "asleep", None, Active), ["asleep → asleep"]);
-        let asleep = with_changed(&before, &organization("root", None, Suspended));
+        let asleep = changed(&before, &organization("root", None, Suspended));
         let woken = ["branch → branch", "root → root", "team → team"];
         assert_eq!(activated(&asleep, "root", None, Active), woken);
         assert_eq!(activated(&asleep, "branch", None, Active), ["branch → branch", "team → team"]);
@@ -114,13 +153,33 @@ mod tests {
 
     #[test]
     fn a_restored_organization_activates_the_roles_above_it() {
-        let before = Scene::new().hierarchy;
-        let deleted = with_changed(&before, &organization("team", Some("branch"), Inactive));
+        let before = tree();
+        let deleted = changed(&before, &organization("team", Some("branch"), Inactive));
         let restored = ["branch → team", "root → team", "team → team"];
         assert_eq!(activated(&deleted, "team", Some("branch"), Active), restored);
         assert_eq!(activated(&deleted, "team", Some("branch"), Suspended), ["branch → team", "root → team"]);
         assert!(activated(&deleted, "team", Some("other"), Inactive).is_empty());
         assert!(activated(&before, "team", Some("branch"), Inactive).is_empty());
+    }
+
+    #[test]
+    fn activations_are_unknown_without_the_organization_or_its_new_parent() {
+        let tree = tree();
+        assert_eq!(tree.activations(&organization("unknown", None, Active)), None);
+        assert_eq!(tree.activations(&organization("team", Some("unknown"), Active)), None);
+    }
+
+    #[test]
+    fn a_tree_contains_the_organizations_above_and_the_subtree() {
+        let all = Scene::new().hierarchy;
+        let of = |names: &[&str]| -> Vec<Organization> {
+            names.iter().map(|name| all.node(id(name)).unwrap().organization.clone()).collect()
+        };
+        let above: Hierarchy = of(&["branch", "root"]).into_iter().collect();
+        let tree = AffectedTree::new(&above, &of(&["branch", "team"]));
+        let position = |name: &str| tree.before().position(id(name)).unwrap();
+        assert_eq!(["root", "branch", "team"].map(|name| position(name).depth()), [0, 1, 2]);
+        assert_eq!(tree.after(&organization("branch", None, Active)).position(id("team")).unwrap().depth(), 1);
     }
 
     #[test]

@@ -120,6 +120,11 @@ impl fmt::Debug for Permission {
 pub struct PermissionPattern(Box<str>);
 
 impl PermissionPattern {
+    /// `*`
+    pub fn everything() -> Self {
+        Self("*".into())
+    }
+
     /// `<resource>:*` for the resource of a permission.
     pub fn whole_resource_of(permission: &Permission) -> Self {
         Self(format!("{}:*", permission.resource()).into())

@@ -1,13 +1,10 @@
-use std::sync::Arc;
-
 use async_trait::async_trait;
 
-use crate::access::{Until, VisibleScope};
+use crate::access::{HeldRole, Until, VisibleScope};
 use crate::assignment::{AssignmentFilter, Grant, GrantContext, ListedAssignment};
 use crate::clock::Timestamp;
 use crate::id::{AssignmentId, OrganizationId, RoleId, TenantId, UserId};
 use crate::page::{Page, PageRequest};
-use crate::role::Role;
 use crate::store_error::StoreError;
 
 /// Reads role assignments.
@@ -53,17 +50,6 @@ pub enum GrantQuery<'a> {
         /// The maximum number.
         limit: u32,
     },
-}
-
-/// A role that at least one user holds in an organization.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HeldRole {
-    /// The role.
-    pub role: Arc<Role>,
-    /// The organization.
-    pub organization: OrganizationId,
-    /// The latest time until which a user holds it there.
-    pub until: Until,
 }
 
 /// Reads role assignments inside a unit of work.

@@ -20,7 +20,7 @@ mod signing_key;
 mod tenant;
 mod user;
 
-pub use assignment::{AssignmentStore, AssignmentTransaction, GrantQuery, HeldRole};
+pub use assignment::{AssignmentStore, AssignmentTransaction, GrantQuery};
 pub use audit::{AuditStore, AuditTransaction, SequenceStore};
 pub use credential::{CredentialStore, CredentialTransaction};
 pub use feed::{ChangeFeed, News};

@@ -1,0 +1,293 @@
+use crate::access::testing::{Scene, at, id, organization};
+use crate::access::{HeldRole, ResourceScope, Until};
+use crate::assignment::{Assignment, Grant};
+use crate::audit::testing::author;
+use crate::audit::{AuditFilter, Export, NewEvent, Retention};
+use crate::change::*;
+use crate::context::Actor;
+use crate::credential::LoginAttempts;
+use crate::id::{OrganizationId, TenantId};
+use crate::idempotency::IdempotencyRecord;
+use crate::organization::OrganizationStatus::{Active, Inactive, Suspended};
+use crate::organization::{AffectedTree, Organization};
+use crate::permission::RegisteredPermission;
+use crate::role::Role;
+use crate::secret::PasswordHash;
+use crate::session::{EndReason, RefreshState, Session};
+use crate::tenant::{Tenant, TenantStatus};
+use crate::user::{User, UserStatus};
+use crate::version::Version;
+
+const NOW: i64 = 10;
+
+/// The rights that a change of an author gives, as `permissions scope until`.
+fn granted_to(author: &Author, change: impl Into<Change>) -> Vec<String> {
+    let name = |of: OrganizationId| {
+        let names = ["root", "branch", "team", "other", "asleep", "gone"];
+        names.into_iter().find(|name| id::<OrganizationId>(name) == of).unwrap()
+    };
+    let change = change.into();
+    let granted = change.granted_rights(author, at(NOW)).into_iter().map(|granted| {
+        let permissions: Vec<&str> = granted.permissions.iter().map(|pattern| pattern.as_str()).collect();
+        let scope = match granted.scope {
+            ResourceScope::Tenant => "tenant",
+            ResourceScope::Organization(position) => name(position.id()),
+            ResourceScope::OfGrant(organization) => name(organization.id),
+        };
+        let until = match granted.until {
+            Until::Forever => "forever".to_owned(),
+            Until::Moment(moment) => moment.timestamp().to_string(),
+        };
+        format!("{} {scope} {until}", permissions.join(","))
+    });
+    granted.collect()
+}
+
+fn granted(change: impl Into<Change>) -> Vec<String> {
+    granted_to(&author(TenantId::NONE), change)
+}
+
+/// What a change gives whose facts are not known.
+const EVERYTHING: [&str; 1] = ["* tenant forever"];
+const NOTHING: [&str; 0] = [];
+
+fn user(status: UserStatus, email: &str) -> User {
+    User {
+        id: id("user"),
+        tenant_id: TenantId::NONE,
+        email: email.parse().unwrap(),
+        email_verified_at: None,
+        first_name: "Ada".parse().unwrap(),
+        last_name: "Lovelace".parse().unwrap(),
+        status,
+        last_login_at: None,
+        created_at: at(0),
+        updated_at: at(0),
+        version: Version::FIRST,
+    }
+}
+
+/// A role that is held tenant-wide, one in a suspended organization, and an expired one.
+fn grants() -> Vec<Grant> {
+    let scene = Scene::new();
+    vec![
+        scene.grant("users:read", None, Some(at(99))),
+        scene.grant("roles:read", Some("asleep"), None),
+        scene.grant("*", None, Some(at(NOW))),
+    ]
+}
+
+#[test]
+fn a_change_of_a_user_gives_the_rights_that_the_user_regains_or_the_author_takes_over() {
+    use UserStatus::{Active, Inactive, Suspended};
+    let (ada, eve) = ("ada@example.com", "eve@example.com");
+    let effective = ["users:read tenant 99"].as_slice();
+    let live = ["users:read tenant 99", "roles:read asleep forever"].as_slice();
+    let nothing = [].as_slice();
+    let (by_itself, by_other) = (id("user"), id("other"));
+    for (before, after, author_id, expected, unread) in [
+        ((Active, ada), (Active, ada), by_other, nothing, nothing),
+        ((Active, ada), (Suspended, ada), by_other, nothing, nothing),
+        ((Active, ada), (Inactive, ada), by_other, nothing, nothing),
+        ((Suspended, ada), (Active, ada), by_other, effective, &EVERYTHING),
+        ((Suspended, ada), (Inactive, ada), by_other, nothing, nothing),
+        ((Inactive, ada), (Active, ada), by_other, effective, &EVERYTHING),
+        ((Inactive, ada), (Suspended, ada), by_other, nothing, nothing),
+        ((Active, ada), (Active, eve), by_other, live, &EVERYTHING),
+        ((Suspended, ada), (Active, eve), by_other, live, &EVERYTHING),
+        ((Suspended, ada), (Suspended, eve), by_other, live, &EVERYTHING),
+        ((Active, ada), (Active, eve), by_itself, nothing, nothing),
+    ] {
+        let actor = Actor::User { user: author_id, session: id("session") };
+        let author = Author { actor, ..author(TenantId::NONE) };
+        let (before, after) = (user(before.0, before.1), user(after.0, after.1));
+        let facts = || (before.clone(), after.clone());
+        let row = format!("{} {} → {} {}", before.status, before.email, after.status, after.email);
+        for (grants, expected) in [(Some(grants()), expected), (None, unread)] {
+            let ((before, after), read) = (facts(), grants.clone());
+            let update = UserChange::Update { before, after, grants: read };
+            assert_eq!(granted_to(&author, update), expected, "{row}");
+            let (before, after) = facts();
+            assert_eq!(granted_to(&author, UserChange::ChangeStatus { before, after, grants }), expected, "{row}");
+        }
+        let (before, after) = facts();
+        assert_eq!(granted_to(&author, UserChange::VerifyEmail { before, after }), unread, "{row}");
+        let (before, after) = facts();
+        assert_eq!(granted_to(&author, UserChange::Delete { before, after }), unread, "{row}");
+    }
+    let password = PasswordHash::from("hash");
+    assert_eq!(granted(UserChange::Create { user: user(Active, ada), password }), NOTHING);
+}
+
+#[test]
+fn a_change_of_assignments_gives_the_permissions_of_the_roles() {
+    let scene = Scene::new();
+    let in_branch = || scene.grant("users:read", Some("branch"), Some(at(50)));
+    let all = vec![scene.grant("users:*", None, None), in_branch()];
+    assert_eq!(granted(AssignmentChange::Create(all.clone())), ["users:* tenant forever", "users:read branch 50"]);
+    let unknown_organization = Grant { organization: None, ..in_branch() };
+    assert_eq!(granted(AssignmentChange::Create(vec![unknown_organization])), ["users:read tenant 50"]);
+    let other = Assignment { role_id: id("other"), ..in_branch().assignment };
+    let unknown_role = Grant { assignment: other, ..in_branch() };
+    assert_eq!(granted(AssignmentChange::Create(vec![unknown_role.clone()])), EVERYTHING);
+    for (expires_at, expected) in [
+        (Some(at(49)), [].as_slice()),
+        (Some(at(50)), &[]),
+        (Some(at(51)), &["users:read branch 51"]),
+        (None, &["users:read branch forever"]),
+    ] {
+        assert_eq!(granted(AssignmentChange::ChangeExpiry { grant: in_branch(), expires_at }), expected);
+    }
+    assert_eq!(granted(AssignmentChange::ChangeExpiry { grant: unknown_role, expires_at: None }), EVERYTHING);
+    assert_eq!(granted(AssignmentChange::Revoke { grants: all, reason: None }), NOTHING);
+}
+
+#[test]
+fn a_change_of_roles_gives_the_added_permissions() {
+    let role = |patterns: &[&str]| {
+        let permissions = patterns.iter().map(|pattern| pattern.parse().unwrap()).collect();
+        Role { permissions, ..Role::clone(&Scene::new().grant("*", None, None).role) }
+    };
+    let (small, large) = (role(&["roles:*"]), role(&["roles:read", "users:read"]));
+    let update = |before: &Role, after: &Role, held_until| {
+        granted(RoleChange::Update { before: before.clone(), after: after.clone(), held_until })
+    };
+    assert_eq!(granted(RoleChange::Create(large.clone())), ["roles:read,users:read tenant 10"]);
+    assert_eq!(granted(RoleChange::CreateBuiltIn(vec![small.clone()])), ["roles:* tenant 10"]);
+    assert_eq!(update(&small, &large, Until::Forever), ["users:read tenant forever"]);
+    assert_eq!(update(&large, &small, Until::Moment(at(50))), ["roles:* tenant 50"]);
+    assert_eq!(update(&large, &role(&["users:read"]), Until::Forever), NOTHING);
+    assert_eq!(granted(RoleChange::Delete(large)), NOTHING);
+}
+
+#[test]
+fn a_new_permission_is_given_to_roles_with_a_wildcard() {
+    let permission = RegisteredPermission {
+        id: id("permission"),
+        tenant_id: TenantId::NONE,
+        name: "orders:refund".parse().unwrap(),
+        description: "".parse().unwrap(),
+        system: false,
+        created_at: at(0),
+    };
+    for (wildcard_roles, held_until, expected) in [
+        (Some(Vec::new()), Until::Forever, [].as_slice()),
+        (Some(vec![id("role")]), Until::Forever, &["orders:refund tenant forever"]),
+        (Some(vec![id("role")]), Until::Moment(at(50)), &["orders:refund tenant 50"]),
+        (None, Until::Forever, &["orders:refund tenant forever"]),
+    ] {
+        let permission = permission.clone();
+        assert_eq!(granted(PermissionChange::Create { permission, wildcard_roles, held_until }), expected);
+    }
+    let built_in = vec![permission.clone()];
+    assert_eq!(granted(PermissionChange::CreateBuiltIn(built_in)), ["orders:refund tenant forever"]);
+    assert_eq!(granted(PermissionChange::Delete(permission)), NOTHING);
+}
+
+/// The facts of a change in the test tree. In each of the organizations `read`, a role is held whose permission names it.
+fn activated(after: &Organization, read: &[&str]) -> ActivatedRoles {
+    let scene = Scene::new();
+    let branch = organization("branch", Some("root"), Active);
+    let tree = AffectedTree::new(&scene.hierarchy, &[branch, organization("gone", Some("branch"), Inactive)]);
+    let held = read.iter().map(|name| HeldRole {
+        role: scene.grant(&format!("{name}:read"), None, None).role,
+        organization: id(name),
+        until: Until::Moment(at(50)),
+    });
+    assert!(tree.activations(after).is_some());
+    ActivatedRoles::new(tree, read.iter().map(|name| id(name)), held.collect())
+}
+
+#[test]
+fn a_change_of_an_organization_gives_the_roles_that_begin_to_count() {
+    let all = ["root", "branch", "team", "other", "asleep", "gone"];
+    let team = organization("team", Some("branch"), Active);
+    let moved = organization("team", Some("other"), Active);
+    let update = |before: &Organization, after: &Organization, activated| {
+        granted(OrganizationChange::Update { before: before.clone(), after: after.clone(), activated })
+    };
+    let renamed = Organization { name: "Renamed".parse().unwrap(), ..team.clone() };
+    assert_eq!(update(&team, &renamed, None), NOTHING);
+    assert_eq!(update(&team, &moved, Some(activated(&moved, &all))), ["other:read team 50"]);
+    let asleep = organization("asleep", None, Suspended);
+    let awake = organization("asleep", None, Active);
+    assert_eq!(update(&asleep, &awake, Some(activated(&awake, &all))), ["asleep:read asleep 50"]);
+    assert_eq!(update(&awake, &asleep, Some(activated(&asleep, &[]))), NOTHING);
+    let gone = organization("gone", Some("branch"), Inactive);
+    let restored = organization("gone", Some("branch"), Active);
+    let expected = ["root:read gone 50", "branch:read gone 50", "gone:read gone 50"];
+    assert_eq!(update(&gone, &restored, Some(activated(&restored, &all))), expected);
+    assert_eq!(update(&restored, &gone, None), NOTHING);
+    // Facts that were not read, or that belong to another change.
+    assert_eq!(update(&team, &moved, None), EVERYTHING);
+    assert_eq!(update(&team, &moved, Some(activated(&moved, &["root", "branch", "team"]))), EVERYTHING);
+    assert_eq!(update(&team, &moved, Some(activated(&awake, &["asleep"]))), EVERYTHING);
+    let elsewhere = organization("team", Some("unknown"), Active);
+    assert_eq!(update(&team, &elsewhere, Some(activated(&moved, &all))), EVERYTHING);
+
+    assert_eq!(granted(OrganizationChange::Create(moved.clone())), NOTHING);
+    assert_eq!(granted(OrganizationChange::Delete { before: restored, after: gone }), NOTHING);
+    assert_eq!(granted(OrganizationChange::Delete { before: team, after: moved }), EVERYTHING);
+}
+
+#[test]
+fn other_changes_give_no_rights() {
+    let tenant = || Tenant {
+        id: TenantId::NONE,
+        name: "Acme".parse().unwrap(),
+        slug: "acme".parse().unwrap(),
+        status: TenantStatus::Active,
+        created_at: at(0),
+        updated_at: at(0),
+        version: Version::FIRST,
+    };
+    let session = || Session {
+        id: id("session"),
+        tenant_id: TenantId::NONE,
+        user_id: id("user"),
+        ip_address: None,
+        user_agent: None,
+        created_at: at(0),
+        last_used_at: at(0),
+        expires_at: at(99),
+        refresh: RefreshState { tag_key: [0; 32], current: [0; 32], spent: None },
+    };
+    let password = || PasswordHash::from("hash");
+    let retention = Retention { days: None, pending: None };
+    let email = || user(UserStatus::Active, "ada@example.com").email;
+    let event = NewEvent { action: "SENT".into(), resource_type: "INVOICE".into(), ..NewEvent::default() };
+    let reason = LoginFailure::InvalidPassword;
+    let attempts = LoginAttempts::default();
+    let changes: Vec<Change> = vec![
+        TenantChange::Create(tenant()).into(),
+        TenantChange::Update { before: tenant(), after: tenant() }.into(),
+        TenantChange::ChangeStatus { before: tenant(), after: tenant() }.into(),
+        CredentialChange::ChangePassword { user: id("user"), password: password() }.into(),
+        CredentialChange::Rehash { user: id("user"), password: password() }.into(),
+        CredentialChange::CountFailure { email: email(), reason, attempts, is_recorded: true }.into(),
+        CredentialChange::Refuse { email: email(), reason, attempt_count: 1 }.into(),
+        CredentialChange::ClearFailures(email().key()).into(),
+        SessionChange::Start(session()).into(),
+        SessionChange::Refresh(session()).into(),
+        SessionChange::RepeatRefresh(session()).into(),
+        SessionChange::Forget(vec![session()]).into(),
+        SessionChange::End { sessions: vec![session()], reason: EndReason::Logout }.into(),
+        AuditChange::Log(event.validate().unwrap()).into(),
+        AuditChange::Export(TenantId::NONE, Export::new(AuditFilter::default(), "text/csv".into(), false)).into(),
+        AuditChange::SetRetention { tenant: TenantId::NONE, before: retention, after: retention }.into(),
+        AuditChange::GiveUp { tenant: TenantId::NONE, from: 0, until: 1, before: at(0), signature: String::new() }
+            .into(),
+        AuditChange::Erase { user: id("user"), details: vec![], origins: vec![], signature: String::new() }.into(),
+        IdempotencyChange::Keep(IdempotencyRecord {
+            tenant_id: TenantId::NONE,
+            id: [0; 32],
+            request: [0; 32],
+            answer: String::new(),
+            created_at: at(0),
+        })
+        .into(),
+    ];
+    for change in changes {
+        assert_eq!(granted(change.clone()), NOTHING, "{change:?}");
+    }
+}
