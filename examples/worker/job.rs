@@ -35,7 +35,7 @@ pub(crate) async fn close_overdue(iam: &Iam, billing: &Billing, today: NaiveDate
 pub(crate) async fn record(iam: &Iam, invoice: &Invoice, correlation_id: &CorrelationId) -> Result<()> {
     let once = Idempotency::new(format!("close/{}", invoice.number).parse()?, &invoice.number);
     let context = RequestContext { correlation_id: Some(correlation_id.clone()), ..RequestContext::default() };
-    let caller = Caller::system(invoice.tenant(), REASON).in_context(context).with_idempotency(once.clone());
+    let caller = Caller::system(invoice.tenant(), REASON).in_context(context);
     let event = NewEvent {
         action: "CLOSED".to_owned(),
         resource_type: "INVOICE".to_owned(),
@@ -46,7 +46,7 @@ pub(crate) async fn record(iam: &Iam, invoice: &Invoice, correlation_id: &Correl
             ("dueOn".to_owned(), Value::from(invoice.due_on.to_string())),
         ]),
     };
-    let entry = iam.audit().log(&caller, event).await?;
+    let entry = iam.audit().log_once(&caller, event, Some(&once)).await?;
     tracing::info!(%correlation_id, invoice = invoice.number, entry = %entry.id, replayed = once.was_replayed(), "closed");
     Ok(())
 }

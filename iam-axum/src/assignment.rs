@@ -19,6 +19,7 @@ use uuid::Uuid;
 
 use crate::description::{Problems, ROLE_ASSIGNMENTS, USERS};
 use crate::extract::{Authenticated, Call, Params, PathId, Query, nullable};
+use crate::idempotency::RequestKey;
 use crate::page::{Collection, List, PageQuery};
 use crate::problem::Problem;
 use crate::time::{Time, moment};
@@ -340,13 +341,14 @@ pub(crate) async fn list(
 )]
 pub(crate) async fn create(
     State(iam): State<Iam>,
+    RequestKey(key): RequestKey,
     Call(caller, body): Call<NewAssignmentDto>,
 ) -> Result<(StatusCode, Json<AssignmentDto>), Problem> {
     let mut params = Params::default();
     let new = body.parse(&mut params, str::to_owned);
     params.finish()?;
     let Some(new) = new else { return Err(Problem::invalid_field("body", "is incomplete")) };
-    let assignment = iam.assignments().create(&caller, new).await?;
+    let assignment = iam.assignments().create_once(&caller, new, key.as_ref()).await?;
     Ok((StatusCode::CREATED, Json(assignment.into())))
 }
 
@@ -364,6 +366,7 @@ pub(crate) async fn create(
 )]
 pub(crate) async fn create_all(
     State(iam): State<Iam>,
+    RequestKey(key): RequestKey,
     Call(caller, NewAssignmentsDto { assignments }): Call<NewAssignmentsDto>,
 ) -> Result<(StatusCode, Json<CreatedAssignments>), Problem> {
     let mut params = Params::default();
@@ -372,7 +375,7 @@ pub(crate) async fn create_all(
     };
     let new: Vec<NewAssignment> = assignments.iter().enumerate().filter_map(parse).collect();
     params.finish()?;
-    let made = iam.assignments().create_all(&caller, &new).await?;
+    let made = iam.assignments().create_all_once(&caller, &new, key.as_ref()).await?;
     let made: Vec<CreatedAssignment> = made.into_iter().map(CreatedAssignment::from).collect();
     Ok((StatusCode::CREATED, Json(CreatedAssignments { created: made.len(), assignments: made })))
 }

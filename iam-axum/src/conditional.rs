@@ -1,12 +1,19 @@
 //! Entity tags: `If-None-Match` for reads, `If-Match` for changes (RFC 9110 §13).
 
+use std::future::{Ready, ready};
+use std::task::{Context, Poll};
+
 use axum::Json;
 use axum::body::Body;
-use axum::extract::Request;
+use axum::extract::{FromRequestParts, Request};
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use futures_util::future::Either;
 use iam_core::version::{Precondition, Version};
 use serde::Serialize;
+use tower::Service;
+use tower::layer::layer_fn;
 use utoipa::openapi::path::{Operation, Parameter, ParameterBuilder, ParameterIn};
 use utoipa::openapi::schema::{ObjectBuilder, Type};
 use utoipa::openapi::{HeaderBuilder, RefOr, Required, ResponseBuilder};
@@ -14,7 +21,7 @@ use utoipa_axum::router::UtoipaMethodRouter;
 
 use crate::Problem;
 use crate::state::ApiState;
-use crate::sync_middleware::{After, Around, around};
+use crate::sync_middleware::{After, Around};
 
 /// A resource with its entity tag.
 pub(crate) struct Tagged<T>(pub(crate) Version, pub(crate) T);
@@ -30,9 +37,17 @@ impl<T: Serialize> IntoResponse for Tagged<T> {
     }
 }
 
-/// The precondition of a change, or the problem of an `If-Match` header that is invalid.
-#[derive(Clone)]
-pub(crate) struct Condition(pub(crate) Result<Precondition, Problem>);
+/// The precondition of a change, from `If-Match`. To be extracted after the caller: a request without a valid token is
+/// refused for that, even if its header is invalid.
+pub(crate) struct IfMatch(pub(crate) Precondition);
+
+impl<S: Send + Sync> FromRequestParts<S> for IfMatch {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        precondition(&parts.headers).map(Self)
+    }
+}
 
 /// Lets clients send conditional requests to these operations of a resource, and describes this in the OpenAPI
 /// document.
@@ -49,12 +64,13 @@ pub(crate) fn conditional(routes: UtoipaMethodRouter<ApiState>) -> UtoipaMethodR
         for operation in path.patch.iter_mut().chain(&mut path.delete) {
             let what =
                 "Entity tags of versions that the client has seen. If none of them is current, the response is 412.";
-            describe(operation, "If-Match", what, Some(TAGS));
+            describe(operation, IF_MATCH, what, Some(TAGS));
         }
     }
-    let is_change = paths.paths.values().any(|path| path.patch.is_some() || path.delete.is_some());
-    (schemas, paths, if is_change { router.layer(around(Preconditions)) } else { router })
+    (schemas, paths, router)
 }
+
+const IF_MATCH: &str = "If-Match";
 
 /// `*`, or entity tags joined by commas (RFC 9110 §8.8.3).
 const TAGS: &str = r#"^([*]|(W/)?"[!#-~]*"( *, *(W/)?"[!#-~]*")*)$"#;
@@ -81,18 +97,42 @@ fn parameter(name: &str, description: &str, pattern: Option<&str>) -> Parameter 
         .build()
 }
 
-/// Reads the condition that a request sets for its change.
+/// Refuses `If-Match` on changes that do not evaluate it: those that the OpenAPI document describes without it.
+/// Otherwise a client would believe that its change overwrites no other change.
+pub(crate) fn refuse_unused_conditions(routes: UtoipaMethodRouter<ApiState>) -> UtoipaMethodRouter<ApiState> {
+    let (schemas, paths, router) = routes;
+    let changes = paths.paths.values().flat_map(|path| [&path.post, &path.put, &path.patch, &path.delete]);
+    let has_unused = changes.flatten().any(|change| !has_condition(change));
+    (schemas, paths, if has_unused { router.route_layer(layer_fn(RefuseIfMatch)) } else { router })
+}
+
+fn has_condition(operation: &Operation) -> bool {
+    let mut parameters = operation.parameters.iter().flatten();
+    parameters.any(|parameter| matches!(parameter, RefOr::T(parameter) if parameter.name == IF_MATCH))
+}
+
 #[derive(Clone)]
-struct Preconditions;
+struct RefuseIfMatch<S>(S);
 
-impl Around for Preconditions {
-    type After = ();
+impl<S> Service<Request> for RefuseIfMatch<S>
+where
+    S: Service<Request, Response = Response>,
+{
+    type Response = Response;
+    type Error = S::Error;
+    type Future = Either<Ready<Result<Response, S::Error>>, S::Future>;
 
-    fn before(&self, mut request: Request) -> (Request, ()) {
-        if let Some(precondition) = precondition(request.headers()).transpose() {
-            request.extensions_mut().insert(Condition(precondition));
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.0.poll_ready(context)
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        if request.method().is_safe() || !request.headers().contains_key(header::IF_MATCH) {
+            return Either::Right(self.0.call(request));
         }
-        (request, ())
+        let problem =
+            Problem::invalid_field(IF_MATCH, "is not possible here: the resource of this path has no entity tag");
+        Either::Left(ready(Ok(problem.into_response())))
     }
 }
 
@@ -148,17 +188,17 @@ fn members(line: &str) -> impl Iterator<Item = &str> {
     line.split(separates).map(str::trim)
 }
 
-fn precondition(headers: &HeaderMap) -> Result<Option<Precondition>, Problem> {
+fn precondition(headers: &HeaderMap) -> Result<Precondition, Problem> {
     let mut lines = headers.get_all(header::IF_MATCH).iter().peekable();
     if lines.peek().is_none() {
-        return Ok(None);
+        return Ok(Precondition::Exists);
     }
-    let refused = || Problem::invalid_field("If-Match", "must be * or entity tags, joined by commas");
+    let refused = || Problem::invalid_field(IF_MATCH, "must be * or entity tags, joined by commas");
     let mut versions = Vec::new();
     for line in lines {
         for tag in members(line.to_str().map_err(|_| refused())?) {
             if tag == "*" {
-                return Ok(Some(Precondition::Exists));
+                return Ok(Precondition::Exists);
             }
             // A weak tag never matches for a change.
             let (is_weak, quoted) = tag.strip_prefix("W/").map_or((false, tag), |quoted| (true, quoted));
@@ -167,5 +207,5 @@ fn precondition(headers: &HeaderMap) -> Result<Option<Precondition>, Problem> {
             versions.extend(opaque.parse::<Version>().ok().filter(|_| !is_weak));
         }
     }
-    Ok(Some(Precondition::OneOf(versions)))
+    Ok(Precondition::OneOf(versions))
 }

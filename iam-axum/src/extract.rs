@@ -9,16 +9,14 @@ use axum::body::{Bytes, HttpBody as _};
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{FromRef, FromRequest, FromRequestParts, RawPathParams, Request};
 use axum::http::request::Parts;
-use axum::http::{Extensions, HeaderMap, header};
+use axum::http::{HeaderMap, header};
 use futures_util::poll;
-use iam_core::idempotency::Idempotency;
 use iam_core::token::VerifiedToken;
 use iam_core::{Caller, Error, FieldError, Iam, InvalidFields, Unauthenticated};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Deserializer};
 use tower_http::timeout::{DeadlineBody, TimeoutError};
 
-use crate::conditional::Condition;
 use crate::context::{CallerSlot, context_of};
 use crate::demand::Demands;
 use crate::sync_middleware::Around;
@@ -58,15 +56,9 @@ where
 
 /// Returns the caller of a request. A second call returns the caller that the first call found.
 pub(crate) async fn authenticate(parts: &mut Parts, iam: &Iam) -> Result<Caller, Problem> {
-    let caller = match parts.extensions.get::<Sender>() {
-        Some(sender) => sender.caller.clone(),
-        None => prove(parts, iam).await?,
-    };
-    // Not before: a request without a valid token is refused for that, even if its condition is invalid.
-    RequestOptions::of(&parts.extensions).add_to(caller)
-}
-
-async fn prove(parts: &mut Parts, iam: &Iam) -> Result<Caller, Problem> {
+    if let Some(sender) = parts.extensions.get::<Sender>() {
+        return Ok(sender.caller.clone());
+    }
     let token = verify(parts, iam).await?;
     let caller = iam.authenticate_verified(&token, context_of(parts)).await?;
     let span = tracing::Span::current();
@@ -79,29 +71,6 @@ async fn prove(parts: &mut Parts, iam: &Iam) -> Result<Caller, Problem> {
     }
     parts.extensions.insert(Sender { iam: iam.clone(), token, caller: caller.clone() });
     Ok(caller)
-}
-
-/// What the headers of a request ask for: an idempotency key and a condition.
-struct RequestOptions {
-    idempotency: Option<Idempotency>,
-    condition: Option<Condition>,
-}
-
-impl RequestOptions {
-    fn of(extensions: &Extensions) -> Self {
-        Self { idempotency: extensions.get().cloned(), condition: extensions.get().cloned() }
-    }
-
-    fn add_to(self, caller: Caller) -> Result<Caller, Problem> {
-        let caller = match self.idempotency {
-            Some(idempotency) => caller.with_idempotency(idempotency),
-            None => caller,
-        };
-        Ok(match self.condition {
-            Some(Condition(precondition)) => caller.with_precondition(precondition?),
-            None => caller,
-        })
-    }
 }
 
 /// The sender of a request, with the rights that it had when the head of the request arrived.
@@ -309,13 +278,12 @@ where
         if !is_json(&parts.headers) {
             return Err(Problem::new(Kind::UnsupportedMediaType));
         }
-        let options = RequestOptions::of(&parts.extensions);
         let demands = parts.extensions.get::<Demands>().cloned().unwrap_or_default();
         let Arrived { bytes, renewed, .. } = read(Request::from_parts(parts, body), state).await?;
         let caller = match renewed {
             Some(renewed) => {
                 demands.check(&iam, &renewed).await?;
-                options.add_to(renewed)?
+                renewed
             }
             None => caller,
         };

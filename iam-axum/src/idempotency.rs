@@ -1,9 +1,11 @@
 //! `Idempotency-Key` on requests that create something (`interface.md` §4.7, `decisions.md` §7).
 
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::extract::{Request, State};
+use axum::extract::{FromRequestParts, Request, State};
+use axum::http::request::Parts;
 use axum::http::{HeaderName, HeaderValue, Method};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse as _, Response};
@@ -58,6 +60,17 @@ fn parameter() -> Parameter {
         ))
         .schema(Some(schema))
         .build()
+}
+
+/// The key of a request with its content, if it has one.
+pub(crate) struct RequestKey(pub(crate) Option<Idempotency>);
+
+impl<S: Send + Sync> FromRequestParts<S> for RequestKey {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        Ok(Self(parts.extensions.get().cloned()))
+    }
 }
 
 async fn answer_once(State(path): State<Arc<str>>, request: Request, next: Next) -> Response {

@@ -29,7 +29,8 @@ const BEARER: &str = "bearer";
         title = "Identity, access and audit",
         description = "Users, sessions, roles and an audit log for many tenants. Every failure is a problem document \
                        (RFC 9457). `x-required-permission` names what an operation requires: a permission, `session` \
-                       (any logged-in user) or `public`.",
+                       (any logged-in user) or `public`. A change without the parameter `If-Match` refuses this \
+                       header with 400.",
         license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0"),
     ),
     components(schemas(ProblemDocument, FieldErrorDocument))

@@ -8,7 +8,7 @@ use axum::response::Response;
 use utoipa_axum::router::UtoipaMethodRouter;
 use utoipa_axum::routes;
 
-use crate::conditional::conditional;
+use crate::conditional::{conditional, refuse_unused_conditions};
 use crate::idempotency::once;
 use crate::settings::Part;
 use crate::state::ApiState;
@@ -18,7 +18,7 @@ use crate::{
 
 /// Every operation of these parts of the API, with its path without prefix.
 pub(crate) fn operations(parts: &BTreeSet<Part>) -> Vec<UtoipaMethodRouter<ApiState>> {
-    parts.iter().flat_map(|part| operations_of(*part)).collect()
+    parts.iter().flat_map(|part| operations_of(*part)).map(refuse_unused_conditions).collect()
 }
 
 fn operations_of(part: Part) -> Vec<UtoipaMethodRouter<ApiState>> {

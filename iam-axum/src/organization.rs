@@ -12,9 +12,10 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-use crate::conditional::Tagged;
+use crate::conditional::{IfMatch, Tagged};
 use crate::description::{ORGANIZATIONS, Problems};
 use crate::extract::{Authenticated, Call, Params, PathId, Query, nullable};
+use crate::idempotency::RequestKey;
 use crate::page::{Collection, List, PageQuery, SortOrderDto, sort_order};
 use crate::problem::Problem;
 use crate::time::Time;
@@ -280,13 +281,14 @@ pub(crate) async fn list(
 )]
 pub(crate) async fn create(
     State(iam): State<Iam>,
+    RequestKey(key): RequestKey,
     Call(caller, body): Call<NewOrganizationDto>,
 ) -> Result<(StatusCode, Json<OrganizationDto>), Problem> {
     let mut params = Params::default();
     let parent = params.parse("parentId", body.parent_id.as_deref());
     params.finish()?;
     let new = NewOrganization { name: body.name, slug: body.slug, parent };
-    let organization = iam.organizations().create(&caller, new).await?;
+    let organization = iam.organizations().create_once(&caller, new, key.as_ref()).await?;
     Ok((StatusCode::CREATED, Json(organization.into())))
 }
 
@@ -327,10 +329,11 @@ pub(crate) async fn get(
 pub(crate) async fn update(
     State(iam): State<Iam>,
     _: Authenticated,
+    IfMatch(precondition): IfMatch,
     PathId(id): PathId<OrganizationId>,
     Call(caller, body): Call<OrganizationPatchDto>,
 ) -> Result<Tagged<OrganizationDto>, Problem> {
-    let organization = iam.organizations().update(&caller, id, body.into_patch()?).await?;
+    let organization = iam.organizations().update_if(&caller, id, body.into_patch()?, &precondition).await?;
     Ok(Tagged(organization.version(), organization.into()))
 }
 
@@ -349,9 +352,10 @@ pub(crate) async fn update(
 pub(crate) async fn delete(
     State(iam): State<Iam>,
     Authenticated(caller): Authenticated,
+    IfMatch(precondition): IfMatch,
     PathId(id): PathId<OrganizationId>,
 ) -> Result<StatusCode, Problem> {
-    iam.organizations().delete(&caller, id).await?;
+    iam.organizations().delete_if(&caller, id, &precondition).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

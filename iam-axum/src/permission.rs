@@ -11,6 +11,7 @@ use uuid::Uuid;
 
 use crate::description::{Problems, ROLES};
 use crate::extract::{Authenticated, Call, PathId, Query};
+use crate::idempotency::RequestKey;
 use crate::page::{Collection, PageQuery};
 use crate::problem::Problem;
 use crate::time::Time;
@@ -91,9 +92,10 @@ pub(crate) async fn list(
 )]
 pub(crate) async fn create(
     State(iam): State<Iam>,
+    RequestKey(key): RequestKey,
     Call(caller, NewPermissionDto { name, description }): Call<NewPermissionDto>,
 ) -> Result<(StatusCode, Json<PermissionDto>), Problem> {
-    let permission = iam.permissions().create(&caller, NewPermission { name, description }).await?;
+    let permission = iam.permissions().create_once(&caller, NewPermission { name, description }, key.as_ref()).await?;
     Ok((StatusCode::CREATED, Json(permission.into())))
 }
 

@@ -9,9 +9,10 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use crate::conditional::Tagged;
+use crate::conditional::{IfMatch, Tagged};
 use crate::description::{Problems, ROLES};
 use crate::extract::{Authenticated, Call, PathId, Query};
+use crate::idempotency::RequestKey;
 use crate::page::{Collection, PageQuery};
 use crate::problem::Problem;
 use crate::time::Time;
@@ -169,9 +170,10 @@ pub(crate) async fn list(
 )]
 pub(crate) async fn create(
     State(iam): State<Iam>,
+    RequestKey(key): RequestKey,
     Call(caller, body): Call<NewRoleDto>,
 ) -> Result<(StatusCode, Json<RoleDto>), Problem> {
-    let role = iam.roles().create(&caller, body.into()).await?;
+    let role = iam.roles().create_once(&caller, body.into(), key.as_ref()).await?;
     Ok((StatusCode::CREATED, Json(role.into())))
 }
 
@@ -212,10 +214,11 @@ pub(crate) async fn get(
 pub(crate) async fn update(
     State(iam): State<Iam>,
     _: Authenticated,
+    IfMatch(precondition): IfMatch,
     PathId(id): PathId<RoleId>,
     Call(caller, body): Call<RolePatchDto>,
 ) -> Result<Tagged<RoleDto>, Problem> {
-    let role = iam.roles().update(&caller, id, body.into()).await?;
+    let role = iam.roles().update_if(&caller, id, body.into(), &precondition).await?;
     Ok(Tagged(role.version, role.into()))
 }
 
@@ -234,8 +237,9 @@ pub(crate) async fn update(
 pub(crate) async fn delete(
     State(iam): State<Iam>,
     Authenticated(caller): Authenticated,
+    IfMatch(precondition): IfMatch,
     PathId(id): PathId<RoleId>,
 ) -> Result<StatusCode, Problem> {
-    iam.roles().delete(&caller, id).await?;
+    iam.roles().delete_if(&caller, id, &precondition).await?;
     Ok(StatusCode::NO_CONTENT)
 }

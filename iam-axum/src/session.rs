@@ -2,10 +2,9 @@
 
 use std::net::IpAddr;
 
+use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use axum::{Extension, Json};
-use iam_core::idempotency::Idempotency;
 use iam_core::secret::RefreshToken;
 use iam_core::session::{Login, Me, Session, Tokens};
 use iam_core::tenant::Registration;
@@ -18,6 +17,7 @@ use uuid::Uuid;
 use crate::assignment::{HeldPermissions, HeldRole};
 use crate::description::{AUTHENTICATION, Problems, SESSIONS};
 use crate::extract::{Authenticated, Body, Context, PathId};
+use crate::idempotency::RequestKey;
 use crate::page::List;
 use crate::problem::Problem;
 use crate::tenant::TenantDto;
@@ -176,16 +176,13 @@ impl SessionDto {
 pub(crate) async fn register(
     State(iam): State<Iam>,
     Context(context): Context,
-    idempotency: Option<Extension<Idempotency>>,
+    RequestKey(key): RequestKey,
     Body(body): Body<RegistrationDto>,
 ) -> Result<(StatusCode, Json<Registered>), Problem> {
     let RegistrationDto { email, password, first_name, last_name, tenant_name } = body;
     let user = NewUser { email, password: password.into(), first_name, last_name };
     let registration = Registration { user, tenant_name };
-    let registered = match idempotency {
-        Some(Extension(idempotency)) => iam.tenants().register_once(&context, registration, &idempotency).await?,
-        None => iam.tenants().register(&context, registration).await?,
-    };
+    let registered = iam.tenants().register_once(&context, registration, key.as_ref()).await?;
     let response = Registered {
         tenant: registered.tenant.into(),
         user: registered.login.user.into(),

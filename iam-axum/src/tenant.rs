@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use crate::conditional::Tagged;
+use crate::conditional::{IfMatch, Tagged};
 use crate::description::{Problems, TENANTS};
 use crate::extract::{Authenticated, Call, PathId};
 use crate::problem::Problem;
@@ -89,9 +89,10 @@ pub(crate) async fn get(
 pub(crate) async fn update(
     State(iam): State<Iam>,
     _: Authenticated,
+    IfMatch(precondition): IfMatch,
     PathId(id): PathId<TenantId>,
     Call(caller, TenantPatchDto { name, slug }): Call<TenantPatchDto>,
 ) -> Result<Tagged<TenantDto>, Problem> {
-    let tenant = iam.tenants().update(&caller, id, TenantPatch { name, slug }).await?;
+    let tenant = iam.tenants().update_if(&caller, id, TenantPatch { name, slug }, &precondition).await?;
     Ok(Tagged(tenant.version, tenant.into()))
 }

@@ -9,9 +9,10 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-use crate::conditional::Tagged;
+use crate::conditional::{IfMatch, Tagged};
 use crate::description::{Problems, USERS};
 use crate::extract::{Authenticated, Call, Params, PathId, Query};
+use crate::idempotency::RequestKey;
 use crate::page::{Collection, PageQuery, SortOrderDto, sort_order};
 use crate::problem::Problem;
 use crate::time::Time;
@@ -268,9 +269,10 @@ pub(crate) async fn list(
 )]
 pub(crate) async fn create(
     State(iam): State<Iam>,
+    RequestKey(key): RequestKey,
     Call(caller, body): Call<NewUserDto>,
 ) -> Result<(StatusCode, Json<UserDto>), Problem> {
-    let user = iam.users().create(&caller, body.into()).await?;
+    let user = iam.users().create_once(&caller, body.into(), key.as_ref()).await?;
     Ok((StatusCode::CREATED, Json(user.into())))
 }
 
@@ -307,10 +309,11 @@ pub(crate) async fn get(
 pub(crate) async fn update(
     State(iam): State<Iam>,
     _: Authenticated,
+    IfMatch(precondition): IfMatch,
     PathId(id): PathId<UserId>,
     Call(caller, body): Call<UserPatchDto>,
 ) -> Result<Tagged<UpdatedUser>, Problem> {
-    let user = iam.users().update(&caller, id, body.into()).await?;
+    let user = iam.users().update_if(&caller, id, body.into(), &precondition).await?;
     Ok(Tagged(user.version, user.into()))
 }
 
@@ -329,9 +332,10 @@ pub(crate) async fn update(
 pub(crate) async fn delete(
     State(iam): State<Iam>,
     Authenticated(caller): Authenticated,
+    IfMatch(precondition): IfMatch,
     PathId(id): PathId<UserId>,
 ) -> Result<StatusCode, Problem> {
-    iam.users().delete(&caller, id).await?;
+    iam.users().delete_if(&caller, id, &precondition).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -5,11 +5,8 @@ use std::sync::Arc;
 
 use iam_model::access::Authority;
 use iam_model::context::{Actor, Author, RequestContext};
-use iam_model::error::{Error, Forbidden, Result};
+use iam_model::error::{Forbidden, Result};
 use iam_model::id::{SessionId, TenantId, UserId};
-use iam_model::version::{Precondition, Version};
-
-use crate::idempotency::Idempotency;
 
 /// The actor of a call, with its tenant, its rights and its request.
 ///
@@ -22,16 +19,14 @@ use crate::idempotency::Idempotency;
 pub struct Caller {
     author: Author,
     authority: Arc<Authority>,
-    idempotency: Option<Idempotency>,
-    precondition: Option<Precondition>,
 }
 
 impl Caller {
     /// Returns a caller for trusted code that acts in a tenant with every permission, for instance a migration or a
     /// background task.
     ///
-    /// The reason is in the metadata of every audit entry. An [idempotency key](Self::with_idempotency) is valid for
-    /// one reason only, so use the same text each time. Never make a reason from data that a client sent.
+    /// The reason is in the metadata of every audit entry. An [idempotency key](crate::idempotency) is valid for one
+    /// reason only, so use the same text each time. Never make a reason from data that a client sent.
     ///
     /// ```
     /// use iam_core::{Caller, TenantId};
@@ -69,7 +64,7 @@ impl Caller {
 
     fn new(actor: Actor, tenant: TenantId, authority: impl Into<Arc<Authority>>, context: RequestContext) -> Self {
         let author = Author { actor, tenant, context };
-        Self { author, authority: authority.into(), idempotency: None, precondition: None }
+        Self { author, authority: authority.into() }
     }
 
     /// Returns the same caller with other rights, which were just read again.
@@ -83,36 +78,6 @@ impl Caller {
     pub fn in_context(mut self, context: RequestContext) -> Self {
         self.author.context = context;
         self
-    }
-
-    /// Returns the same caller for one call that creates a resource. If the call was made under the same key before, it
-    /// returns the earlier answer and creates nothing.
-    #[must_use]
-    pub fn with_idempotency(mut self, idempotency: Idempotency) -> Self {
-        self.idempotency = Some(idempotency);
-        self
-    }
-
-    pub(crate) fn idempotency(&self) -> Option<&Idempotency> {
-        self.idempotency.as_ref()
-    }
-
-    /// Returns the same caller for one call that changes or deletes a resource only if the resource has the expected
-    /// version. Otherwise the call fails with
-    /// [`Error::PreconditionFailed`](iam_model::error::Error::PreconditionFailed).
-    #[must_use]
-    pub fn with_precondition(mut self, precondition: Precondition) -> Self {
-        self.precondition = Some(precondition);
-        self
-    }
-
-    /// Checks that the resource to change has the version that the caller expects. To be called under the lock of the
-    /// resource.
-    pub(crate) fn check_version(&self, version: impl FnOnce() -> Version) -> Result<()> {
-        match &self.precondition {
-            Some(precondition) if !precondition.allows(version()) => Err(Error::PreconditionFailed),
-            _ => Ok(()),
-        }
     }
 
     /// The author of the changes that the call makes.

@@ -1,7 +1,7 @@
 //! Idempotency keys: a request that is repeated under the same key is executed once (`interface.md` §4.7,
 //! `decisions.md` §7).
 //!
-//! A caller that creates a resource passes a key and the request. The answer is kept for a day. It is stored by the
+//! A caller that creates a resource by `create_once` passes a key and the request. The answer is kept for a day. It is stored by the
 //! unit of work that creates the resource, so either both exist or neither.
 //!
 //! ```
@@ -15,9 +15,8 @@
 //! # async fn example(iam: Iam, caller: Caller) -> Result<(), Box<dyn std::error::Error>> {
 //! let new = NewOrganization { name: "Branch".to_owned(), slug: None, parent: None };
 //! let key = Idempotency::new("import-2026-01-31/7".parse()?, "Branch");
-//! let caller = caller.with_idempotency(key.clone());
-//! let branch = iam.organizations().create(&caller, new.clone()).await?;
-//! assert_eq!(iam.organizations().create(&caller, new).await?, branch);
+//! let branch = iam.organizations().create_once(&caller, new.clone(), Some(&key)).await?;
+//! assert_eq!(iam.organizations().create_once(&caller, new, Some(&key)).await?, branch);
 //! assert!(key.was_replayed());
 //! # Ok(())
 //! # }
@@ -64,9 +63,6 @@ impl FromStr for IdempotencyKey {
 /// A key and the request under this key. Clones are the same request.
 ///
 /// A value belongs to one call of a service; a caller that repeats the call creates a new value.
-/// [`Caller::with_idempotency`] passes it to the service.
-///
-/// [`Caller::with_idempotency`]: crate::caller::Caller::with_idempotency
 #[derive(Clone)]
 pub struct Idempotency {
     pub(crate) key: IdempotencyKey,

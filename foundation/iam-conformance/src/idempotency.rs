@@ -94,8 +94,8 @@ pub async fn concurrent_repeats_create_one_user(store: Arc<dyn Store>) {
         let iam = iam.clone();
         tasks.spawn(async move {
             let idempotency = Idempotency::new("ada".parse().unwrap(), "make ada");
-            let caller = Caller::system(tenant, "import").with_idempotency(idempotency.clone());
-            let user = iam.users().create(&caller, new_user("ada@example.com")).await.unwrap();
+            let (caller, new) = (Caller::system(tenant, "import"), new_user("ada@example.com"));
+            let user = iam.users().create_once(&caller, new, Some(&idempotency)).await.unwrap();
             (user, idempotency.was_replayed())
         });
     }
@@ -114,8 +114,8 @@ pub async fn a_key_belongs_to_one_request(store: Arc<dyn Store>) {
     let iam = world.iam().await;
     let create = async |tenant, reason: &'static str, request: &str, email: &str| {
         let idempotency = Idempotency::new("key".parse().unwrap(), request);
-        let caller = Caller::system(tenant, reason).with_idempotency(idempotency.clone());
-        let made = iam.users().create(&caller, new_user(email)).await;
+        let caller = Caller::system(tenant, reason);
+        let made = iam.users().create_once(&caller, new_user(email), Some(&idempotency)).await;
         made.map(|user| (user.email.to_string(), idempotency.was_replayed()))
     };
     let made = |email: &str| Ok::<_, Error>((email.to_owned(), false));
@@ -126,8 +126,7 @@ pub async fn a_key_belongs_to_one_request(store: Arc<dyn Store>) {
     assert_eq!(create(tenant, "other import", "b", "b@example.com").await.unwrap(), made("b@example.com").unwrap());
     assert_eq!(create(other, "import", "b", "b@example.com").await.unwrap(), made("b@example.com").unwrap());
     let idempotency = Idempotency::new("key".parse().unwrap(), "a");
-    let caller = Caller::system(tenant, "import").with_idempotency(idempotency);
-    let role = iam.roles().create(&caller, new_role()).await;
+    let role = iam.roles().create_once(&Caller::system(tenant, "import"), new_role(), Some(&idempotency)).await;
     assert!(matches!(role, Err(Error::IdempotencyKeyReused)), "{role:?}");
     world.clock.advance(TimeDelta::hours(24));
     assert_eq!(create(tenant, "import", "a", "a@example.com").await.unwrap(), ("a@example.com".to_owned(), true));
@@ -143,12 +142,13 @@ pub async fn failures_are_not_kept(store: Arc<dyn Store>) {
     world.user(&tenant, "ada@example.com").await;
     let iam = world.iam().await;
     let idempotency = Idempotency::new("key".parse().unwrap(), "a");
-    let caller = Caller::system(tenant.id, "import").with_idempotency(idempotency.clone());
+    let caller = Caller::system(tenant.id, "import");
+    let create = async |email| iam.users().create_once(&caller, new_user(email), Some(&idempotency)).await;
     for _ in 0..2 {
-        let taken = iam.users().create(&caller, new_user("ada@example.com")).await;
+        let taken = create("ada@example.com").await;
         assert!(matches!(taken, Err(Error::Conflict(_))), "{taken:?}");
     }
-    iam.users().create(&caller, new_user("grace@example.com")).await.unwrap();
+    create("grace@example.com").await.unwrap();
     assert!(!idempotency.was_replayed());
 }
 
@@ -183,8 +183,7 @@ pub async fn a_request_with_a_key_reads_the_time_after_its_locks(store: Arc<dyn 
     let mut work = world.begin(caller.author()).await;
     work.locks().lock_tenant().await.unwrap();
     let idempotency = Idempotency::new("key".parse().unwrap(), "make a role");
-    let keyed = Caller::system(tenant, "import").with_idempotency(idempotency);
-    let waiting = tokio::spawn(async move { iam.roles().create(&keyed, new_role()).await });
+    let waiting = tokio::spawn(async move { iam.roles().create_once(&caller, new_role(), Some(&idempotency)).await });
     tokio::task::spawn_blocking(|| std::thread::sleep(Duration::from_millis(100))).await.unwrap();
     assert!(!waiting.is_finished());
     world.tick();

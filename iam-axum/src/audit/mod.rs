@@ -20,6 +20,7 @@ use uuid::Uuid;
 
 use crate::description::{AUDIT_LOGS, Problems};
 use crate::extract::{Authenticated, Call, Params, PathId, Query};
+use crate::idempotency::RequestKey;
 use crate::page::{List, page_request};
 use crate::problem::Problem;
 use crate::rate_limit::Limited;
@@ -253,13 +254,14 @@ impl From<NewEventDto> for NewEvent {
 )]
 pub(crate) async fn create(
     State(state): State<ApiState>,
+    RequestKey(key): RequestKey,
     Call(caller, body): Call<NewEventDto>,
 ) -> Result<(StatusCode, Json<AuditEntryDto>), Problem> {
     let ApiState { iam, settings, .. } = &state;
     // Before the event is counted: only callers with the permission use up the tenant's limit.
     iam.access().require(&caller, permission::AUDIT_LOGS_CREATE, None).await?;
     charge(settings, Limited::Events(caller.tenant()), body.kib()).await?;
-    let entry = iam.audit().log(&caller, body.into()).await?;
+    let entry = iam.audit().log_once(&caller, body.into(), key.as_ref()).await?;
     Ok((StatusCode::CREATED, Json(entry.into())))
 }
 

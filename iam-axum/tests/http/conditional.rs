@@ -5,7 +5,7 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 
 use crate::app::TestApp;
-use crate::openapi::{document, operations};
+use crate::openapi::{Operation, document, operations};
 use crate::people::{Person, profile};
 use crate::request::Response;
 
@@ -19,6 +19,7 @@ on_every_store![
     moving_a_parent_changes_the_tags_of_its_descendants,
     an_invalid_if_match_is_400_and_named,
     a_missing_token_is_reported_before_an_invalid_if_match,
+    if_match_is_400_for_a_change_that_does_not_evaluate_it,
 ];
 
 fn tag(answer: &Response) -> String {
@@ -180,12 +181,33 @@ async fn a_missing_token_is_reported_before_an_invalid_if_match(app: TestApp) {
     }
 }
 
+async fn if_match_is_400_for_a_change_that_does_not_evaluate_it(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let bob = app.colleague(&ada, "bob@example.com").await;
+    let changes = operations(&document()).into_iter().filter(|operation| !operation.method.is_safe());
+    let unversioned: Vec<_> = changes.filter(|change| !asks(change, "If-Match")).collect();
+    assert!(unversioned.len() > 20, "{}", unversioned.len());
+    let seen = tag(&get(&app, &ada, &format!("/users/{}", bob.user)).await);
+    for change in unversioned {
+        let path = format!("/api/v1{}", change.path.replace("{id}", &bob.user));
+        for seen in ["*", &seen] {
+            let request = app.request(change.method.clone(), &path).by(&ada).header("if-match", seen).json(&json!({}));
+            let refused = app.unrecorded(&ada, request.send()).await;
+            assert_eq!(refused.invalid_fields(), ["If-Match"], "{change}");
+        }
+    }
+    get(&app, &bob, &format!("/users/{}", bob.user)).await.lacks("users:read");
+}
+
+fn asks(operation: &Operation, header: &str) -> bool {
+    let parameters = operation.description["parameters"].as_array();
+    parameters.is_some_and(|all| all.iter().any(|parameter| parameter["name"] == header))
+}
+
 #[test]
 fn the_document_describes_304_where_if_none_match_is_accepted() {
     for operation in operations(&document()) {
-        let parameters = operation.description["parameters"].as_array();
-        let asks = |name: &str| parameters.is_some_and(|all| all.iter().any(|parameter| parameter["name"] == name));
         let responses = &operation.description["responses"];
-        assert_eq!(asks("If-None-Match"), responses.get("304").is_some(), "{operation}");
+        assert_eq!(asks(&operation, "If-None-Match"), responses.get("304").is_some(), "{operation}");
     }
 }

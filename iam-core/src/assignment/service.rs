@@ -24,6 +24,7 @@ use crate::assignment::NewAssignment;
 use crate::assignment::input::{Naming, check_expiries};
 use crate::caller::Caller;
 use crate::engine::{Engine, UnitOfWork, hold_quota};
+use crate::idempotency::Idempotency;
 
 /// Assigns roles to users, and revokes them; see [`Iam::assignments`](crate::iam::Iam::assignments).
 ///
@@ -58,7 +59,22 @@ impl Assignments<'_> {
     /// organization that does not exist, with [`Error::Rule`] for a role of another scope; [`Conflict::UserInactive`],
     /// [`Conflict::OrganizationInactive`], [`Conflict::RoleHeld`].
     pub async fn create(&self, caller: &Caller, new: NewAssignment) -> Result<Assignment> {
-        let made = self.assign(caller, &[new], Naming::One).await?;
+        self.create_once(caller, new, None).await
+    }
+
+    /// Gives a role as [`create`](Self::create) does, at most once for an [idempotency key](crate::idempotency). `None`
+    /// is for clients that may leave out the key.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`create`](Self::create), [`Error::IdempotencyKeyReused`], [`Conflict::StillRunning`].
+    pub async fn create_once(
+        &self,
+        caller: &Caller,
+        new: NewAssignment,
+        idempotency: Option<&Idempotency>,
+    ) -> Result<Assignment> {
+        let made = self.assign(caller, &[new], Naming::One, idempotency).await?;
         made.into_iter().next().ok_or_else(|| Error::internal("role assignment", "none was made"))
     }
 
@@ -68,15 +84,36 @@ impl Assignments<'_> {
     ///
     /// As [`create`](Self::create), in an [`Error::About`] that names the item (`assignments[3].roleId`).
     pub async fn create_all(&self, caller: &Caller, new: &[NewAssignment]) -> Result<Vec<Assignment>> {
-        self.assign(caller, new, Naming::Bulk).await
+        self.create_all_once(caller, new, None).await
     }
 
-    async fn assign(&self, caller: &Caller, new: &[NewAssignment], naming: Naming) -> Result<Vec<Assignment>> {
+    /// Gives roles as [`create_all`](Self::create_all) does, at most once for an [idempotency key](crate::idempotency).
+    /// `None` is for clients that may leave out the key.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`create_all`](Self::create_all), [`Error::IdempotencyKeyReused`], [`Conflict::StillRunning`].
+    pub async fn create_all_once(
+        &self,
+        caller: &Caller,
+        new: &[NewAssignment],
+        idempotency: Option<&Idempotency>,
+    ) -> Result<Vec<Assignment>> {
+        self.assign(caller, new, Naming::Bulk, idempotency).await
+    }
+
+    async fn assign(
+        &self,
+        caller: &Caller,
+        new: &[NewAssignment],
+        naming: Naming,
+        idempotency: Option<&Idempotency>,
+    ) -> Result<Vec<Assignment>> {
         self.0.rights(caller).visible_scope(&permission::ROLE_ASSIGNMENTS_CREATE)?;
         if !(1..=MAX_BULK).contains(&new.len()) {
             return Err(Error::field("assignments", format!("must have 1 to {MAX_BULK} items")));
         }
-        let once = self.0.once(caller, &ResourceType::ROLE_ASSIGNMENT);
+        let once = self.0.once(caller, idempotency, &ResourceType::ROLE_ASSIGNMENT);
         let mut work = self.0.begin(caller).await?;
         new.iter().for_each(|new| work.invalidate(new.user));
         if let Some(made) = once.find(&mut work).await? {

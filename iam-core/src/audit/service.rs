@@ -11,6 +11,7 @@ use iam_model::validate::Fields;
 use crate::caller::Caller;
 use crate::engine::Engine;
 use crate::iam::Iam;
+use crate::idempotency::Idempotency;
 
 /// Reads the audit log, adds entries to it, and proves its content; see [`Iam::audit`](crate::iam::Iam::audit).
 ///
@@ -59,9 +60,25 @@ impl Audit<'_> {
     /// [`Error::Forbidden`]; [`Error::Validation`] naming every invalid field, and `action` for an action that the
     /// service itself records.
     pub async fn log(&self, caller: &Caller, event: NewEvent) -> Result<AuditEntry> {
+        self.log_once(caller, event, None).await
+    }
+
+    /// Records an event as [`log`](Self::log) does, at most once for an [idempotency key](crate::idempotency). `None`
+    /// is for clients that may leave out the key.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`log`](Self::log), [`Error::IdempotencyKeyReused`],
+    /// [`Conflict::StillRunning`](iam_model::error::Conflict::StillRunning).
+    pub async fn log_once(
+        &self,
+        caller: &Caller,
+        event: NewEvent,
+        idempotency: Option<&Idempotency>,
+    ) -> Result<AuditEntry> {
         self.0.rights(caller).require(&permission::AUDIT_LOGS_CREATE)?;
         let event = event.validate()?;
-        let once = self.0.once(caller, &ResourceType::AUDIT_ENTRY);
+        let once = self.0.once(caller, idempotency, &ResourceType::AUDIT_ENTRY);
         let mut work = self.0.begin(caller).await?;
         if let Some(id) = once.find(&mut work).await? {
             // A unit of work must not wait for a second connection while it holds one.

@@ -440,10 +440,10 @@ async fn a_change_that_was_already_made_takes_effect_with_the_next_request() {
     world.clock.advance(TimeDelta::seconds(60));
     assert!(!world.may_read().await);
 
-    let again = admin.clone().with_idempotency(Idempotency::new("again".parse().unwrap(), ""));
+    let again = Idempotency::new("again".parse().unwrap(), "");
     let (user, organization) = (world.ada.user.id, Some(world.branch));
     let new = NewAssignment { user, role: world.role, organization, expires_at: None };
-    let assign = async |iam: &Iam| iam.assignments().create(&again, new).await.unwrap().id;
+    let assign = async |iam: &Iam| iam.assignments().create_once(admin, new, Some(&again)).await.unwrap().id;
     world.do_elsewhere_then_here(async |iam| assert_eq!(assign(iam).await, assign(iam).await)).await;
     assert!(world.may_read().await);
 

@@ -4,6 +4,7 @@ mod after_commit;
 mod grant_authority;
 mod in_flight;
 mod once;
+mod precondition;
 mod quota;
 mod work;
 
@@ -31,11 +32,13 @@ pub(crate) use crate::engine::after_commit::{AfterCommit, Hook};
 pub(crate) use crate::engine::grant_authority::GrantAuthority;
 pub(crate) use crate::engine::in_flight::InFlight;
 pub(crate) use crate::engine::once::{IdempotencySecret, Once};
+pub(crate) use crate::engine::precondition::require_version;
 pub(crate) use crate::engine::quota::hold_quota;
 
 use crate::cache::{EndedSessions, SessionCache, Snapshot};
 use crate::caller::Caller;
 use crate::hashing::PasswordHasher;
+use crate::idempotency::Idempotency;
 use crate::observe::{Observed, Observer};
 use crate::settings::Settings;
 use crate::token::{KeyRing, VerifiedTokens};
@@ -200,9 +203,14 @@ impl Engine {
         })
     }
 
-    /// Makes a call idempotent if the caller has an idempotency key: under one key, the resource is created only once.
-    pub(crate) fn once<'a>(&self, caller: &'a Caller, what: &ResourceType) -> Once<'a> {
-        Once::new(&self.idempotency, caller, what.as_str())
+    /// Makes a call idempotent if it has an idempotency key: under one key, the resource is created only once.
+    pub(crate) fn once<'a>(
+        &self,
+        caller: &Caller,
+        idempotency: Option<&'a Idempotency>,
+        what: &ResourceType,
+    ) -> Once<'a> {
+        Once::new(&self.idempotency, caller, idempotency, what.as_str())
     }
 
     /// Reads the signing keys again if they are stale. To be called before a unit of work that signs: a query inside

@@ -44,9 +44,14 @@ struct Request<'a> {
 }
 
 impl<'a> Once<'a> {
-    /// For a caller that may have a key, and creates a resource of the type `what`.
-    pub(crate) fn new(secret: &IdempotencySecret, caller: &'a Caller, what: &str) -> Self {
-        Self(caller.idempotency().map(|idempotency| {
+    /// For a caller that creates a resource of the type `what`, and may have a key.
+    pub(crate) fn new(
+        secret: &IdempotencySecret,
+        caller: &Caller,
+        idempotency: Option<&'a Idempotency>,
+        what: &str,
+    ) -> Self {
+        Self(idempotency.map(|idempotency| {
             let tenant = caller.tenant();
             let actor = match caller.actor() {
                 Actor::User { user, .. } => format!("user {user}"),

@@ -10,7 +10,9 @@ use iam_model::id::OrganizationId;
 use iam_model::organization::{Hierarchy, Node, Organization, OrganizationWithDepth, Position, check_depth, height};
 use iam_model::permission;
 use iam_model::permission::Permission;
+use iam_model::version::Precondition;
 
+use crate::engine::require_version;
 use crate::organization::input::ValidPatch;
 
 /// A patch of an organization, with what the decision needs, as read under the tenant's lock.
@@ -59,15 +61,10 @@ impl Update {
 
     /// Decides whether a caller with these rights may make the update. The escalation check is not part of it: the
     /// unit of work does it when the change is applied.
-    pub(super) fn decide(
-        self,
-        rights: Rights<'_>,
-        max_depth: u32,
-        check_version: impl FnOnce(&OrganizationWithDepth) -> Result<()>,
-    ) -> Result<Decision> {
+    pub(super) fn decide(self, rights: Rights<'_>, precondition: &Precondition, max_depth: u32) -> Result<Decision> {
         let node = permitted(&self.hierarchy, rights, &permission::ORGANIZATIONS_UPDATE, self.id)?;
         let found = OrganizationWithDepth::from(node);
-        check_version(&found)?;
+        require_version(precondition, found.version())?;
         let (before, after) = (node.organization.clone(), self.after.ok_or_else(not_found)?);
         let is_moved = before.parent_id != after.parent_id;
         if is_moved {
@@ -173,8 +170,6 @@ fn check_restored(hierarchy: &Hierarchy, after: &Organization, depth: u32, max: 
 
 #[cfg(test)]
 mod tests {
-    use std::cell::Cell;
-
     use iam_model::access::testing::{Scene, at, id, organization};
     use iam_model::access::{HeldRole, Until};
     use iam_model::change::Change;
@@ -248,7 +243,7 @@ mod tests {
         let held: Vec<_> = held.iter().map(|(permission, organization)| (*permission, *organization, None)).collect();
         let authority = scene.holding_all(&held);
         let rights = Rights::new(&authority, at(1));
-        let decision = match load(&scene, name, patch).decide(rights, max_depth, |_| Ok(())) {
+        let decision = match load(&scene, name, patch).decide(rights, &Precondition::Exists, max_depth) {
             Ok(decision) => decision,
             Err(error) => return describe(&error),
         };
@@ -385,23 +380,22 @@ mod tests {
     #[test]
     fn the_version_is_checked_after_the_permission_and_before_the_patch() {
         let scene = scene();
-        let version_of = |held: Held, patch| {
+        let refused = |held: Held, patch, version| {
             let held: Vec<_> =
                 held.iter().map(|(permission, organization)| (*permission, *organization, None)).collect();
             let authority = scene.holding_all(&held);
-            let depth = Cell::new(None);
-            let check_version = |found: &OrganizationWithDepth| {
-                depth.set(Some(found.depth));
-                Err(Error::PreconditionFailed)
-            };
-            let refused = load(&scene, "team", patch).decide(Rights::new(&authority, at(1)), MAX_DEPTH, check_version);
-            (describe(&refused.unwrap_err()), depth.get())
+            let rights = Rights::new(&authority, at(1));
+            let precondition = Precondition::OneOf(vec![version]);
+            load(&scene, "team", patch).decide(rights, &precondition, MAX_DEPTH).err().map(|error| describe(&error))
         };
-        let changed = "The resource has changed since it was read.".to_owned();
+        let found = OrganizationWithDepth::from(scene.hierarchy.node(id("team")).unwrap()).version();
+        let other = found.next();
+        let changed = Some("The resource has changed since it was read.".to_owned());
         for patch in [rename("team"), move_to("unknown")] {
-            assert_eq!(version_of(EVERYTHING, patch), (changed.clone(), Some(2)));
+            assert_eq!(refused(EVERYTHING, patch, other), changed);
         }
-        assert_eq!(version_of(&[], rename("New")), ("Organization not found.".to_owned(), None));
+        assert_eq!(refused(EVERYTHING, rename("team"), found), None);
+        assert_eq!(refused(&[], rename("New"), other), Some("Organization not found.".to_owned()));
     }
 
     #[test]

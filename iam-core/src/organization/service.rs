@@ -15,11 +15,12 @@ use iam_model::random::suffix;
 use iam_model::store::GrantQuery;
 use iam_model::tenant::QuotaKind;
 use iam_model::validate::{Name, Slug};
-use iam_model::version::Version;
+use iam_model::version::{Precondition, Version};
 
 use crate::assignment::revoke;
 use crate::caller::Caller;
-use crate::engine::{Engine, UnitOfWork, hold_quota};
+use crate::engine::{Engine, UnitOfWork, hold_quota, require_version};
+use crate::idempotency::Idempotency;
 use crate::organization::input::ValidPatch;
 use crate::organization::rules::{
     Decision, Repositioned, Update, about_parent, check_childless, check_new_depth, not_found, permitted,
@@ -60,13 +61,28 @@ impl Organizations<'_> {
     /// [`Error::Forbidden`], [`Error::Validation`], [`Error::About`] `parentId` with [`Error::NotFound`],
     /// [`Rule::Depth`] or [`Conflict::OrganizationInactive`]; [`Conflict::SlugTaken`].
     pub async fn create(&self, caller: &Caller, new: NewOrganization) -> Result<OrganizationWithDepth> {
+        self.create_once(caller, new, None).await
+    }
+
+    /// Makes an organization as [`create`](Self::create) does, at most once for an [idempotency
+    /// key](crate::idempotency). `None` is for clients that may leave out the key.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`create`](Self::create), [`Error::IdempotencyKeyReused`], [`Conflict::StillRunning`].
+    pub async fn create_once(
+        &self,
+        caller: &Caller,
+        new: NewOrganization,
+        idempotency: Option<&Idempotency>,
+    ) -> Result<OrganizationWithDepth> {
         let needed = &permission::ORGANIZATIONS_CREATE;
         match new.parent {
             None => self.0.rights(caller).require(needed)?,
             Some(parent) => drop(self.permitted(caller, parent, needed).await.map_err(about_parent)?),
         }
         let new = new.validate()?;
-        let once = self.0.once(caller, &ResourceType::ORGANIZATION);
+        let once = self.0.once(caller, idempotency, &ResourceType::ORGANIZATION);
         let mut work = self.0.begin(caller).await?;
         if let Some(placed) = once.find(&mut work).await? {
             return Ok(placed);
@@ -225,6 +241,22 @@ impl Organizations<'_> {
         id: OrganizationId,
         patch: OrganizationPatch,
     ) -> Result<OrganizationWithDepth> {
+        self.update_if(caller, id, patch, &Precondition::Exists).await
+    }
+
+    /// Changes an organization as [`update`](Self::update) does, if a precondition holds. It is checked under the lock
+    /// of the change.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`update`](Self::update), [`Error::PreconditionFailed`].
+    pub async fn update_if(
+        &self,
+        caller: &Caller,
+        id: OrganizationId,
+        patch: OrganizationPatch,
+        precondition: &Precondition,
+    ) -> Result<OrganizationWithDepth> {
         self.permitted(caller, id, &permission::ORGANIZATIONS_UPDATE).await?;
         let patch = patch.validate()?;
         let mut work = self.0.begin(caller).await?;
@@ -232,8 +264,7 @@ impl Organizations<'_> {
         work.invalidate(id);
         let update = load_update(&mut work, id, patch).await?;
         let max_depth = self.0.settings.max_organization_depth;
-        let Decision { organization, change } =
-            update.decide(grantor.rights(), max_depth, |found| caller.check_version(|| found.version()))?;
+        let Decision { organization, change } = update.decide(grantor.rights(), precondition, max_depth)?;
         let Some(change) = change else { return Ok(organization) };
         work.apply(change).await?;
         if organization.organization.status.is_inactive() {
@@ -250,13 +281,23 @@ impl Organizations<'_> {
     ///
     /// [`Error::NotFound`], [`Error::Forbidden`], [`Conflict::OrganizationHasChildren`].
     pub async fn delete(&self, caller: &Caller, id: OrganizationId) -> Result<()> {
+        self.delete_if(caller, id, &Precondition::Exists).await
+    }
+
+    /// Deletes an organization as [`delete`](Self::delete) does, if a precondition holds. It is checked under the lock
+    /// of the change.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`delete`](Self::delete), [`Error::PreconditionFailed`].
+    pub async fn delete_if(&self, caller: &Caller, id: OrganizationId, precondition: &Precondition) -> Result<()> {
         self.permitted(caller, id, &permission::ORGANIZATIONS_DELETE).await?;
         let mut work = self.0.begin(caller).await?;
         let grantor = work.lock_grant_authority().await?;
         let hierarchy = load(&mut work, [id]).await?;
         let node = permitted(&hierarchy, grantor.rights(), &permission::ORGANIZATIONS_DELETE, id)?;
         work.invalidate(id);
-        caller.check_version(|| OrganizationWithDepth::from(node).version())?;
+        require_version(precondition, OrganizationWithDepth::from(node).version())?;
         let before = node.organization.clone();
         if before.status.is_inactive() {
             return Ok(());

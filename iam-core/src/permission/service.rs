@@ -11,6 +11,7 @@ use iam_model::validate::{Description, Fields};
 
 use crate::caller::Caller;
 use crate::engine::{Engine, hold_quota};
+use crate::idempotency::Idempotency;
 
 /// Registers, reads and removes permissions; see [`Iam::permissions`](crate::iam::Iam::permissions).
 ///
@@ -62,9 +63,24 @@ impl Permissions<'_> {
     /// [`Error::Forbidden`], [`Error::Validation`], [`Forbidden::Escalation`](iam_model::error::Forbidden::Escalation),
     /// [`Conflict::PermissionNameTaken`].
     pub async fn create(&self, caller: &Caller, new: NewPermission) -> Result<RegisteredPermission> {
+        self.create_once(caller, new, None).await
+    }
+
+    /// Registers a permission as [`create`](Self::create) does, at most once for an [idempotency
+    /// key](crate::idempotency). `None` is for clients that may leave out the key.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`create`](Self::create), [`Error::IdempotencyKeyReused`], [`Conflict::StillRunning`].
+    pub async fn create_once(
+        &self,
+        caller: &Caller,
+        new: NewPermission,
+        idempotency: Option<&Idempotency>,
+    ) -> Result<RegisteredPermission> {
         self.0.rights(caller).require(&permission::PERMISSIONS_CREATE)?;
         let (name, description) = new.validate()?;
-        let once = self.0.once(caller, &ResourceType::PERMISSION);
+        let once = self.0.once(caller, idempotency, &ResourceType::PERMISSION);
         let mut work = self.0.begin(caller).await?;
         if let Some(permission) = once.find(&mut work).await? {
             return Ok(permission);

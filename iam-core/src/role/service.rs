@@ -9,10 +9,12 @@ use iam_model::permission;
 use iam_model::role::Role;
 use iam_model::store::GrantQuery;
 use iam_model::tenant::QuotaKind;
+use iam_model::version::Precondition;
 
 use crate::assignment::revoke;
 use crate::caller::Caller;
-use crate::engine::{Engine, UnitOfWork, hold_quota};
+use crate::engine::{Engine, UnitOfWork, hold_quota, require_version};
+use crate::idempotency::Idempotency;
 use crate::role::{NewRole, RolePatch};
 
 /// Creates, reads, changes and deletes roles; see [`Iam::roles`](crate::iam::Iam::roles).
@@ -48,9 +50,19 @@ impl Roles<'_> {
     /// [`Error::Forbidden`], [`Error::Validation`] which names every invalid or unregistered permission,
     /// [`Forbidden::Escalation`](iam_model::error::Forbidden::Escalation), [`Conflict::RoleNameTaken`].
     pub async fn create(&self, caller: &Caller, new: NewRole) -> Result<Role> {
+        self.create_once(caller, new, None).await
+    }
+
+    /// Creates a role as [`create`](Self::create) does, at most once for an [idempotency key](crate::idempotency).
+    /// `None` is for clients that may leave out the key.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`create`](Self::create), [`Error::IdempotencyKeyReused`], [`Conflict::StillRunning`].
+    pub async fn create_once(&self, caller: &Caller, new: NewRole, idempotency: Option<&Idempotency>) -> Result<Role> {
         self.0.rights(caller).require(&permission::ROLES_CREATE)?;
         let new = new.validate()?;
-        let once = self.0.once(caller, &ResourceType::ROLE);
+        let once = self.0.once(caller, idempotency, &ResourceType::ROLE);
         let mut work = self.0.begin(caller).await?;
         if let Some(role) = once.find(&mut work).await? {
             return Ok(role);
@@ -108,13 +120,29 @@ impl Roles<'_> {
     /// [`Forbidden::Escalation`](iam_model::error::Forbidden::Escalation), [`Conflict::SystemRole`],
     /// [`Conflict::RoleNameTaken`], [`Conflict::RoleScopeInUse`].
     pub async fn update(&self, caller: &Caller, id: RoleId, patch: RolePatch) -> Result<Role> {
+        self.update_if(caller, id, patch, &Precondition::Exists).await
+    }
+
+    /// Changes a role as [`update`](Self::update) does, if a precondition holds. It is checked under the lock of the
+    /// change.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`update`](Self::update), [`Error::PreconditionFailed`].
+    pub async fn update_if(
+        &self,
+        caller: &Caller,
+        id: RoleId,
+        patch: RolePatch,
+        precondition: &Precondition,
+    ) -> Result<Role> {
         self.0.rights(caller).require(&permission::ROLES_UPDATE)?;
         let patch = patch.validate()?;
         let mut work = self.0.begin(caller).await?;
         let grantor = work.lock_grant_authority().await?;
         grantor.rights().require(&permission::ROLES_UPDATE)?;
         let before = role(&mut work, id).await?;
-        caller.check_version(|| before.version)?;
+        require_version(precondition, before.version)?;
         if let Some(permissions) = &patch.permissions {
             permissions.check_registered(&work.locks().permission_names().await?)?;
         }
@@ -152,12 +180,22 @@ impl Roles<'_> {
     ///
     /// [`Error::Forbidden`], [`Error::NotFound`], [`Conflict::SystemRole`], [`Conflict::RoleInUse`].
     pub async fn delete(&self, caller: &Caller, id: RoleId) -> Result<()> {
+        self.delete_if(caller, id, &Precondition::Exists).await
+    }
+
+    /// Deletes a role as [`delete`](Self::delete) does, if a precondition holds. It is checked under the lock of the
+    /// change.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`delete`](Self::delete), [`Error::PreconditionFailed`].
+    pub async fn delete_if(&self, caller: &Caller, id: RoleId, precondition: &Precondition) -> Result<()> {
         self.0.rights(caller).require(&permission::ROLES_DELETE)?;
         let mut work = self.0.begin(caller).await?;
         let grantor = work.lock_grant_authority().await?;
         grantor.rights().require(&permission::ROLES_DELETE)?;
         let role = role(&mut work, id).await?;
-        caller.check_version(|| role.version)?;
+        require_version(precondition, role.version)?;
         if role.system {
             return Err(Conflict::SystemRole.into());
         }

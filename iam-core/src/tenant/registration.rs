@@ -78,57 +78,17 @@ impl Tenants<'_> {
     ///
     /// [`Forbidden::RegistrationClosed`], [`Error::Validation`] which names every invalid field.
     pub async fn register(&self, context: &RequestContext, registration: Registration) -> Result<Registered> {
-        self.register_with_key(context, registration, None).await
+        self.register_once(context, registration, None).await
     }
 
     /// Registers a tenant as [`register`](Self::register) does, at most once for an idempotency key. Within a day,
-    /// the same registration under the same key creates no second tenant, but logs in to the first one.
+    /// the same registration under the same key creates no second tenant, but logs in to the first one. `None` is for
+    /// clients that may leave out the key.
     ///
     /// # Errors
     ///
     /// The errors of [`register`](Self::register), and for a repeat those of [`Sessions::login`].
     pub async fn register_once(
-        &self,
-        context: &RequestContext,
-        registration: Registration,
-        idempotency: &Idempotency,
-    ) -> Result<Registered> {
-        self.register_with_key(context, registration, Some(idempotency)).await
-    }
-
-    /// Creates a tenant with its built-in roles and a first user who holds [`TENANT_ADMIN`], even if registration is
-    /// closed. Begins no session.
-    ///
-    /// For trusted code only. A tenant that does not exist yet has no callers. So this takes only the reason, as
-    /// [`Caller::system`] takes it beside the tenant. The reason is part of the metadata of every audit entry.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Validation`] which names every invalid field, [`Conflict::SlugTaken`] for a given slug,
-    /// [`Error::Overloaded`].
-    pub async fn create(&self, reason: impl Into<Cow<'static, str>> + Send, new: NewTenant) -> Result<Founded> {
-        let (iam, reason) = (self.0, reason.into());
-        let mut fields = Fields::default();
-        let name = fields.check("name", new.name.parse::<Name>());
-        let slug = fields.check_optional("slug", new.slug.as_deref());
-        let profile = new.administrator.validate(fields)?;
-        // The profile is valid, so no field was rejected.
-        let name = name.ok_or_else(|| Error::internal("tenant name", "it is missing"))?;
-        let password = iam.passwords.hash(Share::SYSTEM, &profile.password).await?;
-        let creation = Creation { iam, profile: &profile, password: &password };
-        if let Some(slug) = slug {
-            return creation.create_as_system(reason, name, slug).await;
-        }
-        for slug in free_slugs(iam, &name) {
-            match creation.create_as_system(reason.clone(), name.clone(), slug).await {
-                Err(Error::Conflict(Conflict::SlugTaken)) => {}
-                result => return result,
-            }
-        }
-        Err(Conflict::SlugTaken.into())
-    }
-
-    async fn register_with_key(
         &self,
         context: &RequestContext,
         registration: Registration,
@@ -157,6 +117,38 @@ impl Tenants<'_> {
         let creation = Creation { iam, profile: &profile, password: &password };
         for slug in free_slugs(iam, &name) {
             match creation.create_and_log_in(context, &once, name.clone(), slug).await {
+                Err(Error::Conflict(Conflict::SlugTaken)) => {}
+                result => return result,
+            }
+        }
+        Err(Conflict::SlugTaken.into())
+    }
+
+    /// Creates a tenant with its built-in roles and a first user who holds [`TENANT_ADMIN`], even if registration is
+    /// closed. Begins no session.
+    ///
+    /// For trusted code only. A tenant that does not exist yet has no callers. So this takes only the reason, as
+    /// [`Caller::system`] takes it beside the tenant. The reason is part of the metadata of every audit entry.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Validation`] which names every invalid field, [`Conflict::SlugTaken`] for a given slug,
+    /// [`Error::Overloaded`].
+    pub async fn create(&self, reason: impl Into<Cow<'static, str>> + Send, new: NewTenant) -> Result<Founded> {
+        let (iam, reason) = (self.0, reason.into());
+        let mut fields = Fields::default();
+        let name = fields.check("name", new.name.parse::<Name>());
+        let slug = fields.check_optional("slug", new.slug.as_deref());
+        let profile = new.administrator.validate(fields)?;
+        // The profile is valid, so no field was rejected.
+        let name = name.ok_or_else(|| Error::internal("tenant name", "it is missing"))?;
+        let password = iam.passwords.hash(Share::SYSTEM, &profile.password).await?;
+        let creation = Creation { iam, profile: &profile, password: &password };
+        if let Some(slug) = slug {
+            return creation.create_as_system(reason, name, slug).await;
+        }
+        for slug in free_slugs(iam, &name) {
+            match creation.create_as_system(reason.clone(), name.clone(), slug).await {
                 Err(Error::Conflict(Conflict::SlugTaken)) => {}
                 result => return result,
             }

@@ -6,9 +6,10 @@ use iam_model::id::TenantId;
 use iam_model::permission;
 use iam_model::session::EndReason;
 use iam_model::tenant::{Tenant, TenantStatus};
+use iam_model::version::Precondition;
 
 use crate::caller::Caller;
-use crate::engine::Engine;
+use crate::engine::{Engine, require_version};
 use crate::session::end_all_sessions;
 use crate::tenant::input::TenantPatch;
 
@@ -65,12 +66,28 @@ impl Tenants<'_> {
     /// [`Error::NotFound`] for any other tenant, [`Error::Forbidden`] without the permission, [`Error::Validation`]
     /// which names the fields, [`Conflict::SlugTaken`](iam_model::error::Conflict::SlugTaken).
     pub async fn update(&self, caller: &Caller, id: TenantId, patch: TenantPatch) -> Result<Tenant> {
+        self.update_if(caller, id, patch, &Precondition::Exists).await
+    }
+
+    /// Changes the tenant as [`update`](Self::update) does, if a precondition holds. It is checked under the lock of
+    /// the change.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`update`](Self::update), [`Error::PreconditionFailed`].
+    pub async fn update_if(
+        &self,
+        caller: &Caller,
+        id: TenantId,
+        patch: TenantPatch,
+        precondition: &Precondition,
+    ) -> Result<Tenant> {
         own(caller, id)?;
         self.0.rights(caller).require(&permission::TENANTS_UPDATE)?;
         let patch = patch.validate()?;
         let mut work = self.0.begin(caller).await?;
         let before = work.locks().lock_tenant().await?.ok_or_else(not_found)?;
-        caller.check_version(|| before.version)?;
+        require_version(precondition, before.version)?;
         let after = patch.apply(&before, work.now());
         if after != before {
             work.apply(TenantChange::Update { before, after: after.clone() }).await?;

@@ -12,12 +12,14 @@ use iam_model::store::GrantQuery;
 use iam_model::tenant::QuotaKind;
 use iam_model::user::{User, UserFilter, UserSort, UserStatus};
 use iam_model::validate::{Email, Fields};
+use iam_model::version::Precondition;
 
 use crate::access::require_visible_scope_over;
 use crate::assignment::{keep_an_administrator, revoke};
 use crate::caller::Caller;
-use crate::engine::{Engine, GrantAuthority, UnitOfWork, hold_quota};
+use crate::engine::{Engine, GrantAuthority, UnitOfWork, hold_quota, require_version};
 use crate::hashing::Share;
+use crate::idempotency::Idempotency;
 use crate::session::end_sessions;
 use crate::user::rules::StatusMove;
 use crate::user::{NewUser, UserPatch};
@@ -56,9 +58,19 @@ impl Users<'_> {
     /// [`Error::Forbidden`], [`Error::Validation`] which names every invalid field, [`Conflict::EmailTaken`],
     /// [`Error::Overloaded`].
     pub async fn create(&self, caller: &Caller, new: NewUser) -> Result<User> {
+        self.create_once(caller, new, None).await
+    }
+
+    /// Creates a user as [`create`](Self::create) does, at most once for an [idempotency key](crate::idempotency).
+    /// `None` is for clients that may leave out the key.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`create`](Self::create), [`Error::IdempotencyKeyReused`], [`Conflict::StillRunning`].
+    pub async fn create_once(&self, caller: &Caller, new: NewUser, idempotency: Option<&Idempotency>) -> Result<User> {
         self.0.rights(caller).require(&permission::USERS_CREATE)?;
         let profile = new.validate(Fields::default())?;
-        let once = self.0.once(caller, &ResourceType::USER);
+        let once = self.0.once(caller, idempotency, &ResourceType::USER);
         // Refusals that need no hash come before the hash, because hashing takes by far the longest. The e-mail is
         // read before the idempotency key: if another run of this same call has taken the e-mail, its key is found
         // afterwards.
@@ -137,12 +149,28 @@ impl Users<'_> {
     /// [`Error::Forbidden`], [`Forbidden::Escalation`](iam_model::error::Forbidden::Escalation), [`Error::Validation`],
     /// [`Error::NotFound`], [`Conflict::EmailTaken`], [`Conflict::LastAdministrator`].
     pub async fn update(&self, caller: &Caller, id: UserId, patch: UserPatch) -> Result<User> {
+        self.update_if(caller, id, patch, &Precondition::Exists).await
+    }
+
+    /// Changes a user as [`update`](Self::update) does, if a precondition holds. It is checked under the lock of the
+    /// change.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`update`](Self::update), [`Error::PreconditionFailed`].
+    pub async fn update_if(
+        &self,
+        caller: &Caller,
+        id: UserId,
+        patch: UserPatch,
+        precondition: &Precondition,
+    ) -> Result<User> {
         self.0.rights(caller).visible_scope(&permission::USERS_UPDATE)?;
         let patch = patch.validate()?;
         let mut work = self.0.begin(caller).await?;
         let Subject { user: before, grants, grantor } =
             Subject::lock(&mut work, id, &permission::USERS_UPDATE, patch.may_raise_rights()).await?;
-        caller.check_version(|| before.version)?;
+        require_version(precondition, before.version)?;
         let after = patch.apply(&before, work.now());
         if after == before {
             return Ok(before);
@@ -241,11 +269,21 @@ impl Users<'_> {
     ///
     /// [`Error::Forbidden`], [`Error::NotFound`], [`Conflict::LastAdministrator`].
     pub async fn delete(&self, caller: &Caller, id: UserId) -> Result<()> {
+        self.delete_if(caller, id, &Precondition::Exists).await
+    }
+
+    /// Soft-deletes a user as [`delete`](Self::delete) does, if a precondition holds. It is checked under the lock of
+    /// the change.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`delete`](Self::delete), [`Error::PreconditionFailed`].
+    pub async fn delete_if(&self, caller: &Caller, id: UserId, precondition: &Precondition) -> Result<()> {
         self.0.rights(caller).visible_scope(&permission::USERS_DELETE)?;
         let mut work = self.0.begin(caller).await?;
         let Subject { user: before, grants, .. } =
             Subject::lock(&mut work, id, &permission::USERS_DELETE, true).await?;
-        caller.check_version(|| before.version)?;
+        require_version(precondition, before.version)?;
         if before.status == UserStatus::Inactive {
             return Ok(());
         }
