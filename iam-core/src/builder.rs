@@ -6,6 +6,7 @@ use iam_model::audit::AuditEntry;
 use iam_model::clock::{Clock, SystemClock, cut};
 use iam_model::error::{Error, Result};
 use iam_model::id::IdGenerator;
+use iam_model::observe::Observer;
 use iam_model::random::{Random, SystemRandom};
 use iam_model::signing_key::KeyPurpose;
 use iam_model::store::Store;
@@ -13,7 +14,6 @@ use iam_model::store::Store;
 use crate::engine::{AfterCommit, Engine, Hook, IdempotencySecret, InFlight, observed};
 use crate::hashing::PasswordHasher;
 use crate::iam::Iam;
-use crate::observe::Observer;
 use crate::settings::Settings;
 use crate::token::{KeyRing, RETIREMENT, first_or_stored, pair};
 

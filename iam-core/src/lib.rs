@@ -18,7 +18,6 @@ mod iam;
 pub mod idempotency;
 mod joined;
 pub mod maintenance;
-pub mod observe;
 pub mod organization;
 pub mod permission;
 pub mod role;
@@ -46,6 +45,6 @@ pub use iam_model::store_error::{BoxError, Constraint, StoreError};
 pub use iam_model::validate::{
     Description, Email, EmailKey, FieldError, Invalid, InvalidFields, Name, PersonName, RoleName, Slug, folded,
 };
-pub use iam_model::{clock, page, random, secret, store, version};
+pub use iam_model::{clock, observe, page, random, secret, store, version};
 pub use joined::Joined;
 pub use settings::Settings;

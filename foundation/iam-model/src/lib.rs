@@ -14,6 +14,7 @@ pub mod credential;
 pub mod error;
 pub mod id;
 pub mod idempotency;
+pub mod observe;
 pub mod organization;
 pub mod page;
 pub mod permission;

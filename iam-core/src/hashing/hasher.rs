@@ -6,6 +6,7 @@ use std::time::Duration;
 use argon2::password_hash::phc::{Output, ParamsString, PasswordHash as Phc, Salt};
 use argon2::{Algorithm, Argon2, Block, Params, Version};
 use iam_model::error::{Error, Result};
+use iam_model::observe::Observer;
 use iam_model::random::Random;
 use iam_model::secret::{Password, PasswordHash};
 
@@ -14,7 +15,6 @@ use crate::hashing::policy::AcceptedPassword;
 use crate::hashing::stored::{Function, StoredHash};
 use crate::hashing::timing::Timing;
 use crate::hashing::workers::{HashFn, HashResult, Workers};
-use crate::observe::Observer;
 
 /// The cost of one password hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,13 +1,16 @@
 use async_trait::async_trait;
+use macro_rules_attribute::apply;
 
 use crate::access::{HeldRole, Until, VisibleScope};
 use crate::assignment::{AssignmentFilter, Grant, GrantContext, ListedAssignment};
 use crate::clock::Timestamp;
 use crate::id::{AssignmentId, OrganizationId, RoleId, TenantId, UserId};
 use crate::page::{Page, PageRequest};
+use crate::store::observed::observed;
 use crate::store_error::StoreError;
 
 /// Reads role assignments.
+#[apply(observed)]
 #[async_trait]
 pub trait AssignmentStore {
     /// All assignments of these users, including expired ones, newest first, then by id.
@@ -57,6 +60,7 @@ pub enum GrantQuery<'a> {
 /// Assignments are made, changed and removed only under
 /// [`lock_tenant`](crate::store::TenantTransaction::lock_tenant). So the results of these methods stay true while the
 /// lock is held.
+#[apply(observed)]
 #[async_trait]
 pub trait AssignmentTransaction {
     /// The assignments that a query selects, including expired ones. The order is newest first, then by id, except for

@@ -1,13 +1,16 @@
 use async_trait::async_trait;
+use macro_rules_attribute::apply;
 
 use crate::audit::{
     AuditEntry, AuditFilter, Cursor, LogHead, Pending, PendingEntry, SequencedBatch, SequencedEntry, TreeHash, TreeSpan,
 };
 use crate::clock::Timestamp;
 use crate::id::{AuditEntryId, TenantId};
+use crate::store::observed::observed;
 use crate::store_error::StoreError;
 
 /// Reads the audit log.
+#[apply(observed)]
 #[async_trait]
 pub trait AuditStore {
     /// Returns at most `limit` entries that match the filter, newest first (by time, then by identifier), from after
@@ -32,6 +35,7 @@ pub trait AuditStore {
 }
 
 /// Stores the trees over the entries, for the sequencer and for proofs.
+#[apply(observed)]
 #[async_trait]
 pub trait SequenceStore {
     /// Returns at most `limit` pending entries of all tenants but `except`, oldest first: by time, then by identifier.
@@ -76,6 +80,7 @@ pub trait SequenceStore {
 }
 
 /// Reads the audit log inside a unit of work.
+#[apply(observed)]
 #[async_trait]
 pub trait AuditTransaction {
     /// Returns the head of the tenant's log; `None` before an entry was sequenced or a retention was set.

@@ -1,11 +1,14 @@
 use async_trait::async_trait;
+use macro_rules_attribute::apply;
 
 use crate::credential::GuardedAccount;
 use crate::id::{TenantId, UserId};
+use crate::store::observed::observed;
 use crate::store_error::StoreError;
 use crate::validate::EmailKey;
 
 /// Reads credentials.
+#[apply(observed)]
 #[async_trait]
 pub trait CredentialStore {
     /// Returns the user with this e-mail, in any status, and the failed logins with it. Failed logins that named no
@@ -14,6 +17,7 @@ pub trait CredentialStore {
 }
 
 /// Reads credentials inside a unit of work.
+#[apply(observed)]
 #[async_trait]
 pub trait CredentialTransaction {
     /// Returns the failed logins with an e-mail, and the given user, even if the user has another e-mail. Locks both

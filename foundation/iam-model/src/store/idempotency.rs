@@ -1,10 +1,13 @@
 use async_trait::async_trait;
+use macro_rules_attribute::apply;
 
 use crate::id::TenantId;
 use crate::idempotency::IdempotencyRecord;
+use crate::store::observed::observed;
 use crate::store_error::StoreError;
 
 /// Reads stored answers inside a unit of work.
+#[apply(observed)]
 #[async_trait]
 pub trait IdempotencyTransaction {
     /// Returns the answer with this id. Locks the id until the unit of work ends, even if it has no answer yet: of two

@@ -1,7 +1,9 @@
 use async_trait::async_trait;
+use macro_rules_attribute::apply;
 
 use crate::clock::Timestamp;
 use crate::error::Result;
+use crate::store::observed::observed;
 use crate::store_error::StoreError;
 
 /// Counts over all tenants.
@@ -14,6 +16,7 @@ pub struct Totals {
 }
 
 /// Counts and removes rows, in all tenants.
+#[apply(observed)]
 #[async_trait]
 pub trait MaintenanceStore {
     /// Returns the counts at `now`.

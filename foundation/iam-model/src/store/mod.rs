@@ -12,6 +12,7 @@ mod feed;
 mod host;
 mod idempotency;
 mod maintenance;
+mod observed;
 mod organization;
 mod permission;
 mod role;
@@ -27,6 +28,7 @@ pub use feed::{ChangeFeed, News};
 pub use host::HostTransaction;
 pub use idempotency::IdempotencyTransaction;
 pub use maintenance::{MaintenanceStore, OnlyTurn, Totals, Turn};
+pub use observed::Observed;
 pub use organization::{OrganizationStore, OrganizationTransaction};
 pub use permission::{PermissionStore, PermissionTransaction};
 pub use role::{RoleStore, RoleTransaction};
@@ -35,11 +37,14 @@ pub use signing_key::KeyStore;
 pub use tenant::{Directory, TenantStore, TenantTransaction};
 pub use user::{UserStore, UserTransaction};
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 
-use crate::change::{AuditBatch, Change};
+use crate::change::{AuditBatch, Change, CredentialChange};
 use crate::clock::Timestamp;
 use crate::id::TenantId;
+use crate::store::observed::{ObservedTransaction, timed};
 use crate::store_error::StoreError;
 
 /// A store of all data. Cheap to share.
@@ -160,4 +165,61 @@ pub trait Transaction: Locks {
 
     /// Commits: makes all writes durable, or none.
     async fn commit(self: Box<Self>) -> Result<(), StoreError>;
+}
+
+// The wrapper around a whole store is written by hand: `begin` also wraps the transaction, a transaction reports failed
+// logins once it is committed, and `close` and `kind` are not operations to measure.
+
+#[async_trait]
+impl<S: Store + ?Sized> Store for Observed<S> {
+    async fn begin(&self, tenant: TenantId) -> Result<Box<dyn Transaction>, StoreError> {
+        let store = timed(&*self.observer, "begin", self.store.begin(tenant)).await?;
+        let observer = Arc::clone(&self.observer);
+        Ok(Box::new(ObservedTransaction { store, observer, failures: Vec::new() }))
+    }
+
+    async fn ping(&self) -> Result<(), StoreError> {
+        timed(&*self.observer, "ping", self.store.ping()).await
+    }
+
+    async fn is_migrated(&self) -> Result<bool, StoreError> {
+        timed(&*self.observer, "is_migrated", self.store.is_migrated()).await
+    }
+
+    async fn prepare(&self, now: Timestamp) -> Result<(), StoreError> {
+        timed(&*self.observer, "prepare", self.store.prepare(now)).await
+    }
+
+    async fn change_feed(&self) -> Result<Option<Box<dyn ChangeFeed>>, StoreError> {
+        timed(&*self.observer, "change_feed", self.store.change_feed()).await
+    }
+
+    async fn close(&self) {
+        self.store.close().await;
+    }
+
+    fn kind(&self) -> &'static str {
+        self.store.kind()
+    }
+}
+
+#[async_trait]
+impl Transaction for ObservedTransaction<dyn Transaction> {
+    async fn write(&mut self, change: &Change, audit: AuditBatch) -> Result<(), StoreError> {
+        timed(&*self.observer, "write", self.store.write(change, audit)).await?;
+        if let Change::Credential(
+            CredentialChange::CountFailure { reason, is_recorded: true, .. } | CredentialChange::Refuse { reason, .. },
+        ) = change
+        {
+            self.failures.push(*reason);
+        }
+        Ok(())
+    }
+
+    async fn commit(self: Box<Self>) -> Result<(), StoreError> {
+        let Self { store, observer, failures } = *self;
+        timed(&*observer, "commit", store.commit()).await?;
+        failures.into_iter().for_each(|reason| observer.login_failed(reason));
+        Ok(())
+    }
 }

@@ -1,13 +1,16 @@
 use async_trait::async_trait;
+use macro_rules_attribute::apply;
 
 use crate::access::VisibleScope;
 use crate::id::{OrganizationId, TenantId};
 use crate::organization::{Organization, OrganizationFilter, OrganizationSort};
 use crate::page::{Page, PageRequest};
+use crate::store::observed::observed;
 use crate::store_error::StoreError;
 use crate::validate::Slug;
 
 /// Reads organizations.
+#[apply(observed)]
 #[async_trait]
 pub trait OrganizationStore {
     /// The organizations with these ids, as far as they exist, and all their ancestors: each once, in no particular
@@ -40,6 +43,7 @@ pub trait OrganizationStore {
 ///
 /// Organizations are changed only under [`lock_tenant`](crate::store::TenantTransaction::lock_tenant). So the results
 /// of these methods stay true while the lock is held.
+#[apply(observed)]
 #[async_trait]
 pub trait OrganizationTransaction {
     /// As [`OrganizationStore::lineages`].

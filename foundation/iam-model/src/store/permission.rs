@@ -1,11 +1,14 @@
 use async_trait::async_trait;
+use macro_rules_attribute::apply;
 
 use crate::id::{PermissionId, TenantId};
 use crate::page::{Page, PageRequest};
 use crate::permission::{Permission, RegisteredPermission};
+use crate::store::observed::observed;
 use crate::store_error::StoreError;
 
 /// Reads the catalogue of permissions.
+#[apply(observed)]
 #[async_trait]
 pub trait PermissionStore {
     /// Returns a page of the catalogue, newest first, then by id, with the exact count of all entries.
@@ -16,6 +19,7 @@ pub trait PermissionStore {
 ///
 /// The catalogue changes only under [`lock_tenant`](crate::store::TenantTransaction::lock_tenant). While the unit of
 /// work holds this lock, the results of these reads stay valid.
+#[apply(observed)]
 #[async_trait]
 pub trait PermissionTransaction {
     /// Returns one entry.

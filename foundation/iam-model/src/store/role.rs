@@ -1,12 +1,15 @@
 use async_trait::async_trait;
+use macro_rules_attribute::apply;
 
 use crate::id::{RoleId, TenantId};
 use crate::page::{Page, PageRequest};
 use crate::permission::PermissionPattern;
 use crate::role::Role;
+use crate::store::observed::observed;
 use crate::store_error::StoreError;
 
 /// Reads roles.
+#[apply(observed)]
 #[async_trait]
 pub trait RoleStore {
     /// Returns one role.
@@ -23,6 +26,7 @@ pub trait RoleStore {
 ///
 /// Roles change only under [`lock_tenant`](crate::store::TenantTransaction::lock_tenant). While the unit of work
 /// holds this lock, the results of these reads stay valid.
+#[apply(observed)]
 #[async_trait]
 pub trait RoleTransaction {
     /// Returns the roles with these ids, in no particular order. Ids without a role are left out.

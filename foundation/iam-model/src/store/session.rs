@@ -1,9 +1,11 @@
 use async_trait::async_trait;
+use macro_rules_attribute::apply;
 
 use crate::assignment::Grant;
 use crate::clock::Timestamp;
 use crate::id::{SessionId, TenantId, UserId};
 use crate::session::Session;
+use crate::store::observed::observed;
 use crate::store_error::StoreError;
 use crate::tenant::{Tenant, TenantStatus};
 use crate::user::{User, UserStatus};
@@ -35,6 +37,7 @@ pub struct SessionDetails {
 }
 
 /// Reads sessions.
+#[apply(observed)]
 #[async_trait]
 pub trait SessionStore {
     /// Returns the state of a session that an authenticated request needs. `None` when the session has ended.
@@ -57,6 +60,7 @@ pub trait SessionStore {
 }
 
 /// Reads sessions inside a unit of work.
+#[apply(observed)]
 #[async_trait]
 pub trait SessionTransaction {
     /// Returns a session that has not ended, and locks it until the unit of work ends.

@@ -1,11 +1,14 @@
 use async_trait::async_trait;
+use macro_rules_attribute::apply;
 
 use crate::clock::Timestamp;
 use crate::id::KeyId;
 use crate::signing_key::{KeyPurpose, PrivateKey, SigningKey};
+use crate::store::observed::observed;
 use crate::store_error::StoreError;
 
 /// Stores the signing keys of the installation. They belong to no tenant.
+#[apply(observed)]
 #[async_trait]
 pub trait KeyStore {
     /// Returns all keys for a purpose, oldest generation first.

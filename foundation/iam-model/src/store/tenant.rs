@@ -1,7 +1,9 @@
 use async_trait::async_trait;
+use macro_rules_attribute::apply;
 
 use crate::credential::LoginCandidates;
 use crate::id::TenantId;
+use crate::store::observed::observed;
 use crate::store_error::StoreError;
 use crate::tenant::{Tenant, Usage};
 use crate::validate::{EmailKey, Slug};
@@ -10,6 +12,7 @@ use crate::validate::{EmailKey, Slug};
 ///
 /// This is the only port that is used before the tenant is known. It returns tenants, and the users with an e-mail in
 /// each tenant. Everything else is then read from one tenant.
+#[apply(observed)]
 #[async_trait]
 pub trait Directory {
     /// Returns the tenant with this slug.
@@ -28,6 +31,7 @@ pub trait Directory {
 }
 
 /// Reads tenants.
+#[apply(observed)]
 #[async_trait]
 pub trait TenantStore {
     /// Returns the tenant.
@@ -35,6 +39,7 @@ pub trait TenantStore {
 }
 
 /// Reads tenants inside a unit of work.
+#[apply(observed)]
 #[async_trait]
 pub trait TenantTransaction {
     /// Returns the tenant and locks it until the unit of work ends.

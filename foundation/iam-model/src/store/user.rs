@@ -1,13 +1,16 @@
 use async_trait::async_trait;
+use macro_rules_attribute::apply;
 
 use crate::access::VisibleScope;
 use crate::clock::Timestamp;
 use crate::id::{TenantId, UserId};
 use crate::page::{Page, PageRequest};
+use crate::store::observed::observed;
 use crate::store_error::StoreError;
 use crate::user::{User, UserFilter, UserSort};
 
 /// Reads users.
+#[apply(observed)]
 #[async_trait]
 pub trait UserStore {
     /// Returns one user, in any status.
@@ -33,6 +36,7 @@ pub trait UserStore {
 }
 
 /// Reads users inside a unit of work.
+#[apply(observed)]
 #[async_trait]
 pub trait UserTransaction {
     /// Returns one user and locks it until the unit of work ends.
