@@ -24,7 +24,7 @@ use crate::transaction::PostgresTransaction;
 assignment_ports! {
     PostgresStore,
     PostgresTransaction,
-    listed: Moment,
+    list_moment: Moment,
     tenants_with_expired: "SELECT DISTINCT tenant_id FROM iam.role_assignments WHERE expires_at <= $1 LIMIT $2",
     held_in: r#"
         SELECT
@@ -236,7 +236,7 @@ impl<'a> FromIterator<&'a GrantContext> for Contexts {
 
 impl PostgresTransaction {
     async fn read_grants(&mut self, which: GrantQuery<'_>) -> Result<Vec<Grant>, StoreError> {
-        macro_rules! lock {
+        macro_rules! read {
             ($which:literal, $order:literal, $($argument:expr),+) => {
                 select_grants!(GrantRow, "", $which, $order, "", self.tenant(), $($argument),+)
                     .fetch_all(self.connection())
@@ -245,22 +245,22 @@ impl PostgresTransaction {
         }
         let rows = match which {
             GrantQuery::One(id) => {
-                lock!("WHERE a.tenant_id = $1 AND a.id = $2", "a.created_at DESC, a.id", id.as_uuid())
+                read!("WHERE a.tenant_id = $1 AND a.id = $2", "a.created_at DESC, a.id", id.as_uuid())
             }
             GrantQuery::OfUser(user) => {
-                lock!("WHERE a.tenant_id = $1 AND a.user_id = $2", "a.created_at DESC, a.id", user.as_uuid())
+                read!("WHERE a.tenant_id = $1 AND a.user_id = $2", "a.created_at DESC, a.id", user.as_uuid())
             }
             GrantQuery::OfRole(role) => {
-                lock!("WHERE a.tenant_id = $1 AND a.role_id = $2", "a.created_at DESC, a.id", role.as_uuid())
+                read!("WHERE a.tenant_id = $1 AND a.role_id = $2", "a.created_at DESC, a.id", role.as_uuid())
             }
-            GrantQuery::In(organization) => lock!(
+            GrantQuery::In(organization) => read!(
                 "WHERE a.tenant_id = $1 AND a.organization_id = $2",
                 "a.created_at DESC, a.id",
                 organization.as_uuid()
             ),
             GrantQuery::At(contexts) => {
                 let Contexts { users, roles, organizations } = contexts.iter().collect();
-                lock!(
+                read!(
                     r#"
                     JOIN (
                         SELECT DISTINCT *
@@ -277,7 +277,7 @@ impl PostgresTransaction {
                     &organizations as &[Option<Uuid>]
                 )
             }
-            GrantQuery::Expired { at, limit } => lock!(
+            GrantQuery::Expired { at, limit } => read!(
                 r#"
                 WHERE a.tenant_id = $1 AND a.expires_at <= $2
                 ORDER BY a.expires_at, a.created_at DESC, a.id

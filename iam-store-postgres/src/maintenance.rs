@@ -57,7 +57,7 @@ maintenance_ports! {
 impl PostgresStore {
     // The lock ends with its transaction, and so with the connection: at once when the process ends, and by the
     // keepalives of TCP when its whole machine is lost.
-    pub(crate) async fn turn(&self, job: &'static str) -> Result<Option<Box<dyn Turn>>, StoreError> {
+    pub(crate) async fn try_to_take_turn(&self, job: &'static str) -> Result<Option<Box<dyn Turn>>, StoreError> {
         let mut transaction = self.begin_transaction().await?;
         // The transaction is idle during the whole turn.
         let idle = "SET LOCAL idle_in_transaction_session_timeout = 0";

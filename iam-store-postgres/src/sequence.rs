@@ -83,7 +83,7 @@ sequence_ports! {
 }
 
 /// The position of an entry, in the sequence or in the queue, and the entry itself, which may be missing.
-struct PlaceRow {
+struct PositionRow {
     sequence: i64,
     placed_at: Moment,
     entry_id: Uuid,
@@ -108,7 +108,7 @@ struct PlaceRow {
     origin_salt: Option<Vec<u8>>,
 }
 
-impl PlaceRow {
+impl PositionRow {
     fn leaf(&self) -> Result<Leaf, StoreError> {
         Ok(Leaf {
             sequence: self.sequence.unsigned_abs(),
@@ -158,7 +158,7 @@ impl PlaceRow {
 macro_rules! select_places {
     ($from:literal, $($argument:expr),+) => {
         sqlx::query_as!(
-            PlaceRow,
+            PositionRow,
             r#"
             SELECT
                 p.sequence AS "sequence!",
@@ -189,7 +189,7 @@ macro_rules! select_places {
 }
 
 impl PostgresStore {
-    pub(crate) async fn write_batches(&self, batches: &[SequencedBatch]) -> Result<bool, StoreError> {
+    pub(crate) async fn write_sequence(&self, batches: &[SequencedBatch]) -> Result<bool, StoreError> {
         let leaves = batches.iter().flat_map(|batch| &batch.leaves);
         self.make_months_of(leaves.map(|leaf| leaf.created_at)).await?;
         let mut transaction = self.begin_transaction().await?;
@@ -207,7 +207,11 @@ impl PostgresStore {
         transaction.rollback().await.map_err(store_error).map(|()| false)
     }
 
-    pub(crate) async fn hashes_of(&self, tenant: TenantId, spans: &[TreeSpan]) -> Result<Vec<TreeHash>, StoreError> {
+    pub(crate) async fn read_tree_hashes(
+        &self,
+        tenant: TenantId,
+        spans: &[TreeSpan],
+    ) -> Result<Vec<TreeHash>, StoreError> {
         let levels: Vec<i16> = spans.iter().map(|span| span.level.into()).collect();
         let starts: Vec<i64> = spans.iter().map(|span| integer(span.positions.start)).collect();
         let ends: Vec<i64> = spans.iter().map(|span| integer(span.positions.end)).collect();
@@ -244,7 +248,7 @@ impl PostgresStore {
 
     // With the inner limit, the planner looks up the entries one by one, each in its one partition. Otherwise it
     // would hash all entries of the tenant.
-    pub(crate) async fn sequenced_since(
+    pub(crate) async fn read_sequenced_entries(
         &self,
         tenant: TenantId,
         from: u64,
@@ -275,7 +279,7 @@ impl PostgresStore {
         rows.into_iter().map(|row| Ok(SequencedEntry { leaf: row.leaf()?, entry: row.entry()? })).collect()
     }
 
-    pub(crate) async fn pending_after(
+    pub(crate) async fn read_pending_entries(
         &self,
         tenant: TenantId,
         after: Option<(Timestamp, AuditEntryId)>,
@@ -308,14 +312,14 @@ impl PostgresStore {
             i64::from(limit)
         );
         let rows = self.answer(rows.fetch_all(&self.reads())).await?;
-        let pending = |row: PlaceRow| {
+        let pending = |row: PositionRow| {
             let (pending, is_sequenced) = (row.pending(tenant)?, row.is_sequenced);
             Ok(PendingEntry { pending, entry: row.entry()?, is_sequenced })
         };
         rows.into_iter().map(pending).collect()
     }
 
-    pub(crate) async fn find_stray(&self, tenant: TenantId) -> Result<Option<AuditEntryId>, StoreError> {
+    pub(crate) async fn read_stray_entry(&self, tenant: TenantId) -> Result<Option<AuditEntryId>, StoreError> {
         let stray = sqlx::query_scalar!(
             r#"
             SELECT e.id

@@ -84,7 +84,7 @@ impl TryFrom<SnapshotRow> for SessionSnapshot {
 
 impl PostgresStore {
     // A request whose session is not cached waits for this. So it is one query, in which the grants come as JSON.
-    pub(crate) async fn snapshot(
+    pub(crate) async fn read_session_snapshot(
         &self,
         tenant: TenantId,
         session: SessionId,

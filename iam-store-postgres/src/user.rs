@@ -14,7 +14,7 @@ user_ports! {
     by_id: "FROM iam.users u WHERE u.tenant_id = $1 AND u.id = $2",
     by_ids: "FROM iam.users u WHERE u.tenant_id = $1 AND u.id = ANY($2)",
     lock: "FROM iam.users u WHERE u.tenant_id = $1 AND u.id = $2 FOR UPDATE",
-    insert: (one:
+    insert: (with_password:
         "$15",
         with r#"
         made AS (

@@ -22,7 +22,7 @@ use crate::transaction::{SqliteTransaction, execute_audited};
 assignment_ports! {
     SqliteStore,
     SqliteTransaction,
-    listed: i64,
+    list_moment: i64,
     tenants_with_expired: "SELECT DISTINCT tenant_id FROM role_assignments WHERE expires_at <= ?1 LIMIT ?2",
     held_in: r#"
         SELECT
@@ -70,7 +70,7 @@ assignment_ports! {
 
 /// An organization of a grant, or an ancestor of one.
 #[derive(Deserialize)]
-pub(crate) struct PlaceRow {
+pub(crate) struct LineageRow {
     id: Uuid,
     parent_id: Option<Uuid>,
     name: String,
@@ -81,7 +81,7 @@ pub(crate) struct PlaceRow {
 pub(crate) struct GrantRows {
     pub(crate) assignments: Json<Vec<AssignmentRow<i64>>>,
     pub(crate) roles: Json<Vec<RoleRow>>,
-    pub(crate) places: Json<Vec<PlaceRow>>,
+    pub(crate) places: Json<Vec<LineageRow>>,
 }
 
 impl TryFrom<GrantRows> for Vec<Grant> {
@@ -89,7 +89,7 @@ impl TryFrom<GrantRows> for Vec<Grant> {
 
     fn try_from(rows: GrantRows) -> Result<Self, StoreError> {
         let roles: SharedRoles = rows.roles.0.into_iter().map(Role::try_from).collect::<Result<_, _>>()?;
-        let places: HashMap<Uuid, PlaceRow> = rows.places.0.into_iter().map(|place| (place.id, place)).collect();
+        let places: HashMap<Uuid, LineageRow> = rows.places.0.into_iter().map(|place| (place.id, place)).collect();
         let grant = |row: AssignmentRow<i64>| {
             Ok(Grant {
                 role: roles.get(row.role_id)?,
@@ -101,11 +101,11 @@ impl TryFrom<GrantRows> for Vec<Grant> {
     }
 }
 
-fn place(places: &HashMap<Uuid, PlaceRow>, id: Uuid) -> Result<GrantOrganization, StoreError> {
+fn place(places: &HashMap<Uuid, LineageRow>, id: Uuid) -> Result<GrantOrganization, StoreError> {
     let here = places.get(&id).ok_or_else(|| StoreError::corrupt("organizations.id", "is missing"))?;
-    let above = |place: &&PlaceRow| places.get(&place.parent_id?);
+    let above = |place: &&LineageRow| places.get(&place.parent_id?);
     // Not longer than the number of all these organizations: no constraint forbids a cycle.
-    let lineage: Vec<&PlaceRow> = std::iter::successors(Some(here), above).take(places.len()).collect();
+    let lineage: Vec<&LineageRow> = std::iter::successors(Some(here), above).take(places.len()).collect();
     Ok(GrantOrganization {
         id: id.into(),
         name: here.name.clone(),
@@ -221,20 +221,20 @@ fn contexts_as_json(contexts: &[GrantContext]) -> Json<Vec<(UserId, RoleId, Opti
 
 impl SqliteTransaction {
     async fn read_grants(&mut self, which: GrantQuery<'_>) -> Result<Vec<Grant>, StoreError> {
-        macro_rules! lock {
+        macro_rules! read {
             ($which:literal, $argument:expr) => {
                 select_grants!($which, self.tenant(), $argument).fetch_one(self.connection()).await
             };
         }
         let rows = match which {
-            GrantQuery::One(id) => lock!("WHERE a.tenant_id = ?1 AND a.id = ?2", id.as_uuid()),
-            GrantQuery::OfUser(user) => lock!("WHERE a.tenant_id = ?1 AND a.user_id = ?2", user.as_uuid()),
-            GrantQuery::OfRole(role) => lock!("WHERE a.tenant_id = ?1 AND a.role_id = ?2", role.as_uuid()),
+            GrantQuery::One(id) => read!("WHERE a.tenant_id = ?1 AND a.id = ?2", id.as_uuid()),
+            GrantQuery::OfUser(user) => read!("WHERE a.tenant_id = ?1 AND a.user_id = ?2", user.as_uuid()),
+            GrantQuery::OfRole(role) => read!("WHERE a.tenant_id = ?1 AND a.role_id = ?2", role.as_uuid()),
             GrantQuery::In(organization) => {
-                lock!("WHERE a.tenant_id = ?1 AND a.organization_id = ?2", organization.as_uuid())
+                read!("WHERE a.tenant_id = ?1 AND a.organization_id = ?2", organization.as_uuid())
             }
             // With the expression of the index: a user may have one role in very many organizations.
-            GrantQuery::At(contexts) => lock!(
+            GrantQuery::At(contexts) => read!(
                 r#"
                 WHERE a.tenant_id = ?1 AND a.id IN (
                     SELECT b.id

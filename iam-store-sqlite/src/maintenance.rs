@@ -38,7 +38,7 @@ maintenance_ports! {
 
 impl SqliteStore {
     /// Only one server uses the file, so it can always do the job.
-    pub(crate) async fn turn(&self, _job: &'static str) -> Result<Option<Box<dyn Turn>>, StoreError> {
+    pub(crate) async fn try_to_take_turn(&self, _job: &'static str) -> Result<Option<Box<dyn Turn>>, StoreError> {
         Ok(Some(Box::new(OnlyTurn)))
     }
 }

@@ -41,9 +41,9 @@ impl SqliteTransaction {
         for role in roles {
             sqlx::query!(
                 r#"
-            INSERT INTO roles (tenant_id, id, name, description, scope, system, created_at, updated_at)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
-            "#,
+                INSERT INTO roles (tenant_id, id, name, description, scope, system, created_at, updated_at)
+                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+                "#,
                 self.tenant(),
                 role.id.as_uuid(),
                 role.name.as_str(),
@@ -65,10 +65,10 @@ impl SqliteTransaction {
             let permissions: Vec<&str> = role.permissions.iter().map(PermissionPattern::as_str).collect();
             sqlx::query!(
                 r#"
-            INSERT INTO role_permissions (tenant_id, role_id, permission)
-            SELECT ?1, ?2, value
-            FROM json_each(?3)
-            "#,
+                INSERT INTO role_permissions (tenant_id, role_id, permission)
+                SELECT ?1, ?2, value
+                FROM json_each(?3)
+                "#,
                 self.tenant(),
                 role.id.as_uuid(),
                 Json(permissions)

@@ -130,7 +130,7 @@ impl<T> Beside<T> {
 }
 
 impl SqliteStore {
-    pub(crate) async fn write_batches(&self, batches: &[SequencedBatch]) -> Result<bool, StoreError> {
+    pub(crate) async fn write_sequence(&self, batches: &[SequencedBatch]) -> Result<bool, StoreError> {
         // From here on, other writers wait. For a round of the sequencer, the following statements take some
         // milliseconds.
         let mut transaction = self.writer.begin().await.map_err(store_error)?;
@@ -143,7 +143,11 @@ impl SqliteStore {
         Ok(true)
     }
 
-    pub(crate) async fn hashes_of(&self, tenant: TenantId, spans: &[TreeSpan]) -> Result<Vec<TreeHash>, StoreError> {
+    pub(crate) async fn read_tree_hashes(
+        &self,
+        tenant: TenantId,
+        spans: &[TreeSpan],
+    ) -> Result<Vec<TreeHash>, StoreError> {
         let spans = spans.iter().map(|span| (span.level, span.positions.start, span.positions.end));
         let hashes = sqlx::query_scalar!(
             r#"
@@ -172,7 +176,7 @@ impl SqliteStore {
         hashes.iter().map(|hash| Ok(TreeHash(bytes_32("audit_nodes.hash", hash)?))).collect()
     }
 
-    pub(crate) async fn sequenced_since(
+    pub(crate) async fn read_sequenced_entries(
         &self,
         tenant: TenantId,
         from: u64,
@@ -184,7 +188,7 @@ impl SqliteStore {
         rows.into_iter().map(sequenced).collect()
     }
 
-    pub(crate) async fn pending_after(
+    pub(crate) async fn read_pending_entries(
         &self,
         tenant: TenantId,
         after: Option<(Timestamp, AuditEntryId)>,
@@ -199,7 +203,7 @@ impl SqliteStore {
         rows.into_iter().map(pending).collect()
     }
 
-    pub(crate) async fn find_stray(&self, tenant: TenantId) -> Result<Option<AuditEntryId>, StoreError> {
+    pub(crate) async fn read_stray_entry(&self, tenant: TenantId) -> Result<Option<AuditEntryId>, StoreError> {
         // The time is compared, too: another entry may have the identifier of a sequenced entry.
         let stray = sqlx::query_scalar!(
             r#"

@@ -9,7 +9,7 @@ use sqlx::types::Json;
 use uuid::Uuid;
 
 use crate::SqliteStore;
-use crate::assignment::{GrantRows, PlaceRow, select_grants};
+use crate::assignment::{GrantRows, LineageRow, select_grants};
 use crate::error::store_error;
 use crate::role::RoleRow;
 use crate::transaction::{SqliteTransaction, execute_audited};
@@ -60,11 +60,11 @@ struct SnapshotRow {
     expires_at: i64,
     assignments: Json<Vec<AssignmentRow<i64>>>,
     roles: Json<Vec<RoleRow>>,
-    places: Json<Vec<PlaceRow>>,
+    places: Json<Vec<LineageRow>>,
 }
 
 impl SqliteStore {
-    pub(crate) async fn snapshot(
+    pub(crate) async fn read_session_snapshot(
         &self,
         tenant: TenantId,
         session: SessionId,

@@ -72,7 +72,7 @@ impl SharedRoles {
 /// An assignment of a list, with what the list shows of its user, its role and its organization.
 #[expect(missing_docs, reason = "the migrations document the columns")]
 #[derive(Debug, FromRow)]
-pub struct ListedRow<T> {
+pub struct ListedAssignmentRow<T> {
     #[sqlx(flatten)]
     pub assignment: AssignmentRow<T>,
     pub email: String,
@@ -80,10 +80,10 @@ pub struct ListedRow<T> {
     pub organization_name: Option<String>,
 }
 
-impl<T: StoredMoment> TryFrom<ListedRow<T>> for ListedAssignment {
+impl<T: StoredMoment> TryFrom<ListedAssignmentRow<T>> for ListedAssignment {
     type Error = StoreError;
 
-    fn try_from(row: ListedRow<T>) -> Result<Self, StoreError> {
+    fn try_from(row: ListedAssignmentRow<T>) -> Result<Self, StoreError> {
         let assignment = Assignment::try_from(row.assignment)?;
         let organization = assignment.organization_id.zip(row.organization_name);
         Ok(Self {
@@ -95,8 +95,8 @@ impl<T: StoredMoment> TryFrom<ListedRow<T>> for ListedAssignment {
     }
 }
 
-// The list is built at run time, because its conditions vary from call to call. Only text of this file is pushed. All
-// values from outside are bound.
+// The list is built at run time, because its conditions vary from call to call. Only text of this file and of the stores
+// is pushed. All values from outside are bound.
 
 const LIST_COLUMNS: &str = "
         a.tenant_id,
@@ -173,13 +173,15 @@ where
 /// Implements the ports of role assignments; see [`store`](crate::store).
 ///
 /// The store also has a method `read_grants_of`, and the transaction the methods `read_grants` and `insert_assignments`,
-/// because each engine has its own way to read grants and to insert many rows.
+/// because each engine has its own way to read grants and to insert many rows. It needs
+/// [`role_ports!`](crate::role_ports) for the roles that users hold. `list_moment` is the type of moments in lists and
+/// grants: other programs may have written moments that the engine's usual type cannot hold.
 #[macro_export]
 macro_rules! assignment_ports {
     (
         $store:ident,
         $transaction:ident,
-        listed: $moment:ty,
+        list_moment: $moment:ty,
         tenants_with_expired: $tenants_with_expired:literal,
         held_in: $held_in:literal,
         held_until: $held_until:literal,
@@ -204,7 +206,7 @@ macro_rules! assignment_ports {
             use $crate::error::expect_row;
             use $crate::store::SqlStore;
 
-            type Row = $crate::assignment::ListedRow<$moment>;
+            type Row = $crate::assignment::ListedAssignmentRow<$moment>;
 
             #[async_trait::async_trait]
             impl AssignmentStore for $store {

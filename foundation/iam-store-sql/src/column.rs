@@ -135,6 +135,12 @@ pub fn counted(column: &'static str, number: i64) -> Result<u64, StoreError> {
     number.try_into().map_err(|cause| StoreError::corrupt(column, cause))
 }
 
+/// Converts a stored count, which may be wrong, and even negative, if rows were changed without the triggers.
+#[must_use]
+pub fn not_negative(count: i64) -> u64 {
+    count.try_into().unwrap_or_default()
+}
+
 /// Converts a number to a 64-bit integer column. A number that is too large becomes the largest one, which no row has.
 #[must_use]
 pub fn integer(number: u64) -> i64 {

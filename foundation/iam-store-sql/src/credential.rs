@@ -77,6 +77,7 @@ fn account<T: StoredMoment>(user: UserRow<T>, password_hash: String) -> Result<A
 }
 
 /// Makes an [`AccountRow`](crate::credential::AccountRow) of a row.
+#[doc(hidden)]
 #[macro_export]
 macro_rules! account_row {
     ($row:ident) => {
@@ -130,7 +131,7 @@ macro_rules! credential_ports {
                 ) -> Result<LoginCandidates, StoreError> {
                     let limit = i64::from(limit);
                     let rows =
-                        $crate::select_with_user!("SELECT " + $attempts, $candidates, email.as_str(), limit);
+                        $crate::select_with_user_and_tenant!("SELECT " + $attempts, $candidates, email.as_str(), limit);
                     let rows = self.answer(rows.fetch_all(&self.reads())).await?;
                     AccountRow::candidates(rows.into_iter().map(|row| $crate::account_row!(row)).collect())
                 }
@@ -143,7 +144,7 @@ macro_rules! credential_ports {
                     tenant: TenantId,
                     email: &EmailKey,
                 ) -> Result<GuardedAccount, StoreError> {
-                    let row = $crate::select_with_user!(
+                    let row = $crate::select_with_user_and_tenant!(
                         "SELECT " + $attempts,
                         $guarded,
                         tenant.as_uuid(),
@@ -162,7 +163,7 @@ macro_rules! credential_ports {
                     user: Option<UserId>,
                 ) -> Result<GuardedAccount, StoreError> {
                     let user = user.map(UserId::as_uuid);
-                    let row = $crate::select_with_user!(
+                    let row = $crate::select_with_user_and_tenant!(
                         $lock_with + "SELECT " + $attempts,
                         $lock,
                         self.tenant(),

@@ -93,7 +93,7 @@ impl<DB: Engine> SharedTransaction<DB> {
     /// # Errors
     ///
     /// When the transaction is over.
-    pub async fn take(&self) -> sqlx::Result<HostConnection<DB>> {
+    pub(crate) async fn take(&self) -> sqlx::Result<HostConnection<DB>> {
         let state = Arc::clone(&self.state).lock_owned().await;
         if state.is_over || state.transaction.is_none() { Err(over()) } else { Ok(HostConnection(state)) }
     }
@@ -103,7 +103,7 @@ impl<DB: Engine> SharedTransaction<DB> {
     /// # Errors
     ///
     /// When the transaction is over, or the database refuses.
-    pub async fn begin(&self) -> sqlx::Result<Savepoint<DB>> {
+    pub(crate) async fn begin(&self) -> sqlx::Result<Savepoint<DB>> {
         let mut connection = self.take().await?;
         // If the engine has ended the transaction, a SAVEPOINT would begin a new one, and its RELEASE would commit it. A
         // BEGIN inside a transaction fails. So if it succeeds, the transaction of the host program is over.
@@ -122,7 +122,7 @@ impl<DB: Engine> SharedTransaction<DB> {
     /// # Errors
     ///
     /// When the transaction is over, or the database refuses.
-    pub async fn commit(mut connection: HostConnection<DB>) -> sqlx::Result<()> {
+    pub(crate) async fn commit(mut connection: HostConnection<DB>) -> sqlx::Result<()> {
         match connection.0.transaction.take() {
             Some(transaction) => transaction.commit().await,
             None => Err(over()),
@@ -136,7 +136,7 @@ impl<DB: Engine> Savepoint<DB> {
     /// # Errors
     ///
     /// When the database refuses.
-    pub async fn release(mut self) -> sqlx::Result<()> {
+    pub(crate) async fn release(mut self) -> sqlx::Result<()> {
         let Some(mut connection) = self.0.take() else { return Ok(()) };
         DB::execute(&mut connection, "RELEASE SAVEPOINT iam").await.map(drop)
     }
@@ -146,7 +146,7 @@ impl<DB: Engine> Savepoint<DB> {
     /// # Errors
     ///
     /// When the database refuses.
-    pub async fn rollback(mut self) -> sqlx::Result<()> {
+    pub(crate) async fn rollback(mut self) -> sqlx::Result<()> {
         DB::execute(&mut self, UNDO).await?;
         self.0 = None;
         Ok(())

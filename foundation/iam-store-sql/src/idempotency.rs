@@ -9,7 +9,7 @@ use crate::column::{StoredMoment, bytes_32, moment};
 /// A record of an idempotent request as the stores read it: the columns of its table.
 #[expect(missing_docs, reason = "the migrations document the columns")]
 #[derive(Debug)]
-pub struct RecordRow<T> {
+pub struct IdempotencyRecordRow<T> {
     pub tenant_id: Uuid,
     pub id: Vec<u8>,
     pub request: Vec<u8>,
@@ -17,10 +17,10 @@ pub struct RecordRow<T> {
     pub created_at: T,
 }
 
-impl<T: StoredMoment> TryFrom<RecordRow<T>> for IdempotencyRecord {
+impl<T: StoredMoment> TryFrom<IdempotencyRecordRow<T>> for IdempotencyRecord {
     type Error = StoreError;
 
-    fn try_from(row: RecordRow<T>) -> Result<Self, StoreError> {
+    fn try_from(row: IdempotencyRecordRow<T>) -> Result<Self, StoreError> {
         Ok(Self {
             tenant_id: row.tenant_id.into(),
             id: bytes_32("idempotency_records.id", &row.id)?,
@@ -44,7 +44,7 @@ macro_rules! idempotency_ports {
             use iam_model::store_error::StoreError;
             use $crate::store::SqlStore;
 
-            type Row = $crate::idempotency::RecordRow<<$store as SqlStore>::Moment>;
+            type Row = $crate::idempotency::IdempotencyRecordRow<<$store as SqlStore>::Moment>;
 
             #[async_trait::async_trait]
             impl IdempotencyTransaction for $transaction {

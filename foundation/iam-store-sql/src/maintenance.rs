@@ -1,6 +1,6 @@
 //! What is removed and counted in the background.
 
-/// Implements the port of maintenance; see [`store`](crate::store). The store also has a method `turn`, because each
+/// Implements the port of maintenance; see [`store`](crate::store). The store also has a method `try_to_take_turn`, because each
 /// engine has its own way to let only one replica do a job.
 #[macro_export]
 macro_rules! maintenance_ports {
@@ -51,7 +51,7 @@ macro_rules! maintenance_ports {
                 }
 
                 async fn take_turn(&self, job: &'static str) -> Result<Option<Box<dyn Turn>>, StoreError> {
-                    self.turn(job).await
+                    self.try_to_take_turn(job).await
                 }
             }
         };

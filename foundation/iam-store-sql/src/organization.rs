@@ -44,8 +44,8 @@ impl<T: StoredMoment> TryFrom<OrganizationRow<T>> for Organization {
     }
 }
 
-// The list is built at run time, because its conditions and its order vary from call to call. Only text of this file is
-// pushed. All values from outside are bound.
+// The list is built at run time, because its conditions and its order vary from call to call. Only text of this file and
+// of the stores is pushed. All values from outside are bound.
 
 const LIST_COLUMNS: &str = "
         o.tenant_id,
@@ -120,6 +120,7 @@ fn sort_column(by: OrganizationSortKey) -> &'static str {
 }
 
 /// Selects organizations. The literals are: text before the columns, and text after them, from FROM on.
+#[doc(hidden)]
 #[macro_export]
 macro_rules! select_organizations {
     ($row:ident, $before:literal, $from:literal, $($argument:expr),+) => {

@@ -14,6 +14,8 @@ use iam_model::page::{Page, PageRequest};
 use iam_model::store_error::StoreError;
 use sqlx::FromRow;
 
+use crate::column::not_negative;
+
 /// A row of a page, and how many rows the whole list has.
 #[derive(Debug, FromRow)]
 pub struct Counted<T> {
@@ -42,7 +44,7 @@ where
     T: TryFrom<R, Error = StoreError>,
 {
     let items = rows.into_iter().map(T::try_from).collect::<Result<_, _>>()?;
-    Ok(Page { items, total: total.try_into().unwrap_or_default(), request })
+    Ok(Page { items, total: not_negative(total), request })
 }
 
 /// Reads a page. `read` executes the statement of the list for a page.

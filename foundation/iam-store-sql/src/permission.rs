@@ -34,6 +34,7 @@ impl<T: StoredMoment> TryFrom<PermissionRow<T>> for RegisteredPermission {
 }
 
 /// Selects registered permissions; the literal says from where and which.
+#[doc(hidden)]
 #[macro_export]
 macro_rules! select_permissions {
     ($row:ident, $which:literal, $($argument:expr),+) => {

@@ -44,6 +44,7 @@ impl<T: StoredMoment, P: StoredTexts> TryFrom<RoleRow<T, P>> for Role {
 }
 
 /// Selects roles. The literals are the list of a role's permissions, and from where and which.
+#[doc(hidden)]
 #[macro_export]
 macro_rules! select_roles {
     ($row:ident, $permissions:literal, $which:literal, $($argument:expr),+) => {

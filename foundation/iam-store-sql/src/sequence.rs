@@ -79,7 +79,7 @@ fn frontier(size: u64, peaks: &[u8]) -> Frontier {
 
 /// Implements the ports that sequence the audit log; see [`store`](crate::store).
 ///
-/// The store also has the methods `write_batches`, `hashes_of`, `sequenced_since`, `pending_after` and `find_stray`,
+/// The store also has the methods `write_sequence`, `read_tree_hashes`, `read_sequenced_entries`, `read_pending_entries` and `read_stray_entry`,
 /// because each engine has its own way to read entries beside their leaves and to write many rows.
 #[macro_export]
 macro_rules! sequence_ports {
@@ -121,7 +121,7 @@ macro_rules! sequence_ports {
                 }
 
                 async fn sequence(&self, batches: &[SequencedBatch]) -> Result<bool, StoreError> {
-                    self.write_batches(batches).await
+                    self.write_sequence(batches).await
                 }
 
                 async fn sequence_of(&self, tenant: TenantId, id: AuditEntryId) -> Result<Option<u64>, StoreError> {
@@ -130,7 +130,7 @@ macro_rules! sequence_ports {
                 }
 
                 async fn tree_hashes(&self, tenant: TenantId, spans: &[TreeSpan]) -> Result<Vec<TreeHash>, StoreError> {
-                    self.hashes_of(tenant, spans).await
+                    self.read_tree_hashes(tenant, spans).await
                 }
 
                 async fn audited_tenants(&self) -> Result<Vec<TenantId>, StoreError> {
@@ -144,7 +144,7 @@ macro_rules! sequence_ports {
                     from: u64,
                     limit: u32,
                 ) -> Result<Vec<SequencedEntry>, StoreError> {
-                    self.sequenced_since(tenant, from, limit).await
+                    self.read_sequenced_entries(tenant, from, limit).await
                 }
 
                 async fn pending_entries(
@@ -153,11 +153,11 @@ macro_rules! sequence_ports {
                     after: Option<(Timestamp, AuditEntryId)>,
                     limit: u32,
                 ) -> Result<Vec<PendingEntry>, StoreError> {
-                    self.pending_after(tenant, after, limit).await
+                    self.read_pending_entries(tenant, after, limit).await
                 }
 
                 async fn stray_entry(&self, tenant: TenantId) -> Result<Option<AuditEntryId>, StoreError> {
-                    self.find_stray(tenant).await
+                    self.read_stray_entry(tenant).await
                 }
             }
 

@@ -58,6 +58,7 @@ impl<T: StoredMoment> TryFrom<SessionRow<T>> for Session {
 }
 
 /// Selects sessions; the literal says which.
+#[doc(hidden)]
 #[macro_export]
 macro_rules! select_sessions {
     ($row:ident, $which:literal, $($argument:expr),+) => {
@@ -86,7 +87,7 @@ macro_rules! select_sessions {
 
 /// Implements the ports of sessions; see [`store`](crate::store).
 ///
-/// The store also has a method `snapshot`, and the transaction a method `delete_sessions`, because each engine has its
+/// The store also has a method `read_session_snapshot`, and the transaction a method `delete_sessions`, because each engine has its
 /// own way to read and to bind many rows. `last_login` is the statement that keeps the time of the login, if `insert`
 /// does not.
 #[macro_export]
@@ -124,7 +125,7 @@ macro_rules! session_ports {
                     tenant: TenantId,
                     session: SessionId,
                 ) -> Result<Option<SessionSnapshot>, StoreError> {
-                    self.snapshot(tenant, session).await
+                    self.read_session_snapshot(tenant, session).await
                 }
 
                 async fn session(&self, tenant: TenantId, id: SessionId) -> Result<Option<Session>, StoreError> {
@@ -137,7 +138,7 @@ macro_rules! session_ports {
                     tenant: TenantId,
                     id: SessionId,
                 ) -> Result<Option<SessionDetails>, StoreError> {
-                    let row = $crate::select_with_user!(
+                    let row = $crate::select_with_user_and_tenant!(
                         r#"
                         SELECT
                             s.ip_address,

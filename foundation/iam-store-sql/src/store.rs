@@ -10,8 +10,15 @@
 //!   `store.writes()` are the executors of statements that read and write.
 //! - `store.scope(tenant, visible_scope)` prepares a visible scope for the statement of a list.
 //! - `transaction.connection()` is the connection, and `transaction.tenant()` the identifier of the tenant.
+//! - `store.page(…)` reads a page of a list; [`list_pages!`](crate::list_pages) implements it.
 //! - `execute_audited!(transaction, statement, arguments…)` executes a statement of a change, and may write the audit
-//!   entry of the change with it.
+//!   entry of the change with it. A file that calls one of these macros imports it.
+//!
+//! The parameters of a statement have the order of the arguments in the macro: first the tenant, then the identifier,
+//! then the other values. With `execute_audited!`, PostgreSQL also gets the number of the parameter after the last one,
+//! for the audit entry.
+//!
+//! The code of a macro stands in a constant without a name, so that its imports do not reach the file that calls it.
 
 use iam_model::clock::Timestamp;
 use iam_model::id::TenantId;

@@ -36,6 +36,7 @@ impl<T: StoredMoment> TryFrom<TenantRow<T>> for Tenant {
 }
 
 /// Selects tenants; the literal says which.
+#[doc(hidden)]
 #[macro_export]
 macro_rules! select_tenants {
     ($row:ident, $which:literal, $($argument:expr),+) => {
@@ -56,7 +57,8 @@ macro_rules! select_tenants {
     };
 }
 
-/// Implements the ports of tenants; see [`store`](crate::store).
+/// Implements the ports of tenants; see [`store`](crate::store). Needs [`credential_ports!`](crate::credential_ports) for the
+/// accounts of a login.
 #[macro_export]
 macro_rules! tenant_ports {
     (
@@ -79,6 +81,7 @@ macro_rules! tenant_ports {
             use iam_model::store_error::StoreError;
             use iam_model::tenant::{Tenant, Usage};
             use iam_model::validate::{EmailKey, Slug};
+            use $crate::column::not_negative;
             use $crate::error::expect_row;
             use $crate::store::SqlStore;
 
@@ -125,10 +128,10 @@ macro_rules! tenant_ports {
                     let row = row.fetch_optional(self.connection()).await.map_err($store::store_error)?;
                     let Some(row) = row else { return Ok(Usage::default()) };
                     Ok(Usage {
-                        users: row.users.unsigned_abs(),
-                        organizations: row.organizations.unsigned_abs(),
-                        roles: row.roles.unsigned_abs(),
-                        assignments: row.role_assignments.unsigned_abs(),
+                        users: not_negative(row.users),
+                        organizations: not_negative(row.organizations),
+                        roles: not_negative(row.roles),
+                        assignments: not_negative(row.role_assignments),
                     })
                 }
             }

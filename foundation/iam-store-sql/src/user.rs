@@ -50,8 +50,9 @@ impl<T: StoredMoment> TryFrom<UserRow<T>> for User {
 
 /// Selects a user and its tenant, each of which may be missing, beside other columns. The literals are the statement
 /// before and after the columns of both.
+#[doc(hidden)]
 #[macro_export]
-macro_rules! select_with_user {
+macro_rules! select_with_user_and_tenant {
     ($before:literal $(+ $more:literal)*, $after:literal, $($argument:expr),+) => {
         sqlx::query!(
             $before $(+ $more)* + r#",
@@ -78,7 +79,8 @@ macro_rules! select_with_user {
     };
 }
 
-/// Takes the user and the tenant out of a row of [`select_with_user!`], if the row has them.
+/// Takes the user and the tenant out of a row of [`select_with_user_and_tenant!`], if the row has them.
+#[doc(hidden)]
 #[macro_export]
 macro_rules! user_and_tenant {
     ($row:ident) => {
@@ -234,6 +236,7 @@ fn sort_column(by: UserSortKey) -> &'static str {
 }
 
 /// Selects users; the literal says from where and which.
+#[doc(hidden)]
 #[macro_export]
 macro_rules! select_users {
     ($row:ident, $which:literal, $($argument:expr),+) => {
@@ -260,7 +263,7 @@ macro_rules! select_users {
 
 /// Implements the ports of users; see [`store`](crate::store).
 ///
-/// `insert` is one statement that also writes the password, or two statements.
+/// `insert` is one statement that also writes the password (`with_password`), or two statements.
 #[macro_export]
 macro_rules! user_ports {
     (
@@ -400,7 +403,7 @@ macro_rules! user_ports {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! insert_user {
-    ((one: $($insert:tt)+), $transaction:expr, $password:ident, $($value:expr),+) => {
+    ((with_password: $($insert:tt)+), $transaction:expr, $password:ident, $($value:expr),+) => {
         execute_audited!($transaction, $($insert)+, $($value,)+ $password.expose())?;
     };
     (($insert:literal, $insert_password:literal), $transaction:expr, $password:ident, $tenant:expr, $id:expr, $($value:expr),+) => {

@@ -22,11 +22,11 @@ pub(super) struct Update {
     hierarchy: Hierarchy,
     /// The organization after the patch; `None` if there is no such organization.
     after: Option<Organization>,
-    repositioned: Option<Repositioned>,
+    tree: Option<TreeFacts>,
 }
 
 /// What the decision needs if the parent or the status changes.
-pub(super) struct Repositioned {
+pub(super) struct TreeFacts {
     /// The organization and everything below it that is not INACTIVE.
     pub(super) subtree: Vec<Organization>,
     pub(super) activated: ActivatedRoles,
@@ -44,19 +44,19 @@ pub(super) struct Decision {
 impl Update {
     pub(super) fn new(id: OrganizationId, patch: ValidPatch, hierarchy: Hierarchy, now: Timestamp) -> Self {
         let after = hierarchy.node(id).map(|node| patch.apply(node.organization, now));
-        Self { id, hierarchy, after, repositioned: None }
+        Self { id, hierarchy, after, tree: None }
     }
 
     /// The organizations above, and the organization after the update, if the update changes its parent or its status.
-    /// The decision then also needs [`Repositioned`].
-    pub(super) fn repositions(&self) -> Option<(&Hierarchy, &Organization)> {
+    /// The decision then also needs [`TreeFacts`].
+    pub(super) fn needs_tree(&self) -> Option<(&Hierarchy, &Organization)> {
         let (before, after) = (self.hierarchy.node(self.id)?.organization, self.after.as_ref()?);
-        let is_repositioned = (before.parent_id, before.status) != (after.parent_id, after.status);
-        is_repositioned.then_some((&self.hierarchy, after))
+        let needs_tree = (before.parent_id, before.status) != (after.parent_id, after.status);
+        needs_tree.then_some((&self.hierarchy, after))
     }
 
-    pub(super) fn repositioned(self, repositioned: Repositioned) -> Self {
-        Self { repositioned: Some(repositioned), ..self }
+    pub(super) fn with_tree(self, tree: TreeFacts) -> Self {
+        Self { tree: Some(tree), ..self }
     }
 
     /// Decides whether a caller with these rights may make the update. The escalation check is not part of it: the
@@ -77,7 +77,7 @@ impl Update {
             require(rights, &permission::ORGANIZATIONS_DELETE, *node)?;
         }
         let mut depth = node.depth();
-        if let Some(Repositioned { subtree, activated }) = &self.repositioned {
+        if let Some(TreeFacts { subtree, activated }) = &self.tree {
             if after.status.is_inactive() {
                 check_childless(subtree)?;
             }
@@ -90,7 +90,7 @@ impl Update {
             }
         }
         let organization = OrganizationWithDepth { organization: after.clone(), depth };
-        let activated = self.repositioned.map(|repositioned| repositioned.activated);
+        let activated = self.tree.map(|tree| tree.activated);
         Ok(Decision { organization, change: Some(OrganizationChange::Update { before, after, activated }) })
     }
 }
@@ -212,7 +212,7 @@ mod tests {
         let lineages = concerned.filter_map(|id| all.node(id)).flat_map(Node::upwards);
         let hierarchy = lineages.map(|node| node.organization.clone()).collect();
         let update = Update::new(id(name), patch, hierarchy, at(1));
-        let Some((above, after)) = update.repositions() else { return update };
+        let Some((above, after)) = update.needs_tree() else { return update };
         let below = all.nodes().filter(|node| node.is_within(id(name)));
         let subtree: Vec<Organization> = below
             .filter(|node| node.organization.id == id(name) || !node.is_inactive())
@@ -227,7 +227,7 @@ mod tests {
             until: Until::Forever,
         });
         let activated = ActivatedRoles::new(tree, held_in.clone(), held.collect());
-        update.repositioned(Repositioned { subtree, activated })
+        update.with_tree(TreeFacts { subtree, activated })
     }
 
     fn describe(error: &Error) -> String {
@@ -401,7 +401,7 @@ mod tests {
     #[test]
     fn the_subtree_is_needed_only_if_the_parent_or_the_status_changes() {
         let scene = scene();
-        let needs = |patch| load(&scene, "team", patch).repositions().is_some();
+        let needs = |patch| load(&scene, "team", patch).needs_tree().is_some();
         assert!(needs(to_root()) && needs(set(Suspended)));
         assert!(!needs(rename("New")) && !needs(move_to("branch")) && !needs(set(Active)));
     }

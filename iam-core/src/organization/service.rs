@@ -23,7 +23,7 @@ use crate::engine::{Engine, UnitOfWork, hold_quota, require_version};
 use crate::idempotency::Idempotency;
 use crate::organization::input::ValidPatch;
 use crate::organization::rules::{
-    Decision, Repositioned, Update, about_parent, check_childless, check_new_depth, not_found, permitted,
+    Decision, TreeFacts, Update, about_parent, check_childless, check_new_depth, not_found, permitted,
     permitted_parent, require,
 };
 use crate::organization::{NewOrganization, OrganizationPatch};
@@ -322,15 +322,16 @@ async fn load_update(work: &mut UnitOfWork<'_>, id: OrganizationId, patch: Valid
     let now = work.now();
     let hierarchy = load(work, [Some(id), patch.parent.flatten()].into_iter().flatten()).await?;
     let update = Update::new(id, patch, hierarchy, now);
-    let Some((hierarchy, after)) = update.repositions() else { return Ok(update) };
+    let Some((hierarchy, after)) = update.needs_tree() else { return Ok(update) };
     let subtree = work.locks().subtree(id).await?;
     let tree = AffectedTree::new(hierarchy, &subtree);
+    // `None`: there is no such parent, and the decision refuses the move.
     let activations = tree.activations(after).unwrap_or_default();
     let organizations: Vec<OrganizationId> = activations.iter().map(|activation| activation.held_in).collect();
     let held =
         if organizations.is_empty() { Vec::new() } else { work.locks().roles_held_in(&organizations, now).await? };
     let activated = ActivatedRoles::new(tree, organizations, held);
-    Ok(update.repositioned(Repositioned { subtree, activated }))
+    Ok(update.with_tree(TreeFacts { subtree, activated }))
 }
 
 /// Ends the assignments in a deleted organization.
