@@ -13,6 +13,7 @@ use iam_core::{Caller, CorrelationId, RequestContext, UserAgent};
 use tracing::Span;
 use uuid::Uuid;
 
+use crate::request_state::{RequestState, ResponseState};
 use crate::settings::api_path;
 use crate::sync_middleware::{After, Around};
 use crate::{Problem, Settings};
@@ -32,17 +33,6 @@ impl fmt::Display for TraceId {
     }
 }
 
-/// The caller of a request, once it is authenticated, for the layers that see the response.
-#[derive(Clone, Default)]
-pub(crate) struct CallerSlot(Arc<OnceLock<Caller>>);
-
-impl CallerSlot {
-    /// Stores the caller. A request has only one.
-    pub(crate) fn set(&self, caller: &Caller) {
-        self.0.get_or_init(|| caller.clone());
-    }
-}
-
 /// Gives the request its context, and the response its headers and its problem document.
 #[derive(Clone)]
 pub(crate) struct Conventions(pub(crate) Arc<Settings>);
@@ -59,7 +49,7 @@ struct RequestInfo {
     method: Method,
     uri: Uri,
     route: Option<MatchedPath>,
-    caller: CallerSlot,
+    caller: Arc<OnceLock<Caller>>,
     span: Span,
 }
 
@@ -67,11 +57,11 @@ impl Around for Conventions {
     type After = ResponseConventions;
 
     fn before(&self, request: Request) -> (Request, ResponseConventions) {
-        if request.extensions().get::<RequestContext>().is_some() {
-            return (request, ResponseConventions(None));
-        }
         let started = Instant::now();
         let (mut parts, body) = request.into_parts();
+        if RequestState::of(&parts.extensions).is_some_and(|state| state.context.is_some()) {
+            return (Request::from_parts(parts, body), ResponseConventions(None));
+        }
         let correlation_id = correlation_id(&parts.headers);
         let context = RequestContext {
             correlation_id: Some(correlation_id.clone()),
@@ -90,9 +80,9 @@ impl Around for Conventions {
             tenant_id = tracing::field::Empty,
             user_id = tracing::field::Empty,
         );
-        let caller = CallerSlot::default();
-        parts.extensions.insert(context.clone());
-        parts.extensions.insert(caller.clone());
+        let state = RequestState::of_mut(&mut parts.extensions);
+        state.context = Some(context.clone());
+        let caller = Arc::clone(&state.caller);
         let settings = Arc::clone(&self.0);
         let info = RequestInfo { settings, started, context, correlation_id, method, uri, route, caller, span };
         (Request::from_parts(parts, body), ResponseConventions(Some(Box::new(info))))
@@ -113,7 +103,7 @@ impl After for ResponseConventions {
         let mut response = with_problem(response, &settings, uri.path(), &correlation_id);
         add_headers(response.headers_mut(), &correlation_id);
         response.extensions_mut().insert(context);
-        if let Some(caller) = caller.0.get() {
+        if let Some(caller) = caller.get() {
             response.extensions_mut().insert(caller.clone());
         }
         let elapsed = started.elapsed();
@@ -134,7 +124,8 @@ fn name(route: Option<&MatchedPath>) -> &str {
 /// Returns the context of a request, even if [`Conventions`] did not see the request because the host program has its
 /// own layers.
 pub(crate) fn context_of(parts: &Parts) -> RequestContext {
-    parts.extensions.get::<RequestContext>().cloned().unwrap_or_else(|| RequestContext {
+    let known = RequestState::of(&parts.extensions).and_then(|state| state.context.clone());
+    known.unwrap_or_else(|| RequestContext {
         correlation_id: Some(correlation_id(&parts.headers)),
         ip_address: peer_address(parts),
         user_agent: user_agent(&parts.headers),
@@ -196,7 +187,7 @@ fn with_problem(response: Response, settings: &Settings, path: &str, id: &Correl
         return response;
     }
     let (mut parts, _) = response.into_parts();
-    let problem = parts.extensions.remove::<Problem>().unwrap_or_else(|| Problem::from_status(status));
+    let problem = ResponseState::take_problem(&mut parts.extensions).unwrap_or_else(|| Problem::from_status(status));
     let mut response = problem.respond(&settings.problem_type_base, Some((path, id.as_str())));
     // Keeps the headers that other layers have set, except those that describe the old body.
     let said: Vec<HeaderName> = response.headers().keys().cloned().collect();

@@ -17,8 +17,8 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Deserializer};
 use tower_http::timeout::{DeadlineBody, TimeoutError};
 
-use crate::context::{CallerSlot, context_of};
-use crate::demand::Demands;
+use crate::context::context_of;
+use crate::request_state::{RequestState, Sender};
 use crate::sync_middleware::Around;
 use crate::{Kind, Problem};
 
@@ -56,7 +56,7 @@ where
 
 /// Returns the caller of a request. A second call returns the caller that the first call found.
 pub(crate) async fn authenticate(parts: &mut Parts, iam: &Iam) -> Result<Caller, Problem> {
-    if let Some(sender) = parts.extensions.get::<Sender>() {
+    if let Some(sender) = RequestState::sender(&parts.extensions) {
         return Ok(sender.caller.clone());
     }
     let token = verify(parts, iam).await?;
@@ -66,37 +66,21 @@ pub(crate) async fn authenticate(parts: &mut Parts, iam: &Iam) -> Result<Caller,
     if let Some(user) = caller.user() {
         span.record("user_id", tracing::field::display(user));
     }
-    if let Some(slot) = parts.extensions.get::<CallerSlot>() {
-        slot.set(&caller);
-    }
-    parts.extensions.insert(Sender { iam: iam.clone(), token, caller: caller.clone() });
+    let state = RequestState::of_mut(&mut parts.extensions);
+    state.caller.get_or_init(|| caller.clone());
+    state.sender = Some(Sender { iam: iam.clone(), token, caller: caller.clone() });
     Ok(caller)
-}
-
-/// The sender of a request, with the rights that it had when the head of the request arrived.
-#[derive(Clone)]
-struct Sender {
-    iam: Iam,
-    token: VerifiedToken,
-    caller: Caller,
-}
-
-impl Sender {
-    /// Returns the same caller with its present rights, if its session has not ended.
-    async fn renewed(&self) -> Result<Caller, Problem> {
-        Ok(self.iam.authenticate_verified(&self.token, self.caller.context().clone()).await?)
-    }
 }
 
 /// Verifies the bearer token of a request. Its session may have ended. A second call returns the token that the first
 /// call found.
 pub(crate) async fn verify(parts: &mut Parts, iam: &Iam) -> Result<VerifiedToken, Problem> {
-    if let Some(token) = parts.extensions.get::<VerifiedToken>() {
+    if let Some(token) = &RequestState::of_mut(&mut parts.extensions).token {
         return Ok(token.clone());
     }
     let token = bearer_token(&parts.headers).ok_or(Error::from(Unauthenticated::NoToken))?;
     let token = iam.verify(token).await?;
-    parts.extensions.insert(token.clone());
+    RequestState::of_mut(&mut parts.extensions).token = Some(token.clone());
     Ok(token)
 }
 
@@ -278,7 +262,7 @@ where
         if !is_json(&parts.headers) {
             return Err(Problem::new(Kind::UnsupportedMediaType));
         }
-        let demands = parts.extensions.get::<Demands>().cloned().unwrap_or_default();
+        let demands = RequestState::of_mut(&mut parts.extensions).demands.clone();
         let Arrived { bytes, renewed, .. } = read(Request::from_parts(parts, body), state).await?;
         let caller = match renewed {
             Some(renewed) => {
@@ -314,7 +298,7 @@ struct Arrived {
 /// Reads a body. A sender that sends the head of a request long before its body must not act with the rights of that
 /// earlier moment.
 async fn read<S: Send + Sync>(request: Request, state: &S) -> Result<Arrived, Problem> {
-    let sender = request.extensions().get::<Sender>().cloned();
+    let sender = RequestState::sender(request.extensions()).cloned();
     let mut reading = pin!(Bytes::from_request(request, state));
     if let Poll::Ready(read) = poll!(&mut reading) {
         return Ok(Arrived { bytes: read.map_err(body_problem)?, sender, renewed: None });

@@ -10,8 +10,9 @@ use iam_core::{Iam, OrganizationId};
 use tower::{Layer, Service};
 
 use crate::Problem;
-use crate::demand::{Demand, Demands};
+use crate::demand::Demand;
 use crate::extract::{authenticate, path_parameter};
+use crate::request_state::RequestState;
 
 /// Lets a request pass only if the user of its bearer token holds a permission: a built-in permission or one of the
 /// application, tenant-wide or in the organization that the path names.
@@ -67,7 +68,7 @@ impl RequirePermission {
         };
         let demand = Demand { permission: self.permission.clone(), organization };
         demand.check(&self.iam, &caller).await?;
-        parts.extensions.get_or_insert_default::<Demands>().push(demand);
+        RequestState::of_mut(&mut parts.extensions).demands.push(demand);
         Ok(Request::from_parts(parts, body))
     }
 }

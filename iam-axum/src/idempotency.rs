@@ -17,6 +17,7 @@ use utoipa_axum::router::UtoipaMethodRouter;
 
 use crate::Problem;
 use crate::extract::whole_body;
+use crate::request_state::RequestState;
 use crate::state::ApiState;
 
 const KEY: HeaderName = HeaderName::from_static("idempotency-key");
@@ -69,7 +70,7 @@ impl<S: Send + Sync> FromRequestParts<S> for RequestKey {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
-        Ok(Self(parts.extensions.get().cloned()))
+        Ok(Self(RequestState::of(&parts.extensions).and_then(|state| state.idempotency.clone())))
     }
 }
 
@@ -77,7 +78,7 @@ async fn answer_once(State(path): State<Arc<str>>, request: Request, next: Next)
     match keyed(&path, request).await {
         Ok((request, None)) => next.run(request).await,
         Ok((mut request, Some(idempotency))) => {
-            request.extensions_mut().insert(idempotency.clone());
+            RequestState::of_mut(request.extensions_mut()).idempotency = Some(idempotency.clone());
             let mut response = next.run(request).await;
             if idempotency.was_replayed() && response.status().is_success() {
                 response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));

@@ -24,6 +24,7 @@ mod permission;
 mod problem;
 pub mod rate_limit;
 mod rate_limiting;
+mod request_state;
 mod role;
 mod session;
 mod settings;
@@ -54,7 +55,8 @@ use tower_http::timeout::TimeoutLayer;
 use crate::conditional::NotModified;
 use crate::context::Conventions;
 use crate::extract::BodyDeadline;
-use crate::operations::{HasTokens, operations, operations_at_the_root, routes};
+use crate::operations::{operations, operations_at_the_root, routes};
+use crate::request_state::ResponseState;
 use crate::state::ApiState;
 use crate::sync_middleware::{AroundLayer, around};
 
@@ -138,7 +140,7 @@ fn with_layers(router: Router, state: ApiState) -> Router {
 /// Compressed bytes would need a different entity tag. If a response contains a secret beside text that an attacker
 /// can choose, the length of the compressed response reveals the secret bit by bit (BREACH).
 fn may_be_compressed(_: StatusCode, _: Version, headers: &HeaderMap, extensions: &Extensions) -> bool {
-    !headers.contains_key(header::ETAG) && extensions.get::<HasTokens>().is_none()
+    !headers.contains_key(header::ETAG) && !ResponseState::has_tokens(extensions)
 }
 
 /// Lets web pages of these origins use the API. Tokens are sent in a header, so cookies are never allowed.

@@ -10,6 +10,7 @@ use utoipa_axum::routes;
 
 use crate::conditional::{conditional, refuse_unused_conditions};
 use crate::idempotency::once;
+use crate::request_state::ResponseState;
 use crate::settings::Part;
 use crate::state::ApiState;
 use crate::{
@@ -96,14 +97,10 @@ pub(crate) fn routes(operations: &[UtoipaMethodRouter<ApiState>], prefixes: &[&s
     router
 }
 
-/// Marks a response that contains tokens.
-#[derive(Clone, Copy)]
-pub(crate) struct HasTokens;
-
 /// Marks the responses of these operations as responses that contain tokens.
 fn with_tokens((schemas, paths, router): UtoipaMethodRouter<ApiState>) -> UtoipaMethodRouter<ApiState> {
     let mark = async |mut response: Response| {
-        response.extensions_mut().insert(HasTokens);
+        ResponseState::of_mut(response.extensions_mut()).has_tokens = true;
         response
     };
     (schemas, paths, router.layer(map_response(mark)))

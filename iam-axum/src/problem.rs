@@ -214,15 +214,6 @@ impl Problem {
     }
 }
 
-impl IntoResponse for Problem {
-    fn into_response(self) -> Response<Body> {
-        let mut response = self.respond(DEFAULT_TYPE_BASE, None);
-        // For the layer that knows the request and fills in the rest.
-        response.extensions_mut().insert(self);
-        response
-    }
-}
-
 impl From<Error> for Problem {
     fn from(error: Error) -> Self {
         let detail = error.to_string();

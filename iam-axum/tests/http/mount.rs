@@ -9,7 +9,7 @@ use axum::middleware::map_response;
 use axum::response::Response;
 use axum::routing::{get, post};
 use axum::{Json, Router};
-use iam_axum::{Authenticated, Call, Part, Problem, RequirePermission, Settings};
+use iam_axum::{Authenticated, Call, Part, Problem, RequirePermission, Settings, with_conventions};
 use iam_core::permission::Permission;
 use iam_core::{Caller, CorrelationId, Iam, OrganizationId, RequestContext};
 use serde_json::{Value, json};
@@ -24,6 +24,8 @@ on_every_store![
     the_hosts_routes_know_their_caller,
     the_guard_requires_a_permission_of_the_host,
     outer_layers_see_the_caller_and_the_correlation_id,
+    the_conventions_behind_a_guard_are_complete,
+    conventions_in_conventions_change_nothing,
     the_guard_checks_the_permission_in_the_organization_of_the_path,
     the_guard_hides_organizations_in_which_the_caller_has_no_grant,
     the_guard_refuses_a_malformed_organization_id,
@@ -111,19 +113,46 @@ async fn the_hosts_routes_know_their_caller(app: TestApp) {
     }
 }
 
+/// What a layer around the router sees of a response.
+async fn revealed(answer: Response) -> Json<Value> {
+    let caller = answer.extensions().get::<Caller>();
+    let context = answer.extensions().get::<RequestContext>().unwrap();
+    let user = caller.and_then(Caller::user).map(|user| user.to_string());
+    Json(json!({ "user": user, "correlationId": context.correlation_id.as_ref().map(CorrelationId::as_str) }))
+}
+
 async fn outer_layers_see_the_caller_and_the_correlation_id(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let mut app = app.mounted();
-    app.router = app.router.layer(map_response(async |answer: Response| {
-        let caller = answer.extensions().get::<Caller>();
-        let context = answer.extensions().get::<RequestContext>().unwrap();
-        let user = caller.and_then(Caller::user).map(|user| user.to_string());
-        Json(json!({ "user": user, "correlationId": context.correlation_id.as_ref().map(CorrelationId::as_str) }))
-    }));
+    app.router = app.router.layer(map_response(revealed));
     let me = || app.request(Method::GET, "/access/v1/auth/me").header("x-correlation-id", "one");
     assert_eq!(me().by(&ada).send_to_host().await.1, json!({ "user": ada.user, "correlationId": "one" }));
     for unproven in [me(), me().bearer("nonsense")] {
         assert_eq!(unproven.send_to_host().await.1, json!({ "user": null, "correlationId": "one" }));
+    }
+}
+
+async fn the_conventions_behind_a_guard_are_complete(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let mut app = app.mounted();
+    let guard = RequirePermission::new(app.iam.clone(), "users:read".parse().unwrap());
+    app.router = app.router.layer(guard).layer(map_response(revealed));
+    let me = app.request(Method::GET, "/access/v1/auth/me").header("x-correlation-id", "one").by(&ada);
+    assert_eq!(me.send_to_host().await.1, json!({ "user": ada.user, "correlationId": "one" }));
+}
+
+async fn conventions_in_conventions_change_nothing(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let mut app = app.mounted();
+    let mut settings = Settings::default();
+    settings.problem_type_base = "https://shop.example/problems".to_owned();
+    app.router = with_conventions(app.router, settings);
+    let unproven = app.request(Method::GET, "/access/v1/auth/me").send_to_host().await;
+    assert_eq!(unproven.1["type"], "https://shop.example/problems/unauthorized", "the outer conventions answer");
+    app.router = app.router.layer(map_response(revealed));
+    for path in ["/access/v1/auth/me", "/own"] {
+        let me = app.request(Method::GET, path).header("x-correlation-id", "one").by(&ada);
+        assert_eq!(me.send_to_host().await.1, json!({ "user": ada.user, "correlationId": "one" }), "{path}");
     }
 }
 
