@@ -19,7 +19,7 @@ use utoipa::openapi::schema::{ObjectBuilder, Type};
 use utoipa::openapi::{HeaderBuilder, RefOr, Required, ResponseBuilder};
 use utoipa_axum::router::UtoipaMethodRouter;
 
-use crate::Problem;
+use crate::problem::Problem;
 use crate::state::ApiState;
 use crate::sync_middleware::{After, Around};
 

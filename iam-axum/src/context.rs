@@ -13,10 +13,11 @@ use iam_core::{Caller, CorrelationId, RequestContext, UserAgent};
 use tracing::Span;
 use uuid::Uuid;
 
+use crate::problem::Problem;
 use crate::request_state::{RequestState, ResponseState};
+use crate::settings::Settings;
 use crate::settings::api_path;
 use crate::sync_middleware::{After, Around};
-use crate::{Problem, Settings};
 
 const CORRELATION_ID: HeaderName = HeaderName::from_static("x-correlation-id");
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");

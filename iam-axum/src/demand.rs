@@ -3,7 +3,7 @@
 use iam_core::permission::Permission;
 use iam_core::{Caller, Iam, OrganizationId};
 
-use crate::Problem;
+use crate::problem::Problem;
 
 /// A permission that a guard has required of the sender of a request.
 #[derive(Clone, Debug)]

@@ -18,9 +18,9 @@ use serde::{Deserialize, Deserializer};
 use tower_http::timeout::{DeadlineBody, TimeoutError};
 
 use crate::context::context_of;
+use crate::problem::{Kind, Problem};
 use crate::request_state::{RequestState, Sender};
 use crate::sync_middleware::Around;
-use crate::{Kind, Problem};
 
 /// The user of the request's bearer token (RFC 6750).
 ///

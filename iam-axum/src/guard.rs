@@ -9,9 +9,9 @@ use iam_core::permission::Permission;
 use iam_core::{Iam, OrganizationId};
 use tower::{Layer, Service};
 
-use crate::Problem;
 use crate::demand::Demand;
 use crate::extract::{authenticate, path_parameter};
+use crate::problem::Problem;
 use crate::request_state::RequestState;
 
 /// Lets a request pass only if the user of its bearer token holds a permission: a built-in permission or one of the

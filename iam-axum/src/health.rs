@@ -12,9 +12,9 @@ use tokio::sync::Mutex;
 use tokio::time::timeout;
 use utoipa::ToSchema;
 
-use crate::Settings;
 use crate::description::{HEALTH, Problems};
 use crate::problem::Problem;
+use crate::settings::Settings;
 use crate::time::Time;
 
 /// The health of the service.

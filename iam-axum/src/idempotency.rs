@@ -15,8 +15,8 @@ use utoipa::openapi::schema::{ObjectBuilder, Type};
 use utoipa::openapi::{HeaderBuilder, RefOr, Required};
 use utoipa_axum::router::UtoipaMethodRouter;
 
-use crate::Problem;
 use crate::extract::whole_body;
+use crate::problem::Problem;
 use crate::request_state::RequestState;
 use crate::state::ApiState;
 

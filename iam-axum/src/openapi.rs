@@ -18,8 +18,9 @@ use utoipa_swagger_ui::{Config, SwaggerUi};
 
 use crate::operations::{operations, operations_at_the_root};
 use crate::problem::{FieldErrorDocument, ProblemDocument};
+use crate::problem::{Kind, Problem};
+use crate::settings::Settings;
 use crate::state::ApiState;
-use crate::{Kind, Problem, Settings};
 
 const BEARER: &str = "bearer";
 

@@ -6,8 +6,8 @@ use iam_core::page::{DEFAULT_LIMIT, Page, PageRequest, SortOrder};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use crate::Problem;
 use crate::extract::Params;
+use crate::problem::Problem;
 
 /// A page of a collection.
 #[derive(Serialize, ToSchema)]

@@ -11,10 +11,11 @@ use axum::response::{IntoResponse as _, Response};
 
 use crate::context::context_of;
 use crate::extract::{has_token, verify};
+use crate::problem::Problem;
 use crate::rate_limit::{Client, Limited, Taken};
+use crate::settings::Settings;
 use crate::settings::api_path;
 use crate::state::ApiState;
-use crate::{Problem, Settings};
 
 const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
 const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
