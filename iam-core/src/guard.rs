@@ -298,7 +298,7 @@ impl<'a> Attempt<'a> {
                 Ok(Err(if is_user { Refusal::Suspended } else { Refusal::TenantSuspended }))
             }
             Err(reason) => {
-                if self.is_recorded && self.scope.tenant.is_nobodys() {
+                if self.is_recorded && self.scope.tenant.is_none() {
                     tracing::info!(%reason, "a failed login belongs to no tenant");
                 }
                 let (email, attempts) = (self.claim.email.clone(), attempts.failing(now, lockout));

@@ -117,8 +117,8 @@ macro_rules! conformance_cases {
                 an_entry_is_found_by_id, entries_of_any_time_are_stored, entries_are_paged_newest_first_without_gaps,
                 every_filter_selects_matching_entries, combined_filters_select_matching_entries, events_are_read_back;
             sequence: committed_entries_are_pending_oldest_first, uncommitted_entries_are_not_pending, sequenced_entries_are_read_back,
-                seals_of_another_size_are_refused, seals_of_entries_that_are_not_pending_are_refused,
-                seals_of_several_logs_are_all_or_nothing, a_tampered_log_is_not_continued, sealing_keeps_the_retention,
+                batches_of_another_size_are_refused, batches_of_entries_that_are_not_pending_are_refused,
+                batches_of_several_logs_are_all_or_nothing, a_tampered_log_is_not_continued, sequencing_keeps_the_retention,
                 a_sequence_number_is_known_once_the_entry_is_sequenced, sequenced_and_pending_entries_are_read_in_pages,
                 a_pending_entry_that_has_a_leaf_is_reported, no_entry_of_the_service_is_stray,
                 audited_tenants_are_listed_in_order;

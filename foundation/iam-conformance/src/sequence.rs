@@ -133,7 +133,7 @@ async fn assert_spans(world: &World, tenant: TenantId, leaves: &[TreeHash]) {
 }
 
 /// A [`SequencedBatch`] that does not continue the log from its size is refused.
-pub async fn seals_of_another_size_are_refused(store: Arc<dyn Store>) {
+pub async fn batches_of_another_size_are_refused(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
     world.record(world.new_entries(tenant.id, 4)).await;
@@ -149,7 +149,7 @@ pub async fn seals_of_another_size_are_refused(store: Arc<dyn Store>) {
 }
 
 /// A [`SequencedBatch`] with an entry that is not pending is refused as a whole.
-pub async fn seals_of_entries_that_are_not_pending_are_refused(store: Arc<dyn Store>) {
+pub async fn batches_of_entries_that_are_not_pending_are_refused(store: Arc<dyn Store>) {
     let world = World::new(store);
     let (tenant, other) = (world.tenant("acme").await, world.tenant("other").await);
     world.record(world.new_entries(tenant.id, 4)).await;
@@ -167,7 +167,7 @@ pub async fn seals_of_entries_that_are_not_pending_are_refused(store: Arc<dyn St
 }
 
 /// If one of two logs cannot be continued, neither is.
-pub async fn seals_of_several_logs_are_all_or_nothing(store: Arc<dyn Store>) {
+pub async fn batches_of_several_logs_are_all_or_nothing(store: Arc<dyn Store>) {
     let world = World::new(store);
     let (a, b) = (world.tenant("acme").await, world.tenant("other").await);
     for tenant in [&a, &b] {
@@ -227,7 +227,7 @@ pub async fn a_tampered_log_is_not_continued(store: Arc<dyn Store>) {
 
 /// The continuation of a log keeps its retention and its removed entries, also if the retention was set before the
 /// first entry was sequenced.
-pub async fn sealing_keeps_the_retention(store: Arc<dyn Store>) {
+pub async fn sequencing_keeps_the_retention(store: Arc<dyn Store>) {
     let world = World::new(store);
     let tenant = world.tenant("acme").await;
     let set = |before, after| set_retention(tenant.id, before, after);

@@ -110,7 +110,7 @@ impl TenantId {
 
     /// Whether no tenant can have this identifier.
     #[must_use]
-    pub fn is_nobodys(self) -> bool {
+    pub fn is_none(self) -> bool {
         self.0.get_version_num() != 7
     }
 }
@@ -191,7 +191,7 @@ mod tests {
     #[test]
     fn only_a_uuid_of_version_7_can_be_a_tenant() {
         let tenant: TenantId = IdGenerator::new().next(FixedClock::at("2026-01-31T09:15:00Z").now(), &SystemRandom);
-        assert!(!tenant.is_nobodys() && TenantId::NONE.is_nobodys());
+        assert!(!tenant.is_none() && TenantId::NONE.is_none());
     }
 
     #[test]

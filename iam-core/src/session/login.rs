@@ -342,7 +342,7 @@ mod tests {
     #[test]
     fn ids_of_unknown_tenants_differ_from_real_tenants_and_each_other() {
         let (a, b) = (unknown_tenant("acme"), unknown_tenant("other"));
-        assert!(a.is_nobodys() && b.is_nobodys());
+        assert!(a.is_none() && b.is_none());
         assert!(a != b && a != TenantId::NONE && a == unknown_tenant("acme"));
     }
 }

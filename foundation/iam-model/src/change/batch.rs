@@ -17,7 +17,7 @@ impl AuditBatch {
     /// A change that belongs to no tenant has no entries: there is no audit log for it.
     #[must_use]
     pub fn of(change: &Change, author: &Author, now: Timestamp, ids: &IdGenerator, random: &dyn Random) -> Self {
-        if author.tenant.is_nobodys() {
+        if author.tenant.is_none() {
             return Self(Vec::new());
         }
         let records = change.records().into_iter();
