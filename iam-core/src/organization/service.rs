@@ -3,6 +3,8 @@ use iam_model::assignment::RevokeReason;
 use iam_model::audit::ResourceType;
 use iam_model::change::{ActivatedRoles, OrganizationChange};
 use iam_model::error::Result;
+#[cfg(doc)]
+use iam_model::error::{Conflict, Error, Rule};
 use iam_model::id::OrganizationId;
 use iam_model::organization::{
     AffectedTree, Hierarchy, Node, Organization, OrganizationFilter, OrganizationSort, OrganizationStatus,
