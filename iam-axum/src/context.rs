@@ -15,8 +15,7 @@ use uuid::Uuid;
 
 use crate::problem::Problem;
 use crate::request_state::{RequestState, ResponseState};
-use crate::settings::Settings;
-use crate::settings::api_path;
+use crate::settings::{Settings, api_path};
 use crate::sync_middleware::{After, Around};
 
 const CORRELATION_ID: HeaderName = HeaderName::from_static("x-correlation-id");

@@ -17,8 +17,7 @@ use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
 use utoipa_swagger_ui::{Config, SwaggerUi};
 
 use crate::operations::{operations, operations_at_the_root};
-use crate::problem::{FieldErrorDocument, ProblemDocument};
-use crate::problem::{Kind, Problem};
+use crate::problem::{FieldErrorDocument, Kind, Problem, ProblemDocument};
 use crate::settings::Settings;
 use crate::state::ApiState;
 

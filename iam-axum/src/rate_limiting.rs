@@ -13,8 +13,7 @@ use crate::context::context_of;
 use crate::extract::{has_token, verify};
 use crate::problem::Problem;
 use crate::rate_limit::{Client, Limited, Taken};
-use crate::settings::Settings;
-use crate::settings::api_path;
+use crate::settings::{Settings, api_path};
 use crate::state::ApiState;
 
 const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");

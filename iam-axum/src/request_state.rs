@@ -13,8 +13,7 @@ use iam_core::token::VerifiedToken;
 use iam_core::{Caller, Iam, RequestContext};
 
 use crate::demand::Demands;
-use crate::problem::DEFAULT_TYPE_BASE;
-use crate::problem::Problem;
+use crate::problem::{DEFAULT_TYPE_BASE, Problem};
 
 /// What is known of a request. The first layer that writes to it makes it: the conventions, or a guard of the host
 /// program in front of them.
