@@ -45,7 +45,7 @@ impl<S: SqlStore<Database: Engine>> HostTransaction<S> {
     ///
     /// [`StoreError::Failed`] when the transaction is over, because a unit of work in it could not be rolled back.
     pub async fn connection(&self) -> Result<HostConnection<S::Database>, StoreError> {
-        self.shared.take().await.map_err(S::store_error)
+        self.shared.take_live().await.map_err(S::store_error)
     }
 }
 
@@ -98,20 +98,28 @@ impl<DB: Engine> SharedTransaction<DB> {
         if state.is_over || state.transaction.is_none() { Err(over()) } else { Ok(HostConnection(state)) }
     }
 
+    /// Returns the connection, if the engine has not ended the transaction by itself. Otherwise the next statement would
+    /// be committed on its own: a SAVEPOINT would begin a transaction, and its RELEASE would commit it.
+    async fn take_live(&self) -> sqlx::Result<HostConnection<DB>> {
+        let mut connection = self.take().await?;
+        if self.may_end_by_itself {
+            // A BEGIN inside a transaction fails. So if it succeeds, the transaction of the host program is over.
+            if DB::execute(&mut connection, "BEGIN").await.is_ok() {
+                connection.0.is_over = true;
+                DB::execute(&mut connection, "ROLLBACK").await?;
+                return Err(over());
+            }
+        }
+        Ok(connection)
+    }
+
     /// Sets a savepoint.
     ///
     /// # Errors
     ///
     /// When the transaction is over, or the database refuses.
     pub(crate) async fn begin(&self) -> sqlx::Result<Savepoint<DB>> {
-        let mut connection = self.take().await?;
-        // If the engine has ended the transaction, a SAVEPOINT would begin a new one, and its RELEASE would commit it. A
-        // BEGIN inside a transaction fails. So if it succeeds, the transaction of the host program is over.
-        if self.may_end_by_itself && DB::execute(&mut connection, "BEGIN").await.is_ok() {
-            connection.0.is_over = true;
-            DB::execute(&mut connection, "ROLLBACK").await?;
-            return Err(over());
-        }
+        let mut connection = self.take_live().await?;
         DB::execute(&mut connection, "SAVEPOINT iam").await?;
         Ok(Savepoint(Some(connection)))
     }

@@ -11,6 +11,7 @@ use std::fmt::{self, Debug, Formatter};
 use std::io::ErrorKind;
 use std::mem;
 use std::ops::{Deref, DerefMut};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -60,6 +61,8 @@ pub struct Pool<DB: Engine>(Arc<Shared<DB>>);
 struct Shared<DB: Engine> {
     origin: Origin<DB>,
     settings: PoolSettings,
+    /// Whether the pool is being closed, or is closed.
+    is_closed: AtomicBool,
     /// The connection that was used last is the last one.
     idle: Mutex<Vec<Idle<DB>>>,
     /// One permit for each connection.
@@ -105,7 +108,8 @@ impl<DB: Engine> Pool<DB> {
     fn over(origin: Origin<DB>, settings: PoolSettings) -> Self {
         let most = settings.max_connections as usize;
         let (permits, work_permits) = (Semaphore::new(most).into(), Semaphore::new(most - most / 4).into());
-        Self(Arc::new(Shared { origin, settings, idle: Mutex::default(), permits, work_permits }))
+        let (is_closed, idle) = (AtomicBool::default(), Mutex::default());
+        Self(Arc::new(Shared { origin, settings, is_closed, idle, permits, work_permits }))
     }
 
     /// Makes an empty pool that connects to the same database. `None` for a pool of the host program.
@@ -155,15 +159,18 @@ impl<DB: Engine> Pool<DB> {
     }
 
     async fn connection(&self, work_permit: Option<OwnedSemaphorePermit>) -> sqlx::Result<PooledConnection<DB>> {
+        if self.is_closed() {
+            return Err(sqlx::Error::PoolClosed);
+        }
         let permit = permit(&self.0.permits).await?;
         let held = Held { connection: self.0.connection().await?, permit, work_permit };
         Ok(PooledConnection { held: Some(held), pool: self.clone(), in_transaction: false })
     }
 
-    /// Whether the pool is closed.
+    /// Whether the pool is being closed, or is closed.
     #[must_use]
     pub fn is_closed(&self) -> bool {
-        self.0.permits.is_closed() || matches!(&self.0.origin, Origin::Host(pool) if pool.is_closed())
+        self.0.is_closed.load(Ordering::Relaxed) || matches!(&self.0.origin, Origin::Host(pool) if pool.is_closed())
     }
 
     /// Closes the pool without waiting. Tasks that wait for a connection get an error. A connection in use is closed
@@ -174,6 +181,8 @@ impl<DB: Engine> Pool<DB> {
 
     /// Waits until no connection is in use, and closes all of them. Later callers get an error.
     pub async fn close(&self) {
+        // At once, so that the time of waiting does not look like an outage.
+        self.0.is_closed.store(true, Ordering::Relaxed);
         // Held until the pool is closed, so that no task gets a connection in between.
         let _all = self.0.permits.acquire_many(self.0.settings.max_connections).await;
         for idle in self.0.shut() {
@@ -230,8 +239,9 @@ impl<DB: Engine> Shared<DB> {
 
     /// Takes a connection back that has just answered.
     fn put(&self, held: Held<DB>) {
-        // The permits are released last: the task that gets one looks for an idle connection.
-        let Held { connection, permit: _permit, work_permit: _work_permit } = held;
+        // The permits are released last, because they are declared first: the task that gets one looks for an idle
+        // connection.
+        let Held { permit: _permit, work_permit: _work_permit, connection } = held;
         // A pool of the host program takes its connection back when this is dropped.
         let Connection::Own(connection, opened) = connection else { return };
         let is_remote = self.settings.is_remote;
@@ -249,6 +259,7 @@ impl<DB: Engine> Shared<DB> {
     /// Refuses all later callers. Returns the idle connections.
     fn shut(&self) -> Vec<Idle<DB>> {
         let mut idle = self.idle();
+        self.is_closed.store(true, Ordering::Relaxed);
         self.work_permits.close();
         self.permits.close();
         mem::take(&mut *idle)

@@ -49,12 +49,10 @@ impl<T: StoredMoment> TryFrom<LogHeadRow<T>> for LogHead {
     type Error = StoreError;
 
     fn try_from(row: LogHeadRow<T>) -> Result<Self, StoreError> {
-        let days = |days: Option<i64>| {
-            let days = days.map(u32::try_from).transpose();
-            days.map_err(|cause| StoreError::corrupt("audit_logs.retention_days", cause))
-        };
+        // A malformed retention removes nothing. It is not an error here, because the other logs must continue.
+        let days = |days: Option<i64>| days.and_then(|days| u32::try_from(days).ok());
         let from = moment_optional("audit_logs.pending_retention_from", row.pending_retention_from)?;
-        let pending = days(row.pending_retention_days)?.zip(from);
+        let pending = days(row.pending_retention_days).zip(from);
         Ok(Self {
             tenant_id: row.tenant_id.into(),
             frontier: frontier(row.size.unsigned_abs(), &row.peaks),
@@ -62,7 +60,7 @@ impl<T: StoredMoment> TryFrom<LogHeadRow<T>> for LogHead {
             leaves: row.leaves.unsigned_abs(),
             removed: row.removed.unsigned_abs(),
             retention: Retention {
-                days: days(row.retention_days)?,
+                days: days(row.retention_days),
                 pending: pending.map(|(days, from)| PendingRetention { days, from }),
             },
         })
