@@ -80,8 +80,8 @@ where
     S::push_scope(&mut query, "o.id", tenant, scope);
     query.push(") SELECT (SELECT count(*) FROM found) AS total,").push(LIST_COLUMNS);
     S::push_page(&mut query, direction, page);
-    query.push(S::JOIN).push(S::SCHEMA).push("organizations o ON o.id = p.id AND o.tenant_id = ");
-    query.push_bind(tenant.as_uuid()).push(" ORDER BY p.key").push(direction).push(", p.id");
+    S::push_rows(&mut query, tenant, "organizations", "o");
+    query.push(" ORDER BY p.key").push(direction).push(", p.id");
     query
 }
 

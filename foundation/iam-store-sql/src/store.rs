@@ -47,7 +47,7 @@ pub trait SqlStore {
 
     /// What comes before the name of a table.
     const SCHEMA: &'static str;
-    /// How a list joins the rows of its page.
+    /// How a list joins other tables to the rows of its page.
     const JOIN: &'static str;
     /// The function that returns where a text contains another one, or 0.
     const POSITION: &'static str;
@@ -81,6 +81,9 @@ pub trait SqlStore {
 
     /// Adds the page that is cut from `found`; see [`page`](crate::page).
     fn push_page(query: &mut QueryBuilder<Self::Database>, direction: &'static str, page: PageRequest);
+
+    /// Joins the rows of the page: those of a table, under an alias.
+    fn push_rows(query: &mut QueryBuilder<Self::Database>, tenant: TenantId, table: &'static str, alias: &'static str);
 
     /// Converts a moment to the value of a column.
     fn stored(moment: Timestamp) -> Self::Moment;

@@ -172,8 +172,8 @@ where
     }
     query.push(" AS total,").push(LIST_COLUMNS);
     S::push_page(&mut query, direction, page);
-    query.push(S::JOIN).push(S::SCHEMA).push("users u ON u.id = p.id AND u.tenant_id = ");
-    query.push_bind(tenant.as_uuid()).push(" ORDER BY p.key").push(direction).push(", p.id");
+    S::push_rows(&mut query, tenant, "users", "u");
+    query.push(" ORDER BY p.key").push(direction).push(", p.id");
     query
 }
 
