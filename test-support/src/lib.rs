@@ -16,6 +16,7 @@ pub mod host;
 pub mod postgres;
 pub mod proxy;
 pub mod redis;
+pub mod reused;
 pub mod sqlite;
 
 use std::sync::Arc;
@@ -25,7 +26,7 @@ use iam_store_memory::MemoryStore;
 use iam_store_postgres::PostgresStore;
 use iam_store_sqlite::SqliteStore;
 
-use postgres::TestDatabase;
+use reused::ReusedStore;
 use sqlite::TestFile;
 
 /// An empty, migrated store. Its file or database is removed when this is dropped.
@@ -50,11 +51,14 @@ impl TestStore {
         Self { store: Arc::new(store), _resource: Box::new(file) }
     }
 
-    /// A store in a PostgreSQL database that no other test uses at the same time.
+    /// A store in a PostgreSQL database that no other test uses at the same time. Only for tests that [`reused::run`]
+    /// runs.
     pub async fn postgres() -> Self {
-        let database = TestDatabase::migrated().await;
-        let store = PostgresStore::connect(database.url()).await.expect("the database answers");
-        Self { store: Arc::new(store), _resource: Box::new(database) }
+        let reused = ReusedStore::take(async |database| {
+            PostgresStore::connect(database.url()).await.expect("the database answers")
+        })
+        .await;
+        Self { store: reused.store(), _resource: Box::new(reused) }
     }
 
     /// The store.

@@ -3,11 +3,11 @@
 use std::str::FromStr as _;
 use std::time::Duration;
 
-use iam_core::{Schema, Store as _};
+use iam_core::Store as _;
 use iam_store_postgres::PostgresStore;
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Executor as _};
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 use uuid::Uuid;
 
 /// A database on the server that `IAM_TEST_POSTGRES_URL` names.
@@ -15,12 +15,10 @@ pub struct TestDatabase {
     server: PgConnectOptions,
     name: String,
     url: String,
-    /// Whether a later test may use it.
-    is_reused: bool,
 }
 
-/// The prefix of the databases that tests have left for other tests. They accept no connections.
-const SPARE: &str = "iam_spare_";
+/// The comment on a database that the tests of a process use until the process ends.
+const REUSED: &str = "used by several tests";
 
 impl TestDatabase {
     /// Creates an empty database. It is removed when this is dropped.
@@ -42,50 +40,22 @@ impl TestDatabase {
         Self::create_from(&self.name).await
     }
 
-    /// A database whose schema `iam` is up to date and has no rows, for tests that do not change the schema. A test that
-    /// passes leaves its database to a later test, because creating and dropping a database takes longer than most
-    /// tests.
+    /// Creates a database with the schema `iam`, without rows. It stays when its process ends, and is removed by a later
+    /// call of this function, in any process.
     ///
     /// # Panics
     ///
     /// When `IAM_TEST_POSTGRES_URL` is not set, or the server does not answer.
-    pub async fn migrated() -> Self {
-        while let Some(mut spare) = Self::take_spare().await {
-            // Another version of the migrations may have left it.
-            let store = PostgresStore::connect(spare.url()).await.expect("the database answers");
-            if store.schema().await.expect("the database answers") == Schema::UpToDate {
-                let database = spare.server.clone().database(&spare.name);
-                execute(&database, EMPTY.to_owned()).await.expect("the rows can be deleted");
-                store.migrate().await.expect("the migrations run");
-                store.close().await;
-                spare.is_reused = true;
-                return spare;
-            }
-        }
-        let mut database = Self::create().await;
+    pub async fn reused() -> (Self, PgConnection) {
+        remove_abandoned().await;
+        let database = Self::create().await;
         let store = PostgresStore::connect(database.url()).await.expect("the database answers");
         store.migrate().await.expect("the migrations run");
         store.close().await;
-        database.is_reused = true;
-        database
-    }
-
-    async fn take_spare() -> Option<Self> {
-        let server = server();
-        let mut connection = PgConnection::connect_with(&server).await.expect("the server answers");
-        loop {
-            let spare = format!("SELECT datname FROM pg_database WHERE starts_with(datname, '{SPARE}') LIMIT 1");
-            let spare = sqlx::query_scalar::<_, String>(AssertSqlSafe(spare));
-            let spare = spare.fetch_optional(&mut connection).await.expect("the server answers")?;
-            let name = new_name();
-            // If two tests take the same database, the second one fails here and tries again.
-            let rename = format!("ALTER DATABASE {spare} RENAME TO {name}");
-            if connection.execute(AssertSqlSafe(rename)).await.is_ok() {
-                let open = format!("ALTER DATABASE {name} ALLOW_CONNECTIONS true");
-                connection.execute(AssertSqlSafe(open)).await.expect("the database is there");
-                return Some(Self::named(server, name));
-            }
-        }
+        let mut owner = database.connect().await;
+        let mark = format!("COMMENT ON DATABASE {} IS '{REUSED}'", database.name);
+        owner.execute(AssertSqlSafe(mark)).await.expect("a superuser may comment on a database");
+        (database, owner)
     }
 
     async fn create_from(template: &str) -> Self {
@@ -98,13 +68,23 @@ impl TestDatabase {
 
     fn named(server: PgConnectOptions, name: String) -> Self {
         let url = server.clone().database(&name).to_url_lossy().into();
-        Self { server, name, url, is_reused: false }
+        Self { server, name, url }
     }
 
     /// A pool of another program, whose role is a superuser. It connects when it is first used.
     #[must_use]
     pub fn pool(&self) -> PgPool {
         PgPool::connect_lazy_with(self.server.clone().database(&self.name))
+    }
+
+    /// Connects as a superuser.
+    ///
+    /// # Panics
+    ///
+    /// When the server does not answer.
+    pub async fn connect(&self) -> PgConnection {
+        let options = self.server.clone().database(&self.name);
+        PgConnection::connect_with(&options).await.expect("the server answers")
     }
 
     /// The URL of the database, for a superuser.
@@ -125,64 +105,38 @@ fn new_name() -> String {
     format!("iam_test_{}", Uuid::new_v4().simple())
 }
 
-/// Deletes every row of the schema `iam`, and every partition: the clock of a test may have created one for any month.
-/// The role of a replica disables foreign keys and the triggers that protect the audit log.
-const EMPTY: &str = "
-    BEGIN;
-    SET LOCAL session_replication_role = replica;
-    DO $$
-    DECLARE t record;
-    BEGIN
-        FOR t IN
-            SELECT oid::regclass AS name, relispartition
-            FROM pg_class
-            WHERE relnamespace = 'iam'::regnamespace AND relkind = 'r' AND relname <> '_migrations'
-        LOOP
-            IF t.relispartition THEN
-                EXECUTE format('DROP TABLE %s', t.name);
-            ELSE
-                EXECUTE format('DELETE FROM %s', t.name);
-            END IF;
-        END LOOP;
-    END $$;
-    COMMIT";
+/// Removes the reused databases of processes that have ended. A running process is connected to its databases.
+async fn remove_abandoned() {
+    let mut connection = PgConnection::connect_with(&server()).await.expect("the server answers");
+    let abandoned = format!(
+        "SELECT d.datname FROM pg_database d
+        WHERE shobj_description(d.oid, 'pg_database') = '{REUSED}'
+            AND NOT EXISTS (SELECT FROM pg_stat_activity a WHERE a.datid = d.oid)"
+    );
+    let abandoned = sqlx::query_scalar::<_, String>(AssertSqlSafe(abandoned));
+    for name in abandoned.fetch_all(&mut connection).await.expect("the server answers") {
+        // Fails if another process removes the same database.
+        let _ = connection.execute(AssertSqlSafe(format!("DROP DATABASE IF EXISTS {name}"))).await;
+    }
+}
 
 /// The time limit for the removal of a database. A test must end even if the server no longer answers.
 const REMOVAL_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl Drop for TestDatabase {
-    /// Drops the database or leaves it to another test, even if a pool is still connected or the test has failed.
+    /// Drops the database even if a pool is still connected or the test has failed.
     fn drop(&mut self) {
         let (server, name) = (self.server.clone(), self.name.clone());
-        let is_spare = self.is_reused && !std::thread::panicking();
         // On a separate thread, because a runtime cannot be blocked on from inside another runtime.
         let dropping = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
             runtime.block_on(async {
-                if is_spare && matches!(timeout(REMOVAL_TIMEOUT, leave(&server, &name)).await, Ok(Ok(()))) {
-                    return Some(());
-                }
                 let drop = format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)");
                 timeout(REMOVAL_TIMEOUT, execute(&server, drop)).await.ok()?.ok()
             })
         });
         let _ = dropping.join();
     }
-}
-
-/// Ends every connection to a database, refuses new ones, and leaves it to another test. A task that the test left
-/// running cannot connect to it again: the database has another name when it accepts connections again.
-async fn leave(server: &PgConnectOptions, name: &str) -> Result<(), sqlx::Error> {
-    let mut connection = PgConnection::connect_with(server).await?;
-    connection.execute(AssertSqlSafe(format!("ALTER DATABASE {name} ALLOW_CONNECTIONS false"))).await?;
-    let end = format!("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = '{name}'");
-    // A connection takes a moment to end. RENAME would check again only after 100 ms.
-    while sqlx::query_scalar::<_, i64>(AssertSqlSafe(end.as_str())).fetch_one(&mut connection).await? > 0 {
-        sleep(Duration::from_millis(2)).await;
-    }
-    let spare = format!("{SPARE}{}", Uuid::new_v4().simple());
-    connection.execute(AssertSqlSafe(format!("ALTER DATABASE {name} RENAME TO {spare}"))).await?;
-    connection.close().await
 }
 
 async fn execute(server: &PgConnectOptions, statement: String) -> Result<(), sqlx::Error> {

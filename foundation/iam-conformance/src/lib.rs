@@ -51,14 +51,30 @@ use iam_model::store::Store;
 /// A case. It takes a store without tenants and users.
 pub type Case = fn(Arc<dyn Store>) -> Pin<Box<dyn Future<Output = ()>>>;
 
+/// Runs a case on a runtime of its own, with several threads.
+///
+/// # Panics
+///
+/// When the case fails.
+pub fn run(case: impl Future<Output = ()>) {
+    tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(case);
+}
+
 /// Runs every case against a store, each as a separate test.
 ///
 /// Takes the name of an `async fn() -> (Arc<dyn Store>, T)` that returns an empty store and a value that must live as
 /// long as the store. Every case gets its own store.
+///
+/// By default, each case has a runtime of its own. A second argument is a function that runs a case, for stores with
+/// connections that one case leaves to the next. See [`run`].
 #[macro_export]
 macro_rules! conformance_suite {
     ($fixture:ident) => {
-        $crate::conformance_cases! { @all tests $fixture }
+        $crate::conformance_suite!($fixture, $crate::run);
+    };
+    ($fixture:ident, $run:path) => {
+        use $run as run_conformance_case;
+        $crate::conformance_cases! { @all tests $fixture run_conformance_case }
     };
 }
 
@@ -175,12 +191,14 @@ macro_rules! conformance_cases {
             (|store| ::std::boxed::Box::pin($crate::$noun::$case(store))) as $crate::Case,
         )),+),+]
     };
-    (@tests $fixture:ident; $($noun:ident: $($case:ident),+;)+) => {
+    (@tests $fixture:ident $run:ident; $($noun:ident: $($case:ident),+;)+) => {
         $(mod $noun {
-            $(#[tokio::test(flavor = "multi_thread")]
-            async fn $case() {
-                let (store, _guard) = super::$fixture().await;
-                $crate::$noun::$case(store).await;
+            $(#[test]
+            fn $case() {
+                super::$run(async {
+                    let (store, _guard) = super::$fixture().await;
+                    $crate::$noun::$case(store).await;
+                });
             })+
         })+
     };

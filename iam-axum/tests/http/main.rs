@@ -13,9 +13,11 @@ macro_rules! on_every_store {
 macro_rules! on_stores {
     ($store:ident: $($test:ident),+) => {
         mod $store {
-            $(#[tokio::test]
-            async fn $test() {
-                super::$test($crate::store::$store().await).await;
+            $(#[test]
+            fn $test() {
+                test_support::reused::run(async {
+                    super::$test($crate::store::$store().await).await;
+                });
             })+
         }
     };

@@ -21,24 +21,25 @@ mod turn;
 use std::sync::Arc;
 
 use iam_core::Store;
-use test_support::cases;
-use test_support::postgres::TestDatabase;
+use test_support::reused::ReusedStore;
+use test_support::{cases, reused};
 
 /// A store whose role has only the privileges of `grants.sql`. It must pass all tests of a store.
-async fn fixture() -> (Arc<dyn Store>, TestDatabase) {
-    let database = TestDatabase::migrated().await;
-    let store = server::store(&database).await;
-    (Arc::new(store), database)
+async fn fixture() -> (Arc<dyn Store>, ReusedStore) {
+    let reused = ReusedStore::take(server::store).await;
+    (reused.store(), reused)
 }
 
-iam_conformance::conformance_suite!(fixture);
+iam_conformance::conformance_suite!(fixture, test_support::reused::run);
 
 macro_rules! cases {
     ($($case:ident),+ $(,)?) => {
-        $(#[tokio::test(flavor = "multi_thread")]
-        async fn $case() {
-            let (store, _guard) = fixture().await;
-            cases::$case(store).await;
+        $(#[test]
+        fn $case() {
+            reused::run(async {
+                let (store, _guard) = fixture().await;
+                cases::$case(store).await;
+            });
         })+
     };
 }

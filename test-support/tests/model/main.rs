@@ -11,7 +11,7 @@ mod operation;
 mod state;
 mod world;
 
-use test_support::TestStore;
+use test_support::{TestStore, reused};
 use world::Installation;
 
 /// The number of worlds.
@@ -46,7 +46,7 @@ async fn sqlite_answers_every_step_as_the_memory_store_does() {
     play(TestStore::sqlite().await).await;
 }
 
-#[tokio::test]
-async fn postgres_answers_every_step_as_the_memory_store_does() {
-    play(TestStore::postgres().await).await;
+#[test]
+fn postgres_answers_every_step_as_the_memory_store_does() {
+    reused::run(async { play(TestStore::postgres().await).await });
 }
