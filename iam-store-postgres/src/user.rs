@@ -20,7 +20,7 @@ user_ports! {
         made AS (
             INSERT INTO iam.users (
                 tenant_id, id, email, email_key, email_verified_at, first_name, first_name_key,
-                last_name, last_name_key, status, last_login_at, created_at, updated_at
+                last_name, last_name_key, status, updated_at, last_login_at, created_at
             )
             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
         )

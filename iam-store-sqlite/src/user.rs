@@ -17,7 +17,7 @@ user_ports! {
         r#"
         INSERT INTO users (
             number, tenant_id, id, email, email_key, email_verified_at, first_name, first_name_key,
-            last_name, last_name_key, status, last_login_at, created_at, updated_at
+            last_name, last_name_key, status, updated_at, last_login_at, created_at
         )
         VALUES (
             (

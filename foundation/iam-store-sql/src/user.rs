@@ -115,18 +115,7 @@ macro_rules! user_and_tenant {
 // The list is built at run time, because its conditions and its order vary from call to call. Only text of this file and
 // of the stores is pushed. All values from outside are bound.
 
-const LIST_COLUMNS: &str = "
-        u.tenant_id,
-        u.id,
-        u.email,
-        u.email_verified_at,
-        u.first_name,
-        u.last_name,
-        u.status,
-        u.last_login_at,
-        u.created_at,
-        u.updated_at,
-        u.version";
+const LIST_COLUMNS: &str = crate::with_user_columns!(user_column_text());
 
 /// How an engine searches users.
 pub trait UserSearch: SqlStore {
@@ -235,15 +224,13 @@ fn sort_column(by: UserSortKey) -> &'static str {
     }
 }
 
-/// Selects users; the literal says from where and which.
+/// Calls a macro with the columns of users `u`, as a literal before the arguments.
 #[doc(hidden)]
 #[macro_export]
-macro_rules! select_users {
-    ($row:ident, $which:literal, $($argument:expr),+) => {
-        sqlx::query_as!(
-            $row,
+macro_rules! with_user_columns {
+    ($macro:ident $arguments:tt) => {
+        $crate::$macro! {
             r#"
-            SELECT
                 u.tenant_id,
                 u.id,
                 u.email,
@@ -255,9 +242,34 @@ macro_rules! select_users {
                 u.created_at,
                 u.updated_at,
                 u.version
-            "# + $which,
-            $($argument),+
-        )
+            "#
+            $arguments
+        }
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! user_column_text {
+    ($columns:literal ()) => {
+        $columns
+    };
+}
+
+/// Selects users; the literal says from where and which.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! select_users {
+    ($row:ident, $which:literal, $($argument:expr),+) => {
+        $crate::with_user_columns!(select_user_columns ($row, $which, $($argument),+))
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! select_user_columns {
+    ($columns:literal ($row:ident, $which:expr, $($argument:expr),+)) => {
+        sqlx::query_as!($row, "SELECT " + $columns + $which, $($argument),+)
     };
 }
 
@@ -353,45 +365,12 @@ macro_rules! user_ports {
                 }
 
                 async fn insert_user(&mut self, user: &User, password: &PasswordHash) -> Result<(), StoreError> {
-                    let email_key = user.email.key();
-                    $crate::insert_user!(
-                        $insert,
-                        self,
-                        password,
-                        self.tenant(),
-                        user.id.as_uuid(),
-                        user.email.as_str(),
-                        email_key.as_str(),
-                        user.email_verified_at.map($store::stored),
-                        user.first_name.as_str(),
-                        folded(user.first_name.as_str()),
-                        user.last_name.as_str(),
-                        folded(user.last_name.as_str()),
-                        user.status.as_str(),
-                        user.last_login_at.map($store::stored),
-                        $store::stored(user.created_at),
-                        $store::stored(user.updated_at)
-                    );
+                    $crate::insert_user!($insert, self, $store, user, password);
                     Ok(())
                 }
 
                 async fn update_user(&mut self, user: &User) -> Result<(), StoreError> {
-                    let email_key = user.email.key();
-                    let updated = execute_audited!(
-                        self,
-                        $($update)+,
-                        self.tenant(),
-                        user.id.as_uuid(),
-                        user.email.as_str(),
-                        email_key.as_str(),
-                        user.email_verified_at.map($store::stored),
-                        user.first_name.as_str(),
-                        folded(user.first_name.as_str()),
-                        user.last_name.as_str(),
-                        folded(user.last_name.as_str()),
-                        user.status.as_str(),
-                        $store::stored(user.updated_at)
-                    )?;
+                    let updated = $crate::write_user_columns!(($($update)+), self, $store, user);
                     expect_row(updated.rows_affected(), "user")
                 }
             }
@@ -399,15 +378,61 @@ macro_rules! user_ports {
     };
 }
 
+/// Executes a statement with the columns of a user that can change, and more values after them.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! write_user_columns {
+    (($($statement:tt)+), $transaction:expr, $store:ident, $user:ident $(, $more:expr)*) => {{
+        let email_key = $user.email.key();
+        execute_audited!(
+            $transaction,
+            $($statement)+,
+            $transaction.tenant(),
+            $user.id.as_uuid(),
+            $user.email.as_str(),
+            email_key.as_str(),
+            $user.email_verified_at.map($store::stored),
+            $user.first_name.as_str(),
+            folded($user.first_name.as_str()),
+            $user.last_name.as_str(),
+            folded($user.last_name.as_str()),
+            $user.status.as_str(),
+            $store::stored($user.updated_at)
+            $(, $more)*
+        )?
+    }};
+}
+
 /// Inserts a user and its password, by one statement or by two.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! insert_user {
-    ((with_password: $($insert:tt)+), $transaction:expr, $password:ident, $($value:expr),+) => {
-        execute_audited!($transaction, $($insert)+, $($value,)+ $password.expose())?;
+    ((with_password: $($insert:tt)+), $transaction:expr, $store:ident, $user:ident, $password:ident) => {
+        $crate::write_user_columns!(
+            ($($insert)+),
+            $transaction,
+            $store,
+            $user,
+            $user.last_login_at.map($store::stored),
+            $store::stored($user.created_at),
+            $password.expose()
+        );
     };
-    (($insert:literal, $insert_password:literal), $transaction:expr, $password:ident, $tenant:expr, $id:expr, $($value:expr),+) => {
-        execute_audited!($transaction, $insert, $tenant, $id, $($value),+)?;
-        execute_audited!($transaction, $insert_password, $tenant, $id, $password.expose())?;
+    (($insert:literal, $insert_password:literal), $transaction:expr, $store:ident, $user:ident, $password:ident) => {
+        $crate::write_user_columns!(
+            ($insert),
+            $transaction,
+            $store,
+            $user,
+            $user.last_login_at.map($store::stored),
+            $store::stored($user.created_at)
+        );
+        execute_audited!(
+            $transaction,
+            $insert_password,
+            $transaction.tenant(),
+            $user.id.as_uuid(),
+            $password.expose()
+        )?;
     };
 }
