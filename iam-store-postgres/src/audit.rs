@@ -138,7 +138,7 @@ impl AuditStore for PostgresStore {
             query.push(ORDER).push(limit).push(next);
         }
         query.push(ORDER).push(limit);
-        let rows: Vec<AuditEntryRow> = self.answer(query.build_query_as().fetch_all(&self.source())).await?;
+        let rows: Vec<AuditEntryRow> = self.answer(query.build_query_as().fetch_all(&self.reads())).await?;
         rows.into_iter().map(AuditEntry::try_from).collect()
     }
 
@@ -153,7 +153,7 @@ impl AuditStore for PostgresStore {
         query.push(" AND e.id = ").push_bind(id).push(" AND e.created_at = (SELECT created_at FROM leaf) UNION ALL ");
         push_select(&mut query, "iam.audit_unsealed", tenant);
         query.push(" AND e.id = ").push_bind(id).push(" AND NOT EXISTS (SELECT FROM leaf)");
-        let row: Option<AuditEntryRow> = self.answer(query.build_query_as().fetch_optional(&self.source())).await?;
+        let row: Option<AuditEntryRow> = self.answer(query.build_query_as().fetch_optional(&self.reads())).await?;
         row.map(AuditEntry::try_from).transpose()
     }
 
@@ -161,7 +161,7 @@ impl AuditStore for PostgresStore {
         let mut purged = self.drop_given_up_months().await?;
         loop {
             let deleted = sqlx::query_scalar!("SELECT iam.delete_given_up_audit_entries($1)", PURGED);
-            match self.answer(deleted.fetch_one(&self.source())).await? {
+            match self.answer(deleted.fetch_one(&self.writes())).await? {
                 Some(deleted) => purged += deleted.unsigned_abs(),
                 None => return Ok(purged),
             }

@@ -189,7 +189,7 @@ async fn has_connections(pool: &Pool<Postgres>) -> bool {
     let acquired = timeout(PING_TIMEOUT, async {
         let mut connection = pool.acquire().await?;
         connection.ping().await?;
-        connection.keep();
+        connection.give_back();
         Ok::<_, sqlx::Error>(())
     });
     matches!(acquired.await, Ok(Ok(())))

@@ -42,12 +42,12 @@ pub use store::PostgresStore;
 #[async_trait]
 impl Store for PostgresStore {
     async fn begin(&self, tenant: TenantId) -> Result<Box<dyn Transaction>, StoreError> {
-        let transaction = self.answer(self.source().begin_unit_of_work()).await?;
+        let transaction = self.answer(self.writes().begin_unit_of_work()).await?;
         Ok(Box::new(PostgresTransaction::new(tenant, transaction)))
     }
 
     async fn ping(&self) -> Result<(), StoreError> {
-        self.answer(sqlx::query("SELECT 1").execute(&self.source())).await.map(drop)
+        self.answer(sqlx::query("SELECT 1").execute(&self.reads())).await.map(drop)
     }
 
     async fn is_migrated(&self) -> Result<bool, StoreError> {
@@ -67,7 +67,7 @@ impl Store for PostgresStore {
     }
 
     async fn close(&self) {
-        self.source().close().await;
+        self.writes().close().await;
     }
 
     fn kind(&self) -> &'static str {

@@ -28,7 +28,7 @@ impl PostgresStore {
             self.run_migrations().await?;
         }
         let now = sqlx::query_scalar!(r#"SELECT now() AS "now!""#);
-        self.make_months(self.answer(now.fetch_one(&self.source())).await?).await
+        self.make_months(self.answer(now.fetch_one(&self.reads())).await?).await
     }
 
     /// Compares the schema `iam` with the migrations that this program knows. Changes nothing.
@@ -54,10 +54,10 @@ impl PostgresStore {
     // no migration.
     pub(crate) async fn applied(&self) -> Result<Vec<Applied>, StoreError> {
         let exists = sqlx::query_scalar::<_, bool>("SELECT to_regclass('iam._migrations') IS NOT NULL");
-        if !self.answer(exists.fetch_one(&self.source())).await? {
+        if !self.answer(exists.fetch_one(&self.reads())).await? {
             return Ok(Vec::new());
         }
         let applied = sqlx::query_as("SELECT version, checksum FROM iam._migrations WHERE success");
-        self.answer(applied.fetch_all(&self.source())).await
+        self.answer(applied.fetch_all(&self.reads())).await
     }
 }

@@ -22,7 +22,7 @@ impl PostgresStore {
     ) -> Result<(), StoreError> {
         for month in self.months.unknown(moments) {
             let make = sqlx::query!("SELECT iam.make_audit_month($1)", month);
-            self.answer(make.execute(&self.source())).await?;
+            self.answer(make.execute(&self.writes())).await?;
             self.months.remember(month);
         }
         Ok(())
@@ -42,7 +42,7 @@ impl PostgresStore {
         let mut dropped = 0;
         // Each in its own transaction: the lock for dropping a partition must not be held while the next one is
         // checked.
-        for month in self.answer(months.fetch_all(&self.source())).await? {
+        for month in self.answer(months.fetch_all(&self.reads())).await? {
             // The statement reads all entries of the month.
             let mut transaction = self.begin_unbounded().await?;
             let entries = sqlx::query_scalar!("SELECT iam.drop_given_up_audit_month($1)", month);

@@ -71,7 +71,7 @@ impl PostgresStore {
             ("tcp_keepalives_count", "3"),
         ]);
         let pool = Pool::<Postgres>::new(options, SETTINGS);
-        pool.acquire().await.map_err(store_error)?.keep();
+        pool.acquire().await.map_err(store_error)?.give_back();
         Ok(Self::over(pool))
     }
 
@@ -89,19 +89,15 @@ impl PostgresStore {
         Self { connections: Arc::new(Connections::new(pool)), months: Arc::default(), host: None }
     }
 
-    pub(crate) fn source(&self) -> Source<Postgres> {
+    pub(crate) fn reads(&self) -> Source<Postgres> {
         match &self.host {
             Some(host) => Source::Host(host.clone()),
             None => Source::Pool(self.connections.pool()),
         }
     }
 
-    pub(crate) fn reads(&self) -> Source<Postgres> {
-        self.source()
-    }
-
     pub(crate) fn writes(&self) -> Source<Postgres> {
-        self.source()
+        self.reads()
     }
 
     /// Waits for the database's answer to a query. Returns an error as soon as the database is found unreachable.
@@ -121,7 +117,7 @@ impl PostgresStore {
     }
 
     pub(crate) async fn begin_transaction(&self) -> Result<Transaction<Postgres>, StoreError> {
-        self.answer(self.source().begin()).await
+        self.answer(self.writes().begin()).await
     }
 
     /// Begins a transaction without a statement timeout, for statements whose time grows with the data.
@@ -238,9 +234,9 @@ mod tests {
         let database = TestDatabase::create().await;
         let store = PostgresStore::connect(database.url()).await.unwrap();
         let show = sqlx::query_scalar::<_, String>("SHOW statement_timeout");
-        assert_eq!(show.fetch_one(&store.source()).await.unwrap(), "30s");
+        assert_eq!(show.fetch_one(&store.reads()).await.unwrap(), "30s");
         store.migrate().await.unwrap();
         let show = sqlx::query_scalar::<_, String>("SHOW lock_timeout");
-        assert_eq!(show.fetch_one(&store.source()).await.unwrap(), "10s");
+        assert_eq!(show.fetch_one(&store.reads()).await.unwrap(), "10s");
     }
 }

@@ -54,7 +54,7 @@ impl Store for SqliteStore {
     async fn is_migrated(&self) -> Result<bool, StoreError> {
         let mut connection = self.readers.acquire().await.map_err(store_error)?;
         let applied = applied(&mut connection).await?;
-        connection.keep();
+        connection.give_back();
         Ok(is_complete(&MIGRATOR, &applied))
     }
 

@@ -135,7 +135,7 @@ pub(crate) async fn cut_log(options: &SqliteConnectOptions) {
 /// Returns connections, and opens one of them, so that a file that cannot be opened is an error at once.
 async fn opened(options: SqliteConnectOptions, most: u32) -> Result<Source<Sqlite>, StoreError> {
     let source = pool(options, most);
-    source.acquire().await.map_err(store_error)?.keep();
+    source.acquire().await.map_err(store_error)?.give_back();
     Ok(source)
 }
 

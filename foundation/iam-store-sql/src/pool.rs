@@ -315,7 +315,7 @@ enum Connection<DB: Engine> {
 
 impl<DB: Engine> PooledConnection<DB> {
     /// Returns the connection to the pool after a use without an error.
-    pub fn keep(mut self) {
+    pub fn give_back(mut self) {
         if let Some(held) = self.held.take() {
             self.pool.0.put(held);
         }
@@ -339,7 +339,7 @@ impl<DB: Engine> PooledConnection<DB> {
     /// Ends the transaction.
     pub(crate) async fn end(mut self, statement: &'static str) -> sqlx::Result<()> {
         DB::execute(&mut self, statement).await?;
-        self.keep();
+        self.give_back();
         Ok(())
     }
 }

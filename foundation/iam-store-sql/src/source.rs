@@ -95,9 +95,9 @@ pub enum Acquired<DB: Engine> {
 
 impl<DB: Engine> Acquired<DB> {
     /// Returns the connection after a use without an error.
-    pub fn keep(self) {
+    pub fn give_back(self) {
         if let Self::Pool(connection) = self {
-            connection.keep();
+            connection.give_back();
         }
     }
 }
@@ -136,7 +136,7 @@ where
         let answer = async move {
             let mut connection = self.acquire().await?;
             let answer: Vec<_> = connection.fetch_many(query).try_collect().await?;
-            connection.keep();
+            connection.give_back();
             Ok(stream::iter(answer).map(Ok))
         };
         answer.try_flatten_stream().boxed()
@@ -150,7 +150,7 @@ where
         let answer = async move {
             let mut connection = self.acquire().await?;
             let row = connection.fetch_optional(query).await?;
-            connection.keep();
+            connection.give_back();
             Ok(row)
         };
         answer.boxed()

@@ -68,7 +68,7 @@ async fn a_connection_keeps_its_state_until_its_next_use() {
         }
         let both = [pool.acquire().await.unwrap(), pool.acquire().await.unwrap()];
         assert!(pool.acquire().now_or_never().is_none());
-        both.into_iter().for_each(PooledConnection::keep);
+        both.into_iter().for_each(PooledConnection::give_back);
         pool.acquire().await.unwrap();
     }
 }
@@ -149,7 +149,7 @@ async fn closing_closes_idle_connections() {
     let settings = PoolSettings { max_connections: 3, acquire_timeout: PATIENCE, begin: BEGIN, is_remote: false };
     let pool = Pool::<Sqlite>::new(options, settings);
     let all = [pool.acquire().await.unwrap(), pool.acquire().await.unwrap(), pool.acquire().await.unwrap()];
-    all.into_iter().for_each(PooledConnection::keep);
+    all.into_iter().for_each(PooledConnection::give_back);
     sqlx::query("CREATE TABLE t (c)").execute(&on(&pool)).await.unwrap();
     let log = directory.path().join("test.db-wal");
     assert!(log.exists());
@@ -201,12 +201,12 @@ async fn kept_after(pass: Duration, is_remote: bool) -> [bool; 2] {
     for connection in &mut both {
         sqlx::query(MARK).execute(&mut **connection).await.unwrap();
     }
-    both.into_iter().for_each(PooledConnection::keep);
+    both.into_iter().for_each(PooledConnection::give_back);
     pause();
     advance(pass).await;
     resume();
     for _ in 0..2 {
-        pool.acquire().await.unwrap().keep();
+        pool.acquire().await.unwrap().give_back();
     }
     let mut last = pool.acquire().await.unwrap();
     let mut first = pool.acquire().await.unwrap();
@@ -241,7 +241,7 @@ async fn an_abandoned_pool_refuses_waiting_tasks_and_keeps_no_connection() {
         pool.abandon();
         assert!(matches!(timeout(PATIENCE, waiting).await.unwrap().unwrap(), Err(sqlx::Error::PoolClosed)));
         sqlx::query("SELECT 1").execute(&mut *busy).await.unwrap();
-        Acquired::keep(busy);
+        Acquired::give_back(busy);
         assert!(matches!(pool.acquire().await, Err(sqlx::Error::PoolClosed)));
         if let Some(renewed) = pool.renewed() {
             assert_eq!(rows(&renewed).await, 0);

@@ -54,7 +54,7 @@ const SHARDS: usize = 8;
 /// This process [invalidates](Self::invalidate) what it changes itself. A change feed notifies it of the changes of
 /// other replicas. While no feed is [followed](Self::follow), or its notifications are late, the cache returns nothing.
 pub(crate) struct SessionCache {
-    sessions: Entries<SessionId, Snapshot>,
+    sessions: Entries<SessionId, CachedSession>,
     /// Each organization with its ancestors.
     lineages: Entries<OrganizationId, Ancestry>,
     versions: Versions,
@@ -70,7 +70,7 @@ struct Lease {
 }
 
 /// The cached form of a [`SessionSnapshot`].
-pub(crate) struct Snapshot {
+pub(crate) struct CachedSession {
     pub(crate) user_id: UserId,
     pub(crate) user_status: UserStatus,
     pub(crate) tenant_status: TenantStatus,
@@ -110,7 +110,7 @@ fn entries<K: Eq + Hash, T>() -> Entries<K, T> {
 
 impl SessionCache {
     /// Returns a session from the cache, if the entry is current at `at`.
-    pub(crate) fn session(&self, tenant: TenantId, session: SessionId, at: Instant) -> Option<Arc<Snapshot>> {
+    pub(crate) fn session(&self, tenant: TenantId, session: SessionId, at: Instant) -> Option<Arc<CachedSession>> {
         self.get(&self.sessions, (tenant, session), at)
     }
 
@@ -141,8 +141,8 @@ impl SessionCache {
         read: SessionSnapshot,
         as_of: ReadVersion,
         asked: Instant,
-    ) -> Arc<Snapshot> {
-        let snapshot = Snapshot::from(read);
+    ) -> Arc<CachedSession> {
+        let snapshot = CachedSession::from(read);
         let held = snapshot.grants.iter().flat_map(identifiers);
         let own = [tenant.as_uuid(), session.as_uuid(), snapshot.user_id.as_uuid()];
         let mut depends_on: Vec<Uuid> = own.into_iter().chain(held).collect();
@@ -245,7 +245,7 @@ impl Drop for Following<'_> {
     }
 }
 
-impl Snapshot {
+impl CachedSession {
     /// Whether the session belongs to `user`, and its tokens are accepted at `now`.
     pub(crate) fn admits(&self, user: UserId, now: Timestamp) -> bool {
         self.user_id == user
@@ -260,7 +260,7 @@ impl Snapshot {
     }
 }
 
-impl From<SessionSnapshot> for Snapshot {
+impl From<SessionSnapshot> for CachedSession {
     fn from(read: SessionSnapshot) -> Self {
         let SessionSnapshot { user_id, user_status, tenant_status, expires_at, grants } = read;
         let authority = Arc::new(Authority::of(&grants));

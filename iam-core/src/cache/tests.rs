@@ -614,7 +614,7 @@ fn a_session_admits_its_active_user_in_an_active_tenant_until_it_expires() {
     let [user, another] = [1, 2].map(|number| UserId::from(Uuid::from_u128(number)));
     let snapshot = |user_status, tenant_status, left| {
         let (expires_at, grants) = (now + TimeDelta::milliseconds(left), Vec::new());
-        Snapshot::from(SessionSnapshot { user_id: user, user_status, tenant_status, expires_at, grants })
+        CachedSession::from(SessionSnapshot { user_id: user, user_status, tenant_status, expires_at, grants })
     };
     use TenantStatus as Tenant;
     use UserStatus as User;
@@ -677,7 +677,7 @@ fn the_weight_of_an_entry_is_about_its_size() {
         }),
     };
     let weight = |grants: u128| {
-        let snapshot = Snapshot::from(SessionSnapshot {
+        let snapshot = CachedSession::from(SessionSnapshot {
             user_id: Uuid::from_u128(1).into(),
             user_status: UserStatus::Active,
             tenant_status: TenantStatus::Active,
@@ -688,7 +688,7 @@ fn the_weight_of_an_entry_is_about_its_size() {
         let entry = Entry::new(snapshot, vec![Uuid::nil(); 10], read_version, monotonic_now(), size);
         BySize.weight(&(), &Arc::new(entry)) as usize
     };
-    let own = size_of::<Snapshot>() + size_of::<Entry<Snapshot>>() + 10 * size_of::<Uuid>();
+    let own = size_of::<CachedSession>() + size_of::<Entry<CachedSession>>() + 10 * size_of::<Uuid>();
     assert!((own..own + 500).contains(&weight(0)), "{} and {own}", weight(0));
     let each = (weight(100) - weight(0)) / 100;
     let text_and_lineage = 100 + 50 * size_of::<OrganizationId>();

@@ -36,7 +36,7 @@ pub(crate) use crate::engine::once::{IdempotencySecret, Once};
 pub(crate) use crate::engine::precondition::require_version;
 pub(crate) use crate::engine::quota::hold_quota;
 
-use crate::cache::{EndedSessions, SessionCache, Snapshot};
+use crate::cache::{CachedSession, EndedSessions, SessionCache};
 use crate::caller::Caller;
 use crate::hashing::PasswordHasher;
 use crate::idempotency::Idempotency;
@@ -159,7 +159,7 @@ impl Engine {
         tenant: TenantId,
         session: SessionId,
         now: Timestamp,
-    ) -> Result<Option<Arc<Snapshot>>, StoreError> {
+    ) -> Result<Option<Arc<CachedSession>>, StoreError> {
         // A cached session that seems expired may have been refreshed since.
         let asked = monotonic_now();
         let cached = self.snapshots().session(tenant, session, asked).filter(|cached| now < cached.expires_at);

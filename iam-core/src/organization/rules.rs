@@ -34,7 +34,7 @@ pub(super) struct TreeFacts {
 
 /// The decision about an update.
 #[derive(Debug)]
-pub(super) struct Decision {
+pub(super) struct Decided {
     /// The organization after the update.
     pub(super) organization: OrganizationWithDepth,
     /// The change to apply; `None` if the patch changes nothing.
@@ -61,7 +61,7 @@ impl Update {
 
     /// Decides whether a caller with these rights may make the update. The escalation check is not part of it: the
     /// unit of work does it when the change is applied.
-    pub(super) fn decide(self, rights: Rights<'_>, precondition: &Precondition, max_depth: u32) -> Result<Decision> {
+    pub(super) fn decide(self, rights: Rights<'_>, precondition: &Precondition, max_depth: u32) -> Result<Decided> {
         let node = permitted(&self.hierarchy, rights, &permission::ORGANIZATIONS_UPDATE, self.id)?;
         let found = OrganizationWithDepth::from(node);
         require_version(precondition, found.version())?;
@@ -71,7 +71,7 @@ impl Update {
             check_parent(&self.hierarchy, rights, node, after.parent_id)?;
         }
         if before == after {
-            return Ok(Decision { organization: found, change: None });
+            return Ok(Decided { organization: found, change: None });
         }
         if !before.status.is_inactive() && after.status.is_inactive() {
             require(rights, &permission::ORGANIZATIONS_DELETE, *node)?;
@@ -91,7 +91,7 @@ impl Update {
         }
         let organization = OrganizationWithDepth { organization: after.clone(), depth };
         let activated = self.tree.map(|tree| tree.activated);
-        Ok(Decision { organization, change: Some(OrganizationChange::Update { before, after, activated }) })
+        Ok(Decided { organization, change: Some(OrganizationChange::Update { before, after, activated }) })
     }
 }
 
@@ -359,6 +359,8 @@ mod tests {
             let row = format!("{name} {patch:?}");
             assert_eq!(answer(EVERYTHING, name, patch, 2), expected, "{row}");
         }
+        // The operator may have lowered the maximum since the organization was made.
+        assert_eq!(answer(EVERYTHING, "team", set(Suspended), 1), "SUSPENDED at depth 2");
     }
 
     #[test]

@@ -25,8 +25,8 @@ use crate::engine::{Engine, UnitOfWork, hold_quota, require_version};
 use crate::idempotency::Idempotency;
 use crate::organization::input::ValidPatch;
 use crate::organization::rules::{
-    Decision, TreeFacts, Update, about_parent, check_childless, check_new_depth, not_found, permitted,
-    permitted_parent, require,
+    Decided, TreeFacts, Update, about_parent, check_childless, check_new_depth, not_found, permitted, permitted_parent,
+    require,
 };
 use crate::organization::{NewOrganization, OrganizationPatch};
 
@@ -266,7 +266,7 @@ impl Organizations<'_> {
         work.invalidate(id);
         let update = load_update(&mut work, id, patch).await?;
         let max_depth = self.0.settings.max_organization_depth;
-        let Decision { organization, change } = update.decide(grantor.rights(), precondition, max_depth)?;
+        let Decided { organization, change } = update.decide(grantor.rights(), precondition, max_depth)?;
         let Some(change) = change else { return Ok(organization) };
         work.apply(change).await?;
         if organization.organization.status.is_inactive() {
