@@ -110,7 +110,7 @@ impl From<Decision> for DecisionDto {
     tag = AUTHORIZATION,
     request_body = Check,
     responses((status = 200, description = "The decision", body = DecisionDto), Problems),
-    extensions(("x-required-permission" = json!("session"))),
+    extensions(("x-required-permission" = json!("session")), ("x-problems" = json!(["forbidden", "not-found"]))),
 )]
 pub(crate) async fn check(
     State(iam): State<Iam>,
@@ -133,7 +133,7 @@ pub(crate) async fn check(
     tag = AUTHORIZATION,
     request_body = Checks,
     responses((status = 200, description = "The decisions, in order", body = List<DecisionDto>), Problems),
-    extensions(("x-required-permission" = json!("session"))),
+    extensions(("x-required-permission" = json!("session")), ("x-problems" = json!(["forbidden", "not-found"]))),
 )]
 pub(crate) async fn check_all(
     State(iam): State<Iam>,

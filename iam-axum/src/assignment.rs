@@ -337,7 +337,7 @@ pub(crate) async fn list(
     tag = ROLE_ASSIGNMENTS,
     request_body = NewAssignmentDto,
     responses((status = 201, description = "The new assignment", body = AssignmentDto), Problems),
-    extensions(("x-required-permission" = json!("role-assignments:create"))),
+    extensions(("x-required-permission" = json!("role-assignments:create")), ("x-problems" = json!(["not-found", "validation"]))),
 )]
 pub(crate) async fn create(
     State(iam): State<Iam>,
@@ -362,7 +362,7 @@ pub(crate) async fn create(
     tag = ROLE_ASSIGNMENTS,
     request_body = NewAssignmentsDto,
     responses((status = 201, description = "The new assignments, in order", body = CreatedAssignments), Problems),
-    extensions(("x-required-permission" = json!("role-assignments:create"))),
+    extensions(("x-required-permission" = json!("role-assignments:create")), ("x-problems" = json!(["not-found", "validation"]))),
 )]
 pub(crate) async fn create_all(
     State(iam): State<Iam>,
@@ -391,7 +391,7 @@ pub(crate) async fn create_all(
     params(("id" = Uuid, Path, description = "The assignment")),
     request_body = AssignmentPatchDto,
     responses((status = 200, description = "The changed assignment", body = AssignmentDto), Problems),
-    extensions(("x-required-permission" = json!("role-assignments:update"))),
+    extensions(("x-required-permission" = json!("role-assignments:update")), ("x-problems" = json!(["conflict", "validation"]))),
 )]
 pub(crate) async fn update(
     State(iam): State<Iam>,
@@ -413,7 +413,7 @@ pub(crate) async fn update(
     tag = ROLE_ASSIGNMENTS,
     params(("id" = Uuid, Path, description = "The assignment")),
     responses((status = 204, description = "The assignment is deleted"), Problems),
-    extensions(("x-required-permission" = json!("role-assignments:delete"))),
+    extensions(("x-required-permission" = json!("role-assignments:delete")), ("x-problems" = json!(["conflict"]))),
 )]
 pub(crate) async fn delete(
     State(iam): State<Iam>,

@@ -1,9 +1,15 @@
-//! What the descriptions of all operations share: their tags and their error responses.
+//! What the descriptions of all operations share: their tags, and their error responses.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use serde_json::Value;
 use utoipa::IntoResponses;
-use utoipa::openapi::{ContentBuilder, Ref, RefOr, Response, ResponseBuilder};
+use utoipa::openapi::example::ExampleBuilder;
+use utoipa::openapi::path::{Operation, ParameterIn};
+use utoipa::openapi::tag::{Tag, TagBuilder};
+use utoipa::openapi::{Components, ContentBuilder, Ref, RefOr, Response, ResponseBuilder};
+
+use crate::problem::{Kind, example};
 
 pub(crate) const AUTHENTICATION: &str = "Authentication";
 pub(crate) const USERS: &str = "Users";
@@ -16,16 +22,175 @@ pub(crate) const TENANTS: &str = "Tenants";
 pub(crate) const AUDIT_LOGS: &str = "Audit logs";
 pub(crate) const HEALTH: &str = "Health";
 
-/// The error responses that all operations share.
+/// The tags, in the order in which a reader learns the API.
+const TAGS: [(&str, &str); 10] = [
+    (
+        AUTHENTICATION,
+        "Register a tenant with its first user, log in, and get the access token that all other operations need. An \
+         access token lives for minutes; a refresh token, which can be used once, gets the next pair. The public keys \
+         let other services verify access tokens by themselves.",
+    ),
+    (
+        USERS,
+        "The people of the tenant. A deleted user becomes INACTIVE and its record stays, so that the audit log always \
+         leads to a user. Suspending a user ends its sessions and keeps its roles.",
+    ),
+    (
+        ROLES,
+        "A role is a named set of permissions such as `orders:read`. Some roles are built in. Register the permissions \
+         of your own application first, then put them into roles of your own. `orders:*` is every action on orders, and \
+         `*` is everything.",
+    ),
+    (
+        ROLE_ASSIGNMENTS,
+        "An assignment gives a role to a user, either in the whole tenant or in an organization and everything below \
+         it, and may expire. A caller can give only what it holds itself.",
+    ),
+    (
+        ORGANIZATIONS,
+        "The tree of organizations in the tenant. Roles that are held in an organization also count below it. A \
+         suspended organization, and everything below it, gives no rights until it is ACTIVE again.",
+    ),
+    (
+        AUTHORIZATION,
+        "Ask whether a user may do something, and why: the answer names the role and the organization that decide. Use \
+         it to protect the resources of your own application.",
+    ),
+    (
+        SESSIONS,
+        "The logins of users. An ended session is refused at once, on every replica, while its token is unexpired.",
+    ),
+    (TENANTS, "The caller's tenant: its name and its status. All users, roles and organizations belong to one tenant."),
+    (
+        AUDIT_LOGS,
+        "Every change, with the values before and after, who made it and from where. Add the events of your own \
+         application, export the log, and prove that nobody has changed it: the log is a Merkle tree with signed \
+         checkpoints.",
+    ),
+    (
+        HEALTH,
+        "Whether the service runs, and whether it can answer requests. Load balancers and orchestrators ask this.",
+    ),
+];
+
+pub(crate) fn tags() -> Vec<Tag> {
+    TAGS.iter()
+        .map(|(name, description)| TagBuilder::new().name(*name).description(Some(*description)).build())
+        .collect()
+}
+
+/// The error responses of an operation. [`describe_problems`] replaces them by one response for each status.
 pub(crate) struct Problems;
 
 impl IntoResponses for Problems {
     fn responses() -> BTreeMap<String, RefOr<Response>> {
-        let problem = ContentBuilder::new().schema(Some(Ref::from_schema_name("Problem"))).build();
-        let response = ResponseBuilder::new()
-            .description("A problem document that says what went wrong")
-            .content("application/problem+json", problem)
-            .build();
-        BTreeMap::from([("default".to_owned(), response.into())])
+        BTreeMap::from([(DEFAULT.to_owned(), Ref::from_response_name(OTHER_PROBLEMS).into())])
     }
+}
+
+const DEFAULT: &str = "default";
+const OTHER_PROBLEMS: &str = "OtherProblems";
+
+/// The kinds that every operation can answer.
+const OF_EVERY_OPERATION: [Kind; 6] = [
+    Kind::RequestTimeout,
+    Kind::PayloadTooLarge,
+    Kind::UnsupportedMediaType,
+    Kind::RateLimited,
+    Kind::Internal,
+    Kind::Unavailable,
+];
+
+/// The extension by which an operation names the kinds that do not follow from the rest of its description.
+const KINDS: &str = "x-problems";
+
+/// Adds a response for each status that an operation can answer with a problem. `type_base` begins the types of
+/// problems.
+pub(crate) fn describe_problems<'a>(
+    operations: impl Iterator<Item = (&'a str, bool, &'a mut Operation)>,
+    components: &mut Components,
+    type_base: &str,
+) {
+    let mut add = |name: &str, kinds: &BTreeSet<Kind>| {
+        components.responses.entry(name.to_owned()).or_insert_with(|| response(kinds, type_base).into());
+    };
+    for (path, is_change, operation) in operations {
+        if !operation.responses.responses.contains_key(DEFAULT) {
+            continue;
+        }
+        add(OTHER_PROBLEMS, &BTreeSet::from(OF_EVERY_OPERATION));
+        let mut by_status: BTreeMap<u16, BTreeSet<Kind>> = BTreeMap::new();
+        for kind in kinds_of(path, is_change, operation) {
+            by_status.entry(kind.status().as_u16()).or_default().insert(kind);
+        }
+        for (status, kinds) in by_status {
+            let name = kinds.iter().map(|kind| pascal_case(kind.as_str())).collect::<Vec<_>>().join("Or");
+            add(&name, &kinds);
+            operation.responses.responses.insert(status.to_string(), Ref::from_response_name(name).into());
+        }
+    }
+}
+
+fn kinds_of(path: &str, is_change: bool, operation: &mut Operation) -> BTreeSet<Kind> {
+    let mut kinds = BTreeSet::new();
+    let extensions = operation.extensions.get_or_insert_default();
+    // A test finds the extension if it names an unknown kind.
+    if let Some(named) = extensions.get(KINDS).and_then(kinds_named) {
+        extensions.remove(KINDS);
+        kinds.extend(named);
+    }
+    let required = extensions.get("x-required-permission").and_then(Value::as_str).unwrap_or_default();
+    if required != "public" {
+        kinds.insert(Kind::Unauthorized);
+    }
+    if !["public", "session"].contains(&required) {
+        kinds.insert(Kind::Forbidden);
+    }
+    let parameters = || {
+        operation.parameters.iter().flatten().filter_map(|parameter| match parameter {
+            RefOr::T(parameter) => Some(parameter),
+            RefOr::Ref(_) => None,
+        })
+    };
+    if is_change || parameters().any(|parameter| parameter.parameter_in != ParameterIn::Header) {
+        // A change refuses at least an `If-Match` that it does not evaluate.
+        kinds.insert(Kind::ValidationError);
+    }
+    if path.contains("{id}") {
+        kinds.insert(Kind::NotFound);
+    }
+    let has = |name| parameters().any(|parameter| parameter.name == name);
+    if has("If-Match") {
+        kinds.insert(Kind::PreconditionFailed);
+    }
+    if has("Idempotency-Key") {
+        kinds.insert(Kind::Conflict);
+        // An anonymous caller is not known by its key alone, but by key and body.
+        if required != "public" {
+            kinds.insert(Kind::IdempotencyKeyReused);
+        }
+    }
+    kinds
+}
+
+fn kinds_named(names: &Value) -> Option<Vec<Kind>> {
+    names.as_array()?.iter().map(|name| Kind::named(name.as_str()?)).collect()
+}
+
+/// `not-found` becomes `NotFound`.
+fn pascal_case(name: &str) -> String {
+    let word = |word: &str| {
+        word.chars().take(1).map(|letter| letter.to_ascii_uppercase()).chain(word.chars().skip(1)).collect::<String>()
+    };
+    name.split('-').map(word).collect()
+}
+
+fn response(kinds: &BTreeSet<Kind>, type_base: &str) -> Response {
+    let examples = kinds.iter().map(|kind| {
+        let example = ExampleBuilder::new().summary(kind.title()).value(Some(example(*kind, type_base)));
+        (kind.as_str(), example.build())
+    });
+    let content = ContentBuilder::new().schema(Some(Ref::from_schema_name("Problem"))).examples_from_iter(examples);
+    let lines: Vec<String> = kinds.iter().map(|kind| format!("`{}`: {}", kind.as_str(), kind.meaning())).collect();
+    ResponseBuilder::new().description(lines.join("\n\n")).content("application/problem+json", content.build()).build()
 }

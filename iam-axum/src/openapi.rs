@@ -16,6 +16,7 @@ use utoipa::openapi::{OpenApi, PathItem, Server, ServerBuilder};
 use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
 use utoipa_swagger_ui::{Config, SwaggerUi};
 
+use crate::description::{describe_problems, tags};
 use crate::operations::{operations, operations_at_the_root};
 use crate::problem::{FieldErrorDocument, Kind, Problem, ProblemDocument};
 use crate::settings::Settings;
@@ -27,10 +28,7 @@ const BEARER: &str = "bearer";
 #[openapi(
     info(
         title = "Identity, access and audit",
-        description = "Users, sessions, roles and an audit log for many tenants. Every failure is a problem document \
-                       (RFC 9457). `x-required-permission` names what an operation requires: a permission, `session` \
-                       (any logged-in user) or `public`. A change without the parameter `If-Match` refuses this \
-                       header with 400.",
+        description = include_str!("introduction.md"),
         license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0"),
     ),
     components(schemas(ProblemDocument, FieldErrorDocument))
@@ -43,9 +41,10 @@ pub fn openapi(settings: &Settings) -> OpenApi {
     let mut document = Document::openapi();
     document.info.version.clone_from(&settings.version);
     document.servers = Some(vec![server(settings.prefix())]);
+    document.tags = Some(tags());
     document.merge(document_of(operations(&settings.parts)));
     document.merge(at_the_root(document_of(operations_at_the_root())));
-    document.components.get_or_insert_default().add_security_scheme(BEARER, bearer());
+    complete(&mut document, &settings.problem_type_base);
     document.security = Some(vec![by_token()]);
     document
 }
@@ -79,7 +78,7 @@ pub fn openapi(settings: &Settings) -> OpenApi {
 pub fn merge_openapi(host: &mut OpenApi, prefix: &str, settings: &Settings) -> Result<(), Clash> {
     let mut own = Document::openapi();
     own.merge(document_of(operations(&settings.parts)));
-    own.components.get_or_insert_default().add_security_scheme(BEARER, bearer());
+    complete(&mut own, &settings.problem_type_base);
     let mut paths: BTreeMap<String, PathItem> = mem::take(&mut own.paths.paths)
         .into_iter()
         .map(|(path, item)| (format!("{}{path}", prefix.trim_end_matches('/')), item))
@@ -120,8 +119,28 @@ fn clash(host: &mut OpenApi, own: &OpenApi, paths: &mut BTreeMap<String, PathIte
     if let Some((name, _)) = other {
         return clash("schema", name);
     }
+    let mut responses = own.responses.iter();
+    if let Some((name, _)) =
+        responses.find(|(name, response)| host.responses.get(*name).is_some_and(|other| other != *response))
+    {
+        return clash("response", name);
+    }
     let is_other = |scheme| host.security_schemes.get(BEARER).is_some_and(|other| other != scheme);
     own.security_schemes.get(BEARER).filter(|scheme| is_other(*scheme)).and_then(|_| clash("security scheme", BEARER))
+}
+
+/// Adds what the operations share: the error responses and the security scheme.
+fn complete(document: &mut OpenApi, type_base: &str) {
+    let components = document.components.get_or_insert_default();
+    components.add_security_scheme(BEARER, bearer());
+    let operations = document.paths.paths.iter_mut().flat_map(|(path, item)| {
+        let PathItem { get, put, post, delete, patch, .. } = item;
+        let reads = get.iter_mut().map(|operation| (false, operation));
+        let changes =
+            [put, post, delete, patch].into_iter().filter_map(Option::as_mut).map(|operation| (true, operation));
+        reads.chain(changes).map(move |(is_change, operation)| (path.as_str(), is_change, operation))
+    });
+    describe_problems(operations, components, type_base);
 }
 
 fn operations_in(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {

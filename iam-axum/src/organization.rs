@@ -277,7 +277,7 @@ pub(crate) async fn list(
     tag = ORGANIZATIONS,
     request_body = NewOrganizationDto,
     responses((status = 201, description = "The new organization", body = OrganizationDto), Problems),
-    extensions(("x-required-permission" = json!("organizations:create"))),
+    extensions(("x-required-permission" = json!("organizations:create")), ("x-problems" = json!(["not-found", "validation"]))),
 )]
 pub(crate) async fn create(
     State(iam): State<Iam>,
@@ -324,7 +324,7 @@ pub(crate) async fn get(
     params(("id" = Uuid, Path, description = "The organization")),
     request_body = OrganizationPatchDto,
     responses((status = 200, description = "The changed organization", body = OrganizationDto), Problems),
-    extensions(("x-required-permission" = json!("organizations:update"))),
+    extensions(("x-required-permission" = json!("organizations:update")), ("x-problems" = json!(["conflict", "validation"]))),
 )]
 pub(crate) async fn update(
     State(iam): State<Iam>,
@@ -347,7 +347,7 @@ pub(crate) async fn update(
     tag = ORGANIZATIONS,
     params(("id" = Uuid, Path, description = "The organization")),
     responses((status = 204, description = "The organization is deleted"), Problems),
-    extensions(("x-required-permission" = json!("organizations:delete"))),
+    extensions(("x-required-permission" = json!("organizations:delete")), ("x-problems" = json!(["conflict"]))),
 )]
 pub(crate) async fn delete(
     State(iam): State<Iam>,

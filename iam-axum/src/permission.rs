@@ -109,7 +109,7 @@ pub(crate) async fn create(
     tag = ROLES,
     params(("id" = Uuid, Path, description = "The permission")),
     responses((status = 204, description = "The permission is deleted"), Problems),
-    extensions(("x-required-permission" = json!("permissions:delete"))),
+    extensions(("x-required-permission" = json!("permissions:delete")), ("x-problems" = json!(["conflict"]))),
 )]
 pub(crate) async fn delete(
     State(iam): State<Iam>,

@@ -29,12 +29,12 @@ pub struct Problem {
 }
 
 macro_rules! kinds {
-    ($($(#[$doc:meta])* $name:ident = $text:literal, $title:literal, $status:ident, $detail:literal;)+) => {
+    ($(#[doc = $meaning:literal] $name:ident = $text:literal, $title:literal, $status:ident, $detail:literal;)+) => {
         /// The kinds of problems (`decisions.md` §1); the last part of a problem's `type`.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         #[non_exhaustive]
         pub enum Kind {
-            $($(#[$doc])* $name,)+
+            $(#[doc = $meaning] $name,)+
         }
 
         impl Kind {
@@ -46,13 +46,28 @@ macro_rules! kinds {
                 }
             }
 
-            const fn title(self) -> &'static str {
+            /// Returns the kind with this name.
+            pub(crate) fn named(name: &str) -> Option<Self> {
+                match name {
+                    $($text => Some(Self::$name),)+
+                    _ => None,
+                }
+            }
+
+            /// The documentation of the kind.
+            pub(crate) fn meaning(self) -> &'static str {
+                match self {
+                    $(Self::$name => $meaning.trim(),)+
+                }
+            }
+
+            pub(crate) const fn title(self) -> &'static str {
                 match self {
                     $(Self::$name => $title,)+
                 }
             }
 
-            const fn status(self) -> StatusCode {
+            pub(crate) const fn status(self) -> StatusCode {
                 match self {
                     $(Self::$name => StatusCode::$status,)+
                 }
@@ -259,6 +274,20 @@ impl From<Error> for Problem {
         };
         problem.detail(detail)
     }
+}
+
+/// A problem of a kind, for the documentation.
+pub(crate) fn example(kind: Kind, type_base: &str) -> Value {
+    let problem = match kind {
+        Kind::ValidationError => Problem::invalid_field("name", "must have 1 to 100 characters"),
+        Kind::RateLimited => Problem::rate_limited(7),
+        Kind::Unavailable => Problem::unavailable(),
+        Kind::AccountLocked => Problem { retry_after: Some(840), ..Problem::new(kind) },
+        kind => Problem::new(kind),
+    };
+    let request = ("/api/v1/organizations", "01a2107e-5c11-7000-8000-3f9a6e0b7c1d");
+    // A document of texts and numbers can always be written as JSON.
+    serde_json::to_value(problem.document(type_base, Some(request))).unwrap_or_default()
 }
 
 /// The value of `WWW-Authenticate`: how to authenticate (RFC 6750 §3).

@@ -209,7 +209,7 @@ pub(crate) async fn get(
     params(("id" = Uuid, Path, description = "The role")),
     request_body = RolePatchDto,
     responses((status = 200, description = "The changed role", body = RoleDto), Problems),
-    extensions(("x-required-permission" = json!("roles:update"))),
+    extensions(("x-required-permission" = json!("roles:update")), ("x-problems" = json!(["conflict"]))),
 )]
 pub(crate) async fn update(
     State(iam): State<Iam>,
@@ -232,7 +232,7 @@ pub(crate) async fn update(
     tag = ROLES,
     params(("id" = Uuid, Path, description = "The role")),
     responses((status = 204, description = "The role is deleted"), Problems),
-    extensions(("x-required-permission" = json!("roles:delete"))),
+    extensions(("x-required-permission" = json!("roles:delete")), ("x-problems" = json!(["conflict"]))),
 )]
 pub(crate) async fn delete(
     State(iam): State<Iam>,

@@ -171,7 +171,7 @@ impl SessionDto {
     request_body = RegistrationDto,
     responses((status = 201, description = "The tenant, its administrator and tokens", body = Registered), Problems),
     security(()),
-    extensions(("x-required-permission" = json!("public"))),
+    extensions(("x-required-permission" = json!("public")), ("x-problems" = json!(["forbidden", "unauthorized"]))),
 )]
 pub(crate) async fn register(
     State(iam): State<Iam>,
@@ -200,7 +200,7 @@ pub(crate) async fn register(
     request_body = LoginDto,
     responses((status = 200, description = "Tokens and the user", body = LoggedIn), Problems),
     security(()),
-    extensions(("x-required-permission" = json!("public"))),
+    extensions(("x-required-permission" = json!("public")), ("x-problems" = json!(["account-locked", "conflict", "forbidden", "unauthorized"]))),
 )]
 pub(crate) async fn login(
     State(iam): State<Iam>,
@@ -224,7 +224,7 @@ pub(crate) async fn login(
     request_body = RefreshDto,
     responses((status = 200, description = "The next pair of tokens", body = TokensDto), Problems),
     security(()),
-    extensions(("x-required-permission" = json!("public"))),
+    extensions(("x-required-permission" = json!("public")), ("x-problems" = json!(["unauthorized"]))),
 )]
 pub(crate) async fn refresh(
     State(iam): State<Iam>,

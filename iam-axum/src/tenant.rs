@@ -84,7 +84,7 @@ pub(crate) async fn get(
     params(("id" = Uuid, Path, description = "The tenant")),
     request_body = TenantPatchDto,
     responses((status = 200, description = "The changed tenant", body = TenantDto), Problems),
-    extensions(("x-required-permission" = json!("tenants:update"))),
+    extensions(("x-required-permission" = json!("tenants:update")), ("x-problems" = json!(["conflict"]))),
 )]
 pub(crate) async fn update(
     State(iam): State<Iam>,

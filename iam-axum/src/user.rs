@@ -304,7 +304,7 @@ pub(crate) async fn get(
     params(("id" = Uuid, Path, description = "The user")),
     request_body = UserPatchDto,
     responses((status = 200, description = "The changed user", body = UpdatedUser), Problems),
-    extensions(("x-required-permission" = json!("users:update"))),
+    extensions(("x-required-permission" = json!("users:update")), ("x-problems" = json!(["conflict"]))),
 )]
 pub(crate) async fn update(
     State(iam): State<Iam>,
@@ -327,7 +327,7 @@ pub(crate) async fn update(
     tag = USERS,
     params(("id" = Uuid, Path, description = "The user")),
     responses((status = 204, description = "The user is deleted"), Problems),
-    extensions(("x-required-permission" = json!("users:delete"))),
+    extensions(("x-required-permission" = json!("users:delete")), ("x-problems" = json!(["conflict"]))),
 )]
 pub(crate) async fn delete(
     State(iam): State<Iam>,
@@ -349,7 +349,7 @@ pub(crate) async fn delete(
     tag = USERS,
     params(("id" = Uuid, Path, description = "The user")),
     responses((status = 200, description = "The suspended user", body = UpdatedUser), Problems),
-    extensions(("x-required-permission" = json!("users:update"))),
+    extensions(("x-required-permission" = json!("users:update")), ("x-problems" = json!(["conflict"]))),
 )]
 pub(crate) async fn suspend(
     State(iam): State<Iam>,
@@ -369,7 +369,7 @@ pub(crate) async fn suspend(
     tag = USERS,
     params(("id" = Uuid, Path, description = "The user")),
     responses((status = 200, description = "The active user", body = UpdatedUser), Problems),
-    extensions(("x-required-permission" = json!("users:update"))),
+    extensions(("x-required-permission" = json!("users:update")), ("x-problems" = json!(["conflict"]))),
 )]
 pub(crate) async fn reactivate(
     State(iam): State<Iam>,

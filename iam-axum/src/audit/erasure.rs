@@ -49,7 +49,7 @@ pub(crate) struct ErasureDto {
     tag = AUDIT_LOGS,
     request_body = NewErasureDto,
     responses((status = 200, description = "In how many entries something was erased", body = ErasureDto), Problems),
-    extensions(("x-required-permission" = json!("audit-logs:delete"))),
+    extensions(("x-required-permission" = json!("audit-logs:delete")), ("x-problems" = json!(["conflict", "not-found"]))),
 )]
 pub(crate) async fn create(
     State(iam): State<Iam>,

@@ -245,7 +245,7 @@ pub(crate) struct InclusionQuery {
     tag = AUDIT_LOGS,
     params(("id" = Uuid, Path, description = "The entry"), InclusionQuery),
     responses((status = 200, description = "The proof", body = InclusionProofDto), Problems),
-    extensions(("x-required-permission" = json!("audit-logs:read"))),
+    extensions(("x-required-permission" = json!("audit-logs:read")), ("x-problems" = json!(["conflict"]))),
 )]
 pub(crate) async fn inclusion(
     State(iam): State<Iam>,

@@ -50,6 +50,7 @@ async fn reading_own_roles_needs_no_permission_but_reading_others_does(app: Test
     let ada = app.register("ada@example.com").await;
     let bob = app.colleague(&ada, "bob@example.com").await;
     assert_eq!(app.get(&format!("/users/{}/roles", bob.user)).by(&bob).send().await.ok(), json!({ "data": [] }));
+    assert_eq!(app.get("/users/17/roles").by(&bob).send().await.invalid_fields(), ["id"]);
     let refused = app.get(&format!("/users/{}/roles", ada.user)).by(&bob).send().await.problem("forbidden");
     assert_eq!(refused["detail"], "Missing permission: role-assignments:read.");
 }

@@ -47,15 +47,22 @@ async fn every_creating_post_takes_effect_once(app: TestApp) {
     let (auditor, keeper) = (role(&app, &ada, "AUDITOR").await, role(&app, &ada, "ORGANIZATION_ADMIN").await);
     let bob = app.add_user(&ada, "bob@example.com").await;
     let branch = app.post("/organizations").by(&ada).json(&json!({ "name": "Branch" })).send().await.created();
-    let bulk = json!({ "assignments": [{ "userId": bob, "roleId": keeper, "organizationId": branch["id"] }] });
-    for (path, body) in [
-        ("/users", profile("carol@example.com")),
-        ("/organizations", json!({ "name": "Leaf", "parentId": branch["id"] })),
-        ("/permissions", json!({ "name": "orders:read", "description": "Sees orders" })),
-        ("/roles", json!({ "name": "SELLER", "description": "Sells", "permissions": ["users:read", "roles:*"] })),
-        ("/role-assignments", json!({ "userId": bob, "roleId": auditor })),
-        ("/role-assignments/bulk", bulk),
-        ("/audit-logs", json!({ "action": "SENT", "resourceType": "LETTER", "metadata": { "pages": 3 } })),
+    let bulk = |organization: &Value| json!({ "assignments": [{ "userId": bob, "roleId": keeper, "organizationId": organization }] });
+    let role = json!({ "name": "SELLER", "description": "Sells", "permissions": ["users:read", "roles:*"] });
+    let event = json!({ "action": "SENT", "resourceType": "LETTER", "metadata": { "pages": 3 } });
+    // A request, and what another request with the same key has instead.
+    for (path, body, other) in [
+        ("/users", profile("carol@example.com"), json!({ "email": "dave@example.com" })),
+        ("/organizations", json!({ "name": "Leaf", "parentId": branch["id"] }), json!({ "name": "Other" })),
+        (
+            "/permissions",
+            json!({ "name": "orders:read", "description": "Sees orders" }),
+            json!({ "name": "orders:do" }),
+        ),
+        ("/roles", role, json!({ "name": "BUYER" })),
+        ("/role-assignments", json!({ "userId": bob, "roleId": auditor }), json!({ "roleId": keeper })),
+        ("/role-assignments/bulk", bulk(&branch["id"]), bulk(&Value::Null)),
+        ("/audit-logs", event, json!({ "action": "LOST" })),
     ] {
         let key = format!("key-of{path}");
         let first = post(&app, path, &ada, &key, &body).await;
@@ -65,6 +72,7 @@ async fn every_creating_post_takes_effect_once(app: TestApp) {
             let again = app.unrecorded(&ada, post(&app, path, &ada, &key, &body)).await;
             assert_eq!((again.created(), was_replayed(&again)), (made.clone(), true), "{path}");
         }
+        post(&app, path, &ada, &key, &with(body, &other)).await.problem("idempotency-key-reused");
     }
 }
 

@@ -61,6 +61,7 @@ mod rate_limit;
 mod refresh;
 mod register;
 mod request;
+mod responses;
 mod role;
 mod role_assignment;
 mod role_assignment_list;

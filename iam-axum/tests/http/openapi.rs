@@ -54,6 +54,28 @@ pub(crate) fn operations(document: &Value) -> Vec<Operation> {
     operations
 }
 
+/// A value of the document, or the one that it refers to.
+pub(crate) fn resolved<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
+    match value["$ref"].as_str() {
+        Some(reference) => resolved(document, document.pointer(reference.trim_start_matches('#')).unwrap()),
+        None => value,
+    }
+}
+
+#[test]
+fn the_tags_are_described_in_the_order_in_which_one_learns() {
+    let document = document();
+    let described: Vec<&str> =
+        document["tags"].as_array().unwrap().iter().map(|tag| tag["name"].as_str().unwrap()).collect();
+    assert_eq!(described[..4], ["Authentication", "Users", "Roles", "Role assignments"]);
+    let used: BTreeSet<String> = operations(&document)
+        .iter()
+        .flat_map(|operation| operation.description["tags"].as_array().unwrap().clone())
+        .map(|tag| tag.as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(used, described.iter().map(|tag| (*tag).to_owned()).collect());
+}
+
 async fn the_service_serves_the_document(app: TestApp) {
     let shown = app.request(Method::GET, "/openapi.json").send().await.ok();
     assert_eq!(shown, document());
@@ -143,12 +165,14 @@ fn only_public_operations_need_no_token() {
 
 #[test]
 fn every_operation_describes_a_success_and_the_failures() {
-    for operation in operations(&document()) {
+    let document = document();
+    for operation in operations(&document) {
         let responses = operation.description["responses"].as_object().unwrap();
         assert!(responses.keys().any(|status| status.starts_with('2')), "{operation}");
-        assert!(responses["default"]["content"].get("application/problem+json").is_some(), "{operation}");
+        assert_eq!(responses["default"]["$ref"], "#/components/responses/OtherProblems", "{operation}");
+        assert!(operation.description.get("x-problems").is_none(), "{operation} names an unknown kind");
         for (status, response) in responses {
-            let description = response["description"].as_str().unwrap_or_default();
+            let description = resolved(&document, response)["description"].as_str().unwrap_or_default();
             assert!(!description.is_empty(), "{operation} {status}");
         }
         assert!(operation.description["summary"].as_str().is_some_and(|text| !text.is_empty()), "{operation}");

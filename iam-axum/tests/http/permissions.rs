@@ -7,7 +7,7 @@ use chrono::TimeDelta;
 use serde_json::{Map, Value, json};
 
 use crate::app::{TestApp, shown};
-use crate::openapi::{Operation, document, operations};
+use crate::openapi::{Operation, document, operations, resolved};
 use crate::people::{PASSWORD, Person};
 use crate::request::{Request, Response};
 use crate::table::fresh;
@@ -137,13 +137,6 @@ impl Scene {
             _ if !schema["example"].is_null() => schema["example"].clone(),
             _ => panic!("the test does not know a value for {name}"),
         }
-    }
-}
-
-fn resolved<'a>(document: &'a Value, schema: &'a Value) -> &'a Value {
-    match schema["$ref"].as_str() {
-        Some(reference) => document.pointer(reference.trim_start_matches('#')).unwrap(),
-        None => schema,
     }
 }
 

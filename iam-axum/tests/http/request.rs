@@ -13,6 +13,7 @@ use tower::ServiceExt as _;
 
 use crate::app::{TestApp, shown};
 use crate::people::{PASSWORD, Person};
+use crate::responses::is_documented;
 
 /// The default client address of a request.
 pub(crate) const ADDRESS: &str = "192.0.2.7";
@@ -103,8 +104,8 @@ impl<'a> Request<'a> {
     }
 
     async fn exchange(self) -> Response {
-        let path = self.path();
-        Response::read(path, self.begin().await).await
+        let (method, path) = (self.method.clone(), self.path());
+        Response::read(method, path, self.begin().await).await
     }
 
     fn path(&self) -> String {
@@ -120,7 +121,7 @@ impl<'a> Request<'a> {
 
     /// The same for a route of the host.
     pub(crate) async fn send_to_host_after(self, meanwhile: impl Future<Output = ()>) -> Response {
-        let path = self.path();
+        let (method, path) = (self.method.clone(), self.path());
         let (sender, receiver) = oneshot::channel::<Bytes>();
         let (polled, is_polled) = oneshot::channel();
         let bytes = self.body.clone();
@@ -135,7 +136,7 @@ impl<'a> Request<'a> {
             sender.send(bytes).unwrap();
         };
         let (answer, ()) = tokio::join!(answer, finish);
-        Response::read(path, answer).await
+        Response::read(method, path, answer).await
     }
 
     async fn begin(mut self) -> (Parts, Body) {
@@ -159,13 +160,14 @@ pub(crate) struct Response {
     status: StatusCode,
     pub(crate) headers: HeaderMap,
     body: Bytes,
+    method: Method,
     path: String,
 }
 
 impl Response {
-    async fn read(path: String, (parts, body): (Parts, Body)) -> Self {
+    async fn read(method: Method, path: String, (parts, body): (Parts, Body)) -> Self {
         let body = to_bytes(body, usize::MAX).await.unwrap();
-        Self { status: parts.status, headers: parts.headers, body, path }
+        Self { status: parts.status, headers: parts.headers, body, method, path }
     }
 
     /// Checks the rules for every answer.
@@ -179,6 +181,7 @@ impl Response {
         if self.status.is_client_error() || self.status.is_server_error() {
             self.is_a_problem();
         }
+        is_documented(&self.method, &self.path, self.status, self.kind().as_deref());
         if self.status == StatusCode::NO_CONTENT {
             assert!(self.body.is_empty());
         }
@@ -196,6 +199,12 @@ impl Response {
         assert_eq!(problem["status"], self.status());
         assert_eq!(problem["instance"], self.path);
         assert_eq!(problem["correlationId"], self.header("x-correlation-id").unwrap());
+    }
+
+    /// The kind of the problem, if it is one.
+    fn kind(&self) -> Option<String> {
+        let is_error = self.status.is_client_error() || self.status.is_server_error();
+        is_error.then(|| self.json()["type"].as_str().unwrap().rsplit('/').next().unwrap().to_owned())
     }
 
     pub(crate) fn status(&self) -> u16 {

@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
+use crate::openapi::resolved;
+
 /// The direction of a value. Requests may only become more permissive, responses only more exact.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Direction {
@@ -101,6 +103,7 @@ impl<'a> Comparison<'a> {
     }
 
     fn responses(&mut self, place: &str, old: &'a Value, new: &'a Value) {
+        let (old, new) = (resolved(self.old, old), resolved(self.new, new));
         for (name, header) in members(&old["headers"]) {
             let place = format!("{place} {name}");
             match new["headers"].get(name) {
@@ -243,13 +246,6 @@ fn alternatives<'a>(document: &'a Value, schema: &'a Value) -> Vec<Flat<'a>> {
         return vec![flat];
     }
     listed.into_iter().flat_map(|schema| alternatives(document, schema)).collect()
-}
-
-fn resolved<'a>(document: &'a Value, schema: &'a Value) -> &'a Value {
-    match schema["$ref"].as_str() {
-        Some(reference) => resolved(document, document.pointer(&reference[1..]).unwrap()),
-        None => schema,
-    }
 }
 
 /// The members of an object. Empty for any other value.

@@ -34,6 +34,7 @@ fn every_block_of_the_documents_is_checked() {
         match document.path.as_str() {
             "README.md" => first_steps(&mut document, &["cargo run ", "IAM_DATABASE_URL="]),
             "iam-server/README.md" => first_steps(&mut document, &["cargo install "]),
+            "iam-axum/src/introduction.md" => introduction(&mut document),
             "docs/audit.md" => audit(&mut document),
             "docs/deploying.md" => deploying(&mut document),
             "docs/http-api.md" => http_api(&mut document),
@@ -92,6 +93,12 @@ fn first_steps(document: &mut Document, starting: &[&str]) {
     converse(&store.serve(), &Shell::new(store.home().path()), &session);
     let store = Store::postgres();
     converse(&store.serve(), &Shell::new(store.home().path()).with("IAM_DATABASE_URL", store.url()), &session);
+}
+
+/// Runs the front page of the OpenAPI document from the first to the last block.
+fn introduction(document: &mut Document) {
+    let store = Store::sqlite();
+    converse(&store.serve(), &Shell::new(store.home().path()), &document.take_all(&["sh"]));
 }
 
 /// Runs blocks in one shell beside a server. A block of JSON shows the last answer of the block before it. No other

@@ -1,0 +1,49 @@
+"""Checks that the tests have received every answer that the OpenAPI document lists.
+
+    check_answers.py FILE
+
+FILE has a line for each answer that a test received: method, path, status, and the kind of the problem or "-". That the
+document lists every answer is checked by each test.
+"""
+
+import json
+import sys
+
+DOCUMENT = "docs/openapi.json"
+
+# The operation is still running under the same Idempotency-Key. A test of one operation forces this by a race; the code
+# is the same for all operations with the header.
+RACED = {f"POST {path} 409 conflict" for path in ["/auth/register", "/audit-logs"]}
+
+
+def resolved(document, response):
+    if "$ref" not in response:
+        return response
+    return document["components"]["responses"][response["$ref"].rsplit("/", 1)[1]]
+
+
+def documented(document):
+    for path, item in document["paths"].items():
+        for method, operation in item.items():
+            if not isinstance(operation, dict):
+                continue
+            for status, response in operation["responses"].items():
+                if status == "default":
+                    continue
+                content = resolved(document, response).get("content", {})
+                problem = content.get("application/problem+json", {})
+                for kind in problem.get("examples", ["-"]):
+                    yield f"{method.upper()} {path} {status} {kind}"
+
+
+def main():
+    with open(DOCUMENT) as file:
+        document = json.load(file)
+    with open(sys.argv[1]) as file:
+        received = {line.strip() for line in file}
+    missing = sorted(set(documented(document)) - received - RACED)
+    if missing:
+        sys.exit(f"{DOCUMENT} lists answers that no test has received:\n" + "\n".join(missing))
+
+
+main()
