@@ -14,7 +14,7 @@ use utoipa::openapi::path::Operation;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme};
 use utoipa::openapi::{OpenApi, PathItem, Server, ServerBuilder};
 use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
-use utoipa_swagger_ui::{Config, SwaggerUi};
+use utoipa_swagger_ui::SwaggerUi;
 
 use crate::description::{describe_problems, tags};
 use crate::operations::{operations, operations_at_the_root};
@@ -182,9 +182,8 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; \
 
 /// Returns the routes `/openapi.json`, and Swagger UI at `/docs` with built-in assets.
 pub(crate) fn swagger_ui(document: OpenApi) -> Router {
-    // By default the page sends the document's address to a validator on the web.
-    let config = Config::from("/openapi.json").try_it_out_enabled(true).validator_url("none");
-    let ui = SwaggerUi::new("/docs").config(config);
+    let ui = SwaggerUi::new("/docs");
+    let initializer = ([(header::CONTENT_TYPE, "text/javascript")], include_str!("swagger-initializer.js"));
     // Written once, and not for every request: the document is long, and these requests have no rate limit.
     let document = document.to_json().map(Bytes::from).map_err(|error| error.to_string());
     let show = async move || match document {
@@ -198,5 +197,9 @@ pub(crate) fn swagger_ui(document: OpenApi) -> Router {
         response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
         response
     };
-    Router::new().route("/openapi.json", get(show)).merge(ui).layer(map_response(guarded))
+    Router::new()
+        .route("/openapi.json", get(show))
+        .route("/docs/swagger-initializer.js", get(async move || initializer))
+        .merge(ui)
+        .layer(map_response(guarded))
 }

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use crate::client::PASSWORD;
 use crate::process::{Home, TIMEOUT, wait_for};
 use crate::webdriver::Browser;
 
@@ -11,26 +12,44 @@ use crate::webdriver::Browser;
 const HOST: &str = "iam.test";
 const EMAIL: &str = "grace@navy.example";
 
+/// The operation of the page with this method and path.
+fn operation(method: &str, path: &str) -> String {
+    format!("//div[contains(@class, 'opblock-{method}')][.//span[@data-path='{path}']]")
+}
+
+/// Opens an operation and sends its request. Returns the path of its answer.
+fn execute(browser: &Browser, operation: &str, body: Option<&Value>) -> String {
+    browser.click(&format!("{operation}//button[contains(@class, 'opblock-summary-control')]"));
+    if let Some(body) = body {
+        let input = format!("{operation}//textarea[contains(@class, 'body-param__text')]");
+        // Control and A select the example that is there; the keys after it replace it.
+        browser.type_into(&input, &format!("\u{e009}a\u{e000}{body}"));
+    }
+    browser.click(&format!("{operation}//button[contains(@class, 'execute')]"));
+    format!("{operation}//table[contains(@class, 'live-responses-table')]//tr[@class='response']")
+}
+
 #[test]
 fn users_are_listed_from_the_documentation_page() {
     let home = Home::new();
     let server = home.serve();
-    let session = server.client().register(EMAIL);
+    server.client().register(EMAIL);
     let origin = format!("http://{HOST}:{}", server.address.port());
     let browser = Browser::knowing(HOST, server.address);
 
     browser.open(&format!("{origin}/docs"));
-    browser.click("//div[@class='auth-wrapper']/button[contains(@class, 'authorize')]");
-    browser.type_into("//div[@class='modal-ux']//input", &session.access);
-    browser.click("//div[@class='modal-ux']//button[@type='submit']");
-    browser.click("//div[@class='modal-ux']//button[text()='Close']");
-
-    let operation = "//div[contains(@class, 'opblock-get')][.//span[@data-path='/users']]";
-    browser.click(&format!("{operation}//button[contains(@class, 'opblock-summary-control')]"));
-    browser.click(&format!("{operation}//button[contains(@class, 'execute')]"));
-    let answer = format!("{operation}//table[contains(@class, 'live-responses-table')]//tr[@class='response']");
+    // The page takes the token over from the answer to a login.
+    let login = json!({ "email": EMAIL, "password": PASSWORD });
+    let answer = execute(&browser, &operation("post", "/auth/login"), Some(&login));
     let status = browser.text_of(&format!("{answer}//td[contains(@class, 'response-col_status')]"));
-    browser.screenshot(operation, &Path::new(env!("CARGO_TARGET_TMPDIR")).join("swagger-ui.png"));
+    assert!(status.starts_with("200"), "{status}");
+
+    let operation = operation("get", "/users");
+    let answer = execute(&browser, &operation, None);
+    let shown = browser.text_of(&format!("{operation}//div[contains(@class, 'opblock-section')]/.."));
+    assert!(shown.contains("users:read"), "the page shows the permission: {shown}");
+    let status = browser.text_of(&format!("{answer}//td[contains(@class, 'response-col_status')]"));
+    browser.screenshot(&operation, &Path::new(env!("CARGO_TARGET_TMPDIR")).join("swagger-ui.png"));
     assert!(status.starts_with("200"), "{status}");
     let body = browser.text_of(&format!("{answer}//td[contains(@class, 'response-col_description')]"));
     assert!(body.contains(EMAIL), "{body}");
