@@ -406,6 +406,8 @@ pub(crate) async fn update(
 }
 
 /// Revoke a role
+///
+/// The user loses the role at once. The last administrator of a tenant keeps its role: the response is then 409.
 #[utoipa::path(
     delete,
     path = "/role-assignments/{id}",

@@ -74,6 +74,8 @@ pub(crate) struct Check {
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Get the service's health
+///
+/// Shows the name, the version, the environment and the time of the service.
 #[utoipa::path(
     get,
     path = "/health",
@@ -165,6 +167,8 @@ fn word(is_ok: bool) -> &'static str {
 }
 
 /// Check whether the process is alive
+///
+/// Answers as long as the process can answer requests at all. It does not depend on the database.
 #[utoipa::path(
     get,
     path = "/health/live",

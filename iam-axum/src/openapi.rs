@@ -141,6 +141,15 @@ fn complete(document: &mut OpenApi, type_base: &str) {
         reads.chain(changes).map(move |(is_change, operation)| (path.as_str(), is_change, operation))
     });
     describe_problems(operations, components, type_base);
+    remove_unused(document);
+}
+
+/// Removes the schemas that nothing refers to: those of items that a generic schema has inline.
+fn remove_unused(document: &mut OpenApi) {
+    let Ok(text) = document.to_json() else { return };
+    if let Some(components) = &mut document.components {
+        components.schemas.retain(|name, _| text.contains(&format!("\"#/components/schemas/{name}\"")));
+    }
 }
 
 fn operations_in(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {

@@ -293,6 +293,8 @@ pub(crate) async fn create(
 }
 
 /// Get an organization
+///
+/// If the caller holds no role in the organization or above it, the response is 404.
 #[utoipa::path(
     get,
     path = "/organizations/{id}",

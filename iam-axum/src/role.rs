@@ -159,6 +159,8 @@ pub(crate) async fn list(
 }
 
 /// Create a role
+///
+/// The role gives nothing until it is assigned. Its name is unique in the tenant.
 #[utoipa::path(
     post,
     path = "/roles",

@@ -192,6 +192,9 @@ pub(crate) async fn register(
 }
 
 /// Log in
+///
+/// Without `tenant`, the e-mail and the password decide. If they fit users of several tenants, the response is 409 and lists
+/// these tenants. Too many failed attempts lock the account for a while.
 #[utoipa::path(
     post,
     path = "/auth/login",

@@ -5,7 +5,9 @@ use std::fmt;
 use chrono::{NaiveDate, NaiveTime, SecondsFormat, TimeDelta};
 use iam_core::clock::Timestamp;
 use serde::{Serialize, Serializer};
-use utoipa::ToSchema;
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{AnyOfBuilder, KnownFormat, ObjectBuilder, Schema, SchemaFormat, Type};
+use utoipa::{PartialSchema, ToSchema};
 
 /// A moment in UTC, with millisecond precision.
 #[derive(Clone, Copy, Debug, ToSchema)]
@@ -30,16 +32,20 @@ impl Serialize for Time {
     }
 }
 
-/// A date or a moment.
-#[derive(Serialize, ToSchema)]
-#[serde(untagged)]
-#[expect(dead_code, reason = "only its schema is used")]
-pub(crate) enum DateOrMoment {
-    #[schema(format = Date)]
-    Date(String),
-    #[schema(format = DateTime)]
-    Moment(String),
+/// A date or a moment, for the description of parameters.
+pub(crate) struct DateOrMoment;
+
+// Not derived, because that would give `oneOf`, whose schemas must exclude each other.
+impl PartialSchema for DateOrMoment {
+    fn schema() -> RefOr<Schema> {
+        let text =
+            |format| ObjectBuilder::new().schema_type(Type::String).format(Some(SchemaFormat::KnownFormat(format)));
+        let either = AnyOfBuilder::new().item(text(KnownFormat::Date)).item(text(KnownFormat::DateTime));
+        either.description(Some("A date or a moment.")).into()
+    }
 }
+
+impl ToSchema for DateOrMoment {}
 
 /// Returns the first moment of a date (the start of the UTC day), or the given moment itself.
 pub(crate) fn start_of(text: &str) -> Result<Timestamp, String> {

@@ -228,6 +228,8 @@ pub(crate) enum SortByDto {
 }
 
 /// List users
+///
+/// If the caller holds the permission in organizations only, the list has only their members.
 #[utoipa::path(
     get,
     path = "/users",
@@ -258,6 +260,8 @@ pub(crate) async fn list(
 }
 
 /// Create a user
+///
+/// The user is ACTIVE and has no roles. Its e-mail is unique in the tenant, also among deleted users.
 #[utoipa::path(
     post,
     path = "/users",
@@ -277,6 +281,8 @@ pub(crate) async fn create(
 }
 
 /// Get a user
+///
+/// Users of every status are found. If the caller holds the permission in organizations only, it gets only their members.
 #[utoipa::path(
     get,
     path = "/users/{id}",
@@ -296,6 +302,8 @@ pub(crate) async fn get(
 }
 
 /// Change a user
+///
+/// A new e-mail is not verified. A user that is suspended or deleted loses its sessions.
 #[utoipa::path(
     patch,
     path = "/users/{id}",

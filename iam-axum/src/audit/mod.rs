@@ -192,6 +192,8 @@ pub(crate) async fn list(
 }
 
 /// Get an audit entry
+///
+/// The entry shows the values before and after the change, without secrets.
 #[utoipa::path(
     get,
     path = "/audit-logs/{id}",
