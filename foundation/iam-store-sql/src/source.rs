@@ -84,7 +84,7 @@ impl<DB: Engine> Debug for Source<DB> {
     }
 }
 
-/// A connection in use. [`keep`](Self::keep) returns it after a use without an error. Dropping it means that its last
+/// A connection in use. [`give_back`](Self::give_back) returns it after a use without an error. Dropping it means that its last
 /// statement was cancelled or has failed.
 pub enum Acquired<DB: Engine> {
     /// A connection of the pool.
