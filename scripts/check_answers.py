@@ -17,8 +17,9 @@ RACED = {
     # the same for all operations with the header.
     "POST /audit-logs 409 conflict",
     "POST /auth/register 409 conflict",
-    # The user is suspended while the current password is verified.
+    # The user is suspended or deleted while the current password is verified.
     "POST /auth/password 403 forbidden",
+    "POST /auth/password 404 not-found",
 }
 
 
