@@ -130,11 +130,6 @@ impl SqlStore for SqliteStore {
         query.push(" OFFSET ").push_bind(offset(page)).push(") p");
     }
 
-    fn push_rows(query: &mut QueryBuilder<Sqlite>, tenant: TenantId, table: &'static str, alias: &'static str) {
-        query.push(Self::JOIN).push(table).push(" ").push(alias).push(" ON ").push(alias).push(".id = p.id AND ");
-        query.push(alias).push(".tenant_id = ").push_bind(tenant.as_uuid());
-    }
-
     fn stored(moment: Timestamp) -> i64 {
         millis(moment)
     }

@@ -63,10 +63,6 @@ impl TestDatabase {
         execute(&server, format!("CREATE DATABASE {name} TEMPLATE {template}"))
             .await
             .expect("the server creates a database");
-        Self::named(server, name)
-    }
-
-    fn named(server: PgConnectOptions, name: String) -> Self {
         let url = server.clone().database(&name).to_url_lossy().into();
         Self { server, name, url }
     }

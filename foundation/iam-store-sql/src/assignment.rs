@@ -158,8 +158,7 @@ where
     query.push(" AS total,").push(LIST_COLUMNS);
     S::push_page(&mut query, " DESC", page);
     // Not `push_rows`: without an estimate for these rows, PostgreSQL reads whole tables for the other joins.
-    query.push(S::JOIN).push(S::SCHEMA).push("role_assignments a ON a.id = p.id AND a.tenant_id = ");
-    query.push_bind(tenant.as_uuid());
+    S::join_rows(&mut query, tenant, "role_assignments", "a");
     for (join, joined) in [
         (S::JOIN, "users u ON u.tenant_id = a.tenant_id AND u.id = a.user_id"),
         (S::JOIN, "roles r ON r.tenant_id = a.tenant_id AND r.id = a.role_id"),

@@ -24,7 +24,7 @@ use iam_model::clock::Timestamp;
 use iam_model::id::TenantId;
 use iam_model::page::{PageRequest, SortOrder};
 use iam_model::store_error::StoreError;
-use sqlx::{Database, QueryBuilder};
+use sqlx::{Database, Encode, QueryBuilder, Type};
 use uuid::Uuid;
 
 use crate::column::{StoredMoment, StoredMoments, StoredTexts};
@@ -82,8 +82,24 @@ pub trait SqlStore {
     /// Adds the page that is cut from `found`; see [`page`](crate::page).
     fn push_page(query: &mut QueryBuilder<Self::Database>, direction: &'static str, page: PageRequest);
 
-    /// Joins the rows of the page: those of a table, under an alias.
-    fn push_rows(query: &mut QueryBuilder<Self::Database>, tenant: TenantId, table: &'static str, alias: &'static str);
+    /// Joins the rows of the page: those of a table, under an alias. An engine can have a better way than
+    /// [`join_rows`](Self::join_rows).
+    fn push_rows(query: &mut QueryBuilder<Self::Database>, tenant: TenantId, table: &'static str, alias: &'static str)
+    where
+        Uuid: for<'q> Encode<'q, Self::Database> + Type<Self::Database>,
+    {
+        Self::join_rows(query, tenant, table, alias);
+    }
+
+    /// Joins the rows of the page by a plain join.
+    fn join_rows(query: &mut QueryBuilder<Self::Database>, tenant: TenantId, table: &'static str, alias: &'static str)
+    where
+        Uuid: for<'q> Encode<'q, Self::Database> + Type<Self::Database>,
+    {
+        query.push(Self::JOIN).push(Self::SCHEMA).push(table).push(" ").push(alias);
+        query.push(" ON ").push(alias).push(".id = p.id AND ").push(alias).push(".tenant_id = ");
+        query.push_bind(tenant.as_uuid());
+    }
 
     /// Converts a moment to the value of a column.
     fn stored(moment: Timestamp) -> Self::Moment;
