@@ -102,7 +102,6 @@ pub fn router(iam: Iam, settings: Settings) -> Router {
 /// The API has the prefix of the [`Settings`] and, as an alias, no prefix. At the root are `/.well-known/jwks.json`
 /// and, if the settings enable them, `/openapi.json`, Swagger UI at `/docs` and `/metrics`.
 pub fn service(iam: Iam, settings: Settings) -> Router {
-    let document = openapi(&settings);
     let state = ApiState::new(iam, settings.clone());
     let prefixes = if settings.prefix().is_empty() { vec![""] } else { vec!["", settings.prefix()] };
     let metrics = settings.metrics.as_ref().filter(|_| settings.shows_metrics);
@@ -111,7 +110,7 @@ pub fn service(iam: Iam, settings: Settings) -> Router {
         .merge(routes(&operations_at_the_root(), &[""]))
         .with_state(state.clone())
         .merge(metrics);
-    let composed = if settings.shows_docs { composed.merge(openapi::swagger_ui(document)) } else { composed };
+    let composed = if settings.shows_docs { composed.merge(openapi::swagger_ui(settings)) } else { composed };
     with_layers(composed, state)
 }
 

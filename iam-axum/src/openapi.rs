@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
+use std::sync::{Arc, LazyLock};
 
 use axum::Router;
 use axum::body::Bytes;
@@ -190,15 +191,15 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; \
                       font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /// Returns the routes `/openapi.json`, and Swagger UI at `/docs` with built-in assets.
-pub(crate) fn swagger_ui(document: OpenApi) -> Router {
+pub(crate) fn swagger_ui(settings: Settings) -> Router {
     let ui = SwaggerUi::new("/docs");
     let initializer = ([(header::CONTENT_TYPE, "text/javascript")], include_str!("swagger-initializer.js"));
     // Written once, and not for every request: the document is long, and these requests have no rate limit.
-    let document = document.to_json().map(Bytes::from).map_err(|error| error.to_string());
-    let show = async move || match document {
-        Ok(document) => ([(header::CONTENT_TYPE, "application/json")], document).into_response(),
+    let document = Arc::new(LazyLock::new(move || openapi(&settings).to_json().map(Bytes::from)));
+    let show = async move || match &**document {
+        Ok(document) => ([(header::CONTENT_TYPE, "application/json")], document.clone()).into_response(),
         Err(error) => {
-            tracing::error!(error, "the OpenAPI document cannot be shown");
+            tracing::error!(%error, "the OpenAPI document cannot be shown");
             Problem::new(Kind::Internal).into_response()
         }
     };

@@ -19,6 +19,7 @@ pub mod idempotency;
 mod joined;
 pub mod maintenance;
 pub mod organization;
+mod patch;
 pub mod permission;
 pub mod role;
 mod services;

@@ -30,17 +30,24 @@ pub(crate) type AuditEntryRow = iam_store_sql::audit::AuditEntryRow<Moment>;
 /// The first parameter of the statement is the tenant. The literal `$entry` names the parameter after the last one.
 /// If the change also writes into another table, that statement comes first, after `with`.
 macro_rules! execute_audited {
-    ($transaction:expr, $entry:literal, $(with $other:literal,)? $statement:literal, $($argument:expr),+) => {{
+    (
+        $transaction:expr,
+        $entry:literal,
+        $(with $other:literal,)?
+        $statement:literal $(+ $more:literal)*,
+        $($argument:expr),+
+    ) => {{
         let executed = if let Some(entry) = $transaction.take_only_entry() {
             let query = $crate::audit::insert_entries!(
                 "SELECT (" + $entry + "::iam.written_audit_entry).*",
-                $(", " + $other +)? $statement,
+                $(", " + $other +)? $statement $(+ $more)*,
                 $($argument,)+
                 entry as $crate::written_entry::WrittenEntry
             );
             query.execute($transaction.connection()).await
         } else {
-            sqlx::query!($("WITH " + $other +)? $statement, $($argument),+).execute($transaction.connection()).await
+            let query = sqlx::query!($("WITH " + $other +)? $statement $(+ $more)*, $($argument),+);
+            query.execute($transaction.connection()).await
         };
         executed.map_err($crate::error::store_error)
     }};

@@ -16,34 +16,12 @@ user_ports! {
     lock: "FROM iam.users u WHERE u.tenant_id = $1 AND u.id = $2 FOR UPDATE",
     insert: (with_password:
         "$15",
-        with r#"
-        made AS (
-            INSERT INTO iam.users (
-                tenant_id, id, email, email_key, email_verified_at, first_name, first_name_key,
-                last_name, last_name_key, status, updated_at, last_login_at, created_at
-            )
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
-        )
-        "#,
-        "INSERT INTO iam.credentials (tenant_id, user_id, password_hash) VALUES ($1, $2, $14)"
+        "password AS (INSERT INTO iam.credentials (tenant_id, user_id, password_hash) VALUES ($1, $2, $14))",
+        "INSERT INTO iam.users (" columns ") VALUES (" parameters ")"
     ),
     update: (
-        "$12",
-        r#"
-        UPDATE iam.users
-        SET
-            email = $3,
-            email_key = $4,
-            email_verified_at = $5,
-            first_name = $6,
-            first_name_key = $7,
-            last_name = $8,
-            last_name_key = $9,
-            status = $10,
-            updated_at = $11,
-            version = version + 1
-        WHERE tenant_id = $1 AND id = $2
-        "#
+        entry: "$12",
+        "UPDATE iam.users SET " assignments "version = version + 1 WHERE tenant_id = $1 AND id = $2"
     ),
 }
 

@@ -43,8 +43,8 @@ impl SqliteTransaction {
 
 /// Executes a statement of a change. The first parameter of the statement is the tenant.
 macro_rules! execute_audited {
-    ($transaction:expr, $statement:literal, $($argument:expr),+) => {
-        sqlx::query!($statement, $($argument),+)
+    ($transaction:expr, $statement:literal $(+ $more:literal)*, $($argument:expr),+) => {
+        sqlx::query!($statement $(+ $more)*, $($argument),+)
             .execute($transaction.connection())
             .await
             .map_err($crate::error::store_error)

@@ -14,11 +14,7 @@ user_ports! {
     by_ids: "FROM users u WHERE u.tenant_id = ?1 AND u.id IN (SELECT unhex(value, '-') FROM json_each(?2))",
     lock: "FROM users u WHERE u.tenant_id = ?1 AND u.id = ?2",
     insert: (
-        r#"
-        INSERT INTO users (
-            number, tenant_id, id, email, email_key, email_verified_at, first_name, first_name_key,
-            last_name, last_name_key, status, updated_at, last_login_at, created_at
-        )
+        "INSERT INTO users (number, " columns r#")
         VALUES (
             (
                 SELECT coalesce(
@@ -26,30 +22,12 @@ user_ports! {
                     t.first_user
                 )
                 FROM tenants t
-                WHERE t.id = ?1
+                WHERE t.id = $1
             ),
-            ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13
-        )
-        "#,
+            "# parameters ")",
         "INSERT INTO credentials (tenant_id, user_id, password_hash) VALUES (?1, ?2, ?3)"
     ),
-    update: (
-        r#"
-        UPDATE users
-        SET
-            email = ?3,
-            email_key = ?4,
-            email_verified_at = ?5,
-            first_name = ?6,
-            first_name_key = ?7,
-            last_name = ?8,
-            last_name_key = ?9,
-            status = ?10,
-            updated_at = ?11,
-            version = version + 1
-        WHERE tenant_id = ?1 AND id = ?2
-        "#
-    ),
+    update: ("UPDATE users SET " assignments "version = version + 1 WHERE tenant_id = $1 AND id = $2"),
 }
 
 impl UserSearch for SqliteStore {

@@ -96,12 +96,12 @@ impl StoredTexts for Json<Vec<String>> {
 /// # Errors
 ///
 /// [`StoreError::Corrupt`] when the text is not valid.
-pub fn parse<T>(column: &'static str, text: &str) -> Result<T, StoreError>
+pub fn parse<T>(column: &'static str, text: impl AsRef<str>) -> Result<T, StoreError>
 where
     T: FromStr,
     T::Err: Display,
 {
-    text.parse().map_err(|cause| StoreError::corrupt(column, cause))
+    text.as_ref().parse().map_err(|cause| StoreError::corrupt(column, cause))
 }
 
 /// Parses a text column that may be NULL.

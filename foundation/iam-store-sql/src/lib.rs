@@ -19,6 +19,7 @@ pub mod sequence;
 pub mod session;
 pub mod source;
 pub mod store;
+pub mod table;
 pub mod tenant;
 pub mod token;
 pub mod user;

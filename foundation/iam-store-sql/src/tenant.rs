@@ -1,38 +1,31 @@
 //! Tenants.
 
-use iam_model::store_error::StoreError;
 use iam_model::tenant::Tenant;
 use uuid::Uuid;
 
-use crate::column::{StoredMoment, moment, parse};
-
-/// A tenant as the stores read it: the columns of its table.
-#[expect(missing_docs, reason = "the migrations document the columns")]
-#[derive(Debug)]
-pub struct TenantRow<T> {
-    pub id: Uuid,
-    pub name: String,
-    pub slug: String,
-    pub status: String,
-    pub created_at: T,
-    pub updated_at: T,
-    pub version: i64,
+/// Calls a macro with the columns of tenants `t`; see [`table`](crate::table).
+#[doc(hidden)]
+#[macro_export]
+macro_rules! with_tenant_columns {
+    ($macro:ident $arguments:tt) => {
+        $crate::$macro! {
+            $arguments
+            (id: Uuid, into, "t.id", tenant_id, r#"t.id AS "tenant_id?""#)
+            (name: String, parse, "t.name", tenant_name, r#"t.name AS "tenant_name?""#)
+            (slug: String, parse, "t.slug", tenant_slug, r#"t.slug AS "tenant_slug?""#)
+            (status: String, parse, "t.status", tenant_status, r#"t.status AS "tenant_status?""#)
+            (created_at: T, moment, "t.created_at", tenant_created_at, r#"t.created_at AS "tenant_created_at?""#)
+            (updated_at: T, moment, "t.updated_at", tenant_updated_at, r#"t.updated_at AS "tenant_updated_at?""#)
+            (version: i64, into, "t.version", tenant_version, r#"t.version AS "tenant_version?""#)
+        }
+    };
 }
 
-impl<T: StoredMoment> TryFrom<TenantRow<T>> for Tenant {
-    type Error = StoreError;
-
-    fn try_from(row: TenantRow<T>) -> Result<Self, StoreError> {
-        Ok(Self {
-            id: row.id.into(),
-            name: parse("tenants.name", &row.name)?,
-            slug: parse("tenants.slug", &row.slug)?,
-            status: parse("tenants.status", &row.status)?,
-            created_at: moment("tenants.created_at", row.created_at)?,
-            updated_at: moment("tenants.updated_at", row.updated_at)?,
-            version: row.version.into(),
-        })
-    }
+with_tenant_columns! {
+    row_type (
+        /// A tenant as the stores read it: the columns of its table.
+        TenantRow, Tenant, "tenants"
+    )
 }
 
 /// Selects tenants; the literal says which.
@@ -40,20 +33,7 @@ impl<T: StoredMoment> TryFrom<TenantRow<T>> for Tenant {
 #[macro_export]
 macro_rules! select_tenants {
     ($row:ident, $which:literal, $($argument:expr),+) => {
-        sqlx::query_as!(
-            $row,
-            r#"
-            SELECT
-                t.id,
-                t.name,
-                t.slug,
-                t.status,
-                t.created_at,
-                t.updated_at,
-                t.version
-            "# + $which,
-            $($argument),+
-        )
+        $crate::with_tenant_columns!(select_columns ($row, $which, $($argument),+))
     };
 }
 

@@ -3,119 +3,51 @@
 use iam_model::clock::Timestamp;
 use iam_model::id::TenantId;
 use iam_model::page::PageRequest;
-use iam_model::store_error::StoreError;
 use iam_model::user::{User, UserFilter, UserSort, UserSortKey, UserStatus};
-use sqlx::{Encode, FromRow, QueryBuilder, Type};
+use sqlx::{Encode, QueryBuilder, Type};
 use uuid::Uuid;
 
-use crate::column::{StoredMoment, moment, moment_optional, parse};
 use crate::store::SqlStore;
 
-/// A user as the stores read it: the columns of its table.
-#[expect(missing_docs, reason = "the migrations document the columns")]
-#[derive(Debug, FromRow)]
-pub struct UserRow<T> {
-    pub tenant_id: Uuid,
-    pub id: Uuid,
-    pub email: String,
-    pub email_verified_at: Option<T>,
-    pub first_name: String,
-    pub last_name: String,
-    pub status: String,
-    pub last_login_at: Option<T>,
-    pub created_at: T,
-    pub updated_at: T,
-    pub version: i64,
-}
-
-impl<T: StoredMoment> TryFrom<UserRow<T>> for User {
-    type Error = StoreError;
-
-    fn try_from(row: UserRow<T>) -> Result<Self, StoreError> {
-        Ok(Self {
-            id: row.id.into(),
-            tenant_id: row.tenant_id.into(),
-            email: parse("users.email", &row.email)?,
-            email_verified_at: moment_optional("users.email_verified_at", row.email_verified_at)?,
-            first_name: parse("users.first_name", &row.first_name)?,
-            last_name: parse("users.last_name", &row.last_name)?,
-            status: parse("users.status", &row.status)?,
-            last_login_at: moment_optional("users.last_login_at", row.last_login_at)?,
-            created_at: moment("users.created_at", row.created_at)?,
-            updated_at: moment("users.updated_at", row.updated_at)?,
-            version: row.version.into(),
-        })
-    }
-}
-
-/// Selects a user and its tenant, each of which may be missing, beside other columns. The literals are the statement
-/// before and after the columns of both.
+/// Calls a macro with the columns of users `u`; see [`table`](crate::table).
 #[doc(hidden)]
 #[macro_export]
-macro_rules! select_with_user_and_tenant {
-    ($before:literal $(+ $more:literal)*, $after:literal, $($argument:expr),+) => {
-        sqlx::query!(
-            $before $(+ $more)* + r#",
-                u.id AS "user_id?",
-                u.email AS "user_email?",
-                u.email_verified_at AS "user_email_verified_at?",
-                u.first_name AS "user_first_name?",
-                u.last_name AS "user_last_name?",
-                u.status AS "user_status?",
-                u.last_login_at AS "user_last_login_at?",
-                u.created_at AS "user_created_at?",
-                u.updated_at AS "user_updated_at?",
-                u.version AS "user_version?",
-                t.id AS "tenant_id?",
-                t.name AS "tenant_name?",
-                t.slug AS "tenant_slug?",
-                t.status AS "tenant_status?",
-                t.created_at AS "tenant_created_at?",
-                t.updated_at AS "tenant_updated_at?",
-                t.version AS "tenant_version?"
-            "# + $after,
-            $($argument),+
-        )
+macro_rules! with_user_columns {
+    ($macro:ident $arguments:tt) => {
+        $crate::$macro! {
+            $arguments
+            (tenant_id: Uuid, into, "u.tenant_id", user_tenant_id, r#"u.tenant_id AS "user_tenant_id?""#)
+            (id: Uuid, into, "u.id", user_id, r#"u.id AS "user_id?""#)
+            (email: String, parse, "u.email", user_email, r#"u.email AS "user_email?""#)
+            (
+                email_verified_at: Option<T>, moment_optional, "u.email_verified_at",
+                user_email_verified_at, r#"u.email_verified_at AS "user_email_verified_at?""#
+            )
+            (first_name: String, parse, "u.first_name", user_first_name, r#"u.first_name AS "user_first_name?""#)
+            (last_name: String, parse, "u.last_name", user_last_name, r#"u.last_name AS "user_last_name?""#)
+            (status: String, parse, "u.status", user_status, r#"u.status AS "user_status?""#)
+            (
+                last_login_at: Option<T>, moment_optional, "u.last_login_at",
+                user_last_login_at, r#"u.last_login_at AS "user_last_login_at?""#
+            )
+            (created_at: T, moment, "u.created_at", user_created_at, r#"u.created_at AS "user_created_at?""#)
+            (updated_at: T, moment, "u.updated_at", user_updated_at, r#"u.updated_at AS "user_updated_at?""#)
+            (version: i64, into, "u.version", user_version, r#"u.version AS "user_version?""#)
+        }
     };
 }
 
-/// Takes the user and the tenant out of a row of [`select_with_user_and_tenant!`], if the row has them.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! user_and_tenant {
-    ($row:ident) => {
-        (|| {
-            let tenant = $crate::tenant::TenantRow {
-                id: $row.tenant_id?,
-                name: $row.tenant_name?,
-                slug: $row.tenant_slug?,
-                status: $row.tenant_status?,
-                created_at: $row.tenant_created_at?,
-                updated_at: $row.tenant_updated_at?,
-                version: $row.tenant_version?,
-            };
-            let user = $crate::user::UserRow {
-                tenant_id: tenant.id,
-                id: $row.user_id?,
-                email: $row.user_email?,
-                email_verified_at: $row.user_email_verified_at,
-                first_name: $row.user_first_name?,
-                last_name: $row.user_last_name?,
-                status: $row.user_status?,
-                last_login_at: $row.user_last_login_at,
-                created_at: $row.user_created_at?,
-                updated_at: $row.user_updated_at?,
-                version: $row.user_version?,
-            };
-            Some((user, tenant))
-        })()
-    };
+with_user_columns! {
+    row_type (
+        /// A user as the stores read it: the columns of its table.
+        UserRow, User, "users"
+    )
 }
 
 // The list is built at run time, because its conditions and its order vary from call to call. Only text of this file and
 // of the stores is pushed. All values from outside are bound.
 
-const LIST_COLUMNS: &str = crate::with_user_columns!(user_column_text());
+const LIST_COLUMNS: &str = crate::with_user_columns!(column_text());
 
 /// How an engine searches users.
 pub trait UserSearch: SqlStore {
@@ -224,52 +156,12 @@ fn sort_column(by: UserSortKey) -> &'static str {
     }
 }
 
-/// Calls a macro with the columns of users `u`, as a literal before the arguments.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! with_user_columns {
-    ($macro:ident $arguments:tt) => {
-        $crate::$macro! {
-            r#"
-                u.tenant_id,
-                u.id,
-                u.email,
-                u.email_verified_at,
-                u.first_name,
-                u.last_name,
-                u.status,
-                u.last_login_at,
-                u.created_at,
-                u.updated_at,
-                u.version
-            "#
-            $arguments
-        }
-    };
-}
-
-#[doc(hidden)]
-#[macro_export]
-macro_rules! user_column_text {
-    ($columns:literal ()) => {
-        $columns
-    };
-}
-
 /// Selects users; the literal says from where and which.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! select_users {
     ($row:ident, $which:literal, $($argument:expr),+) => {
-        $crate::with_user_columns!(select_user_columns ($row, $which, $($argument),+))
-    };
-}
-
-#[doc(hidden)]
-#[macro_export]
-macro_rules! select_user_columns {
-    ($columns:literal ($row:ident, $which:expr, $($argument:expr),+)) => {
-        sqlx::query_as!($row, "SELECT " + $columns + $which, $($argument),+)
+        $crate::with_user_columns!(select_columns ($row, $which, $($argument),+))
     };
 }
 
@@ -285,7 +177,7 @@ macro_rules! user_ports {
         by_ids: $by_ids:literal,
         lock: $lock:literal,
         insert: $insert:tt,
-        update: ($($update:tt)+) $(,)?
+        update: $update:tt $(,)?
     ) => {
         const _: () = {
             use iam_model::access::VisibleScope;
@@ -370,7 +262,8 @@ macro_rules! user_ports {
                 }
 
                 async fn update_user(&mut self, user: &User) -> Result<(), StoreError> {
-                    let updated = $crate::write_user_columns!(($($update)+), self, $store, user);
+                    let updated =
+                        $crate::with_written_user_columns!(update_columns, user, $store, ($update, self, user.id))?;
                     expect_row(updated.rows_affected(), "user")
                 }
             }
@@ -378,55 +271,58 @@ macro_rules! user_ports {
     };
 }
 
-/// Executes a statement with the columns of a user that can change, and more values after them.
+/// Calls a macro with the columns of a user that changes write: the column, its parameter, the assignment, the value.
+/// Columns that only an insert writes stand after the semicolon.
 #[doc(hidden)]
 #[macro_export]
-macro_rules! write_user_columns {
-    (($($statement:tt)+), $transaction:expr, $store:ident, $user:ident $(, $more:expr)*) => {{
-        let email_key = $user.email.key();
-        execute_audited!(
-            $transaction,
-            $($statement)+,
-            $transaction.tenant(),
-            $user.id.as_uuid(),
-            $user.email.as_str(),
-            email_key.as_str(),
-            $user.email_verified_at.map($store::stored),
-            $user.first_name.as_str(),
-            folded($user.first_name.as_str()),
-            $user.last_name.as_str(),
-            folded($user.last_name.as_str()),
-            $user.status.as_str(),
-            $store::stored($user.updated_at)
-            $(, $more)*
-        )?
-    }};
+macro_rules! with_written_user_columns {
+    ($macro:ident, $user:ident, $store:ident, $arguments:tt) => {
+        $crate::$macro! {
+            $arguments
+            ("email", "$3", "email = $3", $user.email.as_str())
+            ("email_key", "$4", "email_key = $4", $user.email.key().as_str().to_owned())
+            (
+                "email_verified_at", "$5", "email_verified_at = $5",
+                $user.email_verified_at.map($store::stored)
+            )
+            ("first_name", "$6", "first_name = $6", $user.first_name.as_str())
+            ("first_name_key", "$7", "first_name_key = $7", folded($user.first_name.as_str()))
+            ("last_name", "$8", "last_name = $8", $user.last_name.as_str())
+            ("last_name_key", "$9", "last_name_key = $9", folded($user.last_name.as_str()))
+            ("status", "$10", "status = $10", $user.status.as_str())
+            ("updated_at", "$11", "updated_at = $11", $store::stored($user.updated_at))
+            ;
+            ("last_login_at", "$12", $user.last_login_at.map($store::stored))
+            ("created_at", "$13", $store::stored($user.created_at))
+        }
+    };
 }
 
 /// Inserts a user and its password, by one statement or by two.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! insert_user {
-    ((with_password: $($insert:tt)+), $transaction:expr, $store:ident, $user:ident, $password:ident) => {
-        $crate::write_user_columns!(
-            ($($insert)+),
-            $transaction,
-            $store,
+    (
+        (with_password: $entry:literal, $insert_password:literal, $($insert:tt)+),
+        $transaction:expr, $store:ident, $user:ident, $password:ident
+    ) => {
+        $crate::with_written_user_columns!(
+            insert_columns,
             $user,
-            $user.last_login_at.map($store::stored),
-            $store::stored($user.created_at),
-            $password.expose()
-        );
+            $store,
+            (($entry, with $insert_password,), ($($insert)+), $transaction, $user.id, $password.expose())
+        )?
     };
-    (($insert:literal, $insert_password:literal), $transaction:expr, $store:ident, $user:ident, $password:ident) => {
-        $crate::write_user_columns!(
-            ($insert),
-            $transaction,
-            $store,
+    (
+        ($before:literal columns $middle:literal parameters $after:literal, $insert_password:literal),
+        $transaction:expr, $store:ident, $user:ident, $password:ident
+    ) => {
+        $crate::with_written_user_columns!(
+            insert_columns,
             $user,
-            $user.last_login_at.map($store::stored),
-            $store::stored($user.created_at)
-        );
+            $store,
+            ((), ($before columns $middle parameters $after), $transaction, $user.id)
+        )?;
         execute_audited!(
             $transaction,
             $insert_password,

@@ -8,6 +8,8 @@ use iam_model::role::{Role, RoleScope};
 use iam_model::validate::{Description, Fields, RoleName};
 use iam_model::version::Version;
 
+use crate::patch::{patch, text, value};
+
 /// The input for a new role, as typed; see [`Roles::create`](crate::role::Roles::create).
 #[derive(Clone, Debug, Default)]
 pub struct NewRole {
@@ -52,7 +54,7 @@ impl ValidRole {
             name: self.name,
             description: self.description,
             scope: self.scope,
-            permissions: self.permissions.set(),
+            permissions: self.permissions.into(),
             system: false,
             created_at: now,
             updated_at: now,
@@ -61,51 +63,22 @@ impl ValidRole {
     }
 }
 
-/// Changes of a role. A field that is `None` stays unchanged.
-#[derive(Clone, Debug, Default)]
-pub struct RolePatch {
-    /// Upper snake case, at most 120 characters, unique in the tenant.
-    pub name: Option<String>,
-    /// At most 500 characters.
-    pub description: Option<String>,
-    /// Where it can be assigned.
-    pub scope: Option<RoleScope>,
-    /// All its permissions after the change.
-    pub permissions: Option<Vec<String>>,
-}
-
-/// A [`RolePatch`] with valid fields. Whether its permissions are registered is not checked yet.
-pub(super) struct ValidPatch {
-    name: Option<RoleName>,
-    description: Option<Description>,
-    scope: Option<RoleScope>,
-    pub(super) permissions: Option<ValidPermissions>,
-}
-
-impl RolePatch {
-    pub(super) fn validate(&self) -> Result<ValidPatch> {
-        let mut fields = Fields::default();
-        let patch = ValidPatch {
-            name: fields.check_optional("name", self.name.as_deref()),
-            description: fields.check_optional("description", self.description.as_deref()),
-            scope: self.scope,
-            permissions: self.permissions.as_deref().map(|texts| ValidPermissions::check(&mut fields, texts)),
-        };
-        fields.finish()?;
-        Ok(patch)
+patch! {
+    /// Changes of a role. A field that is `None` stays unchanged.
+    RolePatch of Role {
+        /// Upper snake case, at most 120 characters, unique in the tenant.
+        name: String => name: RoleName = text("name"),
+        /// At most 500 characters.
+        description: String => description: Description = text("description"),
+        /// Where it can be assigned.
+        scope: RoleScope => scope: RoleScope = value("scope"),
+        /// All its permissions after the change.
+        permissions: Vec<String> => permissions: ValidPermissions = permissions("permissions"),
     }
 }
 
-impl ValidPatch {
-    /// Returns the role with the patch applied.
-    pub(super) fn apply(self, before: &Role, now: Timestamp) -> Role {
-        let mut after = before.clone();
-        after.name = self.name.unwrap_or(after.name);
-        after.description = self.description.unwrap_or(after.description);
-        after.scope = self.scope.unwrap_or(after.scope);
-        after.permissions = self.permissions.map_or(after.permissions, ValidPermissions::set);
-        if after == *before { after } else { after.changed(now) }
-    }
+fn permissions(fields: &mut Fields, _: &str, texts: &[String]) -> Option<ValidPermissions> {
+    Some(ValidPermissions::check(fields, texts))
 }
 
 /// The maximum number of permissions of a role.
@@ -140,9 +113,11 @@ impl ValidPermissions {
         }
         Ok(fields.finish()?)
     }
+}
 
-    fn set(self) -> PermissionSet {
-        self.0.into_iter().collect()
+impl From<ValidPermissions> for PermissionSet {
+    fn from(valid: ValidPermissions) -> Self {
+        valid.0.into_iter().collect()
     }
 }
 

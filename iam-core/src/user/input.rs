@@ -7,6 +7,7 @@ use iam_model::validate::{Email, Fields, Invalid, PersonName};
 use iam_model::version::Version;
 
 use crate::hashing::{AcceptedPassword, accept_password};
+use crate::patch::{patch, text, value};
 
 /// The input for a new user, as typed; see [`Users::create`](crate::user::Users::create).
 #[derive(Clone, Debug)]
@@ -77,38 +78,17 @@ impl<P> NewProfile<P> {
     }
 }
 
-/// Changes of a user. A field that is `None` stays unchanged.
-#[derive(Clone, Debug, Default)]
-pub struct UserPatch {
-    /// At most 254 characters, unique in the tenant.
-    pub email: Option<String>,
-    /// 1–100 characters.
-    pub first_name: Option<String>,
-    /// 1–100 characters.
-    pub last_name: Option<String>,
-    /// Any of the three statuses; see [`Users::update`](crate::user::Users::update).
-    pub status: Option<UserStatus>,
-}
-
-/// A [`UserPatch`] with valid fields.
-pub(super) struct ValidPatch {
-    pub(super) email: Option<Email>,
-    first_name: Option<PersonName>,
-    last_name: Option<PersonName>,
-    pub(super) status: Option<UserStatus>,
-}
-
-impl UserPatch {
-    pub(super) fn validate(&self) -> Result<ValidPatch> {
-        let mut fields = Fields::default();
-        let patch = ValidPatch {
-            email: fields.check_optional("email", self.email.as_deref()),
-            first_name: fields.check_optional("firstName", self.first_name.as_deref()),
-            last_name: fields.check_optional("lastName", self.last_name.as_deref()),
-            status: self.status,
-        };
-        fields.finish()?;
-        Ok(patch)
+patch! {
+    /// Changes of a user. A field that is `None` stays unchanged.
+    UserPatch of User {
+        /// At most 254 characters, unique in the tenant. A new address is not verified.
+        email: String => email: Email = text("email"),
+        /// 1–100 characters.
+        first_name: String => first_name: PersonName = text("firstName"),
+        /// 1–100 characters.
+        last_name: String => last_name: PersonName = text("lastName"),
+        /// Any of the three statuses; see [`Users::update`](crate::user::Users::update).
+        status: UserStatus => status: UserStatus = value("status"),
     }
 }
 
@@ -116,18 +96,5 @@ impl ValidPatch {
     /// Whether the patch sets the status or the e-mail, which may raise the rights of a user.
     pub(super) fn may_raise_rights(&self) -> bool {
         self.status.is_some() || self.email.is_some()
-    }
-
-    /// Returns the user with the patch applied.
-    pub(super) fn apply(self, before: &User, now: Timestamp) -> User {
-        let mut after = before.clone();
-        if let Some(email) = self.email.filter(|email| *email != before.email) {
-            after.email = email;
-            after.email_verified_at = None;
-        }
-        after.first_name = self.first_name.unwrap_or(after.first_name);
-        after.last_name = self.last_name.unwrap_or(after.last_name);
-        after.status = self.status.unwrap_or(after.status);
-        if after == *before { after } else { after.changed(now) }
     }
 }

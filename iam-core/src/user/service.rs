@@ -171,9 +171,12 @@ impl Users<'_> {
         let Subject { user: before, grants, grantor } =
             Subject::lock(&mut work, id, &permission::USERS_UPDATE, patch.may_raise_rights()).await?;
         require_version(precondition, before.version)?;
-        let after = patch.apply(&before, work.now());
+        let mut after = patch.apply(&before, work.now());
         if after == before {
             return Ok(before);
+        }
+        if after.email != before.email {
+            after.email_verified_at = None;
         }
         let status_move = StatusMove::between(before.status, after.status);
         if let (Some(needed), Some(grantor)) = (&status_move.permission, &grantor) {
