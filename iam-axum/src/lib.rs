@@ -12,7 +12,6 @@ mod demand;
 mod deprecation;
 mod description;
 mod extract;
-mod guard;
 mod health;
 mod idempotency;
 mod metrics;
@@ -25,6 +24,7 @@ mod problem;
 pub mod rate_limit;
 mod rate_limiting;
 mod request_state;
+mod require_permission;
 mod role;
 mod session;
 mod settings;
@@ -63,10 +63,10 @@ use crate::sync_middleware::{AroundLayer, around};
 pub use context::TraceId;
 pub use deprecation::Deprecation;
 pub use extract::{Authenticated, Body, Call, PathId, Query};
-pub use guard::RequirePermission;
 pub use metrics::Metrics;
 pub use openapi::{Clash, merge_openapi, openapi};
 pub use problem::{Kind, Problem};
+pub use require_permission::RequirePermission;
 pub use settings::{Part, Settings};
 
 /// The maximum size of a request body, in bytes (`decisions.md` §1).

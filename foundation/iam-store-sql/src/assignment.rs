@@ -173,9 +173,9 @@ where
 /// Implements the ports of role assignments; see [`store`](crate::store).
 ///
 /// The store also has a method `read_grants_of`, and the transaction the methods `read_grants` and `insert_assignments`,
-/// because each engine has its own way to read grants and to insert many rows. It needs
+/// because each database has its own way to read grants and to insert many rows. It needs
 /// [`role_ports!`](crate::role_ports) for the roles that users hold. `list_moment` is the type of moments in lists and
-/// grants: other programs may have written moments that the engine's usual type cannot hold.
+/// grants: other programs may have written moments that the database's usual type cannot hold.
 #[macro_export]
 macro_rules! assignment_ports {
     (

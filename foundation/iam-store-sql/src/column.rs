@@ -7,7 +7,7 @@ use iam_model::clock::Timestamp;
 use iam_model::store_error::StoreError;
 use sqlx::types::Json;
 
-/// A moment as one engine stores it.
+/// A moment as one database stores it.
 pub trait StoredMoment {
     /// Converts the value of a column to a moment.
     ///
@@ -30,7 +30,7 @@ impl StoredMoment for i64 {
     }
 }
 
-/// A list of moments as one engine stores it.
+/// A list of moments as one database stores it.
 pub trait StoredMoments {
     /// Converts the value of a column to moments.
     ///
@@ -73,7 +73,7 @@ pub fn moment_optional<T: StoredMoment>(
     stored.map(|stored| stored.moment(column)).transpose()
 }
 
-/// A list of texts as one engine stores it.
+/// A list of texts as one database stores it.
 pub trait StoredTexts {
     /// Returns the texts.
     fn texts(&self) -> &[String];

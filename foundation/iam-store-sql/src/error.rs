@@ -3,7 +3,7 @@
 use iam_model::store_error::{Constraint, StoreError};
 use sqlx::error::{DatabaseError, ErrorKind};
 
-/// How one engine names what went wrong.
+/// How one database names what went wrong.
 pub struct ErrorCodes {
     /// Returns the violated unique constraint.
     pub constraint: fn(&dyn DatabaseError) -> Option<Constraint>,

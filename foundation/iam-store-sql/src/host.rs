@@ -13,7 +13,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{Mutex, OwnedMutexGuard};
 use tokio::time::timeout;
 
-use crate::engine::Engine;
+use crate::database::SqlDatabase;
 use crate::store::SqlStore;
 
 /// The connection of a transaction of the host program, for the host program's own statements. While it is held, all
@@ -28,12 +28,12 @@ pub struct SharedTransaction<DB: Database> {
 
 /// A transaction of the host program in which a store takes part.
 #[derive(Debug)]
-pub struct HostTransaction<S: SqlStore<Database: Engine>> {
+pub struct HostTransaction<S: SqlStore<Database: SqlDatabase>> {
     shared: SharedTransaction<S::Database>,
     store: S,
 }
 
-impl<S: SqlStore<Database: Engine>> HostTransaction<S> {
+impl<S: SqlStore<Database: SqlDatabase>> HostTransaction<S> {
     /// Puts together a transaction and the store whose statements are executed in it.
     pub fn new(shared: SharedTransaction<S::Database>, store: S) -> Self {
         Self { shared, store }
@@ -52,7 +52,7 @@ impl<S: SqlStore<Database: Engine>> HostTransaction<S> {
 #[async_trait]
 impl<S> iam_model::store::HostTransaction for HostTransaction<S>
 where
-    S: SqlStore<Database: Engine> + Store + Clone + 'static,
+    S: SqlStore<Database: SqlDatabase> + Store + Clone + 'static,
 {
     fn store(&self) -> Arc<dyn Store> {
         Arc::new(self.store.clone())
@@ -74,14 +74,14 @@ struct State<DB: Database> {
 }
 
 /// A savepoint in a transaction of the host program. Dropping it rolls back to the savepoint.
-pub struct Savepoint<DB: Engine>(Option<HostConnection<DB>>);
+pub struct Savepoint<DB: SqlDatabase>(Option<HostConnection<DB>>);
 
 const UNDO: &str = "ROLLBACK TO SAVEPOINT iam; RELEASE SAVEPOINT iam";
 /// If the rollback to a savepoint takes longer, the transaction cannot be used any more.
 const UNDO_TIMEOUT: Duration = Duration::from_secs(5);
 
-impl<DB: Engine> SharedTransaction<DB> {
-    /// Shares a transaction. `may_end_by_itself`: whether the engine rolls back whole transactions without a statement
+impl<DB: SqlDatabase> SharedTransaction<DB> {
+    /// Shares a transaction. `may_end_by_itself`: whether the database rolls back whole transactions without a statement
     /// that says so.
     pub fn new(transaction: Transaction<'static, DB>, may_end_by_itself: bool) -> Self {
         let state = State { transaction: Some(transaction), is_over: false };
@@ -98,7 +98,7 @@ impl<DB: Engine> SharedTransaction<DB> {
         if state.is_over || state.transaction.is_none() { Err(over()) } else { Ok(HostConnection(state)) }
     }
 
-    /// Returns the connection, if the engine has not ended the transaction by itself. Otherwise the next statement would
+    /// Returns the connection, if the database has not ended the transaction by itself. Otherwise the next statement would
     /// be committed on its own: a SAVEPOINT would begin a transaction, and its RELEASE would commit it.
     async fn take_live(&self) -> sqlx::Result<HostConnection<DB>> {
         let mut connection = self.take().await?;
@@ -138,7 +138,7 @@ impl<DB: Engine> SharedTransaction<DB> {
     }
 }
 
-impl<DB: Engine> Savepoint<DB> {
+impl<DB: SqlDatabase> Savepoint<DB> {
     /// Releases the savepoint. The unit of work is complete, so it is not rolled back when this future is dropped.
     ///
     /// # Errors
@@ -163,7 +163,7 @@ impl<DB: Engine> Savepoint<DB> {
 
 /// Half a unit of work must not be committed with the rest. So the transaction is over, unless the rollback to the
 /// savepoint succeeds.
-impl<DB: Engine> Drop for Savepoint<DB> {
+impl<DB: SqlDatabase> Drop for Savepoint<DB> {
     fn drop(&mut self) {
         let Some(mut connection) = self.0.take() else { return };
         connection.0.is_over = true;
@@ -177,7 +177,7 @@ impl<DB: Engine> Drop for Savepoint<DB> {
     }
 }
 
-impl<DB: Engine> Deref for Savepoint<DB> {
+impl<DB: SqlDatabase> Deref for Savepoint<DB> {
     type Target = DB::Connection;
 
     #[expect(clippy::expect_used, reason = "only methods that consume the savepoint take its connection")]
@@ -186,7 +186,7 @@ impl<DB: Engine> Deref for Savepoint<DB> {
     }
 }
 
-impl<DB: Engine> DerefMut for Savepoint<DB> {
+impl<DB: SqlDatabase> DerefMut for Savepoint<DB> {
     #[expect(clippy::expect_used, reason = "only methods that consume the savepoint take its connection")]
     fn deref_mut(&mut self) -> &mut DB::Connection {
         self.0.as_mut().expect("the savepoint has not ended")

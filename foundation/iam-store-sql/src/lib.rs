@@ -4,7 +4,7 @@ pub mod assignment;
 pub mod audit;
 pub mod column;
 pub mod credential;
-pub mod engine;
+pub mod database;
 pub mod error;
 pub mod host;
 pub mod idempotency;

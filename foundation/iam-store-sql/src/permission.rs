@@ -56,7 +56,7 @@ macro_rules! select_permissions {
 
 /// Implements the ports of permissions; see [`store`](crate::store).
 ///
-/// The transaction also has a method `insert_permissions`, because each engine has its own way to insert many rows.
+/// The transaction also has a method `insert_permissions`, because each database has its own way to insert many rows.
 #[macro_export]
 macro_rules! permission_ports {
     (

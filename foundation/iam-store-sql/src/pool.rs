@@ -21,7 +21,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::engine::Engine;
+use crate::database::SqlDatabase;
 
 /// A remote connection that was idle for longer is pinged before its next use.
 const TRUSTED_IDLE: Duration = Duration::from_secs(1);
@@ -56,9 +56,9 @@ pub struct PoolSettings {
 }
 
 /// A pool of connections. Tasks get connections in the order in which they ask. Clones share the connections.
-pub struct Pool<DB: Engine>(Arc<Shared<DB>>);
+pub struct Pool<DB: SqlDatabase>(Arc<Shared<DB>>);
 
-struct Shared<DB: Engine> {
+struct Shared<DB: SqlDatabase> {
     origin: Origin<DB>,
     settings: PoolSettings,
     /// Whether the pool is being closed, or is closed.
@@ -72,7 +72,7 @@ struct Shared<DB: Engine> {
 }
 
 /// Where a pool gets its connections.
-enum Origin<DB: Engine> {
+enum Origin<DB: SqlDatabase> {
     /// The pool opens them.
     Own(ConnectOptions<DB>),
     /// Each comes from a pool of the host program and returns to it after each use, so that the host program can get
@@ -80,13 +80,13 @@ enum Origin<DB: Engine> {
     Host(sqlx::Pool<DB>),
 }
 
-struct Idle<DB: Engine> {
+struct Idle<DB: SqlDatabase> {
     connection: DB::Connection,
     opened: Instant,
     used: Instant,
 }
 
-impl<DB: Engine> Pool<DB> {
+impl<DB: SqlDatabase> Pool<DB> {
     /// Makes a pool that opens a connection when it is first needed.
     #[must_use]
     pub fn new(options: ConnectOptions<DB>, settings: PoolSettings) -> Self {
@@ -196,13 +196,13 @@ impl<DB: Engine> Pool<DB> {
     }
 }
 
-impl<DB: Engine> Clone for Pool<DB> {
+impl<DB: SqlDatabase> Clone for Pool<DB> {
     fn clone(&self) -> Self {
         Self(Arc::clone(&self.0))
     }
 }
 
-impl<DB: Engine> Debug for Pool<DB> {
+impl<DB: SqlDatabase> Debug for Pool<DB> {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Pool").field("settings", &self.0.settings).finish_non_exhaustive()
     }
@@ -212,7 +212,7 @@ async fn permit(permits: &Arc<Semaphore>) -> sqlx::Result<OwnedSemaphorePermit> 
     Arc::clone(permits).acquire_owned().await.map_err(|_| sqlx::Error::PoolClosed)
 }
 
-impl<DB: Engine> Shared<DB> {
+impl<DB: SqlDatabase> Shared<DB> {
     fn idle(&self) -> MutexGuard<'_, Vec<Idle<DB>>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -266,7 +266,7 @@ impl<DB: Engine> Shared<DB> {
     }
 }
 
-async fn connect<DB: Engine>(options: &ConnectOptions<DB>) -> sqlx::Result<DB::Connection> {
+async fn connect<DB: SqlDatabase>(options: &ConnectOptions<DB>) -> sqlx::Result<DB::Connection> {
     loop {
         match options.connect().await {
             Err(error) if is_starting(&error) => sleep(RETRY_AFTER).await,
@@ -275,7 +275,7 @@ async fn connect<DB: Engine>(options: &ConnectOptions<DB>) -> sqlx::Result<DB::C
     }
 }
 
-fn close_in_background<DB: Engine>(connection: DB::Connection) {
+fn close_in_background<DB: SqlDatabase>(connection: DB::Connection) {
     if let Ok(runtime) = Handle::try_current() {
         runtime.spawn(connection.close());
     }
@@ -293,7 +293,7 @@ fn is_starting(error: &sqlx::Error) -> bool {
 /// A connection in use. [`give_back`](Self::give_back) returns it to the pool. When it is dropped instead, its last statement was
 /// cancelled or has failed. Then a task returns it as soon as it answers again, so that its answer to that statement
 /// reaches no other statement. If it began a transaction, the task rolls it back.
-pub struct PooledConnection<DB: Engine> {
+pub struct PooledConnection<DB: SqlDatabase> {
     /// `None` when the connection is returned.
     held: Option<Held<DB>>,
     pool: Pool<DB>,
@@ -301,19 +301,19 @@ pub struct PooledConnection<DB: Engine> {
     in_transaction: bool,
 }
 
-struct Held<DB: Engine> {
+struct Held<DB: SqlDatabase> {
     connection: Connection<DB>,
     permit: OwnedSemaphorePermit,
     work_permit: Option<OwnedSemaphorePermit>,
 }
 
-enum Connection<DB: Engine> {
+enum Connection<DB: SqlDatabase> {
     /// A connection, and when it was opened.
     Own(DB::Connection, Instant),
     Host(PoolConnection<DB>),
 }
 
-impl<DB: Engine> PooledConnection<DB> {
+impl<DB: SqlDatabase> PooledConnection<DB> {
     /// Returns the connection to the pool after a use without an error.
     pub fn give_back(mut self) {
         if let Some(held) = self.held.take() {
@@ -344,7 +344,7 @@ impl<DB: Engine> PooledConnection<DB> {
     }
 }
 
-impl<DB: Engine> Deref for PooledConnection<DB> {
+impl<DB: SqlDatabase> Deref for PooledConnection<DB> {
     type Target = DB::Connection;
 
     #[expect(clippy::expect_used, reason = "only methods that consume this take the connection")]
@@ -356,14 +356,14 @@ impl<DB: Engine> Deref for PooledConnection<DB> {
     }
 }
 
-impl<DB: Engine> DerefMut for PooledConnection<DB> {
+impl<DB: SqlDatabase> DerefMut for PooledConnection<DB> {
     #[expect(clippy::expect_used, reason = "only methods that consume this take the connection")]
     fn deref_mut(&mut self) -> &mut DB::Connection {
         self.held.as_mut().expect("the connection is not returned").connection.as_mut()
     }
 }
 
-impl<DB: Engine> Drop for PooledConnection<DB> {
+impl<DB: SqlDatabase> Drop for PooledConnection<DB> {
     fn drop(&mut self) {
         let Some(mut held) = self.held.take() else { return };
         let Ok(runtime) = Handle::try_current() else {
@@ -388,7 +388,7 @@ impl<DB: Engine> Drop for PooledConnection<DB> {
     }
 }
 
-impl<DB: Engine> Connection<DB> {
+impl<DB: SqlDatabase> Connection<DB> {
     fn as_mut(&mut self) -> &mut DB::Connection {
         match self {
             Self::Own(connection, _) => connection,

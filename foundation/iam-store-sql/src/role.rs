@@ -70,7 +70,7 @@ macro_rules! select_roles {
 
 /// Implements the ports of roles; see [`store`](crate::store).
 ///
-/// The transaction also has the methods `insert_roles` and `insert_role_permissions`, because each engine has its own
+/// The transaction also has the methods `insert_roles` and `insert_role_permissions`, because each database has its own
 /// way to insert many rows.
 #[macro_export]
 macro_rules! role_ports {

@@ -8,19 +8,19 @@ use futures_util::stream::{self, BoxStream};
 use futures_util::{FutureExt as _, StreamExt as _, TryFutureExt as _, TryStreamExt as _};
 use sqlx::{Database, Describe, Either, Execute, Executor, SqlStr};
 
-use crate::engine::Engine;
+use crate::database::SqlDatabase;
 use crate::host::{HostConnection, Savepoint, SharedTransaction};
 use crate::pool::{Pool, PooledConnection};
 
 /// Executes statements like a pool of the driver.
-pub enum Source<DB: Engine> {
+pub enum Source<DB: SqlDatabase> {
     /// Each statement on a connection of the pool.
     Pool(Pool<DB>),
     /// All statements in one host transaction.
     Host(SharedTransaction<DB>),
 }
 
-impl<DB: Engine> Source<DB> {
+impl<DB: SqlDatabase> Source<DB> {
     /// Returns a connection that works, as far as can be known.
     ///
     /// # Errors
@@ -66,7 +66,7 @@ impl<DB: Engine> Source<DB> {
     }
 }
 
-impl<DB: Engine> Clone for Source<DB> {
+impl<DB: SqlDatabase> Clone for Source<DB> {
     fn clone(&self) -> Self {
         match self {
             Self::Pool(pool) => Self::Pool(pool.clone()),
@@ -75,7 +75,7 @@ impl<DB: Engine> Clone for Source<DB> {
     }
 }
 
-impl<DB: Engine> Debug for Source<DB> {
+impl<DB: SqlDatabase> Debug for Source<DB> {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Self::Pool(pool) => pool.fmt(formatter),
@@ -86,14 +86,14 @@ impl<DB: Engine> Debug for Source<DB> {
 
 /// A connection in use. [`give_back`](Self::give_back) returns it after a use without an error. Dropping it means that its last
 /// statement was cancelled or has failed.
-pub enum Acquired<DB: Engine> {
+pub enum Acquired<DB: SqlDatabase> {
     /// A connection of the pool.
     Pool(PooledConnection<DB>),
     /// The connection of the host transaction.
     Host(HostConnection<DB>),
 }
 
-impl<DB: Engine> Acquired<DB> {
+impl<DB: SqlDatabase> Acquired<DB> {
     /// Returns the connection after a use without an error.
     pub fn give_back(self) {
         if let Self::Pool(connection) = self {
@@ -102,7 +102,7 @@ impl<DB: Engine> Acquired<DB> {
     }
 }
 
-impl<DB: Engine> Deref for Acquired<DB> {
+impl<DB: SqlDatabase> Deref for Acquired<DB> {
     type Target = DB::Connection;
 
     fn deref(&self) -> &DB::Connection {
@@ -113,7 +113,7 @@ impl<DB: Engine> Deref for Acquired<DB> {
     }
 }
 
-impl<DB: Engine> DerefMut for Acquired<DB> {
+impl<DB: SqlDatabase> DerefMut for Acquired<DB> {
     fn deref_mut(&mut self) -> &mut DB::Connection {
         match self {
             Self::Pool(connection) => connection,
@@ -172,14 +172,14 @@ where
 }
 
 /// A transaction, or a savepoint in a host transaction. Dropping it rolls back.
-pub enum Transaction<DB: Engine> {
+pub enum Transaction<DB: SqlDatabase> {
     /// A transaction on a connection of the pool.
     Pool(PooledConnection<DB>),
     /// A savepoint.
     Host(Savepoint<DB>),
 }
 
-impl<DB: Engine> Transaction<DB> {
+impl<DB: SqlDatabase> Transaction<DB> {
     /// Commits.
     ///
     /// # Errors
@@ -205,7 +205,7 @@ impl<DB: Engine> Transaction<DB> {
     }
 }
 
-impl<DB: Engine> Deref for Transaction<DB> {
+impl<DB: SqlDatabase> Deref for Transaction<DB> {
     type Target = DB::Connection;
 
     fn deref(&self) -> &DB::Connection {
@@ -216,7 +216,7 @@ impl<DB: Engine> Deref for Transaction<DB> {
     }
 }
 
-impl<DB: Engine> DerefMut for Transaction<DB> {
+impl<DB: SqlDatabase> DerefMut for Transaction<DB> {
     fn deref_mut(&mut self) -> &mut DB::Connection {
         match self {
             Self::Pool(connection) => connection,

@@ -1,4 +1,4 @@
-//! What the ports need from the store of an engine.
+//! What the ports need from the store of a database.
 //!
 //! Rust allows a crate to implement the ports of `iam-model` only for its own types. So each noun has a macro here, for
 //! instance [`permission_ports!`](crate::permission_ports), which a store calls with its type and its statements. The
@@ -29,16 +29,16 @@ use uuid::Uuid;
 
 use crate::column::{StoredMoment, StoredMoments, StoredTexts};
 
-/// The store of an engine.
+/// The store of a database.
 pub trait SqlStore {
     /// The driver.
     type Database: Database;
-    /// How the engine stores a moment.
+    /// How the database stores a moment.
     type Moment: StoredMoment;
-    /// How the engine stores a list of moments.
+    /// How the database stores a list of moments.
     type Moments: StoredMoments;
 
-    /// How the engine stores a list of texts.
+    /// How the database stores a list of texts.
     type Texts: StoredTexts;
     /// How a statement gets a list of identifiers.
     type Ids;
@@ -82,7 +82,7 @@ pub trait SqlStore {
     /// Adds the page that is cut from `found`; see [`page`](crate::page).
     fn push_page(query: &mut QueryBuilder<Self::Database>, direction: &'static str, page: PageRequest);
 
-    /// Joins the rows of the page: those of a table, under an alias. An engine can have a better way than
+    /// Joins the rows of the page: those of a table, under an alias. A database can have a better way than
     /// [`join_rows`](Self::join_rows).
     fn push_rows(query: &mut QueryBuilder<Self::Database>, tenant: TenantId, table: &'static str, alias: &'static str)
     where
@@ -110,7 +110,7 @@ pub trait SqlStore {
     /// Converts identifiers to the value of a parameter.
     fn ids(ids: impl IntoIterator<Item = Uuid>) -> Self::Ids;
 
-    /// Whether the engine can store a text. A search for another text finds nothing.
+    /// Whether the database can store a text. A search for another text finds nothing.
     fn is_storable(_text: &str) -> bool {
         true
     }

@@ -49,9 +49,9 @@ with_user_columns! {
 
 const LIST_COLUMNS: &str = crate::with_user_columns!(column_text());
 
-/// How an engine searches users.
+/// How a database searches users.
 pub trait UserSearch: SqlStore {
-    /// Whether a user can match a search. If not, the engine is not asked.
+    /// Whether a user can match a search. If not, the database is not asked.
     fn can_match(_search: &str) -> bool {
         true
     }

@@ -12,7 +12,7 @@ use crate::request::{each, each_sorted};
 on_every_store![
     an_assignment_grants_nothing_from_the_instant_of_its_expiry,
     an_organization_is_hidden_again_when_the_assignment_expires,
-    an_expired_assignment_gives_no_grant_authority,
+    an_expired_assignment_gives_no_locked_rights,
     an_expired_assignment_does_not_count_as_a_duplicate,
     a_user_with_an_expired_assignment_is_not_a_member,
     an_expiry_is_exact_to_the_millisecond,
@@ -80,7 +80,7 @@ async fn an_organization_is_hidden_again_when_the_assignment_expires(app: TestAp
     }
 }
 
-async fn an_expired_assignment_gives_no_grant_authority(app: TestApp) {
+async fn an_expired_assignment_gives_no_locked_rights(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let bob = app.colleague_who_may(&ada, "bob@example.com", &["role-assignments:create"]).await;
     app.assign(&ada, &bob.user, "MEMBER", None, Some(app.iam.now() + SECOND)).await;

@@ -9,7 +9,7 @@ use iam_model::audit::ResourceType;
 use iam_model::change::AssignmentChange;
 use iam_model::clock::{Timestamp, cut};
 use iam_model::error::{Conflict, Error, Result};
-use iam_model::id::{AssignmentId, OrganizationId, RoleId, UserId};
+use iam_model::id::{AssignmentId, RoleId, UserId};
 use iam_model::organization::Hierarchy;
 use iam_model::page::{Page, PageRequest};
 use iam_model::permission;
@@ -119,7 +119,7 @@ impl Assignments<'_> {
         if let Some(made) = once.find(&mut work).await? {
             return Ok(made);
         }
-        let grantor = work.lock_grant_authority().await?;
+        let grantor = work.lock_rights().await?;
         grantor.rights().visible_scope(&permission::ROLE_ASSIGNMENTS_CREATE)?;
         let now = work.now();
         let new: Vec<NewAssignment> =
@@ -207,7 +207,7 @@ impl Assignments<'_> {
     pub async fn update(&self, caller: &Caller, id: AssignmentId, patch: AssignmentPatch) -> Result<Assignment> {
         self.0.rights(caller).visible_scope(&permission::ROLE_ASSIGNMENTS_UPDATE)?;
         let mut work = self.0.begin(caller).await?;
-        let grantor = work.lock_grant_authority().await?;
+        let grantor = work.lock_rights().await?;
         let grant = locate(&mut work, id).await?;
         require(grantor.rights(), &permission::ROLE_ASSIGNMENTS_UPDATE, &grant)?;
         let before = &grant.assignment;
@@ -238,7 +238,7 @@ impl Assignments<'_> {
     pub async fn delete(&self, caller: &Caller, id: AssignmentId) -> Result<()> {
         self.0.rights(caller).visible_scope(&permission::ROLE_ASSIGNMENTS_DELETE)?;
         let mut work = self.0.begin(caller).await?;
-        let grantor = work.lock_grant_authority().await?;
+        let grantor = work.lock_rights().await?;
         let grant = locate(&mut work, id).await?;
         require(grantor.rights(), &permission::ROLE_ASSIGNMENTS_DELETE, &grant)?;
         keep_an_administrator(&mut work, grant.assignment.user_id, std::slice::from_ref(&grant)).await?;
@@ -270,7 +270,7 @@ impl Known {
         Ok(Self {
             users: users.into_iter().map(|user| (user.id, user)).collect(),
             roles: roles.into_iter().map(|role| (role.id, Arc::new(role))).collect(),
-            hierarchy: load_lineages(work, &organizations).await?,
+            hierarchy: work.hierarchy_of(&organizations).await?,
         })
     }
 
@@ -347,14 +347,6 @@ pub(crate) async fn keep_an_administrator(work: &mut UnitOfWork<'_>, user: UserI
         return Err(Conflict::LastAdministrator.into());
     }
     Ok(())
-}
-
-/// The organizations with these ids and all their ancestors.
-async fn load_lineages(work: &mut UnitOfWork<'_>, organizations: &[OrganizationId]) -> Result<Hierarchy> {
-    if organizations.is_empty() {
-        return Ok(Hierarchy::default());
-    }
-    Ok(work.locks().lineages(organizations).await?.into_iter().collect())
 }
 
 fn distinct<T: Ord>(items: impl Iterator<Item = T>) -> Vec<T> {

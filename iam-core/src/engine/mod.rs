@@ -1,8 +1,8 @@
 //! The engine: what all services share, and the unit of work in which they write.
 
 mod after_commit;
-mod grant_authority;
 mod in_flight;
+mod locked_rights;
 mod once;
 mod precondition;
 mod quota;
@@ -30,8 +30,8 @@ use uuid::Uuid;
 pub use crate::engine::work::UnitOfWork;
 
 pub(crate) use crate::engine::after_commit::{AfterCommit, Hook};
-pub(crate) use crate::engine::grant_authority::GrantAuthority;
 pub(crate) use crate::engine::in_flight::InFlight;
+pub(crate) use crate::engine::locked_rights::LockedRights;
 pub(crate) use crate::engine::once::{IdempotencySecret, Once};
 pub(crate) use crate::engine::precondition::require_version;
 pub(crate) use crate::engine::quota::hold_quota;

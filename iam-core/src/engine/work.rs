@@ -6,7 +6,8 @@ use iam_model::change::{AuditBatch, Change, TenantChange};
 use iam_model::clock::{Clock, Timestamp, cut};
 use iam_model::context::Actor;
 use iam_model::error::{Error, Result, Unauthenticated};
-use iam_model::id::IdGenerator;
+use iam_model::id::{IdGenerator, OrganizationId};
+use iam_model::organization::Hierarchy;
 use iam_model::random::Random;
 use iam_model::store::{GrantQuery, Locks, Store, Transaction};
 use iam_model::user::UserStatus;
@@ -14,8 +15,8 @@ use uuid::Uuid;
 
 use crate::caller::Caller;
 use crate::engine::after_commit::{AfterCommit, PendingEffects};
-use crate::engine::grant_authority::GrantAuthority;
 use crate::engine::in_flight::Permit;
+use crate::engine::locked_rights::LockedRights;
 
 /// Changes of a caller in its tenant, with their audit entries.
 ///
@@ -36,7 +37,7 @@ pub struct UnitOfWork<'a> {
     random: &'a dyn Random,
     pending: PendingEffects<'a>,
     /// `None` until the caller's rights are read under the tenant's lock.
-    grantor: Option<GrantAuthority>,
+    grantor: Option<LockedRights>,
     /// Dropped after the transaction: it is the permit to use the transaction's connection.
     permit: Option<Permit<'a>>,
 }
@@ -104,7 +105,7 @@ impl<'a> UnitOfWork<'a> {
     /// The lock serializes changes of rights, of the organization tree and of users' states. Everything that is read
     /// under the lock stays true until the unit of work ends. The caller's own roles are read again, so that a role that
     /// was revoked a moment ago has no effect.
-    pub(crate) async fn lock_grant_authority(&mut self) -> Result<GrantAuthority> {
+    pub(crate) async fn lock_rights(&mut self) -> Result<LockedRights> {
         self.locks().lock_tenant().await?;
         let authority = match self.caller.actor() {
             Actor::System { .. } => Authority::everything(),
@@ -117,9 +118,17 @@ impl<'a> UnitOfWork<'a> {
                 Authority::of(&self.locks().grants(GrantQuery::OfUser(*user)).await?)
             }
         };
-        let grantor = GrantAuthority::new(authority, self.now());
+        let grantor = LockedRights::new(authority, self.now());
         self.grantor = Some(grantor.clone());
         Ok(grantor)
+    }
+
+    /// Reads organizations and all their ancestors.
+    pub(crate) async fn hierarchy_of(&mut self, organizations: &[OrganizationId]) -> Result<Hierarchy> {
+        if organizations.is_empty() {
+            return Ok(Hierarchy::default());
+        }
+        Ok(self.locks().lineages(organizations).await?.into_iter().collect())
     }
 
     /// Does the escalation check for a change. [`apply`](Self::apply) does it for every change. A service calls this
@@ -172,7 +181,7 @@ impl<'a> UnitOfWork<'a> {
         if matches!(change, Change::Tenant(TenantChange::Create(_))) {
             // The tenant is new, and no other unit of work finds it yet. No user holds rights in it, so there is nothing
             // with which the rights of its first user could be compared.
-            self.grantor = Some(GrantAuthority::new(Authority::everything(), self.now()));
+            self.grantor = Some(LockedRights::new(Authority::everything(), self.now()));
         }
         Ok(())
     }
@@ -241,7 +250,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_change_that_gives_rights_fails_without_the_locked_grant_authority() {
+    async fn a_change_that_gives_rights_fails_without_the_locked_locked_rights() {
         let (iam, founded) = service().await;
         let caller = Caller::system(founded.tenant.id, "test");
         let role = role(&iam, &founded, "users:read");
@@ -255,7 +264,7 @@ mod tests {
         let refused = work.apply(RoleChange::Create(role.clone())).await;
         assert!(matches!(refused, Err(Error::Internal(_))), "{refused:?}");
         assert_eq!(work.locks().roles_by_id(&[role.id]).await.unwrap(), []);
-        work.lock_grant_authority().await.unwrap();
+        work.lock_rights().await.unwrap();
         work.apply(RoleChange::Create(role.clone())).await.unwrap();
         work.commit().await.unwrap();
 
@@ -279,7 +288,7 @@ mod tests {
         let (session, context): (SessionId, _) = (iam.0.next_id(), RequestContext::default());
         let caller = Caller::user_session(founded.tenant.id, user, session, Authority::everything(), context);
         let mut work = iam.0.begin(&caller).await.unwrap();
-        work.lock_grant_authority().await.unwrap();
+        work.lock_rights().await.unwrap();
         let refused = work.apply(RoleChange::Create(role.clone())).await;
         assert!(matches!(refused, Err(Error::Forbidden(Forbidden::Escalation(_)))), "{refused:?}");
         assert_eq!(work.locks().roles_by_id(&[role.id]).await.unwrap(), []);

@@ -89,8 +89,8 @@ impl Organizations<'_> {
         if let Some(placed) = once.find(&mut work).await? {
             return Ok(placed);
         }
-        let grantor = work.lock_grant_authority().await?;
-        let hierarchy = load(&mut work, new.parent).await?;
+        let grantor = work.lock_rights().await?;
+        let hierarchy = work.hierarchy_of(new.parent.as_slice()).await?;
         let depth = match new.parent {
             None => {
                 grantor.rights().require(needed)?;
@@ -262,7 +262,7 @@ impl Organizations<'_> {
         self.permitted(caller, id, &permission::ORGANIZATIONS_UPDATE).await?;
         let patch = patch.validate()?;
         let mut work = self.0.begin(caller).await?;
-        let grantor = work.lock_grant_authority().await?;
+        let grantor = work.lock_rights().await?;
         work.invalidate(id);
         let update = load_update(&mut work, id, patch).await?;
         let max_depth = self.0.settings.max_organization_depth;
@@ -295,8 +295,8 @@ impl Organizations<'_> {
     pub async fn delete_if(&self, caller: &Caller, id: OrganizationId, precondition: &Precondition) -> Result<()> {
         self.permitted(caller, id, &permission::ORGANIZATIONS_DELETE).await?;
         let mut work = self.0.begin(caller).await?;
-        let grantor = work.lock_grant_authority().await?;
-        let hierarchy = load(&mut work, [id]).await?;
+        let grantor = work.lock_rights().await?;
+        let hierarchy = work.hierarchy_of(&[id]).await?;
         let node = permitted(&hierarchy, grantor.rights(), &permission::ORGANIZATIONS_DELETE, id)?;
         work.invalidate(id);
         require_version(precondition, OrganizationWithDepth::from(node).version())?;
@@ -312,17 +312,12 @@ impl Organizations<'_> {
     }
 }
 
-/// Reads organizations and all their ancestors.
-async fn load(work: &mut UnitOfWork<'_>, organizations: impl IntoIterator<Item = OrganizationId>) -> Result<Hierarchy> {
-    let organizations: Vec<OrganizationId> = organizations.into_iter().collect();
-    Ok(work.locks().lineages(&organizations).await?.into_iter().collect())
-}
-
 /// Reads what the decision about a patch needs. The subtree and the roles are read only if the parent or the status
 /// changes.
 async fn load_update(work: &mut UnitOfWork<'_>, id: OrganizationId, patch: ValidPatch) -> Result<Update> {
     let now = work.now();
-    let hierarchy = load(work, [Some(id), patch.parent.flatten()].into_iter().flatten()).await?;
+    let ids: Vec<OrganizationId> = [Some(id), patch.parent.flatten()].into_iter().flatten().collect();
+    let hierarchy = work.hierarchy_of(&ids).await?;
     let update = Update::new(id, patch, hierarchy, now);
     let Some((hierarchy, after)) = update.needs_tree() else { return Ok(update) };
     let subtree = work.locks().subtree(id).await?;

@@ -85,7 +85,7 @@ impl Permissions<'_> {
         if let Some(permission) = once.find(&mut work).await? {
             return Ok(permission);
         }
-        let grantor = work.lock_grant_authority().await?;
+        let grantor = work.lock_rights().await?;
         grantor.rights().require(&permission::PERMISSIONS_CREATE)?;
         hold_quota(&self.0.settings.quota, &mut work, QuotaKind::Permissions, 1).await?;
         let now = work.now();
@@ -128,7 +128,7 @@ impl Permissions<'_> {
     pub async fn delete(&self, caller: &Caller, id: PermissionId) -> Result<()> {
         self.0.rights(caller).require(&permission::PERMISSIONS_DELETE)?;
         let mut work = self.0.begin(caller).await?;
-        let grantor = work.lock_grant_authority().await?;
+        let grantor = work.lock_rights().await?;
         grantor.rights().require(&permission::PERMISSIONS_DELETE)?;
         let found = work.locks().permission(id).await?;
         let found = found.ok_or(Error::NotFound(ResourceType::PERMISSION))?;

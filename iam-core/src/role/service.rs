@@ -67,7 +67,7 @@ impl Roles<'_> {
         if let Some(role) = once.find(&mut work).await? {
             return Ok(role);
         }
-        let grantor = work.lock_grant_authority().await?;
+        let grantor = work.lock_rights().await?;
         grantor.rights().require(&permission::ROLES_CREATE)?;
         new.permissions.check_registered(&work.locks().permission_names().await?)?;
         let now = work.now();
@@ -139,7 +139,7 @@ impl Roles<'_> {
         self.0.rights(caller).require(&permission::ROLES_UPDATE)?;
         let patch = patch.validate()?;
         let mut work = self.0.begin(caller).await?;
-        let grantor = work.lock_grant_authority().await?;
+        let grantor = work.lock_rights().await?;
         grantor.rights().require(&permission::ROLES_UPDATE)?;
         let before = role(&mut work, id).await?;
         require_version(precondition, before.version)?;
@@ -192,7 +192,7 @@ impl Roles<'_> {
     pub async fn delete_if(&self, caller: &Caller, id: RoleId, precondition: &Precondition) -> Result<()> {
         self.0.rights(caller).require(&permission::ROLES_DELETE)?;
         let mut work = self.0.begin(caller).await?;
-        let grantor = work.lock_grant_authority().await?;
+        let grantor = work.lock_rights().await?;
         grantor.rights().require(&permission::ROLES_DELETE)?;
         let role = role(&mut work, id).await?;
         require_version(precondition, role.version)?;

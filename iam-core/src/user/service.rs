@@ -17,7 +17,7 @@ use iam_model::version::Precondition;
 use crate::access::require_visible_scope_over;
 use crate::assignment::{keep_an_administrator, revoke};
 use crate::caller::Caller;
-use crate::engine::{Engine, GrantAuthority, UnitOfWork, hold_quota, require_version};
+use crate::engine::{Engine, LockedRights, UnitOfWork, hold_quota, require_version};
 use crate::hashing::Share;
 use crate::idempotency::Idempotency;
 use crate::session::end_sessions;
@@ -302,17 +302,17 @@ impl Users<'_> {
 struct Subject {
     user: User,
     grants: Vec<Grant>,
-    /// The caller's grant authority, if the user's status or e-mail is to change.
-    grantor: Option<GrantAuthority>,
+    /// The caller's rights under the tenant's lock, if the user's status or e-mail is to change.
+    grantor: Option<LockedRights>,
 }
 
 impl Subject {
     /// Locks a user. The caller must hold the permission over all of the user's roles; see [`Coverage::Whole`].
     async fn lock(work: &mut UnitOfWork<'_>, id: UserId, permission: &Permission, changes_state: bool) -> Result<Self> {
-        let grantor = if changes_state { Some(work.lock_grant_authority().await?) } else { None };
+        let grantor = if changes_state { Some(work.lock_rights().await?) } else { None };
         let user = work.locks().lock_user(id).await?;
         let own = Rights::new(work.caller().authority(), work.now());
-        let rights = grantor.as_ref().map_or(own, GrantAuthority::rights);
+        let rights = grantor.as_ref().map_or(own, LockedRights::rights);
         let needs_grants = changes_state || rights.visible_scope(permission)? != VisibleScope::Tenant;
         let query = GrantQuery::OfUser(id);
         let grants = if needs_grants { work.locks().grants(query).await? } else { Vec::new() };

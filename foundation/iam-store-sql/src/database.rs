@@ -4,7 +4,7 @@ use futures_util::future::BoxFuture;
 use sqlx::{Database, Executor};
 
 /// A database whose connections execute statements: every database of sqlx.
-pub trait Engine: Database {
+pub trait SqlDatabase: Database {
     /// Executes statements without parameters.
     fn execute<'c>(
         connection: &'c mut Self::Connection,
@@ -12,7 +12,7 @@ pub trait Engine: Database {
     ) -> BoxFuture<'c, sqlx::Result<Self::QueryResult>>;
 }
 
-impl<DB: Database> Engine for DB
+impl<DB: Database> SqlDatabase for DB
 where
     for<'c> &'c mut DB::Connection: Executor<'c, Database = DB>,
 {

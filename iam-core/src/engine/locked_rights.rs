@@ -3,16 +3,16 @@ use std::sync::Arc;
 use iam_model::access::{Authority, Rights};
 use iam_model::clock::Timestamp;
 
-/// The grant authority of the caller: what it may grant to others at this moment.
+/// The rights of the caller under the tenant's lock: what it may grant to others at this moment.
 ///
-/// It comes from [`UnitOfWork::lock_grant_authority`](crate::engine::UnitOfWork::lock_grant_authority).
+/// It comes from [`UnitOfWork::lock_rights`](crate::engine::UnitOfWork::lock_rights).
 #[derive(Clone)]
-pub(crate) struct GrantAuthority {
+pub(crate) struct LockedRights {
     authority: Arc<Authority>,
     now: Timestamp,
 }
 
-impl GrantAuthority {
+impl LockedRights {
     pub(super) fn new(authority: Authority, now: Timestamp) -> Self {
         Self { authority: Arc::new(authority), now }
     }
