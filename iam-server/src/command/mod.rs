@@ -2,6 +2,7 @@
 
 mod audit;
 mod config;
+mod demo;
 mod import;
 mod keys;
 mod output;
@@ -52,6 +53,8 @@ enum Command {
         #[arg(long)]
         check: bool,
     },
+    /// Create a small tenant to look around in; refused if the database has a tenant
+    Demo,
     /// Print the OpenAPI document and stop
     Openapi,
     /// Print every setting, its value and where the value comes from; secrets are masked
@@ -94,6 +97,7 @@ impl CommandLine {
         match self.command.unwrap_or_default() {
             Command::Serve => serve::serve(settings).await,
             Command::Migrate { check } => migrate(check, &settings).await,
+            Command::Demo => demo::demo(&settings).await,
             Command::Openapi => openapi(&settings),
             Command::Config => config::config(&self.arguments),
             Command::Completions { shell } => completions(shell),
