@@ -21,6 +21,7 @@ mod organization;
 mod page;
 mod permission;
 mod problem;
+mod properties;
 pub mod rate_limit;
 mod rate_limiting;
 mod request_state;

@@ -20,6 +20,7 @@ use utoipa_swagger_ui::SwaggerUi;
 use crate::description::{describe_problems, tags};
 use crate::operations::{operations, operations_at_the_root};
 use crate::problem::{FieldErrorDocument, Kind, Problem, ProblemDocument};
+use crate::properties::describe_properties;
 use crate::settings::Settings;
 use crate::state::ApiState;
 
@@ -134,15 +135,21 @@ fn clash(host: &mut OpenApi, own: &OpenApi, paths: &mut BTreeMap<String, PathIte
 fn complete(document: &mut OpenApi, type_base: &str) {
     let components = document.components.get_or_insert_default();
     components.add_security_scheme(BEARER, bearer());
-    let operations = document.paths.paths.iter_mut().flat_map(|(path, item)| {
+    describe_problems(all_operations(&mut document.paths.paths), components, type_base);
+    // A test fails if the texts are invalid.
+    let _ = describe_properties(all_operations(&mut document.paths.paths), components);
+    remove_unused(document);
+}
+
+/// Returns all operations, each with its path and whether it changes something.
+fn all_operations(paths: &mut BTreeMap<String, PathItem>) -> impl Iterator<Item = (&str, bool, &mut Operation)> {
+    paths.iter_mut().flat_map(|(path, item)| {
         let PathItem { get, put, post, delete, patch, .. } = item;
         let reads = get.iter_mut().map(|operation| (false, operation));
         let changes =
             [put, post, delete, patch].into_iter().filter_map(Option::as_mut).map(|operation| (true, operation));
         reads.chain(changes).map(move |(is_change, operation)| (path.as_str(), is_change, operation))
-    });
-    describe_problems(operations, components, type_base);
-    remove_unused(document);
+    })
 }
 
 /// Removes the schemas that nothing refers to: those of items that a generic schema has inline.

@@ -142,7 +142,7 @@ impl From<OrganizationTree> for TreeNode {
 #[schema(as = NewOrganization)]
 pub(crate) struct NewOrganizationDto {
     #[serde(default)]
-    #[schema(required, min_length = 1, max_length = 120, example = "Northern branch")]
+    #[schema(required, min_length = 1, max_length = 120)]
     name: String,
     /// Unique in the tenant. If it is absent, the service makes one from the name.
     #[schema(min_length = 1, max_length = 63, pattern = "^[a-z0-9]+(-[a-z0-9]+)*$")]

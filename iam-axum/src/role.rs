@@ -23,13 +23,11 @@ use crate::time::Time;
 #[schema(as = Role)]
 pub(crate) struct RoleDto {
     id: Uuid,
-    #[schema(example = "SHIFT_LEADER")]
     name: String,
     description: String,
     #[schema(inline)]
     scope: ScopeDto,
     /// Permissions, `<resource>:*` for all present and future actions on a resource, or `*` for everything.
-    #[schema(example = json!(["orders:*", "users:read"]))]
     permissions: Vec<String>,
     /// Whether the role is built in. A built-in role cannot be changed or deleted.
     system: bool,
@@ -94,7 +92,7 @@ pub(crate) struct PermissionPatternDto(String);
 pub(crate) struct NewRoleDto {
     /// Upper snake case, unique in the tenant.
     #[serde(default)]
-    #[schema(required, max_length = 120, pattern = "^[A-Z][A-Z0-9]*(_[A-Z0-9]+)*$", example = "SHIFT_LEADER")]
+    #[schema(required, max_length = 120, pattern = "^[A-Z][A-Z0-9]*(_[A-Z0-9]+)*$")]
     name: String,
     #[schema(max_length = 500)]
     description: Option<String>,
@@ -103,7 +101,7 @@ pub(crate) struct NewRoleDto {
     scope: Option<ScopeDto>,
     /// Registered permissions, `<resource>:*` or `*`. The caller must hold each of them.
     #[serde(default)]
-    #[schema(inline, value_type = Vec<PermissionPatternDto>, example = json!(["orders:*", "users:read"]))]
+    #[schema(inline, value_type = Vec<PermissionPatternDto>)]
     permissions: Vec<String>,
 }
 

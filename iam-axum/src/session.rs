@@ -30,20 +30,20 @@ use crate::user::UserDto;
 #[schema(as = Registration)]
 pub(crate) struct RegistrationDto {
     #[serde(default)]
-    #[schema(required, format = "email", max_length = 254, example = "ada@example.com")]
+    #[schema(required, format = "email", max_length = 254)]
     email: String,
     /// Must contain an upper-case and a lower-case letter, a digit and one of `! @ # $ % ^ & *`.
     #[serde(default)]
-    #[schema(required, format = Password, min_length = 8, max_length = 128, example = "Passw0rd!")]
+    #[schema(required, format = Password, min_length = 8, max_length = 128)]
     password: String,
     #[serde(default)]
-    #[schema(required, min_length = 1, max_length = 100, example = "Ada")]
+    #[schema(required, min_length = 1, max_length = 100)]
     first_name: String,
     #[serde(default)]
-    #[schema(required, min_length = 1, max_length = 100, example = "Lovelace")]
+    #[schema(required, min_length = 1, max_length = 100)]
     last_name: String,
     /// If it is absent, the service makes it from the user's name.
-    #[schema(min_length = 1, max_length = 120, example = "Analytical Engines")]
+    #[schema(min_length = 1, max_length = 120)]
     tenant_name: Option<String>,
 }
 
@@ -53,10 +53,10 @@ pub(crate) struct RegistrationDto {
 #[schema(as = Login)]
 pub(crate) struct LoginDto {
     #[serde(default)]
-    #[schema(required, format = "email", example = "ada@example.com")]
+    #[schema(required, format = "email")]
     email: String,
     #[serde(default)]
-    #[schema(required, format = Password, min_length = 1, example = "Passw0rd!")]
+    #[schema(required, format = Password, min_length = 1)]
     password: String,
     /// The id or the slug of a tenant, for an e-mail that exists in several tenants.
     tenant: Option<String>,
@@ -138,7 +138,7 @@ pub(crate) struct SessionDto {
     last_used_at: Time,
     /// When the session expires, unless it is refreshed before.
     expires_at: Time,
-    #[schema(required, value_type = Option<String>, example = "192.0.2.7")]
+    #[schema(required, value_type = Option<String>)]
     ip_address: Option<IpAddr>,
     #[schema(required)]
     user_agent: Option<String>,

@@ -148,17 +148,17 @@ impl From<User> for UpdatedUser {
 pub(crate) struct NewUserDto {
     /// Unique in the tenant. Upper and lower case make no difference.
     #[serde(default)]
-    #[schema(required, format = "email", max_length = 254, example = "ada@example.com")]
+    #[schema(required, format = "email", max_length = 254)]
     email: String,
     /// Must contain an upper-case and a lower-case letter, a digit and one of `! @ # $ % ^ & *`.
     #[serde(default)]
-    #[schema(required, format = Password, min_length = 8, max_length = 128, example = "Passw0rd!")]
+    #[schema(required, format = Password, min_length = 8, max_length = 128)]
     password: String,
     #[serde(default)]
-    #[schema(required, min_length = 1, max_length = 100, example = "Ada")]
+    #[schema(required, min_length = 1, max_length = 100)]
     first_name: String,
     #[serde(default)]
-    #[schema(required, min_length = 1, max_length = 100, example = "Lovelace")]
+    #[schema(required, min_length = 1, max_length = 100)]
     last_name: String,
 }
 

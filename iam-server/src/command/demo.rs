@@ -32,7 +32,9 @@ pub(crate) async fn demo(settings: &Settings) -> Result<(), Failure> {
     let is_empty = iam.is_empty().await;
     iam.close().await;
     if !is_empty.map_err(|error| Failure::new("looking for tenants", &error))? {
-        return Err(Failure("the database is not empty: use a new one, such as --database-url sqlite://demo.db".to_owned()));
+        return Err(Failure(
+            "the database is not empty: use a new one, such as --database-url sqlite://demo.db".to_owned(),
+        ));
     }
     let clock = DemoClock::default();
     let builder = Iam::builder(store::open(&settings.database).await?).clock(clock.clone()).random(DemoRandom);

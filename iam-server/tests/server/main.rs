@@ -8,6 +8,7 @@ mod collector;
 mod command;
 mod config;
 mod crash;
+mod demo;
 mod documents;
 mod fault;
 mod http;

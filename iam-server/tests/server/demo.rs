@@ -1,0 +1,130 @@
+//! The command `demo`, and the examples in the OpenAPI document, which fit its tenant.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::client::{Client, text};
+use crate::process::{Home, TIMEOUT, wait_for};
+use crate::store::Store;
+
+const PASSWORD: &str = "Passw0rd!";
+const GRACE: &str = "grace@example.com";
+
+#[test]
+fn the_demo_is_a_small_tenant_to_look_around_in() {
+    for store in [Store::sqlite(), Store::postgres()] {
+        let made = store.iam_server().args(["demo"]).run();
+        assert_eq!(made.code, Some(0), "{made:?}");
+        assert!(made.output.contains(&format!("ada@example.com, the administrator, or {GRACE}")), "{made:?}");
+        assert!(made.output.contains(PASSWORD), "{made:?}");
+
+        let server = store.serve();
+        let ada = logged_in(&server.client(), "ada@example.com");
+        let total = |path: &str| ada.get(&format!("/api/v1/{path}")).expect(200)["pagination"]["total"].clone();
+        assert_eq!(total("users"), 6);
+        assert_eq!(total("users?status=SUSPENDED"), 1);
+        assert_eq!(total("users?status=INACTIVE"), 1);
+        assert_eq!(total("organizations"), 4);
+        assert_eq!(total("role-assignments"), 5);
+        let entries = ada.audit_entries("&action=CREATE");
+        assert!(entries.iter().all(|entry| entry["metadata"]["system"] == "demo command"), "{entries:?}");
+        // The clerk places orders in its branch and below, and nowhere else.
+        let grace = log_in(&server.client(), GRACE)["user"]["id"].clone();
+        let organizations = ada.get("/api/v1/organizations?limit=100").expect(200);
+        for organization in organizations["data"].as_array().unwrap() {
+            let check = json!({ "userId": grace, "permission": "orders:create", "organizationId": organization["id"] });
+            let decision = ada.post("/api/v1/authz/check", &check).expect(200);
+            let name = text(&organization["name"]);
+            assert_eq!(decision["allowed"], ["Southern branch", "Portsmouth"].contains(&name.as_str()), "{name}");
+        }
+    }
+}
+
+#[test]
+fn the_demo_is_refused_on_a_database_with_a_tenant() {
+    for store in [Store::sqlite(), Store::postgres()] {
+        let server = store.serve();
+        let ada = server.client().register("ada@example.com");
+        let refused = store.iam_server().args(["demo"]).run();
+        assert_eq!((refused.code, refused.output.as_str()), (Some(1), ""), "{refused:?}");
+        assert!(refused.log.contains("the database is not empty"), "{refused:?}");
+        let client = server.client().with_token(&ada.access);
+        assert_eq!(client.get("/api/v1/users").expect(200)["pagination"]["total"], 1);
+        server.client().post("/api/v1/auth/login", &json!({ "email": GRACE, "password": PASSWORD })).expect(401);
+    }
+}
+
+/// Every example is sent as it stands, by the administrator of the demo. A change is sent to a server of its own. What
+/// is random comes from the server: a refresh token and the id of a session.
+#[test]
+fn the_example_of_every_request_succeeds_in_the_demo() {
+    let demo = Home::new();
+    assert_eq!(demo.iam_server().args(["demo"]).run().code, Some(0));
+    let database = std::fs::read(demo.path().join("iam.db")).unwrap();
+    let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/openapi.json");
+    let document: Value = serde_json::from_slice(&std::fs::read(document).unwrap()).unwrap();
+
+    let reads = demo.serve();
+    let ada = Ada::of(&reads.client());
+    // An entry has a proof once it has a leaf.
+    wait_for("a checkpoint of all entries", TIMEOUT, || {
+        let checkpoint = ada.client.get("/api/v1/audit-logs/checkpoint").expect(200);
+        (checkpoint["unsealed"] == json!([])).then_some(())
+    });
+    for (path, item) in document["paths"].as_object().unwrap() {
+        for (method, operation) in item.as_object().unwrap().iter().filter(|(method, _)| *method != "servers") {
+            if method == "get" {
+                ada.send_example(item, path, method, operation);
+            } else {
+                let home = Home::new();
+                home.file("iam.db", &database);
+                let server = home.serve();
+                Ada::of(&server.client()).send_example(item, path, method, operation);
+            }
+        }
+    }
+}
+
+fn log_in(client: &Client, email: &str) -> Value {
+    client.post("/api/v1/auth/login", &json!({ "email": email, "password": PASSWORD })).expect(200)
+}
+
+fn logged_in(client: &Client, email: &str) -> Client {
+    client.with_token(&text(&log_in(client, email)["accessToken"]))
+}
+
+struct Ada {
+    client: Client,
+    refresh: Value,
+}
+
+impl Ada {
+    fn of(client: &Client) -> Self {
+        let tokens = log_in(client, "ada@example.com");
+        Self { client: client.with_token(&text(&tokens["accessToken"])), refresh: tokens["refreshToken"].clone() }
+    }
+
+    fn send_example(&self, item: &Value, path: &str, method: &str, operation: &Value) {
+        let mut body = operation["requestBody"]["content"]["application/json"]["example"].clone();
+        if !body.is_null() && operation["operationId"] == "refresh" {
+            body["refreshToken"] = self.refresh.clone();
+        }
+        let mut url = path.to_owned();
+        for parameter in operation["parameters"].as_array().into_iter().flatten() {
+            let (name, example) = (text(&parameter["name"]), &parameter["example"]);
+            if parameter["in"] == "path" {
+                let own = || self.client.get("/api/v1/auth/me").expect(200)["session"]["id"].clone();
+                let value = if path.starts_with("/sessions") { own() } else { example.clone() };
+                url = url.replace(&format!("{{{name}}}"), &text(&value));
+            } else if parameter["required"] == true {
+                let separator = if url.contains('?') { '&' } else { '?' };
+                url = format!("{url}{separator}{name}={example}");
+            }
+        }
+        let prefix = if item["servers"].is_null() { "/api/v1" } else { "" };
+        let body = (!body.is_null()).then(|| body.to_string());
+        let answer = self.client.send(&method.to_uppercase(), &format!("{prefix}{url}"), body.as_deref()).unwrap();
+        assert!((200..300).contains(&answer.status), "{method} {url} {body:?}: {answer:?}");
+    }
+}
