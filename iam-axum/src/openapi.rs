@@ -85,10 +85,6 @@ pub fn merge_openapi(host: &mut OpenApi, prefix: &str, settings: &Settings) -> R
         .into_iter()
         .map(|(path, item)| (format!("{}{path}", prefix.trim_end_matches('/')), item))
         .collect();
-    for operation in paths.values_mut().flat_map(operations_in) {
-        // The API's own document states this once, for all operations.
-        operation.security.get_or_insert_with(|| vec![by_token()]);
-    }
     if let Some(clash) = clash(host, &own, &mut paths) {
         return Err(clash);
     }
@@ -138,6 +134,11 @@ fn complete(document: &mut OpenApi, type_base: &str) {
     describe_problems(all_operations(&mut document.paths.paths), components, type_base);
     // A test fails if the texts are invalid.
     let _ = describe_properties(all_operations(&mut document.paths.paths), components);
+    for operation in document.paths.paths.values_mut().flat_map(operations_in) {
+        // `()` of a public operation becomes `{}`, which means that a token is optional. Generators of clients need the
+        // requirement at each operation.
+        operation.security = Some(operation.security.as_ref().map_or_else(|| vec![by_token()], |_| Vec::new()));
+    }
     remove_unused(document);
 }
 
