@@ -122,11 +122,12 @@ pub(crate) struct AuditQuery {
     /// Entries from the request with this correlation id.
     #[param(min_length = 1, max_length = 128, pattern = "^[!-~]+$")]
     correlation_id: Option<String>,
-    /// Entries of this UTC day or of this moment, or later.
-    #[param(value_type = Option<DateOrMoment>, inline, example = "2026-01-31")]
+    // No examples: Swagger UI would send them, and an empty list would answer.
+    /// Entries of this UTC day (`2026-01-31`) or of this moment (`2026-01-31T09:15:00.123Z`), or later.
+    #[param(value_type = Option<DateOrMoment>, inline)]
     start_date: Option<String>,
     /// Entries of this UTC day or of this moment, or earlier.
-    #[param(value_type = Option<DateOrMoment>, inline, example = "2026-01-31T09:15:00.123Z")]
+    #[param(value_type = Option<DateOrMoment>, inline)]
     end_date: Option<String>,
     /// Entries that are older than this position: the `nextCursor` of a page, or the `cursor` of an exported entry.
     cursor: Option<String>,

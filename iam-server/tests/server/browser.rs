@@ -69,6 +69,32 @@ fn users_are_listed_from_the_documentation_page() {
     assert!(elsewhere.is_empty(), "the page sends requests to other hosts: {elsewhere:#?}");
 }
 
+/// The examples of the page are sent as they stand, without a login and without another program.
+#[test]
+fn the_page_alone_leads_from_the_registration_to_the_audit_log() {
+    let home = Home::new();
+    let server = home.serve();
+    let browser = Browser::knowing(HOST, server.address);
+    browser.open(&format!("http://{HOST}:{}/docs", server.address.port()));
+
+    for (method, path, expected, contained) in [
+        ("post", "/auth/register", "201", "charles@example.com"),
+        ("post", "/users", "201", "mary@example.com"),
+        ("get", "/users", "200", "mary@example.com"),
+        ("get", "/audit-logs", "200", "mary@example.com"),
+    ] {
+        let answer = execute(&browser, &operation(method, path), None);
+        let body = browser.text_of(&format!("{answer}//td[contains(@class, 'response-col_description')]"));
+        let status = browser.text_of(&format!("{answer}//td[contains(@class, 'response-col_status')]"));
+        assert!(status.starts_with(expected), "{method} {path}: {status} {body}");
+        assert!(body.contains(contained), "{method} {path}: {body}");
+    }
+    server
+        .client()
+        .post("/api/v1/auth/login", &json!({ "email": "mary@example.com", "password": "Passw0rd!" }))
+        .expect(200);
+}
+
 /// Returns what the console says about the Content Security Policy.
 fn violations(browser: &Browser) -> Vec<String> {
     browser.console().into_iter().filter(|line| line.contains("Content Security Policy")).collect()
