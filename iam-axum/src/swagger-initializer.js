@@ -15,7 +15,16 @@ function followLogins(response) {
     return response;
 }
 
+// The page of Swagger UI does not say this, so a phone would show it as wide as a desktop.
+function fitThePhone() {
+    const viewport = document.createElement("meta");
+    viewport.name = "viewport";
+    viewport.content = "width=device-width, initial-scale=1";
+    document.head.append(viewport);
+}
+
 window.addEventListener("load", () => {
+    fitThePhone();
     window.ui = SwaggerUIBundle({
         url: "/openapi.json",
         dom_id: "#swagger-ui",
