@@ -64,8 +64,8 @@ impl<'a> Comparison<'a> {
             self.found(place, "another permission is required");
         }
         let [was, is] = [(old, self.old), (new, self.new)]
-            .map(|(operation, document)| operation.get("security").unwrap_or(&document["security"]));
-        if items(was).iter().any(|alternative| !items(is).contains(alternative)) {
+            .map(|(operation, document)| ways(operation.get("security").unwrap_or(&document["security"])));
+        if was.iter().any(|way| !is.contains(way)) {
             self.found(place, "a way to authenticate was removed");
         }
         self.parameters(place, &old["parameters"], &new["parameters"]);
@@ -256,4 +256,10 @@ fn members(value: &Value) -> impl Iterator<Item = (&str, &Value)> {
 /// The items of an array. Empty for any other value.
 fn items(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
+}
+
+/// Returns the ways to authenticate. No way, and the empty way, both mean that no token is needed.
+fn ways(security: &Value) -> Vec<Value> {
+    let ways = items(security);
+    if ways.is_empty() { vec![json!({})] } else { ways.to_vec() }
 }

@@ -52,7 +52,7 @@ fn every_kind_of_breaking_change_is_found() {
         (set("/paths/~1auth~1me/get/x-required-permission", json!("users:read")), "GET /auth/me: another permission"),
         (set("/paths/~1health/get/x-required-permission", json!("session")), "GET /health: another permission"),
         (remove("/paths/~1health/get/security"), "GET /health: a way to authenticate was removed"),
-        (set("/security", json!([{ "key": [] }])), "GET /users: a way to authenticate was removed"),
+        (set("/paths/~1users/get/security", json!([{ "key": [] }])), "GET /users: a way to authenticate was removed"),
         (remove("/paths/~1users/get/parameters/0"), "GET /users \"page\": removed"),
         (set("/paths/~1users/get/parameters/0/required", json!(true)), "GET /users: \"page\" is required"),
         (set("/paths/~1users/get/parameters/-", required), "GET /users: \"x\" is required"),
