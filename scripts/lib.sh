@@ -80,11 +80,11 @@ use_oldest_rust() {
 }
 
 # cargo_tool NAME VERSION: ensures that `cargo NAME` is this version, and installs it into target/tools otherwise. A
-# new release of a tool must not fail an unchanged checkout.
+# new release of a tool must not fail an unchanged checkout. An optimised build takes longer than it saves.
 cargo_tool() {
     PATH=$PWD/target/tools/bin:$PATH
     [ "$(cargo "$1" --version 2>/dev/null)" = "cargo-$1 $2" ] ||
-        cargo install --locked --root target/tools --version "$2" "cargo-$1"
+        CARGO_PROFILE_DEV_DEBUG=0 cargo install --debug --locked --root target/tools --version "$2" "cargo-$1"
 }
 
 # Creates the directory $directory. When the script ends, the directory is removed, and the server of start_server is
@@ -126,13 +126,19 @@ start_server() {
     fail "the server did not start"
 }
 
+# Builds all programs as `scripts/test` does: for single crates, their dependencies would be built again with fewer
+# features.
+build_programs() {
+    cargo build --locked --workspace --all-features --bins
+}
+
 # Builds the server and the load program, and becomes the load program:
 # run_load PREFIX FSYNC [sqlite|postgres] [OPTION...]
 #
 # The prefix starts the name of the program's command. The default database is SQLite. Without --quick, the build is a
 # release build.
 run_load() {
-    local prefix=$1 fsync=$2 database=sqlite with=() profile=release directory=release
+    local prefix=$1 fsync=$2 database=sqlite with=() directory=release
     shift 2
     case ${1:-} in
     sqlite) shift ;;
@@ -145,8 +151,11 @@ run_load() {
     *) fail "usage: scripts/${0##*/} [sqlite|postgres] [OPTION...]" ;;
     esac
     case " $* " in
-    *' --quick '*) profile=dev directory=debug ;;
+    *' --quick '*)
+        directory=debug
+        build_programs
+        ;;
+    *) cargo build --release --package iam-server --package iam-benches --bins ;;
     esac
-    cargo build --profile "$profile" --package iam-server --package iam-benches --bins
     exec ${with[@]+"${with[@]}"} "${CARGO_TARGET_DIR:-target}/$directory/load" "$prefix$database" "$@"
 }
