@@ -79,12 +79,15 @@ use_oldest_rust() {
     export RUSTUP_TOOLCHAIN=$version
 }
 
-# cargo_tool NAME VERSION: ensures that `cargo NAME` is this version, and installs it into target/tools otherwise. A
-# new release of a tool must not fail an unchanged checkout. An optimised build takes longer than it saves.
-cargo_tool() {
+# rust_tool CRATE VERSION [OPTION of cargo install...]: installs this version of a program into target/tools, unless it
+# is there, and adds that directory to PATH. A new release of a tool must not fail an unchanged checkout. An optimised
+# build takes longer than it saves.
+rust_tool() {
+    local crate=$1 version=$2
+    shift 2
     PATH=$PWD/target/tools/bin:$PATH
-    [ "$(cargo "$1" --version 2>/dev/null)" = "cargo-$1 $2" ] ||
-        CARGO_PROFILE_DEV_DEBUG=0 cargo install --debug --locked --root target/tools --version "$2" "cargo-$1"
+    cargo install --list --root target/tools | grep --quiet --line-regexp --fixed-strings "$crate v$version:" ||
+        CARGO_PROFILE_DEV_DEBUG=0 cargo install --debug --locked --root target/tools --version "$version" "$@" "$crate"
 }
 
 # Creates the directory $directory. When the script ends, the directory is removed, and the server of start_server is
