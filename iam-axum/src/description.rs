@@ -22,61 +22,79 @@ pub(crate) const TENANTS: &str = "Tenants";
 pub(crate) const AUDIT_LOGS: &str = "Audit logs";
 pub(crate) const HEALTH: &str = "Health";
 
-/// The tags, in the order in which a reader learns the API.
-const TAGS: [(&str, &str); 10] = [
+/// The tags, in the order in which a reader learns the API, each with its place in the book.
+const TAGS: [(&str, &str, &str); 10] = [
     (
         AUTHENTICATION,
         "Register a tenant with its first user, log in, and get the access token that all other operations need. An \
          access token lives for minutes; a refresh token, which can be used once, gets the next pair. The public keys \
          let other services verify access tokens by themselves.",
+        "http-api#authentication",
     ),
     (
         USERS,
         "The people of the tenant. A deleted user becomes INACTIVE and its record stays, so that the audit log always \
          leads to a user. Suspending a user ends its sessions and keeps its roles.",
+        "http-api#users",
     ),
     (
         ROLES,
         "A role is a named set of permissions such as `orders:read`. Some roles are built in. Register the permissions \
          of your own application first, then put them into roles of your own. `orders:*` is every action on orders, and \
          `*` is everything.",
+        "http-api#access",
     ),
     (
         ROLE_ASSIGNMENTS,
         "An assignment gives a role to a user, either in the whole tenant or in an organization and everything below \
          it, and may expire. A caller can give only what it holds itself.",
+        "design#access",
     ),
     (
         ORGANIZATIONS,
         "The tree of organizations in the tenant. Roles that are held in an organization also count below it. A \
          suspended organization, and everything below it, gives no rights until it is ACTIVE again.",
+        "http-api#organizations",
     ),
     (
         AUTHORIZATION,
         "Ask whether a user may do something, and why: the answer names the role and the organization that decide. Use \
          it to protect the resources of your own application.",
+        "http-api#access",
     ),
     (
         SESSIONS,
         "The logins of users. An ended session is refused at once, on every replica, while its token is unexpired.",
+        "security#sessions",
     ),
-    (TENANTS, "The caller's tenant: its name and its status. All users, roles and organizations belong to one tenant."),
+    (
+        TENANTS,
+        "The caller's tenant: its name and its status. All users, roles and organizations belong to one tenant.",
+        "operating#suspended-tenants",
+    ),
     (
         AUDIT_LOGS,
         "Every change, with the values before and after, who made it and from where. Add the events of your own \
          application, export the log, and prove that nobody has changed it: the log is a Merkle tree with signed \
          checkpoints.",
+        "audit",
     ),
     (
         HEALTH,
         "Whether the service runs, and whether it can answer requests. Load balancers and orchestrators ask this.",
+        "operating#health",
     ),
 ];
 
-pub(crate) fn tags() -> Vec<Tag> {
-    TAGS.iter()
-        .map(|(name, description)| TagBuilder::new().name(*name).description(Some(*description)).build())
-        .collect()
+/// Returns the tags. `book` is the path of the book, if the service shows it.
+///
+/// The description has the link, because the URL of external documentation cannot be relative.
+pub(crate) fn tags(book: Option<&str>) -> Vec<Tag> {
+    let tag = |(name, description, page): &(&str, &str, &str)| {
+        let link = book.map_or_else(String::new, |book| format!(" [More in the book]({book}/{page})."));
+        TagBuilder::new().name(*name).description(Some(format!("{description}{link}"))).build()
+    };
+    TAGS.iter().map(tag).collect()
 }
 
 /// The error responses of an operation. [`describe_problems`] replaces them by one response for each status.

@@ -5,6 +5,7 @@ mod accept;
 mod access;
 mod assignment;
 mod audit;
+mod book;
 mod conditional;
 mod context;
 mod credential;
@@ -101,7 +102,7 @@ pub fn router(iam: Iam, settings: Settings) -> Router {
 /// Returns everything that the reference server serves.
 ///
 /// The API has the prefix of the [`Settings`] and, as an alias, no prefix. At the root are `/.well-known/jwks.json`
-/// and, if the settings enable them, `/openapi.json`, Swagger UI at `/docs` and `/metrics`.
+/// and, if the settings enable them, `/openapi.json`, Swagger UI at `/docs` with the book, and `/metrics`.
 pub fn service(iam: Iam, settings: Settings) -> Router {
     let state = ApiState::new(iam, settings.clone());
     let prefixes = if settings.prefix().is_empty() { vec![""] } else { vec!["", settings.prefix()] };

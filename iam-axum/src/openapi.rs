@@ -17,6 +17,7 @@ use utoipa::openapi::{OpenApi, PathItem, Server, ServerBuilder};
 use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
 use utoipa_swagger_ui::SwaggerUi;
 
+use crate::book::{self, BOOK};
 use crate::description::{describe_problems, tags};
 use crate::operations::{operations, operations_at_the_root};
 use crate::problem::{FieldErrorDocument, Kind, Problem, ProblemDocument};
@@ -43,7 +44,11 @@ pub fn openapi(settings: &Settings) -> OpenApi {
     let mut document = Document::openapi();
     document.info.version.clone_from(&settings.version);
     document.servers = Some(vec![server(settings.prefix())]);
-    document.tags = Some(tags());
+    let book = settings.shows_docs.then_some(BOOK);
+    document.tags = Some(tags(book));
+    if let (Some(book), Some(text)) = (book, &mut document.info.description) {
+        text.push_str(&format!("\n## Read more\n\n[The book]({book}/introduction) explains the whole service.\n"));
+    }
     document.merge(document_of(operations(&settings.parts)));
     document.merge(at_the_root(document_of(operations_at_the_root())));
     complete(&mut document, &settings.problem_type_base);
@@ -198,7 +203,7 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; \
                       style-src 'self' 'sha256-RL3ie0nH+Lzz2YNqQN83mnU0J1ot4QL7b99vMdIX99w='; img-src 'self' data:; \
                       font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// Returns the routes `/openapi.json`, and Swagger UI at `/docs` with built-in assets.
+/// Returns the routes `/openapi.json`, Swagger UI at `/docs` with built-in assets, and the book.
 pub(crate) fn swagger_ui(settings: Settings) -> Router {
     let ui = SwaggerUi::new("/docs");
     let initializer = ([(header::CONTENT_TYPE, "text/javascript")], include_str!("swagger-initializer.js"));
@@ -219,5 +224,6 @@ pub(crate) fn swagger_ui(settings: Settings) -> Router {
         .route("/openapi.json", get(show))
         .route("/docs/swagger-initializer.js", get(async move || initializer))
         .merge(ui)
+        .merge(book::routes())
         .layer(map_response(guarded))
 }

@@ -50,7 +50,7 @@ pub struct Settings {
     /// Whether [`service`](crate::service) shows the metrics at `/metrics`. If it does not, a host program can show
     /// [`Metrics::router`] elsewhere.
     pub shows_metrics: bool,
-    /// Whether [`service`](crate::service) shows `/openapi.json`, and Swagger UI at `/docs`.
+    /// Whether [`service`](crate::service) shows `/openapi.json`, Swagger UI at `/docs`, and the book at `/docs/book`.
     pub shows_docs: bool,
 }
 

@@ -8,7 +8,11 @@ use serde_json::Value;
 
 use crate::app::TestApp;
 
-on_every_store![the_service_serves_the_document];
+on_every_store![
+    the_service_serves_the_document,
+    the_links_of_the_document_lead_into_the_book,
+    without_the_book_the_document_has_no_links_into_it,
+];
 
 /// One operation of the document.
 pub(crate) struct Operation {
@@ -80,6 +84,36 @@ async fn the_service_serves_the_document(app: TestApp) {
     let shown = app.request(Method::GET, "/openapi.json").send().await.ok();
     assert_eq!(shown, document());
     assert_eq!(shown["servers"][0]["url"], "/api/v1");
+}
+
+async fn the_links_of_the_document_lead_into_the_book(app: TestApp) {
+    let document = document();
+    let mut texts = vec![document["info"]["description"].as_str().unwrap()];
+    texts.extend(document["tags"].as_array().unwrap().iter().map(|tag| tag["description"].as_str().unwrap()));
+    for text in texts {
+        let (_, link) = text.rsplit_once("](").unwrap_or_else(|| panic!("there is no link: {text}"));
+        let (link, _) = link.split_once(')').unwrap();
+        let (path, anchor) = link.split_once('#').unwrap_or((link, ""));
+        let page = app.request(Method::GET, path).send().await;
+        assert_eq!((page.status(), page.header("content-type")), (200, Some("text/html; charset=utf-8")), "{link}");
+        assert!(page.header("content-security-policy").unwrap().contains("default-src 'none'"));
+        assert!(anchor.is_empty() || page.text().contains(&format!(" id=\"{anchor}\"")), "{link}");
+    }
+    let start = app.request(Method::GET, "/docs/book").send().await;
+    assert_eq!((start.status(), start.header("location")), (307, Some("/docs/book/introduction")));
+    for (path, kind) in [("style.css", "text/css; charset=utf-8"), ("load-sqlite.svg", "image/svg+xml")] {
+        let file = app.request(Method::GET, &format!("/docs/book/{path}")).send().await;
+        assert_eq!((file.status(), file.header("content-type")), (200, Some(kind)));
+    }
+    app.request(Method::GET, "/docs/book/unknown").send().await.problem("not-found");
+}
+
+async fn without_the_book_the_document_has_no_links_into_it(app: TestApp) {
+    let mut settings = iam_axum::Settings::default();
+    settings.shows_docs = false;
+    assert!(!iam_axum::openapi(&settings).to_json().unwrap().contains("/docs/book"));
+    let app = app.with_http_settings(|settings| settings.shows_docs = false);
+    app.request(Method::GET, "/docs/book/http-api").send().await.problem("not-found");
 }
 
 #[test]

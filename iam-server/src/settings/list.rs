@@ -243,7 +243,7 @@ pub(crate) static SETTINGS: &[Setting] = &[
     Setting::new(
         "docs",
         "WORD",
-        "Whether to serve Swagger UI at /docs and the OpenAPI document at /openapi.json: on or off [default: on]",
+        "Whether to serve Swagger UI and the book at /docs, and the OpenAPI document at /openapi.json: on or off [default: on]",
         |draft, text| put(&mut draft.settings.http.shows_docs, on_or_off(text)),
     ),
     Setting::new("issuer", "TEXT", "The `iss` claim of access tokens [default: iam]", |draft, text| {

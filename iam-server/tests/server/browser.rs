@@ -95,6 +95,25 @@ fn the_page_alone_leads_from_the_registration_to_the_audit_log() {
         .expect(200);
 }
 
+#[test]
+fn the_book_is_read_beside_the_documentation_page() {
+    let home = Home::new();
+    let server = home.serve();
+    let browser = Browser::knowing(HOST, server.address);
+    let origin = format!("http://{HOST}:{}", server.address.port());
+    browser.open(&format!("{origin}/docs"));
+    let link = browser.text_of("(//a[contains(@href, '/docs/book/audit')])[1]");
+    assert_eq!(link, "More in the book");
+
+    browser.open(&format!("{origin}/docs/book/audit"));
+    assert_eq!(browser.text_of("//h1"), "The audit log");
+    browser.click("//nav//a[text()='Performance']");
+    assert_eq!(browser.text_of("//h1[text()='Performance']"), "Performance");
+    assert_eq!(browser.run("return getComputedStyle(document.querySelector('nav')).flexBasis"), "208px");
+    assert_eq!(browser.run("return [...document.images].filter(image => image.naturalWidth === 0).length"), 0);
+    assert_eq!(violations(&browser), Vec::<String>::new());
+}
+
 /// Returns what the console says about the Content Security Policy.
 fn violations(browser: &Browser) -> Vec<String> {
     browser.console().into_iter().filter(|line| line.contains("Content Security Policy")).collect()

@@ -269,14 +269,14 @@ fn the_shortest_rotation_of_keys_is_a_day() {
 fn the_documentation_can_be_switched_off() {
     let home = Home::new();
     let memory = || home.iam_server().env("IAM_DATABASE_URL", "memory:");
-    let pages = ["/docs", "/docs/", "/docs/index.html", "/docs/swagger-ui.css", "/openapi.json"];
+    let pages = ["/docs", "/docs/", "/docs/index.html", "/docs/swagger-ui.css", "/docs/book/audit", "/openapi.json"];
     let statuses = |client: &Client| pages.map(|page| client.get(page).status);
     let server = memory().env("IAM_DOCS", "on").serve();
-    assert_eq!(statuses(&server.client()), [200; 5]);
+    assert_eq!(statuses(&server.client()), [200; 6]);
 
     let server = memory().env("IAM_DOCS", "off").serve();
     let client = server.client();
-    assert_eq!(statuses(&client), [404; 5]);
+    assert_eq!(statuses(&client), [404; 6]);
     // Everything else is still served.
     let session = client.register("grace@navy.example");
     for page in ["/api/v1/users", "/roles", "/.well-known/jwks.json", "/health", "/metrics"] {
