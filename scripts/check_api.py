@@ -1,6 +1,7 @@
 """Adds to Schemathesis, for scripts/check-api: an administrator, passwords, and a check that no schema can express."""
 
 import itertools
+import json
 import os
 import re
 import subprocess
@@ -123,3 +124,29 @@ def nothing_else_is_refused(context, response, case):
     fields -= {name for name in TEXTS & fields if is_blank_or_has_control_characters(case.body[name])}
     others = fields - KNOWN_TO_THE_SERVER.get(operation_id(case), set())
     assert not others, f"{operation_id(case)} refuses {sorted(others)}, which the document allows"
+
+
+with open(os.environ["CHECK_API_DOCUMENT"]) as file:
+    document = json.load(file)
+
+
+def kinds(response):
+    """Returns the kinds of problems of which a documented response has an example."""
+    if "$ref" in response:
+        response = document["components"]["responses"][response["$ref"].rsplit("/", 1)[1]]
+    return set(response.get("content", {}).get("application/problem+json", {}).get("examples", []))
+
+
+@schemathesis.check
+def every_answer_is_listed(context, response, case):
+    """The operation lists the status, and the kind of the problem if it is an error."""
+    if case.method.upper() != case.operation.method.upper():
+        return  # no operation of the document
+    responses = case.operation.definition.raw["responses"]
+    status = str(response.status_code)
+    if response.status_code < 400:
+        assert status in responses, f"{operation_id(case)} does not list {status}"
+        return
+    kind = response.json()["type"].rsplit("/", 1)[1]
+    listed = kinds(responses.get(status, {})) | kinds(responses.get("default", {}))
+    assert kind in listed, f"{operation_id(case)} does not list {status} {kind}"
