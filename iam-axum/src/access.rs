@@ -18,11 +18,12 @@ use crate::problem::Problem;
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(as = PermissionCheck)]
 pub(crate) struct Check {
-    /// A built-in permission or one of the application.
+    /// A built-in permission or one of the application. A permission that is not registered is not an error: only a role
+    /// with `*` or `<resource>:*` holds it.
     #[serde(default)]
     #[schema(required, max_length = 120, pattern = "^[a-z][a-z0-9-]*:[a-z][a-z0-9-]*$", example = "users:read")]
     permission: String,
-    /// The organization to check. Absent or null means tenant-wide.
+    /// The organization to check. Absent or null means tenant-wide; roles in organizations then do not count.
     #[schema(value_type = Option<Uuid>)]
     organization_id: Option<String>,
     /// The user to check. Absent or null means the caller.
@@ -72,7 +73,7 @@ pub(crate) struct DecidingGrantDto {
     /// The organization in which the role is held. Null means tenant-wide.
     #[schema(required)]
     organization_id: Option<Uuid>,
-    /// The same organization, if it is above the one that was checked. Otherwise null.
+    /// The organization in which the role is held, if it is above the checked organization. Otherwise null.
     #[schema(required)]
     inherited_from: Option<Uuid>,
 }

@@ -328,8 +328,9 @@ pub(crate) async fn list(
 
 /// Assign a role
 ///
-/// The caller needs the permission where the role will apply. The caller must also hold all permissions of the role
-/// there, for at least as long as the assignment lasts.
+/// The caller needs `role-assignments:create` in the organization of the assignment, or tenant-wide if it has none.
+/// There the caller must also hold all permissions of the role, for at least as long as the assignment lasts. The
+/// `scope` of the role must allow the place.
 #[utoipa::path(
     post,
     path = "/role-assignments",

@@ -48,7 +48,7 @@ const TAGS: [(&str, &str, &str); 10] = [
         ROLE_ASSIGNMENTS,
         "An assignment gives a role to a user, either in the whole tenant or in an organization and everything below \
          it, and may expire. A caller can give only what it holds itself.",
-        "design#access",
+        "http-api#access",
     ),
     (
         ORGANIZATIONS,
@@ -64,7 +64,8 @@ const TAGS: [(&str, &str, &str); 10] = [
     ),
     (
         SESSIONS,
-        "The logins of users. An ended session is refused at once, on every replica, while its token is unexpired.",
+        "The logins of users. The token of an ended session is refused at once by the replica that ended it, and within a \
+         second by all others.",
         "security#sessions",
     ),
     (

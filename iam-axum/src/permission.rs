@@ -79,8 +79,8 @@ pub(crate) async fn list(
 
 /// Register a permission
 ///
-/// If a role holds `<resource>:*` for the resource of the new permission, the caller must hold the new permission,
-/// too.
+/// A role that holds `*` or `<resource>:*` holds the new permission at once. If a role holds `<resource>:*`, the caller
+/// must hold the new permission, too, because the users of that role get it.
 #[utoipa::path(
     post,
     path = "/permissions",

@@ -107,11 +107,11 @@ pub(crate) struct CursorPagination {
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
 pub(crate) struct AuditQuery {
-    /// Entries about this resource type.
+    /// Entries about this resource type. `GET /audit-logs/catalogue` lists all types; another one finds nothing.
     resource_type: Option<String>,
     /// Entries about the resource with this id.
     resource_id: Option<String>,
-    /// Entries with this action.
+    /// Entries with this action. `GET /audit-logs/catalogue` lists all actions; another one finds nothing.
     action: Option<String>,
     /// Entries of actions by this user.
     #[param(value_type = Option<Uuid>)]
@@ -278,7 +278,7 @@ impl NewEventDto {
 
 /// List the resource types
 ///
-/// Returns the principal resource types. The catalogue lists all of them.
+/// Returns the resource types of the commonest entries. `GET /audit-logs/catalogue` lists all of them.
 #[utoipa::path(
     get,
     path = "/audit-logs/resource-types",
@@ -296,7 +296,7 @@ pub(crate) async fn resource_types(
 
 /// List the actions
 ///
-/// Returns the principal actions. The catalogue lists all of them.
+/// Returns the commonest actions. `GET /audit-logs/catalogue` lists all of them.
 #[utoipa::path(
     get,
     path = "/audit-logs/actions",

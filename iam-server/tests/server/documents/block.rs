@@ -89,7 +89,7 @@ fn find_documents(directory: &Path, found: &mut Vec<PathBuf>) {
         }
         if path.is_dir() {
             find_documents(&path, found);
-        } else if name.ends_with(".md") {
+        } else if name.ends_with(".md") && !path.is_symlink() {
             found.push(path);
         }
     }
