@@ -25,7 +25,7 @@ pub mod role;
 mod services;
 pub mod session;
 mod settings;
-mod signing_keys;
+mod signing_key;
 pub mod tenant;
 pub mod token;
 pub mod user;

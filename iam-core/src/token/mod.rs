@@ -1,8 +1,8 @@
 //! Access tokens: signed JWTs (RFC 7519, RFC 8037) and the keys behind them (`decisions.md` §2).
 
 mod encryption;
-mod keys;
 mod ring;
+mod signing_key;
 mod verified;
 
 pub use crate::token::encryption::{MasterKey, MasterKeyError};
@@ -10,8 +10,8 @@ pub use crate::token::verified::VerifiedToken;
 pub use iam_model::signing_key::{KeyPurpose, PrivateKey, PublicKey, SigningKey};
 pub use iam_model::store::KeyStore;
 
-pub(crate) use crate::token::keys::{pair, reencrypted};
 pub(crate) use crate::token::ring::{KeyRing, RETIREMENT, first_or_stored};
+pub(crate) use crate::token::signing_key::{pair, reencrypted};
 pub(crate) use crate::token::verified::VerifiedTokens;
 
 use chrono::TimeDelta;

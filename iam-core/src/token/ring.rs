@@ -16,7 +16,7 @@ use jsonwebtoken::{DecodingKey, EncodingKey};
 
 use crate::cache::{ReadVersion, SessionCache};
 use crate::token::MasterKey;
-use crate::token::keys::{decoding_key, encoding_key, generate_key, pair};
+use crate::token::signing_key::{decoding_key, encoding_key, generate_key, pair};
 
 /// The cached keys of this process. They are read again when they are [`STALE`], when a token names an unknown key,
 /// and when one of them may have been revoked.
