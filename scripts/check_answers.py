@@ -23,10 +23,12 @@ RACED = {
 }
 
 
-def resolved(document, response):
-    if "$ref" not in response:
-        return response
-    return document["components"]["responses"][response["$ref"].rsplit("/", 1)[1]]
+def kinds(document, response):
+    """Returns the kinds of problems of which a response has an example, or "-" if it is no problem."""
+    if "$ref" in response:
+        response = document["components"]["responses"][response["$ref"].rsplit("/", 1)[1]]
+    problem = response.get("content", {}).get("application/problem+json", {})
+    return list(problem.get("examples", ["-"]))
 
 
 def documented(document):
@@ -37,9 +39,7 @@ def documented(document):
             for status, response in operation["responses"].items():
                 if status == "default":
                     continue
-                content = resolved(document, response).get("content", {})
-                problem = content.get("application/problem+json", {})
-                for kind in problem.get("examples", ["-"]):
+                for kind in kinds(document, response):
                     yield f"{method.upper()} {path} {status} {kind}"
 
 
@@ -53,4 +53,5 @@ def main():
         sys.exit(f"{DOCUMENT} lists answers that no test has received:\n" + "\n".join(missing))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -135,6 +135,20 @@ build_programs() {
     cargo build --locked --workspace --all-features --bins
 }
 
+# Builds the server, and starts it on a SQLite file of its own; see use_temporary_directory and start_server.
+start_new_server() {
+    build_programs
+    use_temporary_directory
+    export IAM_DATABASE_URL=sqlite://$directory/iam.db
+    start_server "${CARGO_TARGET_DIR:-target}/debug/iam-server" serve --listen 127.0.0.1:0
+}
+
+# Prints the profiles for development, which are the last tables of Cargo.toml. With them, another workspace shares
+# dependencies with this one.
+dev_profile() {
+    sed -n '/^\[profile\.dev/,$p' Cargo.toml
+}
+
 # Builds the server and the load program, and becomes the load program:
 # run_load PREFIX FSYNC [sqlite|postgres] [OPTION...]
 #
