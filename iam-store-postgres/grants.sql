@@ -30,7 +30,10 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON
     iam.sessions,
     iam.roles,
     iam.role_assignments,
-    iam.idempotency_records
+    iam.idempotency_records,
+    iam.links,
+    iam.messages,
+    iam.queued_messages
 TO iam_server;
 
 GRANT SELECT, INSERT, DELETE ON

@@ -11,6 +11,8 @@ use iam_core::audit::*;
 use iam_core::clock::Timestamp;
 use iam_core::credential::*;
 use iam_core::idempotency::*;
+use iam_core::link::*;
+use iam_core::mail::*;
 use iam_core::maintenance::*;
 use iam_core::organization::*;
 use iam_core::page::{Page, PageRequest};
@@ -24,6 +26,8 @@ use iam_core::{
     AuditEntryId, Change, EmailKey, KeyId, OrganizationId, PermissionId, RoleId, SessionId, Slug, Store, StoreError,
     TenantId, Transaction, UserId,
 };
+
+use uuid::Uuid;
 
 type Outcome<T> = Result<T, StoreError>;
 
@@ -120,6 +124,35 @@ impl MaintenanceStore for Unaudited {
     }
     async fn remove_idempotency_records(&self, before: Timestamp, limit: u32) -> Outcome<u64> {
         self.0.remove_idempotency_records(before, limit).await
+    }
+    async fn remove_expired_links(&self, now: Timestamp, limit: u32) -> Outcome<u64> {
+        self.0.remove_expired_links(now, limit).await
+    }
+    async fn remove_message_counts(&self, before: Timestamp, limit: u32) -> Outcome<u64> {
+        self.0.remove_message_counts(before, limit).await
+    }
+}
+
+#[async_trait]
+impl LinkStore for Unaudited {
+    async fn link_by_token(&self, tenant: TenantId, token_hash: &[u8; 32]) -> Outcome<Option<Link>> {
+        self.0.link_by_token(tenant, token_hash).await
+    }
+    async fn link(&self, tenant: TenantId, purpose: LinkPurpose, subject: Uuid) -> Outcome<Option<Link>> {
+        self.0.link(tenant, purpose, subject).await
+    }
+}
+
+#[async_trait]
+impl MailStore for Unaudited {
+    async fn claim_messages(&self, now: Timestamp, until: Timestamp, limit: u32) -> Outcome<Vec<Message>> {
+        self.0.claim_messages(now, until, limit).await
+    }
+    async fn postpone_message(&self, message: &Message, next_attempt_at: Timestamp) -> Outcome<()> {
+        self.0.postpone_message(message, next_attempt_at).await
+    }
+    async fn remove_message(&self, message: &Message) -> Outcome<()> {
+        self.0.remove_message(message).await
     }
 }
 
@@ -317,6 +350,20 @@ impl AuditTransaction for UnauditedTransaction {
 impl IdempotencyTransaction for UnauditedTransaction {
     async fn lock_idempotency_record(&mut self, tenant: TenantId, id: &[u8; 32]) -> Outcome<Option<IdempotencyRecord>> {
         self.0.lock_idempotency_record(tenant, id).await
+    }
+}
+
+#[async_trait]
+impl LinkTransaction for UnauditedTransaction {
+    async fn lock_link(&mut self, token_hash: &[u8; 32]) -> Outcome<Option<Link>> {
+        self.0.lock_link(token_hash).await
+    }
+}
+
+#[async_trait]
+impl MailTransaction for UnauditedTransaction {
+    async fn lock_queued_messages(&mut self, kind: MailKind, to: &EmailKey) -> Outcome<Vec<Timestamp>> {
+        self.0.lock_queued_messages(kind, to).await
     }
 }
 

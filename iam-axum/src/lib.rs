@@ -36,6 +36,7 @@ mod tenant;
 mod time;
 mod token;
 mod user;
+mod verification;
 
 use std::any::Any;
 use std::sync::Arc;

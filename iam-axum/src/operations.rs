@@ -15,6 +15,7 @@ use crate::settings::Part;
 use crate::state::ApiState;
 use crate::{
     access, assignment, audit, credential, health, organization, permission, role, session, tenant, token, user,
+    verification,
 };
 
 /// Every operation of these parts of the API, with its path without prefix.
@@ -33,6 +34,9 @@ fn operations_of(part: Part) -> Vec<UtoipaMethodRouter<ApiState>> {
             routes!(credential::change_password),
             routes!(session::me),
         ],
+        Part::Verification => {
+            vec![routes!(verification::request), routes!(verification::verify), routes!(verification::change)]
+        }
         Part::Users => vec![
             once(routes!(user::list, user::create)),
             conditional(routes!(user::get)),

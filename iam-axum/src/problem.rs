@@ -252,6 +252,7 @@ impl From<Error> for Problem {
             Error::Overloaded { retry_after } => {
                 Self { retry_after: Some(retry_after.as_secs()), ..Self::new(Kind::Unavailable) }
             }
+            Error::MailOff => Self::new(Kind::Unavailable),
             Error::NotFound(_) => Self::new(Kind::NotFound),
             Error::Conflict(Conflict::SeveralTenants(tenants)) => {
                 let tenant = |tenant: &iam_core::tenant::TenantSummary| json!({ "id": tenant.id, "slug": tenant.slug.as_str(), "name": tenant.name.as_str() });

@@ -20,8 +20,8 @@ const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
 const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
 const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 
-/// The operations by which an anonymous client gets tokens.
-const AUTHENTICATION: [&str; 3] = ["/auth/register", "/auth/login", "/auth/refresh"];
+/// The operations by which an anonymous client proves who it is.
+const AUTHENTICATION: [&str; 4] = ["/auth/register", "/auth/login", "/auth/refresh", "/auth/email/verify"];
 /// The paths without a rate limit, each with all paths below it.
 const UNLIMITED: [&str; 4] = ["/health", "/metrics", "/docs", "/openapi.json"];
 

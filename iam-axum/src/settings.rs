@@ -69,6 +69,8 @@ pub enum Part {
     Registration,
     /// The rest of `/auth`: logins, tokens, passwords, and the caller's own data.
     Authentication,
+    /// `/auth/email`: verification of addresses by mail.
+    Verification,
     /// `/users`.
     Users,
     /// `/users/{id}/sessions`, `/users/{id}/logout-all` and `/sessions`.
@@ -93,9 +95,10 @@ pub enum Part {
 
 impl Part {
     /// All parts.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Registration,
         Self::Authentication,
+        Self::Verification,
         Self::Users,
         Self::Sessions,
         Self::Permissions,

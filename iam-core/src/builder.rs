@@ -10,10 +10,13 @@ use iam_model::observe::Observer;
 use iam_model::random::{Random, SystemRandom};
 use iam_model::signing_key::KeyPurpose;
 use iam_model::store::Store;
+use tokio::sync::Notify;
 
 use crate::engine::{AfterCommit, Engine, Hook, IdempotencySecret, InFlight, observed};
 use crate::hashing::PasswordHasher;
 use crate::iam::Iam;
+use crate::link::LinkKey;
+use crate::mail::{LinkPages, Mailer, Post};
 use crate::settings::Settings;
 use crate::token::{KeyRing, RETIREMENT, first_or_stored, pair};
 
@@ -24,6 +27,7 @@ pub struct Builder {
     random: Arc<dyn Random>,
     observer: Option<Arc<dyn Observer>>,
     hooks: Vec<Hook>,
+    mail: Option<(Arc<dyn Mailer>, LinkPages)>,
     settings: Settings,
 }
 
@@ -46,6 +50,15 @@ impl Builder {
     #[must_use]
     pub fn random(mut self, random: impl Random) -> Self {
         self.random = Arc::new(random);
+        self
+    }
+
+    /// Sends mail by this mailer. Links in it lead to these pages. By default, mail is off.
+    ///
+    /// The program must call [`Iam::deliver_mail`] again and again; see [`mail`](crate::mail).
+    #[must_use]
+    pub fn mail(mut self, mailer: Arc<dyn Mailer>, pages: LinkPages) -> Self {
+        self.mail = Some((mailer, pages));
         self
     }
 
@@ -111,7 +124,7 @@ impl Builder {
     /// one second and one day; [`Error::Internal`] when a signing key cannot be decrypted with the configured master
     /// key, or when Argon2 does not allow the hashing cost.
     pub async fn build(self) -> Result<Iam> {
-        let Self { store, clock, random, observer, hooks, settings } = self;
+        let Self { store, clock, random, observer, hooks, mail, settings } = self;
         let store = observed(store, observer.as_ref());
         if settings.access_token_lifetime < TimeDelta::seconds(1) || settings.access_token_lifetime > RETIREMENT {
             return Err(Error::field("access_token_lifetime", "must be between one second and one day"));
@@ -126,11 +139,13 @@ impl Builder {
         let log_key = log_keys.first().ok_or_else(|| Error::internal("checkpoint key", "there is none"))?;
         let log_key = LogKey::new(pair(log_key, master)?, log_key.id);
         let idempotency = IdempotencySecret::new(log_key.derive("idempotency"));
+        let link_key = LinkKey::new(log_key.derive("links"));
+        let post = mail.map(|(mailer, pages)| Arc::new(Post { mailer, pages, queued: Notify::new() }));
         let passwords =
             PasswordHasher::new(settings.hashing_cost, settings.password_wait, observer.clone(), Arc::clone(&random))?;
         Ok(Iam(Arc::new(Engine {
             store,
-            after_commit: AfterCommit::immediate(hooks),
+            after_commit: AfterCommit::immediate(hooks, post.clone()),
             in_flight: InFlight::default(),
             random,
             passwords: Arc::new(passwords),
@@ -141,6 +156,8 @@ impl Builder {
             clock,
             ids: Arc::new(ids),
             keys: Arc::new(keys),
+            link_key: Arc::new(link_key),
+            post,
             verified_tokens: Arc::default(),
             ended_sessions: Arc::default(),
             has_several_tenants: Arc::default(),
@@ -171,6 +188,7 @@ impl Iam {
             random: Arc::new(SystemRandom),
             observer: None,
             hooks: Vec::new(),
+            mail: None,
             settings: Settings::default(),
         }
     }

@@ -6,11 +6,13 @@
 
 use std::time::Duration;
 
+use iam_model::audit::ResourceType;
 use iam_model::change::{CredentialChange, LoginFailure};
 use iam_model::context::RequestContext;
-use iam_model::credential::{Account, GuardedAccount, Lockout, LoginAttempts};
+use iam_model::credential::{Account, GuardedAccount, LoginAttempts};
 use iam_model::error::{Error, Forbidden, Result, Unauthenticated};
 use iam_model::id::TenantId;
+use iam_model::mail::MailKind;
 use iam_model::secret::Password;
 use iam_model::tenant::TenantStatus;
 use iam_model::user::UserStatus;
@@ -91,6 +93,16 @@ pub(crate) enum Refusal {
     Locked(Duration),
 }
 
+impl Refusal {
+    /// Returns the error for a caller that had to prove its own password.
+    pub(crate) fn of_current_password(self) -> Error {
+        match self {
+            Self::Wrong => Error::field("currentPassword", "is not the current password"),
+            refusal => refusal.into(),
+        }
+    }
+}
+
 impl From<Refusal> for Error {
     fn from(refusal: Refusal) -> Self {
         match refusal {
@@ -135,7 +147,26 @@ pub(crate) async fn rehash(iam: &Engine, caller: &Caller, claim: Claim<'_>, prov
     }
 }
 
+/// Returns the address of the caller, which must be a user.
+pub(crate) async fn own_email(iam: &Engine, caller: &Caller) -> Result<Email> {
+    let (id, _) = caller.require_user()?;
+    let user = iam.store.user(caller.tenant(), id).await?;
+    Ok(user.ok_or(Error::NotFound(ResourceType::USER))?.email)
+}
+
 impl<'a> Attempt<'a> {
+    /// Verifies the password of the caller itself, who has the claimed address.
+    pub(crate) async fn by_caller(iam: &Engine, caller: &Caller, claim: Claim<'a>) -> Result<Self> {
+        let guarded = iam.store.guarded_account(caller.tenant(), &claim.email.key()).await?;
+        // The address may belong to another user meanwhile.
+        if guarded.account.as_ref().map(|account| account.user.id) != caller.user() {
+            return Err(Error::NotFound(ResourceType::USER));
+        }
+        // The tenant is active, because a suspended tenant has no callers.
+        let scope = Scope { tenant: caller.tenant(), status: TenantStatus::Active };
+        Self::make(iam, scope, claim, guarded, WhenLocked::Refuse).await
+    }
+
     /// Verifies a password. Without an account, the same work is done and its result is ignored.
     pub(crate) async fn make(
         iam: &Engine,
@@ -251,7 +282,7 @@ impl<'a> Attempt<'a> {
             let user = self.account.as_ref().map(|account| account.user.id);
             let guarded = work.locks().lock_guarded_account(&key, user).await?;
             if !self.is_outdated(guarded.account.as_ref()) {
-                return Ok((self.settle_under_lock(&mut work, guarded, iam.settings.lockout).await?, work));
+                return Ok((self.settle_under_lock(iam, &mut work, guarded).await?, work));
             }
             drop(work);
             let guarded = iam.store.guarded_account(self.scope.tenant, &key).await?;
@@ -271,9 +302,9 @@ impl<'a> Attempt<'a> {
 
     async fn settle_under_lock(
         self,
+        iam: &Engine,
         work: &mut UnitOfWork<'_>,
         GuardedAccount { account, attempts, has_unnamed_failures }: GuardedAccount,
-        lockout: Lockout,
     ) -> Result<Result<Proven, Refusal>> {
         let (key, now) = (self.claim.email.key(), work.now());
         // The lock may have ended meanwhile. The attempt is still refused, because its password was not checked.
@@ -301,9 +332,13 @@ impl<'a> Attempt<'a> {
                 if self.is_recorded && self.scope.tenant.is_none() {
                     tracing::info!(%reason, "a failed login belongs to no tenant");
                 }
-                let (email, attempts) = (self.claim.email.clone(), attempts.failing(now, lockout));
-                let is_recorded = self.is_recorded;
+                let (email, attempts) = (self.claim.email.clone(), attempts.failing(now, iam.settings.lockout));
+                let (is_recorded, is_locked) = (self.is_recorded, attempts.locked_until.is_some());
                 work.apply(CredentialChange::CountFailure { email, reason, attempts, is_recorded }).await?;
+                if is_locked {
+                    // Also without an account, so that the time of the answer reveals nothing.
+                    iam.queue_notice(work, MailKind::NewLoginBlocked, self.claim.email, None).await?;
+                }
                 Ok(Err(Refusal::Wrong))
             }
         }
@@ -353,6 +388,7 @@ mod tests {
     use iam_model::audit::AuditFilter;
     use iam_model::clock::Timestamp;
     use iam_model::clock::testing::FixedClock;
+    use iam_model::credential::Lockout;
     use iam_model::id::UserId;
     use iam_model::secret::PasswordHash;
     use iam_model::user::User;

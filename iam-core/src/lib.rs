@@ -17,6 +17,8 @@ mod hashing;
 mod iam;
 pub mod idempotency;
 mod joined;
+pub mod link;
+pub mod mail;
 pub mod maintenance;
 pub mod organization;
 mod patch;
@@ -29,6 +31,7 @@ mod signing_key;
 pub mod tenant;
 pub mod token;
 pub mod user;
+pub mod verification;
 
 pub use builder::Builder;
 pub use caller::Caller;
@@ -38,8 +41,8 @@ pub use iam_model::change::{AuditBatch, Change};
 pub use iam_model::context::{Actor, Author, CorrelationId, RequestContext, UserAgent};
 pub use iam_model::error::{Conflict, Error, Forbidden, Internal, Result, Rule, Unauthenticated};
 pub use iam_model::id::{
-    AssignmentId, AuditEntryId, InvalidId, KeyId, OrganizationId, PermissionId, RoleId, SessionId, TenantId, TokenId,
-    UserId,
+    AssignmentId, AuditEntryId, InvalidId, KeyId, LinkId, MessageId, OrganizationId, PermissionId, RoleId, SessionId,
+    TenantId, TokenId, UserId,
 };
 pub use iam_model::store::{ChangeFeed, HostTransaction, Locks, News, Schema, Store, Transaction};
 pub use iam_model::store_error::{BoxError, Constraint, StoreError};

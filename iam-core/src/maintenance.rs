@@ -1,7 +1,10 @@
 //! Maintenance that no request does: counts rows, and removes rows that are not needed any more.
 
+use iam_model::clock::Timestamp;
 use iam_model::error::Result;
+use iam_model::mail::LIMIT_WINDOW;
 pub use iam_model::store::{MaintenanceStore, OnlyTurn, Totals, Turn};
+use iam_model::store_error::StoreError;
 
 use crate::iam::Iam;
 use crate::idempotency::KEPT;
@@ -26,14 +29,7 @@ impl Iam {
     ///
     /// [`Error::Store`](iam_model::error::Error::Store). Rows that were removed before stay removed.
     pub async fn remove_expired_sessions(&self) -> Result<u64> {
-        let mut removed = 0;
-        loop {
-            let count = self.0.store.remove_expired_sessions(self.now(), BATCH).await?;
-            removed += count;
-            if count < u64::from(BATCH) {
-                return Ok(removed);
-            }
-        }
+        in_batches(|| self.0.store.remove_expired_sessions(self.now(), BATCH)).await
     }
 
     /// Removes failed logins that do not count any more, and returns of how many e-mails. For a periodic job.
@@ -42,16 +38,9 @@ impl Iam {
     ///
     /// [`Error::Store`](iam_model::error::Error::Store). Rows that were removed before stay removed.
     pub async fn remove_stale_login_attempts(&self) -> Result<u64> {
-        let mut removed = 0;
-        loop {
-            let now = self.now();
-            let failed_before = now - self.settings().lockout.window;
-            let count = self.0.store.remove_stale_login_attempts(now, failed_before, BATCH).await?;
-            removed += count;
-            if count < u64::from(BATCH) {
-                return Ok(removed);
-            }
-        }
+        let window = self.settings().lockout.window;
+        let remove = |now: Timestamp| self.0.store.remove_stale_login_attempts(now, now - window, BATCH);
+        in_batches(|| remove(self.now())).await
     }
 
     /// Removes stored answers to requests after a day, and returns how many. For a periodic job.
@@ -60,14 +49,26 @@ impl Iam {
     ///
     /// [`Error::Store`](iam_model::error::Error::Store). Rows that were removed before stay removed.
     pub async fn remove_idempotency_records(&self) -> Result<u64> {
-        let mut removed = 0;
-        loop {
-            let count = self.0.store.remove_idempotency_records(self.now() - KEPT, BATCH).await?;
-            removed += count;
-            if count < u64::from(BATCH) {
-                return Ok(removed);
-            }
-        }
+        in_batches(|| self.0.store.remove_idempotency_records(self.now() - KEPT, BATCH)).await
+    }
+
+    /// Removes links that have expired, and returns how many. For a periodic job.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Store`](iam_model::error::Error::Store). Rows that were removed before stay removed.
+    pub async fn remove_expired_links(&self) -> Result<u64> {
+        in_batches(|| self.0.store.remove_expired_links(self.now(), BATCH)).await
+    }
+
+    /// Removes the counts of messages that do not limit further messages any more, and returns how many. For a periodic
+    /// job.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Store`](iam_model::error::Error::Store). Rows that were removed before stay removed.
+    pub async fn remove_message_counts(&self) -> Result<u64> {
+        in_batches(|| self.0.store.remove_message_counts(self.now() - LIMIT_WINDOW, BATCH)).await
     }
 
     /// Takes the turn for a job, which only one process over the same store can have. Returns `None` if another process
@@ -78,5 +79,20 @@ impl Iam {
     /// [`Error::Store`](iam_model::error::Error::Store).
     pub async fn take_turn(&self, job: &'static str) -> Result<Option<Box<dyn Turn>>> {
         Ok(self.0.store.take_turn(job).await?)
+    }
+}
+
+/// Removes rows in batches until a batch is not full. Returns how many were removed.
+async fn in_batches<F>(remove: impl Fn() -> F) -> Result<u64>
+where
+    F: Future<Output = Result<u64, StoreError>>,
+{
+    let mut removed = 0;
+    loop {
+        let count = remove().await?;
+        removed += count;
+        if count < u64::from(BATCH) {
+            return Ok(removed);
+        }
     }
 }

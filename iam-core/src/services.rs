@@ -15,6 +15,7 @@ use crate::session::Sessions;
 use crate::settings::Settings;
 use crate::tenant::Tenants;
 use crate::user::Users;
+use crate::verification::Verification;
 
 impl Iam {
     /// The service for tenants: creates, reads and changes them.
@@ -33,6 +34,12 @@ impl Iam {
     #[must_use]
     pub fn credentials(&self) -> Credentials<'_> {
         Credentials(&self.0)
+    }
+
+    /// The service for the verification of e-mail addresses: sends links, and changes addresses.
+    #[must_use]
+    pub fn verification(&self) -> Verification<'_> {
+        Verification(&self.0)
     }
 
     /// The service for sessions: begins, refreshes, lists and ends them.

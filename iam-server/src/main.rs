@@ -5,6 +5,7 @@ mod command;
 mod failure;
 mod follow;
 mod log;
+mod mail;
 mod net;
 mod otlp;
 mod sequence;

@@ -14,10 +14,11 @@ use tokio::sync::watch;
 use crate::background::{keep_running, until_stopped};
 use crate::failure::Failure;
 use crate::follow::{self, follow};
+use crate::mail::{MailMetrics, deliver};
 use crate::net::connection_limit::Clients;
 use crate::sequence::sequence;
-use crate::services::build;
-use crate::settings::{Database, LONGEST_REQUEST, Settings};
+use crate::services::build_at;
+use crate::settings::{Database, LONGEST_REQUEST, MailRoute, Settings};
 use crate::sweep::{SweepMetrics, sweep};
 use crate::trace::Traces;
 use crate::{net, store};
@@ -40,11 +41,12 @@ pub(crate) async fn serve(settings: Settings) -> Result<(), Failure> {
     let address = listener.local_addr().map_err(|error| Failure::new("listening", &error))?;
     let metrics = Metrics::new().map_err(|error| Failure::new("metrics", &error))?;
     let sweeps = SweepMetrics::new(metrics.registry()).map_err(|error| Failure::new("metrics", &error))?;
+    let deliveries = MailMetrics::new(metrics.registry()).map_err(|error| Failure::new("metrics", &error))?;
     let changes_heard = follow::gauge(metrics.registry()).map_err(|error| Failure::new("metrics", &error))?;
     let store = store::open(&settings.database).await?;
     let traces = Traces::new(&settings)?;
     let observer = traces.observer(metrics.clone(), store.kind());
-    let iam = build(Iam::builder(store).observer(observer), &settings).await?;
+    let iam = build_at(Iam::builder(store).observer(observer), &settings, address).await?;
     let stop = stop_signal()?;
     announce(&settings, address, &iam).await;
     let (followed, stopped) = (iam.clone(), stop.clone());
@@ -53,6 +55,8 @@ pub(crate) async fn serve(settings: Settings) -> Result<(), Failure> {
     keep_running("sequence", move || sequence(sequencer.clone(), stopped.clone()));
     let (swept, stopped, sweeps) = (iam.clone(), stop.clone(), Arc::new(sweeps));
     keep_running("sweep", move || sweep(swept.clone(), Arc::clone(&sweeps), stopped.clone()));
+    let (mailed, stopped, deliveries) = (iam.clone(), stop.clone(), Arc::new(deliveries));
+    keep_running("mail", move || deliver(mailed.clone(), Arc::clone(&deliveries), stopped.clone()));
     let mut api = settings.http;
     let clients = Clients::new(settings.client_connections, api.trusted_proxies.clone());
     if let Some(listener) = metrics_listener {
@@ -82,6 +86,13 @@ async fn announce(settings: &Settings, address: SocketAddr, iam: &Iam) {
     }
     if matches!(settings.database, Database::Memory) {
         tracing::warn!("all data is only in memory and is lost when the server stops");
+    }
+    match settings.mail.as_ref().map(|mail| &mail.route) {
+        None => tracing::info!("mail is off: neither smtp_url nor mail_dir is set"),
+        Some(MailRoute::Directory(directory)) => {
+            tracing::info!("messages are written into {} and not sent", directory.display());
+        }
+        Some(MailRoute::Smtp(_)) => {}
     }
     if !matches!(iam.is_empty().await, Ok(true)) {
         return;

@@ -1,8 +1,11 @@
 //! Builds the services over the database of the settings.
 
+use std::net::SocketAddr;
+
 use iam_core::{Builder, Iam};
 
 use crate::failure::Failure;
+use crate::mail;
 use crate::settings::Settings;
 use crate::store;
 
@@ -14,6 +17,15 @@ pub(crate) async fn open(settings: &Settings) -> Result<Iam, Failure> {
 
 /// Builds the services with these settings.
 pub(crate) async fn build(builder: Builder, settings: &Settings) -> Result<Iam, Failure> {
+    build_at(builder, settings, settings.listen).await
+}
+
+/// Builds the services of a server that listens on an address.
+pub(crate) async fn build_at(builder: Builder, settings: &Settings, address: SocketAddr) -> Result<Iam, Failure> {
+    let builder = match &settings.mail {
+        Some(mail) => builder.mail(mail::mailer(mail)?, mail::pages(mail, address, settings.tls.is_some())?),
+        None => builder,
+    };
     let iam = builder.settings(settings.iam.clone()).build().await;
     iam.map_err(|error| Failure::new("starting", &error))
 }

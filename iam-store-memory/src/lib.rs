@@ -8,7 +8,9 @@ mod assignment;
 mod audit;
 mod credential;
 mod idempotency;
+mod link;
 mod log;
+mod mail;
 mod maintenance;
 mod organization;
 mod permission;
@@ -42,6 +44,7 @@ impl Store for MemoryStore {
             audit: Vec::new(),
             entries: Vec::new(),
             idempotency: Vec::new(),
+            mail: Vec::new(),
             cleared: Vec::new(),
             _writer: writer,
         }))

@@ -53,6 +53,24 @@ impl MaintenanceStore for MemoryStore {
         }))
     }
 
+    async fn remove_expired_links(&self, now: Timestamp, _limit: u32) -> Result<u64, StoreError> {
+        let remove = |state: &mut TenantState| {
+            let all = state.links.len();
+            state.links.retain(|_, link| link.is_live(now));
+            all - state.links.len()
+        };
+        Ok(self.remove_from_all_tenants(remove).await)
+    }
+
+    async fn remove_message_counts(&self, before: Timestamp, _limit: u32) -> Result<u64, StoreError> {
+        let _writer = self.writer.lock().await;
+        Ok(self.change(|state| {
+            let all = state.queued_mail.len();
+            state.queued_mail.retain(|_, queued_at| queued_at.iter().any(|at| *at >= before));
+            (all - state.queued_mail.len()) as u64
+        }))
+    }
+
     async fn take_turn(&self, _job: &'static str) -> Result<Option<Box<dyn Turn>>, StoreError> {
         Ok(Some(Box::new(OnlyTurn)))
     }

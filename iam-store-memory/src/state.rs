@@ -4,11 +4,13 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use iam_model::assignment::Assignment;
 use iam_model::audit::AuditEntry;
-use iam_model::change::AuditChange;
+use iam_model::change::{AuditChange, MailChange};
 use iam_model::clock::Timestamp;
 use iam_model::credential::LoginAttempts;
-use iam_model::id::{AssignmentId, OrganizationId, PermissionId, RoleId, SessionId, TenantId, UserId};
+use iam_model::id::{AssignmentId, MessageId, OrganizationId, PermissionId, RoleId, SessionId, TenantId, UserId};
 use iam_model::idempotency::IdempotencyRecord;
+use iam_model::link::{Link, LinkPurpose};
+use iam_model::mail::{MailKind, Message};
 use iam_model::organization::Organization;
 use iam_model::page::{Page, PageRequest};
 use iam_model::permission::RegisteredPermission;
@@ -21,6 +23,7 @@ use iam_model::tenant::Tenant;
 use iam_model::user::User;
 use iam_model::validate::EmailKey;
 use tokio::sync::{Mutex, OwnedMutexGuard};
+use uuid::Uuid;
 
 use crate::log::AuditLog;
 
@@ -52,6 +55,8 @@ pub(super) struct State {
     pub(super) audit: BTreeMap<TenantId, AuditLog>,
     pub(super) keys: Vec<SigningKey>,
     pub(super) idempotency: BTreeMap<(TenantId, [u8; 32]), IdempotencyRecord>,
+    pub(super) outbox: BTreeMap<MessageId, Message>,
+    pub(super) queued_mail: BTreeMap<(EmailKey, MailKind), Vec<Timestamp>>,
 }
 
 /// The state of one tenant. For [`TenantId::NONE`], it contains login attempts only.
@@ -66,6 +71,7 @@ pub(super) struct TenantState {
     pub(super) roles: BTreeMap<RoleId, Arc<Role>>,
     pub(super) organizations: BTreeMap<OrganizationId, Organization>,
     pub(super) assignments: BTreeMap<AssignmentId, Assignment>,
+    pub(super) links: BTreeMap<(LinkPurpose, Uuid), Link>,
 }
 
 impl MemoryStore {
@@ -99,6 +105,8 @@ pub(super) struct MemoryTransaction {
     pub(super) entries: Vec<AuditEntry>,
     /// New idempotency records. They are not part of the draft of a tenant, because some belong to no tenant.
     pub(super) idempotency: Vec<IdempotencyRecord>,
+    /// Changes of the outbox, which belongs to all tenants.
+    pub(super) mail: Vec<MailChange>,
     /// E-mails whose failed attempts under [`TenantId::NONE`] are deleted.
     pub(super) cleared: Vec<EmailKey>,
     pub(super) _writer: OwnedMutexGuard<()>,

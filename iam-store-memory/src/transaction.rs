@@ -32,11 +32,16 @@ impl Transaction for MemoryTransaction {
                 self.write_idempotency(change);
                 Ok(())
             }
+            Change::Link(change) => self.draft.write_link(change),
+            Change::Mail(change) => {
+                self.mail.push(change.clone());
+                Ok(())
+            }
         }
     }
 
     async fn commit(self: Box<Self>) -> Result<(), StoreError> {
-        let Self { store, tenant, draft, audit: changes, entries, idempotency, cleared, _writer } = *self;
+        let Self { store, tenant, draft, audit: changes, entries, idempotency, mail, cleared, _writer } = *self;
         store.change(|state| {
             state.tenants.insert(tenant, Arc::new(draft));
             if let Some(unnamed) = state.tenants.get_mut(&TenantId::NONE).filter(|_| !cleared.is_empty()) {
@@ -45,6 +50,7 @@ impl Transaction for MemoryTransaction {
             let log = state.audit.entry(tenant).or_default();
             changes.iter().for_each(|change| log.change(change));
             log.record(entries);
+            mail.into_iter().for_each(|change| state.write_mail(change));
             state.idempotency.extend(idempotency.into_iter().map(|record| ((record.tenant_id, record.id), record)));
         });
         Ok(())

@@ -80,6 +80,7 @@ impl TenantState {
             UserChange::Update { after, .. }
             | UserChange::ChangeStatus { after, .. }
             | UserChange::VerifyEmail { after, .. }
+            | UserChange::ConfirmEmail { after, .. }
             | UserChange::Delete { after, .. } => {
                 self.hold_email_unique(after)?;
                 let stored = self.user_mut(after.id)?;

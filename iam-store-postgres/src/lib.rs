@@ -9,6 +9,8 @@ mod error;
 mod feed;
 mod host;
 mod idempotency;
+mod link;
+mod mail;
 mod maintenance;
 mod migration;
 mod months;

@@ -52,6 +52,28 @@ maintenance_ports! {
             FOR UPDATE SKIP LOCKED
         )
     "#,
+    expired_links: r#"
+        DELETE FROM iam.links
+        WHERE (tenant_id, purpose, subject) IN (
+            SELECT tenant_id, purpose, subject
+            FROM iam.links
+            WHERE expires_at <= $1
+            ORDER BY expires_at
+            LIMIT $2
+            FOR UPDATE SKIP LOCKED
+        )
+    "#,
+    // Skips locked rows: a unit of work that queues a message holds the row's lock until the message is counted.
+    message_counts: r#"
+        DELETE FROM iam.queued_messages
+        WHERE (tenant_id, email_key, kind) IN (
+            SELECT tenant_id, email_key, kind
+            FROM iam.queued_messages
+            WHERE $1 > ALL (queued_at)
+            LIMIT $2
+            FOR UPDATE SKIP LOCKED
+        )
+    "#,
 }
 
 impl PostgresStore {

@@ -34,6 +34,19 @@ maintenance_ports! {
             SELECT rowid FROM idempotency_records WHERE created_at < ?1 ORDER BY created_at LIMIT ?2
         )
     "#,
+    expired_links: r#"
+        DELETE FROM links
+        WHERE rowid IN (SELECT rowid FROM links WHERE expires_at <= ?1 ORDER BY expires_at LIMIT ?2)
+    "#,
+    message_counts: r#"
+        DELETE FROM queued_messages
+        WHERE rowid IN (
+            SELECT rowid
+            FROM queued_messages
+            WHERE NOT EXISTS (SELECT 1 FROM json_each(queued_at) WHERE value >= ?1)
+            LIMIT ?2
+        )
+    "#,
 }
 
 impl SqliteStore {

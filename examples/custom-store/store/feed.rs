@@ -117,6 +117,7 @@ pub(super) fn changed_by(change: &Change) -> Vec<Uuid> {
             | UserChange::Update { .. }
             | UserChange::ChangeStatus { .. }
             | UserChange::VerifyEmail { .. }
+            | UserChange::ConfirmEmail { .. }
             | UserChange::Delete { .. },
         )
         | Change::Organization(
@@ -128,6 +129,8 @@ pub(super) fn changed_by(change: &Change) -> Vec<Uuid> {
         | Change::Credential(_)
         | Change::Permission(_)
         | Change::Audit(_)
-        | Change::Idempotency(_) => Vec::new(),
+        | Change::Idempotency(_)
+        | Change::Link(_)
+        | Change::Mail(_) => Vec::new(),
     }
 }

@@ -7,6 +7,8 @@ use redb::WriteTransaction;
 use super::RedbStore;
 use super::credential::AttemptsRow;
 use super::idempotency::AnswerRow;
+use super::link::LinkRow;
+use super::mail::QueuedMailRow;
 use super::rows::{Draft, Row, everywhere};
 use super::sequence::QueuedRow;
 use super::session::SessionRow;
@@ -43,6 +45,15 @@ impl MaintenanceStore for RedbStore {
 
     async fn remove_idempotency_records(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {
         let is_old = |AnswerRow(record): &AnswerRow| record.created_at < before;
+        Ok(self.write(|rows| remove(rows, limit, is_old)).await?.len() as u64)
+    }
+
+    async fn remove_expired_links(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError> {
+        Ok(self.write(|rows| remove(rows, limit, |LinkRow(link)| !link.is_live(now))).await?.len() as u64)
+    }
+
+    async fn remove_message_counts(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {
+        let is_old = |row: &QueuedMailRow| row.queued_at.iter().all(|at| *at < before);
         Ok(self.write(|rows| remove(rows, limit, is_old)).await?.len() as u64)
     }
 

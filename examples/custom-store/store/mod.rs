@@ -8,6 +8,8 @@ mod audit;
 mod credential;
 mod feed;
 mod idempotency;
+mod link;
+mod mail;
 mod maintenance;
 mod organization;
 mod permission;

@@ -19,6 +19,8 @@ use super::audit::EntryRow;
 use super::credential::{AttemptsRow, PasswordRow};
 use super::feed::{Feed, changed_by};
 use super::idempotency::AnswerRow;
+use super::link::LinkRow;
+use super::mail::{MessageRow, QueuedMailRow};
 use super::rows::{Draft, View, create};
 use super::sequence::{HeadRow, LeafRow, NodeRow, QueuedRow};
 use super::session::SessionRow;
@@ -67,6 +69,8 @@ impl Transaction for RedbTransaction {
             Change::Organization(change) => draft.write_organization(change),
             Change::Audit(change) => draft.write_audit(change),
             Change::Idempotency(change) => draft.write_idempotency(change),
+            Change::Link(change) => draft.write_link(change),
+            Change::Mail(change) => draft.write_mail(change),
         }?;
         draft.record(audit.into_entries())?;
         self.changed.extend(changed_by(change));
@@ -99,5 +103,8 @@ pub(super) fn create_tables(rows: &WriteTransaction) -> Result<(), StoreError> {
     create::<NodeRow>(rows)?;
     create::<HeadRow>(rows)?;
     create::<AnswerRow>(rows)?;
+    create::<LinkRow>(rows)?;
+    create::<MessageRow>(rows)?;
+    create::<QueuedMailRow>(rows)?;
     create::<KeyRow>(rows)
 }

@@ -100,6 +100,7 @@ impl Draft<'_> {
             UserChange::Update { after, .. }
             | UserChange::ChangeStatus { after, .. }
             | UserChange::VerifyEmail { after, .. }
+            | UserChange::ConfirmEmail { after, .. }
             | UserChange::Delete { after, .. } => {
                 self.hold_email(after)?;
                 let stored: User = self.view().get(&key(after.id))?.ok_or(StoreError::Missing("user"))?;

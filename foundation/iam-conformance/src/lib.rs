@@ -22,7 +22,9 @@ pub mod credential;
 pub mod erasure;
 pub mod feed;
 pub mod idempotency;
+pub mod link;
 mod log;
+pub mod mail;
 pub mod maintenance;
 pub mod organization;
 pub mod overtaken;
@@ -154,6 +156,13 @@ macro_rules! conformance_cases {
                 a_dropped_unit_of_work_stores_no_answer, old_answers_are_removed, concurrent_repeats_create_one_user,
                 a_key_belongs_to_one_request, failures_are_not_kept, a_key_is_locked_until_the_unit_of_work_ends,
                 a_request_with_a_key_reads_the_time_after_its_locks;
+            link: a_link_is_read_back, a_newer_link_ends_the_older_one, an_ended_link_is_gone,
+                a_link_of_a_missing_tenant_is_refused, a_link_is_used_once_by_concurrent_tasks,
+                expired_links_are_removed;
+            mail: a_message_is_read_back, an_uncommitted_message_is_not_sent, due_messages_are_claimed_in_order,
+                a_claim_expires, a_claimed_message_is_postponed_or_removed,
+                concurrent_processes_claim_each_message_once, messages_to_an_address_are_counted_in_all_tenants,
+                concurrent_messages_to_an_address_are_all_counted, message_counts_are_removed;
             feed: changed_users_are_reported, ended_sessions_are_reported, changed_roles_are_reported,
                 changed_organizations_are_reported, suspended_tenants_are_reported, revoked_keys_are_reported,
                 many_changes_at_once_are_all_reported, every_subscriber_receives_changes_of_every_tenant,

@@ -86,6 +86,9 @@ pub enum Error {
         /// The time after which the call can be tried again, in whole seconds: an estimate of how long the queue needs.
         retry_after: Duration,
     },
+    /// The call needs mail, and this installation sends none.
+    #[error("This installation sends no mail. The operator can turn it on.")]
+    MailOff,
     /// One of the other errors, caused by one field of the input.
     #[error("{error}")]
     About {

@@ -98,6 +98,10 @@ ids! {
     KeyId;
     /// Identifies an access token; its `jti` claim.
     TokenId;
+    /// Identifies a link that was sent to an address.
+    LinkId;
+    /// Identifies a message of the outbox.
+    MessageId;
 }
 
 impl TenantId {

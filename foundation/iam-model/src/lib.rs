@@ -14,6 +14,8 @@ pub mod credential;
 pub mod error;
 pub mod id;
 pub mod idempotency;
+pub mod link;
+pub mod mail;
 pub mod observe;
 pub mod organization;
 pub mod page;

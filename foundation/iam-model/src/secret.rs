@@ -49,6 +49,10 @@ secrets! {
     RefreshToken;
     /// A password hash in PHC string form.
     PasswordHash;
+    /// The token of a link in a message, which can be used once.
+    LinkToken;
+    /// The address of a page with the token of a link.
+    LinkUrl;
 }
 
 impl PartialEq for PasswordHash {

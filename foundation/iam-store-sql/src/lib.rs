@@ -8,6 +8,8 @@ pub mod database;
 pub mod error;
 pub mod host;
 pub mod idempotency;
+pub mod link;
+pub mod mail;
 pub mod maintenance;
 pub mod migration;
 pub mod organization;

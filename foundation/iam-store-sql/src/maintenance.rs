@@ -9,7 +9,9 @@ macro_rules! maintenance_ports {
         totals: $totals:literal,
         expired_sessions: $expired_sessions:literal,
         stale_login_attempts: $stale_login_attempts:literal,
-        idempotency_records: $idempotency_records:literal $(,)?
+        idempotency_records: $idempotency_records:literal,
+        expired_links: $expired_links:literal,
+        message_counts: $message_counts:literal $(,)?
     ) => {
         const _: () = {
             use iam_model::clock::Timestamp;
@@ -47,6 +49,16 @@ macro_rules! maintenance_ports {
 
                 async fn remove_idempotency_records(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {
                     let deleted = sqlx::query!($idempotency_records, $store::stored(before), i64::from(limit));
+                    Ok(self.answer(deleted.execute(&self.writes())).await?.rows_affected())
+                }
+
+                async fn remove_expired_links(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError> {
+                    let deleted = sqlx::query!($expired_links, $store::stored(now), i64::from(limit));
+                    Ok(self.answer(deleted.execute(&self.writes())).await?.rows_affected())
+                }
+
+                async fn remove_message_counts(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {
+                    let deleted = sqlx::query!($message_counts, $store::stored(before), i64::from(limit));
                     Ok(self.answer(deleted.execute(&self.writes())).await?.rows_affected())
                 }
 

@@ -252,6 +252,7 @@ macro_rules! user_ports {
                         UserChange::Update { after, .. }
                         | UserChange::ChangeStatus { after, .. }
                         | UserChange::VerifyEmail { after, .. }
+                        | UserChange::ConfirmEmail { after, .. }
                         | UserChange::Delete { after, .. } => self.update_user(after).await,
                     }
                 }

@@ -12,6 +12,7 @@ use iam_core::observe::Observer;
 use iam_core::{Builder, Iam, Store};
 use test_support::TestStore;
 
+use crate::mail::{self, TestMailer};
 use crate::request::Request;
 
 /// The prefix of the canonical paths.
@@ -22,6 +23,7 @@ pub(crate) struct TestApp {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) clock: FixedClock,
     pub(crate) iam: Iam,
+    pub(crate) mailer: TestMailer,
     pub(crate) router: Router,
     /// The owner of the store's file or database, which is removed when the last service over it is dropped.
     test_store: Arc<TestStore>,
@@ -32,13 +34,15 @@ impl TestApp {
         let store = test_store.store();
         // A date in the past, so that code that reads the system's clock fails the tests.
         let clock = FixedClock::at("2026-01-31T09:15:00.123Z");
-        let iam = Self::iam(&store, clock.clone(), |_| {}).await;
+        let mailer = TestMailer::default();
+        let builder = Self::builder(&store, &mailer);
+        let iam = Self::build(builder, clock.clone(), |_| {}).await;
         let router = iam_axum::service(iam.clone(), unlimited());
-        Self { store, clock, iam, router, test_store: Arc::new(test_store) }
+        Self { store, clock, iam, mailer, router, test_store: Arc::new(test_store) }
     }
 
-    async fn iam(store: &Arc<dyn Store>, clock: impl Clock, set: impl FnOnce(&mut iam_core::Settings)) -> Iam {
-        Self::build(Iam::builder(Arc::clone(store)), clock, set).await
+    fn builder(store: &Arc<dyn Store>, mailer: &TestMailer) -> Builder {
+        Iam::builder(Arc::clone(store)).mail(Arc::new(mailer.clone()), mail::pages())
     }
 
     async fn build(builder: Builder, clock: impl Clock, set: impl FnOnce(&mut iam_core::Settings)) -> Iam {
@@ -50,7 +54,7 @@ impl TestApp {
 
     /// Another process over the same store and clock, with other settings.
     pub(crate) async fn with_settings(&self, set: impl FnOnce(&mut iam_core::Settings)) -> Self {
-        let iam = Self::iam(&self.store, self.clock.clone(), set).await;
+        let iam = Self::build(Self::builder(&self.store, &self.mailer), self.clock.clone(), set).await;
         self.serving(iam, unlimited())
     }
 
@@ -63,7 +67,13 @@ impl TestApp {
 
     /// Another process over the same store, with another clock.
     pub(crate) async fn with_clock(&self, clock: impl Clock) -> Self {
-        let iam = Self::iam(&self.store, clock, |_| {}).await;
+        let iam = Self::build(Self::builder(&self.store, &self.mailer), clock, |_| {}).await;
+        self.serving(iam, unlimited())
+    }
+
+    /// Another process over the same store and clock, which sends no mail.
+    pub(crate) async fn without_mail(&self) -> Self {
+        let iam = Self::build(Iam::builder(Arc::clone(&self.store)), self.clock.clone(), |_| {}).await;
         self.serving(iam, unlimited())
     }
 
@@ -75,7 +85,7 @@ impl TestApp {
     ) -> Self {
         let mut settings = unlimited();
         set(&mut settings);
-        let builder = Iam::builder(Arc::clone(&self.store)).observer(observer);
+        let builder = Self::builder(&self.store, &self.mailer).observer(observer);
         let iam = Self::build(builder, self.clock.clone(), |_| {}).await;
         self.serving(iam, settings)
     }
@@ -88,7 +98,8 @@ impl TestApp {
     fn serving(&self, iam: Iam, settings: iam_axum::Settings) -> Self {
         let router = iam_axum::service(iam.clone(), settings);
         let (store, test_store) = (Arc::clone(&self.store), Arc::clone(&self.test_store));
-        Self { store, clock: self.clock.clone(), iam, router, test_store }
+        let mailer = self.mailer.clone();
+        Self { store, clock: self.clock.clone(), iam, mailer, router, test_store }
     }
 
     pub(crate) fn get(&self, path: &str) -> Request<'_> {

@@ -4,6 +4,7 @@
 
 use axum::http::Method;
 use chrono::TimeDelta;
+use iam_core::mail::MailKind;
 use serde_json::{Map, Value, json};
 
 use crate::app::{TestApp, shown};
@@ -39,6 +40,8 @@ pub(crate) struct Scene {
     subject: String,
     /// A time in the future.
     tomorrow: String,
+    /// The token of a link, if the operation needs one.
+    token: String,
 }
 
 impl Scene {
@@ -46,17 +49,23 @@ impl Scene {
         // E-mail addresses must differ, because the public operations find the account only by its address.
         let name = operation.to_string().to_lowercase().replace(|letter: char| !letter.is_alphanumeric(), "-");
         let name = name.trim_matches('-');
+        // Beyond the limit for an address, no more links are sent to it within an hour.
+        app.pass(TimeDelta::hours(1));
         let administrator = app.register(&format!("admin.{name}@example.com")).await;
         let other = app.colleague(&administrator, &format!("other.{name}@example.com")).await;
         let empty_role = app.role(&administrator, "EMPTY_ROLE", &[]).await;
         let tomorrow = shown(app.iam.now() + TimeDelta::days(1));
-        let mut scene = Self { administrator, other, empty_role, subject: String::new(), tomorrow };
+        let mut scene =
+            Self { administrator, other, empty_role, subject: String::new(), tomorrow, token: String::new() };
         if operation.path.contains("{id}") {
             scene.subject = scene.make_subject(app, operation).await;
         }
         if operation.path == "/audit-logs/erasures" {
             let path = format!("/users/{}", scene.other.user);
             app.delete(&path).by(&scene.administrator).send().await.no_content();
+        }
+        if operation.path == "/auth/email/verify" {
+            scene.token = app.token(MailKind::Verify, &scene.other.email).await;
         }
         app.sequence().await;
         scene
@@ -131,6 +140,8 @@ impl Scene {
             "password" | "currentPassword" => json!(PASSWORD),
             "newPassword" => json!("N3w&Password"),
             "refreshToken" => json!(self.other.refresh),
+            "newEmail" => json!(format!("new.{}", self.other.email)),
+            "token" => json!(self.token),
             "userId" => json!(self.other.user),
             "roleId" => json!(self.empty_role),
             _ if schema["type"] == "array" => json!([self.body(document, &schema["items"])]),

@@ -264,6 +264,11 @@ impl Response {
         self.text()
     }
 
+    /// The body of a 202.
+    pub(crate) fn accepted(&self) -> String {
+        self.having(202).text()
+    }
+
     /// Checks that the answer is a 204.
     pub(crate) fn no_content(&self) {
         self.having(204);

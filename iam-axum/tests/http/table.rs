@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use chrono::TimeDelta;
 use iam_core::OrganizationId;
+use iam_core::mail::MailKind;
 use serde_json::{Value, json};
 
 use crate::app::{PREFIX, TestApp, shown};
@@ -46,6 +47,9 @@ pub(crate) const ROWS: &[(&str, &[Target])] = &[
     ("POST /auth/logout-all", NONE),
     ("POST /auth/password", NONE),
     ("GET /auth/me", NONE),
+    ("POST /auth/email/verification", NONE),
+    ("POST /auth/email/verify", NONE),
+    ("POST /auth/email", NONE),
     ("GET /users", EVERYWHERE),
     ("POST /users", NONE),
     ("GET /users/{id}", PERSONS),
@@ -331,6 +335,12 @@ impl<'a> World<'a> {
             "POST /auth/login" => json!({ "email": by.email, "password": PASSWORD, "tenant": by.tenant }),
             "POST /auth/refresh" => json!({ "refreshToken": by.refresh }),
             "POST /auth/password" => json!({ "currentPassword": PASSWORD, "newPassword": PASSWORD }),
+            "POST /auth/email/verify" => {
+                let email = fresh_email();
+                self.app.register(&email).await;
+                json!({ "token": self.app.token(MailKind::Verify, &email).await })
+            }
+            "POST /auth/email" => json!({ "newEmail": fresh_email(), "currentPassword": PASSWORD }),
             "PATCH /users/{id} (e-mail)" => json!({ "email": fresh_email() }),
             "PATCH /users/{id} (name)" => json!({ "firstName": fresh("Grace ") }),
             "PATCH /users/{id} (suspend)" => json!({ "status": "SUSPENDED" }),

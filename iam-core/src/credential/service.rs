@@ -1,16 +1,18 @@
 use iam_model::audit::ResourceType;
-use iam_model::change::CredentialChange;
+use iam_model::change::{CredentialChange, LinkChange};
 use iam_model::context::Actor;
 use iam_model::error::{Conflict, Error, Forbidden, Result};
+use iam_model::id::SessionId;
+use iam_model::link::LinkPurpose;
+use iam_model::mail::MailKind;
 use iam_model::secret::{Password, PasswordHash};
 use iam_model::session::EndReason;
-use iam_model::tenant::TenantStatus;
 use iam_model::user::{User, UserStatus};
 use iam_model::validate::{Email, Fields};
 
 use crate::caller::Caller;
-use crate::engine::Engine;
-use crate::guard::{Attempt, Claim, Refusal, Scope, WhenLocked, in_time};
+use crate::engine::{Engine, UnitOfWork};
+use crate::guard::{Attempt, Claim, Proven, in_time, own_email};
 use crate::hashing::{Share, accept_password, make_password};
 use crate::session::end_sessions;
 
@@ -41,24 +43,16 @@ impl Credentials<'_> {
     /// [`Forbidden::NotAUser`] for trusted code, [`Error::Overloaded`].
     pub async fn change_password(&self, caller: &Caller, current: Password, new: Password) -> Result<()> {
         let iam = self.0;
-        let (user_id, _) = caller.require_user()?;
+        caller.require_user()?;
         let mut fields = Fields::default();
         fields.require("currentPassword", current.expose());
         let new = fields.check("newPassword", accept_password(new));
         let Some(new) = new.filter(|_| fields.is_empty()) else {
             return Err(fields.into_error().into());
         };
-        let user = iam.store.user(caller.tenant(), user_id).await?.ok_or_else(not_found)?;
-        let guarded = iam.store.guarded_account(caller.tenant(), &user.email.key()).await?;
-        // The e-mail may belong to another user meanwhile.
-        if guarded.account.as_ref().is_none_or(|account| account.user.id != user_id) {
-            return Err(not_found());
-        }
-        let share = Share::of(caller);
-        let claim = Claim { email: &user.email, password: &current, share };
-        // The tenant is active, because a suspended tenant has no callers.
-        let scope = Scope { tenant: caller.tenant(), status: TenantStatus::Active };
-        let attempt = Attempt::make(iam, scope, claim, guarded, WhenLocked::Refuse).await?;
+        let (share, email) = (Share::of(caller), own_email(iam, caller).await?);
+        let claim = Claim { email: &email, password: &current, share };
+        let attempt = Attempt::by_caller(iam, caller, claim).await?;
         let left = attempt.left();
         if attempt.reveals_lock() {
             let (proven, work) = attempt.settle(iam, caller).await?;
@@ -73,22 +67,18 @@ impl Credentials<'_> {
 
     /// Replaces the caller's password if the attempt proves the current one, and ends the caller's other sessions.
     async fn replace(&self, caller: &Caller, attempt: Attempt<'_>, password: PasswordHash) -> Result<()> {
-        let iam = self.0;
-        let (user_id, session_id) = caller.require_user()?;
-        let (proven, mut work) = attempt.settle(iam, caller).await?;
-        if let Err(refusal) = proven {
-            work.commit().await?;
-            return Err(match refusal {
-                Refusal::Wrong => Error::field("currentPassword", "is not the current password"),
-                refusal => refusal.into(),
-            });
+        let (_, session_id) = caller.require_user()?;
+        let (proven, mut work) = attempt.settle(self.0, caller).await?;
+        match proven {
+            Ok(Proven { account, .. }) => {
+                replace_password(self.0, &mut work, &account.user, password, Some(session_id)).await?;
+                work.commit().await
+            }
+            Err(refusal) => {
+                work.commit().await?;
+                Err(refusal.of_current_password())
+            }
         }
-        work.apply(CredentialChange::ChangePassword { user: user_id, password }).await?;
-        work.invalidate(user_id);
-        let mut others = work.locks().lock_sessions_of(user_id).await?;
-        others.retain(|session| session.id != session_id);
-        end_sessions(&mut work, others, EndReason::PasswordChange).await?;
-        work.commit().await
     }
 
     /// Sets the password of the user with this e-mail, ends all sessions of the user, and clears its failed logins and
@@ -124,11 +114,8 @@ impl Credentials<'_> {
         if account.user.status == UserStatus::Inactive {
             return Err(Conflict::UserInactive.into());
         }
-        work.apply(CredentialChange::ChangePassword { user: user_id, password }).await?;
         work.apply(CredentialChange::ClearFailures(key)).await?;
-        work.invalidate(user_id);
-        let sessions = work.locks().lock_sessions_of(user_id).await?;
-        end_sessions(&mut work, sessions, EndReason::PasswordChange).await?;
+        replace_password(iam, &mut work, &account.user, password, None).await?;
         work.commit().await?;
         Ok(account.user)
     }
@@ -138,6 +125,26 @@ impl Credentials<'_> {
     pub fn make_password(&self) -> Password {
         make_password(&*self.0.random)
     }
+}
+
+/// Sets a new password. Ends the link with which the user could reset the former one, and all sessions of the user except
+/// one. Tells the user.
+///
+/// The account must be locked before.
+async fn replace_password(
+    iam: &Engine,
+    work: &mut UnitOfWork<'_>,
+    user: &User,
+    password: PasswordHash,
+    except: Option<SessionId>,
+) -> Result<()> {
+    work.apply(CredentialChange::ChangePassword { user: user.id, password }).await?;
+    work.apply(LinkChange::End { purpose: LinkPurpose::Reset, subject: user.id.as_uuid() }).await?;
+    work.invalidate(user.id);
+    let mut sessions = work.locks().lock_sessions_of(user.id).await?;
+    sessions.retain(|session| Some(session.id) != except);
+    end_sessions(work, sessions, EndReason::PasswordChange).await?;
+    iam.queue_notice(work, MailKind::PasswordChanged, &user.email, Some(user.id)).await
 }
 
 fn not_found() -> Error {

@@ -7,15 +7,18 @@ use iam_model::audit::AuditEntry;
 use uuid::Uuid;
 
 use crate::cache::SessionCache;
+use crate::mail::Post;
 
 /// A function of the host program; see [`Builder::after_commit`](crate::iam::Builder::after_commit).
 pub(crate) type Hook = Box<dyn Fn(&[AuditEntry]) + Send + Sync>;
 
-/// The receivers of committed changes: the cache and the hooks.
+/// The receivers of committed changes: the cache, the hooks, and the delivery of mail.
 #[derive(Default)]
 pub(crate) struct Subscribers {
     pub(crate) snapshots: SessionCache,
     pub(crate) hooks: Vec<Hook>,
+    /// Waits for queued messages. `None` if mail is off.
+    pub(crate) post: Option<Arc<Post>>,
 }
 
 /// Passes the effects of units of work to the subscribers: directly after each commit, or, for units of work inside a
@@ -34,11 +37,13 @@ struct Recorded {
     ids: Vec<Uuid>,
     /// The audit entries for the hooks. Empty if there are no hooks.
     entries: Vec<AuditEntry>,
+    /// Whether a message was queued.
+    has_mail: bool,
 }
 
 impl AfterCommit {
-    pub(crate) fn immediate(hooks: Vec<Hook>) -> Self {
-        let subscribers = Subscribers { snapshots: SessionCache::default(), hooks };
+    pub(crate) fn immediate(hooks: Vec<Hook>, post: Option<Arc<Post>>) -> Self {
+        let subscribers = Subscribers { snapshots: SessionCache::default(), hooks, post };
         Self { subscribers: Arc::new(subscribers), deferred: None }
     }
 
@@ -54,9 +59,9 @@ impl AfterCommit {
     /// Passes the deferred effects on. To be called when the host transaction is committed.
     pub(crate) fn release(&self) {
         if let Some(mut deferred) = self.locked() {
-            let Recorded { ids, entries } = mem::take(&mut *deferred);
+            let recorded = mem::take(&mut *deferred);
             drop(deferred);
-            self.subscribers.notify(&ids, &entries);
+            self.subscribers.notify(&recorded);
         }
     }
 
@@ -75,10 +80,13 @@ impl Drop for AfterCommit {
 }
 
 impl Subscribers {
-    fn notify(&self, ids: &[Uuid], entries: &[AuditEntry]) {
+    fn notify(&self, Recorded { ids, entries, has_mail }: &Recorded) {
         self.snapshots.invalidate(ids);
         if !entries.is_empty() {
             self.hooks.iter().for_each(|hook| hook(entries));
+        }
+        if let Some(post) = self.post.as_ref().filter(|_| *has_mail) {
+            post.queued.notify_one();
         }
     }
 }
@@ -105,6 +113,10 @@ impl<'a> PendingEffects<'a> {
         }
     }
 
+    pub(crate) fn queue_mail(&mut self) {
+        self.recorded.has_mail = true;
+    }
+
     /// Passes the effects on, or defers them to the end of the host transaction. To be called after the commit.
     pub(crate) fn committed(mut self) {
         let recorded = mem::take(&mut self.recorded);
@@ -112,8 +124,9 @@ impl<'a> PendingEffects<'a> {
             Some(mut deferred) => {
                 deferred.ids.extend(recorded.ids);
                 deferred.entries.extend(recorded.entries);
+                deferred.has_mail |= recorded.has_mail;
             }
-            None => self.after_commit.subscribers.notify(&recorded.ids, &recorded.entries),
+            None => self.after_commit.subscribers.notify(&recorded),
         }
     }
 }

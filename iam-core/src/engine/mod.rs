@@ -40,6 +40,8 @@ use crate::cache::{CachedSession, EndedSessions, SessionCache};
 use crate::caller::Caller;
 use crate::hashing::PasswordHasher;
 use crate::idempotency::Idempotency;
+use crate::link::LinkKey;
+use crate::mail::Post;
 use crate::settings::Settings;
 use crate::token::{KeyRing, VerifiedTokens};
 
@@ -58,6 +60,9 @@ pub(crate) struct Engine {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) ids: Arc<IdGenerator>,
     pub(crate) keys: Arc<KeyRing>,
+    pub(crate) link_key: Arc<LinkKey>,
+    /// What sends mail. `None` if mail is off.
+    pub(crate) post: Option<Arc<Post>>,
     pub(crate) verified_tokens: Arc<VerifiedTokens>,
     pub(crate) ended_sessions: Arc<EndedSessions>,
     /// Whether there was more than one tenant at the last query.
@@ -88,6 +93,8 @@ impl Engine {
             clock: Arc::clone(&self.clock),
             ids: Arc::clone(&self.ids),
             keys: Arc::clone(&self.keys),
+            link_key: Arc::clone(&self.link_key),
+            post: self.post.clone(),
             verified_tokens: Arc::clone(&self.verified_tokens),
             ended_sessions: Arc::clone(&self.ended_sessions),
             has_several_tenants: Arc::clone(&self.has_several_tenants),

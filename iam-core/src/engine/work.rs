@@ -173,6 +173,9 @@ impl<'a> UnitOfWork<'a> {
         let batch = AuditBatch::of(change, self.caller.author(), now, self.ids, self.random);
         self.pending.invalidate(change.invalidates());
         self.pending.record(batch.entries());
+        if matches!(change, Change::Mail(_)) {
+            self.pending.queue_mail();
+        }
         Ok(batch)
     }
 

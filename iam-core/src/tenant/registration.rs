@@ -7,6 +7,7 @@ use iam_model::change::{AssignmentChange, PermissionChange, RoleChange, TenantCh
 use iam_model::context::RequestContext;
 use iam_model::error::{Conflict, Error, Forbidden, Result};
 use iam_model::id::{SessionId, TenantId, UserId};
+use iam_model::link::LinkPurpose;
 use iam_model::permission::built_in_permissions;
 use iam_model::random::suffix as random_suffix;
 use iam_model::role::{Role, TENANT_ADMIN, built_in_roles};
@@ -211,6 +212,7 @@ impl Creation<'_> {
         let login = open_session(iam, &mut work, user, session_id).await?;
         let founded = Founded { tenant, user: login.user.clone() };
         once.keep(&mut work, &founded).await?;
+        iam.queue_link(&mut work, LinkPurpose::Verify, (&founded.user, &founded.user.email)).await?;
         work.commit().await?;
         Ok(Registered { tenant: founded.tenant, login })
     }

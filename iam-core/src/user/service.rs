@@ -1,10 +1,12 @@
 use iam_model::access::{Coverage, Rights, VisibleScope};
 use iam_model::assignment::{Grant, RevokeReason};
 use iam_model::audit::ResourceType;
-use iam_model::change::UserChange;
+use iam_model::change::{LinkChange, UserChange};
 use iam_model::context::Actor;
 use iam_model::error::{Conflict, Error, Forbidden, Result};
 use iam_model::id::UserId;
+use iam_model::link::LinkPurpose;
+use iam_model::mail::MailKind;
 use iam_model::page::{Page, PageRequest};
 use iam_model::permission;
 use iam_model::permission::Permission;
@@ -95,6 +97,7 @@ impl Users<'_> {
         let user = profile.user(self.0.next_id(), caller.tenant(), work.now());
         work.apply(UserChange::Create { user: user.clone(), password }).await?;
         once.keep(&mut work, &user).await?;
+        self.0.queue_link(&mut work, LinkPurpose::Verify, (&user, &user.email)).await?;
         work.commit().await?;
         Ok(user)
     }
@@ -187,8 +190,16 @@ impl Users<'_> {
             }
         }
         let read = grantor.is_some().then(|| grants.clone());
+        let former = (after.email.key() != before.email.key()).then(|| before.email.clone());
         work.apply(UserChange::Update { before, after: after.clone(), grants: read }).await?;
         apply_consequences(&mut work, id, &status_move, grants).await?;
+        if let Some(former) = former {
+            // They were sent to the former address.
+            for purpose in [LinkPurpose::Verify, LinkPurpose::Reset] {
+                work.apply(LinkChange::End { purpose, subject: id.as_uuid() }).await?;
+            }
+            self.0.queue_notice(&mut work, MailKind::EmailChanged, &former, Some(id)).await?;
+        }
         work.commit().await?;
         Ok(after)
     }

@@ -5,6 +5,7 @@ mod config;
 mod demo;
 mod import;
 mod keys;
+mod mail;
 mod output;
 mod person;
 mod session;
@@ -17,6 +18,7 @@ use iam_core::Schema;
 
 use crate::command::audit::Audit;
 use crate::command::keys::Keys;
+use crate::command::mail::Mail;
 use crate::command::output::print;
 use crate::command::session::Session;
 use crate::command::tenant::Tenant;
@@ -84,6 +86,11 @@ enum Command {
         #[command(subcommand)]
         action: Keys,
     },
+    /// Try out the sending of mail
+    Mail {
+        #[command(subcommand)]
+        action: Mail,
+    },
     /// Verify and maintain the audit logs
     Audit {
         #[command(subcommand)]
@@ -105,6 +112,7 @@ impl CommandLine {
             Command::User { action } => user::user(action, &settings).await,
             Command::Session { action } => session::session(action, &settings).await,
             Command::Keys { action } => keys::keys(action, &settings).await,
+            Command::Mail { action } => mail::mail(action, &settings).await,
             Command::Audit { action } => audit::audit(action, &settings).await,
         }
     }

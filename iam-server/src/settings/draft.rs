@@ -3,7 +3,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use iam_axum::rate_limit::{MemoryRateLimiter, RateLimiter, RateLimits, RedisRateLimiter};
+use iam_core::mail::LinkTemplate;
 use iam_core::token::MasterKey;
+use iam_mail::Sender;
 
 use super::value::{Database, LogFormat};
 
@@ -22,8 +24,33 @@ pub(crate) struct Settings {
     pub(crate) otlp_endpoint: Option<String>,
     /// From 0 to 1.
     pub(crate) trace_sampling: f64,
+    /// `None` if mail is off.
+    pub(crate) mail: Option<MailSettings>,
     pub(crate) iam: iam_core::Settings,
     pub(crate) http: iam_axum::Settings,
+}
+
+/// How mail is sent.
+pub(crate) struct MailSettings {
+    pub(crate) route: MailRoute,
+    pub(crate) sender: Sender,
+    /// The directory with the templates of the operator.
+    pub(crate) templates: Option<PathBuf>,
+    /// Where the server's own pages are served: a URL without a slash at its end. `None` means the address on which the
+    /// server listens.
+    pub(crate) public_url: Option<String>,
+    /// The page that verifies an address, instead of the server's own.
+    pub(crate) link_verify: Option<LinkTemplate>,
+    /// The page that asks for a new password, instead of the server's own.
+    pub(crate) link_reset: Option<LinkTemplate>,
+}
+
+/// Where messages go.
+pub(crate) enum MailRoute {
+    /// To the mail server of this URL.
+    Smtp(String),
+    /// Into this directory.
+    Directory(PathBuf),
 }
 
 /// The settings while they are read: the defaults, and then the values of the sources. The values that depend on each
@@ -36,7 +63,17 @@ pub(super) struct Draft {
     pub(super) is_rate_limited: bool,
     pub(super) rate_limits: RateLimits,
     pub(super) rate_limit_redis_url: Option<String>,
+    pub(super) smtp_url: Option<String>,
+    pub(super) mail_dir: Option<PathBuf>,
+    pub(super) mail_from: Option<Sender>,
+    pub(super) mail_templates: Option<PathBuf>,
+    pub(super) public_url: Option<String>,
+    pub(super) link_verify: Option<LinkTemplate>,
+    pub(super) link_reset: Option<LinkTemplate>,
 }
+
+/// The sender of messages in a directory, unless another one is set.
+const NO_REPLY: &str = "no-reply@localhost";
 
 impl Default for Draft {
     fn default() -> Self {
@@ -53,6 +90,7 @@ impl Default for Draft {
             log_format: LogFormat::Text,
             otlp_endpoint: None,
             trace_sampling: 1.0,
+            mail: None,
             iam: iam_core::Settings::default(),
             http,
         };
@@ -64,6 +102,13 @@ impl Default for Draft {
             is_rate_limited: true,
             rate_limits: RateLimits::default(),
             rate_limit_redis_url: None,
+            smtp_url: None,
+            mail_dir: None,
+            mail_from: None,
+            mail_templates: None,
+            public_url: None,
+            link_verify: None,
+            link_reset: None,
         }
     }
 }
@@ -82,6 +127,28 @@ impl Draft {
             (None, None) => None,
             (Some(_), None) => return Err(missing("tls_key", "tls_certificate")),
             (None, Some(_)) => return Err(missing("tls_certificate", "tls_key")),
+        };
+        let route = match (self.smtp_url, self.mail_dir) {
+            (Some(_), Some(_)) => {
+                return Err(("mail_dir", "is set, and smtp_url too: only one of them can be".to_owned()));
+            }
+            (Some(url), None) => Some(MailRoute::Smtp(url)),
+            (None, directory) => directory.map(MailRoute::Directory),
+        };
+        settings.mail = match (route, self.mail_from) {
+            (None, _) => None,
+            (Some(MailRoute::Smtp(_)), None) => return Err(missing("mail_from", "smtp_url")),
+            (Some(route), sender) => Some(MailSettings {
+                route,
+                sender: match sender {
+                    Some(sender) => sender,
+                    None => NO_REPLY.parse().map_err(|_| missing("mail_from", "mail_dir"))?,
+                },
+                templates: self.mail_templates,
+                public_url: self.public_url,
+                link_verify: self.link_verify,
+                link_reset: self.link_reset,
+            }),
         };
         let limiter: Arc<dyn RateLimiter> = match self.rate_limit_redis_url {
             None => Arc::new(MemoryRateLimiter::new(self.rate_limits)),

@@ -270,6 +270,53 @@ pub(crate) static SETTINGS: &[Setting] = &[
         "The start of the type of every problem document [default: `https://iam.invalid/problems`]",
         |draft, text| put(&mut draft.settings.http.problem_type_base, not_empty(text)),
     ),
+    Setting::new(
+        "smtp_url",
+        "URL",
+        "The mail server that sends messages: smtps://user:password@host:465, or smtp://user:password@host:587 with \
+         STARTTLS [default: none, mail is off]",
+        |draft, text| put(&mut draft.smtp_url, mail_server(text).map(Some)),
+    )
+    .secret(),
+    Setting::new(
+        "mail_from",
+        "SENDER",
+        "The sender of messages, such as `Acme <no-reply@acme.example>`; needed with smtp-url [default: none]",
+        |draft, text| put(&mut draft.mail_from, sender(text).map(Some)),
+    ),
+    Setting::new(
+        "mail_dir",
+        "DIRECTORY",
+        "Writes messages into this directory, to try them out, instead of sending them [default: none]",
+        |draft, text| put(&mut draft.mail_dir, Ok(Some(text.into()))),
+    ),
+    Setting::new(
+        "mail_templates",
+        "DIRECTORY",
+        "A directory with templates that replace those of the server [default: none]",
+        |draft, text| put(&mut draft.mail_templates, Ok(Some(text.into()))),
+    ),
+    Setting::new(
+        "public_url",
+        "URL",
+        "The URL under which users reach this server, such as `https://iam.example.com`: links in messages lead there \
+         [default: the address on which it listens]",
+        |draft, text| put(&mut draft.public_url, public_url(text).map(Some)),
+    ),
+    Setting::new(
+        "link_verify",
+        "URL",
+        "A page of your own that verifies an e-mail address, with `{token}` where the token stands [default: a page of \
+         the server]",
+        |draft, text| put(&mut draft.link_verify, page(text).map(Some)),
+    ),
+    Setting::new(
+        "link_reset",
+        "URL",
+        "A page of your own that asks for a new password, with `{token}` where the token stands [default: a page of the \
+         server]",
+        |draft, text| put(&mut draft.link_reset, page(text).map(Some)),
+    ),
     Setting::new("log", "FILTER", "Which events are logged, as a tracing filter [default: info]", |draft, text| {
         put(&mut draft.settings.log, log_filter(text))
     }),

@@ -8,7 +8,7 @@ mod value;
 
 use std::env;
 
-pub(crate) use self::draft::Settings;
+pub(crate) use self::draft::{MailRoute, MailSettings, Settings};
 pub(crate) use self::list::{SETTINGS, Setting};
 pub(crate) use self::source::{Arguments, SettingsError, Text};
 pub(crate) use self::value::{CONNECTIONS, Database, LONGEST_REQUEST, LogFormat};

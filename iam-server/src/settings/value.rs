@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use axum::http::{HeaderValue, Uri};
 use chrono::TimeDelta;
+use iam_core::mail::LinkTemplate;
 use iam_core::token::MasterKey;
+use iam_mail::{Sender, SmtpMailer, Templates};
 use ipnet::IpNet;
 use url::Url;
 
@@ -162,6 +164,26 @@ pub(super) fn collector(text: &str) -> Result<String, String> {
     let url = Url::parse(text).ok().filter(is_base);
     url.map(|url| url.as_str().trim_end_matches('/').to_owned())
         .ok_or_else(|| "must be a URL such as http://localhost:4318, without credentials".to_owned())
+}
+
+/// Parses a URL under which paths are served. It has no slash at its end.
+pub(super) fn public_url(text: &str) -> Result<String, String> {
+    collector(text).map_err(|_| "must be a URL such as https://iam.example.com, without credentials".to_owned())
+}
+
+pub(super) fn page(text: &str) -> Result<LinkTemplate, String> {
+    text.parse().map_err(message_of)
+}
+
+pub(super) fn sender(text: &str) -> Result<Sender, String> {
+    text.parse().map_err(message_of)
+}
+
+/// Checks the URL of a mail server. The text of an error does not contain the URL, which may have a password.
+pub(super) fn mail_server(text: &str) -> Result<String, String> {
+    let templates = Templates::english().map_err(message_of)?;
+    let sender = "test@example.com".parse().map_err(message_of)?;
+    SmtpMailer::new(text, sender, templates).map(|_| text.to_owned()).map_err(message_of)
 }
 
 pub(super) fn share(text: &str) -> Result<f64, String> {

@@ -5,6 +5,8 @@ mod audit;
 mod batch;
 mod credential;
 mod idempotency;
+mod link;
+mod mail;
 mod organization;
 mod permission;
 mod role;
@@ -20,6 +22,8 @@ pub use audit::{AuditChange, ERASED_DETAILS, ERASED_ORIGINS, ErasedDetails, Eras
 pub use batch::AuditBatch;
 pub use credential::{CredentialChange, LoginFailure};
 pub use idempotency::IdempotencyChange;
+pub use link::LinkChange;
+pub use mail::MailChange;
 pub use organization::{ActivatedRoles, OrganizationChange};
 pub use permission::PermissionChange;
 pub use role::RoleChange;
@@ -93,6 +97,10 @@ changes! {
     Audit(AuditChange),
     /// A change of the stored answers to requests with an idempotency key.
     Idempotency(IdempotencyChange),
+    /// A change of links.
+    Link(LinkChange),
+    /// A change of the outbox.
+    Mail(MailChange),
 }
 
 impl Change {
@@ -111,6 +119,8 @@ impl Change {
             Self::Organization(change) => change.granted_rights(),
             Self::Audit(change) => change.granted_rights(),
             Self::Idempotency(change) => change.granted_rights(),
+            Self::Link(change) => change.granted_rights(),
+            Self::Mail(change) => change.granted_rights(),
         }
     }
 }

@@ -3,7 +3,7 @@ use uuid::Uuid;
 
 use crate::access::GrantedRights;
 use crate::assignment::Grant;
-use crate::audit::{Record, ResourceType, action};
+use crate::audit::{Attribution, Record, ResourceType, action};
 use crate::clock::Timestamp;
 use crate::context::Author;
 use crate::secret::PasswordHash;
@@ -45,6 +45,14 @@ pub enum UserChange {
         /// The user after the change.
         after: User,
     },
+    /// The user has used a link that was sent to an address, and so proved that it receives mail there. The address may
+    /// be a new one, which replaces the former address.
+    ConfirmEmail {
+        /// The user before the change.
+        before: User,
+        /// The user after the change.
+        after: User,
+    },
     /// A user becomes INACTIVE, and its record is kept.
     Delete {
         /// The user before the change.
@@ -67,6 +75,14 @@ impl UserChange {
             Self::VerifyEmail { before, after } => {
                 vec![of(after, action::EMAIL_VERIFIED).changing(&before.audited(), &after.audited())]
             }
+            Self::ConfirmEmail { before, after } => {
+                let is_new = before.email != after.email;
+                // The caller is anonymous. Only the token identifies the user.
+                let by_user = |record: Record| record.attributed(Attribution::User(after.id));
+                let changing = |action| of(after, action).changing(&before.audited(), &after.audited());
+                let update = is_new.then(|| by_user(changing(action::UPDATE).listing_changed_fields()));
+                update.into_iter().chain([by_user(changing(action::EMAIL_VERIFIED))]).collect()
+            }
             Self::Delete { before, after } => vec![of(after, action::DELETE).deleting(&before.audited())],
         }
     }
@@ -75,6 +91,8 @@ impl UserChange {
         let (before, after, grants) = match self {
             // The user has no roles yet.
             Self::Create { .. } => return Vec::new(),
+            // The user itself asked for the link, with its password if the address is new.
+            Self::ConfirmEmail { .. } => return Vec::new(),
             Self::Update { before, after, grants } | Self::ChangeStatus { before, after, grants } => {
                 (before, after, grants.as_deref())
             }
@@ -99,7 +117,7 @@ impl UserChange {
             // The user has no session yet.
             Self::Create { .. } => Vec::new(),
             // No right depends on the verification.
-            Self::VerifyEmail { .. } => Vec::new(),
+            Self::VerifyEmail { .. } | Self::ConfirmEmail { .. } => Vec::new(),
             Self::Update { after, .. } | Self::ChangeStatus { after, .. } | Self::Delete { after, .. } => {
                 vec![after.id.into()]
             }

@@ -38,6 +38,13 @@ pub trait MaintenanceStore {
     /// Removes the stored answers to requests that were made before `before`, at most `limit`. Returns how many.
     async fn remove_idempotency_records(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError>;
 
+    /// Removes links that have expired at `now`, at most `limit`. Returns how many.
+    async fn remove_expired_links(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError>;
+
+    /// Removes the counts of messages for addresses to which none was queued since `before`, at most `limit`. Returns
+    /// how many.
+    async fn remove_message_counts(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError>;
+
     /// Takes the turn for a job, which only one process over the same store can have. Returns `None` if another process
     /// has it. The turn ends with the process at the latest.
     async fn take_turn(&self, job: &'static str) -> Result<Option<Box<dyn Turn>>, StoreError>;

@@ -11,6 +11,8 @@ mod credential;
 mod feed;
 mod host;
 mod idempotency;
+mod link;
+mod mail;
 mod maintenance;
 mod observed;
 mod organization;
@@ -27,6 +29,8 @@ pub use credential::{CredentialStore, CredentialTransaction};
 pub use feed::{ChangeFeed, News};
 pub use host::HostTransaction;
 pub use idempotency::IdempotencyTransaction;
+pub use link::{LinkStore, LinkTransaction};
+pub use mail::{MailStore, MailTransaction};
 pub use maintenance::{MaintenanceStore, OnlyTurn, Totals, Turn};
 pub use observed::Observed;
 pub use organization::{OrganizationStore, OrganizationTransaction};
@@ -66,6 +70,8 @@ pub trait Store:
     + SequenceStore
     + MaintenanceStore
     + KeyStore
+    + LinkStore
+    + MailStore
     + Send
     + Sync
     + 'static
@@ -135,6 +141,8 @@ pub trait Locks:
     + AssignmentTransaction
     + AuditTransaction
     + IdempotencyTransaction
+    + LinkTransaction
+    + MailTransaction
     + Send
 {
 }
@@ -150,6 +158,8 @@ impl<T> Locks for T where
         + AssignmentTransaction
         + AuditTransaction
         + IdempotencyTransaction
+        + LinkTransaction
+        + MailTransaction
         + Send
 {
 }

@@ -1,0 +1,160 @@
+use async_trait::async_trait;
+use iam_model::change::MailChange;
+use iam_model::clock::Timestamp;
+use iam_model::context::{RequestContext, UserAgent};
+use iam_model::id::{LinkId, MessageId, TenantId, UserId};
+use iam_model::mail::{MailKind, Message};
+use iam_model::store::{MailStore, MailTransaction};
+use iam_model::store_error::StoreError;
+use iam_model::validate::{Email, EmailKey};
+use serde::{Deserialize, Serialize};
+
+use super::RedbStore;
+use super::rows::{Draft, Row, everywhere, key};
+use super::transaction::RedbTransaction;
+
+/// A message that is not sent yet.
+#[derive(Serialize, Deserialize)]
+#[serde(transparent)]
+pub(super) struct MessageRow(#[serde(with = "MessageFields")] Message);
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Message")]
+struct MessageFields {
+    id: MessageId,
+    tenant_id: TenantId,
+    kind: MailKind,
+    to: Email,
+    user_id: Option<UserId>,
+    link_id: Option<LinkId>,
+    #[serde(with = "ContextFields")]
+    context: RequestContext,
+    attempts: u32,
+    next_attempt_at: Timestamp,
+    created_at: Timestamp,
+}
+
+/// A request context as it is stored.
+#[derive(Serialize, Deserialize)]
+struct ContextFields {
+    correlation_id: Option<String>,
+    ip_address: Option<std::net::IpAddr>,
+    user_agent: Option<String>,
+}
+
+impl ContextFields {
+    fn serialize<S: serde::Serializer>(context: &RequestContext, serializer: S) -> Result<S::Ok, S::Error> {
+        let fields = Self {
+            correlation_id: context.correlation_id.as_ref().map(ToString::to_string),
+            ip_address: context.ip_address,
+            user_agent: context.user_agent.as_ref().map(|agent| agent.as_str().to_owned()),
+        };
+        Serialize::serialize(&fields, serializer)
+    }
+
+    fn deserialize<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<RequestContext, D::Error> {
+        let fields: Self = Deserialize::deserialize(deserializer)?;
+        Ok(RequestContext {
+            correlation_id: fields.correlation_id.and_then(|text| text.parse().ok()),
+            ip_address: fields.ip_address,
+            user_agent: fields.user_agent.as_deref().map(UserAgent::new),
+        })
+    }
+}
+
+impl Row for MessageRow {
+    const TABLE: &'static str = "messages";
+
+    fn key(&self) -> Vec<u8> {
+        key(self.0.id)
+    }
+}
+
+/// When messages of a kind were queued for an address, in any tenant.
+#[derive(Serialize, Deserialize)]
+pub(super) struct QueuedMailRow {
+    kind: MailKind,
+    email: String,
+    pub(super) queued_at: Vec<Timestamp>,
+}
+
+impl Row for QueuedMailRow {
+    const TABLE: &'static str = "queued_messages";
+
+    fn key(&self) -> Vec<u8> {
+        queued_key(self.kind, &self.email)
+    }
+}
+
+/// No kind contains a space.
+fn queued_key(kind: MailKind, email: &str) -> Vec<u8> {
+    format!("{kind} {email}").into_bytes()
+}
+
+#[async_trait]
+impl MailStore for RedbStore {
+    async fn claim_messages(&self, now: Timestamp, until: Timestamp, limit: u32) -> Result<Vec<Message>, StoreError> {
+        self.write(|rows| {
+            let mut due = everywhere::<MessageRow>(rows)?;
+            due.retain(|(_, MessageRow(message))| message.next_attempt_at <= now);
+            due.sort_by_key(|(_, MessageRow(message))| (message.next_attempt_at, message.id));
+            due.truncate(limit as usize);
+            let claim = |(tenant, MessageRow(message)): (TenantId, MessageRow)| {
+                let claimed = Message { attempts: message.attempts + 1, next_attempt_at: until, ..message };
+                Draft::new(rows, tenant).put(MessageRow(claimed.clone()))?;
+                Ok(claimed)
+            };
+            due.into_iter().map(claim).collect()
+        })
+        .await
+    }
+
+    async fn postpone_message(&self, message: &Message, next_attempt_at: Timestamp) -> Result<(), StoreError> {
+        let postponed = Message { next_attempt_at, ..message.clone() };
+        self.change_claimed(message, |draft| draft.put(MessageRow(postponed))).await
+    }
+
+    async fn remove_message(&self, message: &Message) -> Result<(), StoreError> {
+        self.change_claimed(message, |draft| draft.remove::<MessageRow>(&key(message.id)).map(drop)).await
+    }
+}
+
+impl RedbStore {
+    /// Changes a message, unless another call has claimed it since.
+    async fn change_claimed(
+        &self,
+        message: &Message,
+        change: impl FnOnce(Draft<'_>) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        self.write(|rows| {
+            let draft = Draft::new(rows, message.tenant_id);
+            let stored = draft.view().get(&key(message.id))?;
+            match stored {
+                Some(MessageRow(stored)) if stored.attempts == message.attempts => change(draft),
+                _ => Ok(()),
+            }
+        })
+        .await
+    }
+}
+
+#[async_trait]
+impl MailTransaction for RedbTransaction {
+    async fn lock_queued_messages(&mut self, kind: MailKind, to: &EmailKey) -> Result<Vec<Timestamp>, StoreError> {
+        let row = self.view().of(TenantId::NONE).get::<QueuedMailRow>(&queued_key(kind, to.as_str()))?;
+        Ok(row.map(|row| row.queued_at).unwrap_or_default())
+    }
+}
+
+impl Draft<'_> {
+    pub(super) fn write_mail(self, change: &MailChange) -> Result<(), StoreError> {
+        match change {
+            MailChange::Queue { message, queued_at } => {
+                let (kind, email) = (message.kind, message.to.key().as_str().to_owned());
+                let queued = QueuedMailRow { kind, email, queued_at: queued_at.clone() };
+                self.of(TenantId::NONE).put(queued)?;
+                self.of(message.tenant_id).put(MessageRow(message.clone()))
+            }
+        }
+    }
+}

@@ -1,0 +1,168 @@
+use std::time::Duration;
+
+use chrono::TimeDelta;
+use futures_util::future::join_all;
+use iam_model::error::Result;
+use iam_model::id::{TenantId, UserId};
+use iam_model::link::LinkPurpose;
+use iam_model::mail::{Mail, MailAccount, MailKind, MailLink, Message, wait_after};
+use iam_model::user::{User, UserStatus};
+use tokio::time::timeout;
+
+use crate::engine::Engine;
+use crate::iam::Iam;
+use crate::mail::Post;
+
+/// What a call of [`Iam::deliver_mail`] did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Delivery {
+    /// How many messages the mailer has accepted.
+    pub sent: u32,
+    /// How many messages were not sent, and are tried again later.
+    pub postponed: u32,
+    /// How many messages are given up after the last attempt.
+    pub given_up: u32,
+    /// How many messages were removed unsent: their link was replaced, or there is no account to write to.
+    pub dropped: u32,
+    /// Whether more messages may be due.
+    pub more: bool,
+}
+
+/// The maximum number of messages that are sent at the same time.
+const BATCH: u32 = 16;
+
+/// The time limit of an attempt.
+const SEND_LIMIT: Duration = Duration::from_secs(30);
+
+/// How long a process has a claimed message for itself. If the process ends meanwhile, another one sends the message
+/// afterwards.
+const CLAIM: TimeDelta = TimeDelta::minutes(2);
+
+/// What became of one message.
+#[derive(Clone, Copy)]
+enum Outcome {
+    Sent,
+    Postponed,
+    GivenUp,
+    Dropped,
+}
+
+impl Iam {
+    /// Sends the messages that are due, at most 16. Several processes can do this at the same time: each message is
+    /// sent by one of them. A message is sent twice only if the answer of the mail server was lost.
+    ///
+    /// Without a mailer, it does nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Store`](crate::Error::Store). A message that the mailer refuses is no error: it is tried again later, and logged.
+    pub async fn deliver_mail(&self) -> Result<Delivery> {
+        let Some(post) = self.0.post.as_deref() else { return Ok(Delivery::default()) };
+        let now = self.0.now();
+        let due = self.0.store.claim_messages(now, now + CLAIM, BATCH).await?;
+        let mut delivery = Delivery { more: due.len() == BATCH as usize, ..Delivery::default() };
+        for outcome in join_all(due.iter().map(|message| self.0.deliver(post, message))).await {
+            match outcome? {
+                Outcome::Sent => delivery.sent += 1,
+                Outcome::Postponed => delivery.postponed += 1,
+                Outcome::GivenUp => delivery.given_up += 1,
+                Outcome::Dropped => delivery.dropped += 1,
+            }
+        }
+        Ok(delivery)
+    }
+
+    /// Waits until a message is queued through this [`Iam`]. Returns at once if one was queued since the last call. Never
+    /// returns without a mailer.
+    pub async fn mail_queued(&self) {
+        match self.0.post.as_deref() {
+            Some(post) => post.queued.notified().await,
+            None => std::future::pending().await,
+        }
+    }
+}
+
+impl Engine {
+    async fn deliver(&self, post: &Post, message: &Message) -> Result<Outcome> {
+        let Some(mail) = self.compose(post, message).await? else {
+            self.store.remove_message(message).await?;
+            return Ok(Outcome::Dropped);
+        };
+        let sent = timeout(SEND_LIMIT, post.mailer.send(&mail)).await;
+        let (message_id, kind) = (message.id, message.kind.as_str());
+        let cause = match sent {
+            Ok(Ok(())) => {
+                self.store.remove_message(message).await?;
+                return Ok(Outcome::Sent);
+            }
+            Ok(Err(cause)) => cause.to_string(),
+            Err(_) => format!("no answer within {SEND_LIMIT:?}"),
+        };
+        if let Some(wait) = wait_after(message.attempts) {
+            tracing::warn!(%message_id, kind, attempt = message.attempts, %cause, "a message was not sent; it is tried again");
+            self.store.postpone_message(message, self.now() + wait).await?;
+            Ok(Outcome::Postponed)
+        } else {
+            tracing::error!(%message_id, kind, %cause, "a message was not sent and is given up");
+            self.store.remove_message(message).await?;
+            Ok(Outcome::GivenUp)
+        }
+    }
+
+    /// Returns the content of a message. `None` if there is nothing to send any more.
+    async fn compose(&self, post: &Post, message: &Message) -> Result<Option<Mail>> {
+        let user = match message.user_id {
+            Some(id) => self.store.user(message.tenant_id, id).await?,
+            None => {
+                let found = self.store.guarded_account(message.tenant_id, &message.to.key()).await?;
+                found.account.map(|account| account.user)
+            }
+        };
+        let Some(user) = user.filter(|user| user.status != UserStatus::Inactive) else { return Ok(None) };
+        let is_new_address = user.email.key() != message.to.key();
+        if message.kind == MailKind::Verify && is_new_address {
+            // Another user has the address that this user wants. The answer to the request must not tell that.
+            let holder = self.store.guarded_account(message.tenant_id, &message.to.key()).await?;
+            if holder.account.is_some() {
+                return Ok(None);
+            }
+        }
+        let link = match purpose_of(message.kind) {
+            Some(purpose) => match self.link_in(post, message, (purpose, user.id)).await? {
+                Some(link) => Some(link),
+                None => return Ok(None),
+            },
+            None => None,
+        };
+        let account = self.mail_account(message.tenant_id, &user, link).await?;
+        Ok(account.map(|account| Mail::new(message.id, message.kind, message.to.clone(), vec![account])))
+    }
+
+    /// Returns the link of a message, unless it was used or replaced, or has expired.
+    async fn link_in(
+        &self,
+        post: &Post,
+        message: &Message,
+        (purpose, subject): (LinkPurpose, UserId),
+    ) -> Result<Option<MailLink>> {
+        let link = self.store.link(message.tenant_id, purpose, subject.as_uuid()).await?;
+        let link = link.filter(|link| Some(link.id) == message.link_id && link.is_live(self.now()));
+        Ok(link.map(|link| MailLink::new(post.pages.url(purpose, &self.link_key.token(&link)), link.expires_at)))
+    }
+
+    async fn mail_account(&self, tenant: TenantId, user: &User, link: Option<MailLink>) -> Result<Option<MailAccount>> {
+        let tenant = self.store.tenant(tenant).await?;
+        let name = format!("{} {}", user.first_name.as_str(), user.last_name.as_str());
+        Ok(tenant.map(|tenant| MailAccount::new(name, tenant.name.to_string(), link)))
+    }
+}
+
+/// Returns the purpose of the link in a message.
+fn purpose_of(kind: MailKind) -> Option<LinkPurpose> {
+    match kind {
+        MailKind::Verify => Some(LinkPurpose::Verify),
+        MailKind::Reset => Some(LinkPurpose::Reset),
+        _ => None,
+    }
+}

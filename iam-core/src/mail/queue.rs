@@ -1,0 +1,99 @@
+use iam_model::change::MailChange;
+use iam_model::context::RequestContext;
+use iam_model::error::{Error, Result};
+use iam_model::id::{LinkId, TenantId, UserId};
+use iam_model::link::LinkPurpose;
+use iam_model::mail::{MailKind, Message, with_message};
+use iam_model::user::User;
+use iam_model::validate::Email;
+
+use crate::engine::{Engine, UnitOfWork};
+use crate::link;
+use crate::mail::Post;
+
+impl Engine {
+    /// Returns what sends mail.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::MailOff`].
+    pub(crate) fn require_mail(&self) -> Result<&Post> {
+        self.post.as_deref().ok_or(Error::MailOff)
+    }
+
+    /// Queues a message without a link, if mail is on. `user` is `None` for an address that may have no account.
+    ///
+    /// To be called after everything else that takes a lock: messages to one address are counted under a lock that all
+    /// tenants share.
+    pub(crate) async fn queue_notice(
+        &self,
+        work: &mut UnitOfWork<'_>,
+        kind: MailKind,
+        to: &Email,
+        user: Option<UserId>,
+    ) -> Result<()> {
+        if self.post.is_none() {
+            return Ok(());
+        }
+        let queued_at = work.locks().lock_queued_messages(kind, &to.key()).await?;
+        if let Some(queued_at) = with_message(queued_at, work.now()) {
+            let message = self.message(work, kind, to, user, None);
+            work.apply(MailChange::Queue { message, queued_at }).await?;
+        }
+        Ok(())
+    }
+
+    /// Issues a link to a user and queues the message with it, if mail is on. Beyond the limit for the address it does
+    /// nothing, so that the link in the last message stays valid.
+    ///
+    /// To be called after everything else that takes a lock, like [`queue_notice`](Self::queue_notice).
+    pub(crate) async fn queue_link(
+        &self,
+        work: &mut UnitOfWork<'_>,
+        purpose: LinkPurpose,
+        (user, to): (&User, &Email),
+    ) -> Result<()> {
+        if self.post.is_none() {
+            return Ok(());
+        }
+        let kind = kind_of(purpose);
+        let queued_at = work.locks().lock_queued_messages(kind, &to.key()).await?;
+        if let Some(queued_at) = with_message(queued_at, work.now()) {
+            let link = link::issue(self, work, purpose, (user, to)).await?;
+            let message = self.message(work, kind, to, Some(user.id), Some(link.id));
+            work.apply(MailChange::Queue { message, queued_at }).await?;
+        }
+        Ok(())
+    }
+
+    fn message(
+        &self,
+        work: &mut UnitOfWork<'_>,
+        kind: MailKind,
+        to: &Email,
+        user_id: Option<UserId>,
+        link_id: Option<LinkId>,
+    ) -> Message {
+        let (tenant_id, now): (TenantId, _) = (work.caller().tenant(), work.now());
+        Message {
+            id: self.next_id(),
+            tenant_id,
+            kind,
+            to: to.clone(),
+            user_id,
+            link_id,
+            context: RequestContext::default(),
+            attempts: 0,
+            next_attempt_at: now,
+            created_at: now,
+        }
+    }
+}
+
+/// Returns the kind of the message that contains a link.
+fn kind_of(purpose: LinkPurpose) -> MailKind {
+    match purpose {
+        LinkPurpose::Verify => MailKind::Verify,
+        LinkPurpose::Reset => MailKind::Reset,
+    }
+}

@@ -1,0 +1,167 @@
+//! Messages by SMTP (RFC 5321), encrypted (RFC 8314 or, by STARTTLS, RFC 3207).
+
+use std::error::Error as _;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use iam_model::mail::{Mail, MailError, Mailer};
+use iam_model::validate::Email;
+use lettre::transport::smtp::PoolConfig;
+use lettre::transport::smtp::client::{Tls, TlsParameters};
+use lettre::transport::smtp::response::Response;
+use lettre::{AsyncSmtpTransport, AsyncTransport as _, Message, Tokio1Executor};
+use url::{Host, Url};
+use uuid::Uuid;
+
+use crate::message::{Sender, assemble, build};
+use crate::templates::{Templates, Text};
+
+/// Sends messages to a mail server.
+#[derive(Debug)]
+pub struct SmtpMailer {
+    transport: AsyncSmtpTransport<Tokio1Executor>,
+    sender: Sender,
+    templates: Templates,
+}
+
+/// Why a URL names no mail server. It does not show the URL, which may contain a password.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct InvalidUrl(String);
+
+/// How long the mail server may take for each step.
+const STEP_LIMIT: Duration = Duration::from_secs(20);
+
+/// The maximum number of connections, as many as messages are sent at the same time.
+const MAX_CONNECTIONS: u32 = 16;
+
+impl SmtpMailer {
+    /// Returns a mailer for the server of a URL: `smtps://user:password@host:465`, or `smtp://user:password@host:587`
+    /// with STARTTLS. The connection must be encrypted, unless the host is this machine (`localhost`, `127.0.0.1`,
+    /// `[::1]`). It does not connect yet.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidUrl`].
+    pub fn new(url: &str, sender: Sender, templates: Templates) -> Result<Self, InvalidUrl> {
+        let invalid = |why: &str| InvalidUrl(why.to_owned());
+        let parsed = Url::parse(url).map_err(|_| invalid("must be a URL: smtps://user:password@host:465"))?;
+        let host = parsed.host().ok_or_else(|| invalid("must name a host"))?;
+        if parsed.query().is_some() || parsed.fragment().is_some() || !matches!(parsed.path(), "" | "/") {
+            return Err(invalid("must end after the host and the port"));
+        }
+        let (name, is_local) = (host_name(&host), is_local(&host));
+        let parameters = TlsParameters::builder(name)
+            // An unencrypted connection within this machine is allowed, so an encrypted one need not prove more.
+            .dangerous_accept_invalid_certs(is_local)
+            .dangerous_accept_invalid_hostnames(is_local)
+            .build()
+            .map_err(|cause| InvalidUrl(format!("TLS cannot be used: {}", chain(&cause))))?;
+        let (tls, port) = match parsed.scheme() {
+            "smtps" => (Tls::Wrapper(parameters), 465),
+            "smtp" if is_local => (Tls::Opportunistic(parameters), 587),
+            "smtp" => (Tls::Required(parameters), 587),
+            _ => return Err(invalid("must start with smtps:// or smtp://")),
+        };
+        let builder = AsyncSmtpTransport::<Tokio1Executor>::from_url(url)
+            .map_err(|cause| InvalidUrl(format!("is not valid: {}", chain(&cause))))?;
+        let transport = builder
+            .tls(tls)
+            .port(parsed.port().unwrap_or(port))
+            .timeout(Some(STEP_LIMIT))
+            .pool_config(PoolConfig::new().max_size(MAX_CONNECTIONS))
+            .build();
+        Ok(Self { transport, sender, templates })
+    }
+
+    /// Sends a short message without any account to an address. Returns the answer of the mail server.
+    ///
+    /// # Errors
+    ///
+    /// The text of the error says where sending stopped, and what the server answered.
+    pub async fn test(&self, to: &Email) -> Result<String, MailError> {
+        let text = Text {
+            subject: "Test message".to_owned(),
+            plain: "This message shows that the service can send mail.\n".to_owned(),
+            html: "<!doctype html><p>This message shows that the service can send mail.</p>\n".to_owned(),
+        };
+        let message = assemble(&self.sender, to.as_str(), (&Uuid::now_v7().to_string(), "TEST"), text)?;
+        let answer = self.deliver(message).await?;
+        Ok(format!("{} {}", answer.code(), answer.message().collect::<Vec<_>>().join(" ")))
+    }
+
+    async fn deliver(&self, message: Message) -> Result<Response, MailError> {
+        self.transport.send(message).await.map_err(|cause| chain(&cause).into())
+    }
+}
+
+#[async_trait]
+impl Mailer for SmtpMailer {
+    async fn send(&self, mail: &Mail) -> Result<(), MailError> {
+        self.deliver(build(&self.sender, &self.templates, mail)?).await.map(drop)
+    }
+}
+
+/// Returns the host without the brackets of an IPv6 address, as a certificate names it.
+fn host_name(host: &Host<&str>) -> String {
+    match host {
+        Host::Ipv6(address) => address.to_string(),
+        host => host.to_string(),
+    }
+}
+
+fn is_local(host: &Host<&str>) -> bool {
+    match host {
+        Host::Domain(name) => name.eq_ignore_ascii_case("localhost"),
+        Host::Ipv4(address) => address.is_loopback(),
+        Host::Ipv6(address) => address.is_loopback(),
+    }
+}
+
+/// Returns an error with its causes, which contain the answer of the server.
+fn chain(error: &lettre::transport::smtp::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        let inner_text = inner.to_string();
+        // The library writes some causes into the text itself.
+        if !text.contains(&inner_text) {
+            text = format!("{text}: {inner_text}");
+        }
+        cause = inner.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mailer(url: &str) -> Result<SmtpMailer, String> {
+        let sender = "Acme <no-reply@acme.example>".parse().unwrap();
+        SmtpMailer::new(url, sender, Templates::english().unwrap()).map_err(|error| error.to_string())
+    }
+
+    #[tokio::test]
+    async fn a_url_names_a_mail_server() {
+        for good in [
+            "smtps://user:p%40ss@mail.example:465",
+            "smtps://mail.example",
+            "smtp://mail.example:587",
+            "smtp://127.0.0.1:2525",
+            "smtp://[::1]:2525",
+            "smtp://localhost/",
+        ] {
+            mailer(good).unwrap();
+        }
+        for (bad, complaint) in [
+            ("mail.example", "must be a URL: smtps://user:password@host:465"),
+            ("https://user:hunter2@mail.example", "must start with smtps:// or smtp://"),
+            ("smtp://user:hunter2@mail.example/path", "must end after the host and the port"),
+            ("smtp://user:hunter2@mail.example?tls=opportunistic", "must end after the host and the port"),
+            ("smtp:", "must name a host"),
+        ] {
+            assert_eq!(mailer(bad).unwrap_err(), complaint);
+        }
+    }
+}

@@ -1,0 +1,326 @@
+//! The texts of messages.
+
+use std::path::Path;
+
+use iam_model::clock::Timestamp;
+use iam_model::mail::{Mail, MailAccount, MailKind};
+use minijinja::value::Serde;
+use minijinja::{AutoEscape, Environment, UndefinedBehavior};
+use serde::Serialize;
+
+/// The templates of messages, in the language of [minijinja](https://docs.rs/minijinja), which is that of Jinja2.
+///
+/// Each kind of message has three: `verify.subject.txt`, `verify.txt` and `verify.html`, for instance. They know `name`
+/// (of the person), `tenant`, `link`, `expires_at`, `to`, `kind`, and `accounts`, the list of all accounts that the
+/// message is about, each with `name`, `tenant`, `link` and `expires_at`. Values in the HTML are escaped.
+#[derive(Debug)]
+pub struct Templates(Environment<'static>);
+
+/// Why a template cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("the template {name}: {cause}")]
+pub struct InvalidTemplate {
+    name: String,
+    cause: String,
+}
+
+impl InvalidTemplate {
+    fn new(name: &str, cause: impl ToString) -> Self {
+        Self { name: name.to_owned(), cause: cause.to_string() }
+    }
+}
+
+/// The text of a message.
+pub(crate) struct Text {
+    pub(crate) subject: String,
+    pub(crate) plain: String,
+    pub(crate) html: String,
+}
+
+macro_rules! templates {
+    ($($name:literal),+ $(,)?) => {
+        &[$(($name, include_str!(concat!("../templates/", $name)))),+]
+    };
+}
+
+const DEFAULTS: &[(&str, &str)] = templates![
+    "layout.html",
+    "verify.subject.txt",
+    "verify.txt",
+    "verify.html",
+    "reset.subject.txt",
+    "reset.txt",
+    "reset.html",
+    "password-changed.subject.txt",
+    "password-changed.txt",
+    "password-changed.html",
+    "email-changed.subject.txt",
+    "email-changed.txt",
+    "email-changed.html",
+    "new-login-blocked.subject.txt",
+    "new-login-blocked.txt",
+    "new-login-blocked.html",
+];
+
+/// The values that templates know.
+#[derive(Serialize)]
+struct Values<'a> {
+    kind: &'static str,
+    to: &'a str,
+    #[serde(flatten)]
+    first: Account<'a>,
+    accounts: Vec<Account<'a>>,
+}
+
+#[derive(Clone, Default, Serialize)]
+struct Account<'a> {
+    name: String,
+    tenant: String,
+    link: Option<&'a str>,
+    expires_at: Option<String>,
+}
+
+impl Templates {
+    /// Returns the templates of this crate, in English.
+    ///
+    /// # Errors
+    ///
+    /// None, unless a template of this crate is invalid, which a test would find.
+    pub fn english() -> Result<Self, InvalidTemplate> {
+        Self::with(|_| Ok(None))
+    }
+
+    /// Returns the templates of this crate, each replaced by the file of the same name in a directory, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidTemplate`] if a file cannot be read, has an unknown name, or is not a template for its message.
+    pub fn from_directory(directory: &Path) -> Result<Self, InvalidTemplate> {
+        let shown = directory.display().to_string();
+        for file in std::fs::read_dir(directory).map_err(|cause| InvalidTemplate::new(&shown, cause))? {
+            let name = file.map_err(|cause| InvalidTemplate::new(&shown, cause))?.file_name();
+            let name = name.to_string_lossy();
+            if !name.starts_with('.') && !DEFAULTS.iter().any(|(known, _)| *known == name) {
+                return Err(InvalidTemplate::new(&name, "there is no template with this name"));
+            }
+        }
+        Self::with(|name| match std::fs::read_to_string(directory.join(name)) {
+            Ok(text) => Ok(Some(text)),
+            Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(cause) => Err(InvalidTemplate::new(name, cause)),
+        })
+    }
+
+    fn with(replaced: impl Fn(&str) -> Result<Option<String>, InvalidTemplate>) -> Result<Self, InvalidTemplate> {
+        let mut environment = Environment::new();
+        // A misspelt name must be found at the start, and not by the person who gets a message without a link.
+        environment.set_undefined_behavior(UndefinedBehavior::Strict);
+        environment.set_auto_escape_callback(|name| match name.ends_with(".html") {
+            true => AutoEscape::Html,
+            false => AutoEscape::None,
+        });
+        for (name, text) in DEFAULTS {
+            let text = replaced(name)?.unwrap_or_else(|| (*text).to_owned());
+            let added = environment.add_template_owned(*name, text);
+            added.map_err(|cause| InvalidTemplate::new(name, describe(&cause)))?;
+        }
+        let templates = Self(environment);
+        for kind in KINDS {
+            templates.check(kind)?;
+        }
+        Ok(templates)
+    }
+
+    /// Renders a sample of a message. A message with a link must show it.
+    fn check(&self, kind: MailKind) -> Result<(), InvalidTemplate> {
+        let link = matches!(kind, MailKind::Verify | MailKind::Reset).then_some("sample-link");
+        let expires_at = link.map(|_| "2026-01-31 09:15 UTC".to_owned());
+        let account = Account { name: "Ada Lovelace".to_owned(), tenant: "Acme".to_owned(), link, expires_at };
+        let values =
+            Values { kind: kind.as_str(), to: "ada@example.com", first: account.clone(), accounts: vec![account] };
+        let text = self.fill(kind, &values)?;
+        let name = file_name(kind);
+        if text.subject.is_empty() {
+            return Err(InvalidTemplate::new(&format!("{name}.subject.txt"), "the subject is empty"));
+        }
+        let Some(link) = link else { return Ok(()) };
+        for (name, body) in [(format!("{name}.txt"), &text.plain), (format!("{name}.html"), &text.html)] {
+            if !body.contains(link) {
+                return Err(InvalidTemplate::new(&name, "does not show the link"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the text of a message.
+    pub(crate) fn render(&self, mail: &Mail) -> Result<Text, InvalidTemplate> {
+        fn account(account: &MailAccount) -> Account<'_> {
+            Account {
+                name: without_links(&account.name),
+                tenant: without_links(&account.tenant),
+                link: account.link.as_ref().map(|link| link.url.expose()),
+                expires_at: account.link.as_ref().map(|link| shown(link.expires_at)),
+            }
+        }
+        let accounts: Vec<Account<'_>> = mail.accounts.iter().map(account).collect();
+        let first = accounts.first().cloned().unwrap_or_default();
+        self.fill(mail.kind, &Values { kind: mail.kind.as_str(), to: mail.to.as_str(), first, accounts })
+    }
+
+    fn fill(&self, kind: MailKind, values: &Values<'_>) -> Result<Text, InvalidTemplate> {
+        let name = file_name(kind);
+        let render = |extension: &str| {
+            let name = format!("{name}.{extension}");
+            let template = self.0.get_template(&name).map_err(|cause| InvalidTemplate::new(&name, describe(&cause)))?;
+            template.render(Serde(values)).map_err(|cause| InvalidTemplate::new(&name, describe(&cause)))
+        };
+        let subject = render("subject.txt")?.split_whitespace().collect::<Vec<_>>().join(" ");
+        Ok(Text { subject, plain: render("txt")?, html: render("html")? })
+    }
+}
+
+/// The kinds of messages that have templates.
+const KINDS: [MailKind; 5] =
+    [MailKind::Verify, MailKind::Reset, MailKind::PasswordChanged, MailKind::EmailChanged, MailKind::NewLoginBlocked];
+
+fn file_name(kind: MailKind) -> String {
+    kind.as_str().to_lowercase().replace('_', "-")
+}
+
+/// Describes an error without the values of the message, which contain the link.
+fn describe(error: &minijinja::Error) -> String {
+    let line = error.line().map(|line| format!(" in line {line}")).unwrap_or_default();
+    format!("{}{line}", error.kind())
+}
+
+fn shown(moment: Timestamp) -> String {
+    moment.format("%Y-%m-%d %H:%M UTC").to_string()
+}
+
+/// Returns a name in which a mail program finds no link.
+///
+/// A stranger chooses the names with which it registers the address of a victim. Without this, it could let the service
+/// send its advertisement.
+fn without_links(name: &str) -> String {
+    let mut letters = name.chars().peekable();
+    let mut shown = String::with_capacity(name.len());
+    let mut previous = None;
+    while let Some(letter) = letters.next() {
+        let is_inside = |letter: Option<&char>| letter.is_some_and(|letter| !letter.is_whitespace());
+        let joins =
+            matches!(letter, '.' | ':' | '/' | '@') && is_inside(previous.as_ref()) && is_inside(letters.peek());
+        shown.push(if joins { '\u{b7}' } else { letter });
+        previous = Some(letter);
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use iam_model::clock::Clock as _;
+    use iam_model::clock::testing::FixedClock;
+    use iam_model::id::MessageId;
+    use iam_model::mail::MailLink;
+    use tempfile::TempDir;
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn mail(kind: MailKind, accounts: Vec<MailAccount>) -> Mail {
+        let id = MessageId::from_uuid(Uuid::from_u128(7));
+        Mail::new(id, kind, "ada@example.com".parse().unwrap(), accounts)
+    }
+
+    fn account(name: &str, tenant: &str, url: Option<&str>) -> MailAccount {
+        let expires_at = FixedClock::at("2026-01-31T09:15:59Z").now();
+        MailAccount::new(name.into(), tenant.into(), url.map(|url| MailLink::new(url.into(), expires_at)))
+    }
+
+    fn replacing(files: &[(&str, &str)]) -> Result<Templates, String> {
+        let directory = TempDir::new().unwrap();
+        for (name, text) in files {
+            std::fs::write(directory.path().join(name), text).unwrap();
+        }
+        Templates::from_directory(directory.path()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn every_message_greets_the_person_and_shows_its_links() {
+        let templates = Templates::english().unwrap();
+        for kind in KINDS {
+            let url = matches!(kind, MailKind::Verify | MailKind::Reset).then_some("https://a.example/x?t=1&u=2");
+            let text = templates.render(&mail(kind, vec![account("Ada Lovelace", "Acme", url)])).unwrap();
+            assert!(text.plain.starts_with("Hello Ada Lovelace,\n"), "{}", text.plain);
+            assert!(text.html.contains("Hello Ada Lovelace,") && text.html.starts_with("<!doctype html>"));
+            assert!(!text.subject.contains('\n') && !text.subject.is_empty());
+            if let Some(url) = url {
+                assert!(text.plain.contains(&format!("\n{url}\n")) && text.plain.contains("2026-01-31 09:15 UTC"));
+                assert!(text.html.contains("https:&#x2f;&#x2f;a.example&#x2f;x?t=1&amp;u=2"), "{}", text.html);
+            }
+        }
+    }
+
+    #[test]
+    fn a_message_about_several_accounts_has_a_link_for_each() {
+        let accounts = vec![
+            account("Ada", "Acme", Some("https://a.example/1")),
+            account("Ada", "Other", Some("https://a.example/2")),
+        ];
+        let text = Templates::english().unwrap().render(&mail(MailKind::Reset, accounts)).unwrap();
+        for line in ["Acme:\nhttps://a.example/1\n", "Other:\nhttps://a.example/2\n", "Each link works until"] {
+            assert!(text.plain.contains(line), "{}", text.plain);
+        }
+    }
+
+    #[test]
+    fn names_are_escaped_and_contain_no_links() {
+        let sent = account("<b>Win</b> at https://evil.example/now", "evil.example", Some("https://a.example/1"));
+        let text = Templates::english().unwrap().render(&mail(MailKind::Verify, vec![sent])).unwrap();
+        for body in [&text.subject, &text.plain, &text.html] {
+            assert!(!body.contains("evil.example") && !body.contains("://evil"), "{body}");
+        }
+        assert!(text.html.contains("&lt;b&gt;Win"));
+        for (name, expected) in [
+            ("Dr. Ada O'Neil-Smith", "Dr. Ada O'Neil-Smith"),
+            ("Acme Inc.", "Acme Inc."),
+            ("booking.com", "booking\u{b7}com"),
+            ("http://a", "http\u{b7}\u{b7}\u{b7}a"),
+            ("a@b", "a\u{b7}b"),
+            (".x", ".x"),
+        ] {
+            assert_eq!(without_links(name), expected);
+        }
+    }
+
+    #[test]
+    fn a_subject_is_one_line() {
+        let sent = account("Ada", "Acme\r\nBcc: all", None);
+        let text = Templates::english().unwrap().render(&mail(MailKind::PasswordChanged, vec![sent])).unwrap();
+        assert_eq!(text.subject, "Your password for Acme Bcc: all was changed");
+    }
+
+    #[test]
+    fn each_template_can_be_replaced() {
+        let templates = replacing(&[("verify.txt", "{{ tenant }}: {{ link }}"), (".keep", "")]).unwrap();
+        let text = templates
+            .render(&mail(MailKind::Verify, vec![account("Ada", "Acme", Some("https://a.example/1"))]))
+            .unwrap();
+        assert_eq!(text.plain, "Acme: https://a.example/1");
+        assert!(text.subject.starts_with("Confirm"));
+    }
+
+    #[test]
+    fn a_template_that_cannot_be_used_is_refused_by_its_name() {
+        for (file, text, complaint) in [
+            ("verify.txt", "{{ link", "the template verify.txt: syntax error in line 1"),
+            ("verify.txt", "Hello\n{{ lnik }}", "the template verify.txt: undefined value in line 2"),
+            ("verify.txt", "no link", "the template verify.txt: does not show the link"),
+            ("reset.html", "no link", "the template reset.html: does not show the link"),
+            ("verify.subject.txt", " \n", "the template verify.subject.txt: the subject is empty"),
+            ("verfy.txt", "{{ link }}", "the template verfy.txt: there is no template with this name"),
+        ] {
+            assert_eq!(replacing(&[(file, text)]).unwrap_err(), complaint);
+        }
+        assert!(Templates::from_directory(Path::new("/does/not/exist")).is_err());
+    }
+}

@@ -1,0 +1,117 @@
+//! Sends mail in the background.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use iam_core::Iam;
+use iam_core::mail::{Delivery, LinkPages, LinkTemplate, Mailer};
+use iam_mail::{DirectoryMailer, SmtpMailer, Templates};
+use prometheus::{IntCounterVec, Opts, Registry};
+use tokio::sync::watch;
+use tokio::time::sleep;
+
+use crate::background::{until_stopped, within};
+use crate::failure::Failure;
+use crate::settings::{MailRoute, MailSettings};
+
+/// How often the task looks for messages that other processes have queued, or that are due again.
+const PERIOD: Duration = Duration::from_secs(5);
+/// How long a round may take. An attempt to send a message takes at most half a minute.
+const LIMIT: Duration = Duration::from_secs(90);
+
+/// Returns what sends messages.
+pub(crate) fn mailer(settings: &MailSettings) -> Result<Arc<dyn Mailer>, Failure> {
+    match &settings.route {
+        MailRoute::Smtp(url) => Ok(Arc::new(smtp_mailer(url, settings)?)),
+        MailRoute::Directory(directory) => {
+            let (sender, templates) = (settings.sender.clone(), templates(settings)?);
+            if !directory.is_dir() {
+                return Err(Failure(format!("mail_dir: there is no directory {}", directory.display())));
+            }
+            Ok(Arc::new(DirectoryMailer::new(directory.clone(), sender, templates)))
+        }
+    }
+}
+
+pub(crate) fn smtp_mailer(url: &str, settings: &MailSettings) -> Result<SmtpMailer, Failure> {
+    let mailer = SmtpMailer::new(url, settings.sender.clone(), templates(settings)?);
+    mailer.map_err(|error| Failure::new("smtp_url", &error))
+}
+
+pub(crate) fn templates(settings: &MailSettings) -> Result<Templates, Failure> {
+    let templates = match &settings.templates {
+        Some(directory) => Templates::from_directory(directory),
+        None => Templates::english(),
+    };
+    templates.map_err(|error| Failure::new("mail_templates", &error))
+}
+
+/// Returns the pages to which links lead: those of the settings, or else those of the server itself.
+pub(crate) fn pages(settings: &MailSettings, address: SocketAddr, has_tls: bool) -> Result<LinkPages, Failure> {
+    let scheme = if has_tls { "https" } else { "http" };
+    let base = settings.public_url.clone().unwrap_or_else(|| format!("{scheme}://{address}"));
+    let page = |own: &Option<LinkTemplate>, path: &str| match own {
+        Some(own) => Ok(own.clone()),
+        None => format!("{base}{path}?token={{token}}").parse(),
+    };
+    let failed = |error| Failure::new("public_url", &error);
+    Ok(LinkPages {
+        verify: page(&settings.link_verify, "/account/verify").map_err(failed)?,
+        reset: page(&settings.link_reset, "/account/reset").map_err(failed)?,
+    })
+}
+
+/// Sends messages until the server stops. The next process sends those that are left then.
+pub(crate) async fn deliver(iam: Iam, metrics: Arc<MailMetrics>, stop: watch::Receiver<bool>) {
+    let delivering = async {
+        let mut is_failing = false;
+        loop {
+            match within(LIMIT, iam.deliver_mail()).await {
+                Ok(delivery) => {
+                    metrics.note(delivery);
+                    is_failing = false;
+                    if delivery.more {
+                        continue;
+                    }
+                }
+                Err(error) => {
+                    if !is_failing {
+                        tracing::warn!(%error, "messages could not be sent; they stay in the outbox");
+                    }
+                    is_failing = true;
+                }
+            }
+            tokio::select! {
+                () = iam.mail_queued() => {}
+                () = sleep(PERIOD) => {}
+            }
+        }
+    };
+    until_stopped(stop, delivering).await;
+}
+
+/// The metrics of the outbox.
+pub(crate) struct MailMetrics {
+    messages: IntCounterVec,
+}
+
+impl MailMetrics {
+    pub(crate) fn new(registry: &Registry) -> prometheus::Result<Self> {
+        let options = Opts::new("mail_messages_total", "Attempts to send a message, by their outcome");
+        let messages = IntCounterVec::new(options, &["outcome"])?;
+        registry.register(Box::new(messages.clone()))?;
+        Ok(Self { messages })
+    }
+
+    fn note(&self, delivery: Delivery) {
+        for (outcome, count) in [
+            ("sent", delivery.sent),
+            ("postponed", delivery.postponed),
+            ("given_up", delivery.given_up),
+            ("dropped", delivery.dropped),
+        ] {
+            self.messages.with_label_values(&[outcome]).inc_by(count.into());
+        }
+    }
+}

@@ -1,0 +1,46 @@
+use async_trait::async_trait;
+use iam_model::change::LinkChange;
+use iam_model::id::TenantId;
+use iam_model::link::{Link, LinkPurpose};
+use iam_model::store::{LinkStore, LinkTransaction};
+use iam_model::store_error::{Constraint, StoreError};
+use uuid::Uuid;
+
+use crate::state::{MemoryStore, MemoryTransaction, TenantState, hold};
+
+#[async_trait]
+impl LinkStore for MemoryStore {
+    async fn link_by_token(&self, tenant: TenantId, token_hash: &[u8; 32]) -> Result<Option<Link>, StoreError> {
+        Ok(self.tenant_state(tenant).link_by_token(token_hash))
+    }
+
+    async fn link(&self, tenant: TenantId, purpose: LinkPurpose, subject: Uuid) -> Result<Option<Link>, StoreError> {
+        Ok(self.tenant_state(tenant).links.get(&(purpose, subject)).cloned())
+    }
+}
+
+#[async_trait]
+impl LinkTransaction for MemoryTransaction {
+    async fn lock_link(&mut self, token_hash: &[u8; 32]) -> Result<Option<Link>, StoreError> {
+        Ok(self.draft.link_by_token(token_hash))
+    }
+}
+
+impl TenantState {
+    fn link_by_token(&self, token_hash: &[u8; 32]) -> Option<Link> {
+        self.links.values().find(|link| link.token_hash == *token_hash).cloned()
+    }
+
+    pub(super) fn write_link(&mut self, change: &LinkChange) -> Result<(), StoreError> {
+        match change {
+            LinkChange::Issue(link) => {
+                hold(Constraint::Reference, self.tenant.is_some())?;
+                self.links.insert((link.purpose, link.subject), link.clone());
+            }
+            LinkChange::End { purpose, subject } => {
+                self.links.remove(&(*purpose, *subject));
+            }
+        }
+        Ok(())
+    }
+}
