@@ -355,8 +355,8 @@ impl IdempotencyTransaction for UnauditedTransaction {
 
 #[async_trait]
 impl LinkTransaction for UnauditedTransaction {
-    async fn lock_link(&mut self, token_hash: &[u8; 32]) -> Outcome<Option<Link>> {
-        self.0.lock_link(token_hash).await
+    async fn lock_link(&mut self, purpose: LinkPurpose, subject: Uuid) -> Outcome<Option<Link>> {
+        self.0.lock_link(purpose, subject).await
     }
 }
 

@@ -25,6 +25,7 @@ mod problem;
 mod properties;
 pub mod rate_limit;
 mod rate_limiting;
+mod recovery;
 mod request_state;
 mod require_permission;
 mod role;

@@ -14,8 +14,8 @@ use crate::request_state::ResponseState;
 use crate::settings::Part;
 use crate::state::ApiState;
 use crate::{
-    access, assignment, audit, credential, health, organization, permission, role, session, tenant, token, user,
-    verification,
+    access, assignment, audit, credential, health, organization, permission, recovery, role, session, tenant, token,
+    user, verification,
 };
 
 /// Every operation of these parts of the API, with its path without prefix.
@@ -37,6 +37,7 @@ fn operations_of(part: Part) -> Vec<UtoipaMethodRouter<ApiState>> {
         Part::Verification => {
             vec![routes!(verification::request), routes!(verification::verify), routes!(verification::change)]
         }
+        Part::Recovery => vec![routes!(recovery::forgot), routes!(recovery::reset), routes!(recovery::start)],
         Part::Users => vec![
             once(routes!(user::list, user::create)),
             conditional(routes!(user::get)),

@@ -71,6 +71,8 @@ pub enum Part {
     Authentication,
     /// `/auth/email`: verification of addresses by mail.
     Verification,
+    /// `/auth/password/forgot`, `/auth/password/reset` and `/users/{id}/password-reset`: new passwords by mail.
+    Recovery,
     /// `/users`.
     Users,
     /// `/users/{id}/sessions`, `/users/{id}/logout-all` and `/sessions`.
@@ -95,10 +97,11 @@ pub enum Part {
 
 impl Part {
     /// All parts.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Registration,
         Self::Authentication,
         Self::Verification,
+        Self::Recovery,
         Self::Users,
         Self::Sessions,
         Self::Permissions,

@@ -6,19 +6,19 @@ use iam_model::audit::AuditEntry;
 use iam_model::clock::{Clock, SystemClock, cut};
 use iam_model::error::{Error, Result};
 use iam_model::id::IdGenerator;
+use iam_model::mail::Mailer;
 use iam_model::observe::Observer;
 use iam_model::random::{Random, SystemRandom};
 use iam_model::signing_key::KeyPurpose;
 use iam_model::store::Store;
 use tokio::sync::Notify;
 
-use crate::engine::{AfterCommit, Engine, Hook, IdempotencySecret, InFlight, observed};
+use crate::engine::{AfterCommit, Engine, Hook, IdempotencySecret, InFlight, Post, observed};
 use crate::hashing::PasswordHasher;
 use crate::iam::Iam;
-use crate::link::LinkKey;
-use crate::mail::{LinkPages, Mailer, Post};
+use crate::link_pages::LinkPages;
 use crate::settings::Settings;
-use crate::token::{KeyRing, RETIREMENT, first_or_stored, pair};
+use crate::token::{KeyRing, LinkKey, RETIREMENT, first_or_stored, pair};
 
 /// Builds an [`Iam`]; see [`Iam::builder`].
 pub struct Builder {

@@ -1,102 +1,40 @@
 //! Links: the one-time tokens in messages (`accounts.md`).
-//!
-//! A token consists of the tenant and 32 secret bytes. The secret is a MAC of the link's identifier under a key of the
-//! installation, so that it can be computed again when a message is sent, and no row contains it. The store has only
-//! the SHA-256 digest of the secret.
 
-use aws_lc_rs::digest::{SHA256, digest};
-use aws_lc_rs::hmac;
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::TimeDelta;
 pub use iam_model::change::LinkChange;
+use iam_model::clock::Timestamp;
 use iam_model::error::{Error, Result};
-use iam_model::id::{LinkId, TenantId};
+use iam_model::id::LinkId;
 pub use iam_model::link::{Link, LinkPurpose};
 pub use iam_model::secret::{LinkToken, LinkUrl};
 pub use iam_model::store::{LinkStore, LinkTransaction};
 use iam_model::user::User;
 use iam_model::validate::Email;
-use uuid::Uuid;
-use zeroize::Zeroizing;
 
 use crate::engine::{Engine, UnitOfWork};
+use crate::token::parse_link_token;
 
-type Secret = Zeroizing<[u8; 32]>;
-
-/// The start of every token, by which scanners for leaked secrets recognize it.
-const PREFIX: &str = "iaml_";
-
-/// The key that makes the secrets of links.
-pub(crate) struct LinkKey(hmac::Key);
-
-impl LinkKey {
-    pub(crate) fn new(secret: [u8; 32]) -> Self {
-        Self(hmac::Key::new(hmac::HMAC_SHA256, &secret))
-    }
-
-    /// Returns the secret of a link. Another purpose, tenant or subject gives another secret.
-    fn secret(&self, tenant: TenantId, purpose: LinkPurpose, subject: Uuid, id: LinkId) -> Secret {
-        let mut context = hmac::Context::with_key(&self.0);
-        // Only the purpose has a variable length, so it comes last.
-        context.update(tenant.as_uuid().as_bytes());
-        context.update(subject.as_bytes());
-        context.update(id.as_uuid().as_bytes());
-        context.update(purpose.as_str().as_bytes());
-        let mut secret = Zeroizing::new([0; 32]);
-        secret.copy_from_slice(context.sign().as_ref());
-        secret
-    }
-
-    /// Returns the token of a link.
-    pub(crate) fn token(&self, link: &Link) -> LinkToken {
-        let secret = self.secret(link.tenant_id, link.purpose, link.subject, link.id);
-        let mut bytes = Zeroizing::new([0; 48]);
-        let (tenant, rest) = bytes.split_at_mut(16);
-        tenant.copy_from_slice(link.tenant_id.as_uuid().as_bytes());
-        rest.copy_from_slice(secret.as_slice());
-        format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(bytes.as_slice())).into()
-    }
+/// Returns the link of a token for a purpose.
+///
+/// # Errors
+///
+/// [`refused`] for every token that is not valid now.
+pub(crate) async fn find(engine: &Engine, token: &LinkToken, purpose: LinkPurpose) -> Result<Link> {
+    let (tenant, token_hash) = parse_link_token(token).ok_or_else(refused)?;
+    let link = engine.store.link_by_token(tenant, &token_hash).await?;
+    link.filter(|link| link.purpose == purpose && link.is_live(engine.now())).ok_or_else(refused)
 }
 
-/// A token that a client has presented.
-pub(crate) struct Presented {
-    tenant: TenantId,
-    hash: [u8; 32],
-}
-
-impl Presented {
-    fn parse(token: &LinkToken) -> Option<Self> {
-        let encoded = token.expose().strip_prefix(PREFIX)?;
-        let bytes = Zeroizing::new(URL_SAFE_NO_PAD.decode(encoded).ok()?);
-        let (tenant, secret) = bytes.split_first_chunk::<16>()?;
-        let secret: &[u8; 32] = secret.try_into().ok()?;
-        Some(Self { tenant: Uuid::from_bytes(*tenant).into(), hash: hash(secret) })
-    }
-
-    /// Returns the link of a token for a purpose.
-    ///
-    /// # Errors
-    ///
-    /// [`refused`] for every token that is not valid now.
-    pub(crate) async fn find(engine: &Engine, token: &LinkToken, purpose: LinkPurpose) -> Result<(Self, Link)> {
-        let presented = Self::parse(token).ok_or_else(refused)?;
-        let link = engine.store.link_by_token(presented.tenant, &presented.hash).await?;
-        let link = link.filter(|link| link.purpose == purpose && link.is_live(engine.now())).ok_or_else(refused)?;
-        Ok((presented, link))
-    }
-
-    /// Ends the link, so that no other unit of work can use it.
-    ///
-    /// # Errors
-    ///
-    /// [`refused`] if it was used, replaced or expired since it was found.
-    pub(crate) async fn spend(&self, work: &mut UnitOfWork<'_>, link: &Link) -> Result<()> {
-        let current = work.locks().lock_link(&self.hash).await?;
-        let now = work.now();
-        current.filter(|current| current.id == link.id && current.is_live(now)).ok_or_else(refused)?;
-        work.apply(LinkChange::End { purpose: link.purpose, subject: link.subject }).await
-    }
+/// Ends a link that was found, so that no other unit of work can use it.
+///
+/// # Errors
+///
+/// [`refused`] if it was used, replaced or expired since it was found.
+pub(crate) async fn spend(work: &mut UnitOfWork<'_>, link: &Link) -> Result<()> {
+    let current = work.locks().lock_link(link.purpose, link.subject).await?;
+    let now = work.now();
+    current.filter(|current| current.id == link.id && current.is_live(now)).ok_or_else(refused)?;
+    work.apply(LinkChange::End { purpose: link.purpose, subject: link.subject }).await
 }
 
 /// Returns the one error for tokens that are unknown, used, replaced, expired or for another purpose.
@@ -104,27 +42,24 @@ pub(crate) fn refused() -> Error {
     Error::field("token", "is not valid: the link was used, was replaced by a newer one, or has expired")
 }
 
-/// Makes a link for a user and an address, which replaces the user's earlier link for the same purpose.
-pub(crate) async fn issue(
+/// Returns a new link for a user and an address.
+pub(crate) fn new(
     engine: &Engine,
-    work: &mut UnitOfWork<'_>,
-    purpose: LinkPurpose,
+    (id, purpose): (LinkId, LinkPurpose),
     (user, email): (&User, &Email),
-) -> Result<Link> {
-    let (id, subject, now) = (engine.next_id(), user.id.as_uuid(), work.now());
-    let secret = engine.link_key.secret(user.tenant_id, purpose, subject, id);
-    let link = Link {
+    now: Timestamp,
+) -> Link {
+    let subject = user.id.as_uuid();
+    Link {
         id,
         tenant_id: user.tenant_id,
         purpose,
         subject,
         email: email.clone(),
-        token_hash: hash(&secret),
+        token_hash: engine.link_key.token_hash(user.tenant_id, purpose, subject, id),
         created_at: now,
         expires_at: now + lifetime(purpose),
-    };
-    work.apply(LinkChange::Issue(link.clone())).await?;
-    Ok(link)
+    }
 }
 
 /// How long a link works.
@@ -132,64 +67,5 @@ fn lifetime(purpose: LinkPurpose) -> TimeDelta {
     match purpose {
         LinkPurpose::Verify => TimeDelta::hours(24),
         LinkPurpose::Reset => TimeDelta::minutes(30),
-    }
-}
-
-fn hash(secret: &[u8; 32]) -> [u8; 32] {
-    let mut bytes = [0; 32];
-    bytes.copy_from_slice(digest(&SHA256, secret).as_ref());
-    bytes
-}
-
-#[cfg(test)]
-mod tests {
-    use iam_model::clock::Clock as _;
-    use iam_model::clock::testing::FixedClock;
-
-    use super::*;
-
-    fn link(purpose: LinkPurpose, subject: u128, id: u128) -> Link {
-        let now = FixedClock::at("2026-01-31T09:15:00Z").now();
-        Link {
-            id: Uuid::from_u128(id).into(),
-            tenant_id: Uuid::from_u128(7).into(),
-            purpose,
-            subject: Uuid::from_u128(subject),
-            email: "ada@example.com".parse().unwrap(),
-            token_hash: [0; 32],
-            created_at: now,
-            expires_at: now,
-        }
-    }
-
-    #[test]
-    fn a_token_is_parsed_to_its_tenant_and_the_digest_of_its_secret() {
-        let key = LinkKey::new([3; 32]);
-        let link = link(LinkPurpose::Verify, 1, 2);
-        let token = key.token(&link);
-        let presented = Presented::parse(&token).unwrap();
-        let secret = key.secret(link.tenant_id, link.purpose, link.subject, link.id);
-        assert_eq!((presented.tenant, presented.hash), (link.tenant_id, hash(&secret)));
-        let text = token.expose();
-        for bad in [&text[1..], &text[..text.len() - 2], "", PREFIX, &format!("{text}AAAA"), &text.replace('_', "-")] {
-            assert!(Presented::parse(&bad.into()).is_none(), "{bad}");
-        }
-    }
-
-    #[test]
-    fn every_link_has_another_secret() {
-        let key = LinkKey::new([3; 32]);
-        let tokens = [
-            key.token(&link(LinkPurpose::Verify, 1, 2)),
-            key.token(&link(LinkPurpose::Reset, 1, 2)),
-            key.token(&link(LinkPurpose::Verify, 2, 2)),
-            key.token(&link(LinkPurpose::Verify, 1, 3)),
-            key.token(&Link { tenant_id: Uuid::from_u128(8).into(), ..link(LinkPurpose::Verify, 1, 2) }),
-            LinkKey::new([4; 32]).token(&link(LinkPurpose::Verify, 1, 2)),
-        ];
-        for (number, token) in tokens.iter().enumerate() {
-            assert!(tokens.iter().skip(number + 1).all(|other| other.expose() != token.expose()), "{number}");
-        }
-        assert_eq!(key.token(&link(LinkPurpose::Verify, 1, 2)).expose(), tokens[0].expose());
     }
 }

@@ -10,6 +10,7 @@ use crate::credential::Credentials;
 use crate::iam::Iam;
 use crate::organization::Organizations;
 use crate::permission::Permissions;
+use crate::recovery::Recovery;
 use crate::role::Roles;
 use crate::session::Sessions;
 use crate::settings::Settings;
@@ -40,6 +41,12 @@ impl Iam {
     #[must_use]
     pub fn verification(&self) -> Verification<'_> {
         Verification(&self.0)
+    }
+
+    /// The service for recovery: sends links with which users choose a new password.
+    #[must_use]
+    pub fn recovery(&self) -> Recovery<'_> {
+        Recovery(&self.0)
     }
 
     /// The service for sessions: begins, refreshes, lists and ends them.

@@ -14,7 +14,7 @@ use crate::caller::Caller;
 use crate::engine::Engine;
 use crate::guard::{Attempt, Claim, in_time, own_email};
 use crate::hashing::Share;
-use crate::link::{Presented, refused};
+use crate::link;
 
 /// Verifies e-mail addresses; see [`Iam::verification`](crate::iam::Iam::verification).
 ///
@@ -36,7 +36,7 @@ impl Verification<'_> {
         let mut work = self.0.begin(caller).await?;
         let user = work.locks().lock_user(id).await?.ok_or_else(not_found)?;
         if user.email_verified_at.is_none() {
-            self.0.queue_link(&mut work, LinkPurpose::Verify, (&user, &user.email)).await?;
+            self.0.queue_link(&mut work, LinkPurpose::Verify, (&user, &user.email), None).await?;
         }
         work.commit().await
     }
@@ -50,12 +50,12 @@ impl Verification<'_> {
     /// [`Conflict::EmailTaken`](iam_model::error::Conflict::EmailTaken) if another user of the tenant has taken the new
     /// address meanwhile.
     pub async fn verify(&self, context: &RequestContext, token: &LinkToken) -> Result<()> {
-        let (presented, link) = Presented::find(self.0, token, LinkPurpose::Verify).await?;
+        let link = link::find(self.0, token, LinkPurpose::Verify).await?;
         let caller = Caller::anonymous(link.tenant_id, context.clone());
         let mut work = self.0.begin(&caller).await?;
         let before = work.locks().lock_user(link.subject.into()).await?;
-        let before = before.filter(|user| user.status != UserStatus::Inactive).ok_or_else(refused)?;
-        presented.spend(&mut work, &link).await?;
+        let before = before.filter(|user| user.status != UserStatus::Inactive).ok_or_else(link::refused)?;
+        link::spend(&mut work, &link).await?;
         let now = work.now();
         let is_new = before.email.key() != link.email.key();
         if is_new || before.email_verified_at.is_none() {
@@ -103,7 +103,7 @@ impl Verification<'_> {
         let (proven, mut work) = attempt.settle(iam, caller).await?;
         match proven {
             Ok(proven) => {
-                iam.queue_link(&mut work, LinkPurpose::Verify, (&proven.account.user, new)).await?;
+                iam.queue_link(&mut work, LinkPurpose::Verify, (&proven.account.user, new), None).await?;
                 work.commit().await
             }
             Err(refusal) => {

@@ -50,7 +50,9 @@ impl TenantState {
 impl MemoryTransaction {
     pub(super) fn write_credential(&mut self, change: &CredentialChange) {
         match change {
-            CredentialChange::ChangePassword { user, password } | CredentialChange::Rehash { user, password } => {
+            CredentialChange::ChangePassword { user, password }
+            | CredentialChange::ResetPassword { user, password }
+            | CredentialChange::Rehash { user, password } => {
                 self.draft.passwords.insert(*user, password.clone());
             }
             CredentialChange::CountFailure { email, attempts, .. } => {

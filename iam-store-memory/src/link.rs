@@ -11,7 +11,8 @@ use crate::state::{MemoryStore, MemoryTransaction, TenantState, hold};
 #[async_trait]
 impl LinkStore for MemoryStore {
     async fn link_by_token(&self, tenant: TenantId, token_hash: &[u8; 32]) -> Result<Option<Link>, StoreError> {
-        Ok(self.tenant_state(tenant).link_by_token(token_hash))
+        let state = self.tenant_state(tenant);
+        Ok(state.links.values().find(|link| link.token_hash == *token_hash).cloned())
     }
 
     async fn link(&self, tenant: TenantId, purpose: LinkPurpose, subject: Uuid) -> Result<Option<Link>, StoreError> {
@@ -21,19 +22,15 @@ impl LinkStore for MemoryStore {
 
 #[async_trait]
 impl LinkTransaction for MemoryTransaction {
-    async fn lock_link(&mut self, token_hash: &[u8; 32]) -> Result<Option<Link>, StoreError> {
-        Ok(self.draft.link_by_token(token_hash))
+    async fn lock_link(&mut self, purpose: LinkPurpose, subject: Uuid) -> Result<Option<Link>, StoreError> {
+        Ok(self.draft.links.get(&(purpose, subject)).cloned())
     }
 }
 
 impl TenantState {
-    fn link_by_token(&self, token_hash: &[u8; 32]) -> Option<Link> {
-        self.links.values().find(|link| link.token_hash == *token_hash).cloned()
-    }
-
     pub(super) fn write_link(&mut self, change: &LinkChange) -> Result<(), StoreError> {
         match change {
-            LinkChange::Issue(link) => {
+            LinkChange::Issue { link, .. } => {
                 hold(Constraint::Reference, self.tenant.is_some())?;
                 self.links.insert((link.purpose, link.subject), link.clone());
             }

@@ -8,7 +8,7 @@ link_ports! {
     PostgresTransaction,
     by_token: "FROM iam.links WHERE tenant_id = $1 AND token_hash = $2",
     by_subject: "FROM iam.links WHERE tenant_id = $1 AND purpose = $2 AND subject = $3",
-    lock: "FROM iam.links WHERE tenant_id = $1 AND token_hash = $2 FOR UPDATE",
+    lock: "FROM iam.links WHERE tenant_id = $1 AND purpose = $2 AND subject = $3 FOR UPDATE",
     issue: r#"
         INSERT INTO iam.links (tenant_id, purpose, subject, id, email, token_hash, created_at, expires_at)
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)

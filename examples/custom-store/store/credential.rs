@@ -111,9 +111,9 @@ impl View<'_> {
 impl Draft<'_> {
     pub(super) fn write_credential(self, change: &CredentialChange) -> Result<(), StoreError> {
         match change {
-            CredentialChange::ChangePassword { user, password } | CredentialChange::Rehash { user, password } => {
-                self.put(PasswordRow::new(*user, password))
-            }
+            CredentialChange::ChangePassword { user, password }
+            | CredentialChange::ResetPassword { user, password }
+            | CredentialChange::Rehash { user, password } => self.put(PasswordRow::new(*user, password)),
             CredentialChange::CountFailure { email, attempts, .. } => self.put(AttemptsRow {
                 email: email.key().as_str().to_owned(),
                 failed_at: attempts.failed_at.clone(),

@@ -51,32 +51,32 @@ fn link_key(purpose: LinkPurpose, subject: Uuid) -> Vec<u8> {
 #[async_trait]
 impl LinkStore for RedbStore {
     async fn link_by_token(&self, tenant: TenantId, token_hash: &[u8; 32]) -> Result<Option<Link>, StoreError> {
-        self.read(tenant, |view| view.link_by_token(token_hash))
+        let found = self.read(tenant, |view| view.select(|LinkRow(link)| link.token_hash == *token_hash))?;
+        Ok(found.into_iter().next().map(|LinkRow(link)| link))
     }
 
     async fn link(&self, tenant: TenantId, purpose: LinkPurpose, subject: Uuid) -> Result<Option<Link>, StoreError> {
-        self.read(tenant, |view| Ok(view.get(&link_key(purpose, subject))?.map(|LinkRow(link)| link)))
+        self.read(tenant, |view| view.link(purpose, subject))
     }
 }
 
 #[async_trait]
 impl LinkTransaction for RedbTransaction {
-    async fn lock_link(&mut self, token_hash: &[u8; 32]) -> Result<Option<Link>, StoreError> {
-        self.view().link_by_token(token_hash)
+    async fn lock_link(&mut self, purpose: LinkPurpose, subject: Uuid) -> Result<Option<Link>, StoreError> {
+        self.view().link(purpose, subject)
     }
 }
 
 impl View<'_> {
-    fn link_by_token(self, token_hash: &[u8; 32]) -> Result<Option<Link>, StoreError> {
-        let found = self.select(|LinkRow(link)| link.token_hash == *token_hash)?;
-        Ok(found.into_iter().next().map(|LinkRow(link)| link))
+    fn link(self, purpose: LinkPurpose, subject: Uuid) -> Result<Option<Link>, StoreError> {
+        Ok(self.get(&link_key(purpose, subject))?.map(|LinkRow(link)| link))
     }
 }
 
 impl Draft<'_> {
     pub(super) fn write_link(self, change: &LinkChange) -> Result<(), StoreError> {
         match change {
-            LinkChange::Issue(link) => {
+            LinkChange::Issue { link, .. } => {
                 hold(Constraint::Reference, self.view().has::<Tenant>(&key(self.tenant))?)?;
                 self.put(LinkRow(link.clone()))
             }

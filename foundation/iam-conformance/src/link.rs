@@ -28,15 +28,15 @@ fn new_link(world: &World, tenant: &Tenant, purpose: LinkPurpose, hash: u8) -> L
 }
 
 async fn issue(world: &World, link: &Link) {
-    world.commit(link.tenant_id, LinkChange::Issue(link.clone())).await;
+    world.commit(link.tenant_id, LinkChange::Issue { link: link.clone(), grants: None }).await;
 }
 
 fn end(link: &Link) -> Change {
     LinkChange::End { purpose: link.purpose, subject: link.subject }.into()
 }
 
-async fn locked(world: &World, tenant: TenantId, hash: u8) -> Option<Link> {
-    world.locked(tenant, async |locks| locks.lock_link(&[hash; 32]).await.unwrap()).await
+async fn locked(world: &World, tenant: TenantId, link: &Link) -> Option<Link> {
+    world.locked(tenant, async |locks| locks.lock_link(link.purpose, link.subject).await.unwrap()).await
 }
 
 /// A link is found by its token, and by its purpose and subject, only in its tenant, also when it has expired.
@@ -50,7 +50,7 @@ pub async fn a_link_is_read_back(store: Arc<dyn Store>) {
         let by_token = world.store.link_by_token(tenant, &[1; 32]).await.unwrap();
         let by_subject = world.store.link(tenant, link.purpose, link.subject).await.unwrap();
         assert_eq!((by_token.as_ref(), by_subject.as_ref()), (expected, expected));
-        assert_eq!(locked(&world, tenant, 1).await.as_ref(), expected);
+        assert_eq!(locked(&world, tenant, &link).await.as_ref(), expected);
     }
     assert_eq!(world.store.link_by_token(acme.id, &[2; 32]).await.unwrap(), None);
     assert_eq!(world.store.link(acme.id, LinkPurpose::Reset, link.subject).await.unwrap(), None);
@@ -91,8 +91,8 @@ pub async fn an_ended_link_is_gone(store: Arc<dyn Store>) {
     issue(&world, &reset).await;
     for _ in 0..2 {
         world.commit(tenant.id, end(&verify)).await;
-        assert_eq!(locked(&world, tenant.id, 1).await, None);
-        assert_eq!(locked(&world, tenant.id, 2).await.as_ref(), Some(&reset));
+        assert_eq!(locked(&world, tenant.id, &verify).await, None);
+        assert_eq!(locked(&world, tenant.id, &reset).await.as_ref(), Some(&reset));
     }
 }
 
@@ -100,7 +100,8 @@ pub async fn an_ended_link_is_gone(store: Arc<dyn Store>) {
 pub async fn a_link_of_a_missing_tenant_is_refused(store: Arc<dyn Store>) {
     let world = World::new(store);
     let link = new_link(&world, &world.new_tenant("acme"), LinkPurpose::Verify, 1);
-    let refused = world.try_commit(link.tenant_id, [LinkChange::Issue(link.clone()).into()]).await;
+    let refused =
+        world.try_commit(link.tenant_id, [LinkChange::Issue { link: link.clone(), grants: None }.into()]).await;
     assert_conflict(&refused, Constraint::Reference);
 }
 
@@ -116,7 +117,7 @@ pub async fn a_link_is_used_once_by_concurrent_tasks(store: Arc<dyn Store>) {
             let (world, link) = (Arc::clone(&world), link.clone());
             tasks.spawn(async move {
                 let mut work = world.begin(&World::system(link.tenant_id)).await;
-                let found = work.locks().lock_link(&link.token_hash).await?;
+                let found = work.locks().lock_link(link.purpose, link.subject).await?;
                 if found.is_some() {
                     work.apply(end(&link)).await?;
                 }

@@ -237,6 +237,9 @@ pub enum Conflict {
     /// A deleted user can be neither suspended nor reactivated.
     #[error("The user is inactive.")]
     UserInactive,
+    /// Only an ACTIVE user can get a new password.
+    #[error("The user is not active.")]
+    UserNotActive,
     /// The user already holds the role in this resource scope.
     #[error("The user already holds this role in this organization, or tenant-wide.")]
     RoleHeld,

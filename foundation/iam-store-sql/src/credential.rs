@@ -179,6 +179,7 @@ macro_rules! credential_ports {
                 pub(crate) async fn write_credential(&mut self, change: &CredentialChange) -> Result<(), StoreError> {
                     match change {
                         CredentialChange::ChangePassword { user, password }
+                        | CredentialChange::ResetPassword { user, password }
                         | CredentialChange::Rehash { user, password } => self.update_credential(*user, password).await,
                         CredentialChange::CountFailure { email, attempts, .. } => {
                             self.put_login_attempts(&email.key(), attempts).await

@@ -97,8 +97,8 @@ macro_rules! link_ports {
 
             #[async_trait::async_trait]
             impl LinkTransaction for $transaction {
-                async fn lock_link(&mut self, token_hash: &[u8; 32]) -> Result<Option<Link>, StoreError> {
-                    let row = $crate::select_links!(Row, $lock, self.tenant(), token_hash.as_slice());
+                async fn lock_link(&mut self, purpose: LinkPurpose, subject: Uuid) -> Result<Option<Link>, StoreError> {
+                    let row = $crate::select_links!(Row, $lock, self.tenant(), purpose.as_str(), subject);
                     let row = row.fetch_optional(self.connection()).await.map_err($store::store_error)?;
                     row.map(Link::try_from).transpose()
                 }
@@ -107,7 +107,7 @@ macro_rules! link_ports {
             impl $transaction {
                 pub(crate) async fn write_link(&mut self, change: &LinkChange) -> Result<(), StoreError> {
                     match change {
-                        LinkChange::Issue(link) => self.issue_link(link).await,
+                        LinkChange::Issue { link, .. } => self.issue_link(link).await,
                         LinkChange::End { purpose, subject } => self.end_link(*purpose, *subject).await,
                     }
                 }

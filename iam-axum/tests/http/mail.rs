@@ -37,6 +37,7 @@ pub(crate) struct TestMailer(Arc<Mutex<Outcome>>);
 #[derive(Default)]
 struct Outcome {
     refuses: bool,
+    loses_answers: bool,
     attempts: u32,
     sent: Vec<Mail>,
 }
@@ -50,7 +51,7 @@ impl Mailer for TestMailer {
             return Err("451 try again later".into());
         }
         outcome.sent.push(mail.clone());
-        Ok(())
+        if outcome.loses_answers { Err("the connection was lost".into()) } else { Ok(()) }
     }
 }
 
@@ -69,6 +70,11 @@ impl TestApp {
         let found: Vec<&Mail> = mails.iter().filter(|mail| mail.kind == kind && mail.to.as_str() == to).collect();
         assert_eq!(found.len(), 1, "{mails:?}");
         tokens(found[0]).remove(0)
+    }
+
+    /// Whether the answers to accepted messages get lost.
+    pub(crate) fn lose_answers(&self, loses_answers: bool) {
+        self.mailer.0.lock().unwrap().loses_answers = loses_answers;
     }
 
     fn refuse_mail(&self, refuses: bool) {

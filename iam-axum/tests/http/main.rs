@@ -59,6 +59,7 @@ mod people;
 mod permission;
 mod permissions;
 mod rate_limit;
+mod recovery;
 mod refresh;
 mod register;
 mod request;

@@ -64,8 +64,14 @@ impl Scene {
             let path = format!("/users/{}", scene.other.user);
             app.delete(&path).by(&scene.administrator).send().await.no_content();
         }
-        if operation.path == "/auth/email/verify" {
-            scene.token = app.token(MailKind::Verify, &scene.other.email).await;
+        match operation.path.as_str() {
+            "/auth/email/verify" => scene.token = app.token(MailKind::Verify, &scene.other.email).await,
+            "/auth/password/reset" => {
+                let body = json!({ "email": scene.other.email });
+                app.post("/auth/password/forgot").json(&body).send().await.accepted();
+                scene.token = app.token(MailKind::Reset, &scene.other.email).await;
+            }
+            _ => {}
         }
         app.sequence().await;
         scene

@@ -50,6 +50,8 @@ pub(crate) const ROWS: &[(&str, &[Target])] = &[
     ("POST /auth/email/verification", NONE),
     ("POST /auth/email/verify", NONE),
     ("POST /auth/email", NONE),
+    ("POST /auth/password/forgot", NONE),
+    ("POST /auth/password/reset", NONE),
     ("GET /users", EVERYWHERE),
     ("POST /users", NONE),
     ("GET /users/{id}", PERSONS),
@@ -61,6 +63,7 @@ pub(crate) const ROWS: &[(&str, &[Target])] = &[
     ("DELETE /users/{id}", EVERYWHERE),
     ("POST /users/{id}/suspend", EVERYWHERE),
     ("POST /users/{id}/reactivate", EVERYWHERE),
+    ("POST /users/{id}/password-reset", PERSONS),
     ("GET /users/{id}/roles", PERSONS),
     ("GET /users/{id}/sessions", PERSONS),
     ("POST /users/{id}/logout-all", PERSONS),
@@ -339,6 +342,13 @@ impl<'a> World<'a> {
                 let email = fresh_email();
                 self.app.register(&email).await;
                 json!({ "token": self.app.token(MailKind::Verify, &email).await })
+            }
+            "POST /auth/password/forgot" => json!({ "email": fresh_email() }),
+            "POST /auth/password/reset" => {
+                let email = fresh_email();
+                self.app.register(&email).await;
+                self.app.post("/auth/password/forgot").json(&json!({ "email": email })).send().await.accepted();
+                json!({ "token": self.app.token(MailKind::Reset, &email).await, "newPassword": PASSWORD })
             }
             "POST /auth/email" => json!({ "newEmail": fresh_email(), "currentPassword": PASSWORD }),
             "PATCH /users/{id} (e-mail)" => json!({ "email": fresh_email() }),

@@ -7,3 +7,5 @@ pub use crate::hashing::HashingCost;
 pub use iam_model::change::{CredentialChange, LoginFailure};
 pub use iam_model::credential::{Account, GuardedAccount, Lockout, LoginAttempts, LoginCandidate, LoginCandidates};
 pub use iam_model::store::{CredentialStore, CredentialTransaction};
+
+pub(crate) use crate::credential::service::replace_password;

@@ -71,7 +71,8 @@ impl Credentials<'_> {
         let (proven, mut work) = attempt.settle(self.0, caller).await?;
         match proven {
             Ok(Proven { account, .. }) => {
-                replace_password(self.0, &mut work, &account.user, password, Some(session_id)).await?;
+                let change = CredentialChange::ChangePassword { user: account.user.id, password };
+                replace_password(self.0, &mut work, &account.user, change, Some(session_id)).await?;
                 work.commit().await
             }
             Err(refusal) => {
@@ -115,7 +116,8 @@ impl Credentials<'_> {
             return Err(Conflict::UserInactive.into());
         }
         work.apply(CredentialChange::ClearFailures(key)).await?;
-        replace_password(iam, &mut work, &account.user, password, None).await?;
+        let change = CredentialChange::ChangePassword { user: user_id, password };
+        replace_password(iam, &mut work, &account.user, change, None).await?;
         work.commit().await?;
         Ok(account.user)
     }
@@ -127,18 +129,18 @@ impl Credentials<'_> {
     }
 }
 
-/// Sets a new password. Ends the link with which the user could reset the former one, and all sessions of the user except
-/// one. Tells the user.
+/// Sets a new password by a change. Ends the link with which the user could reset the former one, and all sessions of
+/// the user except one. Tells the user.
 ///
 /// The account must be locked before.
-async fn replace_password(
+pub(crate) async fn replace_password(
     iam: &Engine,
     work: &mut UnitOfWork<'_>,
     user: &User,
-    password: PasswordHash,
+    change: CredentialChange,
     except: Option<SessionId>,
 ) -> Result<()> {
-    work.apply(CredentialChange::ChangePassword { user: user.id, password }).await?;
+    work.apply(change).await?;
     work.apply(LinkChange::End { purpose: LinkPurpose::Reset, subject: user.id.as_uuid() }).await?;
     work.invalidate(user.id);
     let mut sessions = work.locks().lock_sessions_of(user.id).await?;

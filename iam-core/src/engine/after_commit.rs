@@ -7,7 +7,7 @@ use iam_model::audit::AuditEntry;
 use uuid::Uuid;
 
 use crate::cache::SessionCache;
-use crate::mail::Post;
+use crate::engine::post::Post;
 
 /// A function of the host program; see [`Builder::after_commit`](crate::iam::Builder::after_commit).
 pub(crate) type Hook = Box<dyn Fn(&[AuditEntry]) + Send + Sync>;

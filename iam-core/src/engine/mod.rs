@@ -4,6 +4,7 @@ mod after_commit;
 mod in_flight;
 mod locked_rights;
 mod once;
+mod post;
 mod precondition;
 mod quota;
 mod work;
@@ -33,6 +34,7 @@ pub(crate) use crate::engine::after_commit::{AfterCommit, Hook};
 pub(crate) use crate::engine::in_flight::InFlight;
 pub(crate) use crate::engine::locked_rights::LockedRights;
 pub(crate) use crate::engine::once::{IdempotencySecret, Once};
+pub(crate) use crate::engine::post::Post;
 pub(crate) use crate::engine::precondition::require_version;
 pub(crate) use crate::engine::quota::hold_quota;
 
@@ -40,10 +42,8 @@ use crate::cache::{CachedSession, EndedSessions, SessionCache};
 use crate::caller::Caller;
 use crate::hashing::PasswordHasher;
 use crate::idempotency::Idempotency;
-use crate::link::LinkKey;
-use crate::mail::Post;
 use crate::settings::Settings;
-use crate::token::{KeyRing, VerifiedTokens};
+use crate::token::{KeyRing, LinkKey, VerifiedTokens};
 
 /// The state that all services share. The parts behind an [`Arc`] are the same inside and outside of host
 /// transactions.

@@ -3,15 +3,15 @@ use std::time::Duration;
 use chrono::TimeDelta;
 use futures_util::future::join_all;
 use iam_model::error::Result;
-use iam_model::id::{TenantId, UserId};
-use iam_model::link::LinkPurpose;
+use iam_model::link::{Link, LinkPurpose};
 use iam_model::mail::{Mail, MailAccount, MailKind, MailLink, Message, wait_after};
+use iam_model::tenant::Tenant;
 use iam_model::user::{User, UserStatus};
 use tokio::time::timeout;
 
-use crate::engine::Engine;
+use crate::engine::{Engine, Post};
 use crate::iam::Iam;
-use crate::mail::Post;
+use crate::recovery::links_for_request;
 
 /// What a call of [`Iam::deliver_mail`] did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -112,6 +112,21 @@ impl Engine {
 
     /// Returns the content of a message. `None` if there is nothing to send any more.
     async fn compose(&self, post: &Post, message: &Message) -> Result<Option<Mail>> {
+        let accounts = if message.kind == MailKind::Reset && message.user_id.is_none() {
+            let links = links_for_request(self, message).await?;
+            let account =
+                |(user, tenant, link): &(User, Tenant, Link)| account(user, tenant, Some(self.mailed(post, link)));
+            links.iter().map(account).collect()
+        } else {
+            self.account_of(post, message).await?.into_iter().collect::<Vec<_>>()
+        };
+        let is_empty = accounts.is_empty();
+        Ok((!is_empty).then(|| Mail::new(message.id, message.kind, message.to.clone(), accounts)))
+    }
+
+    /// Returns the account that a message is about. `None` if it is gone, or if the link in the message was used or
+    /// replaced, or has expired.
+    async fn account_of(&self, post: &Post, message: &Message) -> Result<Option<MailAccount>> {
         let user = match message.user_id {
             Some(id) => self.store.user(message.tenant_id, id).await?,
             None => {
@@ -119,43 +134,31 @@ impl Engine {
                 found.account.map(|account| account.user)
             }
         };
-        let Some(user) = user.filter(|user| user.status != UserStatus::Inactive) else { return Ok(None) };
-        let is_new_address = user.email.key() != message.to.key();
-        if message.kind == MailKind::Verify && is_new_address {
+        let user = user.filter(|user| user.status != UserStatus::Inactive);
+        let tenant = self.store.tenant(message.tenant_id).await?;
+        let (Some(user), Some(tenant)) = (user, tenant) else { return Ok(None) };
+        let Some(purpose) = purpose_of(message.kind) else { return Ok(Some(account(&user, &tenant, None))) };
+        if purpose == LinkPurpose::Verify && user.email.key() != message.to.key() {
             // Another user has the address that this user wants. The answer to the request must not tell that.
             let holder = self.store.guarded_account(message.tenant_id, &message.to.key()).await?;
             if holder.account.is_some() {
                 return Ok(None);
             }
         }
-        let link = match purpose_of(message.kind) {
-            Some(purpose) => match self.link_in(post, message, (purpose, user.id)).await? {
-                Some(link) => Some(link),
-                None => return Ok(None),
-            },
-            None => None,
-        };
-        let account = self.mail_account(message.tenant_id, &user, link).await?;
-        Ok(account.map(|account| Mail::new(message.id, message.kind, message.to.clone(), vec![account])))
-    }
-
-    /// Returns the link of a message, unless it was used or replaced, or has expired.
-    async fn link_in(
-        &self,
-        post: &Post,
-        message: &Message,
-        (purpose, subject): (LinkPurpose, UserId),
-    ) -> Result<Option<MailLink>> {
-        let link = self.store.link(message.tenant_id, purpose, subject.as_uuid()).await?;
+        let link = self.store.link(message.tenant_id, purpose, user.id.as_uuid()).await?;
         let link = link.filter(|link| Some(link.id) == message.link_id && link.is_live(self.now()));
-        Ok(link.map(|link| MailLink::new(post.pages.url(purpose, &self.link_key.token(&link)), link.expires_at)))
+        Ok(link.map(|link| account(&user, &tenant, Some(self.mailed(post, &link)))))
     }
 
-    async fn mail_account(&self, tenant: TenantId, user: &User, link: Option<MailLink>) -> Result<Option<MailAccount>> {
-        let tenant = self.store.tenant(tenant).await?;
-        let name = format!("{} {}", user.first_name.as_str(), user.last_name.as_str());
-        Ok(tenant.map(|tenant| MailAccount::new(name, tenant.name.to_string(), link)))
+    /// Returns a link as a message shows it.
+    fn mailed(&self, post: &Post, link: &Link) -> MailLink {
+        MailLink::new(post.pages.url(link.purpose, &self.link_key.token(link)), link.expires_at)
     }
+}
+
+/// Returns an account as a message shows it.
+fn account(user: &User, tenant: &Tenant, link: Option<MailLink>) -> MailAccount {
+    MailAccount::new(format!("{} {}", user.first_name, user.last_name), tenant.name.to_string(), link)
 }
 
 /// Returns the purpose of the link in a message.

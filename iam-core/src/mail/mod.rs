@@ -8,22 +8,9 @@
 
 mod delivery;
 mod queue;
-mod url;
 
+pub use crate::link_pages::{LinkPages, LinkTemplate};
 pub use crate::mail::delivery::Delivery;
-pub use crate::mail::url::{LinkPages, LinkTemplate};
 pub use iam_model::change::MailChange;
 pub use iam_model::mail::{Mail, MailAccount, MailError, MailKind, MailLink, Mailer, Message};
 pub use iam_model::store::{MailStore, MailTransaction};
-
-use std::sync::Arc;
-
-use tokio::sync::Notify;
-
-/// What sends messages, and the pages to which links lead.
-pub(crate) struct Post {
-    pub(crate) mailer: Arc<dyn Mailer>,
-    pub(crate) pages: LinkPages,
-    /// Notified when a message was queued by this process.
-    pub(crate) queued: Notify,
-}

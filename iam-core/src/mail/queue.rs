@@ -1,6 +1,7 @@
-use iam_model::change::MailChange;
+use iam_model::assignment::Grant;
+use iam_model::change::{Change, LinkChange, MailChange};
 use iam_model::context::RequestContext;
-use iam_model::error::{Error, Result};
+use iam_model::error::Result;
 use iam_model::id::{LinkId, TenantId, UserId};
 use iam_model::link::LinkPurpose;
 use iam_model::mail::{MailKind, Message, with_message};
@@ -9,18 +10,8 @@ use iam_model::validate::Email;
 
 use crate::engine::{Engine, UnitOfWork};
 use crate::link;
-use crate::mail::Post;
 
 impl Engine {
-    /// Returns what sends mail.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::MailOff`].
-    pub(crate) fn require_mail(&self) -> Result<&Post> {
-        self.post.as_deref().ok_or(Error::MailOff)
-    }
-
     /// Queues a message without a link, if mail is on. `user` is `None` for an address that may have no account.
     ///
     /// To be called after everything else that takes a lock: messages to one address are counted under a lock that all
@@ -37,14 +28,15 @@ impl Engine {
         }
         let queued_at = work.locks().lock_queued_messages(kind, &to.key()).await?;
         if let Some(queued_at) = with_message(queued_at, work.now()) {
-            let message = self.message(work, kind, to, user, None);
+            let message = self.message(work, kind, to, (user, None));
             work.apply(MailChange::Queue { message, queued_at }).await?;
         }
         Ok(())
     }
 
     /// Issues a link to a user and queues the message with it, if mail is on. Beyond the limit for the address it does
-    /// nothing, so that the link in the last message stays valid.
+    /// nothing, so that the link in the last message stays valid. `grants` are the role assignments of the user, if
+    /// another user asks for the link.
     ///
     /// To be called after everything else that takes a lock, like [`queue_notice`](Self::queue_notice).
     pub(crate) async fn queue_link(
@@ -52,15 +44,33 @@ impl Engine {
         work: &mut UnitOfWork<'_>,
         purpose: LinkPurpose,
         (user, to): (&User, &Email),
+        grants: Option<Vec<Grant>>,
     ) -> Result<()> {
         if self.post.is_none() {
             return Ok(());
         }
-        let kind = kind_of(purpose);
+        let link = link::new(self, (self.next_id(), purpose), (user, to), work.now());
+        let (kind, link_id) = (kind_of(purpose), link.id);
+        let issue = Change::from(LinkChange::Issue { link, grants });
+        // Also beyond the limit, which must not hide that the caller may not do this.
+        work.check_granted_rights(&issue)?;
         let queued_at = work.locks().lock_queued_messages(kind, &to.key()).await?;
         if let Some(queued_at) = with_message(queued_at, work.now()) {
-            let link = link::issue(self, work, purpose, (user, to)).await?;
-            let message = self.message(work, kind, to, Some(user.id), Some(link.id));
+            work.apply(issue).await?;
+            let message = self.message(work, kind, to, (Some(user.id), Some(link_id)));
+            work.apply(MailChange::Queue { message, queued_at }).await?;
+        }
+        Ok(())
+    }
+
+    /// Queues a request for links to all accounts with an address, in one tenant or, for [`TenantId::NONE`], in all
+    /// tenants. The accounts are looked for when the message is sent.
+    pub(crate) async fn queue_reset(&self, work: &mut UnitOfWork<'_>, tenant: TenantId, to: &Email) -> Result<()> {
+        let kind = MailKind::Reset;
+        let queued_at = work.locks().lock_queued_messages(kind, &to.key()).await?;
+        if let Some(queued_at) = with_message(queued_at, work.now()) {
+            let context = work.caller().context().clone();
+            let message = Message { tenant_id: tenant, context, ..self.message(work, kind, to, (None, None)) };
             work.apply(MailChange::Queue { message, queued_at }).await?;
         }
         Ok(())
@@ -71,8 +81,7 @@ impl Engine {
         work: &mut UnitOfWork<'_>,
         kind: MailKind,
         to: &Email,
-        user_id: Option<UserId>,
-        link_id: Option<LinkId>,
+        (user_id, link_id): (Option<UserId>, Option<LinkId>),
     ) -> Message {
         let (tenant_id, now): (TenantId, _) = (work.caller().tenant(), work.now());
         Message {

@@ -29,7 +29,7 @@ pub struct Login {
 }
 
 /// The maximum number of tenants in which a password is tried when no tenant is named.
-const MAX_CANDIDATES: u32 = 5;
+pub(crate) const MAX_CANDIDATES: u32 = 5;
 
 /// The name of the tenant under which a failure is counted when no account has the e-mail. So such a login counts as
 /// many failures as one with an account.
@@ -324,11 +324,12 @@ pub(crate) async fn open_session(
     Ok(LoggedIn { user, tokens })
 }
 
-/// Returns the identifier under which failed logins are counted that name a tenant that does not exist.
+/// Returns the identifier of a tenant that does not exist, for the name that a client gave: failed logins are counted
+/// under it.
 ///
 /// Each name has an identifier of its own (UUID version 8). If these failures were counted under
 /// [`TenantId::NONE`], the count would reveal whether an account has the e-mail.
-fn unknown_tenant(name: &str) -> TenantId {
+pub(crate) fn unknown_tenant(name: &str) -> TenantId {
     let hash = digest(&SHA256, &[b"unknown tenant", name.as_bytes()].concat());
     let mut bytes = [0; 16];
     bytes.iter_mut().zip(hash.as_ref()).for_each(|(to, from)| *to = *from);

@@ -13,7 +13,7 @@ pub use iam_model::change::SessionChange;
 pub use iam_model::session::{EndReason, RefreshState, Session, SpentToken};
 pub use iam_model::store::{SessionDetails, SessionSnapshot, SessionStore, SessionTransaction};
 
-pub(crate) use crate::session::login::open_session;
+pub(crate) use crate::session::login::{MAX_CANDIDATES, open_session, unknown_tenant};
 pub(crate) use crate::session::service::{end_all_sessions, end_sessions};
 
 use std::time::Duration;

@@ -212,7 +212,7 @@ impl Creation<'_> {
         let login = open_session(iam, &mut work, user, session_id).await?;
         let founded = Founded { tenant, user: login.user.clone() };
         once.keep(&mut work, &founded).await?;
-        iam.queue_link(&mut work, LinkPurpose::Verify, (&founded.user, &founded.user.email)).await?;
+        iam.queue_link(&mut work, LinkPurpose::Verify, (&founded.user, &founded.user.email), None).await?;
         work.commit().await?;
         Ok(Registered { tenant: founded.tenant, login })
     }

@@ -1,6 +1,7 @@
 //! Access tokens: signed JWTs (RFC 7519, RFC 8037) and the keys behind them (`decisions.md` §2).
 
 mod encryption;
+mod link;
 mod ring;
 mod signing_key;
 mod verified;
@@ -10,6 +11,7 @@ pub use crate::token::verified::VerifiedToken;
 pub use iam_model::signing_key::{KeyPurpose, PrivateKey, PublicKey, SigningKey};
 pub use iam_model::store::KeyStore;
 
+pub(crate) use crate::token::link::{LinkKey, parse_link_token};
 pub(crate) use crate::token::ring::{KeyRing, RETIREMENT, first_or_stored};
 pub(crate) use crate::token::signing_key::{pair, reencrypted};
 pub(crate) use crate::token::verified::VerifiedTokens;

@@ -13,3 +13,4 @@ pub use iam_model::store::{UserStore, UserTransaction};
 pub use iam_model::user::{User, UserFilter, UserSort, UserSortKey, UserStatus};
 
 pub(crate) use crate::user::input::NewProfile;
+pub(crate) use crate::user::service::Subject;

@@ -97,7 +97,7 @@ impl Users<'_> {
         let user = profile.user(self.0.next_id(), caller.tenant(), work.now());
         work.apply(UserChange::Create { user: user.clone(), password }).await?;
         once.keep(&mut work, &user).await?;
-        self.0.queue_link(&mut work, LinkPurpose::Verify, (&user, &user.email)).await?;
+        self.0.queue_link(&mut work, LinkPurpose::Verify, (&user, &user.email), None).await?;
         work.commit().await?;
         Ok(user)
     }
@@ -310,16 +310,21 @@ impl Users<'_> {
 }
 
 /// A user to change, with its role assignments.
-struct Subject {
-    user: User,
-    grants: Vec<Grant>,
+pub(crate) struct Subject {
+    pub(crate) user: User,
+    pub(crate) grants: Vec<Grant>,
     /// The caller's rights under the tenant's lock, if the user's status or e-mail is to change.
     grantor: Option<LockedRights>,
 }
 
 impl Subject {
     /// Locks a user. The caller must hold the permission over all of the user's roles; see [`Coverage::Whole`].
-    async fn lock(work: &mut UnitOfWork<'_>, id: UserId, permission: &Permission, changes_state: bool) -> Result<Self> {
+    pub(crate) async fn lock(
+        work: &mut UnitOfWork<'_>,
+        id: UserId,
+        permission: &Permission,
+        changes_state: bool,
+    ) -> Result<Self> {
         let grantor = if changes_state { Some(work.lock_rights().await?) } else { None };
         let user = work.locks().lock_user(id).await?;
         let own = Rights::new(work.caller().authority(), work.now());

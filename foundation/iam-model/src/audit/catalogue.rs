@@ -71,6 +71,8 @@ pub mod action {
     pub const EMAIL_VERIFIED: &str = "EMAIL_VERIFIED";
     /// A user changed its password.
     pub const PASSWORD_CHANGE: &str = "PASSWORD_CHANGE";
+    /// A link was issued with which a user can choose a new password.
+    pub const PASSWORD_RESET_REQUESTED: &str = "PASSWORD_RESET_REQUESTED";
     /// A user got a role.
     pub const ROLE_ASSIGNED: &str = "ROLE_ASSIGNED";
     /// A user lost a role.
@@ -98,8 +100,8 @@ pub struct Recorded {
 /// Everything that the service records (`decisions.md` §6).
 pub const CATALOGUE: [Recorded; 8] = {
     use action::{
-        CREATE, DELETE, EMAIL_VERIFIED, ERASE, LOGIN, LOGIN_FAILURE, LOGOUT, PASSWORD_CHANGE, READ, ROLE_ASSIGNED,
-        ROLE_REVOKED, TOKEN_REFRESH, UPDATE, USER_REACTIVATED, USER_SUSPENDED,
+        CREATE, DELETE, EMAIL_VERIFIED, ERASE, LOGIN, LOGIN_FAILURE, LOGOUT, PASSWORD_CHANGE, PASSWORD_RESET_REQUESTED,
+        READ, ROLE_ASSIGNED, ROLE_REVOKED, TOKEN_REFRESH, UPDATE, USER_REACTIVATED, USER_SUSPENDED,
     };
     const fn of(resource_type: ResourceType, actions: &'static [&'static str]) -> Recorded {
         Recorded { resource_type, actions }
@@ -115,6 +117,7 @@ pub const CATALOGUE: [Recorded; 8] = {
                 USER_REACTIVATED,
                 LOGIN_FAILURE,
                 PASSWORD_CHANGE,
+                PASSWORD_RESET_REQUESTED,
                 EMAIL_VERIFIED,
                 ERASE,
             ],
@@ -130,12 +133,13 @@ pub const CATALOGUE: [Recorded; 8] = {
 };
 
 /// Actions that an application may not record for any resource type, not even for its own types (`decisions.md` §6).
-const RESERVED: [&str; 13] = [
+const RESERVED: [&str; 14] = [
     action::LOGIN,
     action::LOGOUT,
     action::LOGIN_FAILURE,
     action::TOKEN_REFRESH,
     action::PASSWORD_CHANGE,
+    action::PASSWORD_RESET_REQUESTED,
     action::EMAIL_VERIFIED,
     action::ROLE_ASSIGNED,
     action::ROLE_REVOKED,

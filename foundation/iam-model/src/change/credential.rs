@@ -1,7 +1,7 @@
 use uuid::Uuid;
 
 use crate::access::GrantedRights;
-use crate::audit::{Record, ResourceType, action};
+use crate::audit::{Attribution, Record, ResourceType, action};
 use crate::credential::LoginAttempts;
 use crate::id::UserId;
 use crate::secret::PasswordHash;
@@ -12,6 +12,13 @@ use crate::validate::{Email, EmailKey};
 pub enum CredentialChange {
     /// A user gets another password, chosen by the user or by trusted code.
     ChangePassword {
+        /// The user.
+        user: UserId,
+        /// The hash of the new password.
+        password: PasswordHash,
+    },
+    /// A user gets another password by a link that was sent to its address.
+    ResetPassword {
         /// The user.
         user: UserId,
         /// The hash of the new password.
@@ -85,6 +92,11 @@ impl CredentialChange {
             Self::ChangePassword { user, .. } => {
                 vec![Record::new(action::PASSWORD_CHANGE, ResourceType::USER, user)]
             }
+            Self::ResetPassword { user, .. } => {
+                // The caller is anonymous. Only the token identifies the user.
+                let record = Record::new(action::PASSWORD_CHANGE, ResourceType::USER, user).with("method", "reset");
+                vec![record.attributed(Attribution::User(*user))]
+            }
             Self::CountFailure { is_recorded: false, .. } => Vec::new(),
             Self::CountFailure { email, reason, attempts, .. } => vec![failure(email, *reason, attempts.count())],
             Self::Refuse { email, reason, attempt_count } => vec![failure(email, *reason, *attempt_count)],
@@ -99,6 +111,7 @@ impl CredentialChange {
         match self {
             // Only the user itself and trusted code change a password.
             Self::ChangePassword { .. }
+            | Self::ResetPassword { .. }
             | Self::Rehash { .. }
             | Self::CountFailure { .. }
             | Self::Refuse { .. }
@@ -110,6 +123,7 @@ impl CredentialChange {
         match self {
             // Sessions that end because of a new password are a separate change.
             Self::ChangePassword { .. }
+            | Self::ResetPassword { .. }
             | Self::Rehash { .. }
             | Self::CountFailure { .. }
             | Self::Refuse { .. }

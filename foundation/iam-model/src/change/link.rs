@@ -1,14 +1,23 @@
 use uuid::Uuid;
 
 use crate::access::GrantedRights;
-use crate::audit::Record;
+use crate::assignment::Grant;
+use crate::audit::{Record, ResourceType, action};
+use crate::clock::Timestamp;
+use crate::context::Author;
 use crate::link::{Link, LinkPurpose};
 
 /// A change of links.
 #[derive(Clone, Debug)]
 pub enum LinkChange {
     /// A link is issued. It replaces the link that its subject had for the same purpose.
-    Issue(Link),
+    Issue {
+        /// The link.
+        link: Link,
+        /// The role assignments of the user, on which the granted rights depend if another user starts a reset; `None`
+        /// if they were not read.
+        grants: Option<Vec<Grant>>,
+    },
     /// The link of a subject for a purpose ends, if there is one: it was used, or it is not needed any more.
     End {
         /// What the link was for.
@@ -19,23 +28,35 @@ pub enum LinkChange {
 }
 
 impl LinkChange {
-    /// Returns no records: the request for a link, and its use, have entries of their own.
     pub(crate) fn records(&self) -> Vec<Record> {
         match self {
-            Self::Issue(_) | Self::End { .. } => Vec::new(),
+            Self::Issue { link, .. } => match link.purpose {
+                // The use of the link is recorded.
+                LinkPurpose::Verify => Vec::new(),
+                LinkPurpose::Reset => {
+                    vec![Record::new(action::PASSWORD_RESET_REQUESTED, ResourceType::USER, link.subject)]
+                }
+            },
+            // What the link was used for has an entry of its own.
+            Self::End { .. } => Vec::new(),
         }
     }
 
-    pub(crate) fn granted_rights(&self) -> Vec<GrantedRights<'_>> {
-        match self {
-            // The link goes to the address of the account that it is about.
-            Self::Issue(_) | Self::End { .. } => Vec::new(),
+    pub(crate) fn granted_rights(&self, author: &Author, now: Timestamp) -> Vec<GrantedRights<'_>> {
+        let Self::Issue { link, grants } = self else { return Vec::new() };
+        // A user that starts a reset for another one, and reads the mail of that address, could use the account.
+        let starts_for_another = author.user().is_some_and(|user| user.as_uuid() != link.subject);
+        if link.purpose != LinkPurpose::Reset || !starts_for_another {
+            return Vec::new();
         }
+        let Some(grants) = grants else { return vec![GrantedRights::everything()] };
+        // The roles in suspended organizations count, because these may be reactivated.
+        grants.iter().filter(|grant| grant.assignment.is_live(now)).map(GrantedRights::of).collect()
     }
 
     pub(crate) fn invalidates(&self) -> Vec<Uuid> {
         match self {
-            Self::Issue(_) | Self::End { .. } => Vec::new(),
+            Self::Issue { .. } | Self::End { .. } => Vec::new(),
         }
     }
 }

@@ -119,7 +119,7 @@ impl Change {
             Self::Organization(change) => change.granted_rights(),
             Self::Audit(change) => change.granted_rights(),
             Self::Idempotency(change) => change.granted_rights(),
-            Self::Link(change) => change.granted_rights(),
+            Self::Link(change) => change.granted_rights(author, now),
             Self::Mail(change) => change.granted_rights(),
         }
     }

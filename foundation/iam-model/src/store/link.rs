@@ -22,7 +22,7 @@ pub trait LinkStore {
 #[apply(observed)]
 #[async_trait]
 pub trait LinkTransaction {
-    /// Returns the link with this digest of its token, also if it has expired, and locks it until the unit of work
-    /// ends. Of two concurrent units of work that spend one link, the second finds none.
-    async fn lock_link(&mut self, token_hash: &[u8; 32]) -> Result<Option<Link>, StoreError>;
+    /// Returns the newest link for a purpose and a subject, also if it has expired, and locks it until the unit of work
+    /// ends. Of two concurrent units of work that end one link, the second finds none.
+    async fn lock_link(&mut self, purpose: LinkPurpose, subject: Uuid) -> Result<Option<Link>, StoreError>;
 }

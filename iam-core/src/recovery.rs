@@ -1,0 +1,174 @@
+//! Recovery: a user who has forgotten its password chooses a new one, by a link that is sent to its address
+//! (`accounts.md`, "Recovery").
+
+use iam_model::change::{CredentialChange, LinkChange, UserChange};
+use iam_model::context::RequestContext;
+use iam_model::error::{Conflict, Result};
+use iam_model::id::{LinkId, TenantId, UserId};
+use iam_model::link::{Link, LinkPurpose};
+use iam_model::mail::Message;
+use iam_model::permission;
+use iam_model::secret::{LinkToken, Password, PasswordHash};
+use iam_model::tenant::{Tenant, TenantStatus};
+use iam_model::user::{User, UserStatus};
+use iam_model::validate::{Email, Fields};
+
+use crate::caller::Caller;
+use crate::credential::replace_password;
+use crate::engine::Engine;
+use crate::hashing::{Share, accept_password};
+use crate::link;
+use crate::session::{MAX_CANDIDATES, unknown_tenant};
+use crate::user::Subject;
+
+/// Sends links with which users choose a new password; see [`Iam::recovery`](crate::iam::Iam::recovery).
+#[derive(Clone, Copy)]
+pub struct Recovery<'a>(pub(crate) &'a Engine);
+
+impl Recovery<'_> {
+    /// Sends the person with an address a link with which it chooses a new password. Without a tenant, the message has a
+    /// link for each account with the address: for the verified ones if there are any, at most five. Users who are not
+    /// ACTIVE get none.
+    ///
+    /// The accounts are looked for when the message is sent. So neither the answer nor its time tells whether an account
+    /// has the address. At most three such messages are sent to an address in an hour.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::MailOff`](crate::Error::MailOff), [`Error::Validation`](crate::Error::Validation) which names `email`.
+    pub async fn forgot(&self, context: &RequestContext, email: &str, tenant: Option<&str>) -> Result<()> {
+        self.0.require_mail()?;
+        let mut fields = Fields::default();
+        let Some(email) = fields.check("email", email.parse::<Email>()) else {
+            return Err(fields.into_error().into());
+        };
+        let tenant = match tenant {
+            Some(named) => self.0.find_tenant(named).await?.map_or_else(|| unknown_tenant(named), |tenant| tenant.id),
+            None => TenantId::NONE,
+        };
+        // Not the tenant of the request: requests of strangers must not occupy the units of work of a tenant.
+        let caller = Caller::anonymous(self.0.next_id(), context.clone());
+        let mut work = self.0.begin(&caller).await?;
+        self.0.queue_reset(&mut work, tenant, &email).await?;
+        work.commit().await
+    }
+
+    /// Sends a user a link with which it chooses a new password. Needs `users:update`, and everything that the user's
+    /// roles permit: a caller that also reads the mail of that address could use the account.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::MailOff`](crate::Error::MailOff), [`Error::Forbidden`](crate::Error::Forbidden), [`Forbidden::Escalation`](iam_model::error::Forbidden::Escalation),
+    /// [`Error::NotFound`](crate::Error::NotFound), [`Conflict::UserNotActive`].
+    pub async fn start(&self, caller: &Caller, user: UserId) -> Result<()> {
+        self.0.rights(caller).visible_scope(&permission::USERS_UPDATE)?;
+        self.0.require_mail()?;
+        let mut work = self.0.begin(caller).await?;
+        let Subject { user, grants, .. } = Subject::lock(&mut work, user, &permission::USERS_UPDATE, true).await?;
+        if user.status != UserStatus::Active {
+            return Err(Conflict::UserNotActive.into());
+        }
+        self.0.queue_link(&mut work, LinkPurpose::Reset, (&user, &user.email), Some(grants)).await?;
+        work.commit().await
+    }
+
+    /// Sets a new password by the token of a link. Ends all sessions and the lockout of the user, and verifies its
+    /// address. Begins no session.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Validation`](crate::Error::Validation) which names `newPassword`, or `token` if it is unknown, used, replaced or expired, or if the
+    /// user or its tenant is not ACTIVE; [`Error::Overloaded`](crate::Error::Overloaded). Then the link can still be used.
+    pub async fn reset(&self, context: &RequestContext, token: &LinkToken, new: Password) -> Result<()> {
+        let iam = self.0;
+        let mut fields = Fields::default();
+        let Some(new) = fields.check("newPassword", accept_password(new)) else {
+            return Err(fields.into_error().into());
+        };
+        let link = link::find(iam, token, LinkPurpose::Reset).await?;
+        let user = iam.store.user(link.tenant_id, link.subject.into()).await?;
+        user.filter(|user| user.status == UserStatus::Active).ok_or_else(link::refused)?;
+        let tenant = iam.store.tenant(link.tenant_id).await?;
+        tenant.filter(|tenant| tenant.status == TenantStatus::Active).ok_or_else(link::refused)?;
+        let password = iam.passwords.hash(Share::of_client(context), &new).await?;
+        self.replace(context, &link, password).await
+    }
+
+    async fn replace(&self, context: &RequestContext, link: &Link, password: PasswordHash) -> Result<()> {
+        let (iam, user_id) = (self.0, UserId::from(link.subject));
+        let caller = Caller::anonymous(link.tenant_id, context.clone());
+        let mut work = iam.begin(&caller).await?;
+        // The lock order of a login, which prevents deadlocks: the failed logins, the account, the sessions.
+        let account = work.locks().lock_guarded_account(&link.email.key(), Some(user_id)).await?.account;
+        let user = account.map(|account| account.user).filter(|user| user.status == UserStatus::Active);
+        let user = user.ok_or_else(link::refused)?;
+        link::spend(&mut work, link).await?;
+        let now = work.now();
+        if user.email_verified_at.is_none() {
+            let after = User { email_verified_at: Some(now), ..user.clone() }.changed(now);
+            work.apply(UserChange::ConfirmEmail { before: user.clone(), after }).await?;
+        }
+        work.apply(CredentialChange::ClearFailures(link.email.key())).await?;
+        let change = CredentialChange::ResetPassword { user: user_id, password };
+        replace_password(iam, &mut work, &user, change, None).await?;
+        work.commit().await
+    }
+}
+
+/// Issues the links for a request that came in by [`Recovery::forgot`]. Returns them with their accounts.
+///
+/// If the message is sent a second time, it gets the same links. An account whose link was replaced by a later request
+/// gets none.
+pub(crate) async fn links_for_request(iam: &Engine, message: &Message) -> Result<Vec<(User, Tenant, Link)>> {
+    let accounts = accounts_of(iam, message).await?;
+    let mut links = Vec::with_capacity(accounts.len());
+    for (user, tenant) in accounts {
+        if let Some(link) = issue(iam, message, &user).await? {
+            links.push((user, tenant, link));
+        }
+    }
+    Ok(links)
+}
+
+/// Returns the accounts that a request is about: the ACTIVE ones, and of these the verified ones if there are any.
+async fn accounts_of(iam: &Engine, message: &Message) -> Result<Vec<(User, Tenant)>> {
+    let key = message.to.key();
+    let mut accounts: Vec<(User, Tenant)> = if message.tenant_id == TenantId::NONE {
+        let found = iam.store.login_candidates(&key, MAX_CANDIDATES).await?.accounts;
+        found.into_iter().map(|candidate| (candidate.account.user, candidate.tenant)).collect()
+    } else {
+        let account = iam.store.guarded_account(message.tenant_id, &key).await?.account;
+        let tenant = iam.store.tenant(message.tenant_id).await?;
+        account.map(|account| account.user).zip(tenant).into_iter().collect()
+    };
+    accounts.retain(|(user, tenant)| user.status == UserStatus::Active && tenant.status == TenantStatus::Active);
+    let is_verified = |(user, _): &(User, Tenant)| user.email_verified_at.is_some();
+    if accounts.iter().any(is_verified) {
+        accounts.retain(is_verified);
+    }
+    Ok(accounts)
+}
+
+/// Issues the link of a request to an account, unless a later request has replaced it, or the account has changed.
+async fn issue(iam: &Engine, message: &Message, user: &User) -> Result<Option<Link>> {
+    // A stranger may have created the account to watch what the owner of the address does.
+    let is_open = iam.settings.registration && iam.has_several_tenants().await?;
+    let is_watched = is_open && message.tenant_id == TenantId::NONE && user.email_verified_at.is_none();
+    let context = if is_watched { iam.unrelated_context() } else { message.context.clone() };
+    let caller = Caller::anonymous(user.tenant_id, context);
+    let mut work = iam.begin(&caller).await?;
+    let locked = work.locks().lock_user(user.id).await?;
+    let is_same = |locked: &User| locked.status == UserStatus::Active && locked.email.key() == message.to.key();
+    let Some(user) = locked.filter(is_same) else { return Ok(None) };
+    let id = LinkId::from_uuid(message.id.as_uuid());
+    match work.locks().lock_link(LinkPurpose::Reset, user.id.as_uuid()).await? {
+        Some(current) if current.id == id => Ok(Some(current)),
+        Some(current) if current.id > id => Ok(None),
+        _ => {
+            let link = link::new(iam, (id, LinkPurpose::Reset), (&user, &user.email), work.now());
+            work.apply(LinkChange::Issue { link: link.clone(), grants: None }).await?;
+            work.commit().await?;
+            Ok(Some(link))
+        }
+    }
+}

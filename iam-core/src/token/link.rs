@@ -1,0 +1,126 @@
+//! The tokens of links in messages (`accounts.md`).
+//!
+//! A token consists of the tenant and 32 secret bytes. The secret is a MAC of the link's identifier under a key of the
+//! installation, so that it can be computed again when a message is sent, and no row contains it. The store has only
+//! the SHA-256 digest of the secret.
+
+use aws_lc_rs::digest::{SHA256, digest};
+use aws_lc_rs::hmac;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use iam_model::id::{LinkId, TenantId};
+use iam_model::link::{Link, LinkPurpose};
+use iam_model::secret::LinkToken;
+use uuid::Uuid;
+use zeroize::Zeroizing;
+
+type Secret = Zeroizing<[u8; 32]>;
+
+/// The start of every token, by which scanners for leaked secrets recognize it.
+const PREFIX: &str = "iaml_";
+
+/// The key that makes the secrets of links.
+pub(crate) struct LinkKey(hmac::Key);
+
+impl LinkKey {
+    pub(crate) fn new(secret: [u8; 32]) -> Self {
+        Self(hmac::Key::new(hmac::HMAC_SHA256, &secret))
+    }
+
+    /// Returns the digest of the secret of a link.
+    pub(crate) fn token_hash(&self, tenant: TenantId, purpose: LinkPurpose, subject: Uuid, id: LinkId) -> [u8; 32] {
+        hash(&self.secret(tenant, purpose, subject, id))
+    }
+
+    /// Returns the secret of a link. Another purpose, tenant or subject gives another secret.
+    fn secret(&self, tenant: TenantId, purpose: LinkPurpose, subject: Uuid, id: LinkId) -> Secret {
+        let mut context = hmac::Context::with_key(&self.0);
+        // Only the purpose has a variable length, so it comes last.
+        context.update(tenant.as_uuid().as_bytes());
+        context.update(subject.as_bytes());
+        context.update(id.as_uuid().as_bytes());
+        context.update(purpose.as_str().as_bytes());
+        let mut secret = Zeroizing::new([0; 32]);
+        secret.copy_from_slice(context.sign().as_ref());
+        secret
+    }
+
+    /// Returns the token of a link.
+    pub(crate) fn token(&self, link: &Link) -> LinkToken {
+        let secret = self.secret(link.tenant_id, link.purpose, link.subject, link.id);
+        let mut bytes = Zeroizing::new([0; 48]);
+        let (tenant, rest) = bytes.split_at_mut(16);
+        tenant.copy_from_slice(link.tenant_id.as_uuid().as_bytes());
+        rest.copy_from_slice(secret.as_slice());
+        format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(bytes.as_slice())).into()
+    }
+}
+
+/// Returns the tenant that a token names, and the digest of its secret. `None` when it does not have the format of such a
+/// token.
+pub(crate) fn parse_link_token(token: &LinkToken) -> Option<(TenantId, [u8; 32])> {
+    let encoded = token.expose().strip_prefix(PREFIX)?;
+    let bytes = Zeroizing::new(URL_SAFE_NO_PAD.decode(encoded).ok()?);
+    let (tenant, secret) = bytes.split_first_chunk::<16>()?;
+    let secret: &[u8; 32] = secret.try_into().ok()?;
+    Some((Uuid::from_bytes(*tenant).into(), hash(secret)))
+}
+
+fn hash(secret: &[u8; 32]) -> [u8; 32] {
+    let mut bytes = [0; 32];
+    bytes.copy_from_slice(digest(&SHA256, secret).as_ref());
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use iam_model::clock::Clock as _;
+    use iam_model::clock::testing::FixedClock;
+
+    use super::*;
+
+    fn link(purpose: LinkPurpose, subject: u128, id: u128) -> Link {
+        let now = FixedClock::at("2026-01-31T09:15:00Z").now();
+        Link {
+            id: Uuid::from_u128(id).into(),
+            tenant_id: Uuid::from_u128(7).into(),
+            purpose,
+            subject: Uuid::from_u128(subject),
+            email: "ada@example.com".parse().unwrap(),
+            token_hash: [0; 32],
+            created_at: now,
+            expires_at: now,
+        }
+    }
+
+    #[test]
+    fn a_token_is_parsed_to_its_tenant_and_the_digest_of_its_secret() {
+        let key = LinkKey::new([3; 32]);
+        let link = link(LinkPurpose::Verify, 1, 2);
+        let token = key.token(&link);
+        let parsed = parse_link_token(&token).unwrap();
+        let hash = key.token_hash(link.tenant_id, link.purpose, link.subject, link.id);
+        assert_eq!(parsed, (link.tenant_id, hash));
+        let text = token.expose();
+        for bad in [&text[1..], &text[..text.len() - 2], "", PREFIX, &format!("{text}AAAA"), &text.replace('_', "-")] {
+            assert!(parse_link_token(&bad.into()).is_none(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn every_link_has_another_secret() {
+        let key = LinkKey::new([3; 32]);
+        let tokens = [
+            key.token(&link(LinkPurpose::Verify, 1, 2)),
+            key.token(&link(LinkPurpose::Reset, 1, 2)),
+            key.token(&link(LinkPurpose::Verify, 2, 2)),
+            key.token(&link(LinkPurpose::Verify, 1, 3)),
+            key.token(&Link { tenant_id: Uuid::from_u128(8).into(), ..link(LinkPurpose::Verify, 1, 2) }),
+            LinkKey::new([4; 32]).token(&link(LinkPurpose::Verify, 1, 2)),
+        ];
+        for (number, token) in tokens.iter().enumerate() {
+            assert!(tokens.iter().skip(number + 1).all(|other| other.expose() != token.expose()), "{number}");
+        }
+        assert_eq!(key.token(&link(LinkPurpose::Verify, 1, 2)).expose(), tokens[0].expose());
+    }
+}
