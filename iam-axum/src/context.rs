@@ -180,10 +180,11 @@ fn address(bytes: &[u8]) -> Option<IpAddr> {
     Some(address.to_canonical())
 }
 
-/// Puts the problem document into an error response, also into one that a library made.
+/// Puts the problem document into an error response, also into one that a library made. A page for people stays as it is.
 fn with_problem(response: Response, settings: &Settings, path: &str, id: &CorrelationId) -> Response {
     let status = response.status();
-    if !status.is_client_error() && !status.is_server_error() {
+    let is_error = status.is_client_error() || status.is_server_error();
+    if !is_error || ResponseState::is_page(response.extensions()) {
         return response;
     }
     let (mut parts, _) = response.into_parts();

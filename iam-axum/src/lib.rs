@@ -3,6 +3,7 @@
 
 mod accept;
 mod access;
+mod account;
 mod assignment;
 mod audit;
 mod book;
@@ -104,14 +105,17 @@ pub fn router(iam: Iam, settings: Settings) -> Router {
 /// Returns everything that the reference server serves.
 ///
 /// The API has the prefix of the [`Settings`] and, as an alias, no prefix. At the root are `/.well-known/jwks.json`
-/// and, if the settings enable them, `/openapi.json`, Swagger UI at `/docs` with the book, and `/metrics`.
+/// and, if the settings enable them, `/openapi.json`, Swagger UI at `/docs` with the book, `/metrics`, and the pages under
+/// `/account` to which the links in messages lead.
 pub fn service(iam: Iam, settings: Settings) -> Router {
     let state = ApiState::new(iam, settings.clone());
     let prefixes = if settings.prefix().is_empty() { vec![""] } else { vec!["", settings.prefix()] };
     let metrics = settings.metrics.as_ref().filter(|_| settings.shows_metrics);
     let metrics = metrics.map_or_else(Router::new, |metrics| metrics.router(state.iam.clone()));
+    let pages = account::routes(|part| settings.shows_account_pages && settings.parts.contains(&part));
     let composed = routes(&operations(&settings.parts), &prefixes)
         .merge(routes(&operations_at_the_root(), &[""]))
+        .merge(pages)
         .with_state(state.clone())
         .merge(metrics);
     let composed = if settings.shows_docs { composed.merge(openapi::swagger_ui(settings)) } else { composed };

@@ -80,6 +80,8 @@ pub(crate) struct ResponseState {
     pub(crate) problem: Option<Problem>,
     /// Whether the response contains tokens. The operations that issue tokens write it, the compression reads it.
     pub(crate) has_tokens: bool,
+    /// Whether the response is a page for people, also if it is an error. The conventions read it, and keep the page.
+    pub(crate) is_page: bool,
 }
 
 impl ResponseState {
@@ -91,6 +93,11 @@ impl ResponseState {
     /// Whether a response contains tokens.
     pub(crate) fn has_tokens(extensions: &Extensions) -> bool {
         extensions.get::<Self>().is_some_and(|state| state.has_tokens)
+    }
+
+    /// Whether a response is a page for people.
+    pub(crate) fn is_page(extensions: &Extensions) -> bool {
+        extensions.get::<Self>().is_some_and(|state| state.is_page)
     }
 
     /// Returns the problem that a response describes, if this crate made the response.

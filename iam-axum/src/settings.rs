@@ -52,6 +52,9 @@ pub struct Settings {
     pub shows_metrics: bool,
     /// Whether [`service`](crate::service) shows `/openapi.json`, Swagger UI at `/docs`, and the book at `/docs/book`.
     pub shows_docs: bool,
+    /// Whether [`service`](crate::service) shows the pages `/account/verify` and `/account/reset`, to which the links in
+    /// messages can lead.
+    pub shows_account_pages: bool,
 }
 
 impl Settings {
@@ -136,6 +139,7 @@ impl Default for Settings {
             request_timeout: Duration::from_secs(30),
             shows_metrics: true,
             shows_docs: true,
+            shows_account_pages: true,
         }
     }
 }

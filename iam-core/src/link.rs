@@ -9,7 +9,7 @@ pub use iam_model::link::{Link, LinkPurpose};
 pub use iam_model::secret::{LinkToken, LinkUrl};
 pub use iam_model::store::{LinkStore, LinkTransaction};
 use iam_model::user::User;
-use iam_model::validate::Email;
+use iam_model::validate::{Email, Name};
 
 use crate::engine::{Engine, UnitOfWork};
 use crate::token::parse_link_token;
@@ -23,6 +23,29 @@ pub(crate) async fn find(engine: &Engine, token: &LinkToken, purpose: LinkPurpos
     let (tenant, token_hash) = parse_link_token(token).ok_or_else(refused)?;
     let link = engine.store.link_by_token(tenant, &token_hash).await?;
     link.filter(|link| link.purpose == purpose && link.is_live(engine.now())).ok_or_else(refused)
+}
+
+/// What a page shows of a link before it is used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LinkDetails {
+    /// The address to which the link was sent.
+    pub email: Email,
+    /// The name of the tenant.
+    pub tenant: Name,
+    /// Until when the link works.
+    pub expires_at: Timestamp,
+}
+
+/// Returns what a page shows of the link of a token, and does not use the link.
+///
+/// # Errors
+///
+/// [`refused`] for every token that is not valid now.
+pub(crate) async fn look_up(engine: &Engine, token: &LinkToken, purpose: LinkPurpose) -> Result<LinkDetails> {
+    let link = find(engine, token, purpose).await?;
+    let tenant = engine.store.tenant(link.tenant_id).await?.ok_or_else(refused)?;
+    Ok(LinkDetails { email: link.email, tenant: tenant.name, expires_at: link.expires_at })
 }
 
 /// Ends a link that was found, so that no other unit of work can use it.

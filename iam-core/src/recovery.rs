@@ -17,7 +17,7 @@ use crate::caller::Caller;
 use crate::credential::replace_password;
 use crate::engine::Engine;
 use crate::hashing::{Share, accept_password};
-use crate::link;
+use crate::link::{self, LinkDetails};
 use crate::session::{MAX_CANDIDATES, unknown_tenant};
 use crate::user::Subject;
 
@@ -70,6 +70,15 @@ impl Recovery<'_> {
         }
         self.0.queue_link(&mut work, LinkPurpose::Reset, (&user, &user.email), Some(grants)).await?;
         work.commit().await
+    }
+
+    /// Returns what a page shows of a link, for a form that uses its token. The link can still be used afterwards.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Validation`](crate::Error::Validation) which names `token`.
+    pub async fn look_up(&self, token: &LinkToken) -> Result<LinkDetails> {
+        link::look_up(self.0, token, LinkPurpose::Reset).await
     }
 
     /// Sets a new password by the token of a link. Ends all sessions and the lockout of the user, and verifies its

@@ -14,7 +14,7 @@ use crate::caller::Caller;
 use crate::engine::Engine;
 use crate::guard::{Attempt, Claim, in_time, own_email};
 use crate::hashing::Share;
-use crate::link;
+use crate::link::{self, LinkDetails};
 
 /// Verifies e-mail addresses; see [`Iam::verification`](crate::iam::Iam::verification).
 ///
@@ -39,6 +39,15 @@ impl Verification<'_> {
             self.0.queue_link(&mut work, LinkPurpose::Verify, (&user, &user.email), None).await?;
         }
         work.commit().await
+    }
+
+    /// Returns what a page shows of a link, for a form that uses its token. The link can still be used afterwards.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Validation`](crate::Error::Validation) which names `token`.
+    pub async fn look_up(&self, token: &LinkToken) -> Result<LinkDetails> {
+        link::look_up(self.0, token, LinkPurpose::Verify).await
     }
 
     /// Verifies the address to which a link was sent. If it is a new address, it replaces the former one, which is told

@@ -16,9 +16,9 @@ mod organization;
 mod permission;
 mod role;
 mod session;
+mod signing_key;
 mod state;
 mod tenant;
-mod token;
 mod transaction;
 mod user;
 

@@ -20,9 +20,9 @@ mod plan;
 mod role;
 mod sequence;
 mod session;
+mod signing_key;
 mod store;
 mod tenant;
-mod token;
 mod transaction;
 mod user;
 

@@ -17,8 +17,8 @@ mod role;
 mod rows;
 mod sequence;
 mod session;
+mod signing_key;
 mod tenant;
-mod token;
 mod transaction;
 mod user;
 

@@ -24,7 +24,7 @@ use super::mail::{MessageRow, QueuedMailRow};
 use super::rows::{Draft, View, create};
 use super::sequence::{HeadRow, LeafRow, NodeRow, QueuedRow};
 use super::session::SessionRow;
-use super::token::KeyRow;
+use super::signing_key::KeyRow;
 
 /// A unit of work. Nothing else writes until it ends, so everything that it reads is locked.
 pub(super) struct RedbTransaction {

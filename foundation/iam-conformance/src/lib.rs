@@ -36,8 +36,8 @@ pub mod role;
 pub mod sequence;
 pub mod sequencers;
 pub mod session;
+pub mod signing_key;
 pub mod tenant;
-pub mod token;
 mod tree;
 pub mod user;
 pub mod work;
@@ -168,7 +168,7 @@ macro_rules! conformance_cases {
                 many_changes_at_once_are_all_reported, every_subscriber_receives_changes_of_every_tenant,
                 changes_without_effect_on_rights_are_not_reported, uncommitted_changes_are_not_reported,
                 a_reported_change_can_be_read, no_change_is_missed_during_writes;
-            token: keys_are_read_back, a_generation_has_one_key, private_keys_are_replaced,
+            signing_key: keys_are_read_back, a_generation_has_one_key, private_keys_are_replaced,
                 keys_of_different_purposes_do_not_mix, a_key_is_revoked_once;
             work: a_dropped_unit_of_work_leaves_nothing, a_failed_unit_of_work_leaves_nothing,
                 changes_and_entries_commit_together, concurrent_writers_all_succeed,

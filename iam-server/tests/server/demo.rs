@@ -5,6 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::client::{Client, text};
+use crate::mail::{wait_for_mail, with_mail};
 use crate::process::{Home, TIMEOUT, wait_for};
 use crate::store::Store;
 
@@ -65,8 +66,8 @@ fn the_example_of_every_request_succeeds_in_the_demo() {
     let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/openapi.json");
     let document: Value = serde_json::from_slice(&std::fs::read(document).unwrap()).unwrap();
 
-    let reads = demo.serve();
-    let ada = Ada::of(&reads.client());
+    let reads = with_mail(demo.iam_server(), &demo).serve();
+    let ada = Ada::of(&reads.client(), &demo);
     // An entry has a proof once it has a leaf.
     wait_for("a checkpoint of all entries", TIMEOUT, || {
         let checkpoint = ada.client.get("/api/v1/audit-logs/checkpoint").expect(200);
@@ -79,8 +80,8 @@ fn the_example_of_every_request_succeeds_in_the_demo() {
             } else {
                 let home = Home::new();
                 home.file("iam.db", &database);
-                let server = home.serve();
-                Ada::of(&server.client()).send_example(item, path, method, operation);
+                let server = with_mail(home.iam_server(), &home).serve();
+                Ada::of(&server.client(), &home).send_example(item, path, method, operation);
             }
         }
     }
@@ -94,21 +95,37 @@ fn logged_in(client: &Client, email: &str) -> Client {
     client.with_token(&text(&log_in(client, email)["accessToken"]))
 }
 
-struct Ada {
+struct Ada<'a> {
+    home: &'a Home,
     client: Client,
     refresh: Value,
 }
 
-impl Ada {
-    fn of(client: &Client) -> Self {
+impl<'a> Ada<'a> {
+    fn of(client: &Client, home: &'a Home) -> Self {
         let tokens = log_in(client, "ada@example.com");
-        Self { client: client.with_token(&text(&tokens["accessToken"])), refresh: tokens["refreshToken"].clone() }
+        Self { home, client: client.with_token(&text(&tokens["accessToken"])), refresh: tokens["refreshToken"].clone() }
+    }
+
+    /// The token of a link that was sent to the administrator, for an operation that takes one.
+    fn token(&self, operation: &str) -> String {
+        let (path, body, kind) = match operation {
+            "verifyEmail" => ("email/verification", Value::Null, "VERIFY"),
+            "resetPassword" => ("password/forgot", json!({ "email": "ada@example.com" }), "RESET"),
+            _ => panic!("the test does not know which token {operation} takes"),
+        };
+        let body = (!body.is_null()).then(|| body.to_string());
+        self.client.send("POST", &format!("/api/v1/auth/{path}"), body.as_deref()).unwrap().expect(202);
+        wait_for_mail(self.home, kind, "ada@example.com", 1).tokens().remove(0)
     }
 
     fn send_example(&self, item: &Value, path: &str, method: &str, operation: &Value) {
         let mut body = operation["requestBody"]["content"]["application/json"]["example"].clone();
         if !body.is_null() && operation["operationId"] == "refresh" {
             body["refreshToken"] = self.refresh.clone();
+        }
+        if !body["token"].is_null() {
+            body["token"] = self.token(&text(&operation["operationId"])).into();
         }
         let mut url = path.to_owned();
         for parameter in operation["parameters"].as_array().into_iter().flatten() {

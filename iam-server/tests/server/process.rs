@@ -138,12 +138,21 @@ impl Launch {
     }
 
     /// Starts a server on a port of its own, without waiting until it listens.
-    pub(crate) fn start(mut self) -> Starting {
+    pub(crate) fn start(self) -> Starting {
+        self.start_at(0)
+    }
+
+    /// Starts a server on this port and waits until it listens.
+    pub(crate) fn serve_at(self, port: u16) -> Server {
+        self.start_at(port).ready()
+    }
+
+    fn start_at(mut self, port: u16) -> Starting {
         // Tests send more requests than users do.
         if !self.0.get_envs().any(|(name, _)| name == "IAM_RATE_LIMITS") {
             self.0.env("IAM_RATE_LIMITS", "off");
         }
-        self.0.args(["--listen", "127.0.0.1:0"]);
+        self.0.args(["--listen", &format!("127.0.0.1:{port}")]);
         Starting(Process::start(self.0))
     }
 }

@@ -96,6 +96,11 @@ impl Browser {
         })
     }
 
+    /// Makes the window this wide and this high.
+    pub(crate) fn resize(&self, (width, height): (u32, u32)) {
+        self.command("window/rect", &json!({ "width": width, "height": height })).unwrap();
+    }
+
     /// Returns every URL that the browser has requested, from the browser's own log.
     pub(crate) fn requests(&self) -> Vec<String> {
         let entries = self.command("se/log", &json!({ "type": "performance" })).unwrap();

@@ -4,10 +4,12 @@ use crate::assignment::{Assignment, Grant};
 use crate::audit::testing::author;
 use crate::audit::{AuditFilter, Export, NewEvent, Retention};
 use crate::change::*;
-use crate::context::Actor;
+use crate::context::{Actor, RequestContext};
 use crate::credential::LoginAttempts;
 use crate::id::{OrganizationId, TenantId};
 use crate::idempotency::IdempotencyRecord;
+use crate::link::{Link, LinkPurpose};
+use crate::mail::{MailKind, Message};
 use crate::organization::OrganizationStatus::{Active, Inactive, Suspended};
 use crate::organization::{AffectedTree, Organization};
 use crate::permission::RegisteredPermission;
@@ -113,10 +115,49 @@ fn a_change_of_a_user_gives_the_rights_that_the_user_regains_or_the_author_takes
         let (before, after) = facts();
         assert_eq!(granted_to(&author, UserChange::VerifyEmail { before, after }), unread, "{row}");
         let (before, after) = facts();
+        assert_eq!(granted_to(&author, UserChange::ConfirmEmail { before, after }), unread, "{row}");
+        let (before, after) = facts();
         assert_eq!(granted_to(&author, UserChange::Delete { before, after }), unread, "{row}");
     }
+    // Only the token of a link identifies the user.
+    let anonymous = Author { actor: Actor::Anonymous, ..author(TenantId::NONE) };
+    let (before, after) = (user(Active, ada), user(Active, eve));
+    assert_eq!(granted_to(&anonymous, UserChange::ConfirmEmail { before, after }), NOTHING);
     let password = PasswordHash::from("hash");
     assert_eq!(granted(UserChange::Create { user: user(Active, ada), password }), NOTHING);
+}
+
+#[test]
+fn a_link_that_resets_the_password_of_another_user_gives_the_rights_of_that_user() {
+    let live = ["users:read tenant 99", "roles:read asleep forever"].as_slice();
+    let by = |user: &str| Actor::User { user: id(user), session: id("session") };
+    let system = Actor::System { reason: "test".into() };
+    for (actor, purpose, expected, unread) in [
+        (by("other"), LinkPurpose::Reset, live, EVERYTHING.as_slice()),
+        (by("other"), LinkPurpose::Verify, &[], &[]),
+        (by("user"), LinkPurpose::Reset, &[], &[]),
+        (Actor::Anonymous, LinkPurpose::Reset, &[], &[]),
+        (system, LinkPurpose::Reset, &[], &[]),
+    ] {
+        let author = Author { actor, ..author(TenantId::NONE) };
+        let link = link(purpose);
+        let issue = |grants| LinkChange::Issue { link: link.clone(), grants };
+        assert_eq!(granted_to(&author, issue(Some(grants()))), expected, "{author:?} {purpose}");
+        assert_eq!(granted_to(&author, issue(None)), unread, "{author:?} {purpose}");
+    }
+}
+
+fn link(purpose: LinkPurpose) -> Link {
+    Link {
+        id: id("link"),
+        tenant_id: TenantId::NONE,
+        purpose,
+        subject: id("user"),
+        email: "ada@example.com".parse().unwrap(),
+        token_hash: [0; 32],
+        created_at: at(0),
+        expires_at: at(99),
+    }
 }
 
 #[test]
@@ -257,12 +298,25 @@ fn other_changes_give_no_rights() {
     let email = || user(UserStatus::Active, "ada@example.com").email;
     let event = NewEvent { action: "SENT".into(), resource_type: "INVOICE".into(), ..NewEvent::default() };
     let reason = LoginFailure::InvalidPassword;
+    let message = || Message {
+        id: id("message"),
+        tenant_id: TenantId::NONE,
+        kind: MailKind::Reset,
+        to: email(),
+        user_id: None,
+        link_id: None,
+        context: RequestContext::default(),
+        attempts: 0,
+        next_attempt_at: at(0),
+        created_at: at(0),
+    };
     let attempts = LoginAttempts::default();
     let changes: Vec<Change> = vec![
         TenantChange::Create(tenant()).into(),
         TenantChange::Update { before: tenant(), after: tenant() }.into(),
         TenantChange::ChangeStatus { before: tenant(), after: tenant() }.into(),
         CredentialChange::ChangePassword { user: id("user"), password: password() }.into(),
+        CredentialChange::ResetPassword { user: id("user"), password: password() }.into(),
         CredentialChange::Rehash { user: id("user"), password: password() }.into(),
         CredentialChange::CountFailure { email: email(), reason, attempts, is_recorded: true }.into(),
         CredentialChange::Refuse { email: email(), reason, attempt_count: 1 }.into(),
@@ -278,6 +332,8 @@ fn other_changes_give_no_rights() {
         AuditChange::GiveUp { tenant: TenantId::NONE, from: 0, until: 1, before: at(0), signature: String::new() }
             .into(),
         AuditChange::Erase { user: id("user"), details: vec![], origins: vec![], signature: String::new() }.into(),
+        LinkChange::End { purpose: LinkPurpose::Reset, subject: id("user") }.into(),
+        MailChange::Queue { message: message(), queued_at: vec![at(0)] }.into(),
         IdempotencyChange::Keep(IdempotencyRecord {
             tenant_id: TenantId::NONE,
             id: [0; 32],

@@ -91,12 +91,14 @@ impl UserChange {
         let (before, after, grants) = match self {
             // The user has no roles yet.
             Self::Create { .. } => return Vec::new(),
-            // The user itself asked for the link, with its password if the address is new.
-            Self::ConfirmEmail { .. } => return Vec::new(),
+            // Only the token identifies the user, who asked for the link itself, with its password if the address is new.
+            Self::ConfirmEmail { .. } if author.user().is_none() => return Vec::new(),
             Self::Update { before, after, grants } | Self::ChangeStatus { before, after, grants } => {
                 (before, after, grants.as_deref())
             }
-            Self::VerifyEmail { before, after } | Self::Delete { before, after } => (before, after, None),
+            Self::VerifyEmail { before, after }
+            | Self::ConfirmEmail { before, after }
+            | Self::Delete { before, after } => (before, after, None),
         };
         // A new password is sent to the address. So an author that changes the address of another user could use that
         // account.

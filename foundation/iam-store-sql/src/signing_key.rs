@@ -69,10 +69,10 @@ macro_rules! key_ports {
             use iam_model::signing_key::{KeyPurpose, PrivateKey, SigningKey};
             use iam_model::store::KeyStore;
             use iam_model::store_error::StoreError;
+            use $crate::signing_key::private_columns;
             use $crate::store::SqlStore;
-            use $crate::token::private_columns;
 
-            type Row = $crate::token::SigningKeyRow<<$store as SqlStore>::Moment>;
+            type Row = $crate::signing_key::SigningKeyRow<<$store as SqlStore>::Moment>;
 
             #[async_trait::async_trait]
             impl KeyStore for $store {

@@ -1,0 +1,140 @@
+//! The cost of a forgotten password, for an address with an account and without one, and of the delivery of a message.
+//! The floor is the same statements without the service.
+
+use std::env;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use criterion::Criterion;
+use iam_benches::{CHEAP, Outcome, email, register, settings, sure};
+use iam_core::clock::{Clock, Timestamp};
+use iam_core::mail::{LinkPages, Mail, MailChange, MailError, MailKind, Mailer, Message};
+use iam_core::{AuditBatch, Change, Email, Iam, MessageId, RequestContext, Store, TenantId};
+use test_support::{TestStore, stores};
+use tokio::runtime::Runtime;
+use uuid::Uuid;
+
+fn main() -> Outcome {
+    if env::var_os("IAM_TEST_POSTGRES_URL").is_none() {
+        return Err("there is no PostgreSQL: run IAM_TEST_POSTGRES_FSYNC=on \
+                    scripts/with-postgres cargo bench -p iam-benches"
+            .into());
+    }
+    let criterion = Criterion::default().without_plots();
+    let criterion = criterion.warm_up_time(Duration::from_millis(500)).measurement_time(Duration::from_secs(3));
+    let mut criterion = criterion.configure_from_args();
+    let runtime = Runtime::new()?;
+    for test in runtime.block_on(stores()) {
+        measure_store(&mut criterion, &runtime, &test)?;
+    }
+    criterion.final_summary();
+    Ok(())
+}
+
+fn measure_store(criterion: &mut Criterion, runtime: &Runtime, test: &TestStore) -> Outcome {
+    let clock = Hours::default();
+    let iam = runtime.block_on(iam(test.store(), clock.clone()))?;
+    runtime.block_on(register(&iam))?;
+    for (what, address) in [("with an account", email(0)), ("without an account", email(1))] {
+        criterion.bench_function(&format!("mail/forgot/{}, {what}", test.name()), |bencher| {
+            bencher.to_async(runtime).iter(|| async {
+                clock.pass();
+                sure(iam.recovery().forgot(&RequestContext::default(), &address, None).await);
+            });
+        });
+        // Otherwise the outbox would grow from one measurement to the next.
+        runtime.block_on(deliver(&iam))?;
+    }
+    let address: Email = email(2).parse()?;
+    let store = test.store();
+    criterion.bench_function(&format!("mail/floor: queues a message/{}", test.name()), |bencher| {
+        bencher.to_async(runtime).iter(|| async { sure(queue(&*store, &address, clock.pass()).await) });
+    });
+    runtime.block_on(deliver(&iam))?;
+    criterion.bench_function(&format!("mail/deliver/{}, with a link", test.name()), |bencher| {
+        bencher.to_async(runtime).iter_custom(|count| {
+            let (iam, clock) = (&iam, &clock);
+            async move { sure(time_delivery(iam, clock, count).await) }
+        });
+    });
+    runtime.block_on(iam.close());
+    Ok(())
+}
+
+async fn iam(store: Arc<dyn Store>, clock: Hours) -> Outcome<Iam> {
+    let pages =
+        LinkPages { verify: "https://example.com/v#{token}".parse()?, reset: "https://example.com/r#{token}".parse()? };
+    let builder = Iam::builder(store).settings(settings(CHEAP)?).clock(clock).mail(Arc::new(Discarding), pages);
+    Ok(builder.build().await?)
+}
+
+/// Queues a message as the service does.
+async fn queue(store: &dyn Store, to: &Email, now: Timestamp) -> Outcome {
+    let mut transaction = store.begin(TenantId::from(Uuid::now_v7())).await?;
+    let kind = MailKind::Reset;
+    transaction.lock_queued_messages(kind, &to.key()).await?;
+    let message = Message {
+        id: MessageId::from(Uuid::now_v7()),
+        tenant_id: TenantId::NONE,
+        kind,
+        to: to.clone(),
+        user_id: None,
+        link_id: None,
+        context: RequestContext::default(),
+        attempts: 0,
+        next_attempt_at: now,
+        created_at: now,
+    };
+    let change = Change::from(MailChange::Queue { message, queued_at: vec![now] });
+    transaction.write(&change, AuditBatch::of_entries(Vec::new())).await?;
+    Ok(transaction.commit().await?)
+}
+
+async fn deliver(iam: &Iam) -> Outcome {
+    while iam.deliver_mail().await?.more {}
+    Ok(())
+}
+
+/// The time to deliver this number of messages, each with a link.
+async fn time_delivery(iam: &Iam, clock: &Hours, count: u64) -> Outcome<Duration> {
+    let mut elapsed = Duration::ZERO;
+    for _ in 0..count {
+        clock.pass();
+        iam.recovery().forgot(&RequestContext::default(), &email(0), None).await?;
+        let began = Instant::now();
+        iam.deliver_mail().await?;
+        elapsed += began.elapsed();
+    }
+    Ok(elapsed)
+}
+
+/// A mailer that sends nothing.
+struct Discarding;
+
+#[async_trait]
+impl Mailer for Discarding {
+    async fn send(&self, _mail: &Mail) -> Result<(), MailError> {
+        Ok(())
+    }
+}
+
+/// A clock that moves on by an hour on request: an address gets a few messages in an hour.
+#[derive(Clone, Default)]
+struct Hours(Arc<AtomicI64>);
+
+impl Hours {
+    fn pass(&self) -> Timestamp {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        self.now()
+    }
+}
+
+impl Clock for Hours {
+    fn now(&self) -> Timestamp {
+        // After 2020.
+        Timestamp::from_timestamp_millis(1_577_836_800_000 + self.0.load(Ordering::Relaxed) * 3_600_000)
+            .unwrap_or_default()
+    }
+}

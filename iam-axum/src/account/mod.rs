@@ -1,0 +1,175 @@
+//! `/account`: the pages to which the links in messages lead (`accounts.md`, "Mail"). They work without JavaScript.
+//!
+//! A page shows a form with the token of the link. Only sending the form uses the token, because mail programs and
+//! virus scanners open links, too.
+
+use std::sync::LazyLock;
+
+use axum::Router;
+use axum::extract::{Form, Query, State};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::middleware::map_response;
+use axum::response::{Html, IntoResponse as _, Response};
+use axum::routing::get;
+use iam_core::link::{LinkDetails, LinkToken};
+use iam_core::{Error, Iam};
+use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value};
+use serde::Deserialize;
+
+use crate::extract::Context;
+use crate::problem::{Kind, Problem};
+use crate::request_state::ResponseState;
+use crate::settings::Part;
+use crate::state::ApiState;
+
+/// The paths of the pages, with the parts of the API that they use.
+const VERIFY: &str = "/account/verify";
+const RESET: &str = "/account/reset";
+
+/// Only the style of this service, and forms that it receives itself.
+const POLICY: &str =
+    "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+
+const TEMPLATES: [(&str, &str); 4] = [
+    ("page.html", include_str!("page.html")),
+    ("verify.html", include_str!("verify.html")),
+    ("reset.html", include_str!("reset.html")),
+    ("message.html", include_str!("message.html")),
+];
+
+/// Returns the pages of these parts.
+pub(crate) fn routes(has: impl Fn(Part) -> bool) -> Router<ApiState> {
+    let style = ([(header::CONTENT_TYPE, "text/css; charset=utf-8")], include_str!("style.css"));
+    let mut router = Router::new().route("/account/style.css", get(async move || style));
+    if has(Part::Verification) {
+        router = router.route(VERIFY, get(ask_to_verify).post(verify));
+    }
+    if has(Part::Recovery) {
+        router = router.route(RESET, get(ask_for_password).post(reset));
+    }
+    router.layer(map_response(async |mut response: Response| {
+        response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
+        response
+    }))
+}
+
+/// What a link or a form contains. The form of a page may have further fields, which only the browser needs.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Sent {
+    token: String,
+    #[serde(rename = "newPassword")]
+    new_password: String,
+}
+
+async fn ask_to_verify(State(iam): State<Iam>, Query(sent): Query<Sent>) -> Result<Response, Problem> {
+    match iam.verification().look_up(&LinkToken::from(&*sent.token)).await {
+        Ok(link) => form("verify.html", "Confirm your e-mail address", &link, (&sent.token, None)),
+        Err(error) => refused(error),
+    }
+}
+
+async fn verify(
+    State(iam): State<Iam>,
+    Context(context): Context,
+    Form(sent): Form<Sent>,
+) -> Result<Response, Problem> {
+    match iam.verification().verify(&context, &sent.token.into()).await {
+        Ok(()) => message(StatusCode::OK, "Thank you", "Your e-mail address is confirmed. You can close this page."),
+        Err(error) => refused(error),
+    }
+}
+
+async fn ask_for_password(State(iam): State<Iam>, Query(sent): Query<Sent>) -> Result<Response, Problem> {
+    match iam.recovery().look_up(&LinkToken::from(&*sent.token)).await {
+        Ok(link) => form("reset.html", NEW_PASSWORD, &link, (&sent.token, None)),
+        Err(error) => refused(error),
+    }
+}
+
+async fn reset(State(iam): State<Iam>, Context(context): Context, Form(sent): Form<Sent>) -> Result<Response, Problem> {
+    let token = LinkToken::from(sent.token);
+    // A password that is refused must not end on a page without the form.
+    let link = match iam.recovery().look_up(&token).await {
+        Ok(link) => link,
+        Err(error) => return refused(error),
+    };
+    match iam.recovery().reset(&context, &token, sent.new_password.into()).await {
+        Ok(()) => message(StatusCode::OK, "Your password is saved", "Log in with it. You can close this page."),
+        Err(Error::Validation(errors)) => match errors.iter().find(|error| error.field == "newPassword") {
+            Some(error) => form("reset.html", NEW_PASSWORD, &link, (token.expose(), Some(&error.message))),
+            None => refused(Error::Validation(errors)),
+        },
+        Err(error) => refused(error),
+    }
+}
+
+const NEW_PASSWORD: &str = "Choose a new password";
+
+/// Returns the page of a form. With an error, the form was sent and refused.
+fn form(
+    template: &str,
+    title: &str,
+    link: &LinkDetails,
+    (token, error): (&str, Option<&str>),
+) -> Result<Response, Problem> {
+    let status = if error.is_some() { StatusCode::BAD_REQUEST } else { StatusCode::OK };
+    let values = [
+        ("title", title),
+        ("email", link.email.as_str()),
+        ("tenant", link.tenant.as_str()),
+        ("token", token),
+        ("error", error.unwrap_or_default()),
+    ];
+    page(status, template, values)
+}
+
+/// Returns a page with a message.
+fn message(status: StatusCode, title: &str, message: &str) -> Result<Response, Problem> {
+    page(status, "message.html", [("title", title), ("message", message)])
+}
+
+/// Returns the page for a link that cannot be used, or the problem if something else went wrong.
+fn refused(error: Error) -> Result<Response, Problem> {
+    match error {
+        Error::Validation(_) => message(
+            StatusCode::BAD_REQUEST,
+            "This link does not work",
+            "It was used, was replaced by a newer one, or has expired. Ask for a new message.",
+        ),
+        Error::Conflict(conflict) => message(StatusCode::CONFLICT, "This is not possible", &conflict.to_string()),
+        error => Err(error.into()),
+    }
+}
+
+fn page<'a>(
+    status: StatusCode,
+    template: &str,
+    values: impl IntoIterator<Item = (&'static str, &'a str)>,
+) -> Result<Response, Problem> {
+    static PAGES: LazyLock<Result<Environment<'static>, minijinja::Error>> = LazyLock::new(environment);
+    let html = match &*PAGES {
+        Ok(pages) => pages.get_template(template).and_then(|template| template.render(Value::from_pairs(values))),
+        Err(error) => {
+            tracing::error!(%error, "the templates of the pages are invalid");
+            return Err(Problem::new(Kind::Internal));
+        }
+    };
+    let html = html.map_err(|error| {
+        tracing::error!(%error, template, "a page cannot be shown");
+        Problem::new(Kind::Internal)
+    })?;
+    let mut response = (status, Html(html)).into_response();
+    ResponseState::of_mut(response.extensions_mut()).is_page = true;
+    Ok(response)
+}
+
+fn environment() -> Result<Environment<'static>, minijinja::Error> {
+    let mut environment = Environment::new();
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    environment.set_auto_escape_callback(|_| AutoEscape::Html);
+    for (name, text) in TEMPLATES {
+        environment.add_template(name, text)?;
+    }
+    Ok(environment)
+}
