@@ -74,7 +74,7 @@ async fn iam(store: Arc<dyn Store>, clock: Hours) -> Outcome<Iam> {
 async fn queue(store: &dyn Store, to: &Email, now: Timestamp) -> Outcome {
     let mut transaction = store.begin(TenantId::from(Uuid::now_v7())).await?;
     let kind = MailKind::Reset;
-    transaction.lock_queued_messages(kind, &to.key()).await?;
+    transaction.lock_queued_messages(TenantId::NONE, kind, &to.key()).await?;
     let message = Message {
         id: MessageId::from(Uuid::now_v7()),
         tenant_id: TenantId::NONE,
@@ -87,7 +87,7 @@ async fn queue(store: &dyn Store, to: &Email, now: Timestamp) -> Outcome {
         next_attempt_at: now,
         created_at: now,
     };
-    let change = Change::from(MailChange::Queue { message, queued_at: vec![now] });
+    let change = Change::from(MailChange::Queue { message, counted_in: TenantId::NONE, queued_at: vec![now] });
     transaction.write(&change, AuditBatch::of_entries(Vec::new())).await?;
     Ok(transaction.commit().await?)
 }

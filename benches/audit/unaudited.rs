@@ -362,8 +362,13 @@ impl LinkTransaction for UnauditedTransaction {
 
 #[async_trait]
 impl MailTransaction for UnauditedTransaction {
-    async fn lock_queued_messages(&mut self, kind: MailKind, to: &EmailKey) -> Outcome<Vec<Timestamp>> {
-        self.0.lock_queued_messages(kind, to).await
+    async fn lock_queued_messages(
+        &mut self,
+        counted_in: TenantId,
+        kind: MailKind,
+        to: &EmailKey,
+    ) -> Outcome<Vec<Timestamp>> {
+        self.0.lock_queued_messages(counted_in, kind, to).await
     }
 }
 

@@ -8,21 +8,25 @@ use iam_model::id::LinkId;
 pub use iam_model::link::{Link, LinkPurpose};
 pub use iam_model::secret::{LinkToken, LinkUrl};
 pub use iam_model::store::{LinkStore, LinkTransaction};
+use iam_model::tenant::{Tenant, TenantStatus};
 use iam_model::user::User;
 use iam_model::validate::{Email, Name};
 
 use crate::engine::{Engine, UnitOfWork};
 use crate::token::parse_link_token;
 
-/// Returns the link of a token for a purpose.
+/// Returns the link of a token for a purpose, with its tenant, which is ACTIVE.
 ///
 /// # Errors
 ///
 /// [`refused`] for every token that is not valid now.
-pub(crate) async fn find(engine: &Engine, token: &LinkToken, purpose: LinkPurpose) -> Result<Link> {
+pub(crate) async fn find(engine: &Engine, token: &LinkToken, purpose: LinkPurpose) -> Result<(Link, Tenant)> {
     let (tenant, token_hash) = parse_link_token(token).ok_or_else(refused)?;
     let link = engine.store.link_by_token(tenant, &token_hash).await?;
-    link.filter(|link| link.purpose == purpose && link.is_live(engine.now())).ok_or_else(refused)
+    let link = link.filter(|link| link.purpose == purpose && link.is_live(engine.now())).ok_or_else(refused)?;
+    let tenant = engine.store.tenant(tenant).await?;
+    let tenant = tenant.filter(|tenant| tenant.status == TenantStatus::Active).ok_or_else(refused)?;
+    Ok((link, tenant))
 }
 
 /// What a page shows of a link before it is used.
@@ -43,8 +47,7 @@ pub struct LinkDetails {
 ///
 /// [`refused`] for every token that is not valid now.
 pub(crate) async fn look_up(engine: &Engine, token: &LinkToken, purpose: LinkPurpose) -> Result<LinkDetails> {
-    let link = find(engine, token, purpose).await?;
-    let tenant = engine.store.tenant(link.tenant_id).await?.ok_or_else(refused)?;
+    let (link, tenant) = find(engine, token, purpose).await?;
     Ok(LinkDetails { email: link.email, tenant: tenant.name, expires_at: link.expires_at })
 }
 

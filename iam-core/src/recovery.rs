@@ -12,6 +12,7 @@ use iam_model::secret::{LinkToken, Password, PasswordHash};
 use iam_model::tenant::{Tenant, TenantStatus};
 use iam_model::user::{User, UserStatus};
 use iam_model::validate::{Email, Fields};
+use uuid::Uuid;
 
 use crate::caller::Caller;
 use crate::credential::replace_password;
@@ -94,11 +95,9 @@ impl Recovery<'_> {
         let Some(new) = fields.check("newPassword", accept_password(new)) else {
             return Err(fields.into_error().into());
         };
-        let link = link::find(iam, token, LinkPurpose::Reset).await?;
+        let (link, _) = link::find(iam, token, LinkPurpose::Reset).await?;
         let user = iam.store.user(link.tenant_id, link.subject.into()).await?;
         user.filter(|user| user.status == UserStatus::Active).ok_or_else(link::refused)?;
-        let tenant = iam.store.tenant(link.tenant_id).await?;
-        tenant.filter(|tenant| tenant.status == TenantStatus::Active).ok_or_else(link::refused)?;
         let password = iam.passwords.hash(Share::of_client(context), &new).await?;
         self.replace(context, &link, password).await
     }
@@ -126,7 +125,7 @@ impl Recovery<'_> {
 
 /// Issues the links for a request that came in by [`Recovery::forgot`]. Returns them with their accounts.
 ///
-/// If the message is sent a second time, it gets the same links. An account whose link was replaced by a later request
+/// If the message is sent a second time, it gets the same links, unless they were used or have expired. An account whose link was replaced by a later request
 /// gets none.
 pub(crate) async fn links_for_request(iam: &Engine, message: &Message) -> Result<Vec<(User, Tenant, Link)>> {
     let accounts = accounts_of(iam, message).await?;
@@ -169,15 +168,28 @@ async fn issue(iam: &Engine, message: &Message, user: &User) -> Result<Option<Li
     let locked = work.locks().lock_user(user.id).await?;
     let is_same = |locked: &User| locked.status == UserStatus::Active && locked.email.key() == message.to.key();
     let Some(user) = locked.filter(is_same) else { return Ok(None) };
-    let id = LinkId::from_uuid(message.id.as_uuid());
+    let now = work.now();
     match work.locks().lock_link(LinkPurpose::Reset, user.id.as_uuid()).await? {
-        Some(current) if current.id == id => Ok(Some(current)),
-        Some(current) if current.id > id => Ok(None),
+        Some(current) if request_of(current.id) == request_of(message.id) && current.is_live(now) => Ok(Some(current)),
+        Some(current) if request_of(current.id) > request_of(message.id) => Ok(None),
         _ => {
-            let link = link::new(iam, (id, LinkPurpose::Reset), (&user, &user.email), work.now());
+            let link = link::new(iam, (id_of_attempt(message), LinkPurpose::Reset), (&user, &user.email), now);
             work.apply(LinkChange::Issue { link: link.clone(), grants: None }).await?;
             work.commit().await?;
             Ok(Some(link))
         }
     }
+}
+
+/// Returns the identifier of the link that an attempt to send a message issues: that of the message, with the number of the
+/// attempt as the last byte. So the token of a link that was used is never valid again, and later requests have greater
+/// identifiers.
+fn id_of_attempt(message: &Message) -> LinkId {
+    let [attempt, ..] = message.attempts.to_le_bytes();
+    Uuid::from_u128(request_of(message.id) | u128::from(attempt)).into()
+}
+
+/// Returns the identifier of a message, or of the message for which a link was issued, without its last byte.
+fn request_of(id: impl Into<Uuid>) -> u128 {
+    id.into().as_u128() & !0xff
 }

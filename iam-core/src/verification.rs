@@ -59,15 +59,15 @@ impl Verification<'_> {
     /// [`Conflict::EmailTaken`](iam_model::error::Conflict::EmailTaken) if another user of the tenant has taken the new
     /// address meanwhile.
     pub async fn verify(&self, context: &RequestContext, token: &LinkToken) -> Result<()> {
-        let link = link::find(self.0, token, LinkPurpose::Verify).await?;
+        let (link, _) = link::find(self.0, token, LinkPurpose::Verify).await?;
         let caller = Caller::anonymous(link.tenant_id, context.clone());
         let mut work = self.0.begin(&caller).await?;
         let before = work.locks().lock_user(link.subject.into()).await?;
-        let before = before.filter(|user| user.status != UserStatus::Inactive).ok_or_else(link::refused)?;
+        let before = before.filter(|user| user.status == UserStatus::Active).ok_or_else(link::refused)?;
         link::spend(&mut work, &link).await?;
         let now = work.now();
         let is_new = before.email.key() != link.email.key();
-        if is_new || before.email_verified_at.is_none() {
+        if before.email != link.email || before.email_verified_at.is_none() {
             let after = User { email: link.email.clone(), email_verified_at: Some(now), ..before.clone() };
             let after = after.changed(now);
             work.apply(UserChange::ConfirmEmail { before: before.clone(), after: after.clone() }).await?;
@@ -112,7 +112,11 @@ impl Verification<'_> {
         let (proven, mut work) = attempt.settle(iam, caller).await?;
         match proven {
             Ok(proven) => {
-                iam.queue_link(&mut work, LinkPurpose::Verify, (&proven.account.user, new), None).await?;
+                let user = &proven.account.user;
+                let is_verified = user.email == *new && user.email_verified_at.is_some();
+                if !is_verified {
+                    iam.queue_link(&mut work, LinkPurpose::Verify, (user, new), None).await?;
+                }
                 work.commit().await
             }
             Err(refusal) => {

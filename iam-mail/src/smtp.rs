@@ -6,17 +6,18 @@ use std::time::Duration;
 use async_trait::async_trait;
 use iam_model::mail::{Mail, MailError, Mailer};
 use iam_model::validate::Email;
-use lettre::transport::smtp::PoolConfig;
 use lettre::transport::smtp::client::{Tls, TlsParameters};
 use lettre::transport::smtp::response::Response;
 use lettre::{AsyncSmtpTransport, AsyncTransport as _, Message, Tokio1Executor};
+use tokio::time::timeout;
 use url::{Host, Url};
 use uuid::Uuid;
 
 use crate::message::{Sender, assemble, build};
 use crate::templates::{Templates, Text};
 
-/// Sends messages to a mail server.
+/// Sends messages to a mail server, each over a connection of its own: an attempt that was given up halfway must not leave
+/// a connection on which the answers belong to another message.
 #[derive(Debug)]
 pub struct SmtpMailer {
     transport: AsyncSmtpTransport<Tokio1Executor>,
@@ -29,11 +30,11 @@ pub struct SmtpMailer {
 #[error("{0}")]
 pub struct InvalidUrl(String);
 
-/// How long the mail server may take for each step.
-const STEP_LIMIT: Duration = Duration::from_secs(20);
+/// How long a connection may take.
+const CONNECT_LIMIT: Duration = Duration::from_secs(20);
 
-/// The maximum number of connections, as many as messages are sent at the same time.
-const MAX_CONNECTIONS: u32 = 16;
+/// How long the mail server may take to answer a test message.
+const TEST_LIMIT: Duration = Duration::from_secs(30);
 
 impl SmtpMailer {
     /// Returns a mailer for the server of a URL: `smtps://user:password@host:465`, or `smtp://user:password@host:587`
@@ -65,12 +66,7 @@ impl SmtpMailer {
         };
         let builder = AsyncSmtpTransport::<Tokio1Executor>::from_url(url)
             .map_err(|cause| InvalidUrl(format!("is not valid: {}", chain(&cause))))?;
-        let transport = builder
-            .tls(tls)
-            .port(parsed.port().unwrap_or(port))
-            .timeout(Some(STEP_LIMIT))
-            .pool_config(PoolConfig::new().max_size(MAX_CONNECTIONS))
-            .build();
+        let transport = builder.tls(tls).port(parsed.port().unwrap_or(port)).timeout(Some(CONNECT_LIMIT)).build();
         Ok(Self { transport, sender, templates })
     }
 
@@ -86,7 +82,8 @@ impl SmtpMailer {
             html: "<!doctype html><p>This message shows that the service can send mail.</p>\n".to_owned(),
         };
         let message = assemble(&self.sender, to.as_str(), (&Uuid::now_v7().to_string(), "TEST"), text)?;
-        let answer = self.deliver(message).await?;
+        let late = |_| format!("no answer within {TEST_LIMIT:?}");
+        let answer = timeout(TEST_LIMIT, self.deliver(message)).await.map_err(late)??;
         Ok(format!("{} {}", answer.code(), answer.message().collect::<Vec<_>>().join(" ")))
     }
 

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use iam_core::StoreError;
 use tokio::sync::watch;
+use tokio::task::JoinHandle;
 use tokio::time::{Interval, MissedTickBehavior, interval, sleep, timeout};
 
 /// Returns an interval that ticks at once and then once in every period. After a long piece of work, it does not make
@@ -21,7 +22,8 @@ pub(crate) async fn within<T>(limit: Duration, work: impl Future<Output = iam_co
 }
 
 /// Runs a task in the background, and starts it again a second after each panic. Otherwise it would be gone unnoticed.
-pub(crate) fn keep_running<T>(name: &'static str, task: impl Fn() -> T + Send + 'static)
+/// Returns what ends with the task.
+pub(crate) fn keep_running<T>(name: &'static str, task: impl Fn() -> T + Send + 'static) -> JoinHandle<()>
 where
     T: Future<Output = ()> + Send + 'static,
 {
@@ -30,7 +32,7 @@ where
             tracing::error!(task = name, "a background task panicked and is started again");
             sleep(Duration::from_secs(1)).await;
         }
-    });
+    })
 }
 
 /// Runs work until it ends or the server stops. A stop cancels the work.

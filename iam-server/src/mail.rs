@@ -11,7 +11,7 @@ use prometheus::{IntCounterVec, Opts, Registry};
 use tokio::sync::watch;
 use tokio::time::sleep;
 
-use crate::background::{until_stopped, within};
+use crate::background::within;
 use crate::failure::Failure;
 use crate::settings::{MailRoute, MailSettings};
 
@@ -51,6 +51,10 @@ pub(crate) fn templates(settings: &MailSettings) -> Result<Templates, Failure> {
 pub(crate) fn pages(settings: &MailSettings, address: SocketAddr, has_tls: bool) -> Result<LinkPages, Failure> {
     let scheme = if has_tls { "https" } else { "http" };
     let base = settings.public_url.clone().unwrap_or_else(|| format!("{scheme}://{address}"));
+    let leads_here = settings.link_verify.is_none() || settings.link_reset.is_none();
+    if leads_here && settings.public_url.is_none() && matches!(settings.route, MailRoute::Smtp(_)) {
+        tracing::warn!("public_url is not set, so links in messages lead to {base}");
+    }
     let page = |own: &Option<LinkTemplate>, path: &str| match own {
         Some(own) => Ok(own.clone()),
         None => format!("{base}{path}?token={{token}}").parse(),
@@ -62,33 +66,32 @@ pub(crate) fn pages(settings: &MailSettings, address: SocketAddr, has_tls: bool)
     })
 }
 
-/// Sends messages until the server stops. The next process sends those that are left then.
-pub(crate) async fn deliver(iam: Iam, metrics: Arc<MailMetrics>, stop: watch::Receiver<bool>) {
-    let delivering = async {
-        let mut is_failing = false;
-        loop {
-            match within(LIMIT, iam.deliver_mail()).await {
-                Ok(delivery) => {
-                    metrics.note(delivery);
-                    is_failing = false;
-                    if delivery.more {
-                        continue;
-                    }
-                }
-                Err(error) => {
-                    if !is_failing {
-                        tracing::warn!(%error, "messages could not be sent; they stay in the outbox");
-                    }
-                    is_failing = true;
+/// Sends messages until the server stops, and finishes those that it is sending then. The next process sends the others.
+pub(crate) async fn deliver(iam: Iam, metrics: Arc<MailMetrics>, mut stop: watch::Receiver<bool>) {
+    let mut is_failing = false;
+    while !*stop.borrow() {
+        match within(LIMIT, iam.deliver_mail()).await {
+            Ok(delivery) => {
+                metrics.note(delivery);
+                is_failing = false;
+                if delivery.more {
+                    continue;
                 }
             }
-            tokio::select! {
-                () = iam.mail_queued() => {}
-                () = sleep(PERIOD) => {}
+            Err(error) => {
+                if !is_failing {
+                    tracing::warn!(%error, "messages could not be sent; they stay in the outbox");
+                }
+                is_failing = true;
             }
         }
-    };
-    until_stopped(stop, delivering).await;
+        tokio::select! {
+            () = iam.mail_queued() => {}
+            () = sleep(PERIOD) => {}
+            // An error means that no signal can come any more. Stopping is right then, too.
+            _ = stop.wait_for(|stop| *stop) => break,
+        }
+    }
 }
 
 /// The metrics of the outbox.

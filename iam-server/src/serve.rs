@@ -56,7 +56,7 @@ pub(crate) async fn serve(settings: Settings) -> Result<(), Failure> {
     let (swept, stopped, sweeps) = (iam.clone(), stop.clone(), Arc::new(sweeps));
     keep_running("sweep", move || sweep(swept.clone(), Arc::clone(&sweeps), stopped.clone()));
     let (mailed, stopped, deliveries) = (iam.clone(), stop.clone(), Arc::new(deliveries));
-    keep_running("mail", move || deliver(mailed.clone(), Arc::clone(&deliveries), stopped.clone()));
+    let mailing = keep_running("mail", move || deliver(mailed.clone(), Arc::clone(&deliveries), stopped.clone()));
     let mut api = settings.http;
     let clients = Clients::new(settings.client_connections, api.trusted_proxies.clone());
     if let Some(listener) = metrics_listener {
@@ -67,7 +67,12 @@ pub(crate) async fn serve(settings: Settings) -> Result<(), Failure> {
     api.metrics = Some(metrics);
     let router = traces.layer(iam_axum::service(iam.clone(), api));
     let serving = net::serve(listener, router, tls, clients, until_stopped(stop.clone(), pending()));
-    run(serving, iam, stop).await;
+    let finished = async {
+        serving.await;
+        // A message that is being sent would otherwise be sent twice.
+        let _ended = mailing.await;
+    };
+    run(finished, iam, stop).await;
     traces.finish().await;
     tracing::info!("stopped");
     Ok(())

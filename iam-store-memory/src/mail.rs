@@ -1,6 +1,7 @@
 use async_trait::async_trait;
 use iam_model::change::MailChange;
 use iam_model::clock::Timestamp;
+use iam_model::id::TenantId;
 use iam_model::mail::{MailKind, Message};
 use iam_model::store::{MailStore, MailTransaction};
 use iam_model::store_error::StoreError;
@@ -43,11 +44,16 @@ impl MailStore for MemoryStore {
 
 #[async_trait]
 impl MailTransaction for MemoryTransaction {
-    async fn lock_queued_messages(&mut self, kind: MailKind, to: &EmailKey) -> Result<Vec<Timestamp>, StoreError> {
-        let key = (to.clone(), kind);
+    async fn lock_queued_messages(
+        &mut self,
+        counted_in: TenantId,
+        kind: MailKind,
+        to: &EmailKey,
+    ) -> Result<Vec<Timestamp>, StoreError> {
+        let key = (counted_in, to.clone(), kind);
         let own = self.mail.iter().rev().find_map(|change| match change {
-            MailChange::Queue { message, queued_at } => {
-                ((message.to.key(), message.kind) == key).then(|| queued_at.clone())
+            MailChange::Queue { message, counted_in, queued_at } => {
+                ((*counted_in, message.to.key(), message.kind) == key).then(|| queued_at.clone())
             }
         });
         Ok(own.unwrap_or_else(|| self.store.read(|state| state.queued_mail.get(&key).cloned().unwrap_or_default())))
@@ -57,8 +63,8 @@ impl MailTransaction for MemoryTransaction {
 impl State {
     pub(super) fn write_mail(&mut self, change: MailChange) {
         match change {
-            MailChange::Queue { message, queued_at } => {
-                self.queued_mail.insert((message.to.key(), message.kind), queued_at);
+            MailChange::Queue { message, counted_in, queued_at } => {
+                self.queued_mail.insert((counted_in, message.to.key(), message.kind), queued_at);
                 self.outbox.insert(message.id, message);
             }
         }

@@ -56,7 +56,7 @@ pub(super) struct State {
     pub(super) keys: Vec<SigningKey>,
     pub(super) idempotency: BTreeMap<(TenantId, [u8; 32]), IdempotencyRecord>,
     pub(super) outbox: BTreeMap<MessageId, Message>,
-    pub(super) queued_mail: BTreeMap<(EmailKey, MailKind), Vec<Timestamp>>,
+    pub(super) queued_mail: BTreeMap<(TenantId, EmailKey, MailKind), Vec<Timestamp>>,
 }
 
 /// The state of one tenant. For [`TenantId::NONE`], it contains login attempts only.

@@ -43,13 +43,18 @@ impl Transaction for MemoryTransaction {
     async fn commit(self: Box<Self>) -> Result<(), StoreError> {
         let Self { store, tenant, draft, audit: changes, entries, idempotency, mail, cleared, _writer } = *self;
         store.change(|state| {
-            state.tenants.insert(tenant, Arc::new(draft));
+            // A unit of work may belong to no tenant: then nothing of it stays.
+            if draft.tenant.is_some() || !draft.attempts.is_empty() || state.tenants.contains_key(&tenant) {
+                state.tenants.insert(tenant, Arc::new(draft));
+            }
             if let Some(unnamed) = state.tenants.get_mut(&TenantId::NONE).filter(|_| !cleared.is_empty()) {
                 Arc::make_mut(unnamed).attempts.retain(|email, _| !cleared.contains(email));
             }
-            let log = state.audit.entry(tenant).or_default();
-            changes.iter().for_each(|change| log.change(change));
-            log.record(entries);
+            if !changes.is_empty() || !entries.is_empty() {
+                let log = state.audit.entry(tenant).or_default();
+                changes.iter().for_each(|change| log.change(change));
+                log.record(entries);
+            }
             mail.into_iter().for_each(|change| state.write_mail(change));
             state.idempotency.extend(idempotency.into_iter().map(|record| ((record.tenant_id, record.id), record)));
         });

@@ -41,8 +41,8 @@ CREATE TABLE iam.messages (
 -- The outbox is read in this order, for all tenants.
 CREATE INDEX messages_due_idx ON iam.messages (next_attempt_at);
 
--- When messages of each kind were queued for an address, in the last hour. They are counted for all tenants together,
--- under the nil tenant.
+-- When messages of each kind were queued for an address, in the last hour. Messages with links are counted for all
+-- tenants together, under the nil tenant.
 CREATE TABLE iam.queued_messages (
     tenant_id uuid             NOT NULL,
     email_key text COLLATE "C" NOT NULL,

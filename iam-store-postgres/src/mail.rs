@@ -38,7 +38,7 @@ mail_ports! {
     // and returns its newest version.
     lock_queued: r#"
         INSERT INTO iam.queued_messages AS q (tenant_id, email_key, kind)
-        VALUES ('00000000-0000-0000-0000-000000000000', $1, $2)
+        VALUES ($1, $2, $3)
         ON CONFLICT (tenant_id, email_key, kind) DO UPDATE SET tenant_id = excluded.tenant_id
         RETURNING q.queued_at
     "#,
@@ -51,7 +51,7 @@ mail_ports! {
     "#,
     put_queued: r#"
         INSERT INTO iam.queued_messages (tenant_id, email_key, kind, queued_at)
-        VALUES ('00000000-0000-0000-0000-000000000000', $1, $2, $3)
+        VALUES ($1, $2, $3, $4)
         ON CONFLICT (tenant_id, email_key, kind) DO UPDATE SET queued_at = excluded.queued_at
     "#,
 }

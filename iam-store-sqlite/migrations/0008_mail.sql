@@ -41,8 +41,8 @@ CREATE TABLE messages (
 -- The outbox is read in this order, for all tenants.
 CREATE INDEX messages_due_idx ON messages (next_attempt_at);
 
--- When messages of each kind were queued for an address, in the last hour. They are counted for all tenants together,
--- under the nil tenant.
+-- When messages of each kind were queued for an address, in the last hour. Messages with links are counted for all
+-- tenants together, under the nil tenant.
 CREATE TABLE queued_messages (
     tenant_id BLOB NOT NULL,
     email_key TEXT NOT NULL,

@@ -35,7 +35,7 @@ mail_ports! {
     lock_queued: r#"
         SELECT queued_at AS "queued_at: sqlx::types::Json<Vec<i64>>"
         FROM queued_messages
-        WHERE tenant_id = zeroblob(16) AND email_key = ?1 AND kind = ?2
+        WHERE tenant_id = ?1 AND email_key = ?2 AND kind = ?3
     "#,
     insert: r#"
         INSERT INTO messages (
@@ -46,7 +46,7 @@ mail_ports! {
     "#,
     put_queued: r#"
         INSERT INTO queued_messages (tenant_id, email_key, kind, queued_at)
-        VALUES (zeroblob(16), ?1, ?2, ?3)
+        VALUES (?1, ?2, ?3, ?4)
         ON CONFLICT (tenant_id, email_key, kind) DO UPDATE SET queued_at = excluded.queued_at
     "#,
 }

@@ -70,7 +70,7 @@ impl Row for MessageRow {
     }
 }
 
-/// When messages of a kind were queued for an address, in any tenant.
+/// When messages of a kind were queued for an address.
 #[derive(Serialize, Deserialize)]
 pub(super) struct QueuedMailRow {
     kind: MailKind,
@@ -140,8 +140,13 @@ impl RedbStore {
 
 #[async_trait]
 impl MailTransaction for RedbTransaction {
-    async fn lock_queued_messages(&mut self, kind: MailKind, to: &EmailKey) -> Result<Vec<Timestamp>, StoreError> {
-        let row = self.view().of(TenantId::NONE).get::<QueuedMailRow>(&queued_key(kind, to.as_str()))?;
+    async fn lock_queued_messages(
+        &mut self,
+        counted_in: TenantId,
+        kind: MailKind,
+        to: &EmailKey,
+    ) -> Result<Vec<Timestamp>, StoreError> {
+        let row = self.view().of(counted_in).get::<QueuedMailRow>(&queued_key(kind, to.as_str()))?;
         Ok(row.map(|row| row.queued_at).unwrap_or_default())
     }
 }
@@ -149,10 +154,10 @@ impl MailTransaction for RedbTransaction {
 impl Draft<'_> {
     pub(super) fn write_mail(self, change: &MailChange) -> Result<(), StoreError> {
         match change {
-            MailChange::Queue { message, queued_at } => {
+            MailChange::Queue { message, counted_in, queued_at } => {
                 let (kind, email) = (message.kind, message.to.key().as_str().to_owned());
                 let queued = QueuedMailRow { kind, email, queued_at: queued_at.clone() };
-                self.of(TenantId::NONE).put(queued)?;
+                self.of(*counted_in).put(queued)?;
                 self.of(message.tenant_id).put(MessageRow(message.clone()))
             }
         }

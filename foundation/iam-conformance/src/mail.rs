@@ -31,7 +31,8 @@ fn new_message(world: &World, tenant_id: TenantId) -> Message {
 }
 
 fn queue(message: &Message) -> Change {
-    MailChange::Queue { message: message.clone(), queued_at: vec![message.created_at] }.into()
+    MailChange::Queue { message: message.clone(), counted_in: TenantId::NONE, queued_at: vec![message.created_at] }
+        .into()
 }
 
 async fn claim(world: &World, limit: u32) -> Vec<Message> {
@@ -41,7 +42,7 @@ async fn claim(world: &World, limit: u32) -> Vec<Message> {
 
 async fn queued_at(world: &World, kind: MailKind, to: &str) -> Vec<Timestamp> {
     let key = to.parse::<iam_model::validate::Email>().unwrap().key();
-    world.locked(world.id(), async |locks| locks.lock_queued_messages(kind, &key).await.unwrap()).await
+    world.locked(world.id(), async |locks| locks.lock_queued_messages(TenantId::NONE, kind, &key).await.unwrap()).await
 }
 
 /// A claimed message has everything with which it was queued, and the number of its attempts. It may belong to no
@@ -157,7 +158,8 @@ pub async fn concurrent_processes_claim_each_message_once(store: Arc<dyn Store>)
     assert_eq!(claimed, messages.iter().map(|message| message.id).collect::<Vec<_>>());
 }
 
-/// The moments of messages to an address are read back in every tenant, by kind and in any letter case.
+/// The moments of messages to an address are read back in every tenant, by kind and in any letter case. Those that are
+/// counted in one tenant are separate.
 pub async fn messages_to_an_address_are_counted_in_all_tenants(store: Arc<dyn Store>) {
     let world = World::new(store);
     let (acme, other) = (world.tenant("acme").await, world.tenant("other").await);
@@ -166,10 +168,20 @@ pub async fn messages_to_an_address_are_counted_in_all_tenants(store: Arc<dyn St
     world.tick();
     let second = new_message(&world, other.id);
     let both = vec![first.created_at, second.created_at];
-    world.commit(other.id, MailChange::Queue { message: second, queued_at: both.clone() }).await;
+    world
+        .commit(other.id, MailChange::Queue { message: second, counted_in: TenantId::NONE, queued_at: both.clone() })
+        .await;
     assert_eq!(queued_at(&world, MailKind::Verify, "aDA@example.com").await, both);
     assert!(queued_at(&world, MailKind::Reset, "ada@example.com").await.is_empty());
     assert!(queued_at(&world, MailKind::Verify, "grace@example.com").await.is_empty());
+    let third = new_message(&world, acme.id);
+    let (kind, to, moments) = (third.kind, third.to.key(), vec![third.created_at]);
+    world.commit(acme.id, MailChange::Queue { message: third, counted_in: acme.id, queued_at: moments.clone() }).await;
+    let counted = async |counted_in| {
+        world.locked(world.id(), async |locks| locks.lock_queued_messages(counted_in, kind, &to).await.unwrap()).await
+    };
+    assert_eq!((counted(acme.id).await, counted(other.id).await), (moments, Vec::new()));
+    assert_eq!(counted(TenantId::NONE).await, both);
 }
 
 /// Concurrent units of work in several tenants see each other's messages to an address, the first ones too.
@@ -182,9 +194,10 @@ pub async fn concurrent_messages_to_an_address_are_all_counted(store: Arc<dyn St
         tasks.spawn(async move {
             let message = new_message(&world, tenant.id);
             let mut work = world.begin(&World::system(tenant.id)).await;
-            let mut queued_at = work.locks().lock_queued_messages(message.kind, &message.to.key()).await.unwrap();
+            let mut queued_at =
+                work.locks().lock_queued_messages(TenantId::NONE, message.kind, &message.to.key()).await.unwrap();
             queued_at.push(message.created_at);
-            work.apply(MailChange::Queue { message, queued_at }).await.unwrap();
+            work.apply(MailChange::Queue { message, counted_in: TenantId::NONE, queued_at }).await.unwrap();
             work.commit().await.unwrap();
         });
     }
@@ -199,7 +212,7 @@ pub async fn message_counts_are_removed(store: Arc<dyn Store>) {
     for (email, ages) in [("old@example.com", [7_200, 3_601]), ("mixed@example.com", [7_200, 3_600])] {
         let message = Message { to: email.parse().unwrap(), ..new_message(&world, tenant.id) };
         let queued_at = ages.map(|seconds| world.now() - TimeDelta::seconds(seconds)).to_vec();
-        world.commit(tenant.id, MailChange::Queue { message, queued_at }).await;
+        world.commit(tenant.id, MailChange::Queue { message, counted_in: TenantId::NONE, queued_at }).await;
     }
     assert_eq!(world.iam().await.remove_message_counts().await.unwrap(), 1);
     assert!(queued_at(&world, MailKind::Verify, "old@example.com").await.is_empty());

@@ -48,6 +48,15 @@ impl<T: StoredMoment> TryFrom<MessageRow<T>> for Message {
     }
 }
 
+/// Converts the rows that can be read. A newer program may have queued the others, and sends them.
+pub fn readable<T: StoredMoment>(rows: Vec<MessageRow<T>>) -> Vec<Message> {
+    let read = |row: MessageRow<T>| {
+        let id = row.id;
+        Message::try_from(row).inspect_err(|error| tracing::warn!(%id, %error, "a message cannot be read")).ok()
+    };
+    rows.into_iter().filter_map(read).collect()
+}
+
 /// Implements the ports of the outbox; see [`store`](crate::store).
 #[macro_export]
 macro_rules! mail_ports {
@@ -65,7 +74,7 @@ macro_rules! mail_ports {
             use iam_model::change::MailChange;
             use iam_model::clock::Timestamp;
             use iam_model::context::{CorrelationId, UserAgent};
-            use iam_model::id::{LinkId, UserId};
+            use iam_model::id::{LinkId, TenantId, UserId};
             use iam_model::mail::{MailKind, Message};
             use iam_model::store::{MailStore, MailTransaction};
             use iam_model::store_error::StoreError;
@@ -86,7 +95,7 @@ macro_rules! mail_ports {
                     let (now, until) = ($store::stored(now), $store::stored(until));
                     let rows = sqlx::query_as!(Row, $claim, now, until, i64::from(limit));
                     let rows = self.answer(rows.fetch_all(&self.writes())).await?;
-                    rows.into_iter().map(Message::try_from).collect()
+                    Ok($crate::mail::readable(rows))
                 }
 
                 async fn postpone_message(
@@ -119,10 +128,11 @@ macro_rules! mail_ports {
             impl MailTransaction for $transaction {
                 async fn lock_queued_messages(
                     &mut self,
+                    counted_in: TenantId,
                     kind: MailKind,
                     to: &EmailKey,
                 ) -> Result<Vec<Timestamp>, StoreError> {
-                    let row = sqlx::query!($lock_queued, to.as_str(), kind.as_str());
+                    let row = sqlx::query!($lock_queued, counted_in.as_uuid(), to.as_str(), kind.as_str());
                     let row = row.fetch_optional(self.connection()).await.map_err($store::store_error)?;
                     let moments = row.map(|row| row.queued_at.moments("queued_messages.queued_at")).transpose()?;
                     Ok(moments.unwrap_or_default())
@@ -132,7 +142,9 @@ macro_rules! mail_ports {
             impl $transaction {
                 pub(crate) async fn write_mail(&mut self, change: &MailChange) -> Result<(), StoreError> {
                     match change {
-                        MailChange::Queue { message, queued_at } => self.queue_message(message, queued_at).await,
+                        MailChange::Queue { message, counted_in, queued_at } => {
+                            self.queue_message(message, *counted_in, queued_at).await
+                        }
                     }
                 }
 
@@ -142,6 +154,7 @@ macro_rules! mail_ports {
                 async fn queue_message(
                     &mut self,
                     message: &Message,
+                    counted_in: TenantId,
                     queued_at: &[Timestamp],
                 ) -> Result<(), StoreError> {
                     let context = &message.context;
@@ -163,7 +176,13 @@ macro_rules! mail_ports {
                     insert.execute(self.connection()).await.map_err($store::store_error)?;
                     let queued_at = $store::stored_list(queued_at);
                     let email = message.to.key();
-                    let put = sqlx::query!($put_queued, email.as_str(), message.kind.as_str(), &queued_at);
+                    let put = sqlx::query!(
+                        $put_queued,
+                        counted_in.as_uuid(),
+                        email.as_str(),
+                        message.kind.as_str(),
+                        &queued_at
+                    );
                     put.execute(self.connection()).await.map(drop).map_err($store::store_error)
                 }
             }

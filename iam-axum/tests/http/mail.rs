@@ -17,6 +17,7 @@ on_every_store![
     a_message_that_is_refused_is_tried_six_times,
     a_message_is_not_sent_when_a_newer_link_has_replaced_its_own,
     a_lockout_is_told_to_the_owner_of_the_address,
+    the_notices_of_a_tenant_do_not_depend_on_other_tenants,
     a_new_password_is_told_to_the_user,
     without_mail_what_needs_it_is_503_and_says_so,
     without_mail_everything_else_works,
@@ -168,6 +169,26 @@ async fn a_lockout_is_told_to_the_owner_of_the_address(app: TestApp) {
     let account = &mails[0].accounts[0];
     assert_eq!((account.name.as_str(), account.link.is_none()), ("Ada Lovelace", true));
     assert_eq!(account.tenant, app.get(&format!("/tenants/{}", ada.tenant)).by(&ada).send().await.ok()["name"]);
+}
+
+async fn the_notices_of_a_tenant_do_not_depend_on_other_tenants(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    app.mails().await;
+    let lock = async |tenant: &str| {
+        for _ in 0..5 {
+            app.attempt_at(tenant, "ada@example.com", WRONG_PASSWORD).send().await;
+        }
+    };
+    for tenant in ["no-such-tenant", "another-one", "a-third-one"] {
+        lock(tenant).await;
+    }
+    for _ in 0..3 {
+        let of_a_stranger = app.register("ada@example.com").await;
+        lock(&of_a_stranger.tenant).await;
+    }
+    app.mails().await;
+    lock(&ada.tenant).await;
+    assert_eq!(kinds(&app.mails().await), [(MailKind::NewLoginBlocked, "ada@example.com")]);
 }
 
 async fn a_new_password_is_told_to_the_user(app: TestApp) {

@@ -29,6 +29,8 @@ on_every_store![
     users_who_are_not_active_get_nothing_and_cannot_reset,
     the_users_of_a_suspended_tenant_get_nothing,
     a_message_that_is_sent_again_has_the_same_link,
+    a_link_that_was_used_does_not_work_again_when_its_message_is_sent_again,
+    a_reset_ends_a_pending_change_of_the_address,
     an_administrator_starts_a_reset_for_another_user,
     a_reset_for_another_user_needs_what_that_user_may_do,
     a_reset_is_started_for_active_users_only,
@@ -289,6 +291,35 @@ async fn a_message_that_is_sent_again_has_the_same_link(app: TestApp) {
     assert_eq!(app.token(MailKind::Reset, "ada@example.com").await, first);
     assert_eq!(app.audit(&ada, &[("action", "PASSWORD_RESET_REQUESTED")]).await.len(), 1);
     reset(&app, &first, NEW_PASSWORD).await.no_content();
+}
+
+async fn a_link_that_was_used_does_not_work_again_when_its_message_is_sent_again(app: TestApp) {
+    app.register("ada@example.com").await;
+    app.mails().await;
+    app.lose_answers(true);
+    forgot(&app, "ada@example.com").await;
+    let used = app.token(MailKind::Reset, "ada@example.com").await;
+    app.lose_answers(false);
+    reset(&app, &used, NEW_PASSWORD).await.no_content();
+    app.mails().await;
+    app.pass(TimeDelta::minutes(1));
+    let fresh = app.token(MailKind::Reset, "ada@example.com").await;
+    assert_eq!(reset(&app, &used, PASSWORD).await.invalid_fields(), ["token"]);
+    reset(&app, &fresh, "N3wer&Password").await.no_content();
+}
+
+async fn a_reset_ends_a_pending_change_of_the_address(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    app.mails().await;
+    // A person who knows the password prepares to take the account over.
+    let body = json!({ "newEmail": "mallory@example.com", "currentPassword": PASSWORD });
+    app.post("/auth/email").by(&ada).json(&body).send().await.accepted();
+    let prepared = app.token(MailKind::Verify, "mallory@example.com").await;
+    let token = requested(&app, "ada@example.com").await;
+    reset(&app, &token, NEW_PASSWORD).await.no_content();
+    let verified = app.post("/auth/email/verify").json(&json!({ "token": prepared })).send().await;
+    assert_eq!(verified.invalid_fields(), ["token"]);
+    app.attempt("ada@example.com", NEW_PASSWORD).send().await.ok();
 }
 
 async fn an_administrator_starts_a_reset_for_another_user(app: TestApp) {

@@ -26,7 +26,9 @@ on_every_store![
     a_wrong_current_password_is_400_and_counts_like_a_failed_login,
     missing_and_invalid_fields_are_named,
     a_changed_address_is_told_to_the_former_one_and_ends_its_links,
-    a_deleted_user_cannot_verify,
+    a_user_who_is_not_active_cannot_verify,
+    the_users_of_a_suspended_tenant_cannot_verify,
+    an_address_can_change_its_letter_case,
     trusted_code_verifies_without_mail,
     a_user_can_only_verify_its_own_address,
 ];
@@ -219,13 +221,39 @@ async fn a_changed_address_is_told_to_the_former_one_and_ends_its_links(app: Tes
     assert!(app.mails().await.is_empty(), "the address is the same in another letter case");
 }
 
-async fn a_deleted_user_cannot_verify(app: TestApp) {
+async fn a_user_who_is_not_active_cannot_verify(app: TestApp) {
     let ada = app.register("ada@example.com").await;
-    let grace = app.add_user(&ada, "grace@example.com").await;
-    let token = app.token(MailKind::Verify, "grace@example.com").await;
-    app.delete(&format!("/users/{grace}")).by(&ada).send().await.no_content();
+    for status in ["SUSPENDED", "INACTIVE"] {
+        let email = format!("{}@example.com", status.to_lowercase());
+        let user = app.add_user(&ada, &email).await;
+        let token = app.token(MailKind::Verify, &email).await;
+        app.set_status(&ada, &user, status).await;
+        assert_eq!(verify(&app, &token).await.invalid_fields(), ["token"]);
+        assert_eq!(app.user(&ada, &user).await["emailVerifiedAt"], Value::Null);
+    }
+}
+
+async fn the_users_of_a_suspended_tenant_cannot_verify(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let token = app.token(MailKind::Verify, "ada@example.com").await;
+    let system = Caller::system(ada.tenant.parse().unwrap(), "test");
+    app.iam.tenants().suspend(&system).await.unwrap();
     assert_eq!(verify(&app, &token).await.invalid_fields(), ["token"]);
-    assert_eq!(app.user(&ada, &grace).await["emailVerifiedAt"], Value::Null);
+    app.iam.tenants().reactivate(&system).await.unwrap();
+    verify(&app, &token).await.no_content();
+}
+
+async fn an_address_can_change_its_letter_case(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let token = app.token(MailKind::Verify, "ada@example.com").await;
+    verify(&app, &token).await.no_content();
+    change(&app, &ada, "ada@example.com", PASSWORD).await.accepted();
+    assert!(app.mails().await.is_empty(), "the address is verified already");
+    change(&app, &ada, "Ada@Example.com", PASSWORD).await.accepted();
+    let token = app.token(MailKind::Verify, "Ada@Example.com").await;
+    verify(&app, &token).await.no_content();
+    assert_eq!(app.user(&ada, &ada.user).await["email"], "Ada@Example.com");
+    assert!(app.mails().await.is_empty(), "the address is the same in another letter case");
 }
 
 async fn trusted_code_verifies_without_mail(app: TestApp) {

@@ -129,8 +129,8 @@ impl Credentials<'_> {
     }
 }
 
-/// Sets a new password by a change. Ends the link with which the user could reset the former one, and all sessions of
-/// the user except one. Tells the user.
+/// Sets a new password by a change. Ends the links with which the user could reset the former one or change its address,
+/// and all sessions of the user except one. Tells the user.
 ///
 /// The account must be locked before.
 pub(crate) async fn replace_password(
@@ -141,7 +141,14 @@ pub(crate) async fn replace_password(
     except: Option<SessionId>,
 ) -> Result<()> {
     work.apply(change).await?;
-    work.apply(LinkChange::End { purpose: LinkPurpose::Reset, subject: user.id.as_uuid() }).await?;
+    let subject = user.id.as_uuid();
+    work.apply(LinkChange::End { purpose: LinkPurpose::Reset, subject }).await?;
+    // A person who knew the former password may have asked for a link to another address. With it, that person could take
+    // the account over again.
+    let pending = work.locks().lock_link(LinkPurpose::Verify, subject).await?;
+    if pending.is_some_and(|link| link.email.key() != user.email.key()) {
+        work.apply(LinkChange::End { purpose: LinkPurpose::Verify, subject }).await?;
+    }
     work.invalidate(user.id);
     let mut sessions = work.locks().lock_sessions_of(user.id).await?;
     sessions.retain(|session| Some(session.id) != except);

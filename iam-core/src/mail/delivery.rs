@@ -5,7 +5,7 @@ use futures_util::future::join_all;
 use iam_model::error::Result;
 use iam_model::link::{Link, LinkPurpose};
 use iam_model::mail::{Mail, MailAccount, MailKind, MailLink, Message, wait_after};
-use iam_model::tenant::Tenant;
+use iam_model::tenant::{Tenant, TenantStatus};
 use iam_model::user::{User, UserStatus};
 use tokio::time::timeout;
 
@@ -86,6 +86,7 @@ impl Iam {
 impl Engine {
     async fn deliver(&self, post: &Post, message: &Message) -> Result<Outcome> {
         let Some(mail) = self.compose(post, message).await? else {
+            tracing::debug!(message_id = %message.id, kind = message.kind.as_str(), "a message has nothing to say any more");
             self.store.remove_message(message).await?;
             return Ok(Outcome::Dropped);
         };
@@ -138,6 +139,9 @@ impl Engine {
         let tenant = self.store.tenant(message.tenant_id).await?;
         let (Some(user), Some(tenant)) = (user, tenant) else { return Ok(None) };
         let Some(purpose) = purpose_of(message.kind) else { return Ok(Some(account(&user, &tenant, None))) };
+        if user.status != UserStatus::Active || tenant.status != TenantStatus::Active {
+            return Ok(None);
+        }
         if purpose == LinkPurpose::Verify && user.email.key() != message.to.key() {
             // Another user has the address that this user wants. The answer to the request must not tell that.
             let holder = self.store.guarded_account(message.tenant_id, &message.to.key()).await?;

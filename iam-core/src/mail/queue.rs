@@ -11,6 +11,9 @@ use iam_model::validate::Email;
 use crate::engine::{Engine, UnitOfWork};
 use crate::link;
 
+/// Messages with links are counted for all tenants together: a stranger can register an address in many tenants.
+const COUNTED_IN: TenantId = TenantId::NONE;
+
 impl Engine {
     /// Queues a message without a link, if mail is on. `user` is `None` for an address that may have no account.
     ///
@@ -26,10 +29,12 @@ impl Engine {
         if self.post.is_none() {
             return Ok(());
         }
-        let queued_at = work.locks().lock_queued_messages(kind, &to.key()).await?;
+        // Each tenant for itself: otherwise, a stranger with tenants of its own could use up the notices of a victim.
+        let counted_in = work.caller().tenant();
+        let queued_at = work.locks().lock_queued_messages(counted_in, kind, &to.key()).await?;
         if let Some(queued_at) = with_message(queued_at, work.now()) {
             let message = self.message(work, kind, to, (user, None));
-            work.apply(MailChange::Queue { message, queued_at }).await?;
+            work.apply(MailChange::Queue { message, counted_in, queued_at }).await?;
         }
         Ok(())
     }
@@ -54,11 +59,11 @@ impl Engine {
         let issue = Change::from(LinkChange::Issue { link, grants });
         // Also beyond the limit, which must not hide that the caller may not do this.
         work.check_granted_rights(&issue)?;
-        let queued_at = work.locks().lock_queued_messages(kind, &to.key()).await?;
+        let queued_at = work.locks().lock_queued_messages(COUNTED_IN, kind, &to.key()).await?;
         if let Some(queued_at) = with_message(queued_at, work.now()) {
             work.apply(issue).await?;
             let message = self.message(work, kind, to, (Some(user.id), Some(link_id)));
-            work.apply(MailChange::Queue { message, queued_at }).await?;
+            work.apply(MailChange::Queue { message, counted_in: COUNTED_IN, queued_at }).await?;
         }
         Ok(())
     }
@@ -67,11 +72,11 @@ impl Engine {
     /// tenants. The accounts are looked for when the message is sent.
     pub(crate) async fn queue_reset(&self, work: &mut UnitOfWork<'_>, tenant: TenantId, to: &Email) -> Result<()> {
         let kind = MailKind::Reset;
-        let queued_at = work.locks().lock_queued_messages(kind, &to.key()).await?;
+        let queued_at = work.locks().lock_queued_messages(COUNTED_IN, kind, &to.key()).await?;
         if let Some(queued_at) = with_message(queued_at, work.now()) {
             let context = work.caller().context().clone();
             let message = Message { tenant_id: tenant, context, ..self.message(work, kind, to, (None, None)) };
-            work.apply(MailChange::Queue { message, queued_at }).await?;
+            work.apply(MailChange::Queue { message, counted_in: COUNTED_IN, queued_at }).await?;
         }
         Ok(())
     }

@@ -190,15 +190,17 @@ impl Users<'_> {
             }
         }
         let read = grantor.is_some().then(|| grants.clone());
-        let former = (after.email.key() != before.email.key()).then(|| before.email.clone());
+        let former = (after.email != before.email).then(|| before.email.clone());
         work.apply(UserChange::Update { before, after: after.clone(), grants: read }).await?;
         apply_consequences(&mut work, id, &status_move, grants).await?;
         if let Some(former) = former {
-            // They were sent to the former address.
+            // They were sent to the former address, or contain its former spelling.
             for purpose in [LinkPurpose::Verify, LinkPurpose::Reset] {
                 work.apply(LinkChange::End { purpose, subject: id.as_uuid() }).await?;
             }
-            self.0.queue_notice(&mut work, MailKind::EmailChanged, &former, Some(id)).await?;
+            if former.key() != after.email.key() {
+                self.0.queue_notice(&mut work, MailKind::EmailChanged, &former, Some(id)).await?;
+            }
         }
         work.commit().await?;
         Ok(after)

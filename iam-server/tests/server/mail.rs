@@ -182,7 +182,7 @@ fn two_replicas_send_each_message_once() {
     let mut count: BTreeMap<String, u32> = BTreeMap::new();
     mails(store.home()).into_iter().for_each(|mail| *count.entry(mail.to).or_default() += 1);
     assert_eq!((count.len(), count.values().max()), (20, Some(&1)), "{count:?}");
-    assert_eq!(sent(&one) + sent(&other), 20);
+    wait_for("the count of sent messages", TIMEOUT, || (sent(&one) + sent(&other) == 20).then_some(()));
 }
 
 fn sent(server: &Server) -> u32 {

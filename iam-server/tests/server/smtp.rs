@@ -83,13 +83,14 @@ fn a_message_is_sent_by_smtp() {
 #[test]
 fn a_password_is_sent_only_after_starttls() {
     let mail_server = MailServer::with_certificate("auth");
+    let home = Home::new();
     let test = |user: &str| {
-        let launch = with_url(Home::new().iam_server(), &mail_server.url("smtp", user));
+        let launch = with_url(home.iam_server(), &mail_server.url("smtp", user));
         launch.args(["mail", "test", "grace@navy.example"]).run()
     };
     let accepted = test("iam:hunter2@");
     assert_eq!(accepted.code, Some(0), "{accepted:?}");
-    assert_eq!(accepted.output, "The mail server has accepted the message: 250 2.0.0 queued as 4Kx7\n");
+    assert_eq!(accepted.output, "The mail server has accepted the message: 250 2.0.0 queued as 4Kx7");
     assert_eq!(mail_server.mails()[0].kind, "TEST");
     let refused = test("iam:wrong-password@");
     assert!(reason(&refused).contains("535"), "{refused:?}");
@@ -100,7 +101,8 @@ fn a_password_is_sent_only_after_starttls() {
 #[test]
 fn the_connection_can_use_tls_from_the_start() {
     let mail_server = MailServer::with_certificate("tls");
-    let launch = with_url(Home::new().iam_server(), &mail_server.url("smtps", ""));
+    let home = Home::new();
+    let launch = with_url(home.iam_server(), &mail_server.url("smtps", ""));
     let ended = launch.args(["mail", "test", "grace@navy.example"]).run();
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert_eq!(mail_server.mails().len(), 1);

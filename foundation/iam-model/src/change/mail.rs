@@ -3,6 +3,7 @@ use uuid::Uuid;
 use crate::access::GrantedRights;
 use crate::audit::Record;
 use crate::clock::Timestamp;
+use crate::id::TenantId;
 use crate::mail::Message;
 
 /// A change of the outbox.
@@ -12,6 +13,8 @@ pub enum MailChange {
     Queue {
         /// The message.
         message: Message,
+        /// The tenant whose messages to the address are counted together; [`TenantId::NONE`] for those of all tenants.
+        counted_in: TenantId,
         /// When messages of this kind were queued for this address, this one included, as far as they count for the
         /// limit.
         queued_at: Vec<Timestamp>,

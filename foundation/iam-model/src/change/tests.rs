@@ -333,7 +333,7 @@ fn other_changes_give_no_rights() {
             .into(),
         AuditChange::Erase { user: id("user"), details: vec![], origins: vec![], signature: String::new() }.into(),
         LinkChange::End { purpose: LinkPurpose::Reset, subject: id("user") }.into(),
-        MailChange::Queue { message: message(), queued_at: vec![at(0)] }.into(),
+        MailChange::Queue { message: message(), counted_in: TenantId::NONE, queued_at: vec![at(0)] }.into(),
         IdempotencyChange::Keep(IdempotencyRecord {
             tenant_id: TenantId::NONE,
             id: [0; 32],

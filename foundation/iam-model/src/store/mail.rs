@@ -2,6 +2,7 @@ use async_trait::async_trait;
 use macro_rules_attribute::apply;
 
 use crate::clock::Timestamp;
+use crate::id::TenantId;
 use crate::mail::{MailKind, Message};
 use crate::store::observed::observed;
 use crate::store_error::StoreError;
@@ -26,8 +27,13 @@ pub trait MailStore {
 #[apply(observed)]
 #[async_trait]
 pub trait MailTransaction {
-    /// Returns when messages of a kind were queued for an address, in any tenant, as far as it was
-    /// [kept](crate::change::MailChange::Queue). Locks this until the unit of work ends, even if there are none yet: of
+    /// Returns when messages of a kind were queued for an address, as far as it was
+    /// [kept](crate::change::MailChange::Queue) under a tenant, which may be [`TenantId::NONE`]. Locks this until the unit of work ends, even if there are none yet: of
     /// two concurrent units of work, the second sees what the first wrote.
-    async fn lock_queued_messages(&mut self, kind: MailKind, to: &EmailKey) -> Result<Vec<Timestamp>, StoreError>;
+    async fn lock_queued_messages(
+        &mut self,
+        counted_in: TenantId,
+        kind: MailKind,
+        to: &EmailKey,
+    ) -> Result<Vec<Timestamp>, StoreError>;
 }
