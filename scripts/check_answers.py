@@ -20,6 +20,8 @@ RACED = {
     # The user is suspended or deleted while the current password is verified.
     "POST /auth/password 403 forbidden",
     "POST /auth/password 404 not-found",
+    "POST /auth/email 403 forbidden",
+    "POST /auth/email 404 not-found",
 }
 
 

@@ -88,6 +88,7 @@ def before_call(context, case, kwargs):
 
 # The fields whose values can be wrong although the document allows them.
 KNOWN_TO_THE_SERVER = {
+    "changeEmail": {"currentPassword"},
     "changePassword": {"currentPassword", "newPassword"},
     "createAuditLog": {"action"},
     "createRole": {"permissions"},
@@ -99,8 +100,10 @@ KNOWN_TO_THE_SERVER = {
     "proveAuditConsistency": {"from", "to"},
     "proveAuditLog": {"treeSize"},
     "register": {"password"},
+    "resetPassword": {"newPassword", "token"},
     "updateRole": {"permissions"},
     "updateRoleAssignment": {"expiresAt"},
+    "verifyEmail": {"token"},
 }
 
 

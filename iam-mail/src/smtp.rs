@@ -1,6 +1,7 @@
 //! Messages by SMTP (RFC 5321), encrypted (RFC 8314 or, by STARTTLS, RFC 3207).
 
 use std::error::Error as _;
+use std::net::IpAddr;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -10,7 +11,7 @@ use lettre::transport::smtp::client::{Tls, TlsParameters};
 use lettre::transport::smtp::response::Response;
 use lettre::{AsyncSmtpTransport, AsyncTransport as _, Message, Tokio1Executor};
 use tokio::time::timeout;
-use url::{Host, Url};
+use url::Url;
 use uuid::Uuid;
 
 use crate::message::{Sender, assemble, build};
@@ -47,12 +48,14 @@ impl SmtpMailer {
     pub fn new(url: &str, sender: Sender, templates: Templates) -> Result<Self, InvalidUrl> {
         let invalid = |why: &str| InvalidUrl(why.to_owned());
         let parsed = Url::parse(url).map_err(|_| invalid("must be a URL: smtps://user:password@host:465"))?;
-        let host = parsed.host().ok_or_else(|| invalid("must name a host"))?;
+        let host = parsed.host_str().ok_or_else(|| invalid("must name a host"))?;
+        // For these schemes, the URL does not tell an address from a name.
+        let host = host.trim_start_matches('[').trim_end_matches(']');
         if parsed.query().is_some() || parsed.fragment().is_some() || !matches!(parsed.path(), "" | "/") {
             return Err(invalid("must end after the host and the port"));
         }
-        let (name, is_local) = (host_name(&host), is_local(&host));
-        let parameters = TlsParameters::builder(name)
+        let is_local = is_local(host);
+        let parameters = TlsParameters::builder(host.to_owned())
             // An unencrypted connection within this machine is allowed, so an encrypted one need not prove more.
             .dangerous_accept_invalid_certs(is_local)
             .dangerous_accept_invalid_hostnames(is_local)
@@ -99,20 +102,9 @@ impl Mailer for SmtpMailer {
     }
 }
 
-/// Returns the host without the brackets of an IPv6 address, as a certificate names it.
-fn host_name(host: &Host<&str>) -> String {
-    match host {
-        Host::Ipv6(address) => address.to_string(),
-        host => host.to_string(),
-    }
-}
-
-fn is_local(host: &Host<&str>) -> bool {
-    match host {
-        Host::Domain(name) => name.eq_ignore_ascii_case("localhost"),
-        Host::Ipv4(address) => address.is_loopback(),
-        Host::Ipv6(address) => address.is_loopback(),
-    }
+fn is_local(host: &str) -> bool {
+    let is_loopback = host.parse::<IpAddr>().is_ok_and(|address| address.to_canonical().is_loopback());
+    is_loopback || host.eq_ignore_ascii_case("localhost")
 }
 
 /// Returns an error with its causes, which contain the answer of the server.
@@ -150,6 +142,19 @@ mod tests {
             "smtp://localhost/",
         ] {
             mailer(good).unwrap();
+        }
+        for (host, is_here) in [
+            ("localhost", true),
+            ("LocalHost", true),
+            ("127.0.0.1", true),
+            ("127.1.2.3", true),
+            ("::1", true),
+            ("::ffff:127.0.0.1", true),
+            ("localhost.example", false),
+            ("127.0.0.1.example", false),
+            ("10.0.0.1", false),
+        ] {
+            assert_eq!(is_local(host), is_here, "{host}");
         }
         for (bad, complaint) in [
             ("mail.example", "must be a URL: smtps://user:password@host:465"),

@@ -4,15 +4,14 @@ use iam_model::clock::Timestamp;
 use iam_model::id::{LinkId, TenantId};
 use iam_model::link::{Link, LinkPurpose};
 use iam_model::store::{LinkStore, LinkTransaction};
-use iam_model::store_error::{Constraint, StoreError};
-use iam_model::tenant::Tenant;
+use iam_model::store_error::StoreError;
 use iam_model::validate::Email;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::rows::{Draft, Row, View, key};
+use super::RedbStore;
+use super::rows::{Draft, Row, View};
 use super::transaction::RedbTransaction;
-use super::{RedbStore, hold};
 
 /// The newest link of a subject for a purpose.
 #[derive(Serialize, Deserialize)]
@@ -77,7 +76,7 @@ impl Draft<'_> {
     pub(super) fn write_link(self, change: &LinkChange) -> Result<(), StoreError> {
         match change {
             LinkChange::Issue { link, .. } => {
-                hold(Constraint::Reference, self.view().has::<Tenant>(&key(self.tenant))?)?;
+                self.hold_tenant()?;
                 self.put(LinkRow(link.clone()))
             }
             LinkChange::End { purpose, subject } => self.remove::<LinkRow>(&link_key(*purpose, *subject)).map(drop),

@@ -23,7 +23,8 @@ pub(crate) struct TestApp {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) clock: FixedClock,
     pub(crate) iam: Iam,
-    pub(crate) mailer: TestMailer,
+    /// What keeps the messages, in services that send mail.
+    pub(crate) mailer: Option<TestMailer>,
     pub(crate) router: Router,
     /// The owner of the store's file or database, which is removed when the last service over it is dropped.
     test_store: Arc<TestStore>,
@@ -34,15 +35,23 @@ impl TestApp {
         let store = test_store.store();
         // A date in the past, so that code that reads the system's clock fails the tests.
         let clock = FixedClock::at("2026-01-31T09:15:00.123Z");
-        let mailer = TestMailer::default();
-        let builder = Self::builder(&store, &mailer);
-        let iam = Self::build(builder, clock.clone(), |_| {}).await;
+        let iam = Self::build(Iam::builder(Arc::clone(&store)), clock.clone(), |_| {}).await;
         let router = iam_axum::service(iam.clone(), unlimited());
-        Self { store, clock, iam, mailer, router, test_store: Arc::new(test_store) }
+        Self { store, clock, iam, mailer: None, router, test_store: Arc::new(test_store) }
     }
 
-    fn builder(store: &Arc<dyn Store>, mailer: &TestMailer) -> Builder {
-        Iam::builder(Arc::clone(store)).mail(Arc::new(mailer.clone()), mail::pages())
+    /// A builder of another process over the same store, which sends mail if this one does.
+    fn builder(&self) -> Builder {
+        let builder = Iam::builder(Arc::clone(&self.store));
+        match &self.mailer {
+            Some(mailer) => builder.mail(Arc::new(mailer.clone()), mail::pages()),
+            None => builder,
+        }
+    }
+
+    /// The same service, which sends mail. Most tests do without: mail makes every registration slower.
+    pub(crate) async fn with_mail(self) -> Self {
+        Self { mailer: Some(TestMailer::default()), ..self }.restarted().await
     }
 
     async fn build(builder: Builder, clock: impl Clock, set: impl FnOnce(&mut iam_core::Settings)) -> Iam {
@@ -54,7 +63,7 @@ impl TestApp {
 
     /// Another process over the same store and clock, with other settings.
     pub(crate) async fn with_settings(&self, set: impl FnOnce(&mut iam_core::Settings)) -> Self {
-        let iam = Self::build(Self::builder(&self.store, &self.mailer), self.clock.clone(), set).await;
+        let iam = Self::build(self.builder(), self.clock.clone(), set).await;
         self.serving(iam, unlimited())
     }
 
@@ -67,14 +76,14 @@ impl TestApp {
 
     /// Another process over the same store, with another clock.
     pub(crate) async fn with_clock(&self, clock: impl Clock) -> Self {
-        let iam = Self::build(Self::builder(&self.store, &self.mailer), clock, |_| {}).await;
+        let iam = Self::build(self.builder(), clock, |_| {}).await;
         self.serving(iam, unlimited())
     }
 
     /// Another process over the same store and clock, which sends no mail.
     pub(crate) async fn without_mail(&self) -> Self {
         let iam = Self::build(Iam::builder(Arc::clone(&self.store)), self.clock.clone(), |_| {}).await;
-        self.serving(iam, unlimited())
+        Self { mailer: None, ..self.serving(iam, unlimited()) }
     }
 
     /// Another process over the same store and clock, with an observer and other HTTP settings.
@@ -85,7 +94,7 @@ impl TestApp {
     ) -> Self {
         let mut settings = unlimited();
         set(&mut settings);
-        let builder = Self::builder(&self.store, &self.mailer).observer(observer);
+        let builder = self.builder().observer(observer);
         let iam = Self::build(builder, self.clock.clone(), |_| {}).await;
         self.serving(iam, settings)
     }

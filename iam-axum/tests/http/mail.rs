@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::app::TestApp;
 use crate::people::{PASSWORD, WRONG_PASSWORD, profile};
 
-on_every_store![
+on_every_store_with_mail![
     an_address_gets_three_messages_of_a_kind_in_an_hour,
     the_limit_counts_for_all_tenants_together,
     beyond_the_limit_the_link_in_the_last_message_stays_valid,
@@ -57,10 +57,14 @@ impl Mailer for TestMailer {
 }
 
 impl TestApp {
+    fn mailer(&self) -> &Mutex<Outcome> {
+        &self.mailer.as_ref().unwrap().0
+    }
+
     /// Sends what is due. Returns the messages that were sent since the last call, oldest first.
     pub(crate) async fn mails(&self) -> Vec<Mail> {
         while self.iam.deliver_mail().await.unwrap().more {}
-        let mut sent = std::mem::take(&mut self.mailer.0.lock().unwrap().sent);
+        let mut sent = std::mem::take(&mut self.mailer().lock().unwrap().sent);
         sent.sort_by_key(|mail| mail.id);
         sent
     }
@@ -75,11 +79,11 @@ impl TestApp {
 
     /// Whether the answers to accepted messages get lost.
     pub(crate) fn lose_answers(&self, loses_answers: bool) {
-        self.mailer.0.lock().unwrap().loses_answers = loses_answers;
+        self.mailer().lock().unwrap().loses_answers = loses_answers;
     }
 
     fn refuse_mail(&self, refuses: bool) {
-        self.mailer.0.lock().unwrap().refuses = refuses;
+        self.mailer().lock().unwrap().refuses = refuses;
     }
 }
 
@@ -135,7 +139,7 @@ async fn a_message_that_is_refused_is_tried_six_times(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let attempts = async || {
         assert!(app.mails().await.is_empty());
-        app.mailer.0.lock().unwrap().attempts
+        app.mailer().lock().unwrap().attempts
     };
     assert_eq!(attempts().await, 1);
     for (tries, minutes) in [(2, 1), (3, 5), (4, 30), (5, 120), (6, 360)] {

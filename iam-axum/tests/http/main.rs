@@ -10,13 +10,24 @@ macro_rules! on_every_store {
     };
 }
 
+/// Does the same with services that send mail.
+macro_rules! on_every_store_with_mail {
+    ($($test:ident),+ $(,)?) => {
+        on_stores!(memory with_mail: $($test),+);
+        on_stores!(sqlite with_mail: $($test),+);
+        on_stores!(postgres with_mail: $($test),+);
+    };
+}
+
 macro_rules! on_stores {
-    ($store:ident: $($test:ident),+) => {
+    ($store:ident $($with_mail:ident)?: $($test:ident),+) => {
         mod $store {
             $(#[test]
             fn $test() {
                 test_support::reused::run(async {
-                    super::$test($crate::store::$store().await).await;
+                    let app = $crate::store::$store().await;
+                    $(let app = app.$with_mail().await;)?
+                    super::$test(app).await;
                 });
             })+
         }

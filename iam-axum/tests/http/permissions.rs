@@ -13,7 +13,7 @@ use crate::people::{PASSWORD, Person};
 use crate::request::{Request, Response};
 use crate::table::fresh;
 
-on_every_store![
+on_every_store_with_mail![
     without_a_token_every_operation_that_is_not_public_is_401,
     public_operations_need_no_token,
     a_403_names_the_missing_permission_to_a_user_without_roles,

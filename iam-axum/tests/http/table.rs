@@ -19,7 +19,7 @@ use crate::people::{PASSWORD, Person, profile};
 use crate::request::{Request, Response};
 use Target::{Nothing, Oneself, OtherBranch, OtherTenant, OwnBranch, Tenant};
 
-on_every_store![the_committed_table_matches_the_answers_of_the_service];
+on_every_store_with_mail![the_committed_table_matches_the_answers_of_the_service];
 
 /// The target of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -161,7 +161,7 @@ impl Target {
 }
 
 /// The operation of a row, without the variant.
-fn operation_of(row: &str) -> &str {
+pub(crate) fn operation_of(row: &str) -> &str {
     row.split_once(" (").map_or(row, |(operation, _)| operation)
 }
 

@@ -10,7 +10,7 @@ use crate::mail::{kinds, tokens};
 use crate::people::{PASSWORD, Person, WRONG_PASSWORD};
 use crate::request::Response;
 
-on_every_store![
+on_every_store_with_mail![
     registering_and_creating_a_user_send_a_link,
     the_link_verifies_the_address,
     the_verification_is_recorded_as_the_users_own,

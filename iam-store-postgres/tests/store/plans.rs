@@ -32,7 +32,7 @@ use crate::explained::{self, Explained, one_line};
 const SMALL: [&str; 4] = ["audit_unsealed", "signing_keys", "_migrations", "pg_"];
 
 /// Statements that may read a whole table or index, by their beginning.
-const WHOLE: [&str; 8] = [
+const WHOLE: [&str; 9] = [
     // The first one or two rows are enough.
     "SELECT NOT EXISTS (SELECT 1 FROM iam.tenants)",
     "SELECT EXISTS (SELECT 1 FROM iam.tenants LIMIT 1 OFFSET 1)",
@@ -46,6 +46,7 @@ const WHOLE: [&str; 8] = [
     "SELECT (SELECT count(*) FROM iam.sessions",
     "DELETE FROM iam.sessions WHERE (tenant_id, id) IN",
     "DELETE FROM iam.login_attempts WHERE (tenant_id, email_key) IN",
+    "DELETE FROM iam.queued_messages WHERE (tenant_id, email_key, kind) IN",
 ];
 
 /// Cases that are left out. Some are about the whole database: no other tenant may have data in it, or the case reads

@@ -94,6 +94,15 @@ JOIN iam.organizations o
 INSERT INTO iam.idempotency_records
 SELECT tenant_id, sha256(uuid_send(id)), sha256(uuid_send(id)), '{}', '2100-01-01' FROM iam.users;
 
+INSERT INTO iam.links
+SELECT tenant_id, purpose, id, id, email, sha256(uuid_send(id) || convert_to(purpose, 'UTF8')), now(), '2100-01-01'
+FROM iam.users, unnest(ARRAY['VERIFY', 'RESET']) purpose;
+
+INSERT INTO iam.messages
+SELECT tenant_id, id, 'VERIFY', email, id, id, NULL, NULL, NULL, 0, '2100-01-01', now() FROM iam.users;
+
+INSERT INTO iam.queued_messages SELECT tenant_id, email_key, 'VERIFY', ARRAY['2100-01-01'::timestamptz] FROM iam.users;
+
 SELECT iam.make_audit_month(make_date(2026, month, 1)) FROM generate_series(1, 3) month;
 
 INSERT INTO iam.audit_entries

@@ -13,10 +13,11 @@ use test_support::sqlite::TestFile;
 
 /// Statements that may read a whole table, by their beginning: they are about all tenants or all expired rows, and run
 /// in the background; or they stop at the first row.
-const WHOLE: [&str; 8] = [
+const WHOLE: [&str; 9] = [
     "SELECT (SELECT count(*) FROM sessions",
     "DELETE FROM sessions WHERE rowid IN",
     "DELETE FROM login_attempts WHERE rowid IN",
+    "DELETE FROM queued_messages WHERE rowid IN",
     "SELECT tenant_id, purged, removed FROM audit_logs WHERE purged < removed",
     "SELECT g.tenant_id AS \"tenant_id!: Uuid\" FROM audit_logs g UNION",
     "SELECT NOT EXISTS (SELECT 1 FROM tenants)",

@@ -4,6 +4,7 @@
 //! The operations come from the OpenAPI document. So a new operation fails here until its entries are listed.
 
 mod access;
+mod account;
 mod audit;
 mod organization;
 mod session;
@@ -21,7 +22,7 @@ use crate::permissions;
 use crate::request::{Request, Response, status_of};
 use crate::table::{fresh, fresh_email};
 
-on_every_store![every_operation_records_exactly_its_changes, operations_that_only_read_are_not_recorded];
+on_every_store_with_mail![every_operation_records_exactly_its_changes, operations_that_only_read_are_not_recorded];
 
 /// The only operation that is recorded although it only reads.
 const RECORDED_READING: &str = "GET /audit-logs/export";
@@ -35,6 +36,12 @@ async fn check_entries(scene: &Scene<'_>) {
         "POST /auth/logout" => session::logout(scene).await,
         "POST /auth/logout-all" => session::logout_all(scene).await,
         "POST /auth/password" => session::change_password(scene).await,
+        "POST /auth/email/verification" => account::request_verification(scene).await,
+        "POST /auth/email/verify" => account::verify(scene).await,
+        "POST /auth/email" => account::change(scene).await,
+        "POST /auth/password/forgot" => account::forgot(scene).await,
+        "POST /auth/password/reset" => account::reset(scene).await,
+        "POST /users/{id}/password-reset" => account::start(scene).await,
         "POST /users/{id}/logout-all" => session::logout_user(scene).await,
         "DELETE /sessions/{id}" => session::terminate(scene).await,
         "POST /users" => user::create(scene).await,
