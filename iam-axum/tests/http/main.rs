@@ -13,21 +13,22 @@ macro_rules! on_every_store {
 /// Does the same with services that send mail.
 macro_rules! on_every_store_with_mail {
     ($($test:ident),+ $(,)?) => {
-        on_stores!(memory with_mail: $($test),+);
-        on_stores!(sqlite with_mail: $($test),+);
-        on_stores!(postgres with_mail: $($test),+);
+        on_stores!(memory, memory_with_mail: $($test),+);
+        on_stores!(sqlite, sqlite_with_mail: $($test),+);
+        on_stores!(postgres, postgres_with_mail: $($test),+);
     };
 }
 
 macro_rules! on_stores {
-    ($store:ident $($with_mail:ident)?: $($test:ident),+) => {
+    ($store:ident: $($test:ident),+) => {
+        on_stores!($store, $store: $($test),+);
+    };
+    ($store:ident, $app:ident: $($test:ident),+) => {
         mod $store {
             $(#[test]
             fn $test() {
                 test_support::reused::run(async {
-                    let app = $crate::store::$store().await;
-                    $(let app = app.$with_mail().await;)?
-                    super::$test(app).await;
+                    super::$test($crate::store::$app().await).await;
                 });
             })+
         }

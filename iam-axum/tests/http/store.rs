@@ -15,3 +15,15 @@ pub(crate) async fn sqlite() -> TestApp {
 pub(crate) async fn postgres() -> TestApp {
     TestApp::on(TestStore::postgres().await).await
 }
+
+pub(crate) async fn memory_with_mail() -> TestApp {
+    memory().await.with_mail().await
+}
+
+pub(crate) async fn sqlite_with_mail() -> TestApp {
+    sqlite().await.with_mail().await
+}
+
+pub(crate) async fn postgres_with_mail() -> TestApp {
+    postgres().await.with_mail().await
+}
