@@ -45,7 +45,7 @@ impl Verification<'_> {
     ///
     /// # Errors
     ///
-    /// [`Error::Validation`](crate::Error::Validation) which names `token`.
+    /// [`Error::Validation`] which names `token`.
     pub async fn look_up(&self, token: &LinkToken) -> Result<LinkDetails> {
         link::look_up(self.0, token, LinkPurpose::Verify).await
     }
