@@ -37,7 +37,11 @@ impl MailStore for MemoryStore {
     }
 
     async fn remove_message(&self, message: &Message) -> Result<(), StoreError> {
-        self.change(|state| state.outbox.retain(|id, stored| *id != message.id || stored.attempts != message.attempts));
+        self.change(|state| {
+            if state.outbox.get(&message.id).is_some_and(|stored| stored.attempts == message.attempts) {
+                state.outbox.remove(&message.id);
+            }
+        });
         Ok(())
     }
 }
