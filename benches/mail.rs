@@ -64,8 +64,11 @@ fn measure_store(criterion: &mut Criterion, runtime: &Runtime, test: &TestStore)
 }
 
 async fn iam(store: Arc<dyn Store>, clock: Hours) -> Outcome<Iam> {
-    let pages =
-        LinkPages { verify: "https://example.com/v#{token}".parse()?, reset: "https://example.com/r#{token}".parse()? };
+    let pages = LinkPages {
+        verify: "https://example.com/v#{token}".parse()?,
+        reset: "https://example.com/r#{token}".parse()?,
+        invitation: "https://example.com/i#{token}".parse()?,
+    };
     let builder = Iam::builder(store).settings(settings(CHEAP)?).clock(clock).mail(Arc::new(Discarding), pages);
     Ok(builder.build().await?)
 }
@@ -80,7 +83,7 @@ async fn queue(store: &dyn Store, to: &Email, now: Timestamp) -> Outcome {
         tenant_id: TenantId::NONE,
         kind,
         to: to.clone(),
-        user_id: None,
+        subject: None,
         link_id: None,
         context: RequestContext::default(),
         attempts: 0,

@@ -22,7 +22,8 @@ GRANT SELECT, INSERT, UPDATE ON
     iam.tenants,
     iam.users,
     iam.credentials,
-    iam.organizations
+    iam.organizations,
+    iam.invitations
 TO iam_server;
 
 GRANT SELECT, INSERT, UPDATE, DELETE ON

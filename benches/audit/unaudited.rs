@@ -11,6 +11,7 @@ use iam_core::audit::*;
 use iam_core::clock::Timestamp;
 use iam_core::credential::*;
 use iam_core::idempotency::*;
+use iam_core::invitation::*;
 use iam_core::link::*;
 use iam_core::mail::*;
 use iam_core::maintenance::*;
@@ -23,8 +24,8 @@ use iam_core::tenant::*;
 use iam_core::token::*;
 use iam_core::user::*;
 use iam_core::{
-    AuditEntryId, Change, EmailKey, KeyId, OrganizationId, PermissionId, RoleId, SessionId, Slug, Store, StoreError,
-    TenantId, Transaction, UserId,
+    AuditEntryId, Change, EmailKey, InvitationId, KeyId, OrganizationId, PermissionId, RoleId, SessionId, Slug, Store,
+    StoreError, TenantId, Transaction, UserId,
 };
 
 use uuid::Uuid;
@@ -130,6 +131,23 @@ impl MaintenanceStore for Unaudited {
     }
     async fn remove_message_counts(&self, before: Timestamp, limit: u32) -> Outcome<u64> {
         self.0.remove_message_counts(before, limit).await
+    }
+}
+
+#[async_trait]
+impl InvitationStore for Unaudited {
+    async fn invitation(&self, tenant: TenantId, id: InvitationId) -> Outcome<Option<Invitation>> {
+        self.0.invitation(tenant, id).await
+    }
+    async fn invitations(
+        &self,
+        tenant: TenantId,
+        filter: &InvitationFilter,
+        visible_scope: &VisibleScope,
+        page: PageRequest,
+        now: Timestamp,
+    ) -> Outcome<Page<Invitation>> {
+        self.0.invitations(tenant, filter, visible_scope, page, now).await
     }
 }
 
@@ -350,6 +368,13 @@ impl AuditTransaction for UnauditedTransaction {
 impl IdempotencyTransaction for UnauditedTransaction {
     async fn lock_idempotency_record(&mut self, tenant: TenantId, id: &[u8; 32]) -> Outcome<Option<IdempotencyRecord>> {
         self.0.lock_idempotency_record(tenant, id).await
+    }
+}
+
+#[async_trait]
+impl InvitationTransaction for UnauditedTransaction {
+    async fn lock_invitation(&mut self, id: InvitationId) -> Outcome<Option<Invitation>> {
+        self.0.lock_invitation(id).await
     }
 }
 

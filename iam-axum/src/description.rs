@@ -16,6 +16,7 @@ pub(crate) const USERS: &str = "Users";
 pub(crate) const ROLES: &str = "Roles";
 pub(crate) const ROLE_ASSIGNMENTS: &str = "Role assignments";
 pub(crate) const ORGANIZATIONS: &str = "Organizations";
+pub(crate) const INVITATIONS: &str = "Invitations";
 pub(crate) const AUTHORIZATION: &str = "Authorization";
 pub(crate) const SESSIONS: &str = "Sessions";
 pub(crate) const TENANTS: &str = "Tenants";
@@ -23,7 +24,7 @@ pub(crate) const AUDIT_LOGS: &str = "Audit logs";
 pub(crate) const HEALTH: &str = "Health";
 
 /// The tags, in the order in which a reader learns the API, each with its place in the book.
-const TAGS: [(&str, &str, &str); 10] = [
+const TAGS: [(&str, &str, &str); 11] = [
     (
         AUTHENTICATION,
         "Register a tenant with its first user, log in, and get the access token that all other operations need. An \
@@ -55,6 +56,12 @@ const TAGS: [(&str, &str, &str); 10] = [
         "The tree of organizations in the tenant. Roles that are held in an organization also count below it. A \
          suspended organization, and everything below it, gives no rights until it is ACTIVE again.",
         "http-api#organizations",
+    ),
+    (
+        INVITATIONS,
+        "Ask people by mail to become users. An invitation names the roles that the person gets. The person chooses its \
+         password, and its address is verified.",
+        "http-api#invitations",
     ),
     (
         AUTHORIZATION,

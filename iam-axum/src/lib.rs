@@ -16,6 +16,7 @@ mod description;
 mod extract;
 mod health;
 mod idempotency;
+mod invitation;
 mod metrics;
 mod openapi;
 mod operations;

@@ -14,8 +14,8 @@ use crate::request_state::ResponseState;
 use crate::settings::Part;
 use crate::state::ApiState;
 use crate::{
-    access, assignment, audit, credential, health, organization, permission, recovery, role, session, tenant, token,
-    user, verification,
+    access, assignment, audit, credential, health, invitation, organization, permission, recovery, role, session,
+    tenant, token, user, verification,
 };
 
 /// Every operation of these parts of the API, with its path without prefix.
@@ -38,6 +38,13 @@ fn operations_of(part: Part) -> Vec<UtoipaMethodRouter<ApiState>> {
             vec![routes!(verification::request), routes!(verification::verify), routes!(verification::change)]
         }
         Part::Recovery => vec![routes!(recovery::forgot), routes!(recovery::reset), routes!(recovery::start)],
+        Part::Invitations => vec![
+            once(routes!(invitation::list, invitation::create)),
+            routes!(invitation::look_up),
+            with_tokens(once(routes!(invitation::accept))),
+            routes!(invitation::get, invitation::delete),
+            routes!(invitation::resend),
+        ],
         Part::Users => vec![
             once(routes!(user::list, user::create)),
             conditional(routes!(user::get)),

@@ -21,15 +21,18 @@ const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
 const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 
 /// The operations by which an anonymous client proves who it is.
-const AUTHENTICATION: [&str; 8] = [
+const AUTHENTICATION: [&str; 11] = [
     "/auth/register",
     "/auth/login",
     "/auth/refresh",
     "/auth/email/verify",
     "/auth/password/forgot",
     "/auth/password/reset",
+    "/invitations/lookup",
+    "/invitations/accept",
     "/account/verify",
     "/account/reset",
+    "/account/invitation",
 ];
 /// The paths without a rate limit, each with all paths below it.
 const UNLIMITED: [&str; 4] = ["/health", "/metrics", "/docs", "/openapi.json"];

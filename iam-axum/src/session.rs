@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use iam_core::secret::RefreshToken;
 use iam_core::session::{Login, Me, Session, Tokens};
-use iam_core::tenant::Registration;
+use iam_core::tenant::{self, Registration};
 use iam_core::user::NewUser;
 use iam_core::{Iam, SessionId, UserId};
 use serde::{Deserialize, Serialize};
@@ -108,13 +108,20 @@ pub(crate) struct LoggedIn {
     user: UserDto,
 }
 
-/// A new tenant whose first user is logged in.
+/// A new user, who is logged in, with its tenant.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Registered {
     tenant: TenantDto,
     user: UserDto,
     #[serde(flatten)]
     tokens: TokensDto,
+}
+
+impl From<tenant::Registered> for Registered {
+    fn from(registered: tenant::Registered) -> Self {
+        let login = registered.login;
+        Self { tenant: registered.tenant.into(), user: login.user.into(), tokens: login.tokens.into() }
+    }
 }
 
 /// The caller, with its roles and permissions.
@@ -183,12 +190,7 @@ pub(crate) async fn register(
     let user = NewUser { email, password: password.into(), first_name, last_name };
     let registration = Registration { user, tenant_name };
     let registered = iam.tenants().register_once(&context, registration, key.as_ref()).await?;
-    let response = Registered {
-        tenant: registered.tenant.into(),
-        user: registered.login.user.into(),
-        tokens: registered.login.tokens.into(),
-    };
-    Ok((StatusCode::CREATED, Json(response)))
+    Ok((StatusCode::CREATED, Json(registered.into())))
 }
 
 /// Log in

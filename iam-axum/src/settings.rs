@@ -52,8 +52,8 @@ pub struct Settings {
     pub shows_metrics: bool,
     /// Whether [`service`](crate::service) shows `/openapi.json`, Swagger UI at `/docs`, and the book at `/docs/book`.
     pub shows_docs: bool,
-    /// Whether [`service`](crate::service) shows the pages `/account/verify` and `/account/reset`, to which the links in
-    /// messages can lead.
+    /// Whether [`service`](crate::service) shows the pages `/account/verify`, `/account/reset` and `/account/invitation`,
+    /// to which the links in messages can lead.
     pub shows_account_pages: bool,
 }
 
@@ -76,6 +76,8 @@ pub enum Part {
     Verification,
     /// `/auth/password/forgot`, `/auth/password/reset` and `/users/{id}/password-reset`: new passwords by mail.
     Recovery,
+    /// `/invitations`: people are asked by mail to become users.
+    Invitations,
     /// `/users`.
     Users,
     /// `/users/{id}/sessions`, `/users/{id}/logout-all` and `/sessions`.
@@ -100,11 +102,12 @@ pub enum Part {
 
 impl Part {
     /// All parts.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Registration,
         Self::Authentication,
         Self::Verification,
         Self::Recovery,
+        Self::Invitations,
         Self::Users,
         Self::Sessions,
         Self::Permissions,

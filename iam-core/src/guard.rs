@@ -6,7 +6,6 @@
 
 use std::time::Duration;
 
-use iam_model::audit::ResourceType;
 use iam_model::change::{CredentialChange, LoginFailure};
 use iam_model::context::RequestContext;
 use iam_model::credential::{Account, GuardedAccount, LoginAttempts};
@@ -147,26 +146,7 @@ pub(crate) async fn rehash(iam: &Engine, caller: &Caller, claim: Claim<'_>, prov
     }
 }
 
-/// Returns the address of the caller, which must be a user.
-pub(crate) async fn own_email(iam: &Engine, caller: &Caller) -> Result<Email> {
-    let (id, _) = caller.require_user()?;
-    let user = iam.store.user(caller.tenant(), id).await?;
-    Ok(user.ok_or(Error::NotFound(ResourceType::USER))?.email)
-}
-
 impl<'a> Attempt<'a> {
-    /// Verifies the password of the caller itself, who has the claimed address.
-    pub(crate) async fn by_caller(iam: &Engine, caller: &Caller, claim: Claim<'a>) -> Result<Self> {
-        let guarded = iam.store.guarded_account(caller.tenant(), &claim.email.key()).await?;
-        // The address may belong to another user meanwhile.
-        if guarded.account.as_ref().map(|account| account.user.id) != caller.user() {
-            return Err(Error::NotFound(ResourceType::USER));
-        }
-        // The tenant is active, because a suspended tenant has no callers.
-        let scope = Scope { tenant: caller.tenant(), status: TenantStatus::Active };
-        Self::make(iam, scope, claim, guarded, WhenLocked::Refuse).await
-    }
-
     /// Verifies a password. Without an account, the same work is done and its result is ignored.
     pub(crate) async fn make(
         iam: &Engine,

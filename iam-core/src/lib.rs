@@ -16,12 +16,14 @@ mod guard;
 mod hashing;
 mod iam;
 pub mod idempotency;
+pub mod invitation;
 mod joined;
 pub mod link;
 mod link_pages;
 pub mod mail;
 pub mod maintenance;
 pub mod organization;
+mod own_password;
 mod patch;
 pub mod permission;
 pub mod recovery;
@@ -43,8 +45,8 @@ pub use iam_model::change::{AuditBatch, Change};
 pub use iam_model::context::{Actor, Author, CorrelationId, RequestContext, UserAgent};
 pub use iam_model::error::{Conflict, Error, Forbidden, Internal, Result, Rule, Unauthenticated};
 pub use iam_model::id::{
-    AssignmentId, AuditEntryId, InvalidId, KeyId, LinkId, MessageId, OrganizationId, PermissionId, RoleId, SessionId,
-    TenantId, TokenId, UserId,
+    AssignmentId, AuditEntryId, InvalidId, InvitationId, KeyId, LinkId, MessageId, OrganizationId, PermissionId,
+    RoleId, SessionId, TenantId, TokenId, UserId,
 };
 pub use iam_model::store::{ChangeFeed, HostTransaction, Locks, News, Schema, Store, Transaction};
 pub use iam_model::store_error::{BoxError, Constraint, StoreError};

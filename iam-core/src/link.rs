@@ -4,13 +4,15 @@ use chrono::TimeDelta;
 pub use iam_model::change::LinkChange;
 use iam_model::clock::Timestamp;
 use iam_model::error::{Error, Result};
-use iam_model::id::LinkId;
+use iam_model::id::{LinkId, TenantId};
+use iam_model::invitation;
 pub use iam_model::link::{Link, LinkPurpose};
 pub use iam_model::secret::{LinkToken, LinkUrl};
 pub use iam_model::store::{LinkStore, LinkTransaction};
 use iam_model::tenant::{Tenant, TenantStatus};
 use iam_model::user::User;
 use iam_model::validate::{Email, Name};
+use uuid::Uuid;
 
 use crate::engine::{Engine, UnitOfWork};
 use crate::token::parse_link_token;
@@ -68,21 +70,31 @@ pub(crate) fn refused() -> Error {
     Error::field("token", "is not valid: the link was used, was replaced by a newer one, or has expired")
 }
 
-/// Returns a new link for a user and an address.
-pub(crate) fn new(
-    engine: &Engine,
-    (id, purpose): (LinkId, LinkPurpose),
-    (user, email): (&User, &Email),
-    now: Timestamp,
-) -> Link {
-    let subject = user.id.as_uuid();
+/// Whom a link is about, and the address to which it is sent.
+#[derive(Clone, Copy)]
+pub(crate) struct Addressee<'a> {
+    pub(crate) tenant: TenantId,
+    /// A user or an invitation.
+    pub(crate) subject: Uuid,
+    pub(crate) email: &'a Email,
+}
+
+impl<'a> Addressee<'a> {
+    /// A user, at an address that need not be the user's.
+    pub(crate) fn of_user(user: &User, email: &'a Email) -> Self {
+        Self { tenant: user.tenant_id, subject: user.id.as_uuid(), email }
+    }
+}
+
+/// Returns a new link.
+pub(crate) fn new(engine: &Engine, id: LinkId, purpose: LinkPurpose, to: Addressee<'_>, now: Timestamp) -> Link {
     Link {
         id,
-        tenant_id: user.tenant_id,
+        tenant_id: to.tenant,
         purpose,
-        subject,
-        email: email.clone(),
-        token_hash: engine.link_key.token_hash(user.tenant_id, purpose, subject, id),
+        subject: to.subject,
+        email: to.email.clone(),
+        token_hash: engine.link_key.token_hash(to.tenant, purpose, to.subject, id),
         created_at: now,
         expires_at: now + lifetime(purpose),
     }
@@ -93,5 +105,6 @@ fn lifetime(purpose: LinkPurpose) -> TimeDelta {
     match purpose {
         LinkPurpose::Verify => TimeDelta::hours(24),
         LinkPurpose::Reset => TimeDelta::minutes(30),
+        LinkPurpose::Invitation => invitation::LIFETIME,
     }
 }

@@ -10,8 +10,12 @@ pub struct LinkPages {
     /// The page that verifies an address: it sends the token to
     /// [`Verification::verify`](crate::verification::Verification::verify).
     pub verify: LinkTemplate,
-    /// The page that asks for a new password.
+    /// The page that asks for a new password: it sends the token to
+    /// [`Recovery::reset`](crate::recovery::Recovery::reset).
     pub reset: LinkTemplate,
+    /// The page that asks for the name and the password of an invited person: it sends the token to
+    /// [`Invitations::accept`](crate::invitation::Invitations::accept).
+    pub invitation: LinkTemplate,
 }
 
 /// The address of a page, with `{token}` where the token of the link stands.
@@ -53,6 +57,7 @@ impl LinkPages {
         let LinkTemplate(page) = match purpose {
             LinkPurpose::Verify => &self.verify,
             LinkPurpose::Reset => &self.reset,
+            LinkPurpose::Invitation => &self.invitation,
         };
         page.replace(TOKEN, token.expose()).into()
     }
@@ -86,10 +91,14 @@ mod tests {
     #[test]
     fn each_purpose_has_its_page() {
         let page = |text: &str| text.parse::<LinkTemplate>().unwrap();
-        let pages =
-            LinkPages { verify: page("https://a.example/v/{token}/x"), reset: page("https://a.example/r#{token}") };
+        let pages = LinkPages {
+            verify: page("https://a.example/v/{token}/x"),
+            reset: page("https://a.example/r#{token}"),
+            invitation: page("https://a.example/i?t={token}"),
+        };
         let url = |purpose| pages.url(purpose, &"iaml_T".into()).expose().to_owned();
         assert_eq!(url(LinkPurpose::Verify), "https://a.example/v/iaml_T/x");
         assert_eq!(url(LinkPurpose::Reset), "https://a.example/r#iaml_T");
+        assert_eq!(url(LinkPurpose::Invitation), "https://a.example/i?t=iaml_T");
     }
 }

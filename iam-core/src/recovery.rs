@@ -18,7 +18,7 @@ use crate::caller::Caller;
 use crate::credential::replace_password;
 use crate::engine::Engine;
 use crate::hashing::{Share, accept_password};
-use crate::link::{self, LinkDetails};
+use crate::link::{self, Addressee, LinkDetails};
 use crate::session::{MAX_CANDIDATES, unknown_tenant};
 use crate::user::Subject;
 
@@ -69,7 +69,8 @@ impl Recovery<'_> {
         if user.status != UserStatus::Active {
             return Err(Conflict::UserNotActive.into());
         }
-        self.0.queue_link(&mut work, LinkPurpose::Reset, (&user, &user.email), Some(grants)).await?;
+        let to = Addressee::of_user(&user, &user.email);
+        self.0.queue_link(&mut work, LinkPurpose::Reset, to, Some(grants)).await?;
         work.commit().await
     }
 
@@ -173,7 +174,8 @@ async fn issue(iam: &Engine, message: &Message, user: &User) -> Result<Option<Li
         Some(current) if request_of(current.id) == request_of(message.id) && current.is_live(now) => Ok(Some(current)),
         Some(current) if request_of(current.id) > request_of(message.id) => Ok(None),
         _ => {
-            let link = link::new(iam, (id_of_attempt(message), LinkPurpose::Reset), (&user, &user.email), now);
+            let to = Addressee::of_user(&user, &user.email);
+            let link = link::new(iam, id_of_attempt(message), LinkPurpose::Reset, to, now);
             work.apply(LinkChange::Issue { link: link.clone(), grants: None }).await?;
             work.commit().await?;
             Ok(Some(link))

@@ -8,6 +8,7 @@ use crate::assignment::Assignments;
 use crate::audit::Audit;
 use crate::credential::Credentials;
 use crate::iam::Iam;
+use crate::invitation::Invitations;
 use crate::organization::Organizations;
 use crate::permission::Permissions;
 use crate::recovery::Recovery;
@@ -47,6 +48,12 @@ impl Iam {
     #[must_use]
     pub fn recovery(&self) -> Recovery<'_> {
         Recovery(&self.0)
+    }
+
+    /// The service for invitations: invites people, and makes them users.
+    #[must_use]
+    pub fn invitations(&self) -> Invitations<'_> {
+        Invitations(&self.0)
     }
 
     /// The service for sessions: begins, refreshes, lists and ends them.

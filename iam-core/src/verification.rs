@@ -12,9 +12,10 @@ use iam_model::validate::{Email, Fields};
 
 use crate::caller::Caller;
 use crate::engine::Engine;
-use crate::guard::{Attempt, Claim, in_time, own_email};
+use crate::guard::{Attempt, Claim, in_time};
 use crate::hashing::Share;
-use crate::link::{self, LinkDetails};
+use crate::link::{self, Addressee, LinkDetails};
+use crate::own_password::own_email;
 
 /// Verifies e-mail addresses; see [`Iam::verification`](crate::iam::Iam::verification).
 ///
@@ -36,7 +37,8 @@ impl Verification<'_> {
         let mut work = self.0.begin(caller).await?;
         let user = work.locks().lock_user(id).await?.ok_or_else(not_found)?;
         if user.email_verified_at.is_none() {
-            self.0.queue_link(&mut work, LinkPurpose::Verify, (&user, &user.email), None).await?;
+            let to = Addressee::of_user(&user, &user.email);
+            self.0.queue_link(&mut work, LinkPurpose::Verify, to, None).await?;
         }
         work.commit().await
     }
@@ -109,21 +111,12 @@ impl Verification<'_> {
     /// Sends a link to the new address if the attempt proves the caller's password.
     async fn send_to_new(&self, caller: &Caller, attempt: Attempt<'_>, new: &Email) -> Result<()> {
         let iam = self.0;
-        let (proven, mut work) = attempt.settle(iam, caller).await?;
-        match proven {
-            Ok(proven) => {
-                let user = &proven.account.user;
-                let is_verified = user.email == *new && user.email_verified_at.is_some();
-                if !is_verified {
-                    iam.queue_link(&mut work, LinkPurpose::Verify, (user, new), None).await?;
-                }
-                work.commit().await
-            }
-            Err(refusal) => {
-                work.commit().await?;
-                Err(refusal.of_current_password())
-            }
+        let (proven, mut work) = attempt.settle_by_caller(iam, caller).await?;
+        let user = &proven.account.user;
+        if user.email != *new || user.email_verified_at.is_none() {
+            iam.queue_link(&mut work, LinkPurpose::Verify, Addressee::of_user(user, new), None).await?;
         }
+        work.commit().await
     }
 }
 

@@ -8,5 +8,5 @@ mod templates;
 
 pub use crate::directory::DirectoryMailer;
 pub use crate::message::{InvalidSender, Sender};
-pub use crate::smtp::{InvalidUrl, SmtpMailer};
+pub use crate::smtp::{InvalidUrl, SmtpMailer, SmtpServer};
 pub use crate::templates::{InvalidTemplate, Templates};

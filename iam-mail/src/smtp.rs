@@ -1,7 +1,9 @@
 //! Messages by SMTP (RFC 5321), encrypted (RFC 8314 or, by STARTTLS, RFC 3207).
 
 use std::error::Error as _;
+use std::fmt;
 use std::net::IpAddr;
+use std::str::FromStr;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -37,15 +39,22 @@ const CONNECT_LIMIT: Duration = Duration::from_secs(20);
 /// How long the mail server may take to answer a test message.
 const TEST_LIMIT: Duration = Duration::from_secs(30);
 
-impl SmtpMailer {
-    /// Returns a mailer for the server of a URL: `smtps://user:password@host:465`, or `smtp://user:password@host:587`
-    /// with STARTTLS. The connection must be encrypted, unless the host is this machine (`localhost`, `127.0.0.1`,
-    /// `[::1]`). It does not connect yet.
-    ///
-    /// # Errors
-    ///
-    /// [`InvalidUrl`].
-    pub fn new(url: &str, sender: Sender, templates: Templates) -> Result<Self, InvalidUrl> {
+/// A mail server, from a URL: `smtps://user:password@host:465`, or `smtp://user:password@host:587` with STARTTLS. The
+/// connection must be encrypted, unless the host is this machine (`localhost`, `127.0.0.1`, `[::1]`).
+#[derive(Clone)]
+pub struct SmtpServer(AsyncSmtpTransport<Tokio1Executor>);
+
+/// Without the password.
+impl fmt::Debug for SmtpServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SmtpServer")
+    }
+}
+
+impl FromStr for SmtpServer {
+    type Err = InvalidUrl;
+
+    fn from_str(url: &str) -> Result<Self, InvalidUrl> {
         let invalid = |why: &str| InvalidUrl(why.to_owned());
         let parsed = Url::parse(url).map_err(|_| invalid("must be a URL: smtps://user:password@host:465"))?;
         let host = parsed.host_str().ok_or_else(|| invalid("must name a host"))?;
@@ -69,8 +78,15 @@ impl SmtpMailer {
         };
         let builder = AsyncSmtpTransport::<Tokio1Executor>::from_url(url)
             .map_err(|cause| InvalidUrl(format!("is not valid: {}", chain(&cause))))?;
-        let transport = builder.tls(tls).port(parsed.port().unwrap_or(port)).timeout(Some(CONNECT_LIMIT)).build();
-        Ok(Self { transport, sender, templates })
+        Ok(Self(builder.tls(tls).port(parsed.port().unwrap_or(port)).timeout(Some(CONNECT_LIMIT)).build()))
+    }
+}
+
+impl SmtpMailer {
+    /// Returns a mailer for a mail server. It does not connect yet.
+    #[must_use]
+    pub fn new(server: SmtpServer, sender: Sender, templates: Templates) -> Self {
+        Self { transport: server.0, sender, templates }
     }
 
     /// Sends a short message without any account to an address. Returns the answer of the mail server.
@@ -126,9 +142,8 @@ fn chain(error: &lettre::transport::smtp::Error) -> String {
 mod tests {
     use super::*;
 
-    fn mailer(url: &str) -> Result<SmtpMailer, String> {
-        let sender = "Acme <no-reply@acme.example>".parse().unwrap();
-        SmtpMailer::new(url, sender, Templates::english().unwrap()).map_err(|error| error.to_string())
+    fn server(url: &str) -> Result<SmtpServer, String> {
+        url.parse().map_err(|error: InvalidUrl| error.to_string())
     }
 
     #[tokio::test]
@@ -141,7 +156,7 @@ mod tests {
             "smtp://[::1]:2525",
             "smtp://localhost/",
         ] {
-            mailer(good).unwrap();
+            server(good).unwrap();
         }
         for (host, is_here) in [
             ("localhost", true),
@@ -163,7 +178,7 @@ mod tests {
             ("smtp://user:hunter2@mail.example?tls=opportunistic", "must end after the host and the port"),
             ("smtp:", "must name a host"),
         ] {
-            assert_eq!(mailer(bad).unwrap_err(), complaint);
+            assert_eq!(server(bad).unwrap_err(), complaint);
         }
     }
 }

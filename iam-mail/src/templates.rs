@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use iam_model::clock::Timestamp;
+use iam_model::link::LinkPurpose;
 use iam_model::mail::{Mail, MailAccount, MailKind};
 use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior};
@@ -51,6 +52,9 @@ const DEFAULTS: &[(&str, &str)] = templates![
     "reset.subject.txt",
     "reset.txt",
     "reset.html",
+    "invitation.subject.txt",
+    "invitation.txt",
+    "invitation.html",
     "password-changed.subject.txt",
     "password-changed.txt",
     "password-changed.html",
@@ -125,15 +129,15 @@ impl Templates {
             added.map_err(|cause| InvalidTemplate::new(name, describe(&cause)))?;
         }
         let templates = Self(environment);
-        for kind in KINDS {
-            templates.check(kind)?;
+        for kind in MailKind::ALL {
+            templates.check(*kind)?;
         }
         Ok(templates)
     }
 
     /// Renders a sample of a message. A message with a link must show it.
     fn check(&self, kind: MailKind) -> Result<(), InvalidTemplate> {
-        let link = matches!(kind, MailKind::Verify | MailKind::Reset).then_some("sample-link");
+        let link = LinkPurpose::of(kind).map(|_| "sample-link");
         let expires_at = link.map(|_| "2026-01-31 09:15 UTC".to_owned());
         let account = Account { name: "Ada Lovelace".to_owned(), tenant: "Acme".to_owned(), link, expires_at };
         let values =
@@ -178,10 +182,6 @@ impl Templates {
         Ok(Text { subject, plain: render("txt")?, html: render("html")? })
     }
 }
-
-/// The kinds of messages that have templates.
-const KINDS: [MailKind; 5] =
-    [MailKind::Verify, MailKind::Reset, MailKind::PasswordChanged, MailKind::EmailChanged, MailKind::NewLoginBlocked];
 
 fn file_name(kind: MailKind) -> String {
     kind.as_str().to_lowercase().replace('_', "-")
@@ -247,9 +247,9 @@ mod tests {
     #[test]
     fn every_message_greets_the_person_and_shows_its_links() {
         let templates = Templates::english().unwrap();
-        for kind in KINDS {
-            let url = matches!(kind, MailKind::Verify | MailKind::Reset).then_some("https://a.example/x?t=1&u=2");
-            let text = templates.render(&mail(kind, vec![account("Ada Lovelace", "Acme", url)])).unwrap();
+        for kind in MailKind::ALL {
+            let url = LinkPurpose::of(*kind).map(|_| "https://a.example/x?t=1&u=2");
+            let text = templates.render(&mail(*kind, vec![account("Ada Lovelace", "Acme", url)])).unwrap();
             assert!(text.plain.starts_with("Hello Ada Lovelace,\n"), "{}", text.plain);
             assert!(text.html.contains("Hello Ada Lovelace,") && text.html.starts_with("<!doctype html>"));
             assert!(!text.subject.contains('\n') && !text.subject.is_empty());
@@ -258,6 +258,13 @@ mod tests {
                 assert!(text.html.contains("https:&#x2f;&#x2f;a.example&#x2f;x?t=1&amp;u=2"), "{}", text.html);
             }
         }
+    }
+
+    #[test]
+    fn an_invitation_greets_a_person_without_a_name() {
+        let sent = account("", "Acme", Some("https://a.example/1"));
+        let text = Templates::english().unwrap().render(&mail(MailKind::Invitation, vec![sent])).unwrap();
+        assert!(text.plain.starts_with("Hello,\n") && text.html.contains("Hello,"), "{}", text.plain);
     }
 
     #[test]

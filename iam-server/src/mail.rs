@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use iam_core::Iam;
 use iam_core::mail::{Delivery, LinkPages, LinkTemplate, Mailer};
-use iam_mail::{DirectoryMailer, SmtpMailer, Templates};
+use iam_mail::{DirectoryMailer, SmtpMailer, SmtpServer, Templates};
 use prometheus::{IntCounterVec, Opts, Registry};
 use tokio::sync::watch;
 use tokio::time::sleep;
@@ -23,7 +23,7 @@ const LIMIT: Duration = Duration::from_secs(90);
 /// Returns what sends messages.
 pub(crate) fn mailer(settings: &MailSettings) -> Result<Arc<dyn Mailer>, Failure> {
     match &settings.route {
-        MailRoute::Smtp(url) => Ok(Arc::new(smtp_mailer(url, settings)?)),
+        MailRoute::Smtp(server) => Ok(Arc::new(smtp_mailer(server, settings)?)),
         MailRoute::Directory(directory) => {
             let (sender, templates) = (settings.sender.clone(), templates(settings)?);
             if !directory.is_dir() {
@@ -34,9 +34,8 @@ pub(crate) fn mailer(settings: &MailSettings) -> Result<Arc<dyn Mailer>, Failure
     }
 }
 
-pub(crate) fn smtp_mailer(url: &str, settings: &MailSettings) -> Result<SmtpMailer, Failure> {
-    let mailer = SmtpMailer::new(url, settings.sender.clone(), templates(settings)?);
-    mailer.map_err(|error| Failure::new("smtp_url", &error))
+pub(crate) fn smtp_mailer(server: &SmtpServer, settings: &MailSettings) -> Result<SmtpMailer, Failure> {
+    Ok(SmtpMailer::new(server.clone(), settings.sender.clone(), templates(settings)?))
 }
 
 pub(crate) fn templates(settings: &MailSettings) -> Result<Templates, Failure> {
@@ -51,7 +50,8 @@ pub(crate) fn templates(settings: &MailSettings) -> Result<Templates, Failure> {
 pub(crate) fn pages(settings: &MailSettings, address: SocketAddr, has_tls: bool) -> Result<LinkPages, Failure> {
     let scheme = if has_tls { "https" } else { "http" };
     let base = settings.public_url.clone().unwrap_or_else(|| format!("{scheme}://{address}"));
-    let leads_here = settings.link_verify.is_none() || settings.link_reset.is_none();
+    let leads_here =
+        [&settings.link_verify, &settings.link_reset, &settings.link_invitation].into_iter().any(Option::is_none);
     if leads_here && settings.public_url.is_none() && matches!(settings.route, MailRoute::Smtp(_)) {
         tracing::warn!("public_url is not set, so links in messages lead to {base}");
     }
@@ -63,6 +63,7 @@ pub(crate) fn pages(settings: &MailSettings, address: SocketAddr, has_tls: bool)
     Ok(LinkPages {
         verify: page(&settings.link_verify, "/account/verify").map_err(failed)?,
         reset: page(&settings.link_reset, "/account/reset").map_err(failed)?,
+        invitation: page(&settings.link_invitation, "/account/invitation").map_err(failed)?,
     })
 }
 

@@ -12,12 +12,7 @@ use crate::store;
 /// Opens the database, migrates it and builds the services on it.
 pub(crate) async fn open(settings: &Settings) -> Result<Iam, Failure> {
     let store = store::open(&settings.database).await?;
-    build(Iam::builder(store), settings).await
-}
-
-/// Builds the services with these settings.
-pub(crate) async fn build(builder: Builder, settings: &Settings) -> Result<Iam, Failure> {
-    build_at(builder, settings, settings.listen).await
+    build_at(Iam::builder(store), settings, settings.listen).await
 }
 
 /// Builds the services of a server that listens on an address.

@@ -8,6 +8,7 @@ mod assignment;
 mod audit;
 mod credential;
 mod idempotency;
+mod invitation;
 mod link;
 mod log;
 mod mail;

@@ -7,8 +7,11 @@ use iam_model::audit::AuditEntry;
 use iam_model::change::{AuditChange, MailChange};
 use iam_model::clock::Timestamp;
 use iam_model::credential::LoginAttempts;
-use iam_model::id::{AssignmentId, MessageId, OrganizationId, PermissionId, RoleId, SessionId, TenantId, UserId};
+use iam_model::id::{
+    AssignmentId, InvitationId, MessageId, OrganizationId, PermissionId, RoleId, SessionId, TenantId, UserId,
+};
 use iam_model::idempotency::IdempotencyRecord;
+use iam_model::invitation::Invitation;
 use iam_model::link::{Link, LinkPurpose};
 use iam_model::mail::{MailKind, Message};
 use iam_model::organization::Organization;
@@ -71,6 +74,7 @@ pub(super) struct TenantState {
     pub(super) roles: BTreeMap<RoleId, Arc<Role>>,
     pub(super) organizations: BTreeMap<OrganizationId, Organization>,
     pub(super) assignments: BTreeMap<AssignmentId, Assignment>,
+    pub(super) invitations: BTreeMap<InvitationId, Invitation>,
     pub(super) links: BTreeMap<(LinkPurpose, Uuid), Link>,
 }
 

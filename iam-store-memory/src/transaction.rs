@@ -32,6 +32,7 @@ impl Transaction for MemoryTransaction {
                 self.write_idempotency(change);
                 Ok(())
             }
+            Change::Invitation(change) => self.draft.write_invitation(change),
             Change::Link(change) => self.draft.write_link(change),
             Change::Mail(change) => {
                 self.mail.push(change.clone());

@@ -71,7 +71,7 @@ impl TenantState {
 
     pub(super) fn write_user(&mut self, change: &UserChange) -> Result<(), StoreError> {
         match change {
-            UserChange::Create { user, password } => {
+            UserChange::Create { user, password, .. } => {
                 hold(Constraint::Reference, self.tenant.is_some())?;
                 self.hold_email_unique(user)?;
                 self.users.insert(user.id, user.clone());

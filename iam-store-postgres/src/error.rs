@@ -20,6 +20,7 @@ fn constraint(error: &dyn DatabaseError) -> Option<Constraint> {
         "roles_name_key" => Some(Constraint::RoleName),
         "role_assignments_context_key" => Some(Constraint::RoleAssignment),
         "organizations_slug_key" => Some(Constraint::OrganizationSlug),
+        "invitations_pending_key" => Some(Constraint::Invitation),
         "signing_keys_pkey" => Some(Constraint::SigningKeyGeneration),
         _ => None,
     }

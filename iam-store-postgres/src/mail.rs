@@ -23,7 +23,7 @@ mail_ports! {
             id,
             kind,
             email,
-            user_id,
+            subject,
             link_id,
             correlation_id,
             ip_address,
@@ -44,7 +44,7 @@ mail_ports! {
     "#,
     insert: r#"
         INSERT INTO iam.messages (
-            tenant_id, id, kind, email, user_id, link_id, correlation_id, ip_address, user_agent, attempts,
+            tenant_id, id, kind, email, subject, link_id, correlation_id, ip_address, user_agent, attempts,
             next_attempt_at, created_at
         )
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)

@@ -21,6 +21,7 @@ fn constraint(error: &dyn DatabaseError) -> Option<Constraint> {
         "roles.tenant_id, roles.name" => Some(Constraint::RoleName),
         "index 'role_assignments_context_key'" => Some(Constraint::RoleAssignment),
         "organizations.tenant_id, organizations.slug" => Some(Constraint::OrganizationSlug),
+        "invitations.tenant_id, invitations.email_key" => Some(Constraint::Invitation),
         "signing_keys.purpose, signing_keys.generation" => Some(Constraint::SigningKeyGeneration),
         _ => None,
     }

@@ -9,6 +9,7 @@ mod error;
 mod feed;
 mod host;
 mod idempotency;
+mod invitation;
 mod link;
 mod mail;
 mod maintenance;

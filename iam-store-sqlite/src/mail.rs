@@ -21,7 +21,7 @@ mail_ports! {
             id AS "id!: uuid::Uuid",
             kind AS "kind!",
             email AS "email!",
-            user_id AS "user_id: uuid::Uuid",
+            subject AS "subject: uuid::Uuid",
             link_id AS "link_id: uuid::Uuid",
             correlation_id,
             ip_address,
@@ -39,7 +39,7 @@ mail_ports! {
     "#,
     insert: r#"
         INSERT INTO messages (
-            tenant_id, id, kind, email, user_id, link_id, correlation_id, ip_address, user_agent, attempts,
+            tenant_id, id, kind, email, subject, link_id, correlation_id, ip_address, user_agent, attempts,
             next_attempt_at, created_at
         )
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)

@@ -130,6 +130,7 @@ pub(super) fn changed_by(change: &Change) -> Vec<Uuid> {
         | Change::Permission(_)
         | Change::Audit(_)
         | Change::Idempotency(_)
+        | Change::Invitation(_)
         | Change::Link(_)
         | Change::Mail(_) => Vec::new(),
     }

@@ -2,12 +2,13 @@ use async_trait::async_trait;
 use iam_model::change::MailChange;
 use iam_model::clock::Timestamp;
 use iam_model::context::{RequestContext, UserAgent};
-use iam_model::id::{LinkId, MessageId, TenantId, UserId};
+use iam_model::id::{LinkId, MessageId, TenantId};
 use iam_model::mail::{MailKind, Message};
 use iam_model::store::{MailStore, MailTransaction};
 use iam_model::store_error::StoreError;
 use iam_model::validate::{Email, EmailKey};
 use serde::{Deserialize, Serialize};
+use uuid::Uuid;
 
 use super::RedbStore;
 use super::rows::{Draft, Row, everywhere, key};
@@ -25,7 +26,7 @@ struct MessageFields {
     tenant_id: TenantId,
     kind: MailKind,
     to: Email,
-    user_id: Option<UserId>,
+    subject: Option<Uuid>,
     link_id: Option<LinkId>,
     #[serde(with = "ContextFields")]
     context: RequestContext,

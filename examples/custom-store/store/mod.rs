@@ -8,6 +8,7 @@ mod audit;
 mod credential;
 mod feed;
 mod idempotency;
+mod invitation;
 mod link;
 mod mail;
 mod maintenance;

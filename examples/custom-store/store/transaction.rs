@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use iam_model::assignment::Assignment;
 use iam_model::change::{AuditBatch, Change};
 use iam_model::id::TenantId;
+use iam_model::invitation::Invitation;
 use iam_model::organization::Organization;
 use iam_model::permission::RegisteredPermission;
 use iam_model::role::Role;
@@ -69,6 +70,7 @@ impl Transaction for RedbTransaction {
             Change::Organization(change) => draft.write_organization(change),
             Change::Audit(change) => draft.write_audit(change),
             Change::Idempotency(change) => draft.write_idempotency(change),
+            Change::Invitation(change) => draft.write_invitation(change),
             Change::Link(change) => draft.write_link(change),
             Change::Mail(change) => draft.write_mail(change),
         }?;
@@ -103,6 +105,7 @@ pub(super) fn create_tables(rows: &WriteTransaction) -> Result<(), StoreError> {
     create::<NodeRow>(rows)?;
     create::<HeadRow>(rows)?;
     create::<AnswerRow>(rows)?;
+    create::<Invitation>(rows)?;
     create::<LinkRow>(rows)?;
     create::<MessageRow>(rows)?;
     create::<QueuedMailRow>(rows)?;

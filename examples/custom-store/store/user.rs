@@ -91,7 +91,7 @@ impl View<'_> {
 impl Draft<'_> {
     pub(super) fn write_user(self, change: &UserChange) -> Result<(), StoreError> {
         match change {
-            UserChange::Create { user, password } => {
+            UserChange::Create { user, password, .. } => {
                 self.hold_tenant()?;
                 self.hold_email(user)?;
                 self.put(user.clone())?;

@@ -16,12 +16,14 @@
     reason = "these are tests: they fail by panicking"
 )]
 
+pub mod account;
 pub mod assignment;
 pub mod audit;
 pub mod credential;
 pub mod erasure;
 pub mod feed;
 pub mod idempotency;
+pub mod invitation;
 pub mod link;
 mod log;
 pub mod mail;
@@ -156,6 +158,10 @@ macro_rules! conformance_cases {
                 a_dropped_unit_of_work_stores_no_answer, old_answers_are_removed, concurrent_repeats_create_one_user,
                 a_key_belongs_to_one_request, failures_are_not_kept, a_key_is_locked_until_the_unit_of_work_ends,
                 a_request_with_a_key_reads_the_time_after_its_locks;
+            invitation: an_invitation_is_read_back, an_invitation_of_a_missing_tenant_is_refused,
+                an_address_is_invited_once_in_a_tenant, an_expired_invitation_is_replaced, changes_are_read_back,
+                list_filters_by_every_field, list_pages_and_counts, list_stays_within_the_visible_scope,
+                an_address_is_invited_once_by_concurrent_tasks;
             link: a_link_is_read_back, a_newer_link_ends_the_older_one, an_ended_link_is_gone,
                 a_link_of_a_missing_tenant_is_refused, a_link_is_used_once_by_concurrent_tasks,
                 expired_links_are_removed;
@@ -173,6 +179,9 @@ macro_rules! conformance_cases {
             work: a_dropped_unit_of_work_leaves_nothing, a_failed_unit_of_work_leaves_nothing,
                 changes_and_entries_commit_together, concurrent_writers_all_succeed,
                 the_tenants_lock_has_one_holder_at_a_time;
+            account: one_of_concurrent_resets_succeeds, one_of_concurrent_acceptances_succeeds,
+                an_acceptance_comes_before_the_inviters_loss_of_the_role_or_fails, an_address_is_accepted_or_created,
+                an_address_is_confirmed_or_created, a_confirmation_does_not_undo_a_change_by_an_administrator;
             race: one_of_concurrent_requests_gets_the_email, concurrent_requests_stay_within_the_quota,
                 five_of_concurrent_guesses_are_checked, five_of_concurrent_guesses_with_an_unknown_email_are_checked,
                 logins_of_an_attacker_count_as_guesses_at_the_victim,

@@ -21,7 +21,7 @@ fn new_message(world: &World, tenant_id: TenantId) -> Message {
         tenant_id,
         kind: MailKind::Verify,
         to: "Ada@example.com".parse().unwrap(),
-        user_id: Some(world.id()),
+        subject: Some(world.id()),
         link_id: Some(world.id()),
         context: RequestContext::default(),
         attempts: 0,
@@ -53,7 +53,7 @@ pub async fn a_message_is_read_back(store: Arc<dyn Store>) {
     let of_user = new_message(&world, tenant.id);
     let of_no_tenant = Message {
         kind: MailKind::Reset,
-        user_id: None,
+        subject: None,
         link_id: None,
         context: RequestContext {
             correlation_id: Some("c0ffee".parse().unwrap()),

@@ -522,7 +522,7 @@ pub async fn concurrent_starts_use_one_signing_key(store: Arc<dyn Store>) {
 }
 
 /// Runs two futures concurrently. Which one starts first alternates with the round.
-async fn both<A, B>(
+pub(super) async fn both<A, B>(
     round: usize,
     first: impl Future<Output = A> + Send + 'static,
     second: impl Future<Output = B> + Send + 'static,
@@ -541,7 +541,7 @@ where
     (first.await.unwrap(), second.await.unwrap())
 }
 
-async fn race<T, F>(tasks: usize, start: impl Fn(usize) -> F) -> Vec<T>
+pub(super) async fn race<T, F>(tasks: usize, start: impl Fn(usize) -> F) -> Vec<T>
 where
     T: Send + 'static,
     F: Future<Output = T> + Send + 'static,
@@ -637,7 +637,11 @@ impl Scene {
     }
 
     async fn of(store: Arc<dyn Store>, email: &str) -> Self {
-        let iam = iam(Arc::clone(&store)).await;
+        Self::with(iam(Arc::clone(&store)).await, store, email).await
+    }
+
+    /// Returns the scene of a service over a store.
+    pub(super) async fn with(iam: Iam, store: Arc<dyn Store>, email: &str) -> Self {
         let Registered { tenant, login, .. } = register_as(&iam, email).await;
         let system = Caller::system(tenant.id, "conformance");
         let roles = iam.roles().list(&system, everything()).await.unwrap().items;
@@ -692,7 +696,7 @@ impl Scene {
     }
 
     /// Fails unless the first entry is before the second one in the audit log.
-    async fn assert_order(&self, first: &str, about: impl ToString, second: &str, other: impl ToString) {
+    pub(super) async fn assert_order(&self, first: &str, about: impl ToString, second: &str, other: impl ToString) {
         let position = async |action: &str, id: String| {
             let filter = AuditFilter { resource_id: Some(id), ..AuditFilter::default() };
             let log = self.iam.audit().list(&self.system, filter, None, 100).await.unwrap();

@@ -367,7 +367,8 @@ impl Work<'_> {
 
 /// The change that creates a user.
 pub(super) fn create(user: &User) -> Change {
-    UserChange::Create { user: user.clone(), password: PasswordHash::from(format!("hash of {}", user.email)) }.into()
+    let password = PasswordHash::from(format!("hash of {}", user.email));
+    UserChange::Create { user: user.clone(), password, invitation: None }.into()
 }
 
 /// The change that registers a permission.

@@ -139,6 +139,17 @@ impl Grant {
     }
 }
 
+/// A role that a person is to get who is no user yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OfferedRole {
+    /// The role.
+    pub role: Arc<Role>,
+    /// The organization; `None` for tenant-wide.
+    pub organization: Option<GrantOrganization>,
+    /// The instant from which on the role grants nothing; `None` for no expiry.
+    pub expires_at: Option<Timestamp>,
+}
+
 /// An assignment as lists show it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListedAssignment {

@@ -146,6 +146,7 @@ impl From<StoreError> for Error {
             StoreError::Conflict(Constraint::RoleName) => Conflict::RoleNameTaken.into(),
             StoreError::Conflict(Constraint::PermissionName) => Conflict::PermissionNameTaken.into(),
             StoreError::Conflict(Constraint::RoleAssignment) => Conflict::RoleHeld.into(),
+            StoreError::Conflict(Constraint::Invitation) => Conflict::AlreadyInvited.into(),
             StoreError::Conflict(Constraint::IdempotencyRecord) => Conflict::StillRunning.into(),
             other => Self::Store(other),
         }
@@ -285,6 +286,15 @@ pub enum Conflict {
     /// The tenant has as many resources of this kind as its quota allows.
     #[error("The tenant has reached its quota of {1} {0}.")]
     QuotaExceeded(QuotaKind, u64),
+    /// An invitation for this address is PENDING.
+    #[error("This address is invited already.")]
+    AlreadyInvited,
+    /// The invitation was accepted or revoked, or has expired.
+    #[error("The invitation is not pending.")]
+    InvitationNotPending,
+    /// The user who invited may not invite with these roles any more, or one of the roles or organizations is gone.
+    #[error("The user who sent the invitation cannot give these roles any more. Ask for a new invitation.")]
+    InvitationOutdated,
     /// The user is not INACTIVE, so the audit log keeps its entries about the user.
     #[error("Only an inactive user can be erased from the audit log: delete the user first.")]
     UserNotInactive,

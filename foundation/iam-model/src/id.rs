@@ -102,6 +102,8 @@ ids! {
     LinkId;
     /// Identifies a message of the outbox.
     MessageId;
+    /// Identifies an invitation.
+    InvitationId;
 }
 
 impl TenantId {

@@ -14,6 +14,7 @@ pub mod credential;
 pub mod error;
 pub mod id;
 pub mod idempotency;
+pub mod invitation;
 pub mod link;
 pub mod mail;
 pub mod observe;

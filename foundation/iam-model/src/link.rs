@@ -4,6 +4,7 @@ use uuid::Uuid;
 
 use crate::clock::Timestamp;
 use crate::id::{LinkId, TenantId};
+use crate::mail::MailKind;
 use crate::validate::Email;
 
 /// A link that was sent to an address. There is at most one for each purpose and subject: a newer one replaces it.
@@ -15,7 +16,7 @@ pub struct Link {
     pub tenant_id: TenantId,
     /// What the link is for.
     pub purpose: LinkPurpose,
-    /// The user that the link is about.
+    /// The user or the invitation that the link is about.
     pub subject: Uuid,
     /// The address to which the link is sent.
     pub email: Email,
@@ -42,6 +43,29 @@ pub enum LinkPurpose {
     Verify,
     /// It sets a new password.
     Reset,
+    /// It accepts an invitation.
+    Invitation,
 }
 
-text_enum! { LinkPurpose { Verify = "VERIFY", Reset = "RESET" } }
+text_enum! { LinkPurpose { Verify = "VERIFY", Reset = "RESET", Invitation = "INVITATION" } }
+
+impl LinkPurpose {
+    /// Every purpose.
+    const ALL: [Self; 3] = [Self::Verify, Self::Reset, Self::Invitation];
+
+    /// Returns the kind of the message that contains the link.
+    #[must_use]
+    pub fn message(self) -> MailKind {
+        match self {
+            Self::Verify => MailKind::Verify,
+            Self::Reset => MailKind::Reset,
+            Self::Invitation => MailKind::Invitation,
+        }
+    }
+
+    /// Returns the purpose of the link in a message. `None` if a message of this kind has no link.
+    #[must_use]
+    pub fn of(message: MailKind) -> Option<Self> {
+        Self::ALL.into_iter().find(|purpose| purpose.message() == message)
+    }
+}

@@ -8,10 +8,11 @@ use std::error::Error;
 
 use async_trait::async_trait;
 use chrono::TimeDelta;
+use uuid::Uuid;
 
 use crate::clock::Timestamp;
 use crate::context::RequestContext;
-use crate::id::{LinkId, MessageId, TenantId, UserId};
+use crate::id::{LinkId, MessageId, TenantId};
 use crate::secret::LinkUrl;
 use crate::validate::Email;
 
@@ -23,6 +24,8 @@ pub enum MailKind {
     Verify,
     /// Links that set a new password, one for each account.
     Reset,
+    /// A link that accepts an invitation.
+    Invitation,
     /// The password was changed.
     PasswordChanged,
     /// The account has another address now. This message goes to the former address.
@@ -35,10 +38,23 @@ text_enum! {
     MailKind {
         Verify = "VERIFY",
         Reset = "RESET",
+        Invitation = "INVITATION",
         PasswordChanged = "PASSWORD_CHANGED",
         EmailChanged = "EMAIL_CHANGED",
         NewLoginBlocked = "NEW_LOGIN_BLOCKED",
     }
+}
+
+impl MailKind {
+    /// Every kind.
+    pub const ALL: &[Self] = &[
+        Self::Verify,
+        Self::Reset,
+        Self::Invitation,
+        Self::PasswordChanged,
+        Self::EmailChanged,
+        Self::NewLoginBlocked,
+    ];
 }
 
 /// A message that is not sent yet: a row of the outbox.
@@ -52,9 +68,9 @@ pub struct Message {
     pub kind: MailKind,
     /// The address.
     pub to: Email,
-    /// The user that the message is about. `None` if the account is looked for when the message is sent, so that the
-    /// request takes as long for an address without an account.
-    pub user_id: Option<UserId>,
+    /// The user or the invitation that the message is about. `None` if the account is looked for when the message is
+    /// sent, so that the request takes as long for an address without an account.
+    pub subject: Option<Uuid>,
     /// The link in the message. If the link was replaced meanwhile, the message is not sent.
     pub link_id: Option<LinkId>,
     /// The request that caused the message, if sending it is recorded in the audit log.
@@ -123,7 +139,7 @@ impl Mail {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct MailAccount {
-    /// The name of the person.
+    /// The name of the person. Empty in an invitation that does not say it.
     pub name: String,
     /// The name of the tenant.
     pub tenant: String,

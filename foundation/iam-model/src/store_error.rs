@@ -57,6 +57,8 @@ pub enum Constraint {
     OrganizationSlug,
     /// A generation belongs to only one signing key.
     SigningKeyGeneration,
+    /// At most one invitation for an address is PENDING in a tenant.
+    Invitation,
     /// Only one request at a time runs under an idempotency key.
     IdempotencyRecord,
     /// A referenced row exists, in the same tenant.

@@ -8,6 +8,7 @@ pub mod database;
 pub mod error;
 pub mod host;
 pub mod idempotency;
+pub mod invitation;
 pub mod link;
 pub mod mail;
 pub mod maintenance;

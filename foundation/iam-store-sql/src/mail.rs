@@ -15,7 +15,7 @@ pub struct MessageRow<T> {
     pub id: Uuid,
     pub kind: String,
     pub email: String,
-    pub user_id: Option<Uuid>,
+    pub subject: Option<Uuid>,
     pub link_id: Option<Uuid>,
     pub correlation_id: Option<String>,
     pub ip_address: Option<String>,
@@ -34,7 +34,7 @@ impl<T: StoredMoment> TryFrom<MessageRow<T>> for Message {
             tenant_id: row.tenant_id.into(),
             kind: parse("messages.kind", &row.kind)?,
             to: parse("messages.email", &row.email)?,
-            user_id: row.user_id.map(Into::into),
+            subject: row.subject,
             link_id: row.link_id.map(Into::into),
             context: RequestContext {
                 correlation_id: parse_optional("messages.correlation_id", row.correlation_id.as_deref())?,
@@ -74,7 +74,7 @@ macro_rules! mail_ports {
             use iam_model::change::MailChange;
             use iam_model::clock::Timestamp;
             use iam_model::context::{CorrelationId, UserAgent};
-            use iam_model::id::{LinkId, TenantId, UserId};
+            use iam_model::id::{LinkId, TenantId};
             use iam_model::mail::{MailKind, Message};
             use iam_model::store::{MailStore, MailTransaction};
             use iam_model::store_error::StoreError;
@@ -164,7 +164,7 @@ macro_rules! mail_ports {
                         message.id.as_uuid(),
                         message.kind.as_str(),
                         message.to.as_str(),
-                        message.user_id.map(UserId::as_uuid),
+                        message.subject,
                         message.link_id.map(LinkId::as_uuid),
                         context.correlation_id.as_ref().map(CorrelationId::as_str),
                         context.ip_address.map(|address| address.to_string()),

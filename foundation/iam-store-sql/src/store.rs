@@ -134,6 +134,7 @@ macro_rules! write_change {
             iam_model::change::Change::Organization(change) => $transaction.write_organization(change).await,
             iam_model::change::Change::Audit(change) => $transaction.write_audit(change).await,
             iam_model::change::Change::Idempotency(change) => $transaction.write_idempotency(change).await,
+            iam_model::change::Change::Invitation(change) => $transaction.write_invitation(change).await,
             iam_model::change::Change::Link(change) => $transaction.write_link(change).await,
             iam_model::change::Change::Mail(change) => $transaction.write_mail(change).await,
         }

@@ -248,7 +248,7 @@ macro_rules! user_ports {
             impl $transaction {
                 pub(crate) async fn write_user(&mut self, change: &UserChange) -> Result<(), StoreError> {
                     match change {
-                        UserChange::Create { user, password } => self.insert_user(user, password).await,
+                        UserChange::Create { user, password, .. } => self.insert_user(user, password).await,
                         UserChange::Update { after, .. }
                         | UserChange::ChangeStatus { after, .. }
                         | UserChange::VerifyEmail { after, .. }

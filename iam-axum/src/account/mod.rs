@@ -11,9 +11,10 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::map_response;
 use axum::response::{Html, IntoResponse as _, Response};
 use axum::routing::get;
+use iam_core::invitation::{Acceptance, InvitationDetails};
 use iam_core::link::{LinkDetails, LinkToken};
-use iam_core::{Error, Iam};
-use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value};
+use iam_core::{Error, FieldError, Iam};
+use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value, context};
 use serde::Deserialize;
 
 use crate::extract::Context;
@@ -25,15 +26,17 @@ use crate::state::ApiState;
 /// The paths of the pages, with the parts of the API that they use.
 const VERIFY: &str = "/account/verify";
 const RESET: &str = "/account/reset";
+const INVITATION: &str = "/account/invitation";
 
 /// Only the style of this service, and forms that it receives itself.
 const POLICY: &str =
     "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
-const TEMPLATES: [(&str, &str); 4] = [
+const TEMPLATES: [(&str, &str); 5] = [
     ("page.html", include_str!("page.html")),
     ("verify.html", include_str!("verify.html")),
     ("reset.html", include_str!("reset.html")),
+    ("invitation.html", include_str!("invitation.html")),
     ("message.html", include_str!("message.html")),
 ];
 
@@ -47,6 +50,9 @@ pub(crate) fn routes(has: impl Fn(Part) -> bool) -> Router<ApiState> {
     if has(Part::Recovery) {
         router = router.route(RESET, get(ask_for_password).post(reset));
     }
+    if has(Part::Invitations) {
+        router = router.route(INVITATION, get(ask_to_accept).post(accept));
+    }
     router.layer(map_response(async |mut response: Response| {
         response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
         response
@@ -55,11 +61,13 @@ pub(crate) fn routes(has: impl Fn(Part) -> bool) -> Router<ApiState> {
 
 /// What a link or a form contains. The form of a page may have further fields, which only the browser needs.
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, rename_all = "camelCase")]
 struct Sent {
     token: String,
-    #[serde(rename = "newPassword")]
     new_password: String,
+    password: String,
+    first_name: String,
+    last_name: String,
 }
 
 async fn ask_to_verify(State(iam): State<Iam>, Query(sent): Query<Sent>) -> Result<Response, Problem> {
@@ -96,8 +104,8 @@ async fn reset(State(iam): State<Iam>, Context(context): Context, Form(sent): Fo
     };
     match iam.recovery().reset(&context, &token, sent.new_password.into()).await {
         Ok(()) => message(StatusCode::OK, "Your password is saved", "Log in with it. You can close this page."),
-        Err(Error::Validation(errors)) => match errors.iter().find(|error| error.field == "newPassword") {
-            Some(error) => form("reset.html", NEW_PASSWORD, &link, (token.expose(), Some(&error.message))),
+        Err(Error::Validation(errors)) => match error_of(&errors, "newPassword") {
+            Some(error) => form("reset.html", NEW_PASSWORD, &link, (token.expose(), Some(error))),
             None => refused(Error::Validation(errors)),
         },
         Err(error) => refused(error),
@@ -105,6 +113,68 @@ async fn reset(State(iam): State<Iam>, Context(context): Context, Form(sent): Fo
 }
 
 const NEW_PASSWORD: &str = "Choose a new password";
+
+async fn ask_to_accept(State(iam): State<Iam>, Query(mut sent): Query<Sent>) -> Result<Response, Problem> {
+    let invitation = match iam.invitations().look_up(&LinkToken::from(&*sent.token)).await {
+        Ok(invitation) => invitation,
+        Err(error) => return refused(error),
+    };
+    sent.first_name = invitation.first_name.as_ref().map_or_else(String::new, ToString::to_string);
+    sent.last_name = invitation.last_name.as_ref().map_or_else(String::new, ToString::to_string);
+    invitation_form(&invitation, &sent, &[])
+}
+
+async fn accept(
+    State(iam): State<Iam>,
+    Context(context): Context,
+    Form(sent): Form<Sent>,
+) -> Result<Response, Problem> {
+    let token = LinkToken::from(&*sent.token);
+    let invitation = match iam.invitations().look_up(&token).await {
+        Ok(invitation) => invitation,
+        Err(error) => return refused(error),
+    };
+    let acceptance = Acceptance {
+        token,
+        password: sent.password.as_str().into(),
+        first_name: sent.first_name.clone(),
+        last_name: sent.last_name.clone(),
+    };
+    match iam.invitations().accept(&context, acceptance).await {
+        Ok(_) => message(StatusCode::OK, "Welcome", "Your account is ready. Log in with your password."),
+        Err(Error::Validation(errors)) if error_of(&errors, "token").is_none() => {
+            invitation_form(&invitation, &sent, &errors)
+        }
+        Err(error) => refused(error),
+    }
+}
+
+/// Returns what is wrong with a field.
+fn error_of<'a>(errors: &'a [FieldError], field: &str) -> Option<&'a str> {
+    errors.iter().find(|error| error.field == field).map(|error| &*error.message)
+}
+
+/// Returns the page of an invitation, with what was sent and the errors of it.
+fn invitation_form(invitation: &InvitationDetails, sent: &Sent, errors: &[FieldError]) -> Result<Response, Problem> {
+    let error = |field: &str| error_of(errors, field).unwrap_or_default();
+    let status = if errors.is_empty() { StatusCode::OK } else { StatusCode::BAD_REQUEST };
+    let field = |id: &str, name: &str, label: &str, autocomplete: &str, value: &str| {
+        context! { id, name, label, autocomplete, value, error => error(name) }
+    };
+    let names = vec![
+        field("first-name", "firstName", "First name", "given-name", &sent.first_name),
+        field("last-name", "lastName", "Last name", "family-name", &sent.last_name),
+    ];
+    let values = context! {
+        title => "Accept the invitation",
+        email => invitation.email.as_str(),
+        tenant => invitation.tenant.as_str(),
+        token => sent.token.as_str(),
+        names,
+        error => error("password"),
+    };
+    page(status, "invitation.html", values)
+}
 
 /// Returns the page of a form. With an error, the form was sent and refused.
 fn form(
@@ -114,19 +184,19 @@ fn form(
     (token, error): (&str, Option<&str>),
 ) -> Result<Response, Problem> {
     let status = if error.is_some() { StatusCode::BAD_REQUEST } else { StatusCode::OK };
-    let values = [
-        ("title", title),
-        ("email", link.email.as_str()),
-        ("tenant", link.tenant.as_str()),
-        ("token", token),
-        ("error", error.unwrap_or_default()),
-    ];
+    let values = context! {
+        title,
+        email => link.email.as_str(),
+        tenant => link.tenant.as_str(),
+        token,
+        error => error.unwrap_or_default(),
+    };
     page(status, template, values)
 }
 
 /// Returns a page with a message.
 fn message(status: StatusCode, title: &str, message: &str) -> Result<Response, Problem> {
-    page(status, "message.html", [("title", title), ("message", message)])
+    page(status, "message.html", context! { title, message })
 }
 
 /// Returns the page for a link that cannot be used, or the problem if something else went wrong.
@@ -137,19 +207,17 @@ fn refused(error: Error) -> Result<Response, Problem> {
             "This link does not work",
             "It was used, was replaced by a newer one, or has expired. Ask for a new message.",
         ),
-        Error::Conflict(conflict) => message(StatusCode::CONFLICT, "This is not possible", &conflict.to_string()),
+        Error::Conflict(_) | Error::About { .. } => {
+            message(StatusCode::CONFLICT, "This is not possible", &error.to_string())
+        }
         error => Err(error.into()),
     }
 }
 
-fn page<'a>(
-    status: StatusCode,
-    template: &str,
-    values: impl IntoIterator<Item = (&'static str, &'a str)>,
-) -> Result<Response, Problem> {
+fn page(status: StatusCode, template: &str, values: Value) -> Result<Response, Problem> {
     static PAGES: LazyLock<Result<Environment<'static>, minijinja::Error>> = LazyLock::new(environment);
     let html = match &*PAGES {
-        Ok(pages) => pages.get_template(template).and_then(|template| template.render(Value::from_pairs(values))),
+        Ok(pages) => pages.get_template(template).and_then(|template| template.render(values)),
         Err(error) => {
             tracing::error!(%error, "the templates of the pages are invalid");
             return Err(Problem::new(Kind::Internal));

@@ -28,6 +28,7 @@ pub(crate) fn pages() -> LinkPages {
     LinkPages {
         verify: "https://app.example.com/verify#{token}".parse().unwrap(),
         reset: "https://app.example.com/reset#{token}".parse().unwrap(),
+        invitation: "https://app.example.com/invitation#{token}".parse().unwrap(),
     }
 }
 

@@ -53,6 +53,7 @@ mod expiry;
 mod hashes;
 mod health;
 mod idempotency;
+mod invitation;
 mod isolation;
 mod limiter;
 mod lockout;

@@ -25,8 +25,17 @@ on_every_store_with_mail![
 ];
 
 /// The resources of the built-in permissions.
-const RESOURCES: [&str; 8] =
-    ["users", "role-assignments", "roles", "permissions", "organizations", "audit-logs", "tenants", "sessions"];
+const RESOURCES: [&str; 9] = [
+    "users",
+    "role-assignments",
+    "roles",
+    "permissions",
+    "organizations",
+    "audit-logs",
+    "tenants",
+    "sessions",
+    "invitations",
+];
 /// The actions of the built-in permissions on each resource.
 const ACTIONS: [&str; 4] = ["create", "read", "update", "delete"];
 
@@ -71,6 +80,11 @@ impl Scene {
                 app.post("/auth/password/forgot").json(&body).send().await.accepted();
                 scene.token = app.token(MailKind::Reset, &scene.other.email).await;
             }
+            "/invitations/lookup" | "/invitations/accept" => {
+                let email = format!("invited.{}", scene.other.email);
+                app.invite(&scene.administrator, &json!({ "email": email, "roles": [] })).await;
+                scene.token = app.token(MailKind::Invitation, &email).await;
+            }
             _ => {}
         }
         app.sequence().await;
@@ -90,6 +104,10 @@ impl Scene {
             "permissions" => made("/permissions", json!({ "name": "things:do" })).await,
             "organizations" => made("/organizations", json!({ "name": "Branch" })).await,
             "audit-logs" => made("/audit-logs", json!({ "action": "INVOICE_SENT", "resourceType": "INVOICE" })).await,
+            "invitations" => {
+                let email = format!("invited.{}", self.other.email);
+                app.invite(&self.administrator, &json!({ "email": email, "roles": [] })).await
+            }
             "role-assignments" => {
                 made("/role-assignments", json!({ "userId": self.other.user, "roleId": self.empty_role })).await
             }
@@ -250,7 +268,7 @@ async fn the_permission_in_another_organization_is_not_enough(app: TestApp) {
     // To read resources of the whole tenant, the permission in any scope is enough (decisions §4).
     let anywhere = ["GET /roles", "GET /roles/{id}", "GET /permissions"];
     // Lists show the resources in that organization.
-    let lists = ["GET /users", "GET /role-assignments", "GET /organizations"];
+    let lists = ["GET /users", "GET /role-assignments", "GET /organizations", "GET /invitations"];
     for operation in operations(&document).into_iter().filter(needs_permission) {
         let required = operation.required_permission();
         let elsewhere = async |scene: &Scene| {

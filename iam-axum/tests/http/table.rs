@@ -65,6 +65,13 @@ pub(crate) const ROWS: &[(&str, &[Target])] = &[
     ("POST /users/{id}/reactivate", EVERYWHERE),
     ("POST /users/{id}/password-reset", PERSONS),
     ("GET /users/{id}/roles", PERSONS),
+    ("GET /invitations", EVERYWHERE),
+    ("POST /invitations", EVERYWHERE),
+    ("POST /invitations/lookup", NONE),
+    ("POST /invitations/accept", NONE),
+    ("GET /invitations/{id}", EVERYWHERE),
+    ("DELETE /invitations/{id}", EVERYWHERE),
+    ("POST /invitations/{id}/resend", EVERYWHERE),
     ("GET /users/{id}/sessions", PERSONS),
     ("POST /users/{id}/logout-all", PERSONS),
     ("DELETE /sessions/{id}", PERSONS),
@@ -304,6 +311,7 @@ impl<'a> World<'a> {
             "permissions" => self.permission(owner).await,
             "role-assignments" => self.assignment(target, row.ends_with("(extend)")).await,
             "audit-logs" => self.sequenced_entry(owner).await,
+            "invitations" => self.invitation(target).await,
             "organizations" => {
                 let organization = self.organization(target).await;
                 if row.ends_with("(restore)") {
@@ -324,6 +332,7 @@ impl<'a> World<'a> {
             "GET /roles" | "GET /audit-logs" | "GET /audit-logs/export" => {
                 self.app.role(owner, &fresh("ROLE_OF_TABLE_"), &[]).await
             }
+            "GET /invitations" => self.invitation(target).await,
             "GET /role-assignments" => self.assignment(target, false).await,
             "GET /organizations" => self.organization(target).await.to_string(),
             _ => return None,
@@ -349,6 +358,16 @@ impl<'a> World<'a> {
                 self.app.register(&email).await;
                 self.app.post("/auth/password/forgot").json(&json!({ "email": email })).send().await.accepted();
                 json!({ "token": self.app.token(MailKind::Reset, &email).await, "newPassword": PASSWORD })
+            }
+            "POST /invitations" => self.new_invitation(target).await,
+            "POST /invitations/lookup" => json!({ "token": self.invited().await }),
+            "POST /invitations/accept" => {
+                json!({
+                    "token": self.invited().await,
+                    "password": PASSWORD,
+                    "firstName": "Grace",
+                    "lastName": "Hopper",
+                })
             }
             "POST /auth/email" => json!({ "newEmail": fresh_email(), "currentPassword": PASSWORD }),
             "PATCH /users/{id} (e-mail)" => json!({ "email": fresh_email() }),
@@ -381,6 +400,25 @@ impl<'a> World<'a> {
             "PATCH /tenants/{id}" => json!({ "name": format!("{} of {}", fresh("Name "), owner.email) }),
             _ => return None,
         })
+    }
+
+    /// An invitation with the role MEMBER at the target.
+    async fn new_invitation(&self, target: Target) -> Value {
+        let role = self.app.role_id(self.owner_of(target), "MEMBER").await;
+        let organization = self.organization_of(target);
+        json!({ "email": fresh_email(), "roles": [{ "roleId": role, "organizationId": organization }] })
+    }
+
+    async fn invitation(&self, target: Target) -> String {
+        let new = self.new_invitation(target).await;
+        self.app.invite(self.owner_of(target), &new).await
+    }
+
+    /// The token of an invitation.
+    async fn invited(&self) -> String {
+        let email = fresh_email();
+        self.app.invite(&self.owner, &json!({ "email": email, "roles": [] })).await;
+        self.app.token(MailKind::Invitation, &email).await
     }
 
     /// A deleted user who had the role MEMBER at the target.

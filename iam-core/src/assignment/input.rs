@@ -45,7 +45,7 @@ impl Naming {
 
 /// Refuses expiries that are not in the future, or are beyond the years that ISO 8601 writes with four digits. The
 /// error names each such field.
-pub(super) fn check_expiries(
+pub(crate) fn check_expiries(
     expiries: impl IntoIterator<Item = (String, Option<Timestamp>)>,
     now: Timestamp,
 ) -> Result<()> {

@@ -1,6 +1,7 @@
 //! Role assignments: which user holds which role, in which resource scope, until when (`interface.md` §2.2).
 
 mod input;
+mod known;
 mod service;
 mod sweep;
 
@@ -13,4 +14,6 @@ pub use iam_model::assignment::{
 pub use iam_model::change::AssignmentChange;
 pub use iam_model::store::{AssignmentStore, AssignmentTransaction, GrantQuery};
 
+pub(crate) use crate::assignment::input::check_expiries;
+pub(crate) use crate::assignment::known::Known;
 pub(crate) use crate::assignment::service::{keep_an_administrator, revoke};

@@ -9,12 +9,10 @@ use iam_model::audit::ResourceType;
 use iam_model::change::AssignmentChange;
 use iam_model::clock::{Timestamp, cut};
 use iam_model::error::{Conflict, Error, Result};
-use iam_model::id::{AssignmentId, RoleId, UserId};
-use iam_model::organization::Hierarchy;
+use iam_model::id::{AssignmentId, UserId};
 use iam_model::page::{Page, PageRequest};
 use iam_model::permission;
 use iam_model::permission::Permission;
-use iam_model::role::Role;
 use iam_model::store::GrantQuery;
 use iam_model::tenant::QuotaKind;
 use iam_model::user::{User, UserStatus};
@@ -22,6 +20,7 @@ use iam_model::user::{User, UserStatus};
 use crate::access::require_sight;
 use crate::assignment::NewAssignment;
 use crate::assignment::input::{Naming, check_expiries};
+use crate::assignment::known::{Known, check_place, distinct};
 use crate::caller::Caller;
 use crate::engine::{Engine, UnitOfWork, hold_quota};
 use crate::idempotency::Idempotency;
@@ -126,12 +125,14 @@ impl Assignments<'_> {
             new.iter().map(|new| NewAssignment { expires_at: new.expires_at.map(cut), ..*new }).collect();
         let expiries = new.iter().enumerate().map(|(number, new)| (naming.field(number, "expiresAt"), new.expires_at));
         check_expiries(expiries, now)?;
-        let known = Known::load(&mut work, &new).await?;
+        let roles = new.iter().map(|new| new.role);
+        let known = Known::load(&mut work, roles, new.iter().filter_map(|new| new.organization)).await?;
+        let users = work.locks().users_by_id(&distinct(new.iter().map(|new| new.user))).await?;
+        let users: HashMap<UserId, User> = users.into_iter().map(|user| (user.id, user)).collect();
         let mut grants = Vec::with_capacity(new.len());
         for (number, new) in new.iter().enumerate() {
             let assignment = self.assignment(caller, new, now);
-            let grant = known
-                .grant(grantor.rights(), assignment, |name| naming.field(number, name))
+            let grant = grant(&known, &users, grantor.rights(), assignment, |name| naming.field(number, name))
                 .map_err(|error| naming.in_item(number, error))?;
             grants.push(grant);
         }
@@ -255,52 +256,25 @@ pub struct AssignmentPatch {
     pub expires_at: Option<Option<Timestamp>>,
 }
 
-/// The users, roles and organizations to which new assignments refer, as far as they exist.
-struct Known {
-    users: HashMap<UserId, User>,
-    roles: HashMap<RoleId, Arc<Role>>,
-    hierarchy: Hierarchy,
-}
-
-impl Known {
-    async fn load(work: &mut UnitOfWork<'_>, new: &[NewAssignment]) -> Result<Self> {
-        let users = work.locks().users_by_id(&distinct(new.iter().map(|new| new.user))).await?;
-        let roles = work.locks().roles_by_id(&distinct(new.iter().map(|new| new.role))).await?;
-        let organizations = distinct(new.iter().filter_map(|new| new.organization));
-        Ok(Self {
-            users: users.into_iter().map(|user| (user.id, user)).collect(),
-            roles: roles.into_iter().map(|role| (role.id, Arc::new(role))).collect(),
-            hierarchy: work.hierarchy_of(&organizations).await?,
-        })
+/// Returns the grant of a new assignment, if the caller may make it. `field` returns the name of a field in errors.
+fn grant(
+    known: &Known,
+    users: &HashMap<UserId, User>,
+    rights: Rights<'_>,
+    new: Assignment,
+    field: impl Fn(&str) -> String,
+) -> Result<Grant> {
+    let node = known.node(rights, &permission::ROLE_ASSIGNMENTS_CREATE, new.organization_id, &field)?;
+    let role = known.role(new.role_id, &field)?;
+    let user = users.get(&new.user_id).ok_or_else(|| Error::NotFound(ResourceType::USER).about(field("userId")))?;
+    check_place(role, node, &field)?;
+    if user.status == UserStatus::Inactive {
+        return Err(Conflict::UserInactive.into());
     }
-
-    /// Returns the grant of a new assignment, if the caller may make it. `field` returns the name of a field in errors.
-    fn grant(&self, rights: Rights<'_>, new: Assignment, field: impl Fn(&str) -> String) -> Result<Grant> {
-        let unknown = |resource, name| Error::NotFound(resource).about(field(name));
-        let no_organization = || unknown(ResourceType::ORGANIZATION, "organizationId");
-        let node = new.organization_id.map(|id| self.hierarchy.node(id).ok_or_else(no_organization)).transpose()?;
-        let needed = &permission::ROLE_ASSIGNMENTS_CREATE;
-        match node {
-            None => rights.require(needed)?,
-            Some(node) => rights
-                .require_at(needed, node.scope(), ResourceType::ORGANIZATION)
-                .map_err(|error| error.about_what_it_names(field("organizationId")))?,
-        }
-        let role = self.roles.get(&new.role_id).ok_or_else(|| unknown(ResourceType::ROLE, "roleId"))?;
-        let user = self.users.get(&new.user_id).ok_or_else(|| unknown(ResourceType::USER, "userId"))?;
-        role.scope.check(node.is_some()).map_err(|rule| Error::from(rule).about(field("organizationId")))?;
-        if node.is_some_and(|node| node.organization.status.is_inactive()) {
-            return Err(Conflict::OrganizationInactive.into());
-        }
-        if user.status == UserStatus::Inactive {
-            return Err(Conflict::UserInactive.into());
-        }
-        let organization = node.map(GrantOrganization::from);
-        let grant = Grant { assignment: new, role: Arc::clone(role), organization };
-        // The unit of work checks all grants together. Here, the error names the item.
-        rights.check_escalation([GrantedRights::of(&grant)])?;
-        Ok(grant)
-    }
+    let grant = Grant { assignment: new, role: Arc::clone(role), organization: node.map(GrantOrganization::from) };
+    // The unit of work checks all grants together. Here, the error names the item.
+    rights.check_escalation([GrantedRights::of(&grant)])?;
+    Ok(grant)
 }
 
 /// Refuses a role that the user already holds there, or that the input contains twice. Then removes the expired
@@ -347,13 +321,6 @@ pub(crate) async fn keep_an_administrator(work: &mut UnitOfWork<'_>, user: UserI
         return Err(Conflict::LastAdministrator.into());
     }
     Ok(())
-}
-
-fn distinct<T: Ord>(items: impl Iterator<Item = T>) -> Vec<T> {
-    let mut items: Vec<T> = items.collect();
-    items.sort_unstable();
-    items.dedup();
-    items
 }
 
 fn not_found() -> Error {

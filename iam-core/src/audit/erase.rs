@@ -27,7 +27,7 @@ impl Audit<'_> {
     ///
     /// These entries lose the personal fields in their values and metadata:
     ///
-    /// - entries about the user;
+    /// - entries about the user, and about the invitation that the user accepted;
     /// - failed logins with an e-mail address that was the user's at that time;
     /// - other entries about no user that contain the user's full name, or an e-mail address that was the user's at
     ///   that time or earlier.
@@ -121,6 +121,8 @@ impl Pages {
 /// The names and e-mail addresses by which a person is found in entries.
 struct Person {
     user: UserId,
+    /// The identifier of the invitation that the person accepted.
+    invitation: Option<String>,
     addresses: Vec<Address>,
     /// The time of the earliest address change that was found.
     earliest_address_change: Option<Timestamp>,
@@ -157,6 +159,7 @@ impl Person {
     fn of(user: &User) -> Self {
         Self {
             user: user.id,
+            invitation: None,
             addresses: vec![Address { email: user.email.key().as_str().to_owned(), from: None, until: None }],
             earliest_address_change: None,
             first_names: BTreeSet::from([words(user.first_name.as_str())]),
@@ -177,6 +180,9 @@ impl Person {
         for values in [&entry.old_value, &entry.new_value].into_iter().flatten() {
             self.first_names.extend(known(values, "firstName").map(words));
             self.last_names.extend(known(values, "lastName").map(words));
+        }
+        if let Some(invitation) = known(&entry.metadata, "invitationId") {
+            self.invitation = Some(invitation.to_owned());
         }
         if let Some(new) = entry.new_value.as_ref().filter(|new| new.contains_key("email")) {
             let at = Some(entry.created_at);
@@ -203,8 +209,16 @@ impl Person {
             // Another user can have the same name, or an address that this user had before.
             Some(subject) => subject == self.user && !values.is_empty(),
             None if *entry.action == *action::LOGIN_FAILURE => self.is_target_of(entry),
+            None if self.is_invitation_in(entry) => !values.is_empty(),
             None => self.is_named_in(&values, entry.created_at),
         }
+    }
+
+    /// Returns whether an entry is about the invitation that the person accepted.
+    fn is_invitation_in(&self, entry: &AuditEntry) -> bool {
+        entry.resource_type == ResourceType::INVITATION
+            && self.invitation.is_some()
+            && self.invitation == entry.resource_id
     }
 
     /// Returns whether a failed login was an attempt to log in as the person. Only the e-mail address shows this.

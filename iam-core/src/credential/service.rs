@@ -12,8 +12,9 @@ use iam_model::validate::{Email, Fields};
 
 use crate::caller::Caller;
 use crate::engine::{Engine, UnitOfWork};
-use crate::guard::{Attempt, Claim, Proven, in_time, own_email};
+use crate::guard::{Attempt, Claim, Proven, in_time};
 use crate::hashing::{Share, accept_password, make_password};
+use crate::own_password::own_email;
 use crate::session::end_sessions;
 
 /// Changes and resets passwords; see [`Iam::credentials`](crate::iam::Iam::credentials).
@@ -68,18 +69,10 @@ impl Credentials<'_> {
     /// Replaces the caller's password if the attempt proves the current one, and ends the caller's other sessions.
     async fn replace(&self, caller: &Caller, attempt: Attempt<'_>, password: PasswordHash) -> Result<()> {
         let (_, session_id) = caller.require_user()?;
-        let (proven, mut work) = attempt.settle(self.0, caller).await?;
-        match proven {
-            Ok(Proven { account, .. }) => {
-                let change = CredentialChange::ChangePassword { user: account.user.id, password };
-                replace_password(self.0, &mut work, &account.user, change, Some(session_id)).await?;
-                work.commit().await
-            }
-            Err(refusal) => {
-                work.commit().await?;
-                Err(refusal.of_current_password())
-            }
-        }
+        let (Proven { account, .. }, mut work) = attempt.settle_by_caller(self.0, caller).await?;
+        let change = CredentialChange::ChangePassword { user: account.user.id, password };
+        replace_password(self.0, &mut work, &account.user, change, Some(session_id)).await?;
+        work.commit().await
     }
 
     /// Sets the password of the user with this e-mail, ends all sessions of the user, and clears its failed logins and

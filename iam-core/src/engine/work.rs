@@ -6,7 +6,7 @@ use iam_model::change::{AuditBatch, Change, TenantChange};
 use iam_model::clock::{Clock, Timestamp, cut};
 use iam_model::context::Actor;
 use iam_model::error::{Error, Result, Unauthenticated};
-use iam_model::id::{IdGenerator, OrganizationId};
+use iam_model::id::{IdGenerator, OrganizationId, UserId};
 use iam_model::organization::Hierarchy;
 use iam_model::random::Random;
 use iam_model::store::{GrantQuery, Locks, Store, Transaction};
@@ -110,17 +110,35 @@ impl<'a> UnitOfWork<'a> {
         let authority = match self.caller.actor() {
             Actor::System { .. } => Authority::everything(),
             Actor::Anonymous => Authority::of([]),
-            Actor::User { user, .. } => {
-                let users = self.locks().users_by_id(&[*user]).await?;
-                if users.first().is_none_or(|user| user.status != UserStatus::Active) {
-                    return Err(Unauthenticated::InvalidToken.into());
-                }
-                Authority::of(&self.locks().grants(GrantQuery::OfUser(*user)).await?)
-            }
+            Actor::User { user, .. } => self.authority_of(*user).await?.ok_or(Unauthenticated::InvalidToken)?,
         };
+        Ok(self.grant_by(authority))
+    }
+
+    /// Locks the tenant and reads the rights of the user who has invited the caller, or of trusted code. They count for
+    /// the changes of this unit of work in place of the caller's own. A user who is not ACTIVE has none.
+    pub(crate) async fn lock_rights_of_inviter(&mut self, inviter: Option<UserId>) -> Result<LockedRights> {
+        self.locks().lock_tenant().await?;
+        let authority = match inviter {
+            None => Authority::everything(),
+            Some(user) => self.authority_of(user).await?.unwrap_or_else(|| Authority::of([])),
+        };
+        Ok(self.grant_by(authority))
+    }
+
+    /// Returns the present rights of a user. `None` if the user is not ACTIVE.
+    async fn authority_of(&mut self, user: UserId) -> Result<Option<Authority>> {
+        let users = self.locks().users_by_id(&[user]).await?;
+        if users.first().is_none_or(|user| user.status != UserStatus::Active) {
+            return Ok(None);
+        }
+        Ok(Some(Authority::of(&self.locks().grants(GrantQuery::OfUser(user)).await?)))
+    }
+
+    fn grant_by(&mut self, authority: Authority) -> LockedRights {
         let grantor = LockedRights::new(authority, self.now());
         self.grantor = Some(grantor.clone());
-        Ok(grantor)
+        grantor
     }
 
     /// Reads organizations and all their ancestors.

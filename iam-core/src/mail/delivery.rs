@@ -3,11 +3,15 @@ use std::time::Duration;
 use chrono::TimeDelta;
 use futures_util::future::join_all;
 use iam_model::error::Result;
+use iam_model::id::InvitationId;
+use iam_model::invitation::InvitationStatus;
 use iam_model::link::{Link, LinkPurpose};
 use iam_model::mail::{Mail, MailAccount, MailKind, MailLink, Message, wait_after};
 use iam_model::tenant::{Tenant, TenantStatus};
 use iam_model::user::{User, UserStatus};
+use iam_model::validate::PersonName;
 use tokio::time::timeout;
+use uuid::Uuid;
 
 use crate::engine::{Engine, Post};
 use crate::iam::Iam;
@@ -56,7 +60,8 @@ impl Iam {
     ///
     /// # Errors
     ///
-    /// [`Error::Store`](crate::Error::Store). A message that the mailer refuses is no error: it is tried again later, and logged.
+    /// [`Error::Store`](crate::Error::Store). A message that the mailer refuses is no error: it is tried again later,
+    /// and logged.
     pub async fn deliver_mail(&self) -> Result<Delivery> {
         let Some(post) = self.0.post.as_deref() else { return Ok(Delivery::default()) };
         let now = self.0.now();
@@ -73,8 +78,8 @@ impl Iam {
         Ok(delivery)
     }
 
-    /// Waits until a message is queued through this [`Iam`]. Returns at once if one was queued since the last call. Never
-    /// returns without a mailer.
+    /// Waits until a message is queued through this [`Iam`]. Returns at once if one was queued since the last call.
+    /// Never returns without a mailer.
     pub async fn mail_queued(&self) {
         match self.0.post.as_deref() {
             Some(post) => post.queued.notified().await,
@@ -113,13 +118,15 @@ impl Engine {
 
     /// Returns the content of a message. `None` if there is nothing to send any more.
     async fn compose(&self, post: &Post, message: &Message) -> Result<Option<Mail>> {
-        let accounts = if message.kind == MailKind::Reset && message.user_id.is_none() {
-            let links = links_for_request(self, message).await?;
-            let account =
-                |(user, tenant, link): &(User, Tenant, Link)| account(user, tenant, Some(self.mailed(post, link)));
-            links.iter().map(account).collect()
-        } else {
-            self.account_of(post, message).await?.into_iter().collect::<Vec<_>>()
+        let accounts: Vec<MailAccount> = match (message.kind, message.subject) {
+            (MailKind::Reset, None) => {
+                let links = links_for_request(self, message).await?;
+                let account =
+                    |(user, tenant, link): &(User, Tenant, Link)| account(user, tenant, Some(self.mailed(post, link)));
+                links.iter().map(account).collect()
+            }
+            (MailKind::Invitation, Some(id)) => self.invited(post, message, id.into()).await?.into_iter().collect(),
+            (_, subject) => self.account_of(post, message, subject).await?.into_iter().collect(),
         };
         let is_empty = accounts.is_empty();
         Ok((!is_empty).then(|| Mail::new(message.id, message.kind, message.to.clone(), accounts)))
@@ -127,9 +134,9 @@ impl Engine {
 
     /// Returns the account that a message is about. `None` if it is gone, or if the link in the message was used or
     /// replaced, or has expired.
-    async fn account_of(&self, post: &Post, message: &Message) -> Result<Option<MailAccount>> {
-        let user = match message.user_id {
-            Some(id) => self.store.user(message.tenant_id, id).await?,
+    async fn account_of(&self, post: &Post, message: &Message, subject: Option<Uuid>) -> Result<Option<MailAccount>> {
+        let user = match subject {
+            Some(id) => self.store.user(message.tenant_id, id.into()).await?,
             None => {
                 let found = self.store.guarded_account(message.tenant_id, &message.to.key()).await?;
                 found.account.map(|account| account.user)
@@ -138,7 +145,7 @@ impl Engine {
         let user = user.filter(|user| user.status != UserStatus::Inactive);
         let tenant = self.store.tenant(message.tenant_id).await?;
         let (Some(user), Some(tenant)) = (user, tenant) else { return Ok(None) };
-        let Some(purpose) = purpose_of(message.kind) else { return Ok(Some(account(&user, &tenant, None))) };
+        let Some(purpose) = LinkPurpose::of(message.kind) else { return Ok(Some(account(&user, &tenant, None))) };
         if user.status != UserStatus::Active || tenant.status != TenantStatus::Active {
             return Ok(None);
         }
@@ -149,9 +156,34 @@ impl Engine {
                 return Ok(None);
             }
         }
-        let link = self.store.link(message.tenant_id, purpose, user.id.as_uuid()).await?;
+        let link = self.link_in(post, message, purpose, user.id.as_uuid()).await?;
+        Ok(link.map(|link| account(&user, &tenant, Some(link))))
+    }
+
+    /// Returns the account that an invitation offers. `None` if it cannot be accepted any more, or was sent again.
+    async fn invited(&self, post: &Post, message: &Message, id: InvitationId) -> Result<Option<MailAccount>> {
+        let invitation = self.store.invitation(message.tenant_id, id).await?;
+        let invitation = invitation.filter(|found| found.status_at(self.now()) == InvitationStatus::Pending);
+        let tenant = self.store.tenant(message.tenant_id).await?;
+        let tenant = tenant.filter(|tenant| tenant.status == TenantStatus::Active);
+        let (Some(invitation), Some(tenant)) = (invitation, tenant) else { return Ok(None) };
+        let link = self.link_in(post, message, LinkPurpose::Invitation, id.as_uuid()).await?;
+        let names = [&invitation.first_name, &invitation.last_name].into_iter().flatten();
+        let name = names.map(PersonName::as_str).collect::<Vec<_>>().join(" ");
+        Ok(link.map(|link| MailAccount::new(name, tenant.name.to_string(), Some(link))))
+    }
+
+    /// Returns the link in a message. `None` if it was used or replaced, or has expired.
+    async fn link_in(
+        &self,
+        post: &Post,
+        message: &Message,
+        purpose: LinkPurpose,
+        subject: Uuid,
+    ) -> Result<Option<MailLink>> {
+        let link = self.store.link(message.tenant_id, purpose, subject).await?;
         let link = link.filter(|link| Some(link.id) == message.link_id && link.is_live(self.now()));
-        Ok(link.map(|link| account(&user, &tenant, Some(self.mailed(post, &link)))))
+        Ok(link.map(|link| self.mailed(post, &link)))
     }
 
     /// Returns a link as a message shows it.
@@ -163,13 +195,4 @@ impl Engine {
 /// Returns an account as a message shows it.
 fn account(user: &User, tenant: &Tenant, link: Option<MailLink>) -> MailAccount {
     MailAccount::new(format!("{} {}", user.first_name, user.last_name), tenant.name.to_string(), link)
-}
-
-/// Returns the purpose of the link in a message.
-fn purpose_of(kind: MailKind) -> Option<LinkPurpose> {
-    match kind {
-        MailKind::Verify => Some(LinkPurpose::Verify),
-        MailKind::Reset => Some(LinkPurpose::Reset),
-        _ => None,
-    }
 }

@@ -5,11 +5,11 @@ use iam_model::error::Result;
 use iam_model::id::{LinkId, TenantId, UserId};
 use iam_model::link::LinkPurpose;
 use iam_model::mail::{MailKind, Message, with_message};
-use iam_model::user::User;
 use iam_model::validate::Email;
+use uuid::Uuid;
 
 use crate::engine::{Engine, UnitOfWork};
-use crate::link;
+use crate::link::{self, Addressee};
 
 /// Messages with links are counted for all tenants together: a stranger can register an address in many tenants.
 const COUNTED_IN: TenantId = TenantId::NONE;
@@ -31,54 +31,40 @@ impl Engine {
         }
         // Each tenant for itself: otherwise, a stranger with tenants of its own could use up the notices of a victim.
         let counted_in = work.caller().tenant();
-        let queued_at = work.locks().lock_queued_messages(counted_in, kind, &to.key()).await?;
-        if let Some(queued_at) = with_message(queued_at, work.now()) {
-            let message = self.message(work, kind, to, (user, None));
-            work.apply(MailChange::Queue { message, counted_in, queued_at }).await?;
-        }
-        Ok(())
+        let message = self.message(work, kind, to, (user.map(UserId::as_uuid), None));
+        queue(work, message, counted_in, None).await.map(drop)
     }
 
-    /// Issues a link to a user and queues the message with it, if mail is on. Beyond the limit for the address it does
-    /// nothing, so that the link in the last message stays valid. `grants` are the role assignments of the user, if
-    /// another user asks for the link.
+    /// Issues a link and queues the message with it, if mail is on. Beyond the limit for the address it does nothing, so
+    /// that the link in the last message stays valid. Returns whether it issued the link. `grants` are the role
+    /// assignments of the user, if another user asks for the link.
     ///
     /// To be called after everything else that takes a lock, like [`queue_notice`](Self::queue_notice).
     pub(crate) async fn queue_link(
         &self,
         work: &mut UnitOfWork<'_>,
         purpose: LinkPurpose,
-        (user, to): (&User, &Email),
+        to: Addressee<'_>,
         grants: Option<Vec<Grant>>,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         if self.post.is_none() {
-            return Ok(());
+            return Ok(false);
         }
-        let link = link::new(self, (self.next_id(), purpose), (user, to), work.now());
-        let (kind, link_id) = (kind_of(purpose), link.id);
+        let link = link::new(self, self.next_id(), purpose, to, work.now());
+        let message = self.message(work, purpose.message(), to.email, (Some(to.subject), Some(link.id)));
         let issue = Change::from(LinkChange::Issue { link, grants });
         // Also beyond the limit, which must not hide that the caller may not do this.
         work.check_granted_rights(&issue)?;
-        let queued_at = work.locks().lock_queued_messages(COUNTED_IN, kind, &to.key()).await?;
-        if let Some(queued_at) = with_message(queued_at, work.now()) {
-            work.apply(issue).await?;
-            let message = self.message(work, kind, to, (Some(user.id), Some(link_id)));
-            work.apply(MailChange::Queue { message, counted_in: COUNTED_IN, queued_at }).await?;
-        }
-        Ok(())
+        queue(work, message, COUNTED_IN, Some(issue)).await
     }
 
     /// Queues a request for links to all accounts with an address, in one tenant or, for [`TenantId::NONE`], in all
     /// tenants. The accounts are looked for when the message is sent.
     pub(crate) async fn queue_reset(&self, work: &mut UnitOfWork<'_>, tenant: TenantId, to: &Email) -> Result<()> {
-        let kind = MailKind::Reset;
-        let queued_at = work.locks().lock_queued_messages(COUNTED_IN, kind, &to.key()).await?;
-        if let Some(queued_at) = with_message(queued_at, work.now()) {
-            let context = work.caller().context().clone();
-            let message = Message { tenant_id: tenant, context, ..self.message(work, kind, to, (None, None)) };
-            work.apply(MailChange::Queue { message, counted_in: COUNTED_IN, queued_at }).await?;
-        }
-        Ok(())
+        let context = work.caller().context().clone();
+        let message = self.message(work, MailKind::Reset, to, (None, None));
+        let message = Message { tenant_id: tenant, context, ..message };
+        queue(work, message, COUNTED_IN, None).await.map(drop)
     }
 
     fn message(
@@ -86,15 +72,15 @@ impl Engine {
         work: &mut UnitOfWork<'_>,
         kind: MailKind,
         to: &Email,
-        (user_id, link_id): (Option<UserId>, Option<LinkId>),
+        (subject, link_id): (Option<Uuid>, Option<LinkId>),
     ) -> Message {
-        let (tenant_id, now): (TenantId, _) = (work.caller().tenant(), work.now());
+        let now = work.now();
         Message {
             id: self.next_id(),
-            tenant_id,
+            tenant_id: work.caller().tenant(),
             kind,
             to: to.clone(),
-            user_id,
+            subject,
             link_id,
             context: RequestContext::default(),
             attempts: 0,
@@ -104,10 +90,18 @@ impl Engine {
     }
 }
 
-/// Returns the kind of the message that contains a link.
-fn kind_of(purpose: LinkPurpose) -> MailKind {
-    match purpose {
-        LinkPurpose::Verify => MailKind::Verify,
-        LinkPurpose::Reset => MailKind::Reset,
+/// Queues a message after the change that it needs, unless the limit for its address is reached. Returns whether it did.
+async fn queue(
+    work: &mut UnitOfWork<'_>,
+    message: Message,
+    counted_in: TenantId,
+    change: Option<Change>,
+) -> Result<bool> {
+    let queued_at = work.locks().lock_queued_messages(counted_in, message.kind, &message.to.key()).await?;
+    let Some(queued_at) = with_message(queued_at, work.now()) else { return Ok(false) };
+    if let Some(change) = change {
+        work.apply(change).await?;
     }
+    work.apply(MailChange::Queue { message, counted_in, queued_at }).await?;
+    Ok(true)
 }

@@ -10,3 +10,5 @@ pub use crate::tenant::service::Tenants;
 pub use iam_model::change::TenantChange;
 pub use iam_model::store::{Directory, TenantStore, TenantTransaction};
 pub use iam_model::tenant::{Quota, QuotaKind, Tenant, TenantStatus, TenantSummary, Usage};
+
+pub(crate) use crate::tenant::registration::log_in_again;

@@ -11,7 +11,7 @@ use iam_model::link::LinkPurpose;
 use iam_model::permission::built_in_permissions;
 use iam_model::random::suffix as random_suffix;
 use iam_model::role::{Role, TENANT_ADMIN, built_in_roles};
-use iam_model::secret::PasswordHash;
+use iam_model::secret::{Password, PasswordHash};
 use iam_model::tenant::{Tenant, TenantStatus};
 use iam_model::user::User;
 use iam_model::validate::{Fields, Name, Slug};
@@ -22,6 +22,7 @@ use crate::caller::Caller;
 use crate::engine::{Engine, Once, UnitOfWork};
 use crate::hashing::Share;
 use crate::idempotency::Idempotency;
+use crate::link::Addressee;
 use crate::session::{LoggedIn, Login, Sessions, open_session};
 use crate::tenant::Tenants;
 use crate::user::{NewProfile, NewUser};
@@ -110,7 +111,7 @@ impl Tenants<'_> {
             let mut work = iam.begin(&caller).await?;
             if let Some(founded) = once.find(&mut work).await? {
                 drop(work);
-                return log_in_again(iam, context, &profile, founded).await;
+                return log_in_again(iam, context, profile.password.password(), founded).await;
             }
         }
         let password = iam.passwords.hash(Share::of_client(context), &profile.password).await?;
@@ -171,15 +172,15 @@ fn free_slugs(iam: &Engine, name: &Name) -> impl Iterator<Item = Slug> {
     iter::once(None).chain(suffixes).take(SLUG_ATTEMPTS).map(slug)
 }
 
-/// Logs in to the tenant of an earlier registration. Tokens are not stored, so a repeat needs a login.
-async fn log_in_again(
+/// Logs in as the user of an earlier registration or acceptance. Tokens are not stored, so a repeat needs a login.
+pub(crate) async fn log_in_again(
     iam: &Engine,
     context: &RequestContext,
-    profile: &NewProfile,
+    password: &Password,
     Founded { tenant, user }: Founded,
 ) -> Result<Registered> {
-    let (email, password) = (profile.email.to_string(), profile.password.password().clone());
-    let login = Login { email, password, tenant: Some(tenant.id.to_string()) };
+    let email = user.email.to_string();
+    let login = Login { email, password: password.clone(), tenant: Some(tenant.id.to_string()) };
     let LoggedIn { tokens, .. } = Sessions(iam).login(context, login).await?;
     Ok(Registered { tenant, login: LoggedIn { user, tokens } })
 }
@@ -206,13 +207,14 @@ impl Creation<'_> {
         let mut work = iam.begin(&caller).await?;
         if let Some(founded) = once.find(&mut work).await? {
             drop(work);
-            return log_in_again(iam, context, self.profile, founded).await;
+            return log_in_again(iam, context, self.profile.password.password(), founded).await;
         }
         let Founded { tenant, user } = self.create(&mut work, user_id, name, slug).await?;
         let login = open_session(iam, &mut work, user, session_id).await?;
         let founded = Founded { tenant, user: login.user.clone() };
         once.keep(&mut work, &founded).await?;
-        iam.queue_link(&mut work, LinkPurpose::Verify, (&founded.user, &founded.user.email), None).await?;
+        let to = Addressee::of_user(&founded.user, &founded.user.email);
+        iam.queue_link(&mut work, LinkPurpose::Verify, to, None).await?;
         work.commit().await?;
         Ok(Registered { tenant: founded.tenant, login })
     }
@@ -239,7 +241,8 @@ impl Creation<'_> {
         };
         let user = self.profile.user(user_id, id, now);
         work.apply(TenantChange::Create(tenant.clone())).await?;
-        work.apply(UserChange::Create { user: user.clone(), password: self.password.clone() }).await?;
+        work.apply(UserChange::Create { user: user.clone(), password: self.password.clone(), invitation: None })
+            .await?;
         self.make_administrator(work, id, user_id).await?;
         Ok(Founded { tenant, user })
     }

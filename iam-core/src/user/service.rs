@@ -22,6 +22,7 @@ use crate::caller::Caller;
 use crate::engine::{Engine, LockedRights, UnitOfWork, hold_quota, require_version};
 use crate::hashing::Share;
 use crate::idempotency::Idempotency;
+use crate::link::Addressee;
 use crate::session::end_sessions;
 use crate::user::rules::StatusMove;
 use crate::user::{NewUser, UserPatch};
@@ -95,9 +96,10 @@ impl Users<'_> {
         }
         hold_quota(&self.0.settings.quota, &mut work, QuotaKind::Users, 1).await?;
         let user = profile.user(self.0.next_id(), caller.tenant(), work.now());
-        work.apply(UserChange::Create { user: user.clone(), password }).await?;
+        work.apply(UserChange::Create { user: user.clone(), password, invitation: None }).await?;
         once.keep(&mut work, &user).await?;
-        self.0.queue_link(&mut work, LinkPurpose::Verify, (&user, &user.email), None).await?;
+        let to = Addressee::of_user(&user, &user.email);
+        self.0.queue_link(&mut work, LinkPurpose::Verify, to, None).await?;
         work.commit().await?;
         Ok(user)
     }

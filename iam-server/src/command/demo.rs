@@ -5,19 +5,22 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
+use async_trait::async_trait;
 use iam_core::assignment::NewAssignment;
 use iam_core::clock::{Clock, Timestamp};
+use iam_core::invitation::{InvitedRole, NewInvitation};
+use iam_core::mail::{LinkPages, LinkTemplate, Mail, MailError, Mailer};
 use iam_core::organization::{NewOrganization, Organization, OrganizationPatch, OrganizationStatus};
 use iam_core::permission::NewPermission;
 use iam_core::random::Random;
 use iam_core::role::{NewRole, Role, RoleScope};
 use iam_core::tenant::NewTenant;
 use iam_core::user::{NewUser, User};
-use iam_core::{Caller, Error, Iam, OrganizationId};
+use iam_core::{Builder, Caller, Error, Iam, Invalid, OrganizationId};
 
 use crate::command::output::{print, refused};
 use crate::failure::Failure;
-use crate::services::{build, open};
+use crate::services::open;
 use crate::settings::Settings;
 use crate::store;
 
@@ -37,19 +40,47 @@ pub(crate) async fn demo(settings: &Settings) -> Result<(), Failure> {
         ));
     }
     let clock = DemoClock::default();
-    let builder = Iam::builder(store::open(&settings.database).await?).clock(clock.clone()).random(DemoRandom);
-    let iam = build(builder, settings).await?;
+    let iam = build(settings, |builder| builder.clock(clock.clone()).random(DemoRandom)).await?;
     let created = create(&iam, &clock).await;
     iam.close().await;
-    created.map_err(|error| refused("creating the tenant".to_owned(), &error))?;
+    let invitation = created.map_err(|error| refused("creating the tenant".to_owned(), &error))?;
+    let iam = build(settings, |builder| builder).await?;
+    let invited = invite(&iam, invitation).await;
+    iam.close().await;
+    invited.map_err(|error| refused("inviting".to_owned(), &error))?;
     print("Tenant analytical-engines is created. Start the server, open /docs and log in:")?;
     print(&format!("ada@example.com, the administrator, or grace@example.com, a clerk; password {PASSWORD}"))?;
     print("Everybody knows this password: do not let others reach this server.")
 }
 
-async fn create(iam: &Iam, clock: &DemoClock) -> Result<(), Error> {
+/// Builds the services of the demo. Its people do not exist, so their messages go nowhere, also if the settings name a mail
+/// server.
+async fn build(settings: &Settings, set: impl FnOnce(Builder) -> Builder) -> Result<Iam, Failure> {
+    let pages = pages().map_err(|error| Failure::new("the demo", &error))?;
+    let builder = Iam::builder(store::open(&settings.database).await?).mail(Arc::new(NoMailer), pages);
+    let iam = set(builder).settings(settings.iam.clone()).build().await;
+    iam.map_err(|error| Failure::new("starting", &error))
+}
+
+/// Invites a person now: an invitation of the demo's own time would have expired.
+async fn invite(iam: &Iam, (caller, role): (Caller, InvitedRole)) -> Result<(), Error> {
+    let new = NewInvitation {
+        email: "mary@example.com".to_owned(),
+        first_name: Some("Mary".to_owned()),
+        last_name: Some("Jackson".to_owned()),
+        roles: vec![role],
+    };
+    iam.invitations().create(&caller, new).await?;
+    while iam.deliver_mail().await?.more {}
+    Ok(())
+}
+
+/// Creates everything but the invitation. Returns who invites, and with which role.
+async fn create(iam: &Iam, clock: &DemoClock) -> Result<(Caller, InvitedRole), Error> {
     let demo = Demo { iam, clock, caller: found(iam).await? };
-    demo.create().await
+    let role = demo.create().await?;
+    while iam.deliver_mail().await?.more {}
+    Ok((demo.caller, role))
 }
 
 async fn found(iam: &Iam) -> Result<Caller, Error> {
@@ -69,7 +100,7 @@ struct Demo<'a> {
 }
 
 impl Demo<'_> {
-    async fn create(&self) -> Result<(), Error> {
+    async fn create(&self) -> Result<InvitedRole, Error> {
         let headquarters = self.organization("Headquarters", None).await?;
         let south = self.organization("Southern branch", Some(headquarters.id)).await?;
         let port = self.organization("Portsmouth", Some(south.id)).await?;
@@ -103,7 +134,8 @@ impl Demo<'_> {
         self.clock.advance();
         self.iam.users().suspend(&self.caller, alan.id).await?;
         self.clock.advance();
-        self.iam.users().delete(&self.caller, dorothy.id).await
+        self.iam.users().delete(&self.caller, dorothy.id).await?;
+        Ok(InvitedRole { role_id: clerk.id, organization_id: Some(south.id), expires_at: None })
     }
 
     async fn organization(&self, name: &str, parent: Option<OrganizationId>) -> Result<Organization, Error> {
@@ -139,6 +171,21 @@ impl Demo<'_> {
         let new = NewAssignment { user: user.id, role: role.id, organization, expires_at: None };
         self.iam.assignments().create(&self.caller, new).await.map(drop)
     }
+}
+
+/// A mailer that discards every message.
+struct NoMailer;
+
+#[async_trait]
+impl Mailer for NoMailer {
+    async fn send(&self, _mail: &Mail) -> Result<(), MailError> {
+        Ok(())
+    }
+}
+
+fn pages() -> Result<LinkPages, Invalid> {
+    let page: LinkTemplate = "http://localhost/{token}".parse()?;
+    Ok(LinkPages { verify: page.clone(), reset: page.clone(), invitation: page })
 }
 
 fn person(email: &str, first_name: &str, last_name: &str) -> NewUser {

@@ -28,11 +28,11 @@ async fn test(address: &Email, settings: &Settings) -> Result<(), Failure> {
     let Some(mail) = &settings.mail else {
         return Err(Failure("mail is off: set smtp_url and mail_from".to_owned()));
     };
-    let MailRoute::Smtp(url) = &mail.route else {
+    let MailRoute::Smtp(server) = &mail.route else {
         templates(mail)?;
         return Err(Failure("mail_dir is set, so no message is sent: set smtp_url instead".to_owned()));
     };
-    let answer = smtp_mailer(url, mail)?.test(address).await;
+    let answer = smtp_mailer(server, mail)?.test(address).await;
     let answer = answer.map_err(|error| Failure(format!("the message was not sent: {error}")))?;
     print(&format!("The mail server has accepted the message: {answer}"))
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use iam_axum::rate_limit::{MemoryRateLimiter, RateLimiter, RateLimits, RedisRateLimiter};
 use iam_core::mail::LinkTemplate;
 use iam_core::token::MasterKey;
-use iam_mail::Sender;
+use iam_mail::{Sender, SmtpServer};
 
 use super::value::{Database, LogFormat};
 
@@ -43,12 +43,14 @@ pub(crate) struct MailSettings {
     pub(crate) link_verify: Option<LinkTemplate>,
     /// The page that asks for a new password, instead of the server's own.
     pub(crate) link_reset: Option<LinkTemplate>,
+    /// The page that accepts an invitation, instead of the server's own.
+    pub(crate) link_invitation: Option<LinkTemplate>,
 }
 
 /// Where messages go.
 pub(crate) enum MailRoute {
-    /// To the mail server of this URL.
-    Smtp(String),
+    /// To this mail server.
+    Smtp(SmtpServer),
     /// Into this directory.
     Directory(PathBuf),
 }
@@ -63,13 +65,14 @@ pub(super) struct Draft {
     pub(super) is_rate_limited: bool,
     pub(super) rate_limits: RateLimits,
     pub(super) rate_limit_redis_url: Option<String>,
-    pub(super) smtp_url: Option<String>,
+    pub(super) smtp_url: Option<SmtpServer>,
     pub(super) mail_dir: Option<PathBuf>,
     pub(super) mail_from: Option<Sender>,
     pub(super) mail_templates: Option<PathBuf>,
     pub(super) public_url: Option<String>,
     pub(super) link_verify: Option<LinkTemplate>,
     pub(super) link_reset: Option<LinkTemplate>,
+    pub(super) link_invitation: Option<LinkTemplate>,
 }
 
 /// The sender of messages in a directory, unless another one is set.
@@ -109,6 +112,7 @@ impl Default for Draft {
             public_url: None,
             link_verify: None,
             link_reset: None,
+            link_invitation: None,
         }
     }
 }
@@ -148,6 +152,7 @@ impl Draft {
                 public_url: self.public_url,
                 link_verify: self.link_verify,
                 link_reset: self.link_reset,
+                link_invitation: self.link_invitation,
             }),
         };
         let limiter: Arc<dyn RateLimiter> = match self.rate_limit_redis_url {

@@ -317,6 +317,13 @@ pub(crate) static SETTINGS: &[Setting] = &[
          server]",
         |draft, text| put(&mut draft.link_reset, page(text).map(Some)),
     ),
+    Setting::new(
+        "link_invitation",
+        "URL",
+        "A page of your own that accepts an invitation, with `{token}` where the token stands [default: a page of the \
+         server]",
+        |draft, text| put(&mut draft.link_invitation, page(text).map(Some)),
+    ),
     Setting::new("log", "FILTER", "Which events are logged, as a tracing filter [default: info]", |draft, text| {
         put(&mut draft.settings.log, log_filter(text))
     }),

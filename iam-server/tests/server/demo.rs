@@ -28,6 +28,7 @@ fn the_demo_is_a_small_tenant_to_look_around_in() {
         assert_eq!(total("users?status=INACTIVE"), 1);
         assert_eq!(total("organizations"), 4);
         assert_eq!(total("role-assignments"), 5);
+        assert_eq!(total("invitations?status=PENDING"), 1);
         let entries = ada.audit_entries("&action=CREATE");
         assert!(entries.iter().all(|entry| entry["metadata"]["system"] == "demo command"), "{entries:?}");
         // The clerk places orders in its branch and below, and nowhere else.
@@ -57,7 +58,7 @@ fn the_demo_is_refused_on_a_database_with_a_tenant() {
 }
 
 /// Every example is sent as it stands, by the administrator of the demo. A change is sent to a server of its own. What
-/// is random comes from the server: a refresh token and the id of a session.
+/// is random comes from the server: a refresh token, and the ids of a session and of the invitation.
 #[test]
 fn the_example_of_every_request_succeeds_in_the_demo() {
     let demo = Home::new();
@@ -107,16 +108,21 @@ impl<'a> Ada<'a> {
         Self { home, client: client.with_token(&text(&tokens["accessToken"])), refresh: tokens["refreshToken"].clone() }
     }
 
-    /// The token of a link that was sent to the administrator, for an operation that takes one.
+    /// The token of a link that was sent, for an operation that takes one.
     fn token(&self, operation: &str) -> String {
-        let (path, body, kind) = match operation {
-            "verifyEmail" => ("email/verification", Value::Null, "VERIFY"),
-            "resetPassword" => ("password/forgot", json!({ "email": "ada@example.com" }), "RESET"),
+        let invitation = json!({ "email": "new@example.com", "roles": [] });
+        let (path, body, kind, to) = match operation {
+            "verifyEmail" => ("auth/email/verification", Value::Null, "VERIFY", "ada@example.com"),
+            "resetPassword" => {
+                ("auth/password/forgot", json!({ "email": "ada@example.com" }), "RESET", "ada@example.com")
+            }
+            "lookUpInvitation" | "acceptInvitation" => ("invitations", invitation, "INVITATION", "new@example.com"),
             _ => panic!("the test does not know which token {operation} takes"),
         };
         let body = (!body.is_null()).then(|| body.to_string());
-        self.client.send("POST", &format!("/api/v1/auth/{path}"), body.as_deref()).unwrap().expect(202);
-        wait_for_mail(self.home, kind, "ada@example.com", 1).tokens().remove(0)
+        let answer = self.client.send("POST", &format!("/api/v1/{path}"), body.as_deref()).unwrap();
+        assert!((200..300).contains(&answer.status), "{answer:?}");
+        wait_for_mail(self.home, kind, to, 1).tokens().remove(0)
     }
 
     fn send_example(&self, item: &Value, path: &str, method: &str, operation: &Value) {
@@ -132,7 +138,12 @@ impl<'a> Ada<'a> {
             let (name, example) = (text(&parameter["name"]), &parameter["example"]);
             if parameter["in"] == "path" {
                 let own = || self.client.get("/api/v1/auth/me").expect(200)["session"]["id"].clone();
-                let value = if path.starts_with("/sessions") { own() } else { example.clone() };
+                let invitation = || self.client.get("/api/v1/invitations").expect(200)["data"][0]["id"].clone();
+                let value = match path {
+                    _ if path.starts_with("/sessions") => own(),
+                    _ if path.starts_with("/invitations") => invitation(),
+                    _ => example.clone(),
+                };
                 url = url.replace(&format!("{{{name}}}"), &text(&value));
             } else if parameter["required"] == true {
                 let separator = if url.contains('?') { '&' } else { '?' };

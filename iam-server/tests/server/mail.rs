@@ -226,7 +226,7 @@ fn contains(bytes: &[u8], sought: &[u8]) -> bool {
 }
 
 #[test]
-fn the_pages_lead_to_a_verified_address_and_a_new_password() {
+fn the_pages_verify_an_address_set_a_password_and_accept_an_invitation() {
     for size in [(390, 844), (1280, 900)] {
         let home = Home::new();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -278,6 +278,32 @@ fn the_pages_lead_to_a_verified_address_and_a_new_password() {
             .client()
             .post("/api/v1/auth/login", &json!({ "email": "grace@navy.example", "password": PASSWORD }))
             .expect(401);
+
+        let ada = server.client().register("ada@navy.example");
+        let ada = server.client().with_token(&ada.access);
+        let invitation = json!({ "email": "mary@navy.example", "firstName": "Mary", "roles": [] });
+        ada.post("/api/v1/invitations", &invitation).expect(201);
+        let mail = wait_for_mail(&home, "INVITATION", "mary@navy.example", 1);
+        browser.open(&mail.links()[0]);
+        assert_eq!(browser.run("return document.getElementById('first-name').value"), "Mary");
+        browser.type_into("//input[@id='last-name']", " ");
+        browser.type_into("//input[@id='password']", "only lower case");
+        browser.click("//button");
+        assert!(browser.text_of("//p[@id='error']").contains("upper-case"));
+        assert!(browser.text_of("//p[@id='last-name-error']").starts_with("The Last name must"));
+        let described = "return document.getElementById('last-name').getAttribute('aria-describedby')";
+        assert_eq!(browser.run(described), "last-name-error");
+        picture("invitation");
+        browser.type_into("//input[@id='last-name']", "Jackson");
+        browser.type_into("//input[@id='password']", NEW_PASSWORD);
+        browser.click("//button");
+        assert_eq!(browser.text_of("//h1[. = 'Welcome']"), "Welcome");
+        let login = json!({ "email": "mary@navy.example", "password": NEW_PASSWORD });
+        let mary = server.client().post("/api/v1/auth/login", &login).expect(200);
+        assert_eq!((&mary["user"]["firstName"], &mary["user"]["lastName"]), (&json!("Mary"), &json!("Jackson")));
+        browser.open(&mail.links()[0]);
+        assert_eq!(browser.text_of("//h1"), "This link does not work");
+
         let scripts = browser.run("return document.scripts.length");
         assert_eq!(scripts, 0);
         let labels = browser

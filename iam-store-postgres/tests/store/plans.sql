@@ -94,6 +94,10 @@ JOIN iam.organizations o
 INSERT INTO iam.idempotency_records
 SELECT tenant_id, sha256(uuid_send(id)), sha256(uuid_send(id)), '{}', '2100-01-01' FROM iam.users;
 
+INSERT INTO iam.invitations
+SELECT tenant_id, id, 'invited-' || email, 'invited-' || email_key, NULL, NULL, '[]', 'PENDING', NULL, '2100-01-01', now()
+FROM iam.users;
+
 INSERT INTO iam.links
 SELECT tenant_id, purpose, id, id, email, sha256(uuid_send(id) || convert_to(purpose, 'UTF8')), now(), '2100-01-01'
 FROM iam.users, unnest(ARRAY['VERIFY', 'RESET']) purpose;

@@ -2,7 +2,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::access::{ResourceScope, Rights, Until};
-use crate::assignment::Grant;
+use crate::assignment::{Grant, OfferedRole};
+use crate::clock::Timestamp;
 use crate::error::{Forbidden, Result, Shortfall};
 use crate::id::OrganizationId;
 use crate::permission::{PermissionPattern, PermissionSet};
@@ -50,6 +51,24 @@ impl<'a> GrantedRights<'a> {
             scope: grant.scope(),
             until: grant.assignment.expires_at.into(),
         }
+    }
+
+    /// The rights that an offered role would give to its user.
+    #[must_use]
+    pub fn of_offered(offered: &'a OfferedRole) -> Self {
+        Self {
+            permissions: Cow::Borrowed(&offered.role.permissions),
+            scope: offered.organization.as_ref().map_or(ResourceScope::Tenant, ResourceScope::OfGrant),
+            until: offered.expires_at.into(),
+        }
+    }
+
+    /// The rights of the account of a user with these assignments, for a change that lets its author use the account.
+    /// The roles in suspended organizations count, because these may be reactivated. `None` if the assignments were not
+    /// read.
+    pub(crate) fn of_account(grants: Option<&'a [Grant]>, now: Timestamp) -> Vec<Self> {
+        let Some(grants) = grants else { return vec![Self::everything()] };
+        grants.iter().filter(|grant| grant.assignment.is_live(now)).map(Self::of).collect()
     }
 
     /// Permissions that a change gives tenant-wide.

@@ -21,6 +21,8 @@ impl ResourceType {
     pub const SESSION: Self = Self(Cow::Borrowed("SESSION"));
     /// The audit log itself.
     pub const AUDIT_LOG: Self = Self(Cow::Borrowed("AUDIT_LOG"));
+    /// An invitation.
+    pub const INVITATION: Self = Self(Cow::Borrowed("INVITATION"));
     /// An entry of the audit log. Only errors are about one.
     pub const AUDIT_ENTRY: Self = Self(Cow::Borrowed("AUDIT_ENTRY"));
 
@@ -77,6 +79,8 @@ pub mod action {
     pub const ROLE_ASSIGNED: &str = "ROLE_ASSIGNED";
     /// A user lost a role.
     pub const ROLE_REVOKED: &str = "ROLE_REVOKED";
+    /// An invited person accepted, and is a user now.
+    pub const ACCEPTED: &str = "ACCEPTED";
     /// The personal fields of a user were erased in the audit log.
     pub const ERASE: &str = "ERASE";
 }
@@ -98,10 +102,11 @@ pub struct Recorded {
 }
 
 /// Everything that the service records (`decisions.md` §6).
-pub const CATALOGUE: [Recorded; 8] = {
+pub const CATALOGUE: [Recorded; 9] = {
     use action::{
-        CREATE, DELETE, EMAIL_VERIFIED, ERASE, LOGIN, LOGIN_FAILURE, LOGOUT, PASSWORD_CHANGE, PASSWORD_RESET_REQUESTED,
-        READ, ROLE_ASSIGNED, ROLE_REVOKED, TOKEN_REFRESH, UPDATE, USER_REACTIVATED, USER_SUSPENDED,
+        ACCEPTED, CREATE, DELETE, EMAIL_VERIFIED, ERASE, LOGIN, LOGIN_FAILURE, LOGOUT, PASSWORD_CHANGE,
+        PASSWORD_RESET_REQUESTED, READ, ROLE_ASSIGNED, ROLE_REVOKED, TOKEN_REFRESH, UPDATE, USER_REACTIVATED,
+        USER_SUSPENDED,
     };
     const fn of(resource_type: ResourceType, actions: &'static [&'static str]) -> Recorded {
         Recorded { resource_type, actions }
@@ -129,6 +134,7 @@ pub const CATALOGUE: [Recorded; 8] = {
         of(ResourceType::ROLE_ASSIGNMENT, &[ROLE_ASSIGNED, ROLE_REVOKED, UPDATE]),
         of(ResourceType::SESSION, &[LOGIN, LOGOUT, TOKEN_REFRESH]),
         of(ResourceType::AUDIT_LOG, &[READ, UPDATE, DELETE]),
+        of(ResourceType::INVITATION, &[CREATE, UPDATE, DELETE, ACCEPTED]),
     ]
 };
 

@@ -33,6 +33,8 @@ impl LinkChange {
             Self::Issue { link, .. } => match link.purpose {
                 // The use of the link is recorded.
                 LinkPurpose::Verify => Vec::new(),
+                // The invitation has entries of its own.
+                LinkPurpose::Invitation => Vec::new(),
                 LinkPurpose::Reset => {
                     vec![Record::new(action::PASSWORD_RESET_REQUESTED, ResourceType::USER, link.subject)]
                 }
@@ -49,9 +51,7 @@ impl LinkChange {
         if link.purpose != LinkPurpose::Reset || !starts_for_another {
             return Vec::new();
         }
-        let Some(grants) = grants else { return vec![GrantedRights::everything()] };
-        // The roles in suspended organizations count, because these may be reactivated.
-        grants.iter().filter(|grant| grant.assignment.is_live(now)).map(GrantedRights::of).collect()
+        GrantedRights::of_account(grants.as_deref(), now)
     }
 
     pub(crate) fn invalidates(&self) -> Vec<Uuid> {

@@ -5,6 +5,7 @@ mod audit;
 mod batch;
 mod credential;
 mod idempotency;
+mod invitation;
 mod link;
 mod mail;
 mod organization;
@@ -22,6 +23,7 @@ pub use audit::{AuditChange, ERASED_DETAILS, ERASED_ORIGINS, ErasedDetails, Eras
 pub use batch::AuditBatch;
 pub use credential::{CredentialChange, LoginFailure};
 pub use idempotency::IdempotencyChange;
+pub use invitation::InvitationChange;
 pub use link::LinkChange;
 pub use mail::MailChange;
 pub use organization::{ActivatedRoles, OrganizationChange};
@@ -97,6 +99,8 @@ changes! {
     Audit(AuditChange),
     /// A change of the stored answers to requests with an idempotency key.
     Idempotency(IdempotencyChange),
+    /// A change of invitations.
+    Invitation(InvitationChange),
     /// A change of links.
     Link(LinkChange),
     /// A change of the outbox.
@@ -119,6 +123,7 @@ impl Change {
             Self::Organization(change) => change.granted_rights(),
             Self::Audit(change) => change.granted_rights(),
             Self::Idempotency(change) => change.granted_rights(),
+            Self::Invitation(change) => change.granted_rights(),
             Self::Link(change) => change.granted_rights(author, now),
             Self::Mail(change) => change.granted_rights(),
         }

@@ -124,7 +124,7 @@ fn a_change_of_a_user_gives_the_rights_that_the_user_regains_or_the_author_takes
     let (before, after) = (user(Active, ada), user(Active, eve));
     assert_eq!(granted_to(&anonymous, UserChange::ConfirmEmail { before, after }), NOTHING);
     let password = PasswordHash::from("hash");
-    assert_eq!(granted(UserChange::Create { user: user(Active, ada), password }), NOTHING);
+    assert_eq!(granted(UserChange::Create { user: user(Active, ada), password, invitation: None }), NOTHING);
 }
 
 #[test]
@@ -303,7 +303,7 @@ fn other_changes_give_no_rights() {
         tenant_id: TenantId::NONE,
         kind: MailKind::Reset,
         to: email(),
-        user_id: None,
+        subject: None,
         link_id: None,
         context: RequestContext::default(),
         attempts: 0,

@@ -6,6 +6,7 @@ use crate::assignment::Grant;
 use crate::audit::{Attribution, Record, ResourceType, action};
 use crate::clock::Timestamp;
 use crate::context::Author;
+use crate::id::InvitationId;
 use crate::secret::PasswordHash;
 use crate::user::{User, UserStatus};
 
@@ -18,6 +19,8 @@ pub enum UserChange {
         user: User,
         /// The hash of its password.
         password: PasswordHash,
+        /// The invitation that the user accepted, if it was invited.
+        invitation: Option<InvitationId>,
     },
     /// Fields of a user change.
     Update {
@@ -65,7 +68,13 @@ pub enum UserChange {
 impl UserChange {
     pub(crate) fn records(&self) -> Vec<Record> {
         match self {
-            Self::Create { user, .. } => vec![of(user, action::CREATE).creating(&with_password(user.audited()))],
+            Self::Create { user, invitation, .. } => {
+                let record = of(user, action::CREATE).creating(&with_password(user.audited()));
+                vec![match invitation {
+                    Some(id) => record.with("invitationId", json!(id)),
+                    None => record,
+                }]
+            }
             Self::Update { before, after, .. } => {
                 let update =
                     of(after, action::UPDATE).changing(&before.audited(), &after.audited()).listing_changed_fields();
@@ -104,14 +113,14 @@ impl UserChange {
         // account.
         let takes_over = before.email != after.email && author.user() != Some(after.id);
         let is_activated = before.status != UserStatus::Active && after.status == UserStatus::Active;
-        if !takes_over && !is_activated {
+        if takes_over {
+            return GrantedRights::of_account(grants, now);
+        }
+        if !is_activated {
             return Vec::new();
         }
         let Some(grants) = grants else { return vec![GrantedRights::everything()] };
-        // An account that is taken over includes the roles in suspended organizations, because these may be
-        // reactivated.
-        let counts = |grant: &&Grant| if takes_over { grant.assignment.is_live(now) } else { grant.is_effective(now) };
-        grants.iter().filter(counts).map(GrantedRights::of).collect()
+        grants.iter().filter(|grant| grant.is_effective(now)).map(GrantedRights::of).collect()
     }
 
     pub(crate) fn invalidates(&self) -> Vec<Uuid> {

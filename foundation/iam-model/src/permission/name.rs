@@ -58,6 +58,10 @@ built_in! {
     SESSIONS_READ = "sessions:read", "See the sessions of users.";
     SESSIONS_UPDATE = "sessions:update", "Reserved.";
     SESSIONS_DELETE = "sessions:delete", "End the sessions of users.";
+    INVITATIONS_CREATE = "invitations:create", "Invite people.";
+    INVITATIONS_READ = "invitations:read", "See invitations.";
+    INVITATIONS_UPDATE = "invitations:update", "Send invitations again.";
+    INVITATIONS_DELETE = "invitations:delete", "Revoke invitations.";
 }
 
 impl Permission {

@@ -11,6 +11,7 @@ mod credential;
 mod feed;
 mod host;
 mod idempotency;
+mod invitation;
 mod link;
 mod mail;
 mod maintenance;
@@ -29,6 +30,7 @@ pub use credential::{CredentialStore, CredentialTransaction};
 pub use feed::{ChangeFeed, News};
 pub use host::HostTransaction;
 pub use idempotency::IdempotencyTransaction;
+pub use invitation::{InvitationStore, InvitationTransaction};
 pub use link::{LinkStore, LinkTransaction};
 pub use mail::{MailStore, MailTransaction};
 pub use maintenance::{MaintenanceStore, OnlyTurn, Totals, Turn};
@@ -70,6 +72,7 @@ pub trait Store:
     + SequenceStore
     + MaintenanceStore
     + KeyStore
+    + InvitationStore
     + LinkStore
     + MailStore
     + Send
@@ -141,6 +144,7 @@ pub trait Locks:
     + AssignmentTransaction
     + AuditTransaction
     + IdempotencyTransaction
+    + InvitationTransaction
     + LinkTransaction
     + MailTransaction
     + Send
@@ -158,6 +162,7 @@ impl<T> Locks for T where
         + AssignmentTransaction
         + AuditTransaction
         + IdempotencyTransaction
+        + InvitationTransaction
         + LinkTransaction
         + MailTransaction
         + Send

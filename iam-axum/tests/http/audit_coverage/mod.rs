@@ -6,6 +6,7 @@
 mod access;
 mod account;
 mod audit;
+mod invitation;
 mod organization;
 mod session;
 mod user;
@@ -42,6 +43,11 @@ async fn check_entries(scene: &Scene<'_>) {
         "POST /auth/password/forgot" => account::forgot(scene).await,
         "POST /auth/password/reset" => account::reset(scene).await,
         "POST /users/{id}/password-reset" => account::start(scene).await,
+        "POST /invitations" => invitation::create(scene).await,
+        "POST /invitations/lookup" => invitation::look_up(scene).await,
+        "POST /invitations/accept" => invitation::accept(scene).await,
+        "DELETE /invitations/{id}" => invitation::delete(scene).await,
+        "POST /invitations/{id}/resend" => invitation::resend(scene).await,
         "POST /users/{id}/logout-all" => session::logout_user(scene).await,
         "DELETE /sessions/{id}" => session::terminate(scene).await,
         "POST /users" => user::create(scene).await,

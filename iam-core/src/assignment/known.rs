@@ -1,0 +1,92 @@
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use iam_model::access::{GrantedRights, Rights};
+use iam_model::assignment::{GrantOrganization, OfferedRole};
+use iam_model::audit::ResourceType;
+use iam_model::error::{Conflict, Error, Result};
+use iam_model::id::{OrganizationId, RoleId};
+use iam_model::invitation::InvitedRole;
+use iam_model::organization::{Hierarchy, Node};
+use iam_model::permission::Permission;
+use iam_model::role::Role;
+
+use crate::engine::UnitOfWork;
+
+/// The roles and organizations to which new assignments or an invitation refer, as far as they exist.
+pub(crate) struct Known {
+    roles: HashMap<RoleId, Arc<Role>>,
+    hierarchy: Hierarchy,
+}
+
+impl Known {
+    pub(crate) async fn load(
+        work: &mut UnitOfWork<'_>,
+        roles: impl Iterator<Item = RoleId>,
+        organizations: impl Iterator<Item = OrganizationId>,
+    ) -> Result<Self> {
+        let roles = work.locks().roles_by_id(&distinct(roles)).await?;
+        Ok(Self {
+            roles: roles.into_iter().map(|role| (role.id, Arc::new(role))).collect(),
+            hierarchy: work.hierarchy_of(&distinct(organizations)).await?,
+        })
+    }
+
+    /// Returns the organization of a new role, if the permission is held there; `None` for tenant-wide.
+    pub(super) fn node(
+        &self,
+        rights: Rights<'_>,
+        needed: &Permission,
+        organization: Option<OrganizationId>,
+        field: &impl Fn(&str) -> String,
+    ) -> Result<Option<Node<'_>>> {
+        let unknown = || Error::NotFound(ResourceType::ORGANIZATION).about(field("organizationId"));
+        let node = organization.map(|id| self.hierarchy.node(id).ok_or_else(unknown)).transpose()?;
+        match node {
+            None => rights.require(needed)?,
+            Some(node) => rights
+                .require_at(needed, node.scope(), ResourceType::ORGANIZATION)
+                .map_err(|error| error.about_what_it_names(field("organizationId")))?,
+        }
+        Ok(node)
+    }
+
+    pub(super) fn role(&self, id: RoleId, field: &impl Fn(&str) -> String) -> Result<&Arc<Role>> {
+        self.roles.get(&id).ok_or_else(|| Error::NotFound(ResourceType::ROLE).about(field("roleId")))
+    }
+
+    /// Returns the role that an invitation offers, if a user with these rights may offer it. `field` returns the name of a
+    /// field in errors.
+    pub(crate) fn offer(
+        &self,
+        rights: Rights<'_>,
+        needed: &Permission,
+        offered: &InvitedRole,
+        field: impl Fn(&str) -> String,
+    ) -> Result<OfferedRole> {
+        let node = self.node(rights, needed, offered.organization_id, &field)?;
+        let role = self.role(offered.role_id, &field)?;
+        check_place(role, node, &field)?;
+        let organization = node.map(GrantOrganization::from);
+        let offered = OfferedRole { role: Arc::clone(role), organization, expires_at: offered.expires_at };
+        // The unit of work checks all roles together. Here, the error names the item.
+        rights.check_escalation([GrantedRights::of_offered(&offered)])?;
+        Ok(offered)
+    }
+}
+
+/// Checks that a role can be held in an organization, or tenant-wide.
+pub(super) fn check_place(role: &Role, node: Option<Node<'_>>, field: &impl Fn(&str) -> String) -> Result<()> {
+    role.scope.check(node.is_some()).map_err(|rule| Error::from(rule).about(field("organizationId")))?;
+    if node.is_some_and(|node| node.organization.status.is_inactive()) {
+        return Err(Conflict::OrganizationInactive.into());
+    }
+    Ok(())
+}
+
+pub(crate) fn distinct<T: Ord>(items: impl Iterator<Item = T>) -> Vec<T> {
+    let mut items: Vec<T> = items.collect();
+    items.sort_unstable();
+    items.dedup();
+    items
+}

@@ -1,0 +1,160 @@
+use iam_model::assignment::{Assignment, Grant, OfferedRole};
+use iam_model::change::{AssignmentChange, InvitationChange, UserChange};
+use iam_model::context::RequestContext;
+use iam_model::error::{Conflict, Error, Result};
+use iam_model::id::{SessionId, UserId};
+use iam_model::invitation::{Invitation, InvitationStatus};
+use iam_model::link::{Link, LinkPurpose};
+use iam_model::secret::{LinkToken, Password, PasswordHash};
+use iam_model::tenant::{QuotaKind, Tenant, TenantStatus};
+use iam_model::user::User;
+use iam_model::validate::Fields;
+
+use crate::caller::Caller;
+use crate::engine::{Engine, Once, UnitOfWork, hold_quota};
+use crate::hashing::{Share, accept_password};
+use crate::idempotency::Idempotency;
+use crate::invitation::Invitations;
+use crate::invitation::service::{known, offer, pending_at};
+use crate::link;
+use crate::session::open_session;
+use crate::tenant::{Founded, Registered, log_in_again};
+use crate::user::NewProfile;
+
+/// What an invited person says when it accepts, as typed; see [`Invitations::accept`].
+#[derive(Clone, Debug)]
+pub struct Acceptance {
+    /// The token of the link.
+    pub token: LinkToken,
+    /// 8–128 characters with an upper-case and a lower-case letter, a digit and one of `!@#$%^&*`.
+    pub password: Password,
+    /// 1–100 characters.
+    pub first_name: String,
+    /// 1–100 characters.
+    pub last_name: String,
+}
+
+/// The kind of request that an idempotency key is used for.
+const ACCEPTANCE: &str = "INVITATION_ACCEPTANCE";
+
+impl Invitations<'_> {
+    /// Makes the invited person a user with a verified address and the roles of the invitation, and logs it in. Roles
+    /// that have expired meanwhile are left out. The user who invited must still be allowed to invite with these roles.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Validation`] which names every invalid field, or `token` if it is unknown, used, replaced or expired, or if
+    /// the invitation is not PENDING or its tenant is not ACTIVE; [`Conflict::InvitationOutdated`];
+    /// [`Error::About`] with [`Conflict::EmailTaken`] for an address that a user has
+    /// taken meanwhile; [`Error::Overloaded`]. After an error, the token can still be used.
+    pub async fn accept(&self, context: &RequestContext, acceptance: Acceptance) -> Result<Registered> {
+        self.accept_once(context, acceptance, None).await
+    }
+
+    /// Accepts an invitation as [`accept`](Self::accept) does, at most once for an idempotency key. Within a day, the same
+    /// call under the same key logs in. `None` is for clients that may leave out the key.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`accept`](Self::accept), and for a repeat those of
+    /// [`Sessions::login`](crate::session::Sessions::login).
+    pub async fn accept_once(
+        &self,
+        context: &RequestContext,
+        acceptance: Acceptance,
+        idempotency: Option<&Idempotency>,
+    ) -> Result<Registered> {
+        let iam = self.0;
+        let Acceptance { token, password, first_name, last_name } = acceptance;
+        let mut fields = Fields::default();
+        let password = fields.check("password", accept_password(password));
+        let first_name = fields.check("firstName", first_name.parse());
+        let last_name = fields.check("lastName", last_name.parse());
+        let (Some(password), Some(first_name), Some(last_name)) = (password, first_name, last_name) else {
+            return Err(fields.into_error().into());
+        };
+        let once = Once::for_registration(&iam.idempotency, idempotency, ACCEPTANCE);
+        if once.has_key() {
+            // A repeat needs no new hash. Hashing takes by far the longest.
+            let caller = Caller::anonymous(iam.next_id(), context.clone());
+            let mut work = iam.begin(&caller).await?;
+            if let Some(founded) = once.find(&mut work).await? {
+                drop(work);
+                return log_in_again(iam, context, password.password(), founded).await;
+            }
+        }
+        let (link, tenant) = link::find(iam, &token, LinkPurpose::Invitation).await?;
+        let invitation = iam.store.invitation(tenant.id, link.subject.into()).await?;
+        let invitation = pending_at(invitation, iam.now()).ok_or_else(link::refused)?;
+        let hash = iam.passwords.hash(Share::of_client(context), &password).await?;
+        iam.refresh_keys().await?;
+        let (user_id, session_id): (UserId, SessionId) = (iam.next_id(), iam.next_id());
+        let caller = Caller::founder(tenant.id, user_id, session_id, context.clone());
+        let mut work = iam.begin(&caller).await?;
+        if let Some(founded) = once.find(&mut work).await? {
+            drop(work);
+            return log_in_again(iam, context, password.password(), founded).await;
+        }
+        let profile = NewProfile { email: invitation.email, password: hash, first_name, last_name };
+        let founded = create_user(iam, &mut work, (&link, user_id), profile).await?;
+        let login = open_session(iam, &mut work, founded.user, session_id).await?;
+        let founded = Founded { tenant: founded.tenant, user: login.user.clone() };
+        once.keep(&mut work, &founded).await?;
+        work.commit().await?;
+        Ok(Registered { tenant: founded.tenant, login })
+    }
+}
+
+/// Makes the caller a user of the tenant, with the roles of the invitation to which a link belongs.
+async fn create_user(
+    iam: &Engine,
+    work: &mut UnitOfWork<'_>,
+    (link, user_id): (&Link, UserId),
+    profile: NewProfile<PasswordHash>,
+) -> Result<Founded> {
+    let tenant = work.locks().lock_tenant().await?;
+    let tenant: Tenant = tenant.filter(|tenant| tenant.status == TenantStatus::Active).ok_or_else(link::refused)?;
+    let now = work.now();
+    let before = work.locks().lock_invitation(link.subject.into()).await?;
+    let before = pending_at(before, now).ok_or_else(link::refused)?;
+    let offered = offered_by_inviter(work, &before).await?;
+    hold_quota(&iam.settings.quota, work, QuotaKind::Users, 1).await?;
+    hold_quota(&iam.settings.quota, work, QuotaKind::Assignments, offered.len()).await?;
+    link::spend(work, link).await?;
+    let user = User { email_verified_at: Some(now), ..profile.user(user_id, tenant.id, now) };
+    let create = UserChange::Create { user: user.clone(), password: profile.password, invitation: Some(before.id) };
+    work.apply(create).await.map_err(|error| error.about_what_it_names("email"))?;
+    let grant = |offered: OfferedRole| {
+        let assignment = Assignment {
+            id: iam.next_id(),
+            tenant_id: tenant.id,
+            user_id,
+            role_id: offered.role.id,
+            organization_id: offered.organization.as_ref().map(|organization| organization.id),
+            expires_at: offered.expires_at,
+            created_at: now,
+            created_by: before.invited_by,
+        };
+        Grant { assignment, role: offered.role, organization: offered.organization }
+    };
+    let grants: Vec<Grant> = offered.into_iter().map(grant).collect();
+    if !grants.is_empty() {
+        work.apply(AssignmentChange::Create(grants)).await?;
+    }
+    let after = Invitation { status: InvitationStatus::Accepted, ..before.clone() };
+    work.apply(InvitationChange::Accept { before, after }).await?;
+    Ok(Founded { tenant, user })
+}
+
+/// Returns the roles of an invitation that have not expired, if the user who invited may still invite with all of them.
+async fn offered_by_inviter(work: &mut UnitOfWork<'_>, invitation: &Invitation) -> Result<Vec<OfferedRole>> {
+    let inviter = work.lock_rights_of_inviter(invitation.invited_by).await?;
+    let now = work.now();
+    let known = known(work, &invitation.roles).await?;
+    let mut offered = offer(&known, inviter.rights(), &invitation.roles).map_err(|error| match error {
+        Error::Internal(_) | Error::Store(_) => error,
+        _ => Conflict::InvitationOutdated.into(),
+    })?;
+    offered.retain(|offered| offered.expires_at.is_none_or(|expiry| now < expiry));
+    Ok(offered)
+}

@@ -1,0 +1,12 @@
+//! Invitations: people are asked by mail to become users, with the roles that they get (`accounts.md`, "Invitations").
+
+mod accept;
+mod input;
+mod service;
+
+pub use crate::invitation::accept::Acceptance;
+pub use crate::invitation::input::NewInvitation;
+pub use crate::invitation::service::{InvitationDetails, Invitations};
+pub use iam_model::change::InvitationChange;
+pub use iam_model::invitation::{Invitation, InvitationFilter, InvitationStatus, InvitedRole, LIFETIME, MAX_ROLES};
+pub use iam_model::store::{InvitationStore, InvitationTransaction};
