@@ -1,7 +1,7 @@
 //! `/tenants` (`decisions.md` §2).
 
 use axum::extract::State;
-use iam_core::tenant::{Tenant, TenantPatch};
+use iam_core::tenant::{PasswordPolicy, Tenant, TenantPatch};
 use iam_core::{Iam, TenantId};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -23,6 +23,8 @@ pub(crate) struct TenantDto {
     slug: String,
     #[schema(example = "ACTIVE")]
     status: &'static str,
+    #[schema(inline)]
+    password_policy: PasswordPolicyDto,
     created_at: Time,
     updated_at: Time,
 }
@@ -34,8 +36,40 @@ impl From<Tenant> for TenantDto {
             name: tenant.name.into(),
             slug: tenant.slug.into(),
             status: tenant.status.as_str(),
+            password_policy: tenant.password_policy.into(),
             created_at: Time(tenant.created_at),
             updated_at: Time(tenant.updated_at),
+        }
+    }
+}
+
+/// The rules for new passwords.
+#[derive(Clone, Copy, Serialize, Deserialize, ToSchema)]
+pub(crate) enum PasswordPolicyDto {
+    #[serde(rename = "seed")]
+    Seed,
+    #[serde(rename = "nist-800-63b-4")]
+    Nist,
+    #[serde(rename = "asvs-5")]
+    Asvs,
+}
+
+impl From<PasswordPolicy> for PasswordPolicyDto {
+    fn from(policy: PasswordPolicy) -> Self {
+        match policy {
+            PasswordPolicy::Seed => Self::Seed,
+            PasswordPolicy::Nist => Self::Nist,
+            PasswordPolicy::Asvs => Self::Asvs,
+        }
+    }
+}
+
+impl From<PasswordPolicyDto> for PasswordPolicy {
+    fn from(policy: PasswordPolicyDto) -> Self {
+        match policy {
+            PasswordPolicyDto::Seed => Self::Seed,
+            PasswordPolicyDto::Nist => Self::Nist,
+            PasswordPolicyDto::Asvs => Self::Asvs,
         }
     }
 }
@@ -50,6 +84,17 @@ pub(crate) struct TenantPatchDto {
     /// Unique among all tenants.
     #[schema(min_length = 1, max_length = 63, pattern = "^[a-z0-9]+(-[a-z0-9]+)*$")]
     slug: Option<String>,
+    /// For passwords that are set from now on. `seed`: 8 to 128 characters of several kinds. `nist-800-63b-4`: 15 to 128
+    /// characters of any kind. `asvs-5`: 8 to 128 characters of any kind, where 15 are recommended. The last two refuse
+    /// common and breached passwords, and those that consist of the user's own words.
+    #[schema(inline)]
+    password_policy: Option<PasswordPolicyDto>,
+}
+
+impl From<TenantPatchDto> for TenantPatch {
+    fn from(TenantPatchDto { name, slug, password_policy }: TenantPatchDto) -> Self {
+        Self { name, slug, password_policy: password_policy.map(PasswordPolicy::from) }
+    }
 }
 
 /// Get the tenant
@@ -91,8 +136,8 @@ pub(crate) async fn update(
     _: Authenticated,
     IfMatch(precondition): IfMatch,
     PathId(id): PathId<TenantId>,
-    Call(caller, TenantPatchDto { name, slug }): Call<TenantPatchDto>,
+    Call(caller, body): Call<TenantPatchDto>,
 ) -> Result<Tagged<TenantDto>, Problem> {
-    let tenant = iam.tenants().update_if(&caller, id, TenantPatch { name, slug }, &precondition).await?;
+    let tenant = iam.tenants().update_if(&caller, id, body.into(), &precondition).await?;
     Ok(Tagged(tenant.version, tenant.into()))
 }

@@ -17,6 +17,7 @@ use crate::engine::{AfterCommit, Engine, Hook, IdempotencySecret, InFlight, Post
 use crate::hashing::PasswordHasher;
 use crate::iam::Iam;
 use crate::link_pages::LinkPages;
+use crate::password::PasswordRules;
 use crate::settings::Settings;
 use crate::token::{KeyRing, LinkKey, RETIREMENT, first_or_stored, pair};
 
@@ -121,7 +122,7 @@ impl Builder {
     /// # Errors
     ///
     /// [`Error::Store`] when the store fails; [`Error::Validation`] when the lifetime of access tokens is not between
-    /// one second and one day; [`Error::Internal`] when a signing key cannot be decrypted with the configured master
+    /// one second and one day, or when the file of breached passwords cannot be used; [`Error::Internal`] when a signing key cannot be decrypted with the configured master
     /// key, or when Argon2 does not allow the hashing cost.
     pub async fn build(self) -> Result<Iam> {
         let Self { store, clock, random, observer, hooks, mail, settings } = self;
@@ -129,6 +130,8 @@ impl Builder {
         if settings.access_token_lifetime < TimeDelta::seconds(1) || settings.access_token_lifetime > RETIREMENT {
             return Err(Error::field("access_token_lifetime", "must be between one second and one day"));
         }
+        let password_rules =
+            PasswordRules::open(settings.refuse_common_passwords, settings.breached_passwords.as_deref())?;
         let ids = IdGenerator::new();
         let now = cut(clock.now());
         let first = ids.next(now, &*random);
@@ -149,6 +152,7 @@ impl Builder {
             in_flight: InFlight::default(),
             random,
             passwords: Arc::new(passwords),
+            password_rules: Arc::new(password_rules),
             settings: Arc::new(settings),
             log_key: Arc::new(log_key),
             idempotency: Arc::new(idempotency),

@@ -24,6 +24,7 @@ pub mod mail;
 pub mod maintenance;
 pub mod organization;
 mod own_password;
+mod password;
 mod patch;
 pub mod permission;
 pub mod recovery;

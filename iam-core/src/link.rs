@@ -9,7 +9,7 @@ use iam_model::invitation;
 pub use iam_model::link::{Link, LinkPurpose};
 pub use iam_model::secret::{LinkToken, LinkUrl};
 pub use iam_model::store::{LinkStore, LinkTransaction};
-use iam_model::tenant::{Tenant, TenantStatus};
+use iam_model::tenant::{PasswordPolicy, Tenant, TenantStatus};
 use iam_model::user::User;
 use iam_model::validate::{Email, Name};
 use uuid::Uuid;
@@ -39,6 +39,8 @@ pub struct LinkDetails {
     pub email: Email,
     /// The name of the tenant.
     pub tenant: Name,
+    /// The rules for a new password.
+    pub password_policy: PasswordPolicy,
     /// Until when the link works.
     pub expires_at: Timestamp,
 }
@@ -50,7 +52,12 @@ pub struct LinkDetails {
 /// [`refused`] for every token that is not valid now.
 pub(crate) async fn look_up(engine: &Engine, token: &LinkToken, purpose: LinkPurpose) -> Result<LinkDetails> {
     let (link, tenant) = find(engine, token, purpose).await?;
-    Ok(LinkDetails { email: link.email, tenant: tenant.name, expires_at: link.expires_at })
+    Ok(LinkDetails {
+        email: link.email,
+        tenant: tenant.name,
+        password_policy: tenant.password_policy,
+        expires_at: link.expires_at,
+    })
 }
 
 /// Ends a link that was found, so that no other unit of work can use it.

@@ -4,17 +4,16 @@
 use iam_model::audit::ResourceType;
 use iam_model::error::{Error, Result};
 use iam_model::tenant::TenantStatus;
-use iam_model::validate::Email;
+use iam_model::user::User;
 
 use crate::caller::Caller;
 use crate::engine::{Engine, UnitOfWork};
 use crate::guard::{Attempt, Claim, Proven, Scope, WhenLocked};
 
-/// Returns the address of the caller, which must be a user.
-pub(crate) async fn own_email(iam: &Engine, caller: &Caller) -> Result<Email> {
+/// Returns the user of the caller.
+pub(crate) async fn own_user(iam: &Engine, caller: &Caller) -> Result<User> {
     let (id, _) = caller.require_user()?;
-    let user = iam.store.user(caller.tenant(), id).await?;
-    Ok(user.ok_or(Error::NotFound(ResourceType::USER))?.email)
+    iam.store.user(caller.tenant(), id).await?.ok_or(Error::NotFound(ResourceType::USER))
 }
 
 impl<'a> Attempt<'a> {

@@ -17,8 +17,9 @@ use uuid::Uuid;
 use crate::caller::Caller;
 use crate::credential::replace_password;
 use crate::engine::Engine;
-use crate::hashing::{Share, accept_password};
+use crate::hashing::Share;
 use crate::link::{self, Addressee, LinkDetails};
+use crate::password::Owner;
 use crate::session::{MAX_CANDIDATES, unknown_tenant};
 use crate::user::Subject;
 
@@ -92,13 +93,13 @@ impl Recovery<'_> {
     /// user or its tenant is not ACTIVE; [`Error::Overloaded`](crate::Error::Overloaded). Then the link can still be used.
     pub async fn reset(&self, context: &RequestContext, token: &LinkToken, new: Password) -> Result<()> {
         let iam = self.0;
-        let mut fields = Fields::default();
-        let Some(new) = fields.check("newPassword", accept_password(new)) else {
-            return Err(fields.into_error().into());
-        };
-        let (link, _) = link::find(iam, token, LinkPurpose::Reset).await?;
+        let (link, tenant) = link::find(iam, token, LinkPurpose::Reset).await?;
         let user = iam.store.user(link.tenant_id, link.subject.into()).await?;
-        user.filter(|user| user.status == UserStatus::Active).ok_or_else(link::refused)?;
+        let user = user.filter(|user| user.status == UserStatus::Active).ok_or_else(link::refused)?;
+        let mut fields = Fields::default();
+        let new = fields.check("newPassword", iam.password_rules.of(&tenant).check(new, Owner::from(&user)));
+        let Some(new) = new else { return Err(fields.into_error().into()) };
+        let new = iam.password_rules.accept("newPassword", &new).await?;
         let password = iam.passwords.hash(Share::of_client(context), &new).await?;
         self.replace(context, &link, password).await
     }

@@ -1,3 +1,4 @@
+use std::path::PathBuf;
 use std::time::Duration;
 
 use chrono::TimeDelta;
@@ -33,6 +34,13 @@ pub struct Settings {
     /// The maximum expected wait of a password in the hash queue: 2 seconds. A call whose expected wait is longer is
     /// refused at once with [`Error::Overloaded`](crate::Error::Overloaded).
     pub password_wait: Duration,
+    /// Whether the policy `seed`, too, refuses common and breached passwords, and those that consist of words of the user.
+    /// The other policies always do.
+    pub refuse_common_passwords: bool,
+    /// A file with SHA-1 hashes of breached passwords, in the form that Have I Been Pwned publishes: lines of 40
+    /// hexadecimal digits, a colon and a count, sorted. It is searched without being loaded. To replace it, rename a new
+    /// file over it.
+    pub breached_passwords: Option<PathBuf>,
     /// The maximum depth of an organization: 5. Roots have depth 0.
     pub max_organization_depth: u32,
     /// Encrypts private keys in the store. Without it, they are stored unencrypted.
@@ -59,6 +67,8 @@ impl Default for Settings {
             registration: true,
             hashing_cost: HashingCost::default(),
             password_wait: Duration::from_secs(2),
+            refuse_common_passwords: false,
+            breached_passwords: None,
             max_organization_depth: 5,
             master_key: None,
             quota: Quota::default(),

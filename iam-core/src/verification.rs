@@ -15,7 +15,7 @@ use crate::engine::Engine;
 use crate::guard::{Attempt, Claim, in_time};
 use crate::hashing::Share;
 use crate::link::{self, Addressee, LinkDetails};
-use crate::own_password::own_email;
+use crate::own_password::own_user;
 
 /// Verifies e-mail addresses; see [`Iam::verification`](crate::iam::Iam::verification).
 ///
@@ -101,7 +101,7 @@ impl Verification<'_> {
         let Some(new) = new.filter(|_| fields.is_empty()) else {
             return Err(fields.into_error().into());
         };
-        let email = own_email(iam, caller).await?;
+        let email = own_user(iam, caller).await?.email;
         let claim = Claim { email: &email, password: &current, share: Share::of(caller) };
         let attempt = Attempt::by_caller(iam, caller, claim).await?;
         let left = attempt.left();

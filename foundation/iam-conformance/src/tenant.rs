@@ -16,7 +16,7 @@ use iam_model::role::TENANT_ADMIN;
 use iam_model::secret::PasswordHash;
 use iam_model::store::Store;
 use iam_model::store_error::Constraint;
-use iam_model::tenant::{Tenant, Usage};
+use iam_model::tenant::{PasswordPolicy, Tenant, Usage};
 use iam_model::user::{User, UserStatus};
 use iam_model::validate::Email;
 use iam_model::version::Version;
@@ -73,8 +73,8 @@ pub async fn update_is_read_back(store: Arc<dyn Store>) {
     let world = World::new(store);
     let before = world.tenant("acme").await;
     world.tick();
-    let after = Tenant { name: "Acme & Söhne".parse().unwrap(), slug: "acme-2".parse().unwrap(), ..before.clone() }
-        .changed(world.now());
+    let (name, slug) = ("Acme & Söhne".parse().unwrap(), "acme-2".parse().unwrap());
+    let after = Tenant { name, slug, password_policy: PasswordPolicy::Nist, ..before.clone() }.changed(world.now());
     world.commit(before.id, TenantChange::Update { before: before.clone(), after: after.clone() }).await;
     assert_eq!(world.store.tenant(before.id).await.unwrap(), Some(after));
     assert_eq!(world.store.tenant_by_slug(&before.slug).await.unwrap(), None);

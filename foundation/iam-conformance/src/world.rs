@@ -20,7 +20,7 @@ use iam_model::secret::PasswordHash;
 use iam_model::session::{RefreshState, Session};
 use iam_model::store::{GrantQuery, Locks, Store, Transaction};
 use iam_model::store_error::{Constraint, StoreError};
-use iam_model::tenant::{Tenant, TenantStatus};
+use iam_model::tenant::{PasswordPolicy, Tenant, TenantStatus};
 use iam_model::user::{User, UserStatus};
 use iam_model::version::Version;
 
@@ -112,6 +112,7 @@ impl World {
             name: format!("Tenant {slug}").parse().unwrap(),
             slug: slug.parse().unwrap(),
             status: TenantStatus::Active,
+            password_policy: PasswordPolicy::default(),
             created_at: self.now(),
             updated_at: self.now(),
             version: Version::FIRST,

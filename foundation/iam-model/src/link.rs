@@ -69,3 +69,17 @@ impl LinkPurpose {
         Self::ALL.into_iter().find(|purpose| purpose.message() == message)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_purpose_has_its_own_message_and_other_messages_have_no_link() {
+        let purposes = |kind: &MailKind| LinkPurpose::of(*kind).map(LinkPurpose::as_str);
+        let with_link: Vec<_> = MailKind::ALL.iter().filter_map(purposes).collect();
+        assert_eq!(with_link, ["VERIFY", "RESET", "INVITATION"]);
+        assert_eq!(MailKind::ALL.len(), 6);
+        assert!(LinkPurpose::ALL.iter().all(|purpose| LinkPurpose::of(purpose.message()) == Some(*purpose)));
+    }
+}

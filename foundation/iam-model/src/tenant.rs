@@ -22,6 +22,9 @@ pub struct Tenant {
     pub slug: Slug,
     /// Whether the tenant is active or suspended.
     pub status: TenantStatus,
+    /// The rules for new passwords.
+    #[serde(default)]
+    pub password_policy: PasswordPolicy,
     /// When it was created.
     pub created_at: Timestamp,
     /// When it was last changed.
@@ -42,6 +45,35 @@ pub enum TenantStatus {
 }
 
 text_enum! { TenantStatus { Active = "ACTIVE", Suspended = "SUSPENDED" } }
+
+/// The rules for the new passwords of a tenant (`accounts.md`, "Password policies"). Passwords that users have already stay
+/// valid.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum PasswordPolicy {
+    /// The rules of `interface.md` §2.1: 8 to 128 characters of several kinds.
+    #[default]
+    Seed,
+    /// NIST SP 800-63B-4, section 3.1.1.2: 15 to 128 characters of any kind, and no common or breached password.
+    Nist,
+    /// OWASP ASVS 5.0, section V6.2: 8 to 128 characters of any kind, and no common or breached password.
+    Asvs,
+}
+
+text_enum! { PasswordPolicy { Seed = "seed", Nist = "nist-800-63b-4", Asvs = "asvs-5" } }
+
+impl PasswordPolicy {
+    /// The maximum number of characters (code points) of a password.
+    pub const MAX_LENGTH: usize = 128;
+
+    /// Returns the minimum number of characters (code points) of a password.
+    #[must_use]
+    pub fn min_length(self) -> usize {
+        match self {
+            Self::Seed | Self::Asvs => 8,
+            Self::Nist => 15,
+        }
+    }
+}
 
 /// The identifier and the names of a tenant, for use in other values.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,7 +100,12 @@ impl Tenant {
     }
 
     pub(crate) fn audited(&self) -> Value {
-        json!({ "name": self.name.as_str(), "slug": self.slug.as_str(), "status": self.status.as_str() })
+        json!({
+            "name": self.name.as_str(),
+            "slug": self.slug.as_str(),
+            "status": self.status.as_str(),
+            "passwordPolicy": self.password_policy.as_str(),
+        })
     }
 }
 

@@ -14,6 +14,10 @@ macro_rules! with_tenant_columns {
             (name: String, parse, "t.name", tenant_name, r#"t.name AS "tenant_name?""#)
             (slug: String, parse, "t.slug", tenant_slug, r#"t.slug AS "tenant_slug?""#)
             (status: String, parse, "t.status", tenant_status, r#"t.status AS "tenant_status?""#)
+            (
+                password_policy: String, parse, "t.password_policy",
+                tenant_password_policy, r#"t.password_policy AS "tenant_password_policy?""#
+            )
             (created_at: T, moment, "t.created_at", tenant_created_at, r#"t.created_at AS "tenant_created_at?""#)
             (updated_at: T, moment, "t.updated_at", tenant_updated_at, r#"t.updated_at AS "tenant_updated_at?""#)
             (version: i64, into, "t.version", tenant_version, r#"t.version AS "tenant_version?""#)
@@ -134,7 +138,8 @@ macro_rules! tenant_ports {
                         tenant.slug.as_str(),
                         tenant.status.as_str(),
                         $store::stored(tenant.created_at),
-                        $store::stored(tenant.updated_at)
+                        $store::stored(tenant.updated_at),
+                        tenant.password_policy.as_str()
                     );
                     insert.execute(self.connection()).await.map(drop).map_err($store::store_error)
                 }
@@ -146,7 +151,8 @@ macro_rules! tenant_ports {
                         tenant.name.as_str(),
                         tenant.slug.as_str(),
                         tenant.status.as_str(),
-                        $store::stored(tenant.updated_at)
+                        $store::stored(tenant.updated_at),
+                        tenant.password_policy.as_str()
                     );
                     let updated = update.execute(self.connection()).await.map_err($store::store_error)?;
                     expect_row(updated.rows_affected(), "tenant")

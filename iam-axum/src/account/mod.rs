@@ -13,6 +13,7 @@ use axum::response::{Html, IntoResponse as _, Response};
 use axum::routing::get;
 use iam_core::invitation::{Acceptance, InvitationDetails};
 use iam_core::link::{LinkDetails, LinkToken};
+use iam_core::tenant::PasswordPolicy;
 use iam_core::{Error, FieldError, Iam};
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value, context};
 use serde::Deserialize;
@@ -149,6 +150,17 @@ async fn accept(
     }
 }
 
+/// Returns what a password must be, for the person who chooses one.
+fn rule(policy: PasswordPolicy) -> &'static str {
+    match policy {
+        PasswordPolicy::Seed => {
+            "8 to 128 characters, with an upper-case and a lower-case letter, a digit and one of ! @ # $ % ^ & *"
+        }
+        PasswordPolicy::Nist => "15 to 128 characters of any kind, such as several words",
+        PasswordPolicy::Asvs => "8 to 128 characters of any kind; 15 or more are better",
+    }
+}
+
 /// Returns what is wrong with a field.
 fn error_of<'a>(errors: &'a [FieldError], field: &str) -> Option<&'a str> {
     errors.iter().find(|error| error.field == field).map(|error| &*error.message)
@@ -171,6 +183,8 @@ fn invitation_form(invitation: &InvitationDetails, sent: &Sent, errors: &[FieldE
         tenant => invitation.tenant.as_str(),
         token => sent.token.as_str(),
         names,
+        min_length => invitation.password_policy.min_length(),
+        rule => rule(invitation.password_policy),
         error => error("password"),
     };
     page(status, "invitation.html", values)
@@ -189,6 +203,8 @@ fn form(
         email => link.email.as_str(),
         tenant => link.tenant.as_str(),
         token,
+        min_length => link.password_policy.min_length(),
+        rule => rule(link.password_policy),
         error => error.unwrap_or_default(),
     };
     page(status, template, values)

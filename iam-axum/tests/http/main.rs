@@ -68,6 +68,7 @@ mod organization_move;
 mod organization_tree;
 mod password;
 mod password_overload;
+mod password_policy;
 mod people;
 mod permission;
 mod permissions;

@@ -38,7 +38,8 @@ async fn answers_201_with_tenant_user_and_tokens(app: TestApp) {
     assert_eq!(
         *tenant,
         json!({
-            "id": tenant["id"], "name": "Acme", "slug": "acme", "status": "ACTIVE", "createdAt": now, "updatedAt": now,
+            "id": tenant["id"], "name": "Acme", "slug": "acme", "status": "ACTIVE", "passwordPolicy": "seed",
+            "createdAt": now, "updatedAt": now,
         })
     );
     assert_eq!(

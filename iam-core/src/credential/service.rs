@@ -13,8 +13,9 @@ use iam_model::validate::{Email, Fields};
 use crate::caller::Caller;
 use crate::engine::{Engine, UnitOfWork};
 use crate::guard::{Attempt, Claim, Proven, in_time};
-use crate::hashing::{Share, accept_password, make_password};
-use crate::own_password::own_email;
+use crate::hashing::Share;
+use crate::own_password::own_user;
+use crate::password::{Owner, make_password};
 use crate::session::end_sessions;
 
 /// Changes and resets passwords; see [`Iam::credentials`](crate::iam::Iam::credentials).
@@ -44,15 +45,17 @@ impl Credentials<'_> {
     /// [`Forbidden::NotAUser`] for trusted code, [`Error::Overloaded`].
     pub async fn change_password(&self, caller: &Caller, current: Password, new: Password) -> Result<()> {
         let iam = self.0;
-        caller.require_user()?;
+        let user = own_user(iam, caller).await?;
+        let tenant = iam.store.tenant(user.tenant_id).await?.ok_or(Error::NotFound(ResourceType::TENANT))?;
         let mut fields = Fields::default();
         fields.require("currentPassword", current.expose());
-        let new = fields.check("newPassword", accept_password(new));
+        let new = fields.check("newPassword", iam.password_rules.of(&tenant).check(new, Owner::from(&user)));
         let Some(new) = new.filter(|_| fields.is_empty()) else {
             return Err(fields.into_error().into());
         };
-        let (share, email) = (Share::of(caller), own_email(iam, caller).await?);
-        let claim = Claim { email: &email, password: &current, share };
+        let new = iam.password_rules.accept("newPassword", &new).await?;
+        let share = Share::of(caller);
+        let claim = Claim { email: &user.email, password: &current, share };
         let attempt = Attempt::by_caller(iam, caller, claim).await?;
         let left = attempt.left();
         if attempt.reveals_lock() {
@@ -91,14 +94,20 @@ impl Credentials<'_> {
         if !matches!(caller.actor(), Actor::System { .. }) {
             return Err(Forbidden::NotTrusted.into());
         }
+        let tenant = iam.store.tenant(caller.tenant()).await?.ok_or_else(not_found)?;
         let mut fields = Fields::default();
         let email = fields.check("email", email.parse::<Email>());
-        let new = fields.check("newPassword", accept_password(new));
+        let found = match &email {
+            Some(email) => iam.store.guarded_account(tenant.id, &email.key()).await?.account,
+            None => None,
+        };
+        let owner = found.as_ref().map_or_else(Owner::default, |account| Owner::from(&account.user));
+        let new = fields.check("newPassword", iam.password_rules.of(&tenant).check(new, owner));
         let (Some(email), Some(new)) = (email, new) else {
             return Err(fields.into_error().into());
         };
-        let key = email.key();
-        let user_id = iam.store.guarded_account(caller.tenant(), &key).await?.account.ok_or_else(not_found)?.user.id;
+        let (key, user_id) = (email.key(), found.ok_or_else(not_found)?.user.id);
+        let new = iam.password_rules.accept("newPassword", &new).await?;
         let password = iam.passwords.hash(Share::of(caller), &new).await?;
 
         let mut work = iam.begin(caller).await?;

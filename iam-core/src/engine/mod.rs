@@ -42,6 +42,7 @@ use crate::cache::{CachedSession, EndedSessions, SessionCache};
 use crate::caller::Caller;
 use crate::hashing::PasswordHasher;
 use crate::idempotency::Idempotency;
+use crate::password::PasswordRules;
 use crate::settings::Settings;
 use crate::token::{KeyRing, LinkKey, VerifiedTokens};
 
@@ -53,6 +54,7 @@ pub(crate) struct Engine {
     pub(crate) in_flight: InFlight,
     pub(crate) random: Arc<dyn Random>,
     pub(crate) passwords: Arc<PasswordHasher>,
+    pub(crate) password_rules: Arc<PasswordRules>,
     pub(crate) settings: Arc<Settings>,
     pub(crate) log_key: Arc<LogKey>,
     pub(crate) idempotency: Arc<IdempotencySecret>,
@@ -86,6 +88,7 @@ impl Engine {
             in_flight: InFlight::default(),
             random: Arc::clone(&self.random),
             passwords: Arc::clone(&self.passwords),
+            password_rules: Arc::clone(&self.password_rules),
             settings: Arc::clone(&self.settings),
             log_key: Arc::clone(&self.log_key),
             idempotency: Arc::clone(&self.idempotency),

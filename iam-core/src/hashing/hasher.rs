@@ -11,10 +11,10 @@ use iam_model::random::Random;
 use iam_model::secret::{Password, PasswordHash};
 
 use crate::hashing::Share;
-use crate::hashing::policy::AcceptedPassword;
 use crate::hashing::stored::{Function, StoredHash};
 use crate::hashing::timing::Timing;
 use crate::hashing::workers::{HashFn, HashResult, Workers};
+use crate::password::AcceptedPassword;
 
 /// The cost of one password hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,6 @@
 //! The hashing of passwords: what hashes are stored and accepted, and the queue in which they are computed.
 
 mod hasher;
-mod policy;
 mod share;
 mod stored;
 mod timing;
@@ -10,6 +9,5 @@ mod workers;
 pub use crate::hashing::hasher::HashingCost;
 
 pub(crate) use crate::hashing::hasher::{PasswordHasher, Verified};
-pub(crate) use crate::hashing::policy::{AcceptedPassword, accept_password, make_password};
 pub(crate) use crate::hashing::share::Share;
 pub(crate) use crate::hashing::stored::accept_hash;

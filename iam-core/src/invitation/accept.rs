@@ -12,21 +12,21 @@ use iam_model::validate::Fields;
 
 use crate::caller::Caller;
 use crate::engine::{Engine, Once, UnitOfWork, hold_quota};
-use crate::hashing::{Share, accept_password};
+use crate::hashing::Share;
 use crate::idempotency::Idempotency;
 use crate::invitation::Invitations;
 use crate::invitation::service::{known, offer, pending_at};
 use crate::link;
 use crate::session::open_session;
 use crate::tenant::{Founded, Registered, log_in_again};
-use crate::user::NewProfile;
+use crate::user::{NewProfile, NewUser};
 
 /// What an invited person says when it accepts, as typed; see [`Invitations::accept`].
 #[derive(Clone, Debug)]
 pub struct Acceptance {
     /// The token of the link.
     pub token: LinkToken,
-    /// 8–128 characters with an upper-case and a lower-case letter, a digit and one of `!@#$%^&*`.
+    /// By the policy of the tenant, like that of a [`NewUser`].
     pub password: Password,
     /// 1–100 characters.
     pub first_name: String,
@@ -66,13 +66,6 @@ impl Invitations<'_> {
     ) -> Result<Registered> {
         let iam = self.0;
         let Acceptance { token, password, first_name, last_name } = acceptance;
-        let mut fields = Fields::default();
-        let password = fields.check("password", accept_password(password));
-        let first_name = fields.check("firstName", first_name.parse());
-        let last_name = fields.check("lastName", last_name.parse());
-        let (Some(password), Some(first_name), Some(last_name)) = (password, first_name, last_name) else {
-            return Err(fields.into_error().into());
-        };
         let once = Once::for_registration(&iam.idempotency, idempotency, ACCEPTANCE);
         if once.has_key() {
             // A repeat needs no new hash. Hashing takes by far the longest.
@@ -80,22 +73,26 @@ impl Invitations<'_> {
             let mut work = iam.begin(&caller).await?;
             if let Some(founded) = once.find(&mut work).await? {
                 drop(work);
-                return log_in_again(iam, context, password.password(), founded).await;
+                return log_in_again(iam, context, &password, founded).await;
             }
         }
         let (link, tenant) = link::find(iam, &token, LinkPurpose::Invitation).await?;
         let invitation = iam.store.invitation(tenant.id, link.subject.into()).await?;
         let invitation = pending_at(invitation, iam.now()).ok_or_else(link::refused)?;
-        let hash = iam.passwords.hash(Share::of_client(context), &password).await?;
+        let new = NewUser { email: invitation.email.to_string(), password: password.clone(), first_name, last_name };
+        let NewProfile { email, password: checked, first_name, last_name } =
+            new.validate(Fields::default(), iam.password_rules.of(&tenant))?;
+        let accepted = iam.password_rules.accept("password", &checked).await?;
+        let hash = iam.passwords.hash(Share::of_client(context), &accepted).await?;
         iam.refresh_keys().await?;
         let (user_id, session_id): (UserId, SessionId) = (iam.next_id(), iam.next_id());
         let caller = Caller::founder(tenant.id, user_id, session_id, context.clone());
         let mut work = iam.begin(&caller).await?;
         if let Some(founded) = once.find(&mut work).await? {
             drop(work);
-            return log_in_again(iam, context, password.password(), founded).await;
+            return log_in_again(iam, context, &password, founded).await;
         }
-        let profile = NewProfile { email: invitation.email, password: hash, first_name, last_name };
+        let profile = NewProfile { email, password: hash, first_name, last_name };
         let founded = create_user(iam, &mut work, (&link, user_id), profile).await?;
         let login = open_session(iam, &mut work, founded.user, session_id).await?;
         let founded = Founded { tenant: founded.tenant, user: login.user.clone() };

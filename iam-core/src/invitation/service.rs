@@ -11,6 +11,7 @@ use iam_model::page::{Page, PageRequest};
 use iam_model::permission;
 use iam_model::permission::Permission;
 use iam_model::secret::LinkToken;
+use iam_model::tenant::PasswordPolicy;
 use iam_model::validate::{Email, Name, PersonName};
 
 use crate::assignment::{Known, check_expiries};
@@ -174,6 +175,7 @@ impl Invitations<'_> {
             tenant: tenant.name,
             first_name: invitation.first_name,
             last_name: invitation.last_name,
+            password_policy: tenant.password_policy,
             expires_at: link.expires_at,
         })
     }
@@ -191,6 +193,8 @@ pub struct InvitationDetails {
     pub first_name: Option<PersonName>,
     /// A proposal for the family name.
     pub last_name: Option<PersonName>,
+    /// The rules for the password.
+    pub password_policy: PasswordPolicy,
     /// Until when the link works.
     pub expires_at: Timestamp,
 }

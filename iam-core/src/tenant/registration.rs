@@ -12,7 +12,7 @@ use iam_model::permission::built_in_permissions;
 use iam_model::random::suffix as random_suffix;
 use iam_model::role::{Role, TENANT_ADMIN, built_in_roles};
 use iam_model::secret::{Password, PasswordHash};
-use iam_model::tenant::{Tenant, TenantStatus};
+use iam_model::tenant::{PasswordPolicy, Tenant, TenantStatus};
 use iam_model::user::User;
 use iam_model::validate::{Fields, Name, Slug};
 use iam_model::version::Version;
@@ -102,7 +102,9 @@ impl Tenants<'_> {
         }
         let mut fields = Fields::default();
         let name = fields.check_optional("tenantName", registration.tenant_name.as_deref());
-        let profile = registration.user.validate(fields)?;
+        let rules = &iam.password_rules;
+        let typed = registration.tenant_name.as_deref().unwrap_or_default();
+        let profile = registration.user.validate(fields, rules.of_new(typed))?;
         let name = name.map_or_else(|| default_name(&profile), Ok)?;
         let once = Once::for_registration(&iam.idempotency, idempotency, REGISTRATION);
         if once.has_key() {
@@ -114,7 +116,8 @@ impl Tenants<'_> {
                 return log_in_again(iam, context, profile.password.password(), founded).await;
             }
         }
-        let password = iam.passwords.hash(Share::of_client(context), &profile.password).await?;
+        let password = rules.accept("password", &profile.password).await?;
+        let password = iam.passwords.hash(Share::of_client(context), &password).await?;
         iam.refresh_keys().await?;
         let creation = Creation { iam, profile: &profile, password: &password };
         for slug in free_slugs(iam, &name) {
@@ -141,10 +144,12 @@ impl Tenants<'_> {
         let mut fields = Fields::default();
         let name = fields.check("name", new.name.parse::<Name>());
         let slug = fields.check_optional("slug", new.slug.as_deref());
-        let profile = new.administrator.validate(fields)?;
+        let rules = &iam.password_rules;
+        let profile = new.administrator.validate(fields, rules.of_new(&new.name))?;
         // The profile is valid, so no field was rejected.
         let name = name.ok_or_else(|| Error::internal("tenant name", "it is missing"))?;
-        let password = iam.passwords.hash(Share::SYSTEM, &profile.password).await?;
+        let password = rules.accept("password", &profile.password).await?;
+        let password = iam.passwords.hash(Share::SYSTEM, &password).await?;
         let creation = Creation { iam, profile: &profile, password: &password };
         if let Some(slug) = slug {
             return creation.create_as_system(reason, name, slug).await;
@@ -235,6 +240,7 @@ impl Creation<'_> {
             name,
             slug,
             status: TenantStatus::Active,
+            password_policy: PasswordPolicy::default(),
             created_at: now,
             updated_at: now,
             version: Version::FIRST,

@@ -6,7 +6,7 @@ use iam_model::user::{User, UserStatus};
 use iam_model::validate::{Email, Fields, Invalid, PersonName};
 use iam_model::version::Version;
 
-use crate::hashing::{AcceptedPassword, accept_password};
+use crate::password::{CheckedPassword, Owner, TenantRules};
 use crate::patch::{patch, text, value};
 
 /// The input for a new user, as typed; see [`Users::create`](crate::user::Users::create).
@@ -14,7 +14,8 @@ use crate::patch::{patch, text, value};
 pub struct NewUser {
     /// At most 254 characters, unique in the tenant.
     pub email: String,
-    /// 8–128 characters with an upper-case and a lower-case letter, a digit and one of `!@#$%^&*`.
+    /// By the [policy](iam_model::tenant::PasswordPolicy) of the tenant: by default 8–128 characters with an upper-case
+    /// and a lower-case letter, a digit and one of `!@#$%^&*`.
     pub password: Password,
     /// 1–100 characters.
     pub first_name: String,
@@ -23,7 +24,7 @@ pub struct NewUser {
 }
 
 /// The valid fields of a new user, with its password or the hash of it.
-pub(crate) struct NewProfile<P = AcceptedPassword> {
+pub(crate) struct NewProfile<P = CheckedPassword> {
     pub(crate) email: Email,
     pub(crate) password: P,
     pub(crate) first_name: PersonName,
@@ -32,9 +33,11 @@ pub(crate) struct NewProfile<P = AcceptedPassword> {
 
 impl NewUser {
     /// Checks every field, and adds the errors to those that `fields` contains already.
-    pub(crate) fn validate(self, fields: Fields) -> Result<NewProfile> {
-        let password = ("password", accept_password(self.password));
-        NewProfile::validate(&self.email, password, &self.first_name, &self.last_name, fields)
+    pub(crate) fn validate(self, fields: Fields, rules: TenantRules<'_>) -> Result<NewProfile> {
+        let Self { email, password, first_name, last_name } = self;
+        let owner = Owner { email: &email, first_name: &first_name, last_name: &last_name, ..Owner::default() };
+        let password = ("password", rules.check(password, owner));
+        NewProfile::validate(&email, password, &first_name, &last_name, fields)
     }
 }
 

@@ -72,7 +72,9 @@ impl Users<'_> {
     /// Those of [`create`](Self::create), [`Error::IdempotencyKeyReused`], [`Conflict::StillRunning`].
     pub async fn create_once(&self, caller: &Caller, new: NewUser, idempotency: Option<&Idempotency>) -> Result<User> {
         self.0.rights(caller).require(&permission::USERS_CREATE)?;
-        let profile = new.validate(Fields::default())?;
+        let tenant = self.0.store.tenant(caller.tenant()).await?.ok_or(Error::NotFound(ResourceType::TENANT))?;
+        let rules = &self.0.password_rules;
+        let profile = new.validate(Fields::default(), rules.of(&tenant))?;
         let once = self.0.once(caller, idempotency, &ResourceType::USER);
         // Refusals that need no hash come before the hash, because hashing takes by far the longest. The e-mail is
         // read before the idempotency key: if another run of this same call has taken the e-mail, its key is found
@@ -87,7 +89,8 @@ impl Users<'_> {
         if taken.is_some() {
             return Err(Conflict::EmailTaken.into());
         }
-        let password = self.0.passwords.hash(Share::of(caller), &profile.password).await?;
+        let password = rules.accept("password", &profile.password).await?;
+        let password = self.0.passwords.hash(Share::of(caller), &password).await?;
         // The hash may have waited for a long time: the caller may have lost the permission meanwhile.
         self.0.rights(&self.0.renewed(caller).await?).require(&permission::USERS_CREATE)?;
         let mut work = self.0.begin(caller).await?;

@@ -271,6 +271,19 @@ pub(crate) static SETTINGS: &[Setting] = &[
         |draft, text| put(&mut draft.settings.http.problem_type_base, not_empty(text)),
     ),
     Setting::new(
+        "refuse_common_passwords",
+        "WORD",
+        "Whether the password policy `seed` refuses common and breached passwords, as the other policies do: on or off \
+         [default: off]",
+        |draft, text| put(&mut draft.settings.iam.refuse_common_passwords, on_or_off(text)),
+    ),
+    Setting::new(
+        "breached_passwords",
+        "FILE",
+        "A file of SHA-1 hashes of breached passwords, as Have I Been Pwned publishes it [default: none]",
+        |draft, text| put(&mut draft.settings.iam.breached_passwords, Ok(Some(text.into()))),
+    ),
+    Setting::new(
         "smtp_url",
         "URL",
         "The mail server that sends messages: smtps://user:password@host:465, or smtp://user:password@host:587 with \

@@ -290,7 +290,7 @@ fn the_pages_verify_an_address_set_a_password_and_accept_an_invitation() {
         browser.type_into("//input[@id='password']", "only lower case");
         browser.click("//button");
         assert!(browser.text_of("//p[@id='error']").contains("upper-case"));
-        assert!(browser.text_of("//p[@id='last-name-error']").starts_with("The Last name must"));
+        assert!(browser.text_of("//p[@id='last-name-error']").starts_with("The last name must"));
         let described = "return document.getElementById('last-name').getAttribute('aria-describedby')";
         assert_eq!(browser.run(described), "last-name-error");
         picture("invitation");

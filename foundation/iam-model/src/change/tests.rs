@@ -1,6 +1,6 @@
 use crate::access::testing::{Scene, at, id, organization};
 use crate::access::{HeldRole, ResourceScope, Until};
-use crate::assignment::{Assignment, Grant};
+use crate::assignment::{Assignment, Grant, OfferedRole};
 use crate::audit::testing::author;
 use crate::audit::{AuditFilter, Export, NewEvent, Retention};
 use crate::change::*;
@@ -8,6 +8,7 @@ use crate::context::{Actor, RequestContext};
 use crate::credential::LoginAttempts;
 use crate::id::{OrganizationId, TenantId};
 use crate::idempotency::IdempotencyRecord;
+use crate::invitation::{Invitation, InvitationStatus, InvitedRole};
 use crate::link::{Link, LinkPurpose};
 use crate::mail::{MailKind, Message};
 use crate::organization::OrganizationStatus::{Active, Inactive, Suspended};
@@ -16,7 +17,7 @@ use crate::permission::RegisteredPermission;
 use crate::role::Role;
 use crate::secret::PasswordHash;
 use crate::session::{EndReason, RefreshState, Session};
-use crate::tenant::{Tenant, TenantStatus};
+use crate::tenant::{PasswordPolicy, Tenant, TenantStatus};
 use crate::user::{User, UserStatus};
 use crate::version::Version;
 
@@ -145,6 +146,64 @@ fn a_link_that_resets_the_password_of_another_user_gives_the_rights_of_that_user
         assert_eq!(granted_to(&author, issue(Some(grants()))), expected, "{author:?} {purpose}");
         assert_eq!(granted_to(&author, issue(None)), unread, "{author:?} {purpose}");
     }
+}
+
+fn invitation(offered: &[OfferedRole]) -> Invitation {
+    let role = |offered: &OfferedRole| InvitedRole {
+        role_id: offered.role.id,
+        organization_id: offered.organization.as_ref().map(|organization| organization.id),
+        expires_at: offered.expires_at,
+    };
+    Invitation {
+        id: id("invitation"),
+        tenant_id: TenantId::NONE,
+        email: "ada@example.com".parse().unwrap(),
+        first_name: None,
+        last_name: None,
+        roles: offered.iter().map(role).collect(),
+        status: InvitationStatus::Pending,
+        invited_by: None,
+        expires_at: at(99),
+        created_at: at(0),
+    }
+}
+
+#[test]
+fn an_invitation_gives_the_permissions_of_its_roles() {
+    let scene = Scene::new();
+    let offer = |grant: Grant| OfferedRole {
+        role: grant.role,
+        organization: grant.organization,
+        expires_at: grant.assignment.expires_at,
+    };
+    let offered =
+        vec![offer(scene.grant("users:*", None, None)), offer(scene.grant("users:read", Some("branch"), Some(at(50))))];
+    let all = invitation(&offered);
+    let create = |invitation: &Invitation, offered: &[OfferedRole]| {
+        granted(InvitationChange::Create { invitation: invitation.clone(), offered: offered.to_vec() })
+    };
+    assert_eq!(create(&all, &offered), ["users:* tenant forever", "users:read branch 50"]);
+    assert_eq!(create(&invitation(&[]), &[]), NOTHING);
+    // Facts that were not read, or that belong to another invitation.
+    assert_eq!(create(&all, &[]), EVERYTHING);
+    assert_eq!(create(&all, &offered[..1]), EVERYTHING);
+    assert_eq!(create(&invitation(&offered[..1]), &offered), EVERYTHING);
+    let swapped: Vec<OfferedRole> = offered.iter().rev().cloned().collect();
+    assert_eq!(create(&all, &swapped), EVERYTHING);
+    let longer = [offered[0].clone(), OfferedRole { expires_at: None, ..offered[1].clone() }];
+    assert_eq!(create(&all, &longer), EVERYTHING);
+    let other_role = Role { id: id("other"), ..Role::clone(&offered[0].role) };
+    let other = [OfferedRole { role: other_role.into(), ..offered[0].clone() }, offered[1].clone()];
+    assert_eq!(create(&all, &other), EVERYTHING);
+
+    let (before, after) = (all.clone(), Invitation { status: InvitationStatus::Revoked, ..all });
+    let facts = || (before.clone(), after.clone());
+    let (before, after) = facts();
+    assert_eq!(granted(InvitationChange::Renew { before, after }), NOTHING);
+    let (before, after) = facts();
+    assert_eq!(granted(InvitationChange::Accept { before, after }), NOTHING);
+    let (before, after) = facts();
+    assert_eq!(granted(InvitationChange::Revoke { before, after }), NOTHING);
 }
 
 fn link(purpose: LinkPurpose) -> Link {
@@ -278,6 +337,7 @@ fn other_changes_give_no_rights() {
         name: "Acme".parse().unwrap(),
         slug: "acme".parse().unwrap(),
         status: TenantStatus::Active,
+        password_policy: PasswordPolicy::default(),
         created_at: at(0),
         updated_at: at(0),
         version: Version::FIRST,

@@ -266,7 +266,7 @@ mod tests {
         assert!(names.iter().all(|name| name.parse::<Permission>().is_ok()));
         names.sort_unstable();
         names.dedup();
-        assert_eq!(names.len(), 8 * 4);
+        assert_eq!(names.len(), 9 * 4);
     }
 
     #[test]

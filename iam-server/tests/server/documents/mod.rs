@@ -32,7 +32,7 @@ fn every_block_of_the_documents_is_checked() {
     for mut document in documents {
         println!("{}", document.path);
         match document.path.as_str() {
-            "README.md" => first_steps(&mut document, &["cargo run ", "IAM_DATABASE_URL="]),
+            "README.md" => first_steps(&mut document, &["cargo run ", "IAM_DATABASE_URL=", "mkdir "]),
             "iam-server/README.md" => first_steps(&mut document, &["cargo install "]),
             "iam-axum/src/introduction.md" => introduction(&mut document),
             "docs/audit.md" => audit(&mut document),
@@ -90,9 +90,16 @@ fn first_steps(document: &mut Document, starting: &[&str]) {
     }
     let session = document.take_all(&["sh", "json"]);
     let store = Store::sqlite();
-    converse(&store.serve(), &Shell::new(store.home().path()), &session);
+    converse(&with_mail_of(&store), &Shell::new(store.home().path()), &session);
     let store = Store::postgres();
-    converse(&store.serve(), &Shell::new(store.home().path()).with("IAM_DATABASE_URL", store.url()), &session);
+    converse(&with_mail_of(&store), &Shell::new(store.home().path()).with("IAM_DATABASE_URL", store.url()), &session);
+}
+
+/// Starts a server that writes its messages into `mails`, in the directory of the shell.
+fn with_mail_of(store: &Store) -> Server {
+    let mails = store.home().path().join("mails");
+    fs::create_dir(&mails).unwrap();
+    store.iam_server().env("IAM_MAIL_DIR", &mails).serve()
 }
 
 /// Runs the front page of the OpenAPI document from the first to the last block.

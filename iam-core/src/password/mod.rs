@@ -1,0 +1,110 @@
+//! New passwords: the policy of the tenant, and what is common, known from a data breach, or made of words that an attacker
+//! knows (`accounts.md`, "Password policies").
+
+mod breached;
+mod common;
+mod rules;
+
+use std::path::Path;
+
+use aws_lc_rs::digest::{SHA1_FOR_LEGACY_USE_ONLY, digest};
+use iam_model::error::{Error, Result};
+use iam_model::secret::Password;
+use iam_model::tenant::{PasswordPolicy, Tenant};
+use iam_model::validate::Invalid;
+
+use crate::password::breached::BreachedPasswords;
+pub(crate) use crate::password::rules::{Owner, make_password};
+
+/// The rules of this installation, for the policies of all tenants.
+pub(crate) struct PasswordRules {
+    /// Whether common passwords are also refused by the policy that does not ask for it.
+    refuses_common: bool,
+    breached: Option<BreachedPasswords>,
+}
+
+impl PasswordRules {
+    /// Opens the file of breached passwords, if there is one.
+    pub(crate) fn open(refuses_common: bool, breached: Option<&Path>) -> Result<Self> {
+        let open = |path: &Path| {
+            let invalid = |cause| Error::field("breached_passwords", format!("{}: {cause}", path.display()));
+            BreachedPasswords::open(path).map_err(invalid)
+        };
+        Ok(Self { refuses_common, breached: breached.map(open).transpose()? })
+    }
+
+    /// Returns the rules for the passwords of a tenant.
+    pub(crate) fn of<'a>(&'a self, tenant: &'a Tenant) -> TenantRules<'a> {
+        TenantRules { rules: self, policy: tenant.password_policy, name: tenant.name.as_str() }
+    }
+
+    /// Returns the rules for the passwords of a tenant that is about to be created.
+    pub(crate) fn of_new<'a>(&'a self, name: &'a str) -> TenantRules<'a> {
+        TenantRules { rules: self, policy: PasswordPolicy::default(), name }
+    }
+}
+
+/// The rules for the passwords of a tenant.
+#[derive(Clone, Copy)]
+pub(crate) struct TenantRules<'a> {
+    rules: &'a PasswordRules,
+    policy: PasswordPolicy,
+    name: &'a str,
+}
+
+/// A password that follows all rules that need no file.
+pub(crate) struct CheckedPassword {
+    password: Password,
+    refuses_breached: bool,
+}
+
+impl CheckedPassword {
+    pub(crate) fn password(&self) -> &Password {
+        &self.password
+    }
+}
+
+/// A password that follows all rules.
+pub(crate) struct AcceptedPassword(Password);
+
+impl AcceptedPassword {
+    pub(crate) fn password(&self) -> &Password {
+        &self.0
+    }
+}
+
+impl TenantRules<'_> {
+    /// Checks a new password by all rules that need no file. The error says which rules it breaks.
+    pub(crate) fn check(self, password: Password, owner: Owner<'_>) -> Result<CheckedPassword, Invalid> {
+        let missing = rules::missing(self.policy, password.expose());
+        if !missing.is_empty() {
+            return Err(Invalid::new(format!("must have {}", missing.join(", "))));
+        }
+        let refuses_common = self.rules.refuses_common || self.policy != PasswordPolicy::Seed;
+        let owner = Owner { tenant: self.name, ..owner };
+        if let Some(reason) = rules::guessable(password.expose(), owner).filter(|_| refuses_common) {
+            return Err(Invalid::new(reason));
+        }
+        Ok(CheckedPassword { password, refuses_breached: refuses_common })
+    }
+}
+
+impl PasswordRules {
+    /// Accepts a checked password unless it is known from a data breach. `field` is its name in the error.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Validation`] which names the field, [`Error::Internal`] if the file cannot be read.
+    pub(crate) async fn accept(&self, field: &str, checked: &CheckedPassword) -> Result<AcceptedPassword> {
+        if let Some(breached) = self.breached.clone().filter(|_| checked.refuses_breached) {
+            let mut sha1 = [0; 20];
+            sha1.copy_from_slice(digest(&SHA1_FOR_LEGACY_USE_ONLY, checked.password.expose().as_bytes()).as_ref());
+            let is_breached = tokio::task::spawn_blocking(move || breached.contains(&sha1)).await;
+            let is_breached = is_breached.map_err(|cause| Error::internal("breached passwords", cause))?;
+            if is_breached.map_err(|cause| Error::internal("breached passwords", cause))? {
+                return Err(Error::field(field, "must not be a password that is known from a data breach"));
+            }
+        }
+        Ok(AcceptedPassword(checked.password.clone()))
+    }
+}
