@@ -1,7 +1,8 @@
 //! The cost of a forgotten password, for an address with an account and without one, and of the delivery of a message.
 //! The floor is the same statements without the service.
 
-use std::env;
+mod on_stores;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
@@ -12,25 +13,14 @@ use iam_benches::{CHEAP, Outcome, email, register, settings, sure};
 use iam_core::clock::{Clock, Timestamp};
 use iam_core::mail::{LinkPages, Mail, MailChange, MailError, MailKind, Mailer, Message};
 use iam_core::{AuditBatch, Change, Email, Iam, MessageId, RequestContext, Store, TenantId};
-use test_support::{TestStore, stores};
+use test_support::TestStore;
 use tokio::runtime::Runtime;
 use uuid::Uuid;
 
+use on_stores::on_stores;
+
 fn main() -> Outcome {
-    if env::var_os("IAM_TEST_POSTGRES_URL").is_none() {
-        return Err("there is no PostgreSQL: run IAM_TEST_POSTGRES_FSYNC=on \
-                    scripts/with-postgres cargo bench -p iam-benches"
-            .into());
-    }
-    let criterion = Criterion::default().without_plots();
-    let criterion = criterion.warm_up_time(Duration::from_millis(500)).measurement_time(Duration::from_secs(3));
-    let mut criterion = criterion.configure_from_args();
-    let runtime = Runtime::new()?;
-    for test in runtime.block_on(stores()) {
-        measure_store(&mut criterion, &runtime, &test)?;
-    }
-    criterion.final_summary();
-    Ok(())
+    on_stores(measure_store, |_| Ok(()))
 }
 
 fn measure_store(criterion: &mut Criterion, runtime: &Runtime, test: &TestStore) -> Outcome {

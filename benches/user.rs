@@ -1,6 +1,7 @@
 //! The cost of the service and of each store, without HTTP and with almost no hashing.
 
-use std::env;
+mod on_stores;
+
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
@@ -8,10 +9,12 @@ use argon2::PasswordHasher as _;
 use criterion::Criterion;
 use iam_benches::{CHEAP, Outcome, PASSWORD, argon2id, fill, iam, register, sure};
 use iam_core::{Caller, Iam, RequestContext, TenantId, UserId};
-use test_support::{TestStore, stores};
+use test_support::TestStore;
 use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
+
+use on_stores::on_stores;
 
 /// The number of users for the reads.
 const USERS: u64 = 1_000;
@@ -21,21 +24,7 @@ const USERS: u64 = 1_000;
 const PER_TENANT: u64 = 100;
 
 fn main() -> Outcome {
-    if env::var_os("IAM_TEST_POSTGRES_URL").is_none() {
-        return Err("there is no PostgreSQL: run IAM_TEST_POSTGRES_FSYNC=on \
-                    scripts/with-postgres cargo bench -p iam-benches"
-            .into());
-    }
-    let criterion = Criterion::default().without_plots();
-    let criterion = criterion.warm_up_time(Duration::from_millis(500)).measurement_time(Duration::from_secs(3));
-    let mut criterion = criterion.configure_from_args();
-    let runtime = Runtime::new()?;
-    for test in runtime.block_on(stores()) {
-        measure_store(&mut criterion, &runtime, &test)?;
-    }
-    measure_cheap_hash(&mut criterion)?;
-    criterion.final_summary();
-    Ok(())
+    on_stores(measure_store, measure_cheap_hash)
 }
 
 fn measure_store(criterion: &mut Criterion, runtime: &Runtime, test: &TestStore) -> Outcome {

@@ -1,6 +1,6 @@
 //! A program with a mailer of its own: an administrator invites a person, who follows the link and becomes a user.
 //!
-//! `cargo run -p iam-examples --example invite` prints the messages.
+//! `cargo run -p iam-examples --example invite` logs the messages.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -30,13 +30,14 @@ impl Mailer for Inbox {
 
 #[tokio::main]
 async fn main() -> Result<()> {
+    tracing_subscriber::fmt().init();
     let (sender, mut inbox) = unbounded_channel();
     let iam = open(sender).await?;
     let administrator = register(&iam).await?;
     invite(&iam, &administrator, "grace@example.com").await?;
     let token = token_for(&iam, &mut inbox, "grace@example.com").await?;
     let grace = accept(&iam, token).await?;
-    println!("{} is a user now", grace.user.email);
+    tracing::info!(email = %grace.user.email, "the person is a user now");
     Ok(())
 }
 
@@ -77,7 +78,7 @@ async fn token_for(iam: &Iam, inbox: &mut UnboundedReceiver<Mail>, email: &str) 
     while iam.deliver_mail().await?.more {}
     let mut token = None;
     while let Ok(mail) = inbox.try_recv() {
-        println!("{} to {}", mail.kind, mail.to);
+        tracing::info!(kind = %mail.kind, to = %mail.to, "a message");
         let link = mail.accounts.first().and_then(|account| account.link.as_ref());
         if let Some(link) = link.filter(|_| mail.to.as_str() == email) {
             token = link.url.expose().split_once('#').map(|(_, token)| token.to_owned());
@@ -90,7 +91,7 @@ async fn token_for(iam: &Iam, inbox: &mut UnboundedReceiver<Mail>, email: &str) 
 async fn accept(iam: &Iam, token: String) -> Result<LoggedIn> {
     let token = token.into();
     let details = iam.invitations().look_up(&token).await?;
-    println!("{} is invited to {} until {}", details.email, details.tenant, details.expires_at);
+    tracing::info!(email = %details.email, tenant = %details.tenant, until = %details.expires_at, "a person is invited");
     let acceptance = Acceptance {
         token,
         password: "C0mpiler*".into(),

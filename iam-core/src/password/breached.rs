@@ -19,7 +19,7 @@ const INTERPOLATIONS: u32 = 8;
 /// Each search opens the file again, so a file that is renamed over the old one takes effect at the next search.
 /// Replace the file by rename only: a search cannot notice that a file is still being copied.
 #[derive(Debug, Clone)]
-pub(super) struct BreachedPasswords {
+pub struct BreachedPasswords {
     path: PathBuf,
 }
 
@@ -29,7 +29,7 @@ impl BreachedPasswords {
     /// # Errors
     /// Returns the error of the operating system when the file cannot be read.
     /// Returns `InvalidData` when the file is empty, is not a regular file, or fails the checks.
-    pub(super) fn open(path: impl Into<PathBuf>) -> io::Result<Self> {
+    pub fn open(path: impl Into<PathBuf>) -> io::Result<Self> {
         let path = path.into();
         let mut search = Search::new(&path, [0xff; 20])?;
         for position in [0, search.end] {
@@ -49,7 +49,7 @@ impl BreachedPasswords {
     /// Returns the error of the operating system when the file cannot be read.
     /// Returns `InvalidData` when the file is empty, is not a regular file, or holds a malformed or unsorted line
     /// where the search reads it.
-    pub(super) fn contains(&self, sha1: &[u8; 20]) -> io::Result<bool> {
+    pub fn contains(&self, sha1: &[u8; 20]) -> io::Result<bool> {
         self.search(*sha1).map(|(found, _)| found)
     }
 

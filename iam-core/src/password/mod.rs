@@ -13,7 +13,7 @@ use iam_model::secret::Password;
 use iam_model::tenant::{PasswordPolicy, Tenant};
 use iam_model::validate::Invalid;
 
-use crate::password::breached::BreachedPasswords;
+pub use crate::password::breached::BreachedPasswords;
 pub(crate) use crate::password::rules::{Owner, make_password};
 
 /// The rules of this installation, for the policies of all tenants.
