@@ -111,9 +111,9 @@ pub(crate) struct NewInvitationDto {
     /// A proposal, which the person can change.
     #[schema(min_length = 1, max_length = 100)]
     last_name: Option<String>,
-    /// The roles that the person gets. The list can be empty.
+    /// The roles that the person gets; none if it is absent.
     #[serde(default)]
-    #[schema(required, max_items = 50)]
+    #[schema(max_items = 50)]
     roles: Vec<NewInvitedRoleDto>,
 }
 
