@@ -41,8 +41,17 @@ async fn register(app: &TestApp, by: &Person, name: &str) -> String {
 async fn the_catalogue_starts_with_the_built_in_permissions(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let body = app.get("/permissions").by(&ada).query("limit", "100").send().await.ok();
-    let resources =
-        ["users", "role-assignments", "roles", "permissions", "organizations", "audit-logs", "tenants", "sessions"];
+    let resources = [
+        "users",
+        "role-assignments",
+        "roles",
+        "permissions",
+        "organizations",
+        "audit-logs",
+        "tenants",
+        "sessions",
+        "invitations",
+    ];
     let mut expected: Vec<String> = resources
         .iter()
         .flat_map(|resource| ["create", "read", "update", "delete"].map(|action| format!("{resource}:{action}")))
@@ -110,7 +119,7 @@ async fn permissions_are_listed_newest_first_in_pages(app: TestApp) {
     }
     let body = app.get("/permissions").by(&ada).query("limit", "3").send().await.ok();
     assert_eq!(each(&body, "name"), ["orders:third", "orders:second", "orders:first"]);
-    let expected = json!({ "total": 35, "page": 1, "limit": 3, "totalPages": 12, "hasNext": true, "hasPrev": false });
+    let expected = json!({ "total": 39, "page": 1, "limit": 3, "totalPages": 13, "hasNext": true, "hasPrev": false });
     assert_eq!(body["pagination"], expected);
     for (name, value) in [("limit", "101"), ("page", "0")] {
         assert_eq!(app.get("/permissions").by(&ada).query(name, value).send().await.invalid_fields(), [name]);
