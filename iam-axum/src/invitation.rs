@@ -281,6 +281,8 @@ pub(crate) async fn create(
 }
 
 /// Get an invitation
+///
+/// Shows the roles that are offered, the status, and until when the link in the last message works.
 #[utoipa::path(
     get,
     path = "/invitations/{id}",

@@ -6,11 +6,10 @@ use crate::transaction::PostgresTransaction;
 mail_ports! {
     PostgresStore,
     PostgresTransaction,
-    // Skips locked rows: another replica claims them.
+    // Skips locked rows: another replica claims them. As a subquery, the rows could be selected again for each row of the
+    // outer table, without those that are already claimed, and the limit would not hold.
     claim: r#"
-        UPDATE iam.messages
-        SET attempts = attempts + 1, next_attempt_at = $2
-        WHERE (tenant_id, id) IN (
+        WITH due AS MATERIALIZED (
             SELECT tenant_id, id
             FROM iam.messages
             WHERE next_attempt_at <= $1
@@ -18,19 +17,23 @@ mail_ports! {
             LIMIT $3
             FOR UPDATE SKIP LOCKED
         )
+        UPDATE iam.messages m
+        SET attempts = attempts + 1, next_attempt_at = $2
+        FROM due
+        WHERE m.tenant_id = due.tenant_id AND m.id = due.id
         RETURNING
-            tenant_id,
-            id,
-            kind,
-            email,
-            subject,
-            link_id,
-            correlation_id,
-            ip_address,
-            user_agent,
-            attempts,
-            next_attempt_at,
-            created_at
+            m.tenant_id,
+            m.id,
+            m.kind,
+            m.email,
+            m.subject,
+            m.link_id,
+            m.correlation_id,
+            m.ip_address,
+            m.user_agent,
+            m.attempts,
+            m.next_attempt_at,
+            m.created_at
     "#,
     postpone: "UPDATE iam.messages SET next_attempt_at = $4 WHERE tenant_id = $1 AND id = $2 AND attempts = $3",
     remove: "DELETE FROM iam.messages WHERE tenant_id = $1 AND id = $2 AND attempts = $3",

@@ -15,22 +15,26 @@ maintenance_ports! {
             (SELECT count(*) FROM iam.sessions WHERE expires_at > $1) AS "active_sessions!",
             (SELECT count(*) FROM iam.audit_unsealed) AS "pending_entries!"
     "#,
+    // As a subquery, the rows could be selected again for each row of the outer table, without those that are already
+    // deleted, and the limit would not hold. It is the same below.
+    //
     // There is no index for this, because every refresh of a session would have to write it. The whole table is read,
     // once a minute.
     expired_sessions: r#"
-        DELETE FROM iam.sessions
-        WHERE (tenant_id, id) IN (
+        WITH stale AS MATERIALIZED (
             SELECT tenant_id, id
             FROM iam.sessions
             WHERE expires_at <= $1
             LIMIT $2
             FOR UPDATE SKIP LOCKED
         )
+        DELETE FROM iam.sessions d
+        USING stale
+        WHERE d.tenant_id = stale.tenant_id AND d.id = stale.id
     "#,
     // Skips locked rows: a login attempt holds the row's lock until its failure is counted.
     stale_login_attempts: r#"
-        DELETE FROM iam.login_attempts
-        WHERE (tenant_id, email_key) IN (
+        WITH stale AS MATERIALIZED (
             SELECT tenant_id, email_key
             FROM iam.login_attempts
             WHERE CASE
@@ -40,10 +44,12 @@ maintenance_ports! {
             LIMIT $3
             FOR UPDATE SKIP LOCKED
         )
+        DELETE FROM iam.login_attempts d
+        USING stale
+        WHERE d.tenant_id = stale.tenant_id AND d.email_key = stale.email_key
     "#,
     idempotency_records: r#"
-        DELETE FROM iam.idempotency_records
-        WHERE (tenant_id, id) IN (
+        WITH stale AS MATERIALIZED (
             SELECT tenant_id, id
             FROM iam.idempotency_records
             WHERE created_at < $1
@@ -51,10 +57,12 @@ maintenance_ports! {
             LIMIT $2
             FOR UPDATE SKIP LOCKED
         )
+        DELETE FROM iam.idempotency_records d
+        USING stale
+        WHERE d.tenant_id = stale.tenant_id AND d.id = stale.id
     "#,
     expired_links: r#"
-        DELETE FROM iam.links
-        WHERE (tenant_id, purpose, subject) IN (
+        WITH stale AS MATERIALIZED (
             SELECT tenant_id, purpose, subject
             FROM iam.links
             WHERE expires_at <= $1
@@ -62,17 +70,22 @@ maintenance_ports! {
             LIMIT $2
             FOR UPDATE SKIP LOCKED
         )
+        DELETE FROM iam.links d
+        USING stale
+        WHERE d.tenant_id = stale.tenant_id AND d.purpose = stale.purpose AND d.subject = stale.subject
     "#,
     // Skips locked rows: a unit of work that queues a message holds the row's lock until the message is counted.
     message_counts: r#"
-        DELETE FROM iam.queued_messages
-        WHERE (tenant_id, email_key, kind) IN (
+        WITH stale AS MATERIALIZED (
             SELECT tenant_id, email_key, kind
             FROM iam.queued_messages
             WHERE $1 > ALL (queued_at)
             LIMIT $2
             FOR UPDATE SKIP LOCKED
         )
+        DELETE FROM iam.queued_messages d
+        USING stale
+        WHERE d.tenant_id = stale.tenant_id AND d.email_key = stale.email_key AND d.kind = stale.kind
     "#,
 }
 

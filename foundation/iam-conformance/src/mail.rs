@@ -89,14 +89,14 @@ pub async fn due_messages_are_claimed_in_order(store: Arc<dyn Store>) {
         next_attempt_at: world.now() + TimeDelta::milliseconds(millis),
         ..new_message(&world, tenant.id)
     };
-    let messages = [due_in(2), due_in(0), due_in(1), due_in(3)];
+    let messages = [due_in(3), due_in(0), due_in(1), due_in(2), due_in(4)];
     world.try_commit(tenant.id, messages.iter().map(queue)).await.unwrap();
-    world.clock.advance(TimeDelta::milliseconds(2));
+    world.clock.advance(TimeDelta::milliseconds(3));
     let ids = |messages: Vec<Message>| messages.into_iter().map(|message| message.id).collect::<BTreeSet<_>>();
     assert_eq!(ids(claim(&world, 2).await), BTreeSet::from([messages[1].id, messages[2].id]));
-    assert_eq!(ids(claim(&world, 100).await), BTreeSet::from([messages[0].id]));
+    assert_eq!(ids(claim(&world, 100).await), BTreeSet::from([messages[3].id, messages[0].id]));
     world.clock.advance(TimeDelta::milliseconds(1));
-    assert_eq!(ids(claim(&world, 100).await), BTreeSet::from([messages[3].id]));
+    assert_eq!(ids(claim(&world, 100).await), BTreeSet::from([messages[4].id]));
 }
 
 /// A claimed message is claimed again when its claim has expired. Then the former claim can neither postpone nor remove

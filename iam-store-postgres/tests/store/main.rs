@@ -11,6 +11,7 @@ mod immutable;
 mod migration;
 mod month;
 mod neighbour;
+mod planner;
 mod plans;
 mod pool;
 mod queue;
