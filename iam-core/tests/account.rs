@@ -195,20 +195,30 @@ async fn an_accepted_invitation_gives_its_roles_until_they_expire() {
     let post = Post::new().await;
     let branch = post.organization("Branch", None).await;
     let [first, second] = [post.role("FIRST", &["users:read"]).await, post.role("SECOND", &[]).await];
-    let expires_at = Some(post.clock.now() + TimeDelta::hours(1));
-    let roles = [within(first, branch), InvitedRole { expires_at, ..tenant_wide(second) }];
+    let third = post.role("THIRD", &[]).await;
+    let within_hours = |role, hours| {
+        let expires_at = Some(post.clock.now() + TimeDelta::hours(hours));
+        InvitedRole { expires_at, ..tenant_wide(role) }
+    };
+    let roles = [within(first, branch), within_hours(second, 1), within_hours(third, 2)];
     let (id, token) = post.invited(&post.ada, &roles).await;
     assert_eq!(post.status(id).await, InvitationStatus::Pending);
     let details = post.iam.invitations().look_up(&token).await.unwrap();
     assert_eq!((details.email.as_str(), details.tenant.as_str()), (GRACE, "Ada Lovelace"));
     post.clock.advance(TimeDelta::hours(1));
+    let before = post.entries().await;
     let grace = post.accept(&token).await.unwrap();
+    // The user, two role assignments, the invitation and the session.
+    assert_eq!(post.entries().await - before, 5);
     let user = grace.login.user;
     assert_eq!((user.email.as_str(), user.email_verified_at), (GRACE, Some(post.clock.now())));
     let grants = post.iam.assignments().of_user(&Caller::system(user.tenant_id, "test"), user.id).await.unwrap();
     let held: Vec<_> = grants.iter().map(|grant| &grant.assignment).collect();
-    assert_eq!(held.len(), 1);
-    assert_eq!((held[0].role_id, held[0].organization_id, held[0].created_by), (first, Some(branch), post.ada.user()));
+    let mut shown: Vec<_> = held.iter().map(|held| (held.role_id, held.organization_id, held.created_by)).collect();
+    shown.sort_unstable();
+    let mut expected = [(first, Some(branch), post.ada.user()), (third, None, post.ada.user())];
+    expected.sort_unstable();
+    assert_eq!(shown, expected);
     assert_eq!(post.status(id).await, InvitationStatus::Accepted);
     assert_eq!(fields(post.accept(&token).await), ["token"]);
     assert_eq!(fields(post.iam.invitations().look_up(&token).await), ["token"]);
