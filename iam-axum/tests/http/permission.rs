@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use crate::app::TestApp;
 use crate::people::{Person, says};
+use crate::permissions::built_in;
 use crate::request::{Response, each, each_sorted, members};
 
 on_every_store![
@@ -41,21 +42,7 @@ async fn register(app: &TestApp, by: &Person, name: &str) -> String {
 async fn the_catalogue_starts_with_the_built_in_permissions(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let body = app.get("/permissions").by(&ada).query("limit", "100").send().await.ok();
-    let resources = [
-        "users",
-        "role-assignments",
-        "roles",
-        "permissions",
-        "organizations",
-        "audit-logs",
-        "tenants",
-        "sessions",
-        "invitations",
-    ];
-    let mut expected: Vec<String> = resources
-        .iter()
-        .flat_map(|resource| ["create", "read", "update", "delete"].map(|action| format!("{resource}:{action}")))
-        .collect();
+    let mut expected: Vec<String> = built_in().collect();
     expected.sort_unstable();
     assert_eq!(each_sorted(&body, "name"), expected);
     for permission in body["data"].as_array().unwrap() {

@@ -39,6 +39,11 @@ const RESOURCES: [&str; 9] = [
 /// The actions of the built-in permissions on each resource.
 const ACTIONS: [&str; 4] = ["create", "read", "update", "delete"];
 
+/// The names of the built-in permissions.
+pub(crate) fn built_in() -> impl Iterator<Item = String> {
+    RESOURCES.iter().flat_map(|resource| ACTIONS.map(|action| format!("{resource}:{action}")))
+}
+
 /// The tenant for one operation: its administrator, another user, and the resource that the operation needs.
 pub(crate) struct Scene {
     pub(crate) administrator: Person,
@@ -287,8 +292,7 @@ async fn the_permission_in_another_organization_is_not_enough(app: TestApp) {
 
 async fn all_other_permissions_together_are_not_enough(app: TestApp) {
     let document = document();
-    let all = RESOURCES.iter().flat_map(|resource| ACTIONS.map(|action| format!("{resource}:{action}")));
-    let all: Vec<String> = all.collect();
+    let all: Vec<String> = built_in().collect();
     for operation in operations(&document).into_iter().filter(needs_permission) {
         let required = operation.required_permission();
         assert!(all.iter().any(|permission| permission == required), "{operation}: {required} is not built in");

@@ -15,7 +15,8 @@ use crate::engine::{Engine, Once, UnitOfWork, hold_quota};
 use crate::hashing::Share;
 use crate::idempotency::Idempotency;
 use crate::invitation::Invitations;
-use crate::invitation::service::{known, offer, pending_at};
+use crate::invitation::pending_at;
+use crate::invitation::service::{known, offer};
 use crate::link;
 use crate::session::open_session;
 use crate::tenant::{Founded, Registered, log_in_again};
@@ -115,12 +116,6 @@ async fn create_user(
     let before = work.locks().lock_invitation(link.subject.into()).await?;
     let before = pending_at(before, now).ok_or_else(link::refused)?;
     let offered = offered_by_inviter(work, &before).await?;
-    hold_quota(&iam.settings.quota, work, QuotaKind::Users, 1).await?;
-    hold_quota(&iam.settings.quota, work, QuotaKind::Assignments, offered.len()).await?;
-    link::spend(work, link).await?;
-    let user = User { email_verified_at: Some(now), ..profile.user(user_id, tenant.id, now) };
-    let create = UserChange::Create { user: user.clone(), password: profile.password, invitation: Some(before.id) };
-    work.apply(create).await.map_err(|error| error.about_what_it_names("email"))?;
     let grant = |offered: OfferedRole| {
         let assignment = Assignment {
             id: iam.next_id(),
@@ -134,7 +129,14 @@ async fn create_user(
         };
         Grant { assignment, role: offered.role, organization: offered.organization }
     };
-    let grants: Vec<Grant> = offered.into_iter().map(grant).collect();
+    let grants = offered.into_iter().map(grant).filter(|grant| grant.assignment.is_live(now));
+    let grants: Vec<Grant> = grants.collect();
+    hold_quota(&iam.settings.quota, work, QuotaKind::Users, 1).await?;
+    hold_quota(&iam.settings.quota, work, QuotaKind::Assignments, grants.len()).await?;
+    link::spend(work, link).await?;
+    let user = User { email_verified_at: Some(now), ..profile.user(user_id, tenant.id, now) };
+    let create = UserChange::Create { user: user.clone(), password: profile.password, invitation: Some(before.id) };
+    work.apply(create).await.map_err(|error| error.about_what_it_names("email"))?;
     if !grants.is_empty() {
         work.apply(AssignmentChange::Create(grants)).await?;
     }
@@ -143,15 +145,12 @@ async fn create_user(
     Ok(Founded { tenant, user })
 }
 
-/// Returns the roles of an invitation that have not expired, if the user who invited may still invite with all of them.
+/// Returns the roles of an invitation, if the user who invited may still invite with all of them.
 async fn offered_by_inviter(work: &mut UnitOfWork<'_>, invitation: &Invitation) -> Result<Vec<OfferedRole>> {
     let inviter = work.lock_rights_of_inviter(invitation.invited_by).await?;
-    let now = work.now();
     let known = known(work, &invitation.roles).await?;
-    let mut offered = offer(&known, inviter.rights(), &invitation.roles).map_err(|error| match error {
+    offer(&known, inviter.rights(), &invitation.roles).map_err(|error| match error {
         Error::Internal(_) | Error::Store(_) => error,
         _ => Conflict::InvitationOutdated.into(),
-    })?;
-    offered.retain(|offered| offered.expires_at.is_none_or(|expiry| now < expiry));
-    Ok(offered)
+    })
 }

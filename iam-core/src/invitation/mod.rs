@@ -6,6 +6,7 @@ mod service;
 
 pub use crate::invitation::accept::Acceptance;
 pub use crate::invitation::input::NewInvitation;
+pub(crate) use crate::invitation::service::pending_at;
 pub use crate::invitation::service::{InvitationDetails, Invitations};
 pub use iam_model::change::InvitationChange;
 pub use iam_model::invitation::{Invitation, InvitationFilter, InvitationStatus, InvitedRole, LIFETIME, MAX_ROLES};

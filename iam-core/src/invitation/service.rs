@@ -221,7 +221,7 @@ pub(super) fn offer(known: &Known, rights: Rights<'_>, roles: &[InvitedRole]) ->
 }
 
 /// Returns an invitation if it can be accepted at a moment.
-pub(super) fn pending_at(invitation: Option<Invitation>, now: Timestamp) -> Option<Invitation> {
+pub(crate) fn pending_at(invitation: Option<Invitation>, now: Timestamp) -> Option<Invitation> {
     invitation.filter(|found| found.status_at(now) == InvitationStatus::Pending)
 }
 

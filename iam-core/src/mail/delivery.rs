@@ -4,7 +4,6 @@ use chrono::TimeDelta;
 use futures_util::future::join_all;
 use iam_model::error::Result;
 use iam_model::id::InvitationId;
-use iam_model::invitation::InvitationStatus;
 use iam_model::link::{Link, LinkPurpose};
 use iam_model::mail::{Mail, MailAccount, MailKind, MailLink, Message, wait_after};
 use iam_model::tenant::{Tenant, TenantStatus};
@@ -15,6 +14,7 @@ use uuid::Uuid;
 
 use crate::engine::{Engine, Post};
 use crate::iam::Iam;
+use crate::invitation::pending_at;
 use crate::recovery::links_for_request;
 
 /// What a call of [`Iam::deliver_mail`] did.
@@ -162,8 +162,7 @@ impl Engine {
 
     /// Returns the account that an invitation offers. `None` if it cannot be accepted any more, or was sent again.
     async fn invited(&self, post: &Post, message: &Message, id: InvitationId) -> Result<Option<MailAccount>> {
-        let invitation = self.store.invitation(message.tenant_id, id).await?;
-        let invitation = invitation.filter(|found| found.status_at(self.now()) == InvitationStatus::Pending);
+        let invitation = pending_at(self.store.invitation(message.tenant_id, id).await?, self.now());
         let tenant = self.store.tenant(message.tenant_id).await?;
         let tenant = tenant.filter(|tenant| tenant.status == TenantStatus::Active);
         let (Some(invitation), Some(tenant)) = (invitation, tenant) else { return Ok(None) };

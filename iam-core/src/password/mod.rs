@@ -82,7 +82,7 @@ impl TenantRules<'_> {
         }
         let refuses_common = self.rules.refuses_common || self.policy != PasswordPolicy::Seed;
         let owner = Owner { tenant: self.name, ..owner };
-        if let Some(reason) = rules::guessable(password.expose(), owner).filter(|_| refuses_common) {
+        if refuses_common && let Some(reason) = rules::guessable(password.expose(), owner) {
             return Err(Invalid::new(reason));
         }
         Ok(CheckedPassword { password, refuses_breached: refuses_common })
