@@ -33,13 +33,16 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON
     iam.role_assignments,
     iam.idempotency_records,
     iam.links,
+    iam.factors,
+    iam.challenges,
     iam.messages,
     iam.queued_messages
 TO iam_server;
 
 GRANT SELECT, INSERT, DELETE ON
     iam.permissions,
-    iam.role_permissions
+    iam.role_permissions,
+    iam.recovery_codes
 TO iam_server;
 
 -- A private key is encrypted again when the master key changes, and erased when the signing key is revoked or

@@ -10,6 +10,7 @@ use iam_core::assignment::*;
 use iam_core::audit::*;
 use iam_core::clock::Timestamp;
 use iam_core::credential::*;
+use iam_core::factor::*;
 use iam_core::idempotency::*;
 use iam_core::invitation::*;
 use iam_core::link::*;
@@ -129,6 +130,9 @@ impl MaintenanceStore for Unaudited {
     async fn remove_expired_links(&self, now: Timestamp, limit: u32) -> Outcome<u64> {
         self.0.remove_expired_links(now, limit).await
     }
+    async fn remove_expired_challenges(&self, now: Timestamp, limit: u32) -> Outcome<u64> {
+        self.0.remove_expired_challenges(now, limit).await
+    }
     async fn remove_message_counts(&self, before: Timestamp, limit: u32) -> Outcome<u64> {
         self.0.remove_message_counts(before, limit).await
     }
@@ -148,6 +152,19 @@ impl InvitationStore for Unaudited {
         now: Timestamp,
     ) -> Outcome<Page<Invitation>> {
         self.0.invitations(tenant, filter, visible_scope, page, now).await
+    }
+}
+
+#[async_trait]
+impl FactorStore for Unaudited {
+    async fn factors(&self, tenant: TenantId, user: UserId) -> Outcome<Vec<Factor>> {
+        self.0.factors(tenant, user).await
+    }
+    async fn recovery_codes_left(&self, tenant: TenantId, user: UserId) -> Outcome<u64> {
+        self.0.recovery_codes_left(tenant, user).await
+    }
+    async fn challenge(&self, tenant: TenantId, token_hash: &[u8; 32]) -> Outcome<Option<Challenge>> {
+        self.0.challenge(tenant, token_hash).await
     }
 }
 
@@ -375,6 +392,19 @@ impl IdempotencyTransaction for UnauditedTransaction {
 impl InvitationTransaction for UnauditedTransaction {
     async fn lock_invitation(&mut self, id: InvitationId) -> Outcome<Option<Invitation>> {
         self.0.lock_invitation(id).await
+    }
+}
+
+#[async_trait]
+impl FactorTransaction for UnauditedTransaction {
+    async fn factors(&mut self, user: UserId) -> Outcome<Vec<Factor>> {
+        self.0.factors(user).await
+    }
+    async fn recovery_codes(&mut self, user: UserId) -> Outcome<Vec<[u8; 32]>> {
+        self.0.recovery_codes(user).await
+    }
+    async fn lock_challenge(&mut self, token_hash: &[u8; 32]) -> Outcome<Option<Challenge>> {
+        self.0.lock_challenge(token_hash).await
     }
 }
 

@@ -35,7 +35,11 @@ pub(crate) struct PasswordChangeDto {
     tag = AUTHENTICATION,
     request_body = PasswordChangeDto,
     responses((status = 204, description = "The password is changed"), Problems),
-    extensions(("x-required-permission" = json!("session")), ("x-problems" = json!(["account-locked", "forbidden", "not-found"]))),
+    extensions(
+        ("x-required-permission" = json!("session")),
+        ("x-needs-recent-authentication" = json!(true)),
+        ("x-problems" = json!(["account-locked", "forbidden", "not-found"])),
+    ),
 )]
 pub(crate) async fn change_password(
     State(iam): State<Iam>,

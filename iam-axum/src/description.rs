@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use axum::http::StatusCode;
 use serde_json::Value;
 use utoipa::IntoResponses;
 use utoipa::openapi::example::ExampleBuilder;
@@ -12,6 +13,7 @@ use utoipa::openapi::{Components, ContentBuilder, Ref, RefOr, Response, Response
 use crate::problem::{Kind, example};
 
 pub(crate) const AUTHENTICATION: &str = "Authentication";
+pub(crate) const FACTORS: &str = "Second factors";
 pub(crate) const USERS: &str = "Users";
 pub(crate) const ROLES: &str = "Roles";
 pub(crate) const ROLE_ASSIGNMENTS: &str = "Role assignments";
@@ -24,7 +26,7 @@ pub(crate) const AUDIT_LOGS: &str = "Audit logs";
 pub(crate) const HEALTH: &str = "Health";
 
 /// The tags, in the order in which a reader learns the API, each with its place in the book.
-const TAGS: [(&str, &str, &str); 11] = [
+const TAGS: [(&str, &str, &str); 12] = [
     (
         AUTHENTICATION,
         "Register a tenant with its first user, log in, and get the access token that all other operations need. An \
@@ -74,6 +76,12 @@ const TAGS: [(&str, &str, &str); 11] = [
         "The logins of users. The token of an ended session is refused at once by the replica that ended it, and within a \
          second by all others.",
         "security#sessions",
+    ),
+    (
+        FACTORS,
+        "Authenticator apps and recovery codes: what proves the identity of a user beside the password. A tenant can \
+         require them.",
+        "http-api#second-factors",
     ),
     (
         TENANTS,
@@ -127,6 +135,12 @@ const OF_EVERY_OPERATION: [Kind; 6] = [
     Kind::Unavailable,
 ];
 
+/// The extension of an operation that needs a session which has authenticated within the last ten minutes.
+const NEEDS_FRESH: &str = "x-needs-recent-authentication";
+
+/// The extension of an operation that a caller without a required second factor can use.
+const WITHOUT_FACTOR: &str = "x-allowed-without-second-factor";
+
 /// The extension by which an operation names the kinds that do not follow from the rest of its description.
 const KINDS: &str = "x-problems";
 
@@ -137,22 +151,25 @@ pub(crate) fn describe_problems<'a>(
     components: &mut Components,
     type_base: &str,
 ) {
-    let mut add = |name: &str, kinds: &BTreeSet<Kind>| {
-        components.responses.entry(name.to_owned()).or_insert_with(|| response(kinds, type_base).into());
+    let mut add = |name: &str, status: StatusCode, kinds: &BTreeSet<Kind>| {
+        components.responses.entry(name.to_owned()).or_insert_with(|| response(status, kinds, type_base).into());
     };
     for (path, is_change, operation) in operations {
         if !operation.responses.responses.contains_key(DEFAULT) {
             continue;
         }
-        add(OTHER_PROBLEMS, &BTreeSet::from(OF_EVERY_OPERATION));
-        let mut by_status: BTreeMap<u16, BTreeSet<Kind>> = BTreeMap::new();
+        add(OTHER_PROBLEMS, StatusCode::INTERNAL_SERVER_ERROR, &BTreeSet::from(OF_EVERY_OPERATION));
+        let mut by_status: BTreeMap<StatusCode, BTreeSet<Kind>> = BTreeMap::new();
         for kind in kinds_of(path, is_change, operation) {
-            by_status.entry(kind.status().as_u16()).or_default().insert(kind);
+            by_status.entry(kind.status()).or_default().insert(kind);
+        }
+        if needs_factor(operation) {
+            by_status.entry(StatusCode::FORBIDDEN).or_default().insert(Kind::SecondFactorRequired);
         }
         for (status, kinds) in by_status {
-            let name = kinds.iter().map(|kind| pascal_case(kind.as_str())).collect::<Vec<_>>().join("Or");
-            add(&name, &kinds);
-            operation.responses.responses.insert(status.to_string(), Ref::from_response_name(name).into());
+            let name = kinds.iter().map(|kind| component_name(*kind, status)).collect::<Vec<_>>().join("Or");
+            add(&name, status, &kinds);
+            operation.responses.responses.insert(status.as_str().to_owned(), Ref::from_response_name(name).into());
         }
     }
 }
@@ -171,6 +188,9 @@ fn kinds_of(path: &str, is_change: bool, operation: &mut Operation) -> BTreeSet<
     }
     if !["public", "session"].contains(&required) {
         kinds.insert(Kind::Forbidden);
+    }
+    if extensions.contains_key(NEEDS_FRESH) {
+        kinds.insert(Kind::InsufficientAuthentication);
     }
     let parameters = || {
         operation.parameters.iter().flatten().filter_map(|parameter| match parameter {
@@ -199,8 +219,21 @@ fn kinds_of(path: &str, is_change: bool, operation: &mut Operation) -> BTreeSet<
     kinds
 }
 
+/// Whether an operation refuses a caller that must set up a second factor first.
+fn needs_factor(operation: &Operation) -> bool {
+    let Some(extensions) = &operation.extensions else { return false };
+    let is_public = extensions.get("x-required-permission").and_then(Value::as_str) == Some("public");
+    !is_public && !extensions.contains_key(WITHOUT_FACTOR)
+}
+
 fn kinds_named(names: &Value) -> Option<Vec<Kind>> {
     names.as_array()?.iter().map(|name| Kind::named(name.as_str()?)).collect()
+}
+
+/// Returns the name of the component for a kind. One kind has two statuses.
+fn component_name(kind: Kind, status: StatusCode) -> String {
+    let is_missing_factor = kind == Kind::SecondFactorRequired && status == StatusCode::FORBIDDEN;
+    if is_missing_factor { "SecondFactorMissing".to_owned() } else { pascal_case(kind.as_str()) }
 }
 
 /// `not-found` becomes `NotFound`.
@@ -211,9 +244,9 @@ fn pascal_case(name: &str) -> String {
     name.split('-').map(word).collect()
 }
 
-fn response(kinds: &BTreeSet<Kind>, type_base: &str) -> Response {
+fn response(status: StatusCode, kinds: &BTreeSet<Kind>, type_base: &str) -> Response {
     let examples = kinds.iter().map(|kind| {
-        let example = ExampleBuilder::new().summary(kind.title()).value(Some(example(*kind, type_base)));
+        let example = ExampleBuilder::new().summary(kind.title()).value(Some(example(*kind, status, type_base)));
         (kind.as_str(), example.build())
     });
     let content = ContentBuilder::new().schema(Some(Ref::from_schema_name("Problem"))).examples_from_iter(examples);

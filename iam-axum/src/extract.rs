@@ -54,6 +54,30 @@ where
     }
 }
 
+/// The user of the request's bearer token, also if it must set up a second factor first. Only for the operations that such a
+/// user needs.
+pub(crate) struct WithoutFactor(pub(crate) Caller);
+
+impl<S> FromRequestParts<S> for WithoutFactor
+where
+    S: Send + Sync,
+    Iam: FromRef<S>,
+{
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let iam = Iam::from_ref(state);
+        match authenticate(parts, &iam).await {
+            // The sender is not kept: no other extractor may take it for one with a factor.
+            Err(problem) if problem.is_of(Kind::SecondFactorRequired) => {
+                let token = verify(parts, &iam).await?;
+                Ok(Self(iam.authenticate_without_factor(&token, context_of(parts)).await?))
+            }
+            authenticated => authenticated.map(Self),
+        }
+    }
+}
+
 /// Returns the caller of a request. A second call returns the caller that the first call found.
 pub(crate) async fn authenticate(parts: &mut Parts, iam: &Iam) -> Result<Caller, Problem> {
     if let Some(sender) = RequestState::sender(&parts.extensions) {

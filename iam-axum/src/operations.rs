@@ -14,8 +14,8 @@ use crate::request_state::ResponseState;
 use crate::settings::Part;
 use crate::state::ApiState;
 use crate::{
-    access, assignment, audit, credential, health, invitation, organization, permission, recovery, role, session,
-    tenant, token, user, verification,
+    access, assignment, audit, credential, factor, health, invitation, organization, permission, recovery, role,
+    session, tenant, token, user, verification,
 };
 
 /// Every operation of these parts of the API, with its path without prefix.
@@ -38,6 +38,16 @@ fn operations_of(part: Part) -> Vec<UtoipaMethodRouter<ApiState>> {
             vec![routes!(verification::request), routes!(verification::verify), routes!(verification::change)]
         }
         Part::Recovery => vec![routes!(recovery::forgot), routes!(recovery::reset), routes!(recovery::start)],
+        Part::Factors => vec![
+            with_tokens(routes!(factor::finish_login)),
+            routes!(factor::step_up),
+            routes!(factor::list),
+            with_tokens(routes!(factor::add_totp)),
+            with_tokens(routes!(factor::confirm_totp)),
+            with_tokens(routes!(factor::issue_recovery_codes)),
+            routes!(factor::rename, factor::remove),
+            routes!(factor::reset),
+        ],
         Part::Invitations => vec![
             once(routes!(invitation::list, invitation::create)),
             routes!(invitation::look_up),

@@ -1,11 +1,12 @@
 //! Problem documents (RFC 9457): the one place where an error becomes an HTTP response.
 
 use std::any::Any;
+use std::borrow::Cow;
 
 use axum::body::Body;
 use axum::http::{HeaderValue, Response, StatusCode, header};
 use axum::response::IntoResponse;
-use iam_core::{Conflict, Error, FieldError, StoreError, Unauthenticated};
+use iam_core::{Conflict, Error, FieldError, Forbidden, StoreError, Unauthenticated};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
@@ -24,7 +25,7 @@ pub struct Problem {
     detail: String,
     errors: Vec<FieldError>,
     retry_after: Option<u64>,
-    challenge: Option<&'static str>,
+    challenge: Option<Cow<'static, str>>,
     extra: Map<String, Value>,
 }
 
@@ -89,6 +90,10 @@ kinds! {
     Validation = "validation", "Validation Error", BAD_REQUEST, "A rule does not allow this.";
     /// The caller is not authenticated.
     Unauthorized = "unauthorized", "Unauthorized", UNAUTHORIZED, "Authentication is required.";
+    /// 401: the password is right, and the login needs a second factor. 403: the caller must set up a second factor first.
+    SecondFactorRequired = "second-factor-required", "Second Factor Required", UNAUTHORIZED, "A second factor is required.";
+    /// The session has authenticated too long ago for this operation; see `POST /auth/step-up`.
+    InsufficientAuthentication = "insufficient-authentication", "Insufficient Authentication", UNAUTHORIZED, "Authenticate again.";
     /// The caller may not do this.
     Forbidden = "forbidden", "Forbidden", FORBIDDEN, "You may not do this.";
     /// Too many failed logins.
@@ -151,6 +156,11 @@ impl Problem {
         Self { retry_after: Some(1), ..Self::new(Kind::Unavailable) }
     }
 
+    /// The tenant requires a second factor, and the caller has none.
+    pub(crate) fn second_factor_missing() -> Self {
+        Self { status: StatusCode::FORBIDDEN, ..Self::new(Kind::SecondFactorRequired) }
+    }
+
     /// Too many requests. After this number of seconds, another request is answered.
     pub(crate) fn rate_limited(seconds: u64) -> Self {
         let detail = format!("Too many requests. Try again in {seconds} seconds.");
@@ -165,6 +175,10 @@ impl Problem {
     /// One invalid field.
     pub(crate) fn invalid_field(field: impl Into<String>, message: impl Into<String>) -> Self {
         Self::invalid(vec![FieldError::new(field, message)])
+    }
+
+    pub(crate) fn is_of(&self, kind: Kind) -> bool {
+        self.kind == kind
     }
 
     /// Whether the cause is the request, and not the service.
@@ -204,8 +218,8 @@ impl Problem {
         if let Some(seconds) = self.retry_after {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
-        if let Some(challenge) = self.challenge {
-            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
+        if let Some(challenge) = self.challenge.as_deref().and_then(|text| HeaderValue::from_str(text).ok()) {
+            headers.insert(header::WWW_AUTHENTICATE, challenge);
         }
         response
     }
@@ -242,9 +256,21 @@ impl From<Error> for Problem {
                 return Self { errors, ..problem };
             }
             Error::Rule(_) => Self::new(Kind::Validation),
+            Error::SecondFactorRequired(pending) => {
+                let methods = pending.methods.iter().map(|method| Value::from(method.as_str())).collect();
+                Self { challenge: Some("Bearer".into()), ..Self::new(Kind::SecondFactorRequired) }
+                    .with("challenge", pending.challenge.expose().into())
+                    .with("methods", methods)
+                    .with("expiresIn", pending.expires_in.as_secs().into())
+            }
+            Error::Unauthenticated(reason @ Unauthenticated::NotFresh { .. }) => {
+                Self { challenge: Some(challenge(reason)), ..Self::new(Kind::InsufficientAuthentication) }
+            }
             Error::Unauthenticated(reason) => {
                 Self { challenge: Some(challenge(reason)), ..Self::new(Kind::Unauthorized) }
             }
+            // Here the status tells that the login is complete.
+            Error::Forbidden(Forbidden::SecondFactorRequired) => Self::second_factor_missing(),
             Error::Forbidden(_) => Self::new(Kind::Forbidden),
             Error::AccountLocked { retry_after } => {
                 Self { retry_after: Some(retry_after.as_secs()), ..Self::new(Kind::AccountLocked) }
@@ -252,7 +278,7 @@ impl From<Error> for Problem {
             Error::Overloaded { retry_after } => {
                 Self { retry_after: Some(retry_after.as_secs()), ..Self::new(Kind::Unavailable) }
             }
-            Error::MailOff => Self::new(Kind::Unavailable),
+            Error::MailOff | Error::PasskeysOff => Self::new(Kind::Unavailable),
             Error::NotFound(_) => Self::new(Kind::NotFound),
             Error::Conflict(Conflict::SeveralTenants(tenants)) => {
                 let tenant = |tenant: &iam_core::tenant::TenantSummary| json!({ "id": tenant.id, "slug": tenant.slug.as_str(), "name": tenant.name.as_str() });
@@ -277,9 +303,14 @@ impl From<Error> for Problem {
     }
 }
 
-/// A problem of a kind, for the documentation.
-pub(crate) fn example(kind: Kind, type_base: &str) -> Value {
+/// A problem of a kind with a status, for the documentation.
+pub(crate) fn example(kind: Kind, status: StatusCode, type_base: &str) -> Value {
     let problem = match kind {
+        Kind::SecondFactorRequired if status == StatusCode::FORBIDDEN => Problem::second_factor_missing(),
+        Kind::SecondFactorRequired => Problem::new(kind)
+            .with("challenge", "iamc_AZux…".into())
+            .with("methods", json!(["totp", "recovery-code"]))
+            .with("expiresIn", 300.into()),
         Kind::ValidationError => Problem::invalid_field("name", "must have 1 to 100 characters"),
         Kind::RateLimited => Problem::rate_limited(7),
         Kind::Unavailable => Problem::unavailable(),
@@ -292,10 +323,15 @@ pub(crate) fn example(kind: Kind, type_base: &str) -> Value {
 }
 
 /// The value of `WWW-Authenticate`: how to authenticate (RFC 6750 §3).
-fn challenge(reason: Unauthenticated) -> &'static str {
+fn challenge(reason: Unauthenticated) -> Cow<'static, str> {
     match reason {
-        Unauthenticated::InvalidToken | Unauthenticated::ExpiredToken => r#"Bearer error="invalid_token""#,
-        _ => "Bearer",
+        Unauthenticated::InvalidToken | Unauthenticated::ExpiredToken => r#"Bearer error="invalid_token""#.into(),
+        // RFC 9470 §3.
+        Unauthenticated::NotFresh { max_age } => {
+            let seconds = max_age.as_secs();
+            format!(r#"Bearer error="insufficient_user_authentication", max_age="{seconds}""#).into()
+        }
+        _ => "Bearer".into(),
     }
 }
 

@@ -21,9 +21,10 @@ const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
 const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 
 /// The operations by which an anonymous client proves who it is.
-const AUTHENTICATION: [&str; 11] = [
+const AUTHENTICATION: [&str; 12] = [
     "/auth/register",
     "/auth/login",
+    "/auth/login/second-factor",
     "/auth/refresh",
     "/auth/email/verify",
     "/auth/password/forgot",

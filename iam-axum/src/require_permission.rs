@@ -1,16 +1,13 @@
 //! A guard for the host program's own routes.
 
-use std::task::{Context, Poll};
-
 use axum::extract::Request;
-use axum::response::{IntoResponse, Response};
-use futures_util::future::BoxFuture;
 use iam_core::permission::Permission;
 use iam_core::{Iam, OrganizationId};
-use tower::{Layer, Service};
+use tower::Layer;
 
 use crate::demand::Demand;
 use crate::extract::{authenticate, path_parameter};
+use crate::guarded::{Guard, Guarded};
 use crate::problem::Problem;
 use crate::request_state::RequestState;
 
@@ -58,7 +55,9 @@ impl RequirePermission {
         self.organization = Some(parameter);
         self
     }
+}
 
+impl Guard for RequirePermission {
     async fn admit(&self, request: Request) -> Result<Request, Problem> {
         let (mut parts, body) = request.into_parts();
         let caller = authenticate(&mut parts, &self.iam).await?;
@@ -74,43 +73,9 @@ impl RequirePermission {
 }
 
 impl<S> Layer<S> for RequirePermission {
-    type Service = Guarded<S>;
+    type Service = Guarded<Self, S>;
 
-    fn layer(&self, inner: S) -> Guarded<S> {
-        Guarded { guard: self.clone(), inner }
-    }
-}
-
-/// A service behind a [`RequirePermission`].
-#[derive(Clone, Debug)]
-pub struct Guarded<S> {
-    guard: RequirePermission,
-    inner: S,
-}
-
-impl<S> Service<Request> for Guarded<S>
-where
-    S: Service<Request, Response = Response> + Clone + Send + 'static,
-    S::Future: Send,
-{
-    type Response = Response;
-    type Error = S::Error;
-    type Future = BoxFuture<'static, Result<Response, S::Error>>;
-
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
-        self.inner.poll_ready(context)
-    }
-
-    fn call(&mut self, request: Request) -> Self::Future {
-        let guard = self.guard.clone();
-        // Calls the instance that was polled ready, and puts the fresh clone in its place.
-        let fresh = self.inner.clone();
-        let mut inner = std::mem::replace(&mut self.inner, fresh);
-        Box::pin(async move {
-            match guard.admit(request).await {
-                Ok(request) => inner.call(request).await,
-                Err(problem) => Ok(problem.into_response()),
-            }
-        })
+    fn layer(&self, inner: S) -> Self::Service {
+        Guarded::new(self.clone(), inner)
     }
 }

@@ -6,7 +6,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use iam_core::secret::RefreshToken;
-use iam_core::session::{Login, Me, Session, Tokens};
+use iam_core::session::{self, Login, Me, Session, Tokens};
 use iam_core::tenant::{self, Registration};
 use iam_core::user::NewUser;
 use iam_core::{Iam, SessionId, UserId};
@@ -16,7 +16,7 @@ use uuid::Uuid;
 
 use crate::assignment::{HeldPermissions, HeldRole};
 use crate::description::{AUTHENTICATION, Problems, SESSIONS};
-use crate::extract::{Authenticated, Body, Context, PathId};
+use crate::extract::{Authenticated, Body, Context, PathId, WithoutFactor};
 use crate::idempotency::RequestKey;
 use crate::page::List;
 use crate::problem::Problem;
@@ -106,6 +106,15 @@ pub(crate) struct LoggedIn {
     #[serde(flatten)]
     tokens: TokensDto,
     user: UserDto,
+    /// Until when the user must set up a second factor. Absent if it need not.
+    #[serde(rename = "enrolBy", skip_serializing_if = "Option::is_none")]
+    enrol_by: Option<Time>,
+}
+
+impl From<session::LoggedIn> for LoggedIn {
+    fn from(login: session::LoggedIn) -> Self {
+        Self { tokens: login.tokens.into(), user: login.user.into(), enrol_by: login.enrol_by.map(Time) }
+    }
 }
 
 /// A new user, who is logged in, with its tenant.
@@ -126,11 +135,18 @@ impl From<tenant::Registered> for Registered {
 
 /// The caller, with its roles and permissions.
 #[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
 #[schema(as = Me)]
 pub(crate) struct MeDto {
     user: UserDto,
     tenant: TenantDto,
     session: SessionDto,
+    amr: Vec<String>,
+    auth_time: Time,
+    /// Until when the caller must set up a second factor. Afterwards, its sessions can only be used to set one up. Absent if
+    /// it need not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    enrol_by: Option<Time>,
     roles: Vec<HeldRole>,
     permissions: HeldPermissions,
 }
@@ -196,7 +212,8 @@ pub(crate) async fn register(
 /// Log in
 ///
 /// Without `tenant`, the e-mail and the password decide. If they fit users of several tenants, the response is 409 and lists
-/// these tenants. Too many failed attempts lock the account for a while.
+/// these tenants. If the user has a second factor, the response is 401 `second-factor-required` with a challenge, which
+/// `POST /auth/login/second-factor` takes. Too many failed attempts lock the account for a while.
 #[utoipa::path(
     post,
     path = "/auth/login",
@@ -205,7 +222,7 @@ pub(crate) async fn register(
     request_body = LoginDto,
     responses((status = 200, description = "Tokens and the user", body = LoggedIn), Problems),
     security(()),
-    extensions(("x-required-permission" = json!("public")), ("x-problems" = json!(["account-locked", "conflict", "forbidden", "unauthorized"]))),
+    extensions(("x-required-permission" = json!("public")), ("x-problems" = json!(["account-locked", "conflict", "forbidden", "second-factor-required", "unauthorized"]))),
 )]
 pub(crate) async fn login(
     State(iam): State<Iam>,
@@ -213,8 +230,7 @@ pub(crate) async fn login(
     Body(body): Body<LoginDto>,
 ) -> Result<Json<LoggedIn>, Problem> {
     let login = Login { email: body.email, password: body.password.into(), tenant: body.tenant };
-    let logged_in = iam.sessions().login(&context, login).await?;
-    Ok(Json(LoggedIn { tokens: logged_in.tokens.into(), user: logged_in.user.into() }))
+    Ok(Json(iam.sessions().login(&context, login).await?.into()))
 }
 
 /// Exchange a refresh token
@@ -249,11 +265,11 @@ pub(crate) async fn refresh(
     operation_id = "logout",
     tag = AUTHENTICATION,
     responses((status = 204, description = "The session has ended"), Problems),
-    extensions(("x-required-permission" = json!("session"))),
+    extensions(("x-required-permission" = json!("session")), ("x-allowed-without-second-factor" = json!(true))),
 )]
 pub(crate) async fn logout(
     State(iam): State<Iam>,
-    Authenticated(caller): Authenticated,
+    WithoutFactor(caller): WithoutFactor,
 ) -> Result<StatusCode, Problem> {
     iam.sessions().logout(&caller).await?;
     Ok(StatusCode::NO_CONTENT)
@@ -261,14 +277,14 @@ pub(crate) async fn logout(
 
 /// Log out everywhere
 ///
-/// Ends all sessions of the caller.
+/// Ends all sessions of the caller. The session must have authenticated within the last ten minutes.
 #[utoipa::path(
     post,
     path = "/auth/logout-all",
     operation_id = "logoutAll",
     tag = AUTHENTICATION,
     responses((status = 204, description = "All sessions have ended"), Problems),
-    extensions(("x-required-permission" = json!("session"))),
+    extensions(("x-required-permission" = json!("session")), ("x-needs-recent-authentication" = json!(true))),
 )]
 pub(crate) async fn logout_all(
     State(iam): State<Iam>,
@@ -287,14 +303,17 @@ pub(crate) async fn logout_all(
     operation_id = "getMe",
     tag = AUTHENTICATION,
     responses((status = 200, description = "The caller", body = MeDto), Problems),
-    extensions(("x-required-permission" = json!("session"))),
+    extensions(("x-required-permission" = json!("session")), ("x-allowed-without-second-factor" = json!(true))),
 )]
-pub(crate) async fn me(State(iam): State<Iam>, Authenticated(caller): Authenticated) -> Result<Json<MeDto>, Problem> {
-    let Me { user, tenant, session, grants, .. } = iam.sessions().me(&caller).await?;
+pub(crate) async fn me(State(iam): State<Iam>, WithoutFactor(caller): WithoutFactor) -> Result<Json<MeDto>, Problem> {
+    let Me { user, tenant, session, grants, enrol_by, .. } = iam.sessions().me(&caller).await?;
     let current = session.id;
     Ok(Json(MeDto {
         user: user.into(),
         tenant: tenant.into(),
+        amr: session.methods.amr().into_iter().map(str::to_owned).collect(),
+        auth_time: Time(session.authenticated_at),
+        enrol_by: enrol_by.map(Time),
         session: SessionDto::seen_from(session, Some(current)),
         permissions: HeldPermissions::at(iam.now(), &grants),
         roles: grants.into_iter().map(HeldRole::from).collect(),
@@ -327,7 +346,8 @@ pub(crate) async fn list(
 /// Log a user out everywhere
 ///
 /// Ends all sessions of a user. A user can always end its own sessions. To end those of another user, the caller
-/// needs the permission. The access tokens of these sessions stop working within a second.
+/// needs the permission. The session must have authenticated within the last ten minutes. The access tokens of the ended
+/// sessions stop working within a second.
 #[utoipa::path(
     post,
     path = "/users/{id}/logout-all",
@@ -335,7 +355,7 @@ pub(crate) async fn list(
     tag = SESSIONS,
     params(("id" = Uuid, Path, description = "The user")),
     responses((status = 204, description = "All sessions of the user have ended"), Problems),
-    extensions(("x-required-permission" = json!("sessions:delete"))),
+    extensions(("x-required-permission" = json!("sessions:delete")), ("x-needs-recent-authentication" = json!(true))),
 )]
 pub(crate) async fn logout_user(
     State(iam): State<Iam>,
@@ -348,7 +368,8 @@ pub(crate) async fn logout_user(
 
 /// End a session
 ///
-/// A user can always end its own sessions. To end those of another user, the caller needs the permission.
+/// A user can always end its own sessions. To end those of another user, the caller needs the permission. To end another
+/// session than that of this request, the session must have authenticated within the last ten minutes.
 #[utoipa::path(
     delete,
     path = "/sessions/{id}",
@@ -356,7 +377,7 @@ pub(crate) async fn logout_user(
     tag = SESSIONS,
     params(("id" = Uuid, Path, description = "The session")),
     responses((status = 204, description = "The session has ended"), Problems),
-    extensions(("x-required-permission" = json!("sessions:delete"))),
+    extensions(("x-required-permission" = json!("sessions:delete")), ("x-needs-recent-authentication" = json!(true))),
 )]
 pub(crate) async fn terminate(
     State(iam): State<Iam>,

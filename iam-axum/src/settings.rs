@@ -76,6 +76,8 @@ pub enum Part {
     Verification,
     /// `/auth/password/forgot`, `/auth/password/reset` and `/users/{id}/password-reset`: new passwords by mail.
     Recovery,
+    /// `/auth/factors`, `/auth/login/second-factor`, `/auth/step-up` and `/users/{id}/factors`: second factors.
+    Factors,
     /// `/invitations`: people are asked by mail to become users.
     Invitations,
     /// `/users`.
@@ -102,11 +104,12 @@ pub enum Part {
 
 impl Part {
     /// All parts.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Registration,
         Self::Authentication,
         Self::Verification,
         Self::Recovery,
+        Self::Factors,
         Self::Invitations,
         Self::Users,
         Self::Sessions,

@@ -1,6 +1,7 @@
 //! `/tenants` (`decisions.md` §2).
 
 use axum::extract::State;
+use iam_core::factor::SecondFactorPolicy;
 use iam_core::tenant::{PasswordPolicy, Tenant, TenantPatch};
 use iam_core::{Iam, TenantId};
 use serde::{Deserialize, Serialize};
@@ -25,6 +26,9 @@ pub(crate) struct TenantDto {
     status: &'static str,
     #[schema(inline)]
     password_policy: PasswordPolicyDto,
+    #[schema(inline)]
+    second_factor: SecondFactorDto,
+    second_factor_grace_days: i64,
     created_at: Time,
     updated_at: Time,
 }
@@ -37,6 +41,8 @@ impl From<Tenant> for TenantDto {
             slug: tenant.slug.into(),
             status: tenant.status.as_str(),
             password_policy: tenant.password_policy.into(),
+            second_factor: tenant.second_factor.into(),
+            second_factor_grace_days: tenant.second_factor_grace_days.into(),
             created_at: Time(tenant.created_at),
             updated_at: Time(tenant.updated_at),
         }
@@ -74,6 +80,35 @@ impl From<PasswordPolicyDto> for PasswordPolicy {
     }
 }
 
+/// Whether the users have second factors.
+#[derive(Clone, Copy, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub(crate) enum SecondFactorDto {
+    Off,
+    Optional,
+    Required,
+}
+
+impl From<SecondFactorPolicy> for SecondFactorDto {
+    fn from(policy: SecondFactorPolicy) -> Self {
+        match policy {
+            SecondFactorPolicy::Off => Self::Off,
+            SecondFactorPolicy::Optional => Self::Optional,
+            SecondFactorPolicy::Required => Self::Required,
+        }
+    }
+}
+
+impl From<SecondFactorDto> for SecondFactorPolicy {
+    fn from(policy: SecondFactorDto) -> Self {
+        match policy {
+            SecondFactorDto::Off => Self::Off,
+            SecondFactorDto::Optional => Self::Optional,
+            SecondFactorDto::Required => Self::Required,
+        }
+    }
+}
+
 /// The changes to a tenant. Fields that are absent or null stay unchanged.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -89,11 +124,24 @@ pub(crate) struct TenantPatchDto {
     /// common and breached passwords, and those that consist of the user's own words.
     #[schema(inline)]
     password_policy: Option<PasswordPolicyDto>,
+    /// `OFF`: no factor can be set up, and those that exist are still asked for. `OPTIONAL`: each user decides. `REQUIRED`: a
+    /// user without a factor must set one up within the grace.
+    #[schema(inline)]
+    second_factor: Option<SecondFactorDto>,
+    /// Counted for each user from its creation, or from the change to `REQUIRED` if that is later.
+    #[schema(minimum = 0, maximum = 90)]
+    second_factor_grace_days: Option<i64>,
 }
 
 impl From<TenantPatchDto> for TenantPatch {
-    fn from(TenantPatchDto { name, slug, password_policy }: TenantPatchDto) -> Self {
-        Self { name, slug, password_policy: password_policy.map(PasswordPolicy::from) }
+    fn from(patch: TenantPatchDto) -> Self {
+        Self {
+            name: patch.name,
+            slug: patch.slug,
+            password_policy: patch.password_policy.map(PasswordPolicy::from),
+            second_factor: patch.second_factor.map(SecondFactorPolicy::from),
+            second_factor_grace_days: patch.second_factor_grace_days,
+        }
     }
 }
 

@@ -304,7 +304,8 @@ pub(crate) async fn get(
 
 /// Change a user
 ///
-/// A new e-mail is not verified. A user that is suspended or deleted loses its sessions.
+/// A new e-mail is not verified, and needs a session that has authenticated within the last ten minutes. A user that is
+/// suspended or deleted loses its sessions.
 #[utoipa::path(
     patch,
     path = "/users/{id}",
@@ -313,7 +314,10 @@ pub(crate) async fn get(
     params(("id" = Uuid, Path, description = "The user")),
     request_body = UserPatchDto,
     responses((status = 200, description = "The changed user", body = UpdatedUser), Problems),
-    extensions(("x-required-permission" = json!("users:update")), ("x-problems" = json!(["conflict"]))),
+    extensions(
+        ("x-required-permission" = json!("users:update")),
+        ("x-problems" = json!(["conflict", "insufficient-authentication"])),
+    ),
 )]
 pub(crate) async fn update(
     State(iam): State<Iam>,

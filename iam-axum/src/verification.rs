@@ -88,7 +88,11 @@ pub(crate) async fn verify(
     tag = AUTHENTICATION,
     request_body = EmailChangeDto,
     responses((status = 202, description = "The link is sent to the new address"), Problems),
-    extensions(("x-required-permission" = json!("session")), ("x-problems" = json!(["account-locked", "forbidden", "not-found"]))),
+    extensions(
+        ("x-required-permission" = json!("session")),
+        ("x-needs-recent-authentication" = json!(true)),
+        ("x-problems" = json!(["account-locked", "forbidden", "not-found"])),
+    ),
 )]
 pub(crate) async fn change(
     State(iam): State<Iam>,

@@ -7,6 +7,7 @@ use iam_model::context::RequestContext;
 use iam_model::error::{Result, Unauthenticated};
 use iam_model::store_error::StoreError;
 
+use crate::cache::CachedSession;
 use crate::caller::Caller;
 use crate::iam::Iam;
 use crate::token;
@@ -21,8 +22,9 @@ impl Iam {
     ///
     /// # Errors
     ///
-    /// [`Unauthenticated::InvalidToken`], [`Unauthenticated::ExpiredToken`]; [`Error::Store`](crate::Error::Store) when the
-    /// store fails.
+    /// [`Unauthenticated::InvalidToken`], [`Unauthenticated::ExpiredToken`];
+    /// [`Forbidden::SecondFactorRequired`](iam_model::error::Forbidden) when the user must set up a second factor first;
+    /// [`Error::Store`](crate::Error::Store) when the store fails.
     pub async fn authenticate(&self, token: &str, context: RequestContext) -> Result<Caller> {
         self.authenticate_verified(&self.verify(token).await?, context).await
     }
@@ -65,8 +67,26 @@ impl Iam {
     /// # Errors
     ///
     /// [`Unauthenticated::InvalidToken`] when the session has ended or the key was revoked,
-    /// [`Unauthenticated::ExpiredToken`]; [`Error::Store`](crate::Error::Store) when the store fails.
+    /// [`Unauthenticated::ExpiredToken`]; [`Forbidden::SecondFactorRequired`](iam_model::error::Forbidden) when the user
+    /// must set up a second factor first; [`Error::Store`](crate::Error::Store) when the store fails.
     pub async fn authenticate_verified(&self, token: &VerifiedToken, context: RequestContext) -> Result<Caller> {
+        let (caller, snapshot) = self.caller_of(token, context).await?;
+        snapshot.require_factor(self.0.now())?;
+        Ok(caller)
+    }
+
+    /// Does the same as [`authenticate_verified`](Self::authenticate_verified), also for a user that must set up a second
+    /// factor first. Only for the calls with which a user sets one up, sees itself, or logs out.
+    ///
+    /// # Errors
+    ///
+    /// [`Unauthenticated::InvalidToken`] when the session has ended or the key was revoked,
+    /// [`Unauthenticated::ExpiredToken`]; [`Error::Store`](crate::Error::Store) when the store fails.
+    pub async fn authenticate_without_factor(&self, token: &VerifiedToken, context: RequestContext) -> Result<Caller> {
+        Ok(self.caller_of(token, context).await?.0)
+    }
+
+    async fn caller_of(&self, token: &VerifiedToken, context: RequestContext) -> Result<(Caller, Arc<CachedSession>)> {
         let (iam, claims) = (&*self.0, token.claims());
         let now = iam.now();
         // Time may have passed since the first half.
@@ -82,7 +102,8 @@ impl Iam {
             return Err(Unauthenticated::InvalidToken.into());
         }
         let authority = Arc::clone(&snapshot.authority);
-        Ok(Caller::user_session(claims.tenant_id, claims.sub, claims.sid, authority, context))
+        let caller = Caller::user_session(claims.tenant_id, claims.sub, claims.sid, authority, context);
+        Ok((caller, snapshot))
     }
 
     /// Follows the commits of other replicas, so that [`authenticate`](Self::authenticate) can use cached sessions

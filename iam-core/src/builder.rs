@@ -17,6 +17,7 @@ use crate::engine::{AfterCommit, Engine, Hook, IdempotencySecret, InFlight, Post
 use crate::hashing::PasswordHasher;
 use crate::iam::Iam;
 use crate::link_pages::LinkPages;
+use crate::one_time::TotpCipher;
 use crate::password::PasswordRules;
 use crate::settings::Settings;
 use crate::token::{KeyRing, LinkKey, RETIREMENT, first_or_stored, pair};
@@ -143,6 +144,7 @@ impl Builder {
         let log_key = LogKey::new(pair(log_key, master)?, log_key.id);
         let idempotency = IdempotencySecret::new(log_key.derive("idempotency"));
         let link_key = LinkKey::new(log_key.derive("links"));
+        let totp_cipher = TotpCipher::new(log_key.derive("totp"))?;
         let post = mail.map(|(mailer, pages)| Arc::new(Post { mailer, pages, queued: Notify::new() }));
         let passwords =
             PasswordHasher::new(settings.hashing_cost, settings.password_wait, observer.clone(), Arc::clone(&random))?;
@@ -161,6 +163,7 @@ impl Builder {
             ids: Arc::new(ids),
             keys: Arc::new(keys),
             link_key: Arc::new(link_key),
+            totp_cipher: Arc::new(totp_cipher),
             post,
             verified_tokens: Arc::default(),
             ended_sessions: Arc::default(),

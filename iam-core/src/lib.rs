@@ -12,6 +12,7 @@ mod cache;
 mod caller;
 pub mod credential;
 mod engine;
+pub mod factor;
 mod guard;
 mod hashing;
 mod iam;
@@ -22,8 +23,11 @@ pub mod link;
 mod link_pages;
 pub mod mail;
 pub mod maintenance;
+mod one_time;
 pub mod organization;
 mod own_password;
+#[cfg(feature = "passkeys")]
+mod passkey;
 mod password;
 mod patch;
 pub mod permission;
@@ -46,8 +50,8 @@ pub use iam_model::change::{AuditBatch, Change};
 pub use iam_model::context::{Actor, Author, CorrelationId, RequestContext, UserAgent};
 pub use iam_model::error::{Conflict, Error, Forbidden, Internal, Result, Rule, Unauthenticated};
 pub use iam_model::id::{
-    AssignmentId, AuditEntryId, InvalidId, InvitationId, KeyId, LinkId, MessageId, OrganizationId, PermissionId,
-    RoleId, SessionId, TenantId, TokenId, UserId,
+    AssignmentId, AuditEntryId, FactorId, InvalidId, InvitationId, KeyId, LinkId, MessageId, OrganizationId,
+    PermissionId, RoleId, SessionId, TenantId, TokenId, UserId,
 };
 pub use iam_model::store::{ChangeFeed, HostTransaction, Locks, News, Schema, Store, Transaction};
 pub use iam_model::store_error::{BoxError, Constraint, StoreError};

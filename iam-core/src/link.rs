@@ -41,6 +41,8 @@ pub struct LinkDetails {
     pub tenant: Name,
     /// The rules for a new password.
     pub password_policy: PasswordPolicy,
+    /// The minimum number of characters of a new password.
+    pub min_password_length: usize,
     /// Until when the link works.
     pub expires_at: Timestamp,
 }
@@ -54,8 +56,9 @@ pub(crate) async fn look_up(engine: &Engine, token: &LinkToken, purpose: LinkPur
     let (link, tenant) = find(engine, token, purpose).await?;
     Ok(LinkDetails {
         email: link.email,
-        tenant: tenant.name,
         password_policy: tenant.password_policy,
+        min_password_length: tenant.min_password_length(),
+        tenant: tenant.name,
         expires_at: link.expires_at,
     })
 }

@@ -61,6 +61,15 @@ impl Iam {
         in_batches(|| self.0.store.remove_expired_links(self.now(), BATCH)).await
     }
 
+    /// Removes challenges that have expired, and returns how many. For a periodic job.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Store`](iam_model::error::Error::Store). Rows that were removed before stay removed.
+    pub async fn remove_expired_challenges(&self) -> Result<u64> {
+        in_batches(|| self.0.store.remove_expired_challenges(self.now(), BATCH)).await
+    }
+
     /// Removes the counts of messages that do not limit further messages any more, and returns how many. For a periodic
     /// job.
     ///

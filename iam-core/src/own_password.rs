@@ -3,7 +3,6 @@
 
 use iam_model::audit::ResourceType;
 use iam_model::error::{Error, Result};
-use iam_model::tenant::TenantStatus;
 use iam_model::user::User;
 
 use crate::caller::Caller;
@@ -25,7 +24,7 @@ impl<'a> Attempt<'a> {
             return Err(Error::NotFound(ResourceType::USER));
         }
         // The tenant is active, because a suspended tenant has no callers.
-        let scope = Scope { tenant: caller.tenant(), status: TenantStatus::Active };
+        let scope = Scope::without_tenant(caller.tenant());
         Self::make(iam, scope, claim, guarded, WhenLocked::Refuse).await
     }
 

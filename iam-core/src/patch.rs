@@ -54,6 +54,11 @@ pub(crate) fn text<T: FromStr<Err = Invalid>>(fields: &mut Fields, name: &str, g
     fields.check(name, given.parse())
 }
 
+/// Checks a number.
+pub(crate) fn number<T: TryFrom<i64, Error = Invalid>>(fields: &mut Fields, name: &str, given: &i64) -> Option<T> {
+    fields.check(name, T::try_from(*given))
+}
+
 /// Takes a field whose type has only valid values.
 pub(crate) fn value<T: Clone>(_: &mut Fields, _: &str, given: &T) -> Option<T> {
     Some(given.clone())

@@ -7,6 +7,7 @@ use crate::access::Access;
 use crate::assignment::Assignments;
 use crate::audit::Audit;
 use crate::credential::Credentials;
+use crate::factor::Factors;
 use crate::iam::Iam;
 use crate::invitation::Invitations;
 use crate::organization::Organizations;
@@ -36,6 +37,12 @@ impl Iam {
     #[must_use]
     pub fn credentials(&self) -> Credentials<'_> {
         Credentials(&self.0)
+    }
+
+    /// The service for second factors: sets them up and removes them.
+    #[must_use]
+    pub fn factors(&self) -> Factors<'_> {
+        Factors(&self.0)
     }
 
     /// The service for the verification of e-mail addresses: sends links, and changes addresses.

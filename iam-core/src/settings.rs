@@ -5,6 +5,8 @@ use chrono::TimeDelta;
 use iam_model::clock::Timestamp;
 use iam_model::credential::Lockout;
 use iam_model::tenant::Quota;
+#[cfg(feature = "passkeys")]
+use iam_webauthn::RelyingParty;
 
 use crate::hashing::HashingCost;
 use crate::token::MasterKey;
@@ -45,6 +47,10 @@ pub struct Settings {
     pub max_organization_depth: u32,
     /// Encrypts private keys in the store. Without it, they are stored unencrypted.
     pub master_key: Option<MasterKey>,
+    /// The relying party of passkeys. Without it, no passkey is accepted. Its id can never change: passkeys are bound to
+    /// it.
+    #[cfg(feature = "passkeys")]
+    pub relying_party: Option<RelyingParty>,
     /// The maximum numbers of resources of a tenant.
     pub quota: Quota,
     /// The age at which [`rotate_keys_when_due`](crate::Iam::rotate_keys_when_due) replaces a signing key for access
@@ -71,6 +77,8 @@ impl Default for Settings {
             breached_passwords: None,
             max_organization_depth: 5,
             master_key: None,
+            #[cfg(feature = "passkeys")]
+            relying_party: None,
             quota: Quota::default(),
             key_rotation: TimeDelta::days(90),
             audit_min_retention: TimeDelta::days(30),

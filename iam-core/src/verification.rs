@@ -88,12 +88,13 @@ impl Verification<'_> {
     ///
     /// # Errors
     ///
-    /// [`Error::MailOff`], [`Error::Validation`] which names `newEmail` or `currentPassword`,
-    /// [`Error::AccountLocked`], [`Forbidden::NotAUser`](iam_model::error::Forbidden::NotAUser) for trusted code,
+    /// [`Error::MailOff`], [`Unauthenticated::NotFresh`](iam_model::error::Unauthenticated::NotFresh),
+    /// [`Error::Validation`] which names `newEmail` or `currentPassword`, [`Error::AccountLocked`], [`Forbidden::NotAUser`](iam_model::error::Forbidden::NotAUser) for trusted code,
     /// [`Error::Overloaded`].
     pub async fn change_email(&self, caller: &Caller, new: &str, current: Password) -> Result<()> {
         let iam = self.0;
         caller.require_user()?;
+        iam.require_fresh(caller).await?;
         iam.require_mail()?;
         let mut fields = Fields::default();
         let new = fields.check("newEmail", new.parse::<Email>());

@@ -64,6 +64,12 @@ const DEFAULTS: &[(&str, &str)] = templates![
     "new-login-blocked.subject.txt",
     "new-login-blocked.txt",
     "new-login-blocked.html",
+    "factor-added.subject.txt",
+    "factor-added.txt",
+    "factor-added.html",
+    "factor-removed.subject.txt",
+    "factor-removed.txt",
+    "factor-removed.html",
 ];
 
 /// The values that templates know.

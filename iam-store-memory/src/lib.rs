@@ -7,6 +7,7 @@
 mod assignment;
 mod audit;
 mod credential;
+mod factor;
 mod idempotency;
 mod invitation;
 mod link;

@@ -62,6 +62,15 @@ impl MaintenanceStore for MemoryStore {
         Ok(self.remove_from_all_tenants(remove).await)
     }
 
+    async fn remove_expired_challenges(&self, now: Timestamp, _limit: u32) -> Result<u64, StoreError> {
+        let remove = |state: &mut TenantState| {
+            let all = state.challenges.len();
+            state.challenges.retain(|_, challenge| now < challenge.expires_at);
+            all - state.challenges.len()
+        };
+        Ok(self.remove_from_all_tenants(remove).await)
+    }
+
     async fn remove_message_counts(&self, before: Timestamp, _limit: u32) -> Result<u64, StoreError> {
         let _writer = self.writer.lock().await;
         Ok(self.change(|state| {

@@ -16,11 +16,14 @@ impl SessionStore for MemoryStore {
     ) -> Result<Option<SessionSnapshot>, StoreError> {
         let state = self.tenant_state(tenant);
         let snapshot = |session: &Session| {
+            let (tenant, user) = (state.tenant.as_ref()?, state.users.get(&session.user_id)?);
+            let has_factor = state.has_factor(session.user_id);
             Some(SessionSnapshot {
                 user_id: session.user_id,
-                user_status: state.users.get(&session.user_id)?.status,
-                tenant_status: state.tenant.as_ref()?.status,
+                user_status: user.status,
+                tenant_status: tenant.status,
                 expires_at: session.expires_at,
+                enrol_by: tenant.factor_demand().enrol_by(user.created_at).filter(|_| !has_factor),
                 grants: state.grants(|assignment| assignment.user_id == session.user_id),
             })
         };
@@ -82,6 +85,11 @@ impl TenantState {
             SessionChange::Refresh(session) => {
                 let stored = self.sessions.get_mut(&session.id).ok_or(StoreError::Missing("session"))?;
                 *stored = session.clone();
+            }
+            SessionChange::StepUp(session) => {
+                let stored = self.sessions.get_mut(&session.id).ok_or(StoreError::Missing("session"))?;
+                stored.methods = session.methods.clone();
+                stored.authenticated_at = session.authenticated_at;
             }
             SessionChange::RepeatRefresh(_) => {}
             SessionChange::End { sessions, .. } | SessionChange::Forget(sessions) => {

@@ -1,14 +1,16 @@
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use iam_model::assignment::Assignment;
 use iam_model::audit::AuditEntry;
+use iam_model::challenge::Challenge;
 use iam_model::change::{AuditChange, MailChange};
 use iam_model::clock::Timestamp;
 use iam_model::credential::LoginAttempts;
+use iam_model::factor::Factor;
 use iam_model::id::{
-    AssignmentId, InvitationId, MessageId, OrganizationId, PermissionId, RoleId, SessionId, TenantId, UserId,
+    AssignmentId, FactorId, InvitationId, MessageId, OrganizationId, PermissionId, RoleId, SessionId, TenantId, UserId,
 };
 use iam_model::idempotency::IdempotencyRecord;
 use iam_model::invitation::Invitation;
@@ -62,7 +64,7 @@ pub(super) struct State {
     pub(super) queued_mail: BTreeMap<(TenantId, EmailKey, MailKind), Vec<Timestamp>>,
 }
 
-/// The state of one tenant. For [`TenantId::NONE`], it contains login attempts only.
+/// The state of one tenant. For [`TenantId::NONE`], it contains only login attempts and challenges.
 #[derive(Clone, Default)]
 pub(super) struct TenantState {
     pub(super) tenant: Option<Tenant>,
@@ -76,6 +78,9 @@ pub(super) struct TenantState {
     pub(super) assignments: BTreeMap<AssignmentId, Assignment>,
     pub(super) invitations: BTreeMap<InvitationId, Invitation>,
     pub(super) links: BTreeMap<(LinkPurpose, Uuid), Link>,
+    pub(super) factors: BTreeMap<FactorId, Factor>,
+    pub(super) recovery_codes: BTreeMap<UserId, BTreeSet<[u8; 32]>>,
+    pub(super) challenges: BTreeMap<[u8; 32], Challenge>,
 }
 
 impl MemoryStore {

@@ -34,6 +34,8 @@ impl Transaction for MemoryTransaction {
             }
             Change::Invitation(change) => self.draft.write_invitation(change),
             Change::Link(change) => self.draft.write_link(change),
+            Change::Factor(change) => self.draft.write_factor(change),
+            Change::Challenge(change) => self.draft.write_challenge(change),
             Change::Mail(change) => {
                 self.mail.push(change.clone());
                 Ok(())
@@ -44,8 +46,9 @@ impl Transaction for MemoryTransaction {
     async fn commit(self: Box<Self>) -> Result<(), StoreError> {
         let Self { store, tenant, draft, audit: changes, entries, idempotency, mail, cleared, _writer } = *self;
         store.change(|state| {
-            // A unit of work may belong to no tenant: then nothing of it stays.
-            if draft.tenant.is_some() || !draft.attempts.is_empty() || state.tenants.contains_key(&tenant) {
+            // A unit of work may belong to no tenant: then nothing else of it stays.
+            let has_unnamed = !draft.attempts.is_empty() || !draft.challenges.is_empty();
+            if draft.tenant.is_some() || has_unnamed || state.tenants.contains_key(&tenant) {
                 state.tenants.insert(tenant, Arc::new(draft));
             }
             if let Some(unnamed) = state.tenants.get_mut(&TenantId::NONE).filter(|_| !cleared.is_empty()) {

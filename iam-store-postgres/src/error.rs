@@ -21,6 +21,7 @@ fn constraint(error: &dyn DatabaseError) -> Option<Constraint> {
         "role_assignments_context_key" => Some(Constraint::RoleAssignment),
         "organizations_slug_key" => Some(Constraint::OrganizationSlug),
         "invitations_pending_key" => Some(Constraint::Invitation),
+        "factors_credential_key" => Some(Constraint::Passkey),
         "signing_keys_pkey" => Some(Constraint::SigningKeyGeneration),
         _ => None,
     }

@@ -6,6 +6,7 @@ mod column;
 mod connections;
 mod credential;
 mod error;
+mod factor;
 mod feed;
 mod host;
 mod idempotency;

@@ -74,6 +74,20 @@ maintenance_ports! {
         USING stale
         WHERE d.tenant_id = stale.tenant_id AND d.purpose = stale.purpose AND d.subject = stale.subject
     "#,
+    // Skips locked rows: a unit of work that answers a challenge holds the row's lock.
+    expired_challenges: r#"
+        WITH stale AS MATERIALIZED (
+            SELECT tenant_id, token_hash
+            FROM iam.challenges
+            WHERE expires_at <= $1
+            ORDER BY expires_at
+            LIMIT $2
+            FOR UPDATE SKIP LOCKED
+        )
+        DELETE FROM iam.challenges d
+        USING stale
+        WHERE d.tenant_id = stale.tenant_id AND d.token_hash = stale.token_hash
+    "#,
     // Skips locked rows: a unit of work that queues a message holds the row's lock until the message is counted.
     message_counts: r#"
         WITH stale AS MATERIALIZED (

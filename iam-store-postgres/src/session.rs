@@ -4,6 +4,7 @@ use iam_model::session::Session;
 use iam_model::store::SessionSnapshot;
 use iam_model::store_error::StoreError;
 use iam_store_sql::column::parse;
+use iam_store_sql::session::enrol_by;
 use iam_store_sql::session_ports;
 use sqlx::types::Json;
 use uuid::Uuid;
@@ -30,7 +31,7 @@ session_ports! {
     lock_of_user: "FROM iam.sessions s WHERE s.tenant_id = $1 AND s.user_id = $2 ORDER BY s.id FOR UPDATE",
     lock_some: "FROM iam.sessions s WHERE s.tenant_id = $1 ORDER BY s.id LIMIT $2 FOR UPDATE",
     insert: (
-        "$14",
+        "$16",
         with r#"
         logged_in AS (
             UPDATE iam.users SET last_login_at = $6, version = version + 1 WHERE tenant_id = $1 AND id = $3
@@ -39,9 +40,9 @@ session_ports! {
         r#"
         INSERT INTO iam.sessions (
             tenant_id, id, user_id, ip_address, user_agent, created_at, last_used_at, expires_at,
-            refresh_tag_key, refresh_current, spent_hash, spent_nonce, spent_at
+            refresh_tag_key, refresh_current, spent_hash, spent_nonce, spent_at, methods, authenticated_at
         )
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
         "#
     ),
     update: (
@@ -58,6 +59,10 @@ session_ports! {
         WHERE tenant_id = $1 AND id = $2
         "#
     ),
+    step_up: (
+        "$5",
+        "UPDATE iam.sessions SET methods = $3, authenticated_at = $4 WHERE tenant_id = $1 AND id = $2"
+    ),
 }
 
 struct SnapshotRow {
@@ -65,6 +70,10 @@ struct SnapshotRow {
     user_status: String,
     tenant_status: String,
     expires_at: DateTime<Utc>,
+    user_created_at: DateTime<Utc>,
+    second_factor_required_at: Option<DateTime<Utc>>,
+    second_factor_grace_days: i64,
+    has_factor: bool,
     grants: Json<Vec<GrantRow>>,
 }
 
@@ -77,13 +86,20 @@ impl TryFrom<SnapshotRow> for SessionSnapshot {
             user_status: parse("users.status", &row.user_status)?,
             tenant_status: parse("tenants.status", &row.tenant_status)?,
             expires_at: row.expires_at,
+            enrol_by: enrol_by(
+                row.second_factor_required_at,
+                row.second_factor_grace_days,
+                row.user_created_at,
+                row.has_factor,
+            )?,
             grants: grants(row.grants.0)?,
         })
     }
 }
 
 impl PostgresStore {
-    // A request whose session is not cached waits for this. So it is one query, in which the grants come as JSON.
+    // A request whose session is not cached waits for this. So it is one query, in which the grants come as JSON. Few
+    // tenants require second factors. For the others, the CASE keeps the database from looking for a factor.
     pub(crate) async fn read_session_snapshot(
         &self,
         tenant: TenantId,
@@ -97,6 +113,17 @@ impl PostgresStore {
                 u.status AS user_status,
                 t.status AS tenant_status,
                 s.expires_at,
+                u.created_at AS user_created_at,
+                t.second_factor_required_at,
+                t.second_factor_grace_days,
+                CASE
+                    WHEN t.second_factor_required_at IS NULL THEN FALSE
+                    ELSE EXISTS (
+                        SELECT
+                        FROM iam.factors f
+                        WHERE f.tenant_id = s.tenant_id AND f.user_id = s.user_id AND f.confirmed_at IS NOT NULL
+                    )
+                END AS "has_factor!",
                 coalesce(
                     (
                         SELECT json_agg(g)

@@ -22,6 +22,7 @@ fn constraint(error: &dyn DatabaseError) -> Option<Constraint> {
         "index 'role_assignments_context_key'" => Some(Constraint::RoleAssignment),
         "organizations.tenant_id, organizations.slug" => Some(Constraint::OrganizationSlug),
         "invitations.tenant_id, invitations.email_key" => Some(Constraint::Invitation),
+        "factors.tenant_id, factors.credential_id" => Some(Constraint::Passkey),
         "signing_keys.purpose, signing_keys.generation" => Some(Constraint::SigningKeyGeneration),
         _ => None,
     }

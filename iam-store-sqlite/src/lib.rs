@@ -6,6 +6,7 @@ mod bulk;
 mod column;
 mod credential;
 mod error;
+mod factor;
 mod feed;
 mod host;
 mod idempotency;

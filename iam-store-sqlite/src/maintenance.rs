@@ -38,6 +38,10 @@ maintenance_ports! {
         DELETE FROM links
         WHERE rowid IN (SELECT rowid FROM links WHERE expires_at <= ?1 ORDER BY expires_at LIMIT ?2)
     "#,
+    expired_challenges: r#"
+        DELETE FROM challenges
+        WHERE rowid IN (SELECT rowid FROM challenges WHERE expires_at <= ?1 ORDER BY expires_at LIMIT ?2)
+    "#,
     message_counts: r#"
         DELETE FROM queued_messages
         WHERE rowid IN (

@@ -4,6 +4,7 @@ use iam_model::store::SessionSnapshot;
 use iam_model::store_error::StoreError;
 use iam_store_sql::assignment::AssignmentRow;
 use iam_store_sql::column::{moment, parse};
+use iam_store_sql::session::enrol_by;
 use iam_store_sql::session_ports;
 use sqlx::types::Json;
 use uuid::Uuid;
@@ -32,9 +33,9 @@ session_ports! {
         r#"
         INSERT INTO sessions (
             tenant_id, id, user_id, ip_address, user_agent, created_at, last_used_at, expires_at,
-            refresh_tag_key, refresh_current, spent_hash, spent_nonce, spent_at
+            refresh_tag_key, refresh_current, spent_hash, spent_nonce, spent_at, methods, authenticated_at
         )
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)
         "#
     ),
     last_login: "UPDATE users SET last_login_at = ?3, version = version + 1 WHERE tenant_id = ?1 AND id = ?2",
@@ -51,6 +52,9 @@ session_ports! {
         WHERE tenant_id = ?1 AND id = ?2
         "#
     ),
+    step_up: (
+        "UPDATE sessions SET methods = ?3, authenticated_at = ?4 WHERE tenant_id = ?1 AND id = ?2"
+    ),
 }
 
 struct SnapshotRow {
@@ -58,6 +62,10 @@ struct SnapshotRow {
     user_status: String,
     tenant_status: String,
     expires_at: i64,
+    user_created_at: i64,
+    second_factor_required_at: Option<i64>,
+    second_factor_grace_days: i64,
+    has_factor: bool,
     assignments: Json<Vec<AssignmentRow<i64>>>,
     roles: Json<Vec<RoleRow>>,
     places: Json<Vec<LineageRow>>,
@@ -69,6 +77,7 @@ impl SqliteStore {
         tenant: TenantId,
         session: SessionId,
     ) -> Result<Option<SessionSnapshot>, StoreError> {
+        // Few tenants require second factors. For the others, the CASE keeps the database from looking for a factor.
         let row = select_grants!(
             SnapshotRow,
             r#"
@@ -76,7 +85,23 @@ impl SqliteStore {
                 AND a.user_id = (SELECT s.user_id FROM sessions s WHERE s.tenant_id = ?1 AND s.id = ?2)
             "#,
             "g.created_at DESC, g.id",
-            "s.user_id, u.status AS user_status, t.status AS tenant_status, s.expires_at,",
+            r#"
+                s.user_id,
+                u.status AS user_status,
+                t.status AS tenant_status,
+                s.expires_at,
+                u.created_at AS user_created_at,
+                t.second_factor_required_at,
+                t.second_factor_grace_days,
+                CASE
+                    WHEN t.second_factor_required_at IS NULL THEN FALSE
+                    ELSE EXISTS (
+                        SELECT 1
+                        FROM factors f
+                        WHERE f.tenant_id = s.tenant_id AND f.user_id = s.user_id AND f.confirmed_at IS NOT NULL
+                    )
+                END AS "has_factor!: bool",
+            "#,
             r#"
             FROM sessions s
             JOIN users u ON u.tenant_id = s.tenant_id AND u.id = s.user_id
@@ -95,6 +120,12 @@ impl SqliteStore {
             user_status: parse("users.status", &row.user_status)?,
             tenant_status: parse("tenants.status", &row.tenant_status)?,
             expires_at: moment("sessions.expires_at", row.expires_at)?,
+            enrol_by: enrol_by(
+                row.second_factor_required_at,
+                row.second_factor_grace_days,
+                row.user_created_at,
+                row.has_factor,
+            )?,
             grants: grants.try_into()?,
         }))
     }

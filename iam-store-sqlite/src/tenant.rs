@@ -21,12 +21,24 @@ tenant_ports! {
         WHERE tenant_id = ?1
     "#,
     insert: r#"
-        INSERT INTO tenants (id, name, slug, status, created_at, updated_at, password_policy)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+        INSERT INTO tenants (
+            id, name, slug, status, created_at, updated_at, password_policy,
+            second_factor, second_factor_grace_days, second_factor_required_at
+        )
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
     "#,
     update: r#"
         UPDATE tenants
-        SET name = ?2, slug = ?3, status = ?4, updated_at = ?5, password_policy = ?6, version = version + 1
+        SET
+            name = ?2,
+            slug = ?3,
+            status = ?4,
+            updated_at = ?5,
+            password_policy = ?6,
+            second_factor = ?7,
+            second_factor_grace_days = ?8,
+            second_factor_required_at = ?9,
+            version = version + 1
         WHERE id = ?1
     "#,
 }

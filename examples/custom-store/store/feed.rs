@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use iam_model::change::{
-    AssignmentChange, Change, OrganizationChange, RoleChange, SessionChange, TenantChange, UserChange,
+    AssignmentChange, Change, FactorChange, OrganizationChange, RoleChange, SessionChange, TenantChange, UserChange,
 };
 use iam_model::store::{ChangeFeed, News};
 use iam_model::store_error::StoreError;
@@ -111,6 +111,11 @@ pub(super) fn changed_by(change: &Change) -> Vec<Uuid> {
             sessions.iter().map(|session| session.id.into()).collect()
         }
         Change::Tenant(TenantChange::ChangeStatus { after, .. }) => vec![after.id.into()],
+        Change::Tenant(TenantChange::Update { before, after }) if before.factor_demand() != after.factor_demand() => {
+            vec![after.id.into()]
+        }
+        Change::Factor(FactorChange::Confirm(factor) | FactorChange::Register(factor)) => vec![factor.user_id.into()],
+        Change::Factor(FactorChange::Remove { user, .. }) => vec![(*user).into()],
         // Each variant is listed: a new one does not compile until its author has decided what it invalidates.
         Change::User(
             UserChange::Create { .. }
@@ -124,7 +129,20 @@ pub(super) fn changed_by(change: &Change) -> Vec<Uuid> {
             OrganizationChange::Create(_) | OrganizationChange::Update { .. } | OrganizationChange::Delete { .. },
         )
         | Change::Role(RoleChange::CreateBuiltIn(_) | RoleChange::Create(_))
-        | Change::Session(SessionChange::Start(_) | SessionChange::Refresh(_) | SessionChange::RepeatRefresh(_))
+        | Change::Session(
+            SessionChange::Start(_)
+            | SessionChange::Refresh(_)
+            | SessionChange::RepeatRefresh(_)
+            | SessionChange::StepUp(_),
+        )
+        | Change::Factor(
+            FactorChange::Prepare(_)
+            | FactorChange::Rename { .. }
+            | FactorChange::Use { .. }
+            | FactorChange::IssueRecoveryCodes { .. }
+            | FactorChange::UseRecoveryCode { .. },
+        )
+        | Change::Challenge(_)
         | Change::Tenant(TenantChange::Create(_) | TenantChange::Update { .. })
         | Change::Credential(_)
         | Change::Permission(_)

@@ -6,6 +6,7 @@ use redb::WriteTransaction;
 
 use super::RedbStore;
 use super::credential::AttemptsRow;
+use super::factor::ChallengeRow;
 use super::idempotency::AnswerRow;
 use super::link::LinkRow;
 use super::mail::QueuedMailRow;
@@ -50,6 +51,11 @@ impl MaintenanceStore for RedbStore {
 
     async fn remove_expired_links(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError> {
         Ok(self.write(|rows| remove(rows, limit, |LinkRow(link)| !link.is_live(now))).await?.len() as u64)
+    }
+
+    async fn remove_expired_challenges(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError> {
+        let is_expired = |ChallengeRow(challenge): &ChallengeRow| challenge.expires_at <= now;
+        Ok(self.write(|rows| remove(rows, limit, is_expired)).await?.len() as u64)
     }
 
     async fn remove_message_counts(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {

@@ -6,6 +6,7 @@
 mod assignment;
 mod audit;
 mod credential;
+mod factor;
 mod feed;
 mod idempotency;
 mod invitation;

@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use iam_model::change::SessionChange;
 use iam_model::clock::Timestamp;
 use iam_model::context::UserAgent;
+use iam_model::factor::{AuthenticationMethods, Factor};
 use iam_model::id::{SessionId, TenantId, UserId};
 use iam_model::session::{RefreshState, Session, SpentToken};
 use iam_model::store::{SessionDetails, SessionSnapshot, SessionStore, SessionTransaction};
@@ -30,6 +31,9 @@ struct SessionFields {
     ip_address: Option<IpAddr>,
     #[serde(with = "user_agent")]
     user_agent: Option<UserAgent>,
+    #[serde(with = "methods")]
+    methods: AuthenticationMethods,
+    authenticated_at: Timestamp,
     created_at: Timestamp,
     last_used_at: Timestamp,
     expires_at: Timestamp,
@@ -57,6 +61,20 @@ pub(super) mod user_agent {
 
     pub(in crate::store) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<UserAgent>, D::Error> {
         Ok(Option::<String>::deserialize(from)?.as_deref().map(UserAgent::new))
+    }
+}
+
+mod methods {
+    use iam_model::factor::AuthenticationMethods;
+    use serde::de::Error as _;
+    use serde::{Deserialize as _, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(methods: &AuthenticationMethods, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(methods)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<AuthenticationMethods, D::Error> {
+        String::deserialize(from)?.parse().map_err(D::Error::custom)
     }
 }
 
@@ -100,11 +118,17 @@ impl SessionStore for RedbStore {
             let Some(session) = view.session(session)? else { return Ok(None) };
             let Some(user) = view.get::<User>(&key(session.user_id))? else { return Ok(None) };
             let Some(tenant) = view.get::<Tenant>(&[])? else { return Ok(None) };
+            let has_factor = || Ok(view.factors(user.id)?.iter().any(Factor::is_confirmed));
+            let enrol_by = match tenant.factor_demand().enrol_by(user.created_at) {
+                Some(enrol_by) if !has_factor()? => Some(enrol_by),
+                _ => None,
+            };
             Ok(Some(SessionSnapshot {
                 user_id: user.id,
                 user_status: user.status,
                 tenant_status: tenant.status,
                 expires_at: session.expires_at,
+                enrol_by,
                 grants: view.grants(|assignment| assignment.user_id == user.id)?,
             }))
         })
@@ -170,6 +194,11 @@ impl Draft<'_> {
                     return Err(StoreError::Missing("session"));
                 }
                 self.put(SessionRow(session.clone()))
+            }
+            SessionChange::StepUp(after) => {
+                let stored = self.view().session(after.id)?.ok_or(StoreError::Missing("session"))?;
+                let (methods, authenticated_at) = (after.methods.clone(), after.authenticated_at);
+                self.put(SessionRow(Session { methods, authenticated_at, ..stored }))
             }
             SessionChange::RepeatRefresh(_) => Ok(()),
             SessionChange::End { sessions, .. } | SessionChange::Forget(sessions) => {

@@ -18,6 +18,7 @@ use uuid::Uuid;
 use super::Writing;
 use super::audit::EntryRow;
 use super::credential::{AttemptsRow, PasswordRow};
+use super::factor::{ChallengeRow, FactorRow, RecoveryCodesRow};
 use super::feed::{Feed, changed_by};
 use super::idempotency::AnswerRow;
 use super::link::LinkRow;
@@ -73,6 +74,8 @@ impl Transaction for RedbTransaction {
             Change::Invitation(change) => draft.write_invitation(change),
             Change::Link(change) => draft.write_link(change),
             Change::Mail(change) => draft.write_mail(change),
+            Change::Factor(change) => draft.write_factor(change),
+            Change::Challenge(change) => draft.write_challenge(change),
         }?;
         draft.record(audit.into_entries())?;
         self.changed.extend(changed_by(change));
@@ -109,5 +112,8 @@ pub(super) fn create_tables(rows: &WriteTransaction) -> Result<(), StoreError> {
     create::<LinkRow>(rows)?;
     create::<MessageRow>(rows)?;
     create::<QueuedMailRow>(rows)?;
+    create::<FactorRow>(rows)?;
+    create::<RecoveryCodesRow>(rows)?;
+    create::<ChallengeRow>(rows)?;
     create::<KeyRow>(rows)
 }

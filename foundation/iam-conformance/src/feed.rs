@@ -8,7 +8,11 @@ use chrono::TimeDelta;
 use iam_core::Caller;
 use iam_model::access::Until;
 use iam_model::assignment::Assignment;
-use iam_model::change::{AssignmentChange, Change, RoleChange, SessionChange, TenantChange, UserChange};
+use iam_model::challenge::{Challenge, ChallengePurpose};
+use iam_model::change::{
+    AssignmentChange, ChallengeChange, Change, FactorChange, RoleChange, SessionChange, TenantChange, UserChange,
+};
+use iam_model::factor::Factor;
 use iam_model::organization::{Organization, OrganizationStatus};
 use iam_model::role::Role;
 use iam_model::session::{EndReason, Session};
@@ -20,7 +24,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use uuid::Uuid;
 
-use crate::world::{World, assigning, create, expiring, update};
+use crate::world::{World, assigning, create, expiring, new_passkey, new_totp, requiring, update};
 
 /// The feed reports a user when its status changes, when it gets or loses a role, and when the expiry of an
 /// assignment changes.
@@ -80,6 +84,45 @@ pub async fn suspended_tenants_are_reported(store: Arc<dyn Store>) {
     let after = Tenant { name: "Another".parse().unwrap(), ..before.clone() };
     world.commit(before.id, TenantChange::Update { before, after }).await;
     assert_eq!(told(&mut *feed).await, BTreeSet::new());
+}
+
+/// The feed reports a user when it gets a second factor, and when it loses one.
+pub async fn changed_factors_are_reported(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let Some(mut feed) = follow(&world).await else { return };
+    let tenant = world.tenant("acme").await;
+    let user = world.user(&tenant, "ada@example.com").await;
+    let totp = new_totp(&world, &user);
+    world.commit(tenant.id, FactorChange::Prepare(totp.clone())).await;
+    let totp = Factor { confirmed_at: Some(world.now()), ..totp };
+    let passkey = new_passkey(&world, &user, b"passkey");
+    let removed = FactorChange::Remove {
+        user: user.id,
+        factors: vec![totp.clone(), passkey.clone()],
+        is_last: true,
+        grants: None,
+    };
+    told(&mut *feed).await;
+    for change in [FactorChange::Confirm(totp), FactorChange::Register(passkey), removed] {
+        let shown = format!("{change:?}");
+        world.commit(tenant.id, change).await;
+        assert!(told(&mut *feed).await.contains(&user.id.as_uuid()), "{shown}");
+    }
+}
+
+/// The feed reports a tenant when it begins or ceases to require second factors, and when the grace changes.
+pub async fn changed_demands_of_factors_are_reported(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let Some(mut feed) = follow(&world).await else { return };
+    let optional = world.tenant("acme").await;
+    let (required, stricter) = (requiring(&world, &optional, 7), requiring(&world, &optional, 0));
+    let changes = [(&optional, &required), (&required, &stricter), (&stricter, &required), (&required, &optional)];
+    for (before, after) in changes {
+        let (before, after) = (before.clone(), after.clone());
+        let shown = format!("{after:?}");
+        world.commit(before.id, TenantChange::Update { before, after }).await;
+        assert!(told(&mut *feed).await.contains(&optional.id.as_uuid()), "{shown}");
+    }
 }
 
 /// The feed reports a signing key when it is revoked.
@@ -176,7 +219,10 @@ pub async fn changes_without_effect_on_rights_are_not_reported(store: Arc<dyn St
     world.commit(tenant.id, SessionChange::Start(session.clone())).await;
     world.tick();
     let expires_at = session.expires_at + TimeDelta::seconds(1);
-    world.commit(tenant.id, SessionChange::Refresh(Session { last_used_at: world.now(), expires_at, ..session })).await;
+    let session = Session { last_used_at: world.now(), expires_at, ..session };
+    world.commit(tenant.id, SessionChange::Refresh(session.clone())).await;
+    let session = Session { authenticated_at: world.now(), methods: "passkey".parse().unwrap(), ..session };
+    world.commit(tenant.id, SessionChange::StepUp(session)).await;
     let renamed = User { first_name: "Augusta".parse().unwrap(), ..user.clone() };
     let rename = UserChange::Update { before: user, after: renamed, grants: None };
     world.commit(tenant.id, rename).await;
@@ -185,6 +231,42 @@ pub async fn changes_without_effect_on_rights_are_not_reported(store: Arc<dyn St
     let renamed = Organization { name: "Another".parse().unwrap(), ..organization.clone() };
     world.reorganize(&organization, renamed).await;
     world.record(world.new_entries(tenant.id, 3)).await;
+    assert_eq!(told(&mut *feed).await, BTreeSet::new());
+}
+
+/// The feed does not report what happens at every login with a second factor, nor a factor that proves nothing.
+pub async fn the_use_of_factors_is_not_reported(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let Some(mut feed) = follow(&world).await else { return };
+    let tenant = world.tenant("acme").await;
+    let user = world.user(&tenant, "ada@example.com").await;
+    let (passkey, totp) = (new_passkey(&world, &user, b"passkey"), new_totp(&world, &user));
+    world.commit(tenant.id, FactorChange::Register(passkey.clone())).await;
+    told(&mut *feed).await;
+    let challenge = Challenge {
+        tenant_id: tenant.id,
+        token_hash: [7; 32],
+        purpose: ChallengePurpose::Login,
+        user_id: Some(user.id),
+        tries: 0,
+        ceremony: None,
+        created_at: world.now(),
+        expires_at: world.now(),
+    };
+    let used = Factor { counter: 7, last_used_at: Some(world.now()), ..passkey.clone() };
+    let changes: [Change; 10] = [
+        ChallengeChange::Issue(challenge.clone()).into(),
+        ChallengeChange::Update(challenge.clone()).into(),
+        ChallengeChange::End(challenge.clone()).into(),
+        ChallengeChange::EndAll(user.id).into(),
+        FactorChange::Use { after: used.clone(), fell_back_from: None }.into(),
+        FactorChange::Rename { before: passkey, after: used }.into(),
+        FactorChange::IssueRecoveryCodes { user: user.id, hashes: vec![[1; 32]] }.into(),
+        FactorChange::UseRecoveryCode { user: user.id, hash: [1; 32], left: 0 }.into(),
+        FactorChange::Prepare(totp.clone()).into(),
+        FactorChange::Prepare(Factor { id: world.id(), ..totp }).into(),
+    ];
+    world.try_commit(tenant.id, changes).await.unwrap();
     assert_eq!(told(&mut *feed).await, BTreeSet::new());
 }
 

@@ -21,6 +21,7 @@ pub mod assignment;
 pub mod audit;
 pub mod credential;
 pub mod erasure;
+pub mod factor;
 pub mod feed;
 pub mod idempotency;
 pub mod invitation;
@@ -106,7 +107,16 @@ macro_rules! conformance_cases {
                 a_password_reset_ends_every_session, only_trusted_code_resets_a_password;
             session: started_sessions_are_read_back, snapshot_shows_status_and_grants,
                 snapshot_shows_whether_organizations_are_awake, a_refreshed_session_is_read_back,
-                ended_sessions_are_gone, sessions_of_a_tenant_are_locked_in_batches;
+                ended_sessions_are_gone, sessions_of_a_tenant_are_locked_in_batches,
+                a_session_that_has_authenticated_again_is_read_back,
+                snapshot_shows_until_when_a_factor_must_be_set_up;
+            factor: factors_are_read_back_in_order, a_prepared_factor_replaces_an_unconfirmed_one,
+                changes_are_read_back, a_change_to_a_missing_factor_is_refused, removed_factors_are_gone,
+                recovery_codes_are_replaced_and_used, a_recovery_code_is_used_once_by_concurrent_tasks,
+                concurrent_uses_of_a_factor_are_all_counted, a_passkey_belongs_to_one_user_of_a_tenant,
+                a_passkey_is_registered_once_by_concurrent_tasks, factors_of_a_missing_user_are_refused,
+                a_challenge_is_read_back, ended_challenges_are_gone,
+                a_challenge_is_answered_once_by_concurrent_tasks, expired_challenges_are_removed;
             permission: a_created_row_is_read_back, built_in_rows_are_read_back, list_pages_and_counts,
                 name_is_unique_in_a_tenant, a_deleted_row_is_gone, rows_of_another_tenant_are_not_found;
             role: a_created_row_is_read_back, built_in_rows_are_read_back, list_pages_and_counts,
@@ -170,9 +180,11 @@ macro_rules! conformance_cases {
                 concurrent_processes_claim_each_message_once, messages_to_an_address_are_counted_in_all_tenants,
                 concurrent_messages_to_an_address_are_all_counted, message_counts_are_removed;
             feed: changed_users_are_reported, ended_sessions_are_reported, changed_roles_are_reported,
-                changed_organizations_are_reported, suspended_tenants_are_reported, revoked_keys_are_reported,
+                changed_organizations_are_reported, suspended_tenants_are_reported, changed_factors_are_reported,
+                changed_demands_of_factors_are_reported, revoked_keys_are_reported,
                 many_changes_at_once_are_all_reported, every_subscriber_receives_changes_of_every_tenant,
-                changes_without_effect_on_rights_are_not_reported, uncommitted_changes_are_not_reported,
+                changes_without_effect_on_rights_are_not_reported, the_use_of_factors_is_not_reported,
+                uncommitted_changes_are_not_reported,
                 a_reported_change_can_be_read, no_change_is_missed_during_writes;
             signing_key: keys_are_read_back, a_generation_has_one_key, private_keys_are_replaced,
                 keys_of_different_purposes_do_not_mix, a_key_is_revoked_once;

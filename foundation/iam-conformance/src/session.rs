@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use chrono::TimeDelta;
 use iam_core::Caller;
-use iam_model::change::{SessionChange, TenantChange, UserChange};
+use iam_model::change::{FactorChange, SessionChange, TenantChange, UserChange};
+use iam_model::factor::Factor;
 use iam_model::organization::OrganizationStatus;
 use iam_model::session::{EndReason, RefreshState, Session, SpentToken};
 use iam_model::store::{SessionDetails, Store};
 use iam_model::tenant::{Tenant, TenantStatus};
 use iam_model::user::{User, UserStatus};
 
-use crate::world::{World, named};
+use crate::world::{World, assert_missing, named, new_passkey, new_totp, requiring};
 
 /// Started sessions are read back, newest first and only those of the user.
 pub async fn started_sessions_are_read_back(store: Arc<dyn Store>) {
@@ -172,4 +173,81 @@ pub async fn sessions_of_a_tenant_are_locked_in_batches(store: Arc<dyn Store>) {
         let mut work = world.begin(caller.author()).await;
         assert_eq!(work.locks().lock_sessions(limit).await.unwrap(), expected[..count]);
     }
+}
+
+/// The methods and the moment of a session that has authenticated again are read back. Nothing else of it changes.
+pub async fn a_session_that_has_authenticated_again_is_read_back(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let tenant = requiring(&world, &world.new_tenant("acme"), 3);
+    world.commit(tenant.id, TenantChange::Create(tenant.clone())).await;
+    let user = world.user(&tenant, "ada@example.com").await;
+    let methods = "password+totp".parse().unwrap();
+    let (first, other) = (Session { methods, ..world.new_session(&user) }, world.new_session(&user));
+    for session in [&first, &other] {
+        world.commit(tenant.id, SessionChange::Start(session.clone())).await;
+    }
+    world.tick();
+    let methods = "password+totp+passkey+recovery-code".parse().unwrap();
+    let after = Session { methods, authenticated_at: world.now(), ..first };
+    world.commit(tenant.id, SessionChange::StepUp(after.clone())).await;
+    let user = world.store.user(tenant.id, user.id).await.unwrap().unwrap();
+    for session in [after.clone(), other] {
+        assert_eq!(world.store.session(tenant.id, session.id).await.unwrap(), Some(session.clone()));
+        let locked = world.locked(tenant.id, async |locks| locks.lock_session(session.id).await.unwrap()).await;
+        assert_eq!(locked, Some(session.clone()));
+        let details = SessionDetails { session: session.clone(), user: user.clone(), tenant: tenant.clone() };
+        assert_eq!(world.store.session_details(tenant.id, session.id).await.unwrap(), Some(details));
+    }
+    let missing = SessionChange::StepUp(Session { id: world.id(), ..after });
+    assert_missing(&world.try_commit(tenant.id, [missing.into()]).await);
+}
+
+/// The snapshot shows until when a user must set up a second factor, where the tenant requires one and the user has no
+/// confirmed one.
+pub async fn snapshot_shows_until_when_a_factor_must_be_set_up(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let mut before = world.tenant("acme").await;
+    let id = before.id;
+    let user = world.user(&before, "ada@example.com").await;
+    let session = world.new_session(&user);
+    world.commit(id, SessionChange::Start(session.clone())).await;
+    let enrol_by = async |world: &World, session: &Session| {
+        world.store.session_snapshot(id, session.id).await.unwrap().unwrap().enrol_by
+    };
+    let day = TimeDelta::days(1);
+    assert_eq!(enrol_by(&world, &session).await, None);
+    world.clock.advance(day * 10);
+    let required_at = world.now();
+    for (after, expected) in [
+        (requiring(&world, &before, 3), Some(required_at + day * 3)),
+        (requiring(&world, &before, 0), Some(required_at)),
+        (before.clone(), None),
+        (requiring(&world, &before, 90), Some(required_at + day * 90)),
+    ] {
+        world.commit(id, TenantChange::Update { before, after: after.clone() }).await;
+        assert_eq!(enrol_by(&world, &session).await, expected);
+        before = after;
+    }
+
+    // The grace of a user that was created later begins with its creation.
+    world.clock.advance(day);
+    let later = world.user(&before, "later@example.com").await;
+    let of_later = world.new_session(&later);
+    world.commit(id, SessionChange::Start(of_later.clone())).await;
+    assert_eq!(enrol_by(&world, &of_later).await, Some(required_at + day * 91));
+
+    let totp = new_totp(&world, &user);
+    world.commit(id, FactorChange::Prepare(totp.clone())).await;
+    assert_eq!(enrol_by(&world, &session).await, Some(required_at + day * 90));
+    let totp = Factor { confirmed_at: Some(world.now()), ..totp };
+    world.commit(id, FactorChange::Confirm(totp.clone())).await;
+    assert_eq!(enrol_by(&world, &session).await, None);
+    let passkey = new_passkey(&world, &user, b"passkey");
+    world.commit(id, FactorChange::Register(passkey.clone())).await;
+    let remove = |factor, is_last| FactorChange::Remove { user: user.id, factors: vec![factor], is_last, grants: None };
+    world.commit(id, remove(totp, false)).await;
+    assert_eq!(enrol_by(&world, &session).await, None);
+    world.commit(id, remove(passkey, true)).await;
+    assert_eq!(enrol_by(&world, &session).await, Some(required_at + day * 90));
+    assert_eq!(enrol_by(&world, &of_later).await, Some(required_at + day * 91));
 }

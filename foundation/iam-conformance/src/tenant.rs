@@ -10,6 +10,7 @@ use iam_model::change::{Change, CredentialChange, LoginFailure, OrganizationChan
 use iam_model::context::RequestContext;
 use iam_model::credential::{Account, LoginAttempts, LoginCandidate, LoginCandidates};
 use iam_model::error::{Conflict, Error, Forbidden};
+use iam_model::factor::SecondFactorPolicy;
 use iam_model::id::TenantId;
 use iam_model::organization::OrganizationStatus;
 use iam_model::role::TENANT_ADMIN;
@@ -22,7 +23,7 @@ use iam_model::validate::Email;
 use iam_model::version::Version;
 
 use crate::race::{PASSWORD, login, new_user, settings};
-use crate::world::{World, assert_conflict, create, register};
+use crate::world::{World, assert_conflict, create, register, requiring};
 
 /// A created tenant is read back by identifier and by slug. A store is empty before the first tenant and not after
 /// it.
@@ -33,6 +34,9 @@ pub async fn a_created_row_is_read_back(store: Arc<dyn Store>) {
     assert!(!world.store.is_empty().await.unwrap());
     assert_eq!(world.store.tenant(tenant.id).await.unwrap(), Some(tenant.clone()));
     assert_eq!(world.store.tenant_by_slug(&tenant.slug).await.unwrap(), Some(tenant));
+    let strict = requiring(&world, &world.new_tenant("strict"), 0);
+    world.commit(strict.id, TenantChange::Create(strict.clone())).await;
+    assert_eq!(world.store.tenant(strict.id).await.unwrap(), Some(strict));
     assert_eq!(world.store.tenant(world.id()).await.unwrap(), None);
     assert_eq!(world.store.tenant_by_slug(&"acm".parse().unwrap()).await.unwrap(), None);
 }
@@ -76,8 +80,23 @@ pub async fn update_is_read_back(store: Arc<dyn Store>) {
     let (name, slug) = ("Acme & Söhne".parse().unwrap(), "acme-2".parse().unwrap());
     let after = Tenant { name, slug, password_policy: PasswordPolicy::Nist, ..before.clone() }.changed(world.now());
     world.commit(before.id, TenantChange::Update { before: before.clone(), after: after.clone() }).await;
-    assert_eq!(world.store.tenant(before.id).await.unwrap(), Some(after));
+    assert_eq!(world.store.tenant(before.id).await.unwrap(), Some(after.clone()));
     assert_eq!(world.store.tenant_by_slug(&before.slug).await.unwrap(), None);
+    let optional = Tenant {
+        second_factor: SecondFactorPolicy::Off,
+        second_factor_required_at: None,
+        ..requiring(&world, &after, 0)
+    };
+    let mut before = after;
+    for after in [requiring(&world, &before, 90), optional] {
+        let after = after.changed(world.now());
+        let after = Tenant { version: before.version.next(), ..after };
+        world.commit(before.id, TenantChange::Update { before, after: after.clone() }).await;
+        assert_eq!(world.store.tenant(after.id).await.unwrap(), Some(after.clone()));
+        let locked = world.locked(after.id, async |locks| locks.lock_tenant().await.unwrap()).await;
+        assert_eq!(locked.as_ref(), Some(&after));
+        before = after;
+    }
 }
 
 /// Every change of a tenant raises its version by one. The rows of the tenant do not raise it.

@@ -10,6 +10,7 @@ use iam_model::clock::testing::FixedClock;
 use iam_model::clock::{Clock as _, Timestamp};
 use iam_model::context::{Actor, Author, RequestContext};
 use iam_model::error::Error;
+use iam_model::factor::{AuthenticationMethods, Factor, FactorKey, FactorKind, GraceDays, SecondFactorPolicy};
 use iam_model::id::{IdGenerator, OrganizationId, TenantId, UserId};
 use iam_model::organization::{Organization, OrganizationStatus};
 use iam_model::page::{Page, PageRequest};
@@ -113,6 +114,9 @@ impl World {
             slug: slug.parse().unwrap(),
             status: TenantStatus::Active,
             password_policy: PasswordPolicy::default(),
+            second_factor: SecondFactorPolicy::default(),
+            second_factor_grace_days: GraceDays::default(),
+            second_factor_required_at: None,
             created_at: self.now(),
             updated_at: self.now(),
             version: Version::FIRST,
@@ -324,6 +328,8 @@ impl World {
             user_id: user.id,
             ip_address: Some([192, 0, 2, 7].into()),
             user_agent: Some(iam_model::context::UserAgent::new("conformance/1.0")),
+            methods: AuthenticationMethods::default(),
+            authenticated_at: self.now(),
             created_at: self.now(),
             last_used_at: self.now(),
             expires_at: self.now() + TimeDelta::days(7),
@@ -370,6 +376,44 @@ impl Work<'_> {
 pub(super) fn create(user: &User) -> Change {
     let password = PasswordHash::from(format!("hash of {}", user.email));
     UserChange::Create { user: user.clone(), password, invitation: None }.into()
+}
+
+/// A TOTP generator of a user that is not confirmed.
+pub(super) fn new_totp(world: &World, user: &User) -> Factor {
+    Factor {
+        id: world.id(),
+        tenant_id: user.tenant_id,
+        user_id: user.id,
+        kind: FactorKind::Totp,
+        name: "Phone".parse().unwrap(),
+        key: FactorKey(b"secret".to_vec()),
+        credential_id: None,
+        counter: 0,
+        created_at: world.now(),
+        confirmed_at: None,
+        last_used_at: None,
+    }
+}
+
+/// A passkey of a user, with the identifier that the authenticator gave it.
+pub(super) fn new_passkey(world: &World, user: &User, credential: &[u8]) -> Factor {
+    Factor {
+        kind: FactorKind::Passkey,
+        key: FactorKey(b"public key".to_vec()),
+        credential_id: Some(credential.to_vec()),
+        confirmed_at: Some(world.now()),
+        ..new_totp(world, user)
+    }
+}
+
+/// A tenant that requires second factors from now on.
+pub(super) fn requiring(world: &World, tenant: &Tenant, grace_days: i64) -> Tenant {
+    Tenant {
+        second_factor: SecondFactorPolicy::Required,
+        second_factor_grace_days: grace_days.try_into().unwrap(),
+        second_factor_required_at: Some(world.now()),
+        ..tenant.clone()
+    }
 }
 
 /// The change that registers a permission.

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use crate::audit::ResourceType;
 use crate::clock::{Timestamp, shown};
+use crate::factor::AuthenticationMethod;
 use crate::permission::{Permission, PermissionPattern};
+use crate::secret::ChallengeToken;
 use crate::store_error::{Constraint, StoreError};
 use crate::tenant::{QuotaKind, TenantSummary};
 use crate::validate::{FieldError, InvalidFields, describe};
@@ -55,6 +57,9 @@ pub enum Error {
     /// The caller has not proven who it is: it sent no token, an invalid token, or wrong credentials.
     #[error("{0}")]
     Unauthenticated(#[from] Unauthenticated),
+    /// The password is right, and the login also needs a second factor.
+    #[error("This account needs a second factor. Send it with the challenge.")]
+    SecondFactorRequired(PendingLogin),
     /// The caller is known, but may not do this.
     #[error("{0}")]
     Forbidden(#[from] Forbidden),
@@ -89,6 +94,9 @@ pub enum Error {
     /// The call needs mail, and this installation sends none.
     #[error("This installation sends no mail. The operator can turn it on.")]
     MailOff,
+    /// The call needs passkeys, and this installation accepts none.
+    #[error("This installation accepts no passkeys. The operator can turn them on.")]
+    PasskeysOff,
     /// One of the other errors, caused by one field of the input.
     #[error("{error}")]
     About {
@@ -147,9 +155,30 @@ impl From<StoreError> for Error {
             StoreError::Conflict(Constraint::PermissionName) => Conflict::PermissionNameTaken.into(),
             StoreError::Conflict(Constraint::RoleAssignment) => Conflict::RoleHeld.into(),
             StoreError::Conflict(Constraint::Invitation) => Conflict::AlreadyInvited.into(),
+            StoreError::Conflict(Constraint::Passkey) => Conflict::PasskeyRegistered.into(),
             StoreError::Conflict(Constraint::IdempotencyRecord) => Conflict::StillRunning.into(),
             other => Self::Store(other),
         }
+    }
+}
+
+/// A login whose password is right, and which waits for a second factor (`factors.md`).
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct PendingLogin {
+    /// Continues the login.
+    pub challenge: ChallengeToken,
+    /// The methods that the user has.
+    pub methods: Vec<AuthenticationMethod>,
+    /// How long the challenge can be answered.
+    pub expires_in: Duration,
+}
+
+impl PendingLogin {
+    /// Returns a login that waits for one of these methods.
+    #[must_use]
+    pub fn new(challenge: ChallengeToken, methods: Vec<AuthenticationMethod>, expires_in: Duration) -> Self {
+        Self { challenge, methods, expires_in }
     }
 }
 
@@ -175,6 +204,24 @@ pub enum Unauthenticated {
     /// The refresh token is malformed, forged, spent or expired, or its session has ended.
     #[error("The refresh token is invalid or expired.")]
     RefreshToken,
+    /// The challenge of a login is unknown, used or expired.
+    #[error("The challenge is unknown, used or expired. Log in again.")]
+    Challenge,
+    /// The proof by a second factor is wrong, or was used before.
+    #[error("The second factor is wrong or was used before.")]
+    SecondFactor,
+    /// The response of a passkey is not accepted.
+    #[error("The passkey is not accepted.")]
+    Passkey,
+    /// The user has a second factor, so a password alone does not authenticate it again.
+    #[error("Authenticate with your second factor. The password alone is not enough.")]
+    PasswordAlone,
+    /// The session has authenticated too long ago for this call (RFC 9470).
+    #[error("Authenticate again: the last time must be at most {} seconds ago.", .max_age.as_secs())]
+    NotFresh {
+        /// How long ago it may be.
+        max_age: Duration,
+    },
 }
 
 /// Why a known caller may not do something.
@@ -202,6 +249,9 @@ pub enum Forbidden {
     /// The operator has suspended the tenant.
     #[error("The tenant is suspended.")]
     TenantSuspended,
+    /// The tenant requires a second factor. The session of a user without one can only be used to set one up.
+    #[error("Your tenant requires a second factor. Set one up first.")]
+    SecondFactorRequired,
     /// This installation does not allow strangers to create tenants.
     #[error("Registration is closed.")]
     RegistrationClosed,
@@ -295,6 +345,27 @@ pub enum Conflict {
     /// The user who invited may not invite with these roles any more, or one of the roles or organizations is gone.
     #[error("The user who sent the invitation cannot give these roles any more. Ask for a new invitation.")]
     InvitationOutdated,
+    /// The tenant has turned second factors off.
+    #[error("Second factors are turned off in this tenant.")]
+    SecondFactorOff,
+    /// The tenant requires a second factor, and this is the last one of the user.
+    #[error("Your tenant requires a second factor. Set up another one first.")]
+    LastFactor,
+    /// The user has as many factors as it may have.
+    #[error("You have the maximum number of factors.")]
+    TooManyFactors,
+    /// The TOTP generator is confirmed already.
+    #[error("The factor is confirmed already.")]
+    FactorConfirmed,
+    /// The passkey is registered already.
+    #[error("This passkey is registered already.")]
+    PasskeyRegistered,
+    /// A recovery code is of no use without a second factor.
+    #[error("Set up a second factor first.")]
+    NoFactor,
+    /// An administrator cannot remove its own factors in this way.
+    #[error("You can remove your own factors one by one.")]
+    OwnFactors,
     /// The user is not INACTIVE, so the audit log keeps its entries about the user.
     #[error("Only an inactive user can be erased from the audit log: delete the user first.")]
     UserNotInactive,

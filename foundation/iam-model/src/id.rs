@@ -104,6 +104,8 @@ ids! {
     MessageId;
     /// Identifies an invitation.
     InvitationId;
+    /// Identifies a second factor.
+    FactorId;
 }
 
 impl TenantId {

@@ -32,6 +32,10 @@ pub enum MailKind {
     EmailChanged,
     /// The account is locked after too many failed logins.
     NewLoginBlocked,
+    /// A second factor was set up.
+    FactorAdded,
+    /// A second factor was removed.
+    FactorRemoved,
 }
 
 text_enum! {
@@ -42,6 +46,8 @@ text_enum! {
         PasswordChanged = "PASSWORD_CHANGED",
         EmailChanged = "EMAIL_CHANGED",
         NewLoginBlocked = "NEW_LOGIN_BLOCKED",
+        FactorAdded = "FACTOR_ADDED",
+        FactorRemoved = "FACTOR_REMOVED",
     }
 }
 
@@ -54,6 +60,8 @@ impl MailKind {
         Self::PasswordChanged,
         Self::EmailChanged,
         Self::NewLoginBlocked,
+        Self::FactorAdded,
+        Self::FactorRemoved,
     ];
 }
 

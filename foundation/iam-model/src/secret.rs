@@ -53,6 +53,14 @@ secrets! {
     LinkToken;
     /// The address of a page with the token of a link.
     LinkUrl;
+    /// The token of a login that waits for a second factor.
+    ChallengeToken;
+    /// A code of an authenticator app, as a person typed it.
+    OneTimeCode;
+    /// A recovery code, which can be used once in place of a second factor.
+    RecoveryCode;
+    /// The secret of an authenticator app, in base32 (RFC 4648 §6), or the URI that contains it.
+    TotpSecret;
 }
 
 impl PartialEq for PasswordHash {

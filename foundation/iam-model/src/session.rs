@@ -7,6 +7,7 @@ use std::net::IpAddr;
 
 use crate::clock::Timestamp;
 use crate::context::UserAgent;
+use crate::factor::AuthenticationMethods;
 use crate::id::{SessionId, TenantId, UserId};
 
 /// A login that has not ended.
@@ -22,6 +23,10 @@ pub struct Session {
     pub ip_address: Option<IpAddr>,
     /// The user agent with which the user logged in.
     pub user_agent: Option<UserAgent>,
+    /// By which methods the user has authenticated, at the login and again later.
+    pub methods: AuthenticationMethods,
+    /// When the user has authenticated last: at the login, or again later.
+    pub authenticated_at: Timestamp,
     /// When the user logged in.
     pub created_at: Timestamp,
     /// When the session was last refreshed, or when it began.
@@ -60,6 +65,8 @@ pub enum EndReason {
     Terminated,
     /// The operator suspended the tenant.
     TenantSuspended,
+    /// An administrator or the operator removed the user's second factors.
+    FactorsRemoved,
 }
 
 text_enum! {
@@ -72,6 +79,7 @@ text_enum! {
         TokenReuse = "TOKEN_REUSE",
         Terminated = "TERMINATED",
         TenantSuspended = "TENANT_SUSPENDED",
+        FactorsRemoved = "FACTORS_REMOVED",
     }
 }
 

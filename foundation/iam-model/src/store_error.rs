@@ -59,6 +59,8 @@ pub enum Constraint {
     SigningKeyGeneration,
     /// At most one invitation for an address is PENDING in a tenant.
     Invitation,
+    /// A passkey belongs to only one user of a tenant.
+    Passkey,
     /// Only one request at a time runs under an idempotency key.
     IdempotencyRecord,
     /// A referenced row exists, in the same tenant.

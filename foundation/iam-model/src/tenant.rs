@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::clock::Timestamp;
+use crate::factor::{FactorDemand, GraceDays, SecondFactorPolicy};
 use crate::id::TenantId;
 use crate::validate::{Name, Slug};
 use crate::version::Version;
@@ -25,6 +26,15 @@ pub struct Tenant {
     /// The rules for new passwords.
     #[serde(default)]
     pub password_policy: PasswordPolicy,
+    /// Whether its users have second factors.
+    #[serde(default)]
+    pub second_factor: SecondFactorPolicy,
+    /// How long a user may log in without a factor that is required.
+    #[serde(default)]
+    pub second_factor_grace_days: GraceDays,
+    /// When the tenant began to require second factors. `None` if it does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub second_factor_required_at: Option<Timestamp>,
     /// When it was created.
     pub created_at: Timestamp,
     /// When it was last changed.
@@ -53,7 +63,8 @@ pub enum PasswordPolicy {
     /// The rules of `interface.md` §2.1: 8 to 128 characters of several kinds.
     #[default]
     Seed,
-    /// NIST SP 800-63B-4, section 3.1.1.2: 15 to 128 characters of any kind, and no common or breached password.
+    /// NIST SP 800-63B-4, section 3.1.1.2: 15 to 128 characters of any kind, 8 if a second factor is required, and no
+    /// common or breached password.
     Nist,
     /// OWASP ASVS 5.0, section V6.2: 8 to 128 characters of any kind, and no common or breached password.
     Asvs,
@@ -65,12 +76,13 @@ impl PasswordPolicy {
     /// The maximum number of characters (code points) of a password.
     pub const MAX_LENGTH: usize = 128;
 
-    /// Returns the minimum number of characters (code points) of a password.
+    /// Returns the minimum number of characters (code points) of a password in a tenant with this policy of second
+    /// factors.
     #[must_use]
-    pub fn min_length(self) -> usize {
-        match self {
-            Self::Seed | Self::Asvs => 8,
-            Self::Nist => 15,
+    pub fn min_length(self, second_factor: SecondFactorPolicy) -> usize {
+        match (self, second_factor) {
+            (Self::Seed | Self::Asvs, _) | (Self::Nist, SecondFactorPolicy::Required) => 8,
+            (Self::Nist, _) => 15,
         }
     }
 }
@@ -93,6 +105,18 @@ impl Tenant {
         Self { updated_at: now, version: self.version.next(), ..self }
     }
 
+    /// Returns what the tenant demands of the users without a second factor.
+    #[must_use]
+    pub fn factor_demand(&self) -> FactorDemand {
+        FactorDemand { required_at: self.second_factor_required_at, grace: self.second_factor_grace_days }
+    }
+
+    /// Returns the minimum number of characters (code points) of a new password.
+    #[must_use]
+    pub fn min_password_length(&self) -> usize {
+        self.password_policy.min_length(self.second_factor)
+    }
+
     /// Returns the identifier and the names of the tenant, for use in other values.
     #[must_use]
     pub fn summary(&self) -> TenantSummary {
@@ -105,6 +129,8 @@ impl Tenant {
             "slug": self.slug.as_str(),
             "status": self.status.as_str(),
             "passwordPolicy": self.password_policy.as_str(),
+            "secondFactor": self.second_factor.as_str(),
+            "secondFactorGraceDays": self.second_factor_grace_days.days(),
         })
     }
 }
@@ -181,6 +207,21 @@ impl Quota {
             QuotaKind::Roles => self.roles,
             QuotaKind::Assignments => self.assignments,
             QuotaKind::Permissions => self.permissions,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_required_second_factor_allows_shorter_passwords_under_nist_alone() {
+        use SecondFactorPolicy::{Off, Optional, Required};
+        for (policy, lengths) in
+            [(PasswordPolicy::Seed, [8, 8, 8]), (PasswordPolicy::Nist, [15, 15, 8]), (PasswordPolicy::Asvs, [8, 8, 8])]
+        {
+            assert_eq!([Off, Optional, Required].map(|second_factor| policy.min_length(second_factor)), lengths);
         }
     }
 }

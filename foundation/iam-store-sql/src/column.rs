@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::str::FromStr;
 
 use iam_model::clock::Timestamp;
+use iam_model::factor::GraceDays;
 use iam_model::store_error::StoreError;
 use sqlx::types::Json;
 
@@ -133,6 +134,15 @@ pub fn bytes_32(column: &'static str, bytes: &[u8]) -> Result<[u8; 32], StoreErr
 /// [`StoreError::Corrupt`] when the number is negative.
 pub fn counted(column: &'static str, number: i64) -> Result<u64, StoreError> {
     number.try_into().map_err(|cause| StoreError::corrupt(column, cause))
+}
+
+/// Converts a column that contains the days of a grace.
+///
+/// # Errors
+///
+/// [`StoreError::Corrupt`] when there are more or fewer days than allowed.
+pub fn grace_days(column: &'static str, days: i64) -> Result<GraceDays, StoreError> {
+    days.try_into().map_err(|cause| StoreError::corrupt(column, cause))
 }
 
 /// Converts a stored count, which may be wrong, and even negative, if rows were changed without the triggers.

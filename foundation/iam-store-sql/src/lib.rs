@@ -6,6 +6,7 @@ pub mod column;
 pub mod credential;
 pub mod database;
 pub mod error;
+pub mod factor;
 pub mod host;
 pub mod idempotency;
 pub mod invitation;

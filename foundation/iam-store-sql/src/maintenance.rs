@@ -11,6 +11,7 @@ macro_rules! maintenance_ports {
         stale_login_attempts: $stale_login_attempts:literal,
         idempotency_records: $idempotency_records:literal,
         expired_links: $expired_links:literal,
+        expired_challenges: $expired_challenges:literal,
         message_counts: $message_counts:literal $(,)?
     ) => {
         const _: () = {
@@ -54,6 +55,11 @@ macro_rules! maintenance_ports {
 
                 async fn remove_expired_links(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError> {
                     let deleted = sqlx::query!($expired_links, $store::stored(now), i64::from(limit));
+                    Ok(self.answer(deleted.execute(&self.writes())).await?.rows_affected())
+                }
+
+                async fn remove_expired_challenges(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError> {
+                    let deleted = sqlx::query!($expired_challenges, $store::stored(now), i64::from(limit));
                     Ok(self.answer(deleted.execute(&self.writes())).await?.rows_affected())
                 }
 

@@ -1,11 +1,13 @@
 //! Sessions.
 
+use iam_model::clock::Timestamp;
 use iam_model::context::UserAgent;
+use iam_model::factor::FactorDemand;
 use iam_model::session::{RefreshState, Session, SpentToken};
 use iam_model::store_error::StoreError;
 use uuid::Uuid;
 
-use crate::column::{StoredMoment, bytes_32, moment, parse_optional};
+use crate::column::{StoredMoment, bytes_32, grace_days, moment, moment_optional, parse, parse_optional};
 
 /// A session as the stores read it: the columns of its table.
 #[expect(missing_docs, reason = "the migrations document the columns")]
@@ -16,6 +18,8 @@ pub struct SessionRow<T> {
     pub user_id: Uuid,
     pub ip_address: Option<String>,
     pub user_agent: Option<String>,
+    pub methods: String,
+    pub authenticated_at: Option<T>,
     pub created_at: T,
     pub last_used_at: T,
     pub expires_at: T,
@@ -43,18 +47,42 @@ impl<T: StoredMoment> TryFrom<SessionRow<T>> for Session {
             current: bytes_32("sessions.refresh_current", &row.refresh_current)?,
             spent,
         };
+        let created_at = moment("sessions.created_at", row.created_at)?;
+        let authenticated_at = moment_optional("sessions.authenticated_at", row.authenticated_at)?;
         Ok(Self {
             id: row.id.into(),
             tenant_id: row.tenant_id.into(),
             user_id: row.user_id.into(),
             ip_address: parse_optional("sessions.ip_address", row.ip_address.as_deref())?,
             user_agent: row.user_agent.as_deref().map(UserAgent::new),
-            created_at: moment("sessions.created_at", row.created_at)?,
+            methods: parse("sessions.methods", &row.methods)?,
+            authenticated_at: authenticated_at.unwrap_or(created_at),
+            created_at,
             last_used_at: moment("sessions.last_used_at", row.last_used_at)?,
             expires_at: moment("sessions.expires_at", row.expires_at)?,
             refresh,
         })
     }
+}
+
+/// Returns until when a user must set up a second factor, from the columns of a session snapshot. Whether the user has
+/// one matters only where the tenant requires it.
+///
+/// # Errors
+///
+/// [`StoreError::Corrupt`] when a value is not valid.
+pub fn enrol_by<T: StoredMoment>(
+    required_at: Option<T>,
+    grace: i64,
+    user_created_at: T,
+    has_factor: bool,
+) -> Result<Option<Timestamp>, StoreError> {
+    let demand = FactorDemand {
+        required_at: moment_optional("tenants.second_factor_required_at", required_at)?,
+        grace: grace_days("tenants.second_factor_grace_days", grace)?,
+    };
+    let enrol_by = demand.enrol_by(moment("users.created_at", user_created_at)?);
+    Ok(enrol_by.filter(|_| !has_factor))
 }
 
 /// Selects sessions; the literal says which.
@@ -71,6 +99,8 @@ macro_rules! select_sessions {
                 s.user_id,
                 s.ip_address,
                 s.user_agent,
+                s.methods,
+                s.authenticated_at,
                 s.created_at,
                 s.last_used_at,
                 s.expires_at,
@@ -103,7 +133,8 @@ macro_rules! session_ports {
         lock_some: $lock_some:literal,
         insert: ($($insert:tt)+),
         $(last_login: $last_login:literal,)?
-        update: ($($update:tt)+) $(,)?
+        update: ($($update:tt)+),
+        step_up: ($($step_up:tt)+) $(,)?
     ) => {
         const _: () = {
             use iam_model::change::SessionChange;
@@ -143,6 +174,8 @@ macro_rules! session_ports {
                         SELECT
                             s.ip_address,
                             s.user_agent,
+                            s.methods,
+                            s.authenticated_at,
                             s.created_at,
                             s.last_used_at,
                             s.expires_at,
@@ -165,6 +198,8 @@ macro_rules! session_ports {
                         user_id: user.id,
                         ip_address: row.ip_address,
                         user_agent: row.user_agent,
+                        methods: row.methods,
+                        authenticated_at: row.authenticated_at,
                         created_at: row.created_at,
                         last_used_at: row.last_used_at,
                         expires_at: row.expires_at,
@@ -213,6 +248,7 @@ macro_rules! session_ports {
                     match change {
                         SessionChange::Start(session) => self.insert_session(session).await,
                         SessionChange::Refresh(session) => self.update_session(session).await,
+                        SessionChange::StepUp(session) => self.step_up_session(session).await,
                         // Only its audit entry is written.
                         SessionChange::RepeatRefresh(_) => Ok(()),
                         SessionChange::End { sessions, .. } | SessionChange::Forget(sessions) => {
@@ -238,7 +274,9 @@ macro_rules! session_ports {
                         refresh.current.as_slice(),
                         refresh.spent.as_ref().map(|spent| spent.hash.as_slice()),
                         refresh.spent.as_ref().map(|spent| spent.nonce.as_slice()),
-                        refresh.spent.as_ref().map(|spent| $store::stored(spent.at))
+                        refresh.spent.as_ref().map(|spent| $store::stored(spent.at)),
+                        session.methods.to_string(),
+                        $store::stored(session.authenticated_at)
                     )?;
                     $(
                         let user = session.user_id.as_uuid();
@@ -263,6 +301,19 @@ macro_rules! session_ports {
                         refresh.spent.as_ref().map(|spent| spent.hash.as_slice()),
                         refresh.spent.as_ref().map(|spent| spent.nonce.as_slice()),
                         refresh.spent.as_ref().map(|spent| $store::stored(spent.at))
+                    )?;
+                    expect_row(updated.rows_affected(), "session")
+                }
+
+                /// Writes the columns that a step-up changes.
+                async fn step_up_session(&mut self, session: &Session) -> Result<(), StoreError> {
+                    let updated = execute_audited!(
+                        self,
+                        $($step_up)+,
+                        self.tenant(),
+                        session.id.as_uuid(),
+                        session.methods.to_string(),
+                        $store::stored(session.authenticated_at)
                     )?;
                     expect_row(updated.rows_affected(), "session")
                 }

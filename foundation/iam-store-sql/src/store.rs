@@ -137,6 +137,8 @@ macro_rules! write_change {
             iam_model::change::Change::Invitation(change) => $transaction.write_invitation(change).await,
             iam_model::change::Change::Link(change) => $transaction.write_link(change).await,
             iam_model::change::Change::Mail(change) => $transaction.write_mail(change).await,
+            iam_model::change::Change::Factor(change) => $transaction.write_factor(change).await,
+            iam_model::change::Change::Challenge(change) => $transaction.write_challenge(change).await,
         }
     };
 }

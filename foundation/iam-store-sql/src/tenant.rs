@@ -18,6 +18,19 @@ macro_rules! with_tenant_columns {
                 password_policy: String, parse, "t.password_policy",
                 tenant_password_policy, r#"t.password_policy AS "tenant_password_policy?""#
             )
+            (
+                second_factor: String, parse, "t.second_factor",
+                tenant_second_factor, r#"t.second_factor AS "tenant_second_factor?""#
+            )
+            (
+                second_factor_grace_days: i64, grace_days, "t.second_factor_grace_days",
+                tenant_second_factor_grace_days, r#"t.second_factor_grace_days AS "tenant_second_factor_grace_days?""#
+            )
+            (
+                second_factor_required_at: Option<T>, moment_optional, "t.second_factor_required_at",
+                tenant_second_factor_required_at,
+                r#"t.second_factor_required_at AS "tenant_second_factor_required_at?""#
+            )
             (created_at: T, moment, "t.created_at", tenant_created_at, r#"t.created_at AS "tenant_created_at?""#)
             (updated_at: T, moment, "t.updated_at", tenant_updated_at, r#"t.updated_at AS "tenant_updated_at?""#)
             (version: i64, into, "t.version", tenant_version, r#"t.version AS "tenant_version?""#)
@@ -139,7 +152,10 @@ macro_rules! tenant_ports {
                         tenant.status.as_str(),
                         $store::stored(tenant.created_at),
                         $store::stored(tenant.updated_at),
-                        tenant.password_policy.as_str()
+                        tenant.password_policy.as_str(),
+                        tenant.second_factor.as_str(),
+                        i64::from(tenant.second_factor_grace_days),
+                        tenant.second_factor_required_at.map($store::stored)
                     );
                     insert.execute(self.connection()).await.map(drop).map_err($store::store_error)
                 }
@@ -152,7 +168,10 @@ macro_rules! tenant_ports {
                         tenant.slug.as_str(),
                         tenant.status.as_str(),
                         $store::stored(tenant.updated_at),
-                        tenant.password_policy.as_str()
+                        tenant.password_policy.as_str(),
+                        tenant.second_factor.as_str(),
+                        i64::from(tenant.second_factor_grace_days),
+                        tenant.second_factor_required_at.map($store::stored)
                     );
                     let updated = update.execute(self.connection()).await.map_err($store::store_error)?;
                     expect_row(updated.rows_affected(), "tenant")

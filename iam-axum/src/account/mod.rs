@@ -151,13 +151,14 @@ async fn accept(
 }
 
 /// Returns what a password must be, for the person who chooses one.
-fn rule(policy: PasswordPolicy) -> &'static str {
+fn rule(policy: PasswordPolicy, min_length: usize) -> String {
+    let length = format!("{min_length} to {} characters", PasswordPolicy::MAX_LENGTH);
     match policy {
         PasswordPolicy::Seed => {
-            "8 to 128 characters, with an upper-case and a lower-case letter, a digit and one of ! @ # $ % ^ & *"
+            format!("{length}, with an upper-case and a lower-case letter, a digit and one of ! @ # $ % ^ & *")
         }
-        PasswordPolicy::Nist => "15 to 128 characters of any kind, such as several words",
-        PasswordPolicy::Asvs => "8 to 128 characters of any kind; 15 or more are better",
+        PasswordPolicy::Nist => format!("{length} of any kind, such as several words"),
+        PasswordPolicy::Asvs => format!("{length} of any kind; 15 or more are better"),
     }
 }
 
@@ -183,8 +184,8 @@ fn invitation_form(invitation: &InvitationDetails, sent: &Sent, errors: &[FieldE
         tenant => invitation.tenant.as_str(),
         token => sent.token.as_str(),
         names,
-        min_length => invitation.password_policy.min_length(),
-        rule => rule(invitation.password_policy),
+        min_length => invitation.min_password_length,
+        rule => rule(invitation.password_policy, invitation.min_password_length),
         error => error("password"),
     };
     page(status, "invitation.html", values)
@@ -203,8 +204,8 @@ fn form(
         email => link.email.as_str(),
         tenant => link.tenant.as_str(),
         token,
-        min_length => link.password_policy.min_length(),
-        rule => rule(link.password_policy),
+        min_length => link.min_password_length,
+        rule => rule(link.password_policy, link.min_password_length),
         error => error.unwrap_or_default(),
     };
     page(status, template, values)

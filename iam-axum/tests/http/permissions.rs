@@ -54,8 +54,10 @@ pub(crate) struct Scene {
     subject: String,
     /// A time in the future.
     tomorrow: String,
-    /// The token of a link, if the operation needs one.
+    /// The token of a link or the challenge of a login, if the operation needs one.
     token: String,
+    /// The code of an authenticator app, if the operation needs one.
+    code: String,
 }
 
 impl Scene {
@@ -69,8 +71,8 @@ impl Scene {
         let other = app.colleague(&administrator, &format!("other.{name}@example.com")).await;
         let empty_role = app.role(&administrator, "EMPTY_ROLE", &[]).await;
         let tomorrow = shown(app.iam.now() + TimeDelta::days(1));
-        let mut scene =
-            Self { administrator, other, empty_role, subject: String::new(), tomorrow, token: String::new() };
+        let [subject, token, code] = [const { String::new() }; 3];
+        let mut scene = Self { administrator, other, empty_role, subject, tomorrow, token, code };
         if operation.path.contains("{id}") {
             scene.subject = scene.make_subject(app, operation).await;
         }
@@ -79,6 +81,15 @@ impl Scene {
             app.delete(&path).by(&scene.administrator).send().await.no_content();
         }
         match operation.path.as_str() {
+            "/auth/login/second-factor" => {
+                let authenticator = app.enrol(&scene.other).await;
+                scene.token = app.challenge(&scene.other).await;
+                scene.code = authenticator.code(app, 0);
+            }
+            path if path.starts_with("/auth/factors/") => {
+                let owner = scene.administrator.clone();
+                scene.set_up_factor(app, operation, &owner).await;
+            }
             "/auth/email/verify" => scene.token = app.token(MailKind::Verify, &scene.other.email).await,
             "/auth/password/reset" => {
                 let body = json!({ "email": scene.other.email });
@@ -96,12 +107,25 @@ impl Scene {
         scene
     }
 
+    /// Makes the factor that an operation needs, for its caller.
+    async fn set_up_factor(&mut self, app: &TestApp, operation: &Operation, owner: &Person) {
+        let authenticator = match operation.path.as_str() {
+            "/auth/factors/totp" => return,
+            "/auth/factors/totp/{id}/confirm" => app.set_up(owner).await,
+            _ => app.enrol(owner).await,
+        };
+        self.code = authenticator.code(app, 0);
+        self.subject = authenticator.id;
+    }
+
     async fn make_subject(&self, app: &TestApp, operation: &Operation) -> String {
         let made = async |path: &str, body: Value| {
             let made = app.post(path).by(&self.administrator).json(&body).send().await.created();
             made["id"].as_str().unwrap().to_owned()
         };
         match operation.path.split('/').nth(1).unwrap() {
+            // Made later, for the caller.
+            "auth" => String::new(),
             "users" => self.other.user.clone(),
             "sessions" => self.other.session.clone(),
             "tenants" => self.other.tenant.clone(),
@@ -132,6 +156,11 @@ impl Scene {
         let schema = &operation.description["requestBody"]["content"]["application/json"]["schema"];
         match &operation.method {
             _ if schema.is_null() => request,
+            // Bodies with one of several members.
+            _ if operation.path == "/auth/login/second-factor" => {
+                request.json(&json!({ "challenge": self.token, "code": self.code }))
+            }
+            _ if operation.path == "/auth/step-up" => request.json(&json!({ "password": PASSWORD })),
             &Method::PATCH => request.json(&self.change(resolved(document, schema))),
             _ => request.json(&self.body(document, schema)),
         }
@@ -171,6 +200,7 @@ impl Scene {
             "refreshToken" => json!(self.other.refresh),
             "newEmail" => json!(format!("new.{}", self.other.email)),
             "token" => json!(self.token),
+            "code" => json!(self.code),
             "userId" => json!(self.other.user),
             "roleId" => json!(self.empty_role),
             _ if schema["type"] == "array" => json!([self.body(document, &schema["items"])]),
@@ -187,8 +217,13 @@ async fn answer(
     operation: &Operation,
     caller: impl AsyncFnOnce(&Scene) -> Option<Person>,
 ) -> Response {
-    let scene = Scene::set(app, operation).await;
+    let mut scene = Scene::set(app, operation).await;
     let caller = caller(&scene).await;
+    if let Some(person) = caller.as_ref().filter(|person| person.user != scene.administrator.user)
+        && operation.path.starts_with("/auth/factors/")
+    {
+        scene.set_up_factor(app, operation, person).await;
+    }
     let request = scene.request(app, document, operation);
     match caller {
         Some(person) => request.by(&person).send().await,

@@ -39,6 +39,8 @@ async fn answers_201_with_tenant_user_and_tokens(app: TestApp) {
         *tenant,
         json!({
             "id": tenant["id"], "name": "Acme", "slug": "acme", "status": "ACTIVE", "passwordPolicy": "seed",
+            "secondFactor": "OPTIONAL",
+            "secondFactorGraceDays": 7,
             "createdAt": now, "updatedAt": now,
         })
     );

@@ -92,7 +92,8 @@ impl<'a> Request<'a> {
         response
     }
 
-    /// Sends the request without these checks: the answer may be compressed, or be a CORS answer to a browser.
+    /// Sends the request without these checks: the answer may be compressed, be a CORS answer to a browser, or come from a
+    /// host program.
     pub(crate) async fn send_packed(self) -> Response {
         self.exchange().await
     }
@@ -301,6 +302,12 @@ impl Response {
         self.problem(kind)["detail"].as_str().unwrap().to_lowercase()
     }
 
+    /// Checks that the request is refused because the caller must set up a second factor first.
+    pub(crate) fn needs_factor(&self) {
+        let problem = self.having(403).json();
+        assert!(problem["type"].as_str().unwrap().ends_with("/second-factor-required"), "{problem}");
+    }
+
     /// Checks that the request is refused because this permission is missing.
     pub(crate) fn lacks(&self, permission: &str) {
         assert_eq!(self.detail("forbidden"), format!("missing permission: {permission}."));
@@ -340,7 +347,7 @@ fn has_plain_ids_and_times(value: &Value) {
 pub(crate) fn status_of(kind: &str) -> u16 {
     match kind {
         "validation-error" | "validation" => 400,
-        "unauthorized" => 401,
+        "unauthorized" | "second-factor-required" | "insufficient-authentication" => 401,
         "forbidden" | "account-locked" => 403,
         "not-found" => 404,
         "method-not-allowed" => 405,

@@ -27,7 +27,11 @@ fn answers(document: &Value, operation: &Operation) -> BTreeSet<Answer> {
         .iter()
         .flat_map(|(status, response)| match kinds(document, response) {
             kinds if kinds.is_empty() => vec![(status.parse().unwrap(), None)],
-            kinds => kinds.into_iter().map(|kind| (status_of(&kind), Some(kind))).collect(),
+            // The default response has kinds of several statuses.
+            kinds => kinds
+                .into_iter()
+                .map(|kind| (status.parse().unwrap_or_else(|_| status_of(&kind)), Some(kind)))
+                .collect(),
         })
         .collect()
 }

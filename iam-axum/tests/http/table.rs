@@ -6,6 +6,7 @@
 
 use std::fmt::Write as _;
 use std::path::Path;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use chrono::TimeDelta;
@@ -14,6 +15,7 @@ use iam_core::mail::MailKind;
 use serde_json::{Value, json};
 
 use crate::app::{PREFIX, TestApp, shown};
+use crate::authenticator::Authenticator;
 use crate::openapi::{Operation, document, operations};
 use crate::people::{PASSWORD, Person, profile};
 use crate::request::{Request, Response};
@@ -52,6 +54,15 @@ pub(crate) const ROWS: &[(&str, &[Target])] = &[
     ("POST /auth/email", NONE),
     ("POST /auth/password/forgot", NONE),
     ("POST /auth/password/reset", NONE),
+    ("POST /auth/login/second-factor", NONE),
+    ("POST /auth/step-up", NONE),
+    ("GET /auth/factors", NONE),
+    ("POST /auth/factors/totp", NONE),
+    ("POST /auth/factors/totp/{id}/confirm", NONE),
+    ("POST /auth/factors/recovery-codes", NONE),
+    ("PATCH /auth/factors/{id}", NONE),
+    ("DELETE /auth/factors/{id}", NONE),
+    ("DELETE /users/{id}/factors", EVERYWHERE),
     ("GET /users", EVERYWHERE),
     ("POST /users", NONE),
     ("GET /users/{id}", PERSONS),
@@ -132,6 +143,7 @@ Who may do what, where: what the service answers to whom.
 
   in, out       a list (200), with the target in it or without
   number        the status: 401 who are you, 403 you may not, 404 there is no such thing
+  recent        the session must have authenticated within the last ten minutes
 
 Targets
   oneself       the user of the request
@@ -182,6 +194,8 @@ pub(crate) struct World<'a> {
     own_branch: OrganizationId,
     other_branch: OrganizationId,
     foreign_branch: OrganizationId,
+    /// The authenticator app of the last call that needs one.
+    authenticator: Mutex<Option<Authenticator>>,
 }
 
 /// A request that is not sent yet.
@@ -222,7 +236,8 @@ impl<'a> World<'a> {
         let own_branch = app.below(&owner, company, "own-branch").await;
         let other_branch = app.below(&owner, company, "other-branch").await;
         let foreign_branch = app.organization(&foreign_owner, "foreign-branch").await;
-        Self { app, owner, foreign_owner, own_branch, other_branch, foreign_branch }
+        let authenticator = Mutex::default();
+        Self { app, owner, foreign_owner, own_branch, other_branch, foreign_branch, authenticator }
     }
 
     /// The callers of [`PEOPLE`] that have a token.
@@ -291,6 +306,13 @@ impl<'a> World<'a> {
     async fn subject(&self, row: &str, target: Target, by: &Person) -> String {
         let owner = self.owner_of(target);
         match row.split('/').nth(1).unwrap() {
+            "auth" => {
+                let is_unconfirmed = row.ends_with("/confirm");
+                let authenticator = if is_unconfirmed { self.app.set_up(by).await } else { self.app.enrol(by).await };
+                let id = authenticator.id.clone();
+                *self.authenticator.lock().unwrap() = Some(authenticator);
+                id
+            }
             "users" if target == Oneself => by.user.clone(),
             "users" => {
                 let user = self.user(target).await;
@@ -345,6 +367,20 @@ impl<'a> World<'a> {
         Some(match row {
             "POST /auth/register" | "POST /users" => profile(&fresh_email()),
             "POST /auth/login" => json!({ "email": by.email, "password": PASSWORD, "tenant": by.tenant }),
+            "POST /auth/login/second-factor" => {
+                let code = self.app.enrol(by).await.code(self.app, 0);
+                json!({ "challenge": self.app.challenge(by).await, "code": code })
+            }
+            "POST /auth/step-up" => json!({ "password": PASSWORD }),
+            "POST /auth/factors/totp" => json!({ "name": "Phone" }),
+            "POST /auth/factors/totp/{id}/confirm" => {
+                json!({ "code": self.authenticator.lock().unwrap().as_ref().unwrap().code(self.app, 0) })
+            }
+            "POST /auth/factors/recovery-codes" => {
+                self.app.enrol(by).await;
+                return None;
+            }
+            "PATCH /auth/factors/{id}" => json!({ "name": fresh("Phone ") }),
             "POST /auth/refresh" => json!({ "refreshToken": by.refresh }),
             "POST /auth/password" => json!({ "currentPassword": PASSWORD, "newPassword": PASSWORD }),
             "POST /auth/email/verify" => {
@@ -492,13 +528,14 @@ pub(crate) fn fresh_email() -> String {
 async fn the_committed_table_matches_the_answers_of_the_service(app: TestApp) {
     let world = World::of(&app).await;
     let mut callers = world.callers().await;
-    let mut table = format!("{LEGEND}\n{}", line("", "", PEOPLE.map(str::to_owned)));
+    let mut table = format!("{LEGEND}\n{}", line("", "", "recent", PEOPLE.map(str::to_owned)));
     for (row, targets) in ROWS {
         for target in *targets {
             let cells = cells(&world, &mut callers, row, *target).await;
             let succeeds = cells.iter().any(|cell| cell.starts_with('2') || cell == "in");
             assert!(succeeds, "{row} ({target:?}) succeeds for no caller: {cells:?}");
-            table.push_str(&line(row, target.as_str(), cells));
+            let recent = if needs_recent(&world, &callers, row, *target).await { "recent" } else { "-" };
+            table.push_str(&line(row, target.as_str(), recent, cells));
         }
     }
     compare(&table);
@@ -515,15 +552,30 @@ async fn cells(world: &World<'_>, callers: &mut [Person; 6], row: &str, target: 
         let request = if number == 0 { request } else { request.by(person) };
         *cell = call.outcome(&request.send().await);
         if row.contains(" /auth/") || target == Oneself {
-            // The call may have ended the session or spent its refresh token.
+            // The call may have ended the session, spent its refresh token or set up a factor.
+            world.app.remove_factors(person).await;
             *person = world.app.login(person).await;
         }
     }
     cells
 }
 
-fn line(row: &str, target: &str, cells: [String; 7]) -> String {
-    let mut line = format!("{row:<41} {target:<13}");
+/// Whether the call is refused in a session of an administrator that has authenticated too long ago.
+async fn needs_recent(world: &World<'_>, callers: &[Person; 6], row: &str, target: Target) -> bool {
+    let [.., administrator, foreign_administrator] = callers;
+    let person = if target == OtherTenant { foreign_administrator } else { administrator };
+    let old = world.app.login(person).await;
+    let call = world.call(row, target, &old).await;
+    world.app.age(&old).await;
+    let answer = call.request(world.app).by(&old).send().await;
+    if row.contains(" /auth/") {
+        world.app.remove_factors(person).await;
+    }
+    answer.status() == 401 && answer.json()["type"].as_str().unwrap().ends_with("/insufficient-authentication")
+}
+
+fn line(row: &str, target: &str, recent: &str, cells: [String; 7]) -> String {
+    let mut line = format!("{row:<41} {target:<13} {recent:<6}");
     for (person, cell) in PEOPLE.iter().zip(cells) {
         write!(line, " {cell:<width$}", width = person.len()).unwrap();
     }

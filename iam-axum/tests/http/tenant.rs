@@ -29,7 +29,20 @@ async fn patch(app: &TestApp, by: &Person, body: &Value) -> Response {
 async fn get_shows_the_callers_tenant(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let tenant = get(&app, &ada).await;
-    assert_eq!(members(&tenant), ["createdAt", "id", "name", "passwordPolicy", "slug", "status", "updatedAt"]);
+    assert_eq!(
+        members(&tenant),
+        [
+            "createdAt",
+            "id",
+            "name",
+            "passwordPolicy",
+            "secondFactor",
+            "secondFactorGraceDays",
+            "slug",
+            "status",
+            "updatedAt"
+        ]
+    );
     assert_eq!((&tenant["id"], &tenant["status"]), (&json!(ada.tenant), &json!("ACTIVE")));
 }
 

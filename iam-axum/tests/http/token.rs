@@ -63,7 +63,10 @@ async fn the_header_names_the_key_and_its_algorithm(app: TestApp) {
 async fn the_claims_are_those_of_the_contract(app: TestApp) {
     let ada = app.register("ada@example.com").await;
     let (claims, again) = (claims(&ada.access), claims(&app.login(&ada).await.access));
-    assert_eq!(members(&claims), ["aud", "exp", "iat", "iss", "jti", "nbf", "sid", "sub", "tenantId"]);
+    assert_eq!(
+        members(&claims),
+        ["amr", "aud", "auth_time", "exp", "iat", "iss", "jti", "nbf", "sid", "sub", "tenantId"]
+    );
     let second = "2026-01-31T09:15:00Z".parse::<iam_core::clock::Timestamp>().unwrap().timestamp();
     assert_eq!(
         (&claims["iat"], &claims["nbf"], &claims["exp"]),

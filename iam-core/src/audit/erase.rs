@@ -199,6 +199,9 @@ impl Person {
 
     /// Returns the user that an entry is about.
     fn subject_of(entry: &AuditEntry) -> Option<UserId> {
+        if entry.resource_type == ResourceType::FACTOR {
+            return known(&entry.metadata, "targetUserId")?.parse().ok();
+        }
         let id = entry.resource_id.as_deref().filter(|_| entry.resource_type == ResourceType::USER)?;
         id.parse().ok()
     }

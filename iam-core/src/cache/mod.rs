@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 use iam_model::access::Authority;
 use iam_model::assignment::Grant;
 use iam_model::clock::Timestamp;
+use iam_model::error::Forbidden;
 use iam_model::id::{OrganizationId, SessionId, TenantId, UserId};
 use iam_model::organization::{Ancestry, Position};
 use iam_model::store::{ChangeFeed, News, SessionSnapshot};
@@ -75,6 +76,8 @@ pub(crate) struct CachedSession {
     pub(crate) user_status: UserStatus,
     pub(crate) tenant_status: TenantStatus,
     pub(crate) expires_at: Timestamp,
+    /// Until when the user must set up a second factor, if it must.
+    pub(crate) enrol_by: Option<Timestamp>,
     pub(crate) authority: Arc<Authority>,
     /// All role assignments of the user, including expired ones.
     pub(crate) grants: Box<[Grant]>,
@@ -254,6 +257,18 @@ impl CachedSession {
             && now < self.expires_at
     }
 
+    /// Checks that the user has set up a second factor, if it must.
+    ///
+    /// # Errors
+    ///
+    /// [`Forbidden::SecondFactorRequired`].
+    pub(crate) fn require_factor(&self, now: Timestamp) -> Result<(), Forbidden> {
+        match self.enrol_by {
+            Some(end) if end <= now => Err(Forbidden::SecondFactorRequired),
+            _ => Ok(()),
+        }
+    }
+
     /// Returns the approximate size in bytes.
     fn size(&self) -> usize {
         size_of::<Self>() + self.authority.size() + self.grants.iter().map(Grant::size).sum::<usize>()
@@ -262,9 +277,9 @@ impl CachedSession {
 
 impl From<SessionSnapshot> for CachedSession {
     fn from(read: SessionSnapshot) -> Self {
-        let SessionSnapshot { user_id, user_status, tenant_status, expires_at, grants } = read;
+        let SessionSnapshot { user_id, user_status, tenant_status, expires_at, enrol_by, grants } = read;
         let authority = Arc::new(Authority::of(&grants));
-        Self { user_id, user_status, tenant_status, expires_at, authority, grants: grants.into() }
+        Self { user_id, user_status, tenant_status, expires_at, enrol_by, authority, grants: grants.into() }
     }
 }
 

@@ -215,6 +215,7 @@ impl<'a> World<'a> {
             user_status: UserStatus::Active,
             tenant_status: TenantStatus::Active,
             expires_at: at(seen as i64),
+            enrol_by: None,
             grants: vec![self.scene.grant("users:read", organization, None)],
         };
         self.snapshots.keep_session(tenant(), session_id(session), read, read_version, self.now);

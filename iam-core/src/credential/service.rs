@@ -1,5 +1,5 @@
 use iam_model::audit::ResourceType;
-use iam_model::change::{CredentialChange, LinkChange};
+use iam_model::change::{ChallengeChange, CredentialChange, LinkChange};
 use iam_model::context::Actor;
 use iam_model::error::{Conflict, Error, Forbidden, Result};
 use iam_model::id::SessionId;
@@ -41,11 +41,13 @@ impl Credentials<'_> {
     ///
     /// # Errors
     ///
-    /// [`Error::Validation`] naming `currentPassword` or `newPassword`, [`Error::AccountLocked`],
+    /// [`Unauthenticated::NotFresh`](iam_model::error::Unauthenticated::NotFresh), [`Error::Validation`] naming
+    /// `currentPassword` or `newPassword`, [`Error::AccountLocked`],
     /// [`Forbidden::NotAUser`] for trusted code, [`Error::Overloaded`].
     pub async fn change_password(&self, caller: &Caller, current: Password, new: Password) -> Result<()> {
         let iam = self.0;
         let user = own_user(iam, caller).await?;
+        iam.require_fresh(caller).await?;
         let tenant = iam.store.tenant(user.tenant_id).await?.ok_or(Error::NotFound(ResourceType::TENANT))?;
         let mut fields = Fields::default();
         fields.require("currentPassword", current.expose());
@@ -132,7 +134,7 @@ impl Credentials<'_> {
 }
 
 /// Sets a new password by a change. Ends the links with which the user could reset the former one or change its address,
-/// and all sessions of the user except one. Tells the user.
+/// the logins that wait for a second factor, and all sessions of the user except one. Tells the user.
 ///
 /// The account must be locked before.
 pub(crate) async fn replace_password(
@@ -151,6 +153,7 @@ pub(crate) async fn replace_password(
     if pending.is_some_and(|link| link.email.key() != user.email.key()) {
         work.apply(LinkChange::End { purpose: LinkPurpose::Verify, subject }).await?;
     }
+    work.apply(ChallengeChange::EndAll(user.id)).await?;
     work.invalidate(user.id);
     let mut sessions = work.locks().lock_sessions_of(user.id).await?;
     sessions.retain(|session| Some(session.id) != except);

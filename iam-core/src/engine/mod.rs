@@ -42,6 +42,7 @@ use crate::cache::{CachedSession, EndedSessions, SessionCache};
 use crate::caller::Caller;
 use crate::hashing::PasswordHasher;
 use crate::idempotency::Idempotency;
+use crate::one_time::TotpCipher;
 use crate::password::PasswordRules;
 use crate::settings::Settings;
 use crate::token::{KeyRing, LinkKey, VerifiedTokens};
@@ -63,6 +64,7 @@ pub(crate) struct Engine {
     pub(crate) ids: Arc<IdGenerator>,
     pub(crate) keys: Arc<KeyRing>,
     pub(crate) link_key: Arc<LinkKey>,
+    pub(crate) totp_cipher: Arc<TotpCipher>,
     /// What sends mail. `None` if mail is off.
     pub(crate) post: Option<Arc<Post>>,
     pub(crate) verified_tokens: Arc<VerifiedTokens>,
@@ -97,6 +99,7 @@ impl Engine {
             ids: Arc::clone(&self.ids),
             keys: Arc::clone(&self.keys),
             link_key: Arc::clone(&self.link_key),
+            totp_cipher: Arc::clone(&self.totp_cipher),
             post: self.post.clone(),
             verified_tokens: Arc::clone(&self.verified_tokens),
             ended_sessions: Arc::clone(&self.ended_sessions),
@@ -160,6 +163,7 @@ impl Engine {
         let now = self.now();
         let snapshot = self.session_snapshot(caller.tenant(), session, now).await?;
         let snapshot = snapshot.filter(|snapshot| snapshot.admits(user, now)).ok_or(Unauthenticated::InvalidToken)?;
+        snapshot.require_factor(now)?;
         Ok(caller.clone().with_authority(Arc::clone(&snapshot.authority)))
     }
 

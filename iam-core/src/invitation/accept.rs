@@ -2,6 +2,7 @@ use iam_model::assignment::{Assignment, Grant, OfferedRole};
 use iam_model::change::{AssignmentChange, InvitationChange, UserChange};
 use iam_model::context::RequestContext;
 use iam_model::error::{Conflict, Error, Result};
+use iam_model::factor::AuthenticationMethods;
 use iam_model::id::{SessionId, UserId};
 use iam_model::invitation::{Invitation, InvitationStatus};
 use iam_model::link::{Link, LinkPurpose};
@@ -95,7 +96,7 @@ impl Invitations<'_> {
         }
         let profile = NewProfile { email, password: hash, first_name, last_name };
         let founded = create_user(iam, &mut work, (&link, user_id), profile).await?;
-        let login = open_session(iam, &mut work, founded.user, session_id).await?;
+        let login = open_session(iam, &mut work, founded.user, session_id, AuthenticationMethods::default()).await?;
         let founded = Founded { tenant: founded.tenant, user: login.user.clone() };
         once.keep(&mut work, &founded).await?;
         work.commit().await?;

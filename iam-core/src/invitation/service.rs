@@ -172,6 +172,7 @@ impl Invitations<'_> {
         let invitation = pending_at(invitation, self.0.now()).ok_or_else(link::refused)?;
         Ok(InvitationDetails {
             email: invitation.email,
+            min_password_length: tenant.min_password_length(),
             tenant: tenant.name,
             first_name: invitation.first_name,
             last_name: invitation.last_name,
@@ -195,6 +196,8 @@ pub struct InvitationDetails {
     pub last_name: Option<PersonName>,
     /// The rules for the password.
     pub password_policy: PasswordPolicy,
+    /// The minimum number of characters of the password.
+    pub min_password_length: usize,
     /// Until when the link works.
     pub expires_at: Timestamp,
 }

@@ -9,6 +9,7 @@ use std::path::Path;
 
 use aws_lc_rs::digest::{SHA1_FOR_LEGACY_USE_ONLY, digest};
 use iam_model::error::{Error, Result};
+use iam_model::factor::SecondFactorPolicy;
 use iam_model::secret::Password;
 use iam_model::tenant::{PasswordPolicy, Tenant};
 use iam_model::validate::Invalid;
@@ -35,12 +36,18 @@ impl PasswordRules {
 
     /// Returns the rules for the passwords of a tenant.
     pub(crate) fn of<'a>(&'a self, tenant: &'a Tenant) -> TenantRules<'a> {
-        TenantRules { rules: self, policy: tenant.password_policy, name: tenant.name.as_str() }
+        TenantRules {
+            rules: self,
+            policy: tenant.password_policy,
+            min_length: tenant.min_password_length(),
+            name: tenant.name.as_str(),
+        }
     }
 
     /// Returns the rules for the passwords of a tenant that is about to be created.
     pub(crate) fn of_new<'a>(&'a self, name: &'a str) -> TenantRules<'a> {
-        TenantRules { rules: self, policy: PasswordPolicy::default(), name }
+        let (policy, second_factor) = (PasswordPolicy::default(), SecondFactorPolicy::default());
+        TenantRules { rules: self, policy, min_length: policy.min_length(second_factor), name }
     }
 }
 
@@ -49,6 +56,8 @@ impl PasswordRules {
 pub(crate) struct TenantRules<'a> {
     rules: &'a PasswordRules,
     policy: PasswordPolicy,
+    /// The minimum number of characters.
+    min_length: usize,
     name: &'a str,
 }
 
@@ -76,7 +85,7 @@ impl AcceptedPassword {
 impl TenantRules<'_> {
     /// Checks a new password by all rules that need no file. The error says which rules it breaks.
     pub(crate) fn check(self, password: Password, owner: Owner<'_>) -> Result<CheckedPassword, Invalid> {
-        let missing = rules::missing(self.policy, password.expose());
+        let missing = rules::missing(self.policy, self.min_length, password.expose());
         if !missing.is_empty() {
             return Err(Invalid::new(format!("must have {}", missing.join(", "))));
         }

@@ -23,10 +23,10 @@ pub(crate) fn make_password(random: &dyn Random) -> Password {
     LETTERS.iter().cycle().zip(&bytes).filter_map(letter).collect::<String>().into()
 }
 
-/// Returns every rule of a policy that a password breaks: what it must have.
-pub(super) fn missing(policy: PasswordPolicy, password: &str) -> Vec<String> {
+/// Returns every rule of a policy that a password breaks: what it must have. It must have at least `min` characters.
+pub(super) fn missing(policy: PasswordPolicy, min: usize, password: &str) -> Vec<String> {
     let length = password.chars().count();
-    let (min, max) = (policy.min_length(), PasswordPolicy::MAX_LENGTH);
+    let max = PasswordPolicy::MAX_LENGTH;
     let has = |wanted: fn(char) -> bool| password.chars().any(wanted);
     let kinds = [
         (has(char::is_uppercase), "an upper-case letter"),
@@ -100,13 +100,13 @@ mod tests {
         assert_eq!(one.expose().len(), GENERATED_LENGTH);
         assert_ne!(one.expose(), other.expose());
         for policy in [PasswordPolicy::Seed, PasswordPolicy::Nist, PasswordPolicy::Asvs] {
-            assert!(missing(policy, one.expose()).is_empty());
+            assert!(missing(policy, 15, one.expose()).is_empty());
         }
         assert_eq!(guessable(one.expose(), Owner::default()), None);
     }
 
     fn seed(text: &str) -> Vec<String> {
-        missing(PasswordPolicy::Seed, text)
+        missing(PasswordPolicy::Seed, 8, text)
     }
 
     #[test]
@@ -137,10 +137,11 @@ mod tests {
         for (policy, shortest, rule) in
             [(PasswordPolicy::Nist, 15, "15 to 128 characters"), (PasswordPolicy::Asvs, 8, "8 to 128 characters")]
         {
-            assert_eq!(missing(policy, &"ü".repeat(shortest - 1)), [rule]);
-            assert!(missing(policy, &"ü".repeat(shortest)).is_empty());
-            assert!(missing(policy, &"ü".repeat(128)).is_empty());
-            assert_eq!(missing(policy, &"ü".repeat(129)), [rule]);
+            let missing = |length| missing(policy, shortest, &"ü".repeat(length));
+            assert_eq!(missing(shortest - 1), [rule]);
+            assert!(missing(shortest).is_empty());
+            assert!(missing(128).is_empty());
+            assert_eq!(missing(129), [rule]);
         }
     }
 

@@ -1,21 +1,21 @@
 use aws_lc_rs::digest::{SHA256, digest};
-use iam_model::change::SessionChange;
 use iam_model::context::RequestContext;
 use iam_model::credential::{GuardedAccount, LoginCandidate, LoginCandidates};
-use iam_model::error::{Conflict, Error, Result};
-use iam_model::id::{SessionId, TenantId};
+use iam_model::error::{Conflict, Error, PendingLogin, Result};
+use iam_model::factor::AuthenticationMethods;
+use iam_model::id::TenantId;
 use iam_model::secret::Password;
-use iam_model::session::Session;
 use iam_model::tenant::TenantSummary;
-use iam_model::user::{User, UserStatus};
+use iam_model::user::UserStatus;
 use iam_model::validate::{Email, Fields};
 
 use crate::caller::Caller;
-use crate::engine::{Engine, UnitOfWork};
+use crate::engine::Engine;
 use crate::guard::{Attempt, Claim, Proven, Refusal, Scope, WhenLocked, in_time, rehash};
 use crate::hashing::Share;
-use crate::session::tokens::tokens_for;
-use crate::session::{LoggedIn, Sessions, refresh};
+use crate::session::open::open_session;
+use crate::session::second_factor::begin_second_factor;
+use crate::session::{LoggedIn, Sessions};
 
 /// The input of a login, as typed; see [`Sessions::login`].
 #[derive(Clone, Debug)]
@@ -26,6 +26,12 @@ pub struct Login {
     pub password: Password,
     /// The identifier or slug of the tenant. Without it, the tenant is found by the e-mail.
     pub tenant: Option<String>,
+}
+
+/// What follows a right password.
+enum Step {
+    LoggedIn(LoggedIn),
+    SecondFactor(PendingLogin),
 }
 
 /// The maximum number of tenants in which a password is tried when no tenant is named.
@@ -59,7 +65,9 @@ impl Sessions<'_> {
     /// [`Forbidden::TenantSuspended`](iam_model::error::Forbidden::TenantSuspended), [`Conflict::SeveralTenants`] when
     /// the credentials are right in several tenants and none is named,
     /// [`Error::Validation`](iam_model::error::Error::Validation) when the e-mail is invalid or the password is empty,
-    /// [`Error::Overloaded`](iam_model::error::Error::Overloaded) for any account.
+    /// [`Error::Overloaded`](iam_model::error::Error::Overloaded) for any account,
+    /// [`Error::SecondFactorRequired`] when the password is right and the user has a second factor: then
+    /// [`login_with_factor`](Self::login_with_factor) finishes the login.
     pub async fn login(&self, context: &RequestContext, login: Login) -> Result<LoggedIn> {
         let mut fields = Fields::default();
         let email = fields.check("email", login.email.parse::<Email>());
@@ -71,17 +79,21 @@ impl Sessions<'_> {
         // Before any query to the store: under overload, most logins are refused here.
         self.0.passwords.admit(share)?;
         let claim = Claim { email: &email, password: &login.password, share };
-        match login.tenant.as_deref() {
-            Some(named) => self.login_to(named, context, claim).await,
-            None => self.login_anywhere(context, claim).await,
+        let step = match login.tenant.as_deref() {
+            Some(named) => self.login_to(named, context, claim).await?,
+            None => self.login_anywhere(context, claim).await?,
+        };
+        match step {
+            Step::LoggedIn(logged_in) => Ok(logged_in),
+            Step::SecondFactor(pending) => Err(Error::SecondFactorRequired(pending)),
         }
     }
 
     /// Logs in to the named tenant.
-    async fn login_to(&self, named: &str, context: &RequestContext, claim: Claim<'_>) -> Result<LoggedIn> {
+    async fn login_to(&self, named: &str, context: &RequestContext, claim: Claim<'_>) -> Result<Step> {
         let iam = self.0;
         let scope = match iam.find_tenant(named).await? {
-            Some(tenant) => Scope { tenant: tenant.id, status: tenant.status },
+            Some(tenant) => Scope::of(&tenant),
             None => Scope::without_tenant(unknown_tenant(named)),
         };
         let guarded = iam.store.guarded_account(scope.tenant, &claim.email.key()).await?;
@@ -93,7 +105,7 @@ impl Sessions<'_> {
     }
 
     /// Logs in to the one tenant in which the password is right.
-    async fn login_anywhere(&self, context: &RequestContext, claim: Claim<'_>) -> Result<LoggedIn> {
+    async fn login_anywhere(&self, context: &RequestContext, claim: Claim<'_>) -> Result<Step> {
         let iam = self.0;
         // One query reads the failures and the accounts, so that an e-mail without an account takes as long.
         let LoginCandidates { attempts, accounts } =
@@ -105,7 +117,7 @@ impl Sessions<'_> {
         let mut tried = Vec::with_capacity(accounts.len().max(1));
         for candidate in accounts {
             let (is_verified, tenant) = (is_verified(&candidate), Some(candidate.tenant.summary()));
-            let scope = Scope { tenant: candidate.tenant.id, status: candidate.tenant.status };
+            let scope = Scope::of(&candidate.tenant);
             match try_in(iam, scope, claim, candidate.into(), when_locked, locked_for.is_some()).await {
                 Ok(attempt) => tried.push(Tried { attempt, tenant, is_verified }),
                 Err(error) => {
@@ -131,7 +143,7 @@ impl Sessions<'_> {
         in_time(self.judge(context, claim, tried).await, left).await
     }
 
-    async fn judge(&self, context: &RequestContext, claim: Claim<'_>, tried: Vec<Tried<'_>>) -> Result<LoggedIn> {
+    async fn judge(&self, context: &RequestContext, claim: Claim<'_>, tried: Vec<Tried<'_>>) -> Result<Step> {
         let (mut right, mut wrong) = (Vec::new(), Vec::new());
         // A single attempt is judged when it is settled.
         let is_only = tried.len() == 1;
@@ -149,12 +161,7 @@ impl Sessions<'_> {
 
     /// Handles a password that is right in no tenant. The failure is counted by the e-mail, and in each tenant that
     /// was tried.
-    async fn fail_anywhere(
-        &self,
-        context: &RequestContext,
-        claim: Claim<'_>,
-        tried: Vec<Tried<'_>>,
-    ) -> Result<LoggedIn> {
+    async fn fail_anywhere(&self, context: &RequestContext, claim: Claim<'_>, tried: Vec<Tried<'_>>) -> Result<Step> {
         if let [only] = tried.as_slice()
             && only.attempt.reveals_lock()
         {
@@ -181,7 +188,7 @@ impl Sessions<'_> {
     }
 
     /// Counts and records the failure in each tenant. If an account reveals its lock, that is the answer.
-    async fn fail(&self, context: &RequestContext, tried: Vec<Tried<'_>>, mut refusal: Refusal) -> Result<LoggedIn> {
+    async fn fail(&self, context: &RequestContext, tried: Vec<Tried<'_>>, mut refusal: Refusal) -> Result<Step> {
         // If so, a stranger may have created an account with this e-mail, to watch the logins of the person who owns
         // it.
         let is_open = self.0.settings.registration && self.0.has_several_tenants().await?;
@@ -208,7 +215,7 @@ impl Sessions<'_> {
         claim: Claim<'_>,
         right: Vec<Tried<'_>>,
         wrong: Vec<Tried<'_>>,
-    ) -> Result<LoggedIn> {
+    ) -> Result<Step> {
         for Tried { attempt, .. } in wrong {
             let _refusal = self.settle(attempt.unrecorded(), context).await?;
         }
@@ -236,31 +243,39 @@ impl Sessions<'_> {
         attempt: Attempt<'_>,
         claim: Claim<'_>,
         context: &RequestContext,
-    ) -> Result<Result<LoggedIn, Refusal>> {
+    ) -> Result<Result<Step, Refusal>> {
         match self.settle(attempt, context).await? {
             Err(Refusal::Wrong) => Ok(Err(self.count_by_email(claim).await?)),
             answer => Ok(answer),
         }
     }
 
-    /// Settles an attempt in its own tenant. A proven attempt begins a session.
-    async fn settle(&self, attempt: Attempt<'_>, context: &RequestContext) -> Result<Result<LoggedIn, Refusal>> {
-        let (iam, claim) = (self.0, attempt.claim());
+    /// Settles an attempt in its own tenant. A proven attempt begins a session, or a challenge if the user has a second
+    /// factor.
+    async fn settle(&self, attempt: Attempt<'_>, context: &RequestContext) -> Result<Result<Step, Refusal>> {
+        let (iam, claim, demand) = (self.0, attempt.claim(), attempt.demand());
         let caller = Caller::anonymous(attempt.tenant(), context.clone());
         let (proven, mut work) = attempt.settle(iam, &caller).await?;
-        let Proven { account, is_weak } = match proven {
+        let Proven { account, is_weak, factors } = match proven {
             Ok(proven) => proven,
             Err(refusal) => {
                 work.commit().await?;
                 return Ok(Err(refusal));
             }
         };
-        let logged_in = open_session(iam, &mut work, account.user.clone(), iam.next_id()).await?;
+        let step = if factors.is_empty() {
+            let user = account.user.clone();
+            let enrol_by = demand.enrol_by(user.created_at);
+            let logged_in = open_session(iam, &mut work, user, iam.next_id(), AuthenticationMethods::default()).await?;
+            Step::LoggedIn(LoggedIn { enrol_by, ..logged_in })
+        } else {
+            Step::SecondFactor(begin_second_factor(iam, &mut work, &account.user, &factors).await?)
+        };
         work.commit().await?;
         if is_weak {
             rehash(iam, &caller, claim, account).await;
         }
-        Ok(Ok(logged_in))
+        Ok(Ok(step))
     }
 }
 
@@ -295,33 +310,6 @@ fn accounts_to_try(mut candidates: Vec<LoginCandidate>) -> Vec<LoginCandidate> {
 
 fn is_verified(candidate: &LoginCandidate) -> bool {
     candidate.account.user.email_verified_at.is_some()
-}
-
-/// Begins a session of a user whose identity was just proven. To be called after [`Engine::refresh_keys`].
-pub(crate) async fn open_session(
-    iam: &Engine,
-    work: &mut UnitOfWork<'_>,
-    user: User,
-    id: SessionId,
-) -> Result<LoggedIn> {
-    let now = work.now();
-    let context = work.caller().context();
-    let (refresh, secret) = refresh::start(&*iam.random);
-    let session = Session {
-        id,
-        tenant_id: user.tenant_id,
-        user_id: user.id,
-        ip_address: context.ip_address,
-        user_agent: context.user_agent.clone(),
-        created_at: now,
-        last_used_at: now,
-        expires_at: iam.settings.session_expiry(now, now),
-        refresh,
-    };
-    let tokens = tokens_for(iam, &session, &secret, now)?;
-    work.apply(SessionChange::Start(session)).await?;
-    let user = User { last_login_at: Some(now), version: user.version.next(), ..user };
-    Ok(LoggedIn { user, tokens })
 }
 
 /// Returns the identifier of a tenant that does not exist, for the name that a client gave: failed logins are counted

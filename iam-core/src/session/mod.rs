@@ -3,22 +3,31 @@
 //! A store holds only sessions that have not ended. A session that ends is removed, and stays in the audit log.
 
 mod login;
+mod open;
+#[cfg(feature = "passkeys")]
+mod passkey;
 mod refresh;
+mod second_factor;
 mod service;
+mod step_up;
 mod tokens;
 
+pub use crate::guard::FactorProof;
 pub use crate::session::login::Login;
 pub use crate::session::service::Sessions;
+pub use crate::session::step_up::{FRESH, StepUp};
 pub use iam_model::change::SessionChange;
 pub use iam_model::session::{EndReason, RefreshState, Session, SpentToken};
 pub use iam_model::store::{SessionDetails, SessionSnapshot, SessionStore, SessionTransaction};
 
-pub(crate) use crate::session::login::{MAX_CANDIDATES, open_session, unknown_tenant};
+pub(crate) use crate::session::login::{MAX_CANDIDATES, unknown_tenant};
+pub(crate) use crate::session::open::open_session;
 pub(crate) use crate::session::service::{end_all_sessions, end_sessions};
 
 use std::time::Duration;
 
 use iam_model::assignment::Grant;
+use iam_model::clock::Timestamp;
 use iam_model::secret::{AccessToken, RefreshToken};
 use iam_model::tenant::Tenant;
 use iam_model::user::User;
@@ -43,6 +52,9 @@ pub struct LoggedIn {
     pub user: User,
     /// The session's first tokens.
     pub tokens: Tokens,
+    /// Until when the user must set up a second factor, if its tenant requires one and it has none. Afterwards its sessions
+    /// can only be used to set one up.
+    pub enrol_by: Option<Timestamp>,
 }
 
 /// The caller with its tenant, session and grants; see [`Sessions::me`].
@@ -57,4 +69,6 @@ pub struct Me {
     pub session: Session,
     /// The caller's role assignments that have not expired.
     pub grants: Vec<Grant>,
+    /// Until when the caller must set up a second factor; see [`LoggedIn::enrol_by`].
+    pub enrol_by: Option<Timestamp>,
 }

@@ -116,6 +116,7 @@ impl Sessions<'_> {
     /// [`Forbidden::NotAUser`](iam_model::error::Forbidden::NotAUser) for trusted code.
     pub async fn logout_all(&self, caller: &Caller) -> Result<()> {
         let (user, _) = caller.require_user()?;
+        self.0.require_fresh(caller).await?;
         let mut work = self.0.begin(caller).await?;
         work.invalidate(user);
         let sessions = work.locks().lock_sessions_of(user).await?;
@@ -131,6 +132,7 @@ impl Sessions<'_> {
     /// [`Error::Forbidden`], [`Error::NotFound`] for an unknown user.
     pub async fn logout_user(&self, caller: &Caller, user: UserId) -> Result<()> {
         require_sight(self.0, caller, user, &permission::SESSIONS_DELETE, Coverage::Whole).await?;
+        self.0.require_fresh(caller).await?;
         let mut work = self.0.begin(caller).await?;
         work.invalidate(user);
         let sessions = work.locks().lock_sessions_of(user).await?;
@@ -197,6 +199,8 @@ impl Sessions<'_> {
     ///
     /// [`Error::Forbidden`], [`Error::NotFound`].
     pub async fn terminate(&self, caller: &Caller, id: SessionId) -> Result<()> {
+        let is_current = caller.require_user().is_ok_and(|(_, current)| current == id);
+        let freshness = if is_current { Ok(()) } else { self.0.require_fresh(caller).await };
         let mut work = self.0.begin(caller).await?;
         let session = work.locks().lock_session(id).await?;
         let now = work.now();
@@ -217,6 +221,7 @@ impl Sessions<'_> {
                 },
             )?;
         }
+        freshness?;
         end_sessions(&mut work, vec![session], EndReason::Terminated).await?;
         work.commit().await
     }
@@ -235,7 +240,7 @@ impl Sessions<'_> {
         let snapshot = self.0.session_snapshot(caller.tenant(), id, now).await?.ok_or_else(gone)?;
         let SessionDetails { session, user, tenant } = details;
         let grants = snapshot.grants.iter().filter(|grant| grant.assignment.is_live(now)).cloned().collect();
-        Ok(Me { user, tenant, session, grants })
+        Ok(Me { user, tenant, session, grants, enrol_by: snapshot.enrol_by })
     }
 }
 

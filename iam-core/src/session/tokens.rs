@@ -1,5 +1,7 @@
 //! The tokens of a session.
 
+use std::borrow::Cow;
+
 use iam_model::clock::Timestamp;
 use iam_model::error::{Error, Result};
 use iam_model::session::Session;
@@ -20,6 +22,8 @@ pub(crate) fn tokens_for(engine: &Engine, session: &Session, secret: &NextSecret
         sid: session.id,
         jti: engine.next_id(),
         tenant_id: session.tenant_id,
+        amr: session.methods.amr().into_iter().map(Cow::Borrowed).collect(),
+        auth_time: session.authenticated_at.timestamp(),
         iat: now.timestamp(),
         nbf: now.timestamp(),
         exp: (now + lifetime).timestamp(),

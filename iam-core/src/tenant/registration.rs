@@ -6,6 +6,7 @@ use iam_model::assignment::{Assignment, Grant};
 use iam_model::change::{AssignmentChange, PermissionChange, RoleChange, TenantChange, UserChange};
 use iam_model::context::RequestContext;
 use iam_model::error::{Conflict, Error, Forbidden, Result};
+use iam_model::factor::{AuthenticationMethods, GraceDays, SecondFactorPolicy};
 use iam_model::id::{SessionId, TenantId, UserId};
 use iam_model::link::LinkPurpose;
 use iam_model::permission::built_in_permissions;
@@ -186,8 +187,8 @@ pub(crate) async fn log_in_again(
 ) -> Result<Registered> {
     let email = user.email.to_string();
     let login = Login { email, password: password.clone(), tenant: Some(tenant.id.to_string()) };
-    let LoggedIn { tokens, .. } = Sessions(iam).login(context, login).await?;
-    Ok(Registered { tenant, login: LoggedIn { user, tokens } })
+    let login = Sessions(iam).login(context, login).await?;
+    Ok(Registered { tenant, login: LoggedIn { user, ..login } })
 }
 
 /// The values that every attempt to create a tenant needs.
@@ -215,7 +216,7 @@ impl Creation<'_> {
             return log_in_again(iam, context, self.profile.password.password(), founded).await;
         }
         let Founded { tenant, user } = self.create(&mut work, user_id, name, slug).await?;
-        let login = open_session(iam, &mut work, user, session_id).await?;
+        let login = open_session(iam, &mut work, user, session_id, AuthenticationMethods::default()).await?;
         let founded = Founded { tenant, user: login.user.clone() };
         once.keep(&mut work, &founded).await?;
         let to = Addressee::of_user(&founded.user, &founded.user.email);
@@ -241,6 +242,9 @@ impl Creation<'_> {
             slug,
             status: TenantStatus::Active,
             password_policy: PasswordPolicy::default(),
+            second_factor: SecondFactorPolicy::default(),
+            second_factor_grace_days: GraceDays::default(),
+            second_factor_required_at: None,
             created_at: now,
             updated_at: now,
             version: Version::FIRST,

@@ -2,6 +2,7 @@ use iam_model::audit::ResourceType;
 use iam_model::change::TenantChange;
 use iam_model::context::Actor;
 use iam_model::error::{Error, Forbidden, Result};
+use iam_model::factor::SecondFactorPolicy;
 use iam_model::id::TenantId;
 use iam_model::permission;
 use iam_model::session::EndReason;
@@ -88,7 +89,11 @@ impl Tenants<'_> {
         let mut work = self.0.begin(caller).await?;
         let before = work.locks().lock_tenant().await?.ok_or_else(not_found)?;
         require_version(precondition, before.version)?;
-        let after = patch.apply(&before, work.now());
+        let mut after = patch.apply(&before, work.now());
+        if after.second_factor != before.second_factor {
+            let is_required = after.second_factor == SecondFactorPolicy::Required;
+            after.second_factor_required_at = is_required.then(|| work.now());
+        }
         if after != before {
             work.apply(TenantChange::Update { before, after: after.clone() }).await?;
             work.commit().await?;

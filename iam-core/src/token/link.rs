@@ -4,19 +4,15 @@
 //! installation, so that it can be computed again when a message is sent, and no row contains it. The store has only
 //! the SHA-256 digest of the secret.
 
-use aws_lc_rs::digest::{SHA256, digest};
 use aws_lc_rs::hmac;
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use iam_model::id::{LinkId, TenantId};
 use iam_model::link::{Link, LinkPurpose};
 use iam_model::secret::LinkToken;
 use uuid::Uuid;
 use zeroize::Zeroizing;
 
-type Secret = Zeroizing<[u8; 32]>;
+use crate::token::opaque::{Secret, encode, hash, parse};
 
-/// The start of every token, by which scanners for leaked secrets recognize it.
 const PREFIX: &str = "iaml_";
 
 /// The key that makes the secrets of links.
@@ -48,28 +44,14 @@ impl LinkKey {
     /// Returns the token of a link.
     pub(crate) fn token(&self, link: &Link) -> LinkToken {
         let secret = self.secret(link.tenant_id, link.purpose, link.subject, link.id);
-        let mut bytes = Zeroizing::new([0; 48]);
-        let (tenant, rest) = bytes.split_at_mut(16);
-        tenant.copy_from_slice(link.tenant_id.as_uuid().as_bytes());
-        rest.copy_from_slice(secret.as_slice());
-        format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(bytes.as_slice())).into()
+        encode(PREFIX, link.tenant_id, &secret).into()
     }
 }
 
 /// Returns the tenant that a token names, and the digest of its secret. `None` when it does not have the format of such a
 /// token.
 pub(crate) fn parse_link_token(token: &LinkToken) -> Option<(TenantId, [u8; 32])> {
-    let encoded = token.expose().strip_prefix(PREFIX)?;
-    let bytes = Zeroizing::new(URL_SAFE_NO_PAD.decode(encoded).ok()?);
-    let (tenant, secret) = bytes.split_first_chunk::<16>()?;
-    let secret: &[u8; 32] = secret.try_into().ok()?;
-    Some((Uuid::from_bytes(*tenant).into(), hash(secret)))
-}
-
-fn hash(secret: &[u8; 32]) -> [u8; 32] {
-    let mut bytes = [0; 32];
-    bytes.copy_from_slice(digest(&SHA256, secret).as_ref());
-    bytes
+    parse(PREFIX, token.expose())
 }
 
 #[cfg(test)]

@@ -1,7 +1,9 @@
 //! Access tokens: signed JWTs (RFC 7519, RFC 8037) and the keys behind them (`decisions.md` §2).
 
+mod challenge;
 mod encryption;
 mod link;
+mod opaque;
 mod ring;
 mod signing_key;
 mod verified;
@@ -11,10 +13,13 @@ pub use crate::token::verified::VerifiedToken;
 pub use iam_model::signing_key::{KeyPurpose, PrivateKey, PublicKey, SigningKey};
 pub use iam_model::store::KeyStore;
 
+pub(crate) use crate::token::challenge::{new_challenge_token, parse_challenge_token};
 pub(crate) use crate::token::link::{LinkKey, parse_link_token};
 pub(crate) use crate::token::ring::{KeyRing, RETIREMENT, first_or_stored};
 pub(crate) use crate::token::signing_key::{pair, reencrypted};
 pub(crate) use crate::token::verified::VerifiedTokens;
+
+use std::borrow::Cow;
 
 use chrono::TimeDelta;
 use iam_model::clock::Timestamp;
@@ -35,6 +40,12 @@ pub(crate) struct Claims {
     pub(crate) sid: SessionId,
     pub(crate) jti: TokenId,
     pub(crate) tenant_id: TenantId,
+    /// By which methods the user has authenticated (RFC 8176).
+    #[serde(default)]
+    pub(crate) amr: Vec<Cow<'static, str>>,
+    /// When the user has authenticated last (OpenID Connect Core §2).
+    #[serde(default, rename = "auth_time")]
+    pub(crate) auth_time: i64,
     pub(crate) iat: i64,
     pub(crate) nbf: i64,
     pub(crate) exp: i64,

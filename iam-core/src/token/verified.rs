@@ -120,6 +120,8 @@ mod tests {
             sid: Uuid::from_u128(1).into(),
             jti: Uuid::from_u128(2).into(),
             tenant_id: Uuid::from_u128(3).into(),
+            amr: vec!["pwd".into()],
+            auth_time: 0,
             iat: 0,
             nbf: 0,
             exp: 0,

@@ -175,6 +175,7 @@ impl Users<'_> {
     ) -> Result<User> {
         self.0.rights(caller).visible_scope(&permission::USERS_UPDATE)?;
         let patch = patch.validate()?;
+        let freshness = if patch.email.is_some() { self.0.require_fresh(caller).await } else { Ok(()) };
         let mut work = self.0.begin(caller).await?;
         let Subject { user: before, grants, grantor } =
             Subject::lock(&mut work, id, &permission::USERS_UPDATE, patch.may_raise_rights()).await?;
@@ -184,6 +185,7 @@ impl Users<'_> {
             return Ok(before);
         }
         if after.email != before.email {
+            freshness?;
             after.email_verified_at = None;
         }
         let status_move = StatusMove::between(before.status, after.status);

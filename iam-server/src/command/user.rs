@@ -57,6 +57,15 @@ pub(crate) enum User {
         #[command(flatten)]
         password: PasswordSource,
     },
+    /// Remove all second factors and recovery codes of a user that has lost them, and end its sessions
+    ResetFactors {
+        /// The tenant, by its id or slug
+        #[arg(long, value_name = "TENANT")]
+        tenant: String,
+        /// The user's e-mail
+        #[arg(long, value_name = "ADDRESS")]
+        email: String,
+    },
     /// Record that a user receives mail at its address: a login that names no tenant then means this account, and not
     /// an unverified account with the same address
     VerifyEmail {
@@ -75,6 +84,7 @@ pub(crate) async fn user(command: User, settings: &Settings) -> Result<(), Failu
         User::Create { tenant, person, roles } => create(&iam, &tenant, &person, roles).await,
         User::Import { tenant, dry_run, file } => import(&iam, &tenant, &file, dry_run).await,
         User::ResetPassword { tenant, email, password } => reset_password(&iam, &tenant, &email, password).await,
+        User::ResetFactors { tenant, email } => reset_factors(&iam, &tenant, &email).await,
         User::VerifyEmail { tenant, email } => verify_email(&iam, &tenant, &email).await,
     };
     iam.close().await;
@@ -120,6 +130,13 @@ async fn verify_email(iam: &Iam, tenant: &str, email: &str) -> Result<(), Failur
     let user = iam.users().verify_email(&caller, email).await;
     let user = user.map_err(|error| refused(format!("verifying the e-mail {email}"), &error))?;
     print(&format!("The e-mail {} of user {} is verified.", user.email, user.id))
+}
+
+async fn reset_factors(iam: &Iam, tenant: &str, email: &str) -> Result<(), Failure> {
+    let caller = tenant::find(iam, tenant, "user reset-factors command").await?;
+    let user = iam.factors().reset_with_email(&caller, email).await;
+    let user = user.map_err(|error| refused(format!("removing the second factors of {email}"), &error))?;
+    print(&format!("User {} ({}) has no second factors.", user.email, user.id))
 }
 
 async fn reset_password(iam: &Iam, tenant: &str, email: &str, source: PasswordSource) -> Result<(), Failure> {

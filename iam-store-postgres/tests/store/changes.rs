@@ -75,6 +75,7 @@ async fn statements_of_other_programs_send_notifications() {
     let session = world.new_session(&user);
     world.commit(tenant.id, SessionChange::Start(session.clone())).await;
     let (user, role, session) = (user.id.as_uuid(), role.id.as_uuid(), session.id.as_uuid());
+    let tenant = tenant.id.as_uuid();
     let mut feed = follow(&migrated(database.url()).await).await;
     let other = PgPool::connect(database.url()).await.unwrap();
     for (statement, expected) in [
@@ -92,6 +93,23 @@ async fn statements_of_other_programs_send_notifications() {
         ("UPDATE iam.sessions SET expires_at = expires_at - interval '2 days'", Some(session)),
         ("DELETE FROM iam.sessions", Some(session)),
         ("DELETE FROM iam.sessions", None),
+        ("UPDATE iam.tenants SET second_factor = 'REQUIRED', second_factor_required_at = now()", Some(tenant)),
+        ("UPDATE iam.tenants SET second_factor_grace_days = 0", Some(tenant)),
+        ("UPDATE iam.tenants SET second_factor_grace_days = 0, name = 'Other'", None),
+        (
+            "INSERT INTO iam.factors SELECT tenant_id, id, id, 'totp', 'Phone', '', NULL, 0, now(), NULL, NULL \
+             FROM iam.users",
+            None,
+        ),
+        ("UPDATE iam.factors SET counter = 7, confirmed_at = NULL", None),
+        ("UPDATE iam.factors SET confirmed_at = now()", Some(user)),
+        ("UPDATE iam.factors SET counter = 8, confirmed_at = confirmed_at", None),
+        ("DELETE FROM iam.factors", Some(user)),
+        (
+            "INSERT INTO iam.factors SELECT tenant_id, id, id, 'passkey', 'Key', '', '', 0, now(), now(), NULL \
+             FROM iam.users",
+            Some(user),
+        ),
     ] {
         other.execute(statement).await.unwrap();
         assert_eq!(told(&mut *feed).await, BTreeSet::from_iter(expected), "{statement}");
@@ -103,7 +121,7 @@ async fn statements_of_other_programs_send_notifications() {
 async fn a_truncated_table_ends_the_feed() {
     let database = TestDatabase::create().await;
     let store = migrated(database.url()).await;
-    for table in ["sessions", "role_assignments", "role_permissions", "users CASCADE", "tenants CASCADE"] {
+    for table in ["sessions", "role_assignments", "role_permissions", "factors", "users CASCADE", "tenants CASCADE"] {
         let mut feed = follow(&store).await;
         database.pool().execute(AssertSqlSafe(format!("TRUNCATE iam.{table}"))).await.unwrap();
         expect_end(&mut *feed).await;

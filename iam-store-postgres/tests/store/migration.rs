@@ -1,9 +1,13 @@
 //! Migrations: repeated, concurrent, and after a failure.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use iam_conformance::World;
+use iam_core::session::SessionChange;
 use iam_core::{Schema, Store as _};
 use iam_store_postgres::PostgresStore;
+use sqlx::AssertSqlSafe;
 use test_support::postgres::TestDatabase;
 
 #[tokio::test]
@@ -59,4 +63,28 @@ async fn a_failed_migration_releases_its_lock() {
     sqlx::query("DROP TABLE iam.tenants").execute(&database.pool()).await.unwrap();
     let other = PostgresStore::connect(database.url()).await.unwrap();
     tokio::time::timeout(Duration::from_secs(5), other.migrate()).await.expect("no session holds the lock").unwrap();
+}
+
+/// Replicas are upgraded one by one, and the previous release does not write these columns.
+#[tokio::test]
+async fn a_session_of_the_release_without_factors_was_authenticated_by_a_password_when_it_began() {
+    let database = TestDatabase::create().await;
+    let store = PostgresStore::connect(database.url()).await.unwrap();
+    store.migrate().await.unwrap();
+    let world = World::new(Arc::new(store));
+    let tenant = world.tenant("acme").await;
+    let user = world.user(&tenant, "ada@example.com").await;
+    world.commit(tenant.id, SessionChange::Start(world.new_session(&user))).await;
+    let columns = "user_id, created_at, last_used_at, expires_at, refresh_tag_key, refresh_current";
+    let insert = format!(
+        "INSERT INTO iam.sessions (tenant_id, id, {columns}) SELECT tenant_id, gen_random_uuid(), {columns} FROM iam.sessions"
+    );
+    world.tick();
+    sqlx::query(AssertSqlSafe(insert)).execute(&database.pool()).await.unwrap();
+    let sessions = world.store.sessions_of(tenant.id, user.id).await.unwrap();
+    assert_eq!(sessions.len(), 2);
+    for session in sessions {
+        assert_eq!(session.methods.to_string(), "password");
+        assert_eq!(session.authenticated_at, session.created_at);
+    }
 }

@@ -107,6 +107,14 @@ SELECT tenant_id, id, 'VERIFY', email, id, id, NULL, NULL, NULL, 0, '2100-01-01'
 
 INSERT INTO iam.queued_messages SELECT tenant_id, email_key, 'VERIFY', ARRAY['2100-01-01'::timestamptz] FROM iam.users;
 
+INSERT INTO iam.factors
+SELECT tenant_id, id, id, 'passkey', 'Passkey', '', uuid_send(id), 0, now(), now(), NULL FROM iam.users;
+
+INSERT INTO iam.recovery_codes SELECT tenant_id, id, sha256(uuid_send(id)) FROM iam.users;
+
+INSERT INTO iam.challenges
+SELECT tenant_id, sha256(uuid_send(id)), 'LOGIN', id, 0, NULL, now(), '2100-01-01' FROM iam.users;
+
 SELECT iam.make_audit_month(make_date(2026, month, 1)) FROM generate_series(1, 3) month;
 
 INSERT INTO iam.audit_entries

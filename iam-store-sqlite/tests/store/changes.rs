@@ -45,6 +45,7 @@ async fn statements_of_other_programs_reach_the_feed() {
     let session = world.new_session(&user);
     world.commit(tenant.id, SessionChange::Start(session.clone())).await;
     let (user, role, session) = (user.id.as_uuid(), role.id.as_uuid(), session.id.as_uuid());
+    let tenant = tenant.id.as_uuid();
     assert_eq!(told(&mut *feed).await, BTreeSet::from([user, role]));
     let other = SqlitePool::connect(file.url()).await.unwrap();
     for (statement, expected) in [
@@ -62,6 +63,18 @@ async fn statements_of_other_programs_reach_the_feed() {
         ("UPDATE sessions SET expires_at = 7", Some(session)),
         ("DELETE FROM sessions", Some(session)),
         ("DELETE FROM sessions", None),
+        ("UPDATE tenants SET second_factor = 'REQUIRED', second_factor_required_at = 7", Some(tenant)),
+        ("UPDATE tenants SET second_factor_grace_days = 0", Some(tenant)),
+        ("UPDATE tenants SET second_factor_grace_days = 0, name = 'Other'", None),
+        ("INSERT INTO factors SELECT tenant_id, id, id, 'totp', 'Phone', x'', NULL, 0, 7, NULL, NULL FROM users", None),
+        ("UPDATE factors SET counter = 7, confirmed_at = NULL", None),
+        ("UPDATE factors SET confirmed_at = 7", Some(user)),
+        ("UPDATE factors SET counter = 8, confirmed_at = confirmed_at", None),
+        ("DELETE FROM factors", Some(user)),
+        (
+            "INSERT INTO factors SELECT tenant_id, id, id, 'passkey', 'Key', x'', x'', 0, 7, 7, NULL FROM users",
+            Some(user),
+        ),
     ] {
         other.execute(statement).await.unwrap();
         assert_eq!(told(&mut *feed).await, BTreeSet::from_iter(expected), "{statement}");

@@ -1,7 +1,12 @@
 //! Migrations: repeated, concurrent, and after a failure.
 
+use std::sync::Arc;
+
+use iam_conformance::World;
+use iam_core::session::SessionChange;
 use iam_core::{Schema, Store as _, StoreError};
 use iam_store_sqlite::SqliteStore;
+use sqlx::AssertSqlSafe;
 use sqlx::sqlite::SqlitePool;
 use test_support::sqlite::TestFile;
 
@@ -72,4 +77,28 @@ async fn a_failed_migration_leaves_nothing() {
     assert_eq!(tables, ["roles"]);
     sqlx::query("DROP TABLE roles").execute(&other).await.unwrap();
     store.migrate().await.unwrap();
+}
+
+/// Replicas are upgraded one by one, and the previous release does not write these columns.
+#[tokio::test]
+async fn a_session_of_the_release_without_factors_was_authenticated_by_a_password_when_it_began() {
+    let file = TestFile::create();
+    let store = SqliteStore::open(file.url()).await.unwrap();
+    store.migrate().await.unwrap();
+    let world = World::new(Arc::new(store));
+    let tenant = world.tenant("acme").await;
+    let user = world.user(&tenant, "ada@example.com").await;
+    world.commit(tenant.id, SessionChange::Start(world.new_session(&user))).await;
+    let columns = "user_id, created_at, last_used_at, expires_at, refresh_tag_key, refresh_current";
+    let insert = format!(
+        "INSERT INTO sessions (tenant_id, id, {columns}) SELECT tenant_id, randomblob(16), {columns} FROM sessions"
+    );
+    world.tick();
+    sqlx::query(AssertSqlSafe(insert)).execute(&SqlitePool::connect(file.url()).await.unwrap()).await.unwrap();
+    let sessions = world.store.sessions_of(tenant.id, user.id).await.unwrap();
+    assert_eq!(sessions.len(), 2);
+    for session in sessions {
+        assert_eq!(session.methods.to_string(), "password");
+        assert_eq!(session.authenticated_at, session.created_at);
+    }
 }

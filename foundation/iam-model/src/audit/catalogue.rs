@@ -23,6 +23,8 @@ impl ResourceType {
     pub const AUDIT_LOG: Self = Self(Cow::Borrowed("AUDIT_LOG"));
     /// An invitation.
     pub const INVITATION: Self = Self(Cow::Borrowed("INVITATION"));
+    /// A second factor of a user.
+    pub const FACTOR: Self = Self(Cow::Borrowed("FACTOR"));
     /// An entry of the audit log. Only errors are about one.
     pub const AUDIT_ENTRY: Self = Self(Cow::Borrowed("AUDIT_ENTRY"));
 
@@ -75,6 +77,12 @@ pub mod action {
     pub const PASSWORD_CHANGE: &str = "PASSWORD_CHANGE";
     /// A link was issued with which a user can choose a new password.
     pub const PASSWORD_RESET_REQUESTED: &str = "PASSWORD_RESET_REQUESTED";
+    /// A recovery code was used in place of a second factor.
+    pub const RECOVERY_CODE_USED: &str = "RECOVERY_CODE_USED";
+    /// A user got a new set of recovery codes.
+    pub const RECOVERY_CODES_ISSUED: &str = "RECOVERY_CODES_ISSUED";
+    /// The counter of a passkey fell back, so a copy of it may exist.
+    pub const PASSKEY_COUNTER: &str = "PASSKEY_COUNTER";
     /// A user got a role.
     pub const ROLE_ASSIGNED: &str = "ROLE_ASSIGNED";
     /// A user lost a role.
@@ -102,11 +110,11 @@ pub struct Recorded {
 }
 
 /// Everything that the service records (`decisions.md` §6).
-pub const CATALOGUE: [Recorded; 9] = {
+pub const CATALOGUE: [Recorded; 10] = {
     use action::{
-        ACCEPTED, CREATE, DELETE, EMAIL_VERIFIED, ERASE, LOGIN, LOGIN_FAILURE, LOGOUT, PASSWORD_CHANGE,
-        PASSWORD_RESET_REQUESTED, READ, ROLE_ASSIGNED, ROLE_REVOKED, TOKEN_REFRESH, UPDATE, USER_REACTIVATED,
-        USER_SUSPENDED,
+        ACCEPTED, CREATE, DELETE, EMAIL_VERIFIED, ERASE, LOGIN, LOGIN_FAILURE, LOGOUT, PASSKEY_COUNTER,
+        PASSWORD_CHANGE, PASSWORD_RESET_REQUESTED, READ, RECOVERY_CODE_USED, RECOVERY_CODES_ISSUED, ROLE_ASSIGNED,
+        ROLE_REVOKED, TOKEN_REFRESH, UPDATE, USER_REACTIVATED, USER_SUSPENDED,
     };
     const fn of(resource_type: ResourceType, actions: &'static [&'static str]) -> Recorded {
         Recorded { resource_type, actions }
@@ -124,6 +132,8 @@ pub const CATALOGUE: [Recorded; 9] = {
                 PASSWORD_CHANGE,
                 PASSWORD_RESET_REQUESTED,
                 EMAIL_VERIFIED,
+                RECOVERY_CODE_USED,
+                RECOVERY_CODES_ISSUED,
                 ERASE,
             ],
         ),
@@ -132,14 +142,15 @@ pub const CATALOGUE: [Recorded; 9] = {
         of(ResourceType::ROLE, &[CREATE, UPDATE, DELETE]),
         of(ResourceType::PERMISSION, &[CREATE, DELETE]),
         of(ResourceType::ROLE_ASSIGNMENT, &[ROLE_ASSIGNED, ROLE_REVOKED, UPDATE]),
-        of(ResourceType::SESSION, &[LOGIN, LOGOUT, TOKEN_REFRESH]),
+        of(ResourceType::SESSION, &[LOGIN, LOGOUT, TOKEN_REFRESH, UPDATE]),
         of(ResourceType::AUDIT_LOG, &[READ, UPDATE, DELETE]),
         of(ResourceType::INVITATION, &[CREATE, UPDATE, DELETE, ACCEPTED]),
+        of(ResourceType::FACTOR, &[CREATE, UPDATE, DELETE, PASSKEY_COUNTER]),
     ]
 };
 
 /// Actions that an application may not record for any resource type, not even for its own types (`decisions.md` §6).
-const RESERVED: [&str; 14] = [
+const RESERVED: [&str; 17] = [
     action::LOGIN,
     action::LOGOUT,
     action::LOGIN_FAILURE,
@@ -153,6 +164,9 @@ const RESERVED: [&str; 14] = [
     action::USER_REACTIVATED,
     "SUSPEND",
     "REACTIVATE",
+    action::RECOVERY_CODE_USED,
+    action::RECOVERY_CODES_ISSUED,
+    action::PASSKEY_COUNTER,
     action::ERASE,
 ];
 

@@ -73,6 +73,8 @@ pub enum LoginFailure {
     UserInactive,
     /// The password is right, but the tenant is suspended.
     TenantSuspended,
+    /// The second factor is wrong, or was used before.
+    SecondFactor,
 }
 
 text_enum! {
@@ -83,6 +85,7 @@ text_enum! {
         UserSuspended = "USER_SUSPENDED",
         UserInactive = "USER_INACTIVE",
         TenantSuspended = "TENANT_SUSPENDED",
+        SecondFactor = "SECOND_FACTOR",
     }
 }
 

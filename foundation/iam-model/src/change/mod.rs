@@ -3,7 +3,9 @@
 mod assignment;
 mod audit;
 mod batch;
+mod challenge;
 mod credential;
+mod factor;
 mod idempotency;
 mod invitation;
 mod link;
@@ -21,7 +23,9 @@ mod tests;
 pub use assignment::AssignmentChange;
 pub use audit::{AuditChange, ERASED_DETAILS, ERASED_ORIGINS, ErasedDetails, ErasedOrigin, GIVEN_UP_UNTIL, SIGNATURE};
 pub use batch::AuditBatch;
+pub use challenge::ChallengeChange;
 pub use credential::{CredentialChange, LoginFailure};
+pub use factor::FactorChange;
 pub use idempotency::IdempotencyChange;
 pub use invitation::InvitationChange;
 pub use link::LinkChange;
@@ -105,6 +109,10 @@ changes! {
     Link(LinkChange),
     /// A change of the outbox.
     Mail(MailChange),
+    /// A change of second factors.
+    Factor(FactorChange),
+    /// A change of challenges.
+    Challenge(ChallengeChange),
 }
 
 impl Change {
@@ -126,6 +134,8 @@ impl Change {
             Self::Invitation(change) => change.granted_rights(),
             Self::Link(change) => change.granted_rights(author, now),
             Self::Mail(change) => change.granted_rights(),
+            Self::Factor(change) => change.granted_rights(author, now),
+            Self::Challenge(change) => change.granted_rights(),
         }
     }
 }

@@ -14,6 +14,8 @@ pub enum SessionChange {
     Refresh(Session),
     /// The refresh token that was exchanged last was presented again and got the same successor.
     RepeatRefresh(Session),
+    /// The user of a session has authenticated again.
+    StepUp(Session),
     /// Expired sessions are removed.
     Forget(Vec<Session>),
     /// Sessions end for one reason.
@@ -28,10 +30,15 @@ pub enum SessionChange {
 impl SessionChange {
     pub(crate) fn records(&self) -> Vec<Record> {
         match self {
-            Self::Start(session) => vec![of(session, action::LOGIN).by(session).with("method", "password")],
+            Self::Start(session) => {
+                vec![of(session, action::LOGIN).by(session).with("method", session.methods.to_string())]
+            }
             Self::Refresh(session) => vec![of(session, action::TOKEN_REFRESH).by(session)],
             Self::RepeatRefresh(session) => {
                 vec![of(session, action::TOKEN_REFRESH).by(session).with("repeated", true)]
+            }
+            Self::StepUp(session) => {
+                vec![of(session, action::UPDATE).with("method", session.methods.to_string())]
             }
             // No entry: the expiry of these sessions was known since their last refresh.
             Self::Forget(_) => Vec::new(),
@@ -42,9 +49,12 @@ impl SessionChange {
     pub(crate) fn granted_rights(&self) -> Vec<GrantedRights<'_>> {
         match self {
             // A session has the rights of its user, who proved its identity.
-            Self::Start(_) | Self::Refresh(_) | Self::RepeatRefresh(_) | Self::Forget(_) | Self::End { .. } => {
-                Vec::new()
-            }
+            Self::Start(_)
+            | Self::Refresh(_)
+            | Self::RepeatRefresh(_)
+            | Self::StepUp(_)
+            | Self::Forget(_)
+            | Self::End { .. } => Vec::new(),
         }
     }
 
@@ -53,6 +63,8 @@ impl SessionChange {
             Self::Start(_) => Vec::new(),
             // The session expires later. A cached session that seems to have expired is read again.
             Self::Refresh(_) | Self::RepeatRefresh(_) => Vec::new(),
+            // The store is always asked when a session has authenticated.
+            Self::StepUp(_) => Vec::new(),
             Self::Forget(sessions) | Self::End { sessions, .. } => {
                 sessions.iter().map(|session| session.id.into()).collect()
             }

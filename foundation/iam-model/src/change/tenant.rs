@@ -49,9 +49,10 @@ impl TenantChange {
 
     pub(crate) fn invalidates(&self) -> Vec<Uuid> {
         match self {
-            // No right depends on the name or the slug.
-            Self::Create(_) | Self::Update { .. } => Vec::new(),
-            Self::ChangeStatus { after, .. } => vec![after.id.into()],
+            Self::Create(_) => Vec::new(),
+            // Only the sessions of users without a second factor depend on a field.
+            Self::Update { before, after } if before.factor_demand() == after.factor_demand() => Vec::new(),
+            Self::Update { after, .. } | Self::ChangeStatus { after, .. } => vec![after.id.into()],
         }
     }
 }

@@ -3,10 +3,12 @@ use crate::access::{HeldRole, ResourceScope, Until};
 use crate::assignment::{Assignment, Grant, OfferedRole};
 use crate::audit::testing::author;
 use crate::audit::{AuditFilter, Export, NewEvent, Retention};
+use crate::challenge::{Challenge, ChallengePurpose};
 use crate::change::*;
 use crate::context::{Actor, RequestContext};
 use crate::credential::LoginAttempts;
-use crate::id::{OrganizationId, TenantId};
+use crate::factor::{AuthenticationMethods, Factor, FactorKey, FactorKind, GraceDays, SecondFactorPolicy};
+use crate::id::{IdGenerator, OrganizationId, TenantId};
 use crate::idempotency::IdempotencyRecord;
 use crate::invitation::{Invitation, InvitationStatus, InvitedRole};
 use crate::link::{Link, LinkPurpose};
@@ -14,6 +16,7 @@ use crate::mail::{MailKind, Message};
 use crate::organization::OrganizationStatus::{Active, Inactive, Suspended};
 use crate::organization::{AffectedTree, Organization};
 use crate::permission::RegisteredPermission;
+use crate::random::SystemRandom;
 use crate::role::Role;
 use crate::secret::PasswordHash;
 use crate::session::{EndReason, RefreshState, Session};
@@ -145,6 +148,70 @@ fn a_link_that_resets_the_password_of_another_user_gives_the_rights_of_that_user
         let issue = |grants| LinkChange::Issue { link: link.clone(), grants };
         assert_eq!(granted_to(&author, issue(Some(grants()))), expected, "{author:?} {purpose}");
         assert_eq!(granted_to(&author, issue(None)), unread, "{author:?} {purpose}");
+    }
+}
+
+fn factor() -> Factor {
+    Factor {
+        id: id("factor"),
+        tenant_id: TenantId::NONE,
+        user_id: id("user"),
+        kind: FactorKind::Totp,
+        name: "Phone".parse().unwrap(),
+        key: FactorKey(vec![1]),
+        credential_id: None,
+        counter: 0,
+        created_at: at(0),
+        confirmed_at: Some(at(0)),
+        last_used_at: None,
+    }
+}
+
+#[test]
+fn the_removal_of_factors_of_another_user_gives_the_rights_of_that_user() {
+    let live = ["users:read tenant 99", "roles:read asleep forever"].as_slice();
+    let by = |user: &str| Actor::User { user: id(user), session: id("session") };
+    for (actor, expected, unread) in [
+        (by("other"), live, EVERYTHING.as_slice()),
+        (by("user"), &[], &[]),
+        (Actor::Anonymous, &[], &[]),
+        (Actor::System { reason: "test".into() }, &[], &[]),
+    ] {
+        let author = Author { actor, ..author(TenantId::NONE) };
+        let remove = |grants| FactorChange::Remove { user: id("user"), factors: vec![factor()], is_last: true, grants };
+        assert_eq!(granted_to(&author, remove(Some(grants()))), expected, "{author:?}");
+        assert_eq!(granted_to(&author, remove(None)), unread, "{author:?}");
+    }
+}
+
+#[test]
+fn only_changes_of_confirmed_factors_are_recorded() {
+    let actions = |change: FactorChange| -> Vec<String> {
+        let ids = IdGenerator::default();
+        let author = author(ids.next(at(0), &SystemRandom));
+        let batch = AuditBatch::of(&change.into(), &author, at(NOW), &ids, &SystemRandom);
+        batch.entries().iter().map(|entry| entry.action.to_string()).collect()
+    };
+    let unconfirmed = || Factor { confirmed_at: None, ..factor() };
+    assert_eq!(actions(FactorChange::Prepare(unconfirmed())), [""; 0]);
+    assert_eq!(actions(FactorChange::Confirm(factor())), ["CREATE"]);
+    assert_eq!(actions(FactorChange::Use { after: factor(), fell_back_from: None }), [""; 0]);
+    assert_eq!(actions(FactorChange::Use { after: factor(), fell_back_from: Some(3) }), ["PASSKEY_COUNTER"]);
+    let factors = vec![factor(), unconfirmed()];
+    let remove = FactorChange::Remove { user: id("user"), factors, is_last: true, grants: None };
+    assert_eq!(actions(remove), ["DELETE"]);
+}
+
+fn challenge() -> Challenge {
+    Challenge {
+        tenant_id: TenantId::NONE,
+        token_hash: [0; 32],
+        purpose: ChallengePurpose::Login,
+        user_id: Some(id("user")),
+        tries: 0,
+        ceremony: None,
+        created_at: at(0),
+        expires_at: at(99),
     }
 }
 
@@ -338,6 +405,9 @@ fn other_changes_give_no_rights() {
         slug: "acme".parse().unwrap(),
         status: TenantStatus::Active,
         password_policy: PasswordPolicy::default(),
+        second_factor: SecondFactorPolicy::default(),
+        second_factor_grace_days: GraceDays::default(),
+        second_factor_required_at: None,
         created_at: at(0),
         updated_at: at(0),
         version: Version::FIRST,
@@ -348,6 +418,8 @@ fn other_changes_give_no_rights() {
         user_id: id("user"),
         ip_address: None,
         user_agent: None,
+        methods: AuthenticationMethods::default(),
+        authenticated_at: at(0),
         created_at: at(0),
         last_used_at: at(0),
         expires_at: at(99),
@@ -384,6 +456,7 @@ fn other_changes_give_no_rights() {
         SessionChange::Start(session()).into(),
         SessionChange::Refresh(session()).into(),
         SessionChange::RepeatRefresh(session()).into(),
+        SessionChange::StepUp(session()).into(),
         SessionChange::Forget(vec![session()]).into(),
         SessionChange::End { sessions: vec![session()], reason: EndReason::Logout }.into(),
         AuditChange::Log(event.validate().unwrap()).into(),
@@ -392,6 +465,17 @@ fn other_changes_give_no_rights() {
         AuditChange::GiveUp { tenant: TenantId::NONE, from: 0, until: 1, before: at(0), signature: String::new() }
             .into(),
         AuditChange::Erase { user: id("user"), details: vec![], origins: vec![], signature: String::new() }.into(),
+        FactorChange::Prepare(factor()).into(),
+        FactorChange::Confirm(factor()).into(),
+        FactorChange::Register(factor()).into(),
+        FactorChange::Rename { before: factor(), after: factor() }.into(),
+        FactorChange::Use { after: factor(), fell_back_from: Some(7) }.into(),
+        FactorChange::IssueRecoveryCodes { user: id("user"), hashes: vec![[0; 32]] }.into(),
+        FactorChange::UseRecoveryCode { user: id("user"), hash: [0; 32], left: 9 }.into(),
+        ChallengeChange::Issue(challenge()).into(),
+        ChallengeChange::Update(challenge()).into(),
+        ChallengeChange::End(challenge()).into(),
+        ChallengeChange::EndAll(id("user")).into(),
         LinkChange::End { purpose: LinkPurpose::Reset, subject: id("user") }.into(),
         MailChange::Queue { message: message(), counted_in: TenantId::NONE, queued_at: vec![at(0)] }.into(),
         IdempotencyChange::Keep(IdempotencyRecord {

@@ -41,6 +41,9 @@ pub trait MaintenanceStore {
     /// Removes links that have expired at `now`, at most `limit`. Returns how many.
     async fn remove_expired_links(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError>;
 
+    /// Removes challenges that have expired at `now`, at most `limit`. Returns how many.
+    async fn remove_expired_challenges(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError>;
+
     /// Removes the counts of messages for addresses to which none was queued since `before`, at most `limit`. Returns
     /// how many.
     async fn remove_message_counts(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError>;

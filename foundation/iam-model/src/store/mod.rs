@@ -8,6 +8,7 @@
 mod assignment;
 mod audit;
 mod credential;
+mod factor;
 mod feed;
 mod host;
 mod idempotency;
@@ -27,6 +28,7 @@ mod user;
 pub use assignment::{AssignmentStore, AssignmentTransaction, GrantQuery};
 pub use audit::{AuditStore, AuditTransaction, SequenceStore};
 pub use credential::{CredentialStore, CredentialTransaction};
+pub use factor::{FactorStore, FactorTransaction};
 pub use feed::{ChangeFeed, News};
 pub use host::HostTransaction;
 pub use idempotency::IdempotencyTransaction;
@@ -75,6 +77,7 @@ pub trait Store:
     + InvitationStore
     + LinkStore
     + MailStore
+    + FactorStore
     + Send
     + Sync
     + 'static
@@ -147,6 +150,7 @@ pub trait Locks:
     + InvitationTransaction
     + LinkTransaction
     + MailTransaction
+    + FactorTransaction
     + Send
 {
 }
@@ -165,6 +169,7 @@ impl<T> Locks for T where
         + InvitationTransaction
         + LinkTransaction
         + MailTransaction
+        + FactorTransaction
         + Send
 {
 }

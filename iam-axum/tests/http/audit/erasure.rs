@@ -78,7 +78,8 @@ async fn no_answer_shows_an_erased_value(app: TestApp) {
     // Created, changed, deleted, the user's own actions, two failed logins, and the event.
     let entries = answer["entries"].as_u64().unwrap();
     assert_eq!((answer, entries >= 7), (json!({ "userId": grace.user, "entries": entries }), true));
-    let after = shown(&app, &ada).await;
+    // The name of a field contains the name of the user.
+    let after = shown(&app, &ada).await.replace("secondFactorGraceDays", "");
     for trace in TRACES {
         assert!(!after.contains(trace), "{trace} in {after}");
     }

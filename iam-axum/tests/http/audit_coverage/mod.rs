@@ -6,6 +6,7 @@
 mod access;
 mod account;
 mod audit;
+mod factor;
 mod invitation;
 mod organization;
 mod session;
@@ -42,6 +43,14 @@ async fn check_entries(scene: &Scene<'_>) {
         "POST /auth/email" => account::change(scene).await,
         "POST /auth/password/forgot" => account::forgot(scene).await,
         "POST /auth/password/reset" => account::reset(scene).await,
+        "POST /auth/login/second-factor" => factor::finish_login(scene).await,
+        "POST /auth/step-up" => factor::step_up(scene).await,
+        "POST /auth/factors/totp" => factor::add_totp(scene).await,
+        "POST /auth/factors/totp/{id}/confirm" => factor::confirm_totp(scene).await,
+        "POST /auth/factors/recovery-codes" => factor::issue_recovery_codes(scene).await,
+        "PATCH /auth/factors/{id}" => factor::rename(scene).await,
+        "DELETE /auth/factors/{id}" => factor::remove(scene).await,
+        "DELETE /users/{id}/factors" => factor::reset(scene).await,
         "POST /users/{id}/password-reset" => account::start(scene).await,
         "POST /invitations" => invitation::create(scene).await,
         "POST /invitations/lookup" => invitation::look_up(scene).await,

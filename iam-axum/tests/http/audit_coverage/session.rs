@@ -29,8 +29,10 @@ pub(super) async fn register(scene: &Scene<'_>) {
     let of_user = |action, resource_type, id: &str| entry(action, resource_type, id.to_owned(), eve.user.clone());
     let role = &me["roles"][0];
     let [assignment, role] = [&role["assignmentId"], &role["role"]["id"]].map(|id| id.as_str().unwrap());
-    let tenant =
-        json!({ "name": "Read Out", "slug": me["tenant"]["slug"], "status": "ACTIVE", "passwordPolicy": "seed" });
+    let tenant = json!({
+        "name": "Read Out", "slug": me["tenant"]["slug"], "status": "ACTIVE", "passwordPolicy": "seed",
+        "secondFactor": "OPTIONAL", "secondFactorGraceDays": 7,
+    });
     let user = json!({
         "email": email, "firstName": "Ada", "lastName": "Lovelace", "status": "ACTIVE", "password": "[REDACTED]",
     });

@@ -1,0 +1,75 @@
+//! Challenges: a proof of identity that has begun and waits for its answer (`factors.md`).
+
+use std::fmt;
+
+use chrono::TimeDelta;
+
+use crate::clock::Timestamp;
+use crate::id::{TenantId, UserId};
+
+/// A proof of identity that has begun. It can be finished once, on every replica.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Challenge {
+    /// The tenant of the user; [`TenantId::NONE`] for a login that names neither a user nor a tenant.
+    pub tenant_id: TenantId,
+    /// The SHA-256 digest of what the answer must contain. The secret itself is never stored.
+    pub token_hash: [u8; 32],
+    /// What the proof is for.
+    pub purpose: ChallengePurpose,
+    /// Whose identity is proven. `None` if only the answer tells.
+    pub user_id: Option<UserId>,
+    /// How many wrong answers were given.
+    pub tries: u32,
+    /// The state of a WebAuthn ceremony, if one has begun.
+    pub ceremony: Option<Ceremony>,
+    /// When the proof began.
+    pub created_at: Timestamp,
+    /// When the challenge expires.
+    pub expires_at: Timestamp,
+}
+
+impl Challenge {
+    /// How long a challenge can be answered: five minutes.
+    pub const LIFETIME: TimeDelta = TimeDelta::minutes(5);
+
+    /// The maximum number of wrong answers.
+    pub const MAX_TRIES: u32 = 5;
+
+    /// Whether the challenge can still be answered.
+    #[must_use]
+    pub fn is_open(&self, now: Timestamp) -> bool {
+        now < self.expires_at && self.tries < Self::MAX_TRIES
+    }
+}
+
+/// The state of a WebAuthn ceremony between its options and its answer.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Ceremony(pub Vec<u8>);
+
+impl fmt::Debug for Ceremony {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Ceremony([REDACTED])")
+    }
+}
+
+/// What a proof of identity is for. A challenge of one purpose is refused for every other one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ChallengePurpose {
+    /// A login whose password was right.
+    Login,
+    /// A login by a passkey alone.
+    PasskeyLogin,
+    /// The registration of a passkey.
+    PasskeyRegistration,
+    /// A session that authenticates again.
+    StepUp,
+}
+
+text_enum! {
+    ChallengePurpose {
+        Login = "LOGIN",
+        PasskeyLogin = "PASSKEY_LOGIN",
+        PasskeyRegistration = "PASSKEY_REGISTRATION",
+        StepUp = "STEP_UP",
+    }
+}

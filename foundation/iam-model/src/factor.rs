@@ -1,0 +1,286 @@
+//! Second factors: what proves the identity of a user beside the password, and how a session was authenticated
+//! (`factors.md`).
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::str::FromStr;
+
+use chrono::TimeDelta;
+use serde_json::{Value, json};
+
+use crate::clock::Timestamp;
+use crate::id::{FactorId, TenantId, UserId};
+use crate::validate::{Invalid, Name};
+
+/// A second factor of a user: a TOTP generator or a passkey.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Factor {
+    /// Identifies the factor.
+    pub id: FactorId,
+    /// The tenant of the user.
+    pub tenant_id: TenantId,
+    /// The user.
+    pub user_id: UserId,
+    /// The kind of factor.
+    pub kind: FactorKind,
+    /// A name for human readers.
+    pub name: Name,
+    /// What verifies a proof.
+    pub key: FactorKey,
+    /// The identifier that the authenticator gave the passkey; unique in the tenant. `None` for TOTP.
+    pub credential_id: Option<Vec<u8>>,
+    /// TOTP: the last step that was used. A passkey: the last signature counter.
+    pub counter: u64,
+    /// When the factor was set up.
+    pub created_at: Timestamp,
+    /// When its first code was confirmed. An unconfirmed factor proves nothing. A passkey is confirmed from the start.
+    pub confirmed_at: Option<Timestamp>,
+    /// When it last proved the identity of the user.
+    pub last_used_at: Option<Timestamp>,
+}
+
+impl Factor {
+    /// The maximum number of confirmed factors of a user.
+    pub const MAX: usize = 20;
+
+    /// Whether the factor proves the identity of the user.
+    #[must_use]
+    pub fn is_confirmed(&self) -> bool {
+        self.confirmed_at.is_some()
+    }
+
+    /// Returns the fields that the audit log records. An erasure removes the name, which may be that of a person.
+    pub(crate) fn audited(&self) -> Value {
+        json!({ "type": self.kind.as_str(), "displayName": self.name.as_str() })
+    }
+}
+
+/// The kind of a second factor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum FactorKind {
+    /// An authenticator app that shows a code every 30 seconds (RFC 6238).
+    Totp,
+    /// A passkey (WebAuthn Level 3).
+    Passkey,
+}
+
+text_enum! { FactorKind { Totp = "totp", Passkey = "passkey" } }
+
+impl FactorKind {
+    /// Returns the method of a proof by such a factor.
+    #[must_use]
+    pub fn method(self) -> AuthenticationMethod {
+        match self {
+            Self::Totp => AuthenticationMethod::Totp,
+            Self::Passkey => AuthenticationMethod::Passkey,
+        }
+    }
+}
+
+/// What verifies a proof by a factor. TOTP: the encrypted secret. A passkey: its public key and its properties.
+#[derive(Clone, PartialEq, Eq)]
+pub struct FactorKey(pub Vec<u8>);
+
+impl fmt::Debug for FactorKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("FactorKey([REDACTED])")
+    }
+}
+
+/// A method by which a user proves its identity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum AuthenticationMethod {
+    /// The password.
+    Password,
+    /// A code of an authenticator app.
+    Totp,
+    /// A passkey.
+    Passkey,
+    /// A recovery code.
+    RecoveryCode,
+}
+
+text_enum! {
+    AuthenticationMethod {
+        Password = "password",
+        Totp = "totp",
+        Passkey = "passkey",
+        RecoveryCode = "recovery-code",
+    }
+}
+
+/// The methods by which a session was authenticated. Written as text with `+` between them, for instance
+/// `password+totp`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AuthenticationMethods(BTreeSet<AuthenticationMethod>);
+
+impl AuthenticationMethods {
+    /// Returns the methods of a login by this method alone.
+    #[must_use]
+    pub fn only(method: AuthenticationMethod) -> Self {
+        Self([method].into())
+    }
+
+    /// Returns these methods and one more.
+    #[must_use]
+    pub fn and(mut self, method: AuthenticationMethod) -> Self {
+        self.0.insert(method);
+        self
+    }
+
+    /// Returns the values of the claim `amr` (RFC 8176 §2). A passkey counts as two factors, because its user is verified.
+    #[must_use]
+    pub fn amr(&self) -> Vec<&'static str> {
+        let has = |method| self.0.contains(&method);
+        let is_multi_factor = self.0.len() > 1 || has(AuthenticationMethod::Passkey);
+        let values = [
+            ("pwd", has(AuthenticationMethod::Password)),
+            ("otp", has(AuthenticationMethod::Totp) || has(AuthenticationMethod::RecoveryCode)),
+            ("pop", has(AuthenticationMethod::Passkey)),
+            ("mfa", is_multi_factor),
+        ];
+        values.into_iter().filter_map(|(value, holds)| holds.then_some(value)).collect()
+    }
+}
+
+/// The methods of a session that began before methods were stored.
+impl Default for AuthenticationMethods {
+    fn default() -> Self {
+        Self::only(AuthenticationMethod::Password)
+    }
+}
+
+impl fmt::Display for AuthenticationMethods {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, method) in self.0.iter().enumerate() {
+            let separator = if number == 0 { "" } else { "+" };
+            write!(f, "{separator}{method}")?;
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for AuthenticationMethods {
+    type Err = Invalid;
+
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        text.split('+').map(str::parse).collect::<Result<_, _>>().map(Self)
+    }
+}
+
+/// Whether the users of a tenant have second factors.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum SecondFactorPolicy {
+    /// No factor can be set up. Factors that exist are still asked for.
+    Off,
+    /// Each user decides for itself.
+    #[default]
+    Optional,
+    /// A user without a factor must set one up within the grace.
+    Required,
+}
+
+text_enum! { SecondFactorPolicy { Off = "OFF", Optional = "OPTIONAL", Required = "REQUIRED" } }
+
+/// How many days a user may log in without a factor that the tenant requires: 0 to 90, by default 7.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(transparent)]
+pub struct GraceDays(u8);
+
+impl GraceDays {
+    const MAX: u8 = 90;
+
+    /// The number of days.
+    #[must_use]
+    pub fn days(self) -> u8 {
+        self.0
+    }
+}
+
+impl Default for GraceDays {
+    fn default() -> Self {
+        Self(7)
+    }
+}
+
+impl TryFrom<i64> for GraceDays {
+    type Error = Invalid;
+
+    fn try_from(days: i64) -> Result<Self, Invalid> {
+        let valid = u8::try_from(days).ok().filter(|days| *days <= Self::MAX);
+        valid.map(Self).ok_or_else(|| Invalid::new(format!("must be 0 to {} days", Self::MAX)))
+    }
+}
+
+impl From<GraceDays> for i64 {
+    fn from(grace: GraceDays) -> Self {
+        grace.0.into()
+    }
+}
+
+/// What a tenant demands of the users without a second factor.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FactorDemand {
+    /// When the tenant began to require second factors. `None` if it does not.
+    pub required_at: Option<Timestamp>,
+    /// How long a user may log in without one.
+    pub grace: GraceDays,
+}
+
+impl FactorDemand {
+    /// Returns until when a user without a factor must set one up; `None` if the tenant does not require one. The grace
+    /// begins with the creation of the user or with the demand, whichever is later.
+    #[must_use]
+    pub fn enrol_by(self, user_created_at: Timestamp) -> Option<Timestamp> {
+        Some(self.required_at?.max(user_created_at) + TimeDelta::days(self.grace.into()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::Clock as _;
+    use crate::clock::testing::FixedClock;
+
+    #[test]
+    fn methods_are_written_in_one_order_and_read_back() {
+        for text in ["password", "password+totp", "password+passkey", "passkey", "password+totp+recovery-code"] {
+            assert_eq!(text.parse::<AuthenticationMethods>().unwrap().to_string(), text);
+        }
+        assert_eq!("totp+password".parse::<AuthenticationMethods>().unwrap().to_string(), "password+totp");
+        for bad in ["", "+", "password+", "pin"] {
+            assert!(bad.parse::<AuthenticationMethods>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn amr_has_the_values_of_rfc_8176() {
+        for (methods, expected) in [
+            ("password", vec!["pwd"]),
+            ("password+totp", vec!["pwd", "otp", "mfa"]),
+            ("password+recovery-code", vec!["pwd", "otp", "mfa"]),
+            ("password+passkey", vec!["pwd", "pop", "mfa"]),
+            ("passkey", vec!["pop", "mfa"]),
+            ("totp+passkey", vec!["otp", "pop", "mfa"]),
+        ] {
+            assert_eq!(methods.parse::<AuthenticationMethods>().unwrap().amr(), expected, "{methods}");
+        }
+    }
+
+    #[test]
+    fn the_grace_is_0_to_90_days_and_begins_with_the_user_or_the_demand() {
+        assert!([0, 7, 90].into_iter().all(|days| GraceDays::try_from(days).is_ok()));
+        assert!([-1, 91, 1000].into_iter().all(|days| GraceDays::try_from(days).is_err()));
+        let now = FixedClock::at("2026-01-31T09:15:00Z").now();
+        let (day, grace) = (TimeDelta::days(1), GraceDays::try_from(3).unwrap());
+        let demand = FactorDemand { required_at: Some(now), grace };
+        assert_eq!(demand.enrol_by(now - day), Some(now + day * 3));
+        assert_eq!(demand.enrol_by(now + day), Some(now + day * 4));
+        assert_eq!(FactorDemand { required_at: None, grace }.enrol_by(now), None);
+    }
+
+    #[test]
+    fn debug_does_not_show_the_key() {
+        assert_eq!(format!("{:?}", FactorKey(b"secret".to_vec())), "FactorKey([REDACTED])");
+    }
+}

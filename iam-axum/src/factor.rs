@@ -1,0 +1,397 @@
+//! `/auth/factors`, `/auth/login/second-factor`, `/auth/step-up` and `/users/{id}/factors` (`factors.md`).
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use iam_core::factor::{Factor, FactorKind};
+use iam_core::secret::RecoveryCode;
+use iam_core::session::{FactorProof, StepUp};
+use iam_core::{FactorId, Iam, UserId};
+use qrcode::QrCode;
+use qrcode::render::svg;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use crate::description::{AUTHENTICATION, FACTORS, Problems};
+use crate::extract::{Authenticated, Body, Context, PathId, WithoutFactor};
+use crate::problem::{Kind, Problem};
+use crate::session::LoggedIn;
+use crate::time::Time;
+
+/// A proof by a second factor, with the challenge of the login. It has a `code` or a `recoveryCode`.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(as = SecondFactor)]
+pub(crate) struct SecondFactorDto {
+    #[serde(default)]
+    #[schema(required, min_length = 1)]
+    challenge: String,
+    /// The present code of an authenticator app.
+    #[schema(min_length = 6, max_length = 6, example = "492039")]
+    code: Option<String>,
+    /// A recovery code. It is used up.
+    recovery_code: Option<String>,
+}
+
+/// A proof by which a session authenticates again. It has a `code`, or a `password` if the user has no second factor.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(as = StepUp)]
+pub(crate) struct StepUpDto {
+    #[schema(format = Password, min_length = 1)]
+    password: Option<String>,
+    /// The present code of an authenticator app.
+    #[schema(min_length = 6, max_length = 6, example = "492039")]
+    code: Option<String>,
+}
+
+/// A second factor.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = Factor)]
+pub(crate) struct FactorDto {
+    id: Uuid,
+    /// The kind of factor.
+    #[schema(inline)]
+    r#type: FactorTypeDto,
+    #[schema(example = "Phone")]
+    name: String,
+    created_at: Time,
+    /// When it last proved the user's identity. Null means never.
+    #[schema(required)]
+    last_used_at: Option<Time>,
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum FactorTypeDto {
+    Totp,
+    Passkey,
+}
+
+impl From<Factor> for FactorDto {
+    fn from(factor: Factor) -> Self {
+        Self {
+            id: factor.id.as_uuid(),
+            r#type: match factor.kind {
+                FactorKind::Totp => FactorTypeDto::Totp,
+                FactorKind::Passkey => FactorTypeDto::Passkey,
+            },
+            name: factor.name.into(),
+            created_at: Time(factor.created_at),
+            last_used_at: factor.last_used_at.map(Time),
+        }
+    }
+}
+
+/// The second factors of the caller.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = Factors)]
+pub(crate) struct FactorsDto {
+    /// The factors that are confirmed, oldest first.
+    data: Vec<FactorDto>,
+    recovery_codes_left: u64,
+}
+
+/// A name of a factor. If it is absent, the service gives one.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = NewFactor)]
+pub(crate) struct NewFactorDto {
+    #[schema(min_length = 1, max_length = 120, example = "Phone")]
+    name: Option<String>,
+}
+
+/// The changes to a factor.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = FactorPatch)]
+pub(crate) struct FactorPatchDto {
+    #[serde(default)]
+    #[schema(required, min_length = 1, max_length = 120, example = "Phone")]
+    name: String,
+}
+
+/// An authenticator app that waits for its first code. The secret is shown once.
+#[derive(Serialize, ToSchema)]
+#[schema(as = TotpSetup)]
+pub(crate) struct TotpSetupDto {
+    id: Uuid,
+    secret: String,
+    uri: String,
+    qr: String,
+}
+
+/// The first code of an authenticator app.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = TotpConfirmation)]
+pub(crate) struct TotpConfirmationDto {
+    #[serde(default)]
+    #[schema(required, min_length = 6, max_length = 6, example = "492039")]
+    code: String,
+}
+
+/// A confirmed factor.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = ConfirmedFactor)]
+pub(crate) struct ConfirmedFactorDto {
+    /// Recovery codes, if the user had none. They are shown once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recovery_codes: Option<Vec<String>>,
+}
+
+/// A set of recovery codes.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = RecoveryCodes)]
+pub(crate) struct RecoveryCodesDto {
+    /// Each can be used once in place of a second factor. They are shown once.
+    recovery_codes: Vec<String>,
+}
+
+/// Finish a login by a second factor
+///
+/// Takes the challenge of the 401 `second-factor-required` that the login has answered. A wrong proof counts like a wrong
+/// password. A challenge can be answered once, for five minutes, and ends with the fifth wrong proof.
+#[utoipa::path(
+    post,
+    path = "/auth/login/second-factor",
+    operation_id = "finishLogin",
+    tag = AUTHENTICATION,
+    request_body = SecondFactorDto,
+    responses((status = 200, description = "Tokens and the user", body = LoggedIn), Problems),
+    security(()),
+    extensions(
+        ("x-required-permission" = json!("public")),
+        ("x-problems" = json!(["account-locked", "forbidden", "unauthorized"])),
+    ),
+)]
+pub(crate) async fn finish_login(
+    State(iam): State<Iam>,
+    Context(context): Context,
+    Body(body): Body<SecondFactorDto>,
+) -> Result<Json<LoggedIn>, Problem> {
+    let proof = match (body.code, body.recovery_code) {
+        (Some(code), None) => FactorProof::Code(code.into()),
+        (None, Some(code)) => FactorProof::RecoveryCode(code.into()),
+        (None, None) => return Err(Problem::invalid_field("code", "is required, or a recoveryCode")),
+        (Some(_), Some(_)) => return Err(Problem::invalid_field("recoveryCode", "cannot be sent with a code")),
+    };
+    Ok(Json(iam.sessions().login_with_factor(&context, &body.challenge.into(), &proof).await?.into()))
+}
+
+/// Authenticate again
+///
+/// For operations that need a recent authentication. A user with a second factor authenticates by that; a password alone
+/// is 401. A wrong proof counts like a failed login.
+#[utoipa::path(
+    post,
+    path = "/auth/step-up",
+    operation_id = "stepUp",
+    tag = AUTHENTICATION,
+    request_body = StepUpDto,
+    responses((status = 204, description = "The session has authenticated now"), Problems),
+    extensions(
+        ("x-required-permission" = json!("session")),
+        ("x-allowed-without-second-factor" = json!(true)),
+        ("x-problems" = json!(["account-locked", "forbidden", "not-found"])),
+    ),
+)]
+pub(crate) async fn step_up(
+    State(iam): State<Iam>,
+    WithoutFactor(caller): WithoutFactor,
+    Body(body): Body<StepUpDto>,
+) -> Result<StatusCode, Problem> {
+    let proof = match (body.password, body.code) {
+        (Some(password), None) => StepUp::Password(password.into()),
+        (None, Some(code)) => StepUp::Factor(FactorProof::Code(code.into())),
+        (None, None) => return Err(Problem::invalid_field("password", "is required, or a code")),
+        (Some(_), Some(_)) => return Err(Problem::invalid_field("code", "cannot be sent with a password")),
+    };
+    iam.sessions().step_up(&caller, proof).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// List the caller's second factors
+#[utoipa::path(
+    get,
+    path = "/auth/factors",
+    operation_id = "listFactors",
+    tag = FACTORS,
+    responses((status = 200, description = "The factors", body = FactorsDto), Problems),
+    extensions(("x-required-permission" = json!("session")), ("x-allowed-without-second-factor" = json!(true))),
+)]
+pub(crate) async fn list(
+    State(iam): State<Iam>,
+    WithoutFactor(caller): WithoutFactor,
+) -> Result<Json<FactorsDto>, Problem> {
+    let list = iam.factors().list(&caller).await?;
+    let data = list.factors.into_iter().map(FactorDto::from).collect();
+    Ok(Json(FactorsDto { data, recovery_codes_left: list.recovery_codes_left }))
+}
+
+/// Set up an authenticator app
+///
+/// The app proves nothing until its first code is confirmed. It replaces an app that was not confirmed.
+#[utoipa::path(
+    post,
+    path = "/auth/factors/totp",
+    operation_id = "addTotp",
+    tag = FACTORS,
+    request_body = NewFactorDto,
+    responses((status = 201, description = "The secret of the app", body = TotpSetupDto), Problems),
+    extensions(
+        ("x-required-permission" = json!("session")),
+        ("x-allowed-without-second-factor" = json!(true)),
+        ("x-needs-recent-authentication" = json!(true)),
+        ("x-problems" = json!(["conflict"])),
+    ),
+)]
+pub(crate) async fn add_totp(
+    State(iam): State<Iam>,
+    WithoutFactor(caller): WithoutFactor,
+    Body(body): Body<NewFactorDto>,
+) -> Result<(StatusCode, Json<TotpSetupDto>), Problem> {
+    let setup = iam.factors().add_totp(&caller, body.name.as_deref()).await?;
+    let uri = setup.uri.expose().to_owned();
+    let qr = QrCode::new(&uri).map_err(|error| {
+        tracing::error!(%error, "a QR code cannot be made");
+        Problem::new(Kind::Internal)
+    })?;
+    let qr = qr.render::<svg::Color<'_>>().min_dimensions(200, 200).build();
+    let secret = setup.secret.expose().to_owned();
+    Ok((StatusCode::CREATED, Json(TotpSetupDto { id: setup.id.as_uuid(), secret, uri, qr })))
+}
+
+/// Confirm an authenticator app
+///
+/// Takes the present code of the app. If the user has no recovery codes, the response has some, once.
+#[utoipa::path(
+    post,
+    path = "/auth/factors/totp/{id}/confirm",
+    operation_id = "confirmTotp",
+    tag = FACTORS,
+    params(("id" = Uuid, Path, description = "The factor")),
+    request_body = TotpConfirmationDto,
+    responses((status = 200, description = "The app is confirmed", body = ConfirmedFactorDto), Problems),
+    extensions(
+        ("x-required-permission" = json!("session")),
+        ("x-allowed-without-second-factor" = json!(true)),
+        ("x-needs-recent-authentication" = json!(true)),
+        ("x-problems" = json!(["conflict"])),
+    ),
+)]
+pub(crate) async fn confirm_totp(
+    State(iam): State<Iam>,
+    WithoutFactor(caller): WithoutFactor,
+    PathId(id): PathId<FactorId>,
+    Body(body): Body<TotpConfirmationDto>,
+) -> Result<Json<ConfirmedFactorDto>, Problem> {
+    let codes = iam.factors().confirm_totp(&caller, id, &body.code.into()).await?;
+    let recovery_codes = (!codes.is_empty()).then(|| shown(&codes));
+    Ok(Json(ConfirmedFactorDto { recovery_codes }))
+}
+
+/// Rename a factor
+#[utoipa::path(
+    patch,
+    path = "/auth/factors/{id}",
+    operation_id = "updateFactor",
+    tag = FACTORS,
+    params(("id" = Uuid, Path, description = "The factor")),
+    request_body = FactorPatchDto,
+    responses((status = 200, description = "The renamed factor", body = FactorDto), Problems),
+    extensions(("x-required-permission" = json!("session")), ("x-allowed-without-second-factor" = json!(true))),
+)]
+pub(crate) async fn rename(
+    State(iam): State<Iam>,
+    WithoutFactor(caller): WithoutFactor,
+    PathId(id): PathId<FactorId>,
+    Body(body): Body<FactorPatchDto>,
+) -> Result<Json<FactorDto>, Problem> {
+    Ok(Json(iam.factors().rename(&caller, id, &body.name).await?.into()))
+}
+
+/// Remove a factor
+///
+/// The recovery codes end with the last factor. Where the tenant requires a factor, the last one cannot be removed.
+#[utoipa::path(
+    delete,
+    path = "/auth/factors/{id}",
+    operation_id = "deleteFactor",
+    tag = FACTORS,
+    params(("id" = Uuid, Path, description = "The factor")),
+    responses((status = 204, description = "The factor is removed"), Problems),
+    extensions(
+        ("x-required-permission" = json!("session")),
+        ("x-allowed-without-second-factor" = json!(true)),
+        ("x-needs-recent-authentication" = json!(true)),
+        ("x-problems" = json!(["conflict"])),
+    ),
+)]
+pub(crate) async fn remove(
+    State(iam): State<Iam>,
+    WithoutFactor(caller): WithoutFactor,
+    PathId(id): PathId<FactorId>,
+) -> Result<StatusCode, Problem> {
+    iam.factors().remove(&caller, id).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Get new recovery codes
+///
+/// The new set ends the former one.
+#[utoipa::path(
+    post,
+    path = "/auth/factors/recovery-codes",
+    operation_id = "issueRecoveryCodes",
+    tag = FACTORS,
+    responses((status = 200, description = "The codes, which are shown once", body = RecoveryCodesDto), Problems),
+    extensions(
+        ("x-required-permission" = json!("session")),
+        ("x-allowed-without-second-factor" = json!(true)),
+        ("x-needs-recent-authentication" = json!(true)),
+        ("x-problems" = json!(["conflict"])),
+    ),
+)]
+pub(crate) async fn issue_recovery_codes(
+    State(iam): State<Iam>,
+    WithoutFactor(caller): WithoutFactor,
+) -> Result<Json<RecoveryCodesDto>, Problem> {
+    let codes = iam.factors().issue_recovery_codes(&caller).await?;
+    Ok(Json(RecoveryCodesDto { recovery_codes: shown(&codes) }))
+}
+
+/// Remove all factors of a user
+///
+/// For a user that has lost its factors. Ends the sessions of the user, and tells it by mail. The caller also needs every
+/// permission that the user's roles give.
+#[utoipa::path(
+    delete,
+    path = "/users/{id}/factors",
+    operation_id = "deleteUserFactors",
+    tag = FACTORS,
+    params(("id" = Uuid, Path, description = "The user")),
+    responses((status = 204, description = "The user has no factors"), Problems),
+    extensions(
+        ("x-required-permission" = json!("users:update")),
+        ("x-needs-recent-authentication" = json!(true)),
+        ("x-problems" = json!(["conflict"])),
+    ),
+)]
+pub(crate) async fn reset(
+    State(iam): State<Iam>,
+    Authenticated(caller): Authenticated,
+    PathId(user): PathId<UserId>,
+) -> Result<StatusCode, Problem> {
+    iam.factors().reset(&caller, user).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+fn shown(codes: &[RecoveryCode]) -> Vec<String> {
+    codes.iter().map(|code| code.expose().to_owned()).collect()
+}

@@ -1,0 +1,295 @@
+//! Step-up: operations that need a recent authentication (`factors.md`, RFC 9470).
+
+use axum::http::Method;
+use chrono::TimeDelta;
+use iam_core::random::SystemRandom;
+use iam_core::session::{Session, SessionChange};
+use iam_core::{AuditBatch, Caller, Change};
+use iam_model::id::IdGenerator;
+use serde_json::{Value, json};
+
+use crate::app::TestApp;
+use crate::authenticator::STEP;
+use crate::openapi::{document, operations};
+use crate::people::{PASSWORD, Person, WRONG_PASSWORD, claims, says};
+use crate::request::Response;
+
+on_every_store![
+    a_session_tells_how_and_when_it_has_authenticated,
+    after_ten_minutes_changes_of_credentials_are_refused,
+    the_document_names_the_operations_that_need_it,
+    other_operations_need_none,
+    the_password_of_a_user_without_a_factor_is_enough,
+    a_user_with_a_factor_authenticates_by_it,
+    a_wrong_proof_counts_like_a_failed_login,
+    the_same_code_does_not_work_twice,
+    another_replica_knows_at_once,
+    only_the_own_session_is_renewed,
+    a_step_up_is_recorded,
+    the_current_session_can_always_be_ended,
+    an_unchanged_email_needs_none,
+    a_missing_permission_is_told_first,
+    missing_and_invalid_fields_are_named,
+    an_ended_session_cannot_authenticate_again,
+];
+
+const FRESH: TimeDelta = TimeDelta::minutes(10);
+
+async fn step_up(app: &TestApp, person: &Person, body: &Value) -> Response {
+    app.post("/auth/step-up").by(person).json(body).send().await
+}
+
+/// Lets the authentication of every session become old, and its access tokens stay valid.
+fn wait(app: &TestApp) {
+    app.pass(FRESH + TimeDelta::milliseconds(1));
+}
+
+async fn a_session_tells_how_and_when_it_has_authenticated(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let began = app.now();
+    let seconds = claims(&ada.access)["iat"].clone();
+    assert_eq!((&claims(&ada.access)["amr"], &claims(&ada.access)["auth_time"]), (&json!(["pwd"]), &seconds));
+    app.pass(TimeDelta::minutes(3));
+    let body = json!({ "refreshToken": ada.refresh });
+    let refreshed = app.post("/auth/refresh").json(&body).send().await.ok();
+    let access = refreshed["accessToken"].as_str().unwrap();
+    assert_eq!((&claims(access)["amr"], &claims(access)["auth_time"]), (&json!(["pwd"]), &seconds));
+    let me = app.get("/auth/me").bearer(access).send().await.ok();
+    assert_eq!((&me["amr"], &me["authTime"]), (&json!(["pwd"]), &json!(began)));
+}
+
+/// The operations that need a recent authentication, each with a body that it accepts.
+async fn guarded(app: &TestApp, ada: &Person) -> Vec<(Method, String, Option<Value>)> {
+    let grace = app.colleague(ada, "grace@example.com").await;
+    let second = app.login(ada).await;
+    let (authenticator, pending) = (app.enrol(ada).await, app.set_up(ada).await);
+    let code = pending.code(app, 0);
+    let password = json!({ "currentPassword": PASSWORD, "newPassword": "N3w&Password" });
+    let email = json!({ "newEmail": "new@example.com", "currentPassword": PASSWORD });
+    let post = |path: &str, body: Option<Value>| (Method::POST, path.to_owned(), body);
+    let delete = |path: String| (Method::DELETE, path, None);
+    vec![
+        post("/auth/password", Some(password)),
+        post("/auth/email", Some(email)),
+        post("/auth/logout-all", None),
+        post(&format!("/users/{}/logout-all", ada.user), None),
+        post(&format!("/users/{}/logout-all", grace.user), None),
+        delete(format!("/sessions/{}", second.session)),
+        delete(format!("/sessions/{}", grace.session)),
+        post("/auth/factors/totp", Some(json!({}))),
+        post(&format!("/auth/factors/totp/{}/confirm", pending.id), Some(json!({ "code": code }))),
+        post("/auth/factors/recovery-codes", None),
+        delete(format!("/auth/factors/{}", authenticator.id)),
+        delete(format!("/users/{}/factors", grace.user)),
+        (Method::PATCH, format!("/users/{}", grace.user), Some(json!({ "email": "hopper@example.com" }))),
+    ]
+}
+
+async fn after_ten_minutes_changes_of_credentials_are_refused(app: TestApp) {
+    let app = app.with_mail().await;
+    let ada = app.register("ada@example.com").await;
+    let guarded = guarded(&app, &ada).await;
+    let send = async |(method, path, body): &(Method, String, Option<Value>)| {
+        let request = app.request(method.clone(), &format!("/api/v1{path}")).by(&ada);
+        match body {
+            Some(body) => request.json(body).send().await,
+            None => request.send().await,
+        }
+    };
+    let last = &guarded[guarded.len() - 1];
+    app.pass(FRESH);
+    send(last).await.ok();
+    app.pass(TimeDelta::milliseconds(1));
+    for call in guarded.iter().take(guarded.len() - 1) {
+        let answer = send(call).await;
+        answer.problem("insufficient-authentication");
+        let challenge = r#"Bearer error="insufficient_user_authentication", max_age="600""#;
+        assert_eq!(answer.header("www-authenticate"), Some(challenge), "{call:?}");
+    }
+    let back = (last.0.clone(), last.1.clone(), Some(json!({ "email": "grace@example.com" })));
+    send(&back).await.problem("insufficient-authentication");
+}
+
+async fn the_document_names_the_operations_that_need_it(app: TestApp) {
+    let app = app.with_mail().await;
+    let ada = app.register("ada@example.com").await;
+    let mut called: Vec<String> = guarded(&app, &ada)
+        .await
+        .into_iter()
+        // Only a new e-mail needs it, as the description says.
+        .filter(|(method, ..)| method != Method::PATCH)
+        .map(|(method, path, _)| {
+            let is_id = |part: &&str| part.len() == 36;
+            let parts: Vec<&str> = path.split('/').map(|part| if is_id(&part) { "{id}" } else { part }).collect();
+            format!("{method} {}", parts.join("/"))
+        })
+        .collect();
+    called.sort_unstable();
+    called.dedup();
+    let document = document();
+    let operations = operations(&document);
+    let needs = operations.iter().filter(|operation| operation.description["x-needs-recent-authentication"] == true);
+    let mut named: Vec<String> = needs.map(ToString::to_string).collect();
+    named.sort_unstable();
+    assert_eq!(named, called);
+}
+
+async fn other_operations_need_none(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let grace = app.colleague(&ada, "grace@example.com").await;
+    wait(&app);
+    let body = json!({ "firstName": "Grace" });
+    app.patch(&format!("/users/{}", grace.user)).by(&ada).json(&body).send().await.ok();
+    app.set_status(&ada, &grace.user, "SUSPENDED").await;
+    app.get("/auth/factors").by(&ada).send().await.ok();
+}
+
+async fn the_password_of_a_user_without_a_factor_is_enough(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let second = app.login(&ada).await;
+    wait(&app);
+    let end = format!("/sessions/{}", second.session);
+    app.delete(&end).by(&ada).send().await.problem("insufficient-authentication");
+    step_up(&app, &ada, &json!({ "password": PASSWORD })).await.no_content();
+    let me = app.get("/auth/me").by(&ada).send().await.ok();
+    assert_eq!((&me["amr"], &me["authTime"]), (&json!(["pwd"]), &json!(app.now())));
+    app.delete(&end).by(&ada).send().await.no_content();
+}
+
+async fn a_user_with_a_factor_authenticates_by_it(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let authenticator = app.enrol(&ada).await;
+    wait(&app);
+    let refused = step_up(&app, &ada, &json!({ "password": PASSWORD })).await;
+    assert!(refused.detail("unauthorized").contains("second factor"));
+    let refused = step_up(&app, &ada, &json!({ "password": WRONG_PASSWORD })).await;
+    assert!(refused.detail("unauthorized").contains("second factor"));
+    assert!(app.audit(&ada, &[("action", "LOGIN_FAILURE")]).await.is_empty());
+    step_up(&app, &ada, &json!({ "code": authenticator.code(&app, 0) })).await.no_content();
+    let me = app.get("/auth/me").by(&ada).send().await.ok();
+    assert_eq!((&me["amr"], &me["authTime"]), (&json!(["pwd", "otp", "mfa"]), &json!(app.now())));
+    app.post("/auth/logout-all").by(&ada).send().await.no_content();
+}
+
+async fn a_wrong_proof_counts_like_a_failed_login(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    for _ in 0..5 {
+        step_up(&app, &ada, &json!({ "password": WRONG_PASSWORD })).await.problem("unauthorized");
+    }
+    step_up(&app, &ada, &json!({ "password": PASSWORD })).await.problem("account-locked");
+    app.attempt_at(&ada.tenant, &ada.email, PASSWORD).send().await.problem("account-locked");
+
+    let grace = app.register("grace@example.com").await;
+    let authenticator = app.enrol(&grace).await;
+    for _ in 0..5 {
+        step_up(&app, &grace, &json!({ "code": "000000" })).await.problem("unauthorized");
+    }
+    let body = json!({ "code": authenticator.code(&app, 0) });
+    step_up(&app, &grace, &body).await.problem("account-locked");
+    let failures = app.audit(&grace, &[("action", "LOGIN_FAILURE")]).await;
+    assert_eq!(failures[1]["metadata"]["reason"], "SECOND_FACTOR");
+    assert_eq!(failures[0]["metadata"]["reason"], "ACCOUNT_LOCKED");
+}
+
+async fn the_same_code_does_not_work_twice(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let authenticator = app.enrol(&ada).await;
+    let body = json!({ "code": authenticator.code(&app, 0) });
+    step_up(&app, &ada, &body).await.no_content();
+    step_up(&app, &ada, &body).await.problem("unauthorized");
+    let challenge = app.challenge(&ada).await;
+    app.answer(&challenge, body["code"].as_str().unwrap()).await.problem("unauthorized");
+    app.pass(TimeDelta::seconds(STEP));
+    app.answer(&challenge, &authenticator.code(&app, 0)).await.ok();
+}
+
+async fn another_replica_knows_at_once(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let other = app.restarted().await;
+    wait(&app);
+    other.post("/auth/logout-all").by(&ada).send().await.problem("insufficient-authentication");
+    step_up(&app, &ada, &json!({ "password": PASSWORD })).await.no_content();
+    other.post("/auth/logout-all").by(&ada).send().await.no_content();
+}
+
+async fn only_the_own_session_is_renewed(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let other = app.login(&ada).await;
+    wait(&app);
+    step_up(&app, &ada, &json!({ "password": PASSWORD })).await.no_content();
+    app.post("/auth/logout-all").by(&other).send().await.problem("insufficient-authentication");
+}
+
+async fn a_step_up_is_recorded(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    step_up(&app, &ada, &json!({ "password": PASSWORD })).await.no_content();
+    let authenticator = app.enrol(&ada).await;
+    step_up(&app, &ada, &json!({ "code": authenticator.code(&app, 0) })).await.no_content();
+    let entries = app.history(&ada, &ada.session).await;
+    for (entry, method) in entries.iter().zip(["password+totp", "password"]) {
+        says(entry, &ada, "UPDATE", "SESSION", &ada.session);
+        assert_eq!(entry["metadata"], json!({ "method": method }));
+    }
+}
+
+async fn the_current_session_can_always_be_ended(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let other = app.login(&ada).await;
+    wait(&app);
+    app.delete(&format!("/sessions/{}", ada.session)).by(&ada).send().await.no_content();
+    app.post("/auth/logout").by(&other).send().await.no_content();
+}
+
+async fn an_unchanged_email_needs_none(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let grace = app.colleague(&ada, "grace@example.com").await;
+    wait(&app);
+    let body = json!({ "email": "grace@example.com", "lastName": "Hopper" });
+    app.patch(&format!("/users/{}", grace.user)).by(&ada).json(&body).send().await.ok();
+}
+
+async fn a_missing_permission_is_told_first(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let grace = app.colleague(&ada, "grace@example.com").await;
+    wait(&app);
+    app.delete(&format!("/sessions/{}", ada.session)).by(&grace).send().await.problem("forbidden");
+    app.post(&format!("/users/{}/logout-all", ada.user)).by(&grace).send().await.problem("forbidden");
+    app.delete(&format!("/users/{}/factors", ada.user)).by(&grace).send().await.problem("forbidden");
+    let body = json!({ "email": "eve@example.com" });
+    app.patch(&format!("/users/{}", ada.user)).by(&grace).json(&body).send().await.problem("forbidden");
+}
+
+async fn missing_and_invalid_fields_are_named(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    for (body, field) in [
+        (json!({}), "password"),
+        (json!({ "password": "" }), "password"),
+        (json!({ "password": PASSWORD, "code": "123456" }), "code"),
+        (json!({ "recoveryCode": "x" }), "recoveryCode"),
+        (json!({ "password": 7 }), "password"),
+    ] {
+        assert_eq!(step_up(&app, &ada, &body).await.invalid_fields(), [field], "{body}");
+    }
+}
+
+async fn an_ended_session_cannot_authenticate_again(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    app.post("/auth/logout").by(&ada).send().await.no_content();
+    step_up(&app, &ada, &json!({ "password": PASSWORD })).await.problem("unauthorized");
+}
+
+impl TestApp {
+    /// Lets the last authentication of a person's session become older than ten minutes, without waiting: its access token
+    /// stays valid.
+    pub(crate) async fn age(&self, person: &Person) {
+        let caller = Caller::system(person.tenant.parse().unwrap(), "test");
+        let mut work = self.store.begin(caller.tenant()).await.unwrap();
+        let session = work.lock_session(person.session.parse().unwrap()).await.unwrap().unwrap();
+        let authenticated_at = session.authenticated_at - FRESH - TimeDelta::milliseconds(1);
+        let change = Change::from(SessionChange::StepUp(Session { authenticated_at, ..session }));
+        let ids = IdGenerator::new();
+        let batch = AuditBatch::of(&change, caller.author(), self.iam.now(), &ids, &SystemRandom);
+        work.write(&change, batch).await.unwrap();
+        work.commit().await.unwrap();
+    }
+}

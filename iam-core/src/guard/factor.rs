@@ -1,0 +1,193 @@
+//! The check of a second factor, under the same lock and with the same count of failures as a password.
+
+use iam_model::challenge::Ceremony;
+#[cfg(feature = "passkeys")]
+use iam_model::challenge::Challenge;
+use iam_model::change::{CredentialChange, FactorChange, LoginFailure};
+use iam_model::credential::{GuardedAccount, LoginAttempts};
+use iam_model::error::Result;
+use iam_model::factor::{AuthenticationMethod, Factor, FactorKind};
+use iam_model::id::UserId;
+use iam_model::secret::{OneTimeCode, RecoveryCode};
+use iam_model::user::{User, UserStatus};
+#[cfg(feature = "passkeys")]
+use iam_webauthn::AuthenticationResponse;
+use subtle::ConstantTimeEq as _;
+
+use crate::engine::{Engine, UnitOfWork};
+use crate::guard::{Refusal, count};
+use crate::one_time::{hash_of, step_of};
+#[cfg(feature = "passkeys")]
+use crate::passkey;
+
+/// A proof of identity by a second factor, as a client sent it.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum FactorProof {
+    /// A code of an authenticator app.
+    Code(OneTimeCode),
+    /// A recovery code.
+    RecoveryCode(RecoveryCode),
+    /// The response of a passkey to the options of the same login or step-up.
+    #[cfg(feature = "passkeys")]
+    Passkey(Box<AuthenticationResponse>),
+}
+
+impl FactorProof {
+    pub(crate) fn is_passkey(&self) -> bool {
+        !matches!(self, Self::Code(_) | Self::RecoveryCode(_))
+    }
+}
+
+/// Returns the confirmed factors of a user, whose account is locked.
+pub(crate) async fn confirmed_factors(work: &mut UnitOfWork<'_>, user: UserId) -> Result<Vec<Factor>> {
+    let mut factors = work.locks().factors(user).await?;
+    factors.retain(Factor::is_confirmed);
+    Ok(factors)
+}
+
+/// An account whose failed logins are locked, and which can be proven by a second factor.
+pub(crate) struct LockedAccount {
+    pub(crate) user: User,
+    attempts: LoginAttempts,
+    has_unnamed_failures: bool,
+    factors: Vec<Factor>,
+}
+
+impl LockedAccount {
+    /// Locks the account of a user as it was read. Returns the refusal of an account that nothing can prove now.
+    ///
+    /// The caller must commit the unit of work, also after a refusal.
+    pub(crate) async fn lock(work: &mut UnitOfWork<'_>, user: &User) -> Result<Result<Self, Refusal>> {
+        let key = user.email.key();
+        let guarded = work.locks().lock_guarded_account(&key, Some(user.id)).await?;
+        let GuardedAccount { account, attempts, has_unnamed_failures } = guarded;
+        // If the address was changed meanwhile, the failures are counted under another one.
+        let account = account.filter(|account| account.user.email.key() == key);
+        let Some(user) = account.map(|account| account.user) else { return Ok(Err(Refusal::WrongFactor)) };
+        let (email, attempt_count) = (user.email.clone(), attempts.count());
+        if let Some(retry_after) = attempts.locked_for(work.now()) {
+            let reason = LoginFailure::AccountLocked;
+            work.apply(CredentialChange::Refuse { email, reason, attempt_count }).await?;
+            return Ok(Err(Refusal::Locked(retry_after)));
+        }
+        match user.status {
+            UserStatus::Active => {}
+            UserStatus::Suspended => {
+                let reason = LoginFailure::UserSuspended;
+                work.apply(CredentialChange::Refuse { email, reason, attempt_count }).await?;
+                return Ok(Err(Refusal::Suspended));
+            }
+            UserStatus::Inactive => return Ok(Err(Refusal::WrongFactor)),
+        }
+        let factors = confirmed_factors(work, user.id).await?;
+        Ok(Ok(Self { user, attempts, has_unnamed_failures, factors }))
+    }
+
+    /// Judges a proof. A right one uses up its code and clears the failures; a wrong one counts as a failure. `ceremony` is
+    /// that of the challenge which the proof answers, if it has one.
+    ///
+    /// The caller must commit the unit of work, also after a refusal.
+    pub(crate) async fn judge(
+        &self,
+        iam: &Engine,
+        work: &mut UnitOfWork<'_>,
+        proof: &FactorProof,
+        #[cfg_attr(not(feature = "passkeys"), expect(unused_variables, reason = "only passkeys have ceremonies"))]
+        ceremony: Option<&Ceremony>,
+    ) -> Result<Result<AuthenticationMethod, Refusal>> {
+        let used = match proof {
+            FactorProof::Code(code) => self.by_code(iam, work, code)?,
+            FactorProof::RecoveryCode(code) => self.by_recovery_code(work, code).await?,
+            #[cfg(feature = "passkeys")]
+            FactorProof::Passkey(response) => self.by_passkey(iam, work, ceremony, response)?,
+        };
+        let Some((method, used)) = used else {
+            let failure = (LoginFailure::SecondFactor, &self.attempts);
+            count(iam, work, &self.user.email, failure, true).await?;
+            return Ok(Err(Refusal::WrongFactor));
+        };
+        self.accept(work, used).await?;
+        Ok(Ok(method))
+    }
+
+    /// Uses up what a right proof was made with, and clears the failures.
+    async fn accept(&self, work: &mut UnitOfWork<'_>, used: FactorChange) -> Result<()> {
+        work.apply(used).await?;
+        if self.has_unnamed_failures || self.attempts != LoginAttempts::default() {
+            work.apply(CredentialChange::ClearFailures(self.user.email.key())).await?;
+        }
+        Ok(())
+    }
+
+    /// Judges a login by a passkey alone. A refused response is recorded and does not count as a failure: nobody guesses a
+    /// signature, and a stranger must not lock an account by its identifiers.
+    ///
+    /// The caller must commit the unit of work, also after a refusal.
+    #[cfg(feature = "passkeys")]
+    pub(crate) async fn judge_passkey(
+        &self,
+        iam: &Engine,
+        work: &mut UnitOfWork<'_>,
+        challenge: &Challenge,
+        response: &AuthenticationResponse,
+        is_tenant_active: bool,
+    ) -> Result<Result<(), Refusal>> {
+        let used = self.by_passkey(iam, work, challenge.ceremony.as_ref(), response)?;
+        let (reason, refusal) = match used {
+            None => (LoginFailure::SecondFactor, Refusal::WrongPasskey),
+            Some(_) if !is_tenant_active => (LoginFailure::TenantSuspended, Refusal::TenantSuspended),
+            Some((_, used)) => {
+                self.accept(work, used).await?;
+                return Ok(Ok(()));
+            }
+        };
+        let (email, attempt_count) = (self.user.email.clone(), self.attempts.count());
+        work.apply(CredentialChange::Refuse { email, reason, attempt_count }).await?;
+        Ok(Err(refusal))
+    }
+
+    #[cfg(feature = "passkeys")]
+    fn by_passkey(
+        &self,
+        iam: &Engine,
+        work: &mut UnitOfWork<'_>,
+        ceremony: Option<&Ceremony>,
+        response: &AuthenticationResponse,
+    ) -> Result<Option<(AuthenticationMethod, FactorChange)>> {
+        let Some(ceremony) = ceremony else { return Ok(None) };
+        let used = passkey::used(iam, &self.factors, ceremony, response, work.now())?;
+        Ok(used.map(|used| (AuthenticationMethod::Passkey, used)))
+    }
+
+    fn by_code(
+        &self,
+        iam: &Engine,
+        work: &mut UnitOfWork<'_>,
+        code: &OneTimeCode,
+    ) -> Result<Option<(AuthenticationMethod, FactorChange)>> {
+        let now = work.now();
+        for factor in self.factors.iter().filter(|factor| factor.kind == FactorKind::Totp) {
+            let secret = iam.totp_cipher.decrypt((factor.tenant_id, factor.user_id, factor.id), &factor.key)?;
+            if let Some(step) = step_of(&secret, code, now, factor.counter) {
+                let after = Factor { counter: step, last_used_at: Some(now), ..factor.clone() };
+                let used = FactorChange::Use { after, fell_back_from: None };
+                return Ok(Some((AuthenticationMethod::Totp, used)));
+            }
+        }
+        Ok(None)
+    }
+
+    async fn by_recovery_code(
+        &self,
+        work: &mut UnitOfWork<'_>,
+        code: &RecoveryCode,
+    ) -> Result<Option<(AuthenticationMethod, FactorChange)>> {
+        let (typed, user) = (hash_of(code), self.user.id);
+        let hashes = work.locks().recovery_codes(user).await?;
+        let is_known = hashes.iter().any(|hash| hash.ct_eq(&typed).into());
+        let left = hashes.len().saturating_sub(1);
+        let used = FactorChange::UseRecoveryCode { user, hash: typed, left };
+        Ok(is_known.then_some((AuthenticationMethod::RecoveryCode, used)))
+    }
+}

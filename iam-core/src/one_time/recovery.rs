@@ -1,0 +1,64 @@
+//! Recovery codes: 80 random bits each, as 16 characters of base32 (RFC 4648 §6) in groups of four.
+
+use aws_lc_rs::digest::{SHA256, digest};
+use data_encoding::BASE32_NOPAD;
+use iam_model::random::Random;
+use iam_model::secret::RecoveryCode;
+use zeroize::Zeroizing;
+
+/// The number of codes in a set.
+pub(crate) const RECOVERY_CODES: usize = 10;
+
+/// The random bytes of a code.
+const BYTES: usize = 10;
+
+/// The characters of a group.
+const GROUP: usize = 4;
+
+pub(crate) fn new_recovery_code(random: &dyn Random) -> RecoveryCode {
+    let bytes: Zeroizing<[u8; BYTES]> = Zeroizing::new(random.bytes());
+    let text = Zeroizing::new(BASE32_NOPAD.encode(bytes.as_slice()));
+    let mut code = String::with_capacity(text.len() + text.len() / GROUP);
+    for (number, character) in text.chars().enumerate() {
+        if number > 0 && number.is_multiple_of(GROUP) {
+            code.push('-');
+        }
+        code.push(character);
+    }
+    code.into()
+}
+
+/// Returns the digest of a code, in upper or lower case, with or without separators. A fast digest is enough: nobody can
+/// guess 80 random bits.
+pub(crate) fn hash_of(code: &RecoveryCode) -> [u8; 32] {
+    let is_significant = |character: &char| !character.is_whitespace() && *character != '-';
+    let text: Zeroizing<String> =
+        Zeroizing::new(code.expose().chars().filter(is_significant).map(|c| c.to_ascii_uppercase()).collect());
+    let mut hash = [0; 32];
+    hash.copy_from_slice(digest(&SHA256, text.as_bytes()).as_ref());
+    hash
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iam_model::random::SystemRandom;
+
+    #[test]
+    fn a_code_has_80_random_bits_in_four_groups() {
+        let [one, other] = [(); 2].map(|()| new_recovery_code(&SystemRandom));
+        let groups: Vec<&str> = one.expose().split('-').collect();
+        assert!(groups.len() == 4 && groups.iter().all(|group| group.len() == GROUP), "{}", one.expose());
+        assert_eq!(BASE32_NOPAD.decode(groups.concat().as_bytes()).unwrap().len(), BYTES);
+        assert_ne!(hash_of(&one), hash_of(&other));
+    }
+
+    #[test]
+    fn a_code_may_be_typed_in_any_case_and_with_any_separators() {
+        let hash = hash_of(&"ABCD-EFGH-IJKL-MN23".into());
+        for typed in ["abcdefghijklmn23", "ABCD EFGH IJKL MN23", " abcd-efgh-ijkl-mn23\n"] {
+            assert_eq!(hash_of(&typed.into()), hash, "{typed}");
+        }
+        assert_ne!(hash_of(&"ABCD-EFGH-IJKL-MN24".into()), hash);
+    }
+}

@@ -1,0 +1,109 @@
+//! The second half of a login: the proof by a second factor (`factors.md`).
+
+use iam_model::challenge::{Challenge, ChallengePurpose};
+use iam_model::change::ChallengeChange;
+use iam_model::context::RequestContext;
+use iam_model::error::{Error, PendingLogin, Result, Unauthenticated};
+use iam_model::factor::{AuthenticationMethod, AuthenticationMethods, Factor};
+use iam_model::secret::ChallengeToken;
+use iam_model::tenant::TenantStatus;
+use iam_model::user::User;
+
+use crate::caller::Caller;
+use crate::engine::{Engine, UnitOfWork};
+use crate::guard::{FactorProof, LockedAccount, Refusal};
+use crate::session::open::open_session;
+use crate::session::{LoggedIn, Sessions};
+use crate::token::{new_challenge_token, parse_challenge_token};
+
+impl Sessions<'_> {
+    /// Finishes a login that [`login`](Self::login) has begun, by a second factor.
+    ///
+    /// A wrong proof counts like a wrong password. A challenge can be answered once, and ends with the fifth wrong proof.
+    ///
+    /// # Errors
+    ///
+    /// [`Unauthenticated::Challenge`] when the challenge is unknown, used or expired, [`Unauthenticated::SecondFactor`]
+    /// for a wrong proof, [`Error::AccountLocked`],
+    /// [`Forbidden::Suspended`](iam_model::error::Forbidden::Suspended).
+    pub async fn login_with_factor(
+        &self,
+        context: &RequestContext,
+        challenge: &ChallengeToken,
+        proof: &FactorProof,
+    ) -> Result<LoggedIn> {
+        let iam = self.0;
+        let (tenant, token_hash) = parse_challenge_token(challenge).ok_or(Unauthenticated::Challenge)?;
+        // Refused without a lock: a client with invented challenges must not block other writers.
+        let challenge = is_open_login(iam.store.challenge(tenant, &token_hash).await?, iam)?;
+        let user_id = challenge.user_id.ok_or(Unauthenticated::Challenge)?;
+        let tenant = iam.store.tenant(tenant).await?.filter(|tenant| tenant.status == TenantStatus::Active);
+        let tenant = tenant.ok_or(Unauthenticated::Challenge)?;
+        let user = iam.store.user(tenant.id, user_id).await?.ok_or(Unauthenticated::Challenge)?;
+        iam.refresh_keys().await?;
+        let caller = Caller::anonymous(tenant.id, context.clone());
+        let mut work = iam.begin(&caller).await?;
+        let account = match LockedAccount::lock(&mut work, &user).await? {
+            Ok(account) => account,
+            Err(refusal) => return refuse(work, refusal).await,
+        };
+        let challenge = is_open_login(work.locks().lock_challenge(&token_hash).await?, iam)?;
+        let method = match account.judge(iam, &mut work, proof, challenge.ceremony.as_ref()).await? {
+            Ok(method) => method,
+            Err(refusal) => {
+                // A ceremony can be answered once.
+                let ceremony = challenge.ceremony.clone().filter(|_| !proof.is_passkey());
+                let after = Challenge { tries: challenge.tries + 1, ceremony, ..challenge };
+                work.apply(ChallengeChange::Update(after)).await?;
+                return refuse(work, refusal).await;
+            }
+        };
+        work.apply(ChallengeChange::End(challenge)).await?;
+        let methods = AuthenticationMethods::only(AuthenticationMethod::Password).and(method);
+        let logged_in = open_session(iam, &mut work, account.user, iam.next_id(), methods).await?;
+        work.commit().await?;
+        Ok(logged_in)
+    }
+}
+
+/// Begins the second half of a login whose password is right.
+pub(super) async fn begin_second_factor(
+    iam: &Engine,
+    work: &mut UnitOfWork<'_>,
+    user: &User,
+    factors: &[Factor],
+) -> Result<PendingLogin> {
+    let now = work.now();
+    let (token, token_hash) = new_challenge_token(user.tenant_id, &*iam.random);
+    let mut methods: Vec<AuthenticationMethod> = factors.iter().map(|factor| factor.kind.method()).collect();
+    if !work.locks().recovery_codes(user.id).await?.is_empty() {
+        methods.push(AuthenticationMethod::RecoveryCode);
+    }
+    methods.sort_unstable();
+    methods.dedup();
+    let challenge = Challenge {
+        tenant_id: user.tenant_id,
+        token_hash,
+        purpose: ChallengePurpose::Login,
+        user_id: Some(user.id),
+        tries: 0,
+        ceremony: None,
+        created_at: now,
+        expires_at: now + Challenge::LIFETIME,
+    };
+    work.apply(ChallengeChange::Issue(challenge)).await?;
+    let expires_in = Challenge::LIFETIME.to_std().map_err(|cause| Error::internal("lifetime of a challenge", cause))?;
+    Ok(PendingLogin::new(token, methods, expires_in))
+}
+
+/// Returns the challenge of a login, if it can be answered now.
+pub(super) fn is_open_login(challenge: Option<Challenge>, iam: &Engine) -> Result<Challenge> {
+    let is_open = |challenge: &Challenge| challenge.purpose == ChallengePurpose::Login && challenge.is_open(iam.now());
+    Ok(challenge.filter(is_open).ok_or(Unauthenticated::Challenge)?)
+}
+
+/// Commits what a refusal has recorded.
+pub(super) async fn refuse<T>(work: UnitOfWork<'_>, refusal: Refusal) -> Result<T> {
+    work.commit().await?;
+    Err(refusal.into())
+}
