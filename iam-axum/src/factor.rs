@@ -19,7 +19,7 @@ use crate::problem::{Kind, Problem};
 use crate::session::LoggedIn;
 use crate::time::Time;
 
-/// A proof by a second factor, with the challenge of the login. It has a `code` or a `recoveryCode`.
+/// A proof by a second factor, with the challenge of the login. It has a `code`, a `recoveryCode` or a `credential`.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(as = SecondFactor)]
@@ -32,9 +32,14 @@ pub(crate) struct SecondFactorDto {
     code: Option<String>,
     /// A recovery code. It is used up.
     recovery_code: Option<String>,
+    /// What a browser answers to the options: `PublicKeyCredential.toJSON()`.
+    #[cfg(feature = "passkeys")]
+    #[schema(value_type = Option<Object>)]
+    credential: Option<serde_json::Value>,
 }
 
-/// A proof by which a session authenticates again. It has a `code`, or a `password` if the user has no second factor.
+/// A proof by which a session authenticates again. It has a `code` or a `credential`, or a `password` if the user has no
+/// second factor.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(as = StepUp)]
@@ -44,6 +49,10 @@ pub(crate) struct StepUpDto {
     /// The present code of an authenticator app.
     #[schema(min_length = 6, max_length = 6, example = "492039")]
     code: Option<String>,
+    /// What a browser answers to the options: `PublicKeyCredential.toJSON()`.
+    #[cfg(feature = "passkeys")]
+    #[schema(value_type = Option<Object>)]
+    credential: Option<serde_json::Value>,
 }
 
 /// A second factor.
@@ -175,12 +184,12 @@ pub(crate) async fn finish_login(
     Context(context): Context,
     Body(body): Body<SecondFactorDto>,
 ) -> Result<Json<LoggedIn>, Problem> {
-    let proof = match (body.code, body.recovery_code) {
-        (Some(code), None) => FactorProof::Code(code.into()),
-        (None, Some(code)) => FactorProof::RecoveryCode(code.into()),
-        (None, None) => return Err(Problem::invalid_field("code", "is required, or a recoveryCode")),
-        (Some(_), Some(_)) => return Err(Problem::invalid_field("recoveryCode", "cannot be sent with a code")),
-    };
+    let code = body.code.map(|code| FactorProof::Code(code.into()));
+    let recovery_code = body.recovery_code.map(|code| FactorProof::RecoveryCode(code.into()));
+    let proofs = [("code", code), ("recoveryCode", recovery_code)];
+    #[cfg(feature = "passkeys")]
+    let proofs = proofs.into_iter().chain([("credential", by_passkey(body.credential.as_ref())?)]);
+    let proof = only_one(proofs)?;
     Ok(Json(iam.sessions().login_with_factor(&context, &body.challenge.into(), &proof).await?.into()))
 }
 
@@ -206,12 +215,12 @@ pub(crate) async fn step_up(
     WithoutFactor(caller): WithoutFactor,
     Body(body): Body<StepUpDto>,
 ) -> Result<StatusCode, Problem> {
-    let proof = match (body.password, body.code) {
-        (Some(password), None) => StepUp::Password(password.into()),
-        (None, Some(code)) => StepUp::Factor(FactorProof::Code(code.into())),
-        (None, None) => return Err(Problem::invalid_field("password", "is required, or a code")),
-        (Some(_), Some(_)) => return Err(Problem::invalid_field("code", "cannot be sent with a password")),
-    };
+    let password = body.password.map(|password| StepUp::Password(password.into()));
+    let code = body.code.map(|code| StepUp::Factor(FactorProof::Code(code.into())));
+    let proofs = [("password", password), ("code", code)];
+    #[cfg(feature = "passkeys")]
+    let proofs = proofs.into_iter().chain([("credential", by_passkey(body.credential.as_ref())?.map(StepUp::Factor))]);
+    let proof = only_one(proofs)?;
     iam.sessions().step_up(&caller, proof).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -392,6 +401,27 @@ pub(crate) async fn reset(
     Ok(StatusCode::NO_CONTENT)
 }
 
-fn shown(codes: &[RecoveryCode]) -> Vec<String> {
+/// Returns the one proof of a body.
+fn only_one<T>(proofs: impl IntoIterator<Item = (&'static str, Option<T>)>) -> Result<T, Problem> {
+    let (mut names, mut found) = (Vec::new(), None);
+    for (name, proof) in proofs {
+        names.push(name);
+        if let Some(proof) = proof
+            && found.replace(proof).is_some()
+        {
+            return Err(Problem::invalid_field(name, "cannot be sent with another proof"));
+        }
+    }
+    let first = names.first().copied().unwrap_or_default();
+    found.ok_or_else(|| Problem::invalid_field(first, format!("send one of {}", names.join(", "))))
+}
+
+#[cfg(feature = "passkeys")]
+fn by_passkey(credential: Option<&serde_json::Value>) -> Result<Option<FactorProof>, Problem> {
+    let response = credential.map(crate::passkey::assertion).transpose()?;
+    Ok(response.map(|response| FactorProof::Passkey(Box::new(response))))
+}
+
+pub(crate) fn shown(codes: &[RecoveryCode]) -> Vec<String> {
     codes.iter().map(|code| code.expose().to_owned()).collect()
 }

@@ -24,6 +24,8 @@ mod openapi;
 mod operations;
 mod organization;
 mod page;
+#[cfg(feature = "passkeys")]
+mod passkey;
 mod permission;
 mod problem;
 mod properties;

@@ -10,6 +10,8 @@ use utoipa_axum::routes;
 
 use crate::conditional::{conditional, refuse_unused_conditions};
 use crate::idempotency::once;
+#[cfg(feature = "passkeys")]
+use crate::passkey;
 use crate::request_state::ResponseState;
 use crate::settings::Part;
 use crate::state::ApiState;
@@ -38,16 +40,7 @@ fn operations_of(part: Part) -> Vec<UtoipaMethodRouter<ApiState>> {
             vec![routes!(verification::request), routes!(verification::verify), routes!(verification::change)]
         }
         Part::Recovery => vec![routes!(recovery::forgot), routes!(recovery::reset), routes!(recovery::start)],
-        Part::Factors => vec![
-            with_tokens(routes!(factor::finish_login)),
-            routes!(factor::step_up),
-            routes!(factor::list),
-            with_tokens(routes!(factor::add_totp)),
-            with_tokens(routes!(factor::confirm_totp)),
-            with_tokens(routes!(factor::issue_recovery_codes)),
-            routes!(factor::rename, factor::remove),
-            routes!(factor::reset),
-        ],
+        Part::Factors => factors(),
         Part::Invitations => vec![
             once(routes!(invitation::list, invitation::create)),
             routes!(invitation::look_up),
@@ -101,6 +94,34 @@ fn operations_of(part: Part) -> Vec<UtoipaMethodRouter<ApiState>> {
         ],
         Part::Health => vec![routes!(health::health), routes!(health::ready), routes!(health::live)],
     }
+}
+
+fn factors() -> Vec<UtoipaMethodRouter<ApiState>> {
+    let operations = vec![
+        with_tokens(routes!(factor::finish_login)),
+        routes!(factor::step_up),
+        routes!(factor::list),
+        with_tokens(routes!(factor::add_totp)),
+        with_tokens(routes!(factor::confirm_totp)),
+        with_tokens(routes!(factor::issue_recovery_codes)),
+        routes!(factor::rename, factor::remove),
+        routes!(factor::reset),
+    ];
+    #[cfg(feature = "passkeys")]
+    let operations = operations.into_iter().chain(passkeys()).collect();
+    operations
+}
+
+#[cfg(feature = "passkeys")]
+fn passkeys() -> Vec<UtoipaMethodRouter<ApiState>> {
+    vec![
+        routes!(passkey::second_factor_options),
+        routes!(passkey::step_up_options),
+        routes!(passkey::registration_options),
+        with_tokens(routes!(passkey::register)),
+        routes!(passkey::login_options),
+        with_tokens(routes!(passkey::login)),
+    ]
 }
 
 /// The operations that are always at the root, without the prefix.

@@ -21,10 +21,13 @@ const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
 const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 
 /// The operations by which an anonymous client proves who it is.
-const AUTHENTICATION: [&str; 12] = [
+const AUTHENTICATION: [&str; 15] = [
     "/auth/register",
     "/auth/login",
     "/auth/login/second-factor",
+    "/auth/login/second-factor/options",
+    "/auth/passkeys/options",
+    "/auth/passkeys/login",
     "/auth/refresh",
     "/auth/email/verify",
     "/auth/password/forgot",

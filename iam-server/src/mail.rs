@@ -13,7 +13,7 @@ use tokio::time::sleep;
 
 use crate::background::within;
 use crate::failure::Failure;
-use crate::settings::{MailRoute, MailSettings};
+use crate::settings::{MailRoute, MailSettings, Settings};
 
 /// How often the task looks for messages that other processes have queued, or that are due again.
 const PERIOD: Duration = Duration::from_secs(5);
@@ -47,12 +47,12 @@ pub(crate) fn templates(settings: &MailSettings) -> Result<Templates, Failure> {
 }
 
 /// Returns the pages to which links lead: those of the settings, or else those of the server itself.
-pub(crate) fn pages(settings: &MailSettings, address: SocketAddr, has_tls: bool) -> Result<LinkPages, Failure> {
-    let scheme = if has_tls { "https" } else { "http" };
-    let base = settings.public_url.clone().unwrap_or_else(|| format!("{scheme}://{address}"));
+pub(crate) fn pages(all: &Settings, settings: &MailSettings, address: SocketAddr) -> Result<LinkPages, Failure> {
+    let scheme = if all.tls.is_some() { "https" } else { "http" };
+    let base = all.public_url.clone().unwrap_or_else(|| format!("{scheme}://{address}"));
     let leads_here =
         [&settings.link_verify, &settings.link_reset, &settings.link_invitation].into_iter().any(Option::is_none);
-    if leads_here && settings.public_url.is_none() && matches!(settings.route, MailRoute::Smtp(_)) {
+    if leads_here && all.public_url.is_none() && matches!(settings.route, MailRoute::Smtp(_)) {
         tracing::warn!("public_url is not set, so links in messages lead to {base}");
     }
     let page = |own: &Option<LinkTemplate>, path: &str| match own {

@@ -8,6 +8,7 @@ mod log;
 mod mail;
 mod net;
 mod otlp;
+mod passkeys;
 mod sequence;
 mod serve;
 mod services;

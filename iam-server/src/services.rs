@@ -6,6 +6,7 @@ use iam_core::{Builder, Iam};
 
 use crate::failure::Failure;
 use crate::mail;
+use crate::passkeys::relying_party;
 use crate::settings::Settings;
 use crate::store;
 
@@ -18,9 +19,11 @@ pub(crate) async fn open(settings: &Settings) -> Result<Iam, Failure> {
 /// Builds the services of a server that listens on an address.
 pub(crate) async fn build_at(builder: Builder, settings: &Settings, address: SocketAddr) -> Result<Iam, Failure> {
     let builder = match &settings.mail {
-        Some(mail) => builder.mail(mail::mailer(mail)?, mail::pages(mail, address, settings.tls.is_some())?),
+        Some(mail) => builder.mail(mail::mailer(mail)?, mail::pages(settings, mail, address)?),
         None => builder,
     };
-    let iam = builder.settings(settings.iam.clone()).build().await;
+    let mut iam = settings.iam.clone();
+    iam.relying_party = relying_party(settings, address)?;
+    let iam = builder.settings(iam).build().await;
     iam.map_err(|error| Failure::new("starting", &error))
 }

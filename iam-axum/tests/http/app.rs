@@ -14,6 +14,7 @@ use test_support::TestStore;
 
 use crate::mail::{self, TestMailer};
 use crate::request::Request;
+use crate::webauthn;
 
 /// The prefix of the canonical paths.
 pub(crate) const PREFIX: &str = "/api/v1";
@@ -57,6 +58,7 @@ impl TestApp {
     async fn build(builder: Builder, clock: impl Clock, set: impl FnOnce(&mut iam_core::Settings)) -> Iam {
         let mut settings = iam_core::Settings::default();
         settings.hashing_cost = HashingCost { memory_kib: 64, passes: 1, lanes: 1 };
+        settings.relying_party = Some(webauthn::relying_party());
         set(&mut settings);
         builder.clock(clock).settings(settings).build().await.unwrap()
     }

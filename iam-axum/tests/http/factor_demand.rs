@@ -123,6 +123,8 @@ async fn after_the_grace_only_what_sets_up_a_factor_is_allowed(app: TestApp) {
         allowed,
         [
             "GET /auth/factors",
+            "POST /auth/factors/passkeys",
+            "POST /auth/factors/passkeys/options",
             "POST /auth/factors/recovery-codes",
             "POST /auth/factors/totp",
             "POST /auth/factors/totp/{id}/confirm",
@@ -130,6 +132,7 @@ async fn after_the_grace_only_what_sets_up_a_factor_is_allowed(app: TestApp) {
             "DELETE /auth/factors/{id}",
             "GET /auth/me",
             "POST /auth/step-up",
+            "POST /auth/step-up/options",
         ]
     );
     app.post("/auth/step-up").by(&ada).json(&json!({ "password": PASSWORD })).send().await.no_content();

@@ -69,6 +69,8 @@ mod organization;
 mod organization_list;
 mod organization_move;
 mod organization_tree;
+mod passkey;
+mod passkey_attack;
 mod password;
 mod password_overload;
 mod password_policy;
@@ -100,3 +102,6 @@ mod transfer;
 mod user;
 mod user_list;
 mod verification;
+#[expect(dead_code, reason = "these tests need fewer of its parts than those of the crate that has it")]
+#[path = "../../../foundation/iam-webauthn/tests/webauthn/authenticator.rs"]
+mod webauthn;

@@ -58,6 +58,8 @@ pub(crate) struct Scene {
     token: String,
     /// The code of an authenticator app, if the operation needs one.
     code: String,
+    /// The response of a passkey, if the operation needs one.
+    credential: Value,
 }
 
 impl Scene {
@@ -72,7 +74,8 @@ impl Scene {
         let empty_role = app.role(&administrator, "EMPTY_ROLE", &[]).await;
         let tomorrow = shown(app.iam.now() + TimeDelta::days(1));
         let [subject, token, code] = [const { String::new() }; 3];
-        let mut scene = Self { administrator, other, empty_role, subject, tomorrow, token, code };
+        let credential = Value::Null;
+        let mut scene = Self { administrator, other, empty_role, subject, tomorrow, token, code, credential };
         if operation.path.contains("{id}") {
             scene.subject = scene.make_subject(app, operation).await;
         }
@@ -85,6 +88,14 @@ impl Scene {
                 let authenticator = app.enrol(&scene.other).await;
                 scene.token = app.challenge(&scene.other).await;
                 scene.code = authenticator.code(app, 0);
+            }
+            "/auth/login/second-factor/options" => {
+                app.passkey(&scene.other).await;
+                scene.token = app.challenge(&scene.other).await;
+            }
+            "/auth/passkeys/login" => {
+                let mut laptop = app.passkey(&scene.other).await;
+                scene.credential = laptop.answer(&app.passkey_options(&json!({})).await);
             }
             path if path.starts_with("/auth/factors/") => {
                 let owner = scene.administrator.clone();
@@ -110,7 +121,11 @@ impl Scene {
     /// Makes the factor that an operation needs, for its caller.
     async fn set_up_factor(&mut self, app: &TestApp, operation: &Operation, owner: &Person) {
         let authenticator = match operation.path.as_str() {
-            "/auth/factors/totp" => return,
+            "/auth/factors/totp" | "/auth/factors/passkeys/options" => return,
+            "/auth/factors/passkeys" => {
+                self.credential = app.new_passkey(owner).await;
+                return;
+            }
             "/auth/factors/totp/{id}/confirm" => app.set_up(owner).await,
             _ => app.enrol(owner).await,
         };
@@ -199,7 +214,8 @@ impl Scene {
             "newPassword" => json!("N3w&Password"),
             "refreshToken" => json!(self.other.refresh),
             "newEmail" => json!(format!("new.{}", self.other.email)),
-            "token" => json!(self.token),
+            "token" | "challenge" => json!(self.token),
+            "credential" => self.credential.clone(),
             "code" => json!(self.code),
             "userId" => json!(self.other.user),
             "roleId" => json!(self.empty_role),

@@ -200,7 +200,9 @@ impl Response {
         if self.status == StatusCode::NO_CONTENT {
             assert!(self.body.is_empty());
         }
-        if self.header("content-type") == Some("application/json") {
+        // The options of a WebAuthn ceremony have identifiers of that standard.
+        let is_ceremony = self.path.ends_with("/options");
+        if self.header("content-type") == Some("application/json") && !is_ceremony {
             has_plain_ids_and_times(&self.json());
         }
     }

@@ -62,6 +62,7 @@ async fn a_session_tells_how_and_when_it_has_authenticated(app: TestApp) {
 async fn guarded(app: &TestApp, ada: &Person) -> Vec<(Method, String, Option<Value>)> {
     let grace = app.colleague(ada, "grace@example.com").await;
     let second = app.login(ada).await;
+    let passkey = app.new_passkey(ada).await;
     let (authenticator, pending) = (app.enrol(ada).await, app.set_up(ada).await);
     let code = pending.code(app, 0);
     let password = json!({ "currentPassword": PASSWORD, "newPassword": "N3w&Password" });
@@ -78,6 +79,8 @@ async fn guarded(app: &TestApp, ada: &Person) -> Vec<(Method, String, Option<Val
         delete(format!("/sessions/{}", grace.session)),
         post("/auth/factors/totp", Some(json!({}))),
         post(&format!("/auth/factors/totp/{}/confirm", pending.id), Some(json!({ "code": code }))),
+        post("/auth/factors/passkeys/options", None),
+        post("/auth/factors/passkeys", Some(json!({ "credential": passkey }))),
         post("/auth/factors/recovery-codes", None),
         delete(format!("/auth/factors/{}", authenticator.id)),
         delete(format!("/users/{}/factors", grace.user)),

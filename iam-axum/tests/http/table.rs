@@ -55,10 +55,16 @@ pub(crate) const ROWS: &[(&str, &[Target])] = &[
     ("POST /auth/password/forgot", NONE),
     ("POST /auth/password/reset", NONE),
     ("POST /auth/login/second-factor", NONE),
+    ("POST /auth/login/second-factor/options", NONE),
+    ("POST /auth/passkeys/options", NONE),
+    ("POST /auth/passkeys/login", NONE),
     ("POST /auth/step-up", NONE),
+    ("POST /auth/step-up/options", NONE),
     ("GET /auth/factors", NONE),
     ("POST /auth/factors/totp", NONE),
     ("POST /auth/factors/totp/{id}/confirm", NONE),
+    ("POST /auth/factors/passkeys/options", NONE),
+    ("POST /auth/factors/passkeys", NONE),
     ("POST /auth/factors/recovery-codes", NONE),
     ("PATCH /auth/factors/{id}", NONE),
     ("DELETE /auth/factors/{id}", NONE),
@@ -371,6 +377,16 @@ impl<'a> World<'a> {
                 let code = self.app.enrol(by).await.code(self.app, 0);
                 json!({ "challenge": self.app.challenge(by).await, "code": code })
             }
+            "POST /auth/login/second-factor/options" => {
+                self.app.passkey(by).await;
+                json!({ "challenge": self.app.challenge(by).await })
+            }
+            "POST /auth/passkeys/options" => json!({ "tenant": by.tenant }),
+            "POST /auth/passkeys/login" => {
+                let mut laptop = self.app.passkey(by).await;
+                json!({ "credential": laptop.answer(&self.app.passkey_options(&json!({})).await) })
+            }
+            "POST /auth/factors/passkeys" => json!({ "credential": self.app.new_passkey(by).await }),
             "POST /auth/step-up" => json!({ "password": PASSWORD }),
             "POST /auth/factors/totp" => json!({ "name": "Phone" }),
             "POST /auth/factors/totp/{id}/confirm" => {

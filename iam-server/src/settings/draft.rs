@@ -24,6 +24,11 @@ pub(crate) struct Settings {
     pub(crate) otlp_endpoint: Option<String>,
     /// From 0 to 1.
     pub(crate) trace_sampling: f64,
+    /// Under which address users reach this server: a URL without a slash at its end. `None` means the address on which it
+    /// listens.
+    pub(crate) public_url: Option<String>,
+    /// The origins of the pages that use passkeys. `None` means the server's own.
+    pub(crate) webauthn_origins: Option<Vec<String>>,
     /// `None` if mail is off.
     pub(crate) mail: Option<MailSettings>,
     pub(crate) iam: iam_core::Settings,
@@ -36,9 +41,6 @@ pub(crate) struct MailSettings {
     pub(crate) sender: Sender,
     /// The directory with the templates of the operator.
     pub(crate) templates: Option<PathBuf>,
-    /// Where the server's own pages are served: a URL without a slash at its end. `None` means the address on which the
-    /// server listens.
-    pub(crate) public_url: Option<String>,
     /// The page that verifies an address, instead of the server's own.
     pub(crate) link_verify: Option<LinkTemplate>,
     /// The page that asks for a new password, instead of the server's own.
@@ -69,7 +71,6 @@ pub(super) struct Draft {
     pub(super) mail_dir: Option<PathBuf>,
     pub(super) mail_from: Option<Sender>,
     pub(super) mail_templates: Option<PathBuf>,
-    pub(super) public_url: Option<String>,
     pub(super) link_verify: Option<LinkTemplate>,
     pub(super) link_reset: Option<LinkTemplate>,
     pub(super) link_invitation: Option<LinkTemplate>,
@@ -93,6 +94,8 @@ impl Default for Draft {
             log_format: LogFormat::Text,
             otlp_endpoint: None,
             trace_sampling: 1.0,
+            public_url: None,
+            webauthn_origins: None,
             mail: None,
             iam: iam_core::Settings::default(),
             http,
@@ -109,7 +112,6 @@ impl Default for Draft {
             mail_dir: None,
             mail_from: None,
             mail_templates: None,
-            public_url: None,
             link_verify: None,
             link_reset: None,
             link_invitation: None,
@@ -149,7 +151,6 @@ impl Draft {
                     None => NO_REPLY.parse().map_err(|_| missing("mail_from", "mail_dir"))?,
                 },
                 templates: self.mail_templates,
-                public_url: self.public_url,
                 link_verify: self.link_verify,
                 link_reset: self.link_reset,
                 link_invitation: self.link_invitation,

@@ -312,9 +312,16 @@ pub(crate) static SETTINGS: &[Setting] = &[
     Setting::new(
         "public_url",
         "URL",
-        "The URL under which users reach this server, such as `https://iam.example.com`: links in messages lead there \
-         [default: the address on which it listens]",
-        |draft, text| put(&mut draft.public_url, public_url(text).map(Some)),
+        "The URL under which users reach this server, such as `https://iam.example.com`: links in messages lead there, and \
+         passkeys are bound to its host [default: the address on which it listens]",
+        |draft, text| put(&mut draft.settings.public_url, public_url(text).map(Some)),
+    ),
+    Setting::new(
+        "webauthn_origins",
+        "ORIGINS",
+        "The origins whose pages use passkeys, separated by commas: the host of `public_url` and subdomains of it \
+         [default: that of `public_url`]",
+        |draft, text| put(&mut draft.settings.webauthn_origins, Ok(Some(list(text)))),
     ),
     Setting::new(
         "link_verify",

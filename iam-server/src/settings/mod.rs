@@ -35,18 +35,19 @@ impl Settings {
     }
 }
 
+/// Reads settings from the text of a file.
+#[cfg(test)]
+pub(crate) fn from_toml(text: &str) -> Result<Settings, String> {
+    Settings::check(&source::parse_file(text)?).map_err(|error| error.to_string())
+}
+
 #[cfg(test)]
 mod tests {
     use chrono::TimeDelta;
     use clap::Args as _;
     use iam_axum::rate_limit::RateLimits;
 
-    use super::source::parse_file;
     use super::*;
-
-    fn from_toml(text: &str) -> Result<Settings, String> {
-        Settings::check(&parse_file(text)?).map_err(|error| error.to_string())
-    }
 
     fn complaint(text: &str) -> String {
         from_toml(text).err().unwrap_or_default()

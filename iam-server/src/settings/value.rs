@@ -35,6 +35,11 @@ pub(crate) enum LogFormat {
     Json,
 }
 
+/// Returns the items of a list, without their spaces.
+pub(super) fn list(text: &str) -> Vec<String> {
+    text.split(',').map(|item| item.trim().to_owned()).collect()
+}
+
 fn message_of(error: impl fmt::Display) -> String {
     error.to_string()
 }

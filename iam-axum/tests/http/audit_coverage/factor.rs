@@ -43,6 +43,44 @@ pub(super) async fn finish_login(scene: &Scene<'_>) {
     scene.compare(&entries, &correlation_id, &bob.tenant, &[began]);
 }
 
+pub(super) async fn options(scene: &Scene<'_>) {
+    let Scene { app, bob, operation, .. } = scene;
+    app.passkey(bob).await;
+    let body = match operation.as_str() {
+        "POST /auth/login/second-factor/options" => json!({ "challenge": app.challenge(bob).await }),
+        _ => json!({}),
+    };
+    let path = operation.strip_prefix("POST ").unwrap();
+    scene.records(app.post(path).by(bob).json(&body), 200, []).await;
+}
+
+pub(super) async fn log_in_by_passkey(scene: &Scene<'_>) {
+    let Scene { app, bob, ada, .. } = scene;
+    let mut laptop = app.passkey(bob).await;
+    let log_in = |credential: Value| app.post("/auth/passkeys/login").json(&json!({ "credential": credential }));
+    scene.refuses(log_in(json!({})), "validation-error").await;
+    let options = app.passkey_options(&json!({})).await;
+    let answer = laptop.answer_with(&options, |answer| answer.client_data["crossOrigin"] = json!(true));
+    scene.records(log_in(answer), 401, [failed(scene, "SECOND_FACTOR", 0)]).await;
+    let answer = laptop.answer(&app.passkey_options(&json!({})).await);
+    let (login, correlation_id) = scene.answer(log_in(answer), 200).await;
+    let session = Person::logged_in(&login.json()).session;
+    let entries = app.audit(ada, &[("correlationId", &correlation_id)]).await;
+    let began = entry("LOGIN", "SESSION", session, bob.user.clone()).metadata(json!({ "method": "passkey" }));
+    scene.compare(&entries, &correlation_id, &bob.tenant, &[began]);
+}
+
+pub(super) async fn add_passkey(scene: &Scene<'_>) {
+    let Scene { app, bob, ada, .. } = scene;
+    let add = |credential: Value| app.post("/auth/factors/passkeys").by(bob).json(&json!({ "credential": credential }));
+    scene.refuses(add(json!({})), "validation-error").await;
+    let (made, correlation_id) = scene.answer(add(app.new_passkey(bob).await), 201).await;
+    let values = json!({ "type": "passkey", "displayName": "Passkey" });
+    let created = about(scene, "CREATE", made.json()["id"].as_str().unwrap(), bob).creating(values);
+    let entries = app.audit(ada, &[("correlationId", &correlation_id)]).await;
+    scene.compare(&entries, &correlation_id, &bob.tenant, &[created, issued(scene)]);
+}
+
 pub(super) async fn step_up(scene: &Scene<'_>) {
     let Scene { app, bob, .. } = scene;
     let step_up = |password: &str| app.post("/auth/step-up").by(bob).json(&json!({ "password": password }));

@@ -44,6 +44,13 @@ async fn check_entries(scene: &Scene<'_>) {
         "POST /auth/password/forgot" => account::forgot(scene).await,
         "POST /auth/password/reset" => account::reset(scene).await,
         "POST /auth/login/second-factor" => factor::finish_login(scene).await,
+        "POST /auth/passkeys/login" => factor::log_in_by_passkey(scene).await,
+        "POST /auth/factors/passkeys" => factor::add_passkey(scene).await,
+        // Options are kept for five minutes, and only their answer is recorded.
+        "POST /auth/login/second-factor/options"
+        | "POST /auth/passkeys/options"
+        | "POST /auth/step-up/options"
+        | "POST /auth/factors/passkeys/options" => factor::options(scene).await,
         "POST /auth/step-up" => factor::step_up(scene).await,
         "POST /auth/factors/totp" => factor::add_totp(scene).await,
         "POST /auth/factors/totp/{id}/confirm" => factor::confirm_totp(scene).await,
