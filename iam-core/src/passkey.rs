@@ -62,7 +62,7 @@ impl Begun {
 pub(crate) fn begin_authentication(iam: &Engine, allowed: Option<&[Factor]>) -> Result<Begun> {
     let relying_party = iam.relying_party()?;
     let challenge = iam.random.bytes();
-    let credentials = allowed.map(|factors| credentials(factors)).transpose()?;
+    let credentials = allowed.map(credentials).transpose()?;
     let (options, ceremony) = relying_party.begin_authentication(challenge, credentials.as_deref());
     Begun::new(&challenge, options, &ceremony)
 }

@@ -32,6 +32,7 @@ on_every_store![
 
 /// What an attacker changes in an answer.
 type Change = fn(&mut Authentication);
+type ChangeOfRegistration = fn(&mut Registration);
 
 /// Answers of which one part is wrong.
 const FORGERIES: [(&str, Change); 9] = [
@@ -99,7 +100,7 @@ async fn a_forged_answer_does_not_authenticate_again(app: TestApp) {
 
 async fn a_forged_registration_is_refused(app: TestApp) {
     let ada = app.register("ada@example.com").await;
-    let forgeries: [(&str, fn(&mut Registration)); 7] = [
+    let forgeries: [(&str, ChangeOfRegistration); 7] = [
         ("another origin", |answer| answer.client_data["origin"] = json!("https://login.example.org")),
         ("another relying party", |answer| answer.data.rp_id = "example.org".to_owned()),
         ("another challenge", |answer| answer.client_data["challenge"] = json!("A".repeat(43))),
