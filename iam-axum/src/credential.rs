@@ -37,8 +37,7 @@ pub(crate) struct PasswordChangeDto {
     responses((status = 204, description = "The password is changed"), Problems),
     extensions(
         ("x-required-permission" = json!("session")),
-        ("x-needs-recent-authentication" = json!(true)),
-        ("x-problems" = json!(["account-locked", "forbidden", "not-found"])),
+        ("x-problems" = json!(["account-locked", "forbidden", "insufficient-authentication", "not-found"])),
     ),
 )]
 pub(crate) async fn change_password(

@@ -79,8 +79,8 @@ const TAGS: [(&str, &str, &str); 12] = [
     ),
     (
         FACTORS,
-        "Authenticator apps and recovery codes: what proves the identity of a user beside the password. A tenant can \
-         require them.",
+        "Authenticator apps, passkeys and recovery codes: what proves the identity of a user beside the password. A \
+         tenant can require them.",
         "http-api#second-factors",
     ),
     (
@@ -135,13 +135,12 @@ const OF_EVERY_OPERATION: [Kind; 6] = [
     Kind::Unavailable,
 ];
 
-/// The extension of an operation that needs a session which has authenticated within the last ten minutes.
-const NEEDS_FRESH: &str = "x-needs-recent-authentication";
-
-/// The extension of an operation that a caller without a required second factor can use.
+/// The extension by which an operation says that a caller without a required second factor can use it.
 const WITHOUT_FACTOR: &str = "x-allowed-without-second-factor";
 
-/// The extension by which an operation names the kinds that do not follow from the rest of its description.
+/// The extension by which an operation names the kinds that do not follow from the rest of its description. Like
+/// [`WITHOUT_FACTOR`], it is not part of the document: the responses say the same, and utoipa writes several extensions of
+/// an operation in random order.
 const KINDS: &str = "x-problems";
 
 /// Adds a response for each status that an operation can answer with a problem. `type_base` begins the types of
@@ -189,9 +188,6 @@ fn kinds_of(path: &str, is_change: bool, operation: &mut Operation) -> BTreeSet<
     if !["public", "session"].contains(&required) {
         kinds.insert(Kind::Forbidden);
     }
-    if extensions.contains_key(NEEDS_FRESH) {
-        kinds.insert(Kind::InsufficientAuthentication);
-    }
     let parameters = || {
         operation.parameters.iter().flatten().filter_map(|parameter| match parameter {
             RefOr::T(parameter) => Some(parameter),
@@ -220,10 +216,11 @@ fn kinds_of(path: &str, is_change: bool, operation: &mut Operation) -> BTreeSet<
 }
 
 /// Whether an operation refuses a caller that must set up a second factor first.
-fn needs_factor(operation: &Operation) -> bool {
-    let Some(extensions) = &operation.extensions else { return false };
+fn needs_factor(operation: &mut Operation) -> bool {
+    let extensions = operation.extensions.get_or_insert_default();
     let is_public = extensions.get("x-required-permission").and_then(Value::as_str) == Some("public");
-    !is_public && !extensions.contains_key(WITHOUT_FACTOR)
+    let is_allowed = extensions.remove(WITHOUT_FACTOR).is_some();
+    !is_public && !is_allowed
 }
 
 fn kinds_named(names: &Value) -> Option<Vec<Kind>> {

@@ -71,7 +71,9 @@ where
             // The sender is not kept: no other extractor may take it for one with a factor.
             Err(problem) if problem.is_of(Kind::SecondFactorRequired) => {
                 let token = verify(parts, &iam).await?;
-                Ok(Self(iam.authenticate_without_factor(&token, context_of(parts)).await?))
+                let caller = iam.authenticate_without_factor(&token, context_of(parts)).await?;
+                note(parts, &caller);
+                Ok(Self(caller))
             }
             authenticated => authenticated.map(Self),
         }
@@ -85,15 +87,20 @@ pub(crate) async fn authenticate(parts: &mut Parts, iam: &Iam) -> Result<Caller,
     }
     let token = verify(parts, iam).await?;
     let caller = iam.authenticate_verified(&token, context_of(parts)).await?;
+    note(parts, &caller);
+    RequestState::of_mut(&mut parts.extensions).sender =
+        Some(Sender { iam: iam.clone(), token, caller: caller.clone() });
+    Ok(caller)
+}
+
+/// Tells the trace and the layers around who has sent a request.
+fn note(parts: &mut Parts, caller: &Caller) {
     let span = tracing::Span::current();
     span.record("tenant_id", tracing::field::display(caller.tenant()));
     if let Some(user) = caller.user() {
         span.record("user_id", tracing::field::display(user));
     }
-    let state = RequestState::of_mut(&mut parts.extensions);
-    state.caller.get_or_init(|| caller.clone());
-    state.sender = Some(Sender { iam: iam.clone(), token, caller: caller.clone() });
-    Ok(caller)
+    RequestState::of_mut(&mut parts.extensions).caller.get_or_init(|| caller.clone());
 }
 
 /// Verifies the bearer token of a request. Its session may have ended. A second call returns the token that the first

@@ -47,7 +47,7 @@ pub(crate) struct StepUpDto {
     #[schema(format = Password, min_length = 1)]
     password: Option<String>,
     /// The present code of an authenticator app.
-    #[schema(min_length = 6, max_length = 6, example = "492039")]
+    #[schema(min_length = 6, max_length = 6)]
     code: Option<String>,
     /// What a browser answers to the options: `PublicKeyCredential.toJSON()`.
     #[cfg(feature = "passkeys")]
@@ -61,7 +61,6 @@ pub(crate) struct StepUpDto {
 #[schema(as = Factor)]
 pub(crate) struct FactorDto {
     id: Uuid,
-    /// The kind of factor.
     #[schema(inline)]
     r#type: FactorTypeDto,
     #[schema(example = "Phone")]
@@ -72,8 +71,10 @@ pub(crate) struct FactorDto {
     last_used_at: Option<Time>,
 }
 
+/// An authenticator app or a passkey.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(example = "totp")]
 pub(crate) enum FactorTypeDto {
     Totp,
     Passkey,
@@ -256,8 +257,7 @@ pub(crate) async fn list(
     extensions(
         ("x-required-permission" = json!("session")),
         ("x-allowed-without-second-factor" = json!(true)),
-        ("x-needs-recent-authentication" = json!(true)),
-        ("x-problems" = json!(["conflict"])),
+        ("x-problems" = json!(["conflict", "insufficient-authentication"])),
     ),
 )]
 pub(crate) async fn add_totp(
@@ -290,8 +290,7 @@ pub(crate) async fn add_totp(
     extensions(
         ("x-required-permission" = json!("session")),
         ("x-allowed-without-second-factor" = json!(true)),
-        ("x-needs-recent-authentication" = json!(true)),
-        ("x-problems" = json!(["conflict"])),
+        ("x-problems" = json!(["conflict", "insufficient-authentication"])),
     ),
 )]
 pub(crate) async fn confirm_totp(
@@ -338,8 +337,7 @@ pub(crate) async fn rename(
     extensions(
         ("x-required-permission" = json!("session")),
         ("x-allowed-without-second-factor" = json!(true)),
-        ("x-needs-recent-authentication" = json!(true)),
-        ("x-problems" = json!(["conflict"])),
+        ("x-problems" = json!(["conflict", "insufficient-authentication"])),
     ),
 )]
 pub(crate) async fn remove(
@@ -363,8 +361,7 @@ pub(crate) async fn remove(
     extensions(
         ("x-required-permission" = json!("session")),
         ("x-allowed-without-second-factor" = json!(true)),
-        ("x-needs-recent-authentication" = json!(true)),
-        ("x-problems" = json!(["conflict"])),
+        ("x-problems" = json!(["conflict", "insufficient-authentication"])),
     ),
 )]
 pub(crate) async fn issue_recovery_codes(
@@ -388,8 +385,7 @@ pub(crate) async fn issue_recovery_codes(
     responses((status = 204, description = "The user has no factors"), Problems),
     extensions(
         ("x-required-permission" = json!("users:update")),
-        ("x-needs-recent-authentication" = json!(true)),
-        ("x-problems" = json!(["conflict"])),
+        ("x-problems" = json!(["conflict", "insufficient-authentication"])),
     ),
 )]
 pub(crate) async fn reset(

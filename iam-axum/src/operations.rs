@@ -35,6 +35,7 @@ fn operations_of(part: Part) -> Vec<UtoipaMethodRouter<ApiState>> {
             routes!(session::logout_all),
             routes!(credential::change_password),
             routes!(session::me),
+            routes!(factor::step_up),
         ],
         Part::Verification => {
             vec![routes!(verification::request), routes!(verification::verify), routes!(verification::change)]
@@ -99,7 +100,6 @@ fn operations_of(part: Part) -> Vec<UtoipaMethodRouter<ApiState>> {
 fn factors() -> Vec<UtoipaMethodRouter<ApiState>> {
     let operations = vec![
         with_tokens(routes!(factor::finish_login)),
-        routes!(factor::step_up),
         routes!(factor::list),
         with_tokens(routes!(factor::add_totp)),
         with_tokens(routes!(factor::confirm_totp)),

@@ -171,8 +171,7 @@ pub(crate) async fn login(
     extensions(
         ("x-required-permission" = json!("session")),
         ("x-allowed-without-second-factor" = json!(true)),
-        ("x-needs-recent-authentication" = json!(true)),
-        ("x-problems" = json!(["conflict"])),
+        ("x-problems" = json!(["conflict", "insufficient-authentication"])),
     ),
 )]
 pub(crate) async fn registration_options(
@@ -195,8 +194,7 @@ pub(crate) async fn registration_options(
     extensions(
         ("x-required-permission" = json!("session")),
         ("x-allowed-without-second-factor" = json!(true)),
-        ("x-needs-recent-authentication" = json!(true)),
-        ("x-problems" = json!(["conflict"])),
+        ("x-problems" = json!(["conflict", "insufficient-authentication"])),
     ),
 )]
 pub(crate) async fn register(

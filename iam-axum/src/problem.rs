@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::borrow::Cow;
+use std::fmt;
 
 use axum::body::Body;
 use axum::http::{HeaderValue, Response, StatusCode, header};
@@ -18,7 +19,7 @@ pub(crate) const DEFAULT_TYPE_BASE: &str = "https://iam.invalid/problems";
 
 /// A layer around the routes fills in `instance`, `correlationId` and the base of `type`, because it knows the
 /// request.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Problem {
     kind: Kind,
     status: StatusCode,
@@ -240,6 +241,19 @@ impl Problem {
             retry_after: self.retry_after,
             extra: self.extra.clone(),
         }
+    }
+}
+
+/// Leaves out the other members, because a `challenge` is a secret.
+impl fmt::Debug for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Problem")
+            .field("kind", &self.kind)
+            .field("status", &self.status)
+            .field("detail", &self.detail)
+            .field("errors", &self.errors)
+            .field("retry_after", &self.retry_after)
+            .finish_non_exhaustive()
     }
 }
 

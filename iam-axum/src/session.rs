@@ -121,15 +121,13 @@ impl From<session::LoggedIn> for LoggedIn {
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Registered {
     tenant: TenantDto,
-    user: UserDto,
     #[serde(flatten)]
-    tokens: TokensDto,
+    login: LoggedIn,
 }
 
 impl From<tenant::Registered> for Registered {
     fn from(registered: tenant::Registered) -> Self {
-        let login = registered.login;
-        Self { tenant: registered.tenant.into(), user: login.user.into(), tokens: login.tokens.into() }
+        Self { tenant: registered.tenant.into(), login: registered.login.into() }
     }
 }
 
@@ -185,7 +183,9 @@ impl SessionDto {
 
 /// Register a tenant
 ///
-/// Creates a tenant with its built-in roles, and its first user as TENANT_ADMIN. Logs that user in.
+/// Creates a tenant with its built-in roles, and its first user as TENANT_ADMIN. Logs that user in. A repeat under the
+/// same `Idempotency-Key` logs in again; if the user has a second factor by then, the response is 401
+/// `second-factor-required`.
 #[utoipa::path(
     post,
     path = "/auth/register",
@@ -194,7 +194,7 @@ impl SessionDto {
     request_body = RegistrationDto,
     responses((status = 201, description = "The tenant, its administrator and tokens", body = Registered), Problems),
     security(()),
-    extensions(("x-required-permission" = json!("public")), ("x-problems" = json!(["forbidden", "unauthorized"]))),
+    extensions(("x-required-permission" = json!("public")), ("x-problems" = json!(["forbidden", "second-factor-required", "unauthorized"]))),
 )]
 pub(crate) async fn register(
     State(iam): State<Iam>,
@@ -284,7 +284,7 @@ pub(crate) async fn logout(
     operation_id = "logoutAll",
     tag = AUTHENTICATION,
     responses((status = 204, description = "All sessions have ended"), Problems),
-    extensions(("x-required-permission" = json!("session")), ("x-needs-recent-authentication" = json!(true))),
+    extensions(("x-required-permission" = json!("session")), ("x-problems" = json!(["insufficient-authentication"]))),
 )]
 pub(crate) async fn logout_all(
     State(iam): State<Iam>,
@@ -355,7 +355,7 @@ pub(crate) async fn list(
     tag = SESSIONS,
     params(("id" = Uuid, Path, description = "The user")),
     responses((status = 204, description = "All sessions of the user have ended"), Problems),
-    extensions(("x-required-permission" = json!("sessions:delete")), ("x-needs-recent-authentication" = json!(true))),
+    extensions(("x-required-permission" = json!("sessions:delete")), ("x-problems" = json!(["insufficient-authentication"]))),
 )]
 pub(crate) async fn logout_user(
     State(iam): State<Iam>,
@@ -377,7 +377,7 @@ pub(crate) async fn logout_user(
     tag = SESSIONS,
     params(("id" = Uuid, Path, description = "The session")),
     responses((status = 204, description = "The session has ended"), Problems),
-    extensions(("x-required-permission" = json!("sessions:delete")), ("x-needs-recent-authentication" = json!(true))),
+    extensions(("x-required-permission" = json!("sessions:delete")), ("x-problems" = json!(["insufficient-authentication"]))),
 )]
 pub(crate) async fn terminate(
     State(iam): State<Iam>,

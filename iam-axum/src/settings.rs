@@ -76,7 +76,8 @@ pub enum Part {
     Verification,
     /// `/auth/password/forgot`, `/auth/password/reset` and `/users/{id}/password-reset`: new passwords by mail.
     Recovery,
-    /// `/auth/factors`, `/auth/login/second-factor`, `/auth/step-up` and `/users/{id}/factors`: second factors.
+    /// `/auth/factors`, `/auth/login/second-factor`, `/auth/passkeys`, `/auth/step-up/options` and `/users/{id}/factors`:
+    /// second factors. Without it, users who have one cannot log in over HTTP, and tenants should not require one.
     Factors,
     /// `/invitations`: people are asked by mail to become users.
     Invitations,

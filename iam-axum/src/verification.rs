@@ -90,8 +90,7 @@ pub(crate) async fn verify(
     responses((status = 202, description = "The link is sent to the new address"), Problems),
     extensions(
         ("x-required-permission" = json!("session")),
-        ("x-needs-recent-authentication" = json!(true)),
-        ("x-problems" = json!(["account-locked", "forbidden", "not-found"])),
+        ("x-problems" = json!(["account-locked", "forbidden", "insufficient-authentication", "not-found"])),
     ),
 )]
 pub(crate) async fn change(

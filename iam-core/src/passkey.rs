@@ -138,8 +138,8 @@ pub(crate) fn used(
         }
     };
     let after = Factor { counter: authenticated.counter.into(), last_used_at: Some(now), ..factor.clone() };
-    let fell_back_from = authenticated.counter_fell_back.then_some(factor.counter);
-    Ok(Some(FactorChange::Use { after, fell_back_from }))
+    let fell_back_to = authenticated.fell_back_to.map(u64::from);
+    Ok(Some(FactorChange::Use { after, fell_back_to }))
 }
 
 /// Returns the handle by which an authenticator knows a user: it says nothing about the person.
@@ -164,11 +164,9 @@ fn credentials(factors: &[Factor]) -> Result<Vec<Credential>> {
 }
 
 fn credential_of(factor: &Factor) -> Result<Credential> {
-    let credential: Credential =
+    let mut credential: Credential =
         serde_json::from_slice(&factor.key.0).map_err(|cause| Error::internal("a stored passkey", cause))?;
-    let counter = u32::try_from(factor.counter).map_err(|cause| Error::internal("a stored passkey", cause))?;
-    let mut credential = credential;
-    credential.counter = counter;
+    credential.counter = u32::try_from(factor.counter).map_err(|cause| Error::internal("a stored passkey", cause))?;
     Ok(credential)
 }
 

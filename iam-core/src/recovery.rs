@@ -17,6 +17,7 @@ use uuid::Uuid;
 use crate::caller::Caller;
 use crate::credential::replace_password;
 use crate::engine::Engine;
+use crate::guard::confirmed_factors;
 use crate::hashing::Share;
 use crate::link::{self, Addressee, LinkDetails};
 use crate::password::Owner;
@@ -84,8 +85,8 @@ impl Recovery<'_> {
         link::look_up(self.0, token, LinkPurpose::Reset).await
     }
 
-    /// Sets a new password by the token of a link. Ends all sessions and the lockout of the user, and verifies its
-    /// address. Begins no session.
+    /// Sets a new password by the token of a link. Ends all sessions of the user, and verifies its address. Ends its
+    /// lockout, unless it has a second factor. Begins no session.
     ///
     /// # Errors
     ///
@@ -118,7 +119,10 @@ impl Recovery<'_> {
             let after = User { email_verified_at: Some(now), ..user.clone() }.changed(now);
             work.apply(UserChange::ConfirmEmail { before: user.clone(), after }).await?;
         }
-        work.apply(CredentialChange::ClearFailures(link.email.key())).await?;
+        // A reader of the mailbox must not get more guesses of the second factor by each reset.
+        if confirmed_factors(&mut work, user_id).await?.is_empty() {
+            work.apply(CredentialChange::ClearFailures(link.email.key())).await?;
+        }
         let change = CredentialChange::ResetPassword { user: user_id, password };
         replace_password(iam, &mut work, &user, change, None).await?;
         work.commit().await

@@ -632,7 +632,7 @@ async fn the_options_of_a_tenant_are_for_its_users_and_a_suspended_tenant_has_no
     let own = world.ada.tenant().to_string();
     log_in(Some(&own)).await.unwrap();
     assert_eq!(unauthenticated(log_in(Some("other")).await), Unauthenticated::Passkey);
-    log_in(Some("no-such-tenant")).await.unwrap();
+    assert_eq!(unauthenticated(log_in(Some("no-such-tenant")).await), Unauthenticated::Passkey);
     let system = Caller::system(world.ada.tenant(), "test");
     world.iam.tenants().suspend(&system).await.unwrap();
     assert!(matches!(log_in(None).await, Err(Error::Forbidden(Forbidden::TenantSuspended))));

@@ -13,8 +13,8 @@ use crate::settings::Settings;
 pub(crate) fn relying_party(settings: &Settings, address: SocketAddr) -> Result<Option<RelyingParty>, Failure> {
     let scheme = if settings.tls.is_some() { "https" } else { "http" };
     // Browsers accept no passkeys for an IP address.
-    let host = if address.ip().is_loopback() { "localhost".to_owned() } else { address.ip().to_string() };
-    let base = settings.public_url.clone().unwrap_or_else(|| format!("{scheme}://{host}:{}", address.port()));
+    let local = if address.ip().is_loopback() { format!("localhost:{}", address.port()) } else { address.to_string() };
+    let base = settings.public_url.clone().unwrap_or_else(|| format!("{scheme}://{local}"));
     let base = Url::parse(&base).map_err(|error| Failure::new("public_url", &error))?;
     let id = base.host_str().unwrap_or_default().to_owned();
     let origins = match &settings.webauthn_origins {
@@ -48,6 +48,7 @@ mod tests {
     fn the_id_and_the_origins_come_from_the_address_of_the_server() {
         let local = "127.0.0.1:8080";
         assert_eq!(of("", local), Ok(expected("localhost", &["http://localhost:8080"])));
+        assert_eq!(of("", "[::1]:8080"), Ok(expected("localhost", &["http://localhost:8080"])));
         let public = "public_url = 'https://iam.example.com/base'";
         assert_eq!(of(public, local), Ok(expected("iam.example.com", &["https://iam.example.com"])));
         let public =
@@ -57,7 +58,9 @@ mod tests {
 
     #[test]
     fn passkeys_are_off_where_no_browser_accepts_them() {
-        assert_eq!(of("", "192.0.2.1:8080"), Ok(None));
+        for address in ["192.0.2.1:8080", "0.0.0.0:8080", "[::]:8080", "[2001:db8::1]:8080"] {
+            assert_eq!(of("", address), Ok(None), "{address}");
+        }
         assert_eq!(of("public_url = 'http://iam.example.com'", "127.0.0.1:8080"), Ok(None));
     }
 

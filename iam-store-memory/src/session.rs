@@ -86,7 +86,7 @@ impl TenantState {
                 let stored = self.sessions.get_mut(&session.id).ok_or(StoreError::Missing("session"))?;
                 *stored = session.clone();
             }
-            SessionChange::StepUp(session) => {
+            SessionChange::StepUp { session, .. } => {
                 let stored = self.sessions.get_mut(&session.id).ok_or(StoreError::Missing("session"))?;
                 stored.methods = session.methods.clone();
                 stored.authenticated_at = session.authenticated_at;

@@ -133,7 +133,7 @@ pub(super) fn changed_by(change: &Change) -> Vec<Uuid> {
             SessionChange::Start(_)
             | SessionChange::Refresh(_)
             | SessionChange::RepeatRefresh(_)
-            | SessionChange::StepUp(_),
+            | SessionChange::StepUp { .. },
         )
         | Change::Factor(
             FactorChange::Prepare(_)

@@ -195,7 +195,7 @@ impl Draft<'_> {
                 }
                 self.put(SessionRow(session.clone()))
             }
-            SessionChange::StepUp(after) => {
+            SessionChange::StepUp { session: after, .. } => {
                 let stored = self.view().session(after.id)?.ok_or(StoreError::Missing("session"))?;
                 let (methods, authenticated_at) = (after.methods.clone(), after.authenticated_at);
                 self.put(SessionRow(Session { methods, authenticated_at, ..stored }))

@@ -141,8 +141,8 @@ pub async fn changes_are_read_back(store: Arc<dyn Store>) {
     let renamed = Factor { name: "Phone of Ada".parse().unwrap(), ..confirmed.clone() };
     let changes = [
         (FactorChange::Confirm(confirmed.clone()), [&confirmed, &passkey]),
-        (FactorChange::Use { after: used.clone(), fell_back_from: None }, [&confirmed, &used]),
-        (FactorChange::Use { after: passkey.clone(), fell_back_from: Some(3) }, [&confirmed, &passkey]),
+        (FactorChange::Use { after: used.clone(), fell_back_to: None }, [&confirmed, &used]),
+        (FactorChange::Use { after: passkey.clone(), fell_back_to: Some(3) }, [&confirmed, &passkey]),
         (FactorChange::Rename { before: confirmed.clone(), after: renamed.clone() }, [&renamed, &passkey]),
     ];
     for (change, expected) in changes {
@@ -160,7 +160,7 @@ pub async fn a_change_to_a_missing_factor_is_refused(store: Arc<dyn Store>) {
     for (tenant, factor) in [(other.id, &stored), (acme.id, &new_totp(&world, &user))] {
         for change in [
             FactorChange::Confirm(factor.clone()),
-            FactorChange::Use { after: factor.clone(), fell_back_from: None },
+            FactorChange::Use { after: factor.clone(), fell_back_to: None },
             FactorChange::Rename { before: factor.clone(), after: factor.clone() },
         ] {
             assert_missing(&world.try_commit(tenant, [change.into()]).await);
@@ -250,7 +250,7 @@ pub async fn concurrent_uses_of_a_factor_are_all_counted(store: Arc<dyn Store>) 
         work.locks().lock_guarded_account(&user.email.key(), Some(user.id)).await?;
         let factor = work.locks().factors(user.id).await?.remove(0);
         let after = Factor { counter: factor.counter + 1, ..factor };
-        work.apply(FactorChange::Use { after, fell_back_from: None }).await?;
+        work.apply(FactorChange::Use { after, fell_back_to: None }).await?;
         work.commit().await?;
         Ok(true)
     });

@@ -12,7 +12,7 @@ use iam_model::challenge::{Challenge, ChallengePurpose};
 use iam_model::change::{
     AssignmentChange, ChallengeChange, Change, FactorChange, RoleChange, SessionChange, TenantChange, UserChange,
 };
-use iam_model::factor::Factor;
+use iam_model::factor::{AuthenticationMethod, Factor};
 use iam_model::organization::{Organization, OrganizationStatus};
 use iam_model::role::Role;
 use iam_model::session::{EndReason, Session};
@@ -222,7 +222,7 @@ pub async fn changes_without_effect_on_rights_are_not_reported(store: Arc<dyn St
     let session = Session { last_used_at: world.now(), expires_at, ..session };
     world.commit(tenant.id, SessionChange::Refresh(session.clone())).await;
     let session = Session { authenticated_at: world.now(), methods: "passkey".parse().unwrap(), ..session };
-    world.commit(tenant.id, SessionChange::StepUp(session)).await;
+    world.commit(tenant.id, SessionChange::StepUp { session, method: AuthenticationMethod::Totp }).await;
     let renamed = User { first_name: "Augusta".parse().unwrap(), ..user.clone() };
     let rename = UserChange::Update { before: user, after: renamed, grants: None };
     world.commit(tenant.id, rename).await;
@@ -259,7 +259,7 @@ pub async fn the_use_of_factors_is_not_reported(store: Arc<dyn Store>) {
         ChallengeChange::Update(challenge.clone()).into(),
         ChallengeChange::End(challenge.clone()).into(),
         ChallengeChange::EndAll(user.id).into(),
-        FactorChange::Use { after: used.clone(), fell_back_from: None }.into(),
+        FactorChange::Use { after: used.clone(), fell_back_to: None }.into(),
         FactorChange::Rename { before: passkey, after: used }.into(),
         FactorChange::IssueRecoveryCodes { user: user.id, hashes: vec![[1; 32]] }.into(),
         FactorChange::UseRecoveryCode { user: user.id, hash: [1; 32], left: 0 }.into(),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use chrono::TimeDelta;
 use iam_core::Caller;
 use iam_model::change::{FactorChange, SessionChange, TenantChange, UserChange};
-use iam_model::factor::Factor;
+use iam_model::factor::{AuthenticationMethod, Factor};
 use iam_model::organization::OrganizationStatus;
 use iam_model::session::{EndReason, RefreshState, Session, SpentToken};
 use iam_model::store::{SessionDetails, Store};
@@ -189,7 +189,7 @@ pub async fn a_session_that_has_authenticated_again_is_read_back(store: Arc<dyn 
     world.tick();
     let methods = "password+totp+passkey+recovery-code".parse().unwrap();
     let after = Session { methods, authenticated_at: world.now(), ..first };
-    world.commit(tenant.id, SessionChange::StepUp(after.clone())).await;
+    world.commit(tenant.id, SessionChange::StepUp { session: after.clone(), method: AuthenticationMethod::Totp }).await;
     let user = world.store.user(tenant.id, user.id).await.unwrap().unwrap();
     for session in [after.clone(), other] {
         assert_eq!(world.store.session(tenant.id, session.id).await.unwrap(), Some(session.clone()));
@@ -198,7 +198,8 @@ pub async fn a_session_that_has_authenticated_again_is_read_back(store: Arc<dyn 
         let details = SessionDetails { session: session.clone(), user: user.clone(), tenant: tenant.clone() };
         assert_eq!(world.store.session_details(tenant.id, session.id).await.unwrap(), Some(details));
     }
-    let missing = SessionChange::StepUp(Session { id: world.id(), ..after });
+    let missing =
+        SessionChange::StepUp { session: Session { id: world.id(), ..after }, method: AuthenticationMethod::Totp };
     assert_missing(&world.try_commit(tenant.id, [missing.into()]).await);
 }
 

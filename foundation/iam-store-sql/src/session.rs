@@ -248,7 +248,7 @@ macro_rules! session_ports {
                     match change {
                         SessionChange::Start(session) => self.insert_session(session).await,
                         SessionChange::Refresh(session) => self.update_session(session).await,
-                        SessionChange::StepUp(session) => self.step_up_session(session).await,
+                        SessionChange::StepUp { session, .. } => self.step_up_session(session).await,
                         // Only its audit entry is written.
                         SessionChange::RepeatRefresh(_) => Ok(()),
                         SessionChange::End { sessions, .. } | SessionChange::Forget(sessions) => {

@@ -15,10 +15,9 @@ use crate::{AuthenticationResponse, Credential, Refusal, RelyingParty};
 pub struct Authenticated {
     /// The counter to keep: the larger one of those before and after.
     pub counter: u32,
-    /// Whether the counter did not increase: a sign, but no proof, that a copy of the passkey exists (Level 3 §6.1.1).
-    pub counter_fell_back: bool,
-    /// Whether the passkey is now copied to another place.
-    pub backed_up: bool,
+    /// The counter that the authenticator sent, if it did not increase: a sign, but no proof, that a copy of the passkey
+    /// exists (Level 3 §6.1.1).
+    pub fell_back_to: Option<u32>,
 }
 
 impl RelyingParty {
@@ -83,8 +82,7 @@ impl RelyingParty {
         let has_counter = data.counter != 0 || credential.counter != 0;
         Ok(Authenticated {
             counter: data.counter.max(credential.counter),
-            counter_fell_back: has_counter && data.counter <= credential.counter,
-            backed_up: data.is_backed_up(),
+            fell_back_to: (has_counter && data.counter <= credential.counter).then_some(data.counter),
         })
     }
 }

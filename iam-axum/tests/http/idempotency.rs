@@ -12,6 +12,7 @@ on_every_store![
     every_creating_post_takes_effect_once,
     a_repeated_registration_opens_a_new_session,
     a_repeated_registration_needs_the_current_password,
+    a_repeated_registration_needs_the_second_factor,
     another_body_or_path_with_the_same_key_is_refused,
     the_alias_of_a_path_is_the_same_path,
     a_key_belongs_to_one_caller,
@@ -109,6 +110,15 @@ async fn a_repeated_registration_needs_the_current_password(app: TestApp) {
     app.post("/auth/password").by(&ada).json(&change).send().await.no_content();
     let refused = register(&app, "key", &body).await;
     refused.problem("unauthorized");
+    assert!(!was_replayed(&refused));
+}
+
+async fn a_repeated_registration_needs_the_second_factor(app: TestApp) {
+    let body = profile("ada@example.com");
+    let ada = Person::logged_in(&register(&app, "key", &body).await.created());
+    app.enrol(&ada).await;
+    let refused = register(&app, "key", &body).await;
+    refused.problem("second-factor-required");
     assert!(!was_replayed(&refused));
 }
 

@@ -7,6 +7,7 @@ use iam_core::mail::MailKind;
 use serde_json::{Value, json};
 
 use crate::app::{TestApp, shown};
+use crate::factor::set_policy;
 use crate::mail::{kinds, tokens};
 use crate::people::{PASSWORD, Person, profile, with};
 use crate::request::{Request, Response, each_sorted};
@@ -38,6 +39,7 @@ on_every_store_with_mail![
     the_tenant_must_be_active,
     the_quota_of_users_holds,
     a_repeated_acceptance_logs_in_to_the_same_user,
+    an_acceptance_shows_until_when_a_factor_is_needed,
     missing_and_invalid_fields_are_named,
     a_list_filters_by_status_and_address,
     an_erasure_covers_the_invitation_that_the_person_accepted,
@@ -539,6 +541,21 @@ async fn a_repeated_acceptance_logs_in_to_the_same_user(app: TestApp) {
     assert_ne!(grace.session, once_more.session);
     let other = accept(with(acceptance(&token), &json!({ "lastName": "Murray" }))).await;
     assert_eq!(other.invalid_fields(), ["token"]);
+    // A repeat with the password alone does not avoid a second factor.
+    app.enrol(&grace).await;
+    accept(acceptance(&token)).await.problem("second-factor-required");
+}
+
+async fn an_acceptance_shows_until_when_a_factor_is_needed(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    set_policy(&app, &ada, "REQUIRED", 30).await;
+    app.pass(TimeDelta::days(1));
+    let ada = app.login(&ada).await;
+    let token = invited(&app, &ada, &without_roles(GRACE)).await;
+    let accepted = accept(&app, &token).await.created();
+    assert_eq!(accepted["enrolBy"], json!(shown(app.iam.now() + TimeDelta::days(30))));
+    let me = app.get("/auth/me").by(&Person::logged_in(&accepted)).send().await.ok();
+    assert_eq!(me["enrolBy"], accepted["enrolBy"]);
 }
 
 async fn missing_and_invalid_fields_are_named(app: TestApp) {

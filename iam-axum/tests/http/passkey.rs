@@ -32,6 +32,9 @@ on_every_store![
     another_replica_finishes_a_ceremony,
     a_removed_passkey_is_refused,
     where_factors_are_off_no_passkey_is_registered,
+    where_factors_are_off_a_former_passkey_still_logs_in,
+    a_passkey_without_a_name_gets_one,
+    an_app_a_passkey_and_recovery_codes_are_three_methods,
     without_a_relying_party_passkeys_are_503,
     missing_and_invalid_fields_are_named,
     the_user_is_told_of_a_new_passkey,
@@ -229,10 +232,11 @@ async fn a_counter_that_falls_back_is_recorded(app: TestApp) {
         let entries = app.audit(&ada, &[("action", "PASSKEY_COUNTER")]).await;
         assert_eq!(entries.len() - before, usize::from(fell_back), "{counter}");
     }
-    let entry = &app.audit(&ada, &[("action", "PASSKEY_COUNTER")]).await[0];
-    says(entry, &ada, "PASSKEY_COUNTER", "FACTOR", &laptop.factor);
-    // The greater counter is kept.
-    assert_eq!(entry["metadata"], json!({ "targetUserId": ada.user, "before": 7, "after": 7 }));
+    let entries = app.audit(&ada, &[("action", "PASSKEY_COUNTER")]).await;
+    says(&entries[0], &ada, "PASSKEY_COUNTER", "FACTOR", &laptop.factor);
+    for (entry, sent) in entries.iter().zip([3, 7]) {
+        assert_eq!(entry["metadata"], json!({ "targetUserId": ada.user, "before": 7, "after": sent }));
+    }
 }
 
 async fn an_authenticator_without_a_counter_is_not_suspected(app: TestApp) {
@@ -287,8 +291,11 @@ async fn options_for_a_tenant_are_for_its_users(app: TestApp) {
     let options = app.passkey_options(&json!({ "tenant": ada.tenant })).await;
     app.log_in_by_passkey(&of_eve.answer(&options)).await.problem("unauthorized");
     app.log_in_by_passkey(&of_ada.answer(&options)).await.ok();
-    // A tenant that does not exist gets options, too.
-    app.passkey_options(&json!({ "tenant": "no-such-tenant" })).await;
+    // For a tenant that does not exist there are options, too, but for nobody.
+    for tenant in ["no-such-tenant", "00000000-0000-0000-0000-000000000000", "00000004-0000-7000-8000-000000001053"] {
+        let options = app.passkey_options(&json!({ "tenant": tenant })).await;
+        app.log_in_by_passkey(&of_ada.answer(&options)).await.problem("unauthorized");
+    }
 }
 
 async fn another_replica_finishes_a_ceremony(app: TestApp) {
@@ -318,6 +325,29 @@ async fn where_factors_are_off_no_passkey_is_registered(app: TestApp) {
     let credential = Registration::of(&Key::es256(), b"laptop", &options).json();
     let body = json!({ "credential": credential });
     app.post("/auth/factors/passkeys").by(&ada).json(&body).send().await.problem("conflict");
+}
+
+async fn where_factors_are_off_a_former_passkey_still_logs_in(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let mut laptop = app.passkey(&ada).await;
+    set_policy(&app, &ada, "OFF", 7).await;
+    let options = app.passkey_options(&json!({})).await;
+    app.log_in_by_passkey(&laptop.answer(&options)).await.ok();
+}
+
+async fn a_passkey_without_a_name_gets_one(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let body = json!({ "credential": app.new_passkey(&ada).await });
+    let made = app.post("/auth/factors/passkeys").by(&ada).json(&body).send().await.created();
+    assert_eq!(made["name"], "Passkey");
+}
+
+async fn an_app_a_passkey_and_recovery_codes_are_three_methods(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    app.passkey(&ada).await;
+    app.enrol(&ada).await;
+    let answer = app.attempt_at(&ada.tenant, &ada.email, PASSWORD).send().await;
+    assert_eq!(answer.problem("second-factor-required")["methods"], json!(["totp", "passkey", "recovery-code"]));
 }
 
 async fn without_a_relying_party_passkeys_are_503(app: TestApp) {

@@ -2,6 +2,7 @@
 
 use axum::http::Method;
 use chrono::TimeDelta;
+use iam_core::factor::AuthenticationMethod;
 use iam_core::random::SystemRandom;
 use iam_core::session::{Session, SessionChange};
 use iam_core::{AuditBatch, Caller, Change};
@@ -119,8 +120,6 @@ async fn the_document_names_the_operations_that_need_it(app: TestApp) {
     let mut called: Vec<String> = guarded(&app, &ada)
         .await
         .into_iter()
-        // Only a new e-mail needs it, as the description says.
-        .filter(|(method, ..)| method != Method::PATCH)
         .map(|(method, path, _)| {
             let is_id = |part: &&str| part.len() == 36;
             let parts: Vec<&str> = path.split('/').map(|part| if is_id(&part) { "{id}" } else { part }).collect();
@@ -131,7 +130,10 @@ async fn the_document_names_the_operations_that_need_it(app: TestApp) {
     called.dedup();
     let document = document();
     let operations = operations(&document);
-    let needs = operations.iter().filter(|operation| operation.description["x-needs-recent-authentication"] == true);
+    let needs = operations.iter().filter(|operation| {
+        let response = operation.description["responses"]["401"]["$ref"].as_str();
+        response.is_some_and(|response| response.ends_with("OrInsufficientAuthentication"))
+    });
     let mut named: Vec<String> = needs.map(ToString::to_string).collect();
     named.sort_unstable();
     assert_eq!(named, called);
@@ -229,7 +231,7 @@ async fn a_step_up_is_recorded(app: TestApp) {
     let authenticator = app.enrol(&ada).await;
     step_up(&app, &ada, &json!({ "code": authenticator.code(&app, 0) })).await.no_content();
     let entries = app.history(&ada, &ada.session).await;
-    for (entry, method) in entries.iter().zip(["password+totp", "password"]) {
+    for (entry, method) in entries.iter().zip(["totp", "password"]) {
         says(entry, &ada, "UPDATE", "SESSION", &ada.session);
         assert_eq!(entry["metadata"], json!({ "method": method }));
     }
@@ -289,7 +291,8 @@ impl TestApp {
         let mut work = self.store.begin(caller.tenant()).await.unwrap();
         let session = work.lock_session(person.session.parse().unwrap()).await.unwrap().unwrap();
         let authenticated_at = session.authenticated_at - FRESH - TimeDelta::milliseconds(1);
-        let change = Change::from(SessionChange::StepUp(Session { authenticated_at, ..session }));
+        let session = Session { authenticated_at, ..session };
+        let change = Change::from(SessionChange::StepUp { session, method: AuthenticationMethod::Password });
         let ids = IdGenerator::new();
         let batch = AuditBatch::of(&change, caller.author(), self.iam.now(), &ids, &SystemRandom);
         work.write(&change, batch).await.unwrap();

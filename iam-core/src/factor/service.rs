@@ -1,7 +1,7 @@
 use iam_model::audit::ResourceType;
 #[cfg(feature = "passkeys")]
 use iam_model::challenge::{Challenge, ChallengePurpose};
-use iam_model::change::{ChallengeChange, FactorChange};
+use iam_model::change::{ChallengeChange, Change, FactorChange};
 use iam_model::context::Actor;
 use iam_model::error::{Conflict, Error, Forbidden, Result};
 use iam_model::factor::{Factor, FactorKind, SecondFactorPolicy};
@@ -294,16 +294,19 @@ impl Factors<'_> {
         let mut work = iam.begin(caller).await?;
         let Subject { user, grants, .. } = Subject::lock(&mut work, user, &permission::USERS_UPDATE, true).await?;
         let factors = work.locks().factors(user.id).await?;
-        if factors.is_empty() {
+        let (has_none, has_confirmed) = (factors.is_empty(), factors.iter().any(Factor::is_confirmed));
+        let remove = FactorChange::Remove { user: user.id, factors, is_last: true, grants: Some(grants) };
+        // First, so that a caller without the rights does not learn whether the user has factors.
+        let remove = Change::from(remove);
+        work.check_granted_rights(&remove)?;
+        if has_none {
             return Ok(());
         }
-        let is_told = factors.iter().any(Factor::is_confirmed) && user.status != UserStatus::Inactive;
-        let remove = FactorChange::Remove { user: user.id, factors, is_last: true, grants: Some(grants) };
         work.apply(remove).await?;
         work.apply(ChallengeChange::EndAll(user.id)).await?;
         let sessions = work.locks().lock_sessions_of(user.id).await?;
         end_sessions(&mut work, sessions, EndReason::FactorsRemoved).await?;
-        if is_told {
+        if has_confirmed && user.status != UserStatus::Inactive {
             iam.queue_notice(&mut work, MailKind::FactorRemoved, &user.email, Some(user.id)).await?;
         }
         work.commit().await
@@ -347,7 +350,7 @@ impl Factors<'_> {
 
     async fn issue(&self, work: &mut UnitOfWork<'_>, user: UserId) -> Result<Vec<RecoveryCode>> {
         let codes: Vec<RecoveryCode> = (0..RECOVERY_CODES).map(|_| new_recovery_code(&*self.0.random)).collect();
-        let hashes = codes.iter().map(hash_of).collect();
+        let hashes = codes.iter().map(|code| hash_of(user, code)).collect();
         work.apply(FactorChange::IssueRecoveryCodes { user, hashes }).await?;
         Ok(codes)
     }

@@ -1,14 +1,13 @@
 //! The check of a second factor, under the same lock and with the same count of failures as a password.
 
 use iam_model::challenge::Ceremony;
-#[cfg(feature = "passkeys")]
-use iam_model::challenge::Challenge;
 use iam_model::change::{CredentialChange, FactorChange, LoginFailure};
 use iam_model::credential::{GuardedAccount, LoginAttempts};
 use iam_model::error::Result;
 use iam_model::factor::{AuthenticationMethod, Factor, FactorKind};
 use iam_model::id::UserId;
 use iam_model::secret::{OneTimeCode, RecoveryCode};
+use iam_model::tenant::TenantStatus;
 use iam_model::user::{User, UserStatus};
 #[cfg(feature = "passkeys")]
 use iam_webauthn::AuthenticationResponse;
@@ -35,7 +34,11 @@ pub enum FactorProof {
 
 impl FactorProof {
     pub(crate) fn is_passkey(&self) -> bool {
-        !matches!(self, Self::Code(_) | Self::RecoveryCode(_))
+        match self {
+            Self::Code(_) | Self::RecoveryCode(_) => false,
+            #[cfg(feature = "passkeys")]
+            Self::Passkey(_) => true,
+        }
     }
 }
 
@@ -55,33 +58,37 @@ pub(crate) struct LockedAccount {
 }
 
 impl LockedAccount {
-    /// Locks the account of a user as it was read. Returns the refusal of an account that nothing can prove now.
-    ///
-    /// The caller must commit the unit of work, also after a refusal.
-    pub(crate) async fn lock(work: &mut UnitOfWork<'_>, user: &User) -> Result<Result<Self, Refusal>> {
+    /// Locks the account of a user as it was read. `None` if its address has changed meanwhile: the failures are counted
+    /// under another one.
+    pub(crate) async fn lock(work: &mut UnitOfWork<'_>, user: &User) -> Result<Option<Self>> {
         let key = user.email.key();
         let guarded = work.locks().lock_guarded_account(&key, Some(user.id)).await?;
         let GuardedAccount { account, attempts, has_unnamed_failures } = guarded;
-        // If the address was changed meanwhile, the failures are counted under another one.
         let account = account.filter(|account| account.user.email.key() == key);
-        let Some(user) = account.map(|account| account.user) else { return Ok(Err(Refusal::WrongFactor)) };
-        let (email, attempt_count) = (user.email.clone(), attempts.count());
-        if let Some(retry_after) = attempts.locked_for(work.now()) {
-            let reason = LoginFailure::AccountLocked;
-            work.apply(CredentialChange::Refuse { email, reason, attempt_count }).await?;
-            return Ok(Err(Refusal::Locked(retry_after)));
-        }
-        match user.status {
-            UserStatus::Active => {}
-            UserStatus::Suspended => {
-                let reason = LoginFailure::UserSuspended;
-                work.apply(CredentialChange::Refuse { email, reason, attempt_count }).await?;
-                return Ok(Err(Refusal::Suspended));
-            }
-            UserStatus::Inactive => return Ok(Err(Refusal::WrongFactor)),
-        }
+        let Some(user) = account.map(|account| account.user) else { return Ok(None) };
         let factors = confirmed_factors(work, user.id).await?;
-        Ok(Ok(Self { user, attempts, has_unnamed_failures, factors }))
+        Ok(Some(Self { user, attempts, has_unnamed_failures, factors }))
+    }
+
+    /// Records the refusal of an account that nothing can prove now: it is locked, or its user or tenant is not active.
+    ///
+    /// The caller must commit the unit of work, also after a refusal.
+    async fn admit(&self, work: &mut UnitOfWork<'_>, tenant: TenantStatus) -> Result<Result<(), Refusal>> {
+        let (reason, refusal) = match (self.attempts.locked_for(work.now()), self.user.status) {
+            (Some(retry_after), _) => (LoginFailure::AccountLocked, Refusal::Locked(retry_after)),
+            (None, UserStatus::Inactive) => (LoginFailure::UserInactive, Refusal::WrongFactor),
+            (None, _) if tenant != TenantStatus::Active => (LoginFailure::TenantSuspended, Refusal::TenantSuspended),
+            (None, UserStatus::Suspended) => (LoginFailure::UserSuspended, Refusal::Suspended),
+            (None, UserStatus::Active) => return Ok(Ok(())),
+        };
+        self.refuse(work, reason).await?;
+        Ok(Err(refusal))
+    }
+
+    /// Records a refusal that does not count as a failure.
+    async fn refuse(&self, work: &mut UnitOfWork<'_>, reason: LoginFailure) -> Result<()> {
+        let (email, attempt_count) = (self.user.email.clone(), self.attempts.count());
+        work.apply(CredentialChange::Refuse { email, reason, attempt_count }).await
     }
 
     /// Judges a proof. A right one uses up its code and clears the failures; a wrong one counts as a failure. `ceremony` is
@@ -96,6 +103,10 @@ impl LockedAccount {
         #[cfg_attr(not(feature = "passkeys"), expect(unused_variables, reason = "only passkeys have ceremonies"))]
         ceremony: Option<&Ceremony>,
     ) -> Result<Result<AuthenticationMethod, Refusal>> {
+        // A suspended tenant has no callers and no challenges.
+        if let Err(refusal) = self.admit(work, TenantStatus::Active).await? {
+            return Ok(Err(refusal));
+        }
         let used = match proof {
             FactorProof::Code(code) => self.by_code(iam, work, code)?,
             FactorProof::RecoveryCode(code) => self.by_recovery_code(work, code).await?,
@@ -120,8 +131,9 @@ impl LockedAccount {
         Ok(())
     }
 
-    /// Judges a login by a passkey alone. A refused response is recorded and does not count as a failure: nobody guesses a
-    /// signature, and a stranger must not lock an account by its identifiers.
+    /// Judges a login by a passkey alone. Only a right response learns that the account is locked or suspended. A wrong one
+    /// is recorded and does not count as a failure: nobody guesses a signature, and a stranger must not lock an account by
+    /// its identifiers.
     ///
     /// The caller must commit the unit of work, also after a refusal.
     #[cfg(feature = "passkeys")]
@@ -129,22 +141,19 @@ impl LockedAccount {
         &self,
         iam: &Engine,
         work: &mut UnitOfWork<'_>,
-        challenge: &Challenge,
+        ceremony: Option<&Ceremony>,
         response: &AuthenticationResponse,
-        is_tenant_active: bool,
+        tenant: TenantStatus,
     ) -> Result<Result<(), Refusal>> {
-        let used = self.by_passkey(iam, work, challenge.ceremony.as_ref(), response)?;
-        let (reason, refusal) = match used {
-            None => (LoginFailure::SecondFactor, Refusal::WrongPasskey),
-            Some(_) if !is_tenant_active => (LoginFailure::TenantSuspended, Refusal::TenantSuspended),
-            Some((_, used)) => {
-                self.accept(work, used).await?;
-                return Ok(Ok(()));
-            }
+        let Some((_, used)) = self.by_passkey(iam, work, ceremony, response)? else {
+            self.refuse(work, LoginFailure::SecondFactor).await?;
+            return Ok(Err(Refusal::WrongPasskey));
         };
-        let (email, attempt_count) = (self.user.email.clone(), self.attempts.count());
-        work.apply(CredentialChange::Refuse { email, reason, attempt_count }).await?;
-        Ok(Err(refusal))
+        match self.admit(work, tenant).await? {
+            Ok(()) => Ok(Ok(self.accept(work, used).await?)),
+            Err(Refusal::WrongFactor) => Ok(Err(Refusal::WrongPasskey)),
+            Err(refusal) => Ok(Err(refusal)),
+        }
     }
 
     #[cfg(feature = "passkeys")]
@@ -171,7 +180,7 @@ impl LockedAccount {
             let secret = iam.totp_cipher.decrypt((factor.tenant_id, factor.user_id, factor.id), &factor.key)?;
             if let Some(step) = step_of(&secret, code, now, factor.counter) {
                 let after = Factor { counter: step, last_used_at: Some(now), ..factor.clone() };
-                let used = FactorChange::Use { after, fell_back_from: None };
+                let used = FactorChange::Use { after, fell_back_to: None };
                 return Ok(Some((AuthenticationMethod::Totp, used)));
             }
         }
@@ -183,7 +192,8 @@ impl LockedAccount {
         work: &mut UnitOfWork<'_>,
         code: &RecoveryCode,
     ) -> Result<Option<(AuthenticationMethod, FactorChange)>> {
-        let (typed, user) = (hash_of(code), self.user.id);
+        let user = self.user.id;
+        let typed = hash_of(user, code);
         let hashes = work.locks().recovery_codes(user).await?;
         let is_known = hashes.iter().any(|hash| hash.ct_eq(&typed).into());
         let left = hashes.len().saturating_sub(1);

@@ -1,5 +1,4 @@
-//! The check of a claimed password: the password is verified, and then judged under the lock of the failed logins with
-//! its e-mail. Every proof of identity by a password or by a second factor goes through this module.
+//! The check of a password or a second factor: it is judged under the lock of the failed logins with the e-mail. Every proof of identity by a password or by a second factor goes through this module.
 //!
 //! Verifying a password takes long and holds no lock. Its outcome takes effect only under the lock: of concurrent guesses, those
 //! after the fifth failure are refused even when they are right.

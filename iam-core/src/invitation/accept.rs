@@ -19,7 +19,7 @@ use crate::invitation::Invitations;
 use crate::invitation::pending_at;
 use crate::invitation::service::{known, offer};
 use crate::link;
-use crate::session::open_session;
+use crate::session::{LoggedIn, open_session};
 use crate::tenant::{Founded, Registered, log_in_again};
 use crate::user::{NewProfile, NewUser};
 
@@ -100,7 +100,8 @@ impl Invitations<'_> {
         let founded = Founded { tenant: founded.tenant, user: login.user.clone() };
         once.keep(&mut work, &founded).await?;
         work.commit().await?;
-        Ok(Registered { tenant: founded.tenant, login })
+        let enrol_by = founded.tenant.factor_demand().enrol_by(login.user.created_at);
+        Ok(Registered { tenant: founded.tenant, login: LoggedIn { enrol_by, ..login } })
     }
 }
 

@@ -7,7 +7,7 @@ use iam_model::error::{Error, Result, Unauthenticated};
 use iam_model::factor::{AuthenticationMethod, AuthenticationMethods, Factor};
 use iam_model::id::TenantId;
 use iam_model::secret::ChallengeToken;
-use iam_model::tenant::TenantStatus;
+use iam_model::validate::Fields;
 use iam_webauthn::AuthenticationResponse;
 use serde_json::Value;
 
@@ -15,6 +15,7 @@ use crate::caller::Caller;
 use crate::engine::{Engine, UnitOfWork};
 use crate::guard::LockedAccount;
 use crate::passkey::{begin_authentication, claimed_user, hash_of};
+use crate::session::login::unknown_tenant;
 use crate::session::open::open_session;
 use crate::session::second_factor::{is_open_login, refuse};
 use crate::session::{LoggedIn, Sessions};
@@ -29,6 +30,9 @@ impl Sessions<'_> {
     /// [`Error::PasskeysOff`], [`Unauthenticated::Challenge`] when the challenge is unknown, used or expired.
     pub async fn second_factor_options(&self, challenge: &ChallengeToken) -> Result<Value> {
         let iam = self.0;
+        let mut fields = Fields::default();
+        fields.require("challenge", challenge.expose());
+        fields.finish()?;
         let (tenant, token_hash) = parse_challenge_token(challenge).ok_or(Unauthenticated::Challenge)?;
         let found = is_open_login(iam.store.challenge(tenant, &token_hash).await?, iam)?;
         let user = found.user_id.ok_or(Unauthenticated::Challenge)?;
@@ -62,7 +66,7 @@ impl Sessions<'_> {
     }
 
     /// Returns the options with which a browser logs in by a passkey alone. With a tenant, only its users can log in with
-    /// them. The answer is the same for a tenant that does not exist.
+    /// them. For a tenant that does not exist, the answer is the same, and nobody can log in with it.
     ///
     /// # Errors
     ///
@@ -71,7 +75,7 @@ impl Sessions<'_> {
         let iam = self.0;
         let begun = begin_authentication(iam, None)?;
         let tenant = match tenant {
-            Some(named) => iam.find_tenant(named).await?.map_or(TenantId::NONE, |tenant| tenant.id),
+            Some(named) => iam.find_tenant(named).await?.map_or_else(|| unknown_tenant(named), |tenant| tenant.id),
             None => TenantId::NONE,
         };
         let caller = Caller::anonymous(tenant, RequestContext::default());
@@ -103,12 +107,9 @@ impl Sessions<'_> {
         iam.refresh_keys().await?;
         let caller = Caller::anonymous(tenant.id, context.clone());
         let mut work = iam.begin(&caller).await?;
-        let account = match LockedAccount::lock(&mut work, &user).await? {
-            Ok(account) => account,
-            Err(refusal) => return refuse(work, refusal).await,
-        };
-        let is_active = tenant.status == TenantStatus::Active;
-        if let Err(refusal) = account.judge_passkey(iam, &mut work, &challenge, response, is_active).await? {
+        let account = LockedAccount::lock(&mut work, &user).await?.ok_or(Unauthenticated::Passkey)?;
+        let ceremony = challenge.ceremony.as_ref();
+        if let Err(refusal) = account.judge_passkey(iam, &mut work, ceremony, response, tenant.status).await? {
             return refuse(work, refusal).await;
         }
         let methods = AuthenticationMethods::only(AuthenticationMethod::Passkey);

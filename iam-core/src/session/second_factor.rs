@@ -8,6 +8,7 @@ use iam_model::factor::{AuthenticationMethod, AuthenticationMethods, Factor};
 use iam_model::secret::ChallengeToken;
 use iam_model::tenant::TenantStatus;
 use iam_model::user::User;
+use iam_model::validate::Fields;
 
 use crate::caller::Caller;
 use crate::engine::{Engine, UnitOfWork};
@@ -24,7 +25,7 @@ impl Sessions<'_> {
     /// # Errors
     ///
     /// [`Unauthenticated::Challenge`] when the challenge is unknown, used or expired, [`Unauthenticated::SecondFactor`]
-    /// for a wrong proof, [`Error::AccountLocked`],
+    /// for a wrong proof, [`Error::Validation`] for an empty challenge, [`Error::AccountLocked`],
     /// [`Forbidden::Suspended`](iam_model::error::Forbidden::Suspended).
     pub async fn login_with_factor(
         &self,
@@ -33,6 +34,9 @@ impl Sessions<'_> {
         proof: &FactorProof,
     ) -> Result<LoggedIn> {
         let iam = self.0;
+        let mut fields = Fields::default();
+        fields.require("challenge", challenge.expose());
+        fields.finish()?;
         let (tenant, token_hash) = parse_challenge_token(challenge).ok_or(Unauthenticated::Challenge)?;
         // Refused without a lock: a client with invented challenges must not block other writers.
         let challenge = is_open_login(iam.store.challenge(tenant, &token_hash).await?, iam)?;
@@ -43,20 +47,18 @@ impl Sessions<'_> {
         iam.refresh_keys().await?;
         let caller = Caller::anonymous(tenant.id, context.clone());
         let mut work = iam.begin(&caller).await?;
-        let account = match LockedAccount::lock(&mut work, &user).await? {
-            Ok(account) => account,
-            Err(refusal) => return refuse(work, refusal).await,
-        };
+        let account = LockedAccount::lock(&mut work, &user).await?.ok_or(Unauthenticated::Challenge)?;
         let challenge = is_open_login(work.locks().lock_challenge(&token_hash).await?, iam)?;
         let method = match account.judge(iam, &mut work, proof, challenge.ceremony.as_ref()).await? {
             Ok(method) => method,
-            Err(refusal) => {
+            Err(refusal @ Refusal::WrongFactor) => {
                 // A ceremony can be answered once.
                 let ceremony = challenge.ceremony.clone().filter(|_| !proof.is_passkey());
                 let after = Challenge { tries: challenge.tries + 1, ceremony, ..challenge };
                 work.apply(ChallengeChange::Update(after)).await?;
                 return refuse(work, refusal).await;
             }
+            Err(refusal) => return refuse(work, refusal).await,
         };
         work.apply(ChallengeChange::End(challenge)).await?;
         let methods = AuthenticationMethods::only(AuthenticationMethod::Password).and(method);

@@ -113,7 +113,7 @@ impl Sessions<'_> {
     ///
     /// # Errors
     ///
-    /// [`Forbidden::NotAUser`](iam_model::error::Forbidden::NotAUser) for trusted code.
+    /// [`Unauthenticated::NotFresh`], [`Forbidden::NotAUser`](iam_model::error::Forbidden::NotAUser) for trusted code.
     pub async fn logout_all(&self, caller: &Caller) -> Result<()> {
         let (user, _) = caller.require_user()?;
         self.0.require_fresh(caller).await?;
@@ -129,7 +129,7 @@ impl Sessions<'_> {
     ///
     /// # Errors
     ///
-    /// [`Error::Forbidden`], [`Error::NotFound`] for an unknown user.
+    /// [`Error::Forbidden`], [`Error::NotFound`] for an unknown user, [`Unauthenticated::NotFresh`].
     pub async fn logout_user(&self, caller: &Caller, user: UserId) -> Result<()> {
         require_sight(self.0, caller, user, &permission::SESSIONS_DELETE, Coverage::Whole).await?;
         self.0.require_fresh(caller).await?;
@@ -197,7 +197,7 @@ impl Sessions<'_> {
     ///
     /// # Errors
     ///
-    /// [`Error::Forbidden`], [`Error::NotFound`].
+    /// [`Error::Forbidden`], [`Error::NotFound`], [`Unauthenticated::NotFresh`] for another session than the caller's own.
     pub async fn terminate(&self, caller: &Caller, id: SessionId) -> Result<()> {
         let is_current = caller.require_user().is_ok_and(|(_, current)| current == id);
         let freshness = if is_current { Ok(()) } else { self.0.require_fresh(caller).await };

@@ -90,10 +90,7 @@ impl Sessions<'_> {
         let iam = self.0;
         let user = own_user(iam, caller).await?;
         let mut work = iam.begin(caller).await?;
-        let account = match LockedAccount::lock(&mut work, &user).await? {
-            Ok(account) => account,
-            Err(refusal) => return refuse(work, refusal).await,
-        };
+        let account = LockedAccount::lock(&mut work, &user).await?.ok_or(Unauthenticated::SecondFactor)?;
         let ceremony = match proof {
             #[cfg(feature = "passkeys")]
             FactorProof::Passkey(response) => take_step_up(iam, &mut work, response).await?.ceremony,
@@ -111,7 +108,8 @@ async fn renew(mut work: UnitOfWork<'_>, session: SessionId, method: Authenticat
     let session = work.locks().lock_session(session).await?.ok_or(Unauthenticated::InvalidToken)?;
     let authenticated_at = work.now();
     let methods = session.methods.clone().and(method);
-    work.apply(SessionChange::StepUp(Session { methods, authenticated_at, ..session })).await?;
+    let session = Session { methods, authenticated_at, ..session };
+    work.apply(SessionChange::StepUp { session, method }).await?;
     work.commit().await
 }
 

@@ -155,7 +155,8 @@ impl Users<'_> {
     /// # Errors
     ///
     /// [`Error::Forbidden`], [`Forbidden::Escalation`](iam_model::error::Forbidden::Escalation), [`Error::Validation`],
-    /// [`Error::NotFound`], [`Conflict::EmailTaken`], [`Conflict::LastAdministrator`].
+    /// [`Error::NotFound`], [`Conflict::EmailTaken`], [`Conflict::LastAdministrator`],
+    /// [`Unauthenticated::NotFresh`](iam_model::error::Unauthenticated::NotFresh) for a new e-mail.
     pub async fn update(&self, caller: &Caller, id: UserId, patch: UserPatch) -> Result<User> {
         self.update_if(caller, id, patch, &Precondition::Exists).await
     }

@@ -88,3 +88,31 @@ async fn a_session_of_the_release_without_factors_was_authenticated_by_a_passwor
         assert_eq!(session.authenticated_at, session.created_at);
     }
 }
+
+/// A server of the previous release does not ask for a second factor. It writes no `authenticated_at`.
+#[tokio::test]
+async fn the_previous_release_begins_no_session_of_a_user_with_a_factor() {
+    let database = TestDatabase::create().await;
+    let store = PostgresStore::connect(database.url()).await.unwrap();
+    store.migrate().await.unwrap();
+    let world = World::new(Arc::new(store));
+    let tenant = world.tenant("acme").await;
+    world.user(&tenant, "ada@example.com").await;
+    let other = database.pool();
+    let begin = async || {
+        let begin = "INSERT INTO iam.sessions (tenant_id, id, user_id, created_at, last_used_at, expires_at, \
+                     refresh_tag_key, refresh_current) \
+                     SELECT tenant_id, gen_random_uuid(), id, now(), now(), now(), '', '' FROM iam.users";
+        sqlx::query(begin).execute(&other).await
+    };
+    begin().await.unwrap();
+    let set_up = "INSERT INTO iam.factors SELECT tenant_id, id, id, 'totp', 'Phone', '', NULL, 0, now(), NULL, NULL \
+                  FROM iam.users";
+    sqlx::query(set_up).execute(&other).await.unwrap();
+    begin().await.unwrap();
+    sqlx::query("UPDATE iam.factors SET confirmed_at = now()").execute(&other).await.unwrap();
+    let refused = begin().await.unwrap_err().to_string();
+    assert!(refused.contains("the user has a second factor"), "{refused}");
+    sqlx::query("DELETE FROM iam.factors").execute(&other).await.unwrap();
+    begin().await.unwrap();
+}

@@ -30,8 +30,8 @@ pub enum FactorChange {
     Use {
         /// The factor with its new counter.
         after: Factor,
-        /// The counter before, if the counter of a passkey fell back: a sign of a copy.
-        fell_back_from: Option<u64>,
+        /// The counter that a passkey sent, if it fell back: a sign of a copy. The greater one is kept.
+        fell_back_to: Option<u64>,
     },
     /// Factors of one user are removed. The recovery codes end with the last confirmed factor.
     Remove {
@@ -75,9 +75,9 @@ impl FactorChange {
                 vec![of(after, action::UPDATE).changing(&before.audited(), &after.audited()).listing_changed_fields()]
             }
             // What the proof was for has an entry of its own.
-            Self::Use { fell_back_from: None, .. } => Vec::new(),
-            Self::Use { after, fell_back_from: Some(before) } => {
-                let record = of(after, action::PASSKEY_COUNTER).with("before", *before).with("after", after.counter);
+            Self::Use { fell_back_to: None, .. } => Vec::new(),
+            Self::Use { after, fell_back_to: Some(sent) } => {
+                let record = of(after, action::PASSKEY_COUNTER).with("before", after.counter).with("after", *sent);
                 vec![record.attributed(Attribution::User(after.user_id))]
             }
             // An unconfirmed factor was never recorded.

@@ -3,6 +3,7 @@ use uuid::Uuid;
 
 use crate::access::GrantedRights;
 use crate::audit::{Attribution, Record, ResourceType, action};
+use crate::factor::AuthenticationMethod;
 use crate::session::{EndReason, Session};
 
 /// A change of sessions.
@@ -15,7 +16,12 @@ pub enum SessionChange {
     /// The refresh token that was exchanged last was presented again and got the same successor.
     RepeatRefresh(Session),
     /// The user of a session has authenticated again.
-    StepUp(Session),
+    StepUp {
+        /// The session after it.
+        session: Session,
+        /// The method of this proof.
+        method: AuthenticationMethod,
+    },
     /// Expired sessions are removed.
     Forget(Vec<Session>),
     /// Sessions end for one reason.
@@ -37,8 +43,8 @@ impl SessionChange {
             Self::RepeatRefresh(session) => {
                 vec![of(session, action::TOKEN_REFRESH).by(session).with("repeated", true)]
             }
-            Self::StepUp(session) => {
-                vec![of(session, action::UPDATE).with("method", session.methods.to_string())]
+            Self::StepUp { session, method } => {
+                vec![of(session, action::UPDATE).with("method", method.as_str())]
             }
             // No entry: the expiry of these sessions was known since their last refresh.
             Self::Forget(_) => Vec::new(),
@@ -52,7 +58,7 @@ impl SessionChange {
             Self::Start(_)
             | Self::Refresh(_)
             | Self::RepeatRefresh(_)
-            | Self::StepUp(_)
+            | Self::StepUp { .. }
             | Self::Forget(_)
             | Self::End { .. } => Vec::new(),
         }
@@ -64,7 +70,7 @@ impl SessionChange {
             // The session expires later. A cached session that seems to have expired is read again.
             Self::Refresh(_) | Self::RepeatRefresh(_) => Vec::new(),
             // The store is always asked when a session has authenticated.
-            Self::StepUp(_) => Vec::new(),
+            Self::StepUp { .. } => Vec::new(),
             Self::Forget(sessions) | Self::End { sessions, .. } => {
                 sessions.iter().map(|session| session.id.into()).collect()
             }

@@ -7,7 +7,9 @@ use crate::challenge::{Challenge, ChallengePurpose};
 use crate::change::*;
 use crate::context::{Actor, RequestContext};
 use crate::credential::LoginAttempts;
-use crate::factor::{AuthenticationMethods, Factor, FactorKey, FactorKind, GraceDays, SecondFactorPolicy};
+use crate::factor::{
+    AuthenticationMethod, AuthenticationMethods, Factor, FactorKey, FactorKind, GraceDays, SecondFactorPolicy,
+};
 use crate::id::{IdGenerator, OrganizationId, TenantId};
 use crate::idempotency::IdempotencyRecord;
 use crate::invitation::{Invitation, InvitationStatus, InvitedRole};
@@ -195,8 +197,8 @@ fn only_changes_of_confirmed_factors_are_recorded() {
     let unconfirmed = || Factor { confirmed_at: None, ..factor() };
     assert_eq!(actions(FactorChange::Prepare(unconfirmed())), [""; 0]);
     assert_eq!(actions(FactorChange::Confirm(factor())), ["CREATE"]);
-    assert_eq!(actions(FactorChange::Use { after: factor(), fell_back_from: None }), [""; 0]);
-    assert_eq!(actions(FactorChange::Use { after: factor(), fell_back_from: Some(3) }), ["PASSKEY_COUNTER"]);
+    assert_eq!(actions(FactorChange::Use { after: factor(), fell_back_to: None }), [""; 0]);
+    assert_eq!(actions(FactorChange::Use { after: factor(), fell_back_to: Some(3) }), ["PASSKEY_COUNTER"]);
     let factors = vec![factor(), unconfirmed()];
     let remove = FactorChange::Remove { user: id("user"), factors, is_last: true, grants: None };
     assert_eq!(actions(remove), ["DELETE"]);
@@ -456,7 +458,7 @@ fn other_changes_give_no_rights() {
         SessionChange::Start(session()).into(),
         SessionChange::Refresh(session()).into(),
         SessionChange::RepeatRefresh(session()).into(),
-        SessionChange::StepUp(session()).into(),
+        SessionChange::StepUp { session: session(), method: AuthenticationMethod::Totp }.into(),
         SessionChange::Forget(vec![session()]).into(),
         SessionChange::End { sessions: vec![session()], reason: EndReason::Logout }.into(),
         AuditChange::Log(event.validate().unwrap()).into(),
@@ -469,7 +471,7 @@ fn other_changes_give_no_rights() {
         FactorChange::Confirm(factor()).into(),
         FactorChange::Register(factor()).into(),
         FactorChange::Rename { before: factor(), after: factor() }.into(),
-        FactorChange::Use { after: factor(), fell_back_from: Some(7) }.into(),
+        FactorChange::Use { after: factor(), fell_back_to: Some(7) }.into(),
         FactorChange::IssueRecoveryCodes { user: id("user"), hashes: vec![[0; 32]] }.into(),
         FactorChange::UseRecoveryCode { user: id("user"), hash: [0; 32], left: 9 }.into(),
         ChallengeChange::Issue(challenge()).into(),

@@ -1,22 +1,4 @@
--- Second factors: the factors of users, their recovery codes, proofs of identity that have begun, and what a tenant
--- demands of its users.
-
-ALTER TABLE tenants
-    ADD COLUMN second_factor TEXT NOT NULL DEFAULT 'OPTIONAL'
-    CONSTRAINT tenants_second_factor_check CHECK (second_factor IN ('OFF', 'OPTIONAL', 'REQUIRED'));
-ALTER TABLE tenants
-    ADD COLUMN second_factor_grace_days INTEGER NOT NULL DEFAULT 7
-    CONSTRAINT tenants_second_factor_grace_days_check CHECK (second_factor_grace_days BETWEEN 0 AND 90);
--- When the tenant began to require second factors.
-ALTER TABLE tenants
-    ADD COLUMN second_factor_required_at INTEGER
-    CONSTRAINT tenants_second_factor_required_at_check
-    CHECK ((second_factor = 'REQUIRED') = (second_factor_required_at IS NOT NULL));
-
--- How and when the user has authenticated. The previous release writes neither column, and all its sessions began with
--- a password alone. If the moment is NULL, it is created_at: a default cannot name another column.
-ALTER TABLE sessions ADD COLUMN methods TEXT NOT NULL DEFAULT 'password';
-ALTER TABLE sessions ADD COLUMN authenticated_at INTEGER;
+-- Second factors: the factors of users, their recovery codes, and proofs of identity that have begun.
 
 CREATE TABLE factors (
     tenant_id     BLOB    NOT NULL,
@@ -74,17 +56,8 @@ CREATE TABLE challenges (
 CREATE INDEX challenges_user_idx ON challenges (tenant_id, user_id);
 CREATE INDEX challenges_expiry_idx ON challenges (expires_at);
 
--- Where a tenant requires a second factor, the session of a user without one is restricted. A login uses a factor and
--- changes neither whether it exists nor whether it is confirmed, so it writes no row of changes.
-
-CREATE TRIGGER tenants_tell_second_factor
-AFTER UPDATE OF second_factor_required_at, second_factor_grace_days ON tenants
-WHEN NEW.second_factor_required_at IS NOT OLD.second_factor_required_at
-    OR NEW.second_factor_grace_days IS NOT OLD.second_factor_grace_days
-BEGIN
-    INSERT INTO changes (changed) VALUES (OLD.id);
-END;
-
+-- The session of a user without a required factor is restricted. A login uses a factor and changes neither whether it
+-- exists nor whether it is confirmed, so it is not notified.
 CREATE TRIGGER factors_tell_insert AFTER INSERT ON factors
 WHEN NEW.confirmed_at IS NOT NULL
 BEGIN
@@ -101,4 +74,16 @@ CREATE TRIGGER factors_tell_delete AFTER DELETE ON factors
 WHEN OLD.confirmed_at IS NOT NULL
 BEGIN
     INSERT INTO changes (changed) VALUES (OLD.user_id);
+END;
+
+-- The previous release does not ask for a second factor. It must not begin sessions of users who have one: this release
+-- would accept them. It writes no authenticated_at.
+CREATE TRIGGER sessions_need_factor BEFORE INSERT ON sessions
+WHEN NEW.authenticated_at IS NULL AND EXISTS (
+    SELECT 1
+    FROM factors
+    WHERE tenant_id = NEW.tenant_id AND user_id = NEW.user_id AND confirmed_at IS NOT NULL
+)
+BEGIN
+    SELECT RAISE(ABORT, 'the user has a second factor, for which this release does not ask');
 END;

@@ -1,21 +1,4 @@
--- Second factors: the factors of users, their recovery codes, proofs of identity that have begun, and what a tenant
--- demands of its users.
-
-ALTER TABLE iam.tenants
-    ADD COLUMN second_factor text NOT NULL DEFAULT 'OPTIONAL'
-        CONSTRAINT tenants_second_factor_check CHECK (second_factor IN ('OFF', 'OPTIONAL', 'REQUIRED')),
-    ADD COLUMN second_factor_grace_days bigint NOT NULL DEFAULT 7
-        CONSTRAINT tenants_second_factor_grace_days_check CHECK (second_factor_grace_days BETWEEN 0 AND 90),
-    -- When the tenant began to require second factors.
-    ADD COLUMN second_factor_required_at timestamptz
-        CONSTRAINT tenants_second_factor_required_at_check
-        CHECK ((second_factor = 'REQUIRED') = (second_factor_required_at IS NOT NULL));
-
--- How and when the user has authenticated. The previous release writes neither column, and all its sessions began with
--- a password alone. If the moment is NULL, it is created_at: a default cannot name another column.
-ALTER TABLE iam.sessions
-    ADD COLUMN methods text NOT NULL DEFAULT 'password',
-    ADD COLUMN authenticated_at timestamptz;
+-- Second factors: the factors of users, their recovery codes, and proofs of identity that have begun.
 
 CREATE TABLE iam.factors (
     tenant_id     uuid        NOT NULL,
@@ -76,16 +59,8 @@ CREATE TABLE iam.challenges (
 CREATE INDEX challenges_user_idx ON iam.challenges (tenant_id, user_id);
 CREATE INDEX challenges_expiry_idx ON iam.challenges (expires_at);
 
--- Where a tenant requires a second factor, the session of a user without one is restricted. A login uses a factor and
--- changes neither whether it exists nor whether it is confirmed, so it sends no notification.
-
-CREATE TRIGGER tenants_tell_second_factor
-    AFTER UPDATE OF second_factor_required_at, second_factor_grace_days ON iam.tenants
-    FOR EACH ROW WHEN (
-        (NEW.second_factor_required_at, NEW.second_factor_grace_days)
-            IS DISTINCT FROM (OLD.second_factor_required_at, OLD.second_factor_grace_days)
-    )
-    EXECUTE FUNCTION iam.tell_change();
+-- The session of a user without a required factor is restricted. A login uses a factor and changes neither whether it
+-- exists nor whether it is confirmed, so it is not notified.
 
 -- Sends the user of the factor.
 CREATE FUNCTION iam.tell_changed_factor() RETURNS trigger
@@ -111,3 +86,26 @@ CREATE TRIGGER factors_tell_delete AFTER DELETE ON iam.factors
     EXECUTE FUNCTION iam.tell_changed_factor();
 CREATE TRIGGER factors_tell_truncate AFTER TRUNCATE ON iam.factors
     EXECUTE FUNCTION iam.tell_everything_changed();
+
+-- The previous release does not ask for a second factor. Until it is stopped, it must not begin sessions of users who have
+-- one: every server would accept them. It writes no authenticated_at.
+CREATE FUNCTION iam.refuse_session_without_factor() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF EXISTS (
+        SELECT FROM iam.factors
+        WHERE tenant_id = NEW.tenant_id AND user_id = NEW.user_id AND confirmed_at IS NOT NULL
+    ) THEN
+        RAISE EXCEPTION 'the user has a second factor, for which this release does not ask';
+    END IF;
+    RETURN NEW;
+END
+$$;
+
+REVOKE EXECUTE ON FUNCTION iam.refuse_session_without_factor FROM PUBLIC;
+
+CREATE TRIGGER sessions_need_factor BEFORE INSERT ON iam.sessions
+    FOR EACH ROW WHEN (NEW.authenticated_at IS NULL)
+    EXECUTE FUNCTION iam.refuse_session_without_factor();
