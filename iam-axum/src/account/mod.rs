@@ -1,8 +1,10 @@
-//! `/account`: the pages to which the links in messages lead (`accounts.md`, "Mail"). They work without JavaScript.
+//! `/account`: the pages to which the links in messages lead (`accounts.md`, "Mail"), which work without JavaScript, and the
+//! page for passkeys (`factors.md`), which needs it.
 //!
 //! A page shows a form with the token of the link. Only sending the form uses the token, because mail programs and
 //! virus scanners open links, too.
 
+use std::future::{Ready, ready};
 use std::sync::LazyLock;
 
 use axum::Router;
@@ -33,12 +35,19 @@ const INVITATION: &str = "/account/invitation";
 const POLICY: &str =
     "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
-const TEMPLATES: [(&str, &str); 5] = [
+/// The same, and scripts of this service, which call the API.
+#[cfg(feature = "passkeys")]
+const POLICY_WITH_SCRIPT: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; \
+     base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+
+const TEMPLATES: &[(&str, &str)] = &[
     ("page.html", include_str!("page.html")),
     ("verify.html", include_str!("verify.html")),
     ("reset.html", include_str!("reset.html")),
     ("invitation.html", include_str!("invitation.html")),
     ("message.html", include_str!("message.html")),
+    #[cfg(feature = "passkeys")]
+    ("passkey.html", include_str!("passkey.html")),
 ];
 
 /// Returns the pages of these parts.
@@ -54,10 +63,29 @@ pub(crate) fn routes(has: impl Fn(Part) -> bool) -> Router<ApiState> {
     if has(Part::Invitations) {
         router = router.route(INVITATION, get(ask_to_accept).post(accept));
     }
-    router.layer(map_response(async |mut response: Response| {
-        response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
-        response
-    }))
+    let router = router.layer(map_response(with_policy(POLICY)));
+    #[cfg(feature = "passkeys")]
+    let router = if has(Part::Factors) { router.merge(passkey_page()) } else { router };
+    router
+}
+
+/// The page on which a person logs in and adds passkeys. Browsers offer passkeys to scripts only.
+#[cfg(feature = "passkeys")]
+fn passkey_page() -> Router<ApiState> {
+    let script = ([(header::CONTENT_TYPE, "text/javascript; charset=utf-8")], include_str!("passkey.js"));
+    let html = async || page(StatusCode::OK, "passkey.html", context! { title => "Your account" });
+    Router::new()
+        .route("/account/passkey", get(html))
+        .route("/account/passkey.js", get(async move || script))
+        .layer(map_response(with_policy(POLICY_WITH_SCRIPT)))
+}
+
+/// Adds a Content Security Policy to responses.
+fn with_policy(policy: &'static str) -> impl Fn(Response) -> Ready<Response> + Clone {
+    move |mut response| {
+        response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy));
+        ready(response)
+    }
 }
 
 /// What a link or a form contains. The form of a page may have further fields, which only the browser needs.

@@ -115,7 +115,7 @@ fn the_book_is_read_beside_the_documentation_page() {
 }
 
 /// Returns what the console says about the Content Security Policy.
-fn violations(browser: &Browser) -> Vec<String> {
+pub(crate) fn violations(browser: &Browser) -> Vec<String> {
     browser.console().into_iter().filter(|line| line.contains("Content Security Policy")).collect()
 }
 

@@ -96,6 +96,18 @@ impl Browser {
         })
     }
 
+    /// Gives the browser an authenticator inside the device, whose user is verified (WebAuthn Level 3 §11).
+    pub(crate) fn add_authenticator(&self) {
+        let authenticator = json!({
+            "protocol": "ctap2",
+            "transport": "internal",
+            "hasResidentKey": true,
+            "hasUserVerification": true,
+            "isUserVerified": true,
+        });
+        self.command("webauthn/authenticator", &authenticator).unwrap();
+    }
+
     /// Makes the window this wide and this high.
     pub(crate) fn resize(&self, (width, height): (u32, u32)) {
         self.command("window/rect", &json!({ "width": width, "height": height })).unwrap();
@@ -116,6 +128,11 @@ impl Browser {
         let entries = self.command("se/log", &json!({ "type": "browser" })).unwrap();
         let line = |entry: &Value| format!("{} {}", text(&entry["level"]), text(&entry["message"]));
         entries.as_array().unwrap().iter().map(line).collect()
+    }
+
+    /// Removes what a field contains.
+    pub(crate) fn clear(&self, xpath: &str) {
+        self.command(&format!("element/{}/clear", self.find(xpath).unwrap()), &json!({})).unwrap();
     }
 
     /// Writes a picture of the element at this XPath to a PNG file.
