@@ -1,5 +1,7 @@
 //! The shop's orders. From IAM, they use only tenants, organizations and the shop's own permissions.
 
+use std::time::Duration;
+
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -18,6 +20,9 @@ use crate::shop::Shop;
 pub(crate) const PLACE: &str = "orders:place";
 pub(crate) const READ: &str = "orders:read";
 pub(crate) const REFUND: &str = "orders:refund";
+
+/// How recently a caller that refunds must have authenticated.
+pub(crate) const REFUND_MAX_AGE: Duration = Duration::from_secs(300);
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -77,7 +82,8 @@ pub(crate) async fn list(
     Ok(Json(orders.bind(caller.tenant().as_uuid()).fetch_all(&shop.pool).await?))
 }
 
-/// Gives the money back, once. Needs `orders:refund` in the branch of the order.
+/// Gives the money back, once. Needs `orders:refund` in the branch of the order, and an authentication within the last
+/// five minutes: at the login, or by `POST /iam/auth/step-up`. A guard around the route requires the authentication.
 #[utoipa::path(post, path = "/orders/{id}/refund", operation_id = "refundOrder", tag = "Shop",
     params(("id" = i64, Path)), responses(
     (status = 204, description = "Refunded"),

@@ -4,7 +4,7 @@ use std::error::Error;
 
 use axum::routing::{get, post};
 use axum::{Json, Router};
-use iam_axum::{Part, RequirePermission, Settings, merge_openapi, with_conventions};
+use iam_axum::{Part, RequireFresh, RequirePermission, Settings, merge_openapi, with_conventions};
 use utoipa::OpenApi;
 
 use crate::shop::Shop;
@@ -22,13 +22,16 @@ pub(crate) fn app(shop: &Shop) -> Result<Router, Box<dyn Error>> {
     let mut document = Document::openapi();
     merge_openapi(&mut document, "/iam", &settings)?;
 
+    // Money leaves the shop only if the caller has proven its identity a short time ago.
+    let fresh = RequireFresh::new(shop.iam.clone(), orders::REFUND_MAX_AGE);
+    let refunds = Router::new().route("/orders/{id}/refund", post(orders::refund)).route_layer(fresh);
     let guard = RequirePermission::new(shop.iam.clone(), orders::READ.parse()?);
     let app = Router::new()
         .route("/orders", get(orders::list))
         // Guards only the routes above this line.
         .route_layer(guard)
         .route("/orders", post(orders::place))
-        .route("/orders/{id}/refund", post(orders::refund))
+        .merge(refunds)
         .route("/sign-up", post(sign_up::sign_up))
         .with_state(shop.clone())
         .route("/openapi.json", get(async move || Json(document)))

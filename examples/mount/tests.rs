@@ -1,8 +1,9 @@
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
-use axum::http::{Method, Request, StatusCode, header};
+use axum::http::{HeaderMap, Method, Request, StatusCode, header};
 use iam_core::assignment::NewAssignment;
 use iam_core::audit::AuditFilter;
 use iam_core::organization::NewOrganization;
@@ -14,6 +15,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tower::ServiceExt as _;
 
 use crate::mail::Mail;
+use crate::orders::REFUND_MAX_AGE;
 use crate::shop::Shop;
 use crate::{background, routes};
 
@@ -38,6 +40,17 @@ impl Scene {
     }
 
     async fn send(&self, method: Method, path: &str, token: Option<&str>, body: Value) -> (StatusCode, Value) {
+        let (status, _, answer) = self.send_for_headers(method, path, token, body).await;
+        (status, answer)
+    }
+
+    async fn send_for_headers(
+        &self,
+        method: Method,
+        path: &str,
+        token: Option<&str>,
+        body: Value,
+    ) -> (StatusCode, HeaderMap, Value) {
         let request = Request::builder().method(method).uri(path).header(header::CONTENT_TYPE, "application/json");
         let request = match token {
             Some(token) => request.header(header::AUTHORIZATION, format!("Bearer {token}")),
@@ -45,8 +58,9 @@ impl Scene {
         };
         let request = request.body(Body::from(body.to_string())).unwrap();
         let response = self.app.clone().oneshot(request).await.unwrap();
-        let (status, bytes) = (response.status(), to_bytes(response.into_body(), 1 << 20).await.unwrap());
-        (status, serde_json::from_slice(&bytes).unwrap_or_default())
+        let (parts, body) = response.into_parts();
+        let bytes = to_bytes(body, 1 << 20).await.unwrap();
+        (parts.status, parts.headers, serde_json::from_slice(&bytes).unwrap_or_default())
     }
 
     async fn get(&self, path: &str, token: &str) -> (StatusCode, Value) {
@@ -105,6 +119,13 @@ impl Scene {
     async fn count(&self, table: &str) -> i64 {
         let count = sqlx::query_scalar(sqlx::AssertSqlSafe(format!("SELECT count(*) FROM {table}")));
         count.fetch_one(&self.shop.pool).await.unwrap()
+    }
+
+    /// Makes the last authentication of every session older than this.
+    async fn age(&self, age: Duration) {
+        let age = i64::try_from(age.as_millis()).unwrap() + 1;
+        let update = sqlx::query("UPDATE sessions SET authenticated_at = authenticated_at - ?1").bind(age);
+        update.execute(&self.shop.pool).await.unwrap();
     }
 
     async fn entries(&self, tenant: TenantId, action: &str) -> Vec<iam_core::audit::AuditEntry> {
@@ -193,6 +214,35 @@ async fn a_refund_is_made_and_recorded_once() {
     // A user who may read the audit log finds the entry there.
     let (_, log) = scene.get("/iam/audit-logs?resourceType=ORDER", &ada).await;
     assert_eq!(log["data"][0]["action"], "REFUNDED");
+}
+
+#[tokio::test]
+async fn a_refund_needs_a_recent_authentication() {
+    let scene = Scene::new().await;
+    let (tenant, ada) = scene.open_shop().await;
+    let (branch, grace) = scene.open_branch(tenant).await;
+    for _ in 0..2 {
+        scene.post("/orders", &grace, json!({ "branch": branch, "cents": 990 })).await;
+    }
+    assert_eq!(scene.post("/orders/1/refund", &grace, Value::Null).await.0, StatusCode::NO_CONTENT);
+
+    scene.age(REFUND_MAX_AGE).await;
+    let refund = || scene.send_for_headers(Method::POST, "/orders/2/refund", Some(&grace), Value::Null);
+    let (status, headers, problem) = refund().await;
+    assert_eq!(status, StatusCode::UNAUTHORIZED);
+    assert_eq!(problem["type"], "https://shop.example/problems/insufficient-authentication");
+    let challenge = r#"Bearer error="insufficient_user_authentication", max_age="300""#;
+    assert_eq!(headers[header::WWW_AUTHENTICATE], challenge);
+    // Other routes go on.
+    assert_eq!(scene.get("/orders", &ada).await.0, StatusCode::OK);
+
+    let step_up =
+        async |password: &str| scene.post("/iam/auth/step-up", &grace, json!({ "password": password })).await.0;
+    assert_eq!(step_up("Wr0ng pass!").await, StatusCode::UNAUTHORIZED);
+    assert_eq!(refund().await.0, StatusCode::UNAUTHORIZED);
+    assert_eq!(step_up(PASSWORD).await, StatusCode::NO_CONTENT);
+    assert_eq!(refund().await.0, StatusCode::NO_CONTENT);
+    assert_eq!(scene.entries(tenant, "REFUNDED").await.len(), 2);
 }
 
 #[tokio::test]

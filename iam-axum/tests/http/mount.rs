@@ -9,7 +9,8 @@ use axum::middleware::map_response;
 use axum::response::Response;
 use axum::routing::{get, post};
 use axum::{Json, Router};
-use iam_axum::{Authenticated, Call, Part, Problem, RequirePermission, Settings, with_conventions};
+use chrono::TimeDelta;
+use iam_axum::{Authenticated, Call, Part, Problem, RequireFresh, RequirePermission, Settings, with_conventions};
 use iam_core::permission::Permission;
 use iam_core::{Caller, CorrelationId, Iam, OrganizationId, RequestContext};
 use serde_json::{Value, json};
@@ -17,7 +18,8 @@ use test_support::TestStore;
 use utoipa::openapi::OpenApi;
 
 use crate::app::TestApp;
-use crate::people::Person;
+use crate::factor::set_policy;
+use crate::people::{PASSWORD, Person};
 
 on_every_store![
     the_router_answers_under_the_prefix_of_its_host,
@@ -34,7 +36,14 @@ on_every_store![
     guard_and_handler_check_the_permission_on_every_request,
     the_handler_behind_the_guard_gets_the_body,
     the_guard_checks_the_permission_again_after_a_late_body,
+    the_guard_requires_a_recent_authentication,
+    a_user_with_a_factor_frees_a_guarded_route_by_it,
+    a_missing_permission_is_told_before_an_old_authentication,
+    the_hosts_routes_refuse_a_caller_that_must_set_up_a_factor,
 ];
+
+/// How recent an authentication the host requires. It is not the age that the API's own operations require.
+const MAX_AGE: TimeDelta = TimeDelta::minutes(5);
 
 impl TestApp {
     /// A host program with its own routes, and with the API under a prefix that the host chooses.
@@ -44,7 +53,10 @@ impl TestApp {
         let own = |path: &str| Router::<Iam>::new().route(path, get(greet).post(echo));
         let tenant_wide = RequirePermission::new(iam(), refund());
         let in_branch = RequirePermission::new(iam(), refund()).in_organization("branch");
+        let fresh = RequireFresh::new(iam(), MAX_AGE.to_std().unwrap());
         let host = own("/own")
+            .merge(own("/payments").route_layer(fresh.clone()))
+            .merge(own("/payouts").route_layer(fresh).route_layer(tenant_wide.clone()))
             .merge(own("/guarded").route_layer(tenant_wide))
             .merge(own("/branches/{branch}/refunds").route_layer(in_branch.clone()))
             .merge(own("/defect/{shop}").route_layer(in_branch.clone()))
@@ -272,6 +284,75 @@ async fn the_guard_checks_the_permission_again_after_a_late_body(app: TestApp) {
     let revoke = format!("/role-assignments/{}", held["data"][0]["id"].as_str().unwrap());
     let meanwhile = async { app.delete(&revoke).by(&ada).send().await.no_content() };
     assert_eq!(order().send_to_host_after(meanwhile).await.status(), 403, "the permission is revoked");
+}
+
+/// Authenticates again, by the API under the prefix of the host.
+async fn step_up(app: &TestApp, person: &Person, proof: &Value) -> u16 {
+    app.request(Method::POST, "/access/v1/auth/step-up").by(person).json(proof).send_to_host().await.0
+}
+
+async fn the_guard_requires_a_recent_authentication(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let app = app.mounted();
+    let pay = || app.request(Method::POST, "/payments").body("two bottles");
+    let anonymous = pay().send_packed().await;
+    anonymous.problem("unauthorized");
+    assert_eq!(anonymous.header("www-authenticate"), Some("Bearer"));
+    pay().bearer("nonsense").send_packed().await.problem("unauthorized");
+
+    app.pass(MAX_AGE);
+    assert_eq!(pay().by(&ada).send_to_host().await, (200, json!("two bottles")));
+    app.pass(TimeDelta::milliseconds(1));
+    let old = pay().by(&ada).send_packed().await;
+    old.problem("insufficient-authentication");
+    let challenge = r#"Bearer error="insufficient_user_authentication", max_age="300""#;
+    assert_eq!(old.header("www-authenticate"), Some(challenge));
+    // Only the guarded routes ask for it.
+    assert_eq!(app.request(Method::GET, "/own").by(&ada).send_to_host().await.0, 200);
+
+    assert_eq!(step_up(&app, &ada, &json!({ "password": PASSWORD })).await, 204);
+    assert_eq!(pay().by(&ada).send_to_host().await, (200, json!("two bottles")));
+}
+
+async fn a_user_with_a_factor_frees_a_guarded_route_by_it(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let authenticator = app.enrol(&ada).await;
+    app.age(&ada).await;
+    let app = app.mounted();
+    let pay = || app.request(Method::POST, "/payments").by(&ada).body("two bottles");
+    pay().send_packed().await.problem("insufficient-authentication");
+    assert_eq!(step_up(&app, &ada, &json!({ "password": PASSWORD })).await, 401);
+    pay().send_packed().await.problem("insufficient-authentication");
+    assert_eq!(step_up(&app, &ada, &json!({ "code": authenticator.code(&app, 0) })).await, 204);
+    assert_eq!(pay().send_to_host().await.0, 200);
+}
+
+async fn a_missing_permission_is_told_before_an_old_authentication(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let bob = app.colleague(&ada, "bob@example.com").await;
+    for person in [&ada, &bob] {
+        app.age(person).await;
+    }
+    let app = app.mounted();
+    let pay_out = |by: &Person| app.request(Method::POST, "/payouts").by(by);
+    pay_out(&bob).send_packed().await.lacks("orders:refund");
+    pay_out(&ada).send_packed().await.problem("insufficient-authentication");
+    assert_eq!(step_up(&app, &ada, &json!({ "password": PASSWORD })).await, 204);
+    assert_eq!(pay_out(&ada).send_to_host().await.0, 200);
+}
+
+async fn the_hosts_routes_refuse_a_caller_that_must_set_up_a_factor(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    set_policy(&app, &ada, "REQUIRED", 0).await;
+    let host = app.with_http_settings(|_| {}).mounted();
+    let routes = ["/own", "/guarded", "/payments", "/payouts"];
+    for path in routes {
+        host.request(Method::GET, path).by(&ada).send_packed().await.needs_factor();
+    }
+    app.enrol(&ada).await;
+    for path in routes {
+        assert_eq!(host.host(path, &ada).await, (200, json!(ada.user)), "{path}");
+    }
 }
 
 /// A host's document with one operation and one schema of its own.

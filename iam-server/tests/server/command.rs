@@ -47,6 +47,7 @@ fn help_explains_every_command() {
         vec!["user"],
         vec!["user", "create"],
         vec!["user", "reset-password"],
+        vec!["user", "reset-factors"],
         vec!["user", "verify-email"],
         vec!["session"],
         vec!["session", "end-all"],

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::client::{Client, PASSWORD, Session, text};
 use crate::collector::Collector;
+use crate::factor::{Authenticator, challenge};
 use crate::process::{Home, Server};
 use crate::store::Store;
 
@@ -12,6 +13,7 @@ const UNKNOWN_EMAIL: &str = "unknown@navy.example";
 const NEW_EMAIL: &str = "Edsger.W@thn.example";
 const WRONG_PASSWORD: &str = "Wrong-Horse-8!";
 const NEXT_PASSWORD: &str = "Better-Horse-9!";
+const WRONG_RECOVERY_CODE: &str = "WRNG-CODE-WRNG-CODE";
 
 /// Uses the service as one person does, with mistakes. Returns the texts that must not appear in any log or trace.
 pub(crate) fn send_typical_requests(client: &Client) -> Vec<String> {
@@ -49,6 +51,14 @@ pub(crate) fn send_typical_requests(client: &Client) -> Vec<String> {
     user.with_header("user-agent", NEW_EMAIL).get("/health").expect(200);
     let change = json!({ "currentPassword": PASSWORD, "newPassword": NEXT_PASSWORD });
     user.post("/api/v1/auth/password", &change).expect(204);
+    let app = Authenticator::of(&user);
+    let pending = challenge(client, EMAIL, NEXT_PASSWORD);
+    let finish = |code: &str| {
+        client.post("/api/v1/auth/login/second-factor", &json!({ "challenge": pending, "recoveryCode": code }))
+    };
+    finish(WRONG_RECOVERY_CODE).expect(401);
+    finish(&app.recovery_codes[0]).expect(200);
+    user.post("/api/v1/auth/step-up", &json!({ "password": NEXT_PASSWORD })).expect(401);
     let broken = format!(r#"{{"email": "{EMAIL}", "password": "{PASSWORD}", "#);
     client.post_text("/api/v1/auth/login", &broken).expect(400);
     let misspelt = json!({ "email": EMAIL, "password": PASSWORD, PASSWORD: EMAIL });
@@ -58,6 +68,8 @@ pub(crate) fn send_typical_requests(client: &Client) -> Vec<String> {
 
     let given = [EMAIL, UNKNOWN_EMAIL, NEW_EMAIL, PASSWORD, WRONG_PASSWORD, NEXT_PASSWORD, "horse-without-digit"];
     tokens.extend(given.map(str::to_owned));
+    tokens.extend([app.secret().to_owned(), pending, WRONG_RECOVERY_CODE.to_owned()]);
+    tokens.extend(app.recovery_codes);
     // The start of a password hash, and an e-mail in the form in which it is looked up.
     tokens.extend(["$argon2".to_owned(), NEW_EMAIL.to_lowercase()]);
     tokens

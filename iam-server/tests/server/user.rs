@@ -6,6 +6,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::client::{Client, PASSWORD, text};
+use crate::factor::{Authenticator, challenge};
 use crate::process::{Ended, Launch};
 use crate::revocation::{READ, expect_refusal, wait_until_changes_are_received};
 use crate::store::Store;
@@ -154,6 +155,72 @@ fn an_invalid_password_reset_causes_a_one_line_error() {
     ada.try_delete(&format!("/api/v1/users/{grace}")).unwrap().expect(204);
     let deleted = reset(&store, &tenant, "grace@example.com").run();
     assert_eq!(reason(&deleted), "iam-server: resetting the password of grace@example.com: The user is inactive.");
+}
+
+fn reset_factors(store: &Store, tenant: &str, email: &str) -> Ended {
+    store.iam_server().args(["user", "reset-factors", "--tenant", tenant, "--email", email]).run()
+}
+
+#[test]
+fn a_reset_of_factors_ends_the_sessions_and_the_next_login_needs_no_factor() {
+    for store in [Store::sqlite(), Store::postgres()] {
+        let server = store.serve();
+        let client = server.client();
+        let ada = client.with_token(&client.register("ada@example.com").access);
+        let tenant = text(&tenant_of(&ada)["slug"]);
+        let made = create(&store, &tenant, "grace@example.com").args(["--role", "TENANT_ADMIN", "--password-stdin"]);
+        assert_eq!(made.input(PASSWORD).run().code, Some(0));
+        let session = client.log_in("grace@example.com");
+        let (grace, id) = (client.with_token(&session.access), session.user);
+        let app = Authenticator::of(&grace);
+        let pending = challenge(&client, "grace@example.com", PASSWORD);
+
+        wait_until_changes_are_received(&client);
+        grace.get(READ).expect(200);
+        let ended = reset_factors(&store, &tenant, "GRACE@example.com");
+        let expected = format!("User grace@example.com ({id}) has no second factors.");
+        assert_eq!((ended.code, ended.output.as_str()), (Some(0), expected.as_str()), "{ended:?}");
+        expect_refusal(&grace);
+        for proof in [
+            json!({ "challenge": pending, "code": app.code(0) }),
+            json!({ "challenge": pending, "recoveryCode": app.recovery_codes[0] }),
+        ] {
+            client.post("/api/v1/auth/login/second-factor", &proof).expect(401);
+        }
+        let grace = client.with_token(&client.log_in("grace@example.com").access);
+        let factors = grace.get("/api/v1/auth/factors").expect(200);
+        assert_eq!(factors, json!({ "data": [], "recoveryCodesLeft": 0 }));
+
+        // A user without factors stays as it is.
+        let again = reset_factors(&store, &text(&tenant_of(&ada)["id"]), "grace@example.com");
+        assert_eq!((again.code, again.output.as_str()), (Some(0), expected.as_str()), "{again:?}");
+        grace.get("/api/v1/auth/me").expect(200);
+        let by_command: Vec<Value> = ada
+            .audit_entries("")
+            .into_iter()
+            .filter(|entry| entry["metadata"]["system"] == "user reset-factors command")
+            .collect();
+        let actions: Vec<(&Value, &Value)> =
+            by_command.iter().map(|entry| (&entry["action"], &entry["resourceType"])).collect();
+        assert_eq!(actions, [(&json!("DELETE"), &json!("FACTOR")), (&json!("LOGOUT"), &json!("SESSION"))]);
+        assert_eq!(by_command[0]["metadata"]["targetUserId"], json!(id));
+        assert_eq!(by_command[1]["metadata"]["reason"], "FACTORS_REMOVED");
+    }
+}
+
+#[test]
+fn an_invalid_reset_of_factors_causes_a_one_line_error() {
+    let store = Store::sqlite();
+    let server = store.serve();
+    let ada = server.client().with_token(&server.client().register("ada@example.com").access);
+    let tenant = text(&tenant_of(&ada)["slug"]);
+    let nowhere = reset_factors(&store, "nowhere", "ada@example.com");
+    assert_eq!(reason(&nowhere), "iam-server: there is no tenant nowhere");
+    let unknown = reset_factors(&store, &tenant, "unknown@example.com");
+    assert_eq!(reason(&unknown), "iam-server: removing the second factors of unknown@example.com: User not found.");
+    let none = reset_factors(&store, &tenant, "ada");
+    assert!(reason(&none).starts_with("iam-server: removing the second factors of ada: email must"), "{none:?}");
+    ada.get("/api/v1/auth/me").expect(200);
 }
 
 fn verify_email(store: &Store, tenant: &str, email: &str) -> Ended {

@@ -6,6 +6,7 @@
 
 mod answer;
 mod block;
+mod named;
 mod shell;
 
 use std::fs;
@@ -15,7 +16,8 @@ use serde_json::{Value, json};
 use url::Url;
 
 use crate::audit::wait_until_sequenced;
-use crate::client::{Client, PASSWORD};
+use crate::client::{Client, PASSWORD, text};
+use crate::factor::Authenticator;
 use crate::process::{Home, Launch, Server};
 use crate::store::Store;
 
@@ -47,6 +49,20 @@ fn every_block_of_the_documents_is_checked() {
     }
 }
 
+/// Compares a block with the script of the page for passkeys, which a test runs in a browser: the script calls the same
+/// paths and the same functions.
+fn assert_page_makes_the_calls(block: &Block) {
+    let script = fs::read_to_string(repository().join("iam-axum/src/account/passkey.js")).unwrap();
+    let paths = block.text.split('\'').filter(|text| text.starts_with('/')).map(|path| format!("\"{path}\""));
+    let words = block.text.split(|c: char| !c.is_alphanumeric() && c != '.').map(str::to_owned);
+    let functions = words.filter(|word| ["PublicKeyCredential.", "navigator."].iter().any(|of| word.starts_with(of)));
+    let calls: Vec<String> = paths.chain(functions).collect();
+    assert!(calls.len() >= 4, "{}: {calls:?}", block.place);
+    for call in calls {
+        assert!(script.contains(&call), "{}: passkey.js has no {call}", block.place);
+    }
+}
+
 fn by_language(document: &mut Document) {
     // Diagrams, headers, query plans: nothing that can be run.
     document.take_all(&["text"]);
@@ -55,6 +71,9 @@ fn by_language(document: &mut Document) {
     // The languages that rustdoc treats as Rust.
     if !document.take_all(&["rust", "rust,no_run", "no_run"]).is_empty() {
         assert_is_doc_test(&document.path);
+    }
+    for block in document.take_all(&["js"]) {
+        assert_page_makes_the_calls(&block);
     }
     for block in document.take_all(&["toml"]) {
         let parsed = toml::from_str::<toml::Table>(&block.text);
@@ -74,9 +93,10 @@ fn by_language(document: &mut Document) {
 
 /// Fails unless rustdoc finds a document: as the README of its crate, or in the documentation of the examples.
 fn assert_is_doc_test(path: &str) {
-    let (library, inclusion) = match path.split_once('/') {
-        Some((name, "README.md")) => (format!("{name}/src/lib.rs"), "../README.md".to_owned()),
-        _ => ("examples/lib.rs".to_owned(), format!("../{path}")),
+    let of_crate = path.strip_suffix("/README.md").map(|directory| format!("{directory}/src/lib.rs"));
+    let (library, inclusion) = match of_crate.filter(|library| repository().join(library).exists()) {
+        Some(library) => (library, "../README.md".to_owned()),
+        None => ("examples/lib.rs".to_owned(), format!("../{path}")),
     };
     let source = fs::read_to_string(repository().join(&library)).unwrap();
     assert!(source.contains(&format!("include_str!(\"{inclusion}\")")), "{library} does not include {path}");
@@ -166,6 +186,8 @@ fn operating(document: &mut Document) {
         store.serve().client().post("/api/v1/auth/login", &body).status
     };
     assert_eq!(passwords.iter().map(|password| log_in(password)).collect::<Vec<_>>(), [401, 200]);
+    let output = Shell::new(store.home().path()).run(&document.take("iam-server user reset-factors").text);
+    assert!(output.contains("has no second factors"), "{output}");
 
     // The hash of "U*U".
     let hash = "$2a$10$CCCCCCCCCCCCCCCCCCCCC.KgQljzbljH4iwhlg3oTf8buusOTZRX6";
@@ -184,7 +206,7 @@ fn http_api(document: &mut Document) {
     let (ada, token) = administrator(&server);
     let post = |path: &str, body: Value| ada.post(&format!("/api/v1{path}"), &body);
 
-    let shell = Shell::new(store.home().path()).with("TOKEN", token);
+    let shell = Shell::new(store.home().path()).with("TOKEN", token.as_str());
     let shell = shell.with("API", format!("http://{}/api/v1", server.address));
     let created = said(&shell.run(&document.take("curl -X POST \"$API/organizations\"").text)).pop().unwrap();
     assert_eq!(created["name"], "Branch", "{created}");
@@ -202,6 +224,40 @@ fn http_api(document: &mut Document) {
 
     let invalid = json!({ "email": "grace", "password": PASSWORD, "firstName": "Grace", "lastName": "Hopper" });
     assert_shown(&document.take("{\n  \"type\""), &post("/users", invalid).expect(400));
+    second_factors(document, &server, &token);
+}
+
+/// Sets an app up, logs in with it and authenticates again. Each code is that of another step.
+fn second_factors(document: &mut Document, server: &Server, token: &str) {
+    let setup = document.take("curl -X POST \"$API/auth/factors/totp\"");
+    let confirm = document.take("curl -X POST \"$API/auth/factors/totp/$ID/confirm\"");
+    let log_in = document.take("curl -X POST \"$API/auth/login\"");
+    let finish = document.take("curl -X POST \"$API/auth/login/second-factor\"");
+    let step_up = document.take("curl -X POST \"$API/auth/step-up\"");
+    let home = Home::new();
+    let shell = || {
+        let shell = Shell::new(home.path()).with("TOKEN", token);
+        shell.with("API", format!("http://{}/api/v1", server.address))
+    };
+    let answer = |shell: Shell, block: &Block, code: &str| {
+        said(&shell.run(&block.text.replace("492039", code).replace("Passw0rd!", PASSWORD))).pop()
+    };
+
+    let shown_setup = answer(shell(), &setup, "").unwrap();
+    assert_shown(&document.take("{ \"id\": \"019bb3f0-…\", \"secret\""), &shown_setup);
+    let app = Authenticator::scan(&shown_setup);
+    let confirmed = answer(shell().with("ID", app.id.as_str()), &confirm, &app.code(-1)).unwrap();
+    assert_shown(&document.take("{ \"recoveryCodes\""), &confirmed);
+
+    let pending = answer(shell(), &log_in, "").unwrap();
+    assert_shown(&document.take("{ \"type\": \"https://iam.invalid/problems/second-factor-required\""), &pending);
+    let challenge = shell().with("CHALLENGE", text(&pending["challenge"]));
+    let login = answer(challenge, &finish, &app.code(0)).unwrap();
+    assert_shown(&document.take("{ \"accessToken\""), &login);
+
+    assert_eq!(answer(shell(), &step_up, &app.code(1)), None);
+    let me = server.client().with_token(token).get("/api/v1/auth/me").expect(200);
+    assert_eq!(me["amr"], json!(["pwd", "otp", "mfa"]));
 }
 
 fn deploying(document: &mut Document) {
