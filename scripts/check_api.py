@@ -93,8 +93,10 @@ def before_call(context, case, kwargs):
 # The fields whose values can be wrong although the document allows them.
 KNOWN_TO_THE_SERVER = {
     "acceptInvitation": {"password", "token"},
+    "addPasskey": {"credential"},
     "changeEmail": {"currentPassword"},
     "changePassword": {"currentPassword", "newPassword"},
+    "confirmTotp": {"code"},
     "createAuditLog": {"action"},
     # Two items with the same role are refused.
     "createInvitation": {"expiresAt", "roleId"},
@@ -103,14 +105,18 @@ KNOWN_TO_THE_SERVER = {
     "createRoleAssignments": {"expiresAt"},
     "createUser": {"password"},
     "exportAuditLogs": {"cursor"},
+    # One proof is sent, not several or none.
+    "finishLogin": {"code", "credential", "recoveryCode"},
     "listAuditLogs": {"cursor"},
     # Schemathesis believes that every text can be an e-mail address of a parameter.
     "listInvitations": {"email"},
+    "logInByPasskey": {"credential"},
     "lookUpInvitation": {"token"},
     "proveAuditConsistency": {"from", "to"},
     "proveAuditLog": {"treeSize"},
     "register": {"password"},
     "resetPassword": {"newPassword", "token"},
+    "stepUp": {"code", "credential", "password"},
     "updateRole": {"permissions"},
     "updateRoleAssignment": {"expiresAt"},
     "verifyEmail": {"token"},

@@ -3,6 +3,8 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
+#[cfg(feature = "passkeys")]
+use iam_core::factor::webauthn::AuthenticationResponse;
 use iam_core::factor::{Factor, FactorKind};
 use iam_core::secret::RecoveryCode;
 use iam_core::session::{FactorProof, StepUp};
@@ -227,6 +229,8 @@ pub(crate) async fn step_up(
 }
 
 /// List the caller's second factors
+///
+/// Factors that are not confirmed are left out.
 #[utoipa::path(
     get,
     path = "/auth/factors",
@@ -305,6 +309,8 @@ pub(crate) async fn confirm_totp(
 }
 
 /// Rename a factor
+///
+/// The other members of a factor cannot be changed.
 #[utoipa::path(
     patch,
     path = "/auth/factors/{id}",
@@ -412,9 +418,16 @@ fn only_one<T>(proofs: impl IntoIterator<Item = (&'static str, Option<T>)>) -> R
     found.ok_or_else(|| Problem::invalid_field(first, format!("send one of {}", names.join(", "))))
 }
 
+/// Reads the answer of a browser to the options of a login or a step-up.
+#[cfg(feature = "passkeys")]
+pub(crate) fn assertion(credential: &serde_json::Value) -> Result<AuthenticationResponse, Problem> {
+    AuthenticationResponse::from_json(credential)
+        .map_err(|refusal| Problem::invalid_field("credential", refusal.to_string()))
+}
+
 #[cfg(feature = "passkeys")]
 fn by_passkey(credential: Option<&serde_json::Value>) -> Result<Option<FactorProof>, Problem> {
-    let response = credential.map(crate::passkey::assertion).transpose()?;
+    let response = credential.map(assertion).transpose()?;
     Ok(response.map(|response| FactorProof::Passkey(Box::new(response))))
 }
 

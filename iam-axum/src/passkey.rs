@@ -4,14 +4,14 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use iam_core::Iam;
-use iam_core::factor::webauthn::{AuthenticationResponse, RegistrationResponse};
+use iam_core::factor::webauthn::RegistrationResponse;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::description::{AUTHENTICATION, FACTORS, Problems};
 use crate::extract::{Body, Context, WithoutFactor};
-use crate::factor::{FactorDto, shown};
+use crate::factor::{FactorDto, assertion, shown};
 use crate::problem::Problem;
 use crate::session::LoggedIn;
 
@@ -72,12 +72,6 @@ pub(crate) struct RegisteredDto {
     recovery_codes: Option<Vec<String>>,
 }
 
-/// Reads the answer of a browser to the options of a login or a step-up.
-pub(crate) fn assertion(credential: &Value) -> Result<AuthenticationResponse, Problem> {
-    AuthenticationResponse::from_json(credential)
-        .map_err(|refusal| Problem::invalid_field("credential", refusal.to_string()))
-}
-
 /// Get the options to finish a login by a passkey
 ///
 /// Takes the challenge of the 401 `second-factor-required`. Newer options end the older ones.
@@ -99,6 +93,8 @@ pub(crate) async fn second_factor_options(
 }
 
 /// Get the options to authenticate again by a passkey
+///
+/// `POST /auth/step-up` takes the response of the browser.
 #[utoipa::path(
     post,
     path = "/auth/step-up/options",

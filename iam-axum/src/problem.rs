@@ -2,11 +2,12 @@
 
 use std::any::Any;
 use std::borrow::Cow;
-use std::fmt;
+use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::{HeaderValue, Response, StatusCode, header};
 use axum::response::IntoResponse;
+use iam_core::factor::{AuthenticationMethod, PendingLogin};
 use iam_core::{Conflict, Error, FieldError, Forbidden, StoreError, Unauthenticated};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -19,15 +20,38 @@ pub(crate) const DEFAULT_TYPE_BASE: &str = "https://iam.invalid/problems";
 
 /// A layer around the routes fills in `instance`, `correlationId` and the base of `type`, because it knows the
 /// request.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Problem {
     kind: Kind,
     status: StatusCode,
     detail: String,
     errors: Vec<FieldError>,
     retry_after: Option<u64>,
-    challenge: Option<Cow<'static, str>>,
+    challenge: Option<Challenge>,
     extra: Map<String, Value>,
+}
+
+/// How to authenticate.
+#[derive(Clone, Debug)]
+enum Challenge {
+    /// The value of `WWW-Authenticate` (RFC 6750 §3).
+    Header(Cow<'static, str>),
+    /// A second factor finishes this login.
+    SecondFactor(Box<PendingLogin>),
+}
+
+impl Challenge {
+    fn of(reason: Unauthenticated) -> Self {
+        Self::Header(match reason {
+            Unauthenticated::InvalidToken | Unauthenticated::ExpiredToken => r#"Bearer error="invalid_token""#.into(),
+            // RFC 9470 §3.
+            Unauthenticated::NotFresh { max_age } => {
+                let seconds = max_age.as_secs();
+                format!(r#"Bearer error="insufficient_user_authentication", max_age="{seconds}""#).into()
+            }
+            _ => "Bearer".into(),
+        })
+    }
 }
 
 macro_rules! kinds {
@@ -219,7 +243,11 @@ impl Problem {
         if let Some(seconds) = self.retry_after {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
-        if let Some(challenge) = self.challenge.as_deref().and_then(|text| HeaderValue::from_str(text).ok()) {
+        let challenge = self.challenge.as_ref().map(|challenge| match challenge {
+            Challenge::Header(value) => value,
+            Challenge::SecondFactor(_) => "Bearer",
+        });
+        if let Some(challenge) = challenge.and_then(|text| HeaderValue::from_str(text).ok()) {
             headers.insert(header::WWW_AUTHENTICATE, challenge);
         }
         response
@@ -229,6 +257,10 @@ impl Problem {
         let base = type_base.trim_end_matches('/');
         let error =
             |error: &FieldError| FieldErrorDocument { field: error.field.clone(), message: error.message.clone() };
+        let login = match &self.challenge {
+            Some(Challenge::SecondFactor(login)) => Some(login),
+            _ => None,
+        };
         let is_about_fields = self.kind == Kind::ValidationError || !self.errors.is_empty();
         ProblemDocument {
             r#type: format!("{base}/{}", self.kind.as_str()),
@@ -239,21 +271,11 @@ impl Problem {
             correlation_id: request.map(|(_, correlation_id)| correlation_id.to_owned()),
             errors: is_about_fields.then(|| self.errors.iter().map(error).collect()),
             retry_after: self.retry_after,
+            challenge: login.map(|login| login.challenge.expose().to_owned()),
+            methods: login.map(|login| login.methods.iter().map(|method| method.as_str()).collect()),
+            expires_in: login.map(|login| login.expires_in.as_secs()),
             extra: self.extra.clone(),
         }
-    }
-}
-
-/// Leaves out the other members, because a `challenge` is a secret.
-impl fmt::Debug for Problem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Problem")
-            .field("kind", &self.kind)
-            .field("status", &self.status)
-            .field("detail", &self.detail)
-            .field("errors", &self.errors)
-            .field("retry_after", &self.retry_after)
-            .finish_non_exhaustive()
     }
 }
 
@@ -271,17 +293,14 @@ impl From<Error> for Problem {
             }
             Error::Rule(_) => Self::new(Kind::Validation),
             Error::SecondFactorRequired(pending) => {
-                let methods = pending.methods.iter().map(|method| Value::from(method.as_str())).collect();
-                Self { challenge: Some("Bearer".into()), ..Self::new(Kind::SecondFactorRequired) }
-                    .with("challenge", pending.challenge.expose().into())
-                    .with("methods", methods)
-                    .with("expiresIn", pending.expires_in.as_secs().into())
+                let challenge = Some(Challenge::SecondFactor(pending.into()));
+                Self { challenge, ..Self::new(Kind::SecondFactorRequired) }
             }
             Error::Unauthenticated(reason @ Unauthenticated::NotFresh { .. }) => {
-                Self { challenge: Some(challenge(reason)), ..Self::new(Kind::InsufficientAuthentication) }
+                Self { challenge: Some(Challenge::of(reason)), ..Self::new(Kind::InsufficientAuthentication) }
             }
             Error::Unauthenticated(reason) => {
-                Self { challenge: Some(challenge(reason)), ..Self::new(Kind::Unauthorized) }
+                Self { challenge: Some(Challenge::of(reason)), ..Self::new(Kind::Unauthorized) }
             }
             // Here the status tells that the login is complete.
             Error::Forbidden(Forbidden::SecondFactorRequired) => Self::second_factor_missing(),
@@ -321,10 +340,11 @@ impl From<Error> for Problem {
 pub(crate) fn example(kind: Kind, status: StatusCode, type_base: &str) -> Value {
     let problem = match kind {
         Kind::SecondFactorRequired if status == StatusCode::FORBIDDEN => Problem::second_factor_missing(),
-        Kind::SecondFactorRequired => Problem::new(kind)
-            .with("challenge", "iamc_AZux…".into())
-            .with("methods", json!(["totp", "recovery-code"]))
-            .with("expiresIn", 300.into()),
+        Kind::SecondFactorRequired => {
+            let methods = vec![AuthenticationMethod::Totp, AuthenticationMethod::RecoveryCode];
+            let login = PendingLogin::new("iamc_AZux…".into(), methods, Duration::from_secs(300));
+            Problem { challenge: Some(Challenge::SecondFactor(login.into())), ..Problem::new(kind) }
+        }
         Kind::ValidationError => Problem::invalid_field("name", "must have 1 to 100 characters"),
         Kind::RateLimited => Problem::rate_limited(7),
         Kind::Unavailable => Problem::unavailable(),
@@ -334,19 +354,6 @@ pub(crate) fn example(kind: Kind, status: StatusCode, type_base: &str) -> Value 
     let request = ("/api/v1/organizations", "01a2107e-5c11-7000-8000-3f9a6e0b7c1d");
     // A document of texts and numbers can always be written as JSON.
     serde_json::to_value(problem.document(type_base, Some(request))).unwrap_or_default()
-}
-
-/// The value of `WWW-Authenticate`: how to authenticate (RFC 6750 §3).
-fn challenge(reason: Unauthenticated) -> Cow<'static, str> {
-    match reason {
-        Unauthenticated::InvalidToken | Unauthenticated::ExpiredToken => r#"Bearer error="invalid_token""#.into(),
-        // RFC 9470 §3.
-        Unauthenticated::NotFresh { max_age } => {
-            let seconds = max_age.as_secs();
-            format!(r#"Bearer error="insufficient_user_authentication", max_age="{seconds}""#).into()
-        }
-        _ => "Bearer".into(),
-    }
 }
 
 /// The text of an error with all its causes, for the log.
@@ -393,6 +400,19 @@ pub(crate) struct ProblemDocument {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     retry_after: Option<u64>,
+    /// Continues the login, for `second-factor-required` with the status 401.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    challenge: Option<String>,
+    /// How the user can finish the login, for `second-factor-required` with the status 401: `totp`, `passkey`,
+    /// `recovery-code`, and later perhaps more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, example = json!(["totp", "recovery-code"]))]
+    methods: Option<Vec<&'static str>>,
+    /// For how many seconds the challenge can be answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, example = 300)]
+    expires_in: Option<u64>,
     #[serde(flatten)]
     #[schema(ignore)]
     extra: Map<String, Value>,
