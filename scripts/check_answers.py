@@ -17,11 +17,13 @@ RACED = {
     # the same for all operations with the header.
     "POST /audit-logs 409 conflict",
     "POST /auth/register 409 conflict",
-    # The user is suspended or deleted while the current password is verified.
+    # The user is suspended or deleted while the current password or the proof is verified.
     "POST /auth/password 403 forbidden",
     "POST /auth/password 404 not-found",
     "POST /auth/email 403 forbidden",
     "POST /auth/email 404 not-found",
+    "POST /auth/step-up 403 forbidden",
+    "POST /auth/step-up 404 not-found",
 }
 
 

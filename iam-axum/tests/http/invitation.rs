@@ -40,6 +40,7 @@ on_every_store_with_mail![
     the_quota_of_users_holds,
     a_repeated_acceptance_logs_in_to_the_same_user,
     an_acceptance_shows_until_when_a_factor_is_needed,
+    an_invitation_takes_effect_once,
     missing_and_invalid_fields_are_named,
     a_list_filters_by_status_and_address,
     an_erasure_covers_the_invitation_that_the_person_accepted,
@@ -541,9 +542,17 @@ async fn a_repeated_acceptance_logs_in_to_the_same_user(app: TestApp) {
     assert_ne!(grace.session, once_more.session);
     let other = accept(with(acceptance(&token), &json!({ "lastName": "Murray" }))).await;
     assert_eq!(other.invalid_fields(), ["token"]);
+    app.set_status(&ada, &grace.user, "SUSPENDED").await;
+    accept(acceptance(&token)).await.problem("forbidden");
+    app.set_status(&ada, &grace.user, "ACTIVE").await;
+    let grace = app.login(&grace).await;
     // A repeat with the password alone does not avoid a second factor.
-    app.enrol(&grace).await;
+    let authenticator = app.enrol(&grace).await;
     accept(acceptance(&token)).await.problem("second-factor-required");
+    app.delete(&format!("/auth/factors/{}", authenticator.id)).by(&grace).send().await.no_content();
+    let change = json!({ "currentPassword": PASSWORD, "newPassword": "An0ther$ecret" });
+    app.post("/auth/password").by(&grace).json(&change).send().await.no_content();
+    accept(acceptance(&token)).await.problem("unauthorized");
 }
 
 async fn an_acceptance_shows_until_when_a_factor_is_needed(app: TestApp) {
@@ -558,8 +567,17 @@ async fn an_acceptance_shows_until_when_a_factor_is_needed(app: TestApp) {
     assert_eq!(me["enrolBy"], accepted["enrolBy"]);
 }
 
+async fn an_invitation_takes_effect_once(app: TestApp) {
+    let ada = app.register("ada@example.com").await;
+    let invite = |body: Value| app.post("/invitations").by(&ada).header("idempotency-key", "key").json(&body).send();
+    let first = invite(without_roles(GRACE)).await.created();
+    assert_eq!(app.unrecorded(&ada, invite(without_roles(GRACE))).await.created(), first);
+    invite(without_roles("other@example.com")).await.problem("idempotency-key-reused");
+}
+
 async fn missing_and_invalid_fields_are_named(app: TestApp) {
     let ada = app.register("ada@example.com").await;
+    assert_eq!(app.get("/invitations/17").by(&ada).send().await.invalid_fields(), ["id"]);
     let role = app.role(&ada, "EMPTY", &[]).await;
     let inside = app.role_id(&ada, "ORGANIZATION_ADMIN").await;
     let id = "019bb16e-fe80-7000-8004-dadadadadada";

@@ -282,6 +282,8 @@ async fn a_user_without_a_passkey_gets_options_that_nothing_answers(app: TestApp
     let challenge = app.challenge(&ada).await;
     let options = app.login_options(&challenge).await;
     assert_eq!(options["allowCredentials"], json!([]));
+    let invented = json!({ "challenge": format!("{challenge}x") });
+    app.post("/auth/login/second-factor/options").json(&invented).send().await.problem("unauthorized");
     app.answer_by_passkey(&challenge, &elsewhere.answer(&options)).await.problem("unauthorized");
 }
 
