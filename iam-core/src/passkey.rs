@@ -45,16 +45,8 @@ impl Begun {
         purpose: ChallengePurpose,
         now: Timestamp,
     ) -> Challenge {
-        Challenge {
-            tenant_id: tenant,
-            token_hash: self.challenge_hash,
-            purpose,
-            user_id: user,
-            tries: 0,
-            ceremony: Some(self.ceremony.clone()),
-            created_at: now,
-            expires_at: now + Challenge::LIFETIME,
-        }
+        let challenge = Challenge::begin(purpose, tenant, user, self.challenge_hash, now);
+        Challenge { ceremony: Some(self.ceremony.clone()), ..challenge }
     }
 }
 

@@ -35,10 +35,23 @@ impl Challenge {
     /// The maximum number of wrong answers.
     pub const MAX_TRIES: u32 = 5;
 
-    /// Whether the challenge can still be answered.
+    /// Returns a challenge that begins now, for a proof of this user or, without one, of any user of the tenant.
     #[must_use]
-    pub fn is_open(&self, now: Timestamp) -> bool {
-        now < self.expires_at && self.tries < Self::MAX_TRIES
+    pub fn begin(
+        purpose: ChallengePurpose,
+        tenant_id: TenantId,
+        user_id: Option<UserId>,
+        token_hash: [u8; 32],
+        now: Timestamp,
+    ) -> Self {
+        let expires_at = now + Self::LIFETIME;
+        Self { tenant_id, token_hash, purpose, user_id, tries: 0, ceremony: None, created_at: now, expires_at }
+    }
+
+    /// Whether the challenge is for this purpose and can still be answered.
+    #[must_use]
+    pub fn is_open_for(&self, purpose: ChallengePurpose, now: Timestamp) -> bool {
+        self.purpose == purpose && now < self.expires_at && self.tries < Self::MAX_TRIES
     }
 }
 

@@ -15,7 +15,7 @@ pub const TIMEOUT: Duration = Duration::from_secs(300);
 /// A registration or an authentication that has begun.
 ///
 /// The caller keeps it, for example as JSON in a row of a database, until it expires or is finished. It must be
-/// impossible to finish a ceremony twice: whoever finishes it removes it first.
+/// impossible to finish a ceremony twice: the caller removes it before it finishes it.
 ///
 /// Of the challenge, it contains only the SHA-256 digest. A reader of the database does not learn what an
 /// authenticator would have to sign.

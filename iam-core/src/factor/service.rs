@@ -196,9 +196,7 @@ impl Factors<'_> {
         let now = work.now();
         let challenge = work.locks().lock_challenge(&passkey::hash_of(response.claimed_challenge())).await?;
         let is_own = |challenge: &Challenge| {
-            challenge.purpose == ChallengePurpose::PasskeyRegistration
-                && challenge.user_id == Some(user.id)
-                && challenge.is_open(now)
+            challenge.user_id == Some(user.id) && challenge.is_open_for(ChallengePurpose::PasskeyRegistration, now)
         };
         let challenge = challenge.filter(is_own).ok_or_else(refused)?;
         let ceremony = challenge.ceremony.clone().ok_or_else(refused)?;

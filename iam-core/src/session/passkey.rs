@@ -122,8 +122,7 @@ impl Sessions<'_> {
     /// tenant.
     async fn take_challenge(&self, tenant: TenantId, token_hash: &[u8; 32]) -> Result<Challenge> {
         let iam = self.0;
-        let is_open =
-            |challenge: &Challenge| challenge.purpose == ChallengePurpose::PasskeyLogin && challenge.is_open(iam.now());
+        let is_open = |challenge: &Challenge| challenge.is_open_for(ChallengePurpose::PasskeyLogin, iam.now());
         for tenant in [tenant, TenantId::NONE] {
             // Refused without a lock: a client with invented challenges must not block other writers.
             if !iam.store.challenge(tenant, token_hash).await?.is_some_and(|challenge| is_open(&challenge)) {
@@ -149,9 +148,8 @@ pub(super) async fn take_step_up(
 ) -> Result<Challenge> {
     let user = work.caller().user();
     let challenge = work.locks().lock_challenge(&hash_of(response.claimed_challenge())).await?;
-    let is_own = |challenge: &Challenge| {
-        challenge.purpose == ChallengePurpose::StepUp && challenge.user_id == user && challenge.is_open(iam.now())
-    };
+    let is_own =
+        |challenge: &Challenge| challenge.user_id == user && challenge.is_open_for(ChallengePurpose::StepUp, iam.now());
     let challenge = challenge.filter(is_own).ok_or_else(|| Error::from(Unauthenticated::Passkey))?;
     work.apply(ChallengeChange::End(challenge.clone())).await?;
     Ok(challenge)

@@ -83,16 +83,7 @@ pub(super) async fn begin_second_factor(
     }
     methods.sort_unstable();
     methods.dedup();
-    let challenge = Challenge {
-        tenant_id: user.tenant_id,
-        token_hash,
-        purpose: ChallengePurpose::Login,
-        user_id: Some(user.id),
-        tries: 0,
-        ceremony: None,
-        created_at: now,
-        expires_at: now + Challenge::LIFETIME,
-    };
+    let challenge = Challenge::begin(ChallengePurpose::Login, user.tenant_id, Some(user.id), token_hash, now);
     work.apply(ChallengeChange::Issue(challenge)).await?;
     let expires_in = Challenge::LIFETIME.to_std().map_err(|cause| Error::internal("lifetime of a challenge", cause))?;
     Ok(PendingLogin::new(token, methods, expires_in))
@@ -100,7 +91,7 @@ pub(super) async fn begin_second_factor(
 
 /// Returns the challenge of a login, if it can be answered now.
 pub(super) fn is_open_login(challenge: Option<Challenge>, iam: &Engine) -> Result<Challenge> {
-    let is_open = |challenge: &Challenge| challenge.purpose == ChallengePurpose::Login && challenge.is_open(iam.now());
+    let is_open = |challenge: &Challenge| challenge.is_open_for(ChallengePurpose::Login, iam.now());
     Ok(challenge.filter(is_open).ok_or(Unauthenticated::Challenge)?)
 }
 
