@@ -10,6 +10,9 @@ use crate::state::{
 
 pub(crate) const MAX_DEPTH: usize = 5;
 
+/// The time after an authentication in which its session can change credentials, in milliseconds.
+const FRESH: Moment = 600_000;
+
 /// The actor: a user of the tenant, or trusted code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Actor {
@@ -74,6 +77,13 @@ impl Scene<'_> {
             Actor::User(user) => Some(user),
             Actor::System => None,
         }
+    }
+
+    /// Whether the caller may change credentials without a new authentication.
+    fn is_fresh(&self) -> bool {
+        self.user().is_none_or(|user| {
+            self.state.authenticated.get(&user).is_some_and(|authenticated| self.now - authenticated <= FRESH)
+        })
     }
 
     fn holds_anywhere(&self, permission: &str) -> bool {
@@ -250,7 +260,8 @@ impl Scene<'_> {
                     self.set_status(v, user.index, Status::Inactive);
                 }
             }
-            Operation::Sweep | Operation::Wait { .. } | Operation::Read(_) => {}
+            Operation::StepUp if self.user().is_none() => v.refusals.push("NotAUser"),
+            Operation::StepUp | Operation::Sweep | Operation::Wait { .. } | Operation::Read(_) => {}
         }
         verdict
     }
@@ -632,6 +643,9 @@ impl Scene<'_> {
             let is_covered = |right: &Right| self.has([right.pattern], right.spot, right.until);
             if *email != before.email && !is_own && !rights.iter().all(is_covered) {
                 v.refusals.push("Escalation");
+            }
+            if *email != before.email && !self.is_fresh() {
+                v.refusals.push("NotFresh");
             }
         }
         if let Some(first_name) = first_name {

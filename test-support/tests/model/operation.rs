@@ -40,6 +40,7 @@ pub(crate) enum Operation {
     Suspend { user: Ref },
     Reactivate { user: Ref },
     DeleteUser { user: Ref },
+    StepUp,
     Sweep,
     Wait { by: Moment },
     Read(Read),
@@ -334,7 +335,8 @@ impl Chooser<'_> {
             77..80 => Operation::Reactivate { user: self.any(|tenant| tenant.users.len()) },
             80 => Operation::DeleteUser { user: self.user() },
             81 => Operation::Sweep,
-            82..86 => Operation::Wait { by: MINUTE * self.random.i64(1..15) - self.random.i64(0..2) },
+            82..84 => Operation::StepUp,
+            84..88 => Operation::Wait { by: MINUTE * self.random.i64(1..15) - self.random.i64(0..2) },
             _ => Operation::Read(self.read()),
         }
     }

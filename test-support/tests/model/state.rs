@@ -4,7 +4,7 @@
 
 #![cfg(test)]
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// Milliseconds since the start of the world.
@@ -79,6 +79,8 @@ pub(crate) struct Tenant {
     pub(crate) permissions: Vec<Registered>,
     pub(crate) organizations: Vec<Organization>,
     pub(crate) assignments: Vec<Assignment>,
+    /// When the sessions of users authenticated, by the index of the user.
+    pub(crate) authenticated: BTreeMap<usize, Moment>,
 }
 
 /// Lists the existing items, one on each line, for failure messages.

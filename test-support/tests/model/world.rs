@@ -18,7 +18,7 @@ use iam_core::organization::{
 use iam_core::page::PageRequest;
 use iam_core::permission::NewPermission;
 use iam_core::role::{NewRole, RolePatch, RoleScope};
-use iam_core::session::Login;
+use iam_core::session::{Login, StepUp};
 use iam_core::tenant::Registration;
 use iam_core::user::{NewUser, UserFilter, UserPatch, UserSort, UserStatus};
 use iam_core::{
@@ -219,6 +219,7 @@ impl World<'_> {
         let token = logged_in.tokens.access.expose().to_owned();
         let caller = self.iam().authenticate(&token, context()).await.unwrap();
         self.names[tenant].tokens.insert(user, token);
+        self.states[tenant].authenticated.insert(user, self.now);
         caller
     }
 
@@ -331,6 +332,9 @@ impl World<'_> {
         }
         self.learn(tenant, new);
         self.states[tenant] = after;
+        if let (Operation::StepUp, Actor::User(user)) = (operation, actor) {
+            self.states[tenant].authenticated.insert(user, self.now);
+        }
         let state = &self.states[tenant];
         assert!(!state.is_cyclic(), "{}", self.story());
         let depths = (0..state.organizations.len()).filter(|number| !state.is_inactive(*number));
@@ -468,6 +472,10 @@ impl World<'_> {
             }
             Operation::DeleteUser { user } => {
                 iam.users().delete(caller, self.user(*user)).await?;
+                New::Nothing
+            }
+            Operation::StepUp => {
+                iam.sessions().step_up(caller, StepUp::Password(PASSWORD.into())).await?;
                 New::Nothing
             }
             Operation::Sweep | Operation::Wait { .. } | Operation::Read(_) => New::Nothing,
