@@ -24,6 +24,7 @@ mod revocation;
 mod session;
 mod settings;
 mod smtp;
+mod software_authenticator;
 mod start;
 mod stop;
 mod store;
